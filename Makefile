@@ -1,0 +1,34 @@
+# The front door. Every target calls a script in .ci/ or Deno; ARGS goes to it: make test ARGS="--filter hmac"
+
+# Behind a private CA, Deno 2.7 and npm refuse the registry unless told to look at the system's store.
+export DENO_TLS_CA_STORE ?= system,mozilla
+export NODE_EXTRA_CA_CERTS ?= $(wildcard /etc/ssl/certs/ca-certificates.crt)
+.DEFAULT_GOAL := help
+.PHONY: help demo test run check compile bench fmt clean
+
+help: ## print this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+
+demo: ## show the main job: a signed push from GitHub starts a workflow
+	@.ci/demo $(ARGS)
+
+test: ## run every test, on the sources and on the compiled programs
+	@.ci/test $(ARGS)
+
+run: ## start a daemon to play with, on ~/.svc
+	@.ci/svc init && exec .ci/svc daemon $(ARGS)
+
+check: ## check format, lint, types, documentation and architecture
+	@.ci/check
+
+compile: ## build dist/svc and dist/svcd
+	@.ci/compile
+
+bench: ## measure speed
+	@deno=$$(.ci/deno) && exec "$$deno" run -A --unstable-worker-options tests/bench/bench.ts $(ARGS)
+
+fmt: ## format the sources
+	@deno=$$(.ci/deno --pinned) && exec "$$deno" fmt
+
+clean: ## remove what the other targets made, the fetched Deno included
+	@rm -rf dist coverage .deno
