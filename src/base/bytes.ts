@@ -1,0 +1,89 @@
+/**
+ * Bytes and their spellings: strict hexadecimal, base64 and UTF-8, and a comparison whose time does
+ * not depend on where two values differ. Nothing here guesses: what is not exact is `undefined`.
+ *
+ * @module
+ */
+
+import { hash, timingSafeEqual } from "node:crypto";
+
+const ENCODER = new TextEncoder();
+const STRICT_DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** UTF-8 bytes of `text`. */
+export function utf8(text: string): Uint8Array<ArrayBuffer> {
+  return ENCODER.encode(text);
+}
+
+/** The text of UTF-8 `bytes`, a byte order mark kept; `undefined` when they are not UTF-8. */
+export function findText(bytes: Uint8Array): string | undefined {
+  try {
+    return STRICT_DECODER.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Bytes of an even-length hexadecimal text in either case; `undefined` for anything else. */
+export function findHex(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (text.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(text)) return undefined;
+  const bytes = new Uint8Array(text.length / 2);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = parseInt(text.slice(i * 2, i * 2 + 2), 16);
+  return bytes;
+}
+
+/** Bytes of padded standard base64; `undefined` for anything else. */
+export function findBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;
+  const binary = atob(text);
+  return latin1Bytes(binary);
+}
+
+/** Lower-case hexadecimal of `bytes`. */
+export function toHex(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += byte.toString(16).padStart(2, "0");
+  return text;
+}
+
+/** Padded standard base64 of `bytes`. */
+export function toBase64(bytes: Uint8Array): string {
+  return btoa(latin1Text(bytes));
+}
+
+/** Whether two byte strings are equal, in time that depends on their lengths only. */
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** One byte string out of several. */
+export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+/** Bytes as a text of code units 0 to 255, the form in which byte patterns can be searched. */
+export function latin1Text(bytes: Uint8Array): string {
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 8192) {
+    text += String.fromCharCode(...bytes.subarray(i, i + 8192));
+  }
+  return text;
+}
+
+/** The bytes of a text made by {@linkcode latin1Text}. */
+export function latin1Bytes(text: string): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
+
+/** SHA-256 of `data` in lower-case hexadecimal. */
+export function sha256Hex(data: string | Uint8Array): string {
+  return hash("sha256", data, "hex");
+}

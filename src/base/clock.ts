@@ -1,0 +1,33 @@
+/**
+ * Time as an argument, so that tests move it. Nothing else in the program reads the system clock.
+ *
+ * @module
+ */
+
+/** Where the program reads the time from. */
+export interface Clock {
+  /** Milliseconds since the Unix epoch. */
+  now(): number;
+}
+
+/** The machine's own clock. */
+export const systemClock: Clock = { now: () => Date.now() };
+
+/** `ms` since the epoch as RFC 3339 in UTC, as every time is shown. */
+export function rfc3339(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** Resolves after `ms` milliseconds, or as soon as `signal` aborts; never rejects. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const done = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener("abort", done, { once: true });
+  });
+}

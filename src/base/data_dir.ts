@@ -1,0 +1,93 @@
+/**
+ * The data directory (contract 1): where each file lives. Names only; nothing is created here.
+ *
+ * @module
+ */
+
+import { join, resolve } from "node:path";
+import { AppError } from "./errors.ts";
+
+/** Absolute paths of everything the daemon keeps. */
+export interface DataDir {
+  /** The directory itself. */
+  readonly root: string;
+  /** SQLite database. */
+  readonly database: string;
+  /** Held by the one daemon that runs on this directory. */
+  readonly lock: string;
+  /** Directory of the control socket. */
+  readonly controlPlane: string;
+  /** Unix socket of the control plane. */
+  readonly socket: string;
+  /** Key that encrypts secret values at rest. */
+  readonly secretKey: string;
+  /** Default home of plugin scripts. */
+  readonly scripts: string;
+  /** First on the PATH of plugins and steps; holds `svc`. */
+  readonly bin: string;
+  /** Working directories that have no other place. */
+  readonly workspaces: string;
+  /** Step output, one file a task. */
+  readonly logs: string;
+  /** Short-lived files of running tasks and plugins. */
+  readonly run: string;
+}
+
+/** Longest path a Unix socket can have on Linux, in bytes, less its terminating zero. */
+const MAX_SOCKET_PATH = 107;
+
+/** Where the data directory is looked for. */
+export interface DataDirSources {
+  /** Value of `--data-dir`, if given. */
+  flag?: string | undefined;
+  /** Reads an environment variable. */
+  env: (name: string) => string | undefined;
+}
+
+/**
+ * The data directory: `--data-dir`, else `$SVC_DATA_DIR`, else `~/.svc`.
+ *
+ * @throws {AppError} `usage` when none of the three can be had.
+ */
+export function locateDataDir(sources: DataDirSources): DataDir {
+  const home = sources.env("HOME");
+  const root = sources.flag || sources.env("SVC_DATA_DIR") || (home ? join(home, ".svc") : "");
+  if (root === "") {
+    throw new AppError("usage", "No data directory: give --data-dir, or set SVC_DATA_DIR or HOME");
+  }
+  return dataDirAt(root);
+}
+
+/** The layout below `root`, which is made absolute. */
+export function dataDirAt(path: string): DataDir {
+  const root = resolve(path);
+  const under = (...parts: string[]) => join(root, ...parts);
+  return {
+    root,
+    database: under("svc.db"),
+    lock: under("control-plane", "daemon.lock"),
+    controlPlane: under("control-plane"),
+    socket: under("control-plane", "svc.sock"),
+    secretKey: under("secrets", "secretstore.key"),
+    scripts: under("scripts"),
+    bin: under("bin"),
+    workspaces: under("workspaces"),
+    logs: under("logs"),
+    run: under("run"),
+  };
+}
+
+/**
+ * Refuses a directory whose control socket could not be bound.
+ *
+ * @throws {AppError} `invalid` when the socket's path is too long for the operating system.
+ */
+export function checkSocketPath(dir: DataDir): void {
+  const length = new TextEncoder().encode(dir.socket).length;
+  if (length > MAX_SOCKET_PATH) {
+    throw new AppError(
+      "invalid",
+      `The socket path "${dir.socket}" has ${length} bytes and the limit is ${MAX_SOCKET_PATH}: choose a shorter --data-dir`,
+    );
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * Lengths of time as people write and read them: `90`, `"10m"`, `"1h30m"` in, `3m12s` out.
+ *
+ * ```ts
+ * import { findDurationSecs, shortDuration } from "./duration.ts";
+ * import { equal } from "node:assert/strict";
+ *
+ * equal(findDurationSecs("1h30m"), 5400);
+ * equal(shortDuration(192_000), "3m12s");
+ * ```
+ *
+ * @module
+ */
+
+const UNIT_SECS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
+
+/** What a duration looks like in a manifest; used in the schemas of our kinds. */
+export const DURATION_PATTERN = "^([0-9]{1,9}[smhdw])+$";
+
+/** Whole seconds of `10`, `"10"`, `"10m"` or `"1h30m"`; `undefined` for anything else. */
+export function findDurationSecs(value: string | number): number | undefined {
+  if (typeof value === "number") {
+    return Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+  }
+  if (/^[0-9]{1,9}$/.test(value)) return Number(value);
+  if (!new RegExp(DURATION_PATTERN).test(value)) return undefined;
+  let secs = 0;
+  for (const [, digits, unit] of value.matchAll(/([0-9]+)([smhdw])/g)) {
+    secs += Number(digits) * (UNIT_SECS[unit ?? "s"] ?? 1);
+  }
+  return secs;
+}
+
+/** `ms` in at most two units: `850ms`, `4s`, `3m12s`, `2h5m`, `9d`. */
+export function shortDuration(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))}ms`;
+  const secs = Math.floor(ms / 1000);
+  if (secs < 60) return `${secs}s`;
+  if (secs < 3600) return pair(Math.floor(secs / 60), "m", secs % 60, "s");
+  if (secs < 86_400) return pair(Math.floor(secs / 3600), "h", Math.floor((secs % 3600) / 60), "m");
+  return pair(Math.floor(secs / 86_400), "d", Math.floor((secs % 86_400) / 3600), "h");
+}
+
+function pair(high: number, highUnit: string, low: number, lowUnit: string): string {
+  return low === 0 ? `${high}${highUnit}` : `${high}${highUnit}${low}${lowUnit}`;
+}

@@ -1,0 +1,89 @@
+/**
+ * The program's refusals: one closed list of codes, and the one table that maps each to an HTTP
+ * status and an exit code, for both servers, the client and the command line.
+ *
+ * @module
+ */
+
+/** HTTP status and exit code of every {@linkcode ErrorCode} (contract 3 and 6). */
+const CODES = {
+  usage: { status: 400, exit: 2 },
+  invalid: { status: 400, exit: 1 },
+  unauthorized: { status: 401, exit: 1 },
+  forbidden: { status: 403, exit: 5 },
+  not_found: { status: 404, exit: 4 },
+  method_not_allowed: { status: 405, exit: 2 },
+  timeout: { status: 408, exit: 1 },
+  conflict: { status: 409, exit: 1 },
+  too_large: { status: 413, exit: 1 },
+  unsupported_type: { status: 415, exit: 1 },
+  refused: { status: 422, exit: 1 },
+  rate_limited: { status: 429, exit: 1 },
+  headers_too_large: { status: 431, exit: 1 },
+  internal: { status: 500, exit: 1 },
+  plugin_failed: { status: 502, exit: 1 },
+  overloaded: { status: 503, exit: 1 },
+  unreachable: { status: 503, exit: 3 },
+} as const;
+
+/** A stable name for one kind of refusal; appears as `code` in every error body. */
+export type ErrorCode = keyof typeof CODES;
+
+/** What an {@linkcode AppError} may carry beside its message. */
+export interface AppErrorOptions {
+  /** The error underneath, for the log only; never shown to a stranger. */
+  cause?: unknown;
+  /** Several findings at once, one line each, in the order of the input. */
+  details?: readonly string[];
+  /** What the operator may know and the sender of a request must not; kept with the delivery. */
+  reason?: string;
+}
+
+/**
+ * A refusal the program means: its message is one sentence that says what to do, written for the
+ * person at the terminal. Anything else that is thrown is a bug and is answered as `internal`.
+ */
+export class AppError extends Error {
+  /** Name of the class, also in a bundle. */
+  override readonly name = "AppError";
+  /** Which kind of refusal this is. */
+  readonly code: ErrorCode;
+  /** One line per finding; empty when the message says it all. */
+  readonly details: readonly string[];
+  /** What only the operator may know; empty when there is nothing to add. */
+  readonly reason: string;
+
+  /** Makes a refusal; the message starts with a capital and has no full stop. */
+  constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
+    super(message, options.cause === undefined ? {} : { cause: options.cause });
+    this.code = code;
+    this.details = options.details ?? [];
+    this.reason = options.reason ?? "";
+  }
+
+  /** The HTTP status of this refusal, 400 to 599. */
+  get status(): number {
+    return CODES[this.code].status;
+  }
+
+  /** The exit code of the command line for this refusal, 1 to 5. */
+  get exitCode(): number {
+    return CODES[this.code].exit;
+  }
+}
+
+/** Whether `code` is one of ours; used where a code arrives as text from the other side. */
+export function isErrorCode(code: unknown): code is ErrorCode {
+  return typeof code === "string" && Object.hasOwn(CODES, code);
+}
+
+/** Returns `error` itself when it is a refusal of ours, and wraps every bug as `internal`. */
+export function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  return new AppError("internal", "Internal error, see the daemon's log", { cause: error });
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
