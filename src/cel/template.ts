@@ -1,0 +1,81 @@
+/**
+ * Text templates: `{{ CEL }}` inside text (contract 2). Allowed in prompts, goals, `env` values and
+ * `workdir`; never in `run` and `command`, which go to the shell as they stand.
+ *
+ * @module
+ */
+
+import { AppError } from "../base/errors.ts";
+import { toJson } from "../base/json.ts";
+import type { Evaluator } from "./evaluator.ts";
+import { compileExpression, type Expression, type Scope } from "./expression.ts";
+
+/** Text with expressions in it. */
+export interface Template {
+  /** Literal texts and expressions, in order. */
+  readonly parts: readonly (string | Expression)[];
+}
+
+const HOLE = /\{\{([\s\S]*?)\}\}/g;
+
+/** Every variable a template or condition may name, `payload_<field>` aside. */
+export const VARIABLES = ["payload", "headers", "trigger", "delivery", "task", "steps", "goal"];
+
+const OUR_VARIABLE = new RegExp(`(?<![.\\w$"'])(payload_\\w+|${VARIABLES.join("|")})(?!\\w)`);
+
+/**
+ * Compiles a template.
+ *
+ * @throws {AppError} `invalid` when an expression in it does not compile.
+ */
+export function compileTemplate(text: string): Template {
+  const parts: (string | Expression)[] = [];
+  let at = 0;
+  for (const hole of text.matchAll(HOLE)) {
+    if (hole.index > at) parts.push(text.slice(at, hole.index));
+    parts.push(compileExpression((hole[1] ?? "").trim()));
+    at = hole.index + hole[0].length;
+  }
+  if (at < text.length) parts.push(text.slice(at));
+  return { parts };
+}
+
+/**
+ * The text of a template over `scope`.
+ *
+ * @throws {AppError} `invalid`, naming the expression, when one of them has no value.
+ */
+export async function renderTemplate(
+  template: Template,
+  scope: Scope,
+  evaluator: Evaluator,
+): Promise<string> {
+  let text = "";
+  for (const part of template.parts) {
+    if (typeof part === "string") {
+      text += part;
+      continue;
+    }
+    const result = await evaluator.evaluate(part, scope);
+    if (!result.ok) {
+      throw new AppError("invalid", `{{ ${part.source} }} has no value: ${result.error}`);
+    }
+    text += textOf(result.value);
+  }
+  return text;
+}
+
+/** The first `{{ … }}` in a shell line that names one of our variables: it would never be filled. */
+export function findUnusableHole(shellLine: string): string | undefined {
+  for (const hole of shellLine.matchAll(HOLE)) {
+    if (OUR_VARIABLE.test(hole[1] ?? "")) return hole[0];
+  }
+  return undefined;
+}
+
+/** Text as itself, nothing as nothing, everything else as JSON. */
+function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (value === null || value === undefined) return "";
+  return toJson(value);
+}

@@ -1,0 +1,31 @@
+/**
+ * Worker that evaluates one expression after another for `evaluator.ts`. Has no permissions at all.
+ *
+ * @module
+ */
+
+import { isJsonObject, parseJson } from "../base/json.ts";
+import { messageOf } from "../base/errors.ts";
+import { type CelResult, compileExpression, type Expression, scopeOf } from "./expression.ts";
+import type { EvaluationRequest } from "./evaluator.ts";
+
+const scope = globalThis as unknown as DedicatedWorkerGlobalScope;
+const compiled = new Map<string, Expression>();
+
+function evaluate(request: EvaluationRequest): CelResult {
+  try {
+    const expression = compiled.get(request.source) ?? compileExpression(request.source);
+    if (compiled.size > 1000) compiled.clear();
+    compiled.set(request.source, expression);
+    const variables = parseJson(request.variables);
+    return expression.run(scopeOf(isJsonObject(variables) ? variables : {}));
+  } catch (error) {
+    return { ok: false, error: messageOf(error) };
+  }
+}
+
+scope.onmessage = (event: MessageEvent<EvaluationRequest>) => {
+  scope.postMessage(evaluate(event.data));
+};
+
+scope.postMessage("ready");

@@ -1,0 +1,55 @@
+/**
+ * Every resource, in memory, as it was last committed: what the hot paths look things up in. Secret
+ * values are open here, and only here.
+ *
+ * @module
+ */
+
+import { keyOf, type Resource, type ResourceKey } from "./resource.ts";
+
+/** A change that has been committed. */
+export type CatalogChange =
+  | { readonly op: "put"; readonly resource: Resource }
+  | { readonly op: "delete"; readonly key: ResourceKey };
+
+/** The resources of one data directory. */
+export class Catalog {
+  readonly #resources = new Map<string, Resource>();
+  #version = 0;
+
+  /** A catalog that holds `resources`. */
+  constructor(resources: readonly Resource[] = []) {
+    for (const resource of resources) this.#resources.set(keyOf(resource), resource);
+  }
+
+  /** Grows with every change; whatever was derived at an older version may be stale. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** The resource of that kind, project and name. */
+  find<Spec>(kind: string, project: string, name: string): Resource<Spec> | undefined {
+    // Only specs that passed their kind's schema get in, so the kind names the type.
+    return this.#resources.get(keyOf({ kind, project, name })) as Resource<Spec> | undefined;
+  }
+
+  /** Every resource of a kind, by project and name; of every project when none is named. */
+  list(kind: string, project?: string): Resource[] {
+    return [...this.#resources.values()]
+      .filter((one) => one.kind === kind && (project === undefined || one.project === project))
+      .sort((a, b) => compare(a.project, b.project) || compare(a.name, b.name));
+  }
+
+  /** Takes over changes that have been committed. */
+  change(changes: readonly CatalogChange[]): void {
+    for (const change of changes) {
+      if (change.op === "put") this.#resources.set(keyOf(change.resource), change.resource);
+      else this.#resources.delete(keyOf(change.key));
+    }
+    this.#version++;
+  }
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

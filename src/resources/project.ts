@@ -1,0 +1,28 @@
+/**
+ * Kind `Project` (contract 2): a name under which the other kinds live. Need not be declared.
+ *
+ * @module
+ */
+
+import Type from "typebox";
+import { type AnyKind, defineKind } from "./kind.ts";
+
+/** Schema of `spec`. */
+const ProjectSpec = Type.Object({
+  description: Type.Optional(Type.String()),
+}, { additionalProperties: false });
+
+/** `spec` of a Project. */
+export type ProjectSpec = Type.Static<typeof ProjectSpec>;
+
+/** The kind `Project`. */
+export const project: AnyKind = defineKind<ProjectSpec>({
+  kind: "Project",
+  plural: "projects",
+  shortNames: ["proj"],
+  global: true,
+  summary: "A namespace for the other kinds; it need not be declared before it is used.",
+  spec: ProjectSpec,
+  specOptional: true,
+  columns: [{ header: "DESCRIPTION", cell: ({ spec }) => spec.description ?? "" }],
+});

@@ -1,0 +1,98 @@
+/**
+ * The envelope every resource shares (spec 2, contract 2): kind, metadata, spec, and what the
+ * program adds. No kind is known here.
+ *
+ * @module
+ */
+
+import Type from "typebox";
+
+/** Project of a resource that names none. */
+export const DEFAULT_PROJECT = "default";
+
+/** Names of resources and projects (contract 2). */
+export const NAME_PATTERN = "^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$";
+
+/** A name, in a schema. */
+export const Name = Type.String({
+  pattern: NAME_PATTERN,
+  title: "a name (letters, digits, and . _ - inside; at most 253 characters)",
+});
+
+/** Free text by key: labels and annotations. */
+const StringMap = Type.Record(Type.String(), Type.String());
+
+/** `metadata` of every resource. */
+export const MetadataSchema = Type.Object({
+  name: Name,
+  project: Type.Optional(Name),
+  description: Type.Optional(Type.String()),
+  labels: Type.Optional(StringMap),
+  annotations: Type.Optional(StringMap),
+}, { additionalProperties: false });
+
+/** `metadata` as written by the user. */
+export type Metadata = Type.Static<typeof MetadataSchema>;
+
+/** One resource as the program holds it; `spec` has passed its kind's schema. */
+export interface Resource<Spec = unknown> {
+  /** Kind name, as in the manifest. */
+  readonly kind: string;
+  /** Project it lives in; empty for a global kind. */
+  readonly project: string;
+  /** Name within kind and project. */
+  readonly name: string;
+  /** `metadata`, without what `project` and `name` say. */
+  readonly metadata: Omit<Metadata, "name" | "project">;
+  /** `spec`, in the shape of the kind. */
+  readonly spec: Spec;
+  /** Counts the changes of metadata and spec, from 1. */
+  readonly generation: number;
+  /** Milliseconds since the epoch of the first apply. */
+  readonly createdAt: number;
+  /** Milliseconds since the epoch of the last change. */
+  readonly updatedAt: number;
+}
+
+/** What names one resource. */
+export interface ResourceKey {
+  /** Kind name. */
+  readonly kind: string;
+  /** Project; empty for a global kind. */
+  readonly project: string;
+  /** Name within kind and project. */
+  readonly name: string;
+}
+
+/** `kind/name` in lower case, as the command line prints it. */
+export function displayName(key: ResourceKey): string {
+  return `${key.kind.toLowerCase()}/${key.name}`;
+}
+
+/** One text per resource, for maps. A name has no line break, so no two resources share one. */
+export function keyOf(key: ResourceKey): string {
+  return `${key.kind}\n${key.project}\n${key.name}`;
+}
+
+/** Where in a document something stands: keys and list positions from the root. */
+export type FieldPath = readonly (string | number)[];
+
+/** Something an apply has to say about one place of one document. */
+export interface Finding {
+  /** Where it stands. */
+  readonly path: FieldPath;
+  /** One sentence: what is wrong and what to do. */
+  readonly message: string;
+  /** An error refuses the whole apply; a warning does not. */
+  readonly level: "error" | "warning";
+}
+
+/** A finding that refuses the apply. */
+export function errorAt(path: FieldPath, message: string): Finding {
+  return { path, message, level: "error" };
+}
+
+/** A finding that is only shown. */
+export function warningAt(path: FieldPath, message: string): Finding {
+  return { path, message, level: "warning" };
+}

@@ -1,0 +1,61 @@
+/**
+ * Kind `SecretStore` (spec 2.1, security 7): named secret values. Values are plain text only in
+ * memory; at rest they are sealed by `secrets/`, and shown they are masked.
+ *
+ * @module
+ */
+
+import Type from "typebox";
+import { type AnyKind, defineKind } from "./kind.ts";
+import { errorAt, type Finding } from "./resource.ts";
+
+/** Schema of `spec`. */
+const SecretStoreSpec = Type.Object({
+  data: Type.Record(Type.String(), Type.String({ title: 'text; quote it: "…"' }), {
+    title: "a mapping of key names to secret values",
+  }),
+}, { additionalProperties: false });
+
+/** `spec` of a SecretStore. */
+export type SecretStoreSpec = Type.Static<typeof SecretStoreSpec>;
+
+/** What stands in place of every secret value that is shown. */
+export const MASK = "***";
+
+/** What a template leaves for the user to fill in: public knowledge, so never a secret. */
+const PLACEHOLDER =
+  /^\s*(<[^>]*>|\{\{.*\}\}|\$\{[^}]*\}|change-?me|replace[-_]?me|your[-_ ].*[-_ ]here)\s*$/i;
+
+/** Whether `value` is a placeholder of a template rather than a secret. */
+export function isPlaceholder(value: string): boolean {
+  return PLACEHOLDER.test(value);
+}
+
+/** The kind `SecretStore`. */
+export const secretStore: AnyKind = defineKind<SecretStoreSpec>({
+  kind: "SecretStore",
+  plural: "secretstores",
+  shortNames: ["secret", "secrets", "ss"],
+  global: false,
+  summary: "Secret values by key; for signatures every value is tried, which allows rotation.",
+  spec: SecretStoreSpec,
+  check: (spec) => Object.entries(spec.data).flatMap(([key, value]) => checkValue(key, value)),
+  mask: (spec) => ({
+    data: Object.fromEntries(Object.keys(spec.data).map((key) => [key, MASK])),
+  }),
+  columns: [{ header: "KEYS", cell: ({ spec }) => String(Object.keys(spec.data).length) }],
+});
+
+/** Names the key and never the value. */
+function checkValue(key: string, value: string): Finding[] {
+  const refuse = (why: string) => [errorAt(["spec", "data", key], why)];
+  if (key === "") return refuse("A key needs a name");
+  if (value.trim() === "") {
+    return refuse(`The value of "${key}" is empty, which anyone can sign with`);
+  }
+  if (value === MASK) return refuse(`The value of "${key}" is the mask ***, give the real value`);
+  if (isPlaceholder(value)) {
+    return refuse(`The value of "${key}" is a placeholder, replace it with the real secret`);
+  }
+  return [];
+}

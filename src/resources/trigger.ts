@@ -1,0 +1,112 @@
+/**
+ * Kind `Trigger` (spec 2.2, contract 2): one source of events bound to one workflow in one
+ * workspace. The block of each source comes from `events.ts`.
+ *
+ * @module
+ */
+
+import Type from "typebox";
+import { messageOf } from "../base/errors.ts";
+import { compileExpression } from "../cel/expression.ts";
+import { VARIABLES } from "../cel/template.ts";
+import { EVENTS } from "./events.ts";
+import type { WebhookSpec } from "./event_webhook.ts";
+import { type AnyKind, defineKind, type Reference } from "./kind.ts";
+import { errorAt, type FieldPath, type Finding, Name, warningAt } from "./resource.ts";
+
+const TriggerSchema = Type.Object({
+  event: Type.Object({
+    source: Type.Enum(EVENTS.map((event) => event.source)),
+    ...Object.fromEntries(EVENTS.map((event) => [event.source, Type.Optional(event.schema)])),
+    filter: Type.Optional(Type.Object({
+      condition: Type.String({ minLength: 1, title: "a CEL expression" }),
+    }, { additionalProperties: false })),
+  }, { additionalProperties: false }),
+  suspend: Type.Optional(Type.Boolean()),
+  action: Type.Object({ workflow: Name, workspace: Name }, { additionalProperties: false }),
+}, { additionalProperties: false });
+
+/** `spec` of a Trigger. */
+export interface TriggerSpec {
+  /** Where events come from, and which of them count. */
+  readonly event: {
+    /** Name of the source. */
+    readonly source: string;
+    /** Block of the source `webhook`. */
+    readonly webhook?: WebhookSpec;
+    /** Condition an event has to meet. */
+    readonly filter?: { readonly condition: string };
+  };
+  /** Whether deliveries are only recorded. */
+  readonly suspend?: boolean;
+  /** What an event starts. */
+  readonly action: { readonly workflow: string; readonly workspace: string };
+}
+
+const CONDITION = ["spec", "event", "filter", "condition"];
+
+/** The kind `Trigger`. */
+export const trigger: AnyKind = defineKind<TriggerSpec>({
+  kind: "Trigger",
+  plural: "triggers",
+  shortNames: ["tr"],
+  global: false,
+  summary: "Starts a workflow in a workspace when an event arrives and passes its filter.",
+  spec: TriggerSchema,
+  check: (spec) => [...checkBlocks(spec), ...checkCondition(spec)],
+  references: (spec) => [
+    ...EVENTS.filter((event) => event.source === spec.event.source)
+      .flatMap((event) => event.references(blockOf(spec, event.source))),
+    actionReference("Workflow", spec.action.workflow, ["spec", "action", "workflow"]),
+    actionReference("Workspace", spec.action.workspace, ["spec", "action", "workspace"]),
+  ],
+  columns: [
+    { header: "SOURCE", cell: ({ spec }) => spec.event.source },
+    { header: "WORKFLOW", cell: ({ spec }) => spec.action.workflow },
+    { header: "WORKSPACE", cell: ({ spec }) => spec.action.workspace },
+    { header: "SUSPENDED", cell: ({ spec }) => spec.suspend === true ? "yes" : "no" },
+    { header: "FILTER", wide: true, cell: ({ spec }) => spec.event.filter?.condition ?? "" },
+  ],
+});
+
+function blockOf(spec: TriggerSpec, source: string): unknown {
+  return (spec.event as Record<string, unknown>)[source];
+}
+
+function checkBlocks(spec: TriggerSpec): Finding[] {
+  return EVENTS.flatMap((event) => {
+    const block = blockOf(spec, event.source);
+    if (event.source === spec.event.source) return event.check(block);
+    if (block === undefined) return [];
+    return [errorAt(
+      ["spec", "event", event.source],
+      `This block is for source "${event.source}", but the source is "${spec.event.source}"`,
+    )];
+  });
+}
+
+function checkCondition(spec: TriggerSpec): Finding[] {
+  const condition = spec.event.filter?.condition;
+  if (condition === undefined) return [];
+  try {
+    const { variables } = compileExpression(condition);
+    const unknown = [...variables].filter((name) =>
+      !name.startsWith("payload_") && !FILTER_VARIABLES.includes(name)
+    );
+    return unknown.map((name) =>
+      warningAt(
+        CONDITION,
+        `No variable is called "${name}", so this is never true. ` +
+          `There are ${FILTER_VARIABLES.join(", ")} and payload_<field>`,
+      )
+    );
+  } catch (error) {
+    return [errorAt(CONDITION, messageOf(error))];
+  }
+}
+
+const FILTER_VARIABLES = VARIABLES.filter((name) => !["task", "steps", "goal"].includes(name));
+
+function actionReference(kind: string, name: string, path: FieldPath): Reference {
+  return { kind, name, path, consequence: "its tasks fail until it is applied" };
+}

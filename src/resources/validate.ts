@@ -1,0 +1,127 @@
+/**
+ * The one validator: JSON Schema in, findings in plain words out. The only importer of TypeBox's
+ * schema compiler. Says nothing about files and lines; `manifest.ts` adds those.
+ *
+ * @module
+ */
+
+import * as Schema from "typebox/schema";
+import type { TLocalizedValidationError } from "typebox/error";
+import { errorAt, type FieldPath, type Finding } from "./resource.ts";
+
+/** A compiled schema. */
+export interface Validator {
+  /** What is wrong with `value`, whose own place in the document is `at`; empty when nothing is. */
+  check(value: unknown, at?: FieldPath): Finding[];
+}
+
+/** Compiles a JSON Schema (draft 2020-12 and earlier). */
+export function compileSchema(schema: object): Validator {
+  const compiled = Schema.Compile(schema as Schema.XSchema);
+  return {
+    check(value, at = []) {
+      if (compiled.Check(value)) return [];
+      return toFindings(schema, value, compiled.Errors(value)[1], at);
+    },
+  };
+}
+
+function toFindings(
+  schema: object,
+  value: unknown,
+  errors: readonly TLocalizedValidationError[],
+  at: FieldPath,
+): Finding[] {
+  const unions = errors.filter((error) => error.keyword === "anyOf").map((e) => e.schemaPath);
+  const findings = new Map<string, Finding>();
+  const add = (path: FieldPath, message: string) => {
+    const key = `${path.join("\n")}\n\n${message}`;
+    if (!findings.has(key)) findings.set(key, errorAt([...at, ...path], message));
+  };
+  for (const error of errors) {
+    if (error.keyword === "boolean") continue; // "schema is false": the parent names the field
+    if (unions.some((union) => error.schemaPath.startsWith(`${union}/anyOf/`))) continue;
+    const path = pointerPath(error.instancePath);
+    if (error.keyword === "additionalProperties") {
+      const known = knownFields(schema, error.schemaPath);
+      for (const name of error.params.additionalProperties) {
+        add([...path, name], unknownField(name, known));
+      }
+    } else if (error.keyword === "required") {
+      for (const name of error.params.requiredProperties) add(path, `Missing field "${name}"`);
+    } else {
+      add(path, describe(error, nodeAt(schema, error.schemaPath), valueAt(value, path)));
+    }
+  }
+  return [...findings.values()];
+}
+
+function describe(error: TLocalizedValidationError, node: unknown, value: unknown): string {
+  const title = field(node, "title");
+  if (typeof title === "string") return `Expected ${title}, found ${nameOf(value)}`;
+  switch (error.keyword) {
+    case "type":
+      return `Expected ${[error.params.type].flat().join(" or ")}, found ${nameOf(value)}`;
+    case "enum":
+      return `Expected one of ${error.params.allowedValues.join(", ")}, found ${nameOf(value)}`;
+    case "const":
+      return `Expected ${JSON.stringify(error.params.allowedValue)}, found ${nameOf(value)}`;
+    default:
+      return error.message.charAt(0).toUpperCase() + error.message.slice(1);
+  }
+}
+
+/** The type of a value, and the value itself where it is short; a string never, it may be a secret. */
+function nameOf(value: unknown): string {
+  if (value === null || value === undefined) return "nothing";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object") return "a mapping";
+  if (typeof value === "string") return value === "" ? "an empty text" : "another text";
+  return `the ${typeof value} ${String(value)}`;
+}
+
+function unknownField(name: string, known: readonly string[]): string {
+  const near = known.find((candidate) =>
+    distance(candidate.toLowerCase(), name.toLowerCase()) <= 2
+  );
+  if (near !== undefined) return `Unknown field "${name}", did you mean "${near}"?`;
+  return `Unknown field "${name}", known here: ${known.join(", ") || "none"}`;
+}
+
+/** Levenshtein distance, for suggestions only. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, change));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
+
+function knownFields(schema: object, schemaPath: string): string[] {
+  const properties = field(nodeAt(schema, schemaPath), "properties");
+  return typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
+}
+
+function nodeAt(schema: object, schemaPath: string): unknown {
+  return valueAt(schema, pointerPath(schemaPath.replace(/^#/, "")));
+}
+
+function valueAt(value: unknown, path: FieldPath): unknown {
+  return path.reduce<unknown>((inner, key) => field(inner, key), value);
+}
+
+function field(value: unknown, key: string | number): unknown {
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
+  return (value as Record<string | number, unknown>)[key];
+}
+
+/** A JSON Pointer as keys; positions in lists stay text, which addresses the same place. */
+function pointerPath(pointer: string): string[] {
+  if (pointer === "") return [];
+  return pointer.slice(1).split("/").map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
+}

@@ -1,0 +1,38 @@
+/**
+ * Kind `Workspace` (contract 2): the directory in which a task's steps run.
+ *
+ * @module
+ */
+
+import Type from "typebox";
+import { checkEnv, Env, envReferences } from "./env.ts";
+import { type AnyKind, defineKind } from "./kind.ts";
+import { errorAt } from "./resource.ts";
+
+/** Schema of `spec`. */
+const WorkspaceSpec = Type.Object({
+  path: Type.String({ minLength: 1, title: "a path: absolute, or relative to the data directory" }),
+  env: Type.Optional(Env),
+}, { additionalProperties: false });
+
+/** `spec` of a Workspace. */
+export type WorkspaceSpec = Type.Static<typeof WorkspaceSpec>;
+
+/** Name of the workspace that exists from `svc init` on. */
+export const DEFAULT_WORKSPACE = "default";
+
+/** The kind `Workspace`. */
+export const workspace: AnyKind = defineKind<WorkspaceSpec>({
+  kind: "Workspace",
+  plural: "workspaces",
+  shortNames: ["ws"],
+  global: false,
+  summary: "A directory in which the steps of a task run.",
+  spec: WorkspaceSpec,
+  check: (spec) => [
+    ...(spec.path.includes("\0") ? [errorAt(["spec", "path"], "A path holds no NUL")] : []),
+    ...checkEnv(spec.env, ["spec", "env"]),
+  ],
+  references: (spec) => envReferences(spec.env, ["spec", "env"]),
+  columns: [{ header: "PATH", cell: ({ spec }) => spec.path }],
+});

@@ -1,0 +1,92 @@
+/**
+ * Secret values at rest (security 7): AES-256-GCM per value, bound to the place the value belongs
+ * to, with the id of the key in the envelope so that another key source can replace the file.
+ *
+ * @module
+ */
+
+import { concatBytes, findBase64, findText, sha256Hex, toBase64, utf8 } from "../base/bytes.ts";
+import { AppError } from "../base/errors.ts";
+
+/** The place a sealed value belongs to; a value moved elsewhere does not open. */
+export interface SecretPlace {
+  /** Project of the SecretStore. */
+  readonly project: string;
+  /** Name of the SecretStore. */
+  readonly store: string;
+  /** Key within it. */
+  readonly key: string;
+}
+
+/** Seals and opens secret values with one key. */
+export interface Keyring {
+  /** Text that hides `value`; different at every call. */
+  seal(place: SecretPlace, value: string): Promise<string>;
+  /**
+   * The value hidden in `sealed`.
+   *
+   * @throws {AppError} `internal` when it was sealed with another key, for another place, or changed.
+   */
+  open(place: SecretPlace, sealed: string): Promise<string>;
+}
+
+const FORMAT = "svc1";
+const NONCE_BYTES = 12;
+const KEY_BYTES = 32;
+
+/** Content of a new key file: a random key of 256 bits. */
+export function newKeyFile(): string {
+  return `${FORMAT} ${toBase64(crypto.getRandomValues(new Uint8Array(KEY_BYTES)))}\n`;
+}
+
+/**
+ * The keyring of the key file with this content.
+ *
+ * @throws {AppError} `invalid` when the content is not that of a key file.
+ */
+export async function createKeyring(keyFile: string): Promise<Keyring> {
+  const [format, text, ...rest] = keyFile.trim().split(/\s+/);
+  const raw = text === undefined ? undefined : findBase64(text);
+  if (format !== FORMAT || raw === undefined || raw.length !== KEY_BYTES || rest.length > 0) {
+    throw new AppError("invalid", "The secret key file is damaged, restore it from your backup");
+  }
+  const keyId = sha256Hex(raw).slice(0, 8);
+  const key = await crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt", "decrypt"]);
+
+  return {
+    async seal(place, value) {
+      const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
+      const additionalData = boundTo(place);
+      const params = { name: "AES-GCM", iv: nonce, additionalData };
+      const hidden = new Uint8Array(await crypto.subtle.encrypt(params, key, utf8(value)));
+      return `${FORMAT}.${keyId}.${toBase64(concatBytes(nonce, hidden))}`;
+    },
+    async open(place, sealed) {
+      const [kind, id, text] = sealed.split(".");
+      const bytes = text === undefined ? undefined : findBase64(text);
+      const where = `SecretStore "${place.store}" key "${place.key}"`;
+      if (kind !== FORMAT || bytes === undefined) {
+        throw new AppError("internal", `The stored value of ${where} is damaged`);
+      }
+      if (id !== keyId) {
+        throw new AppError(
+          "internal",
+          `${where} was sealed with key ${id}, the key file holds ${keyId}: restore that key file`,
+        );
+      }
+      const iv = bytes.subarray(0, NONCE_BYTES);
+      const params = { name: "AES-GCM", iv, additionalData: boundTo(place) };
+      try {
+        const plain = await crypto.subtle.decrypt(params, key, bytes.subarray(NONCE_BYTES));
+        return findText(new Uint8Array(plain)) ?? "";
+      } catch (cause) {
+        throw new AppError("internal", `The stored value of ${where} does not open`, { cause });
+      }
+    },
+  };
+}
+
+/** JSON keeps the parts apart whatever they contain. */
+function boundTo(place: SecretPlace): Uint8Array<ArrayBuffer> {
+  return utf8(JSON.stringify(["SecretStore", place.project, place.store, place.key]));
+}
