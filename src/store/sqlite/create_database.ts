@@ -1,0 +1,34 @@
+/**
+ * Makes a new database file with its first resources; an existing one is only looked at.
+ *
+ * @module
+ */
+
+import type { Resource } from "../../resources/resource.ts";
+import { Database } from "./database.ts";
+import { checkDatabase, migrate } from "./migrations.ts";
+import { changeResources } from "./resource_rows.ts";
+
+/**
+ * Makes the database at `path`; `false` when it was there.
+ *
+ * @throws {AppError} `refused` when an existing file must not be touched.
+ */
+export function createDatabase(path: string, resources: readonly Resource[]): boolean {
+  if (fileExists(path)) {
+    checkDatabase(path);
+    return false;
+  }
+  using db = new Database(path);
+  migrate(db);
+  db.transaction(() => changeResources(db, resources.map((resource) => ({ op: "put", resource }))));
+  return true;
+}
+
+function fileExists(path: string): boolean {
+  try {
+    return Deno.statSync(path).size > 0;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * The store as the daemon sees it: calls are collected while a batch is under way and handed over
+ * together when it is done. No timer: an idle store answers at once, a busy one shares its commits
+ * (measured: 18k accepts/s against 5k/s with a commit each).
+ *
+ * @module
+ */
+
+import { dirname } from "node:path";
+import { AppError } from "../../base/errors.ts";
+import type { Store, StoreMethod } from "../store.ts";
+import { type Call, type Outcome, receiveError, type Reply, type Request } from "./protocol.ts";
+
+/** Most calls that may wait for the disk; beyond it requests are refused as overload. */
+const MAX_WAITING = 20_000;
+
+interface Waiting extends Call {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * Opens the database at `path` in a thread of its own, which can touch that directory only.
+ *
+ * @throws {AppError} `overloaded` or `internal` when the file cannot be used.
+ */
+export async function openStore(path: string): Promise<Store> {
+  const thread = new StoreThread(dirname(path));
+  await thread.open(path);
+  const own = {
+    failed: thread.failed,
+    [Symbol.asyncDispose]: () => thread.close(),
+  };
+  // Every other property is a method that runs in the thread; `methods.ts` holds them all, by type.
+  return new Proxy(own, {
+    get: (target, name) => {
+      if (typeof name === "symbol" || name in target || name === "then") {
+        return Reflect.get(target, name);
+      }
+      return (...args: unknown[]) => thread.call({ method: name as StoreMethod, args });
+    },
+  }) as unknown as Store;
+}
+
+class StoreThread {
+  readonly failed: Promise<Error>;
+  readonly #worker: Worker;
+  #waiting: Waiting[] = [];
+  #inFlight: readonly Waiting[] = [];
+  #answered: ((reply: Reply) => void) | undefined;
+  #broken: Error | undefined;
+
+  constructor(directory: string) {
+    this.#worker = new Worker(import.meta.resolve("#store-worker"), {
+      type: "module",
+      deno: { permissions: { read: [directory], write: [directory] } },
+    });
+    this.failed = new Promise((resolve) => {
+      this.#worker.onerror = (event) => {
+        event.preventDefault();
+        resolve(this.#break(new Error(`The store's thread ended: ${event.message}`)));
+      };
+    });
+    this.#worker.onmessage = (event: MessageEvent<Reply>) => this.#receive(event.data);
+  }
+
+  async open(path: string): Promise<void> {
+    const reply = await this.#ask({ type: "open", path });
+    if (reply.type !== "refused") return;
+    this.#worker.terminate();
+    throw receiveError(reply.error);
+  }
+
+  call(call: Call): Promise<unknown> {
+    if (this.#broken !== undefined) return Promise.reject(this.#broken);
+    if (this.#waiting.length >= MAX_WAITING) {
+      return Promise.reject(new AppError("overloaded", "Too many requests wait for the disk"));
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ ...call, resolve, reject });
+      this.#handOver();
+    });
+  }
+
+  /** Lets everything that waits finish, then closes the file. */
+  async close(): Promise<void> {
+    while (this.#broken === undefined && this.#waiting.length + this.#inFlight.length > 0) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    if (this.#broken === undefined) await this.#ask({ type: "close" });
+    this.#worker.terminate();
+  }
+
+  #ask(request: Request): Promise<Reply> {
+    return new Promise((resolve) => {
+      this.#answered = resolve;
+      this.#worker.postMessage(request);
+    });
+  }
+
+  #handOver(): void {
+    if (this.#inFlight.length > 0 || this.#waiting.length === 0) return;
+    this.#inFlight = this.#waiting;
+    this.#waiting = [];
+    const calls = this.#inFlight.map(({ method, args }) => ({ method, args }));
+    this.#worker.postMessage({ type: "batch", calls } satisfies Request);
+  }
+
+  #receive(reply: Reply): void {
+    if (reply.type !== "results") return this.#answered?.(reply);
+    const calls = this.#inFlight;
+    this.#inFlight = [];
+    this.#handOver(); // the thread works on the next batch while this one is settled
+    calls.forEach((call, index) => settle(call, reply.results[index]));
+  }
+
+  #break(error: Error): Error {
+    this.#broken ??= error;
+    for (const call of [...this.#inFlight, ...this.#waiting]) call.reject(this.#broken);
+    this.#inFlight = this.#waiting = [];
+    return this.#broken;
+  }
+}
+
+function settle(call: Waiting, outcome: Outcome | undefined): void {
+  if (outcome === undefined) call.reject(new Error(`No result for ${call.method}`));
+  else if ("error" in outcome) call.reject(receiveError(outcome.error));
+  else call.resolve(outcome.value);
+}
