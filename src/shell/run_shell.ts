@@ -1,0 +1,161 @@
+/**
+ * The door to processes: one shell line in a process group of its own, with a clean environment,
+ * output handed on as it comes, a timeout, and nobody of the group left when it is over. Knows no
+ * policy and no task. Text from outside gets in by environment, argument or standard input only.
+ *
+ * @module
+ */
+
+import { AppError, messageOf } from "../base/errors.ts";
+import { pause } from "../base/clock.ts";
+import type { ProcessGroups } from "./process_groups.ts";
+
+/** Which stream some output came from. */
+export type OutputStream = "out" | "err";
+
+/** What to run. */
+export interface ShellCommand {
+  /** Goes to `/bin/sh -c` as it stands. */
+  readonly line: string;
+  /** `$1`, `$2`, … of the line. */
+  readonly args?: readonly string[];
+  /** Working directory. */
+  readonly cwd: string;
+  /** The whole environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Standard input; empty when absent. */
+  readonly stdin?: Uint8Array;
+  /** File mode mask of the child. */
+  readonly umask: number;
+  /** Ends the group after this long; never when absent. */
+  readonly timeoutMs?: number;
+  /** How long the group has between TERM and KILL. */
+  readonly graceMs: number;
+  /** Ends the group when it aborts. */
+  readonly signal?: AbortSignal;
+  /** Receives output in order; reading waits for it. */
+  readonly onOutput: (stream: OutputStream, chunk: Uint8Array) => void | Promise<void>;
+  /** Told the process group as soon as there is one. */
+  readonly onStart?: (group: number) => void;
+}
+
+/** How it ended. */
+export interface ShellExit {
+  /** Exit status; 128 + signal number when a signal ended the shell. */
+  readonly code: number;
+  /** Name of the signal that ended the shell, such as `SIGKILL`. */
+  readonly killedBy?: string;
+  /** What made us end it, if we did. */
+  readonly endedFor?: "timeout" | "signal";
+}
+
+/** How long output may still arrive after the group is gone; a process that left it may hold the pipe. */
+const DRAIN_MS = 1000;
+
+/** How long children left in the background have after the shell line itself is over. */
+const LEFTOVER_GRACE_MS = 1000;
+
+/**
+ * Runs one shell line to its end.
+ *
+ * @throws {AppError} `invalid` when the process cannot be started at all.
+ */
+export async function runShell(command: ShellCommand, groups: ProcessGroups): Promise<ShellExit> {
+  const child = spawn(command);
+  command.onStart?.(child.pid);
+  const feeding = feed(child, command.stdin);
+  const pumps = [
+    new Pump(child.stdout, (chunk) => command.onOutput("out", chunk)),
+    new Pump(child.stderr, (chunk) => command.onOutput("err", chunk)),
+  ];
+  const endedFor = await untilOver(child, command, groups);
+  const status = await child.status;
+  if (await groups.alive(child.pid)) await groups.end(child.pid, LEFTOVER_GRACE_MS);
+  await Promise.all(pumps.map((pump) => pump.finish(DRAIN_MS)));
+  await feeding;
+  return {
+    code: status.code,
+    ...(status.signal === null ? {} : { killedBy: status.signal }),
+    ...(endedFor === undefined ? {} : { endedFor }),
+  };
+}
+
+function spawn(command: ShellCommand): Deno.ChildProcess {
+  // On the line itself, so that the shell's messages still count lines from 1.
+  const line = `umask ${command.umask.toString(8).padStart(4, "0")}; ${command.line}`;
+  try {
+    return new Deno.Command("/bin/sh", {
+      args: ["-c", line, "sh", ...command.args ?? []],
+      cwd: command.cwd,
+      clearEnv: true,
+      env: { ...command.env },
+      stdin: command.stdin === undefined ? "null" : "piped",
+      stdout: "piped",
+      stderr: "piped",
+      detached: true,
+    }).spawn();
+  } catch (cause) {
+    throw new AppError("invalid", `Cannot start a process: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** Waits for the shell to end by itself, or ends its group on timeout and abort. */
+async function untilOver(
+  child: Deno.ChildProcess,
+  command: ShellCommand,
+  groups: ProcessGroups,
+): Promise<ShellExit["endedFor"]> {
+  const { promise: stop, resolve: stopFor } = Promise.withResolvers<"timeout" | "signal">();
+  const onAbort = () => stopFor("signal");
+  const timer = command.timeoutMs === undefined
+    ? undefined
+    : setTimeout(() => stopFor("timeout"), command.timeoutMs);
+  command.signal?.addEventListener("abort", onAbort);
+  if (command.signal?.aborted === true) onAbort();
+  try {
+    const why = await Promise.race([child.status.then(() => undefined), stop]);
+    if (why !== undefined) await groups.end(child.pid, command.graceMs);
+    return why;
+  } finally {
+    clearTimeout(timer);
+    command.signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+/** A child may close its standard input without reading it; that is its right. */
+async function feed(child: Deno.ChildProcess, stdin: Uint8Array | undefined): Promise<void> {
+  if (stdin === undefined) return;
+  const writer = child.stdin.getWriter();
+  await writer.write(stdin as Uint8Array<ArrayBuffer>).catch(() => {});
+  await writer.close().catch(() => {});
+}
+
+/** Reads one stream to its end, or until told to stop waiting for it. */
+class Pump {
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #done: Promise<void>;
+
+  constructor(
+    stream: ReadableStream<Uint8Array>,
+    sink: (chunk: Uint8Array) => void | Promise<void>,
+  ) {
+    this.#reader = stream.getReader();
+    this.#done = this.#run(sink);
+  }
+
+  async #run(sink: (chunk: Uint8Array) => void | Promise<void>): Promise<void> {
+    for (;;) {
+      const { done, value } = await this.#reader.read();
+      if (done) return;
+      await sink(value);
+    }
+  }
+
+  async finish(withinMs: number): Promise<void> {
+    const patience = new AbortController();
+    await Promise.race([this.#done, pause(withinMs, patience.signal)]);
+    patience.abort();
+    await this.#reader.cancel().catch(() => {});
+    await this.#done;
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * The environment of a step (contract 7): a clean one, in which text from outside is only ever the
+ * value of a variable. Also tells which secret values went in, so that output can hide them.
+ *
+ * @module
+ */
+
+import { delimiter } from "node:path";
+import { AppError } from "../base/errors.ts";
+import { type Evaluator } from "../cel/evaluator.ts";
+import type { Scope } from "../cel/expression.ts";
+import { compileTemplate, renderTemplate } from "../cel/template.ts";
+import type { Catalog } from "../resources/catalog.ts";
+import type { Env } from "../resources/env.ts";
+import type { SecretStoreSpec } from "../resources/secret_store.ts";
+
+/** Names every step has when the daemon has them. */
+const INHERITED = ["HOME", "USER", "SHELL", "LANG", "TZ", "TMPDIR"];
+
+const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/** What the daemon hands on to processes. */
+export interface InheritedEnv {
+  /** Variables by name. */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+/** The variables steps inherit; `extra` are the names given by `--step-env`. */
+export function inheritEnv(
+  env: (name: string) => string | undefined,
+  options: { bin: string; extra: readonly string[] },
+): InheritedEnv {
+  const variables: Record<string, string> = {};
+  for (const name of [...INHERITED, ...options.extra]) {
+    const value = env(name);
+    if (value !== undefined) variables[name] = value;
+  }
+  variables["PATH"] = [options.bin, env("PATH") ?? DEFAULT_PATH].join(delimiter);
+  return { variables };
+}
+
+/** What is needed to fill in the `env` blocks of a task. */
+export interface EnvSources {
+  /** Runs templates. */
+  readonly evaluator: Evaluator;
+  /** Holds the secrets. */
+  readonly catalog: Catalog;
+  /** Project whose secrets may be used. */
+  readonly project: string;
+}
+
+/** Filled-in variables, and the secret values among them. */
+export interface FilledEnv {
+  /** Variables by name. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** Secret values to hide in output. */
+  readonly secrets: readonly string[];
+}
+
+/**
+ * Fills in `env` blocks; later blocks win.
+ *
+ * @throws {AppError} `invalid` when a template has no value or a secret does not exist.
+ */
+export async function fillEnv(
+  blocks: readonly Env[],
+  scope: Scope,
+  sources: EnvSources,
+): Promise<FilledEnv> {
+  const variables: Record<string, string> = {};
+  const secrets: string[] = [];
+  for (const [name, value] of blocks.flatMap((block) => Object.entries(block))) {
+    if (typeof value === "string") {
+      const text = await renderTemplate(compileTemplate(value), scope, sources.evaluator);
+      if (text.includes("\0")) throw new AppError("invalid", `The value of ${name} holds a NUL`);
+      variables[name] = text;
+    } else {
+      const secret = secretValue(value.fromSecret, sources);
+      variables[name] = secret;
+      secrets.push(secret);
+    }
+  }
+  return { variables, secrets };
+}
+
+function secretValue(from: { store: string; key: string }, sources: EnvSources): string {
+  const store = sources.catalog.find<SecretStoreSpec>("SecretStore", sources.project, from.store);
+  if (store === undefined) {
+    throw new AppError("invalid", `SecretStore "${from.store}" does not exist, apply it`);
+  }
+  if (!Object.hasOwn(store.spec.data, from.key)) {
+    throw new AppError("invalid", `SecretStore "${from.store}" has no key "${from.key}"`);
+  }
+  return store.spec.data[from.key] ?? "";
+}
