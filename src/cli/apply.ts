@@ -1,0 +1,83 @@
+/**
+ * `svc apply` (spec 1.7, contract 2).
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import type { ManifestFile } from "../api/operations.ts";
+import { AppError, messageOf } from "../base/errors.ts";
+import {
+  type Command,
+  type CommandContext,
+  DATA_DIR,
+  OUTPUT_TEXT_JSON,
+  PROJECT,
+} from "./command.ts";
+
+/** Applies manifests. */
+export const command: Command = {
+  help: "Creates or changes the resources in YAML or JSON files, all of them or none. " +
+    "A directory stands for the .yaml, .yml and .json files in it.",
+  options: [
+    { flags: "-f, --filename <file...>", help: "file, directory, or - for standard input" },
+    { flags: "--dry-run", help: "check everything and print the same, but change nothing" },
+    PROJECT,
+    DATA_DIR,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc apply -f trigger.yaml",
+    "svc apply -f integrations/github --dry-run",
+    "generate-manifests | svc apply -f -",
+  ],
+  async run(context: CommandContext) {
+    const names = context.list("filename");
+    if (names.length === 0) throw new AppError("usage", "Name a file: svc apply -f FILE");
+    const files = (await Promise.all(names.map((name) => readManifests(name, context)))).flat();
+    using client = context.client();
+    const dryRun = context.flag("dryRun");
+    const { results, warnings } = await client.call("apply", {
+      files,
+      ...context.project(),
+      dry_run: dryRun,
+    });
+    for (const warning of warnings) context.io.err(`warning: ${warning}\n`);
+    if (context.option("output") === "json") {
+      return context.io.out(`${JSON.stringify(results, null, 2)}\n`);
+    }
+    const suffix = dryRun ? " (dry run)" : "";
+    for (const { name, action } of results) context.io.out(`${name} ${action}${suffix}\n`);
+  },
+};
+
+const MANIFEST = /\.(ya?ml|json)$/;
+
+async function readManifests(name: string, context: CommandContext): Promise<ManifestFile[]> {
+  if (name === "-") return [{ name, text: decode(name, await context.io.stdin()) }];
+  try {
+    if (!(await Deno.stat(name)).isDirectory) {
+      return [{ name, text: decode(name, await Deno.readFile(name)) }];
+    }
+    const entries = await Array.fromAsync(Deno.readDir(name));
+    const paths = entries.filter((entry) => !entry.isDirectory && MANIFEST.test(entry.name))
+      .map((entry) => join(name, entry.name)).sort();
+    if (paths.length === 0) {
+      throw new AppError("invalid", `No .yaml, .yml or .json file in "${name}"`);
+    }
+    return await Promise.all(paths.map(async (path) => (
+      { name: path, text: decode(path, await Deno.readFile(path)), fromDirectory: true }
+    )));
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
+    throw new AppError("invalid", `Cannot read "${name}": ${messageOf(cause)}`, { cause });
+  }
+}
+
+function decode(name: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new AppError("invalid", `"${name}" is not UTF-8 text`, { cause });
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * What a command of `svc` is. Each is one file, named by its words, that exports one of these.
+ *
+ * @module
+ */
+
+import { type Client, connect } from "../api/client.ts";
+import { type DataDir, locateDataDir } from "../base/data_dir.ts";
+import { AppError } from "../base/errors.ts";
+import type { Io } from "./io.ts";
+
+/** One option: flags as they are shown (`-o, --output <format>`), and what it is for. */
+export interface OptionDefinition {
+  /** Flags and placeholder; `<x>` takes a value, `<x...>` several, none makes it a switch. */
+  readonly flags: string;
+  /** One line of help. */
+  readonly help: string;
+  /** Closed list of values. */
+  readonly choices?: readonly string[];
+  /** Value when it is not given. */
+  readonly fallback?: string;
+}
+
+/** One positional argument: `<name>`, `[name]` or `[name...]`. */
+export interface ArgumentDefinition {
+  /** Name in brackets that say whether it may be left out or repeated. */
+  readonly name: string;
+  /** One line of help. */
+  readonly help: string;
+}
+
+/** One command. */
+export interface Command {
+  /** One sentence or two for its own help. */
+  readonly help: string;
+  /** Positional arguments in order. */
+  readonly arguments?: readonly ArgumentDefinition[];
+  /** Options in the order of the help. */
+  readonly options?: readonly OptionDefinition[];
+  /** Complete command lines that work, with what they do where it is not plain. */
+  readonly examples: readonly string[];
+  /** Carries it out; gives the exit code, 0 when nothing is given. */
+  readonly run: (context: CommandContext) => Promise<number | void>;
+}
+
+/** `--data-dir`, which every command that needs a daemon or its files has. */
+export const DATA_DIR: OptionDefinition = {
+  flags: "--data-dir <dir>",
+  help: "data directory (default: $SVC_DATA_DIR, else ~/.svc)",
+};
+
+/** `-p/--project`. */
+export const PROJECT: OptionDefinition = {
+  flags: "-p, --project <name>",
+  help: 'project (default: $SVC_PROJECT, else "default")',
+};
+
+/** `-o` of commands that show things. */
+export const OUTPUT: OptionDefinition = {
+  flags: "-o, --output <format>",
+  help: "how to print",
+  choices: ["table", "wide", "json", "yaml", "name"],
+  fallback: "table",
+};
+
+/** `-o` of commands that report what they did. */
+export const OUTPUT_TEXT_JSON: OptionDefinition = {
+  flags: "-o, --output <format>",
+  help: "how to print",
+  choices: ["text", "json"],
+  fallback: "text",
+};
+
+/** What a command line came to. */
+export interface ParsedArguments {
+  /** Positional arguments; a repeated one is several texts. */
+  readonly positional: readonly (string | readonly string[] | undefined)[];
+  /** Options by name in camelCase; switches are `true`. */
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+/** What a command works with. */
+export class CommandContext {
+  /** Terminal, environment, standard streams. */
+  readonly io: Io;
+  readonly #parsed: ParsedArguments;
+
+  /** A context for one run. */
+  constructor(io: Io, parsed: ParsedArguments) {
+    this.io = io;
+    this.#parsed = parsed;
+  }
+
+  /** The positional argument at `index`; empty when it was left out. */
+  argument(index: number): string {
+    const value = this.#parsed.positional[index];
+    return typeof value === "string" ? value : "";
+  }
+
+  /** The values of the repeated positional argument at `index`. */
+  arguments(index: number): readonly string[] {
+    const value = this.#parsed.positional[index];
+    return typeof value === "string" ? [value] : value ?? [];
+  }
+
+  /** The value of an option, if it was given or has a fallback. */
+  option(name: string): string | undefined {
+    const value = this.#parsed.options[name];
+    return typeof value === "string" ? value : undefined;
+  }
+
+  /** The values of a repeated option. */
+  list(name: string): readonly string[] {
+    const value = this.#parsed.options[name];
+    return Array.isArray(value) ? value.map(String) : typeof value === "string" ? [value] : [];
+  }
+
+  /** Whether a switch was given. */
+  flag(name: string): boolean {
+    return this.#parsed.options[name] === true;
+  }
+
+  /**
+   * A whole number of at least `least`.
+   *
+   * @throws {AppError} `usage` when the option holds anything else.
+   */
+  count(name: string, least: number): number | undefined {
+    const text = this.option(name);
+    if (text === undefined) return undefined;
+    const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : NaN;
+    if (value >= least) return value;
+    throw new AppError("usage", `--${dashed(name)} takes a whole number of at least ${least}`);
+  }
+
+  /** The data directory. */
+  dir(): DataDir {
+    return locateDataDir({ flag: this.option("dataDir"), env: this.io.env });
+  }
+
+  /** A client of the daemon. */
+  client(): Client {
+    return connect(this.dir().socket);
+  }
+
+  /** `{project}` when one was named, to be spread into a request. */
+  project(): { project?: string } {
+    const project = this.option("project") ?? this.io.env("SVC_PROJECT");
+    return project === undefined || project === "" ? {} : { project };
+  }
+}
+
+function dashed(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}

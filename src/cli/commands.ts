@@ -1,0 +1,55 @@
+/**
+ * REGISTRY of the commands. Each is loaded only when it is run, which keeps `svc` quick inside
+ * plugin scripts; so its words and its summary stand here and everything else in its own file.
+ *
+ * @module
+ */
+
+import type { Command } from "./command.ts";
+
+/** One entry of the registry. */
+export interface CommandEntry {
+  /** Words on the command line, separated by blanks. */
+  readonly words: string;
+  /** One line for lists of commands. */
+  readonly summary: string;
+  /** Loads the command. */
+  readonly load: () => Promise<{ readonly command: Command }>;
+}
+
+/** Every command, in the order of the help. */
+export const COMMANDS: readonly CommandEntry[] = [
+  { words: "init", summary: "make the data directory", load: () => import("./init.ts") },
+  { words: "daemon", summary: "run the daemon", load: () => import("./daemon.ts") },
+  { words: "status", summary: "show how the daemon is", load: () => import("./status.ts") },
+  { words: "apply", summary: "create or change resources", load: () => import("./apply.ts") },
+  { words: "get", summary: "list resources and records", load: () => import("./get.ts") },
+  { words: "describe", summary: "show everything about one", load: () => import("./describe.ts") },
+  { words: "delete", summary: "delete resources", load: () => import("./delete.ts") },
+  {
+    words: "task logs",
+    summary: "show the output of a task",
+    load: () => import("./task_logs.ts"),
+  },
+  {
+    words: "schema",
+    summary: "print the JSON Schema of a kind",
+    load: () => import("./schema.ts"),
+  },
+  {
+    words: "tool webhook-verify-hmac",
+    summary: "check the signature of a body",
+    load: () => import("./tool_webhook_verify_hmac.ts"),
+  },
+  {
+    words: "tool payload-extract",
+    summary: "print one value of a JSON document",
+    load: () => import("./tool_payload_extract.ts"),
+  },
+  {
+    words: "completions",
+    summary: "print shell completions",
+    load: () => import("./completions.ts"),
+  },
+  { words: "version", summary: "print the version", load: () => import("./version.ts") },
+];

@@ -1,0 +1,111 @@
+/**
+ * `svc daemon`, and all of `svcd`: flags to a running daemon, signals to its end.
+ *
+ * @module
+ */
+
+import { availableParallelism } from "node:os";
+import { systemClock } from "../base/clock.ts";
+import { AppError, messageOf } from "../base/errors.ts";
+import { createLog, LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../base/log.ts";
+import { startDaemon } from "../daemon.ts";
+import { type Command, type CommandContext, DATA_DIR } from "./command.ts";
+
+/** Longest time an orderly end may take before the process ends anyway (contract 1). */
+const STOP_WITHIN_MS = 14_000;
+
+/** Runs the daemon in the foreground. */
+export const command: Command = {
+  help:
+    "Runs the daemon in the foreground until SIGTERM or SIGINT; a second signal forces it to end.",
+  options: [
+    DATA_DIR,
+    {
+      flags: "--webhook-bind <addr>",
+      help: "address of the webhook server: HOST:PORT, port 0 for any free one, or none",
+      fallback: "127.0.0.1:19090",
+    },
+    { flags: "--workers <n>", help: "tasks at once (default: two a processor, at least 4)" },
+    { flags: "--max-body <bytes>", help: "largest body of a webhook", fallback: "26214400" },
+    {
+      flags: "--step-env <names...>",
+      help: "variables that steps inherit, such as an agent's API key",
+    },
+    {
+      flags: "--log-format <format>",
+      help: "how the log looks",
+      choices: LOG_FORMATS,
+      fallback: "pretty",
+    },
+    {
+      flags: "--log-level <level>",
+      help: "what the log holds",
+      choices: LOG_LEVELS,
+      fallback: "info",
+    },
+  ],
+  examples: [
+    "svc daemon",
+    "svc daemon --webhook-bind 127.0.0.1:0 --workers 8",
+    "svc daemon --step-env ANTHROPIC_API_KEY GITHUB_TOKEN",
+  ],
+  async run(context: CommandContext) {
+    const umask = Deno.umask(0o077); // first of all: everything made from here on is private
+    const { io } = context;
+    const log = createLog({
+      level: context.option("logLevel") as LogLevel,
+      format: context.option("logFormat") as LogFormat,
+      clock: systemClock,
+      write: (line) => io.err(`${line}\n`),
+    });
+    const dir = context.dir();
+    const daemon = await startDaemon({
+      ...{ dir, umask, log, env: io.env },
+      webhookBind: parseBind(context.option("webhookBind") ?? ""),
+      workers: context.count("workers", 1) ?? Math.max(4, availableParallelism() * 2),
+      maxBodyBytes: context.count("maxBody", 1) ?? 0,
+      stepEnv: context.list("stepEnv").flatMap((names) => names.split(",")),
+    });
+    const where = daemon.webhookUrl === undefined
+      ? "webhooks off"
+      : `webhooks at ${daemon.webhookUrl}`;
+    io.out(`svc is ready: ${where}, control socket ${dir.socket}\n`);
+    const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+    using _signals = io.onStop(() => stop());
+    const failure = await Promise.race([stopped, daemon.failed]);
+    log.info("stopping");
+    using _force = forceEnd(context);
+    await daemon[Symbol.asyncDispose]();
+    if (failure !== undefined) {
+      throw new AppError("internal", `The daemon had to end: ${messageOf(failure)}`, {
+        cause: failure,
+      });
+    }
+  },
+};
+
+/** A second signal, or an end that takes too long, ends the process. */
+function forceEnd(context: CommandContext): Disposable {
+  const timer = setTimeout(() => {
+    context.io.err("Stopping takes too long, ending now\n");
+    Deno.exit(0);
+  }, STOP_WITHIN_MS);
+  const signals = context.io.onStop(() => Deno.exit(130));
+  return {
+    [Symbol.dispose]() {
+      clearTimeout(timer);
+      signals[Symbol.dispose]();
+    },
+  };
+}
+
+function parseBind(text: string): { hostname: string; port: number } | undefined {
+  if (text === "none") return undefined;
+  const [, ipv6, name, port] =
+    /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+)):([0-9]{1,5})$/.exec(text) ?? [];
+  const hostname = ipv6 ?? name;
+  if (hostname === undefined || Number(port) > 65_535) {
+    throw new AppError("usage", `--webhook-bind takes HOST:PORT or none, not "${text}"`);
+  }
+  return { hostname, port: Number(port) };
+}

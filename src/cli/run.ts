@@ -1,0 +1,90 @@
+/**
+ * Runs one command line from words to exit code. The only place of the program that catches an error
+ * in order to print it.
+ *
+ * @module
+ */
+
+import { AppError, toAppError } from "../base/errors.ts";
+import { CommandContext } from "./command.ts";
+import { type CommandEntry, COMMANDS } from "./commands.ts";
+import type { Io } from "./io.ts";
+
+/** Runs `svc` with these arguments; gives the exit code (contract 6). */
+export async function runCli(args: readonly string[], io: Io): Promise<number> {
+  try {
+    const entry = findEntry(args);
+    if (entry === undefined) return listCommands(args, io);
+    const { command } = await entry.load();
+    const { parseArguments } = await import("./parse.ts");
+    const rest = args.slice(entry.words.split(" ").length);
+    const result = parseArguments(entry.words, command, rest);
+    if ("help" in result) {
+      io.out(result.help);
+      return 0;
+    }
+    return await command.run(new CommandContext(io, result.parsed)) ?? 0;
+  } catch (error) {
+    return report(toAppError(error), io);
+  }
+}
+
+function findEntry(args: readonly string[]): CommandEntry | undefined {
+  return COMMANDS.find(({ words }) => words.split(" ").every((word, i) => args[i] === word));
+}
+
+const HELP_WORDS = new Set(["-h", "--help", "help"]);
+
+/** `svc`, `svc help`, `svc task`: the commands there are. Anything else is a mistake. */
+function listCommands(args: readonly string[], io: Io): number {
+  const [first = "help", ...rest] = args;
+  if (first === "--version") return printVersionHint(io);
+  const asked = HELP_WORDS.has(first)
+    ? rest.join(" ")
+    : args.filter((arg) => !HELP_WORDS.has(arg)).join(" ");
+  const listed = COMMANDS.filter(({ words }) => words === asked || words.startsWith(`${asked} `));
+  if (asked !== "" && listed.length === 0) {
+    throw new AppError("usage", `Unknown command "${asked}"${suggestion(asked)}: see "svc --help"`);
+  }
+  io.out(commandList(asked === "" ? COMMANDS : listed, asked));
+  return args.length === 0 || asked === "" || HELP_WORDS.has(first) ||
+      args.some((arg) => HELP_WORDS.has(arg))
+    ? 0
+    : 2;
+}
+
+function printVersionHint(io: Io): number {
+  io.err('Use "svc version"\n');
+  return 2;
+}
+
+function commandList(entries: readonly CommandEntry[], asked: string): string {
+  const width = Math.max(...entries.map(({ words }) => words.length)) + 2;
+  const lines = entries.map(({ words, summary }) => `  ${words.padEnd(width)}${summary}`);
+  const intro = asked === ""
+    ? "svc turns signed webhooks into agent workflows.\n\nUsage: svc COMMAND [ARGUMENTS]\n\n"
+    : `Usage: svc ${asked} COMMAND [ARGUMENTS]\n\n`;
+  const start = asked === ""
+    ? "\nStart here:\n  svc init && svc daemon\n  svc apply -f integrations/github\n"
+    : "";
+  return `${intro}Commands:\n${lines.join("\n")}\n\nMore about one: svc COMMAND --help\n${start}`;
+}
+
+/** The command that shares the most with what was typed, if it shares enough. */
+function suggestion(asked: string): string {
+  const near = COMMANDS.find(({ words }) =>
+    words.startsWith(asked.slice(0, 3)) || words.endsWith(asked) || words.split(" ").includes(asked)
+  );
+  return near === undefined ? "" : `, did you mean "svc ${near.words}"?`;
+}
+
+function report(error: AppError, io: Io): number {
+  const red = (text: string) => io.errColor ? `\x1b[31m${text}\x1b[0m` : text;
+  io.err(`${red("error:")} ${error.message}\n`);
+  for (const detail of error.details) io.err(`  ${detail}\n`);
+  if (error.code === "internal" && error.cause !== undefined) {
+    const { cause } = error;
+    io.err(`  ${cause instanceof Error ? cause.stack ?? cause.message : String(cause)}\n`);
+  }
+  return error.exitCode;
+}

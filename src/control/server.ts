@@ -1,0 +1,116 @@
+/**
+ * The control plane's server: `POST /v1/{operation}` on the Unix socket. Decides the caller's role,
+ * then hands over to the operation.
+ *
+ * @module
+ */
+
+import {
+  NEEDED_ROLE,
+  type OperationName,
+  type Operations,
+  type Role,
+  ROLES,
+  type StreamName,
+  type Streams,
+} from "../api/operations.ts";
+import { AppError, toAppError } from "../base/errors.ts";
+import type { NewId } from "../base/ids.ts";
+import { isJsonObject, parseJson } from "../base/json.ts";
+import type { Log } from "../base/log.ts";
+import { problemResponse } from "../http/problem.ts";
+import { readBody } from "../http/read_body.ts";
+
+/** One handler for each operation. */
+export type Handlers = {
+  readonly [Name in OperationName]: (
+    input: Operations[Name]["in"],
+  ) => Promise<Operations[Name]["out"]>;
+};
+
+/** One handler for each streaming operation. */
+export type StreamHandlers = {
+  readonly [Name in StreamName]: (
+    input: Streams[Name],
+    signal: AbortSignal,
+  ) => AsyncGenerator<unknown>;
+};
+
+/** What the control server needs. */
+export interface ControlHost {
+  /** Operations. */
+  readonly handlers: Handlers;
+  /** Streaming operations. */
+  readonly streams: StreamHandlers;
+  /** Decides what the caller may do; read for every request. */
+  readonly roleOf: (request: Request) => Role;
+  /** Ends streams when the daemon stops. */
+  readonly signal: AbortSignal;
+  /** The daemon's log. */
+  readonly log: Log;
+  /** Names requests. */
+  readonly newId: NewId;
+}
+
+/** A manifest is text written by people; this is plenty. */
+const BODY_LIMITS = { maxBytes: 64 * 1024 * 1024, deadlineMs: 30_000 };
+
+/** Answers requests of the control plane. */
+export function controlHandler(host: ControlHost): (request: Request) => Promise<Response> {
+  return async (request) => {
+    try {
+      return await answer(request, host);
+    } catch (thrown) {
+      const error = toAppError(thrown);
+      const requestId = host.newId();
+      if (error.code === "internal") host.log.error("control request failed", { requestId, error });
+      return problemResponse(error, { requestId, trusted: true });
+    }
+  };
+}
+
+async function answer(request: Request, host: ControlHost): Promise<Response> {
+  const name = /^\/v1\/([a-z._]+)$/.exec(new URL(request.url).pathname)?.[1] ?? "";
+  if (request.method !== "POST") throw new AppError("method_not_allowed", "Operations are POSTed");
+  const needed = Object.hasOwn(NEEDED_ROLE, name) ? NEEDED_ROLE[name as OperationName] : "admin";
+  const role = host.roleOf(request);
+  if (ROLES.indexOf(role) < ROLES.indexOf(needed)) {
+    throw new AppError("forbidden", `This needs the role ${needed}, and you have ${role}`);
+  }
+  const text = new TextDecoder().decode(await readBody(request, BODY_LIMITS));
+  const input = parseJson(text);
+  if (!isJsonObject(input)) throw new AppError("invalid", "The body is no JSON object");
+  if (Object.hasOwn(host.handlers, name)) {
+    const handle = host.handlers[name as OperationName] as (input: unknown) => Promise<unknown>;
+    return Response.json(await handle(input));
+  }
+  if (Object.hasOwn(host.streams, name)) {
+    const stream = host.streams[name as StreamName] as StreamHandlers[StreamName];
+    const signal = AbortSignal.any([host.signal, request.signal]);
+    return await streamResponse(stream(input as Streams[StreamName], signal), host.log);
+  }
+  throw new AppError("not_found", `No operation "${name}", is the client newer than the daemon?`);
+}
+
+/** Waits for the first line, so that a refusal still is an error status. */
+async function streamResponse(lines: AsyncGenerator<unknown>, log: Log): Promise<Response> {
+  const encode = (value: unknown) => new TextEncoder().encode(JSON.stringify(value) + "\n");
+  let next: IteratorResult<unknown> | undefined = await lines.next();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = next ?? await lines.next();
+        next = undefined;
+        if (done === true) controller.close();
+        else controller.enqueue(encode(value));
+      } catch (error) {
+        log.error("stream failed", { error });
+        controller.error(error);
+      }
+    },
+    async cancel() {
+      await lines.return(undefined);
+    },
+  });
+  return new Response(body, { headers: { "content-type": "application/x-ndjson" } });
+}

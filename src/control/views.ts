@@ -1,0 +1,119 @@
+/**
+ * What each sort of thing looks like from outside (contract 6): resources as `{kind, metadata, spec,
+ * status}`, records flat in snake_case, and the cells of their tables.
+ *
+ * @module
+ */
+
+import { rfc3339 } from "../base/clock.ts";
+import { shortDuration } from "../base/duration.ts";
+import type { AnyKind, Column } from "../resources/kind.ts";
+import type { Resource } from "../resources/resource.ts";
+import type { Delivery, Task } from "../store/store.ts";
+
+/** A resource as JSON; secrets are masked unless `reveal`. */
+export function resourceView(
+  kind: AnyKind,
+  resource: Resource,
+  options: { reveal: boolean } = { reveal: false },
+): Record<string, unknown> {
+  const { project, name, metadata, spec } = resource;
+  return {
+    kind: resource.kind,
+    metadata: { name, ...(project === "" ? {} : { project }), ...metadata },
+    spec: options.reveal ? spec : kind.mask?.(spec) ?? spec,
+    status: {
+      generation: resource.generation,
+      created_at: rfc3339(resource.createdAt),
+      updated_at: rfc3339(resource.updatedAt),
+    },
+  };
+}
+
+/** A task as JSON. */
+export function taskView(task: Task): Record<string, unknown> {
+  return {
+    id: task.id,
+    project: task.project,
+    trigger: task.trigger,
+    workflow: task.workflow,
+    workspace: task.workspace,
+    state: task.state,
+    reason: task.reason,
+    delivery_id: task.deliveryId || null,
+    parent_id: null,
+    retry_of: null,
+    created_at: rfc3339(task.createdAt),
+    started_at: time(task.startedAt),
+    finished_at: time(task.finishedAt),
+    restarts: task.restarts,
+    steps: task.steps.map((step) => ({
+      id: step.id,
+      state: step.state,
+      exit_code: step.exitCode ?? null,
+      reason: step.reason,
+      started_at: time(step.startedAt),
+      finished_at: time(step.finishedAt),
+    })),
+  };
+}
+
+/** A delivery as JSON. */
+export function deliveryView(delivery: Delivery): Record<string, unknown> {
+  return {
+    id: delivery.id,
+    project: delivery.project,
+    trigger: delivery.trigger,
+    source: delivery.source,
+    outcome: delivery.outcome,
+    reason: delivery.reason,
+    status: delivery.status,
+    remote: delivery.remote,
+    secret_key: delivery.secretKey || null,
+    task_id: delivery.taskId || null,
+    body_bytes: delivery.bodyBytes,
+    received_at: rfc3339(delivery.receivedAt),
+    duration_ms: delivery.durationMs,
+  };
+}
+
+/** Columns of `svc get task`. */
+export function taskColumns(now: number): Column<Task>[] {
+  return [
+    { header: "ID", cell: (task) => task.id },
+    { header: "TRIGGER", cell: (task) => task.trigger },
+    { header: "WORKFLOW", cell: (task) => task.workflow },
+    { header: "STATE", cell: (task) => task.state },
+    { header: "AGE", cell: (task) => shortDuration(now - task.createdAt) },
+    { header: "DURATION", cell: (task) => durationOf(task, now) },
+    { header: "PROJECT", wide: true, cell: (task) => task.project },
+    { header: "WORKSPACE", wide: true, cell: (task) => task.workspace },
+    { header: "DELIVERY", wide: true, cell: (task) => task.deliveryId },
+    { header: "REASON", wide: true, cell: (task) => task.reason },
+  ];
+}
+
+/** Columns of `svc get deliveries`. */
+export function deliveryColumns(now: number): Column<Delivery>[] {
+  return [
+    { header: "ID", cell: (delivery) => delivery.id },
+    { header: "TRIGGER", cell: (delivery) => delivery.trigger },
+    { header: "OUTCOME", cell: (delivery) => delivery.outcome },
+    { header: "STATUS", cell: (delivery) => String(delivery.status) },
+    { header: "TASK", cell: (delivery) => delivery.taskId },
+    { header: "AGE", cell: (delivery) => shortDuration(now - delivery.receivedAt) },
+    { header: "REASON", cell: (delivery) => delivery.reason },
+    { header: "KEY", wide: true, cell: (delivery) => delivery.secretKey },
+    { header: "BYTES", wide: true, cell: (delivery) => String(delivery.bodyBytes) },
+    { header: "REMOTE", wide: true, cell: (delivery) => delivery.remote },
+  ];
+}
+
+function durationOf(task: Task, now: number): string {
+  if (task.startedAt === undefined) return "";
+  return shortDuration((task.finishedAt ?? now) - task.startedAt);
+}
+
+function time(ms: number | undefined): string | null {
+  return ms === undefined ? null : rfc3339(ms);
+}

@@ -1,0 +1,177 @@
+/**
+ * The wiring of the daemon and only the wiring: opens everything in order, closes it in reverse.
+ * No rule of its own.
+ *
+ * @module
+ */
+
+import { type Clock, systemClock } from "./base/clock.ts";
+import { checkSocketPath, type DataDir } from "./base/data_dir.ts";
+import { AppError, messageOf } from "./base/errors.ts";
+import { idFactory } from "./base/ids.ts";
+import type { Log } from "./base/log.ts";
+import { createEvaluator } from "./cel/evaluator.ts";
+import { controlOperations } from "./control/operations.ts";
+import { loadCatalog, ResourceWriter } from "./control/resource_writer.ts";
+import { controlHandler } from "./control/server.ts";
+import { serve } from "./http/serve.ts";
+import { writeLauncher } from "./launcher.ts";
+import { createKeyring } from "./secrets/keyring.ts";
+import { openProcessGroups } from "./shell/process_groups.ts";
+import { Rejections } from "./sources/rejections.ts";
+import { webhookHandler } from "./sources/webhook_server.ts";
+import { checkDatabase } from "./store/sqlite/migrations.ts";
+import { openStore } from "./store/sqlite/open_store.ts";
+import { Planner } from "./tasks/plan.ts";
+import { inheritEnv } from "./tasks/step_env.ts";
+import { Triggers } from "./tasks/triggers.ts";
+import { startWorker } from "./tasks/worker.ts";
+
+/** How to run a daemon. */
+export interface DaemonOptions {
+  /** Data directory, made by `svc init`. */
+  readonly dir: DataDir;
+  /** Where webhooks are taken; `undefined` for nowhere. */
+  readonly webhookBind: { readonly hostname: string; readonly port: number } | undefined;
+  /** Most tasks at once. */
+  readonly workers: number;
+  /** Largest body of a request, in bytes. */
+  readonly maxBodyBytes: number;
+  /** Names of variables that steps inherit beside the usual ones. */
+  readonly stepEnv: readonly string[];
+  /** File mode mask that steps run with. */
+  readonly umask: number;
+  /** Reads an environment variable. */
+  readonly env: (name: string) => string | undefined;
+  /** The daemon's log. */
+  readonly log: Log;
+  /** The clock; the machine's own unless a test brings one. */
+  readonly clock?: Clock;
+}
+
+/** A running daemon; disposing it ends it in order. */
+export interface Daemon extends AsyncDisposable {
+  /** Base address of the webhook server, if there is one. */
+  readonly webhookUrl: string | undefined;
+  /** Settles when the daemon can no longer do its work and has to be ended. */
+  readonly failed: Promise<Error>;
+}
+
+/** Longest time an expression that loops may take. */
+const CEL_DEADLINE_MS = 1000;
+/** Longest time a body may take to arrive. */
+const BODY_DEADLINE_MS = 30_000;
+/** How long requests under way may take at the end. */
+const DRAIN_MS = 5000;
+
+/**
+ * Starts a daemon.
+ *
+ * @throws {AppError} `refused` when the data directory cannot be used, or is used already.
+ */
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { dir, log, clock = systemClock } = options;
+  await using opening = new AsyncDisposableStack();
+  checkSocketPath(dir);
+  await checkInitialised(dir);
+  opening.use(await lock(dir));
+  checkDatabase(dir.database);
+  const keyring = await createKeyring(await Deno.readTextFile(dir.secretKey));
+  const warning = await writeLauncher({ bin: dir.bin, env: options.env });
+  if (warning !== undefined) log.warn(warning);
+
+  const newId = idFactory(clock);
+  const store = opening.use(await openStore(dir.database));
+  const catalog = await loadCatalog(store, keyring);
+  const evaluator = opening.use(createEvaluator({ deadlineMs: CEL_DEADLINE_MS }));
+  const groups = opening.use(openProcessGroups());
+  const rejections = opening.use(new Rejections(store, log));
+  const writer = new ResourceWriter({ store, catalog, keyring });
+  const worker = opening.use(
+    await startWorker({
+      ...{ store, catalog, evaluator, groups, clock, log, dirs: dir },
+      inherited: inheritEnv(options.env, { bin: dir.bin, extra: options.stepEnv }),
+      umask: options.umask,
+      workers: options.workers,
+    }),
+  );
+
+  const started = clock.now();
+  const stopping = new AbortController();
+  let webhookUrl: string | undefined;
+  const control = controlOperations({
+    ...{ store, catalog, writer, clock, dirs: dir },
+    status: () => ({ webhookUrl, started }),
+  });
+  await removeStaleSocket(dir);
+  opening.use(serve({
+    on: { path: dir.socket },
+    handler: controlHandler({
+      ...control,
+      roleOf: () => "admin",
+      signal: stopping.signal,
+      log,
+      newId,
+    }),
+    log,
+    drainMs: DRAIN_MS,
+  }));
+  await Deno.chmod(dir.socket, 0o600);
+  opening.defer(() => stopping.abort());
+
+  if (options.webhookBind !== undefined) {
+    const handler = webhookHandler({
+      ...{ store, catalog, evaluator, rejections, clock, log, newId },
+      triggers: new Triggers(catalog),
+      planner: new Planner(catalog, dir.root),
+      limits: { maxBytes: options.maxBodyBytes, deadlineMs: BODY_DEADLINE_MS },
+      onTask: () => worker.kick(),
+    }, () => !stopping.signal.aborted);
+    const server = opening.use(serve({ on: options.webhookBind, handler, log, drainMs: DRAIN_MS }));
+    webhookUrl = urlOf(options.webhookBind.hostname, server.port);
+  }
+  const open = opening.move();
+  return {
+    webhookUrl,
+    failed: store.failed,
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+async function checkInitialised(dir: DataDir): Promise<void> {
+  for (const path of [dir.database, dir.secretKey]) {
+    try {
+      await Deno.stat(path);
+    } catch (cause) {
+      if (cause instanceof Deno.errors.NotFound) {
+        const what = path === dir.database
+          ? `The data directory "${dir.root}" is not initialised: run "svc init"`
+          : `The key "${path}" is missing, secrets cannot be read: restore it from your backup`;
+        throw new AppError("refused", what);
+      }
+      throw new AppError("refused", `Cannot use "${path}": ${messageOf(cause)}`, { cause });
+    }
+  }
+}
+
+/** An operating system lock: gone with the process, however that ends. */
+async function lock(dir: DataDir): Promise<Disposable> {
+  const file = await Deno.open(dir.lock, { create: true, write: true, mode: 0o600 });
+  if (await file.tryLock(true)) return file;
+  file.close();
+  throw new AppError(
+    "refused",
+    `Another daemon runs on "${dir.root}": stop it, or use another --data-dir`,
+  );
+}
+
+/** The lock is held, so whatever lies there belongs to nobody. */
+async function removeStaleSocket(dir: DataDir): Promise<void> {
+  await Deno.remove(dir.socket).catch((error) => {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  });
+}
+
+function urlOf(hostname: string, port: number): string {
+  return `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
+}

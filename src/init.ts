@@ -1,0 +1,96 @@
+/**
+ * `svc init` (contract 1): makes whatever of the data directory is not there yet, and nothing else.
+ *
+ * @module
+ */
+
+import { type Clock } from "./base/clock.ts";
+import { checkSocketPath, type DataDir } from "./base/data_dir.ts";
+import { AppError, messageOf } from "./base/errors.ts";
+import { writeLauncher } from "./launcher.ts";
+import { DEFAULT_PROJECT, type Resource } from "./resources/resource.ts";
+import { DEFAULT_WORKSPACE, type WorkspaceSpec } from "./resources/workspace.ts";
+import { newKeyFile } from "./secrets/keyring.ts";
+import { createDatabase } from "./store/sqlite/create_database.ts";
+
+/** What `init` depends on. */
+export interface InitOptions {
+  /** The clock. */
+  readonly clock: Clock;
+  /** Reads an environment variable. */
+  readonly env: (name: string) => string | undefined;
+}
+
+/**
+ * Makes the data directory. May be called again at any time, a running daemon included.
+ *
+ * @returns The paths that were made, in order; empty when everything was there.
+ * @throws {AppError} `refused` or `invalid` when the place cannot be used.
+ */
+export async function initDataDir(dir: DataDir, options: InitOptions): Promise<string[]> {
+  checkSocketPath(dir);
+  Deno.umask(0o077);
+  const made: string[] = [];
+  try {
+    const directories = [dir.root, dir.controlPlane, `${dir.root}/secrets`, dir.scripts, dir.bin];
+    for (
+      const path of [...directories, dir.logs, dir.run, `${dir.workspaces}/${DEFAULT_WORKSPACE}`]
+    ) {
+      if (await makeDirectory(path)) made.push(path);
+    }
+    if (await exists(dir.database) && !await exists(dir.secretKey)) {
+      throw new AppError(
+        "refused",
+        `The key "${dir.secretKey}" is missing: restore it from your backup`,
+      );
+    }
+    if (await makeFile(dir.secretKey, newKeyFile())) made.push(dir.secretKey);
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
+    throw new AppError("refused", `Cannot make the data directory: ${messageOf(cause)}`, { cause });
+  }
+  if (createDatabase(dir.database, [defaultWorkspace(options.clock)])) made.push(dir.database);
+  const launcher = await exists(`${dir.bin}/svc`);
+  await writeLauncher({ bin: dir.bin, env: options.env });
+  if (!launcher) made.push(`${dir.bin}/svc`);
+  return made;
+}
+
+function defaultWorkspace(clock: Clock): Resource<WorkspaceSpec> {
+  return {
+    kind: "Workspace",
+    project: DEFAULT_PROJECT,
+    name: DEFAULT_WORKSPACE,
+    metadata: {},
+    spec: { path: `workspaces/${DEFAULT_WORKSPACE}` },
+    generation: 1,
+    createdAt: clock.now(),
+    updatedAt: clock.now(),
+  };
+}
+
+async function makeDirectory(path: string): Promise<boolean> {
+  if (await exists(path)) return false;
+  await Deno.mkdir(path, { recursive: true, mode: 0o700 });
+  return true;
+}
+
+async function makeFile(path: string, content: string): Promise<boolean> {
+  try {
+    await Deno.writeTextFile(path, content, { createNew: true, mode: 0o600 });
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.AlreadyExists) return false;
+    throw error;
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.lstat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}

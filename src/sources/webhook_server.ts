@@ -1,0 +1,77 @@
+/**
+ * The public HTTP server (contract 3): its paths, matched raw and undecoded, and what every answer
+ * has in common. Rules of a path are in the file of its source.
+ *
+ * @module
+ */
+
+import { AppError } from "../base/errors.ts";
+import { DEFAULT_PROJECT, NAME_PATTERN } from "../resources/resource.ts";
+import { problemResponse } from "../http/problem.ts";
+import { receiveWebhook, type WebhookHost } from "./webhook.ts";
+
+/** Whether the daemon can take requests; `GET /readyz` tells. */
+export type Readiness = () => boolean;
+
+const NAME = new RegExp(NAME_PATTERN);
+/** `host[:port]`, or an IPv6 address in brackets; anything else would reach the path (security 4). */
+const HOST = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?$/;
+/** Most bytes of all header names and values together. */
+const MAX_HEADER_BYTES = 64 * 1024;
+
+/** Answers requests of the public server. */
+export function webhookHandler(
+  host: WebhookHost,
+  ready: Readiness,
+): (request: Request, remote: string) => Response | Promise<Response> {
+  return (request, remote) => {
+    const malformed = findMalformed(request.headers);
+    if (malformed !== undefined) return refuse(malformed, host);
+    const path = rawPath(request.url);
+    if (path === "/healthz") return Response.json({ status: "ok" });
+    if (path === "/readyz") {
+      return ready()
+        ? Response.json({ status: "ready" })
+        : refuse(new AppError("overloaded", ""), host);
+    }
+    const names = findWebhookNames(path);
+    if (names === undefined) return refuse(new AppError("not_found", ""), host);
+    if (request.method !== "POST") {
+      return refuse(new AppError("method_not_allowed", ""), host, "POST");
+    }
+    return receiveWebhook(request, { ...names, remote }, host);
+  };
+}
+
+function refuse(error: AppError, host: WebhookHost, allow?: string): Response {
+  const requestId = host.newId();
+  return problemResponse(error, { requestId, ...(allow === undefined ? {} : { allow }) });
+}
+
+function findMalformed(headers: Headers): AppError | undefined {
+  const name = headers.get("host");
+  if (name !== null && !HOST.test(name)) return new AppError("invalid", "Bad Host");
+  let bytes = 0;
+  for (const [key, value] of headers) bytes += key.length + value.length;
+  return bytes > MAX_HEADER_BYTES ? new AppError("headers_too_large", "") : undefined;
+}
+
+/** The path as it was sent: up to the query, not decoded, not normalised further. */
+function rawPath(url: string): string {
+  const start = url.indexOf("/", url.indexOf("://") + 3);
+  const end = url.indexOf("?", start);
+  return url.slice(start, end === -1 ? undefined : end);
+}
+
+function findWebhookNames(path: string): { project: string; trigger: string } | undefined {
+  const [empty, webhook, ...names] = path.split("/");
+  if (empty !== "" || webhook !== "webhook" || !names.every((name) => NAME.test(name))) {
+    return undefined;
+  }
+  const [first, second] = names;
+  if (names.length === 1 && first !== undefined) {
+    return { project: DEFAULT_PROJECT, trigger: first };
+  }
+  if (names.length !== 2 || first === undefined || second === undefined) return undefined;
+  return { project: first, trigger: second };
+}
