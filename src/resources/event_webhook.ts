@@ -6,12 +6,29 @@
  */
 
 import Type from "typebox";
+import { isCidr } from "../base/cidr.ts";
+import { checkExpression } from "./condition.ts";
 import type { EventDefinition } from "./events.ts";
 import type { Reference } from "./kind.ts";
 import { errorAt, type Finding, Name, warningAt } from "./resource.ts";
 
 /** Signature schemes a manifest can name; `signatures/schemes.ts` has one entry for each but `auto`. */
-export const SCHEME_NAMES = ["auto", "sha256"] as const;
+export const SCHEME_NAMES = [
+  "auto",
+  "sha256",
+  "hmac",
+  "github",
+  "slack",
+  "line",
+  "gitlab",
+  "stripe",
+  "shopify",
+  "standard-webhooks",
+  "twilio",
+  "discord",
+  "bearer",
+  "basic",
+] as const;
 
 /** HTTP header names (RFC 9110, token). */
 const HeaderName = Type.String({
@@ -19,13 +36,27 @@ const HeaderName = Type.String({
   title: "the name of an HTTP header",
 });
 
+const HmacSpec = Type.Object({
+  algorithm: Type.Enum(["sha1", "sha256", "sha512"]),
+  encoding: Type.Optional(Type.Enum(["hex", "base64"])),
+  prefix: Type.Optional(Type.String({ maxLength: 64 })),
+  timestampHeader: Type.Optional(HeaderName),
+  template: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+}, { additionalProperties: false });
+
 /** Schema of the block. */
 const WebhookSpec = Type.Object({
   secret: Type.Optional(Type.Object({ fromRef: Name }, { additionalProperties: false })),
   signatureHeader: Type.Optional(HeaderName),
   crdRef: Type.Optional(Type.String({ minLength: 1 })),
   scheme: Type.Optional(Type.Enum([...SCHEME_NAMES])),
+  hmac: Type.Optional(HmacSpec),
+  toleranceSecs: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
   allowUnsigned: Type.Optional(Type.Boolean()),
+  idempotencyKey: Type.Optional(Type.String({ minLength: 1, title: "a CEL expression" })),
+  recordRejected: Type.Optional(Type.Boolean()),
+  allowFrom: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
+  publicUrl: Type.Optional(Type.String({ pattern: "^https?://[^\\s/]+", title: "an http(s) URL" })),
 }, { additionalProperties: false });
 
 /** `spec.event.webhook` as written by the user. */
@@ -42,6 +73,20 @@ export const webhookEvent: EventDefinition = {
 };
 
 function checkWebhook(spec: WebhookSpec): Finding[] {
+  return [
+    ...checkSigned(spec),
+    ...checkScheme(spec),
+    ...checkExpression(spec.idempotencyKey, [...AT, "idempotencyKey"]),
+    ...(spec.allowFrom ?? []).flatMap((text, index) =>
+      isCidr(text) ? [] : [errorAt(
+        [...AT, "allowFrom", index],
+        `"${text}" is no address or CIDR range, such as 192.0.2.0/24 or 2001:db8::/32`,
+      )]
+    ),
+  ];
+}
+
+function checkSigned(spec: WebhookSpec): Finding[] {
   const signed = spec.secret !== undefined || spec.crdRef !== undefined;
   if (spec.allowUnsigned === true && signed) {
     return [errorAt(
@@ -54,13 +99,55 @@ function checkWebhook(spec: WebhookSpec): Finding[] {
       warningAt([...AT, "allowUnsigned"], "Anyone who can reach the port can fire this trigger"),
     ];
   }
-  if (!signed) {
-    return [warningAt(
-      AT,
-      "No secret and no crdRef: every request is refused with 401. Name a SecretStore under secret.fromRef",
+  if (signed) return [];
+  return [warningAt(
+    AT,
+    "No secret and no crdRef: every request is refused with 401. Name a SecretStore under secret.fromRef",
+  )];
+}
+
+function checkScheme(spec: WebhookSpec): Finding[] {
+  if (spec.scheme === "hmac" && spec.hmac === undefined) {
+    return [errorAt([...AT, "scheme"], 'Scheme "hmac" needs the block "hmac" with its algorithm')];
+  }
+  if (spec.hmac !== undefined && spec.scheme !== "hmac") {
+    return [errorAt([...AT, "hmac"], 'This block is for "scheme: hmac", write that too')];
+  }
+  const holes = [...(spec.hmac?.template ?? "{body}").matchAll(/\{(\w*)\}/g)].map(([, name]) =>
+    name
+  );
+  const unknown = holes.find((name) => !["timestamp", "body", "url"].includes(name ?? ""));
+  const template = [...AT, "hmac", "template"];
+  if (unknown !== undefined) {
+    return [errorAt(template, `There is no {${unknown}}, only {timestamp}, {body} and {url}`)];
+  }
+  if (!holes.includes("body")) {
+    return [errorAt(template, "Without {body} the signature would not cover the body")];
+  }
+  if (holes.includes("timestamp") !== (spec.hmac?.timestampHeader !== undefined)) {
+    return [errorAt(
+      [...AT, "hmac"],
+      "{timestamp} and timestampHeader go together: a time that is not signed proves nothing",
     )];
   }
-  return [];
+  return (spec.scheme ?? "auto") === "auto" ? warnOfSha1(spec.signatureHeader) : [];
+}
+
+/** Platforms that sign with SHA-1 are verified only when that is written down (contract 2). */
+function warnOfSha1(header = ""): Finding[] {
+  const name = header.toLowerCase();
+  const remedy = name === "x-twilio-signature"
+    ? "write scheme: twilio"
+    : name === "x-hub-signature"
+    ? "use X-Hub-Signature-256, which GitHub sends too"
+    : undefined;
+  if (remedy === undefined) return [];
+  return [
+    warningAt(
+      [...AT, "signatureHeader"],
+      `${header} is made with SHA-1, which auto refuses: ${remedy}`,
+    ),
+  ];
 }
 
 function webhookReferences(spec: WebhookSpec): Reference[] {

@@ -6,13 +6,11 @@
  */
 
 import Type from "typebox";
-import { messageOf } from "../base/errors.ts";
-import { compileExpression } from "../cel/expression.ts";
-import { VARIABLES } from "../cel/template.ts";
+import { checkExpression } from "./condition.ts";
 import { EVENTS } from "./events.ts";
 import type { WebhookSpec } from "./event_webhook.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
-import { errorAt, type FieldPath, type Finding, Name, warningAt } from "./resource.ts";
+import { errorAt, type FieldPath, type Finding, Name } from "./resource.ts";
 
 const TriggerSchema = Type.Object({
   event: Type.Object({
@@ -53,7 +51,9 @@ export const trigger: AnyKind = defineKind<TriggerSpec>({
   global: false,
   summary: "Starts a workflow in a workspace when an event arrives and passes its filter.",
   spec: TriggerSchema,
-  check: (spec) => [...checkBlocks(spec), ...checkCondition(spec)],
+  check: (
+    spec,
+  ) => [...checkBlocks(spec), ...checkExpression(spec.event.filter?.condition, CONDITION)],
   references: (spec) => [
     ...EVENTS.filter((event) => event.source === spec.event.source)
       .flatMap((event) => event.references(blockOf(spec, event.source))),
@@ -84,28 +84,6 @@ function checkBlocks(spec: TriggerSpec): Finding[] {
     )];
   });
 }
-
-function checkCondition(spec: TriggerSpec): Finding[] {
-  const condition = spec.event.filter?.condition;
-  if (condition === undefined) return [];
-  try {
-    const { variables } = compileExpression(condition);
-    const unknown = [...variables].filter((name) =>
-      !name.startsWith("payload_") && !FILTER_VARIABLES.includes(name)
-    );
-    return unknown.map((name) =>
-      warningAt(
-        CONDITION,
-        `No variable is called "${name}", so this is never true. ` +
-          `There are ${FILTER_VARIABLES.join(", ")} and payload_<field>`,
-      )
-    );
-  } catch (error) {
-    return [errorAt(CONDITION, messageOf(error))];
-  }
-}
-
-const FILTER_VARIABLES = VARIABLES.filter((name) => !["task", "steps", "goal"].includes(name));
 
 function actionReference(kind: string, name: string, path: FieldPath): Reference {
   return { kind, name, path, consequence: "its tasks fail until it is applied" };

@@ -9,8 +9,10 @@
 export interface SigningKey {
   /** Name of the key within its store. */
   readonly name: string;
-  /** The secret itself; never empty. */
+  /** The secret itself; never empty. For schemes with key pairs, the public key. */
   readonly value: string;
+  /** Bytes to use in place of `value`; only the signature doctor sets it. */
+  readonly bytes?: Uint8Array<ArrayBuffer>;
 }
 
 /** What a sender sent, as far as a signature can cover it. */
@@ -21,18 +23,43 @@ export interface SignedRequest {
   readonly header: (name: string) => string | undefined;
   /** Milliseconds since the epoch at which the request arrived. */
   readonly now: number;
+  /** The URL as the sender knows it, query included. */
+  readonly url: string;
+}
+
+/** `spec.event.webhook.hmac`: the generic scheme, put together by the user (contract 2). */
+export interface HmacOptions {
+  /** Hash function. */
+  readonly algorithm: "sha1" | "sha256" | "sha512";
+  /** How the digest is written; default `hex`. */
+  readonly encoding?: "hex" | "base64";
+  /** What stands before the digest in the header; default nothing. */
+  readonly prefix?: string;
+  /** Header that carries the time of signing; without it there is no replay window. */
+  readonly timestampHeader?: string;
+  /** What is signed, over `{timestamp}`, `{body}` and `{url}`; default `{body}`. */
+  readonly template?: string;
 }
 
 /** Settings of a trigger that a scheme may need. */
 export interface SchemeOptions {
   /** Lower-case name of the header that carries the signature. */
   readonly signatureHeader: string;
+  /** Replay window of schemes that sign a time, in seconds, both sides. */
+  readonly toleranceSecs: number;
+  /** Settings of the scheme `hmac`. */
+  readonly hmac?: HmacOptions;
 }
 
 /** Why a request is not authenticated; for the operator only. */
 export type VerifyFailure =
   | "signature_header_missing"
   | "signature_malformed"
+  | "timestamp_missing"
+  | "timestamp_malformed"
+  | "timestamp_outside_window"
+  | "message_id_missing"
+  | "options_unusable"
   | "no_usable_key"
   | "no_key_matches";
 
@@ -40,6 +67,51 @@ export type VerifyFailure =
 export type Verdict =
   | { readonly ok: true; readonly keyName: string }
   | { readonly ok: false; readonly reason: VerifyFailure };
+
+/** What to sign, for making test requests. */
+export interface SigningInput {
+  /** The exact bytes of the body. */
+  readonly body: Uint8Array<ArrayBuffer>;
+  /** Milliseconds since the epoch that the signature is to carry. */
+  readonly now: number;
+  /** The URL as the receiver knows it. */
+  readonly url: string;
+  /** Id of the message, for schemes that sign one. */
+  readonly id: string;
+}
+
+/** Hash functions an HMAC can be made with. */
+export type HmacHash = "SHA-1" | "SHA-256" | "SHA-512";
+
+/** How an HMAC stands in a header. */
+export interface DigestForm {
+  /** Hash function, which also decides the length. */
+  readonly hash: HmacHash;
+  /** How the bytes are written; hexadecimal is read in either case and written in lower case. */
+  readonly encoding: "hex" | "base64";
+  /** What stands before them; may be empty. */
+  readonly prefix: string;
+}
+
+/** A scheme that is one HMAC in one header, over a text with placeholders. */
+export interface HmacSpec {
+  /** How the signature is written. */
+  readonly form: DigestForm;
+  /** What is signed: `{timestamp}`, `{body}` and `{url}` stand for the request's own. */
+  readonly template: string;
+  /** Lower-case name of the header that carries the time of signing. */
+  readonly timestampHeader?: string;
+  /** Milliseconds since the epoch of a time as this platform writes it. */
+  readonly findTime?: (text: string) => number | undefined;
+}
+
+/** Where a scheme that signs a time has it. */
+export interface SignedTime {
+  /** Lower-case name of the header that carries nothing else; `undefined` when there is none. */
+  readonly header: (options: SchemeOptions) => string | undefined;
+  /** Milliseconds since the epoch, when the request has it in the platform's form. */
+  readonly find: (request: SignedRequest, options: SchemeOptions) => number | undefined;
+}
 
 /** One signature scheme. */
 export interface Scheme {
@@ -53,9 +125,36 @@ export interface Scheme {
     keys: readonly SigningKey[],
     options: SchemeOptions,
   ) => Promise<Verdict>;
+  /**
+   * Headers that a sender with this key would add; absent where only the owner of a private key can
+   * sign. Names are spelled as the platform spells them.
+   */
+  readonly sign?: (
+    input: SigningInput,
+    key: SigningKey,
+    options: SchemeOptions,
+  ) => Promise<Record<string, string>>;
+  /** Why it cannot sign, one sentence; present exactly where {@linkcode Scheme.sign} is absent. */
+  readonly cannotSign?: string;
+  /** Where the time stands; absent where none is signed. */
+  readonly signedTime?: SignedTime;
+  /** How its HMAC is made, where it is one over a template. */
+  readonly hmacSpec?: (options: SchemeOptions) => HmacSpec | undefined;
 }
 
 /** A request that is not authenticated. */
 export function refused(reason: VerifyFailure): Verdict {
   return { ok: false, reason };
+}
+
+/** The signature of a request; `undefined` when its header is missing or empty. */
+export function findSignature(request: SignedRequest, options: SchemeOptions): string | undefined {
+  const value = request.header(options.signatureHeader);
+  return value === "" ? undefined : value;
+}
+
+/** The header a signature goes to, as the platform spells it where it is the platform's own. */
+export function signatureHeaderName(defaultHeader: string, options: SchemeOptions): string {
+  const { signatureHeader } = options;
+  return signatureHeader === defaultHeader.toLowerCase() ? defaultHeader : signatureHeader;
 }

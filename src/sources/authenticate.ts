@@ -6,20 +6,37 @@
  * @module
  */
 
+import { cidrMatcher } from "../base/cidr.ts";
 import { AppError } from "../base/errors.ts";
+import type { WebhookSpec } from "../resources/event_webhook.ts";
 import type { Catalog } from "../resources/catalog.ts";
+import { intercept, type PluginDelivery, pluginsOf } from "../plugins/phases.ts";
+import type { PluginHost } from "../plugins/run_plugin.ts";
+import type { CrdSpec } from "../resources/custom_resource_definition.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
-import type { SigningKey } from "../signatures/scheme.ts";
+import type { Scheme, SchemeOptions, SignedRequest, SigningKey } from "../signatures/scheme.ts";
 import { findScheme } from "../signatures/schemes.ts";
+import type { StoredDelivery } from "../store/store.ts";
 import type { ActiveTrigger } from "../tasks/triggers.ts";
-import type { ReceivedDelivery } from "./trail.ts";
+import { type ReceivedDelivery, Trail } from "./trail.ts";
 
 /** Exists for the compiler only. */
 declare const authenticatedBrand: unique symbol;
 
-/** A delivery whose sender is known; made by {@linkcode authenticate} only. */
+/** A delivery whose sender is known; made in this file only. */
 export type AuthenticatedDelivery = ReceivedDelivery & { readonly [authenticatedBrand]: true };
+
+/** What authentication needs. */
+export interface AuthenticateHost {
+  /** Holds SecretStores and CRDs. */
+  readonly catalog: Catalog;
+  /** Runs interceptors. */
+  readonly plugins: PluginHost;
+}
+
+/** Replay window where a trigger names none (contract 2). */
+const DEFAULT_TOLERANCE_SECS = 300;
 
 /**
  * The same delivery, its sender checked.
@@ -29,46 +46,154 @@ export type AuthenticatedDelivery = ReceivedDelivery & { readonly [authenticated
 export async function authenticate(
   delivery: ReceivedDelivery,
   trigger: ActiveTrigger,
-  host: { readonly catalog: Catalog },
+  host: AuthenticateHost,
 ): Promise<AuthenticatedDelivery> {
-  const { project, spec } = trigger.resource;
-  const webhook = spec.event.webhook ?? {};
+  const webhook = trigger.resource.spec.event.webhook ?? {};
   const authenticated = delivery as AuthenticatedDelivery;
+  checkAddress(webhook, delivery.trail.remote);
   if (webhook.crdRef !== undefined) {
-    throw unauthorized(`CustomResourceDefinition "${webhook.crdRef}" does not exist`);
+    const crd = findCrd(webhook.crdRef, host.catalog);
+    if (pluginsOf(crd, "interceptor").length > 0) {
+      await intercept(crd, pluginDelivery(delivery, trigger), host.plugins);
+      delivery.trail.passed("authenticated");
+      return authenticated;
+    }
   }
   if (webhook.secret === undefined) {
-    if (webhook.allowUnsigned === true) return authenticated;
-    throw unauthorized("the trigger names no secret");
+    if (webhook.allowUnsigned !== true) throw unauthorized("the trigger names no secret");
+    checkSameSite(delivery.headers);
+    return authenticated;
   }
-  const store = host.catalog.find<SecretStoreSpec>("SecretStore", project, webhook.secret.fromRef);
+  const store = findStore(trigger, host.catalog);
   if (store === undefined) {
     throw unauthorized(`SecretStore "${webhook.secret.fromRef}" does not exist`);
   }
-  const scheme = findScheme(webhook.scheme ?? "auto");
-  if (scheme === undefined) throw unauthorized("the trigger names an unknown scheme");
+  const { scheme, options } = schemeOf(webhook);
   const verdict = await scheme.verify(
-    {
-      body: delivery.body,
-      header: (name) => Object.hasOwn(delivery.headers, name) ? delivery.headers[name] : undefined,
-      now: delivery.trail.receivedAt,
-    },
+    signedRequest(delivery, webhook),
     signingKeys(store),
-    { signatureHeader: (webhook.signatureHeader ?? scheme.defaultHeader).toLowerCase() },
+    options,
   );
   if (!verdict.ok) throw unauthorized(verdict.reason);
-  delivery.trail.secretKey = verdict.keyName;
+  delivery.trail.secret = { store: store.name, key: verdict.keyName };
+  delivery.trail.passed("authenticated");
   return authenticated;
+}
+
+/**
+ * A stored delivery that was authenticated when it arrived, to be sent through the rest again.
+ *
+ * @throws {AppError} `refused` when it was not, or when its content is no longer there.
+ */
+export function authenticatedBefore(
+  { delivery, content }: StoredDelivery,
+  trail: Trail,
+): AuthenticatedDelivery {
+  if (delivery.outcome === "rejected") {
+    throw new AppError(
+      "refused",
+      `Delivery ${delivery.id} was rejected, only accepted ones can go again`,
+    );
+  }
+  if (content === undefined) {
+    throw new AppError("refused", `The content of delivery ${delivery.id} is no longer stored`);
+  }
+  trail.bodyBytes = content.body.length;
+  if (delivery.secretStore !== "") {
+    trail.secret = { store: delivery.secretStore, key: delivery.secretKey };
+  }
+  const body = new Uint8Array(content.body);
+  return {
+    body,
+    headers: content.headers,
+    url: "",
+    trail,
+  } as ReceivedDelivery as AuthenticatedDelivery;
+}
+
+/** A delivery as plugins see it. */
+export function pluginDelivery(delivery: ReceivedDelivery, trigger: ActiveTrigger): PluginDelivery {
+  const { project, name } = trigger.resource;
+  const { headers, body, trail } = delivery;
+  return { project, trigger: name, deliveryId: trail.id, headers, body };
+}
+
+/** Missing is refused, never passed over: it may be what authenticates (contract 2). */
+function findCrd(kind: string, catalog: Catalog): CrdSpec {
+  const crd = catalog.kinds.crd(kind);
+  if (crd === undefined) {
+    throw unauthorized(`CustomResourceDefinition of kind "${kind}" does not exist`);
+  }
+  return crd.spec;
+}
+
+/** The SecretStore that signs for a trigger. */
+export function findStore(
+  trigger: ActiveTrigger,
+  catalog: Catalog,
+): Resource<SecretStoreSpec> | undefined {
+  const { project, spec } = trigger.resource;
+  const name = spec.event.webhook?.secret?.fromRef;
+  return name === undefined ? undefined : catalog.find("SecretStore", project, name);
+}
+
+/** The scheme of a trigger and its settings. */
+export function schemeOf(webhook: WebhookSpec): { scheme: Scheme; options: SchemeOptions } {
+  const scheme = findScheme(webhook.scheme ?? "auto", webhook.signatureHeader);
+  if (scheme === undefined) throw unauthorized("the trigger names an unknown scheme");
+  return {
+    scheme,
+    options: {
+      signatureHeader: (webhook.signatureHeader ?? scheme.defaultHeader).toLowerCase(),
+      toleranceSecs: webhook.toleranceSecs ?? DEFAULT_TOLERANCE_SECS,
+      ...(webhook.hmac === undefined ? {} : { hmac: webhook.hmac }),
+    },
+  };
+}
+
+/** A delivery as a signature sees it. */
+export function signedRequest(delivery: ReceivedDelivery, webhook: WebhookSpec): SignedRequest {
+  const { body, headers, trail } = delivery;
+  return {
+    body,
+    header: (name) => Object.hasOwn(headers, name) ? headers[name] : undefined,
+    now: trail.receivedAt,
+    url: publicUrl(webhook.publicUrl, delivery.url),
+  };
+}
+
+/** The URL the sender knows: behind a proxy it is not the one that arrived (contract 2). */
+function publicUrl(configured: string | undefined, arrived: string): string {
+  if (configured === undefined) return arrived;
+  const query = arrived.indexOf("?");
+  return configured.includes("?") || query === -1 ? configured : configured + arrived.slice(query);
 }
 
 function unauthorized(reason: string): AppError {
   return new AppError("unauthorized", "Not authenticated", { reason });
 }
 
+function checkAddress(webhook: WebhookSpec, remote: string): void {
+  if (webhook.allowFrom === undefined) return;
+  if (!cidrMatcher(webhook.allowFrom)(remote)) throw unauthorized(`${remote} is not in allowFrom`);
+}
+
+/** A web page of a stranger may not fire an unsigned trigger through its visitor's browser. */
+function checkSameSite(headers: Readonly<Record<string, string>>): void {
+  const { origin, host, "sec-fetch-site": site } = headers;
+  if (site === "cross-site" || site === "same-site") {
+    throw unauthorized("sent by another site's page");
+  }
+  if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) {
+    throw unauthorized("sent by another site's page");
+  }
+}
+
 /** One object per value for as long as the store stays as it is: imported keys hang on to it. */
 const keysOfStore = new WeakMap<Resource<SecretStoreSpec>, readonly SigningKey[]>();
 
-function signingKeys(store: Resource<SecretStoreSpec>): readonly SigningKey[] {
+/** The values of a store, in its order. */
+export function signingKeys(store: Resource<SecretStoreSpec>): readonly SigningKey[] {
   const known = keysOfStore.get(store);
   if (known !== undefined) return known;
   const keys = Object.entries(store.spec.data).map(([name, value]) => ({ name, value }));

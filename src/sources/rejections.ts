@@ -1,25 +1,29 @@
 /**
- * Records of refused requests, written behind the answer and bounded in rate and number: a flood of
- * bad signatures may not fill the disk nor slow down good ones (contract 3).
+ * Records of refused requests, written behind the answer and bounded in rate, number and size: a
+ * flood of bad signatures may not fill the disk nor slow down good ones (contract 3).
  *
  * @module
  */
 
 import type { Log } from "../base/log.ts";
-import type { Delivery, Store } from "../store/store.ts";
+import type { Delivery, Rejection, Store } from "../store/store.ts";
+import type { ActiveTrigger } from "../tasks/triggers.ts";
+import type { ReceivedDelivery } from "./trail.ts";
 
 /** Most records written per flush; what is beyond is counted in the log. */
 const MAX_PER_FLUSH = 100;
 /** Time between two flushes. */
 const FLUSH_MS = 250;
-/** Rejections kept of each trigger. */
-const KEPT_PER_TRIGGER = 1000;
+/** Kept of each trigger; contents only where the trigger says `recordRejected`. */
+const KEPT = { records: 1000, contents: 20 };
+/** Largest body that is kept of a refused request. */
+const MAX_KEPT_BODY = 256 * 1024;
 
 /** Takes rejections and writes them now and then. */
 export class Rejections implements AsyncDisposable {
   readonly #store: Store;
   readonly #log: Log;
-  #waiting: Delivery[] = [];
+  #waiting: Rejection[] = [];
   #dropped = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #flushing: Promise<void> = Promise.resolve();
@@ -30,11 +34,19 @@ export class Rejections implements AsyncDisposable {
     this.#log = log;
   }
 
-  /** Takes one record; returns at once. */
-  add(rejection: Delivery): void {
-    if (this.#waiting.length < MAX_PER_FLUSH) this.#waiting.push(rejection);
-    else this.#dropped++;
+  /** Takes one record, and what arrived if its trigger wants that kept; returns at once. */
+  add(delivery: Delivery, received: ReceivedDelivery | undefined): void {
     this.#timer ??= setTimeout(() => this.#flushing = this.#flush(), FLUSH_MS);
+    if (this.#waiting.length >= MAX_PER_FLUSH) {
+      this.#dropped++;
+      return;
+    }
+    const keep = received !== undefined && received.body.length <= MAX_KEPT_BODY &&
+      wantsContent(received.trail.trigger);
+    this.#waiting.push({
+      delivery,
+      ...(keep ? { content: { headers: received.headers, body: received.body } } : {}),
+    });
   }
 
   /** Writes what waits. */
@@ -52,8 +64,12 @@ export class Rejections implements AsyncDisposable {
     this.#timer = undefined;
     if (dropped > 0) this.#log.warn("refused requests without a record of their own", { dropped });
     if (batch.length === 0) return;
-    await this.#store.recordRejections(batch, KEPT_PER_TRIGGER).catch((error) =>
+    await this.#store.recordRejections(batch, KEPT).catch((error) =>
       this.#log.warn("records of refused requests could not be written", { error })
     );
   }
+}
+
+function wantsContent(trigger: ActiveTrigger | undefined): boolean {
+  return trigger?.resource.spec.event.webhook?.recordRejected === true;
 }

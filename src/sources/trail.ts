@@ -7,7 +7,7 @@
 
 import type { Clock } from "../base/clock.ts";
 import type { ActiveTrigger } from "../tasks/triggers.ts";
-import type { Delivery, DeliveryOutcome } from "../store/store.ts";
+import type { Delivery, DeliveryDetail, DeliveryOutcome } from "../store/store.ts";
 
 /** The course of one request. */
 export class Trail {
@@ -20,10 +20,15 @@ export class Trail {
   /** Trigger it was for; absent while it is not known to exist. */
   trigger: ActiveTrigger | undefined;
   /** Key that matched. */
-  secretKey = "";
+  secret: { readonly store: string; readonly key: string } | undefined;
   /** Size of the body. */
   bodyBytes = 0;
+  /** Names of the headers that came. */
+  headerNames: readonly string[] = [];
+  /** Delivery that is sent again. */
+  redeliveryOf: string | undefined;
   readonly #clock: Clock;
+  readonly #stages: Record<string, number> = {};
 
   /** Starts now. */
   constructor(start: { id: string; clock: Clock; remote: string }) {
@@ -33,27 +38,41 @@ export class Trail {
     this.receivedAt = start.clock.now();
   }
 
-  /** The record of what became of the request; the trigger has to be known. */
-  toDelivery(
-    end: { outcome: DeliveryOutcome; status: number; reason: string; taskId?: string },
-  ): Delivery {
+  /** A stage is done. */
+  passed(stage: "received" | "authenticated" | "parsed" | "decided"): void {
+    this.#stages[stage] = this.#clock.now() - this.receivedAt;
+  }
+
+  /** Everything of the record that does not depend on what was decided; the trigger has to be known. */
+  facts(): Omit<Delivery, "outcome" | "reason" | "taskId"> {
     if (this.trigger === undefined) throw new Error("A delivery record needs its trigger");
     const { project, name, spec } = this.trigger.resource;
+    const condition = spec.event.filter?.condition;
+    const detail: DeliveryDetail = {
+      headerNames: this.headerNames,
+      stages: this.#stages,
+      ...(condition === undefined ? {} : { condition }),
+      ...(this.redeliveryOf === undefined ? {} : { redeliveryOf: this.redeliveryOf }),
+    };
     return {
       id: this.id,
       project,
       trigger: name,
       source: spec.event.source,
       receivedAt: this.receivedAt,
-      outcome: end.outcome,
-      reason: end.reason,
-      status: end.status,
+      status: 200,
       remote: this.remote,
-      secretKey: this.secretKey,
-      taskId: end.taskId ?? "",
+      secretStore: this.secret?.store ?? "",
+      secretKey: this.secret?.key ?? "",
       bodyBytes: this.bodyBytes,
       durationMs: this.#clock.now() - this.receivedAt,
+      detail,
     };
+  }
+
+  /** The record of a request that started nothing by its nature. */
+  toDelivery(end: { outcome: DeliveryOutcome; status: number; reason: string }): Delivery {
+    return { ...this.facts(), ...end, taskId: "" };
   }
 }
 
@@ -63,6 +82,8 @@ export interface ReceivedDelivery {
   readonly body: Uint8Array<ArrayBuffer>;
   /** Headers, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
+  /** URL as it arrived, query included. */
+  readonly url: string;
   /** What is known so far. */
   readonly trail: Trail;
 }

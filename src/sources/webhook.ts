@@ -6,30 +6,33 @@
  */
 
 import type { Clock } from "../base/clock.ts";
-import { AppError, toAppError } from "../base/errors.ts";
+import { type AppError, toAppError } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { problemResponse } from "../http/problem.ts";
 import { type BodyLimits, readBody } from "../http/read_body.ts";
-import type { Catalog } from "../resources/catalog.ts";
-import type { Store } from "../store/store.ts";
+import type { EventOutcome, Store } from "../store/store.ts";
 import { admit, type AdmitHost, type Admitted } from "../tasks/admit.ts";
-import type { ActiveTrigger, Triggers } from "../tasks/triggers.ts";
+import type { Triggers } from "../tasks/triggers.ts";
 import { authenticate } from "./authenticate.ts";
+import type { KeyUses } from "./key_uses.ts";
 import { type ParsedDelivery, parsePayload } from "./payload.ts";
+import type { Greeting } from "./platforms/platform.ts";
 import type { Rejections } from "./rejections.ts";
 import { type ReceivedDelivery, Trail } from "./trail.ts";
+import { transform, type TransformHost } from "./transform.ts";
+import { findGreeting, toEvents } from "./webhook_events.ts";
 
 /** What the webhook source needs. */
-export interface WebhookHost extends AdmitHost {
+export interface WebhookHost extends AdmitHost, TransformHost {
   /** Finds triggers. */
   readonly triggers: Triggers;
-  /** Holds SecretStores. */
-  readonly catalog: Catalog;
   /** Keeps deliveries and tasks. */
   readonly store: Store;
   /** Keeps what was refused. */
   readonly rejections: Rejections;
+  /** Counts which secrets match. */
+  readonly keyUses: KeyUses;
   /** The time. */
   readonly clock: Clock;
   /** The daemon's log. */
@@ -52,6 +55,9 @@ export interface WebhookTarget {
   readonly remote: string;
 }
 
+/** How long an event's key makes its repetitions duplicates. */
+const DEDUP_WINDOW_MS = 24 * 3600 * 1000;
+
 /** Answers one request. Never throws; a status other than 200 means that no task exists. */
 export async function receiveWebhook(
   request: Request,
@@ -59,16 +65,19 @@ export async function receiveWebhook(
   host: WebhookHost,
 ): Promise<Response> {
   const trail = new Trail({ id: host.newId(), clock: host.clock, remote: target.remote });
+  let received: ReceivedDelivery | undefined;
   try {
     const trigger = trail.trigger = host.triggers.named({ ...target, source: "webhook" });
-    const delivery = await receive(request, trail, host);
+    const delivery = received = await receive(request, trail, host);
     const sender = await authenticate(delivery, trigger, host);
     const parsed = parsePayload(sender);
-    const admitted = await admit(toEvent(parsed, trigger), host);
-    await record(parsed, admitted, host);
-    return answer(parsed, admitted);
+    const greeting = findGreeting(parsed, trigger);
+    if (greeting !== undefined) return await greet(parsed, greeting, host);
+    const events = await transform(toEvents(parsed, trigger), parsed, host);
+    const admitted = await admit(events, host);
+    return answer(trail, await record(parsed, admitted, host));
   } catch (error) {
-    return refuse(toAppError(error), trail, host);
+    return refuse(toAppError(error), { trail, received }, host);
   }
 }
 
@@ -77,57 +86,77 @@ async function receive(
   trail: Trail,
   host: WebhookHost,
 ): Promise<ReceivedDelivery> {
+  const headers = Object.fromEntries(request.headers);
+  trail.headerNames = Object.keys(headers);
   const body = await readBody(request, host.limits);
   trail.bodyBytes = body.length;
-  return { body, headers: Object.fromEntries(request.headers), trail };
+  trail.passed("received");
+  return { body, headers, url: request.url, trail };
 }
 
-function toEvent({ delivery, payload }: ParsedDelivery, trigger: ActiveTrigger) {
-  const { headers, trail, body } = delivery;
-  return { trigger, payload, payloadBytes: body.length, headers, delivery: trail };
-}
-
-/** Delivery and task in one transaction; when this has returned, both are on disk. */
-async function record(
-  { delivery }: ParsedDelivery,
-  admitted: Admitted,
+/** A greeting starts nothing, but an operator wants to see that it came. */
+async function greet(
+  { delivery: { headers, body, trail } }: ParsedDelivery,
+  greeting: Greeting,
   host: WebhookHost,
-): Promise<void> {
-  const { headers, body, trail } = delivery;
-  const task = admitted.outcome === "accepted" ? admitted.task : undefined;
-  const reason = admitted.outcome === "accepted" ? "" : admitted.reason;
-  const end = { outcome: admitted.outcome, status: 200, reason, taskId: task?.id ?? "" };
-  await host.store.recordDelivery({
-    delivery: trail.toDelivery(end),
+): Promise<Response> {
+  const record = trail.toDelivery({ outcome: "handshake", status: 200, reason: "" });
+  await host.store.recordHandshake(record, { headers, body });
+  return new Response(greeting.body, { headers: { "content-type": greeting.type } });
+}
+
+/** Delivery and tasks in one transaction; when this has returned, they are on disk. */
+export async function record(
+  { delivery: { headers, body, trail } }: ParsedDelivery,
+  events: readonly Admitted[],
+  host: Pick<WebhookHost, "store" | "keyUses" | "onTask">,
+): Promise<readonly EventOutcome[]> {
+  trail.passed("decided");
+  const outcomes = await host.store.recordDelivery({
+    delivery: trail.facts(),
     content: { headers, body },
-    ...(task === undefined ? {} : { task }),
+    events,
+    dedupWindowMs: DEDUP_WINDOW_MS,
   });
-  if (task !== undefined) host.onTask();
+  host.keyUses.add(trail);
+  if (outcomes.some(({ outcome }) => outcome === "accepted")) host.onTask();
+  return outcomes;
 }
 
-function answer({ delivery: { trail } }: ParsedDelivery, admitted: Admitted): Response {
-  const common = {
-    status: admitted.outcome,
-    trigger: trail.trigger?.resource.name,
-    delivery_id: trail.id,
-  };
-  switch (admitted.outcome) {
-    case "accepted":
-      return Response.json({ ...common, task_id: admitted.task.id });
-    case "filtered":
-      return Response.json(common);
-    case "skipped":
-      return Response.json({ ...common, reason: admitted.reason });
+function answer(trail: Trail, outcomes: readonly EventOutcome[]): Response {
+  const trigger = trail.trigger?.resource.name;
+  const of = (outcome: EventOutcome["outcome"]) =>
+    outcomes.filter((one) => one.outcome === outcome);
+  const [started] = of("accepted");
+  const [seen] = of("duplicate");
+  const [skipped] = of("skipped");
+  if (started !== undefined) {
+    const ids = { delivery_id: trail.id, task_id: started.taskId };
+    const all = outcomes.length > 1 ? { task_ids: of("accepted").map(({ taskId }) => taskId) } : {};
+    return Response.json({ status: "accepted", trigger, ...ids, ...all });
   }
+  if (seen !== undefined) {
+    const first = { delivery_id: seen.duplicateOf, task_id: seen.taskId };
+    return Response.json({ status: "duplicate", trigger, ...first });
+  }
+  if (skipped !== undefined && of("filtered").length === 0) {
+    const { reason } = skipped;
+    return Response.json({ status: "skipped", trigger, delivery_id: trail.id, reason });
+  }
+  return Response.json({ status: "filtered", trigger, delivery_id: trail.id });
 }
 
-function refuse(error: AppError, trail: Trail, host: WebhookHost): Response {
+function refuse(
+  error: AppError,
+  { trail, received }: { trail: Trail; received: ReceivedDelivery | undefined },
+  host: WebhookHost,
+): Response {
   const facts = { request_id: trail.id, code: error.code, reason: error.reason || error.message };
   if (error.code === "internal") host.log.error("webhook failed", { ...facts, error });
   else host.log.debug("webhook refused", facts);
   if (trail.trigger !== undefined) {
     const end = { outcome: "rejected", status: error.status, reason: facts.reason } as const;
-    host.rejections.add(trail.toDelivery(end));
+    host.rejections.add(trail.toDelivery(end), received);
   }
   return problemResponse(error, { requestId: trail.id });
 }

@@ -8,8 +8,8 @@
 import type { JsonObject } from "../base/json.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Evaluator } from "../cel/evaluator.ts";
-import { scopeOf } from "../cel/expression.ts";
-import type { NewTask } from "../store/store.ts";
+import { type Expression, type Scope, scopeOf } from "../cel/expression.ts";
+import type { EventDecision, NewTask } from "../store/store.ts";
 import type { Planner } from "./plan.ts";
 import type { ActiveTrigger } from "./triggers.ts";
 
@@ -27,18 +27,17 @@ export interface TriggerEvent {
   readonly headers: Readonly<Record<string, string>>;
   /** Delivery it came with. */
   readonly delivery: { readonly id: string; readonly receivedAt: number };
+  /** What its platform calls it; absent where the platform has no name for events. */
+  readonly platformKey?: string;
+  /** Whether an operator sends it again: then earlier ones do not stop it. */
+  readonly again?: boolean;
 }
-
-/** What was decided, and why for those that start nothing. */
-export type Decision =
-  | { readonly outcome: "accepted"; readonly task: NewTask }
-  | { readonly outcome: "filtered" | "skipped"; readonly reason: string };
 
 /** Exists for the compiler only. */
 declare const admittedBrand: unique symbol;
 
 /** A decision made by {@linkcode admit}; nothing else can make one. */
-export type Admitted = Decision & { readonly [admittedBrand]: true };
+export type Admitted = EventDecision & { readonly [admittedBrand]: true };
 
 /** What {@linkcode admit} needs. */
 export interface AdmitHost {
@@ -51,39 +50,68 @@ export interface AdmitHost {
 }
 
 /**
- * The decision on one event.
+ * The decisions on the events of one delivery, in their order.
  *
  * @throws {AppError} `overloaded` when too many slow filters wait.
  */
-export async function admit(event: TriggerEvent, host: AdmitHost): Promise<Admitted> {
-  return await decide(event, host) as Admitted;
+export async function admit(
+  events: readonly TriggerEvent[],
+  host: AdmitHost,
+): Promise<readonly Admitted[]> {
+  const decisions: EventDecision[] = [];
+  for (const event of events) decisions.push(await decide(event, host));
+  return decisions as Admitted[];
 }
 
-async function decide(event: TriggerEvent, host: AdmitHost): Promise<Decision> {
+async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecision> {
   const { resource } = event.trigger;
-  const reason = await whyFiltered(event, host.evaluator);
+  const scope = scopeOf(eventVariables(event), event.payloadBytes);
+  const reason = await whyFiltered(event.trigger.filter, scope, host.evaluator);
   if (reason !== undefined) return { outcome: "filtered", reason };
   if (resource.spec.suspend === true) {
     return { outcome: "skipped", reason: "the trigger is suspended" };
   }
+  const { key, note } = event.again === true ? {} : await keyOf(event, scope, host.evaluator);
   const task: NewTask = {
     id: host.newId(),
     project: resource.project,
     trigger: resource.name,
     ...host.planner.plan(resource),
     ...(event.ownPayload === undefined ? {} : { payload: event.ownPayload }),
+    ...(key === undefined ? {} : { dedupKey: key }),
   };
-  return { outcome: "accepted", task };
+  return { outcome: "accepted", task, ...(note === undefined ? {} : { note }) };
+}
+
+/**
+ * What names the event: the trigger's own key, else the platform's. An own key that has no value
+ * names nothing: losing an event would be worse than running it twice, and the record says so.
+ */
+async function keyOf(
+  event: TriggerEvent,
+  scope: Scope,
+  evaluator: Evaluator,
+): Promise<{ key?: string; note?: string }> {
+  const { idempotencyKey } = event.trigger;
+  if (idempotencyKey === undefined) {
+    return event.platformKey === undefined ? {} : { key: event.platformKey };
+  }
+  const result = await evaluator.evaluate(idempotencyKey, scope);
+  if (result.ok && typeof result.value === "string" && result.value !== "") {
+    return { key: result.value };
+  }
+  const why = result.ok ? "gave no text" : `failed: ${result.error}`;
+  return { note: `not deduplicated, idempotencyKey ${why}` };
 }
 
 /** Only the boolean `true` lets an event through (contract 2, CEL). */
-async function whyFiltered(event: TriggerEvent, evaluator: Evaluator): Promise<string | undefined> {
-  const { filter } = event.trigger;
+async function whyFiltered(
+  filter: Expression | undefined,
+  scope: Scope,
+  evaluator: Evaluator,
+): Promise<string | undefined> {
   if (filter === undefined) return undefined;
-  const result = await evaluator.evaluate(
-    filter,
-    scopeOf(eventVariables(event), event.payloadBytes),
-  );
+  const result = await evaluator.evaluate(filter, scope);
   if (!result.ok) return `the condition failed: ${result.error}`;
   if (result.value === true) return undefined;
   if (result.value === false) return "the condition is false";

@@ -15,6 +15,7 @@ import { type JsonObject, parseJson } from "../base/json.ts";
 import type { Evaluator } from "../cel/evaluator.ts";
 import { type Scope, scopeOf } from "../cel/expression.ts";
 import { compileTemplate, renderTemplate } from "../cel/template.ts";
+import type { RunTokens } from "../base/run_tokens.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { Step } from "../resources/workflow.ts";
 import type { ProcessGroups } from "../shell/process_groups.ts";
@@ -38,6 +39,8 @@ export interface RunHost {
   readonly clock: Clock;
   /** Where logs and payload files go. */
   readonly dirs: DataDir;
+  /** Rights of the steps. */
+  readonly tokens: RunTokens;
   /** What steps inherit. */
   readonly inherited: InheritedEnv;
   /** File mode mask the daemon was started with. */
@@ -69,8 +72,10 @@ export async function runTask(
   await Deno.mkdir(directory, { recursive: true });
   await Deno.writeFile(join(directory, "payload.json"), claimed.payload, { mode: 0o600 });
   try {
+    const { id: taskId, project } = claimed.task;
+    using grant = host.tokens.issue({ kind: "step", project, taskId });
     using log = new TaskLog(logPath(host.dirs.logs, claimed.task.id), host.clock);
-    const run = new TaskRun(claimed, { plan, host, log, directory, signal });
+    const run = new TaskRun(claimed, { plan, host, log, directory, signal, token: grant.token });
     return await run.steps();
   } finally {
     await Deno.remove(directory, { recursive: true }).catch(() => {});
@@ -83,6 +88,7 @@ interface RunContext {
   readonly log: TaskLog;
   readonly directory: string;
   readonly signal: AbortSignal;
+  readonly token: string;
 }
 
 class TaskRun {
@@ -139,7 +145,7 @@ class TaskRun {
   }
 
   async #run(step: Step, onStart: (group: number) => void): Promise<ShellExit> {
-    const { plan, host, log, directory, signal } = this.#context;
+    const { plan, host, log, directory, signal, token } = this.#context;
     const sources = {
       evaluator: host.evaluator,
       catalog: host.catalog,
@@ -156,6 +162,7 @@ class TaskRun {
         ...host.inherited.variables,
         ...filled.variables,
         ...taskVariables(this.#claimed, host.dirs.root, directory),
+        SVC_RUN_TOKEN: token,
       },
       umask: host.umask,
       graceMs: GRACE_MS,

@@ -25,13 +25,17 @@ export interface InheritedEnv {
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/** The variables steps inherit; `extra` are the names given by `--step-env`. */
+/** Names every plugin has when the daemon has them (contract 4). */
+export const PLUGIN_VARIABLES: readonly string[] = ["HOME", "LANG", "TZ"];
+
+/** The variables processes inherit; `extra` are the names given by `--step-env`. */
 export function inheritEnv(
   env: (name: string) => string | undefined,
   options: { bin: string; extra: readonly string[] },
+  names: readonly string[] = INHERITED,
 ): InheritedEnv {
   const variables: Record<string, string> = {};
-  for (const name of [...INHERITED, ...options.extra]) {
+  for (const name of [...names, ...options.extra]) {
     const value = env(name);
     if (value !== undefined) variables[name] = value;
   }

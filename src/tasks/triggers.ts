@@ -16,6 +16,8 @@ export interface ActiveTrigger {
   readonly resource: Resource<TriggerSpec>;
   /** Its compiled condition; absent when it has none. */
   readonly filter?: Expression;
+  /** What names an event, where the trigger says so itself. */
+  readonly idempotencyKey?: Expression;
 }
 
 /** Finds triggers. */
@@ -40,12 +42,19 @@ export class Triggers {
     }
     const known = this.#active.get(resource);
     if (known !== undefined) return known;
-    const condition = resource.spec.event.filter?.condition;
-    const active = {
-      resource,
-      ...(condition === undefined ? {} : { filter: compileExpression(condition) }),
-    };
+    const active = activate(resource);
     this.#active.set(resource, active);
     return active;
   }
+}
+
+/** Compiles the expressions of a trigger. */
+export function activate(resource: Resource<TriggerSpec>): ActiveTrigger {
+  const { filter, webhook } = resource.spec.event;
+  const key = webhook?.idempotencyKey;
+  return {
+    resource,
+    ...(filter === undefined ? {} : { filter: compileExpression(filter.condition) }),
+    ...(key === undefined ? {} : { idempotencyKey: compileExpression(key) }),
+  };
 }

@@ -7,7 +7,11 @@
 
 import type { Store, StoreMethod } from "../store.ts";
 import type { Database } from "./database.ts";
+import * as chain from "./audit_chain.ts";
+import * as audit from "./audit_rows.ts";
+import * as control from "./control_rows.ts";
 import * as deliveries from "./delivery_rows.ts";
+import * as keyUses from "./key_use_rows.ts";
 import * as resources from "./resource_rows.ts";
 import * as tasks from "./task_rows.ts";
 
@@ -22,9 +26,13 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   loadResources: resources.loadResources,
   changeResources: resources.changeResources,
   recordDelivery: deliveries.recordDelivery,
+  recordHandshake: deliveries.recordHandshake,
   recordRejections: deliveries.recordRejections,
   listDeliveries: deliveries.listDeliveries,
   findDeliveries: deliveries.findDeliveries,
+  readDelivery: deliveries.readDelivery,
+  recordKeyUse: keyUses.recordKeyUse,
+  listKeyUse: keyUses.listKeyUse,
   listTasks: tasks.listTasks,
   findTasks: tasks.findTasks,
   claimTasks: tasks.claimTasks,
@@ -33,6 +41,16 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   saveStep: tasks.saveStep,
   finishTask: tasks.finishTask,
   requeueTask: tasks.requeueTask,
+  startAudit: audit.startAudit,
+  finishAudit: audit.finishAudit,
+  recordAudit: audit.recordAudit,
+  interruptAudits: audit.interruptAudits,
+  listAudit: audit.listAudit,
+  findAudit: audit.findAudit,
+  verifyAudit: chain.verifyAudit,
+  pruneAudit: chain.pruneAudit,
+  recordControl: control.recordControl,
+  listControl: control.listControl,
   counts: tasks.counts,
 };
 
@@ -41,6 +59,12 @@ export const READS: ReadonlySet<StoreMethod> = new Set<StoreMethod>([
   "loadResources",
   "listDeliveries",
   "findDeliveries",
+  "readDelivery",
+  "listKeyUse",
+  "listAudit",
+  "findAudit",
+  "verifyAudit",
+  "listControl",
   "listTasks",
   "findTasks",
   "claimInterrupted",

@@ -21,12 +21,44 @@ const MIGRATIONS: readonly string[] = [
     id TEXT NOT NULL PRIMARY KEY,
     project TEXT NOT NULL, "trigger" TEXT NOT NULL, source TEXT NOT NULL,
     received_at INTEGER NOT NULL, outcome TEXT NOT NULL, reason TEXT NOT NULL,
-    status INTEGER NOT NULL, remote TEXT NOT NULL, secret_key TEXT NOT NULL,
-    task_id TEXT NOT NULL, body_bytes INTEGER NOT NULL, duration_ms INTEGER NOT NULL,
+    status INTEGER NOT NULL, remote TEXT NOT NULL,
+    secret_store TEXT NOT NULL, secret_key TEXT NOT NULL, task_id TEXT NOT NULL,
+    body_bytes INTEGER NOT NULL, duration_ms INTEGER NOT NULL, detail TEXT NOT NULL,
     headers TEXT, body BLOB
   ) STRICT;
   CREATE INDEX deliveries_of_trigger ON deliveries (project, "trigger", id);
   CREATE INDEX deliveries_rejected ON deliveries (project, "trigger", id) WHERE outcome = 'rejected';
+
+  CREATE TABLE dedup_keys (
+    position INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE,
+    delivery_id TEXT NOT NULL, task_id TEXT NOT NULL, created_at INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE key_uses (
+    project TEXT NOT NULL, store TEXT NOT NULL, key TEXT NOT NULL, "trigger" TEXT NOT NULL,
+    count INTEGER NOT NULL, last_at INTEGER NOT NULL,
+    PRIMARY KEY (project, store, key, "trigger")
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE plugin_audit (
+    id TEXT NOT NULL PRIMARY KEY, created_at TEXT NOT NULL, finished_at TEXT,
+    action TEXT NOT NULL, crd_kind TEXT NOT NULL, plugin_name TEXT NOT NULL, command TEXT NOT NULL,
+    result TEXT NOT NULL, plugin_type TEXT NOT NULL, phase TEXT NOT NULL,
+    "trigger" TEXT NOT NULL, delivery_id TEXT NOT NULL, exit_code INTEGER, duration_ms INTEGER,
+    stderr TEXT NOT NULL, role TEXT NOT NULL, policy_mode TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX plugin_audit_by_time ON plugin_audit (created_at);
+  CREATE INDEX plugin_audit_running ON plugin_audit (id) WHERE result = 'running';
+  CREATE TABLE plugin_audit_chain (
+    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    audit_id TEXT NOT NULL, link TEXT NOT NULL, hash TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX plugin_audit_chain_of_row ON plugin_audit_chain (audit_id);
+
+  CREATE TABLE control_audit (
+    id TEXT NOT NULL PRIMARY KEY, created_at TEXT NOT NULL, operation TEXT NOT NULL,
+    target TEXT NOT NULL, caller TEXT NOT NULL, role TEXT NOT NULL, result TEXT NOT NULL
+  ) STRICT;
 
   CREATE TABLE plans (
     hash TEXT NOT NULL PRIMARY KEY, plan TEXT NOT NULL

@@ -6,16 +6,17 @@
 
 import type { SqlValue } from "./database.ts";
 
-/** A WHERE clause over the columns that have a value, and those values in order. */
+/** A WHERE clause of the conditions (`column = ?`) that have a value, and those values in order. */
 export function where(
-  columns: Readonly<Record<string, SqlValue | undefined>>,
+  conditions: Readonly<Record<string, SqlValue | undefined>>,
 ): { clause: string; values: SqlValue[] } {
-  const given = Object.entries(columns).filter((entry): entry is [string, SqlValue] =>
+  const given = Object.entries(conditions).filter((entry): entry is [string, SqlValue] =>
     entry[1] !== undefined
   );
-  if (given.length === 0) return { clause: "", values: [] };
   return {
-    clause: `WHERE ${given.map(([column]) => `${column} = ?`).join(" AND ")}`,
+    clause: given.length === 0
+      ? ""
+      : `WHERE ${given.map(([condition]) => condition).join(" AND ")}`,
     values: given.map(([, value]) => value),
   };
 }

@@ -21,7 +21,11 @@ import type { Database, Row } from "./database.ts";
 import { prefixEnd, where } from "./queries.ts";
 
 /** Stores a task that `delivery` starts; without a plan it is failed from the start. */
-export function insertTask(db: Database, task: NewTask, delivery: Delivery): void {
+export function insertTask(
+  db: Database,
+  task: NewTask,
+  delivery: Pick<Delivery, "id" | "receivedAt">,
+): void {
   const { plan } = task;
   if (plan !== undefined) db.run("INSERT OR IGNORE INTO plans VALUES (?, ?)", plan.hash, plan.json);
   db.run(
@@ -47,7 +51,11 @@ const TASKS =
 
 /** Newest first. */
 export function listTasks(db: Database, query: ListQuery): Task[] {
-  const { clause, values } = where({ project: query.project, '"trigger"': query.trigger });
+  const { clause, values } = where({
+    "project = ?": query.project,
+    '"trigger" = ?': query.trigger,
+    "created_at >= ?": query.since,
+  });
   const rows = db.all(`${TASKS} ${clause} ORDER BY tasks.id DESC LIMIT ?`, ...values, query.limit);
   return rows.map((row) => toTask(db, row));
 }

@@ -1,0 +1,92 @@
+/**
+ * Why a condition gave what it gave: its parts, split at `&&`, `||` and `!`, each with its own value
+ * and the values of the fields it looked at. For operators; never on the hot path.
+ *
+ * @module
+ */
+
+import { parse, unparse } from "@bufbuild/cel";
+import { toJson } from "../base/json.ts";
+import type { Evaluator } from "./evaluator.ts";
+import { compileExpression, type Scope } from "./expression.ts";
+
+type Parsed = ReturnType<typeof parse>;
+type Expr = NonNullable<Parsed["expr"]>;
+
+/** One part of a condition. */
+export interface ExplainedPart {
+  /** Its text. */
+  readonly expression: string;
+  /** Its value as JSON, cut when it is long; absent when it has none. */
+  readonly value?: string;
+  /** Why it has no value. */
+  readonly error?: string;
+  /** The fields it looked at, with their values as JSON, cut when they are long. */
+  readonly saw: Readonly<Record<string, string>>;
+}
+
+/** Longest value that is shown, in characters. */
+const MAX_SHOWN = 200;
+
+const LOGICAL = new Set(["_&&_", "_||_", "!_"]);
+
+/** The parts of a condition over `scope`, in the order of its text. */
+export async function explainCondition(
+  source: string,
+  scope: Scope,
+  evaluator: Evaluator,
+): Promise<ExplainedPart[]> {
+  const parsed = parse(source);
+  const parts: ExplainedPart[] = [];
+  for (const leaf of leaves(parsed.expr)) {
+    const expression = unparse({ ...parsed, expr: leaf });
+    const saw: Record<string, string> = {};
+    for (const field of fields(leaf)) {
+      const name = unparse({ ...parsed, expr: field });
+      saw[name] = shown(await evaluator.evaluate(compileExpression(name), scope));
+    }
+    const result = await evaluator.evaluate(compileExpression(expression), scope);
+    const outcome = result.ok ? { value: shown(result) } : { error: result.error };
+    parts.push({ expression, ...outcome, saw });
+  }
+  return parts;
+}
+
+/** The parts between the logical operators. */
+function leaves(expr: Expr | undefined): Expr[] {
+  if (expr === undefined) return [];
+  const { exprKind: kind } = expr;
+  if (kind.case !== "callExpr" || !LOGICAL.has(kind.value.function)) return [expr];
+  return kind.value.args.flatMap(leaves);
+}
+
+/** The longest chains of fields in a part, such as `payload.repository.name`. */
+function fields(expr: Expr | undefined): Expr[] {
+  if (expr === undefined) return [];
+  const { exprKind: kind } = expr;
+  switch (kind.case) {
+    case "identExpr":
+      return [expr];
+    case "selectExpr":
+      return isChain(kind.value.operand) && !kind.value.testOnly
+        ? [expr]
+        : fields(kind.value.operand);
+    case "callExpr":
+      return [...fields(kind.value.target), ...kind.value.args.flatMap(fields)];
+    case "comprehensionExpr":
+      return fields(kind.value.iterRange);
+    default:
+      return [];
+  }
+}
+
+function isChain(expr: Expr | undefined): boolean {
+  if (expr?.exprKind.case === "selectExpr") return isChain(expr.exprKind.value.operand);
+  return expr?.exprKind.case === "identExpr";
+}
+
+function shown(result: { ok: true; value: unknown } | { ok: false; error: string }): string {
+  if (!result.ok) return `(${result.error})`;
+  const text = toJson(result.value) ?? "";
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}

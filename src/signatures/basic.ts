@@ -1,0 +1,42 @@
+/**
+ * Scheme `basic`: `Authorization: Basic <base64>` (RFC 7617). A value of the store is
+ * `user:password`; one without a colon or with an empty password is passed over.
+ *
+ * Nothing is signed: who sees one request can send others. For platforms that offer no more.
+ *
+ * @module
+ */
+
+import { findBase64, toBase64, utf8 } from "../base/bytes.ts";
+import {
+  findSignature,
+  refused,
+  type Scheme,
+  signatureHeaderName,
+  type SigningKey,
+} from "./scheme.ts";
+import { keyCannotSign } from "./templated_hmac.ts";
+import { findMatchingToken } from "./token.ts";
+
+/** The scheme `basic`. */
+export const basicScheme: Scheme = {
+  name: "basic",
+  defaultHeader: "Authorization",
+  verify(request, keys, options) {
+    const value = findSignature(request, options);
+    if (value === undefined) return Promise.resolve(refused("signature_header_missing"));
+    const presented = findBase64(/^Basic ([A-Za-z0-9+/]+={0,2})$/i.exec(value)?.[1] ?? "=");
+    if (presented === undefined) return Promise.resolve(refused("signature_malformed"));
+    return Promise.resolve(findMatchingToken(presented, keys, hasPassword));
+  },
+  sign(_input, key, options) {
+    if (!hasPassword(key)) return Promise.reject(keyCannotSign(key));
+    return Promise.resolve({
+      [signatureHeaderName("Authorization", options)]: `Basic ${toBase64(utf8(key.value))}`,
+    });
+  },
+};
+
+function hasPassword({ value }: SigningKey): boolean {
+  return /^[^:]*:./s.test(value);
+}

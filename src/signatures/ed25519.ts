@@ -1,0 +1,51 @@
+/**
+ * Ed25519 over Web Crypto, for platforms that sign with a private key of their own. What the store
+ * holds is public, so it must never serve as the key of an HMAC.
+ *
+ * @module
+ */
+
+import { refused, type SigningKey, type Verdict } from "./scheme.ts";
+
+/** Imported keys, by the object that holds the text. Only what could be imported is kept. */
+const imported = new WeakMap<SigningKey, Promise<CryptoKey | undefined>>();
+
+/** What was signed, and how a value is read. */
+export interface SignedData {
+  /** The signed bytes. */
+  readonly data: Uint8Array<ArrayBuffer>;
+  /** Signatures of which one has to be right. */
+  readonly signatures: readonly Uint8Array<ArrayBuffer>[];
+  /** The public key in a value of the store; `undefined` when it holds none. */
+  readonly readKey: (value: string) => Uint8Array<ArrayBuffer> | undefined;
+}
+
+/** Which public key belongs to one of the signatures; values that are no public key are passed over. */
+export async function findSigner(
+  keys: readonly SigningKey[],
+  { data, signatures, readKey }: SignedData,
+): Promise<Verdict> {
+  let usable = false;
+  for (const key of keys) {
+    const publicKey = await importedKey(key, readKey(key.value));
+    if (publicKey === undefined) continue;
+    usable = true;
+    for (const signature of signatures) {
+      if (await crypto.subtle.verify("Ed25519", publicKey, signature, data)) {
+        return { ok: true, keyName: key.name };
+      }
+    }
+  }
+  return refused(usable ? "no_key_matches" : "no_usable_key");
+}
+
+async function importedKey(key: SigningKey, raw: Uint8Array<ArrayBuffer> | undefined) {
+  // All zeros is a point of small order, under which a signature can be right for many texts.
+  if (raw?.length !== 32 || raw.every((byte) => byte === 0)) return undefined;
+  const known = imported.get(key);
+  if (known !== undefined) return await known;
+  const made = crypto.subtle.importKey("raw", raw, "Ed25519", false, ["verify"])
+    .catch(() => undefined);
+  imported.set(key, made);
+  return await made;
+}

@@ -1,0 +1,221 @@
+/**
+ * Mistakes in how a signature is written and where it stands.
+ *
+ * @module
+ */
+
+import { findBase64, findHex, toBase64 } from "../base/bytes.ts";
+import { DIGEST_BYTES } from "./digest_form.ts";
+import { genericHmacScheme } from "./generic_hmac.ts";
+import {
+  type Attempt,
+  type Cause,
+  headerOf,
+  signatureOf,
+  type Suspicion,
+  withSignature,
+} from "./mistake.ts";
+import type { HmacOptions, HmacSpec } from "./scheme.ts";
+import { SCHEMES } from "./schemes.ts";
+import { findTime } from "./timestamp.ts";
+
+/** The right text in a wrapping that does not belong to it. */
+export function* wrappedHeader(attempt: Attempt): Iterable<Suspicion> {
+  const value = signatureOf(attempt);
+  const suspect = (cause: Cause, text: string, message: string): Suspicion => ({
+    cause,
+    message: () => message,
+    attempt: withSignature(attempt, text),
+  });
+  const quoted = /^(["'])(.+)\1$/.exec(value)?.[2];
+  if (quoted !== undefined) {
+    yield suspect("header_quoted", quoted, "Have the sender leave out the quotes around the value");
+  }
+  const lines = value.split(", ");
+  for (const line of lines.length > 1 ? new Set(lines.slice(0, 8)) : []) {
+    const message =
+      "The header arrives more than once: find the proxy or sender that adds the second";
+    yield suspect("header_sent_twice", line, message);
+  }
+  const joined = value.replace(/\s+/g, "");
+  if (joined !== value) {
+    yield suspect("header_has_blanks", joined, "Have the sender leave out the blanks in the value");
+  }
+  const lower = value.replace(/^[A-Za-z0-9]+=/, (prefix) => prefix.toLowerCase());
+  if (lower !== value) {
+    const message = "Have the sender write what stands before = in lower case";
+    yield suspect("prefix_in_upper_case", lower, message);
+  }
+}
+
+/** A digest as some header has it. */
+interface ReadDigest {
+  readonly hmac: Required<Pick<HmacOptions, "algorithm" | "encoding" | "prefix">>;
+  /** The value in the form that the options describe. */
+  readonly value: string;
+  /** Whether it came in the base64 of URLs, which no scheme reads. */
+  readonly urlSafe: boolean;
+}
+
+const ALGORITHMS = { "SHA-1": "sha1", "SHA-256": "sha256", "SHA-512": "sha512" } as const;
+
+/** Every way to read a header as an HMAC. */
+function* readDigests(value: string): Iterable<ReadDigest> {
+  const match = /^([A-Za-z][A-Za-z0-9-]{0,15}[=: ] ?)?([A-Za-z0-9+/_-]{27,128}={0,2})$/.exec(value);
+  if (match === null) return;
+  const [, prefix = "", written = ""] = match;
+  const standard = written.replaceAll("-", "+").replaceAll("_", "/").replace(/=+$/, "");
+  const padded = standard.padEnd(Math.ceil(standard.length / 4) * 4, "=");
+  for (const hash of ["SHA-256", "SHA-1", "SHA-512"] as const) {
+    const algorithm = ALGORITHMS[hash];
+    if (findHex(written)?.length === DIGEST_BYTES[hash]) {
+      yield { hmac: { algorithm, encoding: "hex", prefix }, value, urlSafe: false };
+    }
+    const bytes = findBase64(padded);
+    if (bytes?.length === DIGEST_BYTES[hash]) {
+      const clean = prefix + toBase64(bytes);
+      yield {
+        hmac: { algorithm, encoding: "base64", prefix },
+        value: clean,
+        urlSafe: clean !== value,
+      };
+    }
+  }
+}
+
+/** The right bytes signed, written in a form that the scheme does not read. */
+export function* otherDigest(attempt: Attempt): Iterable<Suspicion> {
+  const spec = attempt.scheme.hmacSpec?.(attempt.options);
+  if (spec === undefined) return;
+  const { template, timestampHeader } = spec;
+  for (const { hmac, value, urlSafe } of readDigests(signatureOf(attempt))) {
+    const cause = differenceOf(hmac, spec, urlSafe);
+    if (cause === undefined) continue;
+    const whole = {
+      ...hmac,
+      template,
+      ...(timestampHeader === undefined ? {} : { timestampHeader }),
+    };
+    yield {
+      cause,
+      message: () =>
+        urlSafe
+          ? "The signature is in the base64 of URLs or lacks its padding: have the sender write plain base64 or hexadecimal"
+          : `The signature has another form: set scheme: hmac with hmac: ${written(whole)}`,
+      attempt: {
+        ...withSignature(attempt, value),
+        scheme: genericHmacScheme,
+        options: { ...attempt.options, hmac: whole },
+      },
+    };
+  }
+}
+
+function differenceOf(
+  { algorithm, encoding, prefix }: ReadDigest["hmac"],
+  { form }: HmacSpec,
+  urlSafe: boolean,
+): Cause | undefined {
+  if (algorithm !== ALGORITHMS[form.hash]) return "other_algorithm";
+  if (encoding !== form.encoding || urlSafe) return "other_encoding";
+  if (prefix === form.prefix) return undefined;
+  return prefix === "" ? "prefix_missing" : "prefix_unexpected";
+}
+
+/** Another text signed than the scheme's, as a user can describe it. */
+export function* otherSignedText(attempt: Attempt): Iterable<Suspicion> {
+  if (attempt.scheme.cannotSign !== undefined) return;
+  const { template, timestampHeader } = attempt.scheme.hmacSpec?.(attempt.options) ?? {};
+  const times = Object.keys(attempt.headers).filter((name) =>
+    findTime(headerOf(attempt, name) ?? "") !== undefined && name !== "content-length"
+  ).slice(0, 3);
+  for (const { hmac, value, urlSafe } of readDigests(signatureOf(attempt))) {
+    if (urlSafe) continue;
+    const texts: HmacOptions[] = [
+      { ...hmac, template: "{body}" },
+      { ...hmac, template: "{url}{body}" },
+      ...times.flatMap((timestampHeader) =>
+        TIMED_TEMPLATES.map((template) => ({ ...hmac, template, timestampHeader }))
+      ),
+    ];
+    for (const options of texts) {
+      if (options.template === template && options.timestampHeader === timestampHeader) continue;
+      yield {
+        cause: "signed_text_differs",
+        message: () =>
+          `The sender signs another text: set scheme: hmac with hmac: ${written(options)}`,
+        attempt: {
+          ...withSignature(attempt, value),
+          scheme: genericHmacScheme,
+          options: { ...attempt.options, hmac: options },
+        },
+      };
+    }
+  }
+}
+
+const TIMED_TEMPLATES = [
+  "{timestamp}.{body}",
+  "{timestamp}{body}",
+  "{timestamp}:{body}",
+  "v0:{timestamp}:{body}",
+  "{body}{timestamp}",
+  "{body}.{timestamp}",
+  "{url}{timestamp}{body}",
+];
+
+function written(options: HmacOptions): string {
+  const { algorithm, encoding = "hex", prefix = "", timestampHeader, template = "{body}" } =
+    options;
+  const parts = [`algorithm: ${algorithm}`, `encoding: ${encoding}`];
+  if (prefix !== "") parts.push(`prefix: ${JSON.stringify(prefix)}`);
+  if (timestampHeader !== undefined) parts.push(`timestampHeader: ${timestampHeader}`);
+  if (template !== "{body}") parts.push(`template: ${JSON.stringify(template)}`);
+  return `{${parts.join(", ")}}`;
+}
+
+/** Headers that no platform signs in. */
+const ORDINARY =
+  /^(accept|connection|content-|host$|user-agent$|date$|sec-|via$|forwarded$|x-forwarded-)/;
+
+/** The right signature under a name that the trigger does not give. */
+export function* otherHeader(attempt: Attempt): Iterable<Suspicion> {
+  for (const name of Object.keys(attempt.headers)) {
+    if (name === attempt.options.signatureHeader || ORDINARY.test(name)) continue;
+    if (
+      signatureOf({ ...attempt, options: { ...attempt.options, signatureHeader: name } }) === ""
+    ) {
+      continue;
+    }
+    yield {
+      cause: "signature_in_another_header",
+      message: () => `The signature stands in another header: set signatureHeader: ${name}`,
+      attempt: { ...attempt, options: { ...attempt.options, signatureHeader: name } },
+    };
+  }
+}
+
+/** A platform's own way, where the trigger is set to another. */
+export function* otherScheme(attempt: Attempt): Iterable<Suspicion> {
+  // Where the key is public, an HMAC under it can be anyone's: never advise that.
+  const fixed = attempt.scheme.cannotSign !== undefined;
+  const fromGitLab = Object.keys(attempt.headers).some((name) => name.startsWith("x-gitlab-"));
+  for (const scheme of SCHEMES) {
+    if (scheme === genericHmacScheme || scheme.name === attempt.scheme.name) continue;
+    if (fixed && scheme.sign !== undefined) continue;
+    if (scheme.name === "gitlab" && !fromGitLab) continue;
+    const own = scheme.defaultHeader.toLowerCase();
+    const given = attempt.options.signatureHeader;
+    for (const signatureHeader of new Set([own, given])) {
+      yield {
+        cause: "other_scheme",
+        message: () =>
+          `The request is signed another way: set scheme: ${scheme.name} and ` +
+          (signatureHeader === own
+            ? `leave signatureHeader out or set it to ${scheme.defaultHeader}`
+            : `keep signatureHeader: ${given}`),
+        attempt: { ...attempt, scheme, options: { ...attempt.options, signatureHeader } },
+      };
+    }
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * What the signature doctor works with: one way in which a refused request could be read, the
+ * mistake that would explain it, and the words for the operator.
+ *
+ * @module
+ */
+
+import type { Scheme, SchemeOptions, SigningKey } from "./scheme.ts";
+
+/** What can have gone wrong, a closed list. */
+export type Cause =
+  | "passes_now"
+  | "header_quoted"
+  | "header_sent_twice"
+  | "header_has_blanks"
+  | "prefix_in_upper_case"
+  | "prefix_missing"
+  | "prefix_unexpected"
+  | "other_encoding"
+  | "other_algorithm"
+  | "signature_in_another_header"
+  | "other_scheme"
+  | "other_store_key"
+  | "secret_has_white_space"
+  | "sender_secret_has_line_break"
+  | "secret_quoted"
+  | "secret_is_base64"
+  | "secret_is_hex"
+  | "secret_prefix_decoded"
+  | "secret_prefix_not_decoded"
+  | "secret_prefix_missing"
+  | "secret_prefix_added"
+  | "clock_skew"
+  | "url_differs"
+  | "body_json_layout"
+  | "body_json_escapes"
+  | "body_json_key_order"
+  | "body_line_breaks"
+  | "body_final_line_break"
+  | "body_byte_order_mark"
+  | "body_form_decoded"
+  | "body_form_encoded"
+  | "body_charset"
+  | "signed_text_differs";
+
+/** A way to read the request. */
+export interface Attempt {
+  /** The bytes that are taken for the body. */
+  readonly body: Uint8Array<ArrayBuffer>;
+  /** Headers by lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The URL that is taken for the sender's. */
+  readonly url: string;
+  /** Milliseconds since the epoch at which the request arrived. */
+  readonly now: number;
+  /** Keys to try. */
+  readonly keys: readonly SigningKey[];
+  /** Scheme to try. */
+  readonly scheme: Scheme;
+  /** Settings to try. */
+  readonly options: SchemeOptions;
+}
+
+/** An attempt, and what it would mean if it passed. */
+export interface Suspicion {
+  /** The mistake. */
+  readonly cause: Cause;
+  /** What the operator has to change; given the key that matched. */
+  readonly message: (keyName: string) => string;
+  /** The request without the mistake. */
+  readonly attempt: Attempt;
+}
+
+/** Values of one SecretStore. */
+export interface StoreKeys {
+  /** Name of the store. */
+  readonly store: string;
+  /** Its values. */
+  readonly keys: readonly SigningKey[];
+}
+
+/** What a mistake may need beside the attempt. */
+export interface Surroundings {
+  /** The trigger's own store, if it exists. */
+  readonly store: string | undefined;
+  /** The other stores of the project. */
+  readonly others: readonly StoreKeys[];
+}
+
+/** One sort of mistake: every way in which it may have been made. */
+export type Mistake = (attempt: Attempt, around: Surroundings) => Iterable<Suspicion>;
+
+/** A header of an attempt. */
+export function headerOf({ headers }: Attempt, name: string): string | undefined {
+  return Object.hasOwn(headers, name) ? headers[name] : undefined;
+}
+
+/** The value of the header that carries the signature; empty when there is none. */
+export function signatureOf(attempt: Attempt): string {
+  return headerOf(attempt, attempt.options.signatureHeader) ?? "";
+}
+
+/** The attempt with another value for the signature. */
+export function withSignature(attempt: Attempt, value: string): Attempt {
+  const headers = { ...attempt.headers, [attempt.options.signatureHeader]: value };
+  return { ...attempt, headers };
+}

@@ -1,0 +1,19 @@
+/**
+ * Scheme `shopify`: base64 of HMAC-SHA256 over the exact body, under the app's client secret as text.
+ * `X-Shopify-Webhook-Id` and the topic are not covered. No time is signed.
+ *
+ * @module
+ */
+
+import type { Scheme } from "./scheme.ts";
+import { templatedHmac } from "./templated_hmac.ts";
+
+/** The scheme `shopify`. */
+export const shopifyScheme: Scheme = templatedHmac({
+  name: "shopify",
+  defaultHeader: "X-Shopify-Hmac-SHA256",
+  spec: () => ({
+    form: { hash: "SHA-256", encoding: "base64", prefix: "" },
+    template: "{body}",
+  }),
+});

@@ -1,0 +1,91 @@
+/**
+ * Scheme `standard-webhooks`: signatures over `<id>.<timestamp>.<body>`, a list of them separated by
+ * blanks. `v1` is HMAC-SHA256 under the base64 behind `whsec_`, `v1a` Ed25519 under the public key
+ * behind `whpk_`. Svix sends the same under `svix-…`, or under a name of its customer's.
+ *
+ * @module
+ */
+
+import { concatBytes, findBase64, toBase64, utf8 } from "../base/bytes.ts";
+import { findSigner } from "./ed25519.ts";
+import { findMatchingKey, hmac } from "./hmac.ts";
+import { refused, type Scheme, type SchemeOptions, type SignedRequest } from "./scheme.ts";
+import { keyCannotSign } from "./templated_hmac.ts";
+import { findSeconds, refusedTime } from "./timestamp.ts";
+
+/** Signatures a sender may list: each one of `v1a` costs a curve operation for every key. */
+const MAX_SIGNATURES = 16;
+
+/** `v1,<base64>` and later versions; two header lines would leave a comma at an end. */
+const LIST = /^v[0-9]{1,3}[a-z]?,[A-Za-z0-9+/]+={0,2}( v[0-9]{1,3}[a-z]?,[A-Za-z0-9+/]+={0,2})*$/;
+
+/** Visible ASCII without the comma that two header lines are joined by. */
+const ID = /^[!-+\--~]{1,256}$/;
+
+/** The scheme `standard-webhooks`. */
+export const standardWebhooksScheme: Scheme = {
+  name: "standard-webhooks",
+  defaultHeader: "webhook-signature",
+  async verify(request, keys, options) {
+    const family = familyOf(request, options);
+    const value = request.header(`${family}-signature`) ?? "";
+    if (value === "") return refused("signature_header_missing");
+    const list = LIST.test(value) ? value.split(" ") : [];
+    if (list.length === 0 || list.length > MAX_SIGNATURES) return refused("signature_malformed");
+    const id = request.header(`${family}-id`) ?? "";
+    if (!ID.test(id)) return refused(id === "" ? "message_id_missing" : "signature_malformed");
+    const time = request.header(`${family}-timestamp`) ?? "";
+    const window = { find: findSeconds, now: request.now, toleranceSecs: options.toleranceSecs };
+    const reason = refusedTime(time, window);
+    if (reason !== undefined) return refused(reason);
+
+    const v1 = decoded(list, "v1,", 32);
+    const v1a = decoded(list, "v1a,", 64);
+    if (v1 === undefined || v1a === undefined || v1.length + v1a.length === 0) {
+      return refused("signature_malformed");
+    }
+    const data = concatBytes(utf8(`${id}.${time}.`), request.body);
+    const shared = v1.length === 0
+      ? refused("no_usable_key")
+      : await findMatchingKey("SHA-256", keys, { data, expected: v1, form: "whsec" });
+    if (shared.ok || v1a.length === 0) return shared;
+    const signer = await findSigner(keys, { data, signatures: v1a, readKey: findPublicKey });
+    return signer.ok || shared.reason === "no_usable_key" ? signer : shared;
+  },
+  async sign({ body, now, id }, key, options) {
+    const time = String(Math.floor(now / 1000));
+    const data = concatBytes(utf8(`${id}.${time}.`), body);
+    const digest = await hmac("SHA-256", key, data, "whsec");
+    if (digest === undefined) throw keyCannotSign(key);
+    const family = /^(.+)-signature$/.exec(options.signatureHeader)?.[1] ?? "webhook";
+    return {
+      [`${family}-id`]: id,
+      [`${family}-timestamp`]: time,
+      [`${family}-signature`]: `v1,${toBase64(digest)}`,
+    };
+  },
+  signedTime: {
+    header: (options) =>
+      `${/^(.+)-signature$/.exec(options.signatureHeader)?.[1] ?? "webhook"}-timestamp`,
+    find: (request, options) =>
+      findSeconds(request.header(`${familyOf(request, options)}-timestamp`) ?? ""),
+  },
+};
+
+/** What the three header names begin with; Svix moves its customers from one name to the other. */
+function familyOf(request: SignedRequest, { signatureHeader }: SchemeOptions): string {
+  const own = /^(.+)-signature$/.exec(signatureHeader)?.[1] ?? "webhook";
+  const other = { webhook: "svix", svix: "webhook" }[own];
+  const present = (family: string) => (request.header(`${family}-signature`) ?? "") !== "";
+  return other !== undefined && !present(own) && present(other) ? other : own;
+}
+
+function decoded(list: readonly string[], start: string, length: number) {
+  const found = list.filter((one) => one.startsWith(start))
+    .map((one) => findBase64(one.slice(start.length)) ?? new Uint8Array());
+  return found.every((bytes) => bytes.length === length) ? found : undefined;
+}
+
+function findPublicKey(value: string): Uint8Array<ArrayBuffer> | undefined {
+  return value.startsWith("whpk_") ? findBase64(value.slice(5)) : undefined;
+}

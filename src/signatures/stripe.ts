@@ -1,0 +1,59 @@
+/**
+ * Scheme `stripe`: `t=<seconds>,v1=<hex>[,v1=<hex>…]`, HMAC-SHA256 over `<t>.<body>` under the whole
+ * `whsec_…` text, which Stripe, unlike Standard Webhooks, does not decode.
+ *
+ * While a secret is rolled there is one `v1` for each secret. Test events carry a `v0` that proves
+ * nothing; it and whatever else may come are passed over.
+ *
+ * @module
+ */
+
+import { concatBytes, findHex, toHex, utf8 } from "../base/bytes.ts";
+import { findMatchingKey, hmac } from "./hmac.ts";
+import { findSignature, refused, type Scheme, signatureHeaderName } from "./scheme.ts";
+import { keyCannotSign } from "./templated_hmac.ts";
+import { findSeconds, refusedTime } from "./timestamp.ts";
+
+/** Elements are joined by bare commas; a second header line would bring a blank with its own. */
+const FORM = /^[a-z0-9_]+=[^,\s]*(,[a-z0-9_]+=[^,\s]*)*$/;
+
+/** The scheme `stripe`. */
+export const stripeScheme: Scheme = {
+  name: "stripe",
+  defaultHeader: "Stripe-Signature",
+  async verify(request, keys, options) {
+    const value = findSignature(request, options);
+    if (value === undefined) return refused("signature_header_missing");
+    if (!FORM.test(value)) return refused("signature_malformed");
+    const times = elements(value, "t");
+    if (times.length > 1) return refused("signature_malformed");
+    const window = { find: findSeconds, now: request.now, toleranceSecs: options.toleranceSecs };
+    const reason = refusedTime(times[0], window);
+    if (reason !== undefined) return refused(reason);
+    const expected = elements(value, "v1").map((hex) => findHex(hex) ?? new Uint8Array());
+    if (expected.length === 0 || expected.some((bytes) => bytes.length !== 32)) {
+      return refused("signature_malformed");
+    }
+    const data = concatBytes(utf8(`${times[0]}.`), request.body);
+    return await findMatchingKey("SHA-256", keys, { data, expected });
+  },
+  async sign({ body, now }, key, options) {
+    const time = String(Math.floor(now / 1000));
+    const digest = await hmac("SHA-256", key, concatBytes(utf8(`${time}.`), body));
+    if (digest === undefined) throw keyCannotSign(key);
+    const name = signatureHeaderName("Stripe-Signature", options);
+    return { [name]: `t=${time},v1=${toHex(digest)}` };
+  },
+  signedTime: {
+    header: () => undefined,
+    find: (request, options) =>
+      findSeconds(elements(request.header(options.signatureHeader) ?? "", "t")[0] ?? ""),
+  },
+};
+
+function elements(value: string, name: string): string[] {
+  const start = `${name}=`;
+  return value.split(",").filter((one) => one.startsWith(start)).map((one) =>
+    one.slice(start.length)
+  );
+}

@@ -1,0 +1,29 @@
+/**
+ * Secrets that are sent as they are. Both sides are hashed before they are compared, so that the time
+ * tells nothing of the secret's length either.
+ *
+ * @module
+ */
+
+import { equalBytes, latin1Bytes, sha256Hex, utf8 } from "../base/bytes.ts";
+import { refused, type SigningKey, type Verdict } from "./scheme.ts";
+
+/** Which key is `presented`; keys that are empty or not `usable` are passed over. */
+export function findMatchingToken(
+  presented: Uint8Array,
+  keys: readonly SigningKey[],
+  usable: (key: SigningKey) => boolean = () => true,
+): Verdict {
+  const tried = keys.filter((key) => key.value !== "" && usable(key));
+  if (tried.length === 0) return refused("no_usable_key");
+  const digest = utf8(sha256Hex(presented));
+  const match = tried.find((key) =>
+    equalBytes(digest, utf8(sha256Hex(key.bytes ?? utf8(key.value))))
+  );
+  return match === undefined ? refused("no_key_matches") : { ok: true, keyName: match.name };
+}
+
+/** The bytes of a header value; on the wire each is one code unit of what the server hands on. */
+export function headerBytes(value: string): Uint8Array {
+  return /[\u0100-\uffff]/.test(value) ? utf8(value) : latin1Bytes(value);
+}

@@ -1,0 +1,13 @@
+/**
+ * Stripe: the event's `id` is in the signed body and stays the same over its retries.
+ *
+ * @module
+ */
+
+import { keyText, type Platform } from "./platform.ts";
+
+/** Stripe. */
+export const stripe: Platform = {
+  name: "stripe",
+  eventKey: ({ payload }) => keyText(payload["id"]),
+};

@@ -1,0 +1,52 @@
+/**
+ * The table `control_audit`: admin work, secrets that were read, and refusals.
+ *
+ * @module
+ */
+
+import { rfc3339 } from "../../base/clock.ts";
+import type { ControlEvent, ListQuery } from "../store.ts";
+import { text } from "./columns.ts";
+import type { Database } from "./database.ts";
+import { where } from "./queries.ts";
+
+/** Most rows that are kept. */
+const KEPT = 100_000;
+
+/** Writes a trace. */
+export function recordControl(db: Database, event: ControlEvent): void {
+  db.run(
+    "INSERT INTO control_audit VALUES (?, ?, ?, ?, ?, ?, ?)",
+    event.id,
+    rfc3339(event.createdAt),
+    event.operation,
+    event.target,
+    event.caller,
+    event.role,
+    event.result,
+  );
+  db.run(
+    "DELETE FROM control_audit WHERE rowid <= (SELECT max(rowid) FROM control_audit) - ?",
+    KEPT,
+  );
+}
+
+/** Newest first. */
+export function listControl(db: Database, query: ListQuery): ControlEvent[] {
+  const { clause, values } = where({
+    "created_at >= ?": query.since === undefined ? undefined : rfc3339(query.since),
+  });
+  return db.all(
+    `SELECT * FROM control_audit ${clause} ORDER BY id DESC LIMIT ?`,
+    ...values,
+    query.limit,
+  ).map((row) => ({
+    id: text(row, "id"),
+    createdAt: Date.parse(text(row, "created_at")),
+    operation: text(row, "operation"),
+    target: text(row, "target"),
+    caller: text(row, "caller"),
+    role: text(row, "role"),
+    result: text(row, "result") as ControlEvent["result"],
+  }));
+}

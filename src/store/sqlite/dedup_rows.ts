@@ -1,0 +1,56 @@
+/**
+ * The table `dedup_keys`: which events of a trigger have started a task. Only one whose task is
+ * pending, running or has succeeded makes the next a duplicate (contract 3).
+ *
+ * @module
+ */
+
+import { hash } from "node:crypto";
+import type { NewTask } from "../store.ts";
+import { text } from "./columns.ts";
+import type { Database } from "./database.ts";
+
+/** The first delivery of an event. */
+export interface First {
+  /** Delivery it came with. */
+  readonly deliveryId: string;
+  /** Task it started. */
+  readonly taskId: string;
+}
+
+/** The event that makes this task a duplicate, if it came after `since`. */
+export function findDuplicate(db: Database, task: NewTask, since: number): First | undefined {
+  if (task.dedupKey === undefined) return undefined;
+  const row = db.get(
+    `SELECT dedup_keys.delivery_id, dedup_keys.task_id FROM dedup_keys
+     JOIN tasks ON tasks.id = dedup_keys.task_id
+     WHERE digest = ? AND dedup_keys.created_at > ?
+       AND tasks.state IN ('pending', 'running', 'succeeded')`,
+    digest(task, task.dedupKey),
+    since,
+  );
+  return row === undefined
+    ? undefined
+    : { deliveryId: text(row, "delivery_id"), taskId: text(row, "task_id") };
+}
+
+/** From now on, an event with the key of this task is a duplicate. */
+export function rememberKey(
+  db: Database,
+  task: NewTask,
+  delivery: { readonly id: string; readonly receivedAt: number },
+): void {
+  if (task.dedupKey === undefined) return;
+  db.run(
+    "INSERT OR REPLACE INTO dedup_keys (digest, delivery_id, task_id, created_at) VALUES (?, ?, ?, ?)",
+    digest(task, task.dedupKey),
+    delivery.id,
+    task.id,
+    delivery.receivedAt,
+  );
+}
+
+/** Keys come from outside and can be long; JSON keeps the parts apart. */
+function digest(task: NewTask, key: string): Uint8Array {
+  return hash("sha256", JSON.stringify([task.project, task.trigger, key]), "buffer");
+}
