@@ -26,15 +26,18 @@ export interface Client extends Disposable {
   stream<Name extends StreamName>(name: Name, input: Streams[Name]): AsyncIterable<unknown>;
 }
 
-/** A client of the daemon that listens on `socket`. */
-export function connect(socket: string): Client {
+/** A client of the daemon that listens on `socket`; `token` is that of the run it is called from. */
+export function connect(socket: string, token?: string): Client {
   const client = Deno.createHttpClient({ proxy: { transport: "unix", path: socket } });
 
   const send = async (name: string, input: unknown): Promise<Response> => {
     await probe(socket);
     const response = await fetch(`http://svc/v1/${name}`, {
       method: "POST",
-      headers: { "content-type": "application/json" },
+      headers: {
+        "content-type": "application/json",
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      },
       body: JSON.stringify(input),
       client,
     }).catch((cause) => {

@@ -88,14 +88,86 @@ export interface LogEnd {
   readonly reason: string;
 }
 
+/** What happened to a delivery, stage by stage. */
+export interface Explanation {
+  /** The record. */
+  readonly delivery: Record<string, unknown>;
+  /** When each stage was done. */
+  readonly stages: readonly { readonly stage: string; readonly after_ms: number }[];
+  /** Which key matched, or why none did. */
+  readonly authentication: string;
+  /** Condition that was evaluated. */
+  readonly condition?: string;
+  /** What became of each event, and of each part of the condition. */
+  readonly events: readonly {
+    readonly outcome: string;
+    readonly reason: string;
+    readonly task_id: string | null;
+    readonly parts: readonly {
+      readonly expression: string;
+      readonly value?: string;
+      readonly error?: string;
+      readonly saw: Readonly<Record<string, string>>;
+    }[];
+  }[];
+  /** What would make the signature pass, most likely first. */
+  readonly diagnoses: readonly { readonly cause: string; readonly message: string }[];
+  /** What to do next. */
+  readonly advice: readonly string[];
+}
+
+/** One line of a redelivery: how many there are, or what became of one. */
+export type RedeliveryLine = { readonly total: number } | {
+  readonly delivery_id: string;
+  readonly new_delivery_id?: string;
+  readonly outcome?: string;
+  readonly reason?: string;
+  readonly task_ids?: readonly string[];
+  readonly error?: string;
+};
+
+/** What one stage said about a request that was only tried. */
+export interface TriedStage {
+  /** Name of the stage. */
+  readonly stage: string;
+  /** What it said, in words. */
+  readonly result: string;
+}
+
+/** How stored deliveries would end under proposed manifests. */
+export interface AgainstResult {
+  /** Deliveries that were run. */
+  readonly examined: number;
+  /** How many by change, such as `accepted → filtered`, and `unchanged`. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** The newest of those that change. */
+  readonly changed: readonly {
+    readonly delivery_id: string;
+    readonly project: string;
+    readonly trigger: string;
+    readonly change: string;
+    readonly reason: string;
+  }[];
+}
+
 /** What each operation takes and gives. */
 export interface Operations {
   /** State of the daemon. */
   status: { in: Record<string, never>; out: Status };
   /** Applies manifests, all or nothing. */
   apply: {
-    in: { files: readonly ManifestFile[]; project?: string; dry_run: boolean };
-    out: { results: readonly ApplyOutcome[]; warnings: readonly string[] };
+    in: {
+      files: readonly ManifestFile[];
+      project?: string;
+      dry_run: boolean;
+      against_secs?: number;
+    };
+    out: {
+      results: readonly ApplyOutcome[];
+      warnings: readonly string[];
+      hook_failures: readonly string[];
+      against?: AgainstResult;
+    };
   };
   /** Lists things, or finds one by name or by the beginning of its id. */
   get: {
@@ -104,6 +176,8 @@ export interface Operations {
       name?: string;
       project?: string;
       trigger?: string;
+      outcome?: string;
+      since_secs?: number;
       limit?: number;
       selector?: string;
     };
@@ -117,10 +191,30 @@ export interface Operations {
   /** Deletes resources. */
   delete: {
     in: { what: string; names: readonly string[]; project?: string };
-    out: { deleted: readonly string[] };
+    out: { deleted: readonly string[]; hook_failures: readonly string[] };
   };
   /** Finds one task by the beginning of its id. */
   task: { in: { id: string }; out: Record<string, unknown> };
+  /** Explains one delivery. */
+  "delivery.explain": { in: { id: string }; out: Explanation };
+  /** Whether audit rows were changed or removed. */
+  "audit.verify": { in: Record<string, never>; out: { rows: number; faults: readonly string[] } };
+  /** Sets one key of a SecretStore. */
+  "secret.rotate": {
+    in: { store: string; key: string; value: string; project?: string; create: boolean };
+    out: { store: string; key: string; created: boolean };
+  };
+  /** Runs a request through a trigger without storing or starting anything; `body` is base64. */
+  "trigger.test": {
+    in: {
+      name: string;
+      project?: string;
+      body: string;
+      headers: Readonly<Record<string, string>>;
+      sign: boolean;
+    };
+    out: { would: string; stages: readonly TriedStage[] };
+  };
 }
 
 /** Name of an operation. */
@@ -130,6 +224,14 @@ export type OperationName = keyof Operations;
 export interface Streams {
   /** Output of a task: `LogEntry` lines, then one `LogEnd`. */
   "task.logs": { id: string; step?: string; follow: boolean };
+  /** Sends stored deliveries again: `RedeliveryLine` lines. */
+  "delivery.redeliver": {
+    id?: string;
+    project?: string;
+    trigger?: string;
+    outcome?: string;
+    since_secs?: number;
+  };
 }
 
 /** Name of a streaming operation. */
@@ -144,4 +246,9 @@ export const NEEDED_ROLE: Readonly<Record<OperationName | StreamName, Role>> = {
   delete: "operator",
   task: "read_only",
   "task.logs": "read_only",
+  "audit.verify": "read_only",
+  "delivery.explain": "read_only",
+  "delivery.redeliver": "operator",
+  "secret.rotate": "read_only", // and then `mayRotate`: a cron plugin may, of its project
+  "trigger.test": "operator",
 };

@@ -19,6 +19,10 @@ export interface DataDir {
   readonly controlPlane: string;
   /** Unix socket of the control plane. */
   readonly socket: string;
+  /** Access policy of the control socket (spec 2.7). */
+  readonly udsPolicy: string;
+  /** Plugin policy (spec 2.6). */
+  readonly pluginPolicy: string;
   /** Key that encrypts secret values at rest. */
   readonly secretKey: string;
   /** Default home of plugin scripts. */
@@ -68,6 +72,8 @@ export function dataDirAt(path: string): DataDir {
     lock: under("control-plane", "daemon.lock"),
     controlPlane: under("control-plane"),
     socket: under("control-plane", "svc.sock"),
+    udsPolicy: under("control-plane", "uds-policy.yaml"),
+    pluginPolicy: under("plugin-policy.yaml"),
     secretKey: under("secrets", "secretstore.key"),
     scripts: under("scripts"),
     bin: under("bin"),

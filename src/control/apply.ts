@@ -7,25 +7,37 @@
 
 import { basename } from "node:path";
 import type { ApplyOutcome, ManifestFile, Operations } from "../api/operations.ts";
-import type { Clock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import type { Catalog } from "../resources/catalog.ts";
-import { findKind } from "../resources/kinds.ts";
+import { CRD_KIND, type CrdSpec } from "../resources/custom_resource_definition.ts";
+import { KindLookup } from "../resources/kind_lookup.ts";
 import { formatFinding, type ManifestDocument, parseManifest } from "../resources/manifest.ts";
 import { type Manifested, readDocument } from "../resources/read.ts";
-import { displayName, errorAt, keyOf, type Resource, warningAt } from "../resources/resource.ts";
+import {
+  displayName,
+  errorAt,
+  type Finding,
+  keyOf,
+  type Resource,
+  warningAt,
+} from "../resources/resource.ts";
 import { isPlaceholder, type SecretStoreSpec } from "../resources/secret_store.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
+import { runHook } from "../plugins/hooks.ts";
+import type { PluginHost } from "../plugins/run_plugin.ts";
+import { type AgainstHost, compareAgainst } from "./against.ts";
+import type { Caller } from "./caller.ts";
+import { checkMayChange, checkPolicy, type CodeHost } from "./check_code.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
 
 /** What an apply needs. */
-export interface ApplyHost {
+export interface ApplyHost extends AgainstHost, CodeHost {
+  /** Runs hooks. */
+  readonly plugins: PluginHost;
   /** What there is. */
   readonly catalog: Catalog;
   /** Commits changes. */
   readonly writer: ResourceWriter;
-  /** The time. */
-  readonly clock: Clock;
 }
 
 /** A template of this name is skipped in a directory until it has been filled in (contract 2). */
@@ -46,10 +58,11 @@ interface Read {
  */
 export function apply(
   request: Operations["apply"]["in"],
+  caller: Caller,
   host: ApplyHost,
 ): Promise<Operations["apply"]["out"]> {
   return host.writer.exclusively(async (commit) => {
-    const { read, errors, warnings } = readFiles(request.files, request.project);
+    const { read, errors, warnings, kinds } = readFiles(request, host.catalog);
     if (errors.length > 0) {
       const count = errors.length === 1 ? "1 error" : `${errors.length} errors`;
       throw new AppError("invalid", `Nothing was applied: ${count}`, { details: errors });
@@ -60,24 +73,30 @@ export function apply(
       });
     }
     const { catalog, clock } = host;
-    warnings.push(...read.flatMap((one) => danglingReferences(one, read, catalog)));
+    const resources = read.map(({ resource }) => resource);
+    checkMayChange(resources, caller, catalog);
+    const crds = resources.filter(({ kind }) => kind === CRD_KIND);
+    warnings.push(...await checkPolicy(crds, { caller, dryRun: request.dry_run }, host));
+    warnings.push(...read.flatMap((one) => danglingReferences(one, { read, catalog, kinds })));
     warnings.push(...weakSecrets(read, catalog));
     const changes = read.map(({ resource }) => toChange(resource, catalog, clock.now()));
+    const puts = changes.filter((change) => change.action !== "unchanged")
+      .map(({ resource }) => ({ op: "put", resource }) as const);
+    const results = changes.map(toOutcome);
     if (!request.dry_run) {
-      await commit(
-        changes.filter((change) => change.action !== "unchanged")
-          .map(({ resource }) => ({ op: "put", resource })),
-      );
+      await commit(puts);
+      return { results, warnings, hook_failures: await runHooks(changes, host) };
     }
-    return { results: changes.map(toOutcome), warnings };
+    if (request.against_secs === undefined) return { results, warnings, hook_failures: [] };
+    const against = await compareAgainst(request.against_secs, catalog.with(puts), host);
+    return { results, warnings, hook_failures: [], against };
   });
 }
 
-function readFiles(files: readonly ManifestFile[], project: string | undefined) {
-  const read: Read[] = [];
+function readFiles({ files, project }: Operations["apply"]["in"], catalog: Catalog) {
   const errors: string[] = [];
   const warnings: string[] = [];
-  const seen = new Set<string>();
+  const documents: ManifestDocument[] = [];
   for (const file of files) {
     const manifest = parseManifest(file.name, file.text);
     if (file.fromDirectory === true && isUnfilledTemplate(file, manifest.documents)) {
@@ -88,23 +107,52 @@ function readFiles(files: readonly ManifestFile[], project: string | undefined) 
     }
     errors.push(...manifest.errors);
     warnings.push(...manifest.warnings);
-    for (const document of manifest.documents) {
-      const { resource, findings } = readDocument(document.value, project);
-      const all = [...findings];
-      if (resource !== undefined && seen.has(keyOf(resource))) {
-        all.push(
-          errorAt(["metadata", "name"], `${displayName(resource)} stands in this apply twice`),
-        );
-      }
-      for (const finding of all) {
-        (finding.level === "error" ? errors : warnings).push(formatFinding(document, finding));
-      }
-      if (resource === undefined) continue;
-      seen.add(keyOf(resource));
-      read.push({ document, resource });
+    documents.push(...manifest.documents);
+  }
+  const kinds = kindsWith(documents, catalog);
+  const read: Read[] = [];
+  const seen = new Set<string>();
+  for (const document of documents) {
+    const options = { kinds, ...(project === undefined ? {} : { project }) };
+    const { resource, findings } = readDocument(document.value, options);
+    const all = [...findings, ...resource === undefined ? [] : clashes(resource, seen, kinds)];
+    for (const finding of all) {
+      (finding.level === "error" ? errors : warnings).push(formatFinding(document, finding));
+    }
+    if (resource === undefined) continue;
+    seen.add(keyOf(resource));
+    read.push({ document, resource });
+  }
+  return { read, errors, warnings, kinds };
+}
+
+/** A kind may be defined and used in one apply, in any order. */
+function kindsWith(documents: readonly ManifestDocument[], catalog: Catalog): KindLookup {
+  const before = catalog.list(CRD_KIND) as Resource<CrdSpec>[];
+  const kinds = catalog.kinds;
+  const stated = documents.flatMap(({ value }) => {
+    if ((value as { kind?: unknown } | null)?.kind !== CRD_KIND) return [];
+    return (readDocument(value, { kinds }).resource ?? []) as Manifested & { spec: CrdSpec };
+  });
+  const kept = before.filter(({ name }) => !stated.some((one) => one.name === name));
+  return new KindLookup([...kept, ...stated]);
+}
+
+function clashes(resource: Manifested, seen: ReadonlySet<string>, kinds: KindLookup): Finding[] {
+  const findings: Finding[] = [];
+  if (seen.has(keyOf(resource))) {
+    const message = `${displayName(resource)} stands in this apply twice`;
+    findings.push(errorAt(["metadata", "name"], message));
+  }
+  if (resource.kind === CRD_KIND) {
+    const taken = kinds.conflict({ name: resource.name, spec: resource.spec as CrdSpec });
+    if (taken !== undefined) {
+      findings.push(
+        errorAt(["spec"], `Another kind is called "${taken}" already, choose another name`),
+      );
     }
   }
-  return { read, errors, warnings };
+  return findings;
 }
 
 function isUnfilledTemplate(file: ManifestFile, documents: readonly ManifestDocument[]): boolean {
@@ -117,13 +165,16 @@ function isUnfilledTemplate(file: ManifestFile, documents: readonly ManifestDocu
 }
 
 /** A dangling reference is no error: the order of applies is free (contract 2). */
-function danglingReferences(one: Read, read: readonly Read[], catalog: Catalog): string[] {
-  const { document, resource } = one;
-  const references = findKind(resource.kind)?.references?.(resource.spec) ?? [];
-  return references.filter((reference) => {
-    const project = findKind(reference.kind)?.global === true ? "" : resource.project;
-    const key = { kind: reference.kind, project, name: reference.name };
-    return catalog.find(key.kind, key.project, key.name) === undefined &&
+function danglingReferences(
+  { document, resource }: Read,
+  { read, catalog, kinds }: { read: readonly Read[]; catalog: Catalog; kinds: KindLookup },
+): string[] {
+  const references = kinds.named(resource.kind)?.references?.(resource.spec) ?? [];
+  return references.filter(({ kind, name }) => {
+    if (kind === CRD_KIND) return kinds.crd(name) === undefined; // named by the kind it brings
+    const project = kinds.named(kind)?.global === true ? "" : resource.project;
+    const key = { kind, project, name };
+    return catalog.find(kind, project, name) === undefined &&
       !read.some((other) => keyOf(other.resource) === keyOf(key));
   }).map(({ kind, name, path, consequence }) =>
     formatFinding(document, warningAt(path, `${kind} "${name}" does not exist: ${consequence}`))
@@ -171,6 +222,19 @@ function toChange(stated: Manifested, catalog: Catalog, now: number): Change {
   if (before === undefined) return { resource, action: "created" };
   const same = sameJson(before.metadata, stated.metadata) && sameJson(before.spec, stated.spec);
   return same ? { resource: before, action: "unchanged" } : { resource, action: "configured" };
+}
+
+/** After the commit, one after the other: what a hook does is not undone, only reported. */
+async function runHooks(changes: readonly Change[], host: ApplyHost): Promise<string[]> {
+  const failures: string[] = [];
+  for (const { resource, action } of changes) {
+    const crd = host.catalog.kinds.crd(resource.kind);
+    if (crd === undefined || action === "unchanged") continue;
+    const happened = action === "created" ? "create" : "update";
+    const failure = await runHook({ crd: crd.spec, resource, action: happened }, host.plugins);
+    if (failure !== undefined) failures.push(failure);
+  }
+  return failures;
 }
 
 function toOutcome({ resource, action }: Change): ApplyOutcome {

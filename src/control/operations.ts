@@ -9,15 +9,22 @@ import type { DataDir } from "../base/data_dir.ts";
 import { VERSION } from "../base/version.ts";
 import { KINDS } from "../resources/kinds.ts";
 import { apply, type ApplyHost } from "./apply.ts";
-import { describe, findTask, get, type QueryHost, remove } from "./queries.ts";
+import { explain, type ExplainHost } from "./explain.ts";
+import { describe, get, type QueryHost, remove } from "./queries.ts";
+import { findTask } from "./records.ts";
+import { redeliver, type RedeliverHost } from "./redeliver.ts";
+import { rotateSecret } from "./rotate_secret.ts";
 import type { Handlers, StreamHandlers } from "./server.ts";
 import { taskLogs } from "./task_logs.ts";
+import { tryTrigger } from "./try_trigger.ts";
 import { taskView } from "./views.ts";
 
 /** What the operations need. */
-export interface OperationsHost extends ApplyHost, QueryHost {
+export interface OperationsHost extends ApplyHost, QueryHost, ExplainHost, RedeliverHost {
   /** Where logs are. */
   readonly dirs: DataDir;
+  /** What does not work as it should, one sentence each. */
+  readonly degraded: () => Promise<readonly string[]>;
   /** What only the daemon itself knows. */
   readonly status: () => { readonly webhookUrl: string | undefined; readonly started: number };
 }
@@ -29,14 +36,19 @@ export function controlOperations(
   return {
     handlers: {
       status: () => status(host),
-      apply: (input) => apply(input, host),
+      apply: (input, caller) => apply(input, caller, host),
       get: (input) => get(input, host),
-      describe: (input) => describe(input, host),
-      delete: (input) => remove(input, host),
+      describe: (input, caller) => describe(input, caller, host),
+      delete: (input, caller) => remove(input, caller, host),
       task: async ({ id }) => taskView(await findTask(id, host.store)),
+      "delivery.explain": ({ id }) => explain(id, host),
+      "audit.verify": () => host.store.verifyAudit(),
+      "secret.rotate": (input, caller) => rotateSecret(input, caller, host),
+      "trigger.test": (input) => tryTrigger(input, host),
     },
     streams: {
       "task.logs": (input, signal) => taskLogs(input, host, signal),
+      "delivery.redeliver": (input, signal) => redeliver(input, host, signal),
     },
   };
 }
@@ -54,6 +66,6 @@ async function status(host: OperationsHost): Promise<Status> {
     pid: Deno.pid,
     uptime_secs: Math.floor((host.clock.now() - started) / 1000),
     counts: { ...Object.fromEntries(resources), tasks_pending: pending, tasks_running: running },
-    degraded: [],
+    degraded: await host.degraded(),
   };
 }

@@ -11,11 +11,17 @@ import { shortDuration } from "../base/duration.ts";
 import { AppError } from "../base/errors.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { AnyKind, Column } from "../resources/kind.ts";
-import { findKindByAnyName, KINDS } from "../resources/kinds.ts";
 import { DEFAULT_PROJECT, displayName, type Resource } from "../resources/resource.ts";
-import type { ListQuery, Store, Task } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
+import { runHook } from "../plugins/hooks.ts";
+import type { PluginHost } from "../plugins/run_plugin.ts";
+import { CRD_KIND, type CrdSpec } from "../resources/custom_resource_definition.ts";
+import { type Caller, maySeeSecrets } from "./caller.ts";
+import { checkMayChange } from "./check_code.ts";
+import { keyUseView } from "./key_use_view.ts";
+import { findRecord, findRecordSort, listRecords, RECORDS } from "./records.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
-import { deliveryColumns, deliveryView, resourceView, taskColumns, taskView } from "./views.ts";
+import { resourceView, table } from "./views.ts";
 
 /** What queries need. */
 export interface QueryHost {
@@ -27,59 +33,26 @@ export interface QueryHost {
   readonly clock: Clock;
   /** Deletes resources. */
   readonly writer: ResourceWriter;
+  /** Runs hooks. */
+  readonly plugins: PluginHost;
+  /** Leaves a trace of an operation. */
+  readonly trace: (operation: string, target: string, caller: Caller) => Promise<void>;
 }
-
-/** Records listed when no limit is given. */
-const DEFAULT_LIMIT = 50;
-
-/** A sort of record: what happened, as opposed to what was applied. */
-interface RecordSort<Row> {
-  readonly names: readonly string[];
-  readonly list: (store: Store, query: ListQuery) => Promise<Row[]>;
-  readonly find: (store: Store, prefix: string) => Promise<Row[]>;
-  readonly id: (row: Row) => string;
-  readonly view: (row: Row) => Record<string, unknown>;
-  readonly columns: (now: number) => Column<Row>[];
-}
-
-const TASKS: RecordSort<Task> = {
-  names: ["task", "tasks"],
-  list: (store, query) => store.listTasks(query),
-  find: (store, prefix) => store.findTasks(prefix),
-  id: (task) => task.id,
-  view: taskView,
-  columns: taskColumns,
-};
-
-const RECORDS: readonly RecordSort<never>[] = [
-  TASKS as unknown as RecordSort<never>,
-  {
-    names: ["delivery", "deliveries"],
-    list: (store: Store, query: ListQuery) => store.listDeliveries(query),
-    find: (store: Store, prefix: string) => store.findDeliveries(prefix),
-    id: (delivery: { id: string }) => delivery.id,
-    view: deliveryView,
-    columns: deliveryColumns,
-  } as unknown as RecordSort<never>,
-];
 
 /**
  * Lists things.
  *
  * @throws {AppError} `usage` for an unknown word, `not_found` for a name that nothing has.
  */
-export async function get(
-  input: Operations["get"]["in"],
-  host: QueryHost,
-): Promise<Listing> {
+export async function get(input: Operations["get"]["in"], host: QueryHost): Promise<Listing> {
+  const now = host.clock.now();
   const record = findRecordSort(input.what);
-  if (record !== undefined) return await listRecords(record, input, host);
-  const kind = kindNamed(input.what);
+  if (record !== undefined) return await listRecords(record, input, { store: host.store, now });
+  const kind = kindNamed(input.what, host.catalog);
   const resources = input.name === undefined
     ? host.catalog.list(kind.kind, kind.global ? undefined : input.project)
       .filter(matches(input.selector))
     : [findResource(kind, { project: input.project, name: input.name }, host.catalog)];
-  const now = host.clock.now();
   const columns: Column<Resource>[] = [
     { header: "NAME", cell: (resource) => resource.name },
     ...kind.columns,
@@ -101,21 +74,18 @@ export async function get(
  */
 export async function describe(
   input: Operations["describe"]["in"],
+  caller: Caller,
   host: QueryHost,
 ): Promise<Record<string, unknown>> {
   const record = findRecordSort(input.what);
   if (record !== undefined) return record.view(await findRecord(record, input.name, host.store));
-  const kind = kindNamed(input.what);
-  return resourceView(kind, findResource(kind, input, host.catalog), { reveal: input.reveal });
-}
-
-/**
- * The task whose id starts with `id`.
- *
- * @throws {AppError} `not_found`, or `usage` when several do.
- */
-export function findTask(id: string, store: Store): Promise<Task> {
-  return findRecord(TASKS, id, store);
+  const kind = kindNamed(input.what, host.catalog);
+  const resource = findResource(kind, input, host.catalog);
+  const reveal = input.reveal && maySeeSecrets(caller, resource.project);
+  const view = resourceView(kind, resource, { reveal });
+  if (kind.kind !== "SecretStore") return view;
+  if (reveal) await host.trace("describe", displayName(resource), caller);
+  return { ...view, status: { ...view["status"] as object, ...await keyUseView(resource, host) } };
 }
 
 /**
@@ -125,64 +95,57 @@ export function findTask(id: string, store: Store): Promise<Task> {
  */
 export function remove(
   input: Operations["delete"]["in"],
+  caller: Caller,
   host: QueryHost,
 ): Promise<Operations["delete"]["out"]> {
   if (findRecordSort(input.what) !== undefined) {
     throw new AppError("usage", `Records of ${input.what} are kept, only resources can be deleted`);
   }
-  const kind = kindNamed(input.what);
+  const kind = kindNamed(input.what, host.catalog);
   return host.writer.exclusively(async (commit) => {
     const found = input.names.map((name) =>
       findResource(kind, { project: input.project, name }, host.catalog)
     );
+    checkMayChange(
+      found.map(({ kind, project, name }) => ({ kind, project, name })),
+      caller,
+      host.catalog,
+    );
+    checkNoInstances(found, host.catalog);
+    const crds = found.map(({ kind }) => host.catalog.kinds.crd(kind));
     await commit(
       found.map(({ kind, project, name }) => ({ op: "delete", key: { kind, project, name } })),
     );
-    return { deleted: found.map(displayName) };
+    const failures: string[] = [];
+    for (const [index, resource] of found.entries()) {
+      const crd = crds[index];
+      if (crd === undefined) continue;
+      const failure = await runHook({ crd: crd.spec, resource, action: "delete" }, host.plugins);
+      if (failure !== undefined) failures.push(failure);
+    }
+    return { deleted: found.map(displayName), hook_failures: failures };
   });
 }
 
-async function listRecords<Row>(
-  sort: RecordSort<Row>,
-  input: Operations["get"]["in"],
-  host: QueryHost,
-): Promise<Listing> {
-  const rows = input.name === undefined
-    ? await sort.list(host.store, {
-      ...(input.project === undefined ? {} : { project: input.project }),
-      ...(input.trigger === undefined ? {} : { trigger: input.trigger }),
-      limit: input.limit ?? DEFAULT_LIMIT,
-    })
-    : [await findRecord(sort, input.name, host.store)];
-  return {
-    items: rows.map(sort.view),
-    names: rows.map((row) => `${sort.names[0]}/${sort.id(row)}`),
-    ...table(rows, sort.columns(host.clock.now())),
-  };
-}
-
-async function findRecord<Row>(sort: RecordSort<Row>, prefix: string, store: Store): Promise<Row> {
-  const [first, second] = prefix === "" ? [] : await sort.find(store, prefix.toUpperCase());
-  if (first === undefined) throw new AppError("not_found", `No ${sort.names[0]} "${prefix}"`);
-  if (second !== undefined && sort.id(first) !== prefix.toUpperCase()) {
-    throw new AppError("usage", `Several ids start with "${prefix}", give more of it`);
+/** Instances would be left without a kind, and could be neither seen nor deleted. */
+function checkNoInstances(deleted: readonly Resource[], catalog: Catalog): void {
+  for (const { kind, name, spec } of deleted) {
+    if (kind !== CRD_KIND) continue;
+    const count = catalog.list((spec as CrdSpec).kind).length;
+    if (count === 0) continue;
+    throw new AppError(
+      "conflict",
+      `${CRD_KIND} "${name}" has ${count} instances, delete them first`,
+    );
   }
-  return first;
 }
 
-function findRecordSort(what: string): RecordSort<unknown> | undefined {
-  const word = what.toLowerCase();
-  return RECORDS.find((sort) => sort.names.includes(word)) as RecordSort<unknown> | undefined;
-}
-
-function kindNamed(what: string): AnyKind {
-  const kind = findKindByAnyName(what);
-  if (kind !== undefined) return kind;
-  const known = [...RECORDS.map((sort) => sort.names[1]), ...KINDS.map((one) => one.plural)];
-  throw new AppError("usage", `Unknown kind "${what}", there are ${known.join(", ")}`);
-}
-
-function findResource(
+/**
+ * A resource by kind and name.
+ *
+ * @throws {AppError} `not_found`.
+ */
+export function findResource(
   kind: AnyKind,
   wanted: { project?: string | undefined; name: string },
   catalog: Catalog,
@@ -192,6 +155,13 @@ function findResource(
   if (found !== undefined) return found;
   const where = kind.global ? "" : ` in project "${project}"`;
   throw new AppError("not_found", `No ${kind.kind} "${wanted.name}"${where}`);
+}
+
+function kindNamed(what: string, { kinds }: Catalog): AnyKind {
+  const kind = kinds.byAnyName(what);
+  if (kind !== undefined) return kind;
+  const known = [...RECORDS.map((sort) => sort.names[1]), ...kinds.all.map((one) => one.plural)];
+  throw new AppError("usage", `Unknown kind "${what}", there are ${known.join(", ")}`);
 }
 
 function projectOf(resource: Resource): string {
@@ -207,11 +177,4 @@ function matches(selector: string | undefined): (resource: Resource) => boolean 
       const labels = metadata.labels ?? {};
       return Object.hasOwn(labels, key) && (value === undefined || labels[key] === value);
     });
-}
-
-function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]) {
-  return {
-    columns: columns.map(({ header, wide }) => ({ header, wide: wide === true })),
-    rows: rows.map((row) => columns.map(({ cell }) => cell(row))),
-  };
 }

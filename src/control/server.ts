@@ -9,8 +9,6 @@ import {
   NEEDED_ROLE,
   type OperationName,
   type Operations,
-  type Role,
-  ROLES,
   type StreamName,
   type Streams,
 } from "../api/operations.ts";
@@ -20,11 +18,13 @@ import { isJsonObject, parseJson } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { problemResponse } from "../http/problem.ts";
 import { readBody } from "../http/read_body.ts";
+import { type Caller, hasRole } from "./caller.ts";
 
 /** One handler for each operation. */
 export type Handlers = {
   readonly [Name in OperationName]: (
     input: Operations[Name]["in"],
+    caller: Caller,
   ) => Promise<Operations[Name]["out"]>;
 };
 
@@ -42,8 +42,10 @@ export interface ControlHost {
   readonly handlers: Handlers;
   /** Streaming operations. */
   readonly streams: StreamHandlers;
-  /** Decides what the caller may do; read for every request. */
-  readonly roleOf: (request: Request) => Role;
+  /** Finds out who asks; looked at for every request. */
+  readonly identify: (request: Request) => Promise<Caller | undefined>;
+  /** Leaves a trace of a refusal. */
+  readonly traceRefusal: (operation: string, caller: Caller) => Promise<void>;
   /** Ends streams when the daemon stops. */
   readonly signal: AbortSignal;
   /** The daemon's log. */
@@ -73,23 +75,47 @@ async function answer(request: Request, host: ControlHost): Promise<Response> {
   const name = /^\/v1\/([a-z._]+)$/.exec(new URL(request.url).pathname)?.[1] ?? "";
   if (request.method !== "POST") throw new AppError("method_not_allowed", "Operations are POSTed");
   const needed = Object.hasOwn(NEEDED_ROLE, name) ? NEEDED_ROLE[name as OperationName] : "admin";
-  const role = host.roleOf(request);
-  if (ROLES.indexOf(role) < ROLES.indexOf(needed)) {
-    throw new AppError("forbidden", `This needs the role ${needed}, and you have ${role}`);
+  const caller = await host.identify(request);
+  if (caller === undefined) {
+    throw new AppError("forbidden", "The token is not known, its run may be over");
+  }
+  if (!hasRole(caller.role, needed)) {
+    await host.traceRefusal(name, caller);
+    throw new AppError("forbidden", `This needs the role ${needed}, and you have ${caller.role}`);
   }
   const text = new TextDecoder().decode(await readBody(request, BODY_LIMITS));
   const input = parseJson(text);
   if (!isJsonObject(input)) throw new AppError("invalid", "The body is no JSON object");
   if (Object.hasOwn(host.handlers, name)) {
-    const handle = host.handlers[name as OperationName] as (input: unknown) => Promise<unknown>;
-    return Response.json(await handle(input));
+    const handle = host.handlers[name as OperationName] as (
+      input: unknown,
+      caller: Caller,
+    ) => Promise<unknown>;
+    return Response.json(await handle(input, caller).catch(tracing(name, caller, host)));
   }
   if (Object.hasOwn(host.streams, name)) {
-    const stream = host.streams[name as StreamName] as StreamHandlers[StreamName];
+    const stream = host.streams[name as StreamName] as (
+      input: unknown,
+      signal: AbortSignal,
+    ) => AsyncGenerator<unknown>;
     const signal = AbortSignal.any([host.signal, request.signal]);
-    return await streamResponse(stream(input as Streams[StreamName], signal), host.log);
+    return await streamResponse(stream(input, signal), host.log);
   }
   throw new AppError("not_found", `No operation "${name}", is the client newer than the daemon?`);
+}
+
+/** Refusals that only the operation itself can see leave a trace too. */
+function tracing(
+  name: string,
+  caller: Caller,
+  host: ControlHost,
+): (error: unknown) => Promise<never> {
+  return async (error) => {
+    if (error instanceof AppError && error.code === "forbidden") {
+      await host.traceRefusal(name, caller);
+    }
+    throw error;
+  };
 }
 
 /** Waits for the first line, so that a refusal still is an error status. */

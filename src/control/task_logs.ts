@@ -11,7 +11,7 @@ import { pause, rfc3339 } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import type { Store } from "../store/store.ts";
 import { logPath, readLog } from "../tasks/task_log.ts";
-import { findTask } from "./queries.ts";
+import { findTask } from "./records.ts";
 
 /** How often a followed log is looked at. */
 const FOLLOW_MS = 100;

@@ -5,11 +5,12 @@
  * @module
  */
 
+import type { Listing } from "../api/operations.ts";
 import { rfc3339 } from "../base/clock.ts";
 import { shortDuration } from "../base/duration.ts";
 import type { AnyKind, Column } from "../resources/kind.ts";
 import type { Resource } from "../resources/resource.ts";
-import type { Delivery, Task } from "../store/store.ts";
+import type { Delivery, EventOutcome, Task } from "../store/store.ts";
 
 /** A resource as JSON; secrets are masked unless `reveal`. */
 export function resourceView(
@@ -69,11 +70,28 @@ export function deliveryView(delivery: Delivery): Record<string, unknown> {
     reason: delivery.reason,
     status: delivery.status,
     remote: delivery.remote,
+    secret_store: delivery.secretStore || null,
     secret_key: delivery.secretKey || null,
     task_id: delivery.taskId || null,
     body_bytes: delivery.bodyBytes,
     received_at: rfc3339(delivery.receivedAt),
     duration_ms: delivery.durationMs,
+    stages_ms: delivery.detail.stages,
+    header_names: delivery.detail.headerNames,
+    redelivery_of: delivery.detail.redeliveryOf ?? null,
+    ...(delivery.detail.events === undefined
+      ? {}
+      : { events: delivery.detail.events.map(eventView) }),
+  };
+}
+
+/** One event of a delivery as JSON. */
+export function eventView(event: EventOutcome): Record<string, unknown> {
+  return {
+    outcome: event.outcome,
+    reason: event.reason,
+    task_id: event.taskId ?? null,
+    duplicate_of: event.duplicateOf ?? null,
   };
 }
 
@@ -116,4 +134,15 @@ function durationOf(task: Task, now: number): string {
 
 function time(ms: number | undefined): string | null {
   return ms === undefined ? null : rfc3339(ms);
+}
+
+/** Headings and cells of rows. */
+export function table<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+): Pick<Listing, "columns" | "rows"> {
+  return {
+    columns: columns.map(({ header, wide }) => ({ header, wide: wide === true })),
+    rows: rows.map((row) => columns.map(({ cell }) => cell(row))),
+  };
 }

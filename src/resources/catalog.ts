@@ -5,6 +5,8 @@
  * @module
  */
 
+import { CRD_KIND, type CrdSpec } from "./custom_resource_definition.ts";
+import { KindLookup } from "./kind_lookup.ts";
 import { keyOf, type Resource, type ResourceKey } from "./resource.ts";
 
 /** A change that has been committed. */
@@ -16,6 +18,7 @@ export type CatalogChange =
 export class Catalog {
   readonly #resources = new Map<string, Resource>();
   #version = 0;
+  #kinds: KindLookup | undefined;
 
   /** A catalog that holds `resources`. */
   constructor(resources: readonly Resource[] = []) {
@@ -40,6 +43,18 @@ export class Catalog {
       .sort((a, b) => compare(a.project, b.project) || compare(a.name, b.name));
   }
 
+  /** Every kind there is now. */
+  get kinds(): KindLookup {
+    return this.#kinds ??= new KindLookup(this.list(CRD_KIND) as Resource<CrdSpec>[]);
+  }
+
+  /** Another catalog, with changes that have not been committed. */
+  with(changes: readonly CatalogChange[]): Catalog {
+    const other = new Catalog([...this.#resources.values()]);
+    other.change(changes);
+    return other;
+  }
+
   /** Takes over changes that have been committed. */
   change(changes: readonly CatalogChange[]): void {
     for (const change of changes) {
@@ -47,6 +62,7 @@ export class Catalog {
       else this.#resources.delete(keyOf(change.key));
     }
     this.#version++;
+    this.#kinds = undefined;
   }
 }
 

@@ -48,6 +48,12 @@ export interface KindDefinition<Spec> {
   readonly specOptional?: boolean;
   /** What the schema cannot say; runs only on a spec that has passed it. Paths start at the document. */
   readonly check?: (spec: Spec) => Finding[];
+  /** What is wrong with `metadata.name`, where the spec decides it. */
+  readonly checkName?: (name: string, spec: Spec) => Finding[];
+  /** API group of its instances, for kinds that a CustomResourceDefinition brings. */
+  readonly group?: string;
+  /** Schemas by version, for the same kinds; `spec` is that of the first. */
+  readonly versions?: readonly { readonly name: string; readonly schema: TSchema }[];
   /** What the resource refers to by name. */
   readonly references?: (spec: Spec) => Reference[];
   /** The spec as anybody may see it; without this, as it is. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { customResourceDefinition } from "./custom_resource_definition.ts";
 import type { AnyKind } from "./kind.ts";
 import { project } from "./project.ts";
 import { secretStore } from "./secret_store.ts";
@@ -12,18 +13,11 @@ import { workflow } from "./workflow.ts";
 import { workspace } from "./workspace.ts";
 
 /** Every built-in kind, in the order `svc get` and the docs list them. */
-export const KINDS: readonly AnyKind[] = [trigger, workflow, workspace, secretStore, project];
-
-/** The kind whose `kind:` is exactly `name`. */
-export function findKind(name: string): AnyKind | undefined {
-  return KINDS.find((definition) => definition.kind === name);
-}
-
-/** The kind a person means: singular, plural or short name, in any case. */
-export function findKindByAnyName(name: string): AnyKind | undefined {
-  const wanted = name.toLowerCase();
-  return KINDS.find((definition) =>
-    definition.kind.toLowerCase() === wanted || definition.plural === wanted ||
-    definition.shortNames.includes(wanted)
-  );
-}
+export const KINDS: readonly AnyKind[] = [
+  trigger,
+  workflow,
+  workspace,
+  secretStore,
+  customResourceDefinition,
+  project,
+];

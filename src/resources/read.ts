@@ -7,7 +7,7 @@
 
 import Type from "typebox";
 import type { AnyKind } from "./kind.ts";
-import { findKind, KINDS } from "./kinds.ts";
+import type { KindLookup } from "./kind_lookup.ts";
 import {
   DEFAULT_PROJECT,
   errorAt,
@@ -46,7 +46,8 @@ const Envelope = Type.Object({
 }, { additionalProperties: false });
 
 const envelope = compileSchema(Envelope);
-const specs = new Map<AnyKind, Validator>();
+/** Compiled once for as long as the schema is there. */
+const specs = new WeakMap<object, Validator>();
 
 /** JSON Schema of whole documents of a kind, for editors (`svc schema KIND`). */
 export function documentSchema(kind: AnyKind): object {
@@ -63,26 +64,39 @@ export function documentSchema(kind: AnyKind): object {
   };
 }
 
-/** Reads one parsed document; `project` is where it goes when it names none itself. */
-export function readDocument(value: unknown, project: string | undefined): ReadResult {
+/** How a document is read. */
+export interface ReadOptions {
+  /** Kinds there are. */
+  readonly kinds: KindLookup;
+  /** Where it goes, whatever it names itself. */
+  readonly project?: string;
+}
+
+/** Reads one parsed document. */
+export function readDocument(value: unknown, { kinds, project }: ReadOptions): ReadResult {
   const findings = envelope.check(value);
   const kindName = typeof value === "object" && value !== null && "kind" in value && value.kind;
-  if (typeof kindName === "string" && kindName !== "" && findKind(kindName) === undefined) {
-    const names = KINDS.map((kind) => kind.kind).join(", ");
-    findings.push(errorAt(["kind"], `Unknown kind "${kindName}", there are ${names}`));
+  const kind = typeof kindName === "string" ? kinds.named(kindName) : undefined;
+  if (kind === undefined) {
+    if (typeof kindName === "string" && kindName !== "") {
+      const names = kinds.all.map((one) => one.kind).join(", ");
+      findings.push(errorAt(["kind"], `Unknown kind "${kindName}", there are ${names}`));
+    }
+    return { findings };
   }
-  const kind = typeof kindName === "string" ? findKind(kindName) : undefined;
-  if (kind === undefined) return { findings };
 
   const document = value as Type.Static<typeof Envelope>;
   const spec = document.spec ?? (kind.specOptional === true ? {} : undefined);
+  const version = findVersion(document.apiVersion, kind);
   const specFindings = spec === undefined
     ? [errorAt([], `Missing field "spec"`)]
-    : specValidator(kind).check(spec, ["spec"]);
-  findings.push(...specFindings);
-  if (specFindings.length === 0) findings.push(...kind.check?.(spec) ?? []);
-  if (document.apiVersion !== undefined && document.apiVersion !== OWN_API_VERSION) {
-    findings.push(warningAt(["apiVersion"], `Read as ${OWN_API_VERSION}`));
+    : validator(version.schema).check(spec, ["spec"]);
+  findings.push(...version.findings, ...specFindings);
+  if (specFindings.length === 0) {
+    findings.push(...kind.check?.(spec) ?? []);
+    if (typeof document.metadata?.name === "string") {
+      findings.push(...kind.checkName?.(document.metadata.name, spec) ?? []);
+    }
   }
   if (findings.some((finding) => finding.level === "error")) return { findings };
 
@@ -91,10 +105,34 @@ export function readDocument(value: unknown, project: string | undefined): ReadR
   return { resource: { kind: kind.kind, project: home, name, metadata, spec }, findings };
 }
 
-function specValidator(kind: AnyKind): Validator {
-  const known = specs.get(kind);
+/** The schema for a document: that of the version it names, where its kind has versions. */
+function findVersion(
+  apiVersion: string | undefined,
+  kind: AnyKind,
+): { schema: object; findings: Finding[] } {
+  const { group, versions = [] } = kind;
+  const [own, name] = group === undefined
+    ? [OWN_API_VERSION, ""]
+    : (apiVersion ?? "").split("/", 2);
+  const version = own === group ? versions.find((one) => one.name === name) : undefined;
+  if (version !== undefined) return { schema: version.schema, findings: [] };
+  if (own === group && apiVersion !== undefined) {
+    const known = versions.map((one) => `${group}/${one.name}`).join(", ");
+    const message = `Kind "${kind.kind}" has no version "${name}", there are ${known}`;
+    return { schema: kind.spec, findings: [errorAt(["apiVersion"], message)] };
+  }
+  const read = group === undefined ? OWN_API_VERSION : `${group}/${versions[0]?.name}`;
+  const strange = apiVersion !== undefined && apiVersion !== OWN_API_VERSION;
+  return {
+    schema: kind.spec,
+    findings: strange ? [warningAt(["apiVersion"], `Read as ${read}`)] : [],
+  };
+}
+
+function validator(schema: object): Validator {
+  const known = specs.get(schema);
   if (known !== undefined) return known;
-  const made = compileSchema(kind.spec);
-  specs.set(kind, made);
+  const made = compileSchema(schema);
+  specs.set(schema, made);
   return made;
 }

@@ -1,0 +1,72 @@
+/**
+ * What audit rows look like from outside: flat, in snake_case, and as tables.
+ *
+ * @module
+ */
+
+import { rfc3339 } from "../base/clock.ts";
+import { shortDuration } from "../base/duration.ts";
+import type { Column } from "../resources/kind.ts";
+import type { AuditRow, ControlEvent } from "../store/store.ts";
+
+/** An audit row as JSON, under the names of its columns. */
+export function auditView(row: AuditRow): Record<string, unknown> {
+  return {
+    id: row.id,
+    created_at: rfc3339(row.createdAt),
+    finished_at: row.finishedAt === undefined ? null : rfc3339(row.finishedAt),
+    action: row.action,
+    crd_kind: row.crdKind,
+    plugin_name: row.pluginName,
+    plugin_type: row.pluginType,
+    phase: row.phase,
+    command: row.command,
+    result: row.result,
+    trigger: row.trigger || null,
+    delivery_id: row.deliveryId || null,
+    exit_code: row.exitCode ?? null,
+    duration_ms: row.durationMs ?? null,
+    stderr: row.stderr,
+    role: row.role,
+    policy_mode: row.policyMode,
+  };
+}
+
+/** A trace of the control plane as JSON. */
+export function controlView(event: ControlEvent): Record<string, unknown> {
+  const { id, createdAt, operation, target, caller, role, result } = event;
+  return { id, created_at: rfc3339(createdAt), operation, target, caller, role, result };
+}
+
+/** Columns of `svc get audit`. */
+export function auditColumns(now: number): Column<AuditRow>[] {
+  return [
+    { header: "ID", cell: (row) => row.id },
+    { header: "ACTION", cell: (row) => row.action },
+    { header: "KIND", cell: (row) => row.crdKind },
+    { header: "PLUGIN", cell: (row) => row.pluginName },
+    { header: "RESULT", cell: (row) => row.result },
+    { header: "EXIT", cell: (row) => row.exitCode === undefined ? "" : String(row.exitCode) },
+    {
+      header: "DURATION",
+      cell: (row) => row.durationMs === undefined ? "" : shortDuration(row.durationMs),
+    },
+    { header: "AGE", cell: (row) => shortDuration(now - row.createdAt) },
+    { header: "COMMAND", wide: true, cell: (row) => row.command },
+    { header: "TRIGGER", wide: true, cell: (row) => row.trigger },
+    { header: "STDERR", wide: true, cell: (row) => row.stderr },
+  ];
+}
+
+/** Columns of `svc get control-audit`. */
+export function controlColumns(now: number): Column<ControlEvent>[] {
+  return [
+    { header: "ID", cell: (event) => event.id },
+    { header: "OPERATION", cell: (event) => event.operation },
+    { header: "TARGET", cell: (event) => event.target },
+    { header: "CALLER", cell: (event) => event.caller },
+    { header: "ROLE", cell: (event) => event.role },
+    { header: "RESULT", cell: (event) => event.result },
+    { header: "AGE", cell: (event) => shortDuration(now - event.createdAt) },
+  ];
+}

@@ -1,0 +1,188 @@
+/**
+ * `svc delivery explain` (contract 3): what happened to a delivery at each stage, why the filter said
+ * no, and for a rejected signature what would have to change. For the operator only.
+ *
+ * @module
+ */
+
+import type { Explanation } from "../api/operations.ts";
+import { AppError } from "../base/errors.ts";
+import type { Evaluator } from "../cel/evaluator.ts";
+import { explainCondition } from "../cel/explain.ts";
+import { scopeOf } from "../cel/expression.ts";
+import type { Catalog } from "../resources/catalog.ts";
+import type { Resource } from "../resources/resource.ts";
+import type { SecretStoreSpec } from "../resources/secret_store.ts";
+import { diagnose, type Diagnosis } from "../signatures/doctor.ts";
+import {
+  authenticatedBefore,
+  findStore,
+  schemeOf,
+  signedRequest,
+  signingKeys,
+} from "../sources/authenticate.ts";
+import { parsePayload } from "../sources/payload.ts";
+import { Trail } from "../sources/trail.ts";
+import { toEvents } from "../sources/webhook_events.ts";
+import type { Delivery, DeliveryContent, Store, StoredDelivery } from "../store/store.ts";
+import { eventVariables } from "../tasks/admit.ts";
+import type { ActiveTrigger, Triggers } from "../tasks/triggers.ts";
+import { findRecord, findRecordSort } from "./records.ts";
+import { deliveryView } from "./views.ts";
+
+/** What explaining needs. */
+export interface ExplainHost {
+  /** Deliveries. */
+  readonly store: Store;
+  /** SecretStores. */
+  readonly catalog: Catalog;
+  /** Triggers as they are now. */
+  readonly triggers: Triggers;
+  /** Runs parts of conditions. */
+  readonly evaluator: Evaluator;
+}
+
+/**
+ * Explains one delivery.
+ *
+ * @throws {AppError} `not_found` when there is none.
+ */
+export async function explain(id: string, host: ExplainHost): Promise<Explanation> {
+  const stored = await findStored(id, host.store);
+  const { delivery } = stored;
+  const trigger = findTrigger(delivery, host.triggers);
+  const events = await explainFilter(stored, trigger, host);
+  return {
+    delivery: deliveryView(delivery),
+    stages: Object.entries(delivery.detail.stages).map(([stage, ms]) => ({ stage, after_ms: ms })),
+    authentication: authentication(delivery),
+    ...(delivery.detail.condition === undefined ? {} : { condition: delivery.detail.condition }),
+    events,
+    diagnoses: (await diagnoseSignature(stored, trigger, host)).map(({ cause, message }) => ({
+      cause,
+      message,
+    })),
+    advice: advice(stored, trigger),
+  };
+}
+
+/**
+ * A delivery with its content, by the beginning of its id.
+ *
+ * @throws {AppError} `not_found` or `usage`.
+ */
+export async function findStored(id: string, store: Store): Promise<StoredDelivery> {
+  const sort = findRecordSort("delivery");
+  if (sort === undefined) throw new Error("Deliveries are a record");
+  const found = await findRecord(sort, id, store) as Delivery;
+  return await store.readDelivery(found.id) ?? { delivery: found };
+}
+
+function findTrigger(delivery: Delivery, triggers: Triggers): ActiveTrigger | undefined {
+  try {
+    return triggers.named(delivery);
+  } catch (error) {
+    if (error instanceof AppError && error.code === "not_found") return undefined;
+    throw error;
+  }
+}
+
+function authentication(delivery: Delivery): string {
+  if (delivery.outcome === "rejected") {
+    if (delivery.status === 401) return `refused: ${delivery.reason}`;
+    if (delivery.secretStore === "") return "not reached";
+  }
+  if (delivery.secretStore === "") return "passed without a signature (allowUnsigned)";
+  return `passed with key "${delivery.secretKey}" of SecretStore "${delivery.secretStore}"`;
+}
+
+/** Evaluates the condition as it was, over what was stored, part by part. */
+async function explainFilter(
+  stored: StoredDelivery,
+  trigger: ActiveTrigger | undefined,
+  host: ExplainHost,
+): Promise<Explanation["events"]> {
+  const { delivery } = stored;
+  const outcomes = delivery.detail.events ??
+    [{ outcome: delivery.outcome, reason: delivery.reason, taskId: delivery.taskId }];
+  const told = outcomes.map(({ outcome, reason, taskId = "" }) => ({
+    outcome,
+    reason,
+    task_id: taskId === "" ? null : taskId,
+    parts: [] as Explanation["events"][number]["parts"],
+  }));
+  const { condition } = delivery.detail;
+  if (condition === undefined || trigger === undefined || stored.content === undefined) return told;
+  if (delivery.outcome === "rejected" || delivery.outcome === "handshake") return told;
+  const trail = new Trail({
+    id: delivery.id,
+    clock: { now: () => delivery.receivedAt },
+    remote: "",
+  });
+  trail.trigger = trigger;
+  const events = toEvents(parsePayload(authenticatedBefore(stored, trail)), trigger);
+  return await Promise.all(told.map(async (one, index) => {
+    const event = events[index];
+    if (event === undefined) return one;
+    const scope = scopeOf(eventVariables(event), event.payloadBytes);
+    return { ...one, parts: await explainCondition(condition, scope, host.evaluator) };
+  }));
+}
+
+async function diagnoseSignature(
+  { delivery, content }: StoredDelivery,
+  trigger: ActiveTrigger | undefined,
+  host: ExplainHost,
+): Promise<readonly Diagnosis[]> {
+  if (delivery.status !== 401 || content === undefined || trigger === undefined) return [];
+  const webhook = trigger.resource.spec.event.webhook ?? {};
+  const own = findStore(trigger, host.catalog)?.name;
+  const candidates = host.catalog.list("SecretStore", delivery.project).map((store) => ({
+    store: store.name,
+    keys: signingKeys(store as Resource<SecretStoreSpec>),
+  })).sort((a, b) => Number(b.store === own) - Number(a.store === own));
+  const request = signedRequest(toReceived(delivery, content), webhook);
+  return await diagnose(
+    { ...request, headers: content.headers },
+    candidates,
+    { ...schemeOf(webhook), ...(own === undefined ? {} : { store: own }) },
+  );
+}
+
+function toReceived(delivery: Delivery, content: DeliveryContent) {
+  const trail = new Trail({
+    id: delivery.id,
+    clock: { now: () => delivery.receivedAt },
+    remote: delivery.remote,
+  });
+  return { body: new Uint8Array(content.body), headers: content.headers, url: "", trail };
+}
+
+/** What to do next, where there is something. */
+function advice(
+  { delivery, content }: StoredDelivery,
+  trigger: ActiveTrigger | undefined,
+): string[] {
+  if (trigger === undefined) return [`Trigger "${delivery.trigger}" no longer exists`];
+  const webhook = trigger.resource.spec.event.webhook ?? {};
+  const lines: string[] = [];
+  if (delivery.status === 401 && content === undefined) {
+    lines.push(
+      webhook.recordRejected === true
+        ? "The body was too large to be kept, or newer rejections have replaced it"
+        : "Set spec.event.webhook.recordRejected: true and send again, then the signature can be examined",
+    );
+  }
+  if (delivery.status === 401 && webhook.secret !== undefined) {
+    const header = schemeOf(webhook).options.signatureHeader;
+    if (!delivery.detail.headerNames.includes(header)) {
+      const near = delivery.detail.headerNames.filter((name) => /sign|token|auth|hmac/.test(name));
+      const had = near.length === 0 ? "no header that looks like a signature" : near.join(", ");
+      lines.push(`The trigger looks for the header ${header}; the request had ${had}`);
+    }
+  }
+  if (delivery.outcome === "filtered") {
+    lines.push(`After changing the condition: svc delivery redeliver ${delivery.id}`);
+  }
+  return lines;
+}

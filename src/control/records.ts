@@ -1,0 +1,177 @@
+/**
+ * REGISTRY of the records that `svc get` and `describe` know: what happened, as opposed to what was
+ * applied. A new sort of record is an entry here.
+ *
+ * @module
+ */
+
+import type { Listing, Operations } from "../api/operations.ts";
+import { AppError } from "../base/errors.ts";
+import type { Column } from "../resources/kind.ts";
+import type { DeliveryQuery, ListQuery, Store, Task } from "../store/store.ts";
+import { auditColumns, auditView, controlColumns, controlView } from "./audit_views.ts";
+import { deliveryColumns, deliveryView, table, taskColumns, taskView } from "./views.ts";
+
+/** One sort of record. */
+export interface RecordSort<Row> {
+  /** What people call it; the first is the singular, the second the plural. */
+  readonly names: readonly string[];
+  /** Newest first. */
+  readonly list: (store: Store, query: RecordQuery) => Promise<Row[]>;
+  /** At most two whose id starts so. */
+  readonly find: (store: Store, prefix: string) => Promise<Row[]>;
+  /** Its identifier. */
+  readonly id: (row: Row) => string;
+  /** As JSON. */
+  readonly view: (row: Row) => Record<string, unknown>;
+  /** As a table. */
+  readonly columns: (now: number) => readonly Column<Row>[];
+}
+
+const TASKS: RecordSort<Task> = {
+  names: ["task", "tasks"],
+  list: (store, query) => store.listTasks(query),
+  find: (store, prefix) => store.findTasks(prefix),
+  id: (task) => task.id,
+  view: taskView,
+  columns: taskColumns,
+};
+
+/** Forgets the row type: each sort is only ever given rows that it listed itself. */
+function anySort<Row>(sort: RecordSort<Row>): RecordSort<unknown> {
+  return sort as unknown as RecordSort<unknown>;
+}
+
+/** Every sort of record. */
+export const RECORDS: readonly RecordSort<unknown>[] = [
+  anySort(TASKS),
+  anySort({
+    names: ["delivery", "deliveries"],
+    list: (store, query) => store.listDeliveries(toDeliveryQuery(query)),
+    find: (store, prefix) => store.findDeliveries(prefix),
+    id: (delivery) => delivery.id,
+    view: deliveryView,
+    columns: deliveryColumns,
+  }),
+  anySort({
+    names: ["audit", "audits"],
+    list: (store, query) => store.listAudit(query),
+    find: (store, prefix) => store.findAudit(prefix),
+    id: (row) => row.id,
+    view: auditView,
+    columns: auditColumns,
+  }),
+  anySort({
+    names: ["control-audit", "control-audits"],
+    list: (store, query) => store.listControl(query),
+    find: async (store, prefix) => {
+      const all = await store.listControl({ limit: MAX_SEARCHED });
+      return all.filter(({ id }) => id.startsWith(prefix)).slice(0, 2);
+    },
+    id: (event) => event.id,
+    view: controlView,
+    columns: controlColumns,
+  }),
+];
+
+/** Newest traces among which one is looked for by its id. */
+const MAX_SEARCHED = 10_000;
+
+/** Which records a list is to hold; what an outcome can be depends on the sort. */
+export interface RecordQuery extends ListQuery {
+  /** Only with this outcome. */
+  readonly outcome?: string;
+}
+
+const OUTCOMES = [
+  "accepted",
+  "filtered",
+  "duplicate",
+  "skipped",
+  "handshake",
+  "rejected",
+  "failed",
+] as const;
+
+/**
+ * A query for deliveries.
+ *
+ * @throws {AppError} `usage` for an outcome that deliveries do not have.
+ */
+export function toDeliveryQuery({ outcome, ...query }: RecordQuery): DeliveryQuery {
+  if (outcome === undefined) return query;
+  const found = OUTCOMES.find((known) => known === outcome);
+  if (found !== undefined) return { ...query, outcome: found };
+  throw new AppError("usage", `Unknown outcome "${outcome}", there are ${OUTCOMES.join(", ")}`);
+}
+
+/** Records listed when no limit is given. */
+const DEFAULT_LIMIT = 50;
+
+/** The sort a person means. */
+export function findRecordSort(what: string): RecordSort<unknown> | undefined {
+  const word = what.toLowerCase();
+  return RECORDS.find((sort) => sort.names.includes(word));
+}
+
+/**
+ * Lists records, or finds one.
+ *
+ * @throws {AppError} `not_found`, or `usage` when several ids start so.
+ */
+export async function listRecords(
+  sort: RecordSort<unknown>,
+  input: Operations["get"]["in"],
+  host: { readonly store: Store; readonly now: number },
+): Promise<Listing> {
+  const rows = input.name === undefined
+    ? await sort.list(host.store, toQuery(input, host.now))
+    : [await findRecord(sort, input.name, host.store)];
+  return {
+    items: rows.map(sort.view),
+    names: rows.map((row) => `${sort.names[0]}/${sort.id(row)}`),
+    ...table(rows, sort.columns(host.now)),
+  };
+}
+
+/**
+ * The record whose id starts with `prefix`.
+ *
+ * @throws {AppError} `not_found`, or `usage` when several do.
+ */
+export async function findRecord<Row>(
+  sort: RecordSort<Row>,
+  prefix: string,
+  store: Store,
+): Promise<Row> {
+  const wanted = prefix.toUpperCase();
+  const [first, second] = /^[0-9A-Z]+$/.test(wanted) ? await sort.find(store, wanted) : [];
+  if (first === undefined) throw new AppError("not_found", `No ${sort.names[0]} "${prefix}"`);
+  if (second !== undefined && sort.id(first) !== wanted) {
+    throw new AppError("usage", `Several ids start with "${prefix}", give more of it`);
+  }
+  return first;
+}
+
+/**
+ * The task whose id starts with `id`.
+ *
+ * @throws {AppError} `not_found`, or `usage` when several do.
+ */
+export function findTask(id: string, store: Store): Promise<Task> {
+  return findRecord(TASKS, id, store);
+}
+
+/** What a request for records asks the store; each sort checks the outcome itself. */
+export function toQuery(
+  input: Pick<Operations["get"]["in"], "project" | "trigger" | "outcome" | "since_secs" | "limit">,
+  now: number,
+): RecordQuery {
+  return {
+    ...(input.project === undefined ? {} : { project: input.project }),
+    ...(input.trigger === undefined ? {} : { trigger: input.trigger }),
+    ...(input.since_secs === undefined ? {} : { since: now - input.since_secs * 1000 }),
+    ...(input.outcome === undefined ? {} : { outcome: input.outcome }),
+    limit: input.limit ?? DEFAULT_LIMIT,
+  };
+}

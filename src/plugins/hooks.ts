@@ -1,0 +1,49 @@
+/**
+ * Hooks of custom resources (contract 2): run after the commit, and what fails is reported to who
+ * applied. Never on a dry run.
+ *
+ * @module
+ */
+
+import { type CrdSpec, type HookAction, hooksOf } from "../resources/custom_resource_definition.ts";
+import type { Resource } from "../resources/resource.ts";
+import { type PluginHost, runPlugin } from "./run_plugin.ts";
+
+/** What happened to an instance. */
+export interface InstanceChange {
+  /** The CRD that brings its kind. */
+  readonly crd: CrdSpec;
+  /** The instance, as it is or was last. */
+  readonly resource: Resource;
+  /** What happened. */
+  readonly action: HookAction;
+}
+
+/** Output of a hook goes nowhere. */
+const MAX_OUTPUT = 1024;
+
+/** Runs the hook for a change, if there is one; why it failed, as a sentence, if it did. */
+export async function runHook(
+  { crd, resource, action }: InstanceChange,
+  host: PluginHost,
+): Promise<string | undefined> {
+  const hook = hooksOf(crd).find((one) => one.action === action);
+  if (hook === undefined) return undefined;
+  const result = await runPlugin({
+    crdKind: crd.kind,
+    name: `hook:${action}`,
+    type: "hook",
+    phase: "",
+    command: hook.command,
+    ...(hook.timeout === undefined ? {} : { timeout: hook.timeout }),
+    project: resource.project,
+    trigger: "",
+    deliveryId: "",
+    env: { RESOURCE_KIND: resource.kind, RESOURCE_NAME: resource.name, RESOURCE_ACTION: action },
+    input: new TextEncoder().encode(JSON.stringify(resource.spec)),
+    fileVariable: "RESOURCE_SPEC_FILE",
+    maxOutputBytes: MAX_OUTPUT,
+  }, host);
+  if (result.result === "ok") return undefined;
+  return `${resource.kind.toLowerCase()}/${resource.name}: ${result.reason}`;
+}

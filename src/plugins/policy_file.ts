@@ -1,0 +1,106 @@
+/**
+ * The policy's file and the files it speaks of. Read before every use; whatever keeps it from being
+ * read in full, by us and from nobody else, closes the policy (security 1, D6).
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import { findText } from "../base/bytes.ts";
+import type { DataDir } from "../base/data_dir.ts";
+import { messageOf } from "../base/errors.ts";
+import { DEFAULT_POLICY, parsePolicy, type PolicyReading } from "./policy.ts";
+import type { FileFact, PolicyFacts } from "./policy_rules.ts";
+
+/** Name of the file in the data directory (contract 1). */
+const POLICY_FILE = "plugin-policy.yaml";
+/** More is no policy. */
+const MAX_FILE_BYTES = 64 * 1024;
+
+/** Path of the policy of a data directory. */
+export function policyPath(dir: Pick<DataDir, "root">): string {
+  return join(dir.root, POLICY_FILE);
+}
+
+/** Reads the policy of a data directory; there is none: nothing is allowed. Never throws. */
+export async function readPolicy(dir: Pick<DataDir, "root">): Promise<PolicyReading> {
+  const path = policyPath(dir);
+  const closed = (why: string): PolicyReading => ({
+    closed: `"${path}" ${why}`,
+    errors: [`${path}: ${why.charAt(0).toUpperCase()}${why.slice(1)}`],
+  });
+  try {
+    // A symbolic link to nowhere is no absent file: whoever made it meant something.
+    if (!await isThere(path)) return { policy: DEFAULT_POLICY, warnings: [], locate: () => path };
+    // Looked at before it is opened, because opening a pipe waits; and after, because only then is
+    // it certain which file is read.
+    const before = findProblem(await Deno.stat(path), await isPrivate(dir.root));
+    if (before !== undefined) return closed(before);
+    using file = await Deno.open(path);
+    const after = findProblem(await file.stat(), await isPrivate(dir.root));
+    if (after !== undefined) return closed(after);
+    const bytes = await readUpTo(file, MAX_FILE_BYTES + 1);
+    if (bytes.length > MAX_FILE_BYTES) return closed(TOO_LARGE);
+    const text = findText(bytes);
+    return text === undefined ? closed("is not UTF-8") : parsePolicy(text, path);
+  } catch (error) {
+    return closed(`cannot be read: ${messageOf(error)}`);
+  }
+}
+
+const TOO_LARGE = `is larger than ${MAX_FILE_BYTES} bytes`;
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await Deno.lstat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+function findProblem(info: Deno.FileInfo, inPrivate: boolean): string | undefined {
+  if (!info.isFile) return "is not a regular file";
+  const mode = info.mode ?? 0o777; // where nobody can say who may write, anyone may
+  if ((mode & 0o002) !== 0) return "can be written by others: chmod o-w it";
+  if ((mode & 0o020) !== 0 && !inPrivate) {
+    return "can be written by its group, and the data directory is not 0700: chmod g-w it";
+  }
+  return info.size > MAX_FILE_BYTES ? TOO_LARGE : undefined;
+}
+
+async function isPrivate(directory: string): Promise<boolean> {
+  return (((await Deno.stat(directory)).mode ?? 0o777) & 0o077) === 0;
+}
+
+async function readUpTo(file: Deno.FsFile, size: number): Promise<Uint8Array> {
+  const buffer = new Uint8Array(size);
+  let at = 0;
+  while (at < size) {
+    const read = await file.read(buffer.subarray(at));
+    if (read === null) break;
+    at += read;
+  }
+  return buffer.subarray(0, at);
+}
+
+/**
+ * What the file system says at this moment. Between the decision and the shell's own look-up of the
+ * name lies some time, in which whoever may write to the directories on the way can put another file
+ * there, and the content of a file that was looked at can change at any time. No check of ours could
+ * close that: the boundary is who may write to the directories of the prefixes.
+ */
+export function fileFacts(pluginRoot: string): Omit<PolicyFacts, "when"> {
+  return { pluginRoot, realPath: lookAt };
+}
+
+function lookAt(path: string): FileFact {
+  try {
+    const real = Deno.realPathSync(path);
+    const { isFile, isDirectory } = Deno.statSync(real);
+    return { kind: isFile ? "file" : isDirectory ? "directory" : "other", real };
+  } catch (error) {
+    return { kind: error instanceof Deno.errors.NotFound ? "missing" : "other", real: path };
+  }
+}

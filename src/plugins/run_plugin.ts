@@ -1,0 +1,239 @@
+/**
+ * The only way a plugin or a hook runs (contract 4): the policy decides, a row is written, the shell
+ * runs, the row is finished. No row, no run.
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import { findText } from "../base/bytes.ts";
+import type { Clock } from "../base/clock.ts";
+import type { DataDir } from "../base/data_dir.ts";
+import { AppError, messageOf } from "../base/errors.ts";
+import type { NewId } from "../base/ids.ts";
+import type { Log } from "../base/log.ts";
+import type { ProcessGroups } from "../shell/process_groups.ts";
+import { type OutputStream, runShell, type ShellExit } from "../shell/run_shell.ts";
+import type { AuditEnd, AuditResult, AuditStart, Store } from "../store/store.ts";
+import { Capture } from "./capture.ts";
+import type { Gate } from "./gate.ts";
+import type { PolicyCheck } from "./policy_check.ts";
+import type { GrantKind, RunTokens } from "../base/run_tokens.ts";
+
+/** What plugins need. */
+export interface PluginHost {
+  /** Where rows go. */
+  readonly store: Store;
+  /** Decides whether a command may run; looks at the policy file every time. */
+  readonly policy: PolicyCheck;
+  /** Before every spawn. */
+  readonly gate: Gate;
+  /** Rights of the run. */
+  readonly tokens: RunTokens;
+  /** Ends what plugins leave behind. */
+  readonly groups: ProcessGroups;
+  /** The time. */
+  readonly clock: Clock;
+  /** The daemon's log. */
+  readonly log: Log;
+  /** Names rows. */
+  readonly newId: NewId;
+  /** The data directory. */
+  readonly dirs: DataDir;
+  /** Where relative commands start. */
+  readonly pluginRoot: string;
+  /** File mode mask plugins run with. */
+  readonly umask: number;
+  /** Most bytes a transformer may print. */
+  readonly maxPayloadBytes: number;
+  /** What every plugin's environment holds: PATH, HOME, LANG, TZ. */
+  readonly inherited: Readonly<Record<string, string>>;
+}
+
+/** One run. */
+export interface PluginRun {
+  /** Kind of the CRD it belongs to. */
+  readonly crdKind: string;
+  /** Its name; of a hook, `hook:create` and so on. */
+  readonly name: string;
+  /** What it is. */
+  readonly type: "interceptor" | "transformer" | "cron" | "hook";
+  /** Phase of the pipeline; empty outside of it. */
+  readonly phase: string;
+  /** Its shell line. */
+  readonly command: string;
+  /** Its own limit in seconds, if it has one. */
+  readonly timeout?: number;
+  /** Project whose secrets it may read. */
+  readonly project: string;
+  /** Trigger it runs for; empty outside the pipeline. */
+  readonly trigger: string;
+  /** Delivery it runs for; empty outside the pipeline. */
+  readonly deliveryId: string;
+  /** Further variables. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Standard input, and the file that `fileVariable` names. */
+  readonly input?: Uint8Array;
+  /** Variable that is to hold the path of a file with `input`. */
+  readonly fileVariable?: string;
+  /** Most bytes of standard output that are wanted; more is a failure. */
+  readonly maxOutputBytes: number;
+}
+
+/** How it went. */
+export interface PluginResult {
+  /** As in the audit row. */
+  readonly result: Extract<AuditResult, "ok" | "rejected" | "failed" | "timeout" | "denied">;
+  /** One sentence for the operator; empty when all went well. */
+  readonly reason: string;
+  /** Standard output. */
+  readonly output: Uint8Array;
+}
+
+/** Limit of a plugin that has none of its own (contract 4). */
+const DEFAULT_TIMEOUT_SECS = 5;
+/** Standard error that is kept. */
+const MAX_STDERR = 8 * 1024;
+/** How long a plugin has between TERM and KILL: it is late already. */
+const GRACE_MS = 500;
+/** Name of the variable that marks every process of a run, in whatever group it is. */
+const RUN_MARK = "SVC_RUN_ID";
+
+/**
+ * Runs a plugin to its end. What it did wrong is a result.
+ *
+ * @throws {AppError} `overloaded` when there is no room, or its row cannot be written.
+ */
+export async function runPlugin(run: PluginRun, host: PluginHost): Promise<PluginResult> {
+  const decision = await host.policy(run, "run");
+  const start: AuditStart = {
+    id: host.newId(),
+    createdAt: host.clock.now(),
+    action: "execute",
+    crdKind: run.crdKind,
+    pluginName: run.name,
+    command: run.command,
+    pluginType: run.type,
+    phase: run.phase,
+    trigger: run.trigger,
+    deliveryId: run.deliveryId,
+    role: "system",
+    policyMode: decision.mode,
+  };
+  if (decision.verdict === "denied") {
+    const end = { result: "denied", finishedAt: start.createdAt, stderr: decision.reason } as const;
+    await host.store.recordAudit([{ start, end }]);
+    return {
+      result: "denied",
+      reason: `blocked by the policy: ${decision.reason}`,
+      output: new Uint8Array(),
+    };
+  }
+  if (decision.verdict === "audit_warning") {
+    host.log.warn("plugin violates the policy", { plugin: run.name, reason: decision.reason });
+  }
+  const timeoutSecs = Math.min(run.timeout ?? DEFAULT_TIMEOUT_SECS, decision.maxTimeoutSecs);
+  return await host.gate.through(async () => {
+    const began = { ...start, createdAt: host.clock.now() };
+    await host.store.startAudit(began);
+    const { end, result } = await execute(run, { host, id: start.id, timeoutSecs });
+    const finishedAt = host.clock.now();
+    await host.store.finishAudit(start.id, {
+      ...end,
+      finishedAt,
+      durationMs: finishedAt - began.createdAt,
+    });
+    return result;
+  });
+}
+
+type Ended = { readonly end: Omit<AuditEnd, "finishedAt">; readonly result: PluginResult };
+
+async function execute(
+  run: PluginRun,
+  { host, id, timeoutSecs }: { host: PluginHost; id: string; timeoutSecs: number },
+): Promise<Ended> {
+  const directory = join(host.dirs.run, `plugin-${id}`);
+  using grant = host.tokens.issue({ kind: grantKind(run), project: run.project });
+  const out = new Capture(run.maxOutputBytes);
+  const err = new Capture(MAX_STDERR);
+  try {
+    await Deno.mkdir(directory, { mode: 0o700 });
+    const file = join(directory, "body");
+    if (run.fileVariable !== undefined) {
+      await Deno.writeFile(file, run.input ?? new Uint8Array(), { mode: 0o600 });
+    }
+    const exit = await runShell({
+      line: run.command,
+      cwd: host.pluginRoot,
+      env: {
+        ...host.inherited,
+        SVC_DATA_DIR: host.dirs.root,
+        SVC_PROJECT: run.project,
+        SVC_RUN_TOKEN: grant.token,
+        PLUGIN_NAME: run.name,
+        PLUGIN_TYPE: run.type,
+        CRD_KIND: run.crdKind,
+        ...(run.trigger === ""
+          ? {}
+          : { SVC_TRIGGER: run.trigger, SVC_DELIVERY_ID: run.deliveryId }),
+        ...run.env,
+        ...(run.fileVariable === undefined ? {} : { [run.fileVariable]: file }),
+        [RUN_MARK]: id,
+      },
+      ...(run.input === undefined ? {} : { stdin: run.input }),
+      umask: host.umask,
+      timeoutMs: timeoutSecs * 1000,
+      graceMs: GRACE_MS,
+      onOutput: (stream: OutputStream, chunk) => (stream === "out" ? out : err).add(chunk),
+    }, host.groups);
+    if (exit.endedFor !== undefined) await host.groups.endMarked(RUN_MARK, id);
+    return judge(run, { exit, timeoutSecs, out, err });
+  } catch (error) {
+    if (error instanceof AppError && error.code !== "invalid") throw error;
+    return failed(run, messageOf(error));
+  } finally {
+    await Deno.remove(directory, { recursive: true }).catch(() => {});
+  }
+}
+
+function judge(
+  run: PluginRun,
+  { exit, timeoutSecs, out, err }: {
+    exit: ShellExit;
+    timeoutSecs: number;
+    out: Capture;
+    err: Capture;
+  },
+): Ended {
+  const stderr = findText(err.bytes()) ?? new TextDecoder().decode(err.bytes());
+  const ended = (result: PluginResult["result"], reason: string): Ended => ({
+    end: { result, exitCode: exit.code, stderr },
+    result: { result, reason, output: out.bytes() },
+  });
+  const name = `${run.type} "${run.name}"`;
+  if (exit.endedFor === "timeout") {
+    return ended("timeout", `${name} took longer than ${timeoutSecs} s`);
+  }
+  if (exit.code !== 0) {
+    const how = exit.killedBy === undefined
+      ? `exit code ${exit.code}`
+      : `killed by ${exit.killedBy}`;
+    const said = stderr.trim() === "" ? "" : `: ${stderr.trim()}`;
+    return ended(run.type === "interceptor" ? "rejected" : "failed", `${name}: ${how}${said}`);
+  }
+  if (out.overflowed && run.type === "transformer") {
+    return ended("failed", `${name} printed more than ${run.maxOutputBytes} bytes`);
+  }
+  return ended("ok", "");
+}
+
+function failed(run: PluginRun, why: string): Ended {
+  const result = run.type === "interceptor" ? "rejected" : "failed";
+  const reason = `${run.type} "${run.name}" could not run: ${why}`;
+  return { end: { result, stderr: why }, result: { result, reason, output: new Uint8Array() } };
+}
+
+function grantKind(run: PluginRun): GrantKind {
+  return run.type === "cron" ? "cron" : "plugin";
+}
