@@ -11,19 +11,29 @@ import { AppError, messageOf } from "./base/errors.ts";
 import { idFactory } from "./base/ids.ts";
 import type { Log } from "./base/log.ts";
 import { createEvaluator } from "./cel/evaluator.ts";
+import { identify } from "./control/caller.ts";
+import { findDegraded } from "./control/degraded.ts";
 import { controlOperations } from "./control/operations.ts";
 import { loadCatalog, ResourceWriter } from "./control/resource_writer.ts";
 import { controlHandler } from "./control/server.ts";
+import { createTracer } from "./control/trace.ts";
 import { serve } from "./http/serve.ts";
 import { writeLauncher } from "./launcher.ts";
+import { startAuditRetention } from "./plugins/audit_retention.ts";
+import { CronPlugins } from "./plugins/cron_plugins.ts";
+import { Gate } from "./plugins/gate.ts";
+import { policyCheck } from "./plugins/policy_check.ts";
+import type { PluginHost } from "./plugins/run_plugin.ts";
+import { RunTokens } from "./base/run_tokens.ts";
 import { createKeyring } from "./secrets/keyring.ts";
 import { openProcessGroups } from "./shell/process_groups.ts";
+import { KeyUses } from "./sources/key_uses.ts";
 import { Rejections } from "./sources/rejections.ts";
 import { webhookHandler } from "./sources/webhook_server.ts";
 import { checkDatabase } from "./store/sqlite/migrations.ts";
 import { openStore } from "./store/sqlite/open_store.ts";
 import { Planner } from "./tasks/plan.ts";
-import { inheritEnv } from "./tasks/step_env.ts";
+import { inheritEnv, PLUGIN_VARIABLES } from "./tasks/step_env.ts";
 import { Triggers } from "./tasks/triggers.ts";
 import { startWorker } from "./tasks/worker.ts";
 
@@ -37,6 +47,8 @@ export interface DaemonOptions {
   readonly workers: number;
   /** Largest body of a request, in bytes. */
   readonly maxBodyBytes: number;
+  /** Where relative plugin commands start. */
+  readonly pluginRoot: string;
   /** Names of variables that steps inherit beside the usual ones. */
   readonly stepEnv: readonly string[];
   /** File mode mask that steps run with. */
@@ -61,6 +73,8 @@ export interface Daemon extends AsyncDisposable {
 const CEL_DEADLINE_MS = 1000;
 /** Longest time a body may take to arrive. */
 const BODY_DEADLINE_MS = 30_000;
+/** Plugins at once, and those that wait: each needs some six descriptors. */
+const PLUGIN_LIMITS = { running: 32, waiting: 2000 };
 /** How long requests under way may take at the end. */
 const DRAIN_MS = 5000;
 
@@ -86,48 +100,59 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const evaluator = opening.use(createEvaluator({ deadlineMs: CEL_DEADLINE_MS }));
   const groups = opening.use(openProcessGroups());
   const rejections = opening.use(new Rejections(store, log));
-  const writer = new ResourceWriter({ store, catalog, keyring });
+  const keyUses = opening.use(new KeyUses(store, log));
+  const tokens = new RunTokens();
+  const base = { store, catalog, evaluator, groups, tokens, keyUses, clock, log, newId, dirs: dir };
+
+  const inherited = inheritEnv(options.env, { bin: dir.bin, extra: options.stepEnv });
   const worker = opening.use(
-    await startWorker({
-      ...{ store, catalog, evaluator, groups, clock, log, dirs: dir },
-      inherited: inheritEnv(options.env, { bin: dir.bin, extra: options.stepEnv }),
-      umask: options.umask,
-      workers: options.workers,
-    }),
+    await startWorker({ ...base, inherited, umask: options.umask, workers: options.workers }),
   );
+  const policy = policyCheck({ ...base, pluginRoot: options.pluginRoot });
+  const plugins: PluginHost = {
+    ...{ ...base, policy, pluginRoot: options.pluginRoot, umask: options.umask },
+    gate: new Gate(PLUGIN_LIMITS),
+    maxPayloadBytes: options.maxBodyBytes,
+    inherited: inheritEnv(options.env, { bin: dir.bin, extra: [] }, PLUGIN_VARIABLES).variables,
+  };
+  await store.interruptAudits(clock.now());
+  opening.use(startAuditRetention(base));
+  opening.use(new CronPlugins({ ...plugins, catalog }));
 
   const started = clock.now();
   const stopping = new AbortController();
   let webhookUrl: string | undefined;
+  const pipeline = {
+    ...{ ...base, plugins },
+    triggers: new Triggers(catalog),
+    planner: new Planner(catalog, dir.root),
+    onTask: () => worker.kick(),
+  };
+  const tracer = createTracer(base);
   const control = controlOperations({
-    ...{ store, catalog, writer, clock, dirs: dir },
+    ...{ ...pipeline, ...tracer, policy },
+    writer: new ResourceWriter({ store, catalog, keyring }),
     status: () => ({ webhookUrl, started }),
+    degraded: () => findDegraded({ dirs: dir, policy }),
   });
   await removeStaleSocket(dir);
-  opening.use(serve({
-    on: { path: dir.socket },
-    handler: controlHandler({
-      ...control,
-      roleOf: () => "admin",
-      signal: stopping.signal,
-      log,
-      newId,
-    }),
-    log,
-    drainMs: DRAIN_MS,
-  }));
+  const handler = controlHandler({
+    ...{ ...control, ...tracer, log, newId, signal: stopping.signal },
+    identify: (request) => identify(request, base),
+  });
+  opening.use(await serve({ on: { path: dir.socket }, handler, log, drainMs: DRAIN_MS }));
   await Deno.chmod(dir.socket, 0o600);
   opening.defer(() => stopping.abort());
 
   if (options.webhookBind !== undefined) {
-    const handler = webhookHandler({
-      ...{ store, catalog, evaluator, rejections, clock, log, newId },
-      triggers: new Triggers(catalog),
-      planner: new Planner(catalog, dir.root),
-      limits: { maxBytes: options.maxBodyBytes, deadlineMs: BODY_DEADLINE_MS },
-      onTask: () => worker.kick(),
-    }, () => !stopping.signal.aborted);
-    const server = opening.use(serve({ on: options.webhookBind, handler, log, drainMs: DRAIN_MS }));
+    const limits = { maxBytes: options.maxBodyBytes, deadlineMs: BODY_DEADLINE_MS };
+    const ready = () => !stopping.signal.aborted;
+    const server = opening.use(
+      await serve({
+        ...{ on: options.webhookBind, log, drainMs: DRAIN_MS },
+        handler: webhookHandler({ ...pipeline, rejections, limits }, ready),
+      }),
+    );
     webhookUrl = urlOf(options.webhookBind.hostname, server.port);
   }
   const open = opening.move();

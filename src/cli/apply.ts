@@ -5,7 +5,7 @@
  */
 
 import { join } from "node:path";
-import type { ManifestFile } from "../api/operations.ts";
+import type { AgainstResult, ManifestFile } from "../api/operations.ts";
 import { AppError, messageOf } from "../base/errors.ts";
 import {
   type Command,
@@ -14,6 +14,7 @@ import {
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "./command.ts";
+import { printable } from "./terminal_text.ts";
 
 /** Applies manifests. */
 export const command: Command = {
@@ -22,6 +23,10 @@ export const command: Command = {
   options: [
     { flags: "-f, --filename <file...>", help: "file, directory, or - for standard input" },
     { flags: "--dry-run", help: "check everything and print the same, but change nothing" },
+    {
+      flags: "--against <duration>",
+      help: "with --dry-run: also run the stored deliveries of this span through the manifests",
+    },
     PROJECT,
     DATA_DIR,
     OUTPUT_TEXT_JSON,
@@ -29,6 +34,7 @@ export const command: Command = {
   examples: [
     "svc apply -f trigger.yaml",
     "svc apply -f integrations/github --dry-run",
+    "svc apply -f trigger.yaml --dry-run --against 7d",
     "generate-manifests | svc apply -f -",
   ],
   async run(context: CommandContext) {
@@ -37,19 +43,40 @@ export const command: Command = {
     const files = (await Promise.all(names.map((name) => readManifests(name, context)))).flat();
     using client = context.client();
     const dryRun = context.flag("dryRun");
-    const { results, warnings } = await client.call("apply", {
+    const span = context.duration("against");
+    if (span !== undefined && !dryRun) {
+      throw new AppError("usage", "--against goes with --dry-run");
+    }
+    const { results, warnings, hook_failures: failures, against } = await client.call("apply", {
       files,
       ...context.project(),
       dry_run: dryRun,
+      ...(span === undefined ? {} : { against_secs: span }),
     });
     for (const warning of warnings) context.io.err(`warning: ${warning}\n`);
+    for (const failure of failures) context.io.err(`hook failed: ${failure}\n`);
+    const code = failures.length === 0 ? 0 : 1;
     if (context.option("output") === "json") {
-      return context.io.out(`${JSON.stringify(results, null, 2)}\n`);
+      const shown = against === undefined ? results : { results, against };
+      context.io.out(`${JSON.stringify(shown, null, 2)}\n`);
+      return code;
     }
     const suffix = dryRun ? " (dry run)" : "";
     for (const { name, action } of results) context.io.out(`${name} ${action}${suffix}\n`);
+    if (against !== undefined) printAgainst(against, context);
+    return code;
   },
 };
+
+function printAgainst({ examined, counts, changed }: AgainstResult, { io }: CommandContext): void {
+  io.out(`\n${examined} stored deliveries examined\n`);
+  for (const [change, n] of Object.entries(counts)) io.out(`  ${n} ${change}\n`);
+  for (const { delivery_id, trigger, change, reason } of changed) {
+    io.out(
+      `${delivery_id} ${trigger}: ${change}${reason === "" ? "" : ` (${printable(reason)})`}\n`,
+    );
+  }
+}
 
 const MANIFEST = /\.(ya?ml|json)$/;
 

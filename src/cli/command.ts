@@ -6,6 +6,7 @@
 
 import { type Client, connect } from "../api/client.ts";
 import { type DataDir, locateDataDir } from "../base/data_dir.ts";
+import { findDurationSecs } from "../base/duration.ts";
 import { AppError } from "../base/errors.ts";
 import type { Io } from "./io.ts";
 
@@ -133,6 +134,19 @@ export class CommandContext {
     throw new AppError("usage", `--${dashed(name)} takes a whole number of at least ${least}`);
   }
 
+  /**
+   * A span of time in seconds.
+   *
+   * @throws {AppError} `usage` when the option holds anything else.
+   */
+  duration(name: string): number | undefined {
+    const text = this.option(name);
+    if (text === undefined) return undefined;
+    const secs = findDurationSecs(text);
+    if (secs !== undefined) return secs;
+    throw new AppError("usage", `--${dashed(name)} takes a duration such as 30m, 1h or 7d`);
+  }
+
   /** The data directory. */
   dir(): DataDir {
     return locateDataDir({ flag: this.option("dataDir"), env: this.io.env });
@@ -140,7 +154,7 @@ export class CommandContext {
 
   /** A client of the daemon. */
   client(): Client {
-    return connect(this.dir().socket);
+    return connect(this.dir().socket, this.io.env("SVC_RUN_TOKEN") || undefined);
   }
 
   /** `{project}` when one was named, to be spread into a request. */

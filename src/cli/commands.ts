@@ -32,6 +32,26 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./task_logs.ts"),
   },
   {
+    words: "trigger test",
+    summary: "try a request on a trigger, starting nothing",
+    load: () => import("./trigger_try.ts"),
+  },
+  {
+    words: "delivery explain",
+    summary: "show what happened to a delivery and why",
+    load: () => import("./delivery_explain.ts"),
+  },
+  {
+    words: "delivery redeliver",
+    summary: "send stored deliveries through the pipeline again",
+    load: () => import("./delivery_redeliver.ts"),
+  },
+  {
+    words: "audit verify",
+    summary: "check that no audit row was changed or removed",
+    load: () => import("./audit_verify.ts"),
+  },
+  {
     words: "schema",
     summary: "print the JSON Schema of a kind",
     load: () => import("./schema.ts"),
@@ -40,6 +60,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     words: "tool webhook-verify-hmac",
     summary: "check the signature of a body",
     load: () => import("./tool_webhook_verify_hmac.ts"),
+  },
+  {
+    words: "tool sign",
+    summary: "sign a body and print the curl line that sends it",
+    load: () => import("./tool_sign.ts"),
+  },
+  {
+    words: "tool secret-rotate",
+    summary: "change one key of a SecretStore",
+    load: () => import("./tool_secret_rotate.ts"),
   },
   {
     words: "tool payload-extract",

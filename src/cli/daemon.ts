@@ -4,6 +4,7 @@
  * @module
  */
 
+import { resolve } from "node:path";
 import { availableParallelism } from "node:os";
 import { systemClock } from "../base/clock.ts";
 import { AppError, messageOf } from "../base/errors.ts";
@@ -27,6 +28,10 @@ export const command: Command = {
     },
     { flags: "--workers <n>", help: "tasks at once (default: two a processor, at least 4)" },
     { flags: "--max-body <bytes>", help: "largest body of a webhook", fallback: "26214400" },
+    {
+      flags: "--plugin-root <dir>",
+      help: "where relative plugin commands start (default: the data directory)",
+    },
     {
       flags: "--step-env <names...>",
       help: "variables that steps inherit, such as an agent's API key",
@@ -64,6 +69,7 @@ export const command: Command = {
       webhookBind: parseBind(context.option("webhookBind") ?? ""),
       workers: context.count("workers", 1) ?? Math.max(4, availableParallelism() * 2),
       maxBodyBytes: context.count("maxBody", 1) ?? 0,
+      pluginRoot: resolve(context.option("pluginRoot") ?? dir.root),
       stepEnv: context.list("stepEnv").flatMap((names) => names.split(",")),
     });
     const where = daemon.webhookUrl === undefined

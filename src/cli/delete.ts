@@ -28,10 +28,17 @@ export const command: Command = {
       throw new AppError("usage", "Name what to delete: svc delete KIND/NAME");
     }
     using client = context.client();
-    const { deleted } = await client.call("delete", { what, names, ...context.project() });
+    const { deleted, hook_failures: failures } = await client.call("delete", {
+      what,
+      names,
+      ...context.project(),
+    });
     if (context.option("output") === "json") {
-      return context.io.out(`${JSON.stringify(deleted, null, 2)}\n`);
+      context.io.out(`${JSON.stringify(deleted, null, 2)}\n`);
+    } else {
+      for (const name of deleted) context.io.out(`${name} deleted\n`);
     }
-    for (const name of deleted) context.io.out(`${name} deleted\n`);
+    for (const failure of failures) context.io.err(`hook failed: ${failure}\n`);
+    return failures.length === 0 ? 0 : 1;
   },
 };

@@ -20,6 +20,12 @@ export const command: Command = {
     PROJECT,
     { flags: "-l, --selector <labels>", help: "only resources with these labels: k=v,k2=v2" },
     { flags: "--trigger <name>", help: "only records of this trigger" },
+    {
+      flags: "--outcome <outcome>",
+      help:
+        "only deliveries that ended so: accepted, filtered, duplicate, skipped, rejected, failed …",
+    },
+    { flags: "--since <duration>", help: "only records of this span, such as 1h or 7d" },
     { flags: "--limit <n>", help: "at most this many (records: 50 unless given)" },
     OUTPUT,
     DATA_DIR,
@@ -28,12 +34,13 @@ export const command: Command = {
     "svc get task",
     "svc get task 01K9 -o json",
     "svc get triggers -o wide",
-    "svc get deliveries --trigger github-push --limit 10",
+    "svc get deliveries --trigger github-push --outcome rejected --since 1d",
   ],
   async run(context: CommandContext) {
     const { what, name } = splitKindAndName(context.argument(0), context.argument(1));
     const limit = context.count("limit", 1);
     const [trigger, selector] = [context.option("trigger"), context.option("selector")];
+    const [outcome, since] = [context.option("outcome"), context.duration("since")];
     using client = context.client();
     const listing = await client.call("get", {
       what,
@@ -41,6 +48,8 @@ export const command: Command = {
       ...context.project(),
       ...(trigger === undefined ? {} : { trigger }),
       ...(selector === undefined ? {} : { selector }),
+      ...(outcome === undefined ? {} : { outcome }),
+      ...(since === undefined ? {} : { since_secs: since }),
       ...(limit === undefined ? {} : { limit }),
     });
     const format = context.option("output") as Format;

@@ -8,6 +8,7 @@
 import Table from "cli-table3";
 import type { Listing } from "../api/operations.ts";
 import type { Io } from "./io.ts";
+import { printable } from "./terminal_text.ts";
 
 /** Formats of lists. */
 export type Format = "table" | "wide" | "json" | "yaml" | "name";
@@ -59,9 +60,4 @@ export function formatTable(
       width !== undefined && text.length > width ? `${text.slice(0, width - 1)}…` : text
     }\n`;
   }).join("");
-}
-
-/** One line without control characters: what a payload brought may not drive the terminal. */
-export function printable(text: string): string {
-  return text.replace(/\p{Cc}+/gu, " ");
 }

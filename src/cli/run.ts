@@ -33,29 +33,26 @@ function findEntry(args: readonly string[]): CommandEntry | undefined {
   return COMMANDS.find(({ words }) => words.split(" ").every((word, i) => args[i] === word));
 }
 
-const HELP_WORDS = new Set(["-h", "--help", "help"]);
+const HELP_FLAGS = new Set(["-h", "--help"]);
 
 /** `svc`, `svc help`, `svc task`: the commands there are. Anything else is a mistake. */
 function listCommands(args: readonly string[], io: Io): number {
-  const [first = "help", ...rest] = args;
-  if (first === "--version") return printVersionHint(io);
-  const asked = HELP_WORDS.has(first)
-    ? rest.join(" ")
-    : args.filter((arg) => !HELP_WORDS.has(arg)).join(" ");
-  const listed = COMMANDS.filter(({ words }) => words === asked || words.startsWith(`${asked} `));
-  if (asked !== "" && listed.length === 0) {
-    throw new AppError("usage", `Unknown command "${asked}"${suggestion(asked)}: see "svc --help"`);
+  const option = args.findIndex((arg) => arg.startsWith("-"));
+  const asked = args.slice(0, option === -1 ? undefined : option).filter((arg) => arg !== "help");
+  const group = asked.join(" ");
+  const listed = COMMANDS.filter(({ words }) =>
+    group === "" || `${words} `.startsWith(`${group} `)
+  );
+  if (listed.length === 0) {
+    throw new AppError("usage", `Unknown command "${group}"${suggestion(asked)}: see "svc --help"`);
   }
-  io.out(commandList(asked === "" ? COMMANDS : listed, asked));
-  return args.length === 0 || asked === "" || HELP_WORDS.has(first) ||
-      args.some((arg) => HELP_WORDS.has(arg))
-    ? 0
-    : 2;
-}
-
-function printVersionHint(io: Io): number {
-  io.err('Use "svc version"\n');
-  return 2;
+  const unknown = args.find((arg) => arg.startsWith("-") && !HELP_FLAGS.has(arg));
+  if (unknown !== undefined) {
+    throw new AppError("usage", `Unknown option "${unknown}" before a command: see "svc --help"`);
+  }
+  const needsMore = group !== "" && args.length === asked.length;
+  (needsMore ? io.err : io.out)(commandList(listed, group));
+  return needsMore ? new AppError("usage", "").exitCode : 0;
 }
 
 function commandList(entries: readonly CommandEntry[], asked: string): string {
@@ -70,12 +67,12 @@ function commandList(entries: readonly CommandEntry[], asked: string): string {
   return `${intro}Commands:\n${lines.join("\n")}\n\nMore about one: svc COMMAND --help\n${start}`;
 }
 
-/** The command that shares the most with what was typed, if it shares enough. */
-function suggestion(asked: string): string {
-  const near = COMMANDS.find(({ words }) =>
-    words.startsWith(asked.slice(0, 3)) || words.endsWith(asked) || words.split(" ").includes(asked)
-  );
-  return near === undefined ? "" : `, did you mean "svc ${near.words}"?`;
+/** The command that shares its first word, or the beginning of one, with what was typed. */
+function suggestion([first = "", second = ""]: readonly string[]): string {
+  const near = COMMANDS.filter(({ words }) => words.startsWith(first.slice(0, 3)));
+  const best = near.find(({ words }) => words.split(" ")[1]?.startsWith(second.slice(0, 3))) ??
+    near[0];
+  return best === undefined ? "" : `, did you mean "svc ${best.words}"?`;
 }
 
 function report(error: AppError, io: Io): number {

@@ -5,7 +5,8 @@
  */
 
 import { AppError } from "../base/errors.ts";
-import { findKindByAnyName, KINDS } from "../resources/kinds.ts";
+import { KindLookup } from "../resources/kind_lookup.ts";
+import { KINDS } from "../resources/kinds.ts";
 import { documentSchema } from "../resources/read.ts";
 import { type Command, type CommandContext } from "./command.ts";
 
@@ -17,7 +18,7 @@ export const command: Command = {
   examples: ["svc schema Trigger > trigger.schema.json", "svc schema"],
   run(context: CommandContext) {
     const name = context.argument(0);
-    const kind = findKindByAnyName(name);
+    const kind = new KindLookup([]).byAnyName(name);
     if (name !== "" && kind === undefined) {
       const known = KINDS.map((one) => one.kind).join(", ");
       throw new AppError("not_found", `Unknown kind "${name}", there are ${known}`);

@@ -38,3 +38,8 @@ export class TerminalText {
 function harmless(text: string): string {
   return stripVTControlCharacters(text).replace(/\p{Cc}/gu, (c) => "\t\n\r".includes(c) ? c : "");
 }
+
+/** One line without control characters: what a payload brought may not drive the terminal. */
+export function printable(text: string): string {
+  return text.replace(/\p{Cc}+/gu, " ");
+}

@@ -4,89 +4,103 @@
  * @module
  */
 
-import { utf8 } from "../base/bytes.ts";
-import { AppError, messageOf } from "../base/errors.ts";
-import { findScheme } from "../signatures/schemes.ts";
-import { type Command, type CommandContext } from "./command.ts";
+import { systemClock } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
+import { DIGEST_BYTES } from "../signatures/digest_form.ts";
+import type { Scheme, SchemeOptions } from "../signatures/scheme.ts";
+import type { Command, CommandContext } from "./command.ts";
+import {
+  BODY_FLAGS,
+  readBody,
+  readKeys,
+  readScheme,
+  SCHEME_FLAGS,
+  SECRET_FLAGS,
+  SECRET_REF_FLAGS,
+} from "./signing_flags.ts";
 
 /** Checks a signature. */
 export const command: Command = {
-  help: "Checks the HMAC-SHA256 signature of a body: prints valid (exit 0) or invalid (exit 1). " +
-    "Give one secret, one body and the signature, as sha256=HEX or bare hex. Needs no daemon.",
+  help: "Checks the signature of a body: prints valid (exit 0) or invalid (exit 1, the reason on " +
+    "standard error). Give one secret, one body and the signature; hex may lack its prefix. " +
+    "Inside a plugin, headers that are not given are the request's own ($WEBHOOK_HEADER_...). " +
+    "Needs no daemon, except for --secret-ref.",
   options: [
-    { flags: "--secret <text>", help: "the secret; visible to other users, prefer the next two" },
-    { flags: "--secret-env <name>", help: "environment variable that holds the secret" },
+    ...SECRET_FLAGS,
+    ...SECRET_REF_FLAGS,
+    ...BODY_FLAGS,
+    { flags: "--signature <value>", help: "value of the signature's header" },
+    { flags: "--timestamp <value>", help: "value of the header with the time of signing" },
+    { flags: "--header <name=value...>", help: "another header the scheme reads" },
     {
-      flags: "--secret-file <file>",
-      help: "file that holds the secret, its last line break left out",
+      flags: "--tolerance <seconds>",
+      help: "how far off a signed time may be (default: 300)",
     },
-    { flags: "--body <text>", help: "the body; - for standard input" },
-    { flags: "--body-env <name>", help: "environment variable that holds the body" },
-    { flags: "--body-file <file>", help: "file that holds the exact body; - for standard input" },
-    { flags: "--signature <value>", help: "the signature" },
+    ...SCHEME_FLAGS,
   ],
   examples: [
     'svc tool webhook-verify-hmac --secret-env SECRET --body-file "$WEBHOOK_BODY_FILE" --signature "$WEBHOOK_HEADER_X_WEBHOOK_SIGNATURE"',
     "svc tool webhook-verify-hmac --secret s3cr3t --body '{}' --signature sha256=77325902caca812dc259733aacd046b73817372c777b8d95b402647474516e13",
+    'svc tool webhook-verify-hmac --scheme slack --secret-ref slack --body-file "$WEBHOOK_BODY_FILE"',
   ],
   async run(context: CommandContext) {
-    const signature = context.option("signature");
-    if (signature === undefined) {
-      throw new AppError("usage", "Give the signature: --signature VALUE");
-    }
-    const secret = await readSecret(context);
-    if (secret === "") {
-      throw new AppError("invalid", "The secret is empty: anyone could have made this signature");
-    }
-    const body = await readBody(context);
-    const value = /^[0-9a-fA-F]{64}$/.test(signature) ? `sha256=${signature}` : signature;
-    const verdict = await findScheme("sha256")?.verify(
-      { body, header: () => value, now: 0 },
-      [{ name: "secret", value: secret }],
-      { signatureHeader: "" },
+    const { scheme, options } = readScheme(context);
+    const header = readHeaders(context, scheme, options);
+    const keys = await readKeys(context);
+    const { bytes } = await readBody(context);
+    const verdict = await scheme.verify(
+      { body: bytes, header, now: systemClock.now(), url: context.option("url") ?? "" },
+      keys,
+      options,
     );
-    context.io.out(verdict?.ok === true ? "valid\n" : "invalid\n");
-    return verdict?.ok === true ? 0 : 1;
+    if (!verdict.ok && verdict.reason === "signature_header_missing") {
+      // Not given is a mistake in the script; given and empty is a request without a signature.
+      if (context.option("signature") === undefined) {
+        throw new AppError("usage", "Give the signature: --signature VALUE");
+      }
+    }
+    context.io.out(verdict.ok ? "valid\n" : "invalid\n");
+    if (!verdict.ok) context.io.err(`${verdict.reason}\n`);
+    return verdict.ok ? 0 : 1;
   },
 };
 
-async function readSecret(context: CommandContext): Promise<string> {
-  const [text, variable, file] = only(context, ["secret", "secretEnv", "secretFile"], "secret");
-  if (text !== undefined) return text;
-  if (variable !== undefined) return fromEnv(variable, context);
-  return new TextDecoder().decode(await readFile(file ?? "", context)).replace(/\r?\n$/, "");
-}
-
-async function readBody(context: CommandContext): Promise<Uint8Array<ArrayBuffer>> {
-  const [text, variable, file] = only(context, ["body", "bodyEnv", "bodyFile"], "body");
-  if (text === "-") return await readFile("-", context);
-  if (text !== undefined) return utf8(text);
-  if (variable !== undefined) return utf8(fromEnv(variable, context));
-  return await readFile(file ?? "", context);
-}
-
-/** The values of options of which exactly one has to be given. */
-function only(context: CommandContext, names: readonly string[], what: string) {
-  const values = names.map((name) => context.option(name));
-  const given = values.filter((value) => value !== undefined).length;
-  if (given === 1) return values;
-  throw new AppError(
-    "usage",
-    given === 0 ? `Give the ${what}: --${what}` : `Give the ${what} once`,
-  );
-}
-
-function fromEnv(name: string, context: CommandContext): string {
-  const value = context.io.env(name);
-  if (value === undefined) {
-    throw new AppError("usage", `The environment variable ${name} is not set`);
+/** The headers a scheme may ask for: those that are given, else those of the plugin's request. */
+function readHeaders(
+  context: CommandContext,
+  scheme: Scheme,
+  options: SchemeOptions,
+): (name: string) => string | undefined {
+  const given = new Map<string, string>();
+  for (const text of context.list("header")) {
+    const [, name = "", value = ""] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+    if (name === "") throw new AppError("usage", `--header takes NAME=VALUE, not "${text}"`);
+    given.set(name.toLowerCase(), value);
   }
-  return value;
+  const timestamp = context.option("timestamp");
+  const timestampHeader = scheme.signedTime?.header(options);
+  if (timestamp !== undefined && timestampHeader === undefined) {
+    throw new AppError("usage", `Scheme "${scheme.name}" has no header for --timestamp`);
+  }
+  if (timestamp !== undefined && timestampHeader !== undefined) {
+    given.set(timestampHeader, timestamp);
+  }
+  const signature = context.option("signature");
+  if (signature !== undefined) {
+    given.set(options.signatureHeader, withPrefix(signature, scheme, options));
+  }
+  return (name) => given.get(name) ?? context.io.env(variableOf(name));
 }
 
-async function readFile(path: string, context: CommandContext): Promise<Uint8Array<ArrayBuffer>> {
-  if (path === "-") return new Uint8Array(await context.io.stdin());
-  return await Deno.readFile(path).catch((cause) => {
-    throw new AppError("invalid", `Cannot read "${path}": ${messageOf(cause)}`, { cause });
-  });
+/** Bare hexadecimal stands for what the scheme writes before it (contract 6). */
+function withPrefix(signature: string, scheme: Scheme, options: SchemeOptions): string {
+  const form = scheme.hmacSpec?.(options)?.form;
+  const bare = form?.encoding === "hex" && /^[0-9a-fA-F]+$/.test(signature) &&
+    signature.length === DIGEST_BYTES[form.hash] * 2;
+  return bare ? `${form.prefix}${signature}` : signature;
+}
+
+/** Spec 5.2.2. */
+function variableOf(header: string): string {
+  return `WEBHOOK_HEADER_${header.toUpperCase().replaceAll("-", "_")}`;
 }

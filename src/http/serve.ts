@@ -1,29 +1,41 @@
 /**
- * The door to HTTP serving: one server on a TCP address or a Unix socket, shut down within a
- * deadline. Knows no path.
+ * The door to HTTP serving: one server on a TCP address, with or without TLS, or on a Unix socket,
+ * with limits to what a client can make it wait for, and an end within a deadline. Knows no path.
  *
  * @module
  */
 
-import { pause } from "../base/clock.ts";
-import { AppError, messageOf } from "../base/errors.ts";
+import { cidrMatcher } from "../base/cidr.ts";
 import type { Log } from "../base/log.ts";
-
-/** Where to listen. */
-export type ListenOn =
-  | { readonly hostname: string; readonly port: number }
-  | { readonly path: string };
+import { startAcceptLoop } from "./accept_loop.ts";
+import { clientAddress } from "./client_address.ts";
+import { findConnectionServer } from "./connection_server.ts";
+import { Connections, type Deadlines } from "./connections.ts";
+import { type ListenOn, startDenoServer } from "./deno_server.ts";
+import type { TlsFiles } from "./tls_files.ts";
 
 /** What to serve. */
 export interface ServeOptions {
   /** Where to listen; port 0 takes any free one. */
   readonly on: ListenOn;
-  /** Answers a request; `remote` is the peer's address without its port. */
+  /** Answers a request; `remote` is the sender's address without its port. */
   readonly handler: (request: Request, remote: string) => Response | Promise<Response>;
   /** The daemon's log. */
   readonly log: Log;
   /** How long requests under way may take once the server is to stop. */
   readonly drainMs: number;
+  /** Most connections at once; many when absent. */
+  readonly maxConnections?: number;
+  /** How long a connection may take for what; less than a minute for all a client can stall. */
+  readonly deadlines?: Deadlines;
+  /** Certificate and key, for TLS; read again when they change. */
+  readonly tls?: TlsFiles;
+  /** How often to look whether they have changed. */
+  readonly tlsCheckMs?: number;
+  /** CIDR ranges of proxies that are believed about whom they speak for; nobody when absent. */
+  readonly trustedProxies?: readonly string[];
+  /** Finds what serves a single connection; Deno's own entry point unless a test brings one. */
+  readonly findConnectionServer?: typeof findConnectionServer;
 }
 
 /** A running server; disposing it stops it. */
@@ -32,44 +44,65 @@ export interface HttpServer extends AsyncDisposable {
   readonly port: number;
 }
 
+/** What a client can stall is over within a minute (security 4); a body has its own deadline. */
+const DEADLINES: Deadlines = {
+  headersMs: 15_000,
+  idleMs: 45_000,
+  afterAnswerMs: 5000,
+  requestMs: 300_000,
+};
+const MAX_CONNECTIONS = 10_000;
+const TLS_CHECK_MS = 2000;
+
 /**
  * Starts a server.
  *
- * @throws {AppError} `refused` when the address cannot be listened on.
+ * @throws {AppError} `refused` when the address cannot be listened on, or the certificate not used.
  */
-export function serve(options: ServeOptions): HttpServer {
-  const stop = new AbortController();
-  const server = listen(options, stop.signal);
-  return {
-    port: server.addr.transport === "tcp" ? server.addr.port : 0,
-    async [Symbol.asyncDispose]() {
-      const patience = new AbortController();
-      await Promise.race([server.shutdown(), pause(options.drainMs, patience.signal)]);
-      patience.abort();
-      stop.abort(); // whoever is not done by now is cut off
-      await server.finished;
-    },
-  };
-}
-
-function listen(options: ServeOptions, signal: AbortSignal): Deno.HttpServer {
-  const { on, handler, log } = options;
+export async function serve(options: ServeOptions): Promise<HttpServer> {
+  const { on, log, drainMs } = options;
+  const answer = withClientAddress(options);
   const onError = (error: unknown) => {
     log.error("request failed", { error });
     return new Response(null, { status: 500 });
   };
-  try {
-    return "path" in on
-      ? Deno.serve(
-        { path: on.path, signal, onError, onListen() {} },
-        (request) => handler(request, ""),
-      )
-      : Deno.serve(
-        { ...on, signal, onError, onListen() {} },
-        (request, info) => handler(request, info.remoteAddr.hostname),
-      );
-  } catch (cause) {
-    const where = "path" in on ? on.path : `${on.hostname}:${on.port}`;
-    throw new AppError("refused", `Cannot listen on ${where}: ${messageOf(cause)}`, { cause });
+  const tls = options.tls === undefined ? {} : { tls: options.tls };
+  if ("path" in on) return startDenoServer({ on, answer, onError, drainMs });
+  const serveConnection = await (options.findConnectionServer ?? findConnectionServer)();
+  if (typeof serveConnection !== "function") {
+    log.warn("slow clients are not limited, and a new certificate needs a restart", {
+      because: `This Deno has no usable entry point: ${serveConnection.lack}`,
+    });
+    return startDenoServer({ on, ...tls, answer, onError, drainMs });
   }
+  const connections = new Connections({
+    ...{ serveConnection, answer, onError, log },
+    most: options.maxConnections ?? MAX_CONNECTIONS,
+    deadlines: options.deadlines ?? DEADLINES,
+  });
+  try {
+    const loop = startAcceptLoop({
+      ...{ on, ...tls, log, tlsCheckMs: options.tlsCheckMs ?? TLS_CHECK_MS },
+      take: (connection) => connections.add(connection),
+      onShortage: () => connections.shed(),
+    });
+    return {
+      port: loop.port,
+      async [Symbol.asyncDispose]() {
+        await loop[Symbol.asyncDispose]();
+        await connections.stop(drainMs);
+      },
+    };
+  } catch (error) {
+    await connections.stop(0);
+    throw error;
+  }
+}
+
+/** The handler with the sender's address for that of the socket. */
+function withClientAddress(
+  { handler, trustedProxies = [] }: ServeOptions,
+): ServeOptions["handler"] {
+  const isTrusted = cidrMatcher(trustedProxies);
+  return (request, peer) => handler(request, clientAddress(peer, request.headers, isTrusted));
 }

@@ -1,0 +1,155 @@
+/**
+ * Completion scripts for shells: plain text made once, so that pressing Tab never starts `svc`. What
+ * there is to complete comes from outside; what a script looks like is only here.
+ *
+ * @module
+ */
+
+/** An option as a shell completes it. */
+export interface CompletedOption {
+  /** Its flags, such as `-o` and `--output`. */
+  readonly flags: readonly string[];
+  /** One line of help. */
+  readonly help: string;
+  /** What follows it: nothing, a path, any text, or one of a list. */
+  readonly takes: "nothing" | "path" | "text" | readonly string[];
+  /** Whether it may be given again. */
+  readonly repeatable: boolean;
+}
+
+/** A place on the command line: what may follow these words. */
+export interface Place {
+  /** Words so far, separated by blanks; empty right after `svc`. */
+  readonly words: string;
+  /** What the next word can be, with a line of help; empty where that is no closed list. */
+  readonly next: readonly { readonly word: string; readonly help: string }[];
+  /** Options. */
+  readonly options: readonly CompletedOption[];
+}
+
+/** Makes the script of one shell; every place stands after those it is reached through. */
+export type ScriptMaker = (places: readonly Place[]) => string;
+
+/** The shells, by the name a person gives. */
+export const SCRIPTS: Readonly<Record<string, ScriptMaker>> = { bash, zsh, fish };
+
+/** `PLACE WORD` for every word that leads on to another place: `' task'`, `'task logs'`. */
+function steps(places: readonly Place[]): string[] {
+  return places.filter(({ words }) => words !== "")
+    .map(({ words }) => quote(words.includes(" ") ? words : ` ${words}`));
+}
+
+function bash(places: readonly Place[]): string {
+  const valued = places.flatMap(({ words, options }) =>
+    options.filter(({ takes }) => takes !== "nothing").map(({ flags, takes }) => ({
+      pattern: flags.map((flag) => quote(`${words} ${flag}`)).join("|"),
+      list: Array.isArray(takes) ? `-W ${quote(takes.join(" "))}` : takes === "path" ? "-f" : "",
+    }))
+  );
+  const values = valued.map(({ pattern, list }) =>
+    `    ${pattern}) ${list === "" ? "return" : `from=(${list})`} ;;`
+  );
+  const cases = places.map(({ words, next, options }) => {
+    const flags = options.flatMap((option) => option.flags).join(" ");
+    const list = next.map(({ word }) => word).join(" ");
+    return `    ${quote(words)}) list=${quote(list)} options=${quote(flags)} ;;`;
+  });
+  return `# bash completion for svc, made by "svc completions bash"
+_svc() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} IFS=$' \\t\\n'
+  local at= word list options i given=0 from=()
+  COMPREPLY=()
+  # --output=json arrives as three words
+  if [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then prev=\${COMP_WORDS[COMP_CWORD-2]}; fi
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word=\${COMP_WORDS[i]}
+    case "$at $word" in
+      ${steps(places).join("|")}) at=\${at:+$at }$word ;;
+      ${valued.map(({ pattern }) => pattern).join("|")})
+        if [[ \${COMP_WORDS[i+1]} == = ]]; then ((i += 2)); else ((i += 1)); fi ;;
+      *" "-*) ;;
+      *) ((given += 1)) ;;
+    esac
+  done
+  case "$at $prev" in
+${values.join("\n")}
+  esac
+  case "$at" in
+${cases.join("\n")}
+  esac
+  if ((given > 0)); then list=; fi
+  if [[ $cur == -* ]]; then list=$options; fi
+  if ((\${#from[@]} == 0)); then from=(-W "$list"); fi
+  if [[ \${from[0]} == -f ]]; then IFS=$'\\n'; compopt -o filenames 2>/dev/null; fi
+  COMPREPLY=($(compgen "\${from[@]}" -- "$cur"))
+}
+complete -F _svc svc
+`;
+}
+
+function zsh(places: readonly Place[]): string {
+  const plain = (text: string) => text.replace(/[\\[\]():"]/g, "\\$&");
+  const option = ({ flags, help, takes, repeatable }: CompletedOption) => {
+    const value = Array.isArray(takes)
+      ? `:value:(${takes.join(" ")})`
+      : { nothing: "", text: ":value: ", path: ":path:_files" }[takes as string];
+    const before = repeatable ? "*" : flags.length > 1 ? `(${flags.join(" ")})` : "";
+    const after = (flag: string) => value !== "" && flag.startsWith("--") ? "=" : "";
+    return flags.map((flag) => quote(`${before}${flag}${after(flag)}[${plain(help)}]${value}`))
+      .join(" ");
+  };
+  const cases = places.toReversed().map(({ words, next, options }) => {
+    const depth = words === "" ? 0 : words.split(" ").length;
+    const list = next.map(({ word, help }) => help === "" ? word : `${word}\\:"${plain(help)}"`);
+    const first = next.length === 0 ? [] : [quote(`1:what:((${list.join(" ")}))`)];
+    return `    ${quote(words === "" ? "" : `${words} `)}*)
+      shift ${depth} words; (( CURRENT -= ${depth} ))
+      _arguments ${[...options.map(option), ...first].join(" ")} ;;`;
+  });
+  return `#compdef svc
+# zsh completion for svc, made by "svc completions zsh"
+_svc() {
+  case "\${(j: :)words[2,CURRENT-1]} " in
+${cases.join("\n")}
+  esac
+}
+if [[ $funcstack[1] == _svc ]]; then _svc "$@"; else compdef _svc svc; fi
+`;
+}
+
+function fish(places: readonly Place[]): string {
+  const option = ({ flags, help, takes }: CompletedOption) =>
+    [
+      ...flags.map((flag) => flag.startsWith("--") ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`),
+      Array.isArray(takes)
+        ? `-xa ${quote(takes.join(" "))}`
+        : { nothing: "", text: "-x", path: "-rF" }[takes as string],
+      `-d ${quote(help)}`,
+    ].join(" ");
+  const lines = places.flatMap(({ words, next, options }) =>
+    [...next.map(({ word, help }) => `-a ${word} -d ${quote(help)}`), ...options.map(option)]
+      .map((rest) => `complete -c svc -n ${quote(`__svc_at "${words}"`)} ${rest}`)
+  );
+  return `# fish completion for svc, made by "svc completions fish"
+function __svc_at
+    set -l at ''
+    for word in (commandline -opc)[2..-1]
+        switch "$at $word"
+            case ${steps(places).join(" ")}
+                set at (string trim -- "$at $word")
+            case ' -*'
+            case ' *'
+                set at unknown
+        end
+    end
+    test "$at" = "$argv[1]"
+end
+complete -c svc -f
+${lines.join("\n")}
+`;
+}
+
+/** In single quotes, which all three shells read the same way while no other is inside. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "’")}'`;
+}

@@ -1,0 +1,135 @@
+/**
+ * The only place that knows Deno's internal entry point for serving HTTP on one connection. It is
+ * tried out on a connection of its own before anything relies on it; why it is used at all is in
+ * `docs/decisions/0001-accept-loop.md`.
+ *
+ * @module
+ */
+
+import { pause } from "../base/clock.ts";
+import { messageOf } from "../base/errors.ts";
+
+/** Answers one request. */
+export type Answer = (request: Request) => Response | Promise<Response>;
+
+/** Turns what an {@linkcode Answer} threw into an answer. */
+export type AnswerError = (error: unknown) => Response;
+
+/** One connection that HTTP is spoken on. */
+export interface ServedConnection {
+  /** Settles when the connection is over, whoever closed it; never rejects. */
+  readonly closed: Promise<void>;
+  /** Closes it now, whatever is under way; may come late, and more than once. */
+  cut(): void;
+}
+
+/**
+ * Speaks HTTP on a connection, which belongs to it from then on.
+ *
+ * @throws {Error} when the connection is gone already.
+ */
+export type ServeConnection = (
+  connection: Deno.Conn,
+  answer: Answer,
+  onError: AnswerError,
+) => ServedConnection;
+
+/** Deno's function, which has no declared type. */
+type Entry = (
+  connection: Deno.Conn,
+  signal: AbortSignal,
+  answer: Answer,
+  onError: AnswerError,
+  onListen: () => void,
+) => { readonly finished: Promise<void> };
+
+/** Longest time the trial may take. */
+const TRIAL_MS = 2000;
+
+/**
+ * What Deno offers for a single connection, or why this Deno cannot be used that way. A function of
+ * that name is not enough: it has to answer a request and to close a connection when told to.
+ */
+export async function findConnectionServer(): Promise<ServeConnection | { readonly lack: string }> {
+  const internals: unknown = Reflect.get(Deno, Reflect.get(Deno, "internal") ?? "internal");
+  const entry: unknown = typeof internals === "object" && internals !== null
+    ? Reflect.get(internals, "serveHttpOnConnection")
+    : undefined;
+  if (typeof entry !== "function") return { lack: "serveHttpOnConnection is not there" };
+  const serveConnection = through(entry as Entry);
+  try {
+    await tryOut(serveConnection);
+    return serveConnection;
+  } catch (error) {
+    return { lack: messageOf(error) };
+  }
+}
+
+function through(entry: Entry): ServeConnection {
+  return (connection, answer, onError) => {
+    const stop = new StopSignal();
+    const { finished } = entry(connection, stop.signal, answer, onError, () => {});
+    return { closed: finished.catch(() => {}), cut: () => stop.fire() };
+  };
+}
+
+/**
+ * Stands in for an AbortSignal. Aborting a real one after the socket has closed throws out of an
+ * event listener, where nothing can catch it, and ends the process. Here the listener is called by
+ * us, and what it throws then can be caught.
+ */
+export class StopSignal {
+  #listener: ((event: object) => void) | undefined;
+
+  /** To be handed to Deno's server. */
+  get signal(): AbortSignal {
+    const stand = {
+      aborted: false,
+      addEventListener: (_type: string, listener: (event: object) => void) => {
+        this.#listener = listener;
+      },
+      removeEventListener() {},
+    };
+    return stand as unknown as AbortSignal;
+  }
+
+  /** Stops the server at once; does nothing when it has ended already. */
+  fire(): void {
+    try {
+      this.#listener?.({});
+    } catch (error) {
+      if (!(error instanceof Deno.errors.BadResource)) throw error;
+    }
+  }
+}
+
+/** One request answered and one connection cut, over loopback. */
+async function tryOut(serveConnection: ServeConnection): Promise<void> {
+  const patience = new AbortController();
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  using client = await Deno.connect({ hostname: "127.0.0.1", port: listener.addr.port });
+  const served = serveConnection(
+    await listener.accept(),
+    (request) => new Response(new URL(request.url).pathname),
+    () => new Response(null, { status: 500 }),
+  );
+  const trial = async () => {
+    await client.write(new TextEncoder().encode("GET /trial HTTP/1.1\r\nhost: localhost\r\n\r\n"));
+    const buffer = new Uint8Array(1024);
+    let text = "";
+    while (!text.endsWith("/trial")) {
+      const read = await client.read(buffer);
+      if (read === null) throw new Error("serveHttpOnConnection does not answer");
+      text += new TextDecoder().decode(buffer.subarray(0, read));
+    }
+    served.cut();
+    const rest = await client.read(buffer).catch(() => null);
+    if (rest !== null) throw new Error("serveHttpOnConnection says more than it should");
+    await served.closed;
+    return true;
+  };
+  const done = await Promise.race([trial(), pause(TRIAL_MS, patience.signal)]);
+  patience.abort();
+  served.cut();
+  if (done !== true) throw new Error(`serveHttpOnConnection did not do it in ${TRIAL_MS} ms`);
+}

@@ -1,0 +1,227 @@
+/**
+ * The open connections of a server: how many there may be, how long each may keep us waiting, and
+ * how they end. Knows HTTP only as requests that begin and end; knows no listener.
+ *
+ * @module
+ */
+
+import { pause } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { plainAddress } from "./client_address.ts";
+import type { AnswerError, ServeConnection, ServedConnection } from "./connection_server.ts";
+
+/** How long a connection may take for what. */
+export interface Deadlines {
+  /** From being accepted to the last byte of the first request's headers, TLS included. */
+  readonly headersMs: number;
+  /**
+   * From the headers of a request to those of the next one, unless our answer takes longer. Counted
+   * from there, so that a body that drips and a pause after it do not add up.
+   */
+  readonly idleMs: number;
+  /** From an answer to the next request's headers, however late the answer came. */
+  readonly afterAnswerMs: number;
+  /** From a request's headers to its answer, however long our side takes. */
+  readonly requestMs: number;
+}
+
+/** What connections are served with. */
+export interface ConnectionsOptions {
+  /** Speaks HTTP on one. */
+  readonly serveConnection: ServeConnection;
+  /** Answers a request; `peer` is the other end of the socket, without its port. */
+  readonly answer: (request: Request, peer: string) => Response | Promise<Response>;
+  /** Turns what `answer` threw into an answer. */
+  readonly onError: AnswerError;
+  /** Most connections at once. */
+  readonly most: number;
+  /** How long each may take. */
+  readonly deadlines: Deadlines;
+  /** The daemon's log. */
+  readonly log: Log;
+}
+
+/** What is known of a connection; numbers only, because every request writes them. */
+interface Connection {
+  readonly peer: string;
+  served: ServedConnection | undefined;
+  /** Requests under way. */
+  requests: number;
+  /** Requests so far. */
+  seen: number;
+  /** Tick at which it was accepted, or its last request began. */
+  began: number;
+  /** Tick at which it was accepted, or its last answer was given. */
+  ended: number;
+}
+
+/** An answer just handed over reaches the socket within this time; then the connection may go. */
+const FLUSH_MS = 25;
+/** A connection busy for this long makes room for a new one when all of them are busy. */
+const MAKES_ROOM_AFTER_MS = 5000;
+/** How long handlers may take to notice that their connection is gone. */
+const UNWIND_MS = 1000;
+/** How often to say that there are too many connections. */
+const COMPLAIN_EVERY_MS = 60_000;
+
+/** The open connections of one server. */
+export class Connections {
+  readonly #options: ConnectionsOptions;
+  readonly #open = new Set<Connection>();
+  readonly #tickMs: number;
+  readonly #timer: number;
+  /** Time in ticks: no clock is read for a request, and no jump of the clock closes anything. */
+  #tick = 0;
+  /** Requests without an answer, those of connections that are gone included. */
+  #working = 0;
+  /** Sockets that are not closed yet, those that were told to included. */
+  #sockets = 0;
+  #turnedAway = 0;
+  #complainAt = 0;
+  #stopping = false;
+  readonly #over = Promise.withResolvers<void>();
+
+  /** Starts to watch deadlines; {@linkcode stop} has to end it. */
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+    this.#tickMs = Math.min(1000, Math.ceil(Math.min(...Object.values(options.deadlines)) / 4));
+    this.#timer = setInterval(() => this.#sweep(), this.#tickMs);
+  }
+
+  /** Serves a connection that was accepted; where there is no room for it, others go. */
+  add(socket: Deno.Conn): void {
+    if (this.#stopping || (this.#open.size >= this.#options.most && !this.#makeRoom())) {
+      socket.close();
+      return;
+    }
+    const now = this.#tick;
+    const peer = peerOf(socket);
+    const connection = { peer, served: undefined, requests: 0, seen: 0, began: now, ended: now };
+    this.#serve(socket, connection);
+  }
+
+  /** Closes part of those that wait, to have descriptors again. */
+  shed(): void {
+    const waiting = [...this.#open].filter(({ requests }) => requests === 0);
+    this.#cutFirst(waiting, (one) => one.ended);
+  }
+
+  /**
+   * Ends all of them: those without a request now, the others after their answer, and whoever has
+   * none within `drainMs` without one.
+   */
+  async stop(drainMs: number): Promise<void> {
+    this.#stopping = true;
+    await pause(FLUSH_MS);
+    for (const connection of this.#open) {
+      if (connection.requests === 0) this.#cut(connection);
+    }
+    this.#checkOver();
+    await this.#overWithin(drainMs);
+    for (const connection of this.#open) this.#cut(connection);
+    await this.#overWithin(UNWIND_MS);
+    clearInterval(this.#timer);
+  }
+
+  /** What is done for each request costs as little as it can. */
+  #serve(socket: Deno.Conn, connection: Connection): void {
+    const { answer, onError, serveConnection, log } = this.#options;
+    const ended = (response: Response) => {
+      this.#ended(connection);
+      if (this.#stopping) response.headers.set("connection", "close");
+      return response;
+    };
+    const failed = (error: unknown) => ended(onError(error));
+    const began = (request: Request) => {
+      this.#working++;
+      connection.requests++;
+      connection.seen++;
+      connection.began = this.#tick;
+      try {
+        const response = answer(request, connection.peer);
+        return response instanceof Promise ? response.then(ended, failed) : ended(response);
+      } catch (error) {
+        return failed(error);
+      }
+    };
+    try {
+      connection.served = serveConnection(socket, began, onError);
+    } catch (error) {
+      log.debug("connection lost", { error });
+      return;
+    }
+    this.#open.add(connection);
+    this.#sockets++;
+    connection.served.closed.then(() => {
+      this.#sockets--;
+      this.#open.delete(connection);
+      if (this.#stopping) this.#checkOver();
+    });
+  }
+
+  #ended(connection: Connection): void {
+    this.#working--;
+    connection.requests--;
+    connection.ended = this.#tick;
+    if (!this.#stopping) return;
+    if (connection.requests === 0) setTimeout(() => this.#cut(connection), FLUSH_MS);
+    this.#checkOver();
+  }
+
+  #sweep(): void {
+    this.#tick++;
+    for (const connection of this.#open) {
+      if (this.#isLate(connection)) this.#cut(connection);
+    }
+    if (this.#turnedAway > 0 && this.#tick >= this.#complainAt) {
+      const facts = { most: this.#options.most, turned_away: this.#turnedAway };
+      this.#options.log.warn("too many connections", facts);
+      this.#turnedAway = 0;
+      this.#complainAt = this.#tick + COMPLAIN_EVERY_MS / this.#tickMs;
+    }
+  }
+
+  #isLate({ requests, seen, began, ended }: Connection): boolean {
+    const { headersMs, idleMs, afterAnswerMs, requestMs } = this.#options.deadlines;
+    const since = (tick: number) => (this.#tick - tick) * this.#tickMs;
+    if (requests > 0) return since(began) >= requestMs;
+    if (seen === 0) return since(began) >= headersMs;
+    return since(began) >= idleMs && since(ended) >= afterAnswerMs;
+  }
+
+  /** Who has waited longest goes first; who is at work goes only when it has been for long. */
+  #makeRoom(): boolean {
+    this.#turnedAway++;
+    const all = [...this.#open];
+    const waiting = all.filter(({ requests }) => requests === 0);
+    if (waiting.length > 0) return this.#cutFirst(waiting, (one) => one.ended);
+    const early = this.#tick - MAKES_ROOM_AFTER_MS / this.#tickMs;
+    return this.#cutFirst(all.filter(({ began }) => began <= early), (one) => one.began);
+  }
+
+  /** Several at once, so that a flood does not have us look at all of them for each newcomer. */
+  #cutFirst(some: Connection[], by: (one: Connection) => number): boolean {
+    some.sort((one, other) => by(one) - by(other));
+    for (const one of some.slice(0, Math.ceil(some.length / 16))) this.#cut(one);
+    return some.length > 0;
+  }
+
+  #cut(connection: Connection): void {
+    if (this.#open.delete(connection)) connection.served?.cut();
+  }
+
+  #checkOver(): void {
+    if (this.#sockets === 0 && this.#working === 0) this.#over.resolve();
+  }
+
+  async #overWithin(ms: number): Promise<void> {
+    const patience = new AbortController();
+    await Promise.race([this.#over.promise, pause(ms, patience.signal)]);
+    patience.abort();
+  }
+}
+
+function peerOf(socket: Deno.Conn): string {
+  const { hostname } = socket.remoteAddr as Deno.NetAddr;
+  return plainAddress(hostname) ?? hostname;
+}
