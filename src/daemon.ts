@@ -9,15 +9,17 @@ import { type Clock, systemClock } from "./base/clock.ts";
 import { checkSocketPath, type DataDir } from "./base/data_dir.ts";
 import { AppError, messageOf } from "./base/errors.ts";
 import { idFactory } from "./base/ids.ts";
+import { lockDataDir } from "./base/lock.ts";
 import type { Log } from "./base/log.ts";
 import { createEvaluator } from "./cel/evaluator.ts";
-import { identify } from "./control/caller.ts";
+import { identify, identifyByToken } from "./control/caller.ts";
 import { findDegraded } from "./control/degraded.ts";
 import { controlOperations } from "./control/operations.ts";
 import { loadCatalog, ResourceWriter } from "./control/resource_writer.ts";
 import { controlHandler } from "./control/server.ts";
 import { createTracer } from "./control/trace.ts";
 import { serve } from "./http/serve.ts";
+import type { TlsFiles } from "./http/tls_files.ts";
 import { writeLauncher } from "./launcher.ts";
 import { startAuditRetention } from "./plugins/audit_retention.ts";
 import { CronPlugins } from "./plugins/cron_plugins.ts";
@@ -37,12 +39,26 @@ import { inheritEnv, PLUGIN_VARIABLES } from "./tasks/step_env.ts";
 import { Triggers } from "./tasks/triggers.ts";
 import { startWorker } from "./tasks/worker.ts";
 
+/** An address to listen on; port 0 takes any free one. */
+export interface HostAndPort {
+  /** Name or address. */
+  readonly hostname: string;
+  /** Port. */
+  readonly port: number;
+}
+
 /** How to run a daemon. */
 export interface DaemonOptions {
   /** Data directory, made by `svc init`. */
   readonly dir: DataDir;
   /** Where webhooks are taken; `undefined` for nowhere. */
-  readonly webhookBind: { readonly hostname: string; readonly port: number } | undefined;
+  readonly webhookBind: HostAndPort | undefined;
+  /** Certificate of the webhook server; plain HTTP when absent. */
+  readonly webhookTls?: TlsFiles;
+  /** Proxies that are believed about the address of the sender, as CIDR ranges. */
+  readonly trustedProxies: readonly string[];
+  /** Where the control plane listens beside its socket, always with TLS; nowhere when absent. */
+  readonly control?: { readonly on: HostAndPort; readonly tls: TlsFiles };
   /** Most tasks at once. */
   readonly workers: number;
   /** Largest body of a request, in bytes. */
@@ -88,7 +104,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   await using opening = new AsyncDisposableStack();
   checkSocketPath(dir);
   await checkInitialised(dir);
-  opening.use(await lock(dir));
+  opening.use(await lockDataDir(dir));
   checkDatabase(dir.database);
   const keyring = await createKeyring(await Deno.readTextFile(dir.secretKey));
   const warning = await writeLauncher({ bin: dir.bin, env: options.env });
@@ -136,12 +152,23 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     degraded: () => findDegraded({ dirs: dir, policy }),
   });
   await removeStaleSocket(dir);
-  const handler = controlHandler({
-    ...{ ...control, ...tracer, log, newId, signal: stopping.signal },
-    identify: (request) => identify(request, base),
-  });
-  opening.use(await serve({ on: { path: dir.socket }, handler, log, drainMs: DRAIN_MS }));
+  const controlHost = { ...control, ...tracer, log, newId, signal: stopping.signal };
+  opening.use(
+    await serve({
+      ...{ on: { path: dir.socket }, log, drainMs: DRAIN_MS },
+      handler: controlHandler({ ...controlHost, identify: (request) => identify(request, base) }),
+    }),
+  );
   await Deno.chmod(dir.socket, 0o600);
+  if (options.control !== undefined) {
+    const byToken = (request: Request) => identifyByToken(request, base);
+    opening.use(
+      await serve({
+        ...{ ...options.control, log, drainMs: DRAIN_MS },
+        handler: controlHandler({ ...controlHost, identify: byToken }),
+      }),
+    );
+  }
   opening.defer(() => stopping.abort());
 
   if (options.webhookBind !== undefined) {
@@ -150,10 +177,13 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const server = opening.use(
       await serve({
         ...{ on: options.webhookBind, log, drainMs: DRAIN_MS },
+        ...(options.webhookTls === undefined ? {} : { tls: options.webhookTls }),
+        trustedProxies: options.trustedProxies,
         handler: webhookHandler({ ...pipeline, rejections, limits }, ready),
       }),
     );
-    webhookUrl = urlOf(options.webhookBind.hostname, server.port);
+    const scheme = options.webhookTls === undefined ? "http" : "https";
+    webhookUrl = urlOf(scheme, options.webhookBind.hostname, server.port);
   }
   const open = opening.move();
   return {
@@ -179,17 +209,6 @@ async function checkInitialised(dir: DataDir): Promise<void> {
   }
 }
 
-/** An operating system lock: gone with the process, however that ends. */
-async function lock(dir: DataDir): Promise<Disposable> {
-  const file = await Deno.open(dir.lock, { create: true, write: true, mode: 0o600 });
-  if (await file.tryLock(true)) return file;
-  file.close();
-  throw new AppError(
-    "refused",
-    `Another daemon runs on "${dir.root}": stop it, or use another --data-dir`,
-  );
-}
-
 /** The lock is held, so whatever lies there belongs to nobody. */
 async function removeStaleSocket(dir: DataDir): Promise<void> {
   await Deno.remove(dir.socket).catch((error) => {
@@ -197,6 +216,6 @@ async function removeStaleSocket(dir: DataDir): Promise<void> {
   });
 }
 
-function urlOf(hostname: string, port: number): string {
-  return `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
+function urlOf(scheme: string, hostname: string, port: number): string {
+  return `${scheme}://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
 }

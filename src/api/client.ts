@@ -26,13 +26,23 @@ export interface Client extends Disposable {
   stream<Name extends StreamName>(name: Name, input: Streams[Name]): AsyncIterable<unknown>;
 }
 
-/** A client of the daemon that listens on `socket`; `token` is that of the run it is called from. */
-export function connect(socket: string, token?: string): Client {
-  const client = Deno.createHttpClient({ proxy: { transport: "unix", path: socket } });
+/** Where the daemon listens. */
+export type Address =
+  | { readonly socket: string }
+  | { readonly url: string; readonly caCert?: string };
+
+/** A client of a daemon; `token` says who asks, where the socket alone does not. */
+export function connect(address: Address, token?: string): Client {
+  const [base, client] = "socket" in address
+    ? ["http://svc", Deno.createHttpClient({ proxy: { transport: "unix", path: address.socket } })]
+    : [
+      address.url.replace(/\/+$/, ""),
+      Deno.createHttpClient(address.caCert === undefined ? {} : { caCerts: [address.caCert] }),
+    ];
 
   const send = async (name: string, input: unknown): Promise<Response> => {
-    await probe(socket);
-    const response = await fetch(`http://svc/v1/${name}`, {
+    if ("socket" in address) await probe(address.socket);
+    const response = await fetch(`${base}/v1/${name}`, {
       method: "POST",
       headers: {
         "content-type": "application/json",

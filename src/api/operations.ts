@@ -199,6 +199,13 @@ export interface Operations {
   "delivery.explain": { in: { id: string }; out: Explanation };
   /** Whether audit rows were changed or removed. */
   "audit.verify": { in: Record<string, never>; out: { rows: number; faults: readonly string[] } };
+  /** Makes a token; its text is in no other answer. */
+  "token.create": {
+    in: { role: Role; ttl_secs: number; name: string };
+    out: { token: string; id: string; role: Role; expires_at: string };
+  };
+  /** Ends a token. */
+  "token.revoke": { in: { id: string }; out: { id: string } };
   /** Sets one key of a SecretStore. */
   "secret.rotate": {
     in: { store: string; key: string; value: string; project?: string; create: boolean };
@@ -251,4 +258,6 @@ export const NEEDED_ROLE: Readonly<Record<OperationName | StreamName, Role>> = {
   "delivery.redeliver": "operator",
   "secret.rotate": "read_only", // and then `mayRotate`: a cron plugin may, of its project
   "trigger.test": "operator",
+  "token.create": "admin",
+  "token.revoke": "admin",
 };

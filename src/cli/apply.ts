@@ -10,7 +10,7 @@ import { AppError, messageOf } from "../base/errors.ts";
 import {
   type Command,
   type CommandContext,
-  DATA_DIR,
+  CONNECTION,
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "./command.ts";
@@ -28,7 +28,7 @@ export const command: Command = {
       help: "with --dry-run: also run the stored deliveries of this span through the manifests",
     },
     PROJECT,
-    DATA_DIR,
+    ...CONNECTION,
     OUTPUT_TEXT_JSON,
   ],
   examples: [

@@ -4,14 +4,14 @@
  * @module
  */
 
-import { type Command, type CommandContext, DATA_DIR, OUTPUT_TEXT_JSON } from "./command.ts";
+import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "./command.ts";
 
 /** Checks the audit. */
 export const command: Command = {
   help:
     "Checks the chain over the plugin audit: says whether a row was changed, removed or added " +
     "from outside. Exit 1 when one was.",
-  options: [DATA_DIR, OUTPUT_TEXT_JSON],
+  options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc audit verify", "svc get audit --outcome denied --since 7d"],
   async run(context: CommandContext) {
     using client = context.client();

@@ -7,7 +7,7 @@
 import { type Client, connect } from "../api/client.ts";
 import { type DataDir, locateDataDir } from "../base/data_dir.ts";
 import { findDurationSecs } from "../base/duration.ts";
-import { AppError } from "../base/errors.ts";
+import { AppError, messageOf } from "../base/errors.ts";
 import type { Io } from "./io.ts";
 
 /** One option: flags as they are shown (`-o, --output <format>`), and what it is for. */
@@ -49,6 +49,20 @@ export const DATA_DIR: OptionDefinition = {
   flags: "--data-dir <dir>",
   help: "data directory (default: $SVC_DATA_DIR, else ~/.svc)",
 };
+
+/** Options of every command that asks a daemon. */
+export const CONNECTION: readonly OptionDefinition[] = [
+  DATA_DIR,
+  {
+    flags: "--server <url>",
+    help:
+      "daemon on another machine, https://HOST:PORT (default: $SVC_SERVER); its token in $SVC_TOKEN",
+  },
+  {
+    flags: "--ca-file <file>",
+    help: "certificate that vouches for the server (default: $SVC_CA_FILE)",
+  },
+];
 
 /** `-p/--project`. */
 export const PROJECT: OptionDefinition = {
@@ -154,13 +168,31 @@ export class CommandContext {
 
   /** A client of the daemon. */
   client(): Client {
-    return connect(this.dir().socket, this.io.env("SVC_RUN_TOKEN") || undefined);
+    const token = this.io.env("SVC_TOKEN") || this.io.env("SVC_RUN_TOKEN") || undefined;
+    const url = this.option("server") || this.io.env("SVC_SERVER");
+    if (!url) return connect({ socket: this.dir().socket }, token);
+    if (!/^https:\/\/[^\s/]+\/?$/.test(url)) {
+      throw new AppError("usage", `--server takes https://HOST:PORT, not "${url}"`);
+    }
+    if (token === undefined) {
+      throw new AppError("usage", "A server wants a token: put it into SVC_TOKEN");
+    }
+    const caFile = this.option("caFile") || this.io.env("SVC_CA_FILE");
+    return connect({ url, ...(caFile ? { caCert: readCertificate(caFile) } : {}) }, token);
   }
 
   /** `{project}` when one was named, to be spread into a request. */
   project(): { project?: string } {
     const project = this.option("project") ?? this.io.env("SVC_PROJECT");
     return project === undefined || project === "" ? {} : { project };
+  }
+}
+
+function readCertificate(path: string): string {
+  try {
+    return Deno.readTextFileSync(path);
+  } catch (cause) {
+    throw new AppError("usage", `Cannot read "${path}": ${messageOf(cause)}`, { cause });
   }
 }
 

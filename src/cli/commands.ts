@@ -47,6 +47,21 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./delivery_redeliver.ts"),
   },
   {
+    words: "token create",
+    summary: "make a token for the control plane",
+    load: () => import("./token_create.ts"),
+  },
+  {
+    words: "token list",
+    summary: "list the tokens of the control plane",
+    load: () => import("./token_list.ts"),
+  },
+  {
+    words: "token revoke",
+    summary: "end a token of the control plane",
+    load: () => import("./token_revoke.ts"),
+  },
+  {
     words: "audit verify",
     summary: "check that no audit row was changed or removed",
     load: () => import("./audit_verify.ts"),

@@ -6,10 +6,12 @@
 
 import { resolve } from "node:path";
 import { availableParallelism } from "node:os";
+import { isCidr } from "../base/cidr.ts";
 import { systemClock } from "../base/clock.ts";
 import { AppError, messageOf } from "../base/errors.ts";
 import { createLog, LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../base/log.ts";
-import { startDaemon } from "../daemon.ts";
+import { type DaemonOptions, type HostAndPort, startDaemon } from "../daemon.ts";
+import type { TlsFiles } from "../http/tls_files.ts";
 import { type Command, type CommandContext, DATA_DIR } from "./command.ts";
 
 /** Longest time an orderly end may take before the process ends anyway (contract 1). */
@@ -26,8 +28,23 @@ export const command: Command = {
       help: "address of the webhook server: HOST:PORT, port 0 for any free one, or none",
       fallback: "127.0.0.1:19090",
     },
+    { flags: "--webhook-tls-cert <file>", help: "take webhooks over TLS: certificate, PEM" },
+    {
+      flags: "--webhook-tls-key <file>",
+      help: "its key, PEM; both are read again when they change",
+    },
+    {
+      flags: "--trusted-proxy <cidr...>",
+      help: "proxies that are believed about the address of the sender",
+    },
     { flags: "--workers <n>", help: "tasks at once (default: two a processor, at least 4)" },
     { flags: "--max-body <bytes>", help: "largest body of a webhook", fallback: "26214400" },
+    {
+      flags: "--control-bind <addr>",
+      help: "also take control requests with tokens at HOST:PORT, over TLS",
+    },
+    { flags: "--control-tls-cert <file>", help: "certificate for --control-bind, PEM" },
+    { flags: "--control-tls-key <file>", help: "key for --control-bind, PEM" },
     {
       flags: "--plugin-root <dir>",
       help: "where relative plugin commands start (default: the data directory)",
@@ -66,7 +83,10 @@ export const command: Command = {
     const dir = context.dir();
     const daemon = await startDaemon({
       ...{ dir, umask, log, env: io.env },
-      webhookBind: parseBind(context.option("webhookBind") ?? ""),
+      webhookBind: parseBind("webhook-bind", context.option("webhookBind") ?? ""),
+      ...optional("webhookTls", tlsFiles("webhook", context)),
+      ...optional("control", controlAddress(context)),
+      trustedProxies: trustedProxies(context),
       workers: context.count("workers", 1) ?? Math.max(4, availableParallelism() * 2),
       maxBodyBytes: context.count("maxBody", 1) ?? 0,
       pluginRoot: resolve(context.option("pluginRoot") ?? dir.root),
@@ -105,13 +125,47 @@ function forceEnd(context: CommandContext): Disposable {
   };
 }
 
-function parseBind(text: string): { hostname: string; port: number } | undefined {
+function parseBind(flag: string, text: string): HostAndPort | undefined {
   if (text === "none") return undefined;
   const [, ipv6, name, port] =
     /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+)):([0-9]{1,5})$/.exec(text) ?? [];
   const hostname = ipv6 ?? name;
   if (hostname === undefined || Number(port) > 65_535) {
-    throw new AppError("usage", `--webhook-bind takes HOST:PORT or none, not "${text}"`);
+    throw new AppError("usage", `--${flag} takes HOST:PORT or none, not "${text}"`);
   }
   return { hostname, port: Number(port) };
+}
+
+/** Certificate and key of a server; one without the other is a mistake. */
+function tlsFiles(server: "webhook" | "control", context: CommandContext): TlsFiles | undefined {
+  const [certFile, keyFile] = [
+    context.option(`${server}TlsCert`),
+    context.option(`${server}TlsKey`),
+  ];
+  if (certFile === undefined && keyFile === undefined) return undefined;
+  if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile };
+  throw new AppError("usage", `--${server}-tls-cert and --${server}-tls-key go together`);
+}
+
+/** Tokens do not travel in the clear: no address without a certificate. */
+function controlAddress(context: CommandContext): DaemonOptions["control"] {
+  const on = parseBind("control-bind", context.option("controlBind") ?? "none");
+  const tls = tlsFiles("control", context);
+  if (on === undefined) return undefined;
+  if (tls !== undefined) return { on, tls };
+  throw new AppError("usage", "--control-bind needs --control-tls-cert and --control-tls-key");
+}
+
+function trustedProxies(context: CommandContext): readonly string[] {
+  const ranges = context.list("trustedProxy").flatMap((texts) => texts.split(","));
+  const bad = ranges.find((range) => !isCidr(range));
+  if (bad === undefined) return ranges;
+  throw new AppError("usage", `--trusted-proxy takes addresses or CIDR ranges, not "${bad}"`);
+}
+
+function optional<Name extends string, T>(
+  name: Name,
+  value: T | undefined,
+): { [K in Name]?: T } {
+  return value === undefined ? {} : { [name]: value } as { [K in Name]?: T };
 }

@@ -8,7 +8,7 @@ import { AppError } from "../base/errors.ts";
 import {
   type Command,
   type CommandContext,
-  DATA_DIR,
+  CONNECTION,
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "./command.ts";
@@ -20,7 +20,7 @@ export const command: Command = {
     { name: "<kind>", help: "KIND/NAME, or KIND followed by names" },
     { name: "[name...]", help: "names" },
   ],
-  options: [PROJECT, DATA_DIR, OUTPUT_TEXT_JSON],
+  options: [PROJECT, ...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc delete trigger/github-push", "svc delete workflows build deploy -p shop"],
   async run(context: CommandContext) {
     const [what = "", ...names] = [...context.argument(0).split("/"), ...context.arguments(1)];

@@ -5,7 +5,7 @@
  */
 
 import type { Explanation } from "../api/operations.ts";
-import { type Command, type CommandContext, DATA_DIR, OUTPUT_TEXT_JSON } from "./command.ts";
+import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "./command.ts";
 import { printable } from "./terminal_text.ts";
 
 /** Explains a delivery. */
@@ -15,7 +15,7 @@ export const command: Command = {
     "the condition was false and the values it saw, and for a rejected signature what would make " +
     "it pass (the trigger needs recordRejected: true for that).",
   arguments: [{ name: "<delivery>", help: "id of the delivery, or its beginning" }],
-  options: [DATA_DIR, OUTPUT_TEXT_JSON],
+  options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc delivery explain 01K9", "svc get deliveries --outcome rejected"],
   async run(context: CommandContext) {
     using client = context.client();

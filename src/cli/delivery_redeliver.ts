@@ -9,7 +9,7 @@ import { AppError } from "../base/errors.ts";
 import {
   type Command,
   type CommandContext,
-  DATA_DIR,
+  CONNECTION,
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "./command.ts";
@@ -25,7 +25,7 @@ export const command: Command = {
     { flags: "--since <duration>", help: "of this span, such as 1h" },
     { flags: "--outcome <outcome>", help: "only those that ended so; failed: whose task failed" },
     PROJECT,
-    DATA_DIR,
+    ...CONNECTION,
     OUTPUT_TEXT_JSON,
   ],
   examples: [

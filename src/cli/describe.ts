@@ -5,7 +5,7 @@
  */
 
 import { AppError } from "../base/errors.ts";
-import { type Command, type CommandContext, DATA_DIR, PROJECT } from "./command.ts";
+import { type Command, type CommandContext, CONNECTION, PROJECT } from "./command.ts";
 import { splitKindAndName } from "./get.ts";
 import { printValue } from "./print.ts";
 
@@ -25,7 +25,7 @@ export const command: Command = {
       choices: ["text", "json", "yaml"],
       fallback: "text",
     },
-    DATA_DIR,
+    ...CONNECTION,
   ],
   examples: ["svc describe trigger/github-push", "svc describe secretstore/github -o json"],
   async run(context: CommandContext) {

@@ -5,7 +5,7 @@
  */
 
 import { AppError } from "../base/errors.ts";
-import { type Command, type CommandContext, DATA_DIR, OUTPUT, PROJECT } from "./command.ts";
+import { type Command, type CommandContext, CONNECTION, OUTPUT, PROJECT } from "./command.ts";
 import { type Format, printListing, printValue } from "./print.ts";
 
 /** Lists things. */
@@ -28,7 +28,7 @@ export const command: Command = {
     { flags: "--since <duration>", help: "only records of this span, such as 1h or 7d" },
     { flags: "--limit <n>", help: "at most this many (records: 50 unless given)" },
     OUTPUT,
-    DATA_DIR,
+    ...CONNECTION,
   ],
   examples: [
     "svc get task",

@@ -11,8 +11,9 @@ import { type CommandEntry, COMMANDS } from "./commands.ts";
 import type { Io } from "./io.ts";
 
 /** Runs `svc` with these arguments; gives the exit code (contract 6). */
-export async function runCli(args: readonly string[], io: Io): Promise<number> {
+export async function runCli(given: readonly string[], io: Io): Promise<number> {
   try {
+    const args = withLeadingOptionsLast(given);
     const entry = findEntry(args);
     if (entry === undefined) return listCommands(args, io);
     const { command } = await entry.load();
@@ -27,6 +28,17 @@ export async function runCli(args: readonly string[], io: Io): Promise<number> {
   } catch (error) {
     return report(toAppError(error), io);
   }
+}
+
+/** Options that may stand before the command, as in `svc --server URL get task`. */
+const LEADING = new Set(["--server", "--ca-file", "--data-dir", "-p", "--project"]);
+
+function withLeadingOptionsLast(args: readonly string[]): readonly string[] {
+  let at = 0;
+  while (LEADING.has(args[at]?.split("=", 1)[0] ?? "")) {
+    at += args[at]?.includes("=") === true ? 1 : 2;
+  }
+  return [...args.slice(at), ...args.slice(0, at)];
 }
 
 function findEntry(args: readonly string[]): CommandEntry | undefined {

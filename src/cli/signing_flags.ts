@@ -9,7 +9,7 @@ import { utf8 } from "../base/bytes.ts";
 import { AppError, messageOf } from "../base/errors.ts";
 import type { HmacOptions, Scheme, SchemeOptions, SigningKey } from "../signatures/scheme.ts";
 import { findScheme, SCHEMES } from "../signatures/schemes.ts";
-import { type CommandContext, DATA_DIR, type OptionDefinition, PROJECT } from "./command.ts";
+import { type CommandContext, CONNECTION, type OptionDefinition, PROJECT } from "./command.ts";
 
 /** Flags of {@linkcode readKeys} that need no daemon. */
 export const SECRET_FLAGS: readonly OptionDefinition[] = [
@@ -26,7 +26,7 @@ export const SECRET_REF_FLAGS: readonly OptionDefinition[] = [
   { flags: "--secret-ref <store>", help: "SecretStore that holds the secret" },
   { flags: "--key <name>", help: "its key (default: every one)" },
   PROJECT,
-  DATA_DIR,
+  ...CONNECTION,
 ];
 
 /** Flags of {@linkcode readBody}. */

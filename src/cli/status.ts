@@ -5,13 +5,13 @@
  */
 
 import { shortDuration } from "../base/duration.ts";
-import { type Command, type CommandContext, DATA_DIR, OUTPUT_TEXT_JSON } from "./command.ts";
+import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "./command.ts";
 
 /** Shows how the daemon is. */
 export const command: Command = {
   help: "Shows whether the daemon runs, where it takes webhooks, and what there is. " +
     "Exit code 3 when it does not run.",
-  options: [DATA_DIR, OUTPUT_TEXT_JSON],
+  options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc status", "svc status -o json | svc tool payload-extract --path webhook_url"],
   async run(context: CommandContext) {
     using client = context.client();

@@ -6,7 +6,7 @@
 
 import type { LogEnd, LogEntry } from "../api/operations.ts";
 import { findBase64 } from "../base/bytes.ts";
-import { type Command, type CommandContext, DATA_DIR } from "./command.ts";
+import { type Command, type CommandContext, CONNECTION } from "./command.ts";
 import { TerminalText } from "./terminal_text.ts";
 
 /** Prints the output of a task. */
@@ -23,7 +23,7 @@ export const command: Command = {
       choices: ["text", "json"],
       fallback: "text",
     },
-    DATA_DIR,
+    ...CONNECTION,
   ],
   examples: ["svc task logs 01K9", "svc task logs 01K9 -f --step build"],
   async run(context: CommandContext) {

@@ -8,7 +8,7 @@ import { AppError, messageOf } from "../base/errors.ts";
 import {
   type Command,
   type CommandContext,
-  DATA_DIR,
+  CONNECTION,
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "./command.ts";
@@ -31,7 +31,7 @@ export const command: Command = {
     },
     { flags: "--create", help: "make the key when it is not there" },
     PROJECT,
-    DATA_DIR,
+    ...CONNECTION,
     OUTPUT_TEXT_JSON,
   ],
   examples: [

@@ -9,7 +9,7 @@ import { AppError, messageOf } from "../base/errors.ts";
 import {
   type Command,
   type CommandContext,
-  DATA_DIR,
+  CONNECTION,
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "./command.ts";
@@ -28,7 +28,7 @@ export const command: Command = {
       help: "sign it as the platform would, with the first key of the SecretStore",
     },
     PROJECT,
-    DATA_DIR,
+    ...CONNECTION,
     OUTPUT_TEXT_JSON,
   ],
   examples: [

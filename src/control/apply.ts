@@ -74,9 +74,10 @@ export function apply(
     }
     const { catalog, clock } = host;
     const resources = read.map(({ resource }) => resource);
-    checkMayChange(resources, caller, catalog);
+    const check = { caller, dryRun: request.dry_run };
+    await checkMayChange(resources, check, host);
     const crds = resources.filter(({ kind }) => kind === CRD_KIND);
-    warnings.push(...await checkPolicy(crds, { caller, dryRun: request.dry_run }, host));
+    warnings.push(...await checkPolicy(crds, check, host));
     warnings.push(...read.flatMap((one) => danglingReferences(one, { read, catalog, kinds })));
     warnings.push(...weakSecrets(read, catalog));
     const changes = read.map(({ resource }) => toChange(resource, catalog, clock.now()));

@@ -7,7 +7,7 @@
 import { rfc3339 } from "../base/clock.ts";
 import { shortDuration } from "../base/duration.ts";
 import type { Column } from "../resources/kind.ts";
-import type { AuditRow, ControlEvent } from "../store/store.ts";
+import type { AuditRow, ControlEvent, ControlToken } from "../store/store.ts";
 
 /** An audit row as JSON, under the names of its columns. */
 export function auditView(row: AuditRow): Record<string, unknown> {
@@ -68,5 +68,32 @@ export function controlColumns(now: number): Column<ControlEvent>[] {
     { header: "ROLE", cell: (event) => event.role },
     { header: "RESULT", cell: (event) => event.result },
     { header: "AGE", cell: (event) => shortDuration(now - event.createdAt) },
+  ];
+}
+
+/** A token as JSON, without its text, which nobody has. */
+export function tokenView(token: ControlToken): Record<string, unknown> {
+  const { id, name, role, createdAt, expiresAt, revokedAt } = token;
+  return {
+    ...{ id, name, role },
+    created_at: rfc3339(createdAt),
+    expires_at: rfc3339(expiresAt),
+    revoked_at: revokedAt === undefined ? null : rfc3339(revokedAt),
+  };
+}
+
+/** Columns of `svc get tokens`. */
+export function tokenColumns(now: number): Column<ControlToken>[] {
+  return [
+    { header: "ID", cell: (token) => token.id },
+    { header: "NAME", cell: (token) => token.name },
+    { header: "ROLE", cell: (token) => token.role },
+    {
+      header: "STATE",
+      cell: ({ revokedAt, expiresAt }) =>
+        revokedAt !== undefined ? "revoked" : expiresAt <= now ? "expired" : "valid",
+    },
+    { header: "ENDS", cell: (token) => rfc3339(token.expiresAt) },
+    { header: "AGE", cell: (token) => shortDuration(now - token.createdAt) },
   ];
 }

@@ -11,6 +11,7 @@ import type { DataDir } from "../base/data_dir.ts";
 import type { Grant, RunTokens } from "../base/run_tokens.ts";
 import { parseManifest } from "../resources/manifest.ts";
 import { compileSchema } from "../resources/validate.ts";
+import { findToken, type TokenHost } from "./tokens.ts";
 
 /** Who asks. */
 export interface Caller {
@@ -82,13 +83,23 @@ async function isAbsent(path: string): Promise<boolean> {
 /** Finds out who sent a request on the socket; a token that is not known gives nothing. */
 export async function identify(
   request: Request,
-  host: { readonly dirs: DataDir; readonly tokens: RunTokens },
+  host: TokenHost & { readonly dirs: DataDir; readonly tokens: RunTokens },
 ): Promise<Caller | undefined> {
   const header = request.headers.get("authorization");
   if (header === null) return { name: "socket", role: (await socketRole(host.dirs)).role };
   const grant = host.tokens.find(/^Bearer (\S+)$/.exec(header)?.[1] ?? "");
-  if (grant === undefined) return undefined;
+  if (grant === undefined) return await identifyByToken(request, host);
   return { name: grant.kind, role: "read_only", grant };
+}
+
+/** Finds out who sent a request from elsewhere: only a bearer token says. */
+export async function identifyByToken(
+  request: Request,
+  host: TokenHost,
+): Promise<Caller | undefined> {
+  const text = /^Bearer (\S+)$/.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
+  const token = await findToken(text, host);
+  return token === undefined ? undefined : { name: `token ${token.name}`, role: token.role };
 }
 
 /** Whether the caller may see the values of a project's secrets. */

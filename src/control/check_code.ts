@@ -43,30 +43,42 @@ interface Code {
   readonly timeout?: number;
 }
 
+/** Who applies, and whether it is for real. */
+export interface CodeCheck {
+  /** Who asks. */
+  readonly caller: Caller;
+  /** Nothing is recorded of a dry run. */
+  readonly dryRun: boolean;
+}
+
 /**
  * Refuses who is not admin to touch what has, or had, plugins or hooks.
  *
- * @throws {AppError} `forbidden`.
+ * @throws {AppError} `forbidden`; the rows of what was refused stay.
  */
-export function checkMayChange(
+export async function checkMayChange(
   changed: readonly (ResourceKey & { readonly spec?: unknown })[],
-  caller: Caller,
-  catalog: Catalog,
-): void {
+  { caller, dryRun }: CodeCheck,
+  host: CodeHost,
+): Promise<void> {
   if (caller.role === "admin") return;
-  const touched = changed.find((one) => {
-    if (one.kind !== CRD_KIND) return false;
-    const before = catalog.find<CrdSpec>(CRD_KIND, "", one.name);
-    return (one.spec !== undefined && hasCode(one.spec as CrdSpec)) ||
-      (before !== undefined && hasCode(before.spec));
+  const touched = changed.filter((one) => one.kind === CRD_KIND).flatMap((one) => {
+    const before = host.catalog.find<CrdSpec>(CRD_KIND, "", one.name)?.spec;
+    const specs = [one.spec as CrdSpec | undefined, before];
+    return specs.some((spec) => spec !== undefined && hasCode(spec)) ? [{ one, specs }] : [];
   });
-  if (touched === undefined) return;
-  throw new AppError(
-    "forbidden",
-    `${
-      displayName(touched)
-    } has plugins or hooks, which takes the role admin: you have ${caller.role}`,
+  const [first] = touched;
+  if (first === undefined) return;
+  const reason = `has plugins or hooks, which takes the role admin: you have ${caller.role}`;
+  const rows = touched.flatMap(({ specs: [spec] }) =>
+    spec === undefined
+      ? []
+      : codeOf(spec).map((code) =>
+        toRow({ spec, code, caller, mode: "" }, { result: "denied", reason }, host)
+      )
   );
+  if (!dryRun && rows.length > 0) await host.store.recordAudit(rows);
+  throw new AppError("forbidden", `${displayName(first.one)} ${reason}`);
 }
 
 /**
@@ -77,38 +89,19 @@ export function checkMayChange(
  */
 export async function checkPolicy(
   crds: readonly Pick<Resource, "spec" | "name">[],
-  { caller, dryRun }: { caller: Caller; dryRun: boolean },
+  { caller, dryRun }: CodeCheck,
   host: CodeHost,
 ): Promise<string[]> {
-  const rows: { start: AuditStart; end: AuditEnd }[] = [];
+  const rows: Row[] = [];
   const warnings: string[] = [];
   const refusals: string[] = [];
   for (const { name, spec } of crds as readonly { name: string; spec: CrdSpec }[]) {
     for (const code of codeOf(spec)) {
-      const decision = await host.policy(code, "apply");
-      const tooLong = (code.timeout ?? 0) > decision.maxTimeoutSecs;
-      const denied = decision.verdict === "denied" || tooLong;
-      const reason = decision.verdict === "denied" || !tooLong
-        ? decision.reason
-        : `its timeout of ${code.timeout} s is over max_timeout_secs (${decision.maxTimeoutSecs})`;
+      const { result, reason, mode } = await decide(code, host.policy);
       const line = `${name}: ${code.type} "${code.name}": ${reason}`;
-      if (denied) refusals.push(line);
+      if (result === "denied") refusals.push(line);
       else if (reason !== "") warnings.push(line);
-      const result = denied
-        ? "denied"
-        : decision.verdict === "audit_warning"
-        ? "audit_warning"
-        : "allowed";
-      const now = host.clock.now();
-      rows.push({
-        start: {
-          ...{ id: host.newId(), createdAt: now, action: "apply", role: caller.role },
-          ...{ crdKind: spec.kind, pluginName: code.name, command: code.command },
-          ...{ pluginType: code.type, phase: code.phase, trigger: "", deliveryId: "" },
-          policyMode: decision.mode,
-        },
-        end: { result, finishedAt: now, stderr: reason },
-      });
+      rows.push(toRow({ spec, code, caller, mode }, { result, reason }, host));
     }
   }
   if (!dryRun && rows.length > 0) await host.store.recordAudit(rows);
@@ -118,6 +111,40 @@ export async function checkPolicy(
     });
   }
   return warnings;
+}
+
+type Result = "allowed" | "denied" | "audit_warning";
+
+async function decide(
+  code: Code,
+  policy: PolicyCheck,
+): Promise<{ result: Result; reason: string; mode: string }> {
+  const { verdict, reason, mode, maxTimeoutSecs } = await policy(code, "apply");
+  if (verdict !== "denied" && (code.timeout ?? 0) > maxTimeoutSecs) {
+    const why = `its timeout of ${code.timeout} s is over max_timeout_secs (${maxTimeoutSecs})`;
+    return { result: "denied", reason: why, mode };
+  }
+  return { result: verdict, reason, mode };
+}
+
+type Row = { readonly start: AuditStart; readonly end: AuditEnd };
+
+function toRow(
+  what: { spec: CrdSpec; code: Code; caller: Caller; mode: string },
+  { result, reason }: { result: Result; reason: string },
+  host: CodeHost,
+): Row {
+  const { spec, code, caller, mode } = what;
+  const now = host.clock.now();
+  return {
+    start: {
+      ...{ id: host.newId(), createdAt: now, action: "apply", role: caller.role },
+      ...{ crdKind: spec.kind, pluginName: code.name, command: code.command },
+      ...{ pluginType: code.type, phase: code.phase, trigger: "", deliveryId: "" },
+      policyMode: mode,
+    },
+    end: { result, finishedAt: now, stderr: reason },
+  };
 }
 
 function codeOf(spec: CrdSpec): Code[] {

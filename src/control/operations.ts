@@ -6,6 +6,7 @@
 
 import type { Status } from "../api/operations.ts";
 import type { DataDir } from "../base/data_dir.ts";
+import { rfc3339 } from "../base/clock.ts";
 import { VERSION } from "../base/version.ts";
 import { KINDS } from "../resources/kinds.ts";
 import { apply, type ApplyHost } from "./apply.ts";
@@ -16,6 +17,7 @@ import { redeliver, type RedeliverHost } from "./redeliver.ts";
 import { rotateSecret } from "./rotate_secret.ts";
 import type { Handlers, StreamHandlers } from "./server.ts";
 import { taskLogs } from "./task_logs.ts";
+import { createToken, revokeToken } from "./tokens.ts";
 import { tryTrigger } from "./try_trigger.ts";
 import { taskView } from "./views.ts";
 
@@ -43,6 +45,15 @@ export function controlOperations(
       task: async ({ id }) => taskView(await findTask(id, host.store)),
       "delivery.explain": ({ id }) => explain(id, host),
       "audit.verify": () => host.store.verifyAudit(),
+      "token.create": async ({ role, ttl_secs: ttlSecs, name }, caller) => {
+        await host.trace("token.create", name, caller);
+        const { token, record } = await createToken({ role, ttlSecs, name }, host);
+        return { token, id: record.id, role, expires_at: rfc3339(record.expiresAt) };
+      },
+      "token.revoke": async ({ id }, caller) => {
+        await host.trace("token.revoke", id, caller);
+        return { id: (await revokeToken(id, host)).id };
+      },
       "secret.rotate": (input, caller) => rotateSecret(input, caller, host),
       "trigger.test": (input) => tryTrigger(input, host),
     },

@@ -6,31 +6,23 @@
  */
 
 import type { Listing, Operations } from "../api/operations.ts";
-import type { Clock } from "../base/clock.ts";
 import { shortDuration } from "../base/duration.ts";
 import { AppError } from "../base/errors.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { AnyKind, Column } from "../resources/kind.ts";
 import { DEFAULT_PROJECT, displayName, type Resource } from "../resources/resource.ts";
-import type { Store } from "../store/store.ts";
 import { runHook } from "../plugins/hooks.ts";
 import type { PluginHost } from "../plugins/run_plugin.ts";
 import { CRD_KIND, type CrdSpec } from "../resources/custom_resource_definition.ts";
 import { type Caller, maySeeSecrets } from "./caller.ts";
-import { checkMayChange } from "./check_code.ts";
+import { checkMayChange, type CodeHost } from "./check_code.ts";
 import { keyUseView } from "./key_use_view.ts";
 import { findRecord, findRecordSort, listRecords, RECORDS } from "./records.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
 import { resourceView, table } from "./views.ts";
 
 /** What queries need. */
-export interface QueryHost {
-  /** Resources. */
-  readonly catalog: Catalog;
-  /** Records. */
-  readonly store: Store;
-  /** The time, for ages. */
-  readonly clock: Clock;
+export interface QueryHost extends CodeHost {
   /** Deletes resources. */
   readonly writer: ResourceWriter;
   /** Runs hooks. */
@@ -106,11 +98,8 @@ export function remove(
     const found = input.names.map((name) =>
       findResource(kind, { project: input.project, name }, host.catalog)
     );
-    checkMayChange(
-      found.map(({ kind, project, name }) => ({ kind, project, name })),
-      caller,
-      host.catalog,
-    );
+    const keys = found.map(({ kind, project, name }) => ({ kind, project, name }));
+    await checkMayChange(keys, { caller, dryRun: false }, host);
     checkNoInstances(found, host.catalog);
     const crds = found.map(({ kind }) => host.catalog.kinds.crd(kind));
     await commit(

@@ -9,7 +9,14 @@ import type { Listing, Operations } from "../api/operations.ts";
 import { AppError } from "../base/errors.ts";
 import type { Column } from "../resources/kind.ts";
 import type { DeliveryQuery, ListQuery, Store, Task } from "../store/store.ts";
-import { auditColumns, auditView, controlColumns, controlView } from "./audit_views.ts";
+import {
+  auditColumns,
+  auditView,
+  controlColumns,
+  controlView,
+  tokenColumns,
+  tokenView,
+} from "./audit_views.ts";
 import { deliveryColumns, deliveryView, table, taskColumns, taskView } from "./views.ts";
 
 /** One sort of record. */
@@ -60,6 +67,15 @@ export const RECORDS: readonly RecordSort<unknown>[] = [
     id: (row) => row.id,
     view: auditView,
     columns: auditColumns,
+  }),
+  anySort({
+    names: ["token", "tokens"],
+    list: (store, { limit }) => store.listTokens().then((all) => all.slice(0, limit)),
+    find: (store, prefix) =>
+      store.listTokens().then((all) => all.filter(({ id }) => id.startsWith(prefix)).slice(0, 2)),
+    id: (token) => token.id,
+    view: tokenView,
+    columns: tokenColumns,
   }),
   anySort({
     names: ["control-audit", "control-audits"],

@@ -6,7 +6,8 @@
  */
 
 import { utf8 } from "../base/bytes.ts";
-import { readShellLine, SETTABLE_NAME, type ShellCommand, type ShellFault } from "./shell_line.ts";
+import { OWN_NAME, readShellLine, type ShellCommand } from "./shell_line.ts";
+import type { ShellFault } from "./shell_word.ts";
 
 /** What the file system says about a path. */
 export interface FileFact {
@@ -164,7 +165,7 @@ function findBuiltinRefusal({ word, args }: ShellCommand): Refusal | undefined {
   }
   if (word === "read") {
     const names = first === "-r" ? args.slice(1) : args;
-    if (names.every((name) => name !== undefined && SETTABLE_NAME.test(name))) return;
+    if (names.every((name) => name !== undefined && OWN_NAME.test(name))) return;
     return refused("read takes -r and names of variables in lower case");
   }
   if (word === "printf" && args.length > 0) {
@@ -205,7 +206,7 @@ function findFileRefusal(
       ...(facts.when === "apply" ? { warning: true } : {}),
     };
   }
-  if (file.kind !== "file") return { rule: "file", reason: `"${word}" is not a regular file` };
+  if (file.kind !== "file") return { rule: "file", reason: `"${word}" is no regular file that can be looked at` };
   const homes = prefixes.filter((prefix) => line.startsWith(prefix, at)).map((prefix) =>
     facts.realPath(absolute(prefixDirectory(prefix), facts))
   );

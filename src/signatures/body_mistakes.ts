@@ -65,7 +65,6 @@ function* rewrittenText(text: string, suspect: Suspect): Iterable<Suspicion> {
   if (unix !== text) yield suspect("body_line_breaks", unix, breaks);
   if (text.trim().includes("\n")) {
     yield suspect("body_line_breaks", unix.replaceAll("\n", "\r\n"), breaks);
-    // curl -d @file and the like
     yield suspect(
       "body_line_breaks",
       text.replace(/[\r\n]/g, ""),

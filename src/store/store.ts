@@ -353,6 +353,22 @@ export interface ControlEvent {
   readonly result: "done" | "denied";
 }
 
+/** A bearer token of the control plane, without its text. */
+export interface ControlToken {
+  /** Identifier, sorts by time. */
+  readonly id: string;
+  /** What it is for, in the owner's words. */
+  readonly name: string;
+  /** What its holder may do. */
+  readonly role: "read_only" | "operator" | "admin";
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+  /** Milliseconds since the epoch; absent while it holds. */
+  readonly revokedAt?: number;
+}
+
 /** Storage of one data directory. */
 export interface Store extends AsyncDisposable {
   /** Settles only when storage can no longer be used at all; the daemon then has to end. */
@@ -420,6 +436,15 @@ export interface Store extends AsyncDisposable {
   recordControl(event: ControlEvent): Promise<void>;
   /** Newest first. */
   listControl(query: ListQuery): Promise<ControlEvent[]>;
+
+  /** Stores a token under the hash of its text. */
+  createToken(token: ControlToken, hash: string): Promise<void>;
+  /** The token with this hash. */
+  findToken(hash: string): Promise<ControlToken | undefined>;
+  /** Newest first. */
+  listTokens(): Promise<ControlToken[]>;
+  /** Ends a token. */
+  revokeToken(id: string, now: number): Promise<void>;
 
   /** Counts for `svc status`. */
   counts(): Promise<Counts>;

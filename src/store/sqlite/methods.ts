@@ -14,6 +14,7 @@ import * as deliveries from "./delivery_rows.ts";
 import * as keyUses from "./key_use_rows.ts";
 import * as resources from "./resource_rows.ts";
 import * as tasks from "./task_rows.ts";
+import * as tokens from "./token_rows.ts";
 
 /** A method of {@linkcode Store} as it runs inside a transaction. */
 type Inside<Name extends StoreMethod> = (
@@ -51,6 +52,10 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   pruneAudit: chain.pruneAudit,
   recordControl: control.recordControl,
   listControl: control.listControl,
+  createToken: tokens.createToken,
+  findToken: tokens.findToken,
+  listTokens: tokens.listTokens,
+  revokeToken: tokens.revokeToken,
   counts: tasks.counts,
 };
 
@@ -65,6 +70,8 @@ export const READS: ReadonlySet<StoreMethod> = new Set<StoreMethod>([
   "findAudit",
   "verifyAudit",
   "listControl",
+  "findToken",
+  "listTokens",
   "listTasks",
   "findTasks",
   "claimInterrupted",

@@ -60,6 +60,11 @@ const MIGRATIONS: readonly string[] = [
     target TEXT NOT NULL, caller TEXT NOT NULL, role TEXT NOT NULL, result TEXT NOT NULL
   ) STRICT;
 
+  CREATE TABLE control_tokens (
+    id TEXT NOT NULL PRIMARY KEY, hash TEXT NOT NULL UNIQUE, name TEXT NOT NULL, role TEXT NOT NULL,
+    created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, revoked_at INTEGER
+  ) STRICT;
+
   CREATE TABLE plans (
     hash TEXT NOT NULL PRIMARY KEY, plan TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
