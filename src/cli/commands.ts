@@ -67,6 +67,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./audit_verify.ts"),
   },
   {
+    words: "policy check",
+    summary: "say whether a plugin's command may run",
+    load: () => import("./policy_check.ts"),
+  },
+  {
+    words: "policy lint",
+    summary: "look for mistakes in the plugin policy",
+    load: () => import("./policy_lint.ts"),
+  },
+  {
     words: "schema",
     summary: "print the JSON Schema of a kind",
     load: () => import("./schema.ts"),

@@ -7,7 +7,7 @@
 import { rfc3339 } from "../base/clock.ts";
 import { shortDuration } from "../base/duration.ts";
 import type { Column } from "../resources/kind.ts";
-import type { AuditRow, ControlEvent, ControlToken } from "../store/store.ts";
+import type { AuditRow, ControlEvent, ControlToken } from "../store/audit_records.ts";
 
 /** An audit row as JSON, under the names of its columns. */
 export function auditView(row: AuditRow): Record<string, unknown> {

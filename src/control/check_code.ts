@@ -17,7 +17,8 @@ import {
   hooksOf,
 } from "../resources/custom_resource_definition.ts";
 import { displayName, type Resource, type ResourceKey } from "../resources/resource.ts";
-import type { AuditEnd, AuditStart, Store } from "../store/store.ts";
+import type { AuditEnd, AuditStart } from "../store/audit_records.ts";
+import type { Store } from "../store/store.ts";
 import type { Caller } from "./caller.ts";
 
 /** What the check needs. */

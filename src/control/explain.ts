@@ -24,7 +24,8 @@ import {
 import { parsePayload } from "../sources/payload.ts";
 import { Trail } from "../sources/trail.ts";
 import { toEvents } from "../sources/webhook_events.ts";
-import type { Delivery, DeliveryContent, Store, StoredDelivery } from "../store/store.ts";
+import type { Delivery, DeliveryContent, StoredDelivery } from "../store/delivery_records.ts";
+import type { Store } from "../store/store.ts";
 import { eventVariables } from "../tasks/admit.ts";
 import type { ActiveTrigger, Triggers } from "../tasks/triggers.ts";
 import { findRecord, findRecordSort } from "./records.ts";

@@ -8,7 +8,10 @@
 import type { Listing, Operations } from "../api/operations.ts";
 import { AppError } from "../base/errors.ts";
 import type { Column } from "../resources/kind.ts";
-import type { DeliveryQuery, ListQuery, Store, Task } from "../store/store.ts";
+import type { DeliveryQuery } from "../store/delivery_records.ts";
+import type { ListQuery } from "../store/list_query.ts";
+import type { Store } from "../store/store.ts";
+import type { Task } from "../store/task_records.ts";
 import {
   auditColumns,
   auditView,

@@ -10,7 +10,8 @@ import { sha256Hex, toHex } from "../base/bytes.ts";
 import type { Clock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
-import type { ControlToken, Store } from "../store/store.ts";
+import type { ControlToken } from "../store/audit_records.ts";
+import type { Store } from "../store/store.ts";
 
 /** What tokens need. */
 export interface TokenHost {

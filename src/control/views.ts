@@ -10,7 +10,8 @@ import { rfc3339 } from "../base/clock.ts";
 import { shortDuration } from "../base/duration.ts";
 import type { AnyKind, Column } from "../resources/kind.ts";
 import type { Resource } from "../resources/resource.ts";
-import type { Delivery, EventOutcome, Task } from "../store/store.ts";
+import type { Delivery, EventOutcome } from "../store/delivery_records.ts";
+import type { Task } from "../store/task_records.ts";
 
 /** A resource as JSON; secrets are masked unless `reveal`. */
 export function resourceView(

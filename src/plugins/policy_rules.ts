@@ -206,7 +206,9 @@ function findFileRefusal(
       ...(facts.when === "apply" ? { warning: true } : {}),
     };
   }
-  if (file.kind !== "file") return { rule: "file", reason: `"${word}" is no regular file that can be looked at` };
+  if (file.kind !== "file") {
+    return { rule: "file", reason: `"${word}" is no regular file that can be looked at` };
+  }
   const homes = prefixes.filter((prefix) => line.startsWith(prefix, at)).map((prefix) =>
     facts.realPath(absolute(prefixDirectory(prefix), facts))
   );

@@ -17,7 +17,7 @@ import type { Resource } from "../resources/resource.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
 import type { Scheme, SchemeOptions, SignedRequest, SigningKey } from "../signatures/scheme.ts";
 import { findScheme } from "../signatures/schemes.ts";
-import type { StoredDelivery } from "../store/store.ts";
+import type { StoredDelivery } from "../store/delivery_records.ts";
 import type { ActiveTrigger } from "../tasks/triggers.ts";
 import { type ReceivedDelivery, Trail } from "./trail.ts";
 

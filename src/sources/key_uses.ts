@@ -6,7 +6,8 @@
  */
 
 import type { Log } from "../base/log.ts";
-import type { KeyUse, Store } from "../store/store.ts";
+import type { KeyUse } from "../store/delivery_records.ts";
+import type { Store } from "../store/store.ts";
 import type { Trail } from "./trail.ts";
 
 /** Time between two writes. */

@@ -6,7 +6,8 @@
  */
 
 import type { Log } from "../base/log.ts";
-import type { Delivery, Rejection, Store } from "../store/store.ts";
+import type { Delivery, Rejection } from "../store/delivery_records.ts";
+import type { Store } from "../store/store.ts";
 import type { ActiveTrigger } from "../tasks/triggers.ts";
 import type { ReceivedDelivery } from "./trail.ts";
 

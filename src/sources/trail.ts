@@ -7,7 +7,7 @@
 
 import type { Clock } from "../base/clock.ts";
 import type { ActiveTrigger } from "../tasks/triggers.ts";
-import type { Delivery, DeliveryDetail, DeliveryOutcome } from "../store/store.ts";
+import type { Delivery, DeliveryDetail, DeliveryOutcome } from "../store/delivery_records.ts";
 
 /** The course of one request. */
 export class Trail {

@@ -9,7 +9,8 @@ import type { JsonObject } from "../base/json.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Evaluator } from "../cel/evaluator.ts";
 import { type Expression, type Scope, scopeOf } from "../cel/expression.ts";
-import type { EventDecision, NewTask } from "../store/store.ts";
+import type { EventDecision } from "../store/delivery_records.ts";
+import type { NewTask } from "../store/task_records.ts";
 import type { Planner } from "./plan.ts";
 import type { ActiveTrigger } from "./triggers.ts";
 

@@ -13,7 +13,7 @@ import type { Resource } from "../resources/resource.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { Step, WorkflowSpec } from "../resources/workflow.ts";
 import type { WorkspaceSpec } from "../resources/workspace.ts";
-import type { NewTask } from "../store/store.ts";
+import type { NewTask } from "../store/task_records.ts";
 
 /** A workflow and its workspace, as one task runs them. */
 export interface Plan {

@@ -6,7 +6,7 @@
  */
 
 import type { Log } from "../base/log.ts";
-import type { ClaimedTask } from "../store/store.ts";
+import type { ClaimedTask } from "../store/task_records.ts";
 import { type RunHost, runTask, TASK_MARK, type TaskResult } from "./run_task.ts";
 
 /** What the worker needs. */

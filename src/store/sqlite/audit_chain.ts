@@ -8,7 +8,7 @@
 
 import { sha256Hex } from "../../base/bytes.ts";
 import { rfc3339 } from "../../base/clock.ts";
-import type { AuditVerdict } from "../store.ts";
+import type { AuditVerdict } from "../audit_records.ts";
 import { number, text } from "./columns.ts";
 import type { Database, Row } from "./database.ts";
 

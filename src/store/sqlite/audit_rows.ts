@@ -6,7 +6,7 @@
  */
 
 import { rfc3339 } from "../../base/clock.ts";
-import type { AuditEnd, AuditQuery, AuditResult, AuditRow, AuditStart } from "../store.ts";
+import type { AuditEnd, AuditQuery, AuditResult, AuditRow, AuditStart } from "../audit_records.ts";
 import { addLink } from "./audit_chain.ts";
 import { optionalNumber, text } from "./columns.ts";
 import type { Database, Row } from "./database.ts";

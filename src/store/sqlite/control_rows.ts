@@ -5,7 +5,8 @@
  */
 
 import { rfc3339 } from "../../base/clock.ts";
-import type { ControlEvent, ListQuery } from "../store.ts";
+import type { ControlEvent } from "../audit_records.ts";
+import type { ListQuery } from "../list_query.ts";
 import { text } from "./columns.ts";
 import type { Database } from "./database.ts";
 import { where } from "./queries.ts";

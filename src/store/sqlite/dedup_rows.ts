@@ -6,7 +6,7 @@
  */
 
 import { hash } from "node:crypto";
-import type { NewTask } from "../store.ts";
+import type { NewTask } from "../task_records.ts";
 import { text } from "./columns.ts";
 import type { Database } from "./database.ts";
 

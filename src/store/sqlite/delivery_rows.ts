@@ -16,7 +16,7 @@ import type {
   Rejection,
   RejectionLimits,
   StoredDelivery,
-} from "../store.ts";
+} from "../delivery_records.ts";
 import { bytes, json, number, text } from "./columns.ts";
 import type { Database, Row } from "./database.ts";
 import { findDuplicate, rememberKey } from "./dedup_rows.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { KeyUse } from "../store.ts";
+import type { KeyUse } from "../delivery_records.ts";
 import { number, text } from "./columns.ts";
 import type { Database } from "./database.ts";
 

@@ -4,18 +4,18 @@
  * @module
  */
 
+import type { Delivery } from "../delivery_records.ts";
+import type { ListQuery } from "../list_query.ts";
+import type { Counts } from "../store.ts";
 import type {
   ClaimedTask,
-  Counts,
-  Delivery,
-  ListQuery,
   NewTask,
   StepRecord,
   StepState,
   Task,
   TaskEnd,
   TaskState,
-} from "../store.ts";
+} from "../task_records.ts";
 import { bytes, json, number, optionalNumber, text } from "./columns.ts";
 import type { Database, Row } from "./database.ts";
 import { prefixEnd, where } from "./queries.ts";

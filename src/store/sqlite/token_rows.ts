@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ControlToken } from "../store.ts";
+import type { ControlToken } from "../audit_records.ts";
 import { number, optionalNumber, text } from "./columns.ts";
 import type { Database, Row } from "./database.ts";
 

@@ -1,0 +1,145 @@
+/**
+ * Deliveries as storage keeps them: what arrived, and what became of it.
+ *
+ * @module
+ */
+
+import type { ListQuery } from "./list_query.ts";
+import type { NewTask } from "./task_records.ts";
+
+/** What became of one inbound request. */
+export type DeliveryOutcome =
+  | "accepted"
+  | "filtered"
+  | "duplicate"
+  | "skipped"
+  | "handshake"
+  | "rejected";
+
+/** What became of one event of a delivery; most deliveries have one. */
+export interface EventOutcome {
+  /** What was decided. */
+  readonly outcome: "accepted" | "filtered" | "duplicate" | "skipped";
+  /** Why, for the operator; empty when there is nothing to say. */
+  readonly reason: string;
+  /** Task it started, or of which it is a duplicate. */
+  readonly taskId?: string;
+  /** Delivery of which it is a duplicate. */
+  readonly duplicateOf?: string;
+}
+
+/** What else is worth knowing of a delivery, for `svc delivery explain`. */
+export interface DeliveryDetail {
+  /** Names of the headers that came, in lower case. */
+  readonly headerNames: readonly string[];
+  /** Milliseconds after arrival at which each stage was done, in order. */
+  readonly stages: Readonly<Record<string, number>>;
+  /** Condition that was evaluated. */
+  readonly condition?: string;
+  /** Each event, where there are several. */
+  readonly events?: readonly EventOutcome[];
+  /** Delivery that was sent again. */
+  readonly redeliveryOf?: string;
+}
+
+/** One inbound request and what became of it. */
+export interface Delivery {
+  /** Identifier, sorts by time. */
+  readonly id: string;
+  /** Project of the trigger. */
+  readonly project: string;
+  /** Name of the trigger. */
+  readonly trigger: string;
+  /** Name of the source it came through. */
+  readonly source: string;
+  /** Milliseconds since the epoch when its headers had arrived. */
+  readonly receivedAt: number;
+  /** What became of it. */
+  readonly outcome: DeliveryOutcome;
+  /** Why, for the operator; empty when there is nothing to say. */
+  readonly reason: string;
+  /** Status the sender got. */
+  readonly status: number;
+  /** Address of the peer, without its port. */
+  readonly remote: string;
+  /** Which key of the SecretStore matched; empty where none did. */
+  readonly secretKey: string;
+  /** SecretStore whose key matched; empty where none did. */
+  readonly secretStore: string;
+  /** Task it started; empty where it started none. */
+  readonly taskId: string;
+  /** Size of the body in bytes. */
+  readonly bodyBytes: number;
+  /** Milliseconds from arrival to the decision. */
+  readonly durationMs: number;
+  /** What else is worth knowing. */
+  readonly detail: DeliveryDetail;
+}
+
+/** What is kept of an authenticated request. */
+export interface DeliveryContent {
+  /** Headers, names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The exact bytes that arrived. */
+  readonly body: Uint8Array;
+}
+
+/** What was decided on one event of a delivery, before earlier events are looked at. */
+export type EventDecision =
+  | { readonly outcome: "accepted"; readonly task: NewTask; readonly note?: string }
+  | { readonly outcome: "filtered" | "skipped"; readonly reason: string };
+
+/** A delivery with everything that belongs in the same transaction. */
+export interface NewDelivery {
+  /** The record; outcome, reason and task are those of the events. */
+  readonly delivery: Omit<Delivery, "outcome" | "reason" | "taskId">;
+  /** What arrived. */
+  readonly content: DeliveryContent;
+  /** Its events, at least one. */
+  readonly events: readonly EventDecision[];
+  /** How long a key makes later events duplicates, in milliseconds. */
+  readonly dedupWindowMs: number;
+}
+
+/** A delivery as it was stored. */
+export interface StoredDelivery {
+  /** The record. */
+  readonly delivery: Delivery;
+  /** What arrived; absent of a rejected one that was not to be kept. */
+  readonly content?: DeliveryContent;
+}
+
+/** A refused request, with what arrived where its trigger asks for that. */
+export type Rejection = StoredDelivery;
+
+/** How many refused requests are kept of each trigger. */
+export interface RejectionLimits {
+  /** Records. */
+  readonly records: number;
+  /** Of these, with headers and body. */
+  readonly contents: number;
+}
+
+/** Uses of one key of a SecretStore by one trigger. */
+export interface KeyUse {
+  /** Project of store and trigger. */
+  readonly project: string;
+  /** SecretStore. */
+  readonly store: string;
+  /** Key in it. */
+  readonly key: string;
+  /** Trigger whose delivery it matched. */
+  readonly trigger: string;
+  /** How often. */
+  readonly count: number;
+  /** Milliseconds since the epoch of the last time. */
+  readonly lastAt: number;
+}
+
+/** Which deliveries a list is to hold. */
+export interface DeliveryQuery extends ListQuery {
+  /** Only with this outcome; `failed` means that a task it started failed. */
+  readonly outcome?: DeliveryOutcome | "failed";
+  /** Only with an id below this one, to read on. */
+  readonly before?: string;
+}
