@@ -9,8 +9,14 @@
 import { pause } from "../base/clock.ts";
 import { messageOf } from "../base/errors.ts";
 
+/** What Deno tells of a request beside the request. */
+export interface RequestInfo {
+  /** Settles when the answer is with Deno to its end, or cannot get there any more. */
+  readonly completed: Promise<void>;
+}
+
 /** Answers one request. */
-export type Answer = (request: Request) => Response | Promise<Response>;
+export type Answer = (request: Request, info: RequestInfo) => Response | Promise<Response>;
 
 /** Turns what an {@linkcode Answer} threw into an answer. */
 export type AnswerError = (error: unknown) => Response;
@@ -108,11 +114,11 @@ async function tryOut(serveConnection: ServeConnection): Promise<void> {
   const patience = new AbortController();
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   using client = await Deno.connect({ hostname: "127.0.0.1", port: listener.addr.port });
-  const served = serveConnection(
-    await listener.accept(),
-    (request) => new Response(new URL(request.url).pathname),
-    () => new Response(null, { status: 500 }),
-  );
+  const completed = Promise.withResolvers<void>();
+  const served = serveConnection(await listener.accept(), (request, info) => {
+    info.completed.then(completed.resolve);
+    return new Response(new URL(request.url).pathname);
+  }, () => new Response(null, { status: 500 }));
   const trial = async () => {
     await client.write(new TextEncoder().encode("GET /trial HTTP/1.1\r\nhost: localhost\r\n\r\n"));
     const buffer = new Uint8Array(1024);
@@ -122,6 +128,7 @@ async function tryOut(serveConnection: ServeConnection): Promise<void> {
       if (read === null) throw new Error("serveHttpOnConnection does not answer");
       text += new TextDecoder().decode(buffer.subarray(0, read));
     }
+    await completed.promise;
     served.cut();
     const rest = await client.read(buffer).catch(() => null);
     if (rest !== null) throw new Error("serveHttpOnConnection says more than it should");

@@ -8,7 +8,12 @@
 import { pause } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { plainAddress } from "./client_address.ts";
-import type { AnswerError, ServeConnection, ServedConnection } from "./connection_server.ts";
+import type {
+  AnswerError,
+  RequestInfo,
+  ServeConnection,
+  ServedConnection,
+} from "./connection_server.ts";
 
 /** How long a connection may take for what. */
 export interface Deadlines {
@@ -45,13 +50,15 @@ export interface ConnectionsOptions {
 interface Connection {
   readonly peer: string;
   served: ServedConnection | undefined;
-  /** Requests under way. */
-  requests: number;
   /** Requests so far. */
-  seen: number;
+  requests: number;
+  /** Answers our side has given. */
+  answers: number;
+  /** Answers that are with Deno to their end; only a stream takes time between the two. */
+  complete: number;
   /** Tick at which it was accepted, or its last request began. */
   began: number;
-  /** Tick at which it was accepted, or its last answer was given. */
+  /** Tick at which it was accepted, or its last answer was complete. */
   ended: number;
 }
 
@@ -69,7 +76,7 @@ export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #open = new Set<Connection>();
   readonly #tickMs: number;
-  readonly #timer: number;
+  readonly #timer: ReturnType<typeof setInterval>;
   /** Time in ticks: no clock is read for a request, and no jump of the clock closes anything. */
   #tick = 0;
   /** Requests without an answer, those of connections that are gone included. */
@@ -95,14 +102,15 @@ export class Connections {
       return;
     }
     const now = this.#tick;
-    const peer = peerOf(socket);
-    const connection = { peer, served: undefined, requests: 0, seen: 0, began: now, ended: now };
-    this.#serve(socket, connection);
+    this.#serve(socket, {
+      ...{ peer: peerOf(socket), served: undefined, began: now, ended: now },
+      ...{ requests: 0, answers: 0, complete: 0 },
+    });
   }
 
   /** Closes part of those that wait, to have descriptors again. */
   shed(): void {
-    const waiting = [...this.#open].filter(({ requests }) => requests === 0);
+    const waiting = [...this.#open].filter(isIdle);
     this.#cutFirst(waiting, (one) => one.ended);
   }
 
@@ -113,9 +121,7 @@ export class Connections {
   async stop(drainMs: number): Promise<void> {
     this.#stopping = true;
     await pause(FLUSH_MS);
-    for (const connection of this.#open) {
-      if (connection.requests === 0) this.#cut(connection);
-    }
+    for (const connection of this.#open) this.#cutIdle(connection);
     this.#checkOver();
     await this.#overWithin(drainMs);
     for (const connection of this.#open) this.#cut(connection);
@@ -126,26 +132,34 @@ export class Connections {
   /** What is done for each request costs as little as it can. */
   #serve(socket: Deno.Conn, connection: Connection): void {
     const { answer, onError, serveConnection, log } = this.#options;
-    const ended = (response: Response) => {
-      this.#ended(connection);
-      if (this.#stopping) response.headers.set("connection", "close");
+    const answered = (response: Response) => {
+      this.#working--;
+      connection.answers++;
+      if (this.#stopping) this.#dismiss(response);
       return response;
     };
-    const failed = (error: unknown) => ended(onError(error));
-    const began = (request: Request) => {
+    const failed = (error: unknown) => answered(onError(error));
+    const complete = () => {
+      connection.complete++;
+      connection.ended = this.#tick;
+      if (this.#stopping && isIdle(connection)) {
+        setTimeout(() => this.#cutIdle(connection), FLUSH_MS);
+      }
+    };
+    const begin = (request: Request, info: RequestInfo) => {
       this.#working++;
       connection.requests++;
-      connection.seen++;
       connection.began = this.#tick;
+      info.completed.then(complete, complete);
       try {
         const response = answer(request, connection.peer);
-        return response instanceof Promise ? response.then(ended, failed) : ended(response);
+        return response instanceof Promise ? response.then(answered, failed) : answered(response);
       } catch (error) {
         return failed(error);
       }
     };
     try {
-      connection.served = serveConnection(socket, began, onError);
+      connection.served = serveConnection(socket, begin, onError);
     } catch (error) {
       log.debug("connection lost", { error });
       return;
@@ -159,12 +173,9 @@ export class Connections {
     });
   }
 
-  #ended(connection: Connection): void {
-    this.#working--;
-    connection.requests--;
-    connection.ended = this.#tick;
-    if (!this.#stopping) return;
-    if (connection.requests === 0) setTimeout(() => this.#cut(connection), FLUSH_MS);
+  /** The last answer on its connection says so. */
+  #dismiss(response: Response): void {
+    response.headers.set("connection", "close");
     this.#checkOver();
   }
 
@@ -181,11 +192,13 @@ export class Connections {
     }
   }
 
-  #isLate({ requests, seen, began, ended }: Connection): boolean {
+  #isLate(connection: Connection): boolean {
     const { headersMs, idleMs, afterAnswerMs, requestMs } = this.#options.deadlines;
+    const { requests, answers, began, ended } = connection;
     const since = (tick: number) => (this.#tick - tick) * this.#tickMs;
-    if (requests > 0) return since(began) >= requestMs;
-    if (seen === 0) return since(began) >= headersMs;
+    if (requests > answers) return since(began) >= requestMs;
+    if (!isIdle(connection)) return false; // a stream: ours to end
+    if (requests === 0) return since(began) >= headersMs;
     return since(began) >= idleMs && since(ended) >= afterAnswerMs;
   }
 
@@ -193,7 +206,7 @@ export class Connections {
   #makeRoom(): boolean {
     this.#turnedAway++;
     const all = [...this.#open];
-    const waiting = all.filter(({ requests }) => requests === 0);
+    const waiting = all.filter(isIdle);
     if (waiting.length > 0) return this.#cutFirst(waiting, (one) => one.ended);
     const early = this.#tick - MAKES_ROOM_AFTER_MS / this.#tickMs;
     return this.#cutFirst(all.filter(({ began }) => began <= early), (one) => one.began);
@@ -204,6 +217,10 @@ export class Connections {
     some.sort((one, other) => by(one) - by(other));
     for (const one of some.slice(0, Math.ceil(some.length / 16))) this.#cut(one);
     return some.length > 0;
+  }
+
+  #cutIdle(connection: Connection): void {
+    if (isIdle(connection)) this.#cut(connection);
   }
 
   #cut(connection: Connection): void {
@@ -219,6 +236,10 @@ export class Connections {
     await Promise.race([this.#over.promise, pause(ms, patience.signal)]);
     patience.abort();
   }
+}
+
+function isIdle({ requests, complete }: Connection): boolean {
+  return requests === complete;
 }
 
 function peerOf(socket: Deno.Conn): string {

@@ -103,6 +103,7 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
 function withClientAddress(
   { handler, trustedProxies = [] }: ServeOptions,
 ): ServeOptions["handler"] {
+  if (trustedProxies.length === 0) return handler;
   const isTrusted = cidrMatcher(trustedProxies);
   return (request, peer) => handler(request, clientAddress(peer, request.headers, isTrusted));
 }

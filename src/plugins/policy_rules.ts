@@ -126,7 +126,7 @@ function findTextRefusal(line: string): Refusal | undefined {
 /** Rule 2, first half. */
 function findPrefixRefusal(line: string, prefixes: readonly string[]): Refusal | undefined {
   if (prefixes.some((prefix) => line.startsWith(prefix, startOf(line)))) return undefined;
-  return { rule: "prefix", reason: notAllowed(prefixes) };
+  return { rule: "prefix", reason: notAllowed("the command", prefixes) };
 }
 
 /** Rule 2, second half. */
@@ -137,13 +137,13 @@ function findCommandRefusal(
 ): Refusal | undefined {
   if (prefixes.some((prefix) => line.startsWith(prefix, command.at))) return undefined;
   if (BUILTINS.includes(command.word)) return findBuiltinRefusal(command);
-  return { rule: "further_command", reason: `"${command.word}" ${notAllowed(prefixes)}` };
+  return { rule: "further_command", reason: notAllowed(`"${command.word}"`, prefixes) };
 }
 
-function notAllowed(prefixes: readonly string[]): string {
-  if (prefixes.length === 0) return "does not run: allowed_command_prefixes is empty";
+function notAllowed(what: string, prefixes: readonly string[]): string {
+  if (prefixes.length === 0) return `${what} does not run: allowed_command_prefixes is empty`;
   const list = prefixes.map((prefix) => `"${prefix}"`).join(", ");
-  return `does not start with an allowed prefix: ${list}`;
+  return `${what} starts with no allowed prefix (${list}): add one, or move it into a script`;
 }
 
 /** Options of `set` that change neither variables nor what is exported. */
@@ -172,8 +172,10 @@ function findBuiltinRefusal({ word, args }: ShellCommand): Refusal | undefined {
     if (first !== undefined && (first === "--" || !first.startsWith("-"))) return;
     return refused("give printf its format as plain text: printf '%s' …");
   }
-  if ((word === "test" || word === "[") && args.some((arg) => arg === "-v" || arg === "-R")) {
-    return refused(`leave -v and -R out of ${word}`);
+  if (word === "test" || word === "[") {
+    const open = args.some((arg, i) => i > 0 && arg === undefined && args[i - 1] === undefined);
+    if (!open && !args.includes("-v") && !args.includes("-R")) return;
+    return refused(`write the operator of ${word} out, and none of -v and -R`);
   }
   return undefined;
 }
@@ -181,7 +183,8 @@ function findBuiltinRefusal({ word, args }: ShellCommand): Refusal | undefined {
 /** The first word where the line is not parsed; empty when it is not plain text. */
 function firstCommand(line: string): Pick<ShellCommand, "at" | "word"> {
   const at = startOf(line);
-  const word = /^[^\s;&|<>()'"`$\\*?[\]{}~]+(?=[\s;&|<>()]|$)/.exec(line.slice(at))?.[0];
+  // Blanks of the shell only: to it, any other one belongs to the word.
+  const word = /^[^ \t\n;&|<>()'"`$\\*?[\]{}~]+(?=[ \t\n;&|<>()]|$)/.exec(line.slice(at))?.[0];
   return { at, word: word ?? "" };
 }
 

@@ -11,6 +11,7 @@ import {
   type Command,
   type CommandNode,
   type CompoundList,
+  type Function as FunctionNode,
   parse,
   type ParsedScript,
   type Redirection,
@@ -27,6 +28,7 @@ import {
   FOR,
   FOR_IN,
   isStructured,
+  PARENTHESES,
   type Piece,
   type Span,
 } from "./shell_structure.ts";
@@ -150,16 +152,23 @@ class Reader {
         }
         return;
       case "Function":
-        this.#name(node.name, COMMAND_BREAK, pieces);
-        if (node.body.type === "CompoundList") return this.#fail("unparsable", UNCLEAR);
-        return this.#node(node.body, pieces);
+        return this.#function(node, pieces);
       default:
         return this.#refuse(`"${node.type}"`);
     }
   }
 
-  #name({ pos, end, text }: Word, after: RegExp, pieces: Piece[]): void {
-    pieces.push({ pos, end, after });
+  #function({ name, body }: FunctionNode, pieces: Piece[]): void {
+    const parentheses = PARENTHESES.exec(this.#source.slice(name.end))?.[0];
+    if (parentheses === undefined || body.type === "CompoundList") {
+      return this.#fail("unparsable", UNCLEAR); // `function f` is a command of that name elsewhere
+    }
+    this.#name(name, COMMAND_BREAK, pieces, parentheses.length - 1); // ) begins the body
+    this.#node(body, pieces);
+  }
+
+  #name({ pos, end, text }: Word, after: RegExp, pieces: Piece[], more = 0): void {
+    pieces.push({ pos, end: end + more, after });
     if (OWN_NAME.test(text)) return;
     this.#fail("assignment", `"${text}": name variables and functions in lower case`);
   }

@@ -28,6 +28,8 @@ export interface Span {
 export const BLANKS = /^(?:[ \t]|\\\n)+$/;
 /** The same where none are needed: before a redirection without a number. */
 export const BLANKS_OR_NONE = /^(?:[ \t]|\\\n)*$/;
+/** Behind the name of a function. */
+export const PARENTHESES = /^[ \t]*\([ \t]*\)/;
 /** Something that ends the command before. */
 export const COMMAND_BREAK = /[;&|()\n]/;
 /** Before the variable of a loop. */
@@ -58,6 +60,8 @@ export function isStructured(source: string, span: Span, pieces: readonly Piece[
     const right = "<>".includes(source.charAt(pos)) ? "<" : "x";
     if (pos < at || !isStructure(left + gap + right, span)) return false;
     if (!after.test(left === " " ? `;${gap}` : gap)) return false;
+    // The parser passes over a parenthesis behind a word; that of a function belongs to its name.
+    if (/^[ \t]*\(/.test(source.slice(end, span.end))) return false;
     at = end;
     left = "x";
   }

@@ -51,6 +51,9 @@ function refuse(error: AppError, host: WebhookHost, allow?: string): Response {
 function findMalformed(headers: Headers): AppError | undefined {
   const name = headers.get("host");
   if (name !== null && !HOST.test(name)) return new AppError("invalid", "Bad Host");
+  // Deno undoes `chunked` only, and would hand on what `gzip, chunked` leaves as the body.
+  const coding = headers.get("transfer-encoding") ?? "chunked";
+  if (coding.toLowerCase() !== "chunked") return new AppError("invalid", "Bad Transfer-Encoding");
   let bytes = 0;
   for (const [key, value] of headers) bytes += key.length + value.length;
   return bytes > MAX_HEADER_BYTES ? new AppError("headers_too_large", "") : undefined;

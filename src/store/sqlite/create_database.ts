@@ -6,19 +6,16 @@
 
 import type { Resource } from "../../resources/resource.ts";
 import { Database } from "./database.ts";
-import { checkDatabase, migrate } from "./migrations.ts";
+import { checkVersion, migrate } from "./migrations.ts";
 import { changeResources } from "./resource_rows.ts";
 
 /**
- * Makes the database at `path`; `false` when it was there.
+ * Makes the database at `path`, or finishes one that was begun; `false` when it was there.
  *
  * @throws {AppError} `refused` when an existing file must not be touched.
  */
 export function createDatabase(path: string, resources: readonly Resource[]): boolean {
-  if (fileExists(path)) {
-    checkDatabase(path);
-    return false;
-  }
+  if (fileExists(path) && checkVersion(path) > 0) return false;
   using db = new Database(path);
   migrate(db);
   db.transaction(() => changeResources(db, resources.map((resource) => ({ op: "put", resource }))));

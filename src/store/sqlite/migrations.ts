@@ -106,14 +106,35 @@ export function migrate(db: Database): void {
 /**
  * Refuses a database this program must not touch. Changes nothing, and leaves no file behind.
  *
+ * @returns Its version; 0 when it was never finished.
  * @throws {AppError} `refused` when the file is damaged or written by a newer version.
  */
+export function checkVersion(path: string): number {
+  const version = readVersion(path);
+  if (version <= SCHEMA_VERSION) return version;
+  throw new AppError(
+    "refused",
+    `The database "${path}" was written by a newer svc (schema ${version}, this one knows ${SCHEMA_VERSION}): install that version`,
+  );
+}
+
+/**
+ * The same for a database that is to be used, not made.
+ *
+ * @throws {AppError} `refused`, also when it was never finished.
+ */
 export function checkDatabase(path: string): void {
-  let version: number;
+  if (checkVersion(path) > 0) return;
+  throw new AppError("refused", `The database "${path}" is empty: run "svc init"`);
+}
+
+/** Even a reader makes files beside the database; those that were not there before go again. */
+function readVersion(path: string): number {
+  const beside = [`${path}-shm`, `${path}-wal`].filter((file) => !isThere(file));
   try {
     using db = new Database(path, { readOnly: true });
     db.get("SELECT count(*) FROM sqlite_schema");
-    version = versionOf(db);
+    return versionOf(db);
   } catch (cause) {
     throw new AppError(
       "refused",
@@ -122,15 +143,17 @@ export function checkDatabase(path: string): void {
       }): restore it from a backup, or move it away and run "svc init"`,
       { cause },
     );
+  } finally {
+    for (const file of beside) if (isThere(file)) Deno.removeSync(file);
   }
-  if (version > SCHEMA_VERSION) {
-    throw new AppError(
-      "refused",
-      `The database "${path}" was written by a newer svc (schema ${version}, this one knows ${SCHEMA_VERSION}): install that version`,
-    );
-  }
-  if (version === 0) {
-    throw new AppError("refused", `The database "${path}" is empty: run "svc init"`);
+}
+
+function isThere(path: string): boolean {
+  try {
+    Deno.lstatSync(path);
+    return true;
+  } catch {
+    return false;
   }
 }
 

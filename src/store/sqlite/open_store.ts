@@ -87,7 +87,9 @@ class StoreThread {
     while (this.#broken === undefined && this.#waiting.length + this.#inFlight.length > 0) {
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
-    if (this.#broken === undefined) await this.#ask({ type: "close" });
+    if (this.#broken !== undefined) return;
+    await this.#ask({ type: "close" });
+    this.#broken = new AppError("overloaded", "The store is closed");
     this.#worker.terminate();
   }
 
@@ -102,8 +104,13 @@ class StoreThread {
     if (this.#inFlight.length > 0 || this.#waiting.length === 0) return;
     this.#inFlight = this.#waiting;
     this.#waiting = [];
-    const calls = this.#inFlight.map(({ method, args }) => ({ method, args }));
-    this.#worker.postMessage({ type: "batch", calls } satisfies Request);
+    try {
+      this.#worker.postMessage(toBatch(this.#inFlight));
+    } catch {
+      this.#inFlight = this.#inFlight.filter(canBeSent); // one of them cannot be cloned
+      if (this.#inFlight.length > 0) this.#worker.postMessage(toBatch(this.#inFlight));
+      else this.#handOver();
+    }
   }
 
   #receive(reply: Reply): void {
@@ -119,6 +126,21 @@ class StoreThread {
     for (const call of [...this.#inFlight, ...this.#waiting]) call.reject(this.#broken);
     this.#inFlight = this.#waiting = [];
     return this.#broken;
+  }
+}
+
+function toBatch(calls: readonly Call[]): Request {
+  return { type: "batch", calls: calls.map(({ method, args }) => ({ method, args })) };
+}
+
+/** Whether a call can be cloned for the thread; one that cannot is refused here. */
+function canBeSent({ args, reject }: Waiting): boolean {
+  try {
+    structuredClone(args);
+    return true;
+  } catch (error) {
+    reject(error instanceof Error ? error : new Error(String(error)));
+    return false;
   }
 }
 

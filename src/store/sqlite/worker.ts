@@ -5,6 +5,7 @@
  * @module
  */
 
+import { AppError } from "../../base/errors.ts";
 import { Database, fromSqliteError } from "./database.ts";
 import { METHODS, READS } from "./methods.ts";
 import { migrate } from "./migrations.ts";
@@ -40,7 +41,12 @@ function runBatch(calls: readonly Call[]): Outcome[] {
   if (calls.length === 1) return calls.map(runAlone);
   try {
     return runTogether(calls);
-  } catch {
+  } catch (error) {
+    const refusal = fromSqliteError(error);
+    // Nobody can write now: alone, each call would wait for it again.
+    if (refusal instanceof AppError && refusal.code === "overloaded") {
+      return calls.map(() => ({ error: sendError(refusal) }));
+    }
     return calls.map(runAlone);
   }
 }
@@ -53,6 +59,8 @@ function handle(request: Request): Reply {
         migrate(db);
         return { type: "opened" };
       } catch (error) {
+        db?.[Symbol.dispose]();
+        db = undefined;
         return { type: "refused", error: sendError(fromSqliteError(error)) };
       }
     case "batch":
