@@ -71,17 +71,15 @@ export function startAcceptLoop(options: AcceptLoopOptions): AcceptLoop {
     }
   };
   const running = acceptAll({
-    ...options,
-    signal: stop.signal,
+    ...{ ...options, signal: stop.signal, relisten },
     accept: () => listener.accept(),
-    relisten,
   });
   const watching = tls === undefined || pair === undefined ? undefined : watchPair({
     ...{ files: tls, pair, everyMs: options.tlsCheckMs, signal: stop.signal, log },
     use(found) {
       checkPair(tls, found);
       pair = found;
-      closeListener(); // acceptAll notices, and listens again with the new pair
+      closeListener(); // acceptAll notices, and listens again with the new pair: about 1 ms
     },
   });
   return {

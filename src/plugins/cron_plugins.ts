@@ -40,15 +40,15 @@ export class CronPlugins implements AsyncDisposable {
   /** Starts every plugin that came due since the last look, once each. */
   look(): void {
     const { catalog, clock } = this.#host;
-    const since = new Date(this.#looked);
+    const since = this.#looked;
     const now = clock.now();
     this.#looked = now;
-    if (now <= since.getTime()) return; // the clock was set back: what ran, ran
+    if (now <= since) return; // the clock was set back: what ran, ran
     for (const { spec } of catalog.list(CRD_KIND) as Resource<CrdSpec>[]) {
       for (const plugin of pluginsOf(spec, "cron")) {
         const due = nextRun({ schedule: plugin.schedule ?? "", timezone: "UTC" }, since);
         const key = `${spec.kind}\n${plugin.name}`;
-        if (due === undefined || due.getTime() > now || this.#running.has(key)) continue;
+        if (due === undefined || due > now || this.#running.has(key)) continue;
         this.#running.set(key, this.#run(spec, plugin).finally(() => this.#running.delete(key)));
       }
     }

@@ -2,6 +2,17 @@
  * The policy over plugins (spec 2.6, 5.3; security 3): which commands may run, decided from the text
  * of the line, the policy and what the file system says. Pure: reads no file and starts nothing.
  *
+ * ```ts
+ * import { decideCommand, DEFAULT_POLICY } from "./policy.ts";
+ * import { equal } from "node:assert/strict";
+ *
+ * const policy = { ...DEFAULT_POLICY, allowedCommandPrefixes: ["svc tool "] };
+ * const realPath = (real: string) => ({ kind: "missing" as const, real });
+ * const facts = { pluginRoot: "/p", when: "run" as const, realPath };
+ * equal(decideCommand("svc tool payload-extract --path a", policy, facts).verdict, "allowed");
+ * equal(decideCommand("svc tool x; rm -r /", policy, facts).rule, "further_command");
+ * ```
+ *
  * @module
  */
 
@@ -126,19 +137,7 @@ function closed(errors: readonly string[]): PolicyReading {
   return { closed: `The policy is not understood: ${errors.join("; ")}`, errors };
 }
 
-/**
- * Decides on one command, for a plugin or a hook that is governed.
- *
- * ```ts
- * import { decideCommand, DEFAULT_POLICY } from "./policy.ts";
- * import { equal } from "node:assert/strict";
- *
- * const policy = { ...DEFAULT_POLICY, allowedCommandPrefixes: ["svc tool "] };
- * const facts = { pluginRoot: "/p", when: "run", realPath: (real: string) => ({ kind: "missing", real }) } as const;
- * equal(decideCommand("svc tool payload-extract --path a", policy, facts).verdict, "allowed");
- * equal(decideCommand("svc tool x; rm -r /", policy, facts).rule, "further_command");
- * ```
- */
+/** Decides on one command, of a plugin or of a hook that is governed. */
 export function decideCommand(
   line: string,
   policy: Policy,

@@ -8,7 +8,7 @@
 import Type from "typebox";
 import { isCidr } from "../base/cidr.ts";
 import { checkExpression } from "./condition.ts";
-import type { EventDefinition } from "./events.ts";
+import type { EventDefinition } from "./event.ts";
 import type { Reference } from "./kind.ts";
 import { errorAt, type Finding, Name, warningAt } from "./resource.ts";
 

@@ -14,18 +14,18 @@ export function findScheduleFault(schedule: string, timezone = "UTC"): string | 
     return `A schedule has five fields (minute hour day month weekday), not "${schedule}"`;
   }
   try {
-    const next = nextRun({ schedule, timezone }, new Date(0));
+    const next = nextRun({ schedule, timezone }, 0);
     return next === undefined ? `"${schedule}" never comes` : undefined;
   } catch (error) {
     return `"${schedule}" is no schedule: ${messageOf(error)}`;
   }
 }
 
-/** When a schedule comes next after `after`; `undefined` for never. */
+/** When a schedule comes next after `afterMs`, in milliseconds since the epoch; `undefined` for never. */
 export function nextRun(
   { schedule, timezone }: { schedule: string; timezone: string },
-  after: Date,
-): Date | undefined {
+  afterMs: number,
+): number | undefined {
   const cron = new Cron(schedule, { timezone, paused: true, mode: "5-part" });
-  return cron.nextRun(after) ?? undefined;
+  return cron.nextRun(new Date(afterMs))?.getTime();
 }

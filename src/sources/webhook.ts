@@ -76,7 +76,8 @@ export async function receiveWebhook(
     if (greeting !== undefined) return await greet(parsed, greeting, host);
     const events = await transform(toEvents(parsed, trigger), parsed, host);
     const admitted = await admit(events, host);
-    return answer(trail, await record(parsed, admitted, host));
+    const outcomes = await record(parsed, admitted, host);
+    return answer(trail, outcomes);
   } catch (error) {
     return refuse(toAppError(error), { trail, received }, host);
   }

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { rfc3339 } from "../base/clock.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Evaluator } from "../cel/evaluator.ts";
@@ -128,7 +129,7 @@ export function eventVariables(event: TriggerEvent): JsonObject {
     trigger: { name: resource.name, project: resource.project },
     delivery: {
       id: event.delivery.id,
-      received_at: new Date(event.delivery.receivedAt).toISOString(),
+      received_at: rfc3339(event.delivery.receivedAt),
     },
   };
 }

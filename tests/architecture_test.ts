@@ -1,0 +1,535 @@
+/**
+ * The shape of the program, held fast: which folder may import which, the one door of each thing
+ * from outside, and complete registries. Changing it is a decision, so it is made here, on purpose.
+ *
+ * @module
+ */
+
+import { deepEqual, equal, notDeepEqual, ok } from "node:assert/strict";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { COMMANDS } from "../src/cli/commands.ts";
+import { EVENTS } from "../src/resources/events.ts";
+import { SCHEME_NAMES } from "../src/resources/event_webhook.ts";
+import { KINDS } from "../src/resources/kinds.ts";
+import { SCHEMES } from "../src/signatures/schemes.ts";
+
+/** What one folder uses of another: its values, or only its types. */
+type Use = "values" | "types";
+
+/**
+ * Which folder uses which, lowest first. What is not written here is forbidden, and what is written
+ * here is in use. Files that stand in `src` itself count as folders.
+ */
+const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
+  "src/base": {},
+  "src/cel": { "src/base": "values" },
+  "src/resources": { "src/base": "values", "src/cel": "values" },
+  "src/signatures": { "src/base": "values" },
+  "src/secrets": { "src/base": "values" },
+  "src/shell": { "src/base": "values" },
+  "src/http": { "src/base": "values" },
+  "src/store": { "src/resources": "types" },
+  "src/store/sqlite": { "src/base": "values", "src/resources": "types", "src/store": "types" },
+  "src/plugins": {
+    "src/base": "values",
+    "src/resources": "values",
+    "src/shell": "values",
+    "src/store": "types",
+  },
+  "src/tasks": {
+    "src/base": "values",
+    "src/cel": "values",
+    "src/resources": "values",
+    "src/shell": "values",
+    "src/store": "types",
+  },
+  "src/sources/platforms": { "src/base": "values" },
+  "src/sources": {
+    "src/base": "values",
+    "src/http": "values",
+    "src/plugins": "values",
+    "src/resources": "values",
+    "src/signatures": "values",
+    "src/sources/platforms": "values",
+    "src/store": "types",
+    "src/tasks": "values",
+  },
+  "src/api": { "src/base": "values" },
+  "src/control": {
+    "src/api": "values",
+    "src/base": "values",
+    "src/cel": "values", // explaining a condition part by part
+    "src/http": "values",
+    "src/plugins": "values",
+    "src/resources": "values",
+    "src/secrets": "types",
+    "src/signatures": "values", // the signature doctor
+    "src/sources": "values", // sending again and trying run the stages of the real pipeline
+    "src/store": "types",
+    "src/tasks": "values",
+  },
+  "src/launcher.ts": {},
+  "src/init.ts": {
+    "src/base": "values",
+    "src/launcher.ts": "values",
+    "src/resources": "values",
+    "src/secrets": "values",
+    "src/store/sqlite": "values",
+  },
+  "src/daemon.ts": {
+    "src/base": "values",
+    "src/cel": "values",
+    "src/control": "values",
+    "src/http": "values",
+    "src/launcher.ts": "values",
+    "src/plugins": "values",
+    "src/secrets": "values",
+    "src/shell": "values",
+    "src/sources": "values",
+    "src/store/sqlite": "values",
+    "src/tasks": "values",
+  },
+  "src/cli": {
+    "src/api": "values",
+    "src/base": "values",
+    "src/control": "values", // the first token, with the daemon stopped
+    "src/daemon.ts": "values",
+    "src/http": "types",
+    "src/init.ts": "values",
+    "src/plugins": "values", // the policy is checked without a daemon
+    "src/resources": "values",
+    "src/signatures": "values",
+    "src/store/sqlite": "values", // the first token
+  },
+  "cli.ts": { "src/cli": "values" },
+  "main.ts": { "src/cli": "values" },
+};
+
+/** The only importers of what is not ours; a name that ends in `/` stands for a folder. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  "@bufbuild/cel": ["src/cel/"],
+  "cli-table3": ["src/cli/print.ts"],
+  "commander": ["src/cli/parse.ts"],
+  "croner": ["src/resources/schedule.ts"],
+  "node:crypto": ["src/base/bytes.ts", "src/store/sqlite/dedup_rows.ts"],
+  "node:net": ["src/base/cidr.ts", "src/http/client_address.ts"],
+  "node:os": ["src/cli/daemon.ts"],
+  "node:path": ["src/"],
+  "node:sqlite": ["src/store/sqlite/database.ts"],
+  "node:url": ["src/launcher.ts"],
+  "node:util": ["src/cli/terminal_text.ts"],
+  "typebox": ["src/resources/", "src/control/caller.ts"],
+  "typebox/error": ["src/resources/validate.ts"],
+  "typebox/schema": ["src/resources/validate.ts"],
+  "ulid": ["src/base/ids.ts"],
+  "unbash": ["src/plugins/shell_line.ts"],
+  "yaml": ["src/resources/manifest.ts"],
+};
+
+/** What may be written only in the places beside it, comments aside. */
+const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }[] = [
+  { what: "processes", pattern: /\bDeno\.Command\b|\bDeno\.kill\b/, only: ["src/shell/"] },
+  {
+    what: "listening sockets",
+    pattern: /\bDeno\.(serve|listen)|\bserveHttpOnConnection\b/,
+    only: ["src/http/"],
+  },
+  {
+    what: "connections to elsewhere",
+    pattern: /\bDeno\.(connect|createHttpClient)|(?<![.\w])fetch\(/,
+    // connection_server.ts: asks itself once whether Deno's entry point works
+    only: ["src/api/client.ts", "src/http/connection_server.ts"],
+  },
+  {
+    what: "the system's clock",
+    pattern: /\bDate\.now\b|\bnew Date\b|\bperformance\b/,
+    // schedule.ts: the cron library speaks in dates; it is given the time
+    only: ["src/base/clock.ts", "src/resources/schedule.ts"],
+  },
+  { what: "the environment", pattern: /\bDeno\.env\b|\bprocess\.env\b/, only: ["src/cli/io.ts"] },
+  {
+    what: "standard streams, signals and the console",
+    pattern: /\bDeno\.(std(in|out|err)|\w*[sS]ignalListener)\b|\bconsole\./,
+    only: ["src/cli/io.ts"],
+  },
+  { what: "arguments", pattern: /\bDeno\.args\b/, only: ["cli.ts", "main.ts"] },
+  {
+    what: "the end of the process",
+    pattern: /\bDeno\.exit\b|\bDeno\.exitCode\b/,
+    // daemon.ts: a second signal, and an end that takes too long (contract 1)
+    only: ["cli.ts", "main.ts", "src/cli/daemon.ts"],
+  },
+  {
+    what: "the file mode mask",
+    pattern: /\bDeno\.umask\b/,
+    only: ["src/cli/daemon.ts", "src/init.ts"],
+  },
+  {
+    what: "Workers",
+    pattern: /\bimport\.meta\.resolve\b|\bpermissions:/,
+    only: ["src/cel/evaluator.ts", "src/store/sqlite/open_store.ts"],
+  },
+  {
+    what: "keys",
+    pattern: /\bcrypto\.subtle\b/,
+    only: ["src/secrets/keyring.ts", "src/signatures/"],
+  },
+  {
+    what: "SQL",
+    pattern:
+      /\b(SELECT|INSERT( OR \w+)? INTO|DELETE FROM|UPDATE \w+ SET|CREATE (TABLE|INDEX)|PRAGMA|BEGIN IMMEDIATE)\b/,
+    only: ["src/store/sqlite/"],
+  },
+  { what: "chance that is no secret", pattern: /\bMath\.random\b/, only: [] },
+];
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+/** One file of the program. */
+interface SourceFile {
+  /** From the root of the project. */
+  readonly path: string;
+  readonly text: string;
+  /** The text without its comments. */
+  readonly code: string;
+}
+
+/** One import. */
+interface Import {
+  readonly from: string;
+  /** File from the root of the project, or the name of a package. */
+  readonly to: string;
+  readonly use: Use;
+  /** Loaded when it is needed: cannot hang the start of the program. */
+  readonly dynamic: boolean;
+}
+
+const FILES = [...readFiles("src"), ...["cli.ts", "main.ts"].map(readFile)];
+const IMPORTS = await readImports(FILES.map((file) => file.path));
+
+function* readFiles(folder: string): Generator<SourceFile> {
+  for (const entry of [...Deno.readDirSync(join(ROOT, folder))]) {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory) yield* readFiles(path);
+    else if (path.endsWith(".ts") && !path.endsWith("_test.ts")) yield readFile(path);
+  }
+}
+
+function readFile(path: string): SourceFile {
+  const text = Deno.readTextFileSync(join(ROOT, path));
+  return { path, text, code: withoutComments(text) };
+}
+
+/** Strings stay; a regular expression that looks like a comment costs the rest of its line. */
+function withoutComments(text: string): string {
+  const token = /(["'])(?:\\.|(?!\1)[^\\\n])*\1|`(?:\\.|[^\\`])*`|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
+  return text.replace(token, (found) => found.startsWith("/") ? "" : found);
+}
+
+/** `deno info` over one module that imports all of them: by itself it would leave out Workers. */
+async function readImports(paths: readonly string[]): Promise<Import[]> {
+  const dir = await Deno.makeTempDir();
+  try {
+    const root = join(dir, "all.ts");
+    const url = (path: string) => pathToFileURL(join(ROOT, path)).href;
+    await Deno.writeTextFile(root, paths.map((path) => `import "${url(path)}";\n`).join(""));
+    const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["info", "--json", "--config", join(ROOT, "deno.json"), root],
+    }).output();
+    ok(success, new TextDecoder().decode(stderr));
+    const { modules } = JSON.parse(new TextDecoder().decode(stdout)) as { modules: InfoModule[] };
+    const byUrl = new Map(paths.map((path) => [url(path), path]));
+    return modules.flatMap(({ specifier, dependencies = [] }) => {
+      const from = byUrl.get(specifier);
+      if (from === undefined) return [];
+      return dependencies.map(({ specifier: written, code, type, isDynamic }): Import => ({
+        from,
+        to: byUrl.get((code ?? type)?.specifier ?? "") ?? written,
+        use: code === undefined ? "types" : "values",
+        dynamic: isDynamic === true,
+      }));
+    });
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+}
+
+interface InfoModule {
+  readonly specifier: string;
+  readonly dependencies?: readonly {
+    readonly specifier: string;
+    readonly code?: { readonly specifier: string };
+    readonly type?: { readonly specifier: string };
+    readonly isDynamic?: boolean;
+  }[];
+}
+
+const isOurs = ({ to }: Import) => FILES.some((file) => file.path === to);
+
+/** The folder of a file; a file in `src` itself, or beside it, is its own. */
+function layerOf(path: string): string {
+  const folder = dirname(path);
+  return folder === "src" || folder === "." ? path : folder;
+}
+
+function allowed(path: string, places: readonly string[]): boolean {
+  return places.some((place) => place.endsWith("/") ? path.startsWith(place) : path === place);
+}
+
+/** What goes against {@linkcode LAYERS}, one line each. */
+function forbiddenImports(imports: readonly Import[]): string[] {
+  return imports.flatMap(({ from, to, use }) => {
+    const [above, below] = [layerOf(from), layerOf(to)];
+    const may = above === below ? "values" : LAYERS[above]?.[below];
+    if (may === "values" || may === use) return [];
+    return [`${from} uses ${may === undefined ? "" : `${use} of `}${to}`];
+  });
+}
+
+/** Lines of {@linkcode LAYERS} that nothing needs any more, or not that much of. */
+function idleLayers(imports: readonly Import[]): string[] {
+  return Object.entries(LAYERS).flatMap(([above, uses]) =>
+    Object.entries(uses).filter(([below, use]) =>
+      !imports.some((one) =>
+        layerOf(one.from) === above && layerOf(one.to) === below && one.use === use
+      )
+    ).map(([below, use]) => `${above} uses no ${use} of ${below}: mend the table`)
+  );
+}
+
+function throughOtherDoors(files: readonly SourceFile[]): string[] {
+  return files.flatMap(({ path, code }) =>
+    DOORS.filter(({ pattern, only }) => pattern.test(code) && !allowed(path, only))
+      .map(({ what, only }) =>
+        `${path} touches ${what}, which is for ${only.join(", ") || "nobody"}`
+      )
+  );
+}
+
+/** Files that import each other in a circle, if any do. */
+function findCycle(edges: readonly { from: string; to: string }[]): string[] | undefined {
+  const done = new Set<string>();
+  const walk = (at: string, path: readonly string[]): string[] | undefined => {
+    if (path.includes(at)) return [...path.slice(path.indexOf(at)), at];
+    if (done.has(at)) return undefined;
+    for (const { to } of edges.filter(({ from }) => from === at)) {
+      const found = walk(to, [...path, at]);
+      if (found !== undefined) return found;
+    }
+    done.add(at);
+    return undefined;
+  };
+  return edges.map(({ from }) => walk(from, [])).find((cycle) => cycle !== undefined);
+}
+
+Deno.test("a folder imports only from the folders below it", () => {
+  equal(forbiddenImports(IMPORTS.filter(isOurs)).join("\n"), "");
+});
+
+Deno.test("the table of layers holds no more than is needed", () => {
+  deepEqual(idleLayers(IMPORTS.filter(isOurs)), []);
+  const folders = new Set(FILES.map((file) => layerOf(file.path)));
+  deepEqual(Object.keys(LAYERS).toSorted(), [...folders].toSorted());
+});
+
+Deno.test("nothing imports in a circle, neither files nor folders", () => {
+  // The registry of commands loads each command when it is run, and `completions` reads the registry.
+  const ours = IMPORTS.filter((one) => isOurs(one) && !one.dynamic);
+  equal(findCycle(ours), undefined);
+  const folders = IMPORTS.filter(isOurs).map(({ from, to }) => ({
+    from: layerOf(from),
+    to: layerOf(to),
+  }));
+  equal(findCycle(folders.filter(({ from, to }) => from !== to)), undefined);
+});
+
+Deno.test("every package has its importers, and no others", () => {
+  const used = new Map<string, string[]>();
+  for (const { from, to } of IMPORTS.filter((one) => !isOurs(one))) {
+    used.set(to, [...used.get(to) ?? [], from]);
+  }
+  deepEqual([...used.keys()].toSorted(), Object.keys(PACKAGES).toSorted());
+  for (const [name, importers] of used) {
+    const places = PACKAGES[name] ?? [];
+    deepEqual(importers.filter((path) => !allowed(path, places)), [], `importers of ${name}`);
+    const idle = places.filter((place) => !importers.some((path) => allowed(path, [place])));
+    deepEqual(idle, [], `no longer importers of ${name}`);
+  }
+});
+
+Deno.test("everything outside the program is reached through its one door", () => {
+  equal(throughOtherDoors(FILES).join("\n"), "");
+  const idle = DOORS.flatMap(({ what, pattern, only }) =>
+    only.filter((place) =>
+      !FILES.some(({ path, code }) => allowed(path, [place]) && pattern.test(code))
+    ).map((place) => `${place} no longer touches ${what}`)
+  );
+  deepEqual(idle, []);
+});
+
+Deno.test("these rules find what they forbid", () => {
+  const edge = { use: "values", dynamic: false } as const;
+  const imports = [
+    { ...edge, from: "src/base/a.ts", to: "src/cel/b.ts" },
+    { ...edge, from: "src/tasks/a.ts", to: "src/store/store.ts" },
+    { ...edge, from: "src/sources/a.ts", to: "src/control/b.ts" },
+    { ...edge, from: "src/http/a.ts", to: "src/cli/b.ts" },
+  ];
+  equal(forbiddenImports(imports).length, 4);
+  deepEqual(findCycle([{ from: "a", to: "b" }, { from: "b", to: "c" }, { from: "c", to: "b" }]), [
+    ...["b", "c", "b"],
+  ]);
+  const codes = [
+    "new Deno.Command('sh')",
+    "Deno.listen({})",
+    "await fetch(url)",
+    "const now = Date.now()",
+    'Deno.env.get("X")',
+    "console.log(1)",
+    "Deno.exit(1)",
+    'db.run("SELECT 1")',
+    '`INSERT OR REPLACE INTO x`; const u = "http://a"; Math.random()',
+  ];
+  const files = codes.map((code) => ({ path: "src/tasks/a.ts", text: code, code }));
+  for (const file of files) notDeepEqual(throughOtherDoors([file]), [], file.code);
+  equal(withoutComments('a("//b"); // c\n/* Date.now() */d').trim(), 'a("//b"); \nd');
+});
+
+/** Every export of every file of a folder. */
+async function exportsOf(
+  folder: string,
+): Promise<{ path: string; name: string; value: unknown }[]> {
+  const paths = FILES.map((file) => file.path).filter((path) => dirname(path) === folder);
+  const found = await Promise.all(paths.map(async (path) => {
+    const module = await import(pathToFileURL(join(ROOT, path)).href) as Record<string, unknown>;
+    return Object.entries(module).map(([name, value]) => ({ path, name, value }));
+  }));
+  return found.flat();
+}
+
+/** Whether a value has these properties. */
+function has(value: unknown, ...names: readonly string[]): boolean {
+  return typeof value === "object" && value !== null && names.every((name) => name in value);
+}
+
+/** The file of a command. */
+function commandFile(words: string): string {
+  return `src/cli/${words.replace(/[ -]/g, "_")}.ts`;
+}
+
+Deno.test("commands.ts holds every command, and a command's file is named by its words", async () => {
+  const exported = (await exportsOf("src/cli")).filter(({ value }) =>
+    has(value, "run", "examples")
+  );
+  const listed = await Promise.all(COMMANDS.map(async ({ words, load }) => ({
+    // trigger_test.ts would be the name of a test
+    path: words === "trigger test" ? "src/cli/trigger_try.ts" : commandFile(words),
+    name: "command",
+    value: (await load()).command,
+  })));
+  const byPath = (a: { path: string }, b: { path: string }) => a.path < b.path ? -1 : 1;
+  deepEqual(exported.toSorted(byPath), listed.toSorted(byPath));
+});
+
+Deno.test("kinds.ts holds every kind", async () => {
+  const exported = (await exportsOf("src/resources")).filter(({ value }) =>
+    has(value, "kind", "plural", "columns")
+  );
+  deepEqual(new Set(exported.map(({ value }) => value)), new Set<unknown>(KINDS));
+  equal(exported.length, KINDS.length);
+});
+
+Deno.test("events.ts holds every event file, and every source has its file in sources", async () => {
+  const exported = (await exportsOf("src/resources")).filter(({ value }) =>
+    has(value, "source", "schema", "references")
+  );
+  deepEqual(new Set(exported.map(({ value }) => value)), new Set<unknown>(EVENTS));
+  const files = FILES.map(({ path }) => path);
+  const eventFiles = files.filter((path) => /^src\/resources\/event_\w+\.ts$/.test(path));
+  const sources = EVENTS.map(({ source }) => source);
+  deepEqual(
+    eventFiles.toSorted(),
+    sources.map((one) => `src/resources/event_${one}.ts`).toSorted(),
+  );
+  deepEqual(sources.filter((one) => !files.includes(`src/sources/${one}.ts`)), []);
+});
+
+Deno.test("schemes.ts holds every signature scheme, and manifests can name each", async () => {
+  const exported = (await exportsOf("src/signatures")).filter(({ value }) =>
+    has(value, "name", "verify")
+  );
+  deepEqual(new Set(exported.map(({ value }) => value)), new Set<unknown>(SCHEMES));
+  deepEqual(
+    SCHEMES.map((scheme) => scheme.name).toSorted(),
+    SCHEME_NAMES.filter((name) => name !== "auto").toSorted(),
+  );
+});
+
+Deno.test("every Worker has its name in deno.json", () => {
+  const { imports } = JSON.parse(Deno.readTextFileSync(join(ROOT, "deno.json"))) as {
+    imports: Record<string, string>;
+  };
+  const named = FILES.flatMap(({ code }) =>
+    [...code.matchAll(/import\.meta\.resolve\("(#[\w-]+)"\)/g)].map(([, name]) => name ?? "")
+  );
+  const declared = Object.keys(imports).filter((name) => name.startsWith("#"));
+  deepEqual(named.toSorted(), declared.toSorted());
+  const paths = declared.map((name) => (imports[name] ?? "").replace("./", ""));
+  deepEqual(paths.filter((path) => !FILES.some((file) => file.path === path)), []);
+});
+
+Deno.test("no file is too long: 400 lines, half of them 100, nine of ten 250", () => {
+  const lengths = FILES.map(({ path, text }) => ({ path, lines: text.split("\n").length - 1 }))
+    .toSorted((a, b) => a.lines - b.lines);
+  deepEqual(lengths.filter(({ lines }) => lines > 400), []);
+  const at = (part: number) => lengths[Math.floor(lengths.length * part)]?.lines ?? 0;
+  ok(at(0.5) <= 100, `median ${at(0.5)}`);
+  ok(at(0.9) <= 250, `nine of ten ${at(0.9)}`);
+  const most = { "cli.ts": 10, "main.ts": 40 } as Record<string, number>;
+  deepEqual(lengths.filter(({ path, lines }) => lines > (most[path] ?? 400)), []);
+});
+
+Deno.test("the webhook path is one function of at most 40 lines", () => {
+  const { text } = readFile("src/sources/webhook.ts");
+  const body = /^export async function receiveWebhook\([\s\S]*?^}/m.exec(text)?.[0] ?? "";
+  const lines = body.split("\n").length;
+  ok(lines > 10 && lines <= 40, `${lines} lines`);
+  const stages = [
+    "receive",
+    "authenticate",
+    "parsePayload",
+    "findGreeting",
+    "transform",
+    "admit",
+    "record",
+    "answer",
+  ];
+  const places = stages.map((stage) => body.search(new RegExp(`\\b${stage}\\(`)));
+  deepEqual(places, places.filter((place) => place > 0).toSorted((a, b) => a - b), "in this order");
+});
+
+Deno.test("every file opens with a @module block of at most six lines", () => {
+  const wrong = FILES.filter(({ text }) => {
+    const block = /^\/\*\*\n([\s\S]*?)\n \*\/\n/.exec(text)?.[1];
+    if (block === undefined || !block.includes("\n * @module")) return true;
+    const words = block.replace(/^ \* ```[\s\S]*?^ \* ```/gm, "").split("\n")
+      .filter((line) => !/^ \*\s*$/.test(line) && !line.includes("@module") && line !== "");
+    return words.length === 0 || words.length > 6;
+  });
+  deepEqual(wrong.map(({ path }) => path), []);
+});
+
+Deno.test("no barrel and no default export", () => {
+  const forbidden = /^export (\*|default\b|(type )?\{[^}]*\} from\b)/m;
+  deepEqual(FILES.filter(({ code }) => forbidden.test(code)).map(({ path }) => path), []);
+});
+
+Deno.test("files are called after what they hold, in snake_case", () => {
+  const vague =
+    /(^|_)(utils?|helpers?|common|managers?|services?|types|misc|shared|index|mod)\.ts$/;
+  const wrong = FILES.filter(({ path }) =>
+    !/^[a-z0-9]+(_[a-z0-9]+)*\.ts$/.test(basename(path)) || vague.test(basename(path))
+  );
+  deepEqual(wrong.map(({ path }) => path), []);
+});
