@@ -1,0 +1,267 @@
+/**
+ * A daemon under test: a process on a free port and a data directory of its own, ended in order with
+ * the test and checked to have ended well.
+ *
+ * @module
+ */
+
+import { equal, ok } from "node:assert/strict";
+import { type Manifest, toText } from "./manifests.ts";
+import { cleanEnv, type Program, type RunOptions, type RunResult, runSvc } from "./program.ts";
+import { tempDir } from "./temp_dir.ts";
+import { until } from "./until.ts";
+
+/** How long an orderly end may take (contract 1: 15 s), with something on top for a busy machine. */
+const STOP_WITHIN_MS = 20_000;
+
+/** A data directory, made by `svc init`. */
+export interface DataDirectory extends AsyncDisposable {
+  /** Absolute path. */
+  readonly path: string;
+}
+
+/** An answer, read to its end. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON; empty where it is none. */
+  readonly json: Record<string, unknown>;
+}
+
+/** A task as `svc get task -o json` shows it. */
+export interface TaskRecord {
+  readonly id: string;
+  readonly project: string;
+  readonly trigger: string;
+  readonly state: string;
+  readonly reason: string;
+  readonly delivery_id: string;
+  readonly restarts: number;
+  readonly steps: readonly { id: string; state: string; exit_code: number | null }[];
+}
+
+/** A request of a test. */
+export interface Send {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string | Uint8Array;
+  /** Sends the body in chunks, without Content-Length. */
+  readonly chunked?: boolean;
+}
+
+/** How to start a daemon. */
+export interface DaemonOptions {
+  /** Flags beside the address. */
+  readonly args?: readonly string[];
+  /** Variables beside the usual ones. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Data directory; one of its own, removed at the end, when absent. */
+  readonly directory?: DataDirectory;
+}
+
+/** Makes a data directory with `svc init`. */
+export async function initDataDirectory(program: Program): Promise<DataDirectory> {
+  const dir = await tempDir();
+  const result = await runSvc(program, ["init", "--data-dir", dir.path]);
+  equal(result.code, 0, result.stderr);
+  return dir;
+}
+
+/** Starts a daemon and waits until it is ready. */
+export async function startDaemon(
+  program: Program,
+  options: DaemonOptions = {},
+): Promise<TestDaemon> {
+  await using opening = new AsyncDisposableStack();
+  const directory = options.directory ?? opening.use(await initDataDirectory(program));
+  const flags = ["daemon", "--webhook-bind", "127.0.0.1:0", ...options.args ?? []];
+  const child = new Deno.Command(program.command, {
+    args: [...program.args, ...flags],
+    clearEnv: true,
+    env: cleanEnv({ SVC_DATA_DIR: directory.path, ...options.env }),
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const daemon = new TestDaemon({ program, child, dataDir: directory.path });
+  opening.use(daemon);
+  await daemon.ready();
+  const open = opening.move();
+  daemon.onDispose(() => open.disposeAsync());
+  return daemon;
+}
+
+/** A running daemon. */
+export class TestDaemon implements AsyncDisposable {
+  /** Data directory. */
+  readonly dataDir: string;
+  /** Base address of the webhook server. */
+  url = "";
+  /** Everything it has written to standard error. */
+  log = "";
+  readonly #program: Program;
+  readonly #child: Deno.ChildProcess;
+  readonly #http = Deno.createHttpClient({ poolMaxIdlePerHost: 64 });
+  readonly #output: Promise<unknown>;
+  #stdout = "";
+  #ended: Deno.CommandStatus | undefined;
+  #expectedCode = 0;
+  /** Whether the test has told it to end. */
+  #told = false;
+  #dispose: (() => Promise<void>) | undefined;
+
+  constructor(parts: { program: Program; child: Deno.ChildProcess; dataDir: string }) {
+    this.#program = parts.program;
+    this.#child = parts.child;
+    this.dataDir = parts.dataDir;
+    this.#output = Promise.all([
+      collect(parts.child.stdout, (text) => this.#stdout += text),
+      collect(parts.child.stderr, (text) => this.log += text),
+      parts.child.status.then((status) => this.#ended = status),
+    ]);
+  }
+
+  /** Process id. */
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  /** The workspace `default`. */
+  get workspace(): string {
+    return `${this.dataDir}/workspaces/default`;
+  }
+
+  /** Waits for the ready line and takes the address from it. */
+  async ready(): Promise<void> {
+    this.url = await until("the ready line of the daemon", () => {
+      if (this.#ended !== undefined) throw new Error(`The daemon ended at once: ${this.log}`);
+      return /^svc is ready: webhooks at (http:\S+[0-9]).*\n/m.exec(this.#stdout)?.[1];
+    }, 60_000);
+  }
+
+  /** Runs `svc` against this daemon. */
+  svc(args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+    const env = { SVC_DATA_DIR: this.dataDir, ...options.env };
+    return runSvc(this.#program, args, { ...options, env });
+  }
+
+  /** The JSON that a command prints, which has to end well. */
+  async json(...args: string[]): Promise<unknown> {
+    const result = await this.svc([...args, "-o", "json"]);
+    equal(result.code, 0, `${result.stderr}The daemon's log: ${this.log}`);
+    return JSON.parse(result.stdout);
+  }
+
+  /** Applies documents, which has to go well. */
+  async apply(...documents: readonly Manifest[]): Promise<RunResult> {
+    const result = await this.svc(["apply", "-f", "-"], { stdin: toText(documents) });
+    equal(result.code, 0, `${result.stderr}The daemon's log: ${this.log}`);
+    return result;
+  }
+
+  /** Sends one request to the webhook server; POST when nothing else is said. */
+  async send(path: string, send: Send = {}): Promise<Answer> {
+    const response = await fetch(this.url + path, {
+      method: send.method ?? "POST",
+      headers: send.headers ?? {},
+      redirect: "manual",
+      client: this.#http,
+      ...(send.body === undefined ? {} : { body: toBody(send) }),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, json: parse(text) };
+  }
+
+  /** Sends these bytes as they stand; gives the status, 0 when the connection was closed instead. */
+  async sendRaw(text: string): Promise<number> {
+    const { hostname, port } = new URL(this.url);
+    using connection = await Deno.connect({ hostname, port: Number(port) });
+    await connection.write(new TextEncoder().encode(text));
+    const buffer = new Uint8Array(65_536);
+    const read = await connection.read(buffer).catch(() => null);
+    const answer = new TextDecoder().decode(buffer.subarray(0, read ?? 0));
+    return Number(/^HTTP\/1\.1 ([0-9]{3}) /.exec(answer)?.[1] ?? 0);
+  }
+
+  /** Every task, newest first. */
+  async tasks(): Promise<readonly TaskRecord[]> {
+    return await this.json("get", "task", "--limit", "1000000") as TaskRecord[];
+  }
+
+  /** Waits until every task has ended; gives them all. */
+  async settled(withinMs = 60_000): Promise<readonly TaskRecord[]> {
+    await until("the end of every task", async () => {
+      const { counts } = await this.json("status") as { counts: Record<string, number> };
+      return counts["tasks_pending"] === 0 && counts["tasks_running"] === 0 ? true : undefined;
+    }, withinMs);
+    return await this.tasks();
+  }
+
+  /** Sends a signal. */
+  signal(signal: Deno.Signal): void {
+    this.#told = true;
+    this.#child.kill(signal);
+  }
+
+  /** The exit code it has to end with; 0 when nothing is said. */
+  expectCode(code: number): void {
+    this.#expectedCode = code;
+  }
+
+  /** Ends it by force; that it then ends with this signal's code is no failure. */
+  async crash(): Promise<void> {
+    this.expectCode(137);
+    if (this.#ended === undefined) this.signal("SIGKILL");
+    await this.#output;
+  }
+
+  /** SIGTERM; gives the exit code and how long it took. */
+  async stop(): Promise<{ code: number; ms: number }> {
+    const start = Date.now();
+    if (this.#ended === undefined) this.signal("SIGTERM");
+    const timer = setTimeout(() => this.#child.kill("SIGKILL"), STOP_WITHIN_MS);
+    const { code } = await this.#child.status;
+    clearTimeout(timer);
+    await this.#output;
+    return { code, ms: Date.now() - start };
+  }
+
+  /** What else goes with the daemon, once; it includes the daemon itself. */
+  onDispose(dispose: () => Promise<void>): void {
+    this.#dispose = dispose;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const dispose = this.#dispose;
+    this.#dispose = undefined;
+    if (dispose !== undefined) return await dispose();
+    const endedBefore = this.#ended !== undefined && !this.#told;
+    const { code } = await this.stop();
+    this.#http.close();
+    ok(!endedBefore, `The daemon ended by itself, exit code ${code}: ${this.log}`);
+    equal(code, this.#expectedCode, `The daemon ended with exit code ${code}: ${this.log}`);
+  }
+}
+
+/** Never text, to which `fetch` would add a content type of its own. */
+function toBody({ body = "", chunked = false }: Send): BodyInit {
+  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : new Uint8Array(body);
+  if (!chunked) return bytes;
+  const starts = Array.from({ length: Math.ceil(bytes.length / CHUNK) }, (_, i) => i * CHUNK);
+  return ReadableStream.from(starts.map((at) => bytes.slice(at, at + CHUNK)));
+}
+
+const CHUNK = 10_000;
+
+async function collect(stream: ReadableStream<Uint8Array>, take: (text: string) => void) {
+  for await (const text of stream.pipeThrough(new TextDecoderStream() as never)) take(String(text));
+}
+
+function parse(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * Manifests of tests, as values: YAML takes JSON.
+ *
+ * @module
+ */
+
+/** One document. */
+export interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly project?: string };
+  readonly spec: Record<string, unknown>;
+}
+
+/** Several documents as one text. */
+export function toText(documents: readonly Manifest[]): string {
+  return documents.map((document) => JSON.stringify(document, null, 2)).join("\n---\n");
+}
+
+/** A SecretStore. */
+export function secretStore(name: string, data: Record<string, string>): Manifest {
+  return { kind: "SecretStore", metadata: { name }, spec: { data } };
+}
+
+/** A Workflow of shell lines, their steps called `s1`, `s2`, … */
+export function workflow(name: string, ...lines: readonly string[]): Manifest {
+  const steps = lines.map((run, index) => ({ id: `s${index + 1}`, run }));
+  return { kind: "Workflow", metadata: { name }, spec: { steps } };
+}
+
+/** What of a trigger differs from the usual one. */
+export interface TriggerOptions {
+  /** `spec.event.webhook`; GitHub's header and the SecretStore `github` when absent. */
+  readonly webhook?: Record<string, unknown>;
+  readonly condition?: string;
+  readonly suspend?: boolean;
+  /** Workflow; `record` when absent. */
+  readonly workflow?: string;
+  readonly project?: string;
+}
+
+/** A webhook Trigger in the workspace `default`. */
+export function trigger(name: string, options: TriggerOptions = {}): Manifest {
+  const { condition, suspend, project } = options;
+  const signed = { secret: { fromRef: "github" }, signatureHeader: "X-Hub-Signature-256" };
+  return {
+    kind: "Trigger",
+    metadata: { name, ...(project === undefined ? {} : { project }) },
+    spec: {
+      event: {
+        source: "webhook",
+        webhook: options.webhook ?? signed,
+        ...(condition === undefined ? {} : { filter: { condition } }),
+      },
+      ...(suspend === undefined ? {} : { suspend }),
+      action: { workflow: options.workflow ?? "record", workspace: "default" },
+    },
+  };
+}

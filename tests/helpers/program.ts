@@ -1,0 +1,137 @@
+/**
+ * The programs under test: svc from the sources, and the compiled one where `.ci/test` has built it
+ * (it hands over the directory as `SVC_TEST_DIST`). Runs them as a user would: as processes.
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** One way to run svc. */
+export interface Program {
+  /** What it is called in the names of tests. */
+  readonly name: "source" | "compiled";
+  /** Executable. */
+  readonly command: string;
+  /** Arguments before those of svc. */
+  readonly args: readonly string[];
+}
+
+/** Absolute path of the checkout. */
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
+
+/** Runs the sources. */
+const SOURCE: Program = {
+  name: "source",
+  command: Deno.execPath(),
+  args: [
+    ...["run", "--quiet", "--no-prompt", "--allow-all", "--unstable-worker-options"],
+    ...["--config", join(ROOT, "deno.json"), join(ROOT, "cli.ts")],
+  ],
+};
+
+const dist = Deno.env.get("SVC_TEST_DIST") ?? "";
+
+/** Runs `dist/svc`; absent where it could not be built. */
+const COMPILED: Program | undefined = dist === ""
+  ? undefined
+  : { name: "compiled", command: join(dist, "svc"), args: [] };
+
+/** Every program there is to test. */
+export const PROGRAMS: readonly Program[] = COMPILED === undefined ? [SOURCE] : [SOURCE, COMPILED];
+
+/** The program of tests that run once: the compiled one where there is one. */
+export const ONE_PROGRAM: Program = COMPILED ?? SOURCE;
+
+/** One test for each program. Where there is no compiled one, its test is ignored and says why. */
+export function testEachProgram(
+  name: string,
+  body: (program: Program, t: Deno.TestContext) => Promise<void>,
+): void {
+  for (const program of PROGRAMS) {
+    Deno.test(`${name} (${program.name})`, (t) => body(program, t));
+  }
+  if (COMPILED === undefined) {
+    Deno.test({
+      name: `${name} (compiled; ignored, SVC_TEST_DIST names no directory with a compiled svc)`,
+      ignore: true,
+      fn() {},
+    });
+  }
+}
+
+/** How to run a program. */
+export interface RunOptions {
+  /** Variables beside the few every run has. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Standard input; none when absent. */
+  readonly stdin?: string | Uint8Array;
+  /** Working directory. */
+  readonly cwd?: string;
+  /** Ends it by force after this long; a minute when absent. */
+  readonly withinMs?: number;
+}
+
+/** How a run ended. */
+export interface RunResult {
+  /** Exit code. */
+  readonly code: number;
+  /** Standard output as text. */
+  readonly stdout: string;
+  /** Standard error as text. */
+  readonly stderr: string;
+}
+
+const INHERITED = ["PATH", "HOME", "TMPDIR", "DENO_DIR", "XDG_CACHE_HOME", "DENO_TLS_CA_STORE"];
+
+/** A clean environment: no SVC_… of whoever runs the tests gets in. */
+export function cleanEnv(more: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const inherited = INHERITED.map((name) => [name, Deno.env.get(name)] as const)
+    .filter((entry): entry is readonly [string, string] => entry[1] !== undefined);
+  return { ...Object.fromEntries(inherited), NO_COLOR: "1", ...more };
+}
+
+/** Runs svc with these arguments to its end. */
+export function runSvc(
+  program: Program,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<RunResult> {
+  return run(program.command, [...program.args, ...args], options);
+}
+
+/** Runs any command to its end, in a clean environment. */
+export async function run(
+  command: string,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<RunResult> {
+  const child = new Deno.Command(command, {
+    args: [...args],
+    clearEnv: true,
+    env: cleanEnv(options.env),
+    stdin: options.stdin === undefined ? "null" : "piped",
+    stdout: "piped",
+    stderr: "piped",
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+  }).spawn();
+  const timer = setTimeout(() => child.kill("SIGKILL"), options.withinMs ?? 60_000);
+  const [output] = await Promise.all([child.output(), feed(child, options.stdin)]);
+  clearTimeout(timer);
+  const decoder = new TextDecoder();
+  return {
+    code: output.code,
+    stdout: decoder.decode(output.stdout),
+    stderr: decoder.decode(output.stderr),
+  };
+}
+
+/** A program may end without reading its input. */
+async function feed(child: Deno.ChildProcess, stdin: string | Uint8Array | undefined) {
+  if (stdin === undefined) return;
+  const bytes = typeof stdin === "string" ? new TextEncoder().encode(stdin) : stdin;
+  const writer = child.stdin.getWriter();
+  await writer.write(bytes as Uint8Array<ArrayBuffer>).catch(() => {});
+  await writer.close().catch(() => {});
+}

@@ -1,0 +1,51 @@
+/**
+ * Waiting for what happens in another process: looks again and again, and gives up in time.
+ *
+ * @module
+ */
+
+/**
+ * What `look` gives once it gives something.
+ *
+ * @throws {Error} that names `what` when it has not come within `withinMs` (20 s when absent).
+ */
+export async function until<T>(
+  what: string,
+  look: () => T | undefined | Promise<T | undefined>,
+  withinMs = 20_000,
+): Promise<T> {
+  for (const start = Date.now(); Date.now() - start < withinMs;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`Did not come within ${withinMs} ms: ${what}`);
+}
+
+/** The content of a file once it is there and not empty. */
+export function untilFile(path: string, withinMs?: number): Promise<string> {
+  return until(`the file ${path}`, async () => await findFile(path) || undefined, withinMs);
+}
+
+/** The content of a file, if it is there. */
+export async function findFile(path: string): Promise<string | undefined> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Whether a process is there and runs. One that has ended and that nobody has waited for does not,
+ * although `kill -0` would still find it.
+ */
+export async function processRuns(pid: number): Promise<boolean> {
+  const stat = await findFile(`/proc/${pid}/stat`).catch(() => undefined); // ESRCH: it just went
+  if (stat !== undefined) return !/^\d+ \(.*\) [ZX]/s.test(stat);
+  const { success } = await new Deno.Command("/bin/sh", {
+    args: ["-c", 'kill -0 "$1" 2>/dev/null', "sh", String(pid)],
+  }).output();
+  return success;
+}
