@@ -28,6 +28,7 @@ import { policyCheck } from "./plugins/policy_check.ts";
 import type { PluginHost } from "./plugins/run_plugin.ts";
 import { RunTokens } from "./base/run_tokens.ts";
 import { createKeyring } from "./secrets/keyring.ts";
+import { readDescriptorLimit } from "./shell/descriptor_limit.ts";
 import { openProcessGroups } from "./shell/process_groups.ts";
 import { KeyUses } from "./sources/key_uses.ts";
 import { Rejections } from "./sources/rejections.ts";
@@ -93,6 +94,9 @@ const BODY_DEADLINE_MS = 30_000;
 const PLUGIN_LIMITS = { running: 32, waiting: 2000 };
 /** How long requests under way may take at the end. */
 const DRAIN_MS = 5000;
+/** Parts of all descriptors that connections may take; the others are for plugins, steps and files. */
+const WEBHOOK_SHARE = 1 / 2;
+const CONTROL_SHARE = 1 / 8;
 
 /**
  * Starts a daemon.
@@ -152,6 +156,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     degraded: () => findDegraded({ dirs: dir, policy }),
   });
   await removeStaleSocket(dir);
+  const descriptors = await readDescriptorLimit();
   const controlHost = { ...control, ...tracer, log, newId, signal: stopping.signal };
   opening.use(
     await serve({
@@ -165,6 +170,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     opening.use(
       await serve({
         ...{ ...options.control, log, drainMs: DRAIN_MS },
+        maxConnections: Math.floor(descriptors * CONTROL_SHARE),
         handler: controlHandler({ ...controlHost, identify: byToken }),
       }),
     );
@@ -178,6 +184,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       await serve({
         ...{ on: options.webhookBind, log, drainMs: DRAIN_MS },
         ...(options.webhookTls === undefined ? {} : { tls: options.webhookTls }),
+        maxConnections: Math.floor(descriptors * WEBHOOK_SHARE),
         trustedProxies: options.trustedProxies,
         handler: webhookHandler({ ...pipeline, rejections, limits }, ready),
       }),

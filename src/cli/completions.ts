@@ -70,7 +70,7 @@ function toCompleted({ flags, help, choices }: OptionDefinition): CompletedOptio
 }
 
 /** Sorts of records `get` knows beside the kinds; they are found in `control/queries.ts`. */
-const RECORDS = ["tasks", "deliveries"];
+const RECORDS = ["tasks", "deliveries", "audits", "tokens", "control-audits"];
 
 /** The closed lists among first arguments; every other one is a name or an id. */
 function firstArgument(words: string): readonly string[] {

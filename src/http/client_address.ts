@@ -4,12 +4,13 @@
  *
  * ```ts
  * import { cidrMatcher } from "../base/cidr.ts";
- * import { clientAddress } from "./client_address.ts";
+ * import { clientAddress, plainAddress } from "./client_address.ts";
  * import { equal } from "node:assert/strict";
  *
  * const headers = new Headers({ "x-forwarded-for": "10.9.9.9, 192.0.2.7" });
  * equal(clientAddress("127.0.0.1", headers, cidrMatcher(["127.0.0.1"])), "192.0.2.7");
  * equal(clientAddress("198.51.100.1", headers, cidrMatcher(["127.0.0.1"])), "198.51.100.1");
+ * equal(plainAddress("[::1]:80"), "::1");
  * ```
  *
  * @module
@@ -18,11 +19,11 @@
 import { isIPv4, isIPv6 } from "node:net";
 
 /** Where a trusted proxy does not say who it speaks for; RFC 7239's word. In no CIDR range. */
-export const UNKNOWN_CLIENT = "unknown";
+const UNKNOWN_CLIENT = "unknown";
 
 /**
  * Address of the sender: that of the socket, unless a trusted proxy is there; then the last one in
- * `X-Forwarded-For` (or `Forwarded`) that is not a trusted proxy's. {@linkcode UNKNOWN_CLIENT} where
+ * `X-Forwarded-For` (or `Forwarded`) that is not a trusted proxy's. `unknown` where
  * that cannot be read, or the two headers disagree: a proxy writes one of them and lets the other
  * through as the sender wrote it.
  */
@@ -33,9 +34,10 @@ export function clientAddress(
 ): string {
   const direct = plainAddress(peer) ?? peer;
   if (!isTrusted(direct)) return direct;
+  const forwarded = headers.get("forwarded");
   const found = [
     headers.get("x-forwarded-for")?.split(",").map((hop) => hop.trim()),
-    headers.get("forwarded")?.match(ELEMENT)?.map(forwardedFor),
+    forwarded === null ? undefined : (forwarded.match(ELEMENT) ?? [""]).map(forwardedFor),
   ].filter((hops) => hops !== undefined).map((hops) => lastUntrusted(hops, isTrusted));
   const [first, second = first] = found;
   if (first === undefined) return direct; // the proxy speaks for itself
@@ -64,17 +66,21 @@ function forwardedFor(element: string): string {
   return quoted ?? token ?? "";
 }
 
-const WITH_PORT_IPV4 = /^([0-9.]+)(?::[0-9]{1,5})?$/;
-const WITH_PORT_IPV6 = /^\[([0-9A-Fa-f:.]+)\](?::[0-9]{1,5})?$/;
-const MAPPED = /^::ffff:([0-9.]+)$/i;
+const IPV4_AND_PORT = /^([0-9.]+)(?::[0-9]{1,5})?$/;
+const IPV6_IN_BRACKETS = /^\[([0-9A-Fa-f:.]+)\](?::[0-9]{1,5})?$/;
+const IPV4_IN_IPV6 = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 
 /**
- * The address alone, without port and brackets, IPv4 where a dual-stack socket shows it as IPv6;
- * `undefined` for anything else.
+ * The address alone, without port and brackets, each in its one usual spelling, and IPv4 where a
+ * dual-stack socket shows it as IPv6; `undefined` for anything else.
  */
 export function plainAddress(text: string): string | undefined {
-  const bare = WITH_PORT_IPV4.exec(text)?.[1] ?? WITH_PORT_IPV6.exec(text)?.[1] ?? text;
-  const ipv4 = MAPPED.exec(bare)?.[1] ?? bare;
-  if (isIPv4(ipv4)) return ipv4;
-  return isIPv6(bare) ? bare.toLowerCase() : undefined;
+  const ipv4 = IPV4_AND_PORT.exec(text)?.[1];
+  if (ipv4 !== undefined && isIPv4(ipv4)) return ipv4;
+  const ipv6 = IPV6_IN_BRACKETS.exec(text)?.[1] ?? text;
+  if (!isIPv6(ipv6) || ipv6.includes("%")) return undefined;
+  const usual = new URL(`http://[${ipv6}]`).hostname.slice(1, -1);
+  const [, high, low] = IPV4_IN_IPV6.exec(usual) ?? [];
+  if (high === undefined || low === undefined) return usual;
+  return [high, low].map((half) => parseInt(half, 16)).flatMap((n) => [n >> 8, n & 255]).join(".");
 }

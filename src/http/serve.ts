@@ -24,7 +24,7 @@ export interface ServeOptions {
   readonly log: Log;
   /** How long requests under way may take once the server is to stop. */
   readonly drainMs: number;
-  /** Most connections at once; many when absent. */
+  /** Most connections at once, never more than 10,000; that many when absent. */
   readonly maxConnections?: number;
   /** How long a connection may take for what; less than a minute for all a client can stall. */
   readonly deadlines?: Deadlines;
@@ -77,7 +77,7 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
   }
   const connections = new Connections({
     ...{ serveConnection, answer, onError, log },
-    most: options.maxConnections ?? MAX_CONNECTIONS,
+    most: Math.min(options.maxConnections ?? MAX_CONNECTIONS, MAX_CONNECTIONS),
     deadlines: options.deadlines ?? DEADLINES,
   });
   try {

@@ -1,0 +1,171 @@
+/**
+ * Deliveries as an operator meets them: explained, sent again, tried before, and the rotation of the
+ * secrets that sign them.
+ *
+ * @module
+ */
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { githubHeaders } from "../helpers/github.ts";
+import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
+import { testEachProgram } from "../helpers/program.ts";
+import { until } from "../helpers/until.ts";
+
+const SECRET = "correct horse battery staple";
+const SIGNED = { secret: { fromRef: "github" }, signatureHeader: "X-Hub-Signature-256" };
+const MAIN = 'payload_ref == "refs/heads/main" && payload.forced == false';
+
+async function prepared(daemon: TestDaemon, condition = MAIN): Promise<void> {
+  await daemon.apply(
+    secretStore("github", { webhook_secret: SECRET }),
+    workflow("record", 'cat "$SVC_PAYLOAD_FILE"'),
+    trigger("push", { condition, webhook: { ...SIGNED, recordRejected: true } }),
+  );
+}
+
+async function push(daemon: TestDaemon, payload: unknown, secret = SECRET) {
+  const body = JSON.stringify(payload);
+  return await daemon.send("/webhook/push", { body, headers: githubHeaders(secret, body) });
+}
+
+const MAIN_PUSH = { ref: "refs/heads/main", forced: false };
+
+testEachProgram(
+  "delivery explain names the part of the condition and the values it saw",
+  async (program) => {
+    await using daemon = await startDaemon(program);
+    await prepared(daemon);
+    const { json } = await push(daemon, { ref: "refs/heads/topic", forced: false });
+    const { stdout } = await daemon.svc(["delivery", "explain", String(json["delivery_id"])]);
+    match(stdout, /passed with key "webhook_secret" of SecretStore "github"/);
+    match(
+      stdout,
+      /payload_ref == "refs\/heads\/main" is false, where payload_ref is "refs\/heads\/topic"/,
+    );
+    match(stdout, /payload\.forced == false is true, where payload\.forced is false/);
+  },
+);
+
+testEachProgram(
+  "delivery explain says what would make a refused signature pass",
+  async (program) => {
+    await using daemon = await startDaemon(program);
+    await prepared(daemon);
+    equal((await push(daemon, MAIN_PUSH, `${SECRET}\n`)).status, 401);
+    const [rejected] = await until("the record of the refusal", async () => {
+      const found = await daemon.json("get", "deliveries", "--outcome", "rejected") as {
+        id: string;
+      }[];
+      return found.length > 0 ? found : undefined;
+    });
+    const { stdout } = await daemon.svc(["delivery", "explain", rejected?.id ?? ""]);
+    match(stdout, /would pass: .*line break|would pass: .*white ?space|would pass: .*newline/i);
+    ok(!stdout.includes(SECRET), "no secret is shown");
+  },
+);
+
+testEachProgram(
+  "delivery redeliver runs what is stored through the trigger of now",
+  async (program) => {
+    await using daemon = await startDaemon(program);
+    await prepared(daemon);
+    const topic = { ref: "refs/heads/topic", forced: false };
+    const { json } = await push(daemon, topic);
+    equal(json["status"], "filtered");
+    await daemon.apply(trigger("push", { condition: "true" }));
+    const again = await daemon.svc(["delivery", "redeliver", String(json["delivery_id"])]);
+    equal(again.code, 0, again.stderr);
+    match(again.stdout, /accepted as .*, task /);
+    const [task] = await daemon.settled();
+    equal((await daemon.svc(["task", "logs", task?.id ?? ""])).stdout, JSON.stringify(topic));
+    const span = await daemon.svc(["delivery", "redeliver", "--trigger", "push", "--since", "1h"]);
+    equal(span.code, 0, span.stderr);
+    equal((await daemon.settled()).length, 3);
+    equal((await daemon.svc(["delivery", "redeliver", "--trigger", "push"])).code, 2);
+  },
+);
+
+testEachProgram("a rejected delivery cannot be sent again", async (program) => {
+  await using daemon = await startDaemon(program);
+  await prepared(daemon);
+  await push(daemon, MAIN_PUSH, "another secret altogether");
+  const id = await until("the record of the refusal", async () => {
+    const found = await daemon.json("get", "deliveries") as { id: string }[];
+    return found[0]?.id;
+  });
+  const { code, stdout } = await daemon.svc(["delivery", "redeliver", id]);
+  equal(code, 1);
+  match(stdout, /only accepted ones can go again/);
+  equal((await daemon.tasks()).length, 0);
+});
+
+testEachProgram(
+  "fifty rotations at once on different keys lose none, and the next request uses them",
+  async (program) => {
+    await using daemon = await startDaemon(program);
+    await prepared(daemon, "true");
+    const keys = Array.from({ length: 50 }, (_, n) => `key-${n}`);
+    const results: number[] = [];
+    for (let at = 0; at < keys.length; at += 10) { // ten processes at a time
+      const some = keys.slice(at, at + 10).map(async (key) => {
+        const args = ["tool", "secret-rotate", "github", key, "--value-file", "-", "--create"];
+        return (await daemon.svc(args, { stdin: `value of ${key}, long enough` })).code;
+      });
+      results.push(...await Promise.all(some));
+    }
+    deepEqual(results, new Array(50).fill(0));
+    const store = await daemon.json("describe", "secretstore/github") as {
+      spec: { data: Record<string, string> };
+    };
+    equal(Object.keys(store.spec.data).length, 51);
+    equal((await push(daemon, MAIN_PUSH, "value of key-37, long enough")).status, 200);
+    equal((await daemon.svc(["tool", "secret-rotate", "github", "nope", "--value", "x"])).code, 4);
+    equal((await daemon.svc(["tool", "secret-rotate", "nope", "k", "--value", "x"])).code, 4);
+  },
+);
+
+testEachProgram(
+  "describe secretstore says which keys still match, for which triggers",
+  async (program) => {
+    await using daemon = await startDaemon(program);
+    await prepared(daemon, "true");
+    await push(daemon, MAIN_PUSH);
+    const keys = await until("the use of the key", async () => {
+      const { status } = await daemon.json("describe", "secretstore/github") as {
+        status: { keys: Record<string, { matched: number; triggers: string[] }> };
+      };
+      return status.keys["webhook_secret"]?.matched === 1 ? status.keys : undefined;
+    });
+    deepEqual(keys["webhook_secret"]?.triggers, ["push"]);
+  },
+);
+
+testEachProgram(
+  "trigger test and apply --dry-run --against store and start nothing",
+  async (program) => {
+    await using daemon = await startDaemon(program);
+    await prepared(daemon);
+    await push(daemon, MAIN_PUSH);
+    await daemon.settled();
+    const file = `${daemon.dataDir}/payload.json`;
+    await Deno.writeTextFile(file, JSON.stringify(MAIN_PUSH));
+    const signed = await daemon.svc(["trigger", "test", "push", "-f", file, "--sign"]);
+    equal(signed.code, 0, signed.stdout + signed.stderr);
+    match(
+      signed.stdout,
+      /key "webhook_secret" matched[\s\S]*starts workflow "record"[\s\S]*accepted/,
+    );
+    const unsigned = await daemon.svc(["trigger", "test", "push", "-f", file]);
+    equal(unsigned.code, 1);
+    match(unsigned.stdout, /401 unauthorized: signature_header_missing/);
+    const proposed = JSON.stringify(trigger("push", { condition: "false" }));
+    const against = await daemon.svc(["apply", "-f", "-", "--dry-run", "--against", "7d"], {
+      stdin: proposed,
+    });
+    equal(against.code, 0, against.stderr);
+    match(against.stdout, /1 stored deliveries examined\n {2}1 accepted → filtered/);
+    equal((await daemon.tasks()).length, 1);
+    equal((await push(daemon, MAIN_PUSH)).json["status"], "accepted", "nothing was applied");
+  },
+);

@@ -1,0 +1,281 @@
+/**
+ * What a platform means by a request (contract 3): greetings, several events in one, and which event
+ * is one that was there before. In process, with a real store.
+ *
+ * @module
+ */
+
+import { deepEqual, equal, match } from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { MANIFEST, type Rig, SECRET, sign, triggerYaml, webhookRig } from "./webhook_rig.ts";
+
+const DAY_MS = 24 * 3600 * 1000;
+
+function line(body: string): Record<string, string> {
+  const signature = createHmac("sha256", SECRET).update(body).digest("base64");
+  return { "x-line-signature": signature, "content-type": "application/json" };
+}
+
+function slack(body: string, at: number, type = "application/json"): Record<string, string> {
+  const time = String(Math.floor(at / 1000));
+  const hex = createHmac("sha256", SECRET).update(`v0:${time}:${body}`).digest("hex");
+  return {
+    "x-slack-signature": `v0=${hex}`,
+    "x-slack-request-timestamp": time,
+    "content-type": type,
+  };
+}
+
+function stripe(body: string, at: number): Record<string, string> {
+  const time = String(Math.floor(at / 1000));
+  const hex = createHmac("sha256", SECRET).update(`${time}.${body}`).digest("hex");
+  return { "stripe-signature": `t=${time},v1=${hex}`, "content-type": "application/json" };
+}
+
+const PLATFORMS = MANIFEST +
+  triggerYaml("line", { webhook: "secret: {fromRef: github}, signatureHeader: X-Line-Signature" }) +
+  triggerYaml("slack", {
+    webhook: "secret: {fromRef: github}, signatureHeader: X-Slack-Signature",
+  }) +
+  triggerYaml("stripe", { webhook: "secret: {fromRef: github}, scheme: stripe" }) +
+  triggerYaml("plain", { webhook: "secret: {fromRef: github}, signatureHeader: X-Plain" }) +
+  triggerYaml("own", {
+    webhook:
+      'secret: {fromRef: github}, signatureHeader: X-Hub-Signature-256, idempotencyKey: "payload.key"',
+  }) +
+  triggerYaml("texts", {
+    webhook: "secret: {fromRef: github}, signatureHeader: X-Line-Signature",
+    condition: 'payload.events[0].type == "message"',
+  });
+
+async function answerOf(response: Response | Promise<Response>): Promise<Record<string, unknown>> {
+  const answer = await response;
+  equal(answer.status, 200, await answer.clone().text());
+  return await answer.json();
+}
+
+Deno.test("greetings are answered as their platform wants and start nothing", async (t) => {
+  await using rig = await webhookRig({ manifest: PLATFORMS });
+  const challenge = '{"token":"x","challenge":"3eZbrw1aBm2rZgRN","type":"url_verification"}';
+  const greetings = [
+    {
+      to: "push",
+      body: '{"zen":"Keep it simple"}',
+      more: { "x-github-event": "ping" },
+      is: /^\{"status":"pong"\}$/,
+    },
+    { to: "line", body: '{"destination":"U1","events":[]}', more: {}, is: /^\{"status":"pong"\}$/ },
+    { to: "slack", body: challenge, more: {}, is: /^3eZbrw1aBm2rZgRN$/ },
+  ];
+  for (const { to, body, more, is } of greetings) {
+    await t.step(to, async () => {
+      const headers =
+        { push: sign(body), line: line(body), slack: slack(body, rig.clock.time) }[to];
+      const answer = await rig.post(`/webhook/${to}`, body, { ...headers, ...more });
+      equal(answer.status, 200);
+      match(await answer.text(), is);
+      equal((await rig.tasks()).length, 0);
+    });
+  }
+  await t.step("an unsigned challenge is not echoed", async () => {
+    const answer = await rig.post("/webhook/slack", challenge, {
+      "content-type": "application/json",
+    });
+    equal(answer.status, 401);
+    equal((await answer.text()).includes("3eZbrw1aBm2rZgRN"), false);
+  });
+  deepEqual(
+    (await rig.deliveries()).map(({ outcome }) => outcome).toSorted(),
+    ["handshake", "handshake", "handshake", "rejected"],
+  );
+});
+
+/** Sends twice, as the platform does when it retries; gives both answers. */
+async function twice(
+  rig: Rig,
+  path: string,
+  body: string,
+  headers: () => Record<string, string>,
+): Promise<[Record<string, unknown>, Record<string, unknown>]> {
+  const first = await answerOf(rig.post(path, body, headers()));
+  rig.clock.time += 60_000;
+  return [first, await answerOf(rig.post(path, body, headers()))];
+}
+
+Deno.test("a retry of the same event is a duplicate that names the first", async (t) => {
+  const github = { "x-github-delivery": "72d3162e-cc78-11e3-81ab-4c9367dc0958" };
+  const cases = [
+    { to: "push", body: '{"a":1}', headers: () => ({ ...sign('{"a":1}'), ...github }) },
+    { to: "own", body: '{"key":"k1"}', headers: () => sign('{"key":"k1"}') },
+  ];
+  for (const { to, body, headers } of cases) {
+    await t.step(to, async () => {
+      await using rig = await webhookRig({ manifest: PLATFORMS });
+      const [first, second] = await twice(rig, `/webhook/${to}`, body, headers);
+      equal(first["status"], "accepted");
+      deepEqual(second, { ...first, status: "duplicate" });
+      equal((await rig.tasks()).length, 1);
+    });
+  }
+  await t.step("slack, which signs each retry anew", async () => {
+    await using rig = await webhookRig({ manifest: PLATFORMS });
+    const body = '{"event_id":"Ev1","type":"event_callback"}';
+    const [, second] = await twice(rig, "/webhook/slack", body, () => slack(body, rig.clock.time));
+    equal(second["status"], "duplicate");
+  });
+  await t.step("stripe, which signs each retry anew", async () => {
+    await using rig = await webhookRig({ manifest: PLATFORMS });
+    const body = '{"id":"evt_1"}';
+    const [, second] = await twice(
+      rig,
+      "/webhook/stripe",
+      body,
+      () => stripe(body, rig.clock.time),
+    );
+    equal(second["status"], "duplicate");
+  });
+});
+
+Deno.test("what is no retry is no duplicate", async (t) => {
+  const cases: { name: string; second: { body: string; headers: Record<string, string> } }[] = [
+    {
+      name: "the same body under another delivery id",
+      second: { body: '{"a":1}', headers: { ...sign('{"a":1}'), "x-github-delivery": "two" } },
+    },
+    {
+      name: "another body under the same delivery id",
+      second: { body: '{"a":2}', headers: { ...sign('{"a":2}'), "x-github-delivery": "one" } },
+    },
+  ];
+  for (const { name, second } of cases) {
+    await t.step(name, async () => {
+      await using rig = await webhookRig({ manifest: PLATFORMS });
+      const headers = { ...sign('{"a":1}'), "x-github-delivery": "one" };
+      await answerOf(rig.post("/webhook/push", '{"a":1}', headers));
+      equal(
+        (await answerOf(rig.post("/webhook/push", second.body, second.headers)))["status"],
+        "accepted",
+      );
+      equal((await rig.tasks()).length, 2);
+    });
+  }
+  await t.step("plain sha256, which has no name for events", async () => {
+    await using rig = await webhookRig({ manifest: PLATFORMS });
+    const body = '{"a":1}';
+    const headers = { "x-plain": sign(body)["x-hub-signature-256"] ?? "" };
+    await answerOf(rig.post("/webhook/plain", body, headers));
+    equal((await answerOf(rig.post("/webhook/plain", body, headers)))["status"], "accepted");
+  });
+  await t.step("the same key of another trigger", async () => {
+    await using rig = await webhookRig({ manifest: PLATFORMS });
+    const headers = { ...sign('{"key":"k"}'), "x-github-delivery": "one" };
+    await answerOf(rig.post("/webhook/push", '{"key":"k"}', headers));
+    equal((await answerOf(rig.post("/webhook/own", '{"key":"k"}', headers)))["status"], "accepted");
+  });
+});
+
+Deno.test("only a task that is pending, running or has succeeded makes duplicates", async (t) => {
+  const headers = { ...sign('{"a":1}'), "x-github-delivery": "one" };
+  for (const state of ["failed", "cancelled", "succeeded"] as const) {
+    await t.step(state, async () => {
+      await using rig = await webhookRig({ manifest: PLATFORMS });
+      await answerOf(rig.post("/webhook/push", '{"a":1}', headers));
+      const [claimed] = await rig.store.claimTasks(1, 1);
+      await rig.store.finishTask({ taskId: claimed?.task.id ?? "", state, reason: "", now: 2 });
+      const again = await answerOf(rig.post("/webhook/push", '{"a":1}', headers));
+      equal(again["status"], state === "succeeded" ? "duplicate" : "accepted");
+    });
+  }
+  await t.step("and only for 24 hours", async () => {
+    await using rig = await webhookRig({ manifest: PLATFORMS });
+    await answerOf(rig.post("/webhook/push", '{"a":1}', headers));
+    rig.clock.time += DAY_MS + 1;
+    equal((await answerOf(rig.post("/webhook/push", '{"a":1}', headers)))["status"], "accepted");
+  });
+});
+
+Deno.test("fifty of one event at once start one task", async () => {
+  await using rig = await webhookRig({ manifest: PLATFORMS });
+  const headers = { ...sign('{"a":1}'), "x-github-delivery": "one" };
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, () => answerOf(rig.post("/webhook/push", '{"a":1}', headers))),
+  );
+  equal(answers.filter(({ status }) => status === "accepted").length, 1);
+  equal(new Set(answers.map((answer) => answer["task_id"])).size, 1);
+  equal((await rig.tasks()).length, 1);
+});
+
+Deno.test("a LINE request with several events is several events, with one answer", async () => {
+  await using rig = await webhookRig({ manifest: PLATFORMS });
+  const event = (id: string, type: string) => ({ type, webhookEventId: id, timestamp: 1.5 });
+  const envelope = (...events: unknown[]) => JSON.stringify({ destination: "U1", events });
+  const body = envelope(event("e1", "message"), event("e2", "follow"), event("e3", "message"));
+  const answer = await answerOf(rig.post("/webhook/texts", body, line(body)));
+  equal(answer["status"], "accepted");
+  equal((answer["task_ids"] as string[]).length, 2);
+  const claimed = await rig.store.claimTasks(9, 1);
+  deepEqual(
+    claimed.map(({ payload }) => JSON.parse(new TextDecoder().decode(payload))),
+    [
+      { destination: "U1", events: [event("e1", "message")] },
+      { destination: "U1", events: [event("e3", "message")] },
+    ],
+  );
+  const second = envelope(event("e3", "message"), event("e4", "message"));
+  const next = await answerOf(rig.post("/webhook/texts", second, line(second)));
+  equal((next["task_ids"] as string[]).length, 1);
+  const [latest] = await rig.deliveries();
+  deepEqual(latest?.detail.events?.map(({ outcome }) => outcome), ["duplicate", "accepted"]);
+});
+
+Deno.test("forms: the field payload as JSON, else the fields themselves", async (t) => {
+  const form = "application/x-www-form-urlencoded";
+  const cases = [
+    {
+      body: `payload=${encodeURIComponent('{"type":"block_actions"}')}`,
+      is: '{"type":"block_actions"}',
+    },
+    {
+      body: "command=%2Fdeploy&text=a+b&user_id=U1",
+      is: '{"command":"/deploy","text":"a b","user_id":"U1"}',
+    },
+    { body: "a=1&a=2&__proto__=x", is: '{"a":["1","2"],"__proto__":"x"}' },
+  ];
+  for (const { body, is } of cases) {
+    await t.step(body, async () => {
+      await using rig = await webhookRig({ manifest: PLATFORMS });
+      await answerOf(rig.post("/webhook/slack", body, slack(body, rig.clock.time, form)));
+      const [claimed] = await rig.store.claimTasks(1, 1);
+      equal(new TextDecoder().decode(claimed?.payload), is);
+    });
+  }
+});
+
+Deno.test("an unsigned trigger refuses the pages of other sites", async (t) => {
+  await using rig = await webhookRig({
+    manifest: MANIFEST + triggerYaml("open", { webhook: "allowUnsigned: true" }),
+  });
+  const json = { "content-type": "application/json", host: "127.0.0.1" };
+  const cases = [
+    { headers: {}, status: 200 },
+    { headers: { origin: "http://127.0.0.1" }, status: 200 },
+    { headers: { origin: "https://evil.example" }, status: 401 },
+    { headers: { origin: "null" }, status: 401 },
+    { headers: { "sec-fetch-site": "cross-site" }, status: 401 },
+  ];
+  for (const { headers, status } of cases) {
+    await t.step(JSON.stringify(headers), async () => {
+      equal((await rig.post("/webhook/open", "{}", { ...json, ...headers })).status, status);
+    });
+  }
+});
+
+Deno.test("allowFrom refuses other addresses, however well they sign", async () => {
+  const webhook = "secret: {fromRef: github}, signatureHeader: X-Hub-Signature-256, allowFrom: ";
+  await using rig = await webhookRig({
+    manifest: MANIFEST + triggerYaml("near", { webhook: `${webhook}[192.0.2.0/24]` }) +
+      triggerYaml("far", { webhook: `${webhook}[198.51.100.0/24, "2001:db8::/32"]` }),
+  });
+  equal((await rig.post("/webhook/near", "{}", sign("{}"))).status, 200);
+  equal((await rig.post("/webhook/far", "{}", sign("{}"))).status, 401);
+});

@@ -1,0 +1,58 @@
+/**
+ * Every published signature through the whole pipeline, in process: the clock and the URL are those
+ * of the vector. A right signature over a body that is no JSON object is 400, never 401.
+ *
+ * @module
+ */
+
+import { equal } from "node:assert/strict";
+import { CASES } from "../signatures/platform_cases.ts";
+import { webhookRig } from "./webhook_rig.ts";
+
+/** A manifest is YAML, which takes JSON. */
+function manifest(one: typeof CASES[number]): string {
+  const webhook = {
+    secret: { fromRef: "keys" },
+    signatureHeader: one.header,
+    scheme: one.scheme,
+    ...(one.hmac === undefined ? {} : { hmac: one.hmac }),
+    ...(one.url === "" ? {} : { publicUrl: one.url }),
+  };
+  const named = (kind: string, name: string, spec: unknown) =>
+    JSON.stringify({ kind, metadata: { name }, spec });
+  return [
+    named("Workflow", "ci", { steps: [{ id: "build", run: "true" }] }),
+    named("Workspace", "repo", { path: "repo" }),
+    named("SecretStore", "keys", { data: { old: one.otherSecret, current: one.secret } }),
+    named("Trigger", "hook", {
+      event: { source: "webhook", webhook },
+      action: { workflow: "ci", workspace: "repo" },
+    }),
+  ].join("\n---\n");
+}
+
+/** 200 where the body is a JSON object or a form, 400 where it is neither. */
+function expected({ body, headers }: typeof CASES[number]): number {
+  const type = Object.entries(headers).find(([name]) => name.toLowerCase() === "content-type")?.[1];
+  const text = new TextDecoder().decode(body);
+  return type?.startsWith("application/x-www-form-urlencoded") || text.startsWith("{") ? 200 : 400;
+}
+
+for (const one of CASES) {
+  Deno.test(`POST /webhook/{trigger} verifies ${one.name} (${one.scheme})`, async () => {
+    await using rig = await webhookRig({ manifest: manifest(one) });
+    rig.clock.time = one.now * 1000;
+    const answer = await rig.post("/webhook/hook", one.body, one.headers);
+    equal(answer.status, expected(one), await answer.text());
+    equal((await rig.deliveries())[0]?.secretKey, "current");
+  });
+
+  Deno.test(`POST /webhook/{trigger} refuses ${one.name} without its secret (${one.scheme})`, async () => {
+    const other = { ...one, secret: one.otherSecret, otherSecret: `${one.otherSecret}0` };
+    await using rig = await webhookRig({ manifest: manifest(other) });
+    rig.clock.time = one.now * 1000;
+    const answer = await rig.post("/webhook/hook", one.body, one.headers);
+    equal(answer.status, 401);
+    equal((await rig.tasks()).length, 0);
+  });
+}
