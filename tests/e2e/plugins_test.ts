@@ -209,7 +209,7 @@ testEachProgram(
         result: "timeout",
         stderr: /^(y\n)+y?$/,
       },
-      { name: "killed", script: "kill -KILL $$", result: "rejected", stderr: /^$/ },
+      { name: "killed", script: "kill -KILL $$", result: "rejected", stderr: /^(Killed\n)?$/ },
     ];
     for (const { name, script, result, stderr } of cases) {
       await withPlugins(
