@@ -31,3 +31,19 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
     signal?.addEventListener("abort", done, { once: true });
   });
 }
+
+/** Longest time a timer of the runtime takes; beyond it, it would fire at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Calls `then` once, after `ms` milliseconds, however many; not after it has been disposed. */
+export function after(ms: number, then: () => void): Disposable {
+  let left = ms;
+  let timer: ReturnType<typeof setTimeout>;
+  const wait = () => {
+    const step = Math.min(left, MAX_TIMER_MS);
+    left -= step;
+    timer = setTimeout(left > 0 ? wait : then, step);
+  };
+  wait();
+  return { [Symbol.dispose]: () => clearTimeout(timer) };
+}

@@ -7,7 +7,7 @@
  */
 
 import { AppError, messageOf } from "../base/errors.ts";
-import { pause } from "../base/clock.ts";
+import { after, pause } from "../base/clock.ts";
 import type { ProcessGroups } from "./process_groups.ts";
 
 /** Which stream some output came from. */
@@ -107,9 +107,9 @@ async function untilOver(
 ): Promise<ShellExit["endedFor"]> {
   const { promise: stop, resolve: stopFor } = Promise.withResolvers<"timeout" | "signal">();
   const onAbort = () => stopFor("signal");
-  const timer = command.timeoutMs === undefined
+  using _timer = command.timeoutMs === undefined
     ? undefined
-    : setTimeout(() => stopFor("timeout"), command.timeoutMs);
+    : after(command.timeoutMs, () => stopFor("timeout"));
   command.signal?.addEventListener("abort", onAbort);
   if (command.signal?.aborted === true) onAbort();
   try {
@@ -117,7 +117,6 @@ async function untilOver(
     if (why !== undefined) await groups.end(child.pid, command.graceMs);
     return why;
   } finally {
-    clearTimeout(timer);
     command.signal?.removeEventListener("abort", onAbort);
   }
 }

@@ -1,0 +1,73 @@
+/**
+ * Refusals: one table of code, HTTP status and exit code (contract 3 and 6), and nothing of a bug
+ * ever shown to a stranger.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
+import {
+  AppError,
+  type ErrorCode,
+  isErrorCode,
+  messageOf,
+  toAppError,
+} from "../../src/base/errors.ts";
+
+/** Codes, HTTP statuses and exit codes, written down here a second time on purpose. */
+const TABLE: Readonly<Record<ErrorCode, readonly [status: number, exit: number]>> = {
+  usage: [400, 2],
+  invalid: [400, 1],
+  unauthorized: [401, 1],
+  forbidden: [403, 5],
+  not_found: [404, 4],
+  method_not_allowed: [405, 2],
+  timeout: [408, 1],
+  conflict: [409, 1],
+  too_large: [413, 1],
+  unsupported_type: [415, 1],
+  refused: [422, 1],
+  rate_limited: [429, 1],
+  headers_too_large: [431, 1],
+  internal: [500, 1],
+  plugin_failed: [502, 1],
+  overloaded: [503, 1],
+  unreachable: [503, 3],
+};
+
+for (const [code, [status, exit]] of Object.entries(TABLE)) {
+  Deno.test(`AppError ${code} is HTTP ${status} and exit ${exit}`, () => {
+    ok(isErrorCode(code));
+    const error = new AppError(code, "No");
+    deepEqual([error.status, error.exitCode], [status, exit]);
+  });
+}
+
+for (const code of ["", "Usage", "toString", "__proto__", "hasOwnProperty", null, 400, {}, []]) {
+  Deno.test(`isErrorCode refuses ${JSON.stringify(code)}`, () => equal(isErrorCode(code), false));
+}
+
+Deno.test("AppError carries what it is given and nothing else", () => {
+  const bare = new AppError("invalid", "Bad");
+  deepEqual([bare.name, bare.message, bare.details, bare.reason], ["AppError", "Bad", [], ""]);
+  equal("cause" in bare, false);
+  const cause = new Error("under");
+  const full = new AppError("invalid", "Bad", { cause, details: ["a", "b"], reason: "why" });
+  deepEqual([full.cause, full.details, full.reason], [cause, ["a", "b"], "why"]);
+  ok(full instanceof Error);
+});
+
+Deno.test("toAppError gives a refusal back and hides everything else", () => {
+  const refusal = new AppError("not_found", "No such thing");
+  equal(toAppError(refusal), refusal);
+  for (const thrown of [new Error("secret"), "secret", undefined, null, { code: "not_found" }]) {
+    const hidden = toAppError(thrown);
+    deepEqual([hidden.code, hidden.status, hidden.cause], ["internal", 500, thrown]);
+    equal(hidden.message.includes("secret"), false);
+  }
+});
+
+Deno.test("messageOf gives a text for whatever was thrown", () => {
+  const thrown = [new Error("a"), new AppError("usage", "b"), "c", 1, undefined, null];
+  deepEqual(thrown.map(messageOf), ["a", "b", "c", "1", "undefined", "null"]);
+});
