@@ -62,9 +62,11 @@ export interface DaemonOptions {
 
 /** Makes a data directory with `svc init`. */
 export async function initDataDirectory(program: Program): Promise<DataDirectory> {
-  const dir = await tempDir();
+  await using opening = new AsyncDisposableStack();
+  const dir = opening.use(await tempDir());
   const result = await runSvc(program, ["init", "--data-dir", dir.path]);
   equal(result.code, 0, result.stderr);
+  opening.move();
   return dir;
 }
 

@@ -1,0 +1,243 @@
+/**
+ * Kills and stalls (security 1 and 9, contract 1 and 7), once, on the compiled program where there is
+ * one: what was answered 200 is a task, exactly once, whatever happens to the daemon.
+ *
+ * @module
+ */
+
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { githubHeaders } from "../helpers/github.ts";
+import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
+import { ONE_PROGRAM } from "../helpers/program.ts";
+import { findFile, processRuns, until, untilFile } from "../helpers/until.ts";
+
+const SECRET = "a secret of 32 bytes, or so it is";
+const REQUESTS = 2000;
+const AT_ONCE = 32;
+/** After how many answers the daemon is killed, round by round: early, in the thick of it, and late. */
+const KILLS = [1, 20, 60, 120, 250, 400, 600, 900, 1300, 1900];
+/** One in so many starts a process. The others name a workflow that does not exist: as much a task. */
+const RUNS = 5;
+
+interface Accepted {
+  readonly task: string;
+  readonly delivery: string;
+}
+
+/** Sends the burst; kills the daemon after `killAfter` answers; gives what was answered 200. */
+async function burst(daemon: TestDaemon, killAfter: number): Promise<Accepted[]> {
+  const accepted: Accepted[] = [];
+  let next = 0;
+  let killed: Promise<void> | undefined;
+  const send = async () => {
+    while (next < REQUESTS && killed === undefined) {
+      const path = next % RUNS === 0 ? "/webhook/run" : "/webhook/keep";
+      const body = `{"number":${next++},"filler":"${"x".repeat(200)}"}`;
+      const headers = githubHeaders(SECRET, body);
+      const answer = await daemon.send(path, { headers, body }).catch(() => undefined);
+      if (answer === undefined) return; // the daemon is gone, and nothing was promised
+      deepEqual([answer.status, answer.json["status"]], [200, "accepted"]);
+      accepted.push({
+        task: String(answer.json["task_id"]),
+        delivery: String(answer.json["delivery_id"]),
+      });
+      if (accepted.length >= killAfter) killed ??= daemon.crash();
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, send));
+  await killed;
+  return accepted;
+}
+
+Deno.test(`kill -9 in a burst of ${REQUESTS} requests, ${KILLS.length} times: every id answered 200 is one task (${ONE_PROGRAM.name})`, async () => {
+  await using directory = await initDataDirectory(ONE_PROGRAM);
+  const accepted: Accepted[] = [];
+  for (const [round, killAfter] of KILLS.entries()) {
+    await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+    await daemon.apply(
+      secretStore("github", { webhook_secret: SECRET }),
+      workflow("record", ":"),
+      trigger("run"),
+      trigger("keep", { workflow: "nowhere" }),
+    );
+    const before = await daemon.tasks();
+    expectOnce(before, accepted, `after the kill of round ${round}`);
+    accepted.push(...await burst(daemon, killAfter));
+  }
+  await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+  const tasks = await daemon.settled(300_000);
+  expectOnce(tasks, accepted, "at the end");
+  const ends = new Set(tasks.map(({ trigger, state, reason }) => `${trigger} ${state} ${reason}`));
+  const missing = 'missing in project "default": Workflow "nowhere"';
+  deepEqual([...ends].sort(), [`keep failed ${missing}`, "run succeeded "]);
+  const sum = KILLS.reduce((a, b) => a + b);
+  ok(accepted.length >= sum, `${accepted.length} answers, and there were to be ${sum}`);
+});
+
+/** Each id that was answered is one task, and no delivery has two. */
+function expectOnce(
+  tasks: readonly { id: string; delivery_id: string }[],
+  accepted: readonly Accepted[],
+  when: string,
+) {
+  equal(new Set(tasks.map(({ id }) => id)).size, tasks.length, when);
+  equal(new Set(tasks.map(({ delivery_id }) => delivery_id)).size, tasks.length, when);
+  const deliveries = new Map(tasks.map(({ id, delivery_id }) => [id, delivery_id]));
+  const lost = accepted.filter(({ task, delivery }) => deliveries.get(task) !== delivery);
+  deepEqual(lost, [], `${lost.length} of ${accepted.length} lost ${when}`);
+}
+
+/** A daemon on this directory with one trigger `now`, whose workflow is one shell line. */
+async function startWith(
+  directory: Awaited<ReturnType<typeof initDataDirectory>>,
+  ...lines: readonly string[]
+): Promise<TestDaemon> {
+  const daemon = await startDaemon(ONE_PROGRAM, { directory });
+  await daemon.apply(
+    workflow("record", ...lines),
+    trigger("now", { webhook: { allowUnsigned: true } }),
+  );
+  return daemon;
+}
+
+/** Clients that stop in the middle: of a header, of a body, and of a body on the control socket. */
+async function stalledClients(daemon: TestDaemon): Promise<Disposable> {
+  const clients = new DisposableStack();
+  const { hostname, port } = new URL(daemon.url);
+  const tcp = { hostname, port: Number(port) };
+  const body = clients.use(await Deno.connect(tcp));
+  const head = clients.use(await Deno.connect(tcp));
+  const path = `${daemon.dataDir}/control-plane/svc.sock`;
+  const control = clients.use(await Deno.connect({ transport: "unix", path }));
+  const bytes = (text: string) => new TextEncoder().encode(text);
+  await head.write(bytes("POST /webhook/now HT"));
+  await control.write(bytes("POST /v1/get HTTP/1.1\r\nHost: svc\r\nContent-Length: 100\r\n\r\n{"));
+  await body.write(bytes("POST /webhook/now HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"));
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  return clients;
+}
+
+const CONTEXT = `(${ONE_PROGRAM.name})`;
+
+Deno.test(`SIGTERM with clients that never finish: exit 0 in time, the step is ended and runs again ${CONTEXT}`, async () => {
+  await using directory = await initDataDirectory(ONE_PROGRAM);
+  const line = `
+    if [ -e stopped ]; then echo again; exit 0; fi
+    trap 'echo TERM >stopped; exit 1' TERM
+    echo once >>started
+    i=0; while [ "$i" -lt 600 ]; do sleep 0.1; i=$((i + 1)); done`;
+  {
+    await using daemon = await startWith(directory, "echo first >>first", line, "echo last");
+    equal((await daemon.send("/webhook/now", { body: "{}" })).status, 200);
+    await untilFile(`${daemon.workspace}/started`);
+
+    using _clients = await stalledClients(daemon);
+
+    const { code, ms } = await daemon.stop();
+    equal(code, 0, daemon.log);
+    ok(ms < 15_000, `${ms} ms`);
+    equal(await Deno.readTextFile(`${daemon.workspace}/stopped`), "TERM\n");
+  }
+  await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+  const [task, ...others] = await daemon.settled();
+  equal(others.length, 0);
+  deepEqual(
+    [task?.state, task?.restarts, task?.steps.map(({ state }) => state)],
+    ["succeeded", 0, ["succeeded", "succeeded", "succeeded"]],
+  );
+  equal(await Deno.readTextFile(`${daemon.workspace}/first`), "first\n", "a finished step is kept");
+  match((await daemon.svc(["task", "logs", task?.id ?? ""])).stdout, /again\nlast\n$/);
+});
+
+Deno.test(`SIGTERM with clients that never finish ends a step that ignores TERM, by force and in time ${CONTEXT}`, async () => {
+  await using directory = await initDataDirectory(ONE_PROGRAM);
+  const line = `
+    [ ! -e pid ] || exit 0
+    trap '' TERM
+    echo $$ >pid
+    i=0; while [ "$i" -lt 600 ]; do sleep 0.1; i=$((i + 1)); done`;
+  {
+    await using daemon = await startWith(directory, line);
+    await daemon.send("/webhook/now", { body: "{}" });
+    const pid = Number(await untilFile(`${daemon.workspace}/pid`));
+    using _clients = await stalledClients(daemon);
+    const { code, ms } = await daemon.stop();
+    deepEqual([code, ms < 15_000, await processRuns(pid)], [0, true, false], `${ms} ms`);
+  }
+  await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+  const [task] = await daemon.settled();
+  deepEqual([task?.state, task?.restarts], ["succeeded", 0]);
+});
+
+Deno.test(`a second SIGTERM ends it at once ${CONTEXT}`, async () => {
+  await using directory = await initDataDirectory(ONE_PROGRAM);
+  {
+    const line = "[ ! -e pid ] || exit 0; trap '' TERM; echo $$ >pid; exec sleep 60";
+    await using daemon = await startWith(directory, line);
+    daemon.expectCode(130);
+    await daemon.send("/webhook/now", { body: "{}" });
+    await untilFile(`${daemon.workspace}/pid`);
+    daemon.signal("SIGTERM");
+    await until("the daemon to be stopping", () => daemon.log.includes("stopping") || undefined);
+    const { ms } = await daemon.stop();
+    ok(ms < 4500, `${ms} ms`); // a step has five seconds between TERM and KILL
+  }
+  await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+  equal((await daemon.settled())[0]?.state, "succeeded");
+});
+
+Deno.test(`kill -9 while a step runs: what it left is ended before it runs again ${CONTEXT}`, async () => {
+  await using directory = await initDataDirectory(ONE_PROGRAM);
+  // The first run leaves three processes: the shell, one in its group, and one in a session of its own.
+  const line = `
+    if [ -e pids ]; then
+      for pid in $(cat pids); do
+        case "$(sed 's/.*) //' /proc/$pid/stat 2>/dev/null)" in ''|Z*|X*) ;; *) echo "$pid" >>alive ;; esac
+      done
+      exit 0
+    fi
+    sleep 60 & a=$!
+    setsid sleep 60 & b=$!
+    echo "$$ $a $b" >pids.new; mv pids.new pids
+    wait`;
+  let pids: number[];
+  {
+    await using daemon = await startWith(directory, line);
+    await daemon.send("/webhook/now", { body: "{}" });
+    pids = (await untilFile(`${daemon.workspace}/pids`)).trim().split(" ").map(Number);
+    equal(pids.length, 3);
+    await daemon.crash();
+    deepEqual(await Promise.all(pids.map(processRuns)), [true, true, true]);
+  }
+  await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+  const [task] = await daemon.settled();
+  deepEqual([task?.state, task?.restarts], ["succeeded", 1]);
+  equal(
+    await findFile(`${daemon.workspace}/alive`),
+    undefined,
+    "processes of the first run were left",
+  );
+  deepEqual(await Promise.all(pids.map(processRuns)), [false, false, false]);
+});
+
+Deno.test(`a task that is interrupted by four crashes ends failed, reason interrupted ${CONTEXT}`, async () => {
+  await using directory = await initDataDirectory(ONE_PROGRAM);
+  for (let crash = 1; crash <= 4; crash++) {
+    await using daemon = crash === 1
+      ? await startWith(directory, 'echo "$$" >>pids; sleep 60')
+      : await startDaemon(ONE_PROGRAM, { directory });
+    await (crash === 1 ? daemon.send("/webhook/now", { body: "{}" }) : undefined);
+    await until(`run ${crash}`, async () => {
+      const runs = (await findFile(`${daemon.workspace}/pids`) ?? "").trim().split("\n");
+      return runs.length === crash && runs[0] !== "" ? true : undefined;
+    });
+    await daemon.crash();
+  }
+  await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+  const [task] = await daemon.settled();
+  deepEqual([task?.state, task?.reason], ["failed", "interrupted"]);
+  const pids = (await Deno.readTextFile(`${daemon.workspace}/pids`)).trim().split("\n").map(Number);
+  equal(pids.length, 4);
+  deepEqual(await Promise.all(pids.map(processRuns)), [false, false, false, false]);
+});
