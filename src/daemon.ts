@@ -110,7 +110,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   await checkInitialised(dir);
   opening.use(await lockDataDir(dir));
   checkDatabase(dir.database);
-  const keyring = await createKeyring(await Deno.readTextFile(dir.secretKey));
+  const keyring = await createKeyring(await Deno.readTextFile(dir.secretKey)).catch((error) => {
+    throw new AppError("refused", `${messageOf(error)}: ${dir.secretKey}`, { cause: error });
+  });
   const warning = await writeLauncher({ bin: dir.bin, env: options.env });
   if (warning !== undefined) log.warn(warning);
 
@@ -125,7 +127,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const base = { store, catalog, evaluator, groups, tokens, keyUses, clock, log, newId, dirs: dir };
 
   const inherited = inheritEnv(options.env, { bin: dir.bin, extra: options.stepEnv });
-  const worker = opening.use(
+  const busy = opening.use(new Together());
+  const worker = busy.use(
     await startWorker({ ...base, inherited, umask: options.umask, workers: options.workers }),
   );
   const policy = policyCheck({ ...base, pluginRoot: options.pluginRoot });
@@ -137,7 +140,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   };
   await store.interruptAudits(clock.now());
   opening.use(startAuditRetention(base));
-  opening.use(new CronPlugins({ ...plugins, catalog }));
+  busy.use(new CronPlugins({ ...plugins, catalog }));
 
   const started = clock.now();
   const stopping = new AbortController();
@@ -158,7 +161,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   await removeStaleSocket(dir);
   const descriptors = await readDescriptorLimit();
   const controlHost = { ...control, ...tracer, log, newId, signal: stopping.signal };
-  opening.use(
+  busy.use(
     await serve({
       ...{ on: { path: dir.socket }, log, drainMs: DRAIN_MS },
       handler: controlHandler({ ...controlHost, identify: (request) => identify(request, base) }),
@@ -167,7 +170,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   await Deno.chmod(dir.socket, 0o600);
   if (options.control !== undefined) {
     const byToken = (request: Request) => identifyByToken(request, base);
-    opening.use(
+    busy.use(
       await serve({
         ...{ ...options.control, log, drainMs: DRAIN_MS },
         maxConnections: Math.floor(descriptors * CONTROL_SHARE),
@@ -175,12 +178,12 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       }),
     );
   }
-  opening.defer(() => stopping.abort());
+  opening.defer(() => stopping.abort()); // first of all: streams end, and nobody is ready any more
 
   if (options.webhookBind !== undefined) {
     const limits = { maxBytes: options.maxBodyBytes, deadlineMs: BODY_DEADLINE_MS };
     const ready = () => !stopping.signal.aborted;
-    const server = opening.use(
+    const server = busy.use(
       await serve({
         ...{ on: options.webhookBind, log, drainMs: DRAIN_MS },
         ...(options.webhookTls === undefined ? {} : { tls: options.webhookTls }),
@@ -198,6 +201,23 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     failed: store.failed,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
+}
+
+/**
+ * What is ended side by side: each may wait some seconds for others, and all together have to be done
+ * within the time a service manager gives.
+ */
+class Together implements AsyncDisposable {
+  readonly #parts: AsyncDisposable[] = [];
+
+  use<Part extends AsyncDisposable>(part: Part): Part {
+    this.#parts.push(part);
+    return part;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#parts.map((part) => part[Symbol.asyncDispose]()));
+  }
 }
 
 async function checkInitialised(dir: DataDir): Promise<void> {

@@ -45,6 +45,7 @@ export async function initDataDir(dir: DataDir, options: InitOptions): Promise<s
       );
     }
     if (await makeFile(dir.secretKey, newKeyFile())) made.push(dir.secretKey);
+    if (await makeFile(dir.lock, "")) made.push(dir.lock);
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     throw new AppError("refused", `Cannot make the data directory: ${messageOf(cause)}`, { cause });

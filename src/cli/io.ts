@@ -6,7 +6,7 @@
 
 /** Where a command reads and writes. */
 export interface Io {
-  /** Writes to standard output; a reader that went away ends the output, not the program. */
+  /** Writes to standard output; throws {@linkcode OutputClosed} when its reader has gone. */
   out(data: string | Uint8Array): void;
   /** Writes to standard error. */
   err(text: string): void;
@@ -22,6 +22,12 @@ export interface Io {
   readonly columns: number | undefined;
   /** Runs `handler` on SIGINT and SIGTERM, until disposed. */
   onStop(handler: () => void): Disposable;
+}
+
+/** Whoever read the output has gone. */
+export class OutputClosed extends Error {
+  /** Name of the class, also in a bundle. */
+  override readonly name = "OutputClosed";
 }
 
 const ENCODER = new TextEncoder();
@@ -57,7 +63,8 @@ function writeAll(stream: { writeSync(data: Uint8Array): number }, data: Uint8Ar
   try {
     for (let done = 0; done < data.length;) done += stream.writeSync(data.subarray(done));
   } catch (error) {
-    if (!(error instanceof Deno.errors.BrokenPipe)) throw error; // as under `| head`
+    if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+    throw new OutputClosed(); // as under `| head`: there is nobody to work for
   }
 }
 

@@ -30,7 +30,7 @@ export function parseArguments(
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.code === "commander.helpDisplayed") return { help: written };
-    const message = error.message.replace(/^error: /, "").replace(/\s+/g, " ");
+    const message = error.message.replace(/^error: /, "").replace(/\s+/g, " ").replace(/\.$/, "");
     throw new AppError(
       "usage",
       `${message.charAt(0).toUpperCase()}${message.slice(1)}: see "svc ${words} --help"`,

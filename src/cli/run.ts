@@ -8,12 +8,14 @@
 import { AppError, toAppError } from "../base/errors.ts";
 import { CommandContext } from "./command.ts";
 import { type CommandEntry, COMMANDS } from "./commands.ts";
-import type { Io } from "./io.ts";
+import { type Io, OutputClosed } from "./io.ts";
 
 /** Runs `svc` with these arguments; gives the exit code (contract 6). */
 export async function runCli(given: readonly string[], io: Io): Promise<number> {
   try {
-    const args = withLeadingOptionsLast(given);
+    const [first] = given;
+    const asked = first === "--version" || first === "-V" ? ["version"] : given;
+    const args = withLeadingOptionsLast(asked);
     const entry = findEntry(args);
     if (entry === undefined) return listCommands(args, io);
     const { command } = await entry.load();
@@ -26,6 +28,7 @@ export async function runCli(given: readonly string[], io: Io): Promise<number> 
     }
     return await command.run(new CommandContext(io, result.parsed)) ?? 0;
   } catch (error) {
+    if (error instanceof OutputClosed) return 0;
     return report(toAppError(error), io);
   }
 }

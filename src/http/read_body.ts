@@ -5,6 +5,7 @@
  */
 
 import { concatBytes } from "../base/bytes.ts";
+import { pause } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 
 /** What a body may cost. */
@@ -29,8 +30,10 @@ export async function readBody(
   if (length !== null && request.headers.has("transfer-encoding")) {
     throw new AppError("invalid", "Both Content-Length and Transfer-Encoding");
   }
-  if (length !== null && Number(length) > limits.maxBytes) throw tooLarge(limits);
   if (request.body === null) return new Uint8Array();
+  if (length !== null && Number(length) > limits.maxBytes) {
+    return await refuseTooLarge(request.body.getReader(), limits);
+  }
   return await withDeadline(readCounted(request.body, limits), limits.deadlineMs);
 }
 
@@ -39,12 +42,15 @@ async function readCounted(
   limits: BodyLimits,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const parts: Uint8Array[] = [];
+  const reader = body.getReader();
   let total = 0;
   try {
-    for await (const part of body) {
-      total += part.length;
-      if (total > limits.maxBytes) throw tooLarge(limits);
-      parts.push(part);
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      total += value.length;
+      if (total > limits.maxBytes) return await refuseTooLarge(reader, limits);
+      parts.push(value);
     }
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
@@ -57,8 +63,24 @@ async function readCounted(
   return concatBytes(...parts);
 }
 
-function tooLarge(limits: BodyLimits): AppError {
-  return new AppError("too_large", `The body has more than ${limits.maxBytes} bytes`);
+/** What is still read of a body that is too large, and for how long. */
+const DISCARDED = { bytes: 32 * 1024 * 1024, ms: 1000 };
+
+/**
+ * Reads on for a moment before it refuses: a connection that is closed with bytes unread is reset,
+ * and the sender would never see the answer.
+ */
+async function refuseTooLarge(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  limits: BodyLimits,
+): Promise<never> {
+  const enough = pause(DISCARDED.ms).then(() => ({ done: true, value: undefined }));
+  for (let left = DISCARDED.bytes; left > 0;) {
+    const { done, value } = await Promise.race([reader.read(), enough]);
+    if (done) break;
+    left -= value?.length ?? 0;
+  }
+  throw new AppError("too_large", `The body has more than ${limits.maxBytes} bytes`);
 }
 
 function withDeadline<T>(work: Promise<T>, ms: number): Promise<T> {

@@ -189,19 +189,31 @@ class TaskRun {
 
   async #workdir(step: Step): Promise<string> {
     const { plan, host } = this.#context;
-    const inside = step.workdir === undefined
-      ? ""
-      : await renderTemplate(compileTemplate(step.workdir), this.#scope, host.evaluator);
+    const template = compileTemplate(step.workdir ?? "");
+    const inside = await renderTemplate(template, this.#scope, host.evaluator);
     const path = resolve(plan.workspace.path, inside);
-    const info = await Deno.stat(path).catch((error) => {
-      throw new AppError(
-        "invalid",
-        `The working directory "${path}" cannot be used: ${messageOf(error)}`,
-      );
-    });
-    if (!info.isDirectory) throw new AppError("invalid", `"${path}" is not a directory`);
+    const real = await realDirectory(path);
+    // What the author wrote may lie anywhere; what came from outside stays in the workspace.
+    const fromOutside = template.parts.some((part) => typeof part !== "string");
+    const home = await realDirectory(plan.workspace.path);
+    if (fromOutside && real !== home && !real.startsWith(`${home}/`)) {
+      throw new AppError("invalid", `The working directory "${path}" is not in the workspace`);
+    }
     return path;
   }
+}
+
+/** The real path of a directory, links followed. */
+async function realDirectory(path: string): Promise<string> {
+  const fail = (why: string) =>
+    new AppError("invalid", `The working directory "${path}" cannot be used: ${why}`);
+  try {
+    const real = await Deno.realPath(path);
+    if ((await Deno.stat(real)).isDirectory) return real;
+  } catch (error) {
+    throw fail(messageOf(error));
+  }
+  throw fail("it is no directory");
 }
 
 function whyFailed(exit: ShellExit): string {

@@ -6,6 +6,7 @@
  */
 
 import { delimiter } from "node:path";
+import { utf8 } from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
 import { type Evaluator } from "../cel/evaluator.ts";
 import type { Scope } from "../cel/expression.ts";
@@ -16,6 +17,9 @@ import type { SecretStoreSpec } from "../resources/secret_store.ts";
 
 /** Names every step has when the daemon has them. */
 const INHERITED = ["HOME", "USER", "SHELL", "LANG", "TZ", "TMPDIR"];
+
+/** What the kernel takes as one variable (128 KiB), less room for its name. */
+const MAX_VARIABLE_BYTES = 130_000;
 
 const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -77,6 +81,12 @@ export async function fillEnv(
     if (typeof value === "string") {
       const text = await renderTemplate(compileTemplate(value), scope, sources.evaluator);
       if (text.includes("\0")) throw new AppError("invalid", `The value of ${name} holds a NUL`);
+      if (utf8(text).length > MAX_VARIABLE_BYTES) {
+        throw new AppError(
+          "invalid",
+          `The value of ${name} is too long for a variable: read it from $SVC_PAYLOAD_FILE instead`,
+        );
+      }
       variables[name] = text;
     } else {
       const secret = secretValue(value.fromSecret, sources);

@@ -8,7 +8,7 @@
 import { rfc3339 } from "../../base/clock.ts";
 import type { AuditEnd, AuditQuery, AuditResult, AuditRow, AuditStart } from "../audit_records.ts";
 import { addLink } from "./audit_chain.ts";
-import { optionalNumber, text } from "./columns.ts";
+import { optionalNumber, storable, text } from "./columns.ts";
 import type { Database, Row } from "./database.ts";
 import { prefixEnd, where } from "./queries.ts";
 
@@ -43,7 +43,7 @@ export function finishAudit(db: Database, id: string, end: AuditEnd): void {
     rfc3339(end.finishedAt),
     end.exitCode ?? null,
     end.durationMs ?? null,
-    end.stderr,
+    storable(end.stderr),
     id,
   );
   if (changed === 1) addLink(db, id, "finish");

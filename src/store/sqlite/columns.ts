@@ -41,3 +41,8 @@ export function optionalNumber<Name extends string>(
   const value = row[column];
   return typeof value === "number" ? { [name]: value } as { [K in Name]?: number } : {};
 }
+
+/** Text that reads back whole: SQLite cuts it at a NUL. */
+export function storable(text: string): string {
+  return text.replaceAll("\0", "\u2400");
+}

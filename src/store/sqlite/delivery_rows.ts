@@ -17,7 +17,7 @@ import type {
   RejectionLimits,
   StoredDelivery,
 } from "../delivery_records.ts";
-import { bytes, json, number, text } from "./columns.ts";
+import { bytes, json, number, storable, text } from "./columns.ts";
 import type { Database, Row } from "./database.ts";
 import { findDuplicate, rememberKey } from "./dedup_rows.ts";
 import { prefixEnd, where } from "./queries.ts";
@@ -154,7 +154,7 @@ function insert(db: Database, delivery: Delivery, content: DeliveryContent | und
     delivery.source,
     delivery.receivedAt,
     delivery.outcome,
-    delivery.reason,
+    storable(delivery.reason),
     delivery.status,
     delivery.remote,
     delivery.secretStore,

@@ -16,7 +16,7 @@ import type {
   TaskEnd,
   TaskState,
 } from "../task_records.ts";
-import { bytes, json, number, optionalNumber, text } from "./columns.ts";
+import { bytes, json, number, optionalNumber, storable, text } from "./columns.ts";
 import type { Database, Row } from "./database.ts";
 import { prefixEnd, where } from "./queries.ts";
 
@@ -102,7 +102,7 @@ export function saveStep(db: Database, taskId: string, step: StepRecord): void {
     step.id,
     step.state,
     step.exitCode ?? null,
-    step.reason,
+    storable(step.reason),
     step.startedAt ?? null,
     step.finishedAt ?? null,
     step.processGroup ?? null,
@@ -114,7 +114,7 @@ export function finishTask(db: Database, end: TaskEnd): boolean {
   return db.run(
     "UPDATE tasks SET state = ?, reason = ?, finished_at = ? WHERE id = ? AND state = 'running'",
     end.state,
-    end.reason,
+    storable(end.reason),
     end.now,
     end.taskId,
   ) === 1;
