@@ -111,7 +111,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   opening.use(await lockDataDir(dir));
   checkDatabase(dir.database);
   const keyring = await createKeyring(await Deno.readTextFile(dir.secretKey)).catch((error) => {
-    throw new AppError("refused", `${messageOf(error)}: ${dir.secretKey}`, { cause: error });
+    throw new AppError("invalid", `${messageOf(error)}: ${dir.secretKey}`, { cause: error });
   });
   const warning = await writeLauncher({ bin: dir.bin, env: options.env });
   if (warning !== undefined) log.warn(warning);

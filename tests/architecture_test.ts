@@ -5,7 +5,12 @@
  * @module
  */
 
-import { deepEqual, equal, notDeepEqual, ok } from "node:assert/strict";
+import {
+  deepStrictEqual as deepEqual,
+  notDeepStrictEqual as notDeepEqual,
+  ok,
+  strictEqual as equal,
+} from "node:assert/strict";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { COMMANDS } from "../src/cli/commands.ts";
@@ -119,12 +124,13 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "node:sqlite": ["src/store/sqlite/database.ts"],
   "node:url": ["src/launcher.ts"],
   "node:util": ["src/cli/terminal_text.ts"],
-  "typebox": ["src/resources/", "src/control/caller.ts"],
+  "typebox": ["src/resources/", "src/control/caller.ts", "src/control/inputs.ts"],
   "typebox/error": ["src/resources/validate.ts"],
   "typebox/schema": ["src/resources/validate.ts"],
+  "typebox/system": ["src/resources/validate.ts"],
   "ulid": ["src/base/ids.ts"],
   "unbash": ["src/plugins/shell_line.ts"],
-  "yaml": ["src/resources/manifest.ts"],
+  "yaml": ["src/resources/manifest.ts", "src/resources/manifest_limits.ts"],
 };
 
 /** What may be written only in the places beside it, comments aside. */
@@ -533,3 +539,19 @@ Deno.test("files are called after what they hold, in snake_case", () => {
   );
   deepEqual(wrong.map(({ path }) => path), []);
 });
+
+Deno.test("no test compares loosely: by name, node:assert/strict gives the loose functions in Deno", () => {
+  const loose =
+    /import \{[^}]*(?<!as )\b(equal|notEqual|deepEqual|notDeepEqual)\b(?! as)[^}]*\} from "node:assert/;
+  const files = [...filesUnder("tests"), ...FILES.map(({ path }) => path)];
+  deepEqual(files.filter((path) => loose.test(Deno.readTextFileSync(join(ROOT, path)))), []);
+});
+
+/** Every TypeScript file below a folder. */
+function filesUnder(folder: string): string[] {
+  return [...Deno.readDirSync(join(ROOT, folder))].flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory) return filesUnder(path);
+    return entry.name.endsWith(".ts") ? [path] : [];
+  });
+}

@@ -18,6 +18,7 @@ import { isJsonObject, parseJson } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { problemResponse } from "../http/problem.ts";
 import { readBody } from "../http/read_body.ts";
+import { InputChecks } from "./inputs.ts";
 import { type Caller, hasRole } from "./caller.ts";
 
 /** One handler for each operation. */
@@ -59,9 +60,10 @@ const BODY_LIMITS = { maxBytes: 64 * 1024 * 1024, deadlineMs: 30_000 };
 
 /** Answers requests of the control plane. */
 export function controlHandler(host: ControlHost): (request: Request) => Promise<Response> {
+  const inputs = new InputChecks();
   return async (request) => {
     try {
-      return await answer(request, host);
+      return await answer(request, host, inputs);
     } catch (thrown) {
       const error = toAppError(thrown);
       const requestId = host.newId();
@@ -71,7 +73,11 @@ export function controlHandler(host: ControlHost): (request: Request) => Promise
   };
 }
 
-async function answer(request: Request, host: ControlHost): Promise<Response> {
+async function answer(
+  request: Request,
+  host: ControlHost,
+  inputs: InputChecks,
+): Promise<Response> {
   const name = /^\/v1\/([a-z._]+)$/.exec(new URL(request.url).pathname)?.[1] ?? "";
   if (request.method !== "POST") throw new AppError("method_not_allowed", "Operations are POSTed");
   const needed = Object.hasOwn(NEEDED_ROLE, name) ? NEEDED_ROLE[name as OperationName] : "admin";
@@ -87,6 +93,7 @@ async function answer(request: Request, host: ControlHost): Promise<Response> {
   const input = parseJson(text);
   if (!isJsonObject(input)) throw new AppError("invalid", "The body is no JSON object");
   if (Object.hasOwn(host.handlers, name)) {
+    inputs.check(name as OperationName, input);
     const handle = host.handlers[name as OperationName] as (
       input: unknown,
       caller: Caller,
@@ -94,6 +101,7 @@ async function answer(request: Request, host: ControlHost): Promise<Response> {
     return Response.json(await handle(input, caller).catch(tracing(name, caller, host)));
   }
   if (Object.hasOwn(host.streams, name)) {
+    inputs.check(name as StreamName, input);
     const stream = host.streams[name as StreamName] as (
       input: unknown,
       signal: AbortSignal,

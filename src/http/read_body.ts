@@ -5,7 +5,7 @@
  */
 
 import { concatBytes } from "../base/bytes.ts";
-import { pause } from "../base/clock.ts";
+import { after } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 
 /** What a body may cost. */
@@ -31,29 +31,31 @@ export async function readBody(
     throw new AppError("invalid", "Both Content-Length and Transfer-Encoding");
   }
   if (request.body === null) return new Uint8Array();
-  if (length !== null && Number(length) > limits.maxBytes) {
-    return await refuseTooLarge(request.body.getReader(), limits);
-  }
-  return await withDeadline(readCounted(request.body, limits), limits.deadlineMs);
+  const reader = request.body.getReader();
+  const read = length !== null && Number(length) > limits.maxBytes
+    ? undefined
+    : await withDeadline(readCounted(reader, limits), limits.deadlineMs);
+  if (read !== undefined) return read;
+  await discard(reader);
+  throw new AppError("too_large", `The body has more than ${limits.maxBytes} bytes`);
 }
 
+/** The body; `undefined` when it has more bytes than it may. */
 async function readCounted(
-  body: ReadableStream<Uint8Array>,
+  reader: ReadableStreamDefaultReader<Uint8Array>,
   limits: BodyLimits,
-): Promise<Uint8Array<ArrayBuffer>> {
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const parts: Uint8Array[] = [];
-  const reader = body.getReader();
   let total = 0;
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
       total += value.length;
-      if (total > limits.maxBytes) return await refuseTooLarge(reader, limits);
+      if (total > limits.maxBytes) return undefined;
       parts.push(value);
     }
   } catch (cause) {
-    if (cause instanceof AppError) throw cause;
     throw new AppError("invalid", "The body broke off", { cause });
   }
   const [only] = parts;
@@ -67,21 +69,20 @@ async function readCounted(
 const DISCARDED = { bytes: 32 * 1024 * 1024, ms: 1000 };
 
 /**
- * Reads on for a moment before it refuses: a connection that is closed with bytes unread is reset,
+ * Reads on for a moment before the refusal: a connection that is closed with bytes unread is reset,
  * and the sender would never see the answer.
  */
-async function refuseTooLarge(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  limits: BodyLimits,
-): Promise<never> {
-  const enough = pause(DISCARDED.ms).then(() => ({ done: true, value: undefined }));
+async function discard(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  const { promise: enough, resolve } = Promise.withResolvers<{ done: true; value: undefined }>();
+  using _timer = after(DISCARDED.ms, () => resolve({ done: true, value: undefined }));
   for (let left = DISCARDED.bytes; left > 0;) {
-    const { done, value } = await Promise.race([reader.read(), enough]);
-    if (done) break;
-    left -= value?.length ?? 0;
+    const { done, value } = await Promise.race([reader.read().catch(() => END), enough]);
+    if (done) return;
+    left -= value.length;
   }
-  throw new AppError("too_large", `The body has more than ${limits.maxBytes} bytes`);
 }
+
+const END = { done: true, value: undefined } as const;
 
 function withDeadline<T>(work: Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -133,6 +133,7 @@ async function feed(child: Deno.ChildProcess, stdin: Uint8Array | undefined): Pr
 class Pump {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #done: Promise<void>;
+  #failure: { readonly error: unknown } | undefined;
 
   constructor(
     stream: ReadableStream<Uint8Array>,
@@ -142,11 +143,17 @@ class Pump {
     this.#done = this.#run(sink);
   }
 
+  /** Reads on when the sink fails (a full disk), or the child would wait for ever on a full pipe. */
   async #run(sink: (chunk: Uint8Array) => void | Promise<void>): Promise<void> {
     for (;;) {
       const { done, value } = await this.#reader.read();
       if (done) return;
-      await sink(value);
+      if (this.#failure !== undefined) continue;
+      try {
+        await sink(value);
+      } catch (error) {
+        this.#failure = { error };
+      }
     }
   }
 
@@ -156,5 +163,6 @@ class Pump {
     patience.abort();
     await this.#reader.cancel().catch(() => {});
     await this.#done;
+    if (this.#failure !== undefined) throw this.#failure.error;
   }
 }

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { secretStore, toText, trigger, workflow } from "../helpers/manifests.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { signGithub } from "../helpers/github.ts";
 import { secretStore, toText, trigger, workflow } from "../helpers/manifests.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";

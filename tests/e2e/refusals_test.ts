@@ -5,7 +5,7 @@
  * @module
  */
 
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { type Answer, type Send, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders, signGithub } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";

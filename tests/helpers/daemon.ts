@@ -5,7 +5,7 @@
  * @module
  */
 
-import { equal, ok } from "node:assert/strict";
+import { ok, strictEqual as equal } from "node:assert/strict";
 import { type Manifest, toText } from "./manifests.ts";
 import { cleanEnv, type Program, type RunOptions, type RunResult, runSvc } from "./program.ts";
 import { tempDir } from "./temp_dir.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { decideCommand, DEFAULT_POLICY } from "../../src/plugins/policy.ts";
 import { fileFacts, policyPath, readPolicy } from "../../src/plugins/policy_file.ts";
 import { type TempDir, tempDir } from "../helpers/temp_dir.ts";

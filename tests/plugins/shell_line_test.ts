@@ -5,7 +5,7 @@
  * @module
  */
 
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { decideCommand, DEFAULT_POLICY } from "../../src/plugins/policy.ts";
 import { fileFacts } from "../../src/plugins/policy_file.ts";
 import { tempDir } from "../helpers/temp_dir.ts";

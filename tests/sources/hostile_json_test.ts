@@ -5,7 +5,7 @@
  * @module
  */
 
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { MANIFEST, sign, triggerYaml, webhookRig } from "./webhook_rig.ts";
 

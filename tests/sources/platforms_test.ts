@@ -5,7 +5,7 @@
  * @module
  */
 
-import { deepEqual, equal, match } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { MANIFEST, type Rig, SECRET, sign, triggerYaml, webhookRig } from "./webhook_rig.ts";
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { equal } from "node:assert/strict";
+import { strictEqual as equal } from "node:assert/strict";
 import { CASES } from "../signatures/platform_cases.ts";
 import { webhookRig } from "./webhook_rig.ts";
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { MANIFEST, type Rig, sign, webhookRig } from "./webhook_rig.ts";
 
 const BODY = "{}";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { AppError } from "../../src/base/errors.ts";
 import { lockDatabase } from "../store/temp_store.ts";
 import {

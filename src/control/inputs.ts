@@ -1,0 +1,92 @@
+/**
+ * What each operation takes, as schemas: a request comes from outside, also over the network, so its
+ * shape is checked before anything looks at it. The types are those of `api/operations.ts`.
+ *
+ * @module
+ */
+
+import Type, { type TSchema } from "typebox";
+import { type OperationName, ROLES, type StreamName } from "../api/operations.ts";
+import { AppError } from "../base/errors.ts";
+import { compileSchema, type Validator } from "../resources/validate.ts";
+
+const Text = Type.String();
+const OptionalText = Type.Optional(Text);
+const Texts = Type.Array(Text);
+const Flag = Type.Boolean();
+const Secs = Type.Integer({ minimum: 0 });
+const OptionalSecs = Type.Optional(Secs);
+
+function object(fields: Record<string, TSchema>): TSchema {
+  return Type.Object(fields, { additionalProperties: false });
+}
+
+const ManifestFile = object({ name: Text, text: Text, fromDirectory: Type.Optional(Flag) });
+
+const INPUTS: Readonly<Record<OperationName | StreamName, TSchema>> = {
+  status: object({}),
+  apply: object({
+    files: Type.Array(ManifestFile),
+    project: OptionalText,
+    dry_run: Flag,
+    against_secs: OptionalSecs,
+  }),
+  get: object({
+    what: Text,
+    name: OptionalText,
+    project: OptionalText,
+    trigger: OptionalText,
+    outcome: OptionalText,
+    since_secs: OptionalSecs,
+    limit: Type.Optional(Type.Integer({ minimum: 1 })),
+    selector: OptionalText,
+  }),
+  describe: object({ what: Text, name: Text, project: OptionalText, reveal: Flag }),
+  delete: object({ what: Text, names: Texts, project: OptionalText }),
+  task: object({ id: Text }),
+  "task.logs": object({ id: Text, step: OptionalText, follow: Flag }),
+  "audit.verify": object({}),
+  "delivery.explain": object({ id: Text }),
+  "delivery.redeliver": object({
+    id: OptionalText,
+    project: OptionalText,
+    trigger: OptionalText,
+    outcome: OptionalText,
+    since_secs: OptionalSecs,
+  }),
+  "secret.rotate": object({
+    store: Text,
+    key: Text,
+    value: Text,
+    project: OptionalText,
+    create: Flag,
+  }),
+  "token.create": object({ role: Type.Enum([...ROLES]), ttl_secs: Secs, name: Text }),
+  "token.revoke": object({ id: Text }),
+  "trigger.test": object({
+    name: Text,
+    project: OptionalText,
+    body: Text,
+    headers: Type.Record(Text, Text),
+    sign: Flag,
+  }),
+};
+
+/** Checks inputs; each schema is compiled when it is first needed. */
+export class InputChecks {
+  readonly #validators = new Map<string, Validator>();
+
+  /**
+   * Refuses an input of another shape.
+   *
+   * @throws {AppError} `invalid`, with every finding.
+   */
+  check(name: OperationName | StreamName, input: unknown): void {
+    const validator = this.#validators.get(name) ?? compileSchema(INPUTS[name]);
+    this.#validators.set(name, validator);
+    const findings = validator.check(input);
+    if (findings.length === 0) return;
+    const details = findings.map(({ path, message }) => `${path.join(".")}: ${message}`);
+    throw new AppError("invalid", `The input of "${name}" has another shape`, { details });
+  }
+}

@@ -1,0 +1,360 @@
+/**
+ * The door to processes, with real ones.
+ *
+ * @module
+ */
+
+import {
+  deepStrictEqual as deepEqual,
+  match,
+  ok,
+  rejects,
+  strictEqual as equal,
+} from "node:assert/strict";
+import { openProcessGroups, type ProcessGroups } from "../../src/shell/process_groups.ts";
+import {
+  type OutputStream,
+  runShell,
+  type ShellCommand,
+  type ShellExit,
+} from "../../src/shell/run_shell.ts";
+import { tempDir, within } from "../store/temp_store.ts";
+
+/** How a line ended, and all it printed. */
+interface Ran extends ShellExit {
+  readonly out: string;
+  readonly err: string;
+  readonly ms: number;
+  readonly group: number;
+}
+
+/** What a test works with. */
+interface Bench {
+  readonly groups: ProcessGroups;
+  readonly dir: string;
+  run(line: string, more?: Partial<ShellCommand>): Promise<Ran>;
+}
+
+const PATH = "/usr/bin:/bin";
+
+/** Orphans count as alive until process 1 has reaped them, which some do every two seconds only. */
+const REAPED_MS = 6000;
+
+/** A test with a directory and a signalling shell of its own. */
+function test(name: string, body: (bench: Bench) => Promise<void>): void {
+  Deno.test(name, async () => {
+    await using dir = await tempDir();
+    await using groups = openProcessGroups();
+    await body({
+      groups,
+      dir: dir.path,
+      async run(line, more) {
+        const parts: Record<OutputStream, Uint8Array[]> = { out: [], err: [] };
+        let group = 0;
+        const started = performance.now();
+        const exit = await within(
+          30_000,
+          runShell({
+            ...{ line, cwd: dir.path, env: { PATH }, umask: 0o022, graceMs: 300 },
+            onOutput: (stream, chunk) => void parts[stream].push(chunk.slice()),
+            onStart: (pid) => group = pid,
+            ...more,
+          }, groups),
+        );
+        const ms = performance.now() - started;
+        const [out, err] = await Promise.all(
+          [parts.out, parts.err].map((some) => new Blob(some as BlobPart[]).text()),
+        );
+        return { ...exit, out: out ?? "", err: err ?? "", ms, group };
+      },
+    });
+  });
+}
+
+/** Whether a process is there and no zombie. */
+async function alive(pid: number): Promise<boolean> {
+  const state = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
+  return state !== "" && !/\) [ZX] /.test(state);
+}
+
+/** Process ids that a line wrote into a file, waited for. */
+async function pidsIn(path: string, count: number): Promise<number[]> {
+  for (let n = 0; n < 200; n++) {
+    const text = await Deno.readTextFile(path).catch(() => "");
+    const pids = text.trim().split(/\s+/).filter((word) => word !== "").map(Number);
+    if (pids.length >= count) return pids;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error(`No ${count} process ids in ${path}`);
+}
+
+test("the exit code is that of the line", async ({ run }) => {
+  for (const code of [0, 1, 2, 126, 127, 255]) {
+    deepEqual((({ code, out, err }) => ({ code, out, err }))(await run(`exit ${code}`)), {
+      ...{ code, out: "", err: "" },
+    });
+  }
+  equal((await run("no-such-program-at-all")).code, 127);
+  equal((await run("false; true")).code, 0);
+  const { code, err } = await run("if then");
+  equal(code, 2);
+  match(err, /yntax error/);
+});
+
+test("a signal that ends the line is 128 and its number, and is named", async ({ run }) => {
+  for (const [signal, number] of [["TERM", 15], ["KILL", 9], ["SEGV", 11], ["INT", 2]] as const) {
+    const { code, killedBy, endedFor } = await run(`kill -${signal} $$`);
+    deepEqual([code, killedBy, endedFor], [128 + number, `SIG${signal}`, undefined]);
+  }
+});
+
+test("output arrives whole, in order, each stream by itself", async ({ run }) => {
+  const { out, err } = await run("for i in 1 2 3; do echo out $i; echo err $i >&2; done");
+  equal(out, "out 1\nout 2\nout 3\n");
+  equal(err, "err 1\nerr 2\nerr 3\n");
+  equal((await run(`printf 'a\\000b\\377'`)).out, "a\0b\ufffd");
+  equal((await run("head -c 3000000 /dev/zero | tr '\\0' x")).out.length, 3_000_000);
+});
+
+test("output is handed on while the line still runs", async ({ run }) => {
+  let first = 0;
+  const started = performance.now();
+  const { ms } = await run("echo now; sleep 1; echo then", {
+    onOutput: () => void (first ||= performance.now() - started),
+  });
+  ok(first < 700 && ms >= 1000, `${first} of ${ms}`);
+});
+
+test("a slow taker slows the line down, and memory stays small", async ({ run }) => {
+  let [bytes, chunks] = [0, 0];
+  const before = Deno.memoryUsage().rss;
+  let most = 0;
+  const { code } = await run("head -c 200000000 /dev/zero", {
+    onOutput: async (_, chunk) => {
+      bytes += chunk.length;
+      if (chunks++ % 100 === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+      most = Math.max(most, Deno.memoryUsage().rss);
+    },
+  });
+  deepEqual([code, bytes], [0, 200_000_000]);
+  ok(most - before < 100_000_000, `${most - before} bytes more`);
+});
+
+test("standard input is empty, or what was given, and need not be read", async ({ run }) => {
+  equal((await run("cat; echo end")).out, "end\n");
+  const stdin = new TextEncoder().encode("line\n\0".repeat(100_000));
+  equal((await run("wc -c", { stdin })).out.trim(), String(stdin.length));
+  equal((await run("cat", { stdin: new Uint8Array() })).out, "");
+  equal((await run("exit 3", { stdin })).code, 3);
+  equal((await run("exec <&-; sleep 0.1; exit 4", { stdin })).code, 4);
+  equal((await run("head -c 3", { stdin })).out, "lin");
+  const { ms, code } = await run("exec sleep 30", { stdin, timeoutMs: 200 });
+  ok(ms < 3000);
+  equal(code, 143);
+});
+
+test("arguments reach the line as they are, whatever stands in them", async ({ run, dir }) => {
+  const args = [
+    "$(touch pwned)",
+    "`touch pwned`",
+    "; touch pwned",
+    "a b  c",
+    "",
+    "'\"\\",
+    "-n",
+    "ä\n",
+  ];
+  const { out, err } = await run(`printf '<%s>' "$#" "$0" "$@"`, { args });
+  equal(out, `<${args.length}><sh>${args.map((arg) => `<${arg}>`).join("")}`);
+  equal(err, "");
+  await rejects(Deno.stat(`${dir}/pwned`), Deno.errors.NotFound);
+});
+
+test("variables reach the line as they are, and there are no others", async ({ run, dir }) => {
+  const env = {
+    PATH,
+    HOSTILE: "$(touch pwned)`touch pwned`\n;touch pwned",
+    LONG: "x".repeat(100_000),
+  };
+  Deno.env.set("SVC_TEST_LEAK", "leaked");
+  try {
+    equal((await run('printf %s "$HOSTILE"', { env })).out, env.HOSTILE);
+    equal((await run('printf %s "$LONG"', { env })).out.length, 100_000);
+    const names = (await run("env", { env: { PATH, A: "1" } })).out.split("\n")
+      .map((line) => line.split("=")[0] ?? "").filter((name) =>
+        !["", "_", "OLDPWD"].includes(name)
+      );
+    deepEqual(names.toSorted(), ["A", "PATH", "PWD"]);
+  } finally {
+    Deno.env.delete("SVC_TEST_LEAK");
+  }
+  await rejects(Deno.stat(`${dir}/pwned`), Deno.errors.NotFound);
+});
+
+test("the line runs where it is told, under the mask it is told", async ({ run, dir }) => {
+  equal((await run("pwd")).out.trim(), await Deno.realPath(dir));
+  for (
+    const [umask, mode] of [[0o022, 0o644], [0o077, 0o600], [0o002, 0o664], [0, 0o666]] as const
+  ) {
+    await run(`: > file${umask}`, { umask });
+    equal((await Deno.stat(`${dir}/file${umask}`)).mode ?? 0, 0o100000 | mode);
+  }
+});
+
+test("messages of the shell count lines from the first of the line", async ({ run }) => {
+  match((await run("true\nno-such-program")).err, /: 2: no-such-program|line 2|:2:/);
+});
+
+test("what cannot be started is a refusal, and the next line runs", async ({ run, dir }) => {
+  await rejects(run("true", { cwd: `${dir}/none` }), { code: "invalid" });
+  await Deno.writeTextFile(`${dir}/file`, "");
+  await rejects(run("true", { cwd: `${dir}/file` }), { code: "invalid" });
+  await rejects(run("true", { env: { PATH, A: "x".repeat(200_000) } }), { code: "invalid" });
+  await rejects(run("true", { env: { PATH, A: "a\0b" } }), { code: "invalid" });
+  await rejects(run("true\0"), { code: "invalid" });
+  await rejects(run("true", { args: ["a\0b"] }), { code: "invalid" });
+  equal((await run("true")).code, 0);
+});
+
+test("a line that takes too long gets TERM", async ({ run }) => {
+  const { code, killedBy, endedFor, ms } = await run("exec sleep 30", { timeoutMs: 200 });
+  deepEqual([code, killedBy, endedFor], [143, "SIGTERM", "timeout"]);
+  ok(ms < 2000, `${ms}`);
+});
+
+test("a line may tidy up on TERM", async ({ run }) => {
+  const line = "trap 'echo tidy; exit 7' TERM; while :; do sleep 0.05; done";
+  const { code, out, endedFor } = await run(line, { timeoutMs: 200, graceMs: 2000 });
+  deepEqual([code, out, endedFor], [7, "tidy\n", "timeout"]);
+});
+
+test("a line that will not end gets KILL after the grace", async ({ run, groups }) => {
+  const line = "trap '' TERM INT HUP; while :; do sleep 0.05; done";
+  const { code, killedBy, endedFor, ms, group } = await run(line, { timeoutMs: 200, graceMs: 300 });
+  deepEqual([code, killedBy, endedFor], [137, "SIGKILL", "timeout"]);
+  ok(ms > 450 && ms < REAPED_MS, `${ms}`);
+  equal(await groups.alive(group), false);
+});
+
+test("a stopped line is ended as well", async ({ run }) => {
+  const { endedFor, ms } = await run("kill -STOP $$; echo never", { timeoutMs: 200 });
+  equal(endedFor, "timeout");
+  ok(ms < 3000);
+});
+
+test("an abort ends the line, also one that came before it", async ({ run, groups }) => {
+  const late = new AbortController();
+  setTimeout(() => late.abort(), 150);
+  const first = await run("echo begun; exec sleep 30", { signal: late.signal });
+  deepEqual([first.endedFor, first.code, first.out], ["signal", 143, "begun\n"]);
+  const second = await run("exec sleep 30", { signal: AbortSignal.abort() });
+  equal(second.endedFor, "signal");
+  ok(second.ms < 2000);
+  equal(await groups.alive(second.group), false);
+});
+
+test("children of the line end with it on a timeout, however deep", async ({ run, dir }) => {
+  const line = "sh -c 'sh -c \"sleep 30 & echo \\$! >> pids; wait\" & echo $! >> pids; wait' & " +
+    "echo $! >> pids; wait";
+  const { endedFor } = await run(line, { timeoutMs: 400 });
+  equal(endedFor, "timeout");
+  const pids = await pidsIn(`${dir}/pids`, 3);
+  deepEqual(await Promise.all(pids.map(alive)), [false, false, false]);
+});
+
+test("children left in the background are ended when the line is over", async ({ run, dir }) => {
+  const { code, out, ms } = await run("sleep 30 & echo $! > pids; echo done; exit 5");
+  deepEqual([code, out], [5, "done\n"]);
+  ok(ms < REAPED_MS, `${ms}`);
+  const pids = await pidsIn(`${dir}/pids`, 1);
+  deepEqual(await Promise.all(pids.map(alive)), [false]);
+});
+
+test("children in the background that ignore TERM are killed", async ({ run, dir }) => {
+  const line = "sh -c \"trap '' TERM; echo \\$\\$ > pids; while :; do sleep 0.05; done\" & " +
+    "until [ -s pids ]; do sleep 0.01; done";
+  const { code, ms } = await run(line);
+  equal(code, 0);
+  ok(ms < REAPED_MS, `${ms}`);
+  const pids = await pidsIn(`${dir}/pids`, 1);
+  deepEqual(await Promise.all(pids.map(alive)), [false]);
+});
+
+test("a child that left the group cannot hold up the verdict by holding the pipe", async ({ run, groups, dir }) => {
+  const mark = crypto.randomUUID().replaceAll("-", "");
+  const env = { PATH, SVC_MARK: mark };
+  const { code, out, ms } = await run(
+    "setsid sh -c 'echo $$ > pids; exec sleep 30' & sleep 0.2; echo done",
+    {
+      env,
+    },
+  );
+  deepEqual([code, out], [0, "done\n"]);
+  ok(ms < 3000, `${ms}`);
+  const [pid = 0] = await pidsIn(`${dir}/pids`, 1);
+  equal(await alive(pid), true, "out of reach of its group");
+  await groups.endMarked("SVC_MARK", mark);
+  equal(await alive(pid), false, "but found by its mark");
+});
+
+test("endMarked ends nobody else", async ({ groups, dir, run }) => {
+  const mark = crypto.randomUUID().replaceAll("-", "");
+  const other = `${mark.slice(0, -1)}${mark.endsWith("0") ? "1" : "0"}`;
+  const bystander = run("echo $$ > pids; sleep 1; echo unharmed", {
+    env: { PATH, SVC_MARK: other },
+  });
+  await pidsIn(`${dir}/pids`, 1);
+  await groups.endMarked("SVC_MARK", mark);
+  await groups.endMarked("SVC_MARK", mark.slice(0, 8));
+  await groups.endMarked("MARK", other);
+  equal((await bystander).out, "unharmed\n");
+});
+
+test("a fork bomb of a kind is ended by its mark", async ({ run, groups, dir }) => {
+  const mark = crypto.randomUUID().replaceAll("-", "");
+  const line = 'for i in 1 2 3 4 5 6 7 8; do setsid sh -c \'echo $$ >> pids; trap "" TERM; ' +
+    "while :; do sleep 1 & wait; done' & done; wait";
+  await run(line, { env: { PATH, SVC_MARK: mark }, timeoutMs: 500 });
+  const pids = await pidsIn(`${dir}/pids`, 8);
+  await groups.endMarked("SVC_MARK", mark);
+  deepEqual(new Set(await Promise.all(pids.map(alive))), new Set([false]));
+});
+
+test("output without end is ended on time", async ({ run }) => {
+  let bytes = 0;
+  const { endedFor, ms } = await run("exec yes", {
+    timeoutMs: 300,
+    onOutput: (_, chunk) => void (bytes += chunk.length),
+  });
+  equal(endedFor, "timeout");
+  ok(ms < 3000 && bytes > 100_000, `${ms} ${bytes}`);
+});
+
+test("two hundred lines at once all end", async ({ run }) => {
+  const lines = Array.from({ length: 200 }, (_, n) => run(`echo ${n}; exit ${n % 2}`));
+  const ran = await Promise.all(lines);
+  deepEqual(ran.map(({ out }) => out), lines.map((_, n) => `${n}\n`));
+  deepEqual(ran.map(({ code }) => code), lines.map((_, n) => n % 2));
+});
+
+test("many lines that take too long are ended side by side", async ({ run }) => {
+  const started = performance.now();
+  const stubborn = "trap '' TERM; while :; do sleep 0.05; done";
+  const ran = await Promise.all(
+    Array.from({ length: 10 }, () => run(stubborn, { timeoutMs: 200, graceMs: 500 })),
+  );
+  deepEqual(new Set(ran.map(({ killedBy }) => killedBy)), new Set(["SIGKILL"]));
+  ok(performance.now() - started < REAPED_MS + 2000);
+});
+
+Deno.test("groups say who is alive, and are gone with their owner", async () => {
+  const groups = openProcessGroups();
+  const child = new Deno.Command("sleep", { args: ["30"], detached: true }).spawn();
+  equal(await groups.alive(child.pid), true);
+  await groups.end(child.pid, 1000);
+  equal(await groups.alive(child.pid), false);
+  await child.status;
+  await groups.end(child.pid, 1000); // who is gone already
+  equal(await groups.alive(2 ** 22 - 1), false);
+  await within(2000, groups[Symbol.asyncDispose]());
+});

@@ -1,0 +1,178 @@
+/**
+ * A store in a directory of its own, and records to fill it with. The only place of the store's tests
+ * that knows every field of a record.
+ *
+ * @module
+ */
+
+import { DatabaseSync } from "node:sqlite";
+import type { NewDelivery } from "../../src/store/delivery_records.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { NewTask, StepRecord } from "../../src/store/task_records.ts";
+import { openStore } from "../../src/store/sqlite/open_store.ts";
+
+/** A store that goes away with everything in it. */
+export interface TempStore extends AsyncDisposable {
+  readonly store: Store;
+  /** Directory of the database. */
+  readonly dir: string;
+  /** Path of the database. */
+  readonly path: string;
+}
+
+/** Opens a store in a fresh directory. */
+export async function tempStore(): Promise<TempStore> {
+  const dir = await Deno.makeTempDir({ prefix: "svc-store-" });
+  const path = `${dir}/svc.db`;
+  const store = await openStore(path);
+  return {
+    ...{ store, dir, path },
+    async [Symbol.asyncDispose]() {
+      await within(10_000, store[Symbol.asyncDispose]());
+      await Deno.remove(dir, { recursive: true });
+    },
+  };
+}
+
+/** Rejects when `work` takes longer: what hangs shall fail its test and not stop them all. */
+export async function within<T>(ms: number, work: PromiseLike<T>): Promise<T> {
+  const { promise, reject: giveUp } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => giveUp(new Error(`not done within ${ms} ms`)), ms);
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A fresh directory. */
+export async function tempDir(): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await Deno.makeTempDir({ prefix: "svc-test-" });
+  return { path, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };
+}
+
+/** Rows of a query over the file itself, past the store. */
+export function rowsOf(path: string, sql: string): Record<string, unknown>[] {
+  const db = new DatabaseSync(path, { readOnly: true });
+  try {
+    return db.prepare(sql).all() as Record<string, unknown>[];
+  } finally {
+    db.close();
+  }
+}
+
+/** Keeps everybody else from writing to the database, until disposed. */
+export function lockDatabase(path: string): Disposable {
+  const db = new DatabaseSync(path);
+  db.exec("BEGIN EXCLUSIVE");
+  return {
+    [Symbol.dispose]() {
+      db.exec("ROLLBACK");
+      db.close();
+    },
+  };
+}
+
+/** An id that sorts as its number does. */
+export function idOf(n: number): string {
+  return `01HZZZZZZZZZZZZZZZZZ${String(n).padStart(6, "0")}`;
+}
+
+/** The id of the task of delivery `n`. */
+export function taskIdOf(n: number): string {
+  return `01J00000000000000000${String(n).padStart(6, "0")}`;
+}
+
+/** Steps of the plan every test task has. */
+export const STEPS = ["build", "deploy"];
+
+/** What may differ from one accepted delivery to the next. */
+export interface Accepted {
+  readonly project?: string;
+  readonly trigger?: string;
+  readonly receivedAt?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+  /** Exact JSON for the steps, where that is not the body. */
+  readonly payload?: Uint8Array;
+  /** The plan; `undefined` for a task that misses something. */
+  readonly plan?: { readonly hash: string; readonly json: string } | undefined;
+  readonly taskId?: string;
+}
+
+const PLAN = { hash: "h1", json: JSON.stringify({ steps: STEPS.map((id) => ({ id })) }) };
+
+/** Stores delivery `n` and task `n`. */
+export async function accept(store: Store, n: number, given: Accepted = {}): Promise<void> {
+  const taskId = given.taskId ?? taskIdOf(n);
+  const plan = "plan" in given ? given.plan : PLAN;
+  const body = given.body ?? new TextEncoder().encode(`{"n":${n}}`);
+  const { project = "default", trigger = "push" } = given;
+  const task: NewTask = {
+    ...{ id: taskId, project, trigger, workflow: "ci", workspace: "repo" },
+    ...(plan === undefined ? { missing: 'missing: Workflow "ci"' } : { plan }),
+    ...(given.payload === undefined ? {} : { payload: given.payload }),
+  };
+  await recordWith(store, n, { ...given, body }, [{ outcome: "accepted", task }]);
+}
+
+/** Stores delivery `n`, which its filter held back. */
+export async function filterOut(store: Store, n: number): Promise<void> {
+  const reason = "the condition is false";
+  await recordWith(store, n, { body: new TextEncoder().encode("{}") }, [
+    { outcome: "filtered", reason },
+  ]);
+}
+
+/** Stores refused requests, keeping the newest `keep` of each trigger. */
+export async function reject(
+  store: Store,
+  rejected: readonly { readonly n: number; readonly trigger?: string }[],
+  keep: number,
+): Promise<void> {
+  await store.recordRejections(
+    rejected.map(({ n, trigger = "push" }) => ({
+      delivery: {
+        ...record(n, { trigger, body: new Uint8Array(7) }),
+        ...{ outcome: "rejected", status: 401, reason: "no_key_matches", taskId: "" },
+      },
+    })),
+    { records: keep, contents: keep },
+  );
+}
+
+async function recordWith(
+  store: Store,
+  n: number,
+  given: Accepted & { readonly body: Uint8Array },
+  events: NewDelivery["events"],
+): Promise<void> {
+  await store.recordDelivery({
+    delivery: record(n, given),
+    content: { headers: given.headers ?? { "x-n": String(n) }, body: given.body },
+    events,
+    dedupWindowMs: 1000,
+  });
+}
+
+function record(n: number, given: Accepted): NewDelivery["delivery"] {
+  return {
+    id: idOf(n),
+    project: given.project ?? "default",
+    trigger: given.trigger ?? "push",
+    source: "webhook",
+    receivedAt: given.receivedAt ?? 1_700_000_000_000 + n,
+    status: 200,
+    remote: "192.0.2.1",
+    secretStore: "github",
+    secretKey: "current",
+    bodyBytes: given.body?.length ?? 0,
+    durationMs: 3,
+    detail: { headerNames: [], stages: {} },
+  };
+}
+
+/** A step that has run. */
+export function step(position: number, state: StepRecord["state"]): StepRecord {
+  return { position, id: STEPS[position] ?? "", state, reason: "", startedAt: 1, finishedAt: 2 };
+}
