@@ -32,11 +32,11 @@ export function findHex(text: string): Uint8Array<ArrayBuffer> | undefined {
   return bytes;
 }
 
-/** Bytes of padded standard base64; `undefined` for anything else. */
+/** Bytes of padded standard base64, unused bits zero; `undefined` for anything else. */
 export function findBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;
-  const binary = atob(text);
-  return latin1Bytes(binary);
+  const end = text.slice(-4);
+  return btoa(atob(end)) === end ? latin1Bytes(atob(text)) : undefined;
 }
 
 /** Lower-case hexadecimal of `bytes`. */

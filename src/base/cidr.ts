@@ -2,9 +2,10 @@
  * Addresses and CIDR ranges, IPv4 and IPv6.
  *
  * ```ts
- * import { cidrMatcher } from "./cidr.ts";
- * import { equal } from "node:assert/strict";
+ * import { cidrMatcher, isCidr } from "./cidr.ts";
+ * import { strictEqual as equal } from "node:assert/strict";
  *
+ * equal(isCidr("192.0.2.0/24"), true);
  * equal(cidrMatcher(["192.0.2.0/24"])("192.0.2.7"), true);
  * equal(cidrMatcher(["192.0.2.0/24"])("198.51.100.1"), false);
  * ```

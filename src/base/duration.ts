@@ -2,9 +2,10 @@
  * Lengths of time as people write and read them: `90`, `"10m"`, `"1h30m"` in, `3m12s` out.
  *
  * ```ts
- * import { findDurationSecs, shortDuration } from "./duration.ts";
- * import { equal } from "node:assert/strict";
+ * import { DURATION_PATTERN, findDurationSecs, shortDuration } from "./duration.ts";
+ * import { strictEqual as equal } from "node:assert/strict";
  *
+ * equal(new RegExp(DURATION_PATTERN).test("1h30m"), true);
  * equal(findDurationSecs("1h30m"), 5400);
  * equal(shortDuration(192_000), "3m12s");
  * ```
@@ -28,7 +29,7 @@ export function findDurationSecs(value: string | number): number | undefined {
   for (const [, digits, unit] of value.matchAll(/([0-9]+)([smhdw])/g)) {
     secs += Number(digits) * (UNIT_SECS[unit ?? "s"] ?? 1);
   }
-  return secs;
+  return Number.isSafeInteger(secs) ? secs : undefined;
 }
 
 /** `ms` in at most two units: `850ms`, `4s`, `3m12s`, `2h5m`, `9d`. */

@@ -7,6 +7,7 @@
 
 import { AppError, messageOf } from "./errors.ts";
 import { type Clock, rfc3339 } from "./clock.ts";
+import { toJson } from "./json.ts";
 
 /** How much is written; each level includes those after it. */
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
@@ -52,24 +53,60 @@ export function createLog(options: LogOptions): Log {
     if (LOG_LEVELS.indexOf(level) < least) return;
     const facts = Object.entries(fields).map(([key, value]) => [key, plain(value)] as const);
     const time = rfc3339(options.clock.now());
-    options.write(
-      options.format === "json"
-        ? JSON.stringify({ time, level, message, ...Object.fromEntries(facts) })
-        : [time, level.toUpperCase().padEnd(5), message, ...facts.map(pretty)].join(" "),
-    );
+    const line = options.format === "json"
+      ? jsonLine({ time, level, message }, facts)
+      : [time, level.toUpperCase().padEnd(5), message, ...facts.map(pretty)].join(" ");
+    options.write(line.replace(CONTROLS, escapeControl));
   };
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
+type Fact = readonly [key: string, value: unknown];
+
+/** What a terminal obeys; JSON leaves DEL and the C1 controls as they are. */
+// deno-lint-ignore no-control-regex -- control characters are what must not be there
+const CONTROLS = /[\x00-\x1f\x7f-\x9f]/g;
+
+function escapeControl(control: string): string {
+  return `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+/** Most errors of a cause chain that are shown; a chain can lead back to its beginning. */
+const MAX_CAUSES = 8;
+
 /** An error with its cause chain, which is for the operator and never leaves the machine. */
 function plain(value: unknown): unknown {
   if (!(value instanceof Error)) return value;
-  const own = value instanceof AppError ? value.message : value.stack ?? value.message;
-  return value.cause === undefined ? own : `${own} (cause: ${messageOf(value.cause)})`;
+  let text = value instanceof AppError ? value.message : value.stack ?? value.message;
+  let { cause } = value;
+  for (let depth = 0; cause !== undefined && depth < MAX_CAUSES; depth++) {
+    text += ` (cause: ${messageOf(cause)})`;
+    cause = cause instanceof Error ? cause.cause : undefined;
+  }
+  return text;
 }
 
-function pretty([key, value]: readonly [string, unknown]): string {
-  return `${key}=${
-    typeof value === "string" && /^[\w./:@-]+$/.test(value) ? value : JSON.stringify(value)
-  }`;
+/** One JSON object; a fact named like a field of `head` stands under its name and `_`. */
+function jsonLine(head: LogFields, facts: readonly Fact[]): string {
+  const fields = [
+    ...Object.entries(head),
+    ...facts.map(([key, value]) => [Object.hasOwn(head, key) ? `${key}_` : key, value] as const),
+  ];
+  const written = fields.flatMap(([key, value]) =>
+    value === undefined ? [] : [`${JSON.stringify(key)}:${json(value)}`]
+  );
+  return `{${written.join(",")}}`;
+}
+
+function pretty([key, value]: Fact): string {
+  return `${key}=${typeof value === "string" && /^[\w./:@-]+$/.test(value) ? value : json(value)}`;
+}
+
+/** JSON of any value: a log line is written whatever is in it. */
+function json(value: unknown): string {
+  try {
+    return toJson(value) ?? String(value);
+  } catch {
+    return JSON.stringify(`(${Object.prototype.toString.call(value)})`);
+  }
 }

@@ -1,7 +1,7 @@
 /**
  * Decides where an expression runs, so that none can stall the daemon (contract 2, "CEL"): what is
- * bounded by its input runs at once; loops, and searches in a large payload, run in a Worker that is
- * ended at a deadline.
+ * bounded by its input runs at once; loops, and whatever looks at large values, run in a Worker that
+ * is ended at a deadline.
  *
  * @module
  */
@@ -9,9 +9,10 @@
 import { AppError } from "../base/errors.ts";
 import { toJson } from "../base/json.ts";
 import type { CelResult, Expression, Scope } from "./expression.ts";
+import { cutOut, isHeavier } from "./references.ts";
 
-/** Largest payload in which searches run inline, in bytes: 8 KiB in 8 KiB took 30 ms at worst. */
-const SMALL_BYTES = 16 * 1024;
+/** Most that an expression may look at inline, in characters: 8 KiB in 8 KiB took 30 ms at worst. */
+const SMALL = 16 * 1024;
 
 /** Most evaluations waiting for the Worker; beyond it the request is refused as overload. */
 const MAX_WAITING = 200;
@@ -34,9 +35,14 @@ export interface EvaluationRequest {
   readonly variables: string;
 }
 
+const CLOSED: CelResult = { ok: false, error: "the program is ending" };
+const TOO_DEEP: CelResult = { ok: false, error: "a value is nested too deeply" };
+
 /** An evaluator whose costly evaluations may take `deadlineMs` each. */
-export function createEvaluator(options: { deadlineMs: number }): Evaluator {
+export function createEvaluator({ deadlineMs }: { deadlineMs: number }): Evaluator {
   let worker: Worker | undefined;
+  let closed = false;
+  let giveUp = (_result: CelResult) => {};
   let waiting = 0;
   let tail: Promise<unknown> = Promise.resolve();
 
@@ -45,55 +51,73 @@ export function createEvaluator(options: { deadlineMs: number }): Evaluator {
     worker = undefined;
   };
 
-  /** Starting the Worker takes longer than most deadlines, so it is waited for by itself. */
-  const start = (): Promise<Worker> =>
-    new Promise((resolve, reject) => {
-      const started = new Worker(import.meta.resolve("#cel-worker"), {
-        type: "module",
-        deno: { permissions: "none" },
-      });
-      started.onmessage = () => resolve(started);
-      started.onerror = (event) => {
-        event.preventDefault();
-        reject(new Error(event.message));
-      };
-    });
-
-  const ask = async (request: EvaluationRequest): Promise<CelResult> => {
-    const asked = worker ??= await start();
-    return await new Promise((resolve) => {
-      const settle = (result: CelResult, broken: boolean) => {
+  /** Starting a Worker takes longer than most deadlines, so the time counts from its first word. */
+  const ask = (request: EvaluationRequest) => {
+    const { promise, resolve, reject } = Promise.withResolvers<CelResult>();
+    if (closed) return Promise.resolve(CLOSED);
+    let timer: number | undefined;
+    giveUp = (result) => {
+      clearTimeout(timer);
+      stop();
+      resolve(result);
+    };
+    const fresh = worker === undefined;
+    const asked = worker ??= startWorker();
+    asked.onerror = (event) => {
+      event.preventDefault();
+      if (timer === undefined) reject(new Error(`The CEL Worker: ${event.message}`));
+      giveUp({ ok: false, error: `evaluation failed: ${event.message}` });
+    };
+    const put = () => {
+      const late: CelResult = { ok: false, error: `took longer than ${deadlineMs} ms` };
+      timer = setTimeout(() => giveUp(late), deadlineMs);
+      asked.onmessage = (event: MessageEvent<CelResult>) => {
         clearTimeout(timer);
-        if (broken) stop();
-        resolve(result);
-      };
-      const timer = setTimeout(
-        () => settle({ ok: false, error: `took longer than ${options.deadlineMs} ms` }, true),
-        options.deadlineMs,
-      );
-      asked.onmessage = (event: MessageEvent<CelResult>) => settle(event.data, false);
-      asked.onerror = (event) => {
-        event.preventDefault();
-        settle({ ok: false, error: `evaluation failed: ${event.message}` }, true);
+        resolve(event.data);
       };
       asked.postMessage(request);
-    });
+    };
+    if (fresh) asked.onmessage = put;
+    else put();
+    return promise;
   };
 
   return {
     evaluate(expression, scope) {
-      const inline = expression.cost === "cheap" ||
-        (expression.cost === "small" && scope.bytes <= SMALL_BYTES);
-      if (inline) return expression.run(scope);
+      const part = cutOut(scope.variables, expression.paths);
+      if (expression.cost !== "deadline" && !isHeavier(part, SMALL)) return expression.run(scope);
       if (waiting >= MAX_WAITING) {
         throw new AppError("overloaded", "Too many slow expressions are waiting");
       }
       waiting++;
-      const request = { source: expression.source, variables: toJson(scope.variables) };
-      const result = tail.then(() => ask(request)).finally(() => waiting--);
+      const result = tail.then(() => {
+        const variables = findJson(part); // one text at a time: it can have megabytes
+        return variables === undefined ? TOO_DEEP : ask({ source: expression.source, variables });
+      }).finally(() => waiting--);
       tail = result.catch(() => {});
       return result;
     },
-    [Symbol.dispose]: stop,
+    [Symbol.dispose]() {
+      closed = true;
+      stop();
+      giveUp(CLOSED);
+    },
   };
+}
+
+function startWorker(): Worker {
+  return new Worker(import.meta.resolve("#cel-worker"), {
+    type: "module",
+    deno: { permissions: "none" },
+  });
+}
+
+/** JSON of `value`; `undefined` when it is nested too deeply for that. */
+function findJson(value: unknown): string | undefined {
+  try {
+    return toJson(value);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }

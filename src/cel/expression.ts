@@ -1,35 +1,27 @@
 /**
- * The door to CEL, its only importer (contract 2, "CEL"): text to a compiled expression, values in,
- * a value or an error out. Runs where it is called; `evaluator.ts` decides where that is.
+ * The door to CEL for all other folders (contract 2, "CEL"): text to a compiled expression, values
+ * in, a value or an error out. Runs where it is called; `evaluator.ts` decides where that is.
  *
  * ```ts
- * import { compileExpression, scopeOf } from "./expression.ts";
- * import { deepEqual } from "node:assert/strict";
+ * import { type CelResult, compileExpression, type Expression } from "./expression.ts";
+ * import { type Scope, scopeOf } from "./expression.ts";
+ * import { deepStrictEqual as deepEqual } from "node:assert/strict";
  *
- * const opened = compileExpression('payload_action == "opened" && payload.number > 6');
- * const scope = scopeOf({ payload: { action: "opened", number: 7 } });
- * deepEqual(opened.run(scope), { ok: true, value: true });
+ * const opened: Expression = compileExpression('payload_action == "opened" && payload.number > 6');
+ * const scope: Scope = scopeOf({ payload: { action: "opened", number: 7 } });
+ * const result: CelResult = opened.run(scope);
+ * deepEqual(result, { ok: true, value: true });
  * ```
  *
  * @module
  */
 
-import {
-  celEnv,
-  type CelInput,
-  celList,
-  celMap,
-  celUint,
-  isCelError,
-  isCelList,
-  isCelMap,
-  isCelUint,
-  parse,
-  plan,
-} from "@bufbuild/cel";
+import { celEnv, type CelInput, isCelError, parse, plan } from "@bufbuild/cel";
 import { AppError, messageOf } from "../base/errors.ts";
-import { findRawNumber, isJsonObject, type JsonObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
 import { analyse, type Analysis } from "./analysis.ts";
+import { lookUp } from "./references.ts";
+import { fromCel, toCel } from "./values.ts";
 
 /** Longest expression we compile, in characters. */
 const MAX_SOURCE = 8192;
@@ -43,7 +35,7 @@ export type CelResult =
 export interface Scope {
   /** Values by variable name; `payload_<field>` is looked up in `payload`. */
   readonly variables: Readonly<JsonObject>;
-  /** Size of what the variables hold, in bytes; decides whether costly functions run inline. */
+  /** Size of the payload, in bytes; for people. What an expression looks at is weighed by itself. */
   readonly bytes: number;
 }
 
@@ -65,15 +57,14 @@ const ENV = celEnv();
 /**
  * Compiles an expression.
  *
- * @throws {AppError} `invalid`, with line and column, when the text is not CEL or too long.
+ * @throws {AppError} `invalid`, with line and column, when the text is not CEL; without them when it
+ * is too long or nested too deeply.
  */
 export function compileExpression(source: string): Expression {
   if (source.length > MAX_SOURCE) {
     throw new AppError("invalid", `Expression is longer than ${MAX_SOURCE} characters`);
   }
-  const parsed = parseSource(source);
-  const evaluate = plan(ENV, parsed);
-  const analysis = analyse(parsed.expr);
+  const { evaluate, analysis } = planSource(source);
   return {
     ...analysis,
     source,
@@ -89,6 +80,16 @@ export function compileExpression(source: string): Expression {
       }
     },
   };
+}
+
+function planSource(source: string) {
+  const parsed = parseSource(source);
+  try {
+    return { evaluate: plan(ENV, parsed), analysis: analyse(parsed.expr) };
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new AppError("invalid", "Does not compile: it is nested too deeply", { cause });
+  }
 }
 
 function parseSource(source: string) {
@@ -110,22 +111,11 @@ function explain(message: string, analysis: Analysis, scope: Scope): string {
   return missing.length === 0 ? message : `no such variable: ${missing.join(", ")}`;
 }
 
-const PAYLOAD_FIELD = "payload_";
-
 function isBound(name: string, variables: Readonly<JsonObject>): boolean {
   return lookUp(name, variables) !== undefined;
 }
 
-/** A variable by its own name first, then as a top-level field of the payload (spec 2.5). */
-function lookUp(name: string, variables: Readonly<JsonObject>): unknown {
-  if (Object.hasOwn(variables, name)) return variables[name];
-  const payload = variables["payload"];
-  if (!name.startsWith(PAYLOAD_FIELD) || !isJsonObject(payload)) return undefined;
-  const field = name.slice(PAYLOAD_FIELD.length);
-  return Object.hasOwn(payload, field) ? payload[field] : undefined;
-}
-
-/** Converts only the variables that the expression names: a payload can have megabytes. */
+/** The variables that the expression names, as CEL sees them. */
 function bindings(
   names: ReadonlySet<string>,
   variables: Readonly<JsonObject>,
@@ -136,41 +126,4 @@ function bindings(
     if (value !== undefined) bound[name] = toCel(value);
   }
   return bound;
-}
-
-const MAX_INT = 2n ** 63n - 1n;
-const MAX_UINT = 2n ** 64n - 1n;
-
-/** JSON to CEL: whole numbers are int, so that `payload.number + 1` means what it says. */
-function toCel(value: unknown): CelInput {
-  if (typeof value === "number") return Number.isSafeInteger(value) ? BigInt(value) : value;
-  if (typeof value === "string" || typeof value === "boolean" || value === null) return value;
-  if (typeof value === "bigint") return value;
-  const raw = findRawNumber(value);
-  if (raw !== undefined) return bigNumber(raw);
-  if (Array.isArray(value)) return celList(value.map(toCel));
-  const entries = new Map<string, CelInput>();
-  for (const key of Object.keys(value as object)) {
-    entries.set(key, toCel((value as JsonObject)[key]));
-  }
-  return celMap(entries);
-}
-
-function bigNumber(source: string): CelInput {
-  if (!/^-?\d+$/.test(source)) return Number(source);
-  const value = BigInt(source);
-  if (value <= MAX_INT && value >= -MAX_INT - 1n) return value;
-  return value > 0n && value <= MAX_UINT ? celUint(value) : Number(source);
-}
-
-function fromCel(value: unknown): unknown {
-  if (isCelUint(value)) return value.value;
-  if (isCelList(value)) return [...value].map(fromCel);
-  if (isCelMap(value)) {
-    return Object.fromEntries(
-      [...value.entries()].map(([key, inner]) => [String(key), fromCel(inner)]),
-    );
-  }
-  if (value instanceof Uint8Array || value === null || typeof value !== "object") return value;
-  return String(value);
 }

@@ -21,7 +21,10 @@ const HOLE = /\{\{([\s\S]*?)\}\}/g;
 /** Every variable a template or condition may name, `payload_<field>` aside. */
 export const VARIABLES = ["payload", "headers", "trigger", "delivery", "task", "steps", "goal"];
 
-const OUR_VARIABLE = new RegExp(`(?<![.\\w$"'])(payload_\\w+|${VARIABLES.join("|")})(?!\\w)`);
+/** Text in quotes names no variable, in our language and in others. */
+const QUOTED = /"[^"]*"|'[^']*'/g;
+
+const OUR_VARIABLE = new RegExp(`(?<![.\\w$])(payload_\\w+|${VARIABLES.join("|")})(?!\\w)`);
 
 /**
  * Compiles a template.
@@ -68,7 +71,7 @@ export async function renderTemplate(
 /** The first `{{ … }}` in a shell line that names one of our variables: it would never be filled. */
 export function findUnusableHole(shellLine: string): string | undefined {
   for (const hole of shellLine.matchAll(HOLE)) {
-    if (OUR_VARIABLE.test(hole[1] ?? "")) return hole[0];
+    if (OUR_VARIABLE.test((hole[1] ?? "").replace(QUOTED, "' '"))) return hole[0];
   }
   return undefined;
 }

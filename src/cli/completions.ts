@@ -59,7 +59,7 @@ async function toPlace({ words, load }: CommandEntry): Promise<Place> {
 }
 
 function toCompleted({ flags, help, choices }: OptionDefinition): CompletedOption {
-  const [, placeholder, more] = /<([\w.-]+?)(\.\.\.)?>/.exec(flags) ?? [];
+  const [, placeholder, more] = /<([^>]+?)(\.\.\.)?>/.exec(flags) ?? [];
   const isPath = placeholder === "file" || placeholder === "dir";
   return {
     flags: flags.match(/(?<![\w-])--?[A-Za-z][\w-]*/g) ?? [],

@@ -1,6 +1,6 @@
 /**
- * Takes connections from a listening socket and survives whatever that brings: too few descriptors,
- * a socket that breaks, a certificate that changes. What becomes of a connection is not its business.
+ * Takes connections from a listening socket and survives whatever that brings: too few descriptors, a
+ * socket that breaks. What becomes of a connection is not its business.
  *
  * @module
  */
@@ -8,18 +8,15 @@
 import { pause } from "../base/clock.ts";
 import { AppError, messageOf } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
-import { readPair, type TlsFiles, type TlsPair, unusable, watchPair } from "./tls_files.ts";
 
 /** What a loop needs. */
 export interface AcceptLoopOptions {
   /** Where to listen; port 0 takes any free one. */
   readonly on: { readonly hostname: string; readonly port: number };
-  /** Certificate and key, for TLS. */
-  readonly tls?: TlsFiles;
-  /** How often to look whether certificate or key have changed. */
-  readonly tlsCheckMs: number;
   /** Takes over a connection. */
   readonly take: (connection: Deno.Conn) => void;
+  /** Whether to wait a moment before the next one. */
+  readonly isCrowded: () => boolean;
   /** Told that descriptors are short. */
   readonly onShortage: () => void;
   /** The daemon's log. */
@@ -34,6 +31,8 @@ export interface AcceptLoop extends AsyncDisposable {
 
 /** Rest after a failure, so that one which stays does not keep a processor busy. */
 const REST_MS = 50;
+/** Longest rest when too many connections are on their way out. */
+const CROWDED_MS = 50;
 /** So many failures in a row, and the listening socket itself is replaced. */
 const REPLACE_AFTER = 20;
 /** One line in the log for failures of the same kind within this time. */
@@ -42,14 +41,12 @@ const LOG_EVERY = 200;
 /**
  * Starts to listen.
  *
- * @throws {AppError} `refused` when the address cannot be listened on, or the certificate not used.
+ * @throws {AppError} `refused` when the address cannot be listened on.
  */
 export function startAcceptLoop(options: AcceptLoopOptions): AcceptLoop {
-  const { on, tls, log } = options;
+  const { on, log } = options;
   const stop = new AbortController();
-  let pair = tls === undefined ? undefined : readPair(tls);
-  if (tls !== undefined && pair !== undefined) checkPair(tls, pair);
-  let listener = firstListener(on, pair);
+  let listener = firstListener(on);
   const { port } = listener.addr as Deno.NetAddr;
   const closeListener = () => {
     try {
@@ -62,7 +59,7 @@ export function startAcceptLoop(options: AcceptLoopOptions): AcceptLoop {
     closeListener();
     for (let failures = 0; !stop.signal.aborted; failures++) {
       try {
-        listener = listen({ ...on, port }, pair);
+        listener = Deno.listen({ ...on, port });
         return;
       } catch (error) {
         if (failures % LOG_EVERY === 0) log.error("cannot listen, trying again", { error });
@@ -74,20 +71,12 @@ export function startAcceptLoop(options: AcceptLoopOptions): AcceptLoop {
     ...{ ...options, signal: stop.signal, relisten },
     accept: () => listener.accept(),
   });
-  const watching = tls === undefined || pair === undefined ? undefined : watchPair({
-    ...{ files: tls, pair, everyMs: options.tlsCheckMs, signal: stop.signal, log },
-    use(found) {
-      checkPair(tls, found);
-      pair = found;
-      closeListener(); // acceptAll notices, and listens again with the new pair: about 1 ms
-    },
-  });
   return {
     port,
     async [Symbol.asyncDispose]() {
       stop.abort();
       closeListener();
-      await Promise.all([running, watching]);
+      await running;
     },
   };
 }
@@ -106,6 +95,9 @@ async function acceptAll(
       const connection = await options.accept();
       failures = 0;
       options.take(connection);
+      for (let waited = 0; waited < CROWDED_MS && options.isCrowded(); waited++) {
+        await pause(1, signal);
+      }
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof Deno.errors.BadResource || error instanceof Deno.errors.Interrupted) {
@@ -126,27 +118,11 @@ function isShortage(error: unknown): boolean {
   return code === "EMFILE" || code === "ENFILE" || code === "ENOMEM" || code === "ENOBUFS";
 }
 
-function firstListener(on: AcceptLoopOptions["on"], pair: TlsPair | undefined): Deno.Listener {
+function firstListener(on: AcceptLoopOptions["on"]): Deno.Listener {
   try {
-    return listen(on, pair);
+    return Deno.listen({ ...on });
   } catch (cause) {
     const where = `${on.hostname}:${on.port}`;
     throw new AppError("refused", `Cannot listen on ${where}: ${messageOf(cause)}`, { cause });
-  }
-}
-
-/** HTTP/1.1 only over TLS: nothing that sends webhooks needs more, and less can go wrong. */
-function listen(on: AcceptLoopOptions["on"], pair: TlsPair | undefined): Deno.Listener {
-  return pair === undefined
-    ? Deno.listen({ ...on })
-    : Deno.listenTls({ ...on, ...pair, alpnProtocols: ["http/1.1"] });
-}
-
-/** Whether Deno takes this pair is known only by listening with it. */
-function checkPair(files: TlsFiles, pair: TlsPair): void {
-  try {
-    Deno.listenTls({ hostname: "127.0.0.1", port: 0, ...pair }).close();
-  } catch (cause) {
-    throw unusable(files, cause);
   }
 }

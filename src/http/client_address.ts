@@ -5,7 +5,7 @@
  * ```ts
  * import { cidrMatcher } from "../base/cidr.ts";
  * import { clientAddress, plainAddress } from "./client_address.ts";
- * import { equal } from "node:assert/strict";
+ * import { strictEqual as equal } from "node:assert/strict";
  *
  * const headers = new Headers({ "x-forwarded-for": "10.9.9.9, 192.0.2.7" });
  * equal(clientAddress("127.0.0.1", headers, cidrMatcher(["127.0.0.1"])), "192.0.2.7");

@@ -95,6 +95,14 @@ export class Connections {
     this.#timer = setInterval(() => this.#sweep(), this.#tickMs);
   }
 
+  /**
+   * Whether many that were told to close have not done so yet. Accepting on regardless would not give
+   * them the time to, and take descriptors that are not there.
+   */
+  get isCrowded(): boolean {
+    return this.#sockets - this.#open.size > this.#options.most / 16;
+  }
+
   /** Serves a connection that was accepted; where there is no room for it, others go. */
   add(socket: Deno.Conn): void {
     if (this.#stopping || (this.#open.size >= this.#options.most && !this.#makeRoom())) {
@@ -182,7 +190,11 @@ export class Connections {
   #sweep(): void {
     this.#tick++;
     for (const connection of this.#open) {
-      if (this.#isLate(connection)) this.#cut(connection);
+      if (!this.#isLate(connection)) continue;
+      if (connection.requests > connection.answers) {
+        this.#options.log.warn("request took too long", { remote: connection.peer });
+      }
+      this.#cut(connection);
     }
     if (this.#turnedAway > 0 && this.#tick >= this.#complainAt) {
       const facts = { most: this.#options.most, turned_away: this.#turnedAway };

@@ -53,13 +53,13 @@ export function startDenoServer(
     if (stopping) return new Response(null, { status: 503, headers: { connection: "close" } });
     underWay++;
     info.completed.then(done, done); // a stream is under way until its end
-    const peer = info.remoteAddr.transport === "tcp" ? info.remoteAddr.hostname : "";
+    const peer = "hostname" in info.remoteAddr ? info.remoteAddr.hostname : "";
     return await options.answer(request, peer);
   };
   const tls = options.tls === undefined ? {} : readPair(options.tls);
   const server = listen(on, { ...tls, signal: stop.signal, onError, onListen() {} }, answer);
   return {
-    port: server.addr.transport === "tcp" ? server.addr.port : 0,
+    port: "port" in server.addr ? server.addr.port : 0, // 2.7 gives no transport with TLS
     async [Symbol.asyncDispose]() {
       stopping = true;
       const patience = new AbortController();

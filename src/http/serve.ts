@@ -13,6 +13,7 @@ import { findConnectionServer } from "./connection_server.ts";
 import { Connections, type Deadlines } from "./connections.ts";
 import { type ListenOn, startDenoServer } from "./deno_server.ts";
 import type { TlsFiles } from "./tls_files.ts";
+import { DESCRIPTORS_PER_TLS_CONNECTION, startTlsFront } from "./tls_front.ts";
 
 /** What to serve. */
 export interface ServeOptions {
@@ -75,28 +76,26 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
     });
     return startDenoServer({ on, ...tls, answer, onError, drainMs });
   }
+  await using opening = new AsyncDisposableStack();
+  const front = options.tls === undefined ? undefined : opening.use(startTlsFront({
+    ...{ files: options.tls, serveConnection, log },
+    checkMs: options.tlsCheckMs ?? TLS_CHECK_MS,
+  }));
+  const most = Math.min(options.maxConnections ?? MAX_CONNECTIONS, MAX_CONNECTIONS);
   const connections = new Connections({
-    ...{ serveConnection, answer, onError, log },
-    most: Math.min(options.maxConnections ?? MAX_CONNECTIONS, MAX_CONNECTIONS),
-    deadlines: options.deadlines ?? DEADLINES,
+    ...{ answer, onError, log, deadlines: options.deadlines ?? DEADLINES },
+    serveConnection: front?.serveConnection ?? serveConnection,
+    most: front === undefined ? most : Math.ceil(most / DESCRIPTORS_PER_TLS_CONNECTION),
   });
-  try {
-    const loop = startAcceptLoop({
-      ...{ on, ...tls, log, tlsCheckMs: options.tlsCheckMs ?? TLS_CHECK_MS },
-      take: (connection) => connections.add(connection),
-      onShortage: () => connections.shed(),
-    });
-    return {
-      port: loop.port,
-      async [Symbol.asyncDispose]() {
-        await loop[Symbol.asyncDispose]();
-        await connections.stop(drainMs);
-      },
-    };
-  } catch (error) {
-    await connections.stop(0);
-    throw error;
-  }
+  opening.defer(() => connections.stop(drainMs));
+  const loop = opening.use(startAcceptLoop({
+    ...{ on, log },
+    take: (connection) => connections.add(connection),
+    isCrowded: () => connections.isCrowded,
+    onShortage: () => connections.shed(),
+  }));
+  const open = opening.move();
+  return { port: loop.port, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
 /** The handler with the sender's address for that of the socket. */

@@ -4,7 +4,7 @@
  *
  * ```ts
  * import { decideCommand, DEFAULT_POLICY } from "./policy.ts";
- * import { equal } from "node:assert/strict";
+ * import { strictEqual as equal } from "node:assert/strict";
  *
  * const policy = { ...DEFAULT_POLICY, allowedCommandPrefixes: ["svc tool "] };
  * const realPath = (real: string) => ({ kind: "missing" as const, real });

@@ -1,11 +1,12 @@
 /**
  * Manifests: YAML or JSON text to documents that know the line of every field, and values back to
- * YAML. The only importer of the YAML library. Knows no kind.
+ * YAML. Knows no kind. Nothing it says holds text of the manifest: that can be a secret.
  *
  * @module
  */
 
 import * as yaml from "yaml";
+import { findExcess } from "./manifest_limits.ts";
 import type { FieldPath, Finding } from "./resource.ts";
 
 /** One document of a manifest. */
@@ -31,38 +32,96 @@ export interface Manifest {
 /** More aliases than this in one document is an attack on memory, not a manifest. */
 const MAX_ALIASES = 100;
 
+/** Most errors, and most warnings, that are told of one text. */
+const MAX_FINDINGS = 1000;
+
+/** Something wrong at an offset of the text. */
+interface Fault {
+  readonly offset: number;
+  readonly message: string;
+}
+
 /** Reads every document of `text`, which came from `file`. Never throws. */
 export function parseManifest(file: string, text: string): Manifest {
   const lines = new yaml.LineCounter();
-  const parsed = yaml.parseAllDocuments(text.replace(/^\uFEFF/, ""), {
-    lineCounter: lines,
-    prettyErrors: false,
-    uniqueKeys: true,
-    logLevel: "silent",
-  });
-  const documents: ManifestDocument[] = [];
-  const errors: string[] = [];
-  const warnings: string[] = [];
+  const source = text.replace(/^\uFEFF/, "");
   const place = (offset: number) => {
     const { line, col } = lines.linePos(offset);
     return `${file}:${line}:${col}`;
   };
+  const say = ({ offset, message }: Fault) => `${place(offset)}: ${message}`;
+
+  const excess = findExcess(source);
+  if (excess !== undefined) {
+    lines.addNewLine(0);
+    for (const { index } of source.matchAll(/\n/g)) lines.addNewLine(index + 1);
+    return { documents: [], errors: [say(excess)], warnings: [] };
+  }
+  const parsed = yaml.parseAllDocuments(source, {
+    lineCounter: lines,
+    prettyErrors: false,
+    uniqueKeys: false, // the library compares each key with each; see `faultsOf`
+    logLevel: "silent",
+  });
+  const documents: ManifestDocument[] = [];
+  const errors: Fault[] = [];
+  const warnings: Fault[] = [];
   for (const doc of "empty" in parsed ? [] : parsed) {
-    for (const error of doc.errors) errors.push(`${place(error.pos[0])}: ${sentence(error)}`);
-    for (const warning of doc.warnings) {
-      warnings.push(`${place(warning.pos[0])}: ${sentence(warning)}`);
-    }
-    if (doc.errors.length > 0 || doc.contents === null) continue;
+    const faults = [...doc.errors.slice(0, MAX_FINDINGS).map(faultOf), ...faultsOf(doc)];
+    errors.push(...faults.sort((a, b) => a.offset - b.offset).slice(0, MAX_FINDINGS));
+    warnings.push(...doc.warnings.slice(0, MAX_FINDINGS).map(faultOf));
+    if (faults.length > 0 || isEmpty(doc)) continue;
     try {
       const value: unknown = doc.toJS({ maxAliasCount: MAX_ALIASES });
       documents.push({ file, value, locate: (path) => place(offsetOf(doc, path)) });
-    } catch (error) {
-      errors.push(
-        `${place(doc.range[0])}: ${error instanceof Error ? error.message : String(error)}`,
-      );
+    } catch {
+      errors.push({ offset: doc.range[0], message: "Too many aliases, or nested too deeply" });
     }
   }
-  return { documents, errors, warnings };
+  return {
+    documents,
+    errors: errors.slice(0, MAX_FINDINGS).map(say),
+    warnings: warnings.slice(0, MAX_FINDINGS).map(say),
+  };
+}
+
+/** Whether nothing stands between the separators, or only comments. */
+function isEmpty({ contents }: yaml.Document): boolean {
+  return contents === null ||
+    (yaml.isScalar(contents) && contents.value === null && contents.source === "");
+}
+
+/** Duplicate keys, and aliases that name nothing before them. No recursion. */
+function faultsOf(doc: yaml.Document): Fault[] {
+  const faults: Fault[] = [];
+  const anchors = new Set<string>();
+  const open: unknown[] = [doc.contents];
+  while (open.length > 0) {
+    const node = open.pop();
+    if (yaml.isPair(node)) open.push(node.value, node.key);
+    if (yaml.isAlias(node) && !anchors.has(node.source)) {
+      faults.push({ offset: startOf(node) ?? 0, message: "No anchor of this name stands before" });
+    }
+    if (!yaml.isScalar(node) && !yaml.isCollection(node)) continue;
+    if (node.anchor !== undefined) anchors.add(node.anchor);
+    if (yaml.isMap(node)) addDuplicateKeys(node, faults);
+    const inside = yaml.isCollection(node) ? node.items.toReversed() : [];
+    for (const item of inside) open.push(item);
+  }
+  return faults;
+}
+
+function addDuplicateKeys(map: yaml.YAMLMap, faults: Fault[]): void {
+  const keys = new Set<string>();
+  for (const { key } of map.items) {
+    if (!yaml.isScalar(key)) continue;
+    const name = String(key.value);
+    if (keys.has(name)) {
+      const offset = startOf(key) ?? 0;
+      faults.push({ offset, message: "Duplicate key, remove one of the two" });
+    }
+    keys.add(name);
+  }
 }
 
 /** A finding as one line: `FILE:LINE:COLUMN: path.to.field: message`. */
@@ -76,10 +135,16 @@ export function toYaml(value: unknown): string {
   return yaml.stringify(value, { lineWidth: 0 });
 }
 
-function sentence(error: yaml.YAMLError): string {
-  if (error.code === "DUPLICATE_KEY") return "Duplicate key, remove one of the two";
-  return error.message.replace(/\s+/g, " ");
+/** What the YAML library says, without the text that it quotes. */
+function faultOf({ code, message, pos: [offset] }: yaml.YAMLError): Fault {
+  return { offset, message: MESSAGES[code] ?? message.replace(/: .*/s, "").replace(/\s+/g, " ") };
 }
+
+const MESSAGES: { readonly [code in yaml.ErrorCode]?: string } = {
+  BAD_DIRECTIVE: "Directive that does not exist here",
+  RESOURCE_EXHAUSTION: "Nested too deeply",
+  TAG_RESOLVE_FAILED: "Unknown tag, quote a text that begins with !",
+};
 
 /** Offset of the key at `path`, or of the deepest part of it that exists. */
 function offsetOf(doc: yaml.Document, path: FieldPath): number {

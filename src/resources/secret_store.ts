@@ -11,9 +11,11 @@ import { errorAt, type Finding } from "./resource.ts";
 
 /** Schema of `spec`. */
 const SecretStoreSpec = Type.Object({
-  data: Type.Record(Type.String(), Type.String({ title: 'text; quote it: "…"' }), {
-    title: "a mapping of key names to secret values",
-  }),
+  data: Type.Record(
+    Type.String(),
+    Type.String({ title: 'text; quote it: "…"', writeOnly: true }),
+    { title: "a mapping of key names to secret values", writeOnly: true },
+  ),
 }, { additionalProperties: false });
 
 /** `spec` of a SecretStore. */
@@ -53,7 +55,9 @@ function checkValue(key: string, value: string): Finding[] {
   if (value.trim() === "") {
     return refuse(`The value of "${key}" is empty, which anyone can sign with`);
   }
-  if (value === MASK) return refuse(`The value of "${key}" is the mask ***, give the real value`);
+  if (value.trim() === MASK) {
+    return refuse(`The value of "${key}" is the mask ***, give the real value`);
+  }
   if (isPlaceholder(value)) {
     return refuse(`The value of "${key}" is a placeholder, replace it with the real secret`);
   }

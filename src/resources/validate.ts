@@ -1,13 +1,17 @@
 /**
  * The one validator: JSON Schema in, findings in plain words out. The only importer of TypeBox's
- * schema compiler. Says nothing about files and lines; `manifest.ts` adds those.
+ * schema compiler and settings. Says nothing about files and lines; `manifest.ts` adds those.
  *
  * @module
  */
 
 import * as Schema from "typebox/schema";
 import type { TLocalizedValidationError } from "typebox/error";
+import { Settings } from "typebox/system";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
+
+// TypeBox stops at eight errors, and then leaves out those that name the unknown fields.
+Settings.Set({ maxErrors: 10_000 });
 
 /** A compiled schema. */
 export interface Validator {
@@ -21,7 +25,8 @@ export function compileSchema(schema: object): Validator {
   return {
     check(value, at = []) {
       if (compiled.Check(value)) return [];
-      return toFindings(schema, value, compiled.Errors(value)[1], at);
+      const findings = toFindings(schema, value, compiled.Errors(value)[1], at);
+      return findings.length > 0 ? findings : [errorAt(at, "Does not fit its schema")];
     },
   };
 }
@@ -58,46 +63,60 @@ function toFindings(
 
 function describe(error: TLocalizedValidationError, node: unknown, value: unknown): string {
   const title = field(node, "title");
-  if (typeof title === "string") return `Expected ${title}, found ${nameOf(value)}`;
+  const found = field(node, "writeOnly") === true ? typeName(value) : nameOf(value);
+  if (typeof title === "string") return `Expected ${title}, found ${found}`;
   switch (error.keyword) {
     case "type":
-      return `Expected ${[error.params.type].flat().join(" or ")}, found ${nameOf(value)}`;
+      return `Expected ${[error.params.type].flat().join(" or ")}, found ${found}`;
     case "enum":
-      return `Expected one of ${error.params.allowedValues.join(", ")}, found ${nameOf(value)}`;
+      return `Expected one of ${error.params.allowedValues.join(", ")}, found ${found}`;
     case "const":
-      return `Expected ${JSON.stringify(error.params.allowedValue)}, found ${nameOf(value)}`;
+      return `Expected ${JSON.stringify(error.params.allowedValue)}, found ${found}`;
     default:
       return error.message.charAt(0).toUpperCase() + error.message.slice(1);
   }
 }
 
-/** The type of a value, and the value itself where it is short; a string never, it may be a secret. */
+/** The type of a value, and a number or boolean itself; a text never, it may be a secret. */
 function nameOf(value: unknown): string {
+  const shown = typeof value === "number" || typeof value === "boolean";
+  return shown ? `the ${typeof value} ${value}` : typeName(value);
+}
+
+/** The type of a value alone, for what a schema marks `writeOnly`: a password can be a number. */
+function typeName(value: unknown): string {
   if (value === null || value === undefined) return "nothing";
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object") return "a mapping";
   if (typeof value === "string") return value === "" ? "an empty text" : "another text";
-  return `the ${typeof value} ${String(value)}`;
+  return `a ${typeof value}`;
 }
 
 function unknownField(name: string, known: readonly string[]): string {
-  const near = known.find((candidate) =>
-    distance(candidate.toLowerCase(), name.toLowerCase()) <= 2
-  );
+  const near = known.find((candidate) => isLike(candidate.toLowerCase(), name.toLowerCase()));
   if (near !== undefined) return `Unknown field "${name}", did you mean "${near}"?`;
   return `Unknown field "${name}", known here: ${known.join(", ") || "none"}`;
 }
 
-/** Levenshtein distance, for suggestions only. */
+/** Whether one is a slip of the other: one change in a short name, two in a longer one. */
+function isLike(known: string, name: string): boolean {
+  const most = known.length < 6 ? 1 : 2;
+  return Math.abs(known.length - name.length) <= most && distance(known, name) <= most;
+}
+
+/** Letters to insert, remove, change, or swap with their neighbour, to make `b` of `a`. */
 function distance(a: string, b: string): number {
+  let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
       const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, change));
+      const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swap = swapped ? (before[j - 2] ?? 0) + 1 : Infinity;
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, change, swap));
     }
-    row = next;
+    [before, row] = [row, next];
   }
   return row[b.length] ?? 0;
 }

@@ -62,10 +62,10 @@ export async function createKeyring(keyFile: string): Promise<Keyring> {
       return `${FORMAT}.${keyId}.${toBase64(concatBytes(nonce, hidden))}`;
     },
     async open(place, sealed) {
-      const [kind, id, text] = sealed.split(".");
+      const [kind, id, text, ...rest] = sealed.split(".");
       const bytes = text === undefined ? undefined : findBase64(text);
       const where = `SecretStore "${place.store}" key "${place.key}"`;
-      if (kind !== FORMAT || bytes === undefined) {
+      if (kind !== FORMAT || bytes === undefined || rest.length > 0) {
         throw new AppError("internal", `The stored value of ${where} is damaged`);
       }
       if (id !== keyId) {
@@ -76,12 +76,17 @@ export async function createKeyring(keyFile: string): Promise<Keyring> {
       }
       const iv = bytes.subarray(0, NONCE_BYTES);
       const params = { name: "AES-GCM", iv, additionalData: boundTo(place) };
+      let value: string | undefined;
       try {
         const plain = await crypto.subtle.decrypt(params, key, bytes.subarray(NONCE_BYTES));
-        return findText(new Uint8Array(plain)) ?? "";
+        value = findText(new Uint8Array(plain));
       } catch (cause) {
         throw new AppError("internal", `The stored value of ${where} does not open`, { cause });
       }
+      if (value === undefined) {
+        throw new AppError("internal", `The stored value of ${where} is no text`);
+      }
+      return value;
     },
   };
 }

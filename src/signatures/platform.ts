@@ -4,7 +4,7 @@
  *
  * ```ts
  * import { type Platform, platformOf } from "./platform.ts";
- * import { equal } from "node:assert/strict";
+ * import { strictEqual as equal } from "node:assert/strict";
  *
  * const platform: Platform | undefined = platformOf("auto", "X-Hub-Signature-256");
  * equal(platform, "github");

@@ -3,7 +3,7 @@
  *
  * ```ts
  * import { sha256Scheme } from "./sha256.ts";
- * import { deepEqual } from "node:assert/strict";
+ * import { deepStrictEqual as deepEqual } from "node:assert/strict";
  *
  * // From GitHub's documentation, "Validating webhook deliveries".
  * const signature = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";

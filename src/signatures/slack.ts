@@ -4,7 +4,7 @@
  *
  * ```ts
  * import { slackScheme } from "./slack.ts";
- * import { equal } from "node:assert/strict";
+ * import { strictEqual as equal } from "node:assert/strict";
  *
  * const options = { signatureHeader: "x-slack-signature", toleranceSecs: 300 };
  * const sender = { body: new TextEncoder().encode("{}"), now: 1531420618000, url: "", id: "" };

@@ -5,7 +5,7 @@
  *
  * ```ts
  * import { findSeconds, findTime, refusedTime, type TimeWindow } from "./timestamp.ts";
- * import { equal } from "node:assert/strict";
+ * import { strictEqual as equal } from "node:assert/strict";
  *
  * equal(findSeconds("1531420618"), 1531420618000);
  * equal(findSeconds("1.531e9"), undefined);

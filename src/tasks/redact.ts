@@ -1,10 +1,10 @@
 /**
  * Hides secret values in a stream of output (security 7): every value of six bytes or more, its
- * base64 and percent forms, longest first, also where a value is cut by a chunk border.
+ * base64 and percent forms, whatever overlaps and wherever a chunk border cuts it.
  *
  * ```ts
  * import { Redactor } from "./redact.ts";
- * import { equal } from "node:assert/strict";
+ * import { strictEqual as equal } from "node:assert/strict";
  *
  * const redactor = new Redactor(["s3cr3t!"]);
  * const bytes = (text: string) => new TextEncoder().encode(text);
@@ -15,65 +15,67 @@
  * @module
  */
 
-import { latin1Bytes, latin1Text, toBase64, utf8 } from "../base/bytes.ts";
+import { latin1Bytes, latin1Text } from "../base/bytes.ts";
 import { MASK } from "../resources/secret_store.ts";
+import { secretForms } from "./secret_forms.ts";
 
-/** Shorter values are words of any text; hiding them would make output unreadable. */
-const MIN_BYTES = 6;
-
-/** Replaces secrets in one stream of bytes. */
+/** Replaces secrets in one stream of bytes. What overlaps becomes one mask. */
 export class Redactor {
   readonly #pattern: RegExp | undefined;
-  readonly #secrets: readonly string[];
+  readonly #forms: readonly string[];
+  /** The end of the stream so far, from where a secret may have begun. */
   #held = "";
+  /** How much of `#held` belongs to secrets whose mask has been shown. */
+  #covered = 0;
 
   /** A redactor that hides `values`; one of it serves one stream. */
   constructor(values: readonly string[]) {
-    this.#secrets = formsOf(values);
-    this.#pattern = this.#secrets.length === 0
+    this.#forms = secretForms(values);
+    this.#pattern = this.#forms.length === 0
       ? undefined
-      : new RegExp(this.#secrets.map((form) => RegExp.escape(form)).join("|"), "g");
+      : new RegExp(this.#forms.map((form) => RegExp.escape(form)).join("|"), "g");
   }
 
   /** What can be shown of the stream so far; keeps back what may be the beginning of a secret. */
   push(chunk: Uint8Array): Uint8Array {
     if (this.#pattern === undefined) return chunk;
-    const text = (this.#held + latin1Text(chunk)).replace(this.#pattern, MASK);
-    const keep = this.#beginning(text);
-    this.#held = text.slice(text.length - keep);
-    return latin1Bytes(text.slice(0, text.length - keep));
+    const text = this.#held + latin1Text(chunk);
+    return this.#show(this.#pattern, text, this.#firstBeginning(text));
   }
 
   /** What was kept back; the stream is over. */
   flush(): Uint8Array {
-    const rest = this.#held;
-    this.#held = "";
-    return latin1Bytes(rest);
+    if (this.#pattern === undefined) return new Uint8Array();
+    return this.#show(this.#pattern, this.#held, this.#held.length);
   }
 
-  /** Length of the longest end of `text` that is the beginning of a secret. */
-  #beginning(text: string): number {
-    let longest = 0;
-    for (const secret of this.#secrets) {
-      for (let n = Math.min(secret.length - 1, text.length); n > longest; n--) {
-        if (text.endsWith(secret.slice(0, n))) longest = n;
+  /** Shows `text` up to `end`; secrets that begin behind it are found again with what follows. */
+  #show(pattern: RegExp, text: string, end: number): Uint8Array {
+    let shown = "";
+    let hidden = this.#covered;
+    pattern.lastIndex = 0;
+    for (let m = pattern.exec(text); m !== null && m.index < end; m = pattern.exec(text)) {
+      if (m.index >= hidden) shown += text.slice(hidden, m.index) + MASK;
+      hidden = Math.max(hidden, m.index + m[0].length);
+      pattern.lastIndex = m.index + 1; // another may begin inside this one
+    }
+    shown += text.slice(hidden, end);
+    this.#held = text.slice(end);
+    this.#covered = Math.max(0, hidden - end);
+    return latin1Bytes(shown);
+  }
+
+  /** Where the longest end of `text` starts that is the beginning of a secret. */
+  #firstBeginning(text: string): number {
+    let first = text.length;
+    for (const form of this.#forms) {
+      const [letter = ""] = form;
+      let at = text.indexOf(letter, Math.max(0, text.length - form.length + 1));
+      while (at !== -1 && at < first && !form.startsWith(text.slice(at))) {
+        at = text.indexOf(letter, at + 1);
       }
+      if (at !== -1 && at < first) first = at;
     }
-    return longest;
+    return first;
   }
-}
-
-function formsOf(values: readonly string[]): string[] {
-  const forms = new Set<string>();
-  for (const value of values) {
-    for (const form of [value, value.trim()]) {
-      const bytes = utf8(form);
-      if (bytes.length < MIN_BYTES) continue;
-      forms.add(latin1Text(bytes));
-      forms.add(toBase64(bytes));
-      forms.add(toBase64(bytes).replaceAll("=", ""));
-      forms.add(encodeURIComponent(form));
-    }
-  }
-  return [...forms].sort((a, b) => b.length - a.length);
 }

@@ -52,11 +52,15 @@ export interface StepLog {
 export class TaskLog implements Disposable {
   readonly #file: Deno.FsFile;
   readonly #clock: Clock;
+  /** Whether the file ends in a line that a crash or a full disk cut off. */
+  #torn: boolean;
+  #last: Promise<void> = Promise.resolve();
 
   /** Opens the file of the task, at its end. */
   constructor(path: string, clock: Clock) {
-    this.#file = Deno.openSync(path, { append: true, create: true, mode: 0o600 });
+    this.#file = Deno.openSync(path, { read: true, append: true, create: true, mode: 0o600 });
     this.#clock = clock;
+    this.#torn = isTorn(this.#file);
   }
 
   /** A sink for the output of one step, in which `secrets` are hidden. */
@@ -64,10 +68,11 @@ export class TaskLog implements Disposable {
     const redactors = { out: new Redactor(secrets), err: new Redactor(secrets) };
     let left = MAX_STEP_BYTES;
     const put = async (stream: OutputStream, bytes: Uint8Array) => {
-      if (bytes.length === 0 || left <= 0) return;
-      await this.#append(id, stream, bytes.subarray(0, left));
-      left -= bytes.length;
-      if (left > 0) return;
+      if (bytes.length === 0 || left < 0) return;
+      const kept = bytes.subarray(0, left);
+      left -= bytes.length; // before anything is awaited: the other stream counts too
+      if (kept.length > 0) await this.#append(id, stream, kept);
+      if (kept.length === bytes.length) return;
       const note =
         `\n[svc: further output of this step is not kept, limit ${MAX_STEP_BYTES} bytes]\n`;
       await this.#append(id, "err", new TextEncoder().encode(note));
@@ -86,14 +91,32 @@ export class TaskLog implements Disposable {
     this.#file.close();
   }
 
-  async #append(step: string, stream: OutputStream, bytes: Uint8Array): Promise<void> {
+  #append(step: string, stream: OutputStream, bytes: Uint8Array): Promise<void> {
     const text = findText(bytes);
     const content = text === undefined ? { base64: toBase64(bytes) } : { text };
     const line: Line = { at: this.#clock.now(), step, stream, ...content };
-    // One write a line: the file is in append mode, so lines never mix.
     const data = new TextEncoder().encode(JSON.stringify(line) + "\n");
-    for (let done = 0; done < data.length;) done += await this.#file.write(data.subarray(done));
+    // One line after another: a line can take several writes, and both streams come at once.
+    const written = this.#last.then(() => this.#write(data));
+    this.#last = written.catch(() => {});
+    return written;
   }
+
+  async #write(data: Uint8Array): Promise<void> {
+    if (this.#torn) await this.#file.write(new Uint8Array([LINE_BREAK]));
+    this.#torn = true;
+    for (let done = 0; done < data.length;) done += await this.#file.write(data.subarray(done));
+    this.#torn = false;
+  }
+}
+
+/** Whether a file that is not empty does not end in a line break. */
+function isTorn(file: Deno.FsFile): boolean {
+  if (file.statSync().size === 0) return false;
+  const last = new Uint8Array(1);
+  file.seekSync(-1, Deno.SeekMode.End);
+  file.readSync(last);
+  return last[0] !== LINE_BREAK;
 }
 
 /** Reads a log from byte `offset` on; returns its chunks and where to go on. A half line is left. */
@@ -123,16 +146,22 @@ export async function readLog(
   }
   const end = text.lastIndexOf(LINE_BREAK) + 1;
   const lines = new TextDecoder().decode(text.subarray(0, end)).split("\n").slice(0, -1);
-  return { chunks: lines.map(toChunk), next: offset + end };
+  return { chunks: lines.flatMap(toChunks), next: offset + end };
 }
 
 const READ_BYTES = 256 * 1024;
 const LINE_BREAK = 10;
 
-function toChunk(text: string): LogChunk {
-  const line = JSON.parse(text) as Line;
+/** The chunk of a line; none where the line was cut off. */
+function toChunks(text: string): LogChunk[] {
+  let line: Line;
+  try {
+    line = JSON.parse(text);
+  } catch {
+    return [];
+  }
   const bytes = line.text === undefined
     ? findBase64(line.base64 ?? "") ?? new Uint8Array()
     : new TextEncoder().encode(line.text);
-  return { at: line.at, step: line.step, stream: line.stream, bytes };
+  return [{ at: line.at, step: line.step, stream: line.stream, bytes }];
 }

@@ -94,10 +94,31 @@ for (const [what, text] of REFUSED) {
   });
 }
 
-Deno.test("parseJson refuses, and does not overflow on, 500,000 levels with a large number", () => {
-  const text = `[1e1,${"[".repeat(500_000)}${"]".repeat(500_000)}]`;
-  throws(() => parseJson(text), { name: "AppError", code: "invalid" });
+Deno.test("parseJson does not overflow on 500,000 levels with a large number", () => {
+  const value = parseJson(`[1e30,${"[".repeat(500_000)}${"]".repeat(500_000)}]`);
+  ok(Array.isArray(value));
+  equal(findRawNumber(value[0]), "1e30");
 });
+
+Deno.test("parseJson does not overflow on a string of 5 million escapes beside a large number", () => {
+  const value = parseJson(`{"s":"${'\\\\\\"'.repeat(2_500_000)}","n":9007199254740993}`);
+  ok(isJsonObject(value));
+  equal((value["s"] as string).length, 5_000_000);
+  equal(findRawNumber(value["n"]), "9007199254740993");
+});
+
+/** Large numbers beside strings that look like one, or like the end of a string. */
+const BESIDE: readonly [text: string, written: string][] = [
+  ['[ -9007199254740993 , "x 9007199254740993"]', '[-9007199254740993,"x 9007199254740993"]'],
+  ['{"a\\"": 1e99,\n"b\\\\":\t-1E99 }', '{"a\\"":1e99,"b\\\\":-1E99}'],
+  [" 9007199254740993\n", "9007199254740993"],
+];
+
+for (const [text, written] of BESIDE) {
+  Deno.test(`parseJson tells numbers from strings in ${JSON.stringify(text)}`, () => {
+    equal(toJson(parseJson(text)), written);
+  });
+}
 
 Deno.test("parseJson keeps the cause and never shows the text", () => {
   throws(() => parseJson('{"token":"s3cr3t",}'), (error: Error) => {

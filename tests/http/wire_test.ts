@@ -28,7 +28,7 @@ function test(
   body: (port: number, rig: Rig, server: HttpServer) => Promise<void>,
 ): void {
   Deno.test(name, LOOSE, async () => {
-    await using rig = await webhookRig({ manifest: MANIFEST, maxBytes: 100_000, deadlineMs: 700 });
+    await using rig = await webhookRig({ manifest: MANIFEST, maxBytes: 100_000, deadlineMs: 1500 });
     const server = await serve({
       ...{ on: { hostname: "127.0.0.1", port: 0 }, handler: rig.handler, log: LOG, drainMs: 500 },
     });
@@ -182,7 +182,7 @@ Deno.test(
   "what only pretends to be a good request is refused and starts nothing",
   LOOSE,
   async (t) => {
-    await using rig = await webhookRig({ manifest: MANIFEST, maxBytes: 100_000, deadlineMs: 700 });
+    await using rig = await webhookRig({ manifest: MANIFEST, maxBytes: 100_000, deadlineMs: 1500 });
     await using server = await serve({
       ...{ on: { hostname: "127.0.0.1", port: 0 }, handler: rig.handler, log: LOG, drainMs: 500 },
     });
@@ -242,7 +242,7 @@ test("a body that drips is answered 408, and holds up nobody", async (port, rig)
   try {
     const answer = client.answer();
     equal((await ask(port, request(POST)))?.status, 200);
-    equal((await within(3000, answer))?.status, 408);
+    equal((await within(5000, answer))?.status, 408);
   } finally {
     clearInterval(drip);
   }

@@ -1,0 +1,264 @@
+/**
+ * The evaluator: no expression and no payload holds up the event loop, costly ones end at the
+ * deadline, and the next one works.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { type JsonObject, parseJson } from "../../src/base/json.ts";
+import { createEvaluator, type Evaluator } from "../../src/cel/evaluator.ts";
+import { type CelResult, compileExpression, scopeOf } from "../../src/cel/expression.ts";
+
+const DEADLINE_MS = 400;
+
+/** Longest time in which the daemon may answer nobody, in milliseconds. */
+const STALL_MS = 500;
+
+const evaluator = () => createEvaluator({ deadlineMs: DEADLINE_MS });
+
+/** Evaluates over a payload of that many bytes; what is thrown at once becomes a rejection. */
+async function evaluate(
+  over: Evaluator,
+  source: string,
+  payload: unknown = {},
+  bytes = 2,
+): Promise<CelResult> {
+  return await over.evaluate(compileExpression(source), scopeOf({ payload } as JsonObject, bytes));
+}
+
+/** What `work` gives, and the longest time for which timers had to wait meanwhile. */
+async function watched<T>(work: () => Promise<T>): Promise<{ result: T; stallMs: number }> {
+  let last = performance.now();
+  let stallMs = 0;
+  const look = () => {
+    stallMs = Math.max(stallMs, performance.now() - last);
+    last = performance.now();
+  };
+  const timer = setInterval(look, 5);
+  try {
+    const result = await work();
+    look();
+    return { result, stallMs };
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+const errorOf = (result: CelResult) => result.ok ? "" : result.error;
+const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
+
+const SLOW = "payload_a.all(x, payload_a.all(y, x + y >= 0))";
+const SLOW_PAYLOAD = { a: numbers(3000) };
+
+Deno.test("evaluate cuts a loop in a loop over 3,000 items at the deadline and timers go on", async () => {
+  using over = evaluator();
+  await evaluate(over, "[1].all(x, x == 1)"); // the Worker is there
+  const start = performance.now();
+  const { result, stallMs } = await watched(() => evaluate(over, SLOW, SLOW_PAYLOAD, 20_000));
+  match(errorOf(result), /took longer than 400 ms/);
+  ok(performance.now() - start < 4 * DEADLINE_MS);
+  ok(stallMs < STALL_MS, `stalled for ${stallMs.toFixed(0)} ms`);
+});
+
+Deno.test("evaluate works again after a cut", async () => {
+  using over = evaluator();
+  for (let i = 0; i < 3; i++) {
+    equal((await evaluate(over, SLOW, SLOW_PAYLOAD, 20_000)).ok, false);
+    const next = await evaluate(over, "payload_a.exists(x, x == 7)", { a: [7] });
+    deepEqual(next, { ok: true, value: true });
+  }
+});
+
+Deno.test("evaluate gives one answer for each of many costly questions at once", async () => {
+  using over = evaluator();
+  const asked = numbers(150);
+  const results = await Promise.all(
+    asked.map((n) => evaluate(over, "payload_a.map(x, x + 1)", { a: [n] })),
+  );
+  deepEqual(results, asked.map((n) => ({ ok: true, value: [BigInt(n) + 1n] })));
+});
+
+Deno.test("evaluate keeps answers apart when some of them are cut", async () => {
+  using over = evaluator();
+  const results = await Promise.all([
+    evaluate(over, "payload_a.map(x, x)", { a: [1] }),
+    evaluate(over, SLOW, SLOW_PAYLOAD, 20_000),
+    evaluate(over, "payload_a.map(x, x)", { a: [2] }),
+    evaluate(over, "[1].map(x, payload_missing)"),
+    evaluate(over, "payload_a.map(x, x)", { a: [3] }),
+  ]);
+  deepEqual(results.map((one) => one.ok ? one.value : one.error), [
+    [1n],
+    "took longer than 400 ms",
+    [2n],
+    "no such variable: payload_missing",
+    [3n],
+  ]);
+});
+
+Deno.test("evaluate refuses as overloaded what would wait behind 200, and recovers", async () => {
+  using over = evaluator();
+  const settled = await Promise.allSettled(
+    numbers(300).map(() => evaluate(over, "[1].all(x, x == 1)")),
+  );
+  const refused = settled.filter((one) => one.status === "rejected");
+  equal(refused.length, 100);
+  deepEqual(new Set(refused.map((one) => one.reason.code)), new Set(["overloaded"]));
+  deepEqual(await evaluate(over, "[1].all(x, x == 1)"), { ok: true, value: true });
+});
+
+Deno.test("evaluate answers cheap questions while the queue is full", async () => {
+  using over = evaluator();
+  const waiting = numbers(200).map(() => evaluate(over, "[1].all(x, x == 1)"));
+  deepEqual(await evaluate(over, "payload_n == 1", { n: 1 }), { ok: true, value: true });
+  await Promise.all(waiting);
+});
+
+Deno.test("evaluate keeps digits and types on their way through the Worker", async () => {
+  using over = evaluator();
+  const text =
+    '{"n":9007199254740993,"u":18446744073709551615,"f":1.5,"w":1.0,"__proto__":{"x":1}}';
+  const source =
+    "[payload_n, payload_u, payload_f, payload_w + 1, payload.__proto__.x].filter(x, true)";
+  deepEqual(await evaluate(over, source, parseJson(text), text.length), {
+    ok: true,
+    value: [9007199254740993n, 18446744073709551615n, 1.5, 2n, 1n],
+  });
+});
+
+Deno.test("evaluate answers alike inline and in the Worker", async () => {
+  using over = evaluator();
+  const payload = { s: "refs/heads/main", l: ["a"], n: null };
+  const sources = [
+    'payload_s.matches("^refs/")',
+    'payload_s.contains("main") && payload_n == null',
+    'payload_missing.contains("x")',
+    'payload_n.contains("x")',
+    'payload_s.matches("(")',
+  ];
+  for (const source of sources) {
+    const inline = await evaluate(over, source, payload, 100);
+    deepEqual(await evaluate(over, source, payload, 1_000_000), inline);
+  }
+});
+
+/** Patterns on which backtracking engines need exponential time. */
+for (
+  const pattern of ["(a+)+$", "(a|aa)+$", "(a*)*b", "(.*a){20}$", "^(([a-z])+.)+[A-Z]([a-z])+$"]
+) {
+  for (const size of [10_000, 1_000_000]) {
+    Deno.test(`evaluate survives ${pattern} on ${size} characters`, async () => {
+      using over = evaluator();
+      const payload = { s: "a".repeat(size) + "!" };
+      const source = `payload_s.matches('${pattern}')`;
+      const { result, stallMs } = await watched(() => evaluate(over, source, payload, size + 10));
+      match(JSON.stringify(result), /"value":false|took longer/);
+      ok(stallMs < STALL_MS, `stalled for ${stallMs.toFixed(0)} ms`);
+      deepEqual(await evaluate(over, "[1].all(x, x == 1)"), { ok: true, value: true });
+    });
+  }
+}
+
+/** Payloads a sender can choose, with expressions anybody would write. */
+const HEAVY: readonly { what: string; source: string; text: () => string }[] = [
+  {
+    what: "one field of a payload with 6 million numbers",
+    source: "payload.x == 1",
+    text: () => `{"x":1,"a":[${"1,".repeat(6_000_000)}1]}`,
+  },
+  {
+    what: "one field of a payload with 6 million numbers, in a loop",
+    source: "[1].exists(i, payload_x == i)",
+    text: () => `{"x":1,"a":[${"1,".repeat(6_000_000)}1]}`,
+  },
+  {
+    what: "one field of a payload with 700,000 fields",
+    source: "payload.x == 1",
+    text: () => `{${numbers(700_000).map((i) => `"key${i}":1,`).join("")}"x":1}`,
+  },
+  {
+    what: "a number of 5 million digits",
+    source: "payload_n > 1",
+    text: () => `{"n":${"9".repeat(5_000_000)}}`,
+  },
+  {
+    what: "a text of 5 million digits taken for a number",
+    source: "int(payload_s) > 1",
+    text: () => `{"s":"${"9".repeat(5_000_000)}"}`,
+  },
+  {
+    what: "a pattern from the payload that unfolds to 700,000 states",
+    source: "payload_s.matches(payload_p)",
+    text: () => `{"s":"${"a".repeat(7000)}","p":"${"(a{0,1000})".repeat(700)}b"}`,
+  },
+];
+
+for (const { what, source, text } of HEAVY) {
+  Deno.test(`evaluate does not hold up timers for ${what}`, async () => {
+    using over = evaluator();
+    const json = text();
+    const payload = parseJson(json);
+    const { stallMs } = await watched(() => evaluate(over, source, payload, json.length));
+    ok(stallMs < STALL_MS, `stalled for ${stallMs.toFixed(0)} ms`);
+  });
+}
+
+const LEVELS = 500_000;
+const DEEP = () => parseJson(`{"x":1,"deep":${"[".repeat(LEVELS)}${"]".repeat(LEVELS)}}`);
+
+for (const source of ["payload.x == 1", "[1].exists(i, payload_x == i)"]) {
+  Deno.test(`evaluate ${source} gives a result for a payload nested 500,000 deep`, async () => {
+    using over = evaluator();
+    const result = await evaluate(over, source, DEEP(), 2 * LEVELS);
+    equal(typeof result.ok, "boolean");
+  });
+}
+
+Deno.test("evaluate works after 250 payloads that were nested too deeply", async () => {
+  using over = evaluator();
+  const payload = DEEP();
+  for (let i = 0; i < 250; i++) {
+    await evaluate(over, "[1].exists(i, payload_x == i)", payload, 2 * LEVELS).catch(() => {});
+  }
+  deepEqual(await evaluate(over, "[1].all(x, x == 1)"), { ok: true, value: true });
+});
+
+Deno.test("evaluate settles when the evaluator is disposed meanwhile", async () => {
+  const over = evaluator();
+  await evaluate(over, "[1].all(x, x == 1)");
+  const asked = evaluate(over, SLOW, SLOW_PAYLOAD, 20_000);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  over[Symbol.dispose]();
+  equal((await asked).ok, false);
+});
+
+Deno.test("createEvaluator leaves no Worker behind when disposed while it starts", async () => {
+  const at = (path: string) => new URL(`../../src/cel/${path}`, import.meta.url).href;
+  const script = `
+    import { createEvaluator } from "${at("evaluator.ts")}";
+    import { compileExpression, scopeOf } from "${at("expression.ts")}";
+    const over = createEvaluator({ deadlineMs: 300 });
+    const asked = over.evaluate(compileExpression("[1].all(x, x == 1)"), scopeOf({}));
+    over[Symbol.dispose]();
+    await Promise.allSettled([asked]);
+    console.log("done");
+  `;
+  await using file = await scriptFile(script);
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--unstable-worker-options", "-c", file.config, file.path],
+    stdout: "piped",
+    stderr: "piped",
+    signal: AbortSignal.timeout(10_000),
+  }).spawn();
+  const { success, stdout } = await child.output();
+  equal(new TextDecoder().decode(stdout), "done\n");
+  equal(success, true, "the process did not end by itself");
+});
+
+async function scriptFile(content: string) {
+  const path = await Deno.makeTempFile({ suffix: ".ts" });
+  await Deno.writeTextFile(path, content);
+  const config = new URL("../../deno.json", import.meta.url).pathname;
+  return { path, config, [Symbol.asyncDispose]: () => Deno.remove(path) };
+}

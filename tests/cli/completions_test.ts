@@ -1,0 +1,162 @@
+/**
+ * `svc completions`: the scripts do what they should in the shells themselves, those that are there.
+ *
+ * @module
+ */
+
+import {
+  deepStrictEqual as deepEqual,
+  match,
+  ok,
+  rejects,
+  strictEqual as equal,
+} from "node:assert/strict";
+import { command } from "../../src/cli/completions.ts";
+import { CommandContext } from "../../src/cli/command.ts";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import type { Io } from "../../src/cli/io.ts";
+import { get } from "../../src/control/queries.ts";
+import { Catalog } from "../../src/resources/catalog.ts";
+
+async function script(shell: string): Promise<string> {
+  let text = "";
+  const io = { out: (data: string) => text += data } as unknown as Io;
+  await command.run(new CommandContext(io, { positional: [shell], options: {} }));
+  return text;
+}
+
+async function run(program: string, args: readonly string[]): Promise<string[]> {
+  const { code, stdout, stderr } = await new Deno.Command(program, { args: [...args] }).output();
+  equal(new TextDecoder().decode(stderr), "");
+  equal(code, 0);
+  return new TextDecoder().decode(stdout).split("\n").filter((line) => line !== "");
+}
+
+async function installed(program: string): Promise<boolean> {
+  return (await new Deno.Command("/bin/sh", { args: ["-c", `command -v ${program}`] }).output())
+    .success;
+}
+
+const DIR = import.meta.dirname ?? "";
+
+/** What stands on the command line, the word under the cursor last; and what completes it. */
+const CASES: readonly { words: readonly string[]; gives: readonly string[] }[] = [
+  { words: ["ta"], gives: ["task"] },
+  { words: ["task", ""], gives: ["logs"] },
+  { words: ["tool", "p"], gives: ["payload-extract"] },
+  { words: ["get", "-o", ""], gives: ["table", "wide", "json", "yaml", "name"] },
+  { words: ["get", "--output", "j"], gives: ["json"] },
+  { words: ["get", "-p", "task", "--output", "w"], gives: ["wide"] },
+  { words: ["task", "logs", "-o", ""], gives: ["text", "json"] },
+  { words: ["daemon", "--log-level", "w"], gives: ["warn"] },
+  { words: ["get", "trig"], gives: ["triggers"] },
+  { words: ["get", "-p", "shop", "trig"], gives: ["triggers"] },
+  { words: ["schema", "Work"], gives: ["Workflow", "Workspace"] },
+  { words: ["completions", ""], gives: ["bash", "zsh", "fish"] },
+  { words: ["apply", "-f", `${DIR}/completions_t`], gives: [`${DIR}/completions_test.ts`] },
+  { words: ["apply", "--d"], gives: ["--dry-run", "--data-dir"] },
+  { words: ["get", "--project", ""], gives: [] },
+  { words: ["trigger", "test", "--header", ""], gives: [] },
+  { words: ["nonsense", "ta"], gives: [] },
+];
+
+Deno.test("svc completions bash completes in bash", async (t) => {
+  const file = await Deno.makeTempFile();
+  await Deno.writeTextFile(file, await script("bash"));
+  const complete = (words: readonly string[]) =>
+    run("bash", [
+      "-c",
+      `source "$0"; COMP_WORDS=(svc "$@"); COMP_CWORD=$#; _svc; printf '%s\\n' "\${COMPREPLY[@]}"`,
+      file,
+      ...words,
+    ]);
+  for (const { words, gives } of CASES) {
+    await t.step(words.join(" "), async () => {
+      deepEqual((await complete(words)).sort(), gives.toSorted());
+    });
+  }
+  await t.step("--output=j, which bash splits in three", async () => {
+    deepEqual(await complete(["get", "--output", "=", "j"]), ["json"]);
+    deepEqual(await complete(["get", "--output", "="]), [
+      ...["table", "wide", "json", "yaml", "name"],
+    ]);
+  });
+  await t.step("a first argument is given once", async () => {
+    deepEqual(await complete(["get", "triggers", "trig"]), []);
+    deepEqual(await complete(["get", "--output", "=", "json", "trig"]), ["triggers"]);
+  });
+  await t.step("file names with blanks stay whole", async () => {
+    const dir = await Deno.makeTempDir();
+    await Deno.writeTextFile(`${dir}/my file.yaml`, "");
+    deepEqual(await complete(["apply", "-f", `${dir}/my`]), [`${dir}/my file.yaml`]);
+    await Deno.remove(dir, { recursive: true });
+  });
+  await Deno.remove(file);
+});
+
+const zsh = await installed("zsh");
+Deno.test({
+  name: zsh ? "svc completions zsh completes in zsh" : "svc completions zsh (zsh is not installed)",
+  ignore: !zsh,
+  async fn() {
+    const file = await Deno.makeTempFile();
+    await Deno.writeTextFile(file, await script("zsh"));
+    const stub = 'compdef() { :; }; _arguments() { print -rl -- $CURRENT "$@"; }; source "$0"; ' +
+      'words=(svc "$@"); CURRENT=$#words; _svc';
+    const [current, ...specs] = await run("zsh", ["-fc", stub, file, "task", "logs", "-o", ""]);
+    equal(current, "3");
+    ok(specs.includes("(-o --output)-o[how to print; json is one line a chunk]:value:(text json)"));
+    match((await run("zsh", ["-fc", stub, file, ""])).at(-1) ?? "", /^1:what:\(\(init\\:"make/);
+    await Deno.remove(file);
+  },
+});
+
+const fish = await installed("fish");
+Deno.test({
+  name: fish
+    ? "svc completions fish completes in fish"
+    : "svc completions fish (fish is not installed)",
+  ignore: !fish,
+  async fn(t) {
+    const file = await Deno.makeTempFile();
+    await Deno.writeTextFile(file, await script("fish"));
+    for (const { words, gives } of CASES) {
+      await t.step(words.join(" "), async () => {
+        const line = `source ${file}; complete -C 'svc ${words.join(" ")}'`;
+        const found = (await run("fish", ["-Nc", line])).map((one) => one.split("\t")[0]);
+        deepEqual(found.sort(), gives.toSorted());
+      });
+    }
+    await Deno.remove(file);
+  },
+});
+
+Deno.test("every script names every command and every long option", async () => {
+  for (const shell of ["bash", "zsh", "fish"]) {
+    const text = await script(shell);
+    for (const { words, load } of COMMANDS) {
+      for (const word of words.split(" ")) ok(text.includes(word), `${shell}: ${word}`);
+      for (const { flags } of (await load()).command.options ?? []) {
+        const name = /--([\w-]+)/.exec(flags)?.[1] ?? "";
+        ok(text.includes(name), `${shell}: ${words} --${name}`);
+      }
+    }
+  }
+});
+
+Deno.test("svc get completes exactly the words that get understands", async () => {
+  const line = (await script("bash")).split("\n").find((one) => one.includes("'get') list="));
+  const offered = /list='([^']*)'/.exec(line ?? "")?.[1]?.split(" ");
+  const parts = { catalog: new Catalog(), clock: { now: () => 0 } };
+  const host = parts as unknown as Parameters<typeof get>[1];
+  await rejects(get({ what: "nonsense" }, host), (error: Error) => {
+    deepEqual(offered, /there are (.*)$/.exec(error.message)?.[1]?.split(", "));
+    return true;
+  });
+});
+
+Deno.test("svc completions refuses a shell it does not know", async () => {
+  for (const shell of ["tcsh", "", "constructor"]) {
+    await rejects(script(shell), { code: "usage", message: /there are bash, zsh, fish$/ });
+  }
+});

@@ -1,0 +1,197 @@
+/**
+ * Kind `Trigger`: conditions are compiled on apply, blocks match their source, and a trigger that
+ * cannot authenticate says so.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { KindLookup } from "../../src/resources/kind_lookup.ts";
+import { formatFinding, parseManifest } from "../../src/resources/manifest.ts";
+import { readDocument } from "../../src/resources/read.ts";
+import { trigger } from "../../src/resources/trigger.ts";
+
+const kinds = new KindLookup([]);
+
+const SIGNED = "{secret: {fromRef: s}}";
+
+/** A trigger with this `webhook` block and the lines of `more` under `event`. */
+const manifest = (webhook: string, more = "") =>
+  `kind: Trigger
+metadata: {name: push}
+spec:
+  event:
+    source: webhook
+    webhook: ${webhook}
+${more}  action: {workflow: w, workspace: ws}
+`;
+
+/** The condition stands at line 8, column 7. */
+const withCondition = (condition: string) =>
+  manifest(SIGNED, `    filter:\n      condition: ${JSON.stringify(condition)}\n`);
+
+function said(text: string): string[] {
+  const { documents, errors } = parseManifest("f.yaml", text);
+  return [
+    ...errors,
+    ...documents.flatMap((document) =>
+      readDocument(document.value, { kinds }).findings
+        .map((one) => `${one.level} ${formatFinding(document, one)}`)
+    ),
+  ];
+}
+
+const specOf = (text: string) =>
+  readDocument(parseManifest("f.yaml", text).documents[0]?.value, { kinds }).resource?.spec;
+
+const CONDITIONS_TAKEN = [
+  'payload_ref == "refs/heads/main"',
+  "payload.repository.id > 9007199254740993",
+  'headers["x-github-event"] == "push"',
+  "trigger.name == delivery.id",
+  "payload_l.exists(x, x == 1)",
+  "true",
+  "1",
+  'payload_ref ==\n  "x"',
+];
+
+for (const condition of CONDITIONS_TAKEN) {
+  Deno.test(`Trigger takes the condition ${JSON.stringify(condition)}`, () => {
+    deepEqual(said(withCondition(condition)), []);
+  });
+}
+
+const CONDITIONS_REFUSED: readonly [condition: string, column: string][] = [
+  ["payload_a == && 1", "column 11"],
+  ['payload_a = "x"', "column 11"],
+  ["payload_a and payload_b", "column 11"],
+  ["(payload_a", "column 11"],
+  ['payload_ref ==\n  "x" +', "line 2, column 7"],
+];
+
+for (const [condition, column] of CONDITIONS_REFUSED) {
+  Deno.test(`Trigger refuses the condition ${JSON.stringify(condition)} at ${column}`, () => {
+    const lines = said(withCondition(condition));
+    equal(lines.length, 1);
+    ok(
+      lines[0]?.startsWith(
+        `error f.yaml:8:7: spec.event.filter.condition: Does not compile at ${column}: `,
+      ),
+      lines[0],
+    );
+  });
+}
+
+Deno.test("Trigger refuses a condition that is empty, too long or no text", () => {
+  match(said(withCondition("")).join(), /f\.yaml:8:7: .*Expected a CEL expression/);
+  match(said(withCondition("1".repeat(8193))).join(), /f\.yaml:8:7: .*longer than 8192/);
+  const number = manifest(SIGNED, "    filter:\n      condition: 1\n");
+  match(said(number).join(), /f\.yaml:8:7: .*Expected a CEL expression, found the number 1/);
+});
+
+for (const condition of ["foo == 1", "steps.a == 1", "goal == 'x'", "[1].exists(x, x == y)"]) {
+  Deno.test(`Trigger warns of the unknown variable in ${condition}`, () => {
+    const lines = said(withCondition(condition));
+    equal(lines.length, 1);
+    match(lines[0] ?? "", /^warning f\.yaml:8:7: spec\.event\.filter\.condition: No variable is/);
+  });
+}
+
+const BLOCKS: readonly [what: string, text: string, findings: readonly RegExp[]][] = [
+  ["a secret", manifest(SIGNED), []],
+  ["a secret and a header", manifest("{secret: {fromRef: s}, signatureHeader: X-Sig}"), []],
+  ["a crdRef", manifest("{crdRef: Slack}"), []],
+  ["a crdRef and a secret", manifest("{crdRef: Slack, secret: {fromRef: s}}"), []],
+  [
+    "neither secret nor crdRef",
+    manifest("{}"),
+    [/^warning f\.yaml:6:5: spec\.event\.webhook: No secret and no crdRef: .*401/],
+  ],
+  [
+    "allowUnsigned alone",
+    manifest("{allowUnsigned: true}"),
+    [/^warning f\.yaml:6:15: spec\.event\.webhook\.allowUnsigned: Anyone/],
+  ],
+  [
+    "allowUnsigned: false alone",
+    manifest("{allowUnsigned: false}"),
+    [/^warning f\.yaml:6:5: spec\.event\.webhook: No secret/],
+  ],
+  [
+    "allowUnsigned with a secret",
+    manifest("{secret: {fromRef: s}, allowUnsigned: true}"),
+    [/^error f\.yaml:6:37: spec\.event\.webhook\.allowUnsigned: .*contradict/],
+  ],
+  [
+    "allowUnsigned with a crdRef",
+    manifest("{crdRef: Slack, allowUnsigned: true}"),
+    [/^error f\.yaml:6:30: spec\.event\.webhook\.allowUnsigned: .*contradict/],
+  ],
+  [
+    "allowUnsigned that is a text",
+    manifest('{allowUnsigned: "true"}'),
+    [/^error f\.yaml:6:15: spec\.event\.webhook\.allowUnsigned: Expected boolean/],
+  ],
+  [
+    "an empty fromRef",
+    manifest('{secret: {fromRef: ""}}'),
+    [/^error f\.yaml:6:24: spec\.event\.webhook\.secret\.fromRef: Expected a name/],
+  ],
+  [
+    "an empty secret",
+    manifest("{secret: {}}"),
+    [/^error f\.yaml:6:15: spec\.event\.webhook\.secret: Missing field "fromRef"/],
+  ],
+  [
+    "an unknown scheme",
+    manifest("{secret: {fromRef: s}, scheme: md5}"),
+    [/^error f\.yaml:6:37: spec\.event\.webhook\.scheme: Expected one of auto, /],
+  ],
+  [
+    "an unknown field",
+    manifest("{secret: {fromRef: s}, signatureHeadr: X}"),
+    [/^error f\.yaml:6:37: .*Unknown field "signatureHeadr", did you mean "signatureHeader"\?/],
+  ],
+];
+
+for (const [what, text, expected] of BLOCKS) {
+  Deno.test(`Trigger with ${what}`, () => {
+    const lines = said(text);
+    equal(lines.length, expected.length, lines.join("\n"));
+    for (const [index, pattern] of expected.entries()) match(lines[index] ?? "", pattern);
+  });
+}
+
+for (const header of ["X Y", "", "X:", "X-Sig\n", "Ä", "x".repeat(201), "X,Y", "(x)"]) {
+  Deno.test(`Trigger refuses the header name ${JSON.stringify(header.slice(0, 10))}`, () => {
+    const webhook = `{secret: {fromRef: s}, signatureHeader: ${JSON.stringify(header)}}`;
+    match(said(manifest(webhook)).join(), /f\.yaml:6:37: .*Expected the name of an HTTP header/);
+  });
+}
+
+Deno.test("Trigger refuses a source nobody has, with line and column", () => {
+  const text = manifest(SIGNED).replace("source: webhook", "source: telepathy");
+  match(said(text).join(), /^error f\.yaml:5:5: spec\.event\.source: Expected one of webhook/);
+});
+
+Deno.test("Trigger reports what is missing", () => {
+  deepEqual(said("kind: Trigger\nmetadata: {name: a}\nspec: {}\n"), [
+    'error f.yaml:3:1: spec: Missing field "event"',
+    'error f.yaml:3:1: spec: Missing field "action"',
+  ]);
+  const noWorkspace = manifest(SIGNED).replace(", workspace: ws", "");
+  deepEqual(said(noWorkspace), ['error f.yaml:7:3: spec.action: Missing field "workspace"']);
+});
+
+Deno.test("trigger.references names stores, CRDs, workflow and workspace with their places", () => {
+  const spec = specOf(manifest("{secret: {fromRef: s}, crdRef: Slack}"));
+  const references = trigger.references?.(spec) ?? [];
+  deepEqual(references.map((one) => [one.kind, one.name, one.path.join(".")]), [
+    ["SecretStore", "s", "spec.event.webhook.secret.fromRef"],
+    ["CustomResourceDefinition", "Slack", "spec.event.webhook.crdRef"],
+    ["Workflow", "w", "spec.action.workflow"],
+    ["Workspace", "ws", "spec.action.workspace"],
+  ]);
+  match(references[0]?.consequence ?? "", /401/);
+  equal(references[2]?.consequence.includes("401"), false);
+});

@@ -1,0 +1,206 @@
+/**
+ * Kind `Workflow`: steps, their ids, timeouts and environments; and shell lines, which are never
+ * templates (contract 2).
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { KindLookup } from "../../src/resources/kind_lookup.ts";
+import { formatFinding, parseManifest } from "../../src/resources/manifest.ts";
+import { readDocument } from "../../src/resources/read.ts";
+import { workflow } from "../../src/resources/workflow.ts";
+
+const kinds = new KindLookup([]);
+
+/** A workflow with one step `a`, whose further fields start at line 6, column 7. */
+const manifest = (...fields: string[]) =>
+  `kind: Workflow
+metadata: {name: w}
+spec:
+  steps:
+    - id: a
+${["run: echo", ...fields].slice(-Math.max(1, fields.length)).map((f) => `      ${f}\n`).join("")}`;
+
+function said(text: string): string[] {
+  const { documents, errors } = parseManifest("f.yaml", text);
+  return [
+    ...errors,
+    ...documents.flatMap((document) =>
+      readDocument(document.value, { kinds }).findings.map((one) => formatFinding(document, one))
+    ),
+  ];
+}
+
+/** A step that runs `line`. */
+const runs = (line: string) => manifest(`run: ${JSON.stringify(line)}`);
+
+const LINES_TAKEN = [
+  "echo $SVC_PAYLOAD_FILE",
+  "docker inspect -f '{{.Id}}' x",
+  "docker ps --format '{{json .}}'",
+  "echo '{{ .payload }}' '{{ \"payload\" }}'",
+  "echo {{ unrelated }}",
+  "a\nb\n",
+  'jq -r ".ref" < "$SVC_PAYLOAD_FILE"',
+];
+
+for (const line of LINES_TAKEN) {
+  Deno.test(`Workflow takes the shell line ${JSON.stringify(line)}`, () => {
+    deepEqual(said(runs(line)), []);
+  });
+}
+
+const HOLES: readonly [line: string, hole: string][] = [
+  ["echo {{ payload_ref }}", "{{ payload_ref }}"],
+  ["echo '{{payload.head_commit.message}}'", "{{payload.head_commit.message}}"],
+  ['echo "{{ trigger.name }}"', "{{ trigger.name }}"],
+  ["docker inspect -f '{{.Id}}' {{ payload_id }}", "{{ payload_id }}"],
+];
+
+for (const [line, hole] of HOLES) {
+  Deno.test(`Workflow refuses ${JSON.stringify(line)} and says what to do`, () => {
+    const lines = said(runs(line));
+    equal(lines.length, 1);
+    ok(
+      lines[0]?.startsWith(`f.yaml:6:7: spec.steps.0.run: ${hole} is not filled in here`),
+      lines[0],
+    );
+    match(lines[0] ?? "", /env/);
+  });
+}
+
+const STEPS: readonly [what: string, text: string, findings: readonly RegExp[]][] = [
+  ["an id and a line", manifest(), []],
+  ["an empty line", runs(""), [/^f\.yaml:6:7: spec\.steps\.0\.run: Expected a shell line/]],
+  ["a NUL in its line", runs("a\0b"), [/^f\.yaml:6:7: spec\.steps\.0\.run: .*NUL/]],
+  ["a line that is a list", manifest("run: [a]"), [
+    /^f\.yaml:6:7: .*Expected a shell line, found a/,
+  ]],
+  ["no line", manifest("workdir: x"), [/^f\.yaml:5:7: spec\.steps\.0: Missing field "run"/]],
+  [
+    "an unknown field",
+    manifest("run: x", "timout: 3"),
+    [/^f\.yaml:7:7: spec\.steps\.0\.timout: Unknown field "timout", did you mean "timeout"\?/],
+  ],
+  ["a template in workdir", manifest("run: x", 'workdir: "{{ payload_dir }}"'), []],
+  [
+    "a broken template in workdir",
+    manifest("run: x", 'workdir: "{{ 1 + }}"'),
+    [/^f\.yaml:7:7: spec\.steps\.0\.workdir: Does not compile at column 3/],
+  ],
+  ["a template in env", manifest("run: x", 'env: {A: "{{ payload.a }}", _b1: ""}'), []],
+  ["a secret in env", manifest("run: x", "env: {A: {fromSecret: {store: s, key: k}}}"), []],
+  [
+    "a broken template in env",
+    manifest("run: x", "env:", '  A: "{{ a b }}"'),
+    [/^f\.yaml:8:9: spec\.steps\.0\.env\.A: Does not compile at column 3/],
+  ],
+  [
+    "a number in env",
+    manifest("run: x", "env:", "  PORT: 8080"),
+    [/^f\.yaml:8:9: spec\.steps\.0\.env\.PORT: Expected text \(quote numbers/],
+  ],
+  [
+    "a secret without a key in env",
+    manifest("run: x", "env:", "  A: {fromSecret: {store: s}}"),
+    [/^f\.yaml:8:9: spec\.steps\.0\.env\.A: Expected text .*fromSecret/],
+  ],
+  [
+    "a reserved variable in env",
+    manifest("run: x", "env:", "  SVC_TASK_ID: x"),
+    [/^f\.yaml:8:9: spec\.steps\.0\.env\.SVC_TASK_ID: .*SVC_/],
+  ],
+  [
+    "a variable with a hyphen in env",
+    manifest("run: x", "env:", "  A-B: x"),
+    [/^f\.yaml:8:9: spec\.steps\.0\.env\.A-B: /],
+  ],
+  [
+    "a NUL in env",
+    manifest("run: x", "env:", '  A: "a\\0b"'),
+    [/^f\.yaml:8:9: spec\.steps\.0\.env\.A: .*NUL/],
+  ],
+];
+
+for (const [what, text, expected] of STEPS) {
+  Deno.test(`Workflow step with ${what}`, () => {
+    const lines = said(text);
+    equal(lines.length, expected.length, lines.join("\n"));
+    for (const [index, pattern] of expected.entries()) match(lines[index] ?? "", pattern);
+  });
+}
+
+for (const id of ["a", "A1", "_x", "build-it", "a".repeat(63)]) {
+  Deno.test(`Workflow takes the step id ${id}`, () => {
+    deepEqual(said(manifest().replace("id: a", `id: ${id}`)), []);
+  });
+}
+
+for (const id of ['""', "1a", "-a", "a.b", "a b", "a".repeat(64), '"a\\n"', "ä", "3", "true"]) {
+  Deno.test(`Workflow refuses the step id ${id}`, () => {
+    const lines = said(manifest().replace("id: a", `id: ${id}`));
+    equal(lines.length, 1);
+    match(lines[0] ?? "", /^f\.yaml:5:7: spec\.steps\.0\.id: Expected a step id/);
+  });
+}
+
+for (const timeout of ["1", "90", '"1s"', "10m", '"1h30m"', "2w"]) {
+  Deno.test(`Workflow takes the timeout ${timeout}`, () => {
+    deepEqual(said(manifest("run: x", `timeout: ${timeout}`)), []);
+  });
+}
+
+const TIMEOUTS_REFUSED = [
+  "0",
+  "-1",
+  "1.5",
+  '"0s"',
+  '"10x"',
+  '""',
+  ".inf",
+  ".nan",
+  "true",
+  "[]",
+  "1e20",
+];
+
+for (const timeout of TIMEOUTS_REFUSED) {
+  Deno.test(`Workflow refuses the timeout ${timeout}, of a step and of the whole`, () => {
+    const lines = said(manifest("run: x", `timeout: ${timeout}`) + `  timeout: ${timeout}\n`);
+    deepEqual(lines.map((line) => line.split(" ").slice(0, 2).join(" ")).sort(), [
+      "f.yaml:7:7: spec.steps.0.timeout:",
+      "f.yaml:8:3: spec.timeout:",
+    ]);
+  });
+}
+
+Deno.test("Workflow refuses two steps of one name at the second", () => {
+  const text = `${manifest()}    - {id: b, run: x}\n    - {id: a, run: x}\n`;
+  deepEqual(said(text), ['f.yaml:8:8: spec.steps.2.id: Another step is called "a" already']);
+});
+
+for (const steps of ["[]", "{}", "x"]) {
+  Deno.test(`Workflow refuses ${steps} for its steps`, () => {
+    const text = `kind: Workflow\nmetadata: {name: w}\nspec:\n  steps: ${steps}\n`;
+    match(said(text).join(), /^f\.yaml:4:3: spec\.steps: Expected a list of at least one step/);
+  });
+}
+
+Deno.test("Workflow reports what is wrong in each of 30 steps", () => {
+  const steps = Array.from({ length: 30 }, (_, i) => `    - {id: s${i}, run: ""}\n`).join("");
+  const lines = said(`kind: Workflow\nmetadata: {name: w}\nspec:\n  steps:\n${steps}`);
+  equal(lines.length, 30);
+});
+
+Deno.test("workflow.references names the stores of every env block with their places", () => {
+  const from = (store: string) => ({ fromSecret: { store, key: "k" } });
+  const references = workflow.references?.({
+    env: { A: from("s1"), B: "text" },
+    steps: [{ id: "a", run: "x" }, { id: "b", run: "x", env: { C: from("s2") } }],
+  }) ?? [];
+  deepEqual(references.map((one) => [one.kind, one.name, one.path.join(".")]), [
+    ["SecretStore", "s1", "spec.env.A.fromSecret.store"],
+    ["SecretStore", "s2", "spec.steps.1.env.C.fromSecret.store"],
+  ]);
+});

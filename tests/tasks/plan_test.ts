@@ -1,0 +1,154 @@
+/**
+ * Plans: a task runs what its resources were at the moment it was planned; what is missing is named;
+ * a secret stays a reference.
+ *
+ * @module
+ */
+
+import {
+  deepStrictEqual as deepEqual,
+  match,
+  notStrictEqual as notEqual,
+  ok,
+  strictEqual as equal,
+} from "node:assert/strict";
+import { sha256Hex } from "../../src/base/bytes.ts";
+import { Catalog } from "../../src/resources/catalog.ts";
+import type { Resource } from "../../src/resources/resource.ts";
+import type { TriggerSpec } from "../../src/resources/trigger.ts";
+import { type Plan, Planner } from "../../src/tasks/plan.ts";
+
+function resource<Spec>(
+  kind: string,
+  name: string,
+  spec: Spec,
+  project = "default",
+): Resource<Spec> {
+  return { kind, project, name, metadata: {}, spec, generation: 1, createdAt: 0, updatedAt: 0 };
+}
+
+const TRIGGER: Resource<TriggerSpec> = resource("Trigger", "push", {
+  event: { source: "webhook" },
+  action: { workflow: "w", workspace: "ws" },
+});
+const WORKFLOW = resource("Workflow", "w", { steps: [{ id: "a", run: "echo 1" }] });
+const WORKSPACE = resource("Workspace", "ws", { path: "/srv/ws" });
+
+const planner = (...resources: Resource[]) => new Planner(new Catalog(resources), "/data");
+
+function planOf(made: ReturnType<Planner["plan"]>): Plan {
+  ok(made.plan !== undefined, made.missing);
+  return JSON.parse(made.plan.json);
+}
+
+Deno.test("Planner.plan copies steps, environments, timeout and workspace", () => {
+  const env = { A: "{{ payload_a }}", B: { fromSecret: { store: "s", key: "k" } } };
+  const steps = [{ id: "a", run: "echo {{ .x }}", env, timeout: "10m", workdir: "sub" }];
+  const made = planner(
+    TRIGGER,
+    resource("Workflow", "w", { steps, env, timeout: 90 }),
+    resource("Workspace", "ws", { path: "/srv/ws", env }),
+  ).plan(TRIGGER);
+  deepEqual(planOf(made), { steps, env, timeout: 90, workspace: { path: "/srv/ws", env } });
+  deepEqual([made.workflow, made.workspace, made.missing], ["w", "ws", undefined]);
+});
+
+Deno.test("Planner.plan leaves out what is not there", () => {
+  deepEqual(planOf(planner(WORKFLOW, WORKSPACE).plan(TRIGGER)), {
+    steps: [{ id: "a", run: "echo 1" }],
+    env: {},
+    workspace: { path: "/srv/ws", env: {} },
+  });
+});
+
+const PATHS: readonly [written: string, path: string][] = [
+  ["/abs/dir", "/abs/dir"],
+  ["workspaces/default", "/data/workspaces/default"],
+  ["./x/../y", "/data/y"],
+  ["../outside", "/outside"],
+  ["/a/../b/", "/b"],
+  ["~/x", "/data/~/x"],
+];
+
+for (const [written, path] of PATHS) {
+  Deno.test(`Planner.plan takes the workspace path ${written} for ${path}`, () => {
+    const made = planner(WORKFLOW, resource("Workspace", "ws", { path: written })).plan(TRIGGER);
+    equal(planOf(made).workspace.path, path);
+  });
+}
+
+const MISSING: readonly [what: string, resources: readonly Resource[], named: RegExp[]][] = [
+  ["the workflow", [WORKSPACE], [/Workflow "w"/]],
+  ["the workspace", [WORKFLOW], [/Workspace "ws"/]],
+  ["both", [], [/Workflow "w"/, /Workspace "ws"/]],
+  [
+    "what is there in another project only",
+    [resource("Workflow", "w", WORKFLOW.spec, "p"), resource("Workspace", "ws", {}, "p")],
+    [/Workflow "w"/, /Workspace "ws"/, /project "default"/],
+  ],
+  ["what has another name", [resource("Workflow", "W", WORKFLOW.spec), WORKSPACE], [
+    /Workflow "w"/,
+  ]],
+  ["what is of another kind", [resource("Workspace", "w", {}), WORKSPACE], [/Workflow "w"/]],
+];
+
+for (const [what, resources, named] of MISSING) {
+  Deno.test(`Planner.plan names what is missing, and keeps the names: ${what}`, () => {
+    const made = planner(...resources).plan(TRIGGER);
+    equal(made.plan, undefined);
+    deepEqual([made.workflow, made.workspace], ["w", "ws"]);
+    for (const pattern of named) match(made.missing ?? "", pattern);
+  });
+}
+
+Deno.test("Planner.plan does not name what is there", () => {
+  equal(planner(WORKSPACE).plan(TRIGGER).missing?.includes("Workspace"), false);
+});
+
+Deno.test("Planner.plan looks in the project of the trigger", () => {
+  const there = { ...TRIGGER, project: "p" };
+  const resources = [
+    resource("Workflow", "w", { steps: [{ id: "p", run: "p" }] }, "p"),
+    resource("Workspace", "ws", { path: "/p" }, "p"),
+  ];
+  const made = planner(WORKFLOW, WORKSPACE, ...resources).plan(there);
+  deepEqual([planOf(made).steps[0]?.id, planOf(made).workspace.path], ["p", "/p"]);
+});
+
+Deno.test("Planner.plan hashes what it gives, the same for the same", () => {
+  const one = planner(WORKFLOW, WORKSPACE).plan(TRIGGER);
+  const two = planner(WORKSPACE, WORKFLOW).plan(TRIGGER);
+  equal(one.plan?.hash, sha256Hex(one.plan?.json ?? ""));
+  deepEqual(one, two);
+  const other = resource("Workflow", "w", { steps: [{ id: "a", run: "echo 2" }] });
+  notEqual(planner(other, WORKSPACE).plan(TRIGGER).plan?.hash, one.plan?.hash);
+});
+
+Deno.test("Planner.plan sees every change of the catalog at the next plan, and no plan changes", () => {
+  const catalog = new Catalog([WORKFLOW, WORKSPACE]);
+  const planner = new Planner(catalog, "/data");
+  const first = planner.plan(TRIGGER);
+  equal(planner.plan(TRIGGER).plan?.json, first.plan?.json);
+
+  const changed = resource("Workflow", "w", { steps: [{ id: "b", run: "echo 2" }] });
+  catalog.change([{ op: "put", resource: changed }]);
+  deepEqual(planOf(planner.plan(TRIGGER)).steps, changed.spec.steps);
+  deepEqual(planOf(first).steps, WORKFLOW.spec.steps);
+
+  catalog.change([{ op: "delete", key: changed }]);
+  match(planner.plan(TRIGGER).missing ?? "", /Workflow "w"/);
+
+  catalog.change([{ op: "put", resource: WORKFLOW }]);
+  deepEqual(planner.plan(TRIGGER), first);
+});
+
+Deno.test("Planner.plan keeps secrets as references", () => {
+  const env = { TOKEN: { fromSecret: { store: "s", key: "k" } } };
+  const made = planner(
+    resource("Workflow", "w", { steps: [{ id: "a", run: "x", env }], env }),
+    WORKSPACE,
+    resource("SecretStore", "s", { data: { k: "s3cr3t-value" } }),
+  ).plan(TRIGGER);
+  equal(made.plan?.json.includes("s3cr3t-value"), false);
+  deepEqual(planOf(made).env, env);
+});
