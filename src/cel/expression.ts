@@ -35,8 +35,6 @@ export type CelResult =
 export interface Scope {
   /** Values by variable name; `payload_<field>` is looked up in `payload`. */
   readonly variables: Readonly<JsonObject>;
-  /** Size of the payload, in bytes; for people. What an expression looks at is weighed by itself. */
-  readonly bytes: number;
 }
 
 /** A compiled expression. */
@@ -47,9 +45,9 @@ export interface Expression extends Analysis {
   run(scope: Scope): CelResult;
 }
 
-/** A scope over `variables`, whose size is `bytes`. */
-export function scopeOf(variables: Readonly<JsonObject>, bytes = 0): Scope {
-  return { variables, bytes };
+/** A scope over `variables`. */
+export function scopeOf(variables: Readonly<JsonObject>): Scope {
+  return { variables };
 }
 
 const ENV = celEnv();

@@ -125,7 +125,7 @@ async function explainFilter(
   return await Promise.all(told.map(async (one, index) => {
     const event = events[index];
     if (event === undefined) return one;
-    const scope = scopeOf(eventVariables(event), event.payloadBytes);
+    const scope = scopeOf(eventVariables(event));
     return { ...one, parts: await explainCondition(condition, scope, host.evaluator) };
   }));
 }

@@ -85,7 +85,7 @@ export async function tryTrigger(
       const condition = trigger.resource.spec.event.filter?.condition;
       const event = events[index];
       if (condition === undefined || event === undefined) continue;
-      const scope = scopeOf(eventVariables(event), event.payloadBytes);
+      const scope = scopeOf(eventVariables(event));
       for (const part of await explainCondition(condition, scope, host.evaluator)) {
         const saw = Object.entries(part.saw).map(([field, value]) => `${field} is ${value}`);
         say(

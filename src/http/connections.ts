@@ -7,28 +7,9 @@
 
 import { pause } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { plainAddress } from "./client_address.ts";
-import type {
-  AnswerError,
-  RequestInfo,
-  ServeConnection,
-  ServedConnection,
-} from "./connection_server.ts";
-
-/** How long a connection may take for what. */
-export interface Deadlines {
-  /** From being accepted to the last byte of the first request's headers, TLS included. */
-  readonly headersMs: number;
-  /**
-   * From the headers of a request to those of the next one, unless our answer takes longer. Counted
-   * from there, so that a body that drips and a pause after it do not add up.
-   */
-  readonly idleMs: number;
-  /** From an answer to the next request's headers, however late the answer came. */
-  readonly afterAnswerMs: number;
-  /** From a request's headers to its answer, however long our side takes. */
-  readonly requestMs: number;
-}
+import { expectArrival } from "./arrival.ts";
+import { type Connection, type Deadlines, isIdle, isLate, newConnection } from "./connection.ts";
+import type { AnswerError, RequestInfo, ServeConnection } from "./connection_server.ts";
 
 /** What connections are served with. */
 export interface ConnectionsOptions {
@@ -46,26 +27,12 @@ export interface ConnectionsOptions {
   readonly log: Log;
 }
 
-/** What is known of a connection; numbers only, because every request writes them. */
-interface Connection {
-  readonly peer: string;
-  served: ServedConnection | undefined;
-  /** Requests so far. */
-  requests: number;
-  /** Answers our side has given. */
-  answers: number;
-  /** Answers that are with Deno to their end; only a stream takes time between the two. */
-  complete: number;
-  /** Tick at which it was accepted, or its last request began. */
-  began: number;
-  /** Tick at which it was accepted, or its last answer was complete. */
-  ended: number;
-}
-
 /** An answer just handed over reaches the socket within this time; then the connection may go. */
 const FLUSH_MS = 25;
-/** A connection busy for this long makes room for a new one when all of them are busy. */
-const MAKES_ROOM_AFTER_MS = 5000;
+/** A request that takes this long to arrive makes room for a new connection when all are busy. */
+const ARRIVES_WITHIN_MS = 1000;
+/** The same for one that we take this long to answer, when none other makes room. */
+const ANSWERED_WITHIN_MS = 5000;
 /** How long handlers may take to notice that their connection is gone. */
 const UNWIND_MS = 1000;
 /** How often to say that there are too many connections. */
@@ -109,11 +76,7 @@ export class Connections {
       socket.close();
       return;
     }
-    const now = this.#tick;
-    this.#serve(socket, {
-      ...{ peer: peerOf(socket), served: undefined, began: now, ended: now },
-      ...{ requests: 0, answers: 0, complete: 0 },
-    });
+    this.#serve(socket, newConnection(socket, this.#tick));
   }
 
   /** Closes part of those that wait, to have descriptors again. */
@@ -143,6 +106,7 @@ export class Connections {
     const answered = (response: Response) => {
       this.#working--;
       connection.answers++;
+      connection.arrived = connection.requests; // some are refused before they have arrived
       if (this.#stopping) this.#dismiss(response);
       return response;
     };
@@ -158,6 +122,7 @@ export class Connections {
       this.#working++;
       connection.requests++;
       connection.began = this.#tick;
+      expectArrival(request, connection);
       info.completed.then(complete, complete);
       try {
         const response = answer(request, connection.peer);
@@ -189,8 +154,9 @@ export class Connections {
 
   #sweep(): void {
     this.#tick++;
+    const now = { tick: this.#tick, tickMs: this.#tickMs };
     for (const connection of this.#open) {
-      if (!this.#isLate(connection)) continue;
+      if (!isLate(connection, now, this.#options.deadlines)) continue;
       if (connection.requests > connection.answers) {
         this.#options.log.warn("request took too long", { remote: connection.peer });
       }
@@ -204,24 +170,18 @@ export class Connections {
     }
   }
 
-  #isLate(connection: Connection): boolean {
-    const { headersMs, idleMs, afterAnswerMs, requestMs } = this.#options.deadlines;
-    const { requests, answers, began, ended } = connection;
-    const since = (tick: number) => (this.#tick - tick) * this.#tickMs;
-    if (requests > answers) return since(began) >= requestMs;
-    if (!isIdle(connection)) return false; // a stream: ours to end
-    if (requests === 0) return since(began) >= headersMs;
-    return since(began) >= idleMs && since(ended) >= afterAnswerMs;
-  }
-
-  /** Who has waited longest goes first; who is at work goes only when it has been for long. */
+  /** Who waits goes first, then who is slow, the longest first; who is at work only after long. */
   #makeRoom(): boolean {
     this.#turnedAway++;
     const all = [...this.#open];
-    const waiting = all.filter(isIdle);
-    if (waiting.length > 0) return this.#cutFirst(waiting, (one) => one.ended);
-    const early = this.#tick - MAKES_ROOM_AFTER_MS / this.#tickMs;
-    return this.#cutFirst(all.filter(({ began }) => began <= early), (one) => one.began);
+    const begunBefore = (ms: number) => {
+      const latest = this.#tick - ms / this.#tickMs;
+      return all.filter(({ began }) => began <= latest);
+    };
+    const arriving = begunBefore(ARRIVES_WITHIN_MS).filter((one) => one.requests > one.arrived);
+    return this.#cutFirst(all.filter(isIdle), (one) => one.ended) ||
+      this.#cutFirst(arriving, (one) => one.began) ||
+      this.#cutFirst(begunBefore(ANSWERED_WITHIN_MS), (one) => one.began);
   }
 
   /** Several at once, so that a flood does not have us look at all of them for each newcomer. */
@@ -248,13 +208,4 @@ export class Connections {
     await Promise.race([this.#over.promise, pause(ms, patience.signal)]);
     patience.abort();
   }
-}
-
-function isIdle({ requests, complete }: Connection): boolean {
-  return requests === complete;
-}
-
-function peerOf(socket: Deno.Conn): string {
-  const { hostname } = socket.remoteAddr as Deno.NetAddr;
-  return plainAddress(hostname) ?? hostname;
 }

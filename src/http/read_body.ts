@@ -7,6 +7,7 @@
 import { concatBytes } from "../base/bytes.ts";
 import { after } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
+import { tellArrival } from "./arrival.ts";
 
 /** What a body may cost. */
 export interface BodyLimits {
@@ -35,7 +36,10 @@ export async function readBody(
   const read = length !== null && Number(length) > limits.maxBytes
     ? undefined
     : await withDeadline(readCounted(reader, limits), limits.deadlineMs);
-  if (read !== undefined) return read;
+  if (read !== undefined) {
+    tellArrival(request);
+    return read;
+  }
   await discard(reader);
   throw new AppError("too_large", `The body has more than ${limits.maxBytes} bytes`);
 }

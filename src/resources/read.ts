@@ -11,6 +11,7 @@ import type { KindLookup } from "./kind_lookup.ts";
 import {
   DEFAULT_PROJECT,
   errorAt,
+  type FieldPath,
   type Finding,
   type Metadata,
   MetadataSchema,
@@ -92,12 +93,7 @@ export function readDocument(value: unknown, { kinds, project }: ReadOptions): R
     ? [errorAt([], `Missing field "spec"`)]
     : validator(version.schema).check(spec, ["spec"]);
   findings.push(...version.findings, ...specFindings);
-  if (specFindings.length === 0) {
-    findings.push(...kind.check?.(spec) ?? []);
-    if (typeof document.metadata?.name === "string") {
-      findings.push(...kind.checkName?.(document.metadata.name, spec) ?? []);
-    }
-  }
+  findings.push(...checkSpec(kind, { spec, name: document.metadata?.name }, specFindings));
   if (findings.some((finding) => finding.level === "error")) return { findings };
 
   const { name, project: own, ...metadata } = document.metadata;
@@ -135,4 +131,32 @@ function validator(schema: object): Validator {
   const made = compileSchema(schema);
   specs.set(schema, made);
   return made;
+}
+
+/**
+ * What the schema cannot say. It is asked also where the schema has found something, so that a person
+ * sees everything at once. Then the spec may have any shape: a check that trips over it is silent, and
+ * of a field that the schema has refused nothing more is said.
+ */
+function checkSpec(
+  kind: AnyKind,
+  { spec, name }: { spec: unknown; name: unknown },
+  refused: readonly Finding[],
+): Finding[] {
+  const check = () => [
+    ...kind.check?.(spec) ?? [],
+    ...(typeof name === "string" ? kind.checkName?.(name, spec) ?? [] : []),
+  ];
+  if (refused.length === 0) return check();
+  try {
+    return check().filter((finding) =>
+      finding.level === "error" && !refused.some((one) => isWithin(finding.path, one.path))
+    );
+  } catch {
+    return [];
+  }
+}
+
+function isWithin(path: FieldPath, outer: FieldPath): boolean {
+  return outer.every((key, index) => String(key) === String(path[index]));
 }

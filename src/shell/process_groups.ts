@@ -21,26 +21,45 @@ export interface ProcessGroups extends AsyncDisposable {
   endMarked(name: string, value: string): Promise<void>;
 }
 
-/** Answers one line per line; `$3` is an environment entry to look for. */
+/**
+ * Answers one line per line. `living`: whether anybody of a group is more than a zombie, which waits
+ * for process 1 and can do nothing; where there is no `/proc`, whether there is anybody at all.
+ */
 const SERVER = `
 while read -r op a b; do
+  found=no
   case "$op" in
-    signal) kill -s "$a" -- "-$b" 2>/dev/null && echo yes || echo no ;;
+    signal) kill -s "$a" -- "-$b" 2>/dev/null && found=yes ;;
+    living)
+      if [ -r /proc/self/stat ]; then
+        for file in /proc/[0-9]*/stat; do
+          line=
+          read -r line 2>/dev/null < "$file" || continue
+          set -- \${line##*) }
+          [ "$3" = "$a" ] && [ "$1" != Z ] && found=yes && break
+        done
+      else
+        kill -s 0 -- "-$a" 2>/dev/null && found=yes
+      fi ;;
     marked)
-      found=no
       for file in $(grep -lzxF -- "$a" /proc/[0-9]*/environ 2>/dev/null); do
         pid=\${file#/proc/}; pid=\${pid%/environ}
         kill -s KILL -- "$pid" 2>/dev/null && found=yes
-      done
-      echo "$found" ;;
+      done ;;
   esac
+  echo "$found"
 done`;
 
 /** How long a killed process may take to be gone; the kernel needs this only under heavy load. */
 const GONE_WITHIN_MS = 5000;
 
-/** Starts the shell that answers. */
-export function openProcessGroups(): ProcessGroups {
+/** One shell that answers. */
+interface Server {
+  readonly ask: (line: string) => Promise<boolean>;
+  readonly close: () => Promise<void>;
+}
+
+function startServer(): Server {
   const child = new Deno.Command("/bin/sh", {
     args: ["-c", SERVER],
     stdin: "piped",
@@ -52,20 +71,45 @@ export function openProcessGroups(): ProcessGroups {
   }).spawn();
   const writer = child.stdin.getWriter();
   const answers = lines(child.stdout);
-  let tail: Promise<unknown> = Promise.resolve();
-
-  const ask = (line: string): Promise<boolean> => {
-    const answer = tail.then(async () => {
+  return {
+    async ask(line) {
       await writer.write(new TextEncoder().encode(`${line}\n`));
       const { value, done } = await answers.next();
       if (done === true) throw new Error("The shell that signals processes has ended");
       return value === "yes";
-    });
+    },
+    async close() {
+      await writer.close().catch(() => {});
+      for await (const _ of answers); // to the end, so that nothing of it stays open
+      await child.status;
+    },
+  };
+}
+
+/** Starts the shell that answers, and another one should that be killed. */
+export function openProcessGroups(): ProcessGroups {
+  let server = startServer();
+  let tail: Promise<unknown> = Promise.resolve();
+
+  const askOnce = async (line: string): Promise<boolean> => {
+    try {
+      return await server.ask(line);
+    } catch { // a step that does `killall sh` kills it as well
+      await server.close().catch(() => {});
+      server = startServer();
+      return await server.ask(line);
+    }
+  };
+
+  /** One question at a time: answers carry no name. */
+  const ask = (line: string): Promise<boolean> => {
+    const answer = tail.then(() => askOnce(line));
     tail = answer.catch(() => {});
     return answer;
   };
 
-  const alive = (group: number) => ask(`signal 0 ${group}`);
+  const alive = async (group: number) =>
+    await ask(`signal 0 ${group}`) && await ask(`living ${group}`);
 
   const gone = async (group: number, withinMs: number): Promise<boolean> => {
     for (
@@ -95,9 +139,8 @@ export function openProcessGroups(): ProcessGroups {
       }
     },
     async [Symbol.asyncDispose]() {
-      await writer.close().catch(() => {});
-      await child.status;
-      await answers.return(undefined);
+      await tail;
+      await server.close();
     },
   };
 }

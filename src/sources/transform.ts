@@ -49,7 +49,6 @@ export async function transform(
       result === undefined ? event : {
         ...event,
         payload: result.payload,
-        payloadBytes: result.bytes.length,
         ownPayload: result.bytes,
       },
     );

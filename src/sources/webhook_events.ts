@@ -30,7 +30,6 @@ export function toEvents(parsed: ParsedDelivery, trigger: ActiveTrigger): Trigge
     return {
       trigger,
       payload: part,
-      payloadBytes: own?.length ?? delivery.body.length,
       headers: delivery.headers,
       delivery: delivery.trail,
       ...(own === undefined ? {} : { ownPayload: own }),

@@ -21,8 +21,6 @@ export interface TriggerEvent {
   readonly trigger: ActiveTrigger;
   /** Parsed payload. */
   readonly payload: JsonObject;
-  /** Size of the payload in bytes. */
-  readonly payloadBytes: number;
   /** Exact JSON for the steps, where that is not the delivery's body. */
   readonly ownPayload?: Uint8Array;
   /** Headers, names in lower case; empty for sources without any. */
@@ -67,7 +65,7 @@ export async function admit(
 
 async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecision> {
   const { resource } = event.trigger;
-  const scope = scopeOf(eventVariables(event), event.payloadBytes);
+  const scope = scopeOf(eventVariables(event));
   const reason = await whyFiltered(event.trigger.filter, scope, host.evaluator);
   if (reason !== undefined) return { outcome: "filtered", reason };
   if (resource.spec.suspend === true) {

@@ -17,11 +17,14 @@ import { type Scope, scopeOf } from "../cel/expression.ts";
 import { compileTemplate, renderTemplate } from "../cel/template.ts";
 import type { RunTokens } from "../base/run_tokens.ts";
 import type { Catalog } from "../resources/catalog.ts";
+import type { Resource } from "../resources/resource.ts";
+import type { SecretStoreSpec } from "../resources/secret_store.ts";
 import type { Step } from "../resources/workflow.ts";
 import type { ProcessGroups } from "../shell/process_groups.ts";
 import { runShell, type ShellExit } from "../shell/run_shell.ts";
 import type { Store } from "../store/store.ts";
 import type { ClaimedTask, StepRecord } from "../store/task_records.ts";
+import { insist } from "./insist.ts";
 import type { Plan } from "./plan.ts";
 import { fillEnv, type InheritedEnv } from "./step_env.ts";
 import { logPath, TaskLog } from "./task_log.ts";
@@ -125,7 +128,8 @@ class TaskRun {
     const { store, clock } = this.#context.host;
     const base = { position, id: step.id, startedAt: clock.now() };
     const save = async (record: StepRecord) => {
-      await store.saveStep(this.#claimed.task.id, record);
+      const { signal } = this.#context;
+      await insist(() => store.saveStep(this.#claimed.task.id, record), signal);
       return record;
     };
     try {
@@ -134,7 +138,10 @@ class TaskRun {
         (group) =>
           void save({ ...base, state: "running", reason: "", processGroup: group }).catch(() => {}),
       );
-      if (exit.endedFor === "signal") return undefined;
+      if (exit.endedFor === "signal") {
+        await save({ position, id: step.id, state: "pending", reason: "interrupted" });
+        return undefined;
+      }
       const reason = whyFailed(exit);
       const state = reason === "" ? "succeeded" : "failed";
       return await save({ ...base, state, reason, exitCode: exit.code, finishedAt: clock.now() });
@@ -154,14 +161,14 @@ class TaskRun {
     };
     const blocks = [plan.workspace.env, plan.env, step.env ?? {}];
     const filled = await fillEnv(blocks, this.#scope, sources);
-    const sink = log.step(step.id, filled.secrets);
+    const sink = log.step(step.id, this.#secrets());
     const timeoutMs = this.#timeoutMs(step);
     const exit = await runShell({
       line: step.run,
       cwd: await this.#workdir(step),
       env: {
         ...host.inherited.variables,
-        ...filled.variables,
+        ...filled,
         ...taskVariables(this.#claimed, host.dirs.root, directory),
         SVC_RUN_TOKEN: token,
       },
@@ -175,6 +182,12 @@ class TaskRun {
     await sink.end();
     if (exit.endedFor !== undefined) await host.groups.endMarked(TASK_MARK, this.#claimed.task.id);
     return exit;
+  }
+
+  /** Every secret of the project: one step may leave a value where another prints it. */
+  #secrets(): readonly string[] {
+    const stores = this.#context.host.catalog.list("SecretStore", this.#claimed.task.project);
+    return (stores as Resource<SecretStoreSpec>[]).flatMap(({ spec }) => Object.values(spec.data));
   }
 
   /** The step's own limit or what is left of the task's, whichever is shorter. */
@@ -247,5 +260,5 @@ function taskScope(claimed: ClaimedTask): Scope {
     delivery: { id: task.deliveryId },
     task: { id: task.id, workflow: task.workflow, workspace: task.workspace },
   };
-  return scopeOf(variables, payload.length);
+  return scopeOf(variables);
 }

@@ -1,6 +1,6 @@
 /**
  * The environment of a step (contract 7): a clean one, in which text from outside is only ever the
- * value of a variable. Also tells which secret values went in, so that output can hide them.
+ * value of a variable.
  *
  * @module
  */
@@ -57,14 +57,6 @@ export interface EnvSources {
   readonly project: string;
 }
 
-/** Filled-in variables, and the secret values among them. */
-export interface FilledEnv {
-  /** Variables by name. */
-  readonly variables: Readonly<Record<string, string>>;
-  /** Secret values to hide in output. */
-  readonly secrets: readonly string[];
-}
-
 /**
  * Fills in `env` blocks; later blocks win.
  *
@@ -74,9 +66,8 @@ export async function fillEnv(
   blocks: readonly Env[],
   scope: Scope,
   sources: EnvSources,
-): Promise<FilledEnv> {
+): Promise<Record<string, string>> {
   const variables: Record<string, string> = {};
-  const secrets: string[] = [];
   for (const [name, value] of blocks.flatMap((block) => Object.entries(block))) {
     if (typeof value === "string") {
       const text = await renderTemplate(compileTemplate(value), scope, sources.evaluator);
@@ -89,12 +80,10 @@ export async function fillEnv(
       }
       variables[name] = text;
     } else {
-      const secret = secretValue(value.fromSecret, sources);
-      variables[name] = secret;
-      secrets.push(secret);
+      variables[name] = secretValue(value.fromSecret, sources);
     }
   }
-  return { variables, secrets };
+  return variables;
 }
 
 function secretValue(from: { store: string; key: string }, sources: EnvSources): string {

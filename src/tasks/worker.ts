@@ -7,6 +7,7 @@
 
 import type { Log } from "../base/log.ts";
 import type { ClaimedTask } from "../store/task_records.ts";
+import { insist } from "./insist.ts";
 import { type RunHost, runTask, TASK_MARK, type TaskResult } from "./run_task.ts";
 
 /** What the worker needs. */
@@ -114,8 +115,10 @@ class Worker implements TaskWorker {
   async #finish({ task }: ClaimedTask, result: TaskResult): Promise<void> {
     const { store, clock, log } = this.#host;
     const { state, reason } = result;
-    if (state === "interrupted") return await store.requeueTask(task.id);
-    await store.finishTask({ taskId: task.id, state, reason, now: clock.now() });
+    const { signal } = this.#stopping;
+    if (state === "interrupted") return await insist(() => store.requeueTask(task.id), signal);
+    const now = clock.now();
+    await insist(() => store.finishTask({ taskId: task.id, state, reason, now }), signal);
     log.info("task ended", { task: task.id, state, ...(reason === "" ? {} : { reason }) });
   }
 }

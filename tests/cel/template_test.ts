@@ -28,7 +28,7 @@ const PAYLOAD = parseJson(`{
 
 async function render(template: string): Promise<string> {
   using evaluator = createEvaluator({ deadlineMs: 5000 });
-  const scope = scopeOf({ payload: PAYLOAD, trigger: { name: "push" } } as JsonObject, 300);
+  const scope = scopeOf({ payload: PAYLOAD, trigger: { name: "push" } } as JsonObject);
   return await renderTemplate(compileTemplate(template), scope, evaluator);
 }
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { equal, match, ok } from "node:assert/strict";
+import { match, ok, strictEqual as equal } from "node:assert/strict";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
 import { cleanEnv, ONE_PROGRAM, type Program } from "../helpers/program.ts";

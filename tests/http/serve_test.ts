@@ -14,7 +14,8 @@ import {
 } from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { findConnectionServer } from "../../src/http/connection_server.ts";
-import type { Deadlines } from "../../src/http/connections.ts";
+import type { Deadlines } from "../../src/http/connection.ts";
+import { readBody } from "../../src/http/read_body.ts";
 import { type HttpServer, serve, type ServeOptions } from "../../src/http/serve.ts";
 import { tempDir, within } from "../store/temp_store.ts";
 import { ask, RawClient } from "./raw_client.ts";
@@ -177,6 +178,33 @@ Deno.test("serve() at its limit turns newcomers away while all are at work", LOO
     () => /too many connections 2 \d/.test(server.logged.join("\n")),
   );
 });
+
+Deno.test(
+  "serve() at its limit closes a body that drips, not a request at work",
+  LOOSE,
+  async () => {
+    const { handler, open, entered } = gate();
+    await using server = await start({
+      maxConnections: 2,
+      deadlines: { headersMs: 100, idleMs: 20_000, afterAnswerMs: 20_000, requestMs: 20_000 },
+      async handler(request) {
+        await readBody(request, { maxBytes: 100, deadlineMs: 20_000 });
+        return await handler(request);
+      },
+    });
+    const post = WAIT.replace("GET", "POST").replace("\r\n\r\n", "\r\nContent-Length: 2\r\n\r\n");
+    using atWork = await RawClient.connect(server.port);
+    await atWork.send(`${post}ab`);
+    await until("the request", () => entered.count === 1);
+    using dripping = await RawClient.connect(server.port);
+    await dripping.send(`${post}a`);
+    await sleep(1300);
+    equal((await within(1000, ask(server.port, GET)))?.body, "at once");
+    ok(await within(1000, dripping.closed()) < 1000);
+    open();
+    equal((await atWork.answer())?.body, "late");
+  },
+);
 
 Deno.test("serve() lets a request that is answered while it stops say so", LOOSE, async () => {
   const { handler, open, entered } = gate();

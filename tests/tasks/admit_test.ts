@@ -62,7 +62,6 @@ function eventOf(options: EventOptions = {}): TriggerEvent {
   return {
     trigger: new Triggers(new Catalog([trigger])).named(named),
     payload: parsed,
-    payloadBytes: payload.length,
     headers: { "x-github-event": "push" },
     delivery: { id: "01DELIVERY", receivedAt: 1_700_000_000_123 },
   };
