@@ -152,7 +152,7 @@ for (
       using over = evaluator();
       const payload = { s: "a".repeat(size) + "!" };
       const source = `payload_s.matches('${pattern}')`;
-      const { result, stallMs } = await watched(() => evaluate(over, source, payload, size + 10));
+      const { result, stallMs } = await watched(() => evaluate(over, source, payload));
       match(JSON.stringify(result), /"value":false|took longer/);
       ok(stallMs < STALL_MS, `stalled for ${stallMs.toFixed(0)} ms`);
       deepEqual(await evaluate(over, "[1].all(x, x == 1)"), { ok: true, value: true });
@@ -199,7 +199,7 @@ for (const { what, source, text } of HEAVY) {
     using over = evaluator();
     const json = text();
     const payload = parseJson(json);
-    const { stallMs } = await watched(() => evaluate(over, source, payload, json.length));
+    const { stallMs } = await watched(() => evaluate(over, source, payload));
     ok(stallMs < STALL_MS, `stalled for ${stallMs.toFixed(0)} ms`);
   });
 }
