@@ -210,7 +210,7 @@ const DEEP = () => parseJson(`{"x":1,"deep":${"[".repeat(LEVELS)}${"]".repeat(LE
 for (const source of ["payload.x == 1", "[1].exists(i, payload_x == i)"]) {
   Deno.test(`evaluate ${source} gives a result for a payload nested 500,000 deep`, async () => {
     using over = evaluator();
-    const result = await evaluate(over, source, DEEP(), 2 * LEVELS);
+    const result = await evaluate(over, source, DEEP());
     equal(typeof result.ok, "boolean");
   });
 }
@@ -219,7 +219,7 @@ Deno.test("evaluate works after 250 payloads that were nested too deeply", async
   using over = evaluator();
   const payload = DEEP();
   for (let i = 0; i < 250; i++) {
-    await evaluate(over, "[1].exists(i, payload_x == i)", payload, 2 * LEVELS).catch(() => {});
+    await evaluate(over, "[1].exists(i, payload_x == i)", payload).catch(() => {});
   }
   deepEqual(await evaluate(over, "[1].all(x, x == 1)"), { ok: true, value: true });
 });
