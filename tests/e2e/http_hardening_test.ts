@@ -237,7 +237,7 @@ class TlsDaemon implements AsyncDisposable {
   constructor(program: Program, flags: readonly string[]) {
     this.#child = new Deno.Command(program.command, {
       ...{ args: [...program.args, ...flags], clearEnv: true, env: cleanEnv() },
-      ...{ stdin: "null", stdout: "piped", stderr: "inherit" },
+      ...{ stdin: "null", stdout: "piped", stderr: "null" },
     }).spawn();
   }
 
