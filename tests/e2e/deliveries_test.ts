@@ -7,6 +7,7 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { CASES } from "../signatures/platform_cases.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
 import { testEachProgram } from "../helpers/program.ts";
@@ -167,5 +168,37 @@ testEachProgram(
     match(against.stdout, /1 stored deliveries examined\n {2}1 accepted → filtered/);
     equal((await daemon.tasks()).length, 1);
     equal((await push(daemon, MAIN_PUSH)).json["status"], "accepted", "nothing was applied");
+  },
+);
+
+testEachProgram(
+  "published signatures that need neither clock nor URL verify from outside",
+  async (program) => {
+    await using daemon = await startDaemon(program);
+    await daemon.apply(workflow("record", "true"));
+    const plain = CASES.filter(({ signs }) => signs.time === undefined && signs.url === undefined);
+    ok(plain.length >= 8, `${plain.length}`);
+    for (const [n, one] of plain.entries()) {
+      const hmac = one.hmac === undefined ? {} : { hmac: one.hmac };
+      await daemon.apply(
+        secretStore(`keys-${n}`, { current: one.secret }),
+        trigger(`hook-${n}`, {
+          webhook: {
+            ...{
+              secret: { fromRef: `keys-${n}` },
+              signatureHeader: one.header,
+              scheme: one.scheme,
+            },
+            ...hmac,
+          },
+        }),
+      );
+      const send = async (body: Uint8Array) =>
+        (await daemon.send(`/webhook/hook-${n}`, { body, headers: one.headers })).status;
+      const isObject = new TextDecoder().decode(one.body).startsWith("{");
+      equal(await send(one.body), isObject ? 200 : 400, one.name);
+      const changed = new Uint8Array([...one.body, 0x20]);
+      equal(await send(changed), one.signs.body === false ? (isObject ? 200 : 400) : 401, one.name);
+    }
   },
 );

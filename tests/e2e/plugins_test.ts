@@ -504,25 +504,32 @@ testEachProgram(
 );
 
 Deno.test("1,000 requests at once to a slow interceptor: nothing dies, every run has its row", async () => {
-  await using daemon = await startDaemon(ONE_PROGRAM);
+  await using daemon = await startDaemon(ONE_PROGRAM, { descriptors: 1024 });
   await withPlugins(
     daemon,
     { "check.sh": "sleep 0.2" },
     interceptor("scripts/check.sh", { timeout: 10 }),
   );
   const before = (await executions(daemon)).length;
-  const requests = Array.from(
-    { length: 1000 },
-    () => daemon.send("/webhook/hook", { body: "{}", headers: JSON_TYPE }),
+  // Beyond what its descriptors allow, the daemon closes connections: those senders try again.
+  const requests = Promise.allSettled(
+    Array.from(
+      { length: 1000 },
+      () => daemon.send("/webhook/hook", { body: "{}", headers: JSON_TYPE }),
+    ),
   );
   await new Promise((resolve) => setTimeout(resolve, 500));
   const asked = Date.now();
-  equal((await daemon.send("/healthz", { method: "GET" })).status, 200);
+  await until("an answer of /healthz", async () => {
+    const answer = await daemon.send("/healthz", { method: "GET" }).catch(() => undefined);
+    return answer?.status === 200 ? true : undefined;
+  });
   ok(Date.now() - asked < 1000, `healthz took ${Date.now() - asked} ms`);
-  const statuses = (await Promise.all(requests)).map(({ status }) => status);
-  const passed = statuses.filter((status) => status === 200).length;
-  equal(statuses.every((status) => status === 200 || status === 503), true);
+  const answers = (await requests).map((one) => one.status === "fulfilled" ? one.value.status : 0);
+  const passed = answers.filter((status) => status === 200).length;
+  deepEqual(answers.filter((status) => ![200, 503, 0].includes(status)), []);
+  ok(passed >= 300, `only ${passed} of 1,000 were let in`);
   const rows = (await executions(daemon)).slice(before);
-  equal(rows.length, passed);
-  equal(rows.every(({ result }) => result === "ok"), true);
+  equal(rows.filter(({ result }) => result === "ok").length, rows.length);
+  ok(rows.length >= passed, `${rows.length} rows for ${passed} answers`);
 });

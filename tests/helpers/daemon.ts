@@ -56,6 +56,8 @@ export interface DaemonOptions {
   readonly args?: readonly string[];
   /** Variables beside the usual ones. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Most descriptors it may have open (`ulimit -n`); as many as the test itself when absent. */
+  readonly descriptors?: number;
   /** Data directory; one of its own, removed at the end, when absent. */
   readonly directory?: DataDirectory;
 }
@@ -78,8 +80,12 @@ export async function startDaemon(
   await using opening = new AsyncDisposableStack();
   const directory = options.directory ?? opening.use(await initDataDirectory(program));
   const flags = ["daemon", "--webhook-bind", "127.0.0.1:0", ...options.args ?? []];
-  const child = new Deno.Command(program.command, {
-    args: [...program.args, ...flags],
+  const limited = options.descriptors === undefined
+    ? []
+    : ["/bin/sh", "-c", `ulimit -n ${options.descriptors}; exec "$@"`, "sh"];
+  const [command = "", ...args] = [...limited, program.command, ...program.args, ...flags];
+  const child = new Deno.Command(command, {
+    args,
     clearEnv: true,
     env: cleanEnv({ SVC_DATA_DIR: directory.path, ...options.env }),
     stdin: "null",
