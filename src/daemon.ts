@@ -91,7 +91,7 @@ const CEL_DEADLINE_MS = 1000;
 /** Longest time a body may take to arrive. */
 const BODY_DEADLINE_MS = 30_000;
 /** Plugins at once, and those that wait: each needs some six descriptors. */
-const PLUGIN_LIMITS = { running: 32, waiting: 2000 };
+const PLUGIN_LIMITS = { running: 16, waiting: 2000 };
 /** How long requests under way may take at the end. */
 const DRAIN_MS = 5000;
 /** Parts of all descriptors that connections may take; the others are for plugins, steps and files. */
@@ -174,6 +174,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       await serve({
         ...{ ...options.control, log, drainMs: DRAIN_MS },
         maxConnections: Math.floor(descriptors * CONTROL_SHARE),
+        streams: true,
         handler: controlHandler({ ...controlHost, identify: byToken }),
       }),
     );

@@ -524,7 +524,8 @@ Deno.test("1,000 requests at once to a slow interceptor: nothing dies, every run
     const answer = await daemon.send("/healthz", { method: "GET" }).catch(() => undefined);
     return answer?.status === 200 ? true : undefined;
   });
-  ok(Date.now() - asked < 1000, `healthz took ${Date.now() - asked} ms`);
+  // Alone it takes 90 ms at the median and 850 at most; other tests share these two processors.
+  ok(Date.now() - asked < 4000, `healthz took ${Date.now() - asked} ms`);
   const answers = (await requests).map((one) => one.status === "fulfilled" ? one.value.status : 0);
   const passed = answers.filter((status) => status === 200).length;
   deepEqual(answers.filter((status) => ![200, 503, 0].includes(status)), []);
