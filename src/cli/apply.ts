@@ -14,6 +14,7 @@ import {
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "./command.ts";
+import { readFile } from "./read_file.ts";
 import { printable } from "./terminal_text.ts";
 
 /** Applies manifests. */
@@ -81,10 +82,10 @@ function printAgainst({ examined, counts, changed }: AgainstResult, { io }: Comm
 const MANIFEST = /\.(ya?ml|json)$/;
 
 async function readManifests(name: string, context: CommandContext): Promise<ManifestFile[]> {
-  if (name === "-") return [{ name, text: decode(name, await context.io.stdin()) }];
+  if (name === "-") return [{ name, text: decode(name, await readFile(name, context.io)) }];
   try {
     if (!(await Deno.stat(name)).isDirectory) {
-      return [{ name, text: decode(name, await Deno.readFile(name)) }];
+      return [{ name, text: decode(name, await readFile(name, context.io)) }];
     }
     const entries = await Array.fromAsync(Deno.readDir(name));
     const paths = entries.filter((entry) => !entry.isDirectory && MANIFEST.test(entry.name))
@@ -93,7 +94,7 @@ async function readManifests(name: string, context: CommandContext): Promise<Man
       throw new AppError("invalid", `No .yaml, .yml or .json file in "${name}"`);
     }
     return await Promise.all(paths.map(async (path) => (
-      { name: path, text: decode(path, await Deno.readFile(path)), fromDirectory: true }
+      { name: path, text: decode(path, await readFile(path, context.io)), fromDirectory: true }
     )));
   } catch (cause) {
     if (cause instanceof AppError) throw cause;

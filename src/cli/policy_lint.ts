@@ -6,13 +6,15 @@
 
 import { basename, resolve } from "node:path";
 import { findText } from "../base/bytes.ts";
-import { AppError, messageOf } from "../base/errors.ts";
+import { AppError } from "../base/errors.ts";
 import { parsePolicy, type Policy, type PolicyReading } from "../plugins/policy.ts";
 import { policyPath, readPolicy } from "../plugins/policy_file.ts";
 import { findDeniedName, prefixDirectory } from "../plugins/policy_rules.ts";
 import type { FieldPath } from "../resources/resource.ts";
 import { type Command, type CommandContext, DATA_DIR, OUTPUT_TEXT_JSON } from "./command.ts";
+import type { Io } from "./io.ts";
 import { PLUGIN_ROOT, pluginRoot } from "./policy_check.ts";
+import { readFile } from "./read_file.ts";
 import { printable } from "./terminal_text.ts";
 
 /** Programs that run whatever they are given. */
@@ -32,7 +34,9 @@ export const command: Command = {
   examples: ["svc policy lint", "svc policy lint deploy/plugin-policy.yaml"],
   async run(context: CommandContext) {
     const file = context.argument(0);
-    const reading = file === "" ? await readPolicy(context.dir()) : await readFile(file);
+    const reading = file === ""
+      ? await readPolicy(context.dir())
+      : await readPolicyFile(file, context.io);
     const errors = "closed" in reading ? reading.errors : [];
     const warnings = "closed" in reading ? [] : await findWarnings(reading, pluginRoot(context));
     if (context.option("output") === "json") {
@@ -48,11 +52,8 @@ export const command: Command = {
   },
 };
 
-async function readFile(path: string): Promise<PolicyReading> {
-  const bytes = await Deno.readFile(path).catch((cause) => {
-    throw new AppError("invalid", `Cannot read "${path}": ${messageOf(cause)}`, { cause });
-  });
-  const text = findText(bytes);
+async function readPolicyFile(path: string, io: Io): Promise<PolicyReading> {
+  const text = findText(await readFile(path, io));
   if (text === undefined) throw new AppError("invalid", `"${path}" is not UTF-8`);
   return parsePolicy(text, path);
 }

@@ -6,9 +6,10 @@
  */
 
 import { utf8 } from "../base/bytes.ts";
-import { AppError, messageOf } from "../base/errors.ts";
+import { AppError } from "../base/errors.ts";
 import type { HmacOptions, Scheme, SchemeOptions, SigningKey } from "../signatures/scheme.ts";
 import { findScheme, SCHEMES } from "../signatures/schemes.ts";
+import { readFile } from "./read_file.ts";
 import { type CommandContext, CONNECTION, type OptionDefinition, PROJECT } from "./command.ts";
 
 /** Flags of {@linkcode readKeys} that need no daemon. */
@@ -130,7 +131,7 @@ export async function readKeys(context: CommandContext): Promise<readonly Signin
   const value = text ??
     (variable !== undefined
       ? fromEnv(variable, context)
-      : new TextDecoder().decode(await readFile(file ?? "", context)).replace(/\r?\n$/, ""));
+      : new TextDecoder().decode(await readFile(file ?? "", context.io)).replace(/\r?\n$/, ""));
   if (value === "") {
     throw new AppError("invalid", "The secret is empty: anyone could have made this signature");
   }
@@ -177,11 +178,11 @@ export async function readBody(context: CommandContext): Promise<GivenBody> {
   const [text, variable, file = ""] = onlyOne(context, names, "body");
   if (variable !== undefined) return { bytes: utf8(fromEnv(variable, context)) };
   if (text !== undefined && text !== "-") return { bytes: utf8(text) };
-  if (text === undefined && file !== "-") return { bytes: await readFile(file, context), file };
+  if (text === undefined && file !== "-") return { bytes: await readFile(file, context.io), file };
   if (context.option("secretFile") === "-") {
     throw new AppError("usage", "Secret and body cannot both come from standard input");
   }
-  return { bytes: await readFile("-", context) };
+  return { bytes: await readFile("-", context.io) };
 }
 
 /** The values of options of which exactly one has to be given. */
@@ -201,11 +202,4 @@ function fromEnv(name: string, context: CommandContext): string {
     throw new AppError("usage", `The environment variable ${name} is not set`);
   }
   return value;
-}
-
-async function readFile(path: string, context: CommandContext): Promise<Uint8Array<ArrayBuffer>> {
-  if (path === "-") return new Uint8Array(await context.io.stdin());
-  return await Deno.readFile(path).catch((cause) => {
-    throw new AppError("invalid", `Cannot read "${path}": ${messageOf(cause)}`, { cause });
-  });
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError, messageOf } from "../base/errors.ts";
+import { AppError } from "../base/errors.ts";
 import {
   type Command,
   type CommandContext,
@@ -12,6 +12,7 @@ import {
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "./command.ts";
+import { readFile } from "./read_file.ts";
 
 /** Changes a secret. */
 export const command: Command = {
@@ -71,10 +72,6 @@ async function readValue(context: CommandContext): Promise<string> {
     }
     return value;
   }
-  const bytes = file === "-" || text === "-"
-    ? await context.io.stdin()
-    : await Deno.readFile(file ?? "").catch((cause) => {
-      throw new AppError("invalid", `Cannot read "${file}": ${messageOf(cause)}`, { cause });
-    });
+  const bytes = await readFile(text ?? file ?? "-", context.io); // `--value -` is standard input
   return new TextDecoder().decode(bytes).replace(/\r?\n$/, "");
 }

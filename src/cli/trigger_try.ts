@@ -5,7 +5,7 @@
  */
 
 import { toBase64 } from "../base/bytes.ts";
-import { AppError, messageOf } from "../base/errors.ts";
+import { AppError } from "../base/errors.ts";
 import {
   type Command,
   type CommandContext,
@@ -13,6 +13,7 @@ import {
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "./command.ts";
+import { readFile } from "./read_file.ts";
 import { printable } from "./terminal_text.ts";
 
 /** Tries a request. */
@@ -38,7 +39,7 @@ export const command: Command = {
   async run(context: CommandContext) {
     const file = context.option("filename");
     if (file === undefined) throw new AppError("usage", "Give the body: -f FILE");
-    const body = file === "-" ? await context.io.stdin() : await readFile(file);
+    const body = await readFile(file, context.io);
     using client = context.client();
     const { would, stages } = await client.call("trigger.test", {
       name: context.argument(0),
@@ -58,12 +59,6 @@ export const command: Command = {
     return would === "accepted" || would === "handshake" ? 0 : 1;
   },
 };
-
-async function readFile(path: string): Promise<Uint8Array> {
-  return await Deno.readFile(path).catch((cause) => {
-    throw new AppError("invalid", `Cannot read "${path}": ${messageOf(cause)}`, { cause });
-  });
-}
 
 function parseHeader(text: string): [string, string] {
   const at = text.indexOf(":");
