@@ -6,7 +6,7 @@
 
 import { basename, resolve } from "node:path";
 import { findText } from "../base/bytes.ts";
-import { AppError } from "../base/errors.ts";
+import { AppError, messageOf } from "../base/errors.ts";
 import { parsePolicy, type Policy, type PolicyReading } from "../plugins/policy.ts";
 import { policyPath, readPolicy } from "../plugins/policy_file.ts";
 import { findDeniedName, prefixDirectory } from "../plugins/policy_rules.ts";
