@@ -102,6 +102,9 @@ export function remove(
     await checkMayChange(keys, { caller, dryRun: false }, host);
     checkNoInstances(found, host.catalog);
     const crds = found.map(({ kind }) => host.catalog.kinds.crd(kind));
+    for (const one of found.filter(({ kind }) => kind === CRD_KIND)) {
+      await host.trace("delete", displayName(one), caller);
+    }
     await commit(
       found.map(({ kind, project, name }) => ({ op: "delete", key: { kind, project, name } })),
     );

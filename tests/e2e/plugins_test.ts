@@ -534,3 +534,41 @@ Deno.test("1,000 requests at once to a slow interceptor: nothing dies, every run
   equal(rows.filter(({ result }) => result === "ok").length, rows.length);
   ok(rows.length >= passed, `${rows.length} rows for ${passed} answers`);
 });
+
+testEachProgram(
+  "the control plane answers over TLS to who has a token, and to nobody else",
+  async (program) => {
+    const dir = await Deno.makeTempDir();
+    const [cert, key] = [join(dir, "cert.pem"), join(dir, "key.pem")];
+    const made = await new Deno.Command("openssl", {
+      args: [
+        ...["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"],
+        ...["-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=localhost"],
+        ...[
+          "-addext",
+          "subjectAltName=IP:127.0.0.1",
+          "-addext",
+          "basicConstraints=critical,CA:FALSE",
+        ],
+      ],
+      stdout: "null",
+      stderr: "null",
+    }).output();
+    ok(made.success);
+    const probe = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const address = `127.0.0.1:${probe.addr.port}`;
+    probe.close();
+    const tls = ["--control-tls-cert", cert, "--control-tls-key", key];
+    await using daemon = await startDaemon(program, { args: ["--control-bind", address, ...tls] });
+    const token = (await daemon.svc(["token", "create", "--role", "read_only"])).stdout.trim();
+    const from = (SVC_TOKEN: string, ...args: string[]) =>
+      daemon.svc(["--server", `https://${address}`, "--ca-file", cert, ...args], {
+        env: { SVC_TOKEN },
+      });
+    equal((await from(token, "status")).code, 0);
+    equal((await from(token, "delete", "workspace/default")).code, 5);
+    equal((await from("svct_wrong", "status")).code, 5);
+    equal((await from("", "status")).code, 2, "no token at all");
+    await Deno.remove(dir, { recursive: true });
+  },
+);

@@ -1,0 +1,64 @@
+/**
+ * The audit in the store: rows that are finished once, and a chain that survives retention.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
+import type { AuditStart } from "../../src/store/audit_records.ts";
+import { tempStore } from "./temp_store.ts";
+
+function start(n: number): AuditStart {
+  return {
+    ...{ id: `A${String(n).padStart(5, "0")}`, createdAt: n * 1000, action: "execute" },
+    ...{ crdKind: "Hook", pluginName: "check", command: "scripts/x.sh", pluginType: "interceptor" },
+    ...{ phase: "webhook.authenticate", trigger: "t", deliveryId: "d", role: "system" },
+    policyMode: "allowlist",
+  };
+}
+
+const END = { result: "ok", finishedAt: 9, exitCode: 0, durationMs: 1, stderr: "" } as const;
+
+Deno.test("a row is finished once, and what still runs at a start is interrupted", async () => {
+  await using temp = await tempStore();
+  const { store } = temp;
+  await store.startAudit(start(1));
+  await store.startAudit(start(2));
+  await store.finishAudit("A00001", END);
+  await store.finishAudit("A00001", { ...END, result: "failed" });
+  equal(await store.interruptAudits(5), 1);
+  deepEqual((await store.listAudit({ limit: 9 })).map(({ result }) => result), [
+    "interrupted",
+    "ok",
+  ]);
+  deepEqual(await store.verifyAudit(), { rows: 2, faults: [] });
+});
+
+Deno.test("retention removes the oldest rows and leaves a chain that verifies", async () => {
+  await using temp = await tempStore();
+  const { store } = temp;
+  for (let n = 1; n <= 20; n++) {
+    await store.startAudit(start(n));
+    await store.finishAudit(start(n).id, END);
+  }
+  equal(await store.pruneAudit(6000, 1000), 5, "those from before that time");
+  deepEqual(await store.verifyAudit(), { rows: 15, faults: [] });
+  equal(await store.pruneAudit(0, 10), 5, "those beyond that number");
+  deepEqual(await store.verifyAudit(), { rows: 10, faults: [] });
+  equal(await store.pruneAudit(0, 10), 0);
+  await store.startAudit(start(30));
+  await store.finishAudit(start(30).id, END);
+  deepEqual(await store.verifyAudit(), { rows: 11, faults: [] });
+});
+
+Deno.test("retention stops before a row that still runs", async () => {
+  await using temp = await tempStore();
+  const { store } = temp;
+  await store.startAudit(start(1));
+  for (let n = 2; n <= 4; n++) {
+    await store.startAudit(start(n));
+    await store.finishAudit(start(n).id, END);
+  }
+  equal(await store.pruneAudit(99_000, 1000), 0);
+  deepEqual(await store.verifyAudit(), { rows: 4, faults: [] });
+});
