@@ -19,7 +19,7 @@ export interface Deadlines {
   readonly idleMs: number;
   /** From an answer to the next request's headers, however late the answer came. */
   readonly afterAnswerMs: number;
-  /** From a request's headers to its answer, however long our side takes. */
+  /** From a request's headers to the end of its answer, however long our side takes. */
   readonly requestMs: number;
 }
 
@@ -31,9 +31,7 @@ export interface Connection extends Arrivals {
   served: ServedConnection | undefined;
   /** Requests so far. */
   requests: number;
-  /** Answers our side has given. */
-  answers: number;
-  /** Answers that are with Deno to their end; only a stream takes time between the two. */
+  /** Answers that are with Deno to their end. */
   complete: number;
   /** Tick at which it was accepted, or its last request began. */
   began: number;
@@ -46,7 +44,7 @@ export function newConnection(socket: Deno.Conn, tick: number): Connection {
   const { hostname } = socket.remoteAddr as Deno.NetAddr;
   return {
     ...{ peer: plainAddress(hostname) ?? hostname, served: undefined, began: tick, ended: tick },
-    ...{ requests: 0, arrived: 0, answers: 0, complete: 0 },
+    ...{ requests: 0, arrived: 0, complete: 0 },
   };
 }
 
@@ -62,10 +60,9 @@ export function isLate(
   deadlines: Deadlines,
 ): boolean {
   const { headersMs, idleMs, afterAnswerMs, requestMs } = deadlines;
-  const { requests, answers, began, ended } = connection;
+  const { requests, began, ended } = connection;
   const since = (tick: number) => (now.tick - tick) * now.tickMs;
-  if (requests > answers) return since(began) >= requestMs;
-  if (!isIdle(connection)) return false; // a stream: ours to end
+  if (!isIdle(connection)) return since(began) >= requestMs;
   if (requests === 0) return since(began) >= headersMs;
   return since(began) >= idleMs && since(ended) >= afterAnswerMs;
 }

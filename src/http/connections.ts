@@ -19,6 +19,8 @@ export interface ConnectionsOptions {
   readonly answer: (request: Request, peer: string) => Response | Promise<Response>;
   /** Turns what `answer` threw into an answer. */
   readonly onError: AnswerError;
+  /** Whether an answer may be a stream, which is not complete when it is given. */
+  readonly streams: boolean;
   /** Most connections at once. */
   readonly most: number;
   /** How long each may take. */
@@ -46,7 +48,7 @@ export class Connections {
   readonly #timer: ReturnType<typeof setInterval>;
   /** Time in ticks: no clock is read for a request, and no jump of the clock closes anything. */
   #tick = 0;
-  /** Requests without an answer, those of connections that are gone included. */
+  /** Requests without a complete answer, those of connections that are gone included. */
   #working = 0;
   /** Sockets that are not closed yet, those that were told to included. */
   #sockets = 0;
@@ -102,33 +104,27 @@ export class Connections {
 
   /** What is done for each request costs as little as it can. */
   #serve(socket: Deno.Conn, connection: Connection): void {
-    const { answer, onError, serveConnection, log } = this.#options;
-    const answered = (response: Response) => {
-      this.#working--;
-      connection.answers++;
-      connection.arrived = connection.requests; // some are refused before they have arrived
-      if (this.#stopping) this.#dismiss(response);
-      return response;
-    };
-    const failed = (error: unknown) => answered(onError(error));
+    const { answer, onError, serveConnection, streams, log } = this.#options;
     const complete = () => {
       connection.complete++;
+      connection.arrived = connection.requests; // some are refused before they have arrived
       connection.ended = this.#tick;
-      if (this.#stopping && isIdle(connection)) {
-        setTimeout(() => this.#cutIdle(connection), FLUSH_MS);
-      }
+      this.#working--;
+      if (this.#stopping) this.#dismiss(connection);
     };
     const begin = (request: Request, info: RequestInfo) => {
       this.#working++;
       connection.requests++;
       connection.began = this.#tick;
       expectArrival(request, connection);
-      info.completed.then(complete, complete);
       try {
         const response = answer(request, connection.peer);
-        return response instanceof Promise ? response.then(answered, failed) : answered(response);
+        const over = streams ? info.completed : Promise.resolve(response);
+        over.then(complete, complete);
+        return response;
       } catch (error) {
-        return failed(error);
+        complete();
+        throw error;
       }
     };
     try {
@@ -146,9 +142,9 @@ export class Connections {
     });
   }
 
-  /** The last answer on its connection says so. */
-  #dismiss(response: Response): void {
-    response.headers.set("connection", "close");
+  /** Its answer was the last. */
+  #dismiss(connection: Connection): void {
+    setTimeout(() => this.#cutIdle(connection), FLUSH_MS);
     this.#checkOver();
   }
 
@@ -157,7 +153,7 @@ export class Connections {
     const now = { tick: this.#tick, tickMs: this.#tickMs };
     for (const connection of this.#open) {
       if (!isLate(connection, now, this.#options.deadlines)) continue;
-      if (connection.requests > connection.answers) {
+      if (!isIdle(connection)) {
         this.#options.log.warn("request took too long", { remote: connection.peer });
       }
       this.#cut(connection);

@@ -31,15 +31,34 @@ export async function readBody(
   if (length !== null && request.headers.has("transfer-encoding")) {
     throw new AppError("invalid", "Both Content-Length and Transfer-Encoding");
   }
+  const body = length !== null && Number(length) <= limits.maxBytes
+    ? await withDeadline(readWhole(request), limits.deadlineMs)
+    : await readParts(request, limits, length !== null);
+  tellArrival(request);
+  return body;
+}
+
+/** A body whose length is known: Deno reads it in one piece, several times as fast as in parts. */
+async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    return await request.bytes();
+  } catch (cause) {
+    throw new AppError("invalid", "The body broke off", { cause });
+  }
+}
+
+/** A body in parts, as far as it may go; not at all when it is known to be too large. */
+async function readParts(
+  request: Request,
+  limits: BodyLimits,
+  tooLarge: boolean,
+): Promise<Uint8Array<ArrayBuffer>> {
   if (request.body === null) return new Uint8Array();
   const reader = request.body.getReader();
-  const read = length !== null && Number(length) > limits.maxBytes
+  const read = tooLarge
     ? undefined
     : await withDeadline(readCounted(reader, limits), limits.deadlineMs);
-  if (read !== undefined) {
-    tellArrival(request);
-    return read;
-  }
+  if (read !== undefined) return read;
   await discard(reader);
   throw new AppError("too_large", `The body has more than ${limits.maxBytes} bytes`);
 }

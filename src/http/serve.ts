@@ -30,6 +30,8 @@ export interface ServeOptions {
   readonly maxConnections?: number;
   /** How long a connection may take for what; less than a minute for all a client can stall. */
   readonly deadlines?: Deadlines;
+  /** Whether answers may be streams without an end of their own. */
+  readonly streams?: boolean;
   /** Certificate and key, for TLS; read again when they change. */
   readonly tls?: TlsFiles;
   /** How often to look whether they have changed. */
@@ -84,7 +86,8 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
   }));
   const most = Math.min(options.maxConnections ?? MAX_CONNECTIONS, MAX_CONNECTIONS);
   const connections = new Connections({
-    ...{ answer, onError, log, deadlines: options.deadlines ?? DEADLINES },
+    ...{ answer, onError, log, streams: options.streams ?? false },
+    deadlines: deadlinesOf(options),
     serveConnection: front?.serveConnection ?? serveConnection,
     most: front === undefined ? most : Math.ceil(most / DESCRIPTORS_PER_TLS_CONNECTION),
   });
@@ -97,6 +100,10 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
   }));
   const open = opening.move();
   return { port: loop.port, [Symbol.asyncDispose]: () => open.disposeAsync() };
+}
+
+function deadlinesOf({ deadlines = DEADLINES, streams = false }: ServeOptions): Deadlines {
+  return streams ? { ...deadlines, requestMs: Infinity } : deadlines;
 }
 
 /** The handler with the sender's address for that of the socket. */

@@ -158,6 +158,9 @@ const SIGNED = `X-Hub-Signature-256: ${signature}`;
 const LENGTH = `Content-Length: ${BODY.length}`;
 
 /** Requests that no HTTP client would send, each signed well. */
+/** Deno 2.9 refuses them by itself, with 400, before a handler sees them. */
+const TOO_LARGE_HEADERS = Deno.version.deno.startsWith("2.7.") ? 431 : 400;
+
 const RAW: readonly {
   name: string;
   start?: string;
@@ -190,7 +193,7 @@ const RAW: readonly {
     name: "headers of more than 64 KiB",
     headers: ["Host: a", SIGNED, LENGTH, ...Array(70).fill(`X-Filler: ${"x".repeat(1000)}`)],
     body: BODY,
-    status: 431,
+    status: TOO_LARGE_HEADERS,
   },
   {
     name: "a body over the cap that is still on its way, by Content-Length",

@@ -136,7 +136,7 @@ Deno.test("serve() does not end a stream where there may be some", LOOSE, async 
         await sleep(100);
       }
     })());
-  const short = { headersMs: 200, idleMs: 200, afterAnswerMs: 100, requestMs: 400 };
+  const short = { headersMs: 200, idleMs: 300, afterAnswerMs: 100, requestMs: 400 };
   for (const streams of [true, false]) {
     await using server = await start({
       ...{ streams, deadlines: short },

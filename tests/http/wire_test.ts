@@ -165,7 +165,8 @@ const SMUGGLED: readonly { what: string; text: string; status: readonly number[]
     text: request(POST, Array.from({ length: 200 }, (_, n) => `X-${n}: y`)),
   },
   {
-    ...{ what: "headers over 64 KiB", status: [431] },
+    // Deno 2.9 answers 400 by itself before a handler sees them
+    ...{ what: "headers over 64 KiB", status: [431, 400] },
     text: request(POST, Array.from({ length: 66 }, (_, n) => `X-${n}: ${"y".repeat(1000)}`)),
   },
   {
