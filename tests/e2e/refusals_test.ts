@@ -157,10 +157,10 @@ const GROUPS: readonly Group[] = [
 const SIGNED = `X-Hub-Signature-256: ${signature}`;
 const LENGTH = `Content-Length: ${BODY.length}`;
 
-/** Requests that no HTTP client would send, each signed well. */
 /** Deno 2.9 refuses them by itself, with 400, before a handler sees them. */
 const TOO_LARGE_HEADERS = Deno.version.deno.startsWith("2.7.") ? 431 : 400;
 
+/** Requests that no HTTP client would send, each signed well. */
 const RAW: readonly {
   name: string;
   start?: string;
