@@ -38,8 +38,10 @@ export interface EvaluationRequest {
 const CLOSED: CelResult = { ok: false, error: "the program is ending" };
 const TOO_DEEP: CelResult = { ok: false, error: "a value is nested too deeply" };
 
-/** An evaluator whose costly evaluations may take `deadlineMs` each. */
-export function createEvaluator({ deadlineMs }: { deadlineMs: number }): Evaluator {
+/** An evaluator whose costly evaluations may take `deadlineMs` each; `onLate` hears of those that do not. */
+export function createEvaluator(
+  { deadlineMs, onLate = () => {} }: { deadlineMs: number; onLate?: () => void },
+): Evaluator {
   let worker: Worker | undefined;
   let closed = false;
   let giveUp = (_result: CelResult) => {};
@@ -70,7 +72,10 @@ export function createEvaluator({ deadlineMs }: { deadlineMs: number }): Evaluat
     };
     const put = () => {
       const late: CelResult = { ok: false, error: `took longer than ${deadlineMs} ms` };
-      timer = setTimeout(() => giveUp(late), deadlineMs);
+      timer = setTimeout(() => {
+        onLate();
+        giveUp(late);
+      }, deadlineMs);
       asked.onmessage = (event: MessageEvent<CelResult>) => {
         clearTimeout(timer);
         resolve(event.data);

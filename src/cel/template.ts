@@ -43,6 +43,36 @@ export function compileTemplate(text: string): Template {
   return { parts };
 }
 
+/** A part of a filled template: literal text, or the value of an expression. */
+export type Filled =
+  | { readonly text: string }
+  | { readonly from: Expression; readonly value: unknown };
+
+/**
+ * The parts of a template over `scope`, in order.
+ *
+ * @throws {AppError} `invalid`, naming the expression, when one of them has no value.
+ */
+export async function fillTemplate(
+  template: Template,
+  scope: Scope,
+  evaluator: Pick<Evaluator, "evaluate">,
+): Promise<Filled[]> {
+  const filled: Filled[] = [];
+  for (const part of template.parts) {
+    if (typeof part === "string") {
+      filled.push({ text: part });
+      continue;
+    }
+    const result = await evaluator.evaluate(part, scope);
+    if (!result.ok) {
+      throw new AppError("invalid", `{{ ${part.source} }} has no value: ${result.error}`);
+    }
+    filled.push({ from: part, value: result.value });
+  }
+  return filled;
+}
+
 /**
  * The text of a template over `scope`.
  *
@@ -51,21 +81,10 @@ export function compileTemplate(text: string): Template {
 export async function renderTemplate(
   template: Template,
   scope: Scope,
-  evaluator: Evaluator,
+  evaluator: Pick<Evaluator, "evaluate">,
 ): Promise<string> {
-  let text = "";
-  for (const part of template.parts) {
-    if (typeof part === "string") {
-      text += part;
-      continue;
-    }
-    const result = await evaluator.evaluate(part, scope);
-    if (!result.ok) {
-      throw new AppError("invalid", `{{ ${part.source} }} has no value: ${result.error}`);
-    }
-    text += textOf(result.value);
-  }
-  return text;
+  const filled = await fillTemplate(template, scope, evaluator);
+  return filled.map((part) => "text" in part ? part.text : textOf(part.value)).join("");
 }
 
 /** The first `{{ … }}` in a shell line that names one of our variables: it would never be filled. */
@@ -76,8 +95,8 @@ export function findUnusableHole(shellLine: string): string | undefined {
   return undefined;
 }
 
-/** Text as itself, nothing as nothing, everything else as JSON. */
-function textOf(value: unknown): string {
+/** What a value looks like in a text: text as itself, nothing as nothing, everything else as JSON. */
+export function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   if (value === null || value === undefined) return "";
   return toJson(value);

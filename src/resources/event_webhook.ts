@@ -8,6 +8,7 @@
 import Type from "typebox";
 import { isCidr } from "../base/cidr.ts";
 import { checkExpression } from "./condition.ts";
+import { FromSecret } from "./env.ts";
 import type { EventDefinition } from "./event.ts";
 import type { Reference } from "./kind.ts";
 import { errorAt, type Finding, Name, warningAt } from "./resource.ts";
@@ -44,6 +45,24 @@ const HmacSpec = Type.Object({
   template: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
 }, { additionalProperties: false });
 
+const RateLimit = Type.Object({
+  perMinute: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
+  reject: Type.Optional(Type.Boolean()),
+}, { additionalProperties: false });
+
+const Debounce = Type.Object({
+  secs: Type.Integer({ minimum: 1, maximum: 86_400 }),
+  key: Type.Optional(Type.String({ minLength: 1, title: "a CEL expression" })),
+}, { additionalProperties: false });
+
+const Slack = Type.Object({
+  botToken: Type.Optional(FromSecret),
+  notify: Type.Optional(Type.Array(Type.Enum(["started", "succeeded", "failed"]))),
+}, { additionalProperties: false });
+
+/** `spec.event.webhook.slack` as written by the user. */
+export type SlackSpec = Type.Static<typeof Slack>;
+
 /** Schema of the block. */
 const WebhookSpec = Type.Object({
   secret: Type.Optional(Type.Object({ fromRef: Name }, { additionalProperties: false })),
@@ -56,6 +75,9 @@ const WebhookSpec = Type.Object({
   idempotencyKey: Type.Optional(Type.String({ minLength: 1, title: "a CEL expression" })),
   recordRejected: Type.Optional(Type.Boolean()),
   allowFrom: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
+  rateLimit: Type.Optional(RateLimit),
+  debounce: Type.Optional(Debounce),
+  slack: Type.Optional(Slack),
   publicUrl: Type.Optional(Type.String({ pattern: "^https?://[^\\s/]+", title: "an http(s) URL" })),
 }, { additionalProperties: false });
 
@@ -77,6 +99,8 @@ function checkWebhook(spec: WebhookSpec): Finding[] {
     ...checkSigned(spec),
     ...checkScheme(spec),
     ...checkExpression(spec.idempotencyKey, [...AT, "idempotencyKey"]),
+    ...checkSlack(spec.slack),
+    ...checkExpression(spec.debounce?.key, [...AT, "debounce", "key"]),
     ...(spec.allowFrom ?? []).flatMap((text, index) =>
       isCidr(text) ? [] : [errorAt(
         [...AT, "allowFrom", index],
@@ -84,6 +108,14 @@ function checkWebhook(spec: WebhookSpec): Finding[] {
       )]
     ),
   ];
+}
+
+function checkSlack(slack: SlackSpec | undefined): Finding[] {
+  if (slack === undefined || slack.botToken !== undefined || (slack.notify ?? []).length === 0) {
+    return [];
+  }
+  const message = "Nothing can be posted without a bot token, name its secret under botToken";
+  return [errorAt([...AT, "slack", "notify"], message)];
 }
 
 function checkSigned(spec: WebhookSpec): Finding[] {
@@ -164,6 +196,12 @@ function webhookReferences(spec: WebhookSpec): Reference[] {
       name: spec.crdRef,
       path: [...AT, "crdRef"],
       consequence,
+    }]),
+    ...(spec.slack?.botToken === undefined ? [] : [{
+      kind: "SecretStore",
+      name: spec.slack.botToken.fromSecret.store,
+      path: [...AT, "slack", "botToken", "fromSecret", "store"],
+      consequence: "nothing can be posted to Slack",
     }]),
   ];
 }

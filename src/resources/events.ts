@@ -6,7 +6,15 @@
  */
 
 import type { EventDefinition } from "./event.ts";
+import { cronEvent } from "./event_cron.ts";
+import { filesystemEvent } from "./event_filesystem.ts";
+import { taskEvent } from "./event_task.ts";
 import { webhookEvent } from "./event_webhook.ts";
 
 /** Every trigger source. */
-export const EVENTS: readonly EventDefinition[] = [webhookEvent];
+export const EVENTS: readonly EventDefinition[] = [
+  webhookEvent,
+  cronEvent,
+  filesystemEvent,
+  taskEvent,
+];

@@ -4,10 +4,12 @@
  * @module
  */
 
+import { agent } from "./agent.ts";
 import { customResourceDefinition } from "./custom_resource_definition.ts";
 import type { AnyKind } from "./kind.ts";
 import { project } from "./project.ts";
 import { secretStore } from "./secret_store.ts";
+import { stepTemplate } from "./step_template.ts";
 import { trigger } from "./trigger.ts";
 import { workflow } from "./workflow.ts";
 import { workspace } from "./workspace.ts";
@@ -16,6 +18,8 @@ import { workspace } from "./workspace.ts";
 export const KINDS: readonly AnyKind[] = [
   trigger,
   workflow,
+  agent,
+  stepTemplate,
   workspace,
   secretStore,
   customResourceDefinition,

@@ -22,10 +22,42 @@ export function findScheduleFault(schedule: string, timezone = "UTC"): string | 
 }
 
 /** When a schedule comes next after `afterMs`, in milliseconds since the epoch; `undefined` for never. */
-export function nextRun(
-  { schedule, timezone }: { schedule: string; timezone: string },
-  afterMs: number,
-): number | undefined {
-  const cron = new Cron(schedule, { timezone, paused: true, mode: "5-part" });
-  return cron.nextRun(new Date(afterMs))?.getTime();
+export function nextRun(times: CronTimes, afterMs: number): number | undefined {
+  return new Schedule(times).next(afterMs);
+}
+
+/** Five fields and the zone in which they are meant. */
+export interface CronTimes {
+  /** Minute, hour, day, month, weekday. */
+  readonly schedule: string;
+  /** IANA zone. */
+  readonly timezone: string;
+}
+
+/** A schedule that is asked again and again. All times are in milliseconds since the epoch. */
+export class Schedule {
+  readonly #cron: Cron;
+  /** The last answer: it stays right until its time has come, however often it is asked for. */
+  #known: { readonly after: number; readonly next: number | undefined } | undefined;
+
+  /** Parses a schedule that passed {@linkcode findScheduleFault}. */
+  constructor({ schedule, timezone }: CronTimes) {
+    this.#cron = new Cron(schedule, { timezone, paused: true, mode: "5-part" });
+  }
+
+  /** The first time after `afterMs`; `undefined` for never. */
+  next(afterMs: number): number | undefined {
+    const known = this.#known;
+    if (known !== undefined && known.after <= afterMs && afterMs < (known.next ?? Infinity)) {
+      return known.next;
+    }
+    const next = this.#cron.nextRun(new Date(afterMs))?.getTime();
+    this.#known = { after: afterMs, next };
+    return next;
+  }
+
+  /** The last `count` times before `beforeMs`, newest first. */
+  before(beforeMs: number, count: number): number[] {
+    return this.#cron.previousRuns(count, new Date(beforeMs)).map((date) => date.getTime());
+  }
 }

@@ -7,10 +7,24 @@
 
 import Type from "typebox";
 import { checkExpression } from "./condition.ts";
-import { EVENTS } from "./events.ts";
+import { checkTemplate } from "./env.ts";
+import type { CronSpec } from "./event_cron.ts";
+import type { FilesystemSpec } from "./event_filesystem.ts";
+import type { TaskEventSpec } from "./event_task.ts";
 import type { WebhookSpec } from "./event_webhook.ts";
+import { EVENTS } from "./events.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
-import { errorAt, type FieldPath, type Finding, Name } from "./resource.ts";
+import { errorAt, type FieldPath, type Finding, Name, warningAt } from "./resource.ts";
+
+/** Schema of `spec.concurrency`. */
+const Concurrency = Type.Object({
+  policy: Type.Optional(Type.Enum(["Allow", "Forbid", "Replace", "Queue"])),
+  key: Type.Optional(Type.String({ minLength: 1, title: "a CEL expression" })),
+  max: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+}, { additionalProperties: false });
+
+/** `spec.concurrency` as written by the user. */
+export type Concurrency = Type.Static<typeof Concurrency>;
 
 const TriggerSchema = Type.Object({
   event: Type.Object({
@@ -21,7 +35,12 @@ const TriggerSchema = Type.Object({
     }, { additionalProperties: false })),
   }, { additionalProperties: false }),
   suspend: Type.Optional(Type.Boolean()),
-  action: Type.Object({ workflow: Name, workspace: Name }, { additionalProperties: false }),
+  concurrency: Type.Optional(Concurrency),
+  action: Type.Object({
+    workflow: Name,
+    workspace: Name,
+    goal: Type.Optional(Type.String({ minLength: 1 })),
+  }, { additionalProperties: false }),
 }, { additionalProperties: false });
 
 /** `spec` of a Trigger. */
@@ -32,13 +51,25 @@ export interface TriggerSpec {
     readonly source: string;
     /** Block of the source `webhook`. */
     readonly webhook?: WebhookSpec;
+    /** Block of the source `cron`. */
+    readonly cron?: CronSpec;
+    /** Block of the source `filesystem`. */
+    readonly filesystem?: FilesystemSpec;
+    /** Block of the source `task`. */
+    readonly task?: TaskEventSpec;
     /** Condition an event has to meet. */
     readonly filter?: { readonly condition: string };
   };
   /** Whether deliveries are only recorded. */
   readonly suspend?: boolean;
-  /** What an event starts. */
-  readonly action: { readonly workflow: string; readonly workspace: string };
+  /** How many of its tasks may be under way at once. */
+  readonly concurrency?: Concurrency;
+  /** What an event starts; `goal` is a text template. */
+  readonly action: {
+    readonly workflow: string;
+    readonly workspace: string;
+    readonly goal?: string;
+  };
 }
 
 const CONDITION = ["spec", "event", "filter", "condition"];
@@ -51,9 +82,14 @@ export const trigger: AnyKind = defineKind<TriggerSpec>({
   global: false,
   summary: "Starts a workflow in a workspace when an event arrives and passes its filter.",
   spec: TriggerSchema,
-  check: (
-    spec,
-  ) => [...checkBlocks(spec), ...checkExpression(spec.event.filter?.condition, CONDITION)],
+  check: (spec) => [
+    ...checkBlocks(spec),
+    ...checkExpression(spec.event.filter?.condition, CONDITION),
+    ...checkConcurrency(spec.concurrency),
+    ...(spec.action.goal === undefined
+      ? []
+      : checkTemplate(spec.action.goal, ["spec", "action", "goal"])),
+  ],
   references: (spec) => [
     ...EVENTS.filter((event) => event.source === spec.event.source)
       .flatMap((event) => event.references(blockOf(spec, event.source))),
@@ -83,6 +119,21 @@ function checkBlocks(spec: TriggerSpec): Finding[] {
       `This block is for source "${event.source}", but the source is "${spec.event.source}"`,
     )];
   });
+}
+
+function checkConcurrency(concurrency: Concurrency | undefined): Finding[] {
+  if (concurrency === undefined) return [];
+  const at = ["spec", "concurrency"];
+  const unused = (concurrency.policy ?? "Allow") === "Allow"
+    ? (["key", "max"] as const).find((field) => concurrency[field] !== undefined)
+    : undefined;
+  return [
+    ...(unused === undefined ? [] : [warningAt(
+      [...at, unused],
+      `"${unused}" means nothing with "policy: Allow", write Forbid, Replace or Queue`,
+    )]),
+    ...checkExpression(concurrency.key, [...at, "key"]),
+  ];
 }
 
 function actionReference(kind: string, name: string, path: FieldPath): Reference {

@@ -12,7 +12,9 @@ import { errorAt } from "./resource.ts";
 /** Schema of `spec`. */
 const WorkspaceSpec = Type.Object({
   path: Type.String({ minLength: 1, title: "a path: absolute, or relative to the data directory" }),
+  isolation: Type.Optional(Type.Enum(["shared", "worktree", "copy"])),
   env: Type.Optional(Env),
+  maxParallel: Type.Optional(Type.Integer({ minimum: 1, title: "how many tasks at once, from 1" })),
 }, { additionalProperties: false });
 
 /** `spec` of a Workspace. */
@@ -20,6 +22,9 @@ export type WorkspaceSpec = Type.Static<typeof WorkspaceSpec>;
 
 /** Name of the workspace that exists from `svc init` on. */
 export const DEFAULT_WORKSPACE = "default";
+
+/** How tasks share a workspace that does not say (contract 2). */
+export const DEFAULT_ISOLATION = "shared";
 
 /** The kind `Workspace`. */
 export const workspace: AnyKind = defineKind<WorkspaceSpec>({
@@ -34,5 +39,9 @@ export const workspace: AnyKind = defineKind<WorkspaceSpec>({
     ...checkEnv(spec.env, ["spec", "env"]),
   ],
   references: (spec) => envReferences(spec.env, ["spec", "env"]),
-  columns: [{ header: "PATH", cell: ({ spec }) => spec.path }],
+  columns: [
+    { header: "PATH", cell: ({ spec }) => spec.path },
+    { header: "ISOLATION", cell: ({ spec }) => spec.isolation ?? DEFAULT_ISOLATION },
+    { header: "PARALLEL", wide: true, cell: ({ spec }) => String(spec.maxParallel ?? "") },
+  ],
 });

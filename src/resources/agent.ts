@@ -1,0 +1,67 @@
+/**
+ * Kind `Agent` (contract 2): a coding agent, or anything else with a command line that takes a
+ * prompt.
+ *
+ * @module
+ */
+
+import Type from "typebox";
+import { checkEnv, Env, envReferences } from "./env.ts";
+import { type AnyKind, defineKind } from "./kind.ts";
+import { type Finding, warningAt } from "./resource.ts";
+import { checkShellLine } from "./shell_line.ts";
+import { checkTimeout, Duration } from "./timeout.ts";
+
+/** Schema of `spec`. */
+const AgentSpec = Type.Object({
+  command: Type.String({ minLength: 1, title: "a shell line, such as claude --print" }),
+  promptDelivery: Type.Optional(Type.Enum(["stdin", "arg", "env", "file"])),
+  env: Type.Optional(Env),
+  timeout: Type.Optional(Duration),
+}, { additionalProperties: false });
+
+/** `spec` of an Agent. */
+export type AgentSpec = Type.Static<typeof AgentSpec>;
+
+/** How an agent gets its prompt where it does not say (contract 2). */
+export const DEFAULT_DELIVERY = "stdin";
+
+const COMMAND = ["spec", "command"];
+
+/** The kind `Agent`. */
+export const agent: AnyKind = defineKind<AgentSpec>({
+  kind: "Agent",
+  plural: "agents",
+  shortNames: ["ag"],
+  global: false,
+  summary: "A program that takes a prompt, such as a coding agent, for steps to use.",
+  spec: AgentSpec,
+  check: (spec) => [
+    ...checkShellLine(spec.command, COMMAND),
+    ...checkDelivery(spec),
+    ...checkEnv(spec.env, ["spec", "env"]),
+    ...checkTimeout(spec.timeout, ["spec", "timeout"]),
+  ],
+  references: (spec) => envReferences(spec.env, ["spec", "env"]),
+  columns: [
+    { header: "COMMAND", cell: ({ spec }) => spec.command },
+    { header: "PROMPT", cell: ({ spec }) => spec.promptDelivery ?? DEFAULT_DELIVERY },
+  ],
+});
+
+/** What a command has to name to get its prompt. */
+const NAMED_AS: Readonly<Record<string, { pattern: RegExp; text: string }>> = {
+  arg: { pattern: /\$(\{?[1@*])/, text: '"$1"' },
+  env: { pattern: /SVC_PROMPT\b/, text: '"$SVC_PROMPT"' },
+  file: { pattern: /SVC_PROMPT_FILE\b/, text: '"$SVC_PROMPT_FILE"' },
+};
+
+/** Only a warning: a script can read the environment by itself. */
+function checkDelivery({ command, promptDelivery = DEFAULT_DELIVERY }: AgentSpec): Finding[] {
+  const named = NAMED_AS[promptDelivery];
+  if (named === undefined || named.pattern.test(command)) return [];
+  return [warningAt(
+    COMMAND,
+    `The prompt is delivered as ${named.text}, which the command does not name`,
+  )];
+}

@@ -1,0 +1,65 @@
+/**
+ * The block `spec.event.cron` (contract 2): when a trigger fires by the clock, and what happens to
+ * the times that were missed.
+ *
+ * @module
+ */
+
+import Type from "typebox";
+import type { EventDefinition } from "./event.ts";
+import { errorAt, type Finding } from "./resource.ts";
+import { findScheduleFault } from "./schedule.ts";
+
+/** Schema of the block. */
+const CronSpec = Type.Object({
+  schedule: Type.String({ minLength: 1, title: 'five fields, such as "0 3 * * *"' }),
+  timezone: Type.Optional(Type.String({ minLength: 1, title: "an IANA zone, such as Asia/Tokyo" })),
+  catchUp: Type.Optional(Type.Enum(["none", "one", "all"])),
+  catchUpWindowSecs: Type.Optional(Type.Integer({ minimum: 60, maximum: 31 * 86_400 })),
+}, { additionalProperties: false });
+
+/** `spec.event.cron` as written by the user. */
+export type CronSpec = Type.Static<typeof CronSpec>;
+
+/** Zone of schedules that name none. */
+export const DEFAULT_TIMEZONE = "UTC";
+/** How far back missed times are made up for, where a trigger does not say. */
+export const DEFAULT_CATCH_UP_WINDOW_SECS = 3600;
+
+const AT = ["spec", "event", "cron"];
+
+/** The manifest side of the source `cron`. */
+export const cronEvent: EventDefinition = {
+  source: "cron",
+  schema: CronSpec,
+  check: (block) =>
+    block === undefined
+      ? [errorAt(AT, 'Source "cron" needs the block "cron" with its schedule')]
+      : checkCron(block as CronSpec),
+  references: () => [],
+};
+
+function checkCron({ schedule, timezone = DEFAULT_TIMEZONE, ...rest }: CronSpec): Finding[] {
+  const findings: Finding[] = [];
+  if (!isTimezone(timezone)) {
+    findings.push(
+      errorAt([...AT, "timezone"], `"${timezone}" is no IANA zone, such as Asia/Tokyo`),
+    );
+  }
+  const fault = findScheduleFault(schedule);
+  if (fault !== undefined) findings.push(errorAt([...AT, "schedule"], fault));
+  if (rest.catchUpWindowSecs !== undefined && (rest.catchUp ?? "none") === "none") {
+    const message = 'Nothing is made up for with "catchUp: none", write one or all';
+    findings.push(errorAt([...AT, "catchUpWindowSecs"], message));
+  }
+  return findings;
+}
+
+function isTimezone(timezone: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: timezone });
+    return true;
+  } catch {
+    return false;
+  }
+}

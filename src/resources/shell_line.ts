@@ -1,0 +1,21 @@
+/**
+ * Shell lines in manifests: they go to the shell as they stand, so nothing in them is ever filled in
+ * (contract 2, "Text templates").
+ *
+ * @module
+ */
+
+import { findUnusableHole } from "../cel/template.ts";
+import { errorAt, type FieldPath, type Finding } from "./resource.ts";
+
+/** What is wrong with a shell line that stands at `at`. */
+export function checkShellLine(line: string, at: FieldPath): Finding[] {
+  if (line.includes("\0")) return [errorAt(at, "A shell line holds no NUL")];
+  const hole = findUnusableHole(line);
+  if (hole === undefined) return [];
+  return [errorAt(
+    at,
+    `${hole} is not filled in here, or text from outside could become shell: ` +
+      `set it under "env" (env: {VALUE: "${hole}"}) and write "$VALUE"`,
+  )];
+}

@@ -1,0 +1,101 @@
+/**
+ * One step of a Workflow (contract 2): a command or an agent, what it waits for, and what happens
+ * when it fails.
+ *
+ * @module
+ */
+
+import Type from "typebox";
+import { checkExpression, WORKFLOW_VARIABLES } from "./condition.ts";
+import { checkEnv, checkTemplate, Env, envReferences } from "./env.ts";
+import type { Reference } from "./kind.ts";
+import { errorAt, type FieldPath, type Finding, Name } from "./resource.ts";
+import { checkShellLine } from "./shell_line.ts";
+import { checkTimeout, Duration } from "./timeout.ts";
+
+/** Names of steps: usable in CEL as `steps.<id>`. */
+const StepId = Type.String({
+  pattern: "^[A-Za-z_][A-Za-z0-9_-]{0,62}$",
+  title: "a step id (a letter, then letters, digits, _ or -; at most 63 characters)",
+});
+
+const Retry = Type.Object({
+  attempts: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    title: "how often it runs at most, 1 to 100",
+  }),
+  backoffSecs: Type.Optional(Type.Integer({ minimum: 0, maximum: 3600 })),
+}, { additionalProperties: false });
+
+/** Schema of one step. */
+export const StepSchema = Type.Object({
+  id: StepId,
+  run: Type.Optional(Type.String({ minLength: 1, title: "a shell line" })),
+  agent: Type.Optional(Name),
+  prompt: Type.Optional(Type.String({ minLength: 1, title: "a prompt" })),
+  template: Type.Optional(Name),
+  needs: Type.Optional(Type.Array(StepId)),
+  when: Type.Optional(Type.String({ minLength: 1, title: "a CEL expression" })),
+  env: Type.Optional(Env),
+  timeout: Type.Optional(Duration),
+  retry: Type.Optional(Retry),
+  continueOnError: Type.Optional(Type.Boolean()),
+  workdir: Type.Optional(Type.String({ minLength: 1 })),
+}, { additionalProperties: false });
+
+/** One step of a workflow, as written by the user. */
+export type Step = Type.Static<typeof StepSchema>;
+
+/** What is wrong with a step by itself; its place among the others is looked at in `step_graph.ts`. */
+export function checkStep(step: Step, at: FieldPath): Finding[] {
+  return [
+    ...checkWhatRuns(step, at),
+    ...(step.run === undefined ? [] : checkShellLine(step.run, [...at, "run"])),
+    ...(step.prompt === undefined ? [] : checkTemplate(step.prompt, [...at, "prompt"])),
+    ...checkExpression(step.when, [...at, "when"], WORKFLOW_VARIABLES),
+    ...checkEnv(step.env, [...at, "env"]),
+    ...checkTimeout(step.timeout, [...at, "timeout"]),
+    ...(step.workdir === undefined ? [] : checkTemplate(step.workdir, [...at, "workdir"])),
+  ];
+}
+
+function checkWhatRuns(step: Step, at: FieldPath): Finding[] {
+  const { run, agent, prompt, template } = step;
+  if (run !== undefined && agent !== undefined) {
+    return [errorAt([...at, "agent"], 'A step has either "run" or "agent", remove one of them')];
+  }
+  if (run === undefined && agent === undefined) {
+    return [errorAt(at, 'A step needs "run" (a shell line) or "agent" (the name of an Agent)')];
+  }
+  if (run !== undefined) {
+    const [field] = ["prompt", "template"].filter((name) => Object.hasOwn(step, name));
+    if (field === undefined) return [];
+    return [errorAt([...at, field], `"${field}" is for steps with "agent", this one has "run"`)];
+  }
+  if (prompt !== undefined && template !== undefined) {
+    return [
+      errorAt([...at, "template"], 'An agent gets "prompt" or "template", remove one of them'),
+    ];
+  }
+  if (prompt === undefined && template === undefined) {
+    return [
+      errorAt(at, 'An agent needs "prompt" (text) or "template" (the name of a StepTemplate)'),
+    ];
+  }
+  return [];
+}
+
+/** What a step that stands at `at` names. */
+export function stepReferences(step: Step, at: FieldPath): Reference[] {
+  const consequence = "its tasks fail until it is applied";
+  const named = (kind: string, field: "agent" | "template"): Reference[] => {
+    const name = step[field];
+    return name === undefined ? [] : [{ kind, name, path: [...at, field], consequence }];
+  };
+  return [
+    ...named("Agent", "agent"),
+    ...named("StepTemplate", "template"),
+    ...envReferences(step.env, [...at, "env"]),
+  ];
+}

@@ -1,0 +1,30 @@
+/**
+ * Kind `StepTemplate` (contract 2): a prompt with a name, which steps of several workflows share.
+ *
+ * @module
+ */
+
+import Type from "typebox";
+import { checkTemplate } from "./env.ts";
+import { type AnyKind, defineKind } from "./kind.ts";
+
+/** Schema of `spec`. */
+const StepTemplateSpec = Type.Object({
+  prompt: Type.String({ minLength: 1, title: "a prompt" }),
+  description: Type.Optional(Type.String()),
+}, { additionalProperties: false });
+
+/** `spec` of a StepTemplate. */
+export type StepTemplateSpec = Type.Static<typeof StepTemplateSpec>;
+
+/** The kind `StepTemplate`. */
+export const stepTemplate: AnyKind = defineKind<StepTemplateSpec>({
+  kind: "StepTemplate",
+  plural: "steptemplates",
+  shortNames: ["st"],
+  global: false,
+  summary: "A prompt that steps of several workflows share.",
+  spec: StepTemplateSpec,
+  check: (spec) => checkTemplate(spec.prompt, ["spec", "prompt"]),
+  columns: [{ header: "DESCRIPTION", cell: ({ spec }) => spec.description ?? "" }],
+});
