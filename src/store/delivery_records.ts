@@ -26,6 +26,8 @@ export interface EventOutcome {
   readonly taskId?: string;
   /** Delivery of which it is a duplicate. */
   readonly duplicateOf?: string;
+  /** Running tasks that have to end for it (`concurrency: Replace`). */
+  readonly replaces?: readonly string[];
 }
 
 /** What else is worth knowing of a delivery, for `svc delivery explain`. */
@@ -58,7 +60,7 @@ export interface Delivery {
   readonly outcome: DeliveryOutcome;
   /** Why, for the operator; empty when there is nothing to say. */
   readonly reason: string;
-  /** Status the sender got. */
+  /** Status the sender got; 0 where nobody asked over HTTP. */
   readonly status: number;
   /** Address of the peer, without its port. */
   readonly remote: string;
@@ -99,6 +101,18 @@ export interface NewDelivery {
   readonly events: readonly EventDecision[];
   /** How long a key makes later events duplicates, in milliseconds. */
   readonly dedupWindowMs: number;
+  /** Whether its id names the event itself: one that is stored already changes nothing. */
+  readonly once?: boolean;
+  /** Up to where its schedule has been looked at. */
+  readonly cursor?: Cursor;
+}
+
+/** Up to where a schedule has been looked at. */
+export interface Cursor {
+  /** Names the schedule. */
+  readonly name: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
 }
 
 /** A delivery as it was stored. */

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { JsonObject } from "../base/json.ts";
 import type { Resource, ResourceKey } from "../resources/resource.ts";
 import type {
   AuditEnd,
@@ -16,6 +17,7 @@ import type {
   ControlToken,
 } from "./audit_records.ts";
 import type {
+  Cursor,
   Delivery,
   DeliveryContent,
   DeliveryQuery,
@@ -27,7 +29,31 @@ import type {
   StoredDelivery,
 } from "./delivery_records.ts";
 import type { ListQuery } from "./list_query.ts";
-import type { ClaimedTask, StepRecord, Task, TaskEnd } from "./task_records.ts";
+import type { FreeSpace } from "./maintenance.ts";
+import type {
+  Binding,
+  BindingQuery,
+  NewSourceEvent,
+  RecordedSourceEvent,
+  Routed,
+  Routing,
+  SourceEvent,
+  SourceEventClaim,
+  SourceEventDemand,
+  SourceEventQuery,
+  ThreadKey,
+} from "./source_event_records.ts";
+import type {
+  Cancelled,
+  Claim,
+  ClaimedTask,
+  InboxMessage,
+  RetryOf,
+  StepRecord,
+  Task,
+  TaskEnd,
+  TaskQuery,
+} from "./task_records.ts";
 
 /** A change of one resource. */
 export type ResourceChange =
@@ -38,8 +64,14 @@ export type ResourceChange =
 export interface Counts {
   /** Tasks that wait. */
   readonly pending: number;
+  /** Of these, those that wait for their time or for room beside others, not for a worker. */
+  readonly held: number;
   /** Tasks that run. */
   readonly running: number;
+  /** When the oldest that waits came, in milliseconds since the epoch; absent when none waits. */
+  readonly oldestPendingAt?: number;
+  /** The same of those that wait for a worker only. */
+  readonly oldestReadyAt?: number;
 }
 
 /** Storage of one data directory. */
@@ -52,7 +84,11 @@ export interface Store extends AsyncDisposable {
   /** Makes all changes, or none. */
   changeResources(changes: readonly ResourceChange[]): Promise<void>;
 
-  /** Decides which events are new, and stores the delivery and the tasks of those. */
+  /**
+   * Decides which events are new and have room, and stores the delivery and the tasks of those.
+   *
+   * @throws {AppError} `rate_limited` when its trigger refuses more at this rate; nothing is stored.
+   */
   recordDelivery(delivery: NewDelivery): Promise<readonly EventOutcome[]>;
   /** Stores a greeting of a platform, which starts nothing. */
   recordHandshake(delivery: Delivery, content: DeliveryContent): Promise<void>;
@@ -66,11 +102,11 @@ export interface Store extends AsyncDisposable {
   findDeliveries(prefix: string): Promise<Delivery[]>;
 
   /** Newest first. */
-  listTasks(query: ListQuery): Promise<Task[]>;
+  listTasks(query: TaskQuery): Promise<Task[]>;
   /** Tasks whose id starts with `prefix`, at most two: enough to tell one from several. */
   findTasks(prefix: string): Promise<Task[]>;
-  /** Marks the oldest pending tasks running and hands them over, at most `limit`. */
-  claimTasks(limit: number, now: number): Promise<ClaimedTask[]>;
+  /** Marks the oldest tasks that are due and have room running and hands them over, at most `limit`. */
+  claimTasks(limit: number, now: number): Promise<Claim>;
   /** Hands over the tasks that were running when the daemon last ended. */
   claimInterrupted(now: number): Promise<ClaimedTask[]>;
   /** Counts one more restart of each of these tasks. */
@@ -81,6 +117,73 @@ export interface Store extends AsyncDisposable {
   finishTask(end: TaskEnd): Promise<boolean>;
   /** Puts a running task back in the queue, its finished steps kept. */
   requeueTask(taskId: string): Promise<void>;
+  /** Ends a pending task, or notes that a running one is to end; `followed` as in a `TaskEnd`. */
+  cancelTask(
+    taskId: string,
+    end: { reason: string; now: number; followed?: boolean },
+  ): Promise<Cancelled>;
+  /** What a task runs, as it was stored; `undefined` when something was missing for it. */
+  findPlan(taskId: string): Promise<string | undefined>;
+  /** Stores a task that repeats an ended one, and gives it back. */
+  retryTask(retry: RetryOf): Promise<Task>;
+  /** Notes the directory a task has for itself; empty when it is gone. */
+  setTaskDirectory(taskId: string, directory: string): Promise<void>;
+  /** Adds a message to the inbox of a task that has not ended; `undefined` when it has. */
+  addToInbox(taskId: string, message: JsonObject, now: number): Promise<InboxMessage | undefined>;
+  /** The inbox of a task, oldest first. */
+  listInbox(taskId: string): Promise<InboxMessage[]>;
+  /** Ended tasks that triggers follow and that have not been looked at, oldest first. */
+  listTaskEnds(limit: number): Promise<Task[]>;
+  /** An ended task has been looked at. */
+  forgetTaskEnd(taskId: string): Promise<void>;
+  /**
+   * Removes ended tasks from before `before`, and where `keep` is given, of each trigger those beyond
+   * its newest `keep`; at most `limit`. Gives what was removed, with the directories they had for
+   * themselves.
+   */
+  pruneTasks(
+    options: { before: number; keep?: number; limit: number },
+  ): Promise<{ id: string; directory: string }[]>;
+  /** Removes deliveries from before `before` whose tasks are gone, at most `limit`; how many. */
+  pruneDeliveries(options: { before: number; limit: number }): Promise<number>;
+
+  /** Stores an event of a chat platform with its delivery, unless it is stored already. */
+  recordSourceEvent(event: NewSourceEvent): Promise<RecordedSourceEvent>;
+  /** Takes the oldest events that are due, of each thread the first one that is not over. */
+  claimSourceEvents(demand: SourceEventDemand): Promise<SourceEventClaim>;
+  /** Carries out what was decided on a claimed event, once. */
+  routeSourceEvent(id: string, routing: Routing, now: number): Promise<Routed>;
+  /**
+   * Notes that routing failed: `dueAt` says when it is tried again, never when absent; `counts` whether
+   * it is the event's own failure.
+   */
+  postponeSourceEvent(
+    id: string,
+    failure: { reason: string; dueAt?: number; counts: boolean },
+  ): Promise<void>;
+  /** Puts an event that was not routed back in the queue; `false` when it was, or is being. */
+  replaySourceEvent(id: string, now: number): Promise<boolean>;
+  /** Newest first. */
+  listSourceEvents(query: SourceEventQuery): Promise<SourceEvent[]>;
+  /** Events whose id starts with `prefix`, at most two. */
+  findSourceEvents(prefix: string): Promise<SourceEvent[]>;
+  /** The event that a delivery brought; none when it was a repetition. */
+  findEventOfDelivery(deliveryId: string): Promise<SourceEvent | undefined>;
+  /** The thread, or where there is none the conversation, that a task or the one it repeats came from. */
+  findThreadOfTask(taskId: string): Promise<ThreadKey | undefined>;
+  /** Removes events and bindings from before `before` whose tasks are gone, at most `limit`; how many. */
+  pruneSourceEvents(options: { before: number; limit: number }): Promise<number>;
+  /** Binds a thread to a task, whatever it was bound to before. */
+  bindThread(binding: Omit<Binding, "createdAt">): Promise<void>;
+  /** Newest first. */
+  listBindings(query: BindingQuery): Promise<Binding[]>;
+  /** Bindings whose id starts with `prefix`, at most two. */
+  findBindings(prefix: string): Promise<Binding[]>;
+
+  /** Up to where a schedule has been looked at; `undefined` when it never was. */
+  findCursor(name: string): Promise<number | undefined>;
+  /** Moves a cursor. */
+  moveCursor(cursor: Cursor): Promise<void>;
 
   /** Adds to the uses of keys. */
   recordKeyUse(uses: readonly KeyUse[]): Promise<void>;
@@ -121,6 +224,10 @@ export interface Store extends AsyncDisposable {
 
   /** Counts for `svc status`. */
   counts(): Promise<Counts>;
+  /** How much of the file holds nothing. */
+  freeSpace(): Promise<FreeSpace>;
+  /** Gives at most `pages` pages that hold nothing back to the file system; how it stands then. */
+  giveBack(pages: number): Promise<FreeSpace>;
 }
 
 /** Names of the methods that run in the store's own thread. */

@@ -12,8 +12,10 @@ import {
 } from "node:assert/strict";
 import type { Resource } from "../../src/resources/resource.ts";
 import type { Store } from "../../src/store/store.ts";
+import type { Claim } from "../../src/store/task_records.ts";
 import {
   accept,
+  countsOf,
   filterOut,
   idOf,
   reject,
@@ -33,8 +35,7 @@ function test(name: string, body: (temp: TempStore, store: Store) => Promise<voi
 }
 
 const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
-const taskIds = (claimed: readonly { readonly task: { readonly id: string } }[]) =>
-  claimed.map(({ task }) => task.id);
+const taskIds = ({ tasks }: Claim) => tasks.map(({ task }) => task.id);
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
 
 test("recordDelivery stores the delivery and its pending task", async (_, store) => {
@@ -56,12 +57,17 @@ test("recordDelivery stores the delivery and its pending task", async (_, store)
     deliveryId: idOf(1),
     createdAt: 1_700_000_000_001,
     restarts: 0,
+    parentId: "",
+    retryOf: "",
+    depth: 0,
+    directory: "",
+    cancelReason: "",
     steps: [
       { position: 0, id: "build", state: "pending", reason: "" },
       { position: 1, id: "deploy", state: "pending", reason: "" },
     ],
   });
-  deepEqual(await store.counts(), { pending: 1, running: 0 });
+  deepEqual(await countsOf(store), { pending: 1, running: 0 });
 });
 
 test("recordDelivery without a task stores the record alone", async (_, store) => {
@@ -90,7 +96,7 @@ test("claimTasks gives the exact bytes of body and headers", async (_, store) =>
   await accept(store, 1, { body, headers });
   await accept(store, 2, { body, payload: new Uint8Array([1, 2]) });
   await accept(store, 3, { body: new Uint8Array() });
-  const claimed = await store.claimTasks(9, 5);
+  const { tasks: claimed } = await store.claimTasks(9, 5);
   deepEqual(claimed.map(({ payload }) => [...payload]), [[...body], [1, 2], []]);
   deepEqual(Object.entries(claimed[0]?.headers ?? {}), Object.entries(headers));
 });
@@ -98,7 +104,7 @@ test("claimTasks gives the exact bytes of body and headers", async (_, store) =>
 test("a body of 25 MiB comes back whole", async (_, store) => {
   const body = new Uint8Array(25 * 1024 * 1024).fill(7);
   await accept(store, 1, { body });
-  const [claimed] = await store.claimTasks(1, 5);
+  const { tasks: [claimed] } = await store.claimTasks(1, 5);
   equal(claimed?.payload.length, body.length);
   ok(claimed?.payload.every((byte) => byte === 7));
 });
@@ -114,7 +120,7 @@ test("texts from outside stay what they are", async (_, store) => {
 
 test("many calls at once are all carried out, each seeing those before it", async (_, store) => {
   const calls = range(0, 2000).map((n) => accept(store, n));
-  const counts = store.counts();
+  const counts = countsOf(store);
   await Promise.all(calls);
   deepEqual(await counts, { pending: 2000, running: 0 });
   deepEqual(ids(await store.listTasks({ limit: 9999 })), range(0, 2000).map(taskIdOf).toReversed());
@@ -143,7 +149,7 @@ test("a failing call undoes nothing that was answered before it", async (_, stor
     accept(store, 99, { taskId: taskIdOf(0) }),
     store.claimTasks(5, 1).then(taskIds),
     store.finishTask({ taskId: taskIdOf(0), state: "succeeded", reason: "", now: 2 }),
-    store.counts(),
+    countsOf(store),
   ]);
   deepEqual(results.slice(20), [
     { status: "fulfilled", value: range(0, 5).map(taskIdOf) },
@@ -208,11 +214,11 @@ test("claimTasks hands each task out once, oldest first", async (_, store) => {
   deepEqual(taskIds(await store.claimTasks(0, 1)), []);
   const claims = await Promise.all([1, 3, 2, 5, 1].map((limit) => store.claimTasks(limit, 50)));
   deepEqual(claims.map(taskIds), [[0], [1, 2, 3], [4, 5], [6], []].map((ns) => ns.map(taskIdOf)));
-  const [first] = claims[0] ?? [];
+  const [first] = claims[0]?.tasks ?? [];
   equal(first?.task.state, "running");
   equal(first?.task.startedAt, 50);
   deepEqual(JSON.parse(first?.plan ?? ""), { steps: [{ id: "build" }, { id: "deploy" }] });
-  deepEqual(await store.counts(), { pending: 0, running: 7 });
+  deepEqual(await countsOf(store), { pending: 0, running: 7 });
 });
 
 test(
@@ -224,7 +230,7 @@ test(
     equal(task?.reason, 'missing: Workflow "ci"');
     equal(task?.finishedAt, task?.createdAt);
     deepEqual(task?.steps, []);
-    deepEqual(await store.claimTasks(9, 1), []);
+    deepEqual(await store.claimTasks(9, 1), { tasks: [] });
   },
 );
 
@@ -241,7 +247,7 @@ test("finishTask ends a running task once, and no other", async (_, store) => {
   const [task] = await store.listTasks({ limit: 1 });
   deepEqual([task?.state, task?.reason, task?.finishedAt], ["failed", "failed", 90]);
   equal(await store.finishTask({ taskId: "none", state: "failed", reason: "", now: 1 }), false);
-  deepEqual(await store.counts(), { pending: 0, running: 0 });
+  deepEqual(await countsOf(store), { pending: 0, running: 0 });
 });
 
 test(
@@ -273,8 +279,8 @@ test(
     await store.saveStep(taskIdOf(1), step(0, "succeeded"));
     await store.requeueTask(taskIdOf(1));
     await store.requeueTask(taskIdOf(2));
-    deepEqual(await store.counts(), { pending: 2, running: 0 });
-    const [again] = await store.claimTasks(1, 80);
+    deepEqual(await countsOf(store), { pending: 2, running: 0 });
+    const { tasks: [again] } = await store.claimTasks(1, 80);
     equal(again?.task.id, taskIdOf(1), "its turn is that of its age");
     equal(again?.task.startedAt, 50);
     equal(again?.task.restarts, 0);
@@ -288,7 +294,7 @@ test("claimInterrupted hands over what was running, until it has ended", async (
   await store.claimTasks(2, 5);
   await store.saveStep(taskIdOf(1), { ...step(0, "running"), processGroup: 4711 });
   const interrupted = await store.claimInterrupted(9);
-  deepEqual(taskIds(interrupted), [1, 2].map(taskIdOf));
+  deepEqual(interrupted.map(({ task }) => task.id), [1, 2].map(taskIdOf));
   equal(interrupted[0]?.task.steps[0]?.processGroup, 4711);
   await store.countRestarts([taskIdOf(1), taskIdOf(2)]);
   await store.countRestarts([taskIdOf(1), "none"]);
@@ -343,5 +349,5 @@ test("beyond a bound, calls are refused instead of piling up", async (_, store) 
   const refused = results.filter((result) => result.status === "rejected");
   ok(refused.length > 0 && refused.length < 15_000, `${refused.length} refused`);
   deepEqual(new Set(refused.map(({ reason }) => reason.code)), new Set(["overloaded"]));
-  deepEqual(await store.counts(), { pending: 0, running: 0 });
+  deepEqual(await countsOf(store), { pending: 0, running: 0 });
 });

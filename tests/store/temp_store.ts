@@ -6,7 +6,7 @@
  */
 
 import { DatabaseSync } from "node:sqlite";
-import type { NewDelivery } from "../../src/store/delivery_records.ts";
+import type { EventOutcome, NewDelivery } from "../../src/store/delivery_records.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { NewTask, StepRecord } from "../../src/store/task_records.ts";
 import { openStore } from "../../src/store/sqlite/open_store.ts";
@@ -78,10 +78,15 @@ export function idOf(n: number): string {
   return `01HZZZZZZZZZZZZZZZZZ${String(n).padStart(6, "0")}`;
 }
 
-/** The id of the task of delivery `n`. */
+/**
+ * The id of the task of delivery `n`. Processes of tasks are found by it on the whole machine, so each
+ * test file has ids of its own: others may be running beside it.
+ */
 export function taskIdOf(n: number): string {
-  return `01J00000000000000000${String(n).padStart(6, "0")}`;
+  return `01J${OWN}${String(n).padStart(6, "0")}`;
 }
+
+const OWN = crypto.randomUUID().replaceAll("-", "").toUpperCase().slice(0, 17);
 
 /** Steps of the plan every test task has. */
 export const STEPS = ["build", "deploy"];
@@ -98,22 +103,47 @@ export interface Accepted {
   /** The plan; `undefined` for a task that misses something. */
   readonly plan?: { readonly hash: string; readonly json: string } | undefined;
   readonly taskId?: string;
+  /** Whatever else is said of the task. */
+  readonly task?: Partial<NewTask>;
+  /** Whether the id of the delivery names the event. */
+  readonly once?: boolean;
+  /** Up to where its schedule has been looked at. */
+  readonly cursor?: NewDelivery["cursor"];
 }
 
-const PLAN = { hash: "h1", json: JSON.stringify({ steps: STEPS.map((id) => ({ id })) }) };
+/** The plan of every test task. */
+export const PLAN = { hash: "h1", json: JSON.stringify({ steps: STEPS.map((id) => ({ id })) }) };
 
-/** Stores delivery `n` and task `n`. */
-export async function accept(store: Store, n: number, given: Accepted = {}): Promise<void> {
+/** Stores delivery `n` and task `n`; gives what became of it. */
+export async function accept(
+  store: Pick<Store, "recordDelivery">,
+  n: number,
+  given: Accepted = {},
+): Promise<EventOutcome | undefined> {
+  const [outcome] = await recordWith(store, n, given, [eventOf(n, given)]);
+  return outcome;
+}
+
+/** Stores delivery `n` with several events; their tasks are those of these numbers. */
+export function acceptBatch(
+  store: Store,
+  n: number,
+  { tasks, ...given }: Accepted & { readonly tasks: readonly number[] },
+): Promise<readonly EventOutcome[]> {
+  return recordWith(store, n, given, tasks.map((task) => eventOf(task, given)));
+}
+
+function eventOf(n: number, given: Accepted): NewDelivery["events"][number] {
   const taskId = given.taskId ?? taskIdOf(n);
   const plan = "plan" in given ? given.plan : PLAN;
-  const body = given.body ?? new TextEncoder().encode(`{"n":${n}}`);
   const { project = "default", trigger = "push" } = given;
   const task: NewTask = {
     ...{ id: taskId, project, trigger, workflow: "ci", workspace: "repo" },
     ...(plan === undefined ? { missing: 'missing: Workflow "ci"' } : { plan }),
     ...(given.payload === undefined ? {} : { payload: given.payload }),
+    ...given.task,
   };
-  await recordWith(store, n, { ...given, body }, [{ outcome: "accepted", task }]);
+  return { outcome: "accepted", task };
 }
 
 /** Stores delivery `n`, which its filter held back. */
@@ -141,17 +171,20 @@ export async function reject(
   );
 }
 
-async function recordWith(
-  store: Store,
+function recordWith(
+  store: Pick<Store, "recordDelivery">,
   n: number,
-  given: Accepted & { readonly body: Uint8Array },
+  given: Accepted,
   events: NewDelivery["events"],
-): Promise<void> {
-  await store.recordDelivery({
-    delivery: record(n, given),
-    content: { headers: given.headers ?? { "x-n": String(n) }, body: given.body },
+): Promise<readonly EventOutcome[]> {
+  const body = given.body ?? new TextEncoder().encode(`{"n":${n}}`);
+  return store.recordDelivery({
+    delivery: record(n, { ...given, body }),
+    content: { headers: given.headers ?? { "x-n": String(n) }, body },
     events,
     dedupWindowMs: 1000,
+    ...(given.once === undefined ? {} : { once: given.once }),
+    ...(given.cursor === undefined ? {} : { cursor: given.cursor }),
   });
 }
 
@@ -175,4 +208,10 @@ function record(n: number, given: Accepted): NewDelivery["delivery"] {
 /** A step that has run. */
 export function step(position: number, state: StepRecord["state"]): StepRecord {
   return { position, id: STEPS[position] ?? "", state, reason: "", startedAt: 1, finishedAt: 2 };
+}
+
+/** How many tasks wait and run. */
+export async function countsOf(store: Store): Promise<{ pending: number; running: number }> {
+  const { pending, running } = await store.counts();
+  return { pending, running };
 }

@@ -6,7 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, rejects } from "node:assert/strict";
-import { accept, tempStore, within } from "./temp_store.ts";
+import { accept, countsOf, tempStore, within } from "./temp_store.ts";
 
 Deno.test("a call whose arguments cannot be sent fails, and no other with it", async () => {
   await using temp = await tempStore();
@@ -25,5 +25,5 @@ Deno.test("a call whose arguments cannot be sent fails, and no other with it", a
     Promise.allSettled([accept(store, 1), change({ path: () => {} }), accept(store, 2)]),
   );
   deepEqual(results.map(({ status }) => status), ["fulfilled", "rejected", "fulfilled"]);
-  deepEqual(await within(2000, store.counts()), { pending: 2, running: 0 });
+  deepEqual(await within(2000, countsOf(store)), { pending: 2, running: 0 });
 });

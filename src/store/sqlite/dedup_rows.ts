@@ -5,10 +5,10 @@
  * @module
  */
 
-import { hash } from "node:crypto";
 import type { NewTask } from "../task_records.ts";
 import { text } from "./columns.ts";
 import type { Database } from "./database.ts";
+import { digestOf } from "./digest.ts";
 
 /** The first delivery of an event. */
 export interface First {
@@ -26,7 +26,7 @@ export function findDuplicate(db: Database, task: NewTask, since: number): First
      JOIN tasks ON tasks.id = dedup_keys.task_id
      WHERE digest = ? AND dedup_keys.created_at > ?
        AND tasks.state IN ('pending', 'running', 'succeeded')`,
-    digest(task, task.dedupKey),
+    digestOf(task.project, task.trigger, task.dedupKey),
     since,
   );
   return row === undefined
@@ -34,23 +34,29 @@ export function findDuplicate(db: Database, task: NewTask, since: number): First
     : { deliveryId: text(row, "delivery_id"), taskId: text(row, "task_id") };
 }
 
-/** From now on, an event with the key of this task is a duplicate. */
+/**
+ * From now on, an event with the key of this task is a duplicate. With each key that is added two that
+ * are from before `since` go, so there are never many more than came in that time.
+ */
 export function rememberKey(
   db: Database,
   task: NewTask,
-  delivery: { readonly id: string; readonly receivedAt: number },
+  { delivery, since }: {
+    readonly delivery: { readonly id: string; readonly receivedAt: number };
+    readonly since: number;
+  },
 ): void {
   if (task.dedupKey === undefined) return;
   db.run(
+    `DELETE FROM dedup_keys WHERE created_at <= ?
+       AND position IN (SELECT position FROM dedup_keys ORDER BY position LIMIT 2)`,
+    since,
+  );
+  db.run(
     "INSERT OR REPLACE INTO dedup_keys (digest, delivery_id, task_id, created_at) VALUES (?, ?, ?, ?)",
-    digest(task, task.dedupKey),
+    digestOf(task.project, task.trigger, task.dedupKey),
     delivery.id,
     task.id,
     delivery.receivedAt,
   );
-}
-
-/** Keys come from outside and can be long; JSON keeps the parts apart. */
-function digest(task: NewTask, key: string): Uint8Array {
-  return hash("sha256", JSON.stringify([task.project, task.trigger, key]), "buffer");
 }

@@ -1,6 +1,6 @@
 /**
- * The table `deliveries`: what arrived, and what became of it. Recording one decides, in the same
- * transaction as its tasks, which of its events have been seen before.
+ * The table `deliveries`: what arrived, and what became of it; what becomes of each event is decided
+ * in `event_rows.ts`, in the same transaction.
  *
  * @module
  */
@@ -18,26 +18,22 @@ import type {
   StoredDelivery,
 } from "../delivery_records.ts";
 import { bytes, json, number, storable, text } from "./columns.ts";
+import { moveCursor } from "./cursor_rows.ts";
 import type { Database, Row } from "./database.ts";
-import { findDuplicate, rememberKey } from "./dedup_rows.ts";
-import { prefixEnd, where } from "./queries.ts";
-import { insertTask } from "./task_rows.ts";
+import { admitEvent } from "./event_rows.ts";
+import { ofEachProject, oldestIdSince, prefixEnd, where } from "./queries.ts";
 
-/** Stores a delivery and the tasks of those of its events that are new. */
+/** Stores a delivery and the tasks of those of its events that are new and have room. */
 export function recordDelivery(db: Database, given: NewDelivery): readonly EventOutcome[] {
-  const outcomes = given.events.map((event): EventOutcome => {
-    if (event.outcome !== "accepted") return event;
-    const { task, note = "" } = event;
-    const first = findDuplicate(db, task, given.delivery.receivedAt - given.dedupWindowMs);
-    if (first !== undefined) {
-      const reason = `seen before, in delivery ${first.deliveryId}`;
-      return { outcome: "duplicate", reason, taskId: first.taskId, duplicateOf: first.deliveryId };
-    }
-    insertTask(db, task, given.delivery);
-    rememberKey(db, task, given.delivery);
-    return { outcome: "accepted", reason: note, taskId: task.id };
-  });
-  insert(db, { ...given.delivery, ...summary(given.delivery.detail, outcomes) }, given.content);
+  const known = given.once === true ? findDelivery(db, given.delivery.id) : undefined;
+  if (known !== undefined) return outcomesOf(known);
+  const outcomes = given.events.map((event) => admitEvent(db, event, given));
+  insertDelivery(
+    db,
+    { ...given.delivery, ...summary(given.delivery.detail, outcomes) },
+    given.content,
+  );
+  if (given.cursor !== undefined) moveCursor(db, given.cursor);
   return outcomes;
 }
 
@@ -47,7 +43,7 @@ export function recordHandshake(
   delivery: Delivery,
   content: DeliveryContent,
 ): void {
-  insert(db, delivery, content);
+  insertDelivery(db, delivery, content);
 }
 
 /** Stores refused requests; of each trigger only the newest stay. */
@@ -58,7 +54,7 @@ export function recordRejections(
 ): void {
   const triggers = new Map<string, Delivery>();
   for (const { delivery, content } of rejections) {
-    insert(db, delivery, content);
+    insertDelivery(db, delivery, content);
     triggers.set(`${delivery.project}\n${delivery.trigger}`, delivery);
   }
   const old = (offset: string, condition: string) =>
@@ -87,11 +83,15 @@ const HAS_TASK_IN_STATE = `? IN (
 
 /** Newest first. */
 export function listDeliveries(db: Database, query: DeliveryQuery): Delivery[] {
+  if (query.project === undefined && query.trigger !== undefined) {
+    return ofEachProject(db, "deliveries", query, listDeliveries);
+  }
   const { clause, values } = where({
     "project = ?": query.project,
     '"trigger" = ?': query.trigger,
     "received_at >= ?": query.since,
     "id < ?": query.before,
+    "id >= ?": query.since === undefined ? undefined : oldestIdSince(query.since),
     ...(query.outcome === "failed"
       ? { [HAS_TASK_IN_STATE]: "failed" }
       : { "outcome = ?": query.outcome }),
@@ -110,6 +110,18 @@ export function findDeliveries(db: Database, prefix: string): Delivery[] {
     prefix,
     prefixEnd(prefix),
   ).map(toDelivery);
+}
+
+function findDelivery(db: Database, id: string): Delivery | undefined {
+  const row = db.get(`SELECT ${LISTED} FROM deliveries WHERE id = ?`, id);
+  return row === undefined ? undefined : toDelivery(row);
+}
+
+/** What became of the events of a stored delivery. */
+function outcomesOf({ detail, outcome, reason, taskId }: Delivery): readonly EventOutcome[] {
+  if (detail.events !== undefined) return detail.events;
+  if (outcome === "handshake" || outcome === "rejected") return [];
+  return [{ outcome, reason, ...(taskId === "" ? {} : { taskId }) }];
 }
 
 /** One delivery with what arrived. */
@@ -145,7 +157,12 @@ function summary(
   };
 }
 
-function insert(db: Database, delivery: Delivery, content: DeliveryContent | undefined): void {
+/** Stores the record of a delivery as it is. */
+export function insertDelivery(
+  db: Database,
+  delivery: Delivery,
+  content: DeliveryContent | undefined,
+): void {
   db.run(
     "INSERT INTO deliveries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     delivery.id,

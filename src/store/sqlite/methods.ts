@@ -10,10 +10,24 @@ import type { Database } from "./database.ts";
 import * as chain from "./audit_chain.ts";
 import * as audit from "./audit_rows.ts";
 import * as control from "./control_rows.ts";
+import * as cursors from "./cursor_rows.ts";
 import * as deliveries from "./delivery_rows.ts";
+import * as space from "./free_space.ts";
+import * as inbox from "./inbox_rows.ts";
 import * as keyUses from "./key_use_rows.ts";
+import * as plans from "./plan_rows.ts";
+import * as prune from "./prune_rows.ts";
 import * as resources from "./resource_rows.ts";
+import * as retries from "./retry_rows.ts";
+import * as bindings from "./binding_rows.ts";
+import * as prunedEvents from "./source_event_pruning.ts";
+import * as queue from "./source_event_queue.ts";
+import * as routing from "./source_event_routing.ts";
+import * as sourceEvents from "./source_event_rows.ts";
+import * as taskEnds from "./task_end_rows.ts";
+import * as taskCounts from "./task_counts.ts";
 import * as tasks from "./task_rows.ts";
+import * as scheduling from "./task_scheduling.ts";
 import * as tokens from "./token_rows.ts";
 
 /** A method of {@linkcode Store} as it runs inside a transaction. */
@@ -32,16 +46,41 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   listDeliveries: deliveries.listDeliveries,
   findDeliveries: deliveries.findDeliveries,
   readDelivery: deliveries.readDelivery,
+  recordSourceEvent: sourceEvents.recordSourceEvent,
+  claimSourceEvents: routing.claimSourceEvents,
+  routeSourceEvent: routing.routeSourceEvent,
+  postponeSourceEvent: queue.postponeSourceEvent,
+  replaySourceEvent: queue.replaySourceEvent,
+  listSourceEvents: sourceEvents.listSourceEvents,
+  findSourceEvents: sourceEvents.findSourceEvents,
+  findEventOfDelivery: sourceEvents.findEventOfDelivery,
+  findThreadOfTask: bindings.findThreadOfTask,
+  pruneSourceEvents: prunedEvents.pruneSourceEvents,
+  bindThread: bindings.bindThread,
+  listBindings: bindings.listBindings,
+  findBindings: bindings.findBindings,
   recordKeyUse: keyUses.recordKeyUse,
   listKeyUse: keyUses.listKeyUse,
   listTasks: tasks.listTasks,
   findTasks: tasks.findTasks,
-  claimTasks: tasks.claimTasks,
-  claimInterrupted: tasks.claimInterrupted,
-  countRestarts: tasks.countRestarts,
+  claimTasks: scheduling.claimTasks,
+  claimInterrupted: scheduling.claimInterrupted,
+  countRestarts: scheduling.countRestarts,
   saveStep: tasks.saveStep,
-  finishTask: tasks.finishTask,
-  requeueTask: tasks.requeueTask,
+  finishTask: scheduling.finishTask,
+  requeueTask: scheduling.requeueTask,
+  cancelTask: scheduling.cancelTask,
+  retryTask: retries.retryTask,
+  setTaskDirectory: tasks.setTaskDirectory,
+  addToInbox: inbox.addToInbox,
+  listInbox: inbox.listInbox,
+  listTaskEnds: taskEnds.listTaskEnds,
+  forgetTaskEnd: taskEnds.forgetTaskEnd,
+  pruneTasks: prune.pruneTasks,
+  pruneDeliveries: prune.pruneDeliveries,
+  findCursor: cursors.findCursor,
+  moveCursor: cursors.moveCursor,
+  findPlan: plans.findPlan,
   startAudit: audit.startAudit,
   finishAudit: audit.finishAudit,
   recordAudit: audit.recordAudit,
@@ -56,7 +95,9 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   findToken: tokens.findToken,
   listTokens: tokens.listTokens,
   revokeToken: tokens.revokeToken,
-  counts: tasks.counts,
+  counts: taskCounts.counts,
+  freeSpace: space.freeSpace,
+  giveBack: space.giveBack,
 };
 
 /** Methods that change nothing; a batch of these alone needs no write transaction. */
@@ -66,6 +107,12 @@ export const READS: ReadonlySet<StoreMethod> = new Set<StoreMethod>([
   "findDeliveries",
   "readDelivery",
   "listKeyUse",
+  "listSourceEvents",
+  "findSourceEvents",
+  "findEventOfDelivery",
+  "findThreadOfTask",
+  "listBindings",
+  "findBindings",
   "listAudit",
   "findAudit",
   "verifyAudit",
@@ -73,7 +120,12 @@ export const READS: ReadonlySet<StoreMethod> = new Set<StoreMethod>([
   "findToken",
   "listTokens",
   "listTasks",
+  "listInbox",
+  "listTaskEnds",
+  "findCursor",
+  "findPlan",
   "findTasks",
   "claimInterrupted",
   "counts",
+  "freeSpace",
 ]);

@@ -6,7 +6,7 @@
  */
 
 import { AppError, messageOf } from "../../base/errors.ts";
-import { Database } from "./database.ts";
+import { Database, fromSqliteError } from "./database.ts";
 
 const MIGRATIONS: readonly string[] = [
   `
@@ -87,6 +87,118 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (task_id, position)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  ALTER TABLE tasks ADD COLUMN parent_id TEXT;
+  ALTER TABLE tasks ADD COLUMN retry_of TEXT;
+  ALTER TABLE tasks ADD COLUMN depth INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE tasks ADD COLUMN directory TEXT;
+  ALTER TABLE tasks ADD COLUMN cancel_reason TEXT;
+  -- W3C trace context of the delivery, where traces are collected.
+  ALTER TABLE tasks ADD COLUMN trace TEXT;
+  -- What a pending task waits for: 0 nothing, 1 room in its workspace, 2 room in its group (gate),
+  -- 3 its time (run_at). It goes from stage to stage and takes room in each it has passed.
+  ALTER TABLE tasks ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE tasks ADD COLUMN run_at INTEGER;
+  ALTER TABLE tasks ADD COLUMN gate BLOB;
+  ALTER TABLE tasks ADD COLUMN gate_max INTEGER;
+  ALTER TABLE tasks ADD COLUMN workspace_max INTEGER;
+  ALTER TABLE tasks ADD COLUMN debounce BLOB;
+  ALTER TABLE steps ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1;
+  ALTER TABLE steps ADD COLUMN outputs TEXT;
+
+  DROP INDEX tasks_pending;
+  DROP INDEX tasks_running;
+  CREATE INDEX tasks_by_state ON tasks (state, id);
+  CREATE INDEX tasks_of_project ON tasks (project, id);
+  CREATE INDEX tasks_of_workflow ON tasks (project, workflow, id);
+  CREATE INDEX tasks_ready ON tasks (id) WHERE state = 'pending' AND held = 0;
+  CREATE INDEX tasks_timed ON tasks (run_at) WHERE state = 'pending' AND held = 3;
+  CREATE INDEX tasks_timed_by_age ON tasks (created_at) WHERE state = 'pending' AND held = 3;
+  CREATE INDEX tasks_gated ON tasks (gate, held, id)
+    WHERE gate IS NOT NULL AND state IN ('pending', 'running');
+  CREATE INDEX tasks_in_workspace ON tasks (project, workspace, held, id)
+    WHERE workspace_max IS NOT NULL AND state IN ('pending', 'running');
+  CREATE INDEX tasks_debounced ON tasks (debounce)
+    WHERE debounce IS NOT NULL AND state = 'pending';
+  CREATE INDEX tasks_finished ON tasks (finished_at) WHERE finished_at IS NOT NULL;
+  CREATE INDEX tasks_retried ON tasks (delivery_id) WHERE retry_of IS NOT NULL;
+
+  CREATE INDEX deliveries_of_project ON deliveries (project, id);
+
+  -- How many tasks have a plan; one that none has goes with the last of them.
+  CREATE TABLE plan_uses (
+    hash TEXT NOT NULL PRIMARY KEY, tasks INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO plan_uses
+    SELECT plan_hash, count(*) FROM tasks WHERE plan_hash IS NOT NULL GROUP BY plan_hash;
+
+  -- When the next task of a trigger is due at its rate (generic cell rate algorithm), and when that
+  -- was last looked at, by which a clock that was set back is known.
+  CREATE TABLE rates (
+    project TEXT NOT NULL, "trigger" TEXT NOT NULL, due_at REAL NOT NULL, seen_at INTEGER NOT NULL,
+    PRIMARY KEY (project, "trigger")
+  ) STRICT, WITHOUT ROWID;
+
+  -- Where the removal of old rows goes on.
+  CREATE TABLE prune_positions (
+    name TEXT NOT NULL PRIMARY KEY, position TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  -- Up to where a schedule has been looked at.
+  CREATE TABLE cursors (
+    name TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  -- Ended tasks that may fire triggers and have not been looked at yet.
+  CREATE TABLE task_ends (
+    task_id TEXT NOT NULL PRIMARY KEY
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE source_events (
+    id TEXT NOT NULL PRIMARY KEY,
+    project TEXT NOT NULL, "trigger" TEXT NOT NULL, provider TEXT NOT NULL,
+    installation_id TEXT NOT NULL, external_event_id TEXT NOT NULL, delivery_id TEXT NOT NULL,
+    kind TEXT NOT NULL, actor TEXT NOT NULL, conversation_id TEXT NOT NULL,
+    thread_id TEXT NOT NULL, post_id TEXT NOT NULL, top_level INTEGER NOT NULL,
+    text TEXT NOT NULL, payload BLOB, occurred_at INTEGER NOT NULL, received_at INTEGER NOT NULL,
+    state TEXT NOT NULL, reason TEXT NOT NULL, task_id TEXT NOT NULL DEFAULT '',
+    -- When it was put in the queue, when it is next due, and when somebody began to route it.
+    queued_at INTEGER NOT NULL, due_at INTEGER NOT NULL, claimed_at INTEGER,
+    -- How often routing failed, and whether another one of its thread has to be routed before.
+    attempts INTEGER NOT NULL DEFAULT 0, behind INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (project, "trigger", provider, installation_id, external_event_id)
+  ) STRICT;
+  CREATE INDEX source_events_due ON source_events (due_at, id)
+    WHERE state = 'received' AND behind = 0;
+  CREATE INDEX source_events_claimed ON source_events (claimed_at) WHERE state = 'routing';
+  CREATE INDEX source_events_open ON source_events
+    (project, "trigger", installation_id, conversation_id, thread_id, id)
+    WHERE thread_id <> '' AND state IN ('received', 'routing');
+  CREATE INDEX source_events_of_thread ON source_events
+    (project, "trigger", installation_id, conversation_id, thread_id, id);
+  CREATE INDEX source_events_of_post ON source_events
+    (project, "trigger", installation_id, conversation_id, post_id, state) WHERE post_id <> '';
+  CREATE INDEX source_events_of_delivery ON source_events (delivery_id);
+  CREATE INDEX source_events_of_trigger ON source_events (project, "trigger", id);
+  CREATE INDEX source_events_of_project ON source_events (project, id);
+  CREATE INDEX source_events_by_state ON source_events (state, id);
+
+  CREATE TABLE bindings (
+    project TEXT NOT NULL, "trigger" TEXT NOT NULL, installation_id TEXT NOT NULL,
+    conversation_id TEXT NOT NULL, thread_id TEXT NOT NULL,
+    id TEXT NOT NULL UNIQUE, task_id TEXT NOT NULL,
+    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
+    PRIMARY KEY (project, "trigger", installation_id, conversation_id, thread_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX bindings_of_task ON bindings (task_id, updated_at);
+  CREATE INDEX bindings_of_trigger ON bindings (project, "trigger", id);
+  CREATE INDEX bindings_of_project ON bindings (project, id);
+
+  CREATE TABLE inbox (
+    task_id TEXT NOT NULL, position INTEGER NOT NULL, message TEXT NOT NULL,
+    created_at INTEGER NOT NULL, PRIMARY KEY (task_id, position)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /** The version of the schema this program writes. */
@@ -136,13 +248,13 @@ function readVersion(path: string): number {
     db.get("SELECT count(*) FROM sqlite_schema");
     return versionOf(db);
   } catch (cause) {
-    throw new AppError(
-      "refused",
-      `The database "${path}" cannot be read (${
-        messageOf(cause)
-      }): restore it from a backup, or move it away and run "svc init"`,
-      { cause },
-    );
+    const error = fromSqliteError(cause);
+    const mayBeSound = error instanceof AppError && error.code === "overloaded" && isThere(path);
+    const remedy = mayBeSound
+      ? "see that file and directory can be read and written by you"
+      : 'restore it from a backup, or move it away and run "svc init"';
+    const message = `The database "${path}" cannot be read (${messageOf(cause)}): ${remedy}`;
+    throw new AppError("refused", message, { cause });
   } finally {
     for (const file of beside) if (isThere(file)) Deno.removeSync(file);
   }
@@ -157,6 +269,7 @@ function isThere(path: string): boolean {
   }
 }
 
-function versionOf(db: Database): number {
+/** Through how many steps the open database has been; 0 when it was never finished. */
+export function versionOf(db: Database): number {
   return Number(db.get("PRAGMA user_version")?.["user_version"] ?? 0);
 }

@@ -1,10 +1,11 @@
 /**
- * What the daemon's thread and the store's thread say to each other.
+ * What the daemon's thread and the threads of the database say to each other.
  *
  * @module
  */
 
 import { AppError, type ErrorCode, isErrorCode, messageOf } from "../../base/errors.ts";
+import type { Progress } from "../maintenance.ts";
 import type { StoreMethod } from "../store.ts";
 
 /** One call of a store method. */
@@ -28,7 +29,30 @@ export type Outcome = { readonly value: unknown } | { readonly error: SentError 
 export type Reply =
   | { readonly type: "opened" | "closed" }
   | { readonly type: "refused"; readonly error: SentError }
-  | { readonly type: "results"; readonly results: readonly Outcome[] };
+  | {
+    readonly type: "results";
+    readonly results: readonly Outcome[];
+    /** How long the batch took, in milliseconds. */
+    readonly tookMs: number;
+    /** Whether any of it was to write. */
+    readonly wrote: boolean;
+  };
+
+/** To the thread of a long job; a number other than 0 in `stop` ends it. */
+export type Job =
+  | {
+    readonly type: "backup";
+    readonly from: string;
+    readonly to: string;
+    readonly stop: SharedArrayBuffer;
+  }
+  | { readonly type: "check"; readonly path: string };
+
+/** From that thread; the last one says how it ended. */
+export type JobReply =
+  | { readonly type: "progress"; readonly progress: Progress }
+  | { readonly type: "done"; readonly value: unknown }
+  | { readonly type: "failed"; readonly error: SentError };
 
 /** An error in a form that can be cloned. */
 export interface SentError {
@@ -36,19 +60,24 @@ export interface SentError {
   readonly code?: ErrorCode;
   /** Its message. */
   readonly message: string;
+  /** Seconds after which the same may go. */
+  readonly retryAfterSecs?: number;
   /** Stack of the bug. */
   readonly stack?: string;
 }
 
 /** Prepares an error for sending. */
 export function sendError(error: unknown): SentError {
-  if (error instanceof AppError) return { code: error.code, message: error.message };
+  if (error instanceof AppError) {
+    const { code, message, retryAfterSecs } = error;
+    return { code, message, ...(retryAfterSecs === undefined ? {} : { retryAfterSecs }) };
+  }
   const stack = error instanceof Error ? error.stack : undefined;
   return { message: messageOf(error), ...(stack === undefined ? {} : { stack }) };
 }
 
 /** The error that was sent. */
 export function receiveError(sent: SentError): Error {
-  if (isErrorCode(sent.code)) return new AppError(sent.code, sent.message);
+  if (isErrorCode(sent.code)) return new AppError(sent.code, sent.message, sent);
   return new Error(sent.message, { cause: sent.stack });
 }

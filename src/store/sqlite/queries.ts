@@ -4,7 +4,9 @@
  * @module
  */
 
-import type { SqlValue } from "./database.ts";
+import { firstIdAt } from "../../base/ids.ts";
+import type { ListQuery } from "../list_query.ts";
+import type { Database, SqlValue } from "./database.ts";
 
 /** A WHERE clause of the conditions (`column = ?`) that have a value, and those values in order. */
 export function where(
@@ -24,4 +26,31 @@ export function where(
 /** The first text after every text that starts with `prefix`; ids are ASCII. */
 export function prefixEnd(prefix: string): string {
   return `${prefix}\u{7f}`;
+}
+
+/** An event that names itself has the id of its own time, such as that of a run that was missed. */
+const ID_SLACK_MS = 2 * 3600 * 1000;
+
+/** An id below which no row from after `since` lies: what is older is not even looked at. */
+export function oldestIdSince(since: number): string {
+  return firstIdAt(since - ID_SLACK_MS);
+}
+
+/**
+ * The newest rows over all projects, for queries whose index begins with the project: as many of each
+ * project, and of those the newest.
+ */
+export function ofEachProject<Query extends ListQuery, Item extends { readonly id: string }>(
+  db: Database,
+  table: "tasks" | "deliveries" | "source_events" | "bindings",
+  query: Query,
+  list: (db: Database, query: Query) => Item[],
+): Item[] {
+  const found: Item[] = [];
+  for (let project = "";;) {
+    const row = db.get(`SELECT min(project) AS next FROM ${table} WHERE project > ?`, project);
+    if (typeof row?.["next"] !== "string") break;
+    found.push(...list(db, { ...query, project: project = row["next"] }));
+  }
+  return found.toSorted((a, b) => a.id < b.id ? 1 : -1).slice(0, query.limit);
 }

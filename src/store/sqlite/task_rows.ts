@@ -1,36 +1,53 @@
 /**
- * The tables `tasks`, `plans` and `steps`.
+ * The tables `tasks` and `steps`: storing and reading them. Which task may run when is decided in
+ * `task_scheduling.ts`.
  *
  * @module
  */
 
 import type { Delivery } from "../delivery_records.ts";
-import type { ListQuery } from "../list_query.ts";
-import type { Counts } from "../store.ts";
 import type {
   ClaimedTask,
   NewTask,
   StepRecord,
   StepState,
   Task,
-  TaskEnd,
+  TaskQuery,
   TaskState,
 } from "../task_records.ts";
 import { bytes, json, number, optionalNumber, storable, text } from "./columns.ts";
-import type { Database, Row } from "./database.ts";
-import { prefixEnd, where } from "./queries.ts";
+import type { Database, Row, SqlValue } from "./database.ts";
+import { usePlan } from "./plan_rows.ts";
+import { ofEachProject, oldestIdSince, prefixEnd, where } from "./queries.ts";
+
+/** What is decided on a task when it is stored. */
+export interface Placing {
+  /** What it waits for; see `task_scheduling.ts`. */
+  readonly held: number;
+  /** When its time comes. */
+  readonly runAt?: number;
+  /** Its group. */
+  readonly gate?: Uint8Array;
+  /** Its debounce key. */
+  readonly debounce?: Uint8Array;
+}
 
 /** Stores a task that `delivery` starts; without a plan it is failed from the start. */
 export function insertTask(
   db: Database,
   task: NewTask,
-  delivery: Pick<Delivery, "id" | "receivedAt">,
+  { delivery, placing }: {
+    readonly delivery: Pick<Delivery, "id" | "receivedAt">;
+    readonly placing: Placing;
+  },
 ): void {
   const { plan } = task;
-  if (plan !== undefined) db.run("INSERT OR IGNORE INTO plans VALUES (?, ?)", plan.hash, plan.json);
+  if (plan !== undefined) usePlan(db, plan);
   db.run(
     `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
-       plan_hash, payload, created_at, finished_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       plan_hash, payload, created_at, finished_at, parent_id, depth, held, run_at, gate, gate_max,
+       workspace_max, debounce, trace)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     task.id,
     task.project,
     task.trigger,
@@ -43,60 +60,100 @@ export function insertTask(
     task.payload ?? null,
     delivery.receivedAt,
     plan === undefined ? delivery.receivedAt : null,
+    task.parentId ?? null,
+    task.depth ?? 0,
+    placing.held,
+    placing.runAt ?? null,
+    placing.gate ?? null,
+    task.concurrency?.max ?? null,
+    task.workspaceMax ?? null,
+    placing.debounce ?? null,
+    task.trace ?? null,
   );
 }
 
-const TASKS =
-  "SELECT tasks.*, plans.plan FROM tasks LEFT JOIN plans ON plans.hash = tasks.plan_hash";
+/** Columns of a {@linkcode Task}, without its payload, which can be large. */
+const TASK_COLUMNS = `tasks.id, tasks.project, tasks."trigger", tasks.workflow, tasks.workspace,
+  tasks.state, tasks.reason, tasks.delivery_id, tasks.plan_hash, tasks.created_at,
+  tasks.started_at, tasks.finished_at, tasks.restarts, tasks.parent_id, tasks.retry_of,
+  tasks.depth, tasks.directory, tasks.cancel_reason`;
 
 /** Newest first. */
-export function listTasks(db: Database, query: ListQuery): Task[] {
+export function listTasks(db: Database, query: TaskQuery): Task[] {
+  if (query.project === undefined && (query.trigger ?? query.workflow) !== undefined) {
+    return ofEachProject(db, "tasks", query, listTasks);
+  }
+  const { since } = query;
   const { clause, values } = where({
     "project = ?": query.project,
     '"trigger" = ?': query.trigger,
-    "created_at >= ?": query.since,
+    "workflow = ?": query.workflow,
+    "state = ?": query.state,
+    "id < ?": query.before,
+    "created_at >= ?": since,
+    "id >= ?": since === undefined ? undefined : oldestIdSince(since),
   });
-  const rows = db.all(`${TASKS} ${clause} ORDER BY tasks.id DESC LIMIT ?`, ...values, query.limit);
-  return rows.map((row) => toTask(db, row));
+  return readTasks(db, `${indexFor(query)} ${clause} ORDER BY id DESC LIMIT ?`, [
+    ...values,
+    query.limit,
+  ]);
+}
+
+/** The index that has the rows of a query together and in order; SQLite knows no numbers to choose by. */
+function indexFor({ project, trigger, workflow, state }: TaskQuery): string {
+  if (state === "pending" || state === "running") return "INDEXED BY tasks_by_state";
+  if (trigger !== undefined) return "INDEXED BY tasks_of_trigger";
+  if (workflow !== undefined) return "INDEXED BY tasks_of_workflow";
+  if (state !== undefined) return "INDEXED BY tasks_by_state";
+  return project === undefined ? "" : "INDEXED BY tasks_of_project";
 }
 
 /** At most two of those whose id starts with `prefix`. */
 export function findTasks(db: Database, prefix: string): Task[] {
-  return db.all(
-    `${TASKS} WHERE tasks.id >= ? AND tasks.id < ? ORDER BY tasks.id LIMIT 2`,
+  return readTasks(db, "WHERE id >= ? AND id < ? ORDER BY id LIMIT 2", [
     prefix,
     prefixEnd(prefix),
-  ).map((row) => toTask(db, row));
+  ]);
 }
 
-/** Marks the oldest pending tasks running and hands them over. */
-export function claimTasks(db: Database, limit: number, now: number): ClaimedTask[] {
-  const ids = db.all("SELECT id FROM tasks WHERE state = 'pending' ORDER BY id LIMIT ?", limit);
-  return ids.map((row) => {
-    db.run(
-      "UPDATE tasks SET state = 'running', started_at = COALESCE(started_at, ?) WHERE id = ?",
-      now,
-      text(row, "id"),
-    );
-    return claimed(db, text(row, "id"));
+/** Tasks of the rows that a tail of SQL after `FROM tasks` gives. */
+export function readTasks(db: Database, tail: string, values: readonly SqlValue[]): Task[] {
+  const plans = new Map<string, StoredPlan>(); // most tasks of a list have the same few
+  return db.all(`SELECT ${TASK_COLUMNS} FROM tasks ${tail}`, ...values).map((row) => {
+    const hash = row["plan_hash"];
+    if (typeof hash !== "string") return toTask(db, row, undefined);
+    const plan = plans.get(hash) ?? readPlan(db, hash);
+    plans.set(hash, plan);
+    return toTask(db, row, plan);
   });
 }
 
-/** Hands over the tasks whose state is running; at the start these are the interrupted ones. */
-export function claimInterrupted(db: Database, _now: number): ClaimedTask[] {
-  const ids = db.all("SELECT id FROM tasks WHERE state = 'running' ORDER BY id");
-  return ids.map((row) => claimed(db, text(row, "id")));
-}
-
-/** Counts one more restart of each task. */
-export function countRestarts(db: Database, taskIds: readonly string[]): void {
-  for (const id of taskIds) db.run("UPDATE tasks SET restarts = restarts + 1 WHERE id = ?", id);
+/** A task that runs from now on, with all that it needs. */
+export function readClaimed(db: Database, id: string): ClaimedTask {
+  const row = db.get(
+    `SELECT ${TASK_COLUMNS}, tasks.trace, plans.plan, COALESCE(tasks.payload, deliveries.body) AS given,
+       COALESCE(deliveries.headers, '{}') AS headers,
+       EXISTS (SELECT 1 FROM inbox WHERE task_id = tasks.id) AS has_messages FROM tasks
+     JOIN plans ON plans.hash = tasks.plan_hash
+     LEFT JOIN deliveries ON deliveries.id = tasks.delivery_id WHERE tasks.id = ?`,
+    id,
+  );
+  if (row === undefined) throw new Error(`Task ${id} has no plan`);
+  return {
+    task: toTask(db, row, json(row, "plan") as StoredPlan),
+    plan: text(row, "plan"),
+    payload: bytes(row, "given"),
+    headers: json(row, "headers") as Record<string, string>,
+    hasMessages: row["has_messages"] === 1,
+    ...(row["trace"] === null ? {} : { trace: text(row, "trace") }),
+  };
 }
 
 /** Stores how a step stands. */
 export function saveStep(db: Database, taskId: string, step: StepRecord): void {
   db.run(
-    "INSERT OR REPLACE INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    `INSERT OR REPLACE INTO steps (task_id, position, id, state, exit_code, reason, started_at,
+       finished_at, process_group, attempt, outputs) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     taskId,
     step.position,
     step.id,
@@ -106,50 +163,28 @@ export function saveStep(db: Database, taskId: string, step: StepRecord): void {
     step.startedAt ?? null,
     step.finishedAt ?? null,
     step.processGroup ?? null,
+    step.attempt ?? 1,
+    step.outputs === undefined ? null : JSON.stringify(step.outputs),
   );
 }
 
-/** Ends a running task, once. */
-export function finishTask(db: Database, end: TaskEnd): boolean {
-  return db.run(
-    "UPDATE tasks SET state = ?, reason = ?, finished_at = ? WHERE id = ? AND state = 'running'",
-    end.state,
-    storable(end.reason),
-    end.now,
-    end.taskId,
-  ) === 1;
+/** Notes the directory a task has for itself; empty when it is gone. */
+export function setTaskDirectory(db: Database, taskId: string, directory: string): void {
+  db.run("UPDATE tasks SET directory = NULLIF(?, '') WHERE id = ?", directory, taskId);
 }
 
-/** Puts a running task back in the queue. */
-export function requeueTask(db: Database, taskId: string): void {
-  db.run("UPDATE tasks SET state = 'pending' WHERE id = ? AND state = 'running'", taskId);
+/** The part of a plan that is looked at here. */
+interface StoredPlan {
+  readonly steps: readonly { readonly id: string }[];
+  readonly finally?: readonly { readonly id: string }[];
 }
 
-/** Tasks that wait and that run; both from small partial indexes. */
-export function counts(db: Database): Counts {
-  const of = (state: string) =>
-    number(db.get(`SELECT count(*) AS n FROM tasks WHERE state = '${state}'`) ?? {}, "n");
-  return { pending: of("pending"), running: of("running") };
+function readPlan(db: Database, hash: string): StoredPlan {
+  const row = db.get("SELECT plan FROM plans WHERE hash = ?", hash);
+  return row === undefined ? { steps: [] } : json(row, "plan") as StoredPlan;
 }
 
-function claimed(db: Database, id: string): ClaimedTask {
-  const row = db.get(
-    `SELECT tasks.*, plans.plan, COALESCE(tasks.payload, deliveries.body) AS given,
-       COALESCE(deliveries.headers, '{}') AS headers FROM tasks
-     JOIN plans ON plans.hash = tasks.plan_hash
-     LEFT JOIN deliveries ON deliveries.id = tasks.delivery_id WHERE tasks.id = ?`,
-    id,
-  );
-  if (row === undefined) throw new Error(`Task ${id} has no plan`);
-  return {
-    task: toTask(db, row),
-    plan: text(row, "plan"),
-    payload: bytes(row, "given"),
-    headers: json(row, "headers") as Record<string, string>,
-  };
-}
-
-function toTask(db: Database, row: Row): Task {
+function toTask(db: Database, row: Row, plan: StoredPlan | undefined): Task {
   const id = text(row, "id");
   const state = text(row, "state") as TaskState;
   return {
@@ -165,24 +200,31 @@ function toTask(db: Database, row: Row): Task {
     ...optionalNumber(row, "started_at", "startedAt"),
     ...optionalNumber(row, "finished_at", "finishedAt"),
     restarts: number(row, "restarts"),
-    steps: row["plan"] === null ? [] : stepsOf(db, id, json(row, "plan") as StoredPlan, state),
+    parentId: textOrEmpty(row, "parent_id"),
+    retryOf: textOrEmpty(row, "retry_of"),
+    depth: number(row, "depth"),
+    directory: textOrEmpty(row, "directory"),
+    cancelReason: textOrEmpty(row, "cancel_reason"),
+    steps: plan === undefined ? [] : stepsOf(db, id, { plan, state }),
   };
 }
 
-/** The part of a plan that is looked at here. */
-type StoredPlan = { readonly steps: readonly { readonly id: string }[] };
-
 /** Steps that never started have no row: they wait, or were skipped when the task ended. */
-function stepsOf(db: Database, taskId: string, plan: StoredPlan, state: TaskState): StepRecord[] {
+function stepsOf(
+  db: Database,
+  taskId: string,
+  { plan, state }: { plan: StoredPlan; state: TaskState },
+): StepRecord[] {
   const rows = db.all("SELECT * FROM steps WHERE task_id = ? ORDER BY position", taskId);
   const known = new Map(rows.map((row) => [number(row, "position"), toStep(row)]));
   const waiting: StepState = state === "pending" || state === "running" ? "pending" : "skipped";
-  return plan.steps.map((step, position) =>
+  return [...plan.steps, ...plan.finally ?? []].map((step, position) =>
     known.get(position) ?? { position, id: step.id, state: waiting, reason: "" }
   );
 }
 
 function toStep(row: Row): StepRecord {
+  const attempt = number(row, "attempt");
   return {
     position: number(row, "position"),
     id: text(row, "id"),
@@ -192,5 +234,11 @@ function toStep(row: Row): StepRecord {
     ...optionalNumber(row, "started_at", "startedAt"),
     ...optionalNumber(row, "finished_at", "finishedAt"),
     ...optionalNumber(row, "process_group", "processGroup"),
+    ...(attempt === 1 ? {} : { attempt }),
+    ...(row["outputs"] === null ? {} : { outputs: json(row, "outputs") as Record<string, string> }),
   };
+}
+
+function textOrEmpty(row: Row, column: string): string {
+  return row[column] === null ? "" : text(row, column);
 }

@@ -1,10 +1,11 @@
 /**
- * The store's thread: the one writer. Each batch is one transaction; when a call of it fails, the
- * batch is undone and each call is made again by itself, so one bad call spoils no other.
+ * The store's thread: the one writer. Each batch is one transaction; when a call of it fails half-way,
+ * the batch is undone and each call is made again by itself, so one bad call spoils no other.
  *
  * @module
  */
 
+import { stopwatchMs } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { Database, fromSqliteError } from "./database.ts";
 import { METHODS, READS } from "./methods.ts";
@@ -25,8 +26,19 @@ function call({ method, args }: Call): unknown {
 }
 
 function runTogether(calls: readonly Call[]): Outcome[] {
-  const all = () => calls.map((one) => ({ value: call(one) }));
+  const all = () => calls.map(attempt);
   return calls.every((one) => READS.has(one.method)) ? all() : opened().transaction(all);
+}
+
+/** A refusal before anything was written spoils nothing; whatever else is thrown undoes the batch. */
+function attempt(one: Call): Outcome {
+  const before = opened().changes();
+  try {
+    return { value: call(one) };
+  } catch (error) {
+    if (!(error instanceof AppError) || opened().changes() !== before) throw error;
+    return { error: sendError(error) };
+  }
 }
 
 function runAlone(one: Call): Outcome {
@@ -43,9 +55,10 @@ function runBatch(calls: readonly Call[]): Outcome[] {
     return runTogether(calls);
   } catch (error) {
     const refusal = fromSqliteError(error);
-    // Nobody can write now: alone, each call would wait for it again.
+    // Nobody can write now: alone, each call would wait for it again. Reading goes on.
     if (refusal instanceof AppError && refusal.code === "overloaded") {
-      return calls.map(() => ({ error: sendError(refusal) }));
+      const refused = { error: sendError(refusal) };
+      return calls.map((one) => READS.has(one.method) ? runAlone(one) : refused);
     }
     return calls.map(runAlone);
   }
@@ -63,8 +76,12 @@ function handle(request: Request): Reply {
         db = undefined;
         return { type: "refused", error: sendError(fromSqliteError(error)) };
       }
-    case "batch":
-      return { type: "results", results: runBatch(request.calls) };
+    case "batch": {
+      const start = stopwatchMs();
+      const results = runBatch(request.calls);
+      const wrote = request.calls.some(({ method }) => !READS.has(method));
+      return { type: "results", results, wrote, tookMs: stopwatchMs() - start };
+    }
     case "close":
       db?.[Symbol.dispose]();
       db = undefined;

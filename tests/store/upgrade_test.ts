@@ -1,0 +1,113 @@
+/**
+ * A database of an older version: opened, it is brought up to date with all that is in it.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { checkDatabase, SCHEMA_VERSION } from "../../src/store/sqlite/migrations.ts";
+import { openStore } from "../../src/store/sqlite/open_store.ts";
+import { accept, idOf, PLAN, rowsOf, taskIdOf, tempDir, tempStore } from "./temp_store.ts";
+
+const SCHEMA_1 = new URL("../fixtures/schema_1.sql", import.meta.url);
+
+/** Makes a database of schema 1 with a task in every state. */
+function makeOldDatabase(path: string): void {
+  const db = new DatabaseSync(path);
+  try {
+    db.exec(Deno.readTextFileSync(SCHEMA_1));
+    db.exec("PRAGMA user_version = 1; PRAGMA journal_mode = WAL;");
+    db.prepare("INSERT INTO plans VALUES (?, ?)").run(PLAN.hash, PLAN.json);
+    const states = ["succeeded", "failed", "running", "pending", "pending"];
+    for (const [n, state] of states.entries()) {
+      const over = n < 2;
+      db.prepare(
+        `INSERT INTO deliveries VALUES (?, 'default', 'push', 'webhook', ?, 'accepted', '', 200,
+           '192.0.2.1', 'github', 'current', ?, 7, 3, '{"headerNames":[],"stages":{}}', '{"a":"b"}', ?)`,
+      ).run(idOf(n), n, taskIdOf(n), new TextEncoder().encode(`{"n":${n}}`));
+      db.prepare(
+        `INSERT INTO tasks VALUES (?, 'default', 'push', 'ci', 'repo', ?, '', ?, ?, NULL, ?, ?, ?, 1)`,
+      ).run(taskIdOf(n), state, idOf(n), PLAN.hash, n, n < 3 ? n : null, over ? 50 : null);
+    }
+    db.prepare("INSERT INTO steps VALUES (?, 0, 'build', 'succeeded', 0, '', 1, 2, 4711)")
+      .run(taskIdOf(2));
+    db.exec(
+      `INSERT INTO tasks VALUES ('${taskIdOf(9)}', 'default', 'push', 'ci', 'repo', 'failed',
+         'missing', '${idOf(0)}', NULL, NULL, 9, NULL, 9, 0)`,
+    );
+  } finally {
+    db.close();
+  }
+}
+
+Deno.test("a database of schema 1 opens with its tasks, which run on", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/svc.db`;
+  makeOldDatabase(path);
+  checkDatabase(path);
+  await using store = await openStore(path);
+  equal(Number(rowsOf(path, "PRAGMA user_version")[0]?.["user_version"]), SCHEMA_VERSION);
+  deepEqual((await store.listTasks({ limit: 99 })).map(({ id, state }) => [id, state]), [
+    [taskIdOf(9), "failed"],
+    [taskIdOf(4), "pending"],
+    [taskIdOf(3), "pending"],
+    [taskIdOf(2), "running"],
+    [taskIdOf(1), "failed"],
+    [taskIdOf(0), "succeeded"],
+  ]);
+  const [interrupted] = await store.claimInterrupted(1);
+  deepEqual(interrupted?.task, {
+    ...{ id: taskIdOf(2), project: "default", trigger: "push", workflow: "ci", workspace: "repo" },
+    ...{ state: "running", reason: "", deliveryId: idOf(2), createdAt: 2, startedAt: 2 },
+    ...{ restarts: 1, parentId: "", retryOf: "", depth: 0, directory: "", cancelReason: "" },
+    steps: [
+      {
+        ...{ position: 0, id: "build", state: "succeeded", reason: "", exitCode: 0 },
+        ...{ startedAt: 1, finishedAt: 2, processGroup: 4711 },
+      },
+      { position: 1, id: "deploy", state: "pending", reason: "" },
+    ],
+  });
+  await store.requeueTask(taskIdOf(2));
+  await accept(store, 5, { task: { concurrency: { policy: "Queue", key: "", max: 1 } } });
+  const { tasks } = await store.claimTasks(9, 60);
+  deepEqual(tasks.map(({ task }) => task.id), [2, 3, 4, 5].map(taskIdOf));
+  equal(new TextDecoder().decode(tasks[1]?.payload), '{"n":3}');
+  equal(
+    await store.finishTask({ taskId: taskIdOf(2), state: "failed", reason: "", now: 70 }),
+    true,
+  );
+});
+
+Deno.test("the tasks of an upgraded database are retried and removed like others", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/svc.db`;
+  makeOldDatabase(path);
+  await using store = await openStore(path);
+  await store.retryTask({
+    ...{ id: taskIdOf(20), of: taskIdOf(0), kept: [], keepDirectory: false, now: 5 },
+  });
+  const gone = await store.pruneTasks({ before: 100, keep: 99, limit: 99 });
+  deepEqual(gone.map(({ id }) => id), [9, 0, 1].map(taskIdOf));
+  equal(
+    await store.pruneDeliveries({ before: 100, limit: 99 }),
+    1,
+    "0 has the retried task's payload",
+  );
+  deepEqual(rowsOf(path, "SELECT hash, tasks FROM plan_uses").map((row) => Object.values(row)), [
+    [PLAN.hash, 4],
+  ]);
+});
+
+Deno.test("an upgraded database has the schema of a new one", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/old.db`;
+  makeOldDatabase(path);
+  await (await openStore(path))[Symbol.asyncDispose]();
+  await using fresh = await tempStore();
+  const schema = (file: string) =>
+    rowsOf(file, "SELECT type, name, sql FROM sqlite_schema ORDER BY name, type")
+      .map((row) => Object.values(row).map((text) => String(text).replaceAll(/\s+/g, " ")));
+  deepEqual(schema(path), schema(fresh.path));
+});
