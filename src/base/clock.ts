@@ -13,6 +13,11 @@ export interface Clock {
 /** The machine's own clock. */
 export const systemClock: Clock = { now: () => Date.now() };
 
+/** Milliseconds for measuring how long something takes; jumps of the clock do not touch them. */
+export function stopwatchMs(): number {
+  return performance.now();
+}
+
 /** `ms` since the epoch as RFC 3339 in UTC, as every time is shown. */
 export function rfc3339(ms: number): string {
   return new Date(ms).toISOString();

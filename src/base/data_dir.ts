@@ -31,6 +31,10 @@ export interface DataDir {
   readonly bin: string;
   /** Working directories that have no other place. */
   readonly workspaces: string;
+  /** Git worktrees of tasks that have one for themselves. */
+  readonly worktrees: string;
+  /** Copies of workspaces of tasks that have one for themselves. */
+  readonly copies: string;
   /** Step output, one file a task. */
   readonly logs: string;
   /** Short-lived files of running tasks and plugins. */
@@ -79,6 +83,8 @@ export function dataDirAt(path: string): DataDir {
     bin: under("bin"),
     workspaces: under("workspaces"),
     logs: under("logs"),
+    worktrees: under("worktrees"),
+    copies: under("copies"),
     run: under("run"),
   };
 }

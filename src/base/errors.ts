@@ -37,6 +37,8 @@ export interface AppErrorOptions {
   details?: readonly string[];
   /** What the operator may know and the sender of a request must not; kept with the delivery. */
   reason?: string;
+  /** Seconds after which the same may go; absent where nobody knows. */
+  retryAfterSecs?: number;
 }
 
 /**
@@ -52,6 +54,8 @@ export class AppError extends Error {
   readonly details: readonly string[];
   /** What only the operator may know; empty when there is nothing to add. */
   readonly reason: string;
+  /** Seconds after which the same may go; `undefined` where nobody knows. */
+  readonly retryAfterSecs: number | undefined;
 
   /** Makes a refusal; the message starts with a capital and has no full stop. */
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
@@ -59,6 +63,7 @@ export class AppError extends Error {
     this.code = code;
     this.details = options.details ?? [];
     this.reason = options.reason ?? "";
+    this.retryAfterSecs = options.retryAfterSecs;
   }
 
   /** The HTTP status of this refusal, 400 to 599. */

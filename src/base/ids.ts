@@ -4,7 +4,8 @@
  * @module
  */
 
-import { monotonicFactory } from "ulid";
+import { encodeTime, monotonicFactory } from "ulid";
+import { sha256Hex } from "./bytes.ts";
 import type { Clock } from "./clock.ts";
 
 /** Makes a new identifier: 26 characters, later ones sort after earlier ones. */
@@ -14,4 +15,22 @@ export type NewId = () => string;
 export function idFactory(clock: Clock): NewId {
   const next = monotonicFactory();
   return () => next(clock.now());
+}
+
+/** The text before which the identifiers made before `ms` since the epoch sort. */
+export function firstIdAt(ms: number): string {
+  return encodeTime(Math.max(0, Math.floor(ms)));
+}
+
+/** Digits of Crockford's base32, in their order. */
+const DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+/**
+ * The identifier of something that names itself: the same for the same time and text, whoever makes
+ * it and however often. `ms` is the event's own time, `text` everything that tells it from others.
+ */
+export function eventId(ms: number, text: string): string {
+  const bits = BigInt(`0x${sha256Hex(text).slice(0, 20)}`);
+  const digits = Array.from({ length: 16 }, (_, at) => Number((bits >> BigInt(75 - 5 * at)) & 31n));
+  return firstIdAt(ms) + digits.map((digit) => DIGITS[digit]).join("");
 }

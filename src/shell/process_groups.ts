@@ -1,15 +1,20 @@
 /**
  * Signals to whole process groups. Deno can signal a group only with unrestricted `--allow-run`, and
- * a shell per signal costs a spawn, so one idle `/bin/sh` answers on its standard input: `kill` is
- * built into it. Also finds processes that left their group, by a mark in their environment.
+ * a shell per signal costs a spawn, so an idle shell does it: `kill` is built into it. Also finds
+ * processes that left their group, by a mark in their environment.
  *
  * @module
  */
 
 import { pause } from "../base/clock.ts";
+import { type AnsweringShell, startAnsweringShell } from "./answering_shell.ts";
+import { SCANS } from "./scan_script.ts";
+import { findSetsid } from "./setsid.ts";
 
 /** Ends and watches process groups. */
 export interface ProcessGroups extends AsyncDisposable {
+  /** Program that starts another one in a group of its own, where there is one. */
+  readonly setsid: string | undefined;
   /** Whether any process of the group is left. */
   alive(group: number): Promise<boolean>;
   /** TERM, then KILL after `graceMs`; resolves when nobody of the group is left. */
@@ -19,97 +24,38 @@ export interface ProcessGroups extends AsyncDisposable {
    * does nothing where the system has no `/proc`. The value must be an identifier of ours.
    */
   endMarked(name: string, value: string): Promise<void>;
+  /**
+   * The same for those whose parent has ended: for processes all of whose groups are over, where
+   * nobody else can be left. Quick enough to be done always.
+   */
+  endOrphans(name: string, value: string): Promise<void>;
 }
 
-/**
- * Answers one line per line. `living`: whether anybody of a group is more than a zombie, which waits
- * for process 1 and can do nothing; where there is no `/proc`, whether there is anybody at all.
- */
-const SERVER = `
-while read -r op a b; do
-  found=no
-  case "$op" in
-    signal) kill -s "$a" -- "-$b" 2>/dev/null && found=yes ;;
-    living)
-      if [ -r /proc/self/stat ]; then
-        for file in /proc/[0-9]*/stat; do
-          line=
-          read -r line 2>/dev/null < "$file" || continue
-          set -- \${line##*) }
-          [ "$3" = "$a" ] && [ "$1" != Z ] && found=yes && break
-        done
-      else
-        kill -s 0 -- "-$a" 2>/dev/null && found=yes
-      fi ;;
-    marked)
-      for file in $(grep -lzxF -- "$a" /proc/[0-9]*/environ 2>/dev/null); do
-        pid=\${file#/proc/}; pid=\${pid%/environ}
-        kill -s KILL -- "$pid" 2>/dev/null && found=yes
-      done ;;
-  esac
-  echo "$found"
+/** Whether a signal found somebody in a group. */
+const SIGNALS = `
+while read -r signal group; do
+  if kill -s "$signal" -- "-$group" 2>/dev/null; then echo yes; else echo no; fi
 done`;
+
+/** Looks that are taken at somebody who forks as fast as it is killed. */
+const MAX_ROUNDS = 20;
 
 /** How long a killed process may take to be gone; the kernel needs this only under heavy load. */
 const GONE_WITHIN_MS = 5000;
 
-/** One shell that answers. */
-interface Server {
-  readonly ask: (line: string) => Promise<boolean>;
-  readonly close: () => Promise<void>;
-}
-
-function startServer(): Server {
-  const child = new Deno.Command("/bin/sh", {
-    args: ["-c", SERVER],
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "null",
-    clearEnv: true,
-    env: { PATH: "/usr/local/bin:/usr/bin:/bin" },
-    detached: true, // a Ctrl-C at the terminal is for the daemon, which still needs this to end steps
-  }).spawn();
-  const writer = child.stdin.getWriter();
-  const answers = lines(child.stdout);
-  return {
-    async ask(line) {
-      await writer.write(new TextEncoder().encode(`${line}\n`));
-      const { value, done } = await answers.next();
-      if (done === true) throw new Error("The shell that signals processes has ended");
-      return value === "yes";
-    },
-    async close() {
-      await writer.close().catch(() => {});
-      for await (const _ of answers); // to the end, so that nothing of it stays open
-      await child.status;
-    },
-  };
-}
-
-/** Starts the shell that answers, and another one should that be killed. */
+/** Starts the shell that signals; the one that looks at every process starts when it is needed. */
 export function openProcessGroups(): ProcessGroups {
-  let server = startServer();
-  let tail: Promise<unknown> = Promise.resolve();
+  const signals = startAnsweringShell(SIGNALS);
+  let scans: AnsweringShell | undefined;
 
-  const askOnce = async (line: string): Promise<boolean> => {
-    try {
-      return await server.ask(line);
-    } catch { // a step that does `killall sh` kills it as well
-      await server.close().catch(() => {});
-      server = startServer();
-      return await server.ask(line);
-    }
+  const signal = async (name: string, group: number) =>
+    await signals.ask(`${name} ${group}`) === "yes";
+  const scan = async (line: string) => {
+    scans ??= startAnsweringShell(SCANS);
+    return await scans.ask(line) === "yes";
   };
 
-  /** One question at a time: answers carry no name. */
-  const ask = (line: string): Promise<boolean> => {
-    const answer = tail.then(() => askOnce(line));
-    tail = answer.catch(() => {});
-    return answer;
-  };
-
-  const alive = async (group: number) =>
-    await ask(`signal 0 ${group}`) && await ask(`living ${group}`);
+  const alive = async (group: number) => await signal("0", group) && await scan(`living ${group}`);
 
   const gone = async (group: number, withinMs: number): Promise<boolean> => {
     for (
@@ -123,33 +69,26 @@ export function openProcessGroups(): ProcessGroups {
     return false;
   };
 
+  /** Killing can race with forking, and who is killed leaves orphans: looks until nobody is found. */
+  const untilNone = async (line: string) => {
+    for (let round = 0; round < MAX_ROUNDS && await scan(line); round++) await pause(5);
+  };
+
   return {
+    setsid: findSetsid(),
     alive,
     async end(group, graceMs) {
-      if (!await ask(`signal TERM ${group}`)) return;
-      await ask(`signal CONT ${group}`);
+      if (!await signal("TERM", group)) return;
+      await signal("CONT", group);
       if (await gone(group, graceMs)) return;
-      await ask(`signal KILL ${group}`);
+      await signal("KILL", group);
       await gone(group, GONE_WITHIN_MS);
     },
-    async endMarked(name, value) {
-      // Killing can race with forking: look again until nobody is found.
-      for (let round = 0; round < 10 && await ask(`marked ${name}=${value}`); round++) {
-        await pause(5);
-      }
-    },
+    endMarked: (name, value) => untilNone(`marked ${name}=${value}`),
+    endOrphans: (name, value) => untilNone(`orphans ${name} ${value}`),
     async [Symbol.asyncDispose]() {
-      await tail;
-      await server.close();
+      await signals[Symbol.asyncDispose]();
+      await scans?.[Symbol.asyncDispose]();
     },
   };
-}
-
-async function* lines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, void, undefined> {
-  let rest = "";
-  for await (const chunk of stream.pipeThrough(new TextDecoderStream() as never)) {
-    const parts = (rest + String(chunk)).split("\n");
-    rest = parts.pop() ?? "";
-    yield* parts;
-  }
 }

@@ -33,7 +33,7 @@ export interface ShellCommand {
   readonly graceMs: number;
   /** Ends the group when it aborts. */
   readonly signal?: AbortSignal;
-  /** Receives output in order; reading waits for it. */
+  /** Receives output in order; reading waits for it, and then uses the memory of the chunk again. */
   readonly onOutput: (stream: OutputStream, chunk: Uint8Array) => void | Promise<void>;
   /** Told the process group as soon as there is one. */
   readonly onStart?: (group: number) => void;
@@ -49,6 +49,9 @@ export interface ShellExit {
   readonly endedFor?: "timeout" | "signal";
 }
 
+/** Most that is read at once. */
+const READ_BYTES = 64 * 1024;
+
 /** How long output may still arrive after the group is gone; a process that left it may hold the pipe. */
 const DRAIN_MS = 1000;
 
@@ -61,7 +64,7 @@ const LEFTOVER_GRACE_MS = 1000;
  * @throws {AppError} `invalid` when the process cannot be started at all.
  */
 export async function runShell(command: ShellCommand, groups: ProcessGroups): Promise<ShellExit> {
-  const child = spawn(command);
+  const child = spawn(command, groups.setsid);
   command.onStart?.(child.pid);
   const feeding = feed(child, command.stdin);
   const pumps = [
@@ -80,19 +83,20 @@ export async function runShell(command: ShellCommand, groups: ProcessGroups): Pr
   };
 }
 
-function spawn(command: ShellCommand): Deno.ChildProcess {
+function spawn(command: ShellCommand, setsid: string | undefined): Deno.ChildProcess {
   // On the line itself, so that the shell's messages still count lines from 1.
   const line = `umask ${command.umask.toString(8).padStart(4, "0")}; ${command.line}`;
+  const args = ["-c", line, "sh", ...command.args ?? []];
   try {
-    return new Deno.Command("/bin/sh", {
-      args: ["-c", line, "sh", ...command.args ?? []],
+    return new Deno.Command(setsid ?? "/bin/sh", {
+      args: setsid === undefined ? args : ["/bin/sh", ...args],
       cwd: command.cwd,
       clearEnv: true,
       env: { ...command.env },
       stdin: command.stdin === undefined ? "null" : "piped",
       stdout: "piped",
       stderr: "piped",
-      detached: true,
+      detached: setsid === undefined,
     }).spawn();
   } catch (cause) {
     throw new AppError("invalid", `Cannot start a process: ${messageOf(cause)}`, { cause });
@@ -113,11 +117,26 @@ async function untilOver(
   command.signal?.addEventListener("abort", onAbort);
   if (command.signal?.aborted === true) onAbort();
   try {
-    const why = await Promise.race([child.status.then(() => undefined), stop]);
-    if (why !== undefined) await groups.end(child.pid, command.graceMs);
+    const over = child.status.then(() => undefined);
+    const why = await Promise.race([over, stop]);
+    if (why !== undefined) await endChild(child, command.graceMs, groups);
     return why;
   } finally {
     command.signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+/** Ends a group, also one that is only about to be made: then nobody is found in it yet. */
+async function endChild(
+  child: Deno.ChildProcess,
+  graceMs: number,
+  groups: ProcessGroups,
+): Promise<void> {
+  const over = new AbortController();
+  child.status.then(() => over.abort());
+  while (!over.signal.aborted) {
+    await groups.end(child.pid, graceMs);
+    await pause(5, over.signal);
   }
 }
 
@@ -131,23 +150,25 @@ async function feed(child: Deno.ChildProcess, stdin: Uint8Array | undefined): Pr
 
 /** Reads one stream to its end, or until told to stop waiting for it. */
 class Pump {
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #reader: ReadableStreamBYOBReader;
   readonly #done: Promise<void>;
   #failure: { readonly error: unknown } | undefined;
+  #over = false;
 
   constructor(
     stream: ReadableStream<Uint8Array>,
     sink: (chunk: Uint8Array) => void | Promise<void>,
   ) {
-    this.#reader = stream.getReader();
-    this.#done = this.#run(sink);
+    this.#reader = stream.getReader({ mode: "byob" });
+    this.#done = this.#run(sink).then(() => void (this.#over = true));
   }
 
   /** Reads on when the sink fails (a full disk), or the child would wait for ever on a full pipe. */
   async #run(sink: (chunk: Uint8Array) => void | Promise<void>): Promise<void> {
-    for (;;) {
-      const { done, value } = await this.#reader.read();
+    for (let buffer = new Uint8Array(READ_BYTES);;) {
+      const { done, value } = await this.#reader.read(buffer);
       if (done) return;
+      buffer = new Uint8Array(value.buffer); // the same memory: a step may print for days
       if (this.#failure !== undefined) continue;
       try {
         await sink(value);
@@ -158,11 +179,13 @@ class Pump {
   }
 
   async finish(withinMs: number): Promise<void> {
-    const patience = new AbortController();
-    await Promise.race([this.#done, pause(withinMs, patience.signal)]);
-    patience.abort();
-    await this.#reader.cancel().catch(() => {});
-    await this.#done;
+    if (!this.#over) {
+      const patience = new AbortController();
+      await Promise.race([this.#done, pause(withinMs, patience.signal)]);
+      patience.abort();
+      await this.#reader.cancel().catch(() => {});
+      await this.#done;
+    }
     if (this.#failure !== undefined) throw this.#failure.error;
   }
 }

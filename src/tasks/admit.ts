@@ -12,6 +12,7 @@ import type { Evaluator } from "../cel/evaluator.ts";
 import { type Expression, type Scope, scopeOf } from "../cel/expression.ts";
 import type { EventDecision } from "../store/delivery_records.ts";
 import type { NewTask } from "../store/task_records.ts";
+import { limitsOf } from "./limits.ts";
 import type { Planner } from "./plan.ts";
 import type { ActiveTrigger } from "./triggers.ts";
 
@@ -31,7 +32,21 @@ export interface TriggerEvent {
   readonly platformKey?: string;
   /** Whether an operator sends it again: then earlier ones do not stop it. */
   readonly again?: boolean;
+  /** Whether it belongs to a thread that passed the filter when it was bound (contract 8). */
+  readonly inBoundThread?: boolean;
+  /** Id of the task it starts, where that follows from the event itself. */
+  readonly taskId?: string;
+  /** Task whose end or thread it comes from. */
+  readonly parentId?: string;
+  /** How many tasks stand before it in a chain of task triggers. */
+  readonly depth?: number;
 }
+
+/** Tasks that may start one another in a row: a loop of task triggers ends here. */
+export const MAX_DEPTH = 16;
+
+/** How long an event's key makes its repetitions duplicates. */
+export const DEDUP_WINDOW_MS = 24 * 3600 * 1000;
 
 /** Exists for the compiler only. */
 declare const admittedBrand: unique symbol;
@@ -47,6 +62,8 @@ export interface AdmitHost {
   readonly planner: Planner;
   /** Names the task. */
   readonly newId: NewId;
+  /** Whether triggers follow the ends of tasks of this workflow; none do when absent. */
+  readonly isFollowed?: (task: Pick<NewTask, "project" | "workflow">) => boolean;
 }
 
 /**
@@ -66,21 +83,31 @@ export async function admit(
 async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecision> {
   const { resource } = event.trigger;
   const scope = scopeOf(eventVariables(event));
-  const reason = await whyFiltered(event.trigger.filter, scope, host.evaluator);
+  const filter = event.inBoundThread === true ? undefined : event.trigger.filter;
+  const reason = await whyFiltered(filter, scope, host.evaluator);
   if (reason !== undefined) return { outcome: "filtered", reason };
   if (resource.spec.suspend === true) {
     return { outcome: "skipped", reason: "the trigger is suspended" };
   }
+  if (event.depth !== undefined && event.depth > MAX_DEPTH) {
+    return { outcome: "skipped", reason: `${MAX_DEPTH} tasks in a row started one another` };
+  }
   const { key, note } = event.again === true ? {} : await keyOf(event, scope, host.evaluator);
+  const { fields, notes } = await limitsOf(event.trigger, scope, host.evaluator);
+  const { project, name: trigger } = resource;
+  const planned = host.planner.plan(resource);
+  const followed = host.isFollowed?.({ project, workflow: planned.workflow }) === true;
   const task: NewTask = {
-    id: host.newId(),
-    project: resource.project,
-    trigger: resource.name,
-    ...host.planner.plan(resource),
+    id: event.taskId ?? host.newId(),
+    ...{ project, trigger, ...planned, ...fields },
     ...(event.ownPayload === undefined ? {} : { payload: event.ownPayload }),
     ...(key === undefined ? {} : { dedupKey: key }),
+    ...(event.parentId === undefined ? {} : { parentId: event.parentId }),
+    ...(event.depth === undefined ? {} : { depth: event.depth }),
+    ...(followed ? { followed } : {}),
   };
-  return { outcome: "accepted", task, ...(note === undefined ? {} : { note }) };
+  const said = [...(note === undefined ? [] : [note]), ...notes].join("; ");
+  return { outcome: "accepted", task, ...(said === "" ? {} : { note: said }) };
 }
 
 /**

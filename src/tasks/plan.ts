@@ -7,28 +7,62 @@
 
 import { resolve } from "node:path";
 import { sha256Hex } from "../base/bytes.ts";
+import { type AgentSpec, DEFAULT_DELIVERY } from "../resources/agent.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { Env } from "../resources/env.ts";
 import type { Resource } from "../resources/resource.ts";
+import type { Step } from "../resources/step.ts";
+import type { StepTemplateSpec } from "../resources/step_template.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
-import type { Step, WorkflowSpec } from "../resources/workflow.ts";
-import type { WorkspaceSpec } from "../resources/workspace.ts";
+import type { WorkflowSpec } from "../resources/workflow.ts";
+import { DEFAULT_ISOLATION, type WorkspaceSpec } from "../resources/workspace.ts";
 import type { NewTask } from "../store/task_records.ts";
+
+/** A step as one task runs it: what it names has been copied into it. */
+export interface PlannedStep extends Omit<Step, "agent" | "template"> {
+  /** The agent that runs, where it is no shell line. */
+  readonly agent?: PlannedAgent;
+}
+
+/** An agent as one task runs it. */
+export interface PlannedAgent {
+  /** Its name. */
+  readonly name: string;
+  /** Its shell line. */
+  readonly command: string;
+  /** How it gets the prompt. */
+  readonly promptDelivery: "stdin" | "arg" | "env" | "file";
+  /** Its environment. */
+  readonly env: Env;
+  /** Limit of a run, as written; a step's own goes first. */
+  readonly timeout?: string | number;
+}
 
 /** A workflow and its workspace, as one task runs them. */
 export interface Plan {
-  /** Steps in order. */
-  readonly steps: readonly Step[];
+  /** Steps, in the order they were written. */
+  readonly steps: readonly PlannedStep[];
+  /** Steps that run when all others are over; absent in plans of older versions. */
+  readonly finally?: readonly PlannedStep[];
   /** Environment of the workflow. */
   readonly env: Env;
   /** Limit of the whole task, as written. */
   readonly timeout?: string | number;
-  /** Where the steps run. */
-  readonly workspace: { readonly path: string; readonly env: Env };
+  /** Text template of the goal. */
+  readonly goal?: string;
+  /** Where the steps run; no isolation in plans of older versions means `shared`. */
+  readonly workspace: {
+    readonly path: string;
+    readonly isolation?: "shared" | "worktree" | "copy";
+    readonly env: Env;
+  };
 }
 
 /** The parts of a task that say what it runs, or what is missing. */
-export type Planned = Pick<NewTask, "workflow" | "workspace" | "plan" | "missing">;
+export type Planned = Pick<
+  NewTask,
+  "workflow" | "workspace" | "plan" | "missing" | "workspaceMax"
+>;
 
 /** Plans tasks of triggers; remembers each plan until a resource changes. */
 export class Planner {
@@ -51,33 +85,68 @@ export class Planner {
     }
     const known = this.#plans.get(trigger);
     if (known !== undefined) return known;
-    const made = this.#make(trigger);
+    const made = this.planFor(trigger.project, trigger.spec.action);
     this.#plans.set(trigger, made);
     return made;
   }
 
-  #make({ project, spec }: Resource<TriggerSpec>): Planned {
-    const { workflow: workflowName, workspace: workspaceName } = spec.action;
-    const names = { workflow: workflowName, workspace: workspaceName };
-    const workflow = this.#catalog.find<WorkflowSpec>("Workflow", project, workflowName);
-    const workspace = this.#catalog.find<WorkspaceSpec>("Workspace", project, workspaceName);
-    const missing = [
-      ...(workflow === undefined ? [`Workflow "${workflowName}"`] : []),
-      ...(workspace === undefined ? [`Workspace "${workspaceName}"`] : []),
-    ];
-    if (workflow === undefined || workspace === undefined) {
-      return { ...names, missing: `missing in project "${project}": ${missing.join(", ")}` };
+  /** What a task of this action runs now. */
+  planFor(project: string, action: TriggerSpec["action"]): Planned {
+    const names = { workflow: action.workflow, workspace: action.workspace };
+    const missing = new Set<string>();
+    const find = <Spec>(kind: string, name: string): Spec | undefined => {
+      const found = this.#catalog.find<Spec>(kind, project, name);
+      if (found === undefined) missing.add(`${kind} "${name}"`);
+      return found?.spec;
+    };
+    const workflow = find<WorkflowSpec>("Workflow", names.workflow);
+    const workspace = find<WorkspaceSpec>("Workspace", names.workspace);
+    const steps = workflow?.steps.map((step) => planStep(step, find)) ?? [];
+    const last = workflow?.finally?.map((step) => planStep(step, find));
+    if (workflow === undefined || workspace === undefined || missing.size > 0) {
+      return { ...names, missing: `missing in project "${project}": ${[...missing].join(", ")}` };
     }
     const plan: Plan = {
-      steps: workflow.spec.steps,
-      env: workflow.spec.env ?? {},
-      ...(workflow.spec.timeout === undefined ? {} : { timeout: workflow.spec.timeout }),
+      steps,
+      ...(last === undefined ? {} : { finally: last }),
+      env: workflow.env ?? {},
+      ...(workflow.timeout === undefined ? {} : { timeout: workflow.timeout }),
+      ...(action.goal === undefined ? {} : { goal: action.goal }),
       workspace: {
-        path: resolve(this.#dataDir, workspace.spec.path),
-        env: workspace.spec.env ?? {},
+        path: resolve(this.#dataDir, workspace.path),
+        isolation: workspace.isolation ?? DEFAULT_ISOLATION,
+        env: workspace.env ?? {},
       },
     };
     const json = JSON.stringify(plan);
-    return { ...names, plan: { hash: sha256Hex(json), json } };
+    const { maxParallel } = workspace;
+    return {
+      ...names,
+      plan: { hash: sha256Hex(json), json },
+      ...(maxParallel === undefined ? {} : { workspaceMax: maxParallel }),
+    };
   }
+}
+
+/** The step with its agent and its prompt copied in; `find` notes what is missing. */
+function planStep(
+  { agent: agentName, template: templateName, ...step }: Step,
+  find: <Spec>(kind: string, name: string) => Spec | undefined,
+): PlannedStep {
+  if (agentName === undefined) return step;
+  const agent = find<AgentSpec>("Agent", agentName);
+  const template = templateName === undefined
+    ? undefined
+    : find<StepTemplateSpec>("StepTemplate", templateName);
+  return {
+    ...step,
+    agent: {
+      name: agentName,
+      command: agent?.command ?? "",
+      promptDelivery: agent?.promptDelivery ?? DEFAULT_DELIVERY,
+      env: agent?.env ?? {},
+      ...(agent?.timeout === undefined ? {} : { timeout: agent.timeout }),
+    },
+    prompt: step.prompt ?? template?.prompt ?? "",
+  };
 }

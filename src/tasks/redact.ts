@@ -3,19 +3,20 @@
  * base64 and percent forms, whatever overlaps and wherever a chunk border cuts it.
  *
  * ```ts
- * import { Redactor } from "./redact.ts";
+ * import { Redactor, redactText } from "./redact.ts";
  * import { strictEqual as equal } from "node:assert/strict";
  *
  * const redactor = new Redactor(["s3cr3t!"]);
  * const bytes = (text: string) => new TextEncoder().encode(text);
  * const out = [redactor.push(bytes("key s3c")), redactor.push(bytes("r3t! end")), redactor.flush()];
  * equal(out.map((part) => new TextDecoder().decode(part)).join(""), "key *** end");
+ * equal(redactText("key=s3cr3t!", ["s3cr3t!"]), "key=***");
  * ```
  *
  * @module
  */
 
-import { latin1Bytes, latin1Text } from "../base/bytes.ts";
+import { concatBytes, latin1Bytes, latin1Text, utf8 } from "../base/bytes.ts";
 import { MASK } from "../resources/secret_store.ts";
 import { secretForms } from "./secret_forms.ts";
 
@@ -78,4 +79,11 @@ export class Redactor {
     }
     return first;
   }
+}
+
+/** `text` with every one of `values` hidden. */
+export function redactText(text: string, values: readonly string[]): string {
+  const redactor = new Redactor(values);
+  const shown = concatBytes(redactor.push(utf8(text)), redactor.flush());
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(shown);
 }

@@ -1,242 +1,193 @@
 /**
- * Runs one claimed task: its steps in order, each recorded before and after, until one fails or all
- * have run. Says how the task ended; the worker stores that.
+ * Runs one claimed task: makes what its steps need, runs them in the order of their needs and then
+ * those under `finally`, and says how the task ended; the worker stores that.
  *
  * @module
  */
 
-import { join, resolve } from "node:path";
-import { findText } from "../base/bytes.ts";
-import type { Clock } from "../base/clock.ts";
-import type { DataDir } from "../base/data_dir.ts";
+import { join } from "node:path";
 import { findDurationSecs } from "../base/duration.ts";
-import { AppError, messageOf } from "../base/errors.ts";
-import { type JsonObject, parseJson } from "../base/json.ts";
-import type { Evaluator } from "../cel/evaluator.ts";
-import { type Scope, scopeOf } from "../cel/expression.ts";
+import { AppError } from "../base/errors.ts";
 import { compileTemplate, renderTemplate } from "../cel/template.ts";
-import type { RunTokens } from "../base/run_tokens.ts";
-import type { Catalog } from "../resources/catalog.ts";
-import type { Resource } from "../resources/resource.ts";
-import type { SecretStoreSpec } from "../resources/secret_store.ts";
-import type { Step } from "../resources/workflow.ts";
-import type { ProcessGroups } from "../shell/process_groups.ts";
-import { runShell, type ShellExit } from "../shell/run_shell.ts";
-import type { Store } from "../store/store.ts";
-import type { ClaimedTask, StepRecord } from "../store/task_records.ts";
+import type { ClaimedTask } from "../store/task_records.ts";
+import { Ending } from "./ending.ts";
+import { findFailure, isOver } from "./flow.ts";
 import { insist } from "./insist.ts";
 import type { Plan } from "./plan.ts";
-import { fillEnv, type InheritedEnv } from "./step_env.ts";
+import { runFlow, skipForTime } from "./run_flow.ts";
+import { runStep } from "./run_step.ts";
+import { fitsVariable } from "./step_env.ts";
+import { isDirectory } from "./task_directory.ts";
+import { TaskFiles } from "./task_files.ts";
 import { logPath, TaskLog } from "./task_log.ts";
+import { type RunHost, TaskRun } from "./task_run.ts";
 
-/** What running a task needs. */
-export interface RunHost {
-  /** Where steps are recorded. */
-  readonly store: Store;
-  /** Holds the secrets. */
-  readonly catalog: Catalog;
-  /** Runs templates. */
-  readonly evaluator: Evaluator;
-  /** Ends what steps leave behind. */
-  readonly groups: ProcessGroups;
-  /** The time. */
-  readonly clock: Clock;
-  /** Where logs and payload files go. */
-  readonly dirs: DataDir;
-  /** Rights of the steps. */
-  readonly tokens: RunTokens;
-  /** What steps inherit. */
-  readonly inherited: InheritedEnv;
-  /** File mode mask the daemon was started with. */
-  readonly umask: number;
+/** What ends a task before its time. */
+export interface RunSignals {
+  /** Aborts when the daemon goes down: the task goes on with its next start. */
+  readonly stop: AbortSignal;
+  /** Aborts when the task is cancelled: its `finally` steps still run. */
+  readonly cancel: AbortSignal;
 }
 
 /** How a run ended; `interrupted` means that the daemon is going down and the task will go on. */
 export interface TaskResult {
   /** How. */
-  readonly state: "succeeded" | "failed" | "interrupted";
+  readonly state: "succeeded" | "failed" | "cancelled" | "interrupted";
   /** Why; empty when there is nothing to say. */
   readonly reason: string;
 }
 
-/** How long a step has between TERM and KILL. */
-const GRACE_MS = 5000;
-
 /** Name of the variable that marks every process of a task, in whatever group it is. */
 export const TASK_MARK = "SVC_TASK_ID";
 
-/** Runs a task to its end, or until `signal` aborts. Throws only for bugs and a store that is gone. */
+/** Limit of a `finally` step that has none: whatever happened, the task comes to an end. */
+const FINALLY_TIMEOUT_SECS = 300;
+
+/** A task that took longer than this is worth a look at every process of the machine. */
+const LONG_MS = 1000;
+
+const INTERRUPTED: TaskResult = { state: "interrupted", reason: "" };
+
+/** Runs a task to its end, or until the daemon stops. Throws only for bugs and a store that is gone. */
 export async function runTask(
   claimed: ClaimedTask,
   host: RunHost,
-  signal: AbortSignal,
+  signals: RunSignals,
 ): Promise<TaskResult> {
   const plan = JSON.parse(claimed.plan) as Plan;
-  const directory = join(host.dirs.run, claimed.task.id);
-  await Deno.mkdir(directory, { recursive: true });
-  await Deno.writeFile(join(directory, "payload.json"), claimed.payload, { mode: 0o600 });
+  const { id: taskId, project } = claimed.task;
+  await using files = await TaskFiles.open(join(host.dirs.run, taskId));
+  using grant = host.tokens.issue({ kind: "step", project, taskId });
+  using log = new TaskLog(logPath(host.dirs.logs, taskId), host.clock);
+  const run = new TaskRun({ claimed, plan, host, log, files, stop: signals.stop });
   try {
-    const { id: taskId, project } = claimed.task;
-    using grant = host.tokens.issue({ kind: "step", project, taskId });
-    using log = new TaskLog(logPath(host.dirs.logs, claimed.task.id), host.clock);
-    const run = new TaskRun(claimed, { plan, host, log, directory, signal, token: grant.token });
-    return await run.steps();
-  } finally {
-    await Deno.remove(directory, { recursive: true }).catch(() => {});
-  }
-}
-
-interface RunContext {
-  readonly plan: Plan;
-  readonly host: RunHost;
-  readonly log: TaskLog;
-  readonly directory: string;
-  readonly signal: AbortSignal;
-  readonly token: string;
-}
-
-class TaskRun {
-  readonly #claimed: ClaimedTask;
-  readonly #context: RunContext;
-  readonly #scope: Scope;
-  readonly #deadline: number | undefined;
-
-  constructor(claimed: ClaimedTask, context: RunContext) {
-    this.#claimed = claimed;
-    this.#context = context;
-    this.#scope = taskScope(claimed);
-    const secs = context.plan.timeout === undefined
-      ? undefined
-      : findDurationSecs(context.plan.timeout);
-    this.#deadline = secs === undefined ? undefined : context.host.clock.now() + secs * 1000;
-  }
-
-  async steps(): Promise<TaskResult> {
-    for (const [position, step] of this.#context.plan.steps.entries()) {
-      if (this.#claimed.task.steps[position]?.state === "succeeded") continue; // kept from before
-      const record = await this.#step(step, position);
-      if (record === undefined) return { state: "interrupted", reason: "" };
-      if (record.state !== "succeeded") {
-        return { state: "failed", reason: `step "${step.id}": ${record.reason}` };
-      }
-    }
-    return { state: "succeeded", reason: "" };
-  }
-
-  /** Runs one step and stores how it ended; `undefined` when it was interrupted. */
-  async #step(step: Step, position: number): Promise<StepRecord | undefined> {
-    const { store, clock } = this.#context.host;
-    const base = { position, id: step.id, startedAt: clock.now() };
-    const save = async (record: StepRecord) => {
-      const { signal } = this.#context;
-      await insist(() => store.saveStep(this.#claimed.task.id, record), signal);
-      return record;
-    };
-    try {
-      const exit = await this.#run(
-        step,
-        (group) =>
-          void save({ ...base, state: "running", reason: "", processGroup: group }).catch(() => {}),
-      );
-      if (exit.endedFor === "signal") {
-        await save({ position, id: step.id, state: "pending", reason: "interrupted" });
-        return undefined;
-      }
-      const reason = whyFailed(exit);
-      const state = reason === "" ? "succeeded" : "failed";
-      return await save({ ...base, state, reason, exitCode: exit.code, finishedAt: clock.now() });
-    } catch (error) {
-      if (!(error instanceof AppError) || error.code !== "invalid") throw error;
-      const reason = error.message;
-      return await save({ ...base, state: "failed", reason, finishedAt: clock.now() });
-    }
-  }
-
-  async #run(step: Step, onStart: (group: number) => void): Promise<ShellExit> {
-    const { plan, host, log, directory, signal, token } = this.#context;
-    const sources = {
-      evaluator: host.evaluator,
-      catalog: host.catalog,
-      project: this.#claimed.task.project,
-    };
-    const blocks = [plan.workspace.env, plan.env, step.env ?? {}];
-    const filled = await fillEnv(blocks, this.#scope, sources);
-    const sink = log.step(step.id, this.#secrets());
-    const timeoutMs = this.#timeoutMs(step);
-    const exit = await runShell({
-      line: step.run,
-      cwd: await this.#workdir(step),
-      env: {
-        ...host.inherited.variables,
-        ...filled,
-        ...taskVariables(this.#claimed, host.dirs.root, directory),
-        SVC_RUN_TOKEN: token,
-      },
-      umask: host.umask,
-      graceMs: GRACE_MS,
-      signal,
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      onOutput: sink.write,
-      onStart,
-    }, host.groups);
-    await sink.end();
-    if (exit.endedFor !== undefined) await host.groups.endMarked(TASK_MARK, this.#claimed.task.id);
-    return exit;
-  }
-
-  /** Every secret of the project: one step may leave a value where another prints it. */
-  #secrets(): readonly string[] {
-    const stores = this.#context.host.catalog.list("SecretStore", this.#claimed.task.project);
-    return (stores as Resource<SecretStoreSpec>[]).flatMap(({ spec }) => Object.values(spec.data));
-  }
-
-  /** The step's own limit or what is left of the task's, whichever is shorter. */
-  #timeoutMs(step: Step): number | undefined {
-    const own = step.timeout === undefined ? undefined : findDurationSecs(step.timeout);
-    const left = this.#deadline === undefined
-      ? Infinity
-      : Math.max(1, this.#deadline - this.#context.host.clock.now());
-    const least = Math.min(own === undefined ? Infinity : own * 1000, left);
-    return least === Infinity ? undefined : least;
-  }
-
-  async #workdir(step: Step): Promise<string> {
-    const { plan, host } = this.#context;
-    const template = compileTemplate(step.workdir ?? "");
-    const inside = await renderTemplate(template, this.#scope, host.evaluator);
-    const path = resolve(plan.workspace.path, inside);
-    const real = await realDirectory(path);
-    // What the author wrote may lie anywhere; what came from outside stays in the workspace.
-    const fromOutside = template.parts.some((part) => typeof part !== "string");
-    const home = await realDirectory(plan.workspace.path);
-    if (fromOutside && real !== home && !real.startsWith(`${home}/`)) {
-      throw new AppError("invalid", `The working directory "${path}" is not in the workspace`);
-    }
-    return path;
-  }
-}
-
-/** The real path of a directory, links followed. */
-async function realDirectory(path: string): Promise<string> {
-  const fail = (why: string) =>
-    new AppError("invalid", `The working directory "${path}" cannot be used: ${why}`);
-  try {
-    const real = await Deno.realPath(path);
-    if ((await Deno.stat(real)).isDirectory) return real;
+    const result = await prepareAndRun(run, grant.token, signals);
+    return result.state === "succeeded" ? await release(run, signals.stop) : result;
   } catch (error) {
-    throw fail(messageOf(error));
+    if (!(error instanceof AppError)) throw error;
+    if (signals.stop.aborted) return INTERRUPTED;
+    if (error.code !== "invalid") throw error;
+    if (signals.cancel.aborted) return { state: "cancelled", reason: "" };
+    return { state: "failed", reason: error.message };
+  } finally {
+    await endLeft(run);
+    await host.inboxes.close(taskId);
   }
-  throw fail("it is no directory");
 }
 
-function whyFailed(exit: ShellExit): string {
-  if (exit.endedFor === "timeout") return "timed out";
-  if (exit.killedBy !== undefined) return `killed by ${exit.killedBy}`;
-  return exit.code === 0 ? "" : `exit code ${exit.code}`;
+/** Runs what has not run yet; a task that was interrupted at its very end has nothing left. */
+async function prepareAndRun(
+  run: TaskRun,
+  token: string,
+  signals: RunSignals,
+): Promise<TaskResult> {
+  if (!run.records.every(isOver)) {
+    const { host, claimed, files } = run.parts;
+    using setup = new Ending(signals);
+    const [payload, inbox] = await Promise.all([
+      files.make("payload.json", claimed.payload),
+      files.make("inbox.jsonl"),
+      enterDirectory(run, setup),
+      files.prepareEmpty(),
+    ]);
+    await host.inboxes.open(claimed.task.id, inbox, claimed);
+    await setGoal(run);
+    run.variables = variablesOf(run, { payload, inbox, token });
+  }
+  return await runAll(run, signals);
 }
 
-function taskVariables(claimed: ClaimedTask, dataDir: string, directory: string) {
-  const { task } = claimed;
+/** The steps, then those under `finally`. */
+async function runAll(run: TaskRun, signals: RunSignals): Promise<TaskResult> {
+  const { plan } = run.parts;
+  {
+    using ending = new Ending(signals);
+    const limitSecs = plan.timeout === undefined ? undefined : findDurationSecs(plan.timeout);
+    if (limitSecs !== undefined) ending.endAfter(limitSecs * 1000);
+    await runFlow(run, ending);
+    if (ending.why === "timeout") await skipForTime(run);
+    if (signals.stop.aborted) return INTERRUPTED;
+  }
+  const count = plan.steps.length;
+  const failure = findFailure(plan.steps, run.records.slice(0, count));
+  const cancelled = run.records.slice(0, count).some((record) =>
+    record.state === "cancelled" || !isOver(record)
+  );
+  run.state = cancelled ? "cancelled" : failure === undefined ? "succeeded" : "failed";
+
+  const last = plan.finally ?? [];
+  using ending = new Ending({ stop: signals.stop });
+  for (const [index, step] of last.entries()) {
+    const position = count + index;
+    if (isOver(run.records[position] ?? { state: "pending" })) continue;
+    await runStep({ step, position, defaultTimeoutSecs: FINALLY_TIMEOUT_SECS }, run, ending);
+    if (signals.stop.aborted) return INTERRUPTED;
+  }
+  const lastFailure = findFailure(last, run.records.slice(count));
+  if (cancelled) return { state: "cancelled", reason: "" };
+  const reason = failure ?? lastFailure;
+  return reason === undefined ? { state: "succeeded", reason: "" } : { state: "failed", reason };
+}
+
+/** Ends what has left the groups of the steps: at its end nothing of a task runs (contract 7). */
+async function endLeft(run: TaskRun): Promise<void> {
+  const { claimed: { task }, host: { groups } } = run.parts;
+  const began = run.records.map(({ startedAt }) => startedAt ?? Infinity);
+  if (began.every((at) => at === Infinity)) return;
+  if (run.now() - Math.min(...began) < LONG_MS) await groups.endOrphans(TASK_MARK, task.id);
+  else await groups.endMarked(TASK_MARK, task.id);
+}
+
+/** Finds or makes the directory in which the steps run, and remembers one that is the task's own. */
+async function enterDirectory(run: TaskRun, ending: Ending): Promise<void> {
+  const { claimed: { task }, plan: { workspace }, host, stop } = run.parts;
+  if (task.directory !== "" && await isDirectory(task.directory)) {
+    run.directory = task.directory;
+    return;
+  }
+  if (task.directory !== "" && run.records.some(({ state }) => state === "succeeded")) {
+    const gone = `The directory "${task.directory}", in which finished steps ran, is gone`;
+    throw new AppError("invalid", `${gone}: retry the task`);
+  }
+  const user = { taskId: task.id, workspace: task.workspace, plan: workspace };
+  run.directory = await host.directories.make(user, ending);
+  if (run.directory === workspace.path) return;
+  await insist(() => host.store.setTaskDirectory(task.id, run.directory), stop);
+}
+
+/** The end of a task that has succeeded: nobody needs its own directory any more. */
+async function release(run: TaskRun, stop: AbortSignal): Promise<TaskResult> {
+  const { claimed: { task }, plan: { workspace }, host } = run.parts;
+  const own = run.directory === workspace.path ? "" : run.directory || task.directory;
+  if (own === "") return { state: "succeeded", reason: "" };
+  const how = { from: workspace.path, signal: stop };
+  const reason = await host.directories.remove(own, how).catch((error) => {
+    if (stop.aborted || !(error instanceof AppError)) throw error;
+    return error.message; // it stays on record, and goes with the task
+  });
+  if (!await isDirectory(own)) await insist(() => host.store.setTaskDirectory(task.id, ""), stop);
+  return { state: "succeeded", reason };
+}
+
+async function setGoal(run: TaskRun): Promise<void> {
+  const { goal } = run.parts.plan;
+  if (goal === undefined) return;
+  const template = compileTemplate(goal);
+  try {
+    run.goal = { template, text: await renderTemplate(template, run.scope, run.evaluator) };
+  } catch (cause) {
+    if (!(cause instanceof AppError) || cause.code !== "invalid") throw cause;
+    throw new AppError("invalid", `The goal cannot be filled in: ${cause.message}`, { cause });
+  }
+}
+
+function variablesOf(
+  run: TaskRun,
+  { payload, inbox, token }: { payload: string; inbox: string; token: string },
+): Record<string, string> {
+  const { claimed: { task }, host } = run.parts;
+  const goal = run.goal?.text.toWellFormed();
   return {
     [TASK_MARK]: task.id,
     SVC_TRIGGER: task.trigger,
@@ -244,21 +195,11 @@ function taskVariables(claimed: ClaimedTask, dataDir: string, directory: string)
     SVC_WORKFLOW: task.workflow,
     SVC_WORKSPACE: task.workspace,
     SVC_DELIVERY_ID: task.deliveryId,
-    SVC_DATA_DIR: dataDir,
-    SVC_PAYLOAD_FILE: join(directory, "payload.json"),
+    SVC_DATA_DIR: host.dirs.root,
+    SVC_PAYLOAD_FILE: payload,
+    SVC_INBOX: inbox,
+    SVC_RUN_TOKEN: token,
+    // What no variable can hold is left out, never cut: a prompt has it whole.
+    ...(goal === undefined || !fitsVariable(goal) ? {} : { SVC_GOAL: goal }),
   };
-}
-
-/** The variables templates see while a task runs (contract 2, CEL). */
-function taskScope(claimed: ClaimedTask): Scope {
-  const { task, payload, headers } = claimed;
-  const text = findText(payload) ?? "{}";
-  const variables: JsonObject = {
-    payload: parseJson(text === "" ? "{}" : text),
-    headers,
-    trigger: { name: task.trigger, project: task.project },
-    delivery: { id: task.deliveryId },
-    task: { id: task.id, workflow: task.workflow, workspace: task.workspace },
-  };
-  return scopeOf(variables);
 }

@@ -1,11 +1,12 @@
 /**
- * The spellings in which programs print a secret (security 7): as it is, in base64, and with percent
- * escapes as browsers, curl and scripting languages write them.
+ * The spellings in which programs print a secret (security 7): as it is, line by line, in a JSON text,
+ * in base64 (also in the middle of one, as in `user:secret`), and with percent escapes as browsers,
+ * curl and scripting languages write them.
  *
  * @module
  */
 
-import { latin1Text, toBase64, utf8 } from "../base/bytes.ts";
+import { concatBytes, latin1Text, toBase64, utf8 } from "../base/bytes.ts";
 
 /** Shorter values are words of any text; hiding them would make output unreadable. */
 const MIN_BYTES = 6;
@@ -13,19 +14,45 @@ const MIN_BYTES = 6;
 /** Marks that common encoders leave as they are: JavaScript, RFC 3986, forms, Python's default. */
 const UNESCAPED = ["-_.!~*'()", "-_.~", "*-._", "-_.~/"];
 
+/** A line of a key file is hidden alone only where it is too long for an ordinary line to be it. */
+const MIN_LINE_BYTES = 16;
+
 /** Every form of `values` as text of code units 0 to 255, the longest first. */
 export function secretForms(values: readonly string[]): string[] {
   const forms = new Set<string>();
   for (const value of values.flatMap((one) => [one, one.trim()])) {
     const bytes = utf8(value);
     if (bytes.length < MIN_BYTES) continue;
-    const base64 = toBase64(bytes);
-    const base64url = base64.replaceAll("+", "-").replaceAll("/", "_");
-    for (const form of [base64, base64url]) forms.add(form).add(form.replaceAll("=", ""));
-    for (const form of percentForms(bytes)) forms.add(form);
-    forms.add(latin1Text(bytes));
+    for (const form of [...base64Forms(bytes), ...percentForms(bytes)]) forms.add(form);
+    for (const text of [value, jsonForm(value), ...longLines(value)]) {
+      forms.add(latin1Text(utf8(text)));
+    }
   }
   return [...forms].sort((a, b) => b.length - a.length);
+}
+
+/** The value as it stands between the quotes of a JSON text. */
+function jsonForm(value: string): string {
+  return JSON.stringify(value).slice(1, -1);
+}
+
+function longLines(value: string): string[] {
+  const lines = value.split("\n").map((line) => line.trim());
+  return lines.length === 1 ? [] : lines.filter((line) => utf8(line).length >= MIN_LINE_BYTES);
+}
+
+/** Alone, with its padding and without; and what any text around it leaves of it as it is. */
+function base64Forms(bytes: Uint8Array): string[] {
+  const alone = toBase64(bytes);
+  const inside = [1, 2].map((shift) =>
+    toBase64(concatBytes(new Uint8Array(shift), bytes)).slice(
+      shift + 1,
+      Math.floor((shift + bytes.length) * 8 / 6),
+    )
+  );
+  const first = alone.slice(0, Math.floor(bytes.length * 8 / 6));
+  return [alone, alone.replaceAll("=", ""), first, ...inside]
+    .flatMap((form) => [form, form.replaceAll("+", "-").replaceAll("/", "_")]);
 }
 
 function percentForms(bytes: Uint8Array): string[] {

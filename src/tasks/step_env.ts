@@ -8,7 +8,7 @@
 import { delimiter } from "node:path";
 import { utf8 } from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
-import { type Evaluator } from "../cel/evaluator.ts";
+import type { Evaluator } from "../cel/evaluator.ts";
 import type { Scope } from "../cel/expression.ts";
 import { compileTemplate, renderTemplate } from "../cel/template.ts";
 import type { Catalog } from "../resources/catalog.ts";
@@ -18,8 +18,10 @@ import type { SecretStoreSpec } from "../resources/secret_store.ts";
 /** Names every step has when the daemon has them. */
 const INHERITED = ["HOME", "USER", "SHELL", "LANG", "TZ", "TMPDIR"];
 
-/** What the kernel takes as one variable (128 KiB), less room for its name. */
-const MAX_VARIABLE_BYTES = 130_000;
+/** Most bytes of a variable or an argument: what the kernel takes (128 KiB), less room for a name. */
+export const MAX_VARIABLE_BYTES = 130_000;
+
+const NUL = "\0";
 
 const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -50,7 +52,7 @@ export function inheritEnv(
 /** What is needed to fill in the `env` blocks of a task. */
 export interface EnvSources {
   /** Runs templates. */
-  readonly evaluator: Evaluator;
+  readonly evaluator: Pick<Evaluator, "evaluate">;
   /** Holds the secrets. */
   readonly catalog: Catalog;
   /** Project whose secrets may be used. */
@@ -70,8 +72,9 @@ export async function fillEnv(
   const variables: Record<string, string> = {};
   for (const [name, value] of blocks.flatMap((block) => Object.entries(block))) {
     if (typeof value === "string") {
-      const text = await renderTemplate(compileTemplate(value), scope, sources.evaluator);
-      if (text.includes("\0")) throw new AppError("invalid", `The value of ${name} holds a NUL`);
+      const text = (await renderTemplate(compileTemplate(value), scope, sources.evaluator))
+        .toWellFormed(); // half a surrogate pair has no bytes
+      if (text.includes(NUL)) throw new AppError("invalid", `The value of ${name} holds a NUL`);
       if (utf8(text).length > MAX_VARIABLE_BYTES) {
         throw new AppError(
           "invalid",
@@ -84,6 +87,11 @@ export async function fillEnv(
     }
   }
   return variables;
+}
+
+/** Whether a variable can hold a text. */
+export function fitsVariable(text: string): boolean {
+  return !text.includes(NUL) && utf8(text).length <= MAX_VARIABLE_BYTES;
 }
 
 function secretValue(from: { store: string; key: string }, sources: EnvSources): string {

@@ -6,8 +6,9 @@
  */
 
 import { join } from "node:path";
-import { findBase64, findText, toBase64 } from "../base/bytes.ts";
+import { findBase64, findText, toBase64, utf8 } from "../base/bytes.ts";
 import type { Clock } from "../base/clock.ts";
+import { messageOf } from "../base/errors.ts";
 import type { OutputStream } from "../shell/run_shell.ts";
 import { Redactor } from "./redact.ts";
 
@@ -23,7 +24,7 @@ export interface LogChunk {
   readonly bytes: Uint8Array;
 }
 
-/** One line of a log file: text where the bytes are UTF-8, else base64. */
+/** One line of a log file. */
 interface Line {
   readonly at: number;
   readonly step: string;
@@ -40,73 +41,136 @@ export function logPath(logs: string, taskId: string): string {
   return join(logs, `${taskId}.jsonl`);
 }
 
+/** The task whose output a file of this name holds; `undefined` when it is no such file. */
+export function findLogOwner(name: string): string | undefined {
+  return /^([0-9A-Z]{26})\.jsonl$/.exec(name)?.[1];
+}
+
 /** What a step's output is written to. */
 export interface StepLog {
   /** Takes output as it comes. */
   write(stream: OutputStream, chunk: Uint8Array): Promise<void>;
-  /** Writes what was kept back; to be called once, when the step is over. */
+  /** Adds a line of our own, among what the step wrote to standard error. */
+  note(text: string): Promise<void>;
+  /** Writes what was kept back; to be called when a run of the step is over. */
   end(): Promise<void>;
 }
 
-/** The log of one running task. */
+/** The log of one running task. Its file is made when there is something to write. */
 export class TaskLog implements Disposable {
-  readonly #file: Deno.FsFile;
+  readonly #path: string;
   readonly #clock: Clock;
+  #file: Deno.FsFile | undefined;
   /** Whether the file ends in a line that a crash or a full disk cut off. */
-  #torn: boolean;
+  #torn = false;
+  /** What could not be written, and has not been told of yet. */
+  #lost = { bytes: 0, why: "" };
   #last: Promise<void> = Promise.resolve();
 
-  /** Opens the file of the task, at its end. */
+  /** The log in the file at `path`, written on at its end. */
   constructor(path: string, clock: Clock) {
-    this.#file = Deno.openSync(path, { read: true, append: true, create: true, mode: 0o600 });
+    this.#path = path;
     this.#clock = clock;
-    this.#torn = isTorn(this.#file);
   }
 
   /** A sink for the output of one step, in which `secrets` are hidden. */
-  step(id: string, secrets: readonly string[]): StepLog {
-    const redactors = { out: new Redactor(secrets), err: new Redactor(secrets) };
-    let left = MAX_STEP_BYTES;
-    const put = async (stream: OutputStream, bytes: Uint8Array) => {
-      if (bytes.length === 0 || left < 0) return;
-      const kept = bytes.subarray(0, left);
-      left -= bytes.length; // before anything is awaited: the other stream counts too
-      if (kept.length > 0) await this.#append(id, stream, kept);
-      if (kept.length === bytes.length) return;
-      const note =
-        `\n[svc: further output of this step is not kept, limit ${MAX_STEP_BYTES} bytes]\n`;
-      await this.#append(id, "err", new TextEncoder().encode(note));
-    };
-    return {
-      write: (stream, chunk) => put(stream, redactors[stream].push(chunk)),
-      end: async () => {
-        await put("out", redactors.out.flush());
-        await put("err", redactors.err.flush());
-      },
-    };
+  step(id: string, secrets: () => readonly string[]): StepLog {
+    return new StepSink((stream, bytes) => this.#append(id, stream, bytes), secrets);
   }
 
   /** Closes the file. */
   [Symbol.dispose](): void {
-    this.#file.close();
+    this.#file?.close();
   }
 
   #append(step: string, stream: OutputStream, bytes: Uint8Array): Promise<void> {
-    const text = findText(bytes);
-    const content = text === undefined ? { base64: toBase64(bytes) } : { text };
-    const line: Line = { at: this.#clock.now(), step, stream, ...content };
-    const data = new TextEncoder().encode(JSON.stringify(line) + "\n");
-    // One line after another: a line can take several writes, and both streams come at once.
-    const written = this.#last.then(() => this.#write(data));
-    this.#last = written.catch(() => {});
-    return written;
+    const at = this.#clock.now();
+    const data = utf8(toLine({ at, step, stream, bytes }));
+    // One line after another: a line can take several writes, and several streams come at once.
+    return this.#last = this.#last.then(async () => {
+      try {
+        if (this.#lost.bytes > 0) await this.#tellOfLoss(step, at);
+        await this.#write(data);
+      } catch (error) { // a full disk costs output, and not the task
+        this.#lost = { bytes: this.#lost.bytes + bytes.length, why: messageOf(error) };
+      }
+    });
+  }
+
+  async #tellOfLoss(step: string, at: number): Promise<void> {
+    const { bytes: length, why } = this.#lost;
+    const bytes = utf8(`\n[svc: ${length} bytes of output are lost: ${why}]\n`);
+    await this.#write(utf8(toLine({ at, step, stream: "err", bytes })));
+    this.#lost = { bytes: 0, why: "" };
   }
 
   async #write(data: Uint8Array): Promise<void> {
-    if (this.#torn) await this.#file.write(new Uint8Array([LINE_BREAK]));
+    const file = this.#file ??= this.#open();
+    if (this.#torn) await file.write(new Uint8Array([LINE_BREAK]));
     this.#torn = true;
-    for (let done = 0; done < data.length;) done += await this.#file.write(data.subarray(done));
+    for (let done = 0; done < data.length;) done += await file.write(data.subarray(done));
     this.#torn = false;
+  }
+
+  #open(): Deno.FsFile {
+    const options = { read: true, append: true, create: true, mode: 0o600 };
+    const file = Deno.openSync(this.#path, options);
+    this.#torn = isTorn(file);
+    return file;
+  }
+}
+
+/** Puts the output of one step through redaction, up to the limit. */
+class StepSink implements StepLog {
+  readonly #append: (stream: OutputStream, bytes: Uint8Array) => Promise<void>;
+  readonly #secrets: () => readonly string[];
+  #redactors: Readonly<Record<OutputStream, Redactor>> | undefined;
+  #left = MAX_STEP_BYTES;
+  /** Whether standard error is in the middle of a line. */
+  #inLine = false;
+
+  constructor(
+    append: (stream: OutputStream, bytes: Uint8Array) => Promise<void>,
+    secrets: () => readonly string[],
+  ) {
+    this.#append = append;
+    this.#secrets = secrets;
+  }
+
+  async write(stream: OutputStream, chunk: Uint8Array): Promise<void> {
+    if (this.#left < 0) return; // a step may print for days
+    await this.#put(stream, this.#redactor(stream).push(chunk));
+  }
+
+  async note(text: string): Promise<void> {
+    await this.#put("err", utf8(`${this.#inLine ? "\n" : ""}[svc: ${text}]\n`));
+  }
+
+  async end(): Promise<void> {
+    if (this.#redactors === undefined) return;
+    await this.#put("out", this.#redactors.out.flush());
+    await this.#put("err", this.#redactors.err.flush());
+  }
+
+  /** Most steps print nothing, and the forms of many secrets take a while to spell. */
+  #redactor(stream: OutputStream): Redactor {
+    if (this.#redactors === undefined) {
+      const secrets = this.#secrets();
+      this.#redactors = { out: new Redactor(secrets), err: new Redactor(secrets) };
+    }
+    return this.#redactors[stream];
+  }
+
+  async #put(stream: OutputStream, bytes: Uint8Array): Promise<void> {
+    if (bytes.length === 0 || this.#left < 0) return;
+    const kept = bytes.subarray(0, this.#left);
+    this.#left -= bytes.length; // before anything is awaited: the other stream counts too
+    if (stream === "err") this.#inLine = bytes.at(-1) !== LINE_BREAK;
+    if (kept.length > 0) await this.#append(stream, kept);
+    if (kept.length === bytes.length) return;
+    const note =
+      `\n[svc: further output of this step is not kept, limit ${MAX_STEP_BYTES} bytes]\n`;
+    await this.#append("err", utf8(note));
   }
 }
 
@@ -151,6 +215,14 @@ export async function readLog(
 
 const READ_BYTES = 256 * 1024;
 const LINE_BREAK = 10;
+
+/** As text, unless there is none, or its escapes would make it much longer than base64 does. */
+function toLine({ bytes, ...about }: LogChunk): string {
+  const text = findText(bytes);
+  const line = text === undefined ? undefined : JSON.stringify({ ...about, text } as Line);
+  const short = line !== undefined && line.length < 200 + bytes.length * 1.4;
+  return `${short ? line : JSON.stringify({ ...about, base64: toBase64(bytes) } as Line)}\n`;
+}
 
 /** The chunk of a line; none where the line was cut off. */
 function toChunks(text: string): LogChunk[] {

@@ -18,6 +18,10 @@ export interface ActiveTrigger {
   readonly filter?: Expression;
   /** What names an event, where the trigger says so itself. */
   readonly idempotencyKey?: Expression;
+  /** What tells its groups apart, where `concurrency` has a key. */
+  readonly concurrencyKey?: Expression;
+  /** What tells apart the events that become one task, where `debounce` has a key. */
+  readonly debounceKey?: Expression;
 }
 
 /** Finds triggers. */
@@ -31,13 +35,14 @@ export class Triggers {
   }
 
   /**
-   * The trigger of that name and source.
+   * The trigger of that name, and of that source where one is given.
    *
    * @throws {AppError} `not_found` when there is none.
    */
-  named(name: { project: string; trigger: string; source: string }): ActiveTrigger {
+  named(name: { project: string; trigger: string; source?: string }): ActiveTrigger {
     const resource = this.#catalog.find<TriggerSpec>("Trigger", name.project, name.trigger);
-    if (resource === undefined || resource.spec.event.source !== name.source) {
+    const { source = resource?.spec.event.source } = name;
+    if (resource === undefined || resource.spec.event.source !== source) {
       throw new AppError("not_found", "No such trigger");
     }
     const known = this.#active.get(resource);
@@ -50,11 +55,21 @@ export class Triggers {
 
 /** Compiles the expressions of a trigger. */
 export function activate(resource: Resource<TriggerSpec>): ActiveTrigger {
-  const { filter, webhook } = resource.spec.event;
-  const key = webhook?.idempotencyKey;
+  const { event: { filter, webhook }, concurrency } = resource.spec;
   return {
     resource,
-    ...(filter === undefined ? {} : { filter: compileExpression(filter.condition) }),
-    ...(key === undefined ? {} : { idempotencyKey: compileExpression(key) }),
+    ...compiled("filter", filter?.condition),
+    ...compiled("idempotencyKey", webhook?.idempotencyKey),
+    ...compiled("concurrencyKey", concurrency?.key),
+    ...compiled("debounceKey", webhook?.debounce?.key),
   };
+}
+
+/** `{[name]: expression}` where there is a text, else nothing to spread. */
+function compiled<Name extends string>(
+  name: Name,
+  source: string | undefined,
+): { [K in Name]?: Expression } {
+  if (source === undefined) return {};
+  return { [name]: compileExpression(source) } as { [K in Name]: Expression };
 }

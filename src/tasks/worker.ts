@@ -1,14 +1,17 @@
 /**
- * Runs tasks side by side, up to `workers` of them: claims pending ones, runs them, stores their end.
- * At the start it first takes up what a crash left (contract 7). Woken by `kick`; never polls.
+ * Runs tasks side by side, up to `workers` of them: claims what is ready, runs it, stores its end. At
+ * the start it first takes up what a crash left (contract 7). Woken by `kick` and by the time at which
+ * the next task is due; never polls.
  *
  * @module
  */
 
+import { after } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import type { ClaimedTask } from "../store/task_records.ts";
+import type { Cancelled, ClaimedTask, Task } from "../store/task_records.ts";
 import { insist } from "./insist.ts";
-import { type RunHost, runTask, TASK_MARK, type TaskResult } from "./run_task.ts";
+import { runTask, TASK_MARK, type TaskResult } from "./run_task.ts";
+import type { RunHost } from "./task_run.ts";
 
 /** What the worker needs. */
 export interface WorkerHost extends RunHost {
@@ -16,16 +19,28 @@ export interface WorkerHost extends RunHost {
   readonly workers: number;
   /** The daemon's log. */
   readonly log: Log;
+  /** Whether triggers follow the ends of tasks of this workflow. */
+  readonly isFollowed: (task: Pick<Task, "project" | "workflow">) => boolean;
+  /** Told when a task begins to run; not again when it goes on after an interruption. */
+  readonly onStarted?: (task: Task) => void;
+  /** Told after the end of a task has been stored. */
+  readonly onEnded: (task: Task) => void;
 }
 
 /** A running worker. */
 export interface TaskWorker extends AsyncDisposable {
   /** There may be something to do. */
   kick(): void;
+  /** The store says that these tasks are to end: those that run are stopped. */
+  cancel(taskIds: readonly string[]): void;
+  /** Ends a task that waits, or begins to end one that runs. */
+  end(task: Task, reason: string): Promise<Cancelled>;
 }
 
 /** How often a task may be interrupted by a crash before it is given up (contract 7). */
 const MAX_RESTARTS = 3;
+/** Longest time without a look at what is due: the clock may be set forward meanwhile. */
+const MAX_WAIT_MS = 60_000;
 
 /** Takes up what is left from before, then everything that comes. */
 export async function startWorker(host: WorkerHost): Promise<TaskWorker> {
@@ -35,12 +50,22 @@ export async function startWorker(host: WorkerHost): Promise<TaskWorker> {
   return worker;
 }
 
+/** A task that runs. */
+interface Running {
+  readonly cancel: AbortController;
+  readonly over: Promise<void>;
+}
+
 class Worker implements TaskWorker {
   readonly #host: WorkerHost;
   readonly #stopping = new AbortController();
-  readonly #running = new Set<Promise<void>>();
+  readonly #running = new Map<string, Running>();
+  readonly #storing = new Set<Promise<void>>();
+  /** Tasks that were cancelled while they were being handed over. */
+  readonly #cancelled = new Set<string>();
   #claiming: Promise<void> | undefined;
   #again = false;
+  #timer: Disposable | undefined;
 
   constructor(host: WorkerHost) {
     this.#host = host;
@@ -53,11 +78,13 @@ class Worker implements TaskWorker {
     for (const { task } of interrupted) await groups.endMarked(TASK_MARK, task.id);
     await store.countRestarts(interrupted.map(({ task }) => task.id));
     for (const claimed of interrupted) {
-      if (claimed.task.restarts < MAX_RESTARTS) {
-        await store.requeueTask(claimed.task.id);
-        log.info("task goes on after an interruption", { task: claimed.task.id });
+      const { id, restarts, cancelReason } = claimed.task;
+      if (restarts < MAX_RESTARTS) {
+        await store.requeueTask(id); // one that is cancelled, too: its `finally` steps have to run
+        log.info("task goes on after an interruption", { task: id });
       } else {
-        await this.#finish(claimed, { state: "failed", reason: "interrupted" });
+        const state = cancelReason === "" ? "failed" : "cancelled";
+        await this.#finish(claimed, { state, reason: "interrupted" });
       }
     }
   }
@@ -65,13 +92,40 @@ class Worker implements TaskWorker {
   kick(): void {
     if (this.#stopping.signal.aborted) return;
     this.#again = true;
-    this.#claiming ??= this.#claim().finally(() => this.#claiming = undefined);
+    this.#claiming ??= this.#claim().finally(() => {
+      this.#claiming = undefined;
+      if (this.#again) this.kick(); // it came after the last look, and before this
+    });
+  }
+
+  cancel(taskIds: readonly string[]): void {
+    for (const id of taskIds) {
+      const running = this.#running.get(id);
+      if (running !== undefined) running.cancel.abort();
+      else if (this.#claiming !== undefined) this.#cancelled.add(id);
+    }
+  }
+
+  async end(task: Task, reason: string): Promise<Cancelled> {
+    const { store, clock, log, isFollowed, onEnded } = this.#host;
+    const now = clock.now();
+    const end = { reason, now, followed: isFollowed(task) };
+    const result = await store.cancelTask(task.id, end);
+    if (result === "stopping") this.cancel([task.id]);
+    if (result === "cancelled") {
+      log.info("task ended", { task: task.id, state: "cancelled", reason });
+      onEnded({ ...task, state: "cancelled", reason, finishedAt: now });
+      this.kick(); // another one may have room now
+    }
+    return result;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort();
+    this.#timer?.[Symbol.dispose]();
     await this.#claiming;
-    await Promise.all(this.#running);
+    await Promise.all([...this.#running.values()].map(({ over }) => over));
+    await Promise.all(this.#storing);
   }
 
   async #claim(): Promise<void> {
@@ -81,44 +135,69 @@ class Worker implements TaskWorker {
         this.#again = false;
         const free = this.#host.workers - this.#running.size;
         if (free <= 0) return; // the next one that ends kicks again
-        const claimed = await store.claimTasks(free, clock.now());
-        for (const task of claimed) this.#start(task);
+        const now = clock.now();
+        const { tasks, nextAt } = await store.claimTasks(free, now);
+        for (const claimed of tasks) {
+          if (claimed.task.startedAt === now) this.#host.onStarted?.(claimed.task);
+          this.#start(claimed);
+        }
+        this.#cancelled.clear();
+        this.#wakeAt(nextAt);
       }
     } catch (error) {
       log.error("cannot take up tasks, trying again in a second", { error });
-      setTimeout(() => this.kick(), 1000);
+      this.#wakeAt(clock.now() + 1000);
     }
   }
 
-  #start(claimed: ClaimedTask): void {
-    const run = this.#run(claimed).finally(() => {
-      this.#running.delete(run);
-      this.kick();
-    });
-    this.#running.add(run);
+  #wakeAt(time: number | undefined): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
+    if (time === undefined || this.#stopping.signal.aborted) return;
+    const waitMs = Math.min(Math.max(0, time - this.#host.clock.now()), MAX_WAIT_MS);
+    this.#timer = after(waitMs, () => this.kick());
   }
 
-  async #run(claimed: ClaimedTask): Promise<void> {
-    const { log } = this.#host;
-    const task = claimed.task.id;
+  #start(claimed: ClaimedTask): void {
+    const { id, cancelReason } = claimed.task;
+    const cancel = new AbortController();
+    if (cancelReason !== "" || this.#cancelled.has(id)) cancel.abort();
+    this.#running.set(id, { cancel, over: this.#run(claimed, cancel.signal) });
+  }
+
+  async #run(claimed: ClaimedTask, cancel: AbortSignal): Promise<void> {
+    const result = await this.#result(claimed, cancel);
+    this.#running.delete(claimed.task.id);
+    const stored = this.#finish(claimed, result)
+      .catch((error) =>
+        this.#host.log.error("the end of a task could not be stored", {
+          task: claimed.task.id,
+          error,
+        })
+      )
+      .finally(() => this.#storing.delete(stored));
+    this.#storing.add(stored);
+    this.kick(); // in one go to the store with the end: the room this task had is free for the next
+  }
+
+  /** How the task ended; a bug ends it, too. */
+  async #result(claimed: ClaimedTask, cancel: AbortSignal): Promise<TaskResult> {
     try {
-      await this.#finish(claimed, await runTask(claimed, this.#host, this.#stopping.signal));
+      return await runTask(claimed, this.#host, { stop: this.#stopping.signal, cancel });
     } catch (error) {
-      log.error("task failed inside svc", { task, error });
-      const reason = "internal error, see the daemon's log";
-      await this.#finish(claimed, { state: "failed", reason }).catch((cause) =>
-        log.error("the end of a task could not be stored", { task, error: cause })
-      );
+      this.#host.log.error("task failed inside svc", { task: claimed.task.id, error });
+      return { state: "failed", reason: "internal error, see the daemon's log" };
     }
   }
 
   async #finish({ task }: ClaimedTask, result: TaskResult): Promise<void> {
-    const { store, clock, log } = this.#host;
+    const { store, clock, log, isFollowed, onEnded } = this.#host;
     const { state, reason } = result;
     const { signal } = this.#stopping;
     if (state === "interrupted") return await insist(() => store.requeueTask(task.id), signal);
-    const now = clock.now();
-    await insist(() => store.finishTask({ taskId: task.id, state, reason, now }), signal);
+    const end = { state, reason, now: clock.now(), followed: isFollowed(task) };
+    await insist(() => store.finishTask({ ...end, taskId: task.id }), signal);
     log.info("task ended", { task: task.id, state, ...(reason === "" ? {} : { reason }) });
+    onEnded({ ...task, state, reason, finishedAt: end.now });
   }
 }

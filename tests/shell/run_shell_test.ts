@@ -297,6 +297,40 @@ test("a child that left the group cannot hold up the verdict by holding the pipe
   equal(await alive(pid), false, "but found by its mark");
 });
 
+test("endOrphans finds who left the group of a line that is over, and whoever that has started", async ({ run, groups, dir }) => {
+  const [mark, other] = [1, 2].map(() => crypto.randomUUID().replaceAll("-", ""));
+  const line =
+    "setsid sh -c 'echo $$ >> pids; trap : TERM; sleep 30 & echo $! >> pids; wait; wait' " +
+    '>/dev/null 2>&1 & until [ "$(wc -l < pids)" -ge 2 ]; do sleep 0.01; done';
+  const env = (value = "") => ({ PATH, SVC_MARK: value });
+  await Deno.writeTextFile(`${dir}/pids`, "");
+  await run(line, { env: env(other) });
+  const others = await pidsIn(`${dir}/pids`, 2);
+  await Deno.writeTextFile(`${dir}/pids`, "");
+  await run(line, { env: env(mark) });
+  const pids = await pidsIn(`${dir}/pids`, 2);
+  deepEqual(await Promise.all([...pids, ...others].map(alive)), [true, true, true, true]);
+  await groups.endOrphans("SVC_MARK", mark ?? "");
+  deepEqual(await Promise.all([...pids, ...others].map(alive)), [false, false, true, true]);
+  await groups.endOrphans("SVC_MARK", "nobody");
+  await groups.endOrphans("OTHER", other ?? "");
+  deepEqual(await Promise.all(others.map(alive)), [true, true]);
+  await groups.endOrphans("SVC_MARK", other ?? "");
+  deepEqual(
+    await Promise.all(others.map(alive)),
+    [false, false],
+    "seen before, as somebody else's",
+  );
+});
+
+test("endOrphans costs next to nothing where nobody is left", async ({ groups }) => {
+  await groups.endOrphans("SVC_MARK", "first");
+  const start = performance.now();
+  for (let n = 0; n < 200; n++) await groups.endOrphans("SVC_MARK", `nobody${n}`);
+  const ms = (performance.now() - start) / 200;
+  ok(ms < 3, `${ms} ms`);
+});
+
 test("endMarked ends nobody else", async ({ groups, dir, run }) => {
   const mark = crypto.randomUUID().replaceAll("-", "");
   const other = `${mark.slice(0, -1)}${mark.endsWith("0") ? "1" : "0"}`;

@@ -237,6 +237,7 @@ Deno.test("Triggers.named gives the trigger of that name, project and source onl
   const right = { project: "shop", trigger: "push", source: "webhook" };
   equal(triggers.named(right).resource, resource);
   equal(triggers.named(right), triggers.named(right));
+  equal(triggers.named({ project: "shop", trigger: "push" }), triggers.named(right), "any source");
   for (
     const wrong of [
       { ...right, project: "default" },

@@ -97,6 +97,36 @@ const CASES: readonly Case[] = [
     shown: "<***>",
   },
   {
+    what: "a secret in the middle of base64, behind one byte",
+    secrets: ["s3cr3t-value"],
+    text: "dXMzY3IzdC12YWx1ZSEh", // "us3cr3t-value!!"
+    shown: "dX***SEh",
+  },
+  {
+    what: "a secret in the middle of base64, behind two bytes",
+    secrets: ["s3cr3t-value"],
+    text: "dTpzM2NyM3QtdmFsdWUh", // "u:s3cr3t-value!"
+    shown: "dTp***Uh",
+  },
+  {
+    what: "a secret at the start of base64",
+    secrets: ["s3cr3t-value"],
+    text: "czNjcjN0LXZhbHVlOnU=", // "s3cr3t-value:u"
+    shown: "***OnU=",
+  },
+  {
+    what: "a secret in a JSON text",
+    secrets: ['pass"word\n'],
+    text: JSON.stringify({ a: 'pass"word\n' }),
+    shown: '{"a":"***"}',
+  },
+  {
+    what: "the long lines of a key file, indented",
+    secrets: ["-- KEY --\nMIIEvQIBADANBgkqhkiG\nend"],
+    text: "  MIIEvQIBADANBgkqhkiG\n  end\n",
+    shown: "  ***\n  end\n",
+  },
+  {
     what: "a percent form",
     secrets: ["a b/c+d=é"],
     text: "q=a%20b%2Fc%2Bd%3D%C3%A9&",

@@ -49,7 +49,7 @@ for (const [what, bytes] of CHUNKS) {
     const path = logPath(dir.path, "t");
     {
       using log = new TaskLog(path, CLOCK);
-      const step = log.step("build", []);
+      const step = log.step("build", () => []);
       await step.write("err", bytes);
       await step.end();
     }
@@ -65,7 +65,7 @@ Deno.test("readLog gives chunks of all steps and streams in the order they came"
   await using dir = await tempDir();
   const path = logPath(dir.path, "t");
   using log = new TaskLog(path, CLOCK);
-  const [one, two] = [log.step("one", []), log.step("two", [])];
+  const [one, two] = [log.step("one", () => []), log.step("two", () => [])];
   await one.write("out", utf8("1\n"));
   await one.write("err", utf8("2\n"));
   await one.end();
@@ -84,7 +84,7 @@ Deno.test("TaskLog makes a file that only its owner can read, and adds to one th
   const path = logPath(dir.path, "t");
   for (const text of ["first\n", "second\n"]) {
     using log = new TaskLog(path, CLOCK);
-    await log.step("s", []).write("out", utf8(text));
+    await log.step("s", () => []).write("out", utf8(text));
   }
   equal(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);
   equal(textOf(await readAll(path)), "first\nsecond\n");
@@ -94,7 +94,7 @@ Deno.test("TaskLog hides secrets across chunks and in what was kept back", async
   await using dir = await tempDir();
   const path = logPath(dir.path, "t");
   using log = new TaskLog(path, CLOCK);
-  const step = log.step("s", ["s3cr3t-value"]);
+  const step = log.step("s", () => ["s3cr3t-value"]);
   for (const text of ["token s3cr", "3t-val", "ue end\n", "s3cr3t"]) {
     await step.write("out", utf8(text));
     equal((await Deno.readTextFile(path)).includes("s3cr"), false);
@@ -103,11 +103,49 @@ Deno.test("TaskLog hides secrets across chunks and in what was kept back", async
   equal(textOf(await readAll(path)), "token *** end\ns3cr3t");
 });
 
+Deno.test("TaskLog makes no file as long as there is nothing to write", async () => {
+  await using dir = await tempDir();
+  const path = logPath(dir.path, "t");
+  using log = new TaskLog(path, CLOCK);
+  const step = log.step("s", () => {
+    throw new Error("nobody asked for secrets");
+  });
+  await step.end();
+  deepEqual([...Deno.readDirSync(dir.path)], []);
+});
+
+Deno.test("TaskLog takes little more room than the output has, whatever that is", async () => {
+  await using dir = await tempDir();
+  const path = logPath(dir.path, "t");
+  using log = new TaskLog(path, CLOCK);
+  const step = log.step("s", () => []);
+  await step.write("out", new Uint8Array(1_000_000));
+  await step.write("out", utf8("\x1b".repeat(1_000_000)));
+  const { size } = await Deno.stat(path);
+  ok(size < 2_800_000, `${size}`);
+  equal(bytesOf(await readAll(path)).length, 2_000_000);
+});
+
+Deno.test("TaskLog puts notes of svc on lines of their own", async () => {
+  await using dir = await tempDir();
+  const path = logPath(dir.path, "t");
+  using log = new TaskLog(path, CLOCK);
+  const step = log.step("s", () => []);
+  await step.note("first");
+  await step.write("err", utf8("half a line"));
+  await step.note("second");
+  await step.write("err", utf8("whole\n"));
+  await step.note("third");
+  const chunks = await readAll(path);
+  equal(textOf(chunks), "[svc: first]\nhalf a line\n[svc: second]\nwhole\n[svc: third]\n");
+  deepEqual(new Set(chunks.map(({ stream }) => stream)), new Set(["err"]));
+});
+
 Deno.test("TaskLog keeps the streams of a step apart when it hides secrets", async () => {
   await using dir = await tempDir();
   const path = logPath(dir.path, "t");
   using log = new TaskLog(path, CLOCK);
-  const step = log.step("s", ["s3cr3t-value"]);
+  const step = log.step("s", () => ["s3cr3t-value"]);
   await step.write("out", utf8("s3cr3t-"));
   await step.write("err", utf8("s3cr3t-value\n"));
   await step.write("out", utf8("value\n"));
@@ -120,7 +158,7 @@ Deno.test("TaskLog keeps the streams of a step apart when it hides secrets", asy
 /** A log of a step that prints `mebibytes` times a mebibyte, and a little more on the other stream. */
 async function longLog(path: string, mebibytes: number): Promise<LogChunk[]> {
   using log = new TaskLog(path, CLOCK);
-  const step = log.step("s", []);
+  const step = log.step("s", () => []);
   const chunk = new Uint8Array(1024 * 1024).fill(0x78);
   for (let i = 0; i < mebibytes; i++) await step.write("out", chunk);
   await step.write("err", utf8("late\n"));
@@ -142,7 +180,7 @@ Deno.test("TaskLog keeps to the limit when both streams write at once", async ()
   await using dir = await tempDir();
   const path = logPath(dir.path, "t");
   using log = new TaskLog(path, CLOCK);
-  const step = log.step("s", []);
+  const step = log.step("s", () => []);
   const chunk = new Uint8Array(3 * 1024 * 1024).fill(0x78);
   for (let i = 0; i < 12; i++) {
     await Promise.all([step.write("out", chunk), step.write("err", chunk)]);
@@ -160,7 +198,7 @@ Deno.test("TaskLog counts the limit for each step alone", async () => {
   const path = logPath(dir.path, "t");
   await longLog(path, 65);
   using log = new TaskLog(path, CLOCK);
-  await log.step("next", []).write("out", utf8("still here\n"));
+  await log.step("next", () => []).write("out", utf8("still here\n"));
   equal(textOf((await readAll(path)).filter((one) => one.step === "next")), "still here\n");
 });
 
@@ -190,7 +228,7 @@ Deno.test("readLog goes on where it ended and finds nothing new", async () => {
   await using dir = await tempDir();
   const path = logPath(dir.path, "t");
   using log = new TaskLog(path, CLOCK);
-  const step = log.step("s", []);
+  const step = log.step("s", () => []);
   await step.write("out", utf8("one\n"));
   const first = await readLog(path, 0);
   deepEqual(await readLog(path, first.next), { chunks: [], next: first.next });
@@ -204,7 +242,7 @@ Deno.test("readLog gives many lines in pieces and none twice", async () => {
   await using dir = await tempDir();
   const path = logPath(dir.path, "t");
   using log = new TaskLog(path, CLOCK);
-  const step = log.step("s", []);
+  const step = log.step("s", () => []);
   const lines = Array.from({ length: 2000 }, (_, i) => `${i} ${"x".repeat(i % 300)}\n`);
   for (const line of lines) await step.write("out", utf8(line));
   equal(textOf(await readAll(path)), lines.join(""));
@@ -215,7 +253,7 @@ Deno.test("readLog reads on behind a line that a crash or a full disk cut off", 
   const path = logPath(dir.path, "t");
   {
     using log = new TaskLog(path, CLOCK);
-    const step = log.step("s", []);
+    const step = log.step("s", () => []);
     await step.write("out", utf8("before\n"));
     await step.write("out", utf8("cut off\n"));
   }
@@ -223,7 +261,7 @@ Deno.test("readLog reads on behind a line that a crash or a full disk cut off", 
   await Deno.truncate(path, size - 10);
   {
     using log = new TaskLog(path, CLOCK);
-    await log.step("s", []).write("out", utf8("after the restart\n"));
+    await log.step("s", () => []).write("out", utf8("after the restart\n"));
   }
   const text = textOf(await readAll(path));
   match(text, /^before\n/);

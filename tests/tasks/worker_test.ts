@@ -5,135 +5,14 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
-import { systemClock } from "../../src/base/clock.ts";
-import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
 import { AppError } from "../../src/base/errors.ts";
-import { createLog } from "../../src/base/log.ts";
-import { RunTokens } from "../../src/base/run_tokens.ts";
-import { createEvaluator } from "../../src/cel/evaluator.ts";
-import { Catalog } from "../../src/resources/catalog.ts";
-import type { TriggerSpec } from "../../src/resources/trigger.ts";
-import { openProcessGroups } from "../../src/shell/process_groups.ts";
-import { openStore } from "../../src/store/sqlite/open_store.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Task } from "../../src/store/task_records.ts";
-import { Planner } from "../../src/tasks/plan.ts";
-import { inheritEnv } from "../../src/tasks/step_env.ts";
-import { logPath, readLog } from "../../src/tasks/task_log.ts";
-import { startWorker, type TaskWorker } from "../../src/tasks/worker.ts";
+import { logPath } from "../../src/tasks/task_log.ts";
 import { processRuns, until, untilFile } from "../helpers/until.ts";
+import { countsOf, taskIdOf, within } from "../store/temp_store.ts";
 import { manifestResources } from "../sources/webhook_rig.ts";
-import { accept, taskIdOf, tempDir, within } from "../store/temp_store.ts";
-
-/** A worker's surroundings. */
-interface Rig extends AsyncDisposable {
-  readonly store: Store;
-  readonly catalog: Catalog;
-  readonly dirs: DataDir;
-  /** Directory of the workspace. */
-  readonly workspace: string;
-  readonly logged: string[];
-  /** Starts a worker, which ends with the rig unless it is ended before. */
-  start(workers?: number, broken?: Partial<Store>): Promise<TaskWorker>;
-  /** Queues task `n` with this workflow (`spec`, as YAML); the worker still has to be kicked. */
-  queue(n: number, workflow: string, payload?: string | Uint8Array): Promise<string>;
-  /** The task once it has ended. */
-  ended(id: string): Promise<Task>;
-  /** All that the steps printed, each stream. */
-  printed(id: string, step?: string): Promise<{ out: string; err: string }>;
-}
-
-const SECRETS = `
-kind: SecretStore
-metadata: {name: tokens}
-spec: {data: {api: "s3cr3t-t0k3n/+=", other: "an0ther-value"}}
-`;
-
-async function workerRig(): Promise<Rig> {
-  const temp = await tempDir();
-  const dirs = dataDirAt(temp.path);
-  const workspace = `${temp.path}/repo`;
-  for (const path of [dirs.logs, dirs.run, dirs.bin, workspace]) await Deno.mkdir(path);
-  const store = await openStore(dirs.database);
-  const logged: string[] = [];
-  const log = createLog({
-    ...{ level: "debug", format: "json", clock: systemClock },
-    write: (line) => void logged.push(line),
-  });
-  const catalog = new Catalog(manifestResources(SECRETS));
-  const planner = new Planner(catalog, temp.path);
-  const evaluator = createEvaluator({ deadlineMs: 1000 });
-  const groups = openProcessGroups();
-  await groups.alive(2 ** 22 - 1); // until it is first asked it leaves its output open at the end
-  const workers: TaskWorker[] = [];
-  const env = (name: string) => ({ HOME: "/home/of/daemon", PATH: "/usr/bin:/bin" })[name];
-  return {
-    ...{ store, catalog, dirs, workspace, logged },
-    async start(workerCount = 2, broken = {}) {
-      const worker = await startWorker({
-        ...{ catalog, evaluator, groups, dirs, log, clock: systemClock, tokens: new RunTokens() },
-        inherited: inheritEnv(env, { bin: dirs.bin, extra: [] }),
-        umask: 0o022,
-        workers: workerCount,
-        store: new Proxy(store, {
-          get: (target, name) => Reflect.get(broken, name) ?? Reflect.get(target, name),
-        }),
-      });
-      workers.push(worker);
-      return worker;
-    },
-    async queue(n, workflow, payload = `{"n":${n},"text":"hello"}`) {
-      const put = manifestResources(`
-kind: Workflow
-metadata: {name: ci}
-spec: ${workflow}
----
-kind: Workspace
-metadata: {name: repo}
-spec: {path: repo, env: {LEVEL: workspace, FROM: workspace}}
----
-kind: Trigger
-metadata: {name: push}
-spec: {event: {source: webhook}, action: {workflow: ci, workspace: repo}}
-`);
-      catalog.change(put.map((resource) => ({ op: "put", resource })));
-      const trigger = catalog.find<TriggerSpec>("Trigger", "default", "push");
-      if (trigger === undefined) throw new Error("no trigger");
-      const { plan } = planner.plan(trigger);
-      const body = typeof payload === "string" ? new TextEncoder().encode(payload) : payload;
-      await accept(store, n, { plan, body, headers: { "x-github-event": "push" } });
-      return taskIdOf(n);
-    },
-    ended: (id) =>
-      until(`the end of task ${id}`, async () => {
-        const [task] = await store.findTasks(id);
-        return task?.finishedAt === undefined ? undefined : task;
-      }),
-    async printed(id, step) {
-      const { chunks } = await readLog(logPath(dirs.logs, id), 0);
-      const of = (stream: "out" | "err") =>
-        new Blob(
-          chunks.filter((one) => one.stream === stream && (step ?? one.step) === one.step)
-            .map(({ bytes }) => bytes as BlobPart),
-        ).text();
-      return { out: await of("out"), err: await of("err") };
-    },
-    async [Symbol.asyncDispose]() {
-      for (const worker of workers) await within(20_000, worker[Symbol.asyncDispose]());
-      await groups[Symbol.asyncDispose]();
-      evaluator[Symbol.dispose]();
-      await store[Symbol.asyncDispose]();
-      await temp[Symbol.asyncDispose]();
-    },
-  };
-}
-
-function test(name: string, body: (rig: Rig) => Promise<void>): void {
-  Deno.test(name, async () => {
-    await using rig = await workerRig();
-    await body(rig);
-  });
-}
+import { type Rig, SECRETS, testWithRig as test } from "./worker_rig.ts";
 
 /** Queues one task and runs it to its end. */
 async function runOne(rig: Rig, workflow: string, payload?: string | Uint8Array): Promise<Task> {
@@ -215,7 +94,8 @@ test("a step has a clean environment, its task's names, and the program's bin fi
       line.slice(line.indexOf("=") + 1),
     ]),
   );
-  const { SVC_PAYLOAD_FILE = "", SVC_RUN_TOKEN = "", _, PWD, OLDPWD, ...rest } = env;
+  const { SVC_PAYLOAD_FILE = "", SVC_RUN_TOKEN = "", _, PWD, OLDPWD, ...others } = env;
+  const { SVC_INBOX = "", SVC_OUTPUT = "", ...rest } = others;
   deepEqual(rest, {
     FROM: "workspace",
     HOME: "/home/of/daemon",
@@ -223,13 +103,16 @@ test("a step has a clean environment, its task's names, and the program's bin fi
     PATH: `${rig.dirs.bin}:/usr/bin:/bin`,
     SVC_DATA_DIR: rig.dirs.root,
     SVC_DELIVERY_ID: task.deliveryId,
+    SVC_ATTEMPT: "1",
     SVC_PROJECT: "default",
+    SVC_STEP: "a",
+    SVC_STEP_RUN: `${task.id}.0.1`,
     SVC_TASK_ID: task.id,
     SVC_TRIGGER: "push",
     SVC_WORKFLOW: "ci",
     SVC_WORKSPACE: "repo",
   });
-  ok(SVC_PAYLOAD_FILE.startsWith(rig.dirs.root));
+  ok([SVC_PAYLOAD_FILE, SVC_INBOX, SVC_OUTPUT].every((path) => path.startsWith(rig.dirs.root)));
   ok(SVC_RUN_TOKEN.length >= 32);
   ok([_, PWD, OLDPWD].every((one) => one !== "leaked"));
 });
@@ -368,7 +251,7 @@ test("a workspace that is not there fails the task with its path", async (rig) =
   (await rig.start()).kick();
   const task = await rig.ended(id);
   equal(task.state, "failed");
-  match(task.reason, new RegExp(`step "a": .*"${rig.workspace}" cannot be used`));
+  match(task.reason, new RegExp(`^Workspace "repo" cannot be used: "${rig.workspace}" does not`));
 });
 
 test("workdir is inside the workspace, and a template", async (rig) => {
@@ -436,7 +319,7 @@ test("a task that is queued while others run is taken up when there is room", as
   await until("its start", async () => (await rig.store.counts()).running === 1 || undefined);
   const second = await rig.queue(2, '{steps: [{id: a, run: "true"}]}');
   worker.kick();
-  deepEqual(await rig.store.counts(), { pending: 1, running: 1 });
+  deepEqual(await countsOf(rig.store), { pending: 1, running: 1 });
   await Deno.writeTextFile(`${rig.workspace}/go`, "");
   await Promise.all([rig.ended(first), rig.ended(second)]);
 });
@@ -452,7 +335,7 @@ test("an orderly end stops what runs and puts it back, without counting it as a 
   await within(8000, worker[Symbol.asyncDispose]());
   equal(await processRuns(pid), false);
   worker.kick(); // too late
-  deepEqual(await rig.store.counts(), { pending: 2, running: 0 });
+  deepEqual(await countsOf(rig.store), { pending: 2, running: 0 });
   const [stopped] = await rig.store.findTasks(id);
   deepEqual([stopped?.state, stopped?.restarts, stopped?.finishedAt], ["pending", 0, undefined]);
   equal(stopped?.steps[0]?.state, "succeeded");

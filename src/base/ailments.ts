@@ -1,0 +1,26 @@
+/**
+ * What does not work just now: whoever notices says so, and takes it back when it works again. Shown
+ * by `svc status`.
+ *
+ * @module
+ */
+
+/** What is wrong, at most one thing of each sort. */
+export class Ailments {
+  readonly #known = new Map<string, string>();
+
+  /** Notes what is wrong with `what`, as a sentence without a full stop. */
+  note(what: string, sentence: string): void {
+    this.#known.set(what, sentence);
+  }
+
+  /** `what` works. */
+  clear(what: string): void {
+    this.#known.delete(what);
+  }
+
+  /** One sentence each. */
+  list(): readonly string[] {
+    return [...this.#known.values()];
+  }
+}

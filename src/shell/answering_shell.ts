@@ -1,0 +1,121 @@
+/**
+ * A `/bin/sh` that stays and answers one line for each line it is asked: what is built into a shell
+ * costs no process then. Questions are handed over together and answered in order; one that is killed
+ * (a step may do `killall sh`) is replaced, and what it owes is asked again.
+ *
+ * @module
+ */
+
+/** Answers questions until it is disposed. */
+export interface AnsweringShell extends AsyncDisposable {
+  /** The answer to one line. */
+  ask(line: string): Promise<string>;
+}
+
+interface Question {
+  readonly line: string;
+  readonly resolve: (answer: string) => void;
+  readonly reject: (error: Error) => void;
+  /** How many shells have ended without answering it. */
+  lost: number;
+}
+
+/** Shells that a question may outlive; one that kills every shell would go on for ever. */
+const MAX_LOST = 3;
+
+/** Starts a shell that runs `script`: a loop that reads a line and prints its answer. */
+export function startAnsweringShell(script: string): AnsweringShell {
+  let shell = new Shell(script, takeUp);
+  let closing = false;
+
+  /** Asks another shell what one has left unanswered. */
+  function takeUp(open: readonly Question[]): void {
+    if (!closing) shell = new Shell(script, takeUp);
+    for (const question of open) {
+      if (closing || ++question.lost >= MAX_LOST) {
+        question.reject(new Error("The shell that signals processes has ended"));
+      } else {
+        shell.put(question);
+      }
+    }
+  }
+
+  return {
+    ask(line) {
+      return new Promise((resolve, reject) => shell.put({ line, resolve, reject, lost: 0 }));
+    },
+    async [Symbol.asyncDispose]() {
+      await shell.idle();
+      closing = true;
+      await shell.close();
+    },
+  };
+}
+
+/** One process. */
+class Shell {
+  readonly #child: Deno.ChildProcess;
+  readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
+  readonly #reading: Promise<void>;
+  readonly #open: Question[] = [];
+  #unsent = "";
+  #sending: Promise<void> | undefined;
+  #onIdle: (() => void) | undefined;
+
+  constructor(script: string, onEnd: (open: readonly Question[]) => void) {
+    this.#child = new Deno.Command("/bin/sh", {
+      args: ["-c", script],
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "null",
+      clearEnv: true,
+      env: { PATH: "/usr/local/bin:/usr/bin:/bin" },
+      detached: true, // a Ctrl-C at the terminal is for the daemon, which still needs this
+    }).spawn();
+    this.#writer = this.#child.stdin.getWriter();
+    this.#reading = this.#read().then(async () => {
+      await this.#writer.close().catch(() => {});
+      await this.#child.status;
+      onEnd(this.#open.splice(0));
+      this.#onIdle?.();
+    });
+  }
+
+  put(question: Question): void {
+    this.#open.push(question);
+    this.#unsent += `${question.line}\n`;
+    this.#sending ??= Promise.resolve().then(() => this.#send());
+  }
+
+  /** Resolves when nothing is left to answer. */
+  async idle(): Promise<void> {
+    if (this.#open.length === 0) return;
+    await new Promise<void>((resolve) => this.#onIdle = resolve);
+  }
+
+  async close(): Promise<void> {
+    await this.#writer.close().catch(() => {});
+    await this.#reading;
+  }
+
+  /** What was asked in one turn of the event loop goes out in one piece. */
+  async #send(): Promise<void> {
+    while (this.#unsent !== "") {
+      const text = this.#unsent;
+      this.#unsent = "";
+      await this.#writer.write(new TextEncoder().encode(text)).catch(() => {}); // it has ended
+    }
+    this.#sending = undefined;
+  }
+
+  async #read(): Promise<void> {
+    const decoder = new TextDecoder();
+    let rest = "";
+    for await (const chunk of this.#child.stdout) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) this.#open.shift()?.resolve(line);
+      if (this.#open.length === 0) this.#onIdle?.();
+    }
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * The shell that looks at processes, for `process_groups.ts`: one line asked, `yes` or `no` answered.
+ *
+ * @module
+ */
+
+/**
+ * `living GROUP`: whether anybody of a group is more than a zombie, which waits for process 1 and can
+ * do nothing; where there is no `/proc`, whether there is anybody at all.
+ *
+ * `marked NAME=value`: kills every process with that in its environment; whether there was one.
+ *
+ * `orphans NAME value`: the same, but looks only at those whose parent has ended, which are children
+ * of whoever takes up orphans here. Each of these is looked at once, when it is new: `seen` are all of
+ * them, `tagged` those that have a NAME, with its value. So this costs 0.1 ms where `marked` takes 7 ms
+ * among a hundred processes.
+ */
+export const SCANS = `
+reaper=$( (
+  read -r line < /proc/self/stat; parent=\${line%% *}
+  (
+    while read -r line < /proc/self/stat; do
+      set -- \${line##*) }
+      [ "$2" = "$parent" ] || break
+    done
+    echo "$2"
+  ) &
+) 2>/dev/null )
+children=/proc/$reaper/task/$reaper/children
+name= seen= tagged=
+
+kill_marked() { # kill_marked NAME=value FILE...
+  mark=$1; shift
+  for file in $(grep -lzxF -- "$mark" "$@" 2>/dev/null); do
+    pid=\${file#/proc/}; pid=\${pid%/environ}
+    kill -s KILL -- "$pid" 2>/dev/null && found=yes
+  done
+}
+
+living() { # living GROUP
+  if [ ! -r /proc/self/stat ]; then
+    kill -s 0 -- "-$1" 2>/dev/null && found=yes
+    return
+  fi
+  group=$1
+  for file in /proc/[0-9]*/stat; do
+    line=
+    read -r line 2>/dev/null < "$file" || continue
+    set -- \${line##*) }
+    if [ "$3" = "$group" ] && [ "$1" != Z ]; then found=yes; return; fi
+  done
+}
+
+orphans() { # orphans NAME value
+  if [ -z "$reaper" ] || [ ! -r "$children" ]; then
+    kill_marked "$1=$2" /proc/[0-9]*/environ
+    return
+  fi
+  if [ "$1" != "$name" ]; then name=$1 seen= tagged=; fi
+  pids=
+  read -r pids < "$children"
+  new=
+  for pid in $pids; do
+    case " $seen " in *" $pid "*) ;; *) new="$new /proc/$pid/environ" ;; esac
+  done
+  seen=$pids
+  if [ -n "$new" ]; then
+    for line in $(grep -Hzo -- "^$name=[0-9A-Za-z]*" $new 2>/dev/null | tr '\\000' ' '); do
+      pid=\${line#/proc/}; pid=\${pid%%/*}
+      tagged="$tagged $pid=\${line##*=}"
+    done
+  fi
+  still= mine=
+  for one in $tagged; do
+    case " $pids " in *" \${one%%=*} "*) still="$still $one" ;; *) continue ;; esac
+    [ "\${one#*=}" = "$2" ] && mine="$mine /proc/\${one%%=*}/environ"
+  done
+  tagged=$still
+  [ -z "$mine" ] || kill_marked "$1=$2" $mine # looked at again: a number may have a new owner
+}
+
+while read -r op a b; do
+  found=no
+  case "$op" in
+    living) living "$a" ;;
+    marked) kill_marked "$a" /proc/[0-9]*/environ ;;
+    orphans) orphans "$a" "$b" ;;
+  esac
+  echo "$found"
+done`;

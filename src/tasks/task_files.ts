@@ -1,0 +1,68 @@
+/**
+ * The short-lived files of a running task: what its steps are given and what they give back, in a
+ * directory that is there as long as the task runs. To make or remove one waits for the journal of the
+ * disk, which the store keeps busy, so the daemon goes on meanwhile.
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+
+const NOTHING = new Uint8Array();
+const NEW = { mode: 0o600, createNew: true };
+
+/** The files of one task, for their owner alone. */
+export class TaskFiles implements AsyncDisposable {
+  readonly #path: string;
+  /** An empty file that nobody has had yet. */
+  #spare: string | undefined;
+  #count = 0;
+
+  private constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Makes the directory at `path`, empty whatever a crash has left there. */
+  static async open(path: string): Promise<TaskFiles> {
+    try {
+      await Deno.mkdir(path, { mode: 0o700 });
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+      if (!(await Deno.lstat(path)).isDirectory) throw error;
+      await Deno.remove(path, { recursive: true });
+      await Deno.mkdir(path, { mode: 0o700 });
+    }
+    return new TaskFiles(path);
+  }
+
+  /** Makes a file, empty when nothing is given; gives its path. */
+  async make(name: string, content: Uint8Array = NOTHING): Promise<string> {
+    const path = join(this.#path, name);
+    try {
+      await Deno.writeFile(path, content, NEW);
+    } catch (error) {
+      // A step has put something of its own there: to write through its link would be its choice.
+      if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+      await Deno.remove(path, { recursive: true });
+      await Deno.writeFile(path, content, NEW);
+    }
+    return path;
+  }
+
+  /** Makes an empty file, with a name of its own; gives its path. */
+  async makeEmpty(): Promise<string> {
+    const spare = this.#spare;
+    this.#spare = undefined;
+    return spare ?? await this.make(`output.${this.#count++}`);
+  }
+
+  /** Makes the first of {@linkcode makeEmpty} beforehand, while other things are made. */
+  async prepareEmpty(): Promise<void> {
+    this.#spare = await this.makeEmpty();
+  }
+
+  /** Removes everything, whatever steps have put there. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Deno.remove(this.#path, { recursive: true }).catch(() => {});
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * What the steps of one running task share: where they run, what they see, how they stand, and the
+ * only way in which that is stored.
+ *
+ * @module
+ */
+
+import type { Clock } from "../base/clock.ts";
+import type { DataDir } from "../base/data_dir.ts";
+import type { RunTokens } from "../base/run_tokens.ts";
+import type { Evaluator } from "../cel/evaluator.ts";
+import type { Scope } from "../cel/expression.ts";
+import type { Template } from "../cel/template.ts";
+import type { Catalog } from "../resources/catalog.ts";
+import type { Resource } from "../resources/resource.ts";
+import type { SecretStoreSpec } from "../resources/secret_store.ts";
+import type { ProcessGroups } from "../shell/process_groups.ts";
+import type { Store } from "../store/store.ts";
+import type { ClaimedTask, StepRecord, TaskState } from "../store/task_records.ts";
+import type { Inboxes } from "./inbox.ts";
+import { insist } from "./insist.ts";
+import type { Plan } from "./plan.ts";
+import type { InheritedEnv } from "./step_env.ts";
+import type { TaskDirectories } from "./task_directory.ts";
+import type { TaskFiles } from "./task_files.ts";
+import type { TaskLog } from "./task_log.ts";
+import { taskScope } from "./task_scope.ts";
+
+/** What running a task needs. */
+export interface RunHost {
+  /** Where steps are recorded. */
+  readonly store: Store;
+  /** Holds the secrets. */
+  readonly catalog: Catalog;
+  /** Runs templates. */
+  readonly evaluator: Evaluator;
+  /** Ends what steps leave behind. */
+  readonly groups: ProcessGroups;
+  /** The time. */
+  readonly clock: Clock;
+  /** Where logs and files of running tasks go. */
+  readonly dirs: DataDir;
+  /** Rights of the steps. */
+  readonly tokens: RunTokens;
+  /** What steps inherit. */
+  readonly inherited: InheritedEnv;
+  /** File mode mask the daemon was started with. */
+  readonly umask: number;
+  /** Messages to tasks. */
+  readonly inboxes: Inboxes;
+  /** Worktrees and copies of tasks. */
+  readonly directories: TaskDirectories;
+}
+
+/** The goal of a task: its template, and its text. */
+export interface Goal {
+  /** As it was written. */
+  readonly template: Template;
+  /** Filled in. */
+  readonly text: string;
+}
+
+/** What a run is made of. */
+export interface RunParts {
+  /** The task. */
+  readonly claimed: ClaimedTask;
+  /** What it runs. */
+  readonly plan: Plan;
+  /** What running needs. */
+  readonly host: RunHost;
+  /** Output of its steps. */
+  readonly log: TaskLog;
+  /** Its short-lived files. */
+  readonly files: TaskFiles;
+  /** Aborts when the daemon goes down. */
+  readonly stop: AbortSignal;
+}
+
+/** One task while it runs. */
+export class TaskRun {
+  /** Its parts. */
+  readonly parts: RunParts;
+  /** Variables of expressions; always up to date. */
+  readonly scope: Scope;
+  /** Runs expressions, and waits where too many are being run. */
+  readonly evaluator: Pick<Evaluator, "evaluate">;
+  /** How each step stands, by its place. */
+  readonly records: StepRecord[];
+  /** How the task stands: `running`, and what it has come to once its `finally` steps run. */
+  state: TaskState = "running";
+  /** The goal, where it has one. */
+  goal: Goal | undefined;
+  /** Where the steps run. */
+  directory = "";
+  /** Variables that all of its steps have. */
+  variables: Readonly<Record<string, string>> = {};
+
+  /** Starts where the task stood when it was claimed. */
+  constructor(parts: RunParts) {
+    this.parts = parts;
+    const { claimed, host, stop } = parts;
+    this.records = claimed.task.steps.map(asNotRunning);
+    this.scope = taskScope(claimed, this);
+    this.evaluator = {
+      evaluate: (expression, scope) =>
+        insist(async () => await host.evaluator.evaluate(expression, scope), stop),
+    };
+  }
+
+  /** The time. */
+  now(): number {
+    return this.parts.host.clock.now();
+  }
+
+  /** Stores how a step stands; what came before is overwritten. */
+  async save(record: StepRecord): Promise<void> {
+    this.records[record.position] = record;
+    const { claimed, host, stop } = this.parts;
+    await insist(() => host.store.saveStep(claimed.task.id, record), stop);
+  }
+
+  /**
+   * Stores how a step stands at the moment, once and without waiting: the store keeps the order of
+   * calls, so it never overwrites what is saved after it.
+   */
+  note(record: StepRecord): void {
+    this.records[record.position] = record;
+    const { claimed, host } = this.parts;
+    host.store.saveStep(claimed.task.id, record).catch(() => {});
+  }
+
+  /** Every secret of the project: one step may leave a value where another prints it. */
+  readonly secrets = (): readonly string[] => {
+    const { claimed, host } = this.parts;
+    const stores = host.catalog.list("SecretStore", claimed.task.project);
+    return (stores as Resource<SecretStoreSpec>[]).flatMap(({ spec }) => Object.values(spec.data));
+  };
+}
+
+/** What ran when the daemon last ended starts again, with the try it had come to. */
+function asNotRunning(record: StepRecord): StepRecord {
+  if (record.state !== "running") return record;
+  const { position, id, attempt } = record;
+  const tries = attempt === undefined ? {} : { attempt };
+  return { position, id, state: "pending", reason: "", ...tries };
+}

@@ -1,0 +1,112 @@
+/**
+ * Which steps a retry carries over (contract 6).
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual } from "node:assert/strict";
+import type { StepRecord, StepState } from "../../src/store/task_records.ts";
+import { OUT_OF_TIME } from "../../src/tasks/flow.ts";
+import { keptSteps } from "../../src/tasks/kept_steps.ts";
+import type { PlannedStep } from "../../src/tasks/plan.ts";
+
+/** A step and how it ended. */
+interface Case extends Omit<PlannedStep, "run"> {
+  readonly was: StepState;
+  readonly reason?: string;
+}
+
+/** Ids of what is kept of these steps. */
+function kept(cases: readonly Case[], from?: string): readonly string[] {
+  const steps = cases.map(({ was: _was, reason: _reason, ...step }) => ({ ...step, run: "x" }));
+  const records = cases.map(({ id, was, reason = "" }, position): StepRecord => ({
+    ...{ position, id, reason, state: was },
+  }));
+  const last = [{ id: "clean", run: "x" }];
+  const clean: StepRecord = { position: 9, id: "clean", state: "succeeded", reason: "" };
+  return keptSteps({ plan: { steps, finally: last }, records: [...records, clean] }, from)
+    .map(({ id }) => id);
+}
+
+const LINE: readonly Case[] = [
+  { id: "a", was: "succeeded" },
+  { id: "b", was: "succeeded" },
+  { id: "c", was: "failed", reason: "exit code 1" },
+  { id: "d", was: "skipped", reason: 'needs "c", which failed' },
+];
+
+Deno.test("keptSteps: what succeeded before the failure, and nothing under finally", () => {
+  deepEqual(kept(LINE), ["a", "b"]);
+});
+
+Deno.test("keptSteps from a step: what is before it, and not what failed besides", () => {
+  deepEqual(kept(LINE, "b"), ["a"]);
+  deepEqual(kept(LINE, "a"), []);
+  deepEqual(kept(LINE, "d"), ["a", "b"]);
+  deepEqual(kept(LINE, "clean"), ["a", "b"]);
+});
+
+const DIAMOND: readonly Case[] = [
+  { id: "top", was: "succeeded" },
+  { id: "left", needs: ["top"], was: "succeeded" },
+  { id: "right", needs: ["top"], was: "failed", continueOnError: true },
+  { id: "below", needs: ["left", "right"], was: "succeeded" },
+  { id: "under", needs: ["below"], was: "succeeded" },
+  { id: "alone", needs: [], was: "succeeded" },
+];
+
+Deno.test("keptSteps: what succeeded after a failure runs again with it, other branches do not", () => {
+  deepEqual(kept(DIAMOND), ["top", "left", "alone"]);
+  deepEqual(kept(DIAMOND, "left"), ["top", "alone"]);
+  deepEqual(kept(DIAMOND, "alone"), ["top", "left"]);
+  deepEqual(kept(DIAMOND, "top"), ["alone"]);
+});
+
+Deno.test("keptSteps: steps that need a later one, in whatever order they are written", () => {
+  const cases: readonly Case[] = [
+    { id: "last", needs: ["middle"], was: "succeeded" },
+    { id: "middle", needs: ["first"], was: "succeeded" },
+    { id: "first", needs: [], was: "succeeded" },
+  ];
+  deepEqual(kept(cases, "first"), []);
+  deepEqual(kept(cases, "middle"), ["first"]);
+});
+
+Deno.test("keptSteps: a step that its own condition skipped is done, and what came after it", () => {
+  const cases: readonly Case[] = [
+    { id: "a", was: "succeeded" },
+    { id: "maybe", when: "payload.x", was: "skipped", reason: "the condition is false" },
+    { id: "after", was: "succeeded" },
+    { id: "bad", was: "failed" },
+  ];
+  deepEqual(kept(cases), ["a", "maybe", "after"]);
+});
+
+Deno.test("keptSteps: a step that never came to its turn is not done, condition or not", () => {
+  const never = [
+    { was: "skipped", reason: "" },
+    { was: "skipped", reason: OUT_OF_TIME },
+    { was: "cancelled", reason: "cancelled" },
+    { was: "pending" },
+    { was: "running" },
+  ] as const;
+  for (const how of never) {
+    const cases: readonly Case[] = [
+      { id: "a", was: "succeeded" },
+      { id: "b", when: "payload.x", ...how },
+      { id: "c", was: "succeeded" },
+    ];
+    deepEqual(kept(cases), ["a"], JSON.stringify(how));
+  }
+  const unconditional: readonly Case[] = [{ id: "a", was: "skipped", reason: "anything" }];
+  deepEqual(kept(unconditional), []);
+});
+
+Deno.test("keptSteps: of a task whose steps all succeeded, all but what is asked for", () => {
+  const cases: readonly Case[] = [
+    { id: "a", was: "succeeded" },
+    { id: "b", was: "succeeded" },
+  ];
+  deepEqual(kept(cases), ["a", "b"]);
+  deepEqual(kept(cases, "b"), ["a"]);
+});

@@ -1,0 +1,216 @@
+/**
+ * Retention of tasks and deliveries: what goes, what stays, and what goes with it. A real store, a
+ * clock that is moved by hand.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
+import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
+import { createLog } from "../../src/base/log.ts";
+import type { Store } from "../../src/store/store.ts";
+import { removeOrphans } from "../../src/tasks/orphans.ts";
+import { type Keep, prune, type RetentionHost } from "../../src/tasks/retention.ts";
+import { logPath } from "../../src/tasks/task_log.ts";
+import {
+  accept,
+  filterOut,
+  idOf,
+  taskIdOf,
+  type TempStore,
+  tempStore,
+} from "../store/temp_store.ts";
+
+const DAY_MS = 24 * 3600 * 1000;
+const START = 1_700_000_000_000;
+
+/** A store with a clock, and the directories of a daemon. */
+interface Rig extends AsyncDisposable {
+  readonly store: Store;
+  readonly clock: { time: number };
+  readonly dirs: DataDir;
+  readonly host: RetentionHost;
+  /** Directories of tasks that were removed. */
+  readonly removed: string[];
+  readonly logged: string[];
+  /** Stores task `n` with a log, ended now. */
+  ended(n: number, trigger?: string): Promise<void>;
+  /** Numbers of the tasks there are, the oldest first. */
+  tasks(): Promise<number[]>;
+  /** Numbers of the deliveries there are, the oldest first. */
+  deliveries(): Promise<number[]>;
+  logs(): string[];
+  /** Runs retention once. */
+  prune(keep: Keep): Promise<void>;
+}
+
+async function rig(broken: Partial<Store> = {}): Promise<Rig> {
+  const temp: TempStore = await tempStore();
+  const { store } = temp;
+  const dirs = dataDirAt(temp.dir);
+  await Deno.mkdir(dirs.logs);
+  const clock = { time: START, now: () => clock.time };
+  const [removed, logged]: string[][] = [[], []];
+  const log = createLog({
+    ...{ level: "debug", format: "json", clock },
+    write: (line) => void logged?.push(line),
+  });
+  const host: RetentionHost = {
+    ...{ clock, log, dirs, keep: { days: 30, perTrigger: 10_000 } },
+    store: new Proxy(store, {
+      get: (target, name) => Reflect.get(broken, name) ?? Reflect.get(target, name),
+    }),
+    removeDirectory: (directory) => Promise.resolve(void removed?.push(directory)),
+  };
+  const numberOf = (id: string) => Number(id.slice(-6));
+  return {
+    ...{ store, clock, dirs, host, removed: removed ?? [], logged: logged ?? [] },
+    async ended(n, trigger = "push") {
+      await accept(store, n, { trigger, receivedAt: clock.time });
+      await store.claimTasks(1, clock.time);
+      const taskId = taskIdOf(n);
+      equal(
+        await store.finishTask({ taskId, state: "succeeded", reason: "", now: clock.time }),
+        true,
+      );
+      await Deno.writeTextFile(logPath(dirs.logs, taskId), "{}\n");
+    },
+    async tasks() {
+      const tasks = await store.listTasks({ limit: 10_000 });
+      return tasks.map(({ id }) => numberOf(id)).reverse();
+    },
+    async deliveries() {
+      const deliveries = await store.listDeliveries({ limit: 10_000 });
+      return deliveries.map(({ id }) => numberOf(id)).reverse();
+    },
+    logs: () => [...Deno.readDirSync(dirs.logs)].map(({ name }) => name).sort(),
+    prune: (keep) => prune({ ...host, keep }, new AbortController().signal),
+    [Symbol.asyncDispose]: () => temp[Symbol.asyncDispose](),
+  };
+}
+
+const logsOf = (...numbers: readonly number[]) => numbers.map((n) => `${taskIdOf(n)}.jsonl`);
+
+Deno.test("retention by age: ended tasks go with their deliveries and logs, others stay", async () => {
+  await using r = await rig();
+  await r.ended(1);
+  await r.ended(2);
+  await filterOut(r.store, 3);
+  r.clock.time += 10 * DAY_MS;
+  await r.ended(4);
+  await accept(r.store, 5, { receivedAt: r.clock.time - 10 * DAY_MS });
+  r.clock.time += 20 * DAY_MS - 1;
+  await r.prune({ days: 30, perTrigger: 0 });
+  deepEqual(await r.tasks(), [1, 2, 4, 5]);
+  r.clock.time += 10;
+  await r.prune({ days: 30, perTrigger: 0 });
+  deepEqual(await r.tasks(), [4, 5]);
+  deepEqual(await r.deliveries(), [4, 5]);
+  deepEqual(r.logs(), logsOf(4));
+  ok(r.logged.join().includes('"tasks":2'), r.logged.join());
+});
+
+Deno.test("retention by number: the newest of each trigger stay, what waits is not counted out", async () => {
+  await using r = await rig();
+  for (const n of [1, 2, 3, 4, 5]) await r.ended(n);
+  for (const n of [6, 7]) await r.ended(n, "other");
+  await accept(r.store, 8, { receivedAt: r.clock.time });
+  await r.prune({ days: 0, perTrigger: 3 });
+  deepEqual(await r.tasks(), [4, 5, 6, 7, 8]);
+  deepEqual(r.logs(), logsOf(4, 5, 6, 7));
+});
+
+Deno.test("retention of 0 and 0 keeps everything for ever", async () => {
+  await using r = await rig();
+  for (const n of [1, 2, 3]) await r.ended(n);
+  r.clock.time += 10_000 * DAY_MS;
+  await r.prune({ days: 0, perTrigger: 0 });
+  deepEqual(await r.tasks(), [1, 2, 3]);
+  deepEqual(await r.deliveries(), [1, 2, 3]);
+});
+
+Deno.test("retention keeps a delivery as long as its task, and a day at least", async () => {
+  await using r = await rig();
+  await accept(r.store, 1, { receivedAt: r.clock.time });
+  await filterOut(r.store, 2);
+  r.clock.time += DAY_MS / 2;
+  await r.prune({ days: 1, perTrigger: 0 });
+  deepEqual(await r.deliveries(), [1, 2]);
+  r.clock.time += DAY_MS;
+  await r.prune({ days: 1, perTrigger: 0 });
+  deepEqual([await r.tasks(), await r.deliveries()], [[1], [1]]);
+});
+
+Deno.test("retention removes what is too much in small steps, all of it in one look", async () => {
+  const steps: number[] = [];
+  await using r = await rig();
+  for (let n = 1; n <= 250; n++) await r.ended(n);
+  r.clock.time += 31 * DAY_MS;
+  const store = new Proxy(r.store, {
+    get: (target, name) =>
+      name !== "pruneTasks" ? Reflect.get(target, name) : async (options: { limit: number }) => {
+        const removed = await r.store.pruneTasks(options as Parameters<Store["pruneTasks"]>[0]);
+        steps.push(removed.length);
+        return removed;
+      },
+  });
+  await prune({ ...r.host, store }, new AbortController().signal);
+  deepEqual(await r.tasks(), []);
+  deepEqual(await r.deliveries(), []);
+  deepEqual(r.logs(), []);
+  deepEqual(steps.filter((n) => n > 0), [100, 100, 50]);
+});
+
+Deno.test("retention removes the directory that a task had for itself", async () => {
+  await using r = await rig();
+  await r.ended(1);
+  await r.store.setTaskDirectory(taskIdOf(1), "/data/worktrees/x");
+  r.clock.time += 31 * DAY_MS;
+  await r.prune({ days: 30, perTrigger: 0 });
+  deepEqual(r.removed, ["/data/worktrees/x"]);
+});
+
+Deno.test("retention goes on where a file cannot be removed, and says so", async () => {
+  await using r = await rig();
+  for (const n of [1, 2]) await r.ended(n);
+  const path = logPath(r.dirs.logs, taskIdOf(1));
+  await Deno.remove(path);
+  await Deno.mkdir(`${path}/not-empty`, { recursive: true });
+  r.clock.time += 31 * DAY_MS;
+  await r.prune({ days: 30, perTrigger: 0 });
+  deepEqual(await r.tasks(), []);
+  deepEqual(r.logs(), logsOf(1));
+  ok(r.logged.some((line) => line.includes('"level":"warn"') && line.includes(taskIdOf(1))));
+});
+
+Deno.test("retention stops in between when the daemon does", async () => {
+  const stop = new AbortController();
+  await using r = await rig();
+  for (const n of [1, 2]) await r.ended(n);
+  r.clock.time += 31 * DAY_MS;
+  stop.abort();
+  await prune(r.host, stop.signal);
+  deepEqual(await r.tasks(), [1, 2]);
+});
+
+Deno.test("removeOrphans: the log of a task that is gone goes, others and strange files stay", async () => {
+  await using r = await rig();
+  await r.ended(1);
+  for (const n of [2, 3]) await Deno.writeTextFile(logPath(r.dirs.logs, taskIdOf(n)), "{}\n");
+  const strange = ["notes.txt", "x.jsonl", `${idOf(1)}.jsonl.gz`];
+  for (const name of strange) await Deno.writeTextFile(`${r.dirs.logs}/${name}`, "mine");
+  await removeOrphans(r.host, new AbortController().signal);
+  deepEqual(r.logs(), [...logsOf(1), ...strange].sort());
+});
+
+Deno.test("removeOrphans: the directory of a task that is gone goes, unless a retry works in it", async () => {
+  await using r = await rig();
+  const of = (n: number) => `${r.dirs.worktrees}/${taskIdOf(n)}`;
+  for (const n of [1, 2, 3]) await Deno.mkdir(of(n), { recursive: true });
+  await Deno.mkdir(`${r.dirs.worktrees}/mine`);
+  await r.ended(3);
+  await r.ended(4);
+  await r.store.setTaskDirectory(taskIdOf(4), `${of(2)}/packages/app`);
+  await removeOrphans(r.host, new AbortController().signal);
+  deepEqual(r.removed, [of(1)]);
+});

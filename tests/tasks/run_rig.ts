@@ -1,0 +1,177 @@
+/**
+ * What a task needs to run, without a worker: a real store, real processes, the machine's own clock.
+ * Tasks are queued as a webhook would queue them, and handed to `runTask` by the test.
+ *
+ * @module
+ */
+
+import { systemClock } from "../../src/base/clock.ts";
+import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
+import { RunTokens } from "../../src/base/run_tokens.ts";
+import { createEvaluator } from "../../src/cel/evaluator.ts";
+import { Catalog } from "../../src/resources/catalog.ts";
+import type { TriggerSpec } from "../../src/resources/trigger.ts";
+import { openProcessGroups } from "../../src/shell/process_groups.ts";
+import { openStore } from "../../src/store/sqlite/open_store.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { ClaimedTask, StepRecord, Task } from "../../src/store/task_records.ts";
+import { Inboxes } from "../../src/tasks/inbox.ts";
+import { Planner } from "../../src/tasks/plan.ts";
+import { runTask, type TaskResult } from "../../src/tasks/run_task.ts";
+import { inheritEnv } from "../../src/tasks/step_env.ts";
+import { TaskDirectories } from "../../src/tasks/task_directory.ts";
+import { logPath, readLog } from "../../src/tasks/task_log.ts";
+import type { RunHost } from "../../src/tasks/task_run.ts";
+import { manifestResources } from "../sources/webhook_rig.ts";
+import { accept, taskIdOf, tempDir, within } from "../store/temp_store.ts";
+
+/** Documents beside the workflow, and what the event brings. */
+export interface Given {
+  /** More documents, as YAML. */
+  readonly more?: string;
+  /** Template of the goal. */
+  readonly goal?: string;
+  /** `spec` of the workspace, as YAML; the directory `repo` when absent. */
+  readonly workspace?: string;
+  /** Payload, as JSON. */
+  readonly payload?: string;
+  /** Headers of the delivery. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** When what runs is to be ended. */
+export interface Stops {
+  readonly stop?: AbortSignal;
+  readonly cancel?: AbortSignal;
+}
+
+/** The surroundings of a task. */
+export class RunRig implements AsyncDisposable {
+  readonly dirs: DataDir;
+  readonly store: Store;
+  readonly host: RunHost;
+  readonly catalog: Catalog;
+  /** Directory of the workspace. */
+  readonly workspace: string;
+  readonly #close: AsyncDisposableStack;
+  #count = 0;
+
+  constructor(
+    parts: { dirs: DataDir; host: RunHost; catalog: Catalog; close: AsyncDisposableStack },
+  ) {
+    this.dirs = parts.dirs;
+    this.host = parts.host;
+    this.store = parts.host.store;
+    this.catalog = parts.catalog;
+    this.workspace = `${parts.dirs.root}/repo`;
+    this.#close = parts.close;
+  }
+
+  /** Queues a task of this workflow (`spec`, as YAML) and claims it. */
+  async claim(workflow: string, given: Given = {}): Promise<ClaimedTask> {
+    const action = {
+      ...{ workflow: "ci", workspace: "repo" },
+      ...(given.goal === undefined ? {} : { goal: given.goal }),
+    };
+    const put = manifestResources(`
+kind: Workflow
+metadata: {name: ci}
+spec: ${workflow}
+---
+kind: Workspace
+metadata: {name: repo}
+spec: ${given.workspace ?? "{path: repo}"}
+---
+kind: Trigger
+metadata: {name: push}
+spec: {event: {source: webhook}, action: ${JSON.stringify(action)}}
+${given.more === undefined ? "" : `---\n${given.more}`}
+`);
+    this.catalog.change(put.map((resource) => ({ op: "put", resource })));
+    const trigger = this.catalog.find<TriggerSpec>("Trigger", "default", "push");
+    if (trigger === undefined) throw new Error("no trigger");
+    const { plan, missing } = new Planner(this.catalog, this.dirs.root).plan(trigger);
+    if (plan === undefined) throw new Error(missing);
+    const n = ++this.#count;
+    const body = new TextEncoder().encode(given.payload ?? `{"n":${n}}`);
+    await accept(this.store, n, { plan, body, headers: given.headers ?? {} });
+    return await this.reclaim(taskIdOf(n));
+  }
+
+  /** Claims a task that waits, as after a restart. */
+  async reclaim(id: string): Promise<ClaimedTask> {
+    const { tasks } = await this.store.claimTasks(10, Date.now());
+    const found = tasks.find(({ task }) => task.id === id);
+    if (found === undefined) throw new Error(`task ${id} does not wait`);
+    return found;
+  }
+
+  /** Runs a claimed task; its end is not stored. */
+  async run(claimed: ClaimedTask, stops: Stops = {}): Promise<TaskResult> {
+    const never = new AbortController().signal;
+    const { stop = never, cancel = never } = stops;
+    return await within(60_000, runTask(claimed, this.host, { stop, cancel }));
+  }
+
+  /** Queues, claims and runs; gives how it ended, with the task as it is stored then. */
+  async all(workflow: string, given: Given = {}): Promise<TaskResult & { readonly task: Task }> {
+    const claimed = await this.claim(workflow, given);
+    const result = await this.run(claimed);
+    return { ...result, task: await this.task(claimed.task.id) };
+  }
+
+  /** A task as it is stored. */
+  async task(id: string): Promise<Task> {
+    const [task] = await this.store.findTasks(id);
+    if (task === undefined) throw new Error(`no task ${id}`);
+    return task;
+  }
+
+  /** All that steps printed. */
+  async printed(id: string, step?: string, stream: "out" | "err" = "out"): Promise<string> {
+    const { chunks } = await readLog(logPath(this.dirs.logs, id), 0);
+    const some = chunks.filter((one) => one.stream === stream && (step ?? one.step) === one.step);
+    return await new Blob(some.map(({ bytes }) => bytes as BlobPart)).text();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#close.disposeAsync();
+  }
+}
+
+/** Makes the surroundings of a task. */
+export async function runRig(secrets: Readonly<Record<string, string>> = {}): Promise<RunRig> {
+  const close = new AsyncDisposableStack();
+  const temp = close.use(await tempDir());
+  const dirs = dataDirAt(temp.path);
+  for (const path of [dirs.logs, dirs.run, dirs.bin, `${temp.path}/repo`]) await Deno.mkdir(path);
+  const store = close.use(await openStore(dirs.database));
+  const catalog = new Catalog(
+    Object.keys(secrets).length === 0 ? [] : manifestResources(
+      JSON.stringify({
+        kind: "SecretStore",
+        metadata: { name: "tokens" },
+        spec: { data: secrets },
+      }),
+    ),
+  );
+  const evaluator = close.use(createEvaluator({ deadlineMs: 1000 }));
+  const groups = close.use(openProcessGroups());
+  await groups.alive(2 ** 22 - 1); // until it is first asked it leaves its output open at the end
+  const env = (name: string) => Deno.env.get(name);
+  const inherited = inheritEnv(env, { bin: dirs.bin, extra: [] });
+  const base = { store, catalog, evaluator, groups, dirs, inherited, umask: 0o022 };
+  const host: RunHost = {
+    ...{ ...base, clock: systemClock, tokens: new RunTokens() },
+    inboxes: new Inboxes({ store, clock: systemClock }),
+    directories: new TaskDirectories(base),
+  };
+  return new RunRig({ dirs, host, catalog, close });
+}
+
+/** What is compared of steps: `a succeeded`, with the reason where there is one. */
+export function stepsOf(records: readonly StepRecord[]): string[] {
+  return records.map(({ id, state, reason }) =>
+    `${id} ${state}${reason === "" ? "" : `: ${reason}`}`
+  );
+}

@@ -1,0 +1,481 @@
+/**
+ * Control flow of a task (contract 2 and 7), with real processes: needs, conditions, tries, timeouts,
+ * outputs, `finally`, cancelling and stopping.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { processRuns, until, untilFile } from "../helpers/until.ts";
+import { type RunRig, runRig, stepsOf } from "./run_rig.ts";
+
+function test(name: string, body: (rig: RunRig) => Promise<void>): void {
+  Deno.test(name, async () => {
+    await using rig = await runRig();
+    await body(rig);
+  });
+}
+
+/** Lines of a file of the workspace. */
+async function lines(rig: RunRig, name: string): Promise<string[]> {
+  return (await Deno.readTextFile(`${rig.workspace}/${name}`)).trimEnd().split("\n");
+}
+
+test("independent steps run side by side, and who needs both waits for both", async (rig) => {
+  const meet = (mine: string, other: string) =>
+    `': > ${mine}; i=0; while [ ! -e ${other} ] && [ $i -lt 100 ]; do sleep 0.05; i=$((i+1)); done; [ -e ${other} ]'`;
+  const { state, reason, task } = await rig.all(`
+  steps:
+    - {id: a, run: ${meet("a", "b")}}
+    - {id: b, needs: [], run: ${meet("b", "a")}}
+    - {id: c, needs: [a, b], run: "ls > seen"}`);
+  deepEqual([state, reason], ["succeeded", ""]);
+  deepEqual(await lines(rig, "seen"), ["a", "b", "seen"]);
+  deepEqual(stepsOf(task.steps), ["a succeeded", "b succeeded", "c succeeded"]);
+});
+
+test("forty steps that need nothing all run, at most sixteen at once", async (rig) => {
+  const run = "echo + >> log; sleep 0.2; echo - >> log";
+  const steps = Array.from({ length: 40 }, (_, n) => `{id: s${n}, needs: [], run: '${run}'}`);
+  const { state, task } = await rig.all(`{steps: [${steps.join(", ")}]}`);
+  equal(state, "succeeded");
+  ok(task.steps.every((step) => step.state === "succeeded"));
+  let [now, most] = [0, 0];
+  for (const sign of await lines(rig, "log")) {
+    now += sign === "+" ? 1 : -1;
+    most = Math.max(most, now);
+  }
+  ok(most > 4 && most <= 16, `${most} at once`);
+});
+
+test("a failure skips what needs it, other branches finish, and the task names it", async (rig) => {
+  const { state, reason, task } = await rig.all(`
+  steps:
+    - {id: a, run: exit 3}
+    - {id: b, run: touch b}
+    - {id: c, run: touch c}
+    - {id: d, needs: [], run: sleep 0.3; touch d}
+    - {id: e, run: touch e}`);
+  deepEqual([state, reason], ["failed", 'step "a": exit code 3']);
+  deepEqual(stepsOf(task.steps), [
+    "a failed: exit code 3",
+    'b skipped: needs "a", which failed',
+    'c skipped: needs "b", which was skipped',
+    "d succeeded",
+    "e succeeded",
+  ]);
+  deepEqual([...Deno.readDirSync(rig.workspace)].map(({ name }) => name).toSorted(), ["d", "e"]);
+});
+
+test("continueOnError: the next step runs and sees what happened, and the task succeeds", async (rig) => {
+  const { state, task } = await rig.all(`
+  steps:
+    - {id: a, run: echo why=broken >> $SVC_OUTPUT; exit 9, continueOnError: true}
+    - id: b
+      when: steps.a.state == "failed" && steps.a.exit_code == 9
+      env: {WHY: "{{ steps.a.outputs.why }}"}
+      run: echo "$WHY"`);
+  equal(state, "succeeded");
+  deepEqual(stepsOf(task.steps), ["a failed: exit code 9", "b succeeded"]);
+  equal(await rig.printed(task.id, "b"), "broken\n");
+});
+
+test("when: only true runs a step, its reason is kept, and what needs it runs", async (rig) => {
+  const { state, task } = await rig.all(
+    `
+  steps:
+    - {id: yes, when: payload.n == 7, run: "true"}
+    - {id: no, when: payload.n == 8, run: touch no}
+    - {id: gone, when: payload.nothing == 8, run: touch gone}
+    - {id: text, when: payload.text, run: touch text}
+    - {id: last, run: "true"}`,
+    { payload: '{"n":7,"text":"true"}' },
+  );
+  equal(state, "succeeded");
+  const [yes, no, gone, text, last] = stepsOf(task.steps);
+  deepEqual([yes, no, text, last], [
+    "yes succeeded",
+    "no skipped: its condition is false",
+    "text skipped: its condition gave no boolean",
+    "last succeeded",
+  ]);
+  match(gone ?? "", /^gone skipped: its condition failed: /);
+  deepEqual([...Deno.readDirSync(rig.workspace)], []);
+});
+
+test("outputs: the last line of a key counts, values are exact, and later steps see them", async (rig) => {
+  const { state, task } = await rig.all(`
+  steps:
+    - id: a
+      run: |
+        echo first=1 >> "$SVC_OUTPUT"
+        printf 'first=two words = yes\\nempty=\\n\\nno line\\n9=x\\nlast= end ' >> "$SVC_OUTPUT"
+    - id: b
+      env: {FIRST: "{{ steps.a.outputs.first }}", ALL: "{{ steps.a.outputs }}"}
+      run: printf '%s|%s' "$FIRST" "$ALL"`);
+  equal(state, "succeeded");
+  const outputs = { first: "two words = yes", empty: "", last: " end " };
+  deepEqual(task.steps[0]?.outputs, outputs);
+  equal(task.steps[1]?.outputs, undefined);
+  equal(await rig.printed(task.id, "b"), `two words = yes|${JSON.stringify(outputs)}`);
+  equal(
+    await rig.printed(task.id, "a", "err"),
+    '[svc: line 5 of $SVC_OUTPUT is not "key=value" and is ignored]\n' +
+      '[svc: line 6 of $SVC_OUTPUT is not "key=value" and is ignored]\n',
+  );
+});
+
+test("retry: a step runs again after a pause until it succeeds, with a fresh $SVC_OUTPUT", async (rig) => {
+  const { state, task } = await rig.all(`
+  steps:
+    - id: a
+      retry: {attempts: 4, backoffSecs: 1}
+      run: |
+        echo "$SVC_ATTEMPT $(wc -c < "$SVC_OUTPUT") $(date +%s%N)" >> log
+        echo try=$SVC_ATTEMPT >> "$SVC_OUTPUT"
+        [ "$SVC_ATTEMPT" -ge 3 ]`);
+  equal(state, "succeeded");
+  const [step] = task.steps;
+  deepEqual([step?.attempt, step?.outputs, step?.exitCode], [3, { try: "3" }, 0]);
+  const log = (await lines(rig, "log")).map((line) => line.split(" "));
+  deepEqual(log.map(([attempt, size]) => [attempt, size]), [["1", "0"], ["2", "0"], ["3", "0"]]);
+  const [one = 0, two = 0, three = 0] = log.map(([, , at]) => Number(at) / 1e6);
+  ok(two - one >= 1000 && two - one < 1900, `first pause ${two - one}`);
+  ok(three - two >= 2000 && three - two < 3400, `second pause ${three - two}`);
+  equal(
+    await rig.printed(task.id, "a", "err"),
+    "[svc: try 1 of 4: exit code 1, the next one in 1 s]\n" +
+      "[svc: try 2 of 4: exit code 1, the next one in 2 s]\n",
+  );
+});
+
+test("retry: a step that never succeeds has failed, and says after how many tries", async (rig) => {
+  const { state, reason, task } = await rig.all(
+    `{steps: [{id: a, retry: {attempts: 3, backoffSecs: 0}, run: echo x >> log; exit 2}]}`,
+  );
+  deepEqual([state, reason], ["failed", 'step "a": exit code 2, after 3 tries']);
+  deepEqual(await lines(rig, "log"), ["x", "x", "x"]);
+  deepEqual([task.steps[0]?.attempt, task.steps[0]?.exitCode], [3, 2]);
+});
+
+test("a timeout holds for each try of a step", async (rig) => {
+  const { state, reason } = await rig.all(
+    `{steps: [{id: a, timeout: 1, retry: {attempts: 2, backoffSecs: 0}, run: 'echo x >> log; [ $SVC_ATTEMPT = 2 ] || exec sleep 60'}]}`,
+  );
+  deepEqual([state, reason], ["succeeded", ""]);
+  deepEqual(await lines(rig, "log"), ["x", "x"]);
+});
+
+test("a timeout of one step leaves the steps beside it alone", async (rig) => {
+  const { task } = await rig.all(`
+  steps:
+    - {id: a, timeout: 1, run: "setsid sleep 60 & echo $! > pid; wait"}
+    - {id: b, needs: [], run: "setsid sh -c 'sleep 2; echo done > b' & wait $!; cat b"}`);
+  deepEqual(stepsOf(task.steps), ["a failed: timed out", "b succeeded"]);
+  equal(await rig.printed(task.id, "b"), "done\n");
+  equal(await processRuns(Number(await untilFile(`${rig.workspace}/pid`))), false);
+});
+
+test("the timeout of a task ends what runs, skips the rest, and finally runs", async (rig) => {
+  const { state, reason, task } = await rig.all(`
+  timeout: 1
+  steps:
+    - {id: a, run: exec sleep 60}
+    - {id: b, run: touch b}
+    - {id: c, needs: [], run: sleep 0.1}
+    - {id: d, needs: [c], retry: {attempts: 5, backoffSecs: 60}, run: exit 4}
+  finally:
+    - {id: z, env: {HOW: "{{ task.state }} {{ steps.a.state }}"}, run: echo "$HOW"}`);
+  equal(state, "failed");
+  match(reason, /^step "[ad]": timed out$/);
+  deepEqual(stepsOf(task.steps), [
+    "a failed: timed out",
+    "b skipped: the task timed out",
+    "c succeeded",
+    "d failed: timed out",
+    "z succeeded",
+  ]);
+  equal(await rig.printed(task.id, "z"), "failed failed\n");
+  deepEqual([...Deno.readDirSync(rig.workspace)], []);
+});
+
+test("a task whose only failure continues on error has still failed when it ran out of time", async (rig) => {
+  const { state, reason } = await rig.all(`
+  timeout: 1
+  steps:
+    - {id: a, run: exec sleep 60, continueOnError: true}
+    - {id: b, run: touch b}`);
+  deepEqual([state, reason], ["failed", "the task timed out"]);
+});
+
+test("finally: every step runs, in order, whatever failed before", async (rig) => {
+  const { state, reason, task } = await rig.all(`
+  steps:
+    - {id: a, run: exit 1}
+  finally:
+    - {id: x, run: echo x >> log; exit 5}
+    - {id: skipped, when: task.state == "succeeded", run: echo skipped >> log}
+    - {id: y, when: task.state == "failed", env: {X: "{{ steps.x.exit_code }}"}, run: echo "y $X" >> log}`);
+  deepEqual([state, reason], ["failed", 'step "a": exit code 1']);
+  deepEqual(await lines(rig, "log"), ["x", "y 5"]);
+  deepEqual(stepsOf(task.steps), [
+    "a failed: exit code 1",
+    "x failed: exit code 5",
+    "skipped skipped: its condition is false",
+    "y succeeded",
+  ]);
+});
+
+test("finally: one that fails fails the task, unless it continues on error", async (rig) => {
+  const one = await rig.all('{steps: [{id: a, run: "true"}], finally: [{id: z, run: exit 6}]}');
+  deepEqual([one.state, one.reason], ["failed", 'step "z": exit code 6']);
+  const two = await rig.all(
+    '{steps: [{id: a, run: "true"}], finally: [{id: z, run: exit 6, continueOnError: true}]}',
+  );
+  deepEqual([two.state, two.reason], ["succeeded", ""]);
+});
+
+/** Aborts as soon as a file of the workspace is there. */
+function abortAt(rig: RunRig, name: string): AbortSignal {
+  const controller = new AbortController();
+  untilFile(`${rig.workspace}/${name}`).then(() => controller.abort());
+  return controller.signal;
+}
+
+test("cancel: what runs gets TERM, with everything it has started, and finally runs", async (rig) => {
+  const claimed = await rig.claim(`
+  steps:
+    - {id: a, run: "trap 'echo tidy >> log; exit 0' TERM; setsid sleep 60 & echo $! > pid; while :; do sleep 0.05; done"}
+    - {id: b, run: touch b}
+    - {id: c, needs: [], retry: {attempts: 3, backoffSecs: 60}, run: exit 1}
+  finally:
+    - {id: z, env: {HOW: "{{ task.state }}"}, run: echo "z $HOW" >> log}`);
+  const result = await rig.run(claimed, { cancel: abortAt(rig, "pid") });
+  deepEqual([result.state, result.reason], ["cancelled", ""]);
+  deepEqual(await lines(rig, "log"), ["tidy", "z cancelled"]);
+  equal(await processRuns(Number(await untilFile(`${rig.workspace}/pid`))), false);
+  const { steps } = await rig.task(claimed.task.id);
+  deepEqual(stepsOf(steps), [
+    "a cancelled: cancelled",
+    "b pending",
+    "c cancelled: cancelled",
+    "z succeeded",
+  ]);
+});
+
+test("cancel: a step that ignores TERM is killed after its grace", async (rig) => {
+  const claimed = await rig.claim(
+    `{steps: [{id: a, run: 'trap "" TERM INT HUP; echo $$ > pid; while :; do sleep 0.05; done'}]}`,
+  );
+  const start = performance.now();
+  const { state } = await rig.run(claimed, { cancel: abortAt(rig, "pid") });
+  equal(state, "cancelled");
+  const ms = performance.now() - start;
+  ok(ms > 4500 && ms < 9000, `${ms}`);
+  equal(await processRuns(Number(await untilFile(`${rig.workspace}/pid`))), false);
+});
+
+test("cancel: a task that was cancelled before it started runs nothing but its finally", async (rig) => {
+  const claimed = await rig.claim(
+    "{steps: [{id: a, run: touch a}], finally: [{id: z, run: touch z}]}",
+  );
+  const { state } = await rig.run(claimed, { cancel: AbortSignal.abort() });
+  equal(state, "cancelled");
+  deepEqual([...Deno.readDirSync(rig.workspace)].map(({ name }) => name), ["z"]);
+});
+
+test("cancel: one that comes while finally runs changes nothing", async (rig) => {
+  const claimed = await rig.claim(
+    '{steps: [{id: a, run: "true"}], finally: [{id: z, run: ": > begun; echo > begun; sleep 0.5; touch z"}]}',
+  );
+  const { state, reason } = await rig.run(claimed, { cancel: abortAt(rig, "begun") });
+  equal(reason, "");
+  equal(state, "succeeded");
+  ok((await Deno.stat(`${rig.workspace}/z`)).isFile);
+});
+
+test("stop: what runs is put back, and goes on later with the try it had come to", async (rig) => {
+  const claimed = await rig.claim(`
+  steps:
+    - {id: a, run: echo a >> log}
+    - id: b
+      retry: {attempts: 3, backoffSecs: 0}
+      run: |
+        echo "b $SVC_ATTEMPT" >> log
+        [ "$SVC_ATTEMPT" = 1 ] && exit 1
+        [ -e go ] && exit 0
+        echo > waiting
+        exec sleep 60
+    - {id: c, run: echo c >> log}
+  finally:
+    - {id: z, run: echo z >> log}`);
+  const { id } = claimed.task;
+  const first = await rig.run(claimed, { stop: abortAt(rig, "waiting") });
+  deepEqual(first, { state: "interrupted", reason: "" });
+  deepEqual(stepsOf((await rig.task(id)).steps), [
+    "a succeeded",
+    "b pending: interrupted",
+    "c pending",
+    "z pending",
+  ]);
+  await rig.store.requeueTask(id);
+  await Deno.writeTextFile(`${rig.workspace}/go`, "");
+  const second = await rig.run(await rig.reclaim(id));
+  deepEqual([second.state, second.reason], ["succeeded", ""]);
+  deepEqual(await lines(rig, "log"), ["a", "b 1", "b 2", "b 2", "c", "z"]);
+});
+
+test("stop: during finally, its finished steps are kept and the rest goes on later", async (rig) => {
+  const claimed = await rig.claim(`
+  steps:
+    - {id: a, run: echo a >> log; exit 1}
+  finally:
+    - {id: x, run: echo x >> log}
+    - {id: y, run: "echo y >> log; [ -e go ] && exit 0; echo > waiting; exec sleep 60"}
+    - {id: z, run: echo z >> log}`);
+  const { id } = claimed.task;
+  const first = await rig.run(claimed, { stop: abortAt(rig, "waiting") });
+  equal(first.state, "interrupted");
+  await rig.store.requeueTask(id);
+  await Deno.writeTextFile(`${rig.workspace}/go`, "");
+  const second = await rig.run(await rig.reclaim(id));
+  deepEqual([second.state, second.reason], ["failed", 'step "a": exit code 1']);
+  deepEqual(await lines(rig, "log"), ["a", "x", "y", "y", "z"]);
+});
+
+test("stop: a cancelled task that is stopped in its finally is still cancelled afterwards", async (rig) => {
+  const claimed = await rig.claim(`
+  steps:
+    - {id: a, run: echo > begun; exec sleep 60}
+    - {id: b, run: touch b}
+  finally:
+    - {id: z, run: "[ -e go ] && exit 0; echo > waiting; exec sleep 60"}`);
+  const { id } = claimed.task;
+  const first = await rig.run(claimed, {
+    cancel: abortAt(rig, "begun"),
+    stop: abortAt(rig, "waiting"),
+  });
+  equal(first.state, "interrupted");
+  await rig.store.requeueTask(id);
+  await Deno.writeTextFile(`${rig.workspace}/go`, "");
+  const second = await rig.run(await rig.reclaim(id), { cancel: AbortSignal.abort() });
+  equal(second.state, "cancelled");
+  deepEqual(stepsOf((await rig.task(id)).steps), [
+    "a cancelled: cancelled",
+    "b pending",
+    "z succeeded",
+  ]);
+});
+
+test("a task whose steps are all over when it is taken up again just ends", async (rig) => {
+  const claimed = await rig.claim("{steps: [{id: a, run: touch a}]}");
+  equal((await rig.run(claimed)).state, "succeeded");
+  await Deno.remove(rig.workspace, { recursive: true });
+  await rig.store.requeueTask(claimed.task.id);
+  const again = await rig.run(await rig.reclaim(claimed.task.id));
+  deepEqual(again, { state: "succeeded", reason: "" });
+});
+
+test("a goal is filled in, and is a variable of CEL and of the shell", async (rig) => {
+  const { state, reason, task } = await rig.all(
+    `{steps: [{id: a, when: goal.startsWith("Mend"), env: {G: "<{{ goal }}>"}, run: 'echo "$G $SVC_GOAL"'}]}`,
+    { goal: "Mend {{ payload.what }}", payload: '{"what":"$(id)"}' },
+  );
+  deepEqual([state, reason], ["succeeded", ""]);
+  equal(await rig.printed(task.id), "<Mend $(id)> Mend $(id)\n");
+});
+
+test("a goal that has no value fails the task before anything runs", async (rig) => {
+  const { state, reason } = await rig.all("{steps: [{id: a, run: touch a}]}", {
+    goal: "Mend {{ payload.what }}",
+  });
+  equal(state, "failed");
+  match(reason, /^The goal cannot be filled in: \{\{ payload\.what \}\} has no value/);
+  deepEqual([...Deno.readDirSync(rig.workspace)], []);
+});
+
+test("a goal no variable can hold is left out of the environment, and steps run", async (rig) => {
+  const { state, task } = await rig.all('{steps: [{id: a, run: "echo ${SVC_GOAL-none}"}]}', {
+    goal: "{{ payload.what }}",
+    payload: '{"what":"a\\u0000b"}',
+  });
+  equal(state, "succeeded");
+  equal(await rig.printed(task.id), "none\n");
+});
+
+test("steps have an inbox: empty at first, and what is added meanwhile arrives in order", async (rig) => {
+  const claimed = await rig.claim(
+    `{steps: [{id: a, run: 'stat -c "%a %s" "$SVC_INBOX"; echo > begun; until [ "$(wc -l < "$SVC_INBOX")" = 3 ]; do sleep 0.05; done; cat "$SVC_INBOX"'}]}`,
+  );
+  const running = rig.run(claimed);
+  await untilFile(`${rig.workspace}/begun`);
+  const { inboxes } = rig.host;
+  await Promise.all([1, 2, 3].map((n) => inboxes.add(claimed.task.id, { n })));
+  equal((await running).state, "succeeded");
+  equal(await rig.printed(claimed.task.id), '600 0\n{"n":1}\n{"n":2}\n{"n":3}\n');
+});
+
+test("a step that does away with its files harms nobody but itself", async (rig) => {
+  const { state, reason, task } = await rig.all(`
+  steps:
+    - {id: a, run: 'rm -f "$SVC_OUTPUT" "$SVC_INBOX"; mkfifo "$SVC_OUTPUT" "$SVC_INBOX"'}
+    - {id: b, run: 'rm -f "$SVC_OUTPUT"; mkdir "$SVC_OUTPUT"; rm -rf "$(dirname "$SVC_PAYLOAD_FILE")"/pay*'}
+    - {id: c, run: 'rm -f "$SVC_OUTPUT"; ln -s /etc/passwd "$SVC_OUTPUT"; ln -s /tmp/never "$(dirname "$SVC_OUTPUT")/output.3"'}
+    - {id: d, run: 'echo k=v >> "$SVC_OUTPUT"; rm -rf "$(dirname "$SVC_OUTPUT")"'}`);
+  deepEqual([state, reason], ["succeeded", ""]);
+  deepEqual(task.steps.map(({ outputs }) => outputs), [undefined, undefined, undefined, undefined]);
+  match(
+    await rig.printed(task.id, "a", "err"),
+    /SVC_OUTPUT cannot be read: it is no file any more/,
+  );
+  deepEqual([...Deno.readDirSync(rig.dirs.run)], []);
+});
+
+test("what has left the group of its step ends with the task, also of one that succeeds at once", async (rig) => {
+  const line = "setsid sleep 60 >/dev/null 2>&1 & echo $! > $SVC_STEP.pid";
+  const { state } = await rig.all(
+    `{steps: [{id: a, run: '${line}'}], finally: [{id: z, run: '${line}'}]}`,
+  );
+  equal(state, "succeeded");
+  const pids = [await lines(rig, "a.pid"), await lines(rig, "z.pid")].flat().map(Number);
+  deepEqual(await Promise.all(pids.map(processRuns)), [false, false]);
+  const slow = await rig.all(`{steps: [{id: a, run: '${line}'}, {id: b, run: sleep 1.2}]}`);
+  equal(slow.state, "succeeded");
+  equal(await processRuns(Number(await lines(rig, "a.pid"))), false);
+});
+
+test("secrets in outputs are hidden before they are stored", async () => {
+  await using rig = await runRig({ api: "s3cr3t-value" });
+  const { task } = await rig.all(`
+  steps:
+    - id: a
+      env: {KEY: {fromSecret: {store: tokens, key: api}}}
+      run: echo "url=https://u:$KEY@host/" >> "$SVC_OUTPUT"; echo "$KEY"`);
+  deepEqual(task.steps[0]?.outputs, { url: "https://u:***@host/" });
+  equal(await rig.printed(task.id), "***\n");
+});
+
+test("saved states of a step never go back to an older one", async (rig) => {
+  const saved: string[] = [];
+  const { store } = rig.host;
+  const host = {
+    ...rig.host,
+    store: new Proxy(store, {
+      get: (target, name) =>
+        name === "saveStep"
+          ? (id: string, step: { state: string; id: string }) => {
+            saved.push(`${step.id} ${step.state}`);
+            return target.saveStep(id, step as never);
+          }
+          : Reflect.get(target, name),
+    }),
+  };
+  const claimed = await rig.claim('{steps: [{id: a, run: "true"}, {id: b, run: exit 1}]}');
+  Object.assign(rig, { host });
+  await rig.run(claimed);
+  deepEqual(saved, ["a running", "a succeeded", "b running", "b failed"]);
+  await until("the rows", async () => {
+    const { steps } = await rig.task(claimed.task.id);
+    return steps.map(({ state }) => state).join() === "succeeded,failed" ? true : undefined;
+  });
+});

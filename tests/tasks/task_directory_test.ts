@@ -1,0 +1,407 @@
+/**
+ * Workspaces (contract 2, `isolation`) with real repositories: a worktree or a copy for each task, gone
+ * when it succeeds, kept when it does not, and never half there.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { branchOf } from "../../src/tasks/git_worktree.ts";
+import { untilFile } from "../helpers/until.ts";
+import { taskIdOf } from "../store/temp_store.ts";
+import { type RunRig, runRig } from "./run_rig.ts";
+
+const WORKTREE = { workspace: "{path: repo, isolation: worktree}" };
+const COPY = { workspace: "{path: repo, isolation: copy}" };
+
+/** Runs git, which has to go well; gives what it printed. */
+async function git(cwd: string, ...args: string[]): Promise<string> {
+  const who = ["-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"];
+  const { code, stdout, stderr } = await new Deno.Command("git", {
+    args: ["-C", cwd, ...who, ...args],
+    env: { GIT_CONFIG_GLOBAL: "/dev/null", LC_ALL: "C" },
+  }).output();
+  equal(code, 0, new TextDecoder().decode(stderr));
+  return new TextDecoder().decode(stdout).trim();
+}
+
+/** Makes the workspace a repository with one commit of a file `file` and a folder `sub`. */
+async function commitSomething(rig: RunRig): Promise<void> {
+  await git(rig.workspace, "init", "--quiet", "--initial-branch=main");
+  await Deno.writeTextFile(`${rig.workspace}/file`, "committed\n");
+  await Deno.mkdir(`${rig.workspace}/sub`);
+  await Deno.writeTextFile(`${rig.workspace}/sub/inner`, "inner\n");
+  await git(rig.workspace, "add", ".");
+  await git(rig.workspace, "commit", "--quiet", "-m", "one");
+}
+
+const branches = (rig: RunRig) => git(rig.workspace, "branch", "--format=%(refname:short)");
+const worktrees = async (rig: RunRig) =>
+  (await git(rig.workspace, "worktree", "list", "--porcelain")).split("\n")
+    .filter((line) => line.startsWith("worktree ")).length;
+
+/** Names in a directory; none where there is no directory. */
+function names(path: string): string[] {
+  try {
+    return [...Deno.readDirSync(path)].map(({ name }) => name).toSorted();
+  } catch {
+    return [];
+  }
+}
+
+function test(name: string, body: (rig: RunRig) => Promise<void>): void {
+  Deno.test(name, async () => {
+    await using rig = await runRig();
+    await body(rig);
+  });
+}
+
+const COMMIT =
+  "git -c user.name=A -c user.email=a@b -c commit.gpgsign=false commit --quiet -am work";
+
+test("worktree: steps run on a branch named after the task, and nothing stays of a success", async (rig) => {
+  await commitSomething(rig);
+  await Deno.writeTextFile(`${rig.workspace}/file`, "not committed\n");
+  const { state, reason, task } = await rig.all(
+    "{steps: [{id: a, run: 'pwd; git branch --show-current; cat file; echo mine > file; touch new'}]}",
+    WORKTREE,
+  );
+  deepEqual([state, reason], ["succeeded", ""]);
+  equal(
+    await rig.printed(task.id),
+    `${rig.dirs.worktrees}/${task.id}\nsvc/${task.id}\ncommitted\n`,
+  );
+  equal(await Deno.readTextFile(`${rig.workspace}/file`), "not committed\n");
+  deepEqual([names(rig.dirs.worktrees), task.directory], [[], ""]);
+  equal(await branches(rig), "main");
+  equal(await worktrees(rig), 1);
+});
+
+test("worktree: it is kept when the task fails, with its branch, and the task knows where", async (rig) => {
+  await commitSomething(rig);
+  const { state, task } = await rig.all(
+    "{steps: [{id: a, run: echo mine > file; exit 1}]}",
+    WORKTREE,
+  );
+  equal(state, "failed");
+  equal(task.directory, `${rig.dirs.worktrees}/${task.id}`);
+  equal(await Deno.readTextFile(`${task.directory}/file`), "mine\n");
+  equal(await branches(rig), `main\n${branchOf(task.id)}`);
+  equal(await rig.host.directories.remove(task.directory), "");
+  deepEqual(names(rig.dirs.worktrees), []);
+  equal(await branches(rig), "main");
+  equal(await worktrees(rig), 1);
+});
+
+test("worktree: commits of a success that are nowhere else stay on their branch, and it says so", async (rig) => {
+  await commitSomething(rig);
+  const { state, reason, task } = await rig.all(
+    `{steps: [{id: a, run: 'echo mine > file; ${COMMIT}'}]}`,
+    WORKTREE,
+  );
+  deepEqual([state, reason], ["succeeded", `its commits are on branch svc/${task.id}`]);
+  deepEqual(names(rig.dirs.worktrees), []);
+  equal(await git(rig.workspace, "show", `svc/${task.id}:file`), "mine");
+});
+
+test("worktree: commits that are on another branch need no branch of the task", async (rig) => {
+  await commitSomething(rig);
+  const { reason } = await rig.all(
+    `{steps: [{id: a, run: 'git switch --quiet -c mine; echo mine > file; ${COMMIT}'}]}`,
+    WORKTREE,
+  );
+  equal(reason, "");
+  equal(await branches(rig), "main\nmine");
+  equal(await git(rig.workspace, "show", "mine:file"), "mine");
+});
+
+test("worktree: commits on no branch at all get one", async (rig) => {
+  await commitSomething(rig);
+  const { task } = await rig.all(
+    `{steps: [{id: a, run: 'git switch --quiet --detach; echo mine > file; ${COMMIT}'}]}`,
+    WORKTREE,
+  );
+  equal(await git(rig.workspace, "show", `svc/${task.id}-detached:file`), "mine");
+});
+
+test("worktree: eight at once in one repository, each by itself", async (rig) => {
+  await commitSomething(rig);
+  const claimed = [];
+  for (let n = 0; n < 8; n++) {
+    claimed.push(
+      await rig.claim(
+        "{steps: [{id: a, run: 'echo $SVC_TASK_ID > file; sleep 0.2; cat file'}]}",
+        WORKTREE,
+      ),
+    );
+  }
+  const results = await Promise.all(claimed.map((one) => rig.run(one)));
+  deepEqual(
+    results.map(({ state, reason }) => `${state}${reason}`),
+    claimed.map(() => "succeeded"),
+  );
+  for (const { task } of claimed) equal(await rig.printed(task.id), `${task.id}\n`);
+  equal(await branches(rig), "main");
+  equal(await worktrees(rig), 1);
+});
+
+test("worktree: a workspace below the top of its repository", async (rig) => {
+  await commitSomething(rig);
+  const given = { workspace: "{path: repo/sub, isolation: worktree}" };
+  const { state, task } = await rig.all(
+    "{steps: [{id: a, run: pwd; cat inner ../file; exit 1}]}",
+    given,
+  );
+  equal(state, "failed");
+  const directory = `${rig.dirs.worktrees}/${task.id}/sub`;
+  equal(await rig.printed(task.id), `${directory}\ninner\ncommitted\n`);
+  equal(task.directory, directory);
+  await rig.host.directories.remove(directory);
+  deepEqual(names(rig.dirs.worktrees), []);
+});
+
+test("worktree: of a bare repository", async (rig) => {
+  await commitSomething(rig);
+  await git(rig.workspace, "clone", "--quiet", "--bare", ".", `${rig.dirs.root}/bare.git`);
+  const { state, task } = await rig.all("{steps: [{id: a, run: cat file}]}", {
+    workspace: "{path: bare.git, isolation: worktree}",
+  });
+  equal(state, "succeeded");
+  equal(await rig.printed(task.id), "committed\n");
+  deepEqual(names(rig.dirs.worktrees), []);
+});
+
+test("worktree: a path with blanks, quotes and what a shell would run", async (rig) => {
+  await commitSomething(rig);
+  const odd = "re po'$(touch PWN)`touch PWN`;-x";
+  await Deno.rename(rig.workspace, `${rig.dirs.root}/${odd}`);
+  const workspace = JSON.stringify({ path: odd, isolation: "worktree" });
+  const { state, reason } = await rig.all("{steps: [{id: a, run: cat file}]}", { workspace });
+  deepEqual([state, reason], ["succeeded", ""]);
+  deepEqual(names(rig.dirs.root).filter((name) => name === "PWN"), []);
+});
+
+test("worktree: what a crash left of it before a step ran is made anew", async (rig) => {
+  await commitSomething(rig);
+  const claimed = await rig.claim("{steps: [{id: a, run: cat file}]}", WORKTREE);
+  const path = `${rig.dirs.worktrees}/${claimed.task.id}`;
+  await Deno.mkdir(rig.dirs.worktrees);
+  await git(rig.workspace, "worktree", "add", "--quiet", "-b", branchOf(claimed.task.id), path);
+  await Deno.remove(`${path}/file`);
+  equal((await rig.run(claimed)).state, "succeeded");
+  equal(await rig.printed(claimed.task.id), "committed\n");
+  equal(await branches(rig), "main");
+});
+
+test("worktree: half a directory, its registration lost or its repository moved, goes all the same", async (rig) => {
+  await commitSomething(rig);
+  const { task } = await rig.all(
+    "{steps: [{id: a, run: mkdir d; touch d/x; chmod 500 d; exit 1}]}",
+    WORKTREE,
+  );
+  await Deno.rename(rig.workspace, `${rig.workspace}-moved`);
+  equal(await rig.host.directories.remove(task.directory), "");
+  deepEqual(names(rig.dirs.worktrees), []);
+  await Deno.mkdir(`${rig.dirs.worktrees}/LEFT/x`, { recursive: true });
+  equal(await rig.host.directories.remove(`${rig.dirs.worktrees}/LEFT`), "");
+  equal(await rig.host.directories.remove(`${rig.dirs.worktrees}/LEFT`), "");
+});
+
+test("worktree: after a stop the steps go on where they were", async (rig) => {
+  await commitSomething(rig);
+  const go = `${rig.dirs.root}/go`;
+  const claimed = await rig.claim(
+    `{steps: [{id: a, run: echo mine > file}, {id: b, run: '[ -e ${go} ] && exec cat file; echo > ${rig.workspace}/begun; exec sleep 60'}]}`,
+    WORKTREE,
+  );
+  const { id } = claimed.task;
+  const stop = new AbortController();
+  untilFile(`${rig.workspace}/begun`).then(() => stop.abort());
+  equal((await rig.run(claimed, { stop: stop.signal })).state, "interrupted");
+  await Deno.writeTextFile(go, "");
+  await rig.store.requeueTask(id);
+  equal((await rig.run(await rig.reclaim(id))).state, "succeeded");
+  equal(await rig.printed(id), "mine\n");
+  deepEqual(names(rig.dirs.worktrees), []);
+});
+
+test("worktree: a retry goes on in the directory it takes over, and removes it in the end", async (rig) => {
+  await commitSomething(rig);
+  const { task } = await rig.all(
+    "{steps: [{id: a, run: echo mine > file}, {id: b, run: '[ -e ok ] && exec cat file; exit 1'}]}",
+    WORKTREE,
+  );
+  await rig.store.finishTask({ taskId: task.id, state: "failed", reason: "x", now: Date.now() });
+  await Deno.writeTextFile(`${task.directory}/ok`, "");
+  const again = await rig.store.retryTask({
+    ...{ id: taskIdOf(99), of: task.id, keepDirectory: true, now: Date.now() },
+    kept: task.steps.slice(0, 1),
+  });
+  equal(again.directory, task.directory);
+  const result = await rig.run(await rig.reclaim(again.id));
+  equal(result.state, "succeeded");
+  equal(await rig.printed(again.id), "mine\n");
+  deepEqual(names(rig.dirs.worktrees), []);
+  equal(await branches(rig), "main");
+  equal((await rig.task(again.id)).directory, "");
+});
+
+test("worktree: a task whose directory is gone with the work of its steps says so", async (rig) => {
+  await commitSomething(rig);
+  const claimed = await rig.claim(
+    `{steps: [{id: a, run: "true"}, {id: b, run: 'echo > ${rig.workspace}/begun; exec sleep 60'}]}`,
+    WORKTREE,
+  );
+  const stop = new AbortController();
+  untilFile(`${rig.workspace}/begun`).then(() => stop.abort());
+  await rig.run(claimed, { stop: stop.signal });
+  const { id, directory } = await rig.task(claimed.task.id);
+  await Deno.remove(directory, { recursive: true });
+  await rig.store.requeueTask(id);
+  const { state, reason } = await rig.run(await rig.reclaim(id));
+  equal(state, "failed");
+  match(reason, /in which finished steps ran, is gone: retry the task$/);
+});
+
+test("worktree: a cancel while it is made leaves nothing that the next try minds", async (rig) => {
+  await commitSomething(rig);
+  const claimed = await rig.claim('{steps: [{id: a, run: "true"}]}', WORKTREE);
+  const stopped = await rig.run(claimed, { stop: AbortSignal.abort() });
+  equal(stopped.state, "interrupted");
+  await rig.store.requeueTask(claimed.task.id);
+  equal((await rig.run(await rig.reclaim(claimed.task.id))).state, "succeeded");
+  equal(await branches(rig), "main");
+});
+
+test("worktree: a cancel before it is made leaves nothing of it", async (rig) => {
+  await commitSomething(rig);
+  const claimed = await rig.claim("{steps: [{id: a, run: touch ran}]}", WORKTREE);
+  equal((await rig.run(claimed, { cancel: AbortSignal.abort() })).state, "cancelled");
+  deepEqual(names(rig.dirs.worktrees), []);
+  equal(await branches(rig), "main");
+});
+
+test("copy: steps run in a copy, links, modes and what is not committed included", async (rig) => {
+  await Deno.writeTextFile(`${rig.workspace}/tool`, "#!/bin/sh\necho tool\n", { mode: 0o755 });
+  await Deno.symlink("tool", `${rig.workspace}/link`);
+  await Deno.symlink("/nowhere", `${rig.workspace}/dangling`);
+  await Deno.mkdir(`${rig.workspace}/.hidden`);
+  const { state, reason, task } = await rig.all(
+    "{steps: [{id: a, run: 'pwd; ./link; readlink link dangling; ls -A; echo x >> tool'}]}",
+    COPY,
+  );
+  deepEqual([state, reason], ["succeeded", ""]);
+  equal(
+    await rig.printed(task.id),
+    `${rig.dirs.copies}/${task.id}\ntool\ntool\n/nowhere\n.hidden\ndangling\nlink\ntool\n`,
+  );
+  equal(await Deno.readTextFile(`${rig.workspace}/tool`), "#!/bin/sh\necho tool\n");
+  deepEqual([names(rig.dirs.copies), task.directory], [[], ""]);
+});
+
+test("copy: it is kept when the task fails, and removed with what nobody may write to", async (rig) => {
+  await Deno.writeTextFile(`${rig.workspace}/file`, "mine\n");
+  const { state, task } = await rig.all(
+    "{steps: [{id: a, run: mkdir -p d/e; touch d/e/f; chmod -R a-w d; exit 1}]}",
+    COPY,
+  );
+  equal(state, "failed");
+  deepEqual(names(task.directory), ["d", "file"]);
+  equal(await rig.host.directories.remove(task.directory), "");
+  deepEqual(names(rig.dirs.copies), []);
+});
+
+test("copy: what a crash left of it is made anew", async (rig) => {
+  await Deno.writeTextFile(`${rig.workspace}/file`, "whole\n");
+  const claimed = await rig.claim("{steps: [{id: a, run: cat file}]}", COPY);
+  for (const half of ["", ".part"]) {
+    await Deno.mkdir(`${rig.dirs.copies}/${claimed.task.id}${half}`, { recursive: true });
+    await Deno.writeTextFile(`${rig.dirs.copies}/${claimed.task.id}${half}/file`, "ha");
+  }
+  equal((await rig.run(claimed)).state, "succeeded");
+  equal(await rig.printed(claimed.task.id), "whole\n");
+  deepEqual(names(rig.dirs.copies), []);
+});
+
+/** What is wrong with a workspace, and what the task says about it. */
+const REFUSED: readonly [
+  what: string,
+  spec: string,
+  make: (rig: RunRig) => Promise<void>,
+  reason: RegExp,
+][] = [
+  [
+    "that does not exist",
+    "{path: gone}",
+    async () => {},
+    /"[^"]*\/gone" does not exist: make it, or/,
+  ],
+  [
+    "that does not exist, as a worktree",
+    "{path: gone, isolation: worktree}",
+    async () => {},
+    /does not exist: make it/,
+  ],
+  [
+    "that does not exist, as a copy",
+    "{path: gone, isolation: copy}",
+    async () => {},
+    /does not exist: make it/,
+  ],
+  [
+    "that is a file",
+    "{path: file}",
+    (rig) => Deno.writeTextFile(`${rig.dirs.root}/file`, ""),
+    /"[^"]*\/file" is no directory: change/,
+  ],
+  [
+    "that is no git repository",
+    "{path: repo, isolation: worktree}",
+    async () => {},
+    /is no git repository: run "git init" there, or set "isolation: copy"/,
+  ],
+  [
+    "without a commit",
+    "{path: repo, isolation: worktree}",
+    async (rig) => void await git(rig.workspace, "init", "--quiet"),
+    /has no commit yet: make one/,
+  ],
+  [
+    "that no commit holds",
+    "{path: repo/new, isolation: worktree}",
+    async (rig) => {
+      await commitSomething(rig);
+      await Deno.mkdir(`${rig.workspace}/new`);
+    },
+    /"new\/" is not in the commit that is checked out there: commit something in it/,
+  ],
+  [
+    "that its copy would be in",
+    "{path: ., isolation: copy}",
+    async () => {},
+    /holds the data directory.*: move one/,
+  ],
+];
+
+for (const [what, workspace, make, expected] of REFUSED) {
+  test(`a workspace ${what} fails the task before a step runs, and says what to do`, async (rig) => {
+    await make(rig);
+    const { state, reason, task } = await rig.all("{steps: [{id: a, run: touch ran}]}", {
+      workspace,
+    });
+    equal(state, "failed");
+    match(reason, /^Workspace "repo" cannot be used: /);
+    match(reason, expected);
+    deepEqual(task.steps.map((step) => step.state), ["pending"]);
+    deepEqual([names(rig.dirs.worktrees), names(rig.dirs.copies)], [[], []]);
+  });
+}
+
+test("TaskDirectories.remove touches nothing that is no directory of a task", async (rig) => {
+  const { directories } = rig.host;
+  for (const path of [rig.workspace, rig.dirs.worktrees, `${rig.dirs.copies}/../repo`, "/", ""]) {
+    const failed = await directories.remove(path).then(() => false, () => true);
+    ok(failed, path);
+  }
+  ok((await Deno.stat(rig.workspace)).isDirectory);
+});

@@ -1,0 +1,40 @@
+import { strictEqual as equal } from "node:assert/strict";
+import type { Claim } from "../../src/store/task_records.ts";
+import { startWorker, type WorkerHost } from "../../src/tasks/worker.ts";
+
+/** A worker that finds nothing to do, and how often it has looked. */
+async function idleWorker(onLook: (look: number) => void) {
+  let looks = 0;
+  const store = {
+    claimInterrupted: () => Promise.resolve([]),
+    countRestarts: () => Promise.resolve(),
+    claimTasks(): Promise<Claim> {
+      onLook(++looks);
+      return Promise.resolve({ tasks: [] });
+    },
+  };
+  const host = { store, clock: { now: () => 0 }, workers: 1 } as unknown as WorkerHost;
+  const worker = await startWorker(host);
+  return { worker, looks: () => looks };
+}
+
+/** Calls `then` after so many steps of the queue of microtasks. */
+function afterSteps(steps: number, then: () => void): void {
+  if (steps === 0) then();
+  else queueMicrotask(() => afterSteps(steps - 1, then));
+}
+
+for (let steps = 0; steps <= 20; steps++) {
+  Deno.test(`kick is heard ${steps} steps after a look has begun: the task that just came does not wait for the next`, async () => {
+    let kick = () => {};
+    const kickOnce = [(look: number) => afterSteps(steps, () => look === 2 && kick())];
+    const { worker, looks } = await idleWorker((look) => kickOnce[0]?.(look));
+    await using _ended = worker;
+    kick = () => worker.kick();
+    await new Promise((resolve) => setTimeout(resolve)); // the look at the start is over
+    equal(looks(), 1);
+    worker.kick();
+    await new Promise((resolve) => setTimeout(resolve));
+    equal(looks(), 3);
+  });
+}

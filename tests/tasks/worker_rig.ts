@@ -1,0 +1,149 @@
+/**
+ * A worker's surroundings: a real store, real processes, the machine's own clock.
+ *
+ * @module
+ */
+
+import { systemClock } from "../../src/base/clock.ts";
+import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
+import { createLog } from "../../src/base/log.ts";
+import { RunTokens } from "../../src/base/run_tokens.ts";
+import { createEvaluator } from "../../src/cel/evaluator.ts";
+import { Catalog } from "../../src/resources/catalog.ts";
+import type { TriggerSpec } from "../../src/resources/trigger.ts";
+import { openProcessGroups } from "../../src/shell/process_groups.ts";
+import { openStore } from "../../src/store/sqlite/open_store.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { NewTask, Task } from "../../src/store/task_records.ts";
+import { Planner } from "../../src/tasks/plan.ts";
+import { Inboxes } from "../../src/tasks/inbox.ts";
+import { inheritEnv } from "../../src/tasks/step_env.ts";
+import { TaskDirectories } from "../../src/tasks/task_directory.ts";
+import { logPath, readLog } from "../../src/tasks/task_log.ts";
+import { startWorker, type TaskWorker, type WorkerHost } from "../../src/tasks/worker.ts";
+import { until } from "../helpers/until.ts";
+import { manifestResources } from "../sources/webhook_rig.ts";
+import { accept, taskIdOf, tempDir, within } from "../store/temp_store.ts";
+
+/** A worker's surroundings. */
+export interface Rig extends AsyncDisposable {
+  readonly store: Store;
+  readonly catalog: Catalog;
+  readonly dirs: DataDir;
+  /** Directory of the workspace. */
+  readonly workspace: string;
+  readonly logged: string[];
+  /** Starts a worker, which ends with the rig unless it is ended before. */
+  start(workers?: number, broken?: Partial<Store>, host?: Partial<WorkerHost>): Promise<TaskWorker>;
+  /** Queues task `n` with this workflow (`spec`, as YAML); the worker still has to be kicked. */
+  queue(
+    n: number,
+    workflow: string,
+    payload?: string | Uint8Array,
+    task?: Partial<NewTask>,
+  ): Promise<string>;
+  /** The task once it has ended. */
+  ended(id: string): Promise<Task>;
+  /** All that the steps printed, each stream. */
+  printed(id: string, step?: string): Promise<{ out: string; err: string }>;
+}
+
+/** The secrets of every rig. */
+export const SECRETS = `
+kind: SecretStore
+metadata: {name: tokens}
+spec: {data: {api: "s3cr3t-t0k3n/+=", other: "an0ther-value"}}
+`;
+
+/** Makes the surroundings of a worker. */
+export async function workerRig(): Promise<Rig> {
+  const temp = await tempDir();
+  const dirs = dataDirAt(temp.path);
+  const workspace = `${temp.path}/repo`;
+  for (const path of [dirs.logs, dirs.run, dirs.bin, workspace]) await Deno.mkdir(path);
+  const store = await openStore(dirs.database);
+  const logged: string[] = [];
+  const log = createLog({
+    ...{ level: "debug", format: "json", clock: systemClock },
+    write: (line) => void logged.push(line),
+  });
+  const catalog = new Catalog(manifestResources(SECRETS));
+  const planner = new Planner(catalog, temp.path);
+  const evaluator = createEvaluator({ deadlineMs: 1000 });
+  const groups = openProcessGroups();
+  await groups.alive(2 ** 22 - 1); // until it is first asked it leaves its output open at the end
+  const workers: TaskWorker[] = [];
+  const env = (name: string) => ({ HOME: "/home/of/daemon", PATH: "/usr/bin:/bin" })[name];
+  const inherited = inheritEnv(env, { bin: dirs.bin, extra: [] });
+  const umask = 0o022;
+  return {
+    ...{ store, catalog, dirs, workspace, logged },
+    async start(workerCount = 2, broken = {}, more = {}) {
+      const worker = await startWorker({
+        ...{ catalog, evaluator, groups, dirs, log, clock: systemClock, tokens: new RunTokens() },
+        ...{ inherited, umask, inboxes: new Inboxes({ store, clock: systemClock }) },
+        directories: new TaskDirectories({ groups, dirs, inherited, umask }),
+        workers: workerCount,
+        isFollowed: () => false,
+        onEnded: () => {},
+        store: new Proxy(store, {
+          get: (target, name) => Reflect.get(broken, name) ?? Reflect.get(target, name),
+        }),
+        ...more,
+      });
+      workers.push(worker);
+      return worker;
+    },
+    async queue(n, workflow, payload = `{"n":${n},"text":"hello"}`, task = {}) {
+      const put = manifestResources(`
+kind: Workflow
+metadata: {name: ci}
+spec: ${workflow}
+---
+kind: Workspace
+metadata: {name: repo}
+spec: {path: repo, env: {LEVEL: workspace, FROM: workspace}}
+---
+kind: Trigger
+metadata: {name: push}
+spec: {event: {source: webhook}, action: {workflow: ci, workspace: repo}}
+`);
+      catalog.change(put.map((resource) => ({ op: "put", resource })));
+      const trigger = catalog.find<TriggerSpec>("Trigger", "default", "push");
+      if (trigger === undefined) throw new Error("no trigger");
+      const { plan } = planner.plan(trigger);
+      const body = typeof payload === "string" ? new TextEncoder().encode(payload) : payload;
+      await accept(store, n, { plan, body, headers: { "x-github-event": "push" }, task });
+      return taskIdOf(n);
+    },
+    ended: (id) =>
+      until(`the end of task ${id}`, async () => {
+        const [task] = await store.findTasks(id);
+        return task?.finishedAt === undefined ? undefined : task;
+      }),
+    async printed(id, step) {
+      const { chunks } = await readLog(logPath(dirs.logs, id), 0);
+      const of = (stream: "out" | "err") =>
+        new Blob(
+          chunks.filter((one) => one.stream === stream && (step ?? one.step) === one.step)
+            .map(({ bytes }) => bytes as BlobPart),
+        ).text();
+      return { out: await of("out"), err: await of("err") };
+    },
+    async [Symbol.asyncDispose]() {
+      for (const worker of workers) await within(20_000, worker[Symbol.asyncDispose]());
+      await groups[Symbol.asyncDispose]();
+      evaluator[Symbol.dispose]();
+      await store[Symbol.asyncDispose]();
+      await temp[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A test with surroundings of its own. */
+export function testWithRig(name: string, body: (rig: Rig) => Promise<void>): void {
+  Deno.test(name, async () => {
+    await using rig = await workerRig();
+    await body(rig);
+  });
+}
