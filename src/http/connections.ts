@@ -40,6 +40,16 @@ const UNWIND_MS = 1000;
 /** How often to say that there are too many connections. */
 const COMPLAIN_EVERY_MS = 60_000;
 
+/** How busy a server is. */
+export interface ConnectionLoad {
+  /** Connections at present. */
+  readonly open: number;
+  /** Most at once. */
+  readonly most: number;
+  /** Connections that came when all places were taken, so far. */
+  readonly displaced: number;
+}
+
 /** The open connections of one server. */
 export class Connections {
   readonly #options: ConnectionsOptions;
@@ -53,6 +63,7 @@ export class Connections {
   /** Sockets that are not closed yet, those that were told to included. */
   #sockets = 0;
   #turnedAway = 0;
+  #displaced = 0;
   #complainAt = 0;
   #stopping = false;
   readonly #over = Promise.withResolvers<void>();
@@ -70,6 +81,11 @@ export class Connections {
    */
   get isCrowded(): boolean {
     return this.#sockets - this.#open.size > this.#options.most / 16;
+  }
+
+  /** How many there are, how many there may be, and how many had to go for a newcomer so far. */
+  get load(): ConnectionLoad {
+    return { open: this.#open.size, most: this.#options.most, displaced: this.#displaced };
   }
 
   /** Serves a connection that was accepted; where there is no room for it, others go. */
@@ -169,6 +185,7 @@ export class Connections {
   /** Who waits goes first, then who is slow, the longest first; who is at work only after long. */
   #makeRoom(): boolean {
     this.#turnedAway++;
+    this.#displaced++;
     const all = [...this.#open];
     const begunBefore = (ms: number) => {
       const latest = this.#tick - ms / this.#tickMs;

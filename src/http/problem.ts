@@ -28,7 +28,7 @@ const TITLES: Readonly<Record<ErrorCode, string>> = {
   unreachable: "Not reachable",
 };
 
-/** Seconds after which a sender may try again. */
+/** Seconds after which a sender may try again, where nothing better is known. */
 const RETRY_AFTER_SECS = 5;
 
 /** Body of an error answer. */
@@ -73,7 +73,7 @@ export function problemResponse(error: AppError, options: ProblemOptions): Respo
   const headers = new Headers({ "content-type": "application/problem+json" });
   if (options.allow !== undefined) headers.set("allow", options.allow);
   if (error.code === "overloaded" || error.code === "rate_limited") {
-    headers.set("retry-after", String(RETRY_AFTER_SECS));
+    headers.set("retry-after", String(error.retryAfterSecs ?? RETRY_AFTER_SECS));
   }
   return new Response(JSON.stringify(problem), { status: error.status, headers });
 }

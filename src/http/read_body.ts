@@ -8,6 +8,7 @@ import { concatBytes } from "../base/bytes.ts";
 import { after } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { tellArrival } from "./arrival.ts";
+import { WaitingList } from "./waiting_list.ts";
 
 /** What a body may cost. */
 export interface BodyLimits {
@@ -32,7 +33,7 @@ export async function readBody(
     throw new AppError("invalid", "Both Content-Length and Transfer-Encoding");
   }
   const body = length !== null && Number(length) <= limits.maxBytes
-    ? await withDeadline(readWhole(request), limits.deadlineMs)
+    ? await withDeadline(readWhole(request), limits)
     : await readParts(request, limits, length !== null);
   tellArrival(request);
   return body;
@@ -55,9 +56,7 @@ async function readParts(
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (request.body === null) return new Uint8Array();
   const reader = request.body.getReader();
-  const read = tooLarge
-    ? undefined
-    : await withDeadline(readCounted(reader, limits), limits.deadlineMs);
+  const read = tooLarge ? undefined : await withDeadline(readCounted(reader, limits), limits);
   if (read !== undefined) return read;
   await discard(reader);
   throw new AppError("too_large", `The body has more than ${limits.maxBytes} bytes`);
@@ -107,12 +106,15 @@ async function discard(reader: ReadableStreamDefaultReader<Uint8Array>): Promise
 
 const END = { done: true, value: undefined } as const;
 
-function withDeadline<T>(work: Promise<T>, ms: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new AppError("timeout", `The body did not arrive within ${ms} ms`)),
-      ms,
-    );
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
+/** Bodies on their way, by what they are held to. */
+const lists = new WeakMap<BodyLimits, WaitingList>();
+
+function withDeadline<T>(work: Promise<T>, limits: BodyLimits): Promise<T> {
+  const { deadlineMs } = limits;
+  const list = lists.get(limits) ?? new WaitingList(deadlineMs);
+  lists.set(limits, list);
+  return list.wait(
+    work,
+    () => new AppError("timeout", `The body did not arrive within ${deadlineMs} ms`),
+  );
 }

@@ -11,7 +11,7 @@ import { startAcceptLoop } from "./accept_loop.ts";
 import { clientAddress } from "./client_address.ts";
 import { findConnectionServer } from "./connection_server.ts";
 import type { Deadlines } from "./connection.ts";
-import { Connections } from "./connections.ts";
+import { type ConnectionLoad, Connections } from "./connections.ts";
 import { type ListenOn, startDenoServer } from "./deno_server.ts";
 import type { TlsFiles } from "./tls_files.ts";
 import { DESCRIPTORS_PER_TLS_CONNECTION, startTlsFront } from "./tls_front.ts";
@@ -46,6 +46,8 @@ export interface ServeOptions {
 export interface HttpServer extends AsyncDisposable {
   /** Port it listens on; 0 on a Unix socket. */
   readonly port: number;
+  /** How busy it is; `undefined` where connections are the runtime's own business. */
+  readonly load: () => ConnectionLoad | undefined;
 }
 
 /** What a client can stall is over within a minute (security 4); a body has its own deadline. */
@@ -71,13 +73,15 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
     return new Response(null, { status: 500 });
   };
   const tls = options.tls === undefined ? {} : { tls: options.tls };
-  if ("path" in on) return startDenoServer({ on, answer, onError, drainMs });
+  const byRuntime = (server: AsyncDisposable & { readonly port: number }): HttpServer =>
+    Object.assign(server, { load: () => undefined });
+  if ("path" in on) return byRuntime(startDenoServer({ on, answer, onError, drainMs }));
   const serveConnection = await (options.findConnectionServer ?? findConnectionServer)();
   if (typeof serveConnection !== "function") {
     log.warn("slow clients are not limited, and a new certificate needs a restart", {
       because: `This Deno has no usable entry point: ${serveConnection.lack}`,
     });
-    return startDenoServer({ on, ...tls, answer, onError, drainMs });
+    return byRuntime(startDenoServer({ on, ...tls, answer, onError, drainMs }));
   }
   await using opening = new AsyncDisposableStack();
   const front = options.tls === undefined ? undefined : opening.use(startTlsFront({
@@ -99,7 +103,11 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
     onShortage: () => connections.shed(),
   }));
   const open = opening.move();
-  return { port: loop.port, [Symbol.asyncDispose]: () => open.disposeAsync() };
+  return {
+    port: loop.port,
+    load: () => connections.load,
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
 }
 
 function deadlinesOf({ deadlines = DEADLINES, streams = false }: ServeOptions): Deadlines {

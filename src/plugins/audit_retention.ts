@@ -4,7 +4,9 @@
  * @module
  */
 
+import type { Ailments } from "../base/ailments.ts";
 import type { Clock } from "../base/clock.ts";
+import { messageOf } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Store } from "../store/store.ts";
 
@@ -20,13 +22,17 @@ export function startAuditRetention(host: {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
+  readonly ailments: Ailments;
 }): Disposable {
   const timer = setInterval(async () => {
     try {
       const removed = await host.store.pruneAudit(host.clock.now() - KEPT_MS, KEPT_ROWS);
       if (removed > 0) host.log.info("old audit rows removed", { removed });
+      host.ailments.clear("audit retention");
     } catch (error) {
       host.log.warn("old audit rows could not be removed", { error });
+      const why = messageOf(error);
+      host.ailments.note("audit retention", `old audit rows could not be removed: ${why}`);
     }
   }, LOOK_MS);
   return { [Symbol.dispose]: () => clearInterval(timer) };

@@ -26,6 +26,16 @@ export class Gate {
     this.#limits = limits;
   }
 
+  /** How many run. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /** How many wait. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
   /**
    * Runs `work` when there is room.
    *

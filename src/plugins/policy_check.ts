@@ -8,7 +8,7 @@
 import type { DataDir } from "../base/data_dir.ts";
 import type { Log } from "../base/log.ts";
 import { decideCommand } from "./policy.ts";
-import { fileFacts, readPolicy } from "./policy_file.ts";
+import { fileFacts, policyReader } from "./policy_file.ts";
 
 /** What is asked about. */
 export interface PolicySubject {
@@ -43,8 +43,9 @@ export function policyCheck(host: {
   readonly log: Log;
 }): PolicyCheck {
   const facts = fileFacts(host.pluginRoot);
+  const readPolicy = policyReader(host.dirs);
   return async (subject, when) => {
-    const read = await readPolicy(host.dirs);
+    const read = await readPolicy();
     if ("closed" in read) {
       host.log.error("plugin policy is not usable, everything is denied", { reason: read.closed });
       const reason = `the policy file is not usable: ${read.closed}`;

@@ -23,36 +23,49 @@ export function policyPath(dir: Pick<DataDir, "root">): string {
 }
 
 /** Reads the policy of a data directory; there is none: nothing is allowed. Never throws. */
-export async function readPolicy(dir: Pick<DataDir, "root">): Promise<PolicyReading> {
+export function readPolicy(dir: Pick<DataDir, "root">): Promise<PolicyReading> {
+  return policyReader(dir)();
+}
+
+/**
+ * What {@linkcode readPolicy} does, again and again: the file is looked at and read every time, its
+ * text understood only when it is another one than before.
+ */
+export function policyReader(dir: Pick<DataDir, "root">): () => Promise<PolicyReading> {
   const path = policyPath(dir);
   const closed = (why: string): PolicyReading => ({
     closed: `"${path}" ${why}`,
     errors: [`${path}: ${why.charAt(0).toUpperCase()}${why.slice(1)}`],
   });
-  try {
-    // A symbolic link to nowhere is no absent file: whoever made it meant something.
-    if (!await isThere(path)) return { policy: DEFAULT_POLICY, warnings: [], locate: () => path };
-    // Looked at before it is opened, because opening a pipe waits; and after, because only then is
-    // it certain which file is read.
-    const before = findProblem(await Deno.stat(path), await isPrivate(dir.root));
-    if (before !== undefined) return closed(before);
-    using file = await Deno.open(path);
-    const after = findProblem(await file.stat(), await isPrivate(dir.root));
-    if (after !== undefined) return closed(after);
-    const bytes = await readUpTo(file, MAX_FILE_BYTES + 1);
-    if (bytes.length > MAX_FILE_BYTES) return closed(TOO_LARGE);
-    const text = findText(bytes);
-    return text === undefined ? closed("is not UTF-8") : parsePolicy(text, path);
-  } catch (error) {
-    return closed(`cannot be read: ${messageOf(error)}`);
-  }
+  let last: { readonly text: string; readonly reading: PolicyReading } | undefined;
+  return async () => {
+    try {
+      // A symbolic link to nowhere is no absent file: whoever made it meant something.
+      if (!isThere(path)) return { policy: DEFAULT_POLICY, warnings: [], locate: () => path };
+      // Looked at before it is opened, because opening a pipe waits; and after, because only then is
+      // it certain which file is read. At once: handing it to a thread takes ten times as long.
+      const before = findProblem(Deno.statSync(path), isPrivate(dir.root));
+      if (before !== undefined) return closed(before);
+      using file = await Deno.open(path);
+      const after = findProblem(file.statSync(), isPrivate(dir.root));
+      if (after !== undefined) return closed(after);
+      const bytes = readUpTo(file, MAX_FILE_BYTES + 1);
+      if (bytes.length > MAX_FILE_BYTES) return closed(TOO_LARGE);
+      const text = findText(bytes);
+      if (text === undefined) return closed("is not UTF-8");
+      if (last?.text !== text) last = { text, reading: parsePolicy(text, path) };
+      return last.reading;
+    } catch (error) {
+      return closed(`cannot be read: ${messageOf(error)}`);
+    }
+  };
 }
 
 const TOO_LARGE = `is larger than ${MAX_FILE_BYTES} bytes`;
 
-async function isThere(path: string): Promise<boolean> {
+function isThere(path: string): boolean {
   try {
-    await Deno.lstat(path);
+    Deno.lstatSync(path);
     return true;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return false;
@@ -70,15 +83,15 @@ function findProblem(info: Deno.FileInfo, inPrivate: boolean): string | undefine
   return info.size > MAX_FILE_BYTES ? TOO_LARGE : undefined;
 }
 
-async function isPrivate(directory: string): Promise<boolean> {
-  return (((await Deno.stat(directory)).mode ?? 0o777) & 0o077) === 0;
+function isPrivate(directory: string): boolean {
+  return ((Deno.statSync(directory).mode ?? 0o777) & 0o077) === 0;
 }
 
-async function readUpTo(file: Deno.FsFile, size: number): Promise<Uint8Array> {
+function readUpTo(file: Deno.FsFile, size: number): Uint8Array {
   const buffer = new Uint8Array(size);
   let at = 0;
   while (at < size) {
-    const read = await file.read(buffer.subarray(at));
+    const read = file.readSync(buffer.subarray(at));
     if (read === null) break;
     at += read;
   }

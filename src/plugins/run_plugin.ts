@@ -136,34 +136,45 @@ export async function runPlugin(run: PluginRun, host: PluginHost): Promise<Plugi
   const timeoutSecs = Math.min(run.timeout ?? DEFAULT_TIMEOUT_SECS, decision.maxTimeoutSecs);
   return await host.gate.through(async () => {
     const began = { ...start, createdAt: host.clock.now() };
-    await host.store.startAudit(began);
-    const { end, result } = await execute(run, { host, id: start.id, timeoutSecs });
+    const row = host.store.startAudit(began);
+    const [{ end, result }] = await Promise.all([
+      execute(run, { host, id: start.id, timeoutSecs, row }),
+      row,
+    ]);
     const finishedAt = host.clock.now();
-    await host.store.finishAudit(start.id, {
+    // Asked before anything that follows from the result, so it is stored with that or before it.
+    host.store.finishAudit(start.id, {
       ...end,
       finishedAt,
       durationMs: finishedAt - began.createdAt,
-    });
+    }).catch((error) =>
+      host.log.error("the end of a plugin's run could not be stored", { audit: start.id, error })
+    );
     return result;
   });
 }
 
 type Ended = { readonly end: Omit<AuditEnd, "finishedAt">; readonly result: PluginResult };
 
+/** Runs it once its `row` is stored; what can be made ready meanwhile, is. */
 async function execute(
   run: PluginRun,
-  { host, id, timeoutSecs }: { host: PluginHost; id: string; timeoutSecs: number },
+  { host, id, timeoutSecs, row }: {
+    host: PluginHost;
+    id: string;
+    timeoutSecs: number;
+    row: Promise<void>;
+  },
 ): Promise<Ended> {
   const directory = join(host.dirs.run, `plugin-${id}`);
   using grant = host.tokens.issue({ kind: grantKind(run), project: run.project });
   const out = new Capture(run.maxOutputBytes);
   const err = new Capture(MAX_STDERR);
   try {
-    await Deno.mkdir(directory, { mode: 0o700 });
     const file = join(directory, "body");
-    if (run.fileVariable !== undefined) {
-      await Deno.writeFile(file, run.input ?? new Uint8Array(), { mode: 0o600 });
-    }
+    Deno.mkdirSync(directory, { mode: 0o700 });
+    if (run.fileVariable !== undefined) await writePrivate(file, run.input ?? new Uint8Array());
+    await row;
     const exit = await runShell({
       line: run.command,
       cwd: host.pluginRoot,
@@ -194,7 +205,23 @@ async function execute(
     if (error instanceof AppError && error.code !== "invalid") throw error;
     return failed(run, messageOf(error));
   } finally {
-    await Deno.remove(directory, { recursive: true }).catch(() => {});
+    removeQuietly(directory);
+  }
+}
+
+/** A file of this size is written before a thread could have taken it over. */
+const SMALL_FILE = 256 * 1024;
+
+async function writePrivate(path: string, content: Uint8Array): Promise<void> {
+  if (content.length <= SMALL_FILE) Deno.writeFileSync(path, content, { mode: 0o600 });
+  else await Deno.writeFile(path, content, { mode: 0o600 });
+}
+
+function removeQuietly(directory: string): void {
+  try {
+    Deno.removeSync(directory, { recursive: true });
+  } catch {
+    // never made
   }
 }
 

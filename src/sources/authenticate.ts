@@ -15,7 +15,14 @@ import type { PluginHost } from "../plugins/run_plugin.ts";
 import type { CrdSpec } from "../resources/custom_resource_definition.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
-import type { Scheme, SchemeOptions, SignedRequest, SigningKey } from "../signatures/scheme.ts";
+import type {
+  Scheme,
+  SchemeOptions,
+  SignedRequest,
+  SigningKey,
+  Verdict,
+} from "../signatures/scheme.ts";
+import { platformOf } from "../signatures/platform.ts";
 import { findScheme } from "../signatures/schemes.ts";
 import type { StoredDelivery } from "../store/delivery_records.ts";
 import type { ActiveTrigger } from "../tasks/triggers.ts";
@@ -64,20 +71,81 @@ export async function authenticate(
     checkSameSite(delivery.headers);
     return authenticated;
   }
-  const store = findStore(trigger, host.catalog);
-  if (store === undefined) {
-    throw unauthorized(`SecretStore "${webhook.secret.fromRef}" does not exist`);
+  await checkSignature(delivery, trigger, host.catalog, webhook);
+  return authenticated;
+}
+
+/**
+ * The same delivery, its sender checked by the one scheme of a native source, which no manifest can
+ * change. Keys of another platform are not tried: some are public, and then anyone could sign. Where no
+ * key can match, and where there is no such trigger, one that nobody has is tried: the time an answer
+ * takes shall tell no more than its text.
+ *
+ * @throws {AppError} `unauthorized`, with one and the same message, whatever was wrong.
+ */
+export async function authenticateBy(
+  scheme: "slack",
+  delivery: ReceivedDelivery,
+  trigger: ActiveTrigger | undefined,
+  host: Pick<AuthenticateHost, "catalog">,
+): Promise<AuthenticatedDelivery> {
+  const given = trigger?.resource.spec.event.webhook ?? {};
+  const { scheme: named = "auto", signatureHeader } = given;
+  const webhook = nativeWebhook(scheme, given);
+  try {
+    if (trigger === undefined) throw unauthorized("no such trigger");
+    checkAddress(webhook, delivery.trail.remote);
+    if (webhook.secret === undefined) throw unauthorized("the trigger names no secret");
+    if (webhook.crdRef !== undefined) throw unauthorized("crdRef is for /webhook/ only");
+    const unnamed = named === "auto" && signatureHeader === undefined;
+    if (!unnamed && platformOf(named, signatureHeader ?? "") !== scheme) {
+      throw unauthorized(`the trigger is not one of ${scheme}`);
+    }
+    storeOf(trigger, host.catalog);
+  } catch (refusal) {
+    await verify(delivery, webhook, [DECOY]);
+    throw refusal;
   }
-  const { scheme, options } = schemeOf(webhook);
-  const verdict = await scheme.verify(
-    signedRequest(delivery, webhook),
-    signingKeys(store),
-    options,
-  );
+  await checkSignature(delivery, trigger, host.catalog, webhook);
+  return delivery as AuthenticatedDelivery;
+}
+
+/** The settings of a trigger that hold where its platform's own source checks who sends. */
+export function nativeWebhook(scheme: "slack", webhook: WebhookSpec): WebhookSpec {
+  const { signatureHeader: _header, hmac: _hmac, ...rest } = webhook;
+  return { ...rest, scheme };
+}
+
+/** Whatever it signs is refused all the same, so everybody may know it. */
+const DECOY: SigningKey = { name: "", value: "a key that opens nothing" };
+
+async function checkSignature(
+  delivery: ReceivedDelivery,
+  trigger: ActiveTrigger,
+  catalog: Catalog,
+  webhook: WebhookSpec,
+): Promise<void> {
+  const store = storeOf(trigger, catalog);
+  const verdict = await verify(delivery, webhook, signingKeys(store));
   if (!verdict.ok) throw unauthorized(verdict.reason);
   delivery.trail.secret = { store: store.name, key: verdict.keyName };
   delivery.trail.passed("authenticated");
-  return authenticated;
+}
+
+function verify(
+  delivery: ReceivedDelivery,
+  webhook: WebhookSpec,
+  keys: readonly SigningKey[],
+): Promise<Verdict> {
+  const { scheme, options } = schemeOf(webhook);
+  return scheme.verify(signedRequest(delivery, webhook), keys, options);
+}
+
+function storeOf(trigger: ActiveTrigger, catalog: Catalog): Resource<SecretStoreSpec> {
+  const store = findStore(trigger, catalog);
+  if (store !== undefined) return store;
+  const name = trigger.resource.spec.event.webhook?.secret?.fromRef;
+  throw unauthorized(`SecretStore "${name}" does not exist`);
 }
 
 /**

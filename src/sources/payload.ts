@@ -24,12 +24,13 @@ const JSON_TYPE = /^application\/(json|[\w.!#$&^-]+\+json)$/;
 const FORM_TYPE = "application/x-www-form-urlencoded";
 
 /**
- * Parses the body.
+ * Refuses types of body that are not read.
  *
- * @throws {AppError} `unsupported_type` or `invalid`.
+ * @returns whether the body is a form; else it is JSON
+ * @throws {AppError} `unsupported_type`.
  */
-export function parsePayload(delivery: AuthenticatedDelivery): ParsedDelivery {
-  const { "content-type": type = "", "content-encoding": encoding } = delivery.headers;
+export function checkContentType(headers: Readonly<Record<string, string>>): boolean {
+  const { "content-type": type = "", "content-encoding": encoding } = headers;
   if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
     throw new AppError("unsupported_type", "Content-Encoding is not supported");
   }
@@ -38,6 +39,16 @@ export function parsePayload(delivery: AuthenticatedDelivery): ParsedDelivery {
   if (essence !== "" && !isForm && !JSON_TYPE.test(essence)) {
     throw new AppError("unsupported_type", `Content type "${essence}" is not supported`);
   }
+  return isForm;
+}
+
+/**
+ * Parses the body.
+ *
+ * @throws {AppError} `unsupported_type` or `invalid`.
+ */
+export function parsePayload(delivery: AuthenticatedDelivery): ParsedDelivery {
+  const isForm = checkContentType(delivery.headers);
   const text = findText(delivery.body);
   if (text === undefined) throw new AppError("invalid", "The body is not UTF-8");
   const json = isForm ? formToJson(text) : text;

@@ -24,19 +24,22 @@ const MAX_KEPT_BODY = 256 * 1024;
 export class Rejections implements AsyncDisposable {
   readonly #store: Store;
   readonly #log: Log;
+  readonly #onRefused: (delivery: Delivery) => void;
   #waiting: Rejection[] = [];
   #dropped = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #flushing: Promise<void> = Promise.resolve();
 
-  /** Writes to `store`. */
-  constructor(store: Store, log: Log) {
+  /** Writes to `store`; `onRefused` hears of each, also of those that get no record. */
+  constructor(store: Store, log: Log, onRefused: (delivery: Delivery) => void = () => {}) {
     this.#store = store;
     this.#log = log;
+    this.#onRefused = onRefused;
   }
 
   /** Takes one record, and what arrived if its trigger wants that kept; returns at once. */
   add(delivery: Delivery, received: ReceivedDelivery | undefined): void {
+    this.#onRefused(delivery);
     this.#timer ??= setTimeout(() => this.#flushing = this.#flush(), FLUSH_MS);
     if (this.#waiting.length >= MAX_PER_FLUSH) {
       this.#dropped++;

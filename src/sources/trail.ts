@@ -27,13 +27,16 @@ export class Trail {
   headerNames: readonly string[] = [];
   /** Delivery that is sent again. */
   redeliveryOf: string | undefined;
+  /** Endpoint it came through; the trigger's own source when absent. */
+  readonly source: string | undefined;
   readonly #clock: Clock;
   readonly #stages: Record<string, number> = {};
 
   /** Starts now. */
-  constructor(start: { id: string; clock: Clock; remote: string }) {
+  constructor(start: { id: string; clock: Clock; remote: string; source?: string }) {
     this.id = start.id;
     this.remote = start.remote;
+    this.source = start.source;
     this.#clock = start.clock;
     this.receivedAt = start.clock.now();
   }
@@ -58,7 +61,7 @@ export class Trail {
       id: this.id,
       project,
       trigger: name,
-      source: spec.event.source,
+      source: this.source ?? spec.event.source,
       receivedAt: this.receivedAt,
       status: 200,
       remote: this.remote,

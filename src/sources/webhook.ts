@@ -13,7 +13,7 @@ import { problemResponse } from "../http/problem.ts";
 import { type BodyLimits, readBody } from "../http/read_body.ts";
 import type { EventOutcome } from "../store/delivery_records.ts";
 import type { Store } from "../store/store.ts";
-import { admit, type AdmitHost, type Admitted } from "../tasks/admit.ts";
+import { admit, type AdmitHost, type Admitted, DEDUP_WINDOW_MS } from "../tasks/admit.ts";
 import type { Triggers } from "../tasks/triggers.ts";
 import { authenticate } from "./authenticate.ts";
 import type { KeyUses } from "./key_uses.ts";
@@ -42,8 +42,8 @@ export interface WebhookHost extends AdmitHost, TransformHost {
   readonly limits: BodyLimits;
   /** Names requests. */
   readonly newId: NewId;
-  /** Told after a task has been stored. */
-  readonly onTask: () => void;
+  /** Told after a task has been stored, with those that run and have to end for it. */
+  readonly onTask: (replaced?: readonly string[]) => void;
 }
 
 /** Which trigger a path names, and who asks. */
@@ -55,9 +55,6 @@ export interface WebhookTarget {
   /** Address of the peer. */
   readonly remote: string;
 }
-
-/** How long an event's key makes its repetitions duplicates. */
-const DEDUP_WINDOW_MS = 24 * 3600 * 1000;
 
 /** Answers one request. Never throws; a status other than 200 means that no task exists. */
 export async function receiveWebhook(
@@ -83,10 +80,11 @@ export async function receiveWebhook(
   }
 }
 
-async function receive(
+/** The exact bytes and headers of a request. */
+export async function receive(
   request: Request,
   trail: Trail,
-  host: WebhookHost,
+  host: Pick<WebhookHost, "limits">,
 ): Promise<ReceivedDelivery> {
   const headers = Object.fromEntries(request.headers);
   trail.headerNames = Object.keys(headers);
@@ -97,7 +95,7 @@ async function receive(
 }
 
 /** A greeting starts nothing, but an operator wants to see that it came. */
-async function greet(
+export async function greet(
   { delivery: { headers, body, trail } }: ParsedDelivery,
   greeting: Greeting,
   host: WebhookHost,
@@ -121,7 +119,9 @@ export async function record(
     dedupWindowMs: DEDUP_WINDOW_MS,
   });
   host.keyUses.add(trail);
-  if (outcomes.some(({ outcome }) => outcome === "accepted")) host.onTask();
+  if (outcomes.some(({ outcome }) => outcome === "accepted")) {
+    host.onTask(outcomes.flatMap(({ replaces = [] }) => replaces));
+  }
   return outcomes;
 }
 
@@ -134,7 +134,8 @@ function answer(trail: Trail, outcomes: readonly EventOutcome[]): Response {
   const [skipped] = of("skipped");
   if (started !== undefined) {
     const ids = { delivery_id: trail.id, task_id: started.taskId };
-    const all = outcomes.length > 1 ? { task_ids: of("accepted").map(({ taskId }) => taskId) } : {};
+    const tasks = new Set(of("accepted").map(({ taskId }) => taskId)); // joined ones share theirs
+    const all = outcomes.length > 1 ? { task_ids: [...tasks] } : {};
     return Response.json({ status: "accepted", trigger, ...ids, ...all });
   }
   if (seen !== undefined) {
@@ -148,7 +149,8 @@ function answer(trail: Trail, outcomes: readonly EventOutcome[]): Response {
   return Response.json({ status: "filtered", trigger, delivery_id: trail.id });
 }
 
-function refuse(
+/** Answers a refusal with what a stranger may know, and keeps the rest for the operator. */
+export function refuse(
   error: AppError,
   { trail, received }: { trail: Trail; received: ReceivedDelivery | undefined },
   host: WebhookHost,

@@ -8,7 +8,8 @@
 import { AppError } from "../base/errors.ts";
 import { DEFAULT_PROJECT, NAME_PATTERN } from "../resources/resource.ts";
 import { problemResponse } from "../http/problem.ts";
-import { receiveWebhook, type WebhookHost } from "./webhook.ts";
+import { receiveSlackEvent, type SlackHost } from "./slack.ts";
+import { receiveWebhook, type WebhookTarget } from "./webhook.ts";
 
 /** Whether the daemon can take requests; `GET /readyz` tells. */
 export type Readiness = () => boolean;
@@ -21,7 +22,7 @@ const MAX_HEADER_BYTES = 64 * 1024;
 
 /** Answers requests of the public server. */
 export function webhookHandler(
-  host: WebhookHost,
+  host: SlackHost,
   ready: Readiness,
 ): (request: Request, remote: string) => Response | Promise<Response> {
   return (request, remote) => {
@@ -34,16 +35,16 @@ export function webhookHandler(
         ? Response.json({ status: "ready" })
         : refuse(new AppError("overloaded", ""), host);
     }
-    const names = findWebhookNames(path);
-    if (names === undefined) return refuse(new AppError("not_found", ""), host);
+    const found = findEndpoint(path);
+    if (found === undefined) return refuse(new AppError("not_found", ""), host);
     if (request.method !== "POST") {
       return refuse(new AppError("method_not_allowed", ""), host, "POST");
     }
-    return receiveWebhook(request, { ...names, remote }, host);
+    return found.receive(request, { ...found.names, remote }, host);
   };
 }
 
-function refuse(error: AppError, host: WebhookHost, allow?: string): Response {
+function refuse(error: AppError, host: Pick<SlackHost, "newId">, allow?: string): Response {
   const requestId = host.newId();
   return problemResponse(error, { requestId, ...(allow === undefined ? {} : { allow }) });
 }
@@ -66,15 +67,37 @@ function rawPath(url: string): string {
   return url.slice(start, end === -1 ? undefined : end);
 }
 
-function findWebhookNames(path: string): { project: string; trigger: string } | undefined {
-  const [empty, webhook, ...names] = path.split("/");
-  if (empty !== "" || webhook !== "webhook" || !names.every((name) => NAME.test(name))) {
-    return undefined;
-  }
+/** One way in: what takes a request, and which trigger its path names. */
+interface Endpoint {
+  readonly receive: (
+    request: Request,
+    target: WebhookTarget,
+    host: SlackHost,
+  ) => Promise<Response>;
+  readonly names: Omit<WebhookTarget, "remote">;
+}
+
+function findEndpoint(path: string): Endpoint | undefined {
+  const [empty, first, ...rest] = path.split("/");
+  if (empty !== "") return undefined;
+  if (first === "webhook") return withNames(receiveWebhook, rest, DEFAULT_PROJECT);
+  const [platform, ...names] = rest;
+  if (first !== "source" || platform !== "slack") return undefined;
+  return withNames(receiveSlackEvent, names);
+}
+
+/** `[project, trigger]`, or only the trigger where there is a project to fall back to. */
+function withNames(
+  receive: Endpoint["receive"],
+  names: readonly string[],
+  fallback?: string,
+): Endpoint | undefined {
+  if (!names.every((name) => NAME.test(name))) return undefined;
   const [first, second] = names;
-  if (names.length === 1 && first !== undefined) {
-    return { project: DEFAULT_PROJECT, trigger: first };
+  if (first === undefined) return undefined;
+  if (names.length === 1 && fallback !== undefined) {
+    return { receive, names: { project: fallback, trigger: first } };
   }
-  if (names.length !== 2 || first === undefined || second === undefined) return undefined;
-  return { project: first, trigger: second };
+  if (names.length !== 2 || second === undefined) return undefined;
+  return { receive, names: { project: first, trigger: second } };
 }

@@ -55,6 +55,11 @@ Deno.test("the control plane is told message and details, but not of a bug", asy
   deepEqual(await told("internal"), { detail: undefined, details: undefined });
 });
 
+Deno.test("a refusal that knows when the same may go says so", () => {
+  const error = new AppError("rate_limited", "Over the rate", { retryAfterSecs: 42 });
+  equal(problemResponse(error, { requestId: "r" }).headers.get("retry-after"), "42");
+});
+
 Deno.test("405 names the methods that are allowed", () => {
   const error = new AppError("method_not_allowed", "x");
   equal(problemResponse(error, { requestId: "r", allow: "POST" }).headers.get("allow"), "POST");

@@ -72,7 +72,7 @@ test("a body in chunks is one body", async (port, rig) => {
     request(POST, ["Transfer-Encoding: chunked"], `${chunks}0\r\n\r\n`, BODY),
   );
   equal(answer?.status, 200);
-  const [claimed] = await rig.store.claimTasks(1, 1);
+  const { tasks: [claimed] } = await rig.store.claimTasks(1, 1);
   equal(new TextDecoder().decode(claimed?.payload), BODY);
 });
 
@@ -205,7 +205,7 @@ test("with Transfer-Encoding first, the length is not believed", async (port, ri
   await client.send(request(POST, headers, `7\r\n${BODY}\r\n0\r\n\r\n`, BODY));
   const first = await client.answer();
   ok(first === undefined || [200, 400].includes(first.status), `${first?.status}`);
-  for (const { payload } of await rig.store.claimTasks(9, 1)) {
+  for (const { payload } of (await rig.store.claimTasks(9, 1)).tasks) {
     equal(new TextDecoder().decode(payload), BODY);
   }
   equal((await ask(port, request(POST)))?.status, 200);

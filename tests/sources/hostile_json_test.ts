@@ -128,7 +128,7 @@ Deno.test("odd objects are accepted where nothing is asked, byte for byte", asyn
       const { code, status } = await response.json();
       // an object that is too deep to be walked may be refused, but never later than here
       ok(response.status === 200 ? status === "accepted" : code === "invalid", `${code}`);
-      for (const { payload } of await rig.store.claimTasks(9, 1)) {
+      for (const { payload } of (await rig.store.claimTasks(9, 1)).tasks) {
         deepEqual(new Uint8Array(payload), new Uint8Array(body));
       }
     });

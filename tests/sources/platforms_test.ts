@@ -180,7 +180,7 @@ Deno.test("only a task that is pending, running or has succeeded makes duplicate
     await t.step(state, async () => {
       await using rig = await webhookRig({ manifest: PLATFORMS });
       await answerOf(rig.post("/webhook/push", '{"a":1}', headers));
-      const [claimed] = await rig.store.claimTasks(1, 1);
+      const { tasks: [claimed] } = await rig.store.claimTasks(1, 1);
       await rig.store.finishTask({ taskId: claimed?.task.id ?? "", state, reason: "", now: 2 });
       const again = await answerOf(rig.post("/webhook/push", '{"a":1}', headers));
       equal(again["status"], state === "succeeded" ? "duplicate" : "accepted");
@@ -213,7 +213,7 @@ Deno.test("a LINE request with several events is several events, with one answer
   const answer = await answerOf(rig.post("/webhook/texts", body, line(body)));
   equal(answer["status"], "accepted");
   equal((answer["task_ids"] as string[]).length, 2);
-  const claimed = await rig.store.claimTasks(9, 1);
+  const { tasks: claimed } = await rig.store.claimTasks(9, 1);
   deepEqual(
     claimed.map(({ payload }) => JSON.parse(new TextDecoder().decode(payload))),
     [
@@ -245,7 +245,7 @@ Deno.test("forms: the field payload as JSON, else the fields themselves", async 
     await t.step(body, async () => {
       await using rig = await webhookRig({ manifest: PLATFORMS });
       await answerOf(rig.post("/webhook/slack", body, slack(body, rig.clock.time, form)));
-      const [claimed] = await rig.store.claimTasks(1, 1);
+      const { tasks: [claimed] } = await rig.store.claimTasks(1, 1);
       equal(new TextDecoder().decode(claimed?.payload), is);
     });
   }

@@ -16,7 +16,7 @@ import type { Resource } from "../../src/resources/resource.ts";
 import type { PluginHost } from "../../src/plugins/run_plugin.ts";
 import { KeyUses } from "../../src/sources/key_uses.ts";
 import { Rejections } from "../../src/sources/rejections.ts";
-import type { WebhookHost } from "../../src/sources/webhook.ts";
+import type { SlackHost } from "../../src/sources/slack.ts";
 import { webhookHandler } from "../../src/sources/webhook_server.ts";
 import type { Delivery } from "../../src/store/delivery_records.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -35,8 +35,8 @@ export interface Rig extends AsyncDisposable {
   readonly clock: { time: number };
   /** Lines of the log. */
   readonly logged: string[];
-  /** How often the worker was told of a task. */
-  readonly kicks: { count: number };
+  /** How often the worker was told of a task, and the router of an event. */
+  readonly kicks: { count: number; events: number };
   readonly handler: (request: Request, remote: string) => Response | Promise<Response>;
   /** POSTs a body to a path. */
   post(path: string, body: BodyInit | undefined, headers?: HeadersInit): Promise<Response>;
@@ -81,8 +81,8 @@ export async function webhookRig(options: RigOptions): Promise<Rig> {
   const evaluator = createEvaluator({ deadlineMs: options.celDeadlineMs ?? 1000 });
   const rejections = new Rejections(store, log);
   const keyUses = new KeyUses(store, log);
-  const kicks = { count: 0 };
-  const host: WebhookHost = {
+  const kicks = { count: 0, events: 0 };
+  const host: SlackHost = {
     ...{ catalog, evaluator, rejections, keyUses, plugins: NO_PLUGINS, clock, log },
     store: new Proxy(store, {
       get: (target, name) => Reflect.get(options.broken ?? {}, name) ?? Reflect.get(target, name),
@@ -92,6 +92,7 @@ export async function webhookRig(options: RigOptions): Promise<Rig> {
     planner: new Planner(catalog, temp.dir),
     limits: { maxBytes: options.maxBytes ?? 1 << 20, deadlineMs: options.deadlineMs ?? 5000 },
     onTask: () => void kicks.count++,
+    onSourceEvent: () => void kicks.events++,
   };
   const handler = webhookHandler(host, options.ready ?? (() => true));
   return {

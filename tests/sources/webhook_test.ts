@@ -63,7 +63,7 @@ test("POST /webhook/{trigger} answers 200 once delivery and task are stored", as
   equal(delivery?.remote, "192.0.2.7");
   equal(delivery?.receivedAt, NOW);
   equal(delivery?.bodyBytes, BODY.length);
-  const [claimed] = await rig.store.claimTasks(1, NOW);
+  const { tasks: [claimed] } = await rig.store.claimTasks(1, NOW);
   equal(new TextDecoder().decode(claimed?.payload), BODY);
   equal(claimed?.headers["x-hub-signature-256"], sign(BODY)["x-hub-signature-256"]);
 });
@@ -528,7 +528,7 @@ test("a thousand requests at once are a thousand tasks, each once", async (rig) 
   }));
   equal(new Set(answers).size, 1000);
   deepEqual((await rig.tasks()).map(({ id }) => id).toSorted(), answers.toSorted());
-  const claimed = await rig.store.claimTasks(1000, NOW);
+  const { tasks: claimed } = await rig.store.claimTasks(1000, NOW);
   deepEqual(
     new Set(claimed.map(({ payload }) => new TextDecoder().decode(payload))),
     new Set(bodies),

@@ -1,0 +1,199 @@
+/**
+ * Looks at the files of a workspace that globs match, and tells two looks apart. Stays inside the
+ * workspace: links to directories are not followed, and links to files only when these lie in it.
+ *
+ * @module
+ */
+
+import { dirname, join } from "node:path";
+import type { FileGlobs } from "./file_globs.ts";
+
+/** What a look saw. Paths are relative to the workspace, the workspace itself is empty. */
+export interface FileScan {
+  /** Every file that matches, with a text that changes when the file does. */
+  readonly files: ReadonlyMap<string, string>;
+  /** Directories in which something may happen, with a text that tells one from its successor. */
+  readonly directories: ReadonlyMap<string, string>;
+  /** What is there and could not be read. */
+  readonly unreadable: readonly string[];
+  /** Directories that are named in a glob and lead out of the workspace. */
+  readonly outside: readonly string[];
+}
+
+/** What happened to one file between two looks. */
+export interface FileChange {
+  /** What happened. */
+  readonly event: "create" | "modify" | "delete";
+  /** Relative to the workspace. */
+  readonly path: string;
+  /** The state of the file: two changes of one file differ in it. */
+  readonly stamp: string;
+}
+
+/** Files and directories that are asked about at once. */
+const AT_ONCE = 32;
+
+/**
+ * Looks at everything that `globs` match below `root`, which is a real path; passes at most `most`
+ * files and directories.
+ *
+ * @returns `undefined` when there is too much to look at, or when `signal` aborts.
+ * @throws {Deno.errors.NotFound} when `root` is no longer there.
+ */
+export async function scanFiles(
+  root: string,
+  globs: FileGlobs,
+  { signal, most }: { signal: AbortSignal; most: number },
+): Promise<FileScan | undefined> {
+  const scan = new Scan({ root, globs, most });
+  await scan.begin();
+  while (scan.goesOn() && !signal.aborted) await scan.step();
+  return signal.aborted || scan.isTooMuch() ? undefined : scan;
+}
+
+class Scan implements FileScan {
+  readonly files = new Map<string, string>();
+  readonly directories = new Map<string, string>();
+  readonly unreadable: string[] = [];
+  readonly outside: string[] = [];
+  readonly #options: { readonly root: string; readonly globs: FileGlobs; readonly most: number };
+  readonly #open: string[] = [];
+  readonly #found: Deno.DirEntry[] = [];
+  /** Files and directories that were looked at. */
+  #passed = 0;
+
+  constructor(options: { root: string; globs: FileGlobs; most: number }) {
+    this.#options = options;
+  }
+
+  isTooMuch(): boolean {
+    return this.#passed > this.#options.most;
+  }
+
+  async begin(): Promise<void> {
+    const { root, globs } = this.#options;
+    await Deno.stat(root);
+    for (const base of globs.bases.filter((one) => !globs.isIgnored(one))) {
+      await this.#beginAt(base);
+    }
+  }
+
+  goesOn(): boolean {
+    return this.#open.length + this.#found.length > 0 && !this.isTooMuch();
+  }
+
+  async step(): Promise<void> {
+    const found = this.#found.splice(0, AT_ONCE);
+    const work = found.length > 0
+      ? found.map((entry) => this.#stamp(entry))
+      : this.#open.splice(0, AT_ONCE).map((directory) => this.#read(directory));
+    await Promise.all(work);
+  }
+
+  /** A base that is not there yet may come: then something happens in what is there above it. */
+  async #beginAt(base: string): Promise<void> {
+    const { root } = this.#options;
+    for (let path = base;; path = above(path)) {
+      const found = await findDirectory(join(root, path));
+      if (found !== undefined && !isInside(found.real, root)) {
+        this.outside.push(path);
+        return;
+      }
+      if (found !== undefined) {
+        this.directories.set(path, found.identity);
+        if (path === base) this.#open.push(base);
+      }
+      if (found !== undefined || path === "") return;
+    }
+  }
+
+  async #read(directory: string): Promise<void> {
+    const { root, globs } = this.#options;
+    try {
+      for await (const entry of Deno.readDir(join(root, directory))) {
+        if (++this.#passed > this.#options.most) return;
+        const path = directory === "" ? entry.name : `${directory}/${entry.name}`;
+        const wanted = entry.isDirectory ? globs.enters(path) : globs.matches(path);
+        if (wanted) this.#found.push({ ...entry, name: path });
+      }
+    } catch (error) {
+      if (!isGone(error)) this.unreadable.push(directory);
+    }
+  }
+
+  async #stamp({ name: path, isDirectory, isSymlink }: Deno.DirEntry): Promise<void> {
+    const { root } = this.#options;
+    const full = join(root, path);
+    try {
+      if (isSymlink && !isInside(await Deno.realPath(full), root)) return;
+      const info = isSymlink ? await Deno.stat(full) : await Deno.lstat(full);
+      if (isDirectory && info.isDirectory) {
+        this.directories.set(path, identityOf(info));
+        this.#open.push(path);
+      } else if (info.isFile) this.files.set(path, stampOf(info));
+    } catch (error) {
+      if (!isGone(error)) this.unreadable.push(path);
+    }
+  }
+}
+
+/**
+ * What happened between two looks, by path. What could not be read this time counts as unchanged.
+ *
+ * @returns the changes, and the files as they are now
+ */
+export function compareScans(
+  before: ReadonlyMap<string, string>,
+  now: FileScan,
+): { changes: readonly FileChange[]; files: ReadonlyMap<string, string> } {
+  const changes: FileChange[] = [];
+  const hidden = new Map<string, string>();
+  for (const [path, stamp] of before) {
+    if (now.files.has(path)) continue;
+    if (now.unreadable.some((dir) => dir === "" || path === dir || path.startsWith(`${dir}/`))) {
+      hidden.set(path, stamp);
+    } else changes.push({ event: "delete", path, stamp });
+  }
+  for (const [path, stamp] of now.files) {
+    const known = before.get(path);
+    if (known === stamp) continue;
+    changes.push({ event: known === undefined ? "create" : "modify", path, stamp });
+  }
+  changes.sort((a, b) => a.path < b.path ? -1 : a.path > b.path ? 1 : 0);
+  return { changes, files: hidden.size === 0 ? now.files : new Map([...now.files, ...hidden]) };
+}
+
+async function findDirectory(
+  path: string,
+): Promise<{ real: string; identity: string } | undefined> {
+  try {
+    const info = await Deno.stat(path);
+    if (!info.isDirectory) return undefined;
+    return { real: await Deno.realPath(path), identity: identityOf(info) };
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+}
+
+function above(path: string): string {
+  const parent = dirname(path);
+  return parent === "." ? "" : parent;
+}
+
+function isInside(path: string, root: string): boolean {
+  return path === root || path.startsWith(root.endsWith("/") ? root : `${root}/`);
+}
+
+function identityOf({ dev, ino }: Deno.FileInfo): string {
+  return `${dev}:${ino}`;
+}
+
+function stampOf({ mtime, size, ino }: Deno.FileInfo): string {
+  return `${mtime?.getTime()}:${size}:${ino}`;
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory ||
+    error instanceof Deno.errors.FilesystemLoop;
+}

@@ -1,0 +1,68 @@
+/**
+ * Slack's interactivity (contract 8): clicks and choices, views, shortcuts; what was done in words, and
+ * which requests only ask for something.
+ *
+ * @module
+ */
+
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { arrayOf, cut, idOf, nameOf, objectOf, textOf } from "./fields.ts";
+
+/** Requests for the choices of a menu, at every key somebody types; they are answered, never acted on. */
+const ASKS_FOR_CHOICES = ["block_suggestion", "dialog_suggestion"];
+
+/** Whether a payload comes from interactivity. */
+export function isInteraction(payload: JsonObject): boolean {
+  return isJsonObject(payload["user"]) || isJsonObject(payload["view"]);
+}
+
+/** Whether a payload asks for the choices of a menu. */
+export function asksForChoices(payload: JsonObject): boolean {
+  return isInteraction(payload) && ASKS_FOR_CHOICES.includes(textOf(payload["type"]));
+}
+
+/** What it says. */
+export function fromInteraction(payload: JsonObject) {
+  const container = objectOf(payload["container"]);
+  const message = { ...objectOf(payload["original_message"]), ...objectOf(payload["message"]) };
+  const text = arrayOf(payload["actions"]).filter(isJsonObject).map(actionText).join(" ") ||
+    textOf(objectOf(payload["view"])["callback_id"]) || textOf(payload["callback_id"]);
+  return {
+    kind: "interaction",
+    actor: nameOf(payload["user"]),
+    conversationId: nameOf(payload["channel"]) || idOf(container["channel_id"]),
+    threadId: idOf(message["thread_ts"]) || idOf(container["thread_ts"]) || idOf(message["ts"]) ||
+      idOf(container["message_ts"]) || idOf(payload["message_ts"]),
+    text: cut(text),
+    ...(asksForChoices(payload) ? { ignored: "asks for the choices of a menu" } : {}),
+  } as const;
+}
+
+/** `name=value`, the value being what was clicked, chosen or typed. */
+function actionText(action: JsonObject): string {
+  const name = textOf(action["action_id"]) || textOf(action["name"]);
+  return [name, valueOf(action)].filter((part) => part !== "").join("=");
+}
+
+/** Each sort of element has a field of its own for it. */
+const CHOSEN = [
+  "value",
+  "selected_date",
+  "selected_time",
+  "selected_user",
+  "selected_channel",
+  "selected_conversation",
+];
+const CHOSEN_SEVERAL = ["selected_users", "selected_channels", "selected_conversations"];
+
+function valueOf(action: JsonObject): string {
+  const options = [action["selected_option"], ...arrayOf(action["selected_options"])];
+  const several = CHOSEN_SEVERAL.flatMap((field) => arrayOf(action[field]));
+  const dateTime = action["selected_date_time"];
+  return [
+    ...CHOSEN.map((field) => textOf(action[field])),
+    ...options.map((option) => textOf(objectOf(option)["value"])),
+    ...several.map(textOf),
+    typeof dateTime === "number" ? String(dateTime) : "",
+  ].filter((part) => part !== "").join(",");
+}

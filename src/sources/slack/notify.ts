@@ -1,0 +1,152 @@
+/**
+ * Answers in the thread a task came from (`spec.event.webhook.slack`): what a step wants to say, and
+ * how the task began and ended. Off without a bot token.
+ *
+ * @module
+ */
+
+import { shortDuration } from "../../base/duration.ts";
+import { AppError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import type { Catalog } from "../../resources/catalog.ts";
+import type { SlackSpec } from "../../resources/event_webhook.ts";
+import type { SecretStoreSpec } from "../../resources/secret_store.ts";
+import type { TriggerSpec } from "../../resources/trigger.ts";
+import type { Routed, ThreadKey } from "../../store/source_event_records.ts";
+import type { Store } from "../../store/store.ts";
+import type { Task } from "../../store/task_records.ts";
+import { postMessage } from "./api.ts";
+import { cut } from "./fields.ts";
+
+/** What answering needs. */
+export interface NotifyHost {
+  /** Triggers and tokens. */
+  readonly catalog: Catalog;
+  /** Which thread a task came from. */
+  readonly store: Store;
+  /** Base URL of Slack's Web API. */
+  readonly slackApiUrl: string;
+  /** The daemon's log. */
+  readonly log: Log;
+}
+
+/** Posts that nobody waits for at once; beyond it they are dropped, with a warning. */
+const MAX_WAITING = 200;
+/** Most characters of a reason that are told; \`svc get task\` has all of it. */
+const MAX_REASON = 500;
+
+/** Posts to threads. */
+export class SlackNotifier implements AsyncDisposable {
+  readonly #host: NotifyHost;
+  readonly #stopping = new AbortController();
+  readonly #posting = new Set<Promise<void>>();
+
+  /** Posts nothing by itself. */
+  constructor(host: NotifyHost) {
+    this.#host = host;
+  }
+
+  /**
+   * Posts a text to the thread a task came from.
+   *
+   * @returns Channel and `ts` of the new post.
+   * @throws {AppError} `refused` when the task came from no conversation or its trigger has no bot
+   * token; whatever {@linkcode postMessage} throws.
+   */
+  async reply({ id }: Task, text: string): Promise<{ channel: string; ts: string }> {
+    const thread = await this.#threadOf(id);
+    if (thread === undefined) {
+      throw new AppError("refused", `Task ${id} did not come from a conversation`);
+    }
+    return { channel: thread.conversationId, ts: await this.#post(thread, text) };
+  }
+
+  /** A task has begun to run. */
+  started(task: Task): void {
+    if (this.#wants(task, "started")) this.#later(task, `Task ${task.id} started`);
+  }
+
+  /** A task has ended. */
+  ended(task: Task): void {
+    const { state } = task;
+    if (state !== "succeeded" && state !== "failed" || !this.#wants(task, state)) return;
+    const { id, reason, startedAt, finishedAt } = task;
+    const took = startedAt === undefined || finishedAt === undefined
+      ? ""
+      : ` after ${shortDuration(finishedAt - startedAt)}`;
+    const why = reason === "" ? "" : `: ${cut(reason, MAX_REASON)}`;
+    this.#later(task, `Task ${id} ${state}${took}${why}`);
+  }
+
+  /** An event was routed; of a task that ends as it is stored nobody else tells. */
+  routed({ taskId, ended }: Routed): void {
+    if (taskId === undefined || ended !== true) return;
+    const { store, log } = this.#host;
+    store.findTasks(taskId).then(
+      ([task]) => task === undefined ? undefined : this.ended(task),
+      (error) => log.warn("the end of a task could not be told", { task: taskId, error }),
+    );
+  }
+
+  /** Gives up what is still to be posted. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all(this.#posting);
+  }
+
+  #wants(
+    { project, trigger }: { project: string; trigger: string },
+    what: "started" | "succeeded" | "failed",
+  ): boolean {
+    return this.#spec(project, trigger)?.notify?.includes(what) === true;
+  }
+
+  #spec(project: string, trigger: string): SlackSpec | undefined {
+    const found = this.#host.catalog.find<TriggerSpec>("Trigger", project, trigger);
+    return found?.spec.event.webhook?.slack;
+  }
+
+  async #threadOf(taskId: string): Promise<ThreadKey | undefined> {
+    const thread = await this.#host.store.findThreadOfTask(taskId);
+    return thread?.conversationId === "" ? undefined : thread;
+  }
+
+  /** Nobody waits for it; a task that came from no conversation has nobody to be told either. */
+  #later(task: Task, text: string): void {
+    const { log } = this.#host;
+    if (this.#stopping.signal.aborted) return;
+    if (this.#posting.size >= MAX_WAITING) return log.warn("too many posts wait for Slack");
+    const post = async () => {
+      const thread = await this.#threadOf(task.id);
+      if (thread !== undefined) await this.#post(thread, text);
+    };
+    const run: Promise<void> = post()
+      .catch((error) => log.warn("a post could not be made", { task: task.id, error }))
+      .finally(() => this.#posting.delete(run));
+    this.#posting.add(run);
+  }
+
+  #post({ project, trigger, conversationId, threadId }: ThreadKey, text: string): Promise<string> {
+    const access = {
+      apiUrl: this.#host.slackApiUrl,
+      token: () => this.#token(project, trigger),
+      signal: this.#stopping.signal,
+    };
+    return postMessage({ channel: conversationId, threadId, text }, access);
+  }
+
+  #token(project: string, trigger: string): string {
+    const from = this.#spec(project, trigger)?.botToken?.fromSecret;
+    if (from === undefined) {
+      throw new AppError(
+        "refused",
+        `Trigger "${trigger}" names no bot token: set spec.event.webhook.slack.botToken`,
+      );
+    }
+    const store = this.#host.catalog.find<SecretStoreSpec>("SecretStore", project, from.store);
+    if (store === undefined || !Object.hasOwn(store.spec.data, from.key)) {
+      throw new AppError("refused", `There is no key "${from.key}" in SecretStore "${from.store}"`);
+    }
+    return store.spec.data[from.key] ?? "";
+  }
+}
