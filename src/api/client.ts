@@ -19,11 +19,15 @@ export interface Client extends Disposable {
     input: Operations[Name]["in"],
   ): Promise<Operations[Name]["out"]>;
   /**
-   * Calls a streaming operation; gives its JSON lines as they come.
+   * Calls a streaming operation; gives its JSON lines as they come, until `signal` aborts.
    *
-   * @throws {AppError} as {@linkcode Client.call}.
+   * @throws {AppError} as {@linkcode Client.call}; `unreachable` also when the stream breaks off.
    */
-  stream<Name extends StreamName>(name: Name, input: Streams[Name]): AsyncIterable<unknown>;
+  stream<Name extends StreamName>(
+    name: Name,
+    input: Streams[Name],
+    signal?: AbortSignal,
+  ): AsyncIterable<unknown>;
 }
 
 /** Where the daemon listens. */
@@ -40,7 +44,11 @@ export function connect(address: Address, token?: string): Client {
       Deno.createHttpClient(address.caCert === undefined ? {} : { caCerts: [address.caCert] }),
     ];
 
-  const send = async (name: string, input: unknown): Promise<Response> => {
+  const send = async (
+    name: string,
+    input: unknown,
+    signal?: AbortSignal,
+  ): Promise<Response> => {
     if ("socket" in address) await probe(address.socket);
     const response = await fetch(`${base}/v1/${name}`, {
       method: "POST",
@@ -50,6 +58,7 @@ export function connect(address: Address, token?: string): Client {
       },
       body: JSON.stringify(input),
       client,
+      ...(signal === undefined ? {} : { signal }),
     }).catch((cause) => {
       throw new AppError("unreachable", `The daemon did not answer: ${messageOf(cause)}`, {
         cause,
@@ -63,17 +72,41 @@ export function connect(address: Address, token?: string): Client {
     async call(name, input) {
       return await (await send(name, input)).json();
     },
-    async *stream(name, input) {
-      const { body } = await send(name, input);
-      let rest = "";
-      for await (const text of body?.pipeThrough(new TextDecoderStream()) ?? []) {
-        const lines = (rest + text).split("\n");
-        rest = lines.pop() ?? "";
-        for (const line of lines) yield JSON.parse(line);
-      }
+    async *stream(name, input, signal) {
+      const { body } = await send(name, input, signal);
+      if (body !== null) yield* readLines(body, signal);
     },
     [Symbol.dispose]: () => client.close(),
   };
+}
+
+/** The JSON lines of a body, until it ends or `signal` aborts. */
+async function* readLines(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<unknown> {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  // A reader that has had enough ends the stream. The signal of `fetch` is not enough for that: now
+  // and then it leaves a read that waits waiting.
+  const stop = () => void reader.cancel().catch(() => {});
+  signal?.addEventListener("abort", stop);
+  const broken = (cause: unknown) => {
+    throw new AppError("unreachable", `The daemon broke off its answer: ${messageOf(cause)}`, {
+      cause,
+    });
+  };
+  try {
+    for (let rest = "";;) {
+      const { done, value } = await reader.read().catch(broken);
+      if (done) return;
+      const lines = (rest + value).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) yield JSON.parse(line);
+    }
+  } finally {
+    signal?.removeEventListener("abort", stop);
+    stop();
+  }
 }
 
 /** Errors of `fetch` do not say why; a bare connection does. */

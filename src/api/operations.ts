@@ -5,6 +5,11 @@
  * @module
  */
 
+import type { SourceOperations } from "./source_operations.ts";
+import type { TaskOperations, TaskStreams } from "./task_operations.ts";
+import type { TriggerOperations } from "./trigger_operations.ts";
+import type { UpkeepStreams } from "./upkeep_operations.ts";
+
 /** Roles, weakest first. */
 export const ROLES = ["read_only", "operator", "admin"] as const;
 /** One of {@linkcode ROLES}. */
@@ -64,8 +69,42 @@ export interface Status {
   readonly uptime_secs: number;
   /** Resources by plural name, and tasks that wait or run. */
   readonly counts: Readonly<Record<string, number>>;
+  /** What waits and runs. */
+  readonly queue: {
+    /** Tasks that wait. */
+    readonly pending: number;
+    /** Of these, those that wait for their time or for room beside others. */
+    readonly held: number;
+    /** Tasks that run. */
+    readonly running: number;
+    /** Seconds the oldest waits; `null` when none does. */
+    readonly oldest_pending_secs: number | null;
+    /** The same of those that wait for a worker only. */
+    readonly oldest_ready_secs: number | null;
+  };
+  /** What happened lately: deliveries by outcome, and tasks that ended by state. */
+  readonly rates: Readonly<Record<"deliveries" | "tasks", Readonly<Record<string, Rate>>>>;
+  /** Sizes in bytes. */
+  readonly database: {
+    /** `svc.db`. */
+    readonly bytes: number;
+    /** Its write-ahead log. */
+    readonly wal_bytes: number;
+    /** What `svc db vacuum` would give back. */
+    readonly unused_bytes: number;
+    /** Room left on its disk; `null` where that cannot be read. */
+    readonly disk_free_bytes: number | null;
+  };
   /** What does not work as it should, one sentence each. */
   readonly degraded: readonly string[];
+}
+
+/** How often something happened since the daemon was started. */
+export interface Rate {
+  /** In the last minute. */
+  readonly last_minute: number;
+  /** In the last five minutes. */
+  readonly last_five_minutes: number;
 }
 
 /** A piece of a task's output. */
@@ -78,6 +117,38 @@ export interface LogEntry {
   readonly stream: "out" | "err";
   /** The bytes in base64. */
   readonly data: string;
+}
+
+/** What a watch saw since its last line; empty lists are a sign of life. */
+export interface WatchLine extends Listing {
+  /** `kind/name` of what was deleted. */
+  readonly deleted: readonly string[];
+}
+
+/** What `get` lists. */
+export interface GetInput {
+  /** Kind or sort of record, under any of its names. */
+  readonly what: string;
+  /** One of them: its name, or the beginning of its id. */
+  readonly name?: string;
+  /** Only of this project. */
+  readonly project?: string;
+  /** Only records of this trigger. */
+  readonly trigger?: string;
+  /** Only deliveries and audit rows with this outcome. */
+  readonly outcome?: string;
+  /** Only tasks in this state. */
+  readonly state?: string;
+  /** Only tasks of this workflow. */
+  readonly workflow?: string;
+  /** Only records of the last seconds. */
+  readonly since_secs?: number;
+  /** At most this many. */
+  readonly limit?: number;
+  /** Only records older than this id, or than every id that starts so. */
+  readonly before?: string;
+  /** Only resources with these labels, `k=v,k2=v2`. */
+  readonly selector?: string;
 }
 
 /** The last line of a log stream. */
@@ -98,6 +169,8 @@ export interface Explanation {
   readonly authentication: string;
   /** Condition that was evaluated. */
   readonly condition?: string;
+  /** Event of a chat platform that it brought. */
+  readonly source_event_id?: string;
   /** What became of each event, and of each part of the condition. */
   readonly events: readonly {
     readonly outcome: string;
@@ -151,7 +224,7 @@ export interface AgainstResult {
 }
 
 /** What each operation takes and gives. */
-export interface Operations {
+export interface Operations extends TaskOperations, TriggerOperations, SourceOperations {
   /** State of the daemon. */
   status: { in: Record<string, never>; out: Status };
   /** Applies manifests, all or nothing. */
@@ -171,16 +244,7 @@ export interface Operations {
   };
   /** Lists things, or finds one by name or by the beginning of its id. */
   get: {
-    in: {
-      what: string;
-      name?: string;
-      project?: string;
-      trigger?: string;
-      outcome?: string;
-      since_secs?: number;
-      limit?: number;
-      selector?: string;
-    };
+    in: GetInput;
     out: Listing;
   };
   /** Everything about one thing. */
@@ -228,9 +292,9 @@ export interface Operations {
 export type OperationName = keyof Operations;
 
 /** What each streaming operation takes; it answers in JSON lines. */
-export interface Streams {
-  /** Output of a task: `LogEntry` lines, then one `LogEnd`. */
-  "task.logs": { id: string; step?: string; follow: boolean };
+export interface Streams extends TaskStreams, UpkeepStreams {
+  /** What `get` lists, oldest record first, then whatever appears or changes: `WatchLine` lines. */
+  "get.watch": GetInput;
   /** Sends stored deliveries again: `RedeliveryLine` lines. */
   "delivery.redeliver": {
     id?: string;
@@ -253,11 +317,27 @@ export const NEEDED_ROLE: Readonly<Record<OperationName | StreamName, Role>> = {
   delete: "operator",
   task: "read_only",
   "task.logs": "read_only",
+  "task.wait": "read_only",
+  "task.cancel": "read_only", // and then `mayActOnTask`: a step may, of its own task
+  "task.retry": "operator",
+  "task.inbox": "read_only", // and then `mayReadInbox`
+  "task.inbox.send": "read_only", // and then `mayActOnTask`
+  "task.workspace": "read_only",
+  "get.watch": "read_only",
+  "source.replay": "operator",
+  "source.bind": "operator",
+  "slack.reply": "read_only", // and then `mayActOnTask`
   "audit.verify": "read_only",
+  "db.backup": "admin", // a copy of everything there is
+  "db.check": "operator", // it reads the whole file
+  "db.vacuum": "operator",
   "delivery.explain": "read_only",
   "delivery.redeliver": "operator",
   "secret.rotate": "read_only", // and then `mayRotate`: a cron plugin may, of its project
   "trigger.test": "operator",
+  "trigger.fire": "operator",
+  "trigger.suspend": "operator",
+  "trigger.resume": "operator",
   "token.create": "admin",
   "token.revoke": "admin",
 };

@@ -12,13 +12,15 @@ import type { Catalog } from "../resources/catalog.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import { authenticate } from "../sources/authenticate.ts";
+import { firedEvent, wasFired } from "../sources/fire.ts";
 import { parsePayload } from "../sources/payload.ts";
+import { isSlackDelivery } from "../sources/slack.ts";
 import { Trail } from "../sources/trail.ts";
 import { transform, type TransformHost } from "../sources/transform.ts";
 import { findGreeting, toEvents } from "../sources/webhook_events.ts";
 import type { Delivery } from "../store/delivery_records.ts";
 import type { Store } from "../store/store.ts";
-import { admit, type AdmitHost } from "../tasks/admit.ts";
+import { admit, type AdmitHost, type Admitted } from "../tasks/admit.ts";
 import { Planner } from "../tasks/plan.ts";
 import { activate } from "../tasks/triggers.ts";
 
@@ -67,6 +69,7 @@ async function outcomeOf(
   host: AgainstHost,
 ): Promise<{ outcome: string; reason: string } | undefined> {
   if (trigger === undefined) return { outcome: "not found", reason: "the trigger would be gone" };
+  if (isSlackDelivery(delivery)) return undefined; // where its event goes depends on its thread
   const content = (await host.store.readDelivery(delivery.id))?.content;
   if (content === undefined) return undefined;
   const clock = { now: () => delivery.receivedAt }; // as it was then: a signed time is not stale
@@ -80,25 +83,29 @@ async function outcomeOf(
       trail,
     };
     const { plugins } = host;
+    const admitHost = { ...host, planner: new Planner(proposed, "") };
+    if (wasFired(delivery)) {
+      return bestOf(await admit([firedEvent({ delivery, content }, active)], admitHost));
+    }
     const parsed = parsePayload(
       await authenticate(received, active, { catalog: proposed, plugins }),
     );
     if (findGreeting(parsed, active) !== undefined) return { outcome: "handshake", reason: "" };
-    const planner = new Planner(proposed, "");
     const events = await transform(toEvents(parsed, active), parsed, {
       catalog: proposed,
       plugins,
     });
-    const decisions = await admit(events, { ...host, planner });
-    const best = decisions.find(({ outcome }) => outcome === "accepted") ?? decisions[0];
-    if (best === undefined || best.outcome === "accepted") {
-      return { outcome: "accepted", reason: "" };
-    }
-    return { outcome: best.outcome, reason: best.reason };
+    return bestOf(await admit(events, admitHost));
   } catch (thrown) {
     const error = toAppError(thrown);
     return { outcome: "rejected", reason: error.reason || error.message };
   }
+}
+
+function bestOf(decisions: readonly Admitted[]): { outcome: string; reason: string } {
+  const best = decisions.find(({ outcome }) => outcome === "accepted") ?? decisions[0];
+  if (best === undefined || best.outcome === "accepted") return { outcome: "accepted", reason: "" };
+  return { outcome: best.outcome, reason: best.reason };
 }
 
 async function* deliveriesSince(since: number, store: Store): AsyncGenerator<Delivery> {

@@ -108,6 +108,17 @@ export function maySeeSecrets(caller: Caller, project: string): boolean {
   return caller.grant.kind !== "step" && caller.grant.project === project;
 }
 
+/** Whether the caller may cancel a task or write to its inbox: a step may, of its own task alone. */
+export function mayActOnTask(caller: Caller, taskId: string): boolean {
+  if (caller.grant === undefined) return hasRole(caller.role, "operator");
+  return caller.grant.kind === "step" && caller.grant.taskId === taskId;
+}
+
+/** Whether the caller may read the inbox of a task: of runs, only its own steps. */
+export function mayReadInbox(caller: Caller, taskId: string): boolean {
+  return caller.grant === undefined || mayActOnTask(caller, taskId);
+}
+
 /** Whether a run may do more than read: a cron plugin rotates the secrets of its project. */
 export function mayRotate(caller: Caller, project: string): boolean {
   if (caller.grant === undefined) return hasRole(caller.role, "operator");

@@ -1,22 +1,56 @@
 /**
- * What does not work as it should, for `svc status`.
+ * What does not work as it should, for `svc status` and the metrics: what others have noticed, and
+ * what can be seen by looking. Looks only, so it may be asked often.
  *
  * @module
  */
 
+import type { Ailments } from "../base/ailments.ts";
 import type { DataDir } from "../base/data_dir.ts";
-import type { PolicyCheck } from "../plugins/policy_check.ts";
+import { findDiskSpace } from "../base/disk_space.ts";
+import { sizeText } from "../base/size.ts";
+import { readPolicy } from "../plugins/policy_file.ts";
 import { socketRole } from "./caller.ts";
 
-/** One sentence for each thing. */
-export async function findDegraded(host: {
+/** What is looked at. */
+export interface DegradedHost {
+  /** The data directory. */
   readonly dirs: DataDir;
-  readonly policy: PolicyCheck;
-}): Promise<readonly string[]> {
-  const { mode, reason } = await host.policy({ command: "true", type: "cron" }, "run");
-  const { fault } = await socketRole(host.dirs);
-  return [
-    ...(mode === "closed" ? [`plugins are denied: ${reason}`] : []),
-    ...(fault === undefined ? [] : [fault]),
-  ];
+  /** What others have noticed. */
+  readonly ailments: Ailments;
+  /** The gate before plugins. */
+  readonly gate: { readonly running: number; readonly waiting: number };
+  /** Connections of the webhook server; `undefined` while there is none. */
+  readonly connections: () => { readonly open: number; readonly most: number } | undefined;
+}
+
+/** Less room than this is too little; so is less than a twentieth of a disk that is not large. */
+const DISK = { leastBytes: 256 * 2 ** 20, leastPart: 1 / 20, enoughBytes: 5 * 2 ** 30 };
+/** So many plugins waiting are more than a moment's work. */
+const MANY_WAITING = 100;
+
+/** One sentence for each thing. */
+export async function findDegraded(host: DegradedHost): Promise<readonly string[]> {
+  const { dirs, ailments, gate } = host;
+  const [policy, { fault }, disk] = await Promise.all([
+    ...[readPolicy(dirs), socketRole(dirs), findDiskSpace(dirs.root)] as const,
+  ]);
+  const found: string[] = [];
+  if ("closed" in policy) {
+    found.push(`plugins are denied: the policy file is not usable: ${policy.closed}`);
+  }
+  if (fault !== undefined) found.push(fault);
+  const { freeBytes = Infinity, totalBytes = 0 } = disk ?? {};
+  const little = Math.min(totalBytes * DISK.leastPart, DISK.enoughBytes);
+  if (freeBytes < Math.max(DISK.leastBytes, little)) {
+    found.push(`the disk is nearly full: ${sizeText(freeBytes)} left for ${dirs.root}`);
+  }
+  if (gate.waiting >= MANY_WAITING) {
+    found.push(`plugins cannot keep up: ${gate.running} run and ${gate.waiting} wait`);
+  }
+  const connections = host.connections();
+  if (connections !== undefined && connections.open >= connections.most) {
+    found.push(`all ${connections.most} connections of the webhook server are taken`);
+  }
+  return [...found, ...ailments.list()];
 }

@@ -6,27 +6,32 @@
  */
 
 import type { Explanation } from "../api/operations.ts";
-import { AppError } from "../base/errors.ts";
 import type { Evaluator } from "../cel/evaluator.ts";
 import { explainCondition } from "../cel/explain.ts";
 import { scopeOf } from "../cel/expression.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { Resource } from "../resources/resource.ts";
+import type { WebhookSpec } from "../resources/event_webhook.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
 import { diagnose, type Diagnosis } from "../signatures/doctor.ts";
 import {
   authenticatedBefore,
   findStore,
+  nativeWebhook,
   schemeOf,
   signedRequest,
   signingKeys,
 } from "../sources/authenticate.ts";
+import { findTrigger } from "../sources/find_trigger.ts";
+import { firedEvent, firedName, MANUAL, wasFired } from "../sources/fire.ts";
 import { parsePayload } from "../sources/payload.ts";
+import { isSlackDelivery } from "../sources/slack.ts";
 import { Trail } from "../sources/trail.ts";
 import { toEvents } from "../sources/webhook_events.ts";
 import type { Delivery, DeliveryContent, StoredDelivery } from "../store/delivery_records.ts";
+import type { SourceEvent } from "../store/source_event_records.ts";
 import type { Store } from "../store/store.ts";
-import { eventVariables } from "../tasks/admit.ts";
+import { eventVariables, type TriggerEvent } from "../tasks/admit.ts";
 import type { ActiveTrigger, Triggers } from "../tasks/triggers.ts";
 import { findRecord, findRecordSort } from "./records.ts";
 import { deliveryView } from "./views.ts";
@@ -51,20 +56,33 @@ export interface ExplainHost {
 export async function explain(id: string, host: ExplainHost): Promise<Explanation> {
   const stored = await findStored(id, host.store);
   const { delivery } = stored;
-  const trigger = findTrigger(delivery, host.triggers);
-  const events = await explainFilter(stored, trigger, host);
+  const trigger = findTrigger(host.triggers, triggerName(delivery));
+  const event = await host.store.findEventOfDelivery(delivery.id);
+  const events = await explainFilter(stored, { trigger, event }, host);
   return {
     delivery: deliveryView(delivery),
     stages: Object.entries(delivery.detail.stages).map(([stage, ms]) => ({ stage, after_ms: ms })),
     authentication: authentication(delivery),
     ...(delivery.detail.condition === undefined ? {} : { condition: delivery.detail.condition }),
+    ...(event === undefined ? {} : { source_event_id: event.id }),
     events,
     diagnoses: (await diagnoseSignature(stored, trigger, host)).map(({ cause, message }) => ({
       cause,
       message,
     })),
-    advice: advice(stored, trigger),
+    advice: [...advice(stored, trigger), ...replayAdvice(event)],
   };
+}
+
+function triggerName(delivery: Delivery): Parameters<Triggers["named"]>[0] {
+  if (wasFired(delivery)) return firedName(delivery);
+  return isSlackDelivery(delivery) ? { ...delivery, source: "webhook" } : delivery;
+}
+
+/** What holds for a delivery: a platform's own source does not ask the trigger for the scheme. */
+function webhookOf(delivery: Delivery, { resource }: ActiveTrigger): WebhookSpec {
+  const webhook = resource.spec.event.webhook ?? {};
+  return isSlackDelivery(delivery) ? nativeWebhook("slack", webhook) : webhook;
 }
 
 /**
@@ -79,16 +97,11 @@ export async function findStored(id: string, store: Store): Promise<StoredDelive
   return await store.readDelivery(found.id) ?? { delivery: found };
 }
 
-function findTrigger(delivery: Delivery, triggers: Triggers): ActiveTrigger | undefined {
-  try {
-    return triggers.named(delivery);
-  } catch (error) {
-    if (error instanceof AppError && error.code === "not_found") return undefined;
-    throw error;
-  }
-}
-
 function authentication(delivery: Delivery): string {
+  if (wasFired(delivery)) {
+    const by = delivery.source === MANUAL ? "an operator fired it" : "the event is svc's own";
+    return `none needed, ${by}`;
+  }
   if (delivery.outcome === "rejected") {
     if (delivery.status === 401) return `refused: ${delivery.reason}`;
     if (delivery.secretStore === "") return "not reached";
@@ -100,12 +113,17 @@ function authentication(delivery: Delivery): string {
 /** Evaluates the condition as it was, over what was stored, part by part. */
 async function explainFilter(
   stored: StoredDelivery,
-  trigger: ActiveTrigger | undefined,
+  { trigger, event: sourceEvent }: {
+    trigger: ActiveTrigger | undefined;
+    event: SourceEvent | undefined;
+  },
   host: ExplainHost,
 ): Promise<Explanation["events"]> {
   const { delivery } = stored;
-  const outcomes = delivery.detail.events ??
-    [{ outcome: delivery.outcome, reason: delivery.reason, taskId: delivery.taskId }];
+  const { outcome, reason, taskId } = sourceEvent === undefined
+    ? delivery
+    : { ...sourceEvent, outcome: sourceEvent.state };
+  const outcomes = delivery.detail.events ?? [{ outcome, reason, taskId }];
   const told = outcomes.map(({ outcome, reason, taskId = "" }) => ({
     outcome,
     reason,
@@ -115,13 +133,7 @@ async function explainFilter(
   const { condition } = delivery.detail;
   if (condition === undefined || trigger === undefined || stored.content === undefined) return told;
   if (delivery.outcome === "rejected" || delivery.outcome === "handshake") return told;
-  const trail = new Trail({
-    id: delivery.id,
-    clock: { now: () => delivery.receivedAt },
-    remote: "",
-  });
-  trail.trigger = trigger;
-  const events = toEvents(parsePayload(authenticatedBefore(stored, trail)), trigger);
+  const events = eventsOf(stored, trigger);
   return await Promise.all(told.map(async (one, index) => {
     const event = events[index];
     if (event === undefined) return one;
@@ -130,13 +142,23 @@ async function explainFilter(
   }));
 }
 
+/** The events of a stored delivery, as its condition saw them. */
+function eventsOf(stored: StoredDelivery, trigger: ActiveTrigger): readonly TriggerEvent[] {
+  const { delivery } = stored;
+  if (wasFired(delivery)) return [firedEvent(stored, trigger)];
+  const clock = { now: () => delivery.receivedAt };
+  const trail = new Trail({ id: delivery.id, clock, remote: "" });
+  trail.trigger = trigger;
+  return toEvents(parsePayload(authenticatedBefore(stored, trail)), trigger);
+}
+
 async function diagnoseSignature(
   { delivery, content }: StoredDelivery,
   trigger: ActiveTrigger | undefined,
   host: ExplainHost,
 ): Promise<readonly Diagnosis[]> {
   if (delivery.status !== 401 || content === undefined || trigger === undefined) return [];
-  const webhook = trigger.resource.spec.event.webhook ?? {};
+  const webhook = webhookOf(delivery, trigger);
   const own = findStore(trigger, host.catalog)?.name;
   const candidates = host.catalog.list("SecretStore", delivery.project).map((store) => ({
     store: store.name,
@@ -165,7 +187,7 @@ function advice(
   trigger: ActiveTrigger | undefined,
 ): string[] {
   if (trigger === undefined) return [`Trigger "${delivery.trigger}" no longer exists`];
-  const webhook = trigger.resource.spec.event.webhook ?? {};
+  const webhook = webhookOf(delivery, trigger);
   const lines: string[] = [];
   if (delivery.status === 401 && content === undefined) {
     lines.push(
@@ -185,5 +207,18 @@ function advice(
   if (delivery.outcome === "filtered") {
     lines.push(`After changing the condition: svc delivery redeliver ${delivery.id}`);
   }
+  if (delivery.outcome === "skipped") {
+    lines.push(`To try it once more: svc delivery redeliver ${delivery.id}`);
+  }
   return lines;
+}
+
+/** What was not routed can be looked at again. */
+function replayAdvice(event: SourceEvent | undefined): string[] {
+  if (event === undefined || event.state === "routed") return [];
+  if (event.state === "received" || event.state === "routing") return ["It waits to be routed"];
+  const bind = event.state === "needs_attention" && event.threadId !== ""
+    ? [`To hand its thread to a task: svc source bind ${event.id} TASK`]
+    : [];
+  return [...bind, `To route it once more: svc source replay ${event.id}`];
 }

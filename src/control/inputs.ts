@@ -23,6 +23,23 @@ function object(fields: Record<string, TSchema>): TSchema {
 
 const ManifestFile = object({ name: Text, text: Text, fromDirectory: Type.Optional(Flag) });
 
+const GetQuery = object({
+  what: Text,
+  name: OptionalText,
+  project: OptionalText,
+  trigger: OptionalText,
+  outcome: OptionalText,
+  state: OptionalText,
+  workflow: OptionalText,
+  since_secs: OptionalSecs,
+  limit: Type.Optional(Type.Integer({ minimum: 1 })),
+  before: OptionalText,
+  selector: OptionalText,
+});
+
+/** Ids of tasks. */
+const Ids = Type.Array(Text, { minItems: 1, maxItems: 1000 });
+
 const INPUTS: Readonly<Record<OperationName | StreamName, TSchema>> = {
   status: object({}),
   apply: object({
@@ -31,21 +48,31 @@ const INPUTS: Readonly<Record<OperationName | StreamName, TSchema>> = {
     dry_run: Flag,
     against_secs: OptionalSecs,
   }),
-  get: object({
-    what: Text,
-    name: OptionalText,
-    project: OptionalText,
-    trigger: OptionalText,
-    outcome: OptionalText,
-    since_secs: OptionalSecs,
-    limit: Type.Optional(Type.Integer({ minimum: 1 })),
-    selector: OptionalText,
-  }),
+  get: GetQuery,
+  "get.watch": GetQuery,
   describe: object({ what: Text, name: Text, project: OptionalText, reveal: Flag }),
   delete: object({ what: Text, names: Texts, project: OptionalText }),
   task: object({ id: Text }),
-  "task.logs": object({ id: Text, step: OptionalText, follow: Flag }),
+  "task.logs": object({
+    id: Text,
+    step: OptionalText,
+    follow: Flag,
+    tail: Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000 })),
+    since_secs: OptionalSecs,
+  }),
+  "task.wait": object({ ids: Ids, timeout_secs: OptionalSecs }),
+  "task.cancel": object({ ids: Ids, reason: OptionalText }),
+  "task.retry": object({ id: Text, from: OptionalText }),
+  "task.inbox": object({ id: Text }),
+  "task.inbox.send": object({ id: Text, text: Text }),
+  "task.workspace": object({ id: Text }),
+  "source.replay": object({ id: Text }),
+  "source.bind": object({ id: Text, task: Text }),
+  "slack.reply": object({ task: Text, text: Text }),
   "audit.verify": object({}),
+  "db.backup": object({ file: Text, force: Flag }),
+  "db.check": object({}),
+  "db.vacuum": object({}),
   "delivery.explain": object({ id: Text }),
   "delivery.redeliver": object({
     id: OptionalText,
@@ -70,6 +97,9 @@ const INPUTS: Readonly<Record<OperationName | StreamName, TSchema>> = {
     headers: Type.Record(Text, Text),
     sign: Flag,
   }),
+  "trigger.fire": object({ name: Text, project: OptionalText, payload: Text }),
+  "trigger.suspend": object({ name: Text, project: OptionalText }),
+  "trigger.resume": object({ name: Text, project: OptionalText }),
 };
 
 /** Checks inputs; each schema is compiled when it is first needed. */

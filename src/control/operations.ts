@@ -4,11 +4,8 @@
  * @module
  */
 
-import type { Status } from "../api/operations.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { rfc3339 } from "../base/clock.ts";
-import { VERSION } from "../base/version.ts";
-import { KINDS } from "../resources/kinds.ts";
 import { apply, type ApplyHost } from "./apply.ts";
 import { explain, type ExplainHost } from "./explain.ts";
 import { describe, get, type QueryHost, remove } from "./queries.ts";
@@ -16,19 +13,30 @@ import { findTask } from "./records.ts";
 import { redeliver, type RedeliverHost } from "./redeliver.ts";
 import { rotateSecret } from "./rotate_secret.ts";
 import type { Handlers, StreamHandlers } from "./server.ts";
-import { taskLogs } from "./task_logs.ts";
+import { sourceEventHandlers, type SourceEventHost } from "./source_events.ts";
+import { status, type StatusHost } from "./status.ts";
+import { taskHandlers, type TaskOperationsHost, taskStreams } from "./task_operations.ts";
 import { createToken, revokeToken } from "./tokens.ts";
+import { type TriggerActionHost, triggerHandlers } from "./trigger_actions.ts";
 import { tryTrigger } from "./try_trigger.ts";
+import { type UpkeepHost, upkeepStreams } from "./upkeep_streams.ts";
 import { taskView } from "./views.ts";
+import { watch } from "./watch.ts";
 
 /** What the operations need. */
-export interface OperationsHost extends ApplyHost, QueryHost, ExplainHost, RedeliverHost {
+export interface OperationsHost
+  extends
+    ApplyHost,
+    QueryHost,
+    ExplainHost,
+    RedeliverHost,
+    TaskOperationsHost,
+    TriggerActionHost,
+    SourceEventHost,
+    StatusHost,
+    UpkeepHost {
   /** Where logs are. */
   readonly dirs: DataDir;
-  /** What does not work as it should, one sentence each. */
-  readonly degraded: () => Promise<readonly string[]>;
-  /** What only the daemon itself knows. */
-  readonly status: () => { readonly webhookUrl: string | undefined; readonly started: number };
 }
 
 /** The operations, by name. */
@@ -42,6 +50,9 @@ export function controlOperations(
       get: (input) => get(input, host),
       describe: (input, caller) => describe(input, caller, host),
       delete: (input, caller) => remove(input, caller, host),
+      ...taskHandlers(host),
+      ...triggerHandlers(host),
+      ...sourceEventHandlers(host),
       task: async ({ id }) => taskView(await findTask(id, host.store)),
       "delivery.explain": ({ id }) => explain(id, host),
       "audit.verify": () => host.store.verifyAudit(),
@@ -58,25 +69,10 @@ export function controlOperations(
       "trigger.test": (input) => tryTrigger(input, host),
     },
     streams: {
-      "task.logs": (input, signal) => taskLogs(input, host, signal),
+      ...taskStreams(host),
+      "get.watch": (input, signal) => watch(input, host, signal),
       "delivery.redeliver": (input, signal) => redeliver(input, host, signal),
+      ...upkeepStreams(host),
     },
-  };
-}
-
-async function status(host: OperationsHost): Promise<Status> {
-  const { webhookUrl, started } = host.status();
-  const { pending, running } = await host.store.counts();
-  const resources = KINDS.map((kind) =>
-    [kind.plural, host.catalog.list(kind.kind).length] as const
-  );
-  return {
-    version: VERSION,
-    webhook_url: webhookUrl ?? null,
-    data_dir: host.dirs.root,
-    pid: Deno.pid,
-    uptime_secs: Math.floor((host.clock.now() - started) / 1000),
-    counts: { ...Object.fromEntries(resources), tasks_pending: pending, tasks_running: running },
-    degraded: await host.degraded(),
   };
 }

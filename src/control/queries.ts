@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Listing, Operations } from "../api/operations.ts";
+import type { GetInput, Listing, Operations } from "../api/operations.ts";
 import { shortDuration } from "../base/duration.ts";
 import { AppError } from "../base/errors.ts";
 import type { Catalog } from "../resources/catalog.ts";
@@ -17,7 +17,8 @@ import { CRD_KIND, type CrdSpec } from "../resources/custom_resource_definition.
 import { type Caller, maySeeSecrets } from "./caller.ts";
 import { checkMayChange, type CodeHost } from "./check_code.ts";
 import { keyUseView } from "./key_use_view.ts";
-import { findRecord, findRecordSort, listRecords, RECORDS } from "./records.ts";
+import { nextColumns, type NextFires, nextStatus } from "./next_fires.ts";
+import { checkFilters, findRecord, findRecordSort, listRecords, RECORDS } from "./records.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
 import { resourceView, table } from "./views.ts";
 
@@ -27,6 +28,8 @@ export interface QueryHost extends CodeHost {
   readonly writer: ResourceWriter;
   /** Runs hooks. */
   readonly plugins: PluginHost;
+  /** Knows when triggers fire. */
+  readonly nextFires: NextFires;
   /** Leaves a trace of an operation. */
   readonly trace: (operation: string, target: string, caller: Caller) => Promise<void>;
 }
@@ -36,24 +39,29 @@ export interface QueryHost extends CodeHost {
  *
  * @throws {AppError} `usage` for an unknown word, `not_found` for a name that nothing has.
  */
-export async function get(input: Operations["get"]["in"], host: QueryHost): Promise<Listing> {
+export async function get(input: GetInput, host: QueryHost): Promise<Listing> {
   const now = host.clock.now();
   const record = findRecordSort(input.what);
   if (record !== undefined) return await listRecords(record, input, { store: host.store, now });
   const kind = kindNamed(input.what, host.catalog);
+  checkFilters(undefined, input);
   const resources = input.name === undefined
     ? host.catalog.list(kind.kind, kind.global ? undefined : input.project)
       .filter(matches(input.selector))
     : [findResource(kind, { project: input.project, name: input.name }, host.catalog)];
+  const shown = resources.slice(0, input.limit);
+  const next = await host.nextFires.of(shown, now);
   const columns: Column<Resource>[] = [
     { header: "NAME", cell: (resource) => resource.name },
     ...kind.columns,
+    ...nextColumns(kind.kind, next, now),
     { header: "AGE", cell: (resource) => shortDuration(now - resource.createdAt) },
     ...(kind.global ? [] : [{ header: "PROJECT", wide: true, cell: projectOf }]),
   ];
-  const shown = resources.slice(0, input.limit);
   return {
-    items: shown.map((resource) => resourceView(kind, resource)),
+    items: shown.map((resource) =>
+      resourceView(kind, resource, { status: nextStatus(resource, next) })
+    ),
     names: shown.map(displayName),
     ...table(shown, columns),
   };
@@ -74,7 +82,8 @@ export async function describe(
   const kind = kindNamed(input.what, host.catalog);
   const resource = findResource(kind, input, host.catalog);
   const reveal = input.reveal && maySeeSecrets(caller, resource.project);
-  const view = resourceView(kind, resource, { reveal });
+  const next = await host.nextFires.of([resource], host.clock.now());
+  const view = resourceView(kind, resource, { reveal, status: nextStatus(resource, next) });
   if (kind.kind !== "SecretStore") return view;
   if (reveal) await host.trace("describe", displayName(resource), caller);
   return { ...view, status: { ...view["status"] as object, ...await keyUseView(resource, host) } };

@@ -5,11 +5,9 @@
  * @module
  */
 
-import type { Listing, Operations } from "../api/operations.ts";
+import type { GetInput, Listing } from "../api/operations.ts";
 import { AppError } from "../base/errors.ts";
-import type { Column } from "../resources/kind.ts";
 import type { DeliveryQuery } from "../store/delivery_records.ts";
-import type { ListQuery } from "../store/list_query.ts";
 import type { Store } from "../store/store.ts";
 import type { Task } from "../store/task_records.ts";
 import {
@@ -20,32 +18,10 @@ import {
   tokenColumns,
   tokenView,
 } from "./audit_views.ts";
-import { deliveryColumns, deliveryView, table, taskColumns, taskView } from "./views.ts";
-
-/** One sort of record. */
-export interface RecordSort<Row> {
-  /** What people call it; the first is the singular, the second the plural. */
-  readonly names: readonly string[];
-  /** Newest first. */
-  readonly list: (store: Store, query: RecordQuery) => Promise<Row[]>;
-  /** At most two whose id starts so. */
-  readonly find: (store: Store, prefix: string) => Promise<Row[]>;
-  /** Its identifier. */
-  readonly id: (row: Row) => string;
-  /** As JSON. */
-  readonly view: (row: Row) => Record<string, unknown>;
-  /** As a table. */
-  readonly columns: (now: number) => readonly Column<Row>[];
-}
-
-const TASKS: RecordSort<Task> = {
-  names: ["task", "tasks"],
-  list: (store, query) => store.listTasks(query),
-  find: (store, prefix) => store.findTasks(prefix),
-  id: (task) => task.id,
-  view: taskView,
-  columns: taskColumns,
-};
+import type { RecordFilter, RecordQuery, RecordSort } from "./record_sort.ts";
+import { TASKS } from "./task_sort.ts";
+import { BINDINGS, SOURCE_EVENTS } from "./source_event_views.ts";
+import { deliveryColumns, deliveryView, table } from "./views.ts";
 
 /** Forgets the row type: each sort is only ever given rows that it listed itself. */
 function anySort<Row>(sort: RecordSort<Row>): RecordSort<unknown> {
@@ -62,7 +38,10 @@ export const RECORDS: readonly RecordSort<unknown>[] = [
     id: (delivery) => delivery.id,
     view: deliveryView,
     columns: deliveryColumns,
+    filters: ["outcome", "before"],
   }),
+  anySort(SOURCE_EVENTS),
+  anySort(BINDINGS),
   anySort({
     names: ["audit", "audits"],
     list: (store, query) => store.listAudit(query),
@@ -70,6 +49,7 @@ export const RECORDS: readonly RecordSort<unknown>[] = [
     id: (row) => row.id,
     view: auditView,
     columns: auditColumns,
+    filters: ["outcome"],
   }),
   anySort({
     names: ["token", "tokens"],
@@ -96,12 +76,6 @@ export const RECORDS: readonly RecordSort<unknown>[] = [
 /** Newest traces among which one is looked for by its id. */
 const MAX_SEARCHED = 10_000;
 
-/** Which records a list is to hold; what an outcome can be depends on the sort. */
-export interface RecordQuery extends ListQuery {
-  /** Only with this outcome. */
-  readonly outcome?: string;
-}
-
 const OUTCOMES = [
   "accepted",
   "filtered",
@@ -117,7 +91,9 @@ const OUTCOMES = [
  *
  * @throws {AppError} `usage` for an outcome that deliveries do not have.
  */
-export function toDeliveryQuery({ outcome, ...query }: RecordQuery): DeliveryQuery {
+export function toDeliveryQuery(
+  { outcome, state: _none, workflow: _nor, ...query }: RecordQuery,
+): DeliveryQuery {
   if (outcome === undefined) return query;
   const found = OUTCOMES.find((known) => known === outcome);
   if (found !== undefined) return { ...query, outcome: found };
@@ -136,21 +112,51 @@ export function findRecordSort(what: string): RecordSort<unknown> | undefined {
 /**
  * Lists records, or finds one.
  *
- * @throws {AppError} `not_found`, or `usage` when several ids start so.
+ * @throws {AppError} `not_found`, or `usage` when several ids start so or it cannot be asked so.
  */
 export async function listRecords(
   sort: RecordSort<unknown>,
-  input: Operations["get"]["in"],
+  input: GetInput,
   host: { readonly store: Store; readonly now: number },
 ): Promise<Listing> {
+  checkFilters(sort, input);
   const rows = input.name === undefined
     ? await sort.list(host.store, toQuery(input, host.now))
     : [await findRecord(sort, input.name, host.store)];
+  return toListing(sort, rows, host.now);
+}
+
+/** Records as they are shown. */
+export function toListing(
+  sort: RecordSort<unknown>,
+  rows: readonly unknown[],
+  now: number,
+): Listing {
   return {
     items: rows.map(sort.view),
     names: rows.map((row) => `${sort.names[0]}/${sort.id(row)}`),
-    ...table(rows, sort.columns(host.now)),
+    ...table(rows, sort.columns(now)),
   };
+}
+
+const FILTERS: readonly RecordFilter[] = ["outcome", "state", "workflow", "before"];
+
+/**
+ * A filter that is not looked at would give the wrong list.
+ *
+ * @param sort what is listed; absent when it is no sort of record.
+ * @throws {AppError} `usage` for a filter it does not know.
+ */
+export function checkFilters(sort: RecordSort<unknown> | undefined, input: GetInput): void {
+  const unknown = FILTERS.find((filter) =>
+    input[filter] !== undefined && sort?.filters?.includes(filter) !== true
+  );
+  if (unknown === undefined) return;
+  const known = RECORDS.filter(({ filters }) => filters?.includes(unknown) === true);
+  throw new AppError(
+    "usage",
+    `--${unknown} is for ${known.map(({ names }) => names[1]).join(" and ")}`,
+  );
 }
 
 /**
@@ -181,16 +187,27 @@ export function findTask(id: string, store: Store): Promise<Task> {
   return findRecord(TASKS, id, store);
 }
 
-/** What a request for records asks the store; each sort checks the outcome itself. */
+/**
+ * What a request for records asks the store; each sort checks outcome and state itself.
+ *
+ * @throws {AppError} `usage` for a `before` that is no beginning of an id.
+ */
 export function toQuery(
-  input: Pick<Operations["get"]["in"], "project" | "trigger" | "outcome" | "since_secs" | "limit">,
+  input: Omit<GetInput, "what" | "name" | "selector">,
   now: number,
 ): RecordQuery {
+  const before = input.before?.toUpperCase();
+  if (before !== undefined && !/^[0-9A-Z]{1,26}$/.test(before)) {
+    throw new AppError("usage", `"${input.before}" is no id and no beginning of one`);
+  }
   return {
     ...(input.project === undefined ? {} : { project: input.project }),
     ...(input.trigger === undefined ? {} : { trigger: input.trigger }),
     ...(input.since_secs === undefined ? {} : { since: now - input.since_secs * 1000 }),
     ...(input.outcome === undefined ? {} : { outcome: input.outcome }),
+    ...(input.state === undefined ? {} : { state: input.state }),
+    ...(input.workflow === undefined ? {} : { workflow: input.workflow }),
+    ...(before === undefined ? {} : { before }),
     limit: input.limit ?? DEFAULT_LIMIT,
   };
 }

@@ -7,11 +7,14 @@
 
 import type { RedeliveryLine, Streams } from "../api/operations.ts";
 import type { Clock } from "../base/clock.ts";
-import { toAppError } from "../base/errors.ts";
+import { AppError, toAppError } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
 import { authenticatedBefore } from "../sources/authenticate.ts";
+import { fire, firedName, firedPayload, wasFired } from "../sources/fire.ts";
 import type { KeyUses } from "../sources/key_uses.ts";
 import { parsePayload } from "../sources/payload.ts";
+import { findPlace } from "../sources/task.ts";
+import { isSlackDelivery } from "../sources/slack.ts";
 import { Trail } from "../sources/trail.ts";
 import { record } from "../sources/webhook.ts";
 import { transform, type TransformHost } from "../sources/transform.ts";
@@ -35,8 +38,8 @@ export interface RedeliverHost extends AdmitHost, TransformHost {
   readonly clock: Clock;
   /** Names the new deliveries. */
   readonly newId: NewId;
-  /** Told after a task has been stored. */
-  readonly onTask: () => void;
+  /** Told after a task has been stored, with those that run and have to end for it. */
+  readonly onTask: (replaced?: readonly string[]) => void;
 }
 
 /** Deliveries read at once when many are sent again. */
@@ -83,8 +86,10 @@ async function idsOf(
   return ids.reverse();
 }
 
-/** Of a span, repetitions are left out: the first of them goes again. */
-function canGoAgain({ outcome }: Delivery): boolean {
+/** Of a span, repetitions are left out: the first of them goes again. Slack's events have a replay. */
+function canGoAgain(delivery: Delivery): boolean {
+  const { outcome } = delivery;
+  if (isSlackDelivery(delivery)) return false;
   return outcome === "accepted" || outcome === "filtered" || outcome === "skipped";
 }
 
@@ -100,6 +105,8 @@ async function one(id: string, host: RedeliverHost): Promise<RedeliveryLine> {
 
 async function again(stored: StoredDelivery, host: RedeliverHost) {
   const { delivery } = stored;
+  if (wasFired(delivery)) return await fireAgain(stored, host);
+  if (isSlackDelivery(delivery)) throw await useReplay(delivery, host.store);
   const trail = new Trail({ id: host.newId(), clock: host.clock, remote: delivery.remote });
   trail.redeliveryOf = delivery.id;
   trail.headerNames = delivery.detail.headerNames;
@@ -109,13 +116,40 @@ async function again(stored: StoredDelivery, host: RedeliverHost) {
   const events = transformed.map((event) => ({ ...event, again: true }));
   const outcomes = await record(parsed, await admit(events, host), host);
   const [first] = outcomes;
-  const taskIds = outcomes.flatMap(({ outcome, taskId }) =>
+  const started = outcomes.flatMap(({ outcome, taskId }) =>
     outcome === "accepted" && taskId !== undefined ? [taskId] : []
   );
+  const taskIds = [...new Set(started)]; // joined ones share theirs
   return {
     new_delivery_id: trail.id,
     outcome: taskIds.length > 0 ? "accepted" : first?.outcome ?? "filtered",
     reason: first?.reason ?? "",
     task_ids: taskIds,
   };
+}
+
+/** Sent again past its source, it would start a second task, in no thread. */
+async function useReplay({ id, outcome, reason }: Delivery, store: Store): Promise<AppError> {
+  const event = await store.findEventOfDelivery(id);
+  const remedy = event !== undefined
+    ? `use "svc source replay ${event.id}"`
+    : outcome === "duplicate"
+    ? `it was ${reason}, use "svc source replay" with that`
+    : "it brought no event";
+  return new AppError("refused", `Delivery ${id} came through the Slack source: ${remedy}`);
+}
+
+/** What no request brought has no platform, no plugins and nobody to be authenticated. */
+async function fireAgain(stored: StoredDelivery, host: RedeliverHost) {
+  const { delivery } = stored;
+  const { source } = delivery;
+  const { payload, body } = firedPayload(stored);
+  const id = host.newId();
+  const { outcome, reason, taskId } = await fire({
+    ...{ id, source, payload, body, redeliveryOf: delivery.id },
+    trigger: host.triggers.named(firedName(delivery)),
+    ...(source === "task" ? await findPlace(payload, host.store) : {}),
+  }, host);
+  const started = outcome === "accepted" && taskId !== undefined;
+  return { new_delivery_id: id, outcome, reason, task_ids: started ? [taskId] : [] };
 }

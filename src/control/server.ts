@@ -1,6 +1,6 @@
 /**
- * The control plane's server: `POST /v1/{operation}` on the Unix socket. Decides the caller's role,
- * then hands over to the operation.
+ * The control plane's server: `POST /v1/{operation}` on the Unix socket, and `GET /metrics`. Decides
+ * the caller's role, then hands over to the operation.
  *
  * @module
  */
@@ -9,6 +9,7 @@ import {
   NEEDED_ROLE,
   type OperationName,
   type Operations,
+  type Role,
   type StreamName,
   type Streams,
 } from "../api/operations.ts";
@@ -34,6 +35,7 @@ export type StreamHandlers = {
   readonly [Name in StreamName]: (
     input: Streams[Name],
     signal: AbortSignal,
+    caller: Caller,
   ) => AsyncGenerator<unknown>;
 };
 
@@ -47,6 +49,8 @@ export interface ControlHost {
   readonly identify: (request: Request) => Promise<Caller | undefined>;
   /** Leaves a trace of a refusal. */
   readonly traceRefusal: (operation: string, caller: Caller) => Promise<void>;
+  /** The answer to `GET /metrics`. */
+  readonly metrics: () => Promise<Response>;
   /** Ends streams when the daemon stops. */
   readonly signal: AbortSignal;
   /** The daemon's log. */
@@ -78,17 +82,15 @@ async function answer(
   host: ControlHost,
   inputs: InputChecks,
 ): Promise<Response> {
-  const name = /^\/v1\/([a-z._]+)$/.exec(new URL(request.url).pathname)?.[1] ?? "";
+  const { pathname } = new URL(request.url);
+  if (pathname === "/metrics" && request.method === "GET") {
+    await authorize(request, { name: "metrics", needed: "read_only" }, host);
+    return await host.metrics();
+  }
+  const name = /^\/v1\/([a-z._]+)$/.exec(pathname)?.[1] ?? "";
   if (request.method !== "POST") throw new AppError("method_not_allowed", "Operations are POSTed");
   const needed = Object.hasOwn(NEEDED_ROLE, name) ? NEEDED_ROLE[name as OperationName] : "admin";
-  const caller = await host.identify(request);
-  if (caller === undefined) {
-    throw new AppError("forbidden", "The token is not known, its run may be over");
-  }
-  if (!hasRole(caller.role, needed)) {
-    await host.traceRefusal(name, caller);
-    throw new AppError("forbidden", `This needs the role ${needed}, and you have ${caller.role}`);
-  }
+  const caller = await authorize(request, { name, needed }, host);
   const text = new TextDecoder().decode(await readBody(request, BODY_LIMITS));
   const input = parseJson(text);
   if (!isJsonObject(input)) throw new AppError("invalid", "The body is no JSON object");
@@ -105,11 +107,27 @@ async function answer(
     const stream = host.streams[name as StreamName] as (
       input: unknown,
       signal: AbortSignal,
+      caller: Caller,
     ) => AsyncGenerator<unknown>;
     const signal = AbortSignal.any([host.signal, request.signal]);
-    return await streamResponse(stream(input, signal), host.log);
+    return await streamResponse(stream(input, signal, caller), host.log);
   }
   throw new AppError("not_found", `No operation "${name}", is the client newer than the daemon?`);
+}
+
+/** Who asks, if they may. */
+async function authorize(
+  request: Request,
+  { name, needed }: { name: string; needed: Role },
+  host: ControlHost,
+): Promise<Caller> {
+  const caller = await host.identify(request);
+  if (caller === undefined) {
+    throw new AppError("forbidden", "The token is not known, its run may be over");
+  }
+  if (hasRole(caller.role, needed)) return caller;
+  await host.traceRefusal(name, caller);
+  throw new AppError("forbidden", `This needs the role ${needed}, and you have ${caller.role}`);
 }
 
 /** Refusals that only the operation itself can see leave a trace too. */
@@ -130,11 +148,13 @@ function tracing(
 async function streamResponse(lines: AsyncGenerator<unknown>, log: Log): Promise<Response> {
   const encode = (value: unknown) => new TextEncoder().encode(JSON.stringify(value) + "\n");
   let next: IteratorResult<unknown> | undefined = await lines.next();
+  let gone = false; // whoever asked, maybe while a line was being waited for
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
         const { done, value } = next ?? await lines.next();
         next = undefined;
+        if (gone) return;
         if (done === true) controller.close();
         else controller.enqueue(encode(value));
       } catch (error) {
@@ -143,6 +163,7 @@ async function streamResponse(lines: AsyncGenerator<unknown>, log: Log): Promise
       }
     },
     async cancel() {
+      gone = true;
       await lines.return(undefined);
     },
   });

@@ -6,7 +6,7 @@
  */
 
 import type { Operations, TriedStage } from "../api/operations.ts";
-import { findBase64 } from "../base/bytes.ts";
+import { findBase64, findText } from "../base/bytes.ts";
 import type { Clock } from "../base/clock.ts";
 import { AppError, toAppError } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
@@ -20,11 +20,12 @@ import {
   signedRequest,
   signingKeys,
 } from "../sources/authenticate.ts";
+import { parseObject } from "../sources/fire.ts";
 import { parsePayload } from "../sources/payload.ts";
 import { type ReceivedDelivery, Trail } from "../sources/trail.ts";
 import { transform, type TransformHost } from "../sources/transform.ts";
 import { findGreeting, toEvents } from "../sources/webhook_events.ts";
-import { admit, type AdmitHost, eventVariables } from "../tasks/admit.ts";
+import { admit, type AdmitHost, eventVariables, type TriggerEvent } from "../tasks/admit.ts";
 import type { ActiveTrigger, Triggers } from "../tasks/triggers.ts";
 
 /** What trying a trigger needs. */
@@ -47,7 +48,8 @@ export async function tryTrigger(
   host: TryHost,
 ): Promise<Operations["trigger.test"]["out"]> {
   const project = input.project ?? DEFAULT_PROJECT;
-  const trigger = host.triggers.named({ project, trigger: input.name, source: "webhook" });
+  const trigger = host.triggers.named({ project, trigger: input.name });
+  const { source } = trigger.resource.spec.event;
   const trail = new Trail({ id: host.newId(), clock: host.clock, remote: "127.0.0.1" });
   trail.trigger = trigger;
   const body = findBase64(input.body);
@@ -60,6 +62,11 @@ export async function tryTrigger(
   const stages: TriedStage[] = [];
   const say = (stage: string, result: string) => stages.push({ stage, result });
   try {
+    if (source !== "webhook") {
+      say("authenticate", `none needed, the source is ${source}`);
+      const event = { trigger, payload: parseObject(findText(body) ?? ""), headers: {} };
+      return await decide([{ ...event, delivery: trail }], { stages, host });
+    }
     const delivery = input.sign ? await sign(given, trigger, host) : given;
     const sender = await authenticate(delivery, trigger, host);
     say(
@@ -74,34 +81,43 @@ export async function tryTrigger(
       return { would: "handshake", stages };
     }
     const events = await transform(toEvents(parsed, trigger), parsed, host);
-    const decisions = await admit(events, host);
-    for (const [index, decision] of decisions.entries()) {
-      const name = events.length === 1 ? "decide" : `decide event ${index + 1}`;
-      if (decision.outcome !== "accepted") say(name, `${decision.outcome}: ${decision.reason}`);
-      else {say(
-          name,
-          `starts workflow "${decision.task.workflow}"${missing(decision.task.missing)}`,
-        );}
-      const condition = trigger.resource.spec.event.filter?.condition;
-      const event = events[index];
-      if (condition === undefined || event === undefined) continue;
-      const scope = scopeOf(eventVariables(event));
-      for (const part of await explainCondition(condition, scope, host.evaluator)) {
-        const saw = Object.entries(part.saw).map(([field, value]) => `${field} is ${value}`);
-        say(
-          "filter",
-          `${part.expression} → ${part.value ?? `error: ${part.error}`} (${saw.join(", ")})`,
-        );
-      }
-    }
-    const starts = decisions.some(({ outcome }) => outcome === "accepted");
-    return { would: starts ? "accepted" : decisions[0]?.outcome ?? "filtered", stages };
+    return await decide(events, { stages, host });
   } catch (thrown) {
     const error = toAppError(thrown);
     if (error.code === "internal") throw error;
     say("refused", `${error.status} ${error.code}: ${error.reason || error.message}`);
     return { would: "rejected", stages };
   }
+}
+
+/** The stages that are the same for every source. */
+async function decide(
+  events: readonly TriggerEvent[],
+  { stages, host }: { stages: TriedStage[]; host: TryHost },
+): Promise<Operations["trigger.test"]["out"]> {
+  const say = (stage: string, result: string) => stages.push({ stage, result });
+  const decisions = await admit(events, host);
+  for (const [index, decision] of decisions.entries()) {
+    const name = events.length === 1 ? "decide" : `decide event ${index + 1}`;
+    if (decision.outcome !== "accepted") say(name, `${decision.outcome}: ${decision.reason}`);
+    else {say(
+        name,
+        `starts workflow "${decision.task.workflow}"${missing(decision.task.missing)}`,
+      );}
+    const event = events[index];
+    const condition = event?.trigger.resource.spec.event.filter?.condition;
+    if (condition === undefined || event === undefined) continue;
+    const scope = scopeOf(eventVariables(event));
+    for (const part of await explainCondition(condition, scope, host.evaluator)) {
+      const saw = Object.entries(part.saw).map(([field, value]) => `${field} is ${value}`);
+      say(
+        "filter",
+        `${part.expression} → ${part.value ?? `error: ${part.error}`} (${saw.join(", ")})`,
+      );
+    }
+  }
+  const starts = decisions.some(({ outcome }) => outcome === "accepted");
+  return { would: starts ? "accepted" : decisions[0]?.outcome ?? "filtered", stages };
 }
 
 function missing(text: string | undefined): string {

@@ -13,21 +13,22 @@ import type { Resource } from "../resources/resource.ts";
 import type { Delivery, EventOutcome } from "../store/delivery_records.ts";
 import type { Task } from "../store/task_records.ts";
 
-/** A resource as JSON; secrets are masked unless `reveal`. */
+/** A resource as JSON, with what else there is to say of it; secrets are masked unless `reveal`. */
 export function resourceView(
   kind: AnyKind,
   resource: Resource,
-  options: { reveal: boolean } = { reveal: false },
+  options: { reveal?: boolean; status?: Record<string, unknown> } = {},
 ): Record<string, unknown> {
   const { project, name, metadata, spec } = resource;
   return {
     kind: resource.kind,
     metadata: { name, ...(project === "" ? {} : { project }), ...metadata },
-    spec: options.reveal ? spec : kind.mask?.(spec) ?? spec,
+    spec: options.reveal === true ? spec : kind.mask?.(spec) ?? spec,
     status: {
       generation: resource.generation,
       created_at: rfc3339(resource.createdAt),
       updated_at: rfc3339(resource.updatedAt),
+      ...options.status,
     },
   };
 }
@@ -43,17 +44,21 @@ export function taskView(task: Task): Record<string, unknown> {
     state: task.state,
     reason: task.reason,
     delivery_id: task.deliveryId || null,
-    parent_id: null,
-    retry_of: null,
+    parent_id: task.parentId || null,
+    retry_of: task.retryOf || null,
     created_at: rfc3339(task.createdAt),
     started_at: time(task.startedAt),
     finished_at: time(task.finishedAt),
     restarts: task.restarts,
+    ...(task.directory === "" ? {} : { directory: task.directory }),
+    ...(task.cancelReason === "" ? {} : { cancel_reason: task.cancelReason }),
     steps: task.steps.map((step) => ({
       id: step.id,
       state: step.state,
+      attempt: step.attempt ?? 1,
       exit_code: step.exitCode ?? null,
       reason: step.reason,
+      outputs: step.outputs ?? {},
       started_at: time(step.startedAt),
       finished_at: time(step.finishedAt),
     })),
@@ -69,7 +74,7 @@ export function deliveryView(delivery: Delivery): Record<string, unknown> {
     source: delivery.source,
     outcome: delivery.outcome,
     reason: delivery.reason,
-    status: delivery.status,
+    status: delivery.status || null,
     remote: delivery.remote,
     secret_store: delivery.secretStore || null,
     secret_key: delivery.secretKey || null,
@@ -108,6 +113,8 @@ export function taskColumns(now: number): Column<Task>[] {
     { header: "PROJECT", wide: true, cell: (task) => task.project },
     { header: "WORKSPACE", wide: true, cell: (task) => task.workspace },
     { header: "DELIVERY", wide: true, cell: (task) => task.deliveryId },
+    { header: "RETRY-OF", wide: true, cell: (task) => task.retryOf },
+    { header: "PARENT", wide: true, cell: (task) => task.parentId },
     { header: "REASON", wide: true, cell: (task) => task.reason },
   ];
 }
@@ -118,7 +125,7 @@ export function deliveryColumns(now: number): Column<Delivery>[] {
     { header: "ID", cell: (delivery) => delivery.id },
     { header: "TRIGGER", cell: (delivery) => delivery.trigger },
     { header: "OUTCOME", cell: (delivery) => delivery.outcome },
-    { header: "STATUS", cell: (delivery) => String(delivery.status) },
+    { header: "STATUS", cell: (delivery) => String(delivery.status || "") },
     { header: "TASK", cell: (delivery) => delivery.taskId },
     { header: "AGE", cell: (delivery) => shortDuration(now - delivery.receivedAt) },
     { header: "REASON", cell: (delivery) => delivery.reason },

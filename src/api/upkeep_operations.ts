@@ -1,0 +1,82 @@
+/**
+ * The operations that look after the database: the part of what daemon and client agree on that
+ * `svc db` uses. Each streams how far it is, and at last what came of it.
+ *
+ * @module
+ */
+
+import type { ErrorCode } from "../base/errors.ts";
+
+/** One line: how far it is, what came of it, or why nothing did. */
+export type UpkeepLine<Result> =
+  | { readonly done_pages: number; readonly total_pages: number }
+  | { readonly result: Result }
+  | {
+    readonly refused: {
+      readonly code: ErrorCode;
+      readonly message: string;
+      readonly details: readonly string[];
+    };
+  };
+
+/** A backup that was made. */
+export interface Backup {
+  /** Its path, on the machine of the daemon. */
+  readonly file: string;
+  /** Its size. */
+  readonly bytes: number;
+  /** Version of its schema. */
+  readonly schema_version: number;
+  /** The key file that belongs to it and is not in it. */
+  readonly key_file: string;
+}
+
+/** What a check found. */
+export interface Check {
+  /** The file. */
+  readonly file: string;
+  /** Its size in bytes. */
+  readonly bytes: number;
+  /** Version of its schema. */
+  readonly schema_version: number;
+  /** What is wrong, one sentence each; empty when nothing is. */
+  readonly faults: readonly string[];
+  /** What is worth knowing, and no fault. */
+  readonly notes: readonly string[];
+}
+
+/** What a restore did; the command line does it by itself, with no daemon there. */
+export interface Restored {
+  /** The backup. */
+  readonly file: string;
+  /** The database now. */
+  readonly database: string;
+  /** Where the one that was there is kept; `null` when there was none. */
+  readonly kept: string | null;
+  /** Version the schema of the backup had. */
+  readonly schema_version: number;
+  /** Tasks that waited or ran in it. */
+  readonly open_tasks: number;
+  /** Whether these were ended. */
+  readonly cancelled: boolean;
+  /** SecretStores that were left out, as `project/name`. */
+  readonly dropped: readonly string[];
+}
+
+/** What a vacuum did. */
+export interface Vacuum {
+  /** Bytes given back to the file system. */
+  readonly freed_bytes: number;
+  /** Size of the file in bytes. */
+  readonly bytes: number;
+}
+
+/** What each of these operations takes. */
+export interface UpkeepStreams {
+  /** Copies the database to an absolute path on the machine of the daemon. */
+  "db.backup": { file: string; force: boolean };
+  /** Checks every page and every row. */
+  "db.check": Record<string, never>;
+  /** Gives unused pages back to the file system. */
+  "db.vacuum": Record<string, never>;
+}

@@ -1,0 +1,117 @@
+/**
+ * `source.replay`, `source.bind` and `slack.reply` (contract 8): what a person, or a step for its own
+ * task, does with events of a chat platform.
+ *
+ * @module
+ */
+
+import type { SourceOperations } from "../api/source_operations.ts";
+import type { Clock } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
+import type { NewId } from "../base/ids.ts";
+import type { SlackNotifier } from "../sources/slack/notify.ts";
+import type { SourceEvent } from "../store/source_event_records.ts";
+import type { Store } from "../store/store.ts";
+import { type Caller, mayActOnTask } from "./caller.ts";
+import type { Handlers } from "./server.ts";
+import { findRecord, findTask } from "./records.ts";
+import { SOURCE_EVENTS } from "./source_event_views.ts";
+
+/** What these operations need. */
+export interface SourceEventHost {
+  /** Events and bindings. */
+  readonly store: Store;
+  /** The time. */
+  readonly clock: Clock;
+  /** Names bindings. */
+  readonly newId: NewId;
+  /** Told after an event went back in the queue. */
+  readonly onSourceEvent: () => void;
+  /** Posts to threads. */
+  readonly slack: SlackNotifier;
+}
+
+/** The operations on source events, by name. */
+export function sourceEventHandlers(host: SourceEventHost): Pick<Handlers, keyof SourceOperations> {
+  return {
+    "source.replay": (input) => replaySourceEvent(input, host),
+    "source.bind": (input) => bindSourceEvent(input, host),
+    "slack.reply": (input, caller) => slackReply(input, caller, host),
+  };
+}
+
+/**
+ * Routes an event once more.
+ *
+ * @throws {AppError} `not_found`; `conflict` when it was routed, or is being.
+ */
+async function replaySourceEvent(
+  { id }: SourceOperations["source.replay"]["in"],
+  host: SourceEventHost,
+): Promise<SourceOperations["source.replay"]["out"]> {
+  const event = await findRecord(SOURCE_EVENTS, id, host.store);
+  if (!await host.store.replaySourceEvent(event.id, host.clock.now())) {
+    const task = event.taskId === "" ? "" : ` to task ${event.taskId}: retry that instead`;
+    const message = `Source event ${event.id} is ${event.state}${task}`;
+    throw new AppError("conflict", message);
+  }
+  host.onSourceEvent();
+  return { id: event.id };
+}
+
+/**
+ * Binds the thread of an event to a task, and routes the event again if nothing came of it.
+ *
+ * @throws {AppError} `not_found`; `invalid` when the event has no thread, or the task is another
+ * project's.
+ */
+async function bindSourceEvent(
+  input: SourceOperations["source.bind"]["in"],
+  host: SourceEventHost,
+): Promise<SourceOperations["source.bind"]["out"]> {
+  const event = await findRecord(SOURCE_EVENTS, input.id, host.store);
+  const task = await findTask(input.task, host.store);
+  if (event.threadId === "") {
+    throw new AppError("invalid", `Source event ${event.id} belongs to no thread`);
+  }
+  if (task.project !== event.project) {
+    throw new AppError("invalid", `Task ${task.id} belongs to project "${task.project}"`);
+  }
+  const now = host.clock.now();
+  await host.store.bindThread({
+    ...threadOf(event),
+    id: host.newId(),
+    taskId: task.id,
+    updatedAt: now,
+  });
+  const replayed = await host.store.replaySourceEvent(event.id, now);
+  if (replayed) host.onSourceEvent();
+  return { id: event.id, thread_id: event.threadId, task_id: task.id, replayed };
+}
+
+function threadOf({ project, trigger, installationId, conversationId, threadId }: SourceEvent) {
+  return { project, trigger, installationId, conversationId, threadId };
+}
+
+/**
+ * Posts a text to the thread a task came from.
+ *
+ * @throws {AppError} `not_found`, `forbidden`, `refused` or `unreachable`.
+ */
+async function slackReply(
+  { task: id, text }: SourceOperations["slack.reply"]["in"],
+  caller: Caller,
+  host: SourceEventHost,
+): Promise<SourceOperations["slack.reply"]["out"]> {
+  const task = await findTask(id, host.store);
+  if (!mayActOnTask(caller, task.id)) {
+    throw new AppError(
+      "forbidden",
+      "Answering needs the role operator; a step may, for its own task",
+    );
+  }
+  if (text.trim() === "") {
+    throw new AppError("invalid", "There is nothing to post: the text is empty");
+  }
+  return { task_id: task.id, ...await host.slack.reply(task, text) };
+}

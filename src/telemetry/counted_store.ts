@@ -1,0 +1,112 @@
+/**
+ * A store that counts what goes through it: deliveries, tasks, steps, plugins, whatever source they
+ * come from. The one place where they are counted; decides nothing.
+ *
+ * @module
+ */
+
+import type { EventOutcome, NewDelivery } from "../store/delivery_records.ts";
+import type { Store } from "../store/store.ts";
+import type { ClaimedTask } from "../store/task_records.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Rates } from "./rates.ts";
+
+/** What is counted where. */
+export interface Counting {
+  /** For Prometheus. */
+  readonly metrics: Metrics;
+  /** For `svc status`. */
+  readonly rates: Rates;
+}
+
+/** The same store, counting. */
+export function countedStore(store: Store, { metrics, rates }: Counting): Store {
+  const running = new Map<string, ClaimedTask["task"]>();
+  const plugins = new Map<string, string>();
+  const delivered = ({ project, trigger }: NewDelivery["delivery"], outcome: string) => {
+    metrics.delivery(project, trigger, outcome);
+    rates.add("deliveries", outcome);
+  };
+
+  const own: Partial<Store> = {
+    async recordDelivery(given) {
+      const outcomes = await store.recordDelivery(given);
+      delivered(given.delivery, outcomeOf(outcomes));
+      for (const event of given.events) {
+        if (event.outcome === "accepted" && event.task.plan === undefined) {
+          rates.add("tasks", "failed");
+        }
+      }
+      return outcomes;
+    },
+    async recordHandshake(delivery, content) {
+      await store.recordHandshake(delivery, content);
+      delivered(delivery, delivery.outcome);
+    },
+    async recordSourceEvent(given) {
+      const recorded = await store.recordSourceEvent(given);
+      delivered(given.delivery, recorded.status);
+      return recorded;
+    },
+    async claimTasks(limit, now) {
+      const claim = await store.claimTasks(limit, now);
+      for (const { task } of claim.tasks) {
+        running.set(task.id, task);
+        if (task.restarts === 0) metrics.taskStart((now - task.createdAt) / 1000);
+      }
+      return claim;
+    },
+    async saveStep(taskId, step) {
+      await store.saveStep(taskId, step);
+      if (step.finishedAt !== undefined) metrics.stepEnd(step.state);
+    },
+    async finishTask(end) {
+      const ended = await store.finishTask(end);
+      const task = running.get(end.taskId);
+      running.delete(end.taskId);
+      if (!ended) return ended;
+      rates.add("tasks", end.state);
+      const { startedAt = end.now } = task ?? {};
+      if (task !== undefined) metrics.taskEnd(task, end.state, (end.now - startedAt) / 1000);
+      return ended;
+    },
+    async requeueTask(taskId) {
+      await store.requeueTask(taskId);
+      running.delete(taskId);
+    },
+    async cancelTask(taskId, end) {
+      const result = await store.cancelTask(taskId, end);
+      if (result === "cancelled") rates.add("tasks", "cancelled");
+      return result;
+    },
+    async startAudit(start) {
+      await store.startAudit(start);
+      plugins.set(start.id, start.pluginType);
+    },
+    async finishAudit(id, end) {
+      await store.finishAudit(id, end);
+      const type = plugins.get(id);
+      plugins.delete(id);
+      const { result, durationMs } = end;
+      const secs = durationMs === undefined ? undefined : durationMs / 1000;
+      if (type !== undefined) metrics.pluginEnd(type, result, secs);
+    },
+    async recordAudit(rows) {
+      await store.recordAudit(rows);
+      for (const { start, end } of rows) {
+        if (start.action === "execute") metrics.pluginEnd(start.pluginType, end.result, undefined);
+      }
+    },
+  };
+  return new Proxy(store, {
+    get: (target, name) => Reflect.get(own, name) ?? Reflect.get(target, name),
+  });
+}
+
+/** Of several events of one delivery, the most that came of any; what the sender is told. */
+function outcomeOf(outcomes: readonly EventOutcome[]): string {
+  for (const outcome of ["accepted", "duplicate", "filtered"] as const) {
+    if (outcomes.some((one) => one.outcome === outcome)) return outcome;
+  }
+  return outcomes.length === 0 ? "filtered" : "skipped";
+}

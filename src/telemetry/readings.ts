@@ -1,0 +1,152 @@
+/**
+ * What is read when somebody asks for metrics, as opposed to what is counted while it happens.
+ *
+ * @module
+ */
+
+import type { Clock } from "../base/clock.ts";
+import type { DataDir } from "../base/data_dir.ts";
+import { findDiskSpace } from "../base/disk_space.ts";
+import type { Store } from "../store/store.ts";
+import { findCpuSecs, findOpenDescriptors } from "./process_facts.ts";
+
+/** Everything that is read, without its prefix; a `counter` only grows. */
+export const READ = [
+  { name: "uptime_seconds", type: "gauge", help: "Since the daemon was started" },
+  { name: "tasks", type: "gauge", help: "Tasks that have not ended" },
+  {
+    name: "oldest_pending_task_age_seconds",
+    type: "gauge",
+    help: "How long the oldest task waits",
+  },
+  { name: "plugins_running", type: "gauge", help: "Plugins and hooks that run" },
+  { name: "plugins_waiting", type: "gauge", help: "Plugins and hooks that wait for their turn" },
+  { name: "database_bytes", type: "gauge", help: "Size of svc.db" },
+  { name: "database_wal_bytes", type: "gauge", help: "Size of its write-ahead log" },
+  {
+    name: "database_unused_bytes",
+    type: "gauge",
+    help: "Part of svc.db that svc db vacuum would give back",
+  },
+  { name: "disk_free_bytes", type: "gauge", help: "Room left where the data directory lies" },
+  { name: "disk_bytes", type: "gauge", help: "All room there" },
+  { name: "connections_open", type: "gauge", help: "Connections to the webhook server" },
+  { name: "connections_limit", type: "gauge", help: "Most connections at once" },
+  {
+    name: "connections_displaced_total",
+    type: "counter",
+    help: "Connections that came when all places were taken, so that another one had to go",
+  },
+  { name: "process_resident_memory_bytes", type: "gauge", help: "Memory of the daemon" },
+  { name: "process_heap_bytes", type: "gauge", help: "Memory in use by its JavaScript" },
+  { name: "process_open_descriptors", type: "gauge", help: "Open files and sockets" },
+  { name: "process_max_descriptors", type: "gauge", help: "Most open files and sockets" },
+  { name: "process_cpu_seconds_total", type: "counter", help: "Processor time of the daemon" },
+  { name: "degraded_reasons", type: "gauge", help: "Entries under degraded in svc status" },
+] as const;
+
+/** Name of something that is read. */
+export type ReadName = typeof READ[number]["name"];
+
+/** One value; what is not `value` is a label. */
+export type Reading = { readonly value: number } & Readonly<Record<string, string | number>>;
+
+/** Values by name; what cannot be read on this machine is absent. */
+export type Readings = Readonly<Partial<Record<ReadName, readonly Reading[]>>>;
+
+/** Sizes of the database and of the disk it lies on, in bytes; absent where they cannot be read. */
+export interface Sizes {
+  /** `svc.db`. */
+  readonly databaseBytes: number;
+  /** Its write-ahead log. */
+  readonly walBytes: number;
+  /** Part of `svc.db` that holds nothing. */
+  readonly unusedBytes: number;
+  /** Room left on the disk. */
+  readonly diskFreeBytes?: number;
+  /** All room on it. */
+  readonly diskBytes?: number;
+}
+
+/** What there is to be read. */
+export interface ReadingsHost {
+  /** Counts tasks and pages. */
+  readonly store: Pick<Store, "counts" | "freeSpace">;
+  /** The time. */
+  readonly clock: Clock;
+  /** The data directory. */
+  readonly dirs: Pick<DataDir, "root" | "database">;
+  /** When the daemon was started, in milliseconds since the epoch. */
+  readonly started: number;
+  /** The gate before plugins. */
+  readonly gate: { readonly running: number; readonly waiting: number };
+  /** Connections of the webhook server; `undefined` while there is none. */
+  readonly connections: () =>
+    | { readonly open: number; readonly most: number; readonly displaced: number }
+    | undefined;
+  /** Most descriptors of the process. */
+  readonly descriptors: number;
+  /** What does not work as it should. */
+  readonly degraded: () => Promise<readonly string[]>;
+}
+
+/** Reads everything once. */
+export async function takeReadings(host: ReadingsHost): Promise<Readings> {
+  const now = host.clock.now();
+  const [counts, sizes, degraded, open, cpu] = await Promise.all([
+    ...[host.store.counts(), readSizes(host), host.degraded()] as const,
+    ...[findOpenDescriptors(), findCpuSecs()] as const,
+  ]);
+  const { rss, heapUsed } = Deno.memoryUsage();
+  const connections = host.connections();
+  const age = (since: number | undefined) =>
+    since === undefined ? 0 : Math.max(0, now - since) / 1000;
+  return {
+    uptime_seconds: one((now - host.started) / 1000),
+    tasks: [
+      { state: "ready", value: counts.pending - counts.held },
+      { state: "held", value: counts.held },
+      { state: "running", value: counts.running },
+    ],
+    oldest_pending_task_age_seconds: [
+      { state: "any", value: age(counts.oldestPendingAt) },
+      { state: "ready", value: age(counts.oldestReadyAt) },
+    ],
+    plugins_running: one(host.gate.running),
+    plugins_waiting: one(host.gate.waiting),
+    database_bytes: one(sizes.databaseBytes),
+    database_wal_bytes: one(sizes.walBytes),
+    database_unused_bytes: one(sizes.unusedBytes),
+    disk_free_bytes: one(sizes.diskFreeBytes),
+    disk_bytes: one(sizes.diskBytes),
+    connections_open: one(connections?.open),
+    connections_limit: one(connections?.most),
+    connections_displaced_total: one(connections?.displaced),
+    process_resident_memory_bytes: one(rss),
+    process_heap_bytes: one(heapUsed),
+    process_open_descriptors: one(open),
+    process_max_descriptors: one(host.descriptors),
+    process_cpu_seconds_total: one(cpu),
+    degraded_reasons: one(degraded.length),
+  };
+}
+
+function one(value: number | undefined): readonly Reading[] {
+  return value === undefined ? [] : [{ value }];
+}
+
+/** Reads the sizes of the database and of its disk. */
+export async function readSizes(host: Pick<ReadingsHost, "store" | "dirs">): Promise<Sizes> {
+  const { root, database } = host.dirs;
+  const [space, wal, disk] = await Promise.all([
+    host.store.freeSpace(),
+    Deno.stat(`${database}-wal`).then(({ size }) => size, () => 0),
+    findDiskSpace(root),
+  ]);
+  return {
+    databaseBytes: space.totalPages * space.pageBytes,
+    walBytes: wal,
+    unusedBytes: space.freePages * space.pageBytes,
+    ...(disk === undefined ? {} : { diskFreeBytes: disk.freeBytes, diskBytes: disk.totalBytes }),
+  };
+}

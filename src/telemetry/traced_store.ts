@@ -1,0 +1,173 @@
+/**
+ * A store that reports what goes through it as spans: a delivery with its stages, its task with its
+ * steps in the same trace, also after a restart, and plugins. Only where traces are collected.
+ *
+ * @module
+ */
+
+import type { Clock } from "../base/clock.ts";
+import type { Delivery, EventDecision, NewDelivery } from "../store/delivery_records.ts";
+import type { Store } from "../store/store.ts";
+import type { StepRecord } from "../store/task_records.ts";
+import type { StartSpan, TraceSpan } from "./tracing.ts";
+
+/** What spans need. */
+export interface TracedStoreHost {
+  /** Begins them. */
+  readonly startSpan: StartSpan;
+  /** The time. */
+  readonly clock: Clock;
+}
+
+/** The same store, reporting. */
+export function tracedStore(store: Store, { startSpan, clock }: TracedStoreHost): Store {
+  const tasks = new Map<string, TraceSpan>();
+  const plugins = new Map<string, TraceSpan>();
+
+  const beginDelivery = (delivery: NewDelivery["delivery"]): TraceSpan => {
+    const { receivedAt: at, detail } = delivery;
+    const span = startSpan({ name: "delivery", at, attributes: deliveryFacts(delivery) });
+    let since = at;
+    for (const [stage, afterMs] of Object.entries(detail.stages)) {
+      const part = startSpan({ name: stage, at: since, parent: span.traceparent, attributes: {} });
+      part.end({ failed: false, at: since = at + afterMs });
+    }
+    return span;
+  };
+
+  const own: Partial<Store> = {
+    async recordDelivery(given) {
+      const span = beginDelivery(given.delivery);
+      const commit = startSpan({ name: "commit", parent: span.traceparent, attributes: {} });
+      try {
+        const events = given.events.map((event) => withTrace(event, span.traceparent));
+        const outcomes = await store.recordDelivery({ ...given, events });
+        commit.end({ failed: false });
+        const ids = outcomes.flatMap(({ taskId }) => taskId ?? []).join(" ");
+        const first = outcomes[0]?.outcome;
+        span.note({ "svc.outcome": first, "svc.task.id": ids === "" ? undefined : ids });
+        span.end({ failed: false });
+        return outcomes;
+      } catch (error) {
+        commit.end({ failed: true });
+        span.end({ failed: true });
+        throw error;
+      }
+    },
+    async claimTasks(limit, now) {
+      const claim = await store.claimTasks(limit, now);
+      for (const { task, trace } of claim.tasks) {
+        tasks.set(
+          task.id,
+          startSpan({
+            name: "task",
+            at: now,
+            // Without one it is a trace of its own, not part of the request that woke the worker.
+            parent: trace ?? "none",
+            attributes: {
+              "svc.project": task.project,
+              "svc.trigger": task.trigger,
+              "svc.task.id": task.id,
+              "svc.workflow": task.workflow,
+              "svc.workspace": task.workspace,
+              "svc.delivery.id": task.deliveryId || undefined,
+            },
+          }),
+        );
+      }
+      return claim;
+    },
+    async saveStep(taskId, step) {
+      await store.saveStep(taskId, step);
+      const task = tasks.get(taskId);
+      if (task !== undefined) reportStep(step, { taskId, task, startSpan });
+    },
+    async finishTask(end) {
+      const ended = await store.finishTask(end);
+      endTask(end.taskId, end.state);
+      return ended;
+    },
+    async requeueTask(taskId) {
+      await store.requeueTask(taskId);
+      endTask(taskId, "interrupted");
+    },
+    async startAudit(start) {
+      await store.startAudit(start);
+      const attributes = {
+        "svc.plugin.type": start.pluginType,
+        "svc.plugin.name": start.pluginName,
+        "svc.plugin.kind": start.crdKind,
+        "svc.delivery.id": start.deliveryId || undefined,
+      };
+      plugins.set(start.id, startSpan({ name: "plugin", at: start.createdAt, attributes }));
+    },
+    async finishAudit(id, end) {
+      await store.finishAudit(id, end);
+      const span = plugins.get(id);
+      plugins.delete(id);
+      span?.note({ "svc.result": end.result, "svc.exit_code": end.exitCode });
+      span?.end({ failed: end.result !== "ok", at: end.finishedAt });
+    },
+  };
+
+  const endTask = (id: string, state: string) => {
+    const span = tasks.get(id);
+    tasks.delete(id);
+    span?.note({ "svc.state": state });
+    span?.end({ failed: state === "failed", at: clock.now() });
+  };
+
+  return new Proxy(store, {
+    get: (target, name) => Reflect.get(own, name) ?? Reflect.get(target, name),
+  });
+}
+
+function withTrace(event: EventDecision, trace: string): EventDecision {
+  return event.outcome === "accepted" ? { ...event, task: { ...event.task, trace } } : event;
+}
+
+function deliveryFacts({ id, project, trigger, source }: Pick<
+  Delivery,
+  "id" | "project" | "trigger" | "source"
+>) {
+  return {
+    "svc.delivery.id": id,
+    "svc.project": project,
+    "svc.trigger": trigger,
+    "svc.source": source,
+  };
+}
+
+/** A refused request; its record is written some time later, and not always. */
+export function reportRefusal(delivery: Delivery, startSpan: StartSpan): void {
+  const { receivedAt: at, durationMs, outcome, status } = delivery;
+  startSpan({
+    name: "delivery",
+    at,
+    attributes: {
+      ...deliveryFacts(delivery),
+      "svc.outcome": outcome,
+      "http.response.status_code": status,
+    },
+  }).end({ failed: false, at: at + durationMs });
+}
+
+function reportStep(
+  step: StepRecord,
+  { taskId, task, startSpan }: { taskId: string; task: TraceSpan; startSpan: StartSpan },
+): void {
+  const { startedAt, finishedAt } = step;
+  if (startedAt === undefined || finishedAt === undefined) return; // it runs, or never did
+  startSpan({
+    name: "step",
+    at: startedAt,
+    parent: task.traceparent,
+    attributes: {
+      "svc.task.id": taskId,
+      "svc.step.id": step.id,
+      "svc.state": step.state,
+      "svc.exit_code": step.exitCode,
+      "svc.step.attempt": step.attempt,
+    },
+  }).end({ failed: step.state === "failed", at: finishedAt });
+}

@@ -1,0 +1,95 @@
+/**
+ * `svc db backup`: a copy of the database under a name of its own, whole or not at all. The key of
+ * the secrets is left out on purpose: a copy that is lost shows no secret.
+ *
+ * @module
+ */
+
+import { dirname, isAbsolute } from "node:path";
+import type { DataDir } from "../base/data_dir.ts";
+import { AppError, messageOf } from "../base/errors.ts";
+import type { BackupFacts, Progress } from "../store/maintenance.ts";
+import { backUpFile } from "../store/sqlite/run_job.ts";
+import { syncDirectory } from "./sync_directory.ts";
+
+/** What to copy where. */
+export interface BackupRequest {
+  /** Absolute path of the copy, on the machine of the data directory. */
+  readonly file: string;
+  /** Whether it may take the place of an earlier copy. */
+  readonly force: boolean;
+}
+
+/** A copy that was made. */
+export interface BackupResult extends BackupFacts {
+  /** Its path. */
+  readonly file: string;
+  /** File that has to be kept as well, elsewhere. */
+  readonly keyFile: string;
+}
+
+/**
+ * Copies the database, also while it is in use; gives how far it is. Left early, nothing is left.
+ *
+ * @throws {AppError} `usage`, `refused` or `overloaded`; what was there before then stays.
+ */
+export async function* backUp(
+  { file, force }: BackupRequest,
+  dirs: DataDir,
+): AsyncGenerator<Progress, BackupResult, undefined> {
+  if (!isAbsolute(file)) throw new AppError("usage", `"${file}" is no absolute path`);
+  await checkTarget(file, { force, database: dirs.database });
+  const part = `${file}.${crypto.randomUUID().slice(0, 8)}.part`;
+  try {
+    await makeEmpty(part);
+    const facts = yield* backUpFile({ from: dirs.database, to: part });
+    await sync(part);
+    await Deno.rename(part, file);
+    await syncDirectory(dirname(file));
+    return { file, ...facts, keyFile: dirs.secretKey };
+  } catch (cause) {
+    if (cause instanceof AppError && cause.code !== "overloaded") throw cause;
+    throw new AppError("refused", `Cannot write "${file}": ${messageOf(cause)}`, { cause });
+  } finally {
+    // Gone already when all went well.
+    for (const left of [part, `${part}-journal`]) await Deno.remove(left).catch(() => {});
+  }
+}
+
+/** What `--force` may write over: an earlier copy, and nothing that is something else. */
+async function checkTarget(
+  file: string,
+  { force, database }: { force: boolean; database: string },
+): Promise<void> {
+  const there = await Deno.lstat(file).catch((cause) => {
+    if (cause instanceof Deno.errors.NotFound) return undefined;
+    throw new AppError("refused", `Cannot write "${file}": ${messageOf(cause)}`, { cause });
+  });
+  if (there === undefined) return;
+  if (!force) {
+    throw new AppError("refused", `"${file}" exists: give another name, or --force`);
+  }
+  const used = await Deno.lstat(database);
+  const isOurs = there.dev === used.dev && there.ino === used.ino;
+  if (isOurs || !there.isFile || !await isDatabase(file)) {
+    throw new AppError("refused", `"${file}" is no earlier backup: give another name`);
+  }
+}
+
+const MAGIC = "SQLite format 3\0";
+
+async function isDatabase(path: string): Promise<boolean> {
+  using file = await Deno.open(path);
+  const head = new Uint8Array(MAGIC.length);
+  const read = await file.read(head);
+  return read === MAGIC.length && new TextDecoder().decode(head) === MAGIC;
+}
+
+async function makeEmpty(path: string): Promise<void> {
+  (await Deno.open(path, { write: true, createNew: true, mode: 0o600 })).close();
+}
+
+async function sync(path: string): Promise<void> {
+  using file = await Deno.open(path, { read: true, write: true });
+  await file.sync();
+}

@@ -1,0 +1,102 @@
+/**
+ * `svc db check`: every page and every row of the database, and whether the key file opens its
+ * secrets. Works on a copy as well.
+ *
+ * @module
+ */
+
+import type { DataDir } from "../base/data_dir.ts";
+import { messageOf } from "../base/errors.ts";
+import type { Resource } from "../resources/resource.ts";
+import type { SecretStoreSpec } from "../resources/secret_store.ts";
+import { createKeyring, type Keyring } from "../secrets/keyring.ts";
+import type { Progress } from "../store/maintenance.ts";
+import { checkWholeFile } from "../store/sqlite/run_job.ts";
+
+/** What was found. */
+export interface CheckReport {
+  /** The file. */
+  readonly file: string;
+  /** Its size in bytes. */
+  readonly bytes: number;
+  /** Version of its schema. */
+  readonly schemaVersion: number;
+  /** What is wrong, one sentence each; empty when nothing is. */
+  readonly faults: readonly string[];
+  /** What is worth knowing, and no fault. */
+  readonly notes: readonly string[];
+}
+
+/** What to check. */
+export interface CheckRequest {
+  /** The file, at an absolute path. */
+  readonly file: string;
+  /** Whether nobody else can use it: the lock of its directory is held. */
+  readonly alone: boolean;
+}
+
+/** Checks a database; never throws for what is wrong with it. */
+export async function* check(
+  { file, alone }: CheckRequest,
+  dirs: DataDir,
+): AsyncGenerator<Progress, CheckReport, undefined> {
+  const beside = [`${file}-shm`, `${file}-wal`].filter((path) => !isThere(path));
+  try {
+    const facts = yield* checkWholeFile(file);
+    const closed = await findClosedSecrets(facts.secretStores, dirs);
+    const left = facts.running > 0 && alone
+      ? [`${facts.running} tasks were running: they go on when a daemon starts`]
+      : [];
+    return {
+      ...{ file, bytes: facts.bytes, schemaVersion: facts.schemaVersion, notes: left },
+      faults: [...facts.faults, ...new Set(closed.map(({ fault }) => fault))],
+    };
+  } finally {
+    // Even a reader makes them. With anybody else there they would be in use: then they stay.
+    for (const path of alone ? beside : []) await Deno.remove(path).catch(() => {});
+  }
+}
+
+/** A SecretStore whose values cannot be read. */
+export interface ClosedSecrets {
+  /** The SecretStore, its values sealed. */
+  readonly resource: Resource;
+  /** Why, as a sentence. */
+  readonly fault: string;
+}
+
+/** SecretStores that do not open with the key file there is. */
+export async function findClosedSecrets(
+  secretStores: readonly Resource[],
+  dirs: Pick<DataDir, "secretKey">,
+): Promise<readonly ClosedSecrets[]> {
+  if (secretStores.length === 0) return [];
+  let keyring: Keyring;
+  try {
+    keyring = await createKeyring(await Deno.readTextFile(dirs.secretKey));
+  } catch (error) {
+    const fault = `The key "${dirs.secretKey}" cannot be used: ${messageOf(error)}`;
+    return secretStores.map((resource) => ({ resource, fault }));
+  }
+  const tried = await Promise.all(secretStores.map(async (resource) => {
+    const { project, name: store, spec } = resource;
+    try {
+      for (const [key, sealed] of Object.entries((spec as SecretStoreSpec).data)) {
+        await keyring.open({ project, store, key }, sealed);
+      }
+      return [];
+    } catch (error) {
+      return [{ resource, fault: messageOf(error) }];
+    }
+  }));
+  return tried.flat();
+}
+
+function isThere(path: string): boolean {
+  try {
+    Deno.lstatSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}

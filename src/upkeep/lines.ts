@@ -1,0 +1,71 @@
+/**
+ * The work of `svc db` as lines for whoever asked: the same whether the daemon does it or the command
+ * line by itself while none runs.
+ *
+ * @module
+ */
+
+import type { Backup, Check, Restored, UpkeepLine, Vacuum } from "../api/upkeep_operations.ts";
+import type { Clock } from "../base/clock.ts";
+import type { DataDir } from "../base/data_dir.ts";
+import { AppError } from "../base/errors.ts";
+import type { Progress } from "../store/maintenance.ts";
+import type { Store } from "../store/store.ts";
+import { backUp, type BackupRequest } from "./back_up.ts";
+import { check, type CheckRequest } from "./check.ts";
+import { restore, type RestoreRequest } from "./restore.ts";
+import { vacuum } from "./vacuum.ts";
+
+/** Lines of some work. */
+export type UpkeepLines<Result> = AsyncGenerator<UpkeepLine<Result>, void, undefined>;
+
+/** Copies the database. */
+export function backupLines(request: BackupRequest, dirs: DataDir): UpkeepLines<Backup> {
+  return lines(backUp(request, dirs), ({ file, bytes, schemaVersion, keyFile }) => ({
+    ...{ file, bytes, schema_version: schemaVersion, key_file: keyFile },
+  }));
+}
+
+/** Checks a database. */
+export function checkLines(request: CheckRequest, dirs: DataDir): UpkeepLines<Check> {
+  return lines(check(request, dirs), ({ file, bytes, schemaVersion, faults, notes }) => ({
+    ...{ file, bytes, schema_version: schemaVersion, faults, notes },
+  }));
+}
+
+/** Puts a copy in the place of the database. */
+export function restoreLines(
+  request: RestoreRequest,
+  host: { readonly dirs: DataDir; readonly clock: Clock },
+): UpkeepLines<Restored> {
+  return lines(restore(request, host), (done) => ({
+    ...{ file: done.file, database: done.database, kept: done.kept ?? null },
+    ...{ schema_version: done.schemaVersion, open_tasks: done.openTasks },
+    ...{ cancelled: done.cancelled, dropped: done.dropped },
+  }));
+}
+
+/** Gives back what is unused. */
+export function vacuumLines(store: Store): UpkeepLines<Vacuum> {
+  return lines(vacuum(store), ({ freedBytes, bytes }) => ({ freed_bytes: freedBytes, bytes }));
+}
+
+/** A refusal is a line, too: an answer that has begun cannot turn into an error any more. */
+async function* lines<Facts, Result>(
+  work: AsyncGenerator<Progress, Facts, undefined>,
+  view: (facts: Facts) => Result,
+): UpkeepLines<Result> {
+  await using _ended = work; // also when nobody asks for the rest
+  try {
+    let step = await work.next();
+    while (step.done !== true) {
+      const { donePages, totalPages } = step.value;
+      yield { done_pages: donePages, total_pages: totalPages };
+      step = await work.next();
+    }
+    yield { result: view(step.value) };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    yield { refused: { code: error.code, message: error.message, details: error.details } };
+  }
+}

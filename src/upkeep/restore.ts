@@ -1,0 +1,147 @@
+/**
+ * `svc db restore`: puts a copy in the place of the database while no daemon runs. The copy is looked
+ * at first, and the database that was there is kept beside it.
+ *
+ * @module
+ */
+
+import { dirname } from "node:path";
+import { type Clock, rfc3339 } from "../base/clock.ts";
+import type { DataDir } from "../base/data_dir.ts";
+import { AppError } from "../base/errors.ts";
+import { lockDataDir } from "../base/lock.ts";
+import type { Resource } from "../resources/resource.ts";
+import type { CheckFacts, Progress } from "../store/maintenance.ts";
+import { foldLog, makeReady } from "../store/sqlite/restore_file.ts";
+import { backUpFile, checkWholeFile } from "../store/sqlite/run_job.ts";
+import { findClosedSecrets } from "./check.ts";
+import { syncDirectory } from "./sync_directory.ts";
+
+/** Why a task ended that a copy held open. */
+const CANCELLED = "cancelled when a backup was restored";
+
+/** What to put in place. */
+export interface RestoreRequest {
+  /** The copy, at an absolute path. */
+  readonly file: string;
+  /** Whether tasks that waited or ran when it was made end instead of running. */
+  readonly cancelTasks: boolean;
+  /** Whether SecretStores whose key is lost are left out. */
+  readonly dropSecrets: boolean;
+}
+
+/** What was put in place. */
+export interface RestoreResult {
+  /** The copy. */
+  readonly file: string;
+  /** The database now. */
+  readonly database: string;
+  /** Where the database that was there is kept; `undefined` when there was none. */
+  readonly kept: string | undefined;
+  /** Version the schema of the copy had. */
+  readonly schemaVersion: number;
+  /** Tasks of it that wait or run. */
+  readonly openTasks: number;
+  /** Whether these were ended. */
+  readonly cancelled: boolean;
+  /** SecretStores that were left out, as `project/name`. */
+  readonly dropped: readonly string[];
+}
+
+/**
+ * Restores a copy; gives how far it is.
+ *
+ * @throws {AppError} `refused` when a daemon runs or the copy cannot be used; then nothing has changed.
+ */
+export async function* restore(
+  { file, cancelTasks, dropSecrets }: RestoreRequest,
+  { dirs, clock }: { dirs: DataDir; clock: Clock },
+): AsyncGenerator<Progress, RestoreResult, undefined> {
+  using _lock = await lockDataDir(dirs);
+  const { database } = dirs;
+  const part = `${database}.restore.part`;
+  const facts = yield* checkWholeFile(file);
+  const closed = await checkUsable(file, { facts, dirs, dropSecrets });
+  try {
+    await Deno.remove(part).catch(() => {}); // of one that was killed
+    (await Deno.open(part, { write: true, createNew: true, mode: 0o600 })).close();
+    yield* backUpFile({ from: file, to: part });
+    makeReady(part, {
+      leaveOut: closed,
+      ...(cancelTasks ? { cancel: { reason: CANCELLED, now: clock.now() } } : {}),
+    });
+    {
+      using written = await Deno.open(part, { read: true, write: true });
+      await written.sync();
+    }
+    const kept = await keep(database, clock);
+    await Deno.rename(part, database);
+    await syncDirectory(dirname(database));
+    const openTasks = facts.pending + facts.running;
+    const dropped = closed.map(({ project, name }) => `${project}/${name}`);
+    const { schemaVersion } = facts;
+    return { file, database, kept, schemaVersion, openTasks, cancelled: cancelTasks, dropped };
+  } finally {
+    for (const left of [part, `${part}-wal`, `${part}-shm`]) {
+      await Deno.remove(left).catch(() => {});
+    }
+  }
+}
+
+/** Refuses a copy that cannot be used; gives the SecretStores that are to be left out. */
+async function checkUsable(
+  file: string,
+  { facts, dirs, dropSecrets }: { facts: CheckFacts; dirs: DataDir; dropSecrets: boolean },
+): Promise<readonly Resource[]> {
+  if (facts.faults.length > 0) {
+    throw new AppError("refused", `"${file}" cannot be restored, nothing was changed`, {
+      details: facts.faults,
+    });
+  }
+  const closed = await findClosedSecrets(facts.secretStores, dirs);
+  if (closed.length === 0 || dropSecrets) return closed.map(({ resource }) => resource);
+  throw new AppError(
+    "refused",
+    `The secrets in "${file}" belong to another key, nothing was changed: put the key file that ` +
+      `was kept with it at "${dirs.secretKey}", or leave them out with --drop-secrets`,
+    { details: closed.map(({ fault }) => fault) },
+  );
+}
+
+/**
+ * Gives the database that is there a second name, its log too: opening a damaged one may remove that.
+ * With the log folded into it, the database is one file; else the log has to be gone before the new
+ * database comes, which would be read with it.
+ */
+async function keep(database: string, clock: Clock): Promise<string | undefined> {
+  if (!await isThere(database)) return undefined;
+  const time = rfc3339(clock.now()).replace(/\.\d+/, "").replaceAll(/[-:]/g, "");
+  const kept = `${database}.before-restore-${time}`;
+  const isSame = await nameAlso(database, kept);
+  const hasLog = await isThere(`${database}-wal`);
+  if (hasLog) await nameAlso(`${database}-wal`, `${kept}-wal`);
+  const folded = foldLog(database);
+  if (folded) {
+    if (!isSame) await Deno.copyFile(database, kept); // as it is now
+    await Deno.remove(`${kept}-wal`).catch(() => {});
+  }
+  for (const left of [`${database}-wal`, `${database}-shm`]) {
+    await Deno.remove(left).catch(() => {});
+  }
+  return kept;
+}
+
+/** Gives a file a second name; `false` where it had to be copied, for want of second names. */
+function nameAlso(path: string, name: string): Promise<boolean> {
+  return Deno.link(path, name).then(() => true, () => Deno.copyFile(path, name).then(() => false));
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await Deno.lstat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}

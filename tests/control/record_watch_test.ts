@@ -1,0 +1,131 @@
+/**
+ * Watching records (`svc get --watch`): nothing is missed and nothing is told twice, in a store of
+ * more rows than are looked at.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
+import type { GetInput } from "../../src/api/operations.ts";
+import { RecordWatch } from "../../src/control/record_watch.ts";
+import { findRecordSort } from "../../src/control/records.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { Task } from "../../src/store/task_records.ts";
+import { accept, filterOut, taskIdOf, tempStore } from "../store/temp_store.ts";
+
+const NOW = 1_700_000_100_000;
+
+function watch(store: Store, input: Partial<GetInput> = {}): RecordWatch {
+  const what = input.what ?? "task";
+  const sort = findRecordSort(what);
+  if (sort === undefined) throw new Error(what);
+  return new RecordWatch(sort, { what, ...input }, { store, now: NOW });
+}
+
+const show = (rows: readonly unknown[]) =>
+  (rows as Task[]).map(({ id, state }) => `${Number(id.slice(-6))} ${state}`);
+
+async function finish(store: Store, n: number, state: "succeeded" | "failed" = "succeeded") {
+  equal(await store.finishTask({ taskId: taskIdOf(n), state, reason: "", now: NOW }), true);
+}
+
+async function acceptAll(store: Store, first: number, last: number): Promise<void> {
+  const numbers = Array.from({ length: last - first + 1 }, (_, i) => first + i);
+  await Promise.all(numbers.map((n) => accept(store, n)));
+}
+
+Deno.test("a watch begins with the newest tasks, the oldest first, and goes on with what changes", async () => {
+  await using temp = await tempStore();
+  const { store } = temp;
+  await acceptAll(store, 1, 3);
+  const tasks = watch(store, { limit: 2 });
+  deepEqual(show(await tasks.start()), ["2 pending", "3 pending"]);
+  deepEqual(show(await tasks.look()), []);
+  await accept(store, 4);
+  await store.claimTasks(2, NOW);
+  deepEqual(show(await tasks.look()), ["1 running", "2 running", "4 pending"]);
+  deepEqual(show(await tasks.look()), []);
+  await finish(store, 2);
+  await store.saveStep(taskIdOf(1), { position: 0, id: "build", state: "running", reason: "" });
+  deepEqual(show(await tasks.look()), ["1 running", "2 succeeded"]);
+  deepEqual(show(await tasks.look()), []);
+});
+
+Deno.test("a watch of one state tells what enters it, and what leaves it", async () => {
+  await using temp = await tempStore();
+  const { store } = temp;
+  await acceptAll(store, 1, 4);
+  await store.claimTasks(1, NOW);
+  const running = watch(store, { state: "running" });
+  deepEqual(show(await running.start()), ["1 running"]);
+  await accept(store, 5);
+  deepEqual(show(await running.look()), []);
+  await store.claimTasks(1, NOW);
+  await finish(store, 1, "failed");
+  deepEqual(show(await running.look()), ["1 failed", "2 running"]);
+  await finish(store, 2);
+  deepEqual(show(await running.look()), ["2 succeeded"]);
+  deepEqual(show(await running.look()), []);
+});
+
+Deno.test("a watch misses no task of hundreds, and no end of one that is long past", async () => {
+  await using temp = await tempStore();
+  const { store } = temp;
+  await acceptAll(store, 1, 450);
+  const tasks = watch(store, { limit: 1 });
+  deepEqual(show(await tasks.start()), ["450 pending"]);
+  await acceptAll(store, 451, 950);
+  equal((await tasks.look()).length, 500);
+  const claimed = await store.claimTasks(950, NOW);
+  equal(claimed.tasks.length, 950);
+  for (let n = 1; n <= 950; n++) await finish(store, n);
+  const seen: string[] = [];
+  for (let i = 0; i < 10; i++) seen.push(...show(await tasks.look()));
+  deepEqual(
+    seen.toSorted(),
+    Array.from({ length: 950 }, (_, i) => `${i + 1} succeeded`).toSorted(),
+  );
+});
+
+Deno.test("a watch does not bring up again what comes into sight when others are removed", async () => {
+  await using temp = await tempStore();
+  const { store } = temp;
+  await acceptAll(store, 1, 300);
+  await store.claimTasks(300, NOW);
+  for (let n = 1; n <= 300; n++) await finish(store, n);
+  const tasks = watch(store, { limit: 1 });
+  await tasks.start();
+  await store.pruneTasks({ before: 0, keep: 50, limit: 1000 });
+  deepEqual(show(await tasks.look()), []);
+});
+
+Deno.test("a watch of deliveries tells each once", async () => {
+  await using temp = await tempStore();
+  const { store } = temp;
+  await filterOut(store, 1);
+  const deliveries = watch(store, { what: "deliveries" });
+  equal((await deliveries.start()).length, 1);
+  await filterOut(store, 2);
+  equal((await deliveries.look()).length, 1);
+  equal((await deliveries.look()).length, 0);
+});
+
+Deno.test("a watch keeps to its filters, and refuses those it does not know", async () => {
+  await using temp = await tempStore();
+  const { store } = temp;
+  await accept(store, 1, { trigger: "push" });
+  await accept(store, 2, { trigger: "other" });
+  const tasks = watch(store, { trigger: "push" });
+  deepEqual(show(await tasks.start()), ["1 pending"]);
+  await accept(store, 3, { trigger: "other" });
+  await accept(store, 4, { trigger: "push" });
+  deepEqual(show(await tasks.look()), ["4 pending"]);
+  await rejects(async () => await watch(store, { what: "deliveries", state: "failed" }).start(), {
+    code: "usage",
+    message: /^--state is for tasks/,
+  });
+  await rejects(watch(store, { state: "runing" }).start(), {
+    code: "usage",
+    message: /^Unknown state "runing", there are pending, running/,
+  });
+});

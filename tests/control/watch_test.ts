@@ -1,0 +1,183 @@
+/**
+ * `get --watch` and `task logs` as streams of a running daemon (contract 6).
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
+import type { GetInput, LogEnd, LogEntry, WatchLine } from "../../src/api/operations.ts";
+import { logPath } from "../../src/tasks/task_log.ts";
+import { until } from "../helpers/until.ts";
+import { MANIFEST } from "../sources/webhook_rig.ts";
+import { type ControlRig, controlTest } from "./control_rig.ts";
+
+const RUNNING = MANIFEST.replace("path: repo", "path: workspaces/default");
+
+const workflow = (name: string, run = "true", project = "default") =>
+  `{kind: Workflow, metadata: {name: ${name}, project: ${project}}, spec: {steps: [{id: one, run: "${run}"}]}}`;
+
+/** Watches in the background; what it has seen so far, `name` and state where there is one. */
+function watching(rig: ControlRig, input: GetInput) {
+  const stop = new AbortController();
+  const seen: string[] = [];
+  const read = async () => {
+    for await (const line of rig.client.stream("get.watch", input, stop.signal)) {
+      const { items, names, deleted } = line as WatchLine;
+      seen.push(...names.map((name, at) => `${name} ${items[at]?.["state"] ?? ""}`.trim()));
+      seen.push(...deleted.map((name) => `${name} deleted`));
+    }
+  };
+  const over = read().catch(() => {});
+  return {
+    seen,
+    has: (...expected: readonly string[]) =>
+      until(expected.join(), () => expected.every((one) => seen.includes(one)) ? true : undefined),
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await over;
+    },
+  };
+}
+
+controlTest(
+  "get.watch of resources: what there is, then what is made, changed and deleted",
+  async (rig) => {
+    await rig.apply(workflow("a"), workflow("a", "true", "shop"));
+    await using all = watching(rig, { what: "wf" });
+    await using one = watching(rig, { what: "wf", name: "a" });
+    await all.has("workflow/a");
+    await one.has("workflow/a");
+    await rig.apply(workflow("b"));
+    await all.has("workflow/b");
+    await rig.apply(workflow("a", "false"));
+    await until("the change", () => one.seen.length === 2 ? true : undefined);
+    await using gone = watching(rig, { what: "wf", name: "b" });
+    await gone.has("workflow/b");
+    await rig.client.call("delete", { what: "wf", names: ["b"] });
+    await all.has("workflow/b deleted");
+    await gone.has("workflow/b deleted");
+    await rig.apply(workflow("b"));
+    await until("it to be back", () => gone.seen.length === 3 ? true : undefined);
+    deepEqual(all.seen.slice(0, 5), [
+      ...["workflow/a", "workflow/a", "workflow/b", "workflow/a", "workflow/b deleted"],
+    ]);
+    deepEqual(one.seen, ["workflow/a", "workflow/a"]);
+  },
+);
+
+controlTest("get.watch of tasks sees them come, run and end", async (rig) => {
+  await rig.apply(RUNNING);
+  const before = String((await rig.post("push", '{"n":0}'))["task_id"]);
+  await using tasks = watching(rig, { what: "tasks" });
+  await tasks.has(`task/${before} succeeded`);
+  await using failed = watching(rig, { what: "tasks", state: "failed" });
+  const id = String((await rig.post("push", '{"n":1}'))["task_id"]);
+  await tasks.has(`task/${id} succeeded`);
+  await using one = watching(rig, { what: "task", name: id.slice(0, 26) });
+  await one.has(`task/${id} succeeded`);
+  deepEqual(failed.seen, []);
+});
+
+controlTest("get.watch refuses what get refuses, before it begins", async (rig) => {
+  const first = (input: GetInput) => Array.fromAsync(rig.client.stream("get.watch", input));
+  await rejects(first({ what: "nonsense" }), { code: "usage" });
+  await rejects(first({ what: "task", name: "01ZZZZ" }), { code: "not_found" });
+  await rejects(first({ what: "task", state: "nope" }), {
+    code: "usage",
+    message: /there are pend/,
+  });
+  await rejects(first({ what: "wf", state: "failed" }), { code: "usage", message: /is for tasks/ });
+  await rejects(first({ what: "task", before: "%" }), { code: "usage", message: /is no id/ });
+});
+
+controlTest("get filters tasks by state and workflow, and reads on", async (rig) => {
+  await rig.apply(RUNNING);
+  const ids: string[] = [];
+  for (const n of [1, 2, 3]) {
+    ids.push(String((await rig.post("push", `{"n":${n}}`))["task_id"]));
+  }
+  const list = async (input: Partial<GetInput>) =>
+    (await rig.client.call("get", { what: "task", ...input })).names;
+  await until(
+    "all to end",
+    async () => (await list({ state: "succeeded" })).length === 3 ? true : undefined,
+  );
+  const [a = "", b = "", c = ""] = ids;
+  deepEqual(await list({ limit: 2 }), [`task/${c}`, `task/${b}`]);
+  deepEqual(await list({ before: b }), [`task/${a}`]);
+  deepEqual(await list({ before: b.toLowerCase() }), [`task/${a}`]);
+  deepEqual(await list({ before: a }), []);
+  deepEqual(await list({ state: "failed" }), []);
+  deepEqual((await list({ workflow: "ci", state: "succeeded" })).length, 3);
+  deepEqual(await list({ workflow: "other" }), []);
+  const deliveries = await rig.client.call("get", { what: "deliveries", limit: 1 });
+  const [newest = ""] = deliveries.names;
+  const older = await rig.client.call("get", { what: "deliveries", before: newest.slice(9) });
+  equal(older.names.length, 2);
+});
+
+/** Writes a log as a run would, each chunk a second after the one before. */
+async function writeLog(
+  rig: ControlRig,
+  id: string,
+  chunks: readonly (readonly [step: string, text: string])[],
+) {
+  const start = Date.now() - chunks.length * 1000 - 500;
+  const text = chunks.map(([step, text], index) =>
+    `${JSON.stringify({ at: start + index * 1000, step, stream: "out", text })}\n`
+  );
+  await Deno.writeTextFile(logPath(rig.dirs.logs, id), text.join(""));
+}
+
+async function logs(
+  rig: ControlRig,
+  id: string,
+  more: { tail?: number; since_secs?: number } = {},
+) {
+  const input = { id, follow: false, ...more };
+  const lines = await Array.fromAsync(rig.client.stream("task.logs", input)) as (
+    | LogEntry
+    | LogEnd
+  )[];
+  equal("state" in (lines.at(-1) ?? {}), true);
+  return lines.flatMap((line) => "data" in line ? [`${line.step}:${atob(line.data)}`] : []);
+}
+
+controlTest("task.logs with a tail: the last lines, whatever chunks they came in", async (rig) => {
+  await rig.apply(RUNNING);
+  const id = String((await rig.post("push", "{}"))["task_id"]);
+  await until(
+    "its end",
+    async () => (await rig.client.call("task", { id }))["finished_at"] === null ? undefined : true,
+  );
+  await writeLog(rig, id, [
+    ["build", "one\ntw"],
+    ["test", "ok\nnot "],
+    ["build", "o\nthree\nfo"],
+    ["test", "ok\n"],
+    ["build", "ur"],
+  ]);
+  const all = [
+    "build:one\n",
+    "test:ok\n",
+    "build:two\n",
+    "build:three\n",
+    "test:not ok\n",
+    "build:four",
+  ];
+  for (const tail of [0, 1, 2, 3, 6, 100]) {
+    deepEqual(await logs(rig, id, { tail }), all.slice(Math.max(0, all.length - tail)), `${tail}`);
+  }
+  deepEqual(await logs(rig, id, { since_secs: 2 }), ["build:ur"]);
+  deepEqual(await logs(rig, id, { since_secs: 1000 }), [
+    ...["build:one\ntw", "test:ok\nnot ", "build:o\nthree\nfo", "test:ok\n", "build:ur"],
+  ]);
+  await rejects(logs(rig, id, { tail: -1 }), { code: "invalid" });
+  const unknown = Array.fromAsync(
+    rig.client.stream("task.logs", { id, follow: false, step: "no" }),
+  );
+  await rejects(unknown, {
+    code: "usage",
+    message: `Task ${id} has no step "no", there are build`,
+  });
+});

@@ -1,0 +1,141 @@
+import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import { join } from "node:path";
+import { newKeyFile } from "../../src/secrets/keyring.ts";
+import { backUp } from "../../src/upkeep/back_up.ts";
+import { check } from "../../src/upkeep/check.ts";
+import { filesIn, finish, type UpkeepRig, upkeepRig } from "./upkeep_rig.ts";
+
+/** What a check of the database finds, with nobody else there. */
+async function checked(rig: UpkeepRig, file = rig.dirs.database) {
+  return (await finish(check({ file, alone: true }, rig.dirs))).result;
+}
+
+Deno.test("check finds nothing wrong with a sound database, and leaves nothing beside it", async () => {
+  await using rig = await upkeepRig();
+  const before = filesIn(rig.dirs.root);
+  const { faults, notes, bytes } = await checked(rig);
+  deepEqual([faults, notes], [[], []]);
+  equal(bytes, (await Deno.stat(rig.dirs.database)).size);
+  deepEqual(filesIn(rig.dirs.root), before);
+});
+
+const IMPOSSIBLE: readonly {
+  readonly name: string;
+  readonly sql: string;
+  readonly says: RegExp;
+}[] = [
+  {
+    name: "a step of no task",
+    sql:
+      "INSERT INTO steps (task_id, position, id, state, reason) VALUES ('T', 0, 'a', 'failed', '')",
+    says: /steps of tasks that do not exist: T$/,
+  },
+  { name: "a task whose plan is gone", sql: "DELETE FROM plans", says: /plan is gone/ },
+  {
+    name: "a task that waits without a plan",
+    sql: "UPDATE tasks SET plan_hash = NULL",
+    says: /without a plan/,
+  },
+  { name: "a task in no state", sql: "UPDATE tasks SET state = 'lost'", says: /in no state/ },
+  {
+    name: "a task that has ended at no time",
+    sql: "UPDATE tasks SET state = 'failed'",
+    says: /do not go together/,
+  },
+  {
+    name: "a task that waits although it has ended",
+    sql: "UPDATE tasks SET finished_at = 7",
+    says: /do not go together/,
+  },
+  {
+    name: "a step that runs in a task that does not",
+    sql: `INSERT INTO steps (task_id, position, id, state, reason)
+          SELECT id, 0, 'a', 'running', '' FROM tasks LIMIT 1`,
+    says: /steps that run in tasks that do not/,
+  },
+  {
+    name: "the end of no task",
+    sql: "INSERT INTO task_ends VALUES ('T')",
+    says: /Ends of tasks that do not exist/,
+  },
+  {
+    name: "an audit row from outside",
+    sql: `INSERT INTO plugin_audit (id, created_at, action, crd_kind, plugin_name, command, result,
+            plugin_type, phase, "trigger", delivery_id, stderr, role, policy_mode)
+          VALUES ('A', '', 'apply', '', '', '', 'allowed', '', '', '', '', '', '', '')`,
+    says: /^Audit: Row A was added from outside/,
+  },
+];
+
+for (const { name, sql, says } of IMPOSSIBLE) {
+  Deno.test(`check finds ${name}`, async () => {
+    await using rig = await upkeepRig();
+    rig.change(sql);
+    const { faults } = await checked(rig);
+    match(faults.join("\n"), new RegExp(says, "m"));
+  });
+}
+
+Deno.test("check lists some of many and says that there are more", async () => {
+  await using rig = await upkeepRig(40);
+  rig.change("UPDATE tasks SET state = 'lost', finished_at = 1");
+  const { faults } = await checked(rig);
+  equal(faults.length, 1);
+  match(faults[0] ?? "", /( 01J\w+,){19} 01J\w+ and more$/);
+});
+
+Deno.test("check finds damaged pages, and says of what is no database at all that it is none", async () => {
+  await using rig = await upkeepRig(200);
+  const bytes = await Deno.readFile(rig.dirs.database);
+  const damaged = join(rig.elsewhere, "damaged.db");
+  await Deno.writeFile(damaged, new Uint8Array(bytes).fill(0xa5, bytes.length / 2));
+  match((await checked(rig, damaged)).faults[0] ?? "", /^(Damaged|It cannot be read)/);
+  const letter = join(rig.elsewhere, "letter.db");
+  await Deno.writeTextFile(letter, "no database ".repeat(1000));
+  match((await checked(rig, letter)).faults[0] ?? "", /cannot be read.*not a database/);
+  const other = join(rig.elsewhere, "other.db");
+  rig.change(
+    `ATTACH '${other}' AS other; CREATE TABLE other.t (a); PRAGMA other.user_version = 2;`,
+  );
+  deepEqual((await checked(rig, other)).faults, ["It is no database of svc"]);
+});
+
+Deno.test("check finds a database of a newer svc", async () => {
+  await using rig = await upkeepRig();
+  rig.change("PRAGMA user_version = 9999");
+  match((await checked(rig)).faults[0] ?? "", /newer svc \(schema 9999/);
+});
+
+Deno.test("check finds secrets that the key does not open, and a key that is gone", async () => {
+  await using rig = await upkeepRig();
+  await Deno.writeTextFile(rig.dirs.secretKey, newKeyFile());
+  match(
+    (await checked(rig)).faults.join(),
+    /SecretStore "github" key "current" was sealed with key/,
+  );
+  await Deno.remove(rig.dirs.secretKey);
+  match((await checked(rig)).faults.join(), /secretstore\.key" cannot be used/);
+});
+
+Deno.test("check notes tasks that were running, which is no fault: a daemon takes them up", async () => {
+  await using rig = await upkeepRig();
+  {
+    await using store = await rig.open();
+    await store.claimTasks(1, 5);
+  }
+  const { faults, notes } = await checked(rig);
+  deepEqual([faults, notes], [[], ["1 tasks were running: they go on when a daemon starts"]]);
+  const { result } = await finish(check({ file: rig.dirs.database, alone: false }, rig.dirs));
+  deepEqual(result.notes, []);
+});
+
+Deno.test("check works while the store is open and written to, and on a copy", async () => {
+  await using rig = await upkeepRig();
+  await using _store = await rig.open();
+  const { result } = await finish(check({ file: rig.dirs.database, alone: false }, rig.dirs));
+  deepEqual(result.faults, []);
+  const file = join(rig.elsewhere, "copy.db");
+  await finish(backUp({ file, force: false }, rig.dirs));
+  deepEqual((await finish(check({ file, alone: false }, rig.dirs))).result.faults, []);
+  deepEqual(filesIn(rig.elsewhere), ["copy.db"]);
+});

@@ -1,0 +1,75 @@
+/**
+ * A data directory with something in its database and no daemon, and what the tests of its upkeep do
+ * with it.
+ *
+ * @module
+ */
+
+import { DatabaseSync } from "node:sqlite";
+import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
+import { createKeyring, newKeyFile } from "../../src/secrets/keyring.ts";
+import { createDatabase } from "../../src/store/sqlite/create_database.ts";
+import { openStore } from "../../src/store/sqlite/open_store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
+import { accept, rowsOf } from "../store/temp_store.ts";
+
+/** The directory. */
+export interface UpkeepRig extends AsyncDisposable {
+  readonly dirs: DataDir;
+  /** A directory beside it, for copies. */
+  readonly elsewhere: string;
+  /** Opens the store; it has to be closed again. */
+  open(): Promise<Store>;
+  /** Changes the database past the store. */
+  change(sql: string): void;
+  /** Ids of the tasks in a database file. */
+  tasksOf(file: string): unknown[];
+}
+
+/** A data directory whose database holds a SecretStore and this many tasks. */
+export async function upkeepRig(tasks = 3): Promise<UpkeepRig> {
+  const temp = await tempDir();
+  const dirs = dataDirAt(`${temp.path}/data`);
+  for (const path of [dirs.controlPlane, `${dirs.root}/secrets`, `${temp.path}/elsewhere`]) {
+    await Deno.mkdir(path, { recursive: true, mode: 0o700 });
+  }
+  await Deno.writeTextFile(dirs.secretKey, newKeyFile(), { mode: 0o600 });
+  const keyring = await createKeyring(await Deno.readTextFile(dirs.secretKey));
+  const place = { project: "default", store: "github", key: "current" };
+  createDatabase(dirs.database, [{
+    ...{ kind: "SecretStore", project: "default", name: "github", metadata: {} },
+    spec: { data: { current: await keyring.seal(place, "a secret of some length") } },
+    ...{ generation: 1, createdAt: 1, updatedAt: 1 },
+  }]);
+  const open = () => openStore(dirs.database);
+  {
+    await using store = await open();
+    for (let n = 0; n < tasks; n++) await accept(store, n);
+  }
+  return {
+    ...{ dirs, elsewhere: `${temp.path}/elsewhere`, open },
+    change(sql) {
+      using db = new DatabaseSync(dirs.database);
+      db.exec(sql);
+    },
+    tasksOf: (file) => rowsOf(file, "SELECT id FROM tasks ORDER BY id").map(({ id }) => id),
+    [Symbol.asyncDispose]: () => temp[Symbol.asyncDispose](),
+  };
+}
+
+/** What work comes to, and how often it said how far it was. */
+export async function finish<Result>(
+  work: AsyncGenerator<unknown, Result, undefined>,
+): Promise<{ result: Result; steps: number }> {
+  for (let steps = 0;; steps++) {
+    const step = await work.next();
+    if (step.done === true) return { result: step.value, steps };
+  }
+}
+
+/** Names of the files in a directory, in order. */
+export function filesIn(path: string): string[] {
+  return [...Deno.readDirSync(path)].filter(({ isFile }) => isFile).map(({ name }) => name)
+    .toSorted();
+}
