@@ -1,0 +1,109 @@
+/**
+ * The integration packages that the program brings with it (spec 1.8). What there is to know of one
+ * is read from its own files, so that nothing has to be told twice. Applies nothing.
+ *
+ * @module
+ */
+
+import { AppError } from "../base/errors.ts";
+import { parseManifest } from "../resources/manifest.ts";
+import { displayName } from "../resources/resource.ts";
+import { EMBEDDED_FILES } from "./embedded.ts";
+
+/** One file of a package. */
+export interface PackageFile {
+  /** Path in the package's directory, such as `trigger-push.yaml` or `crd/README.md`. */
+  readonly path: string;
+  /** Its text. */
+  readonly text: string;
+}
+
+/** One package. */
+export interface IntegrationPackage {
+  /** Name of its directory. */
+  readonly name: string;
+  /** What it connects to, as people write it. */
+  readonly title: string;
+  /** One sentence. */
+  readonly summary: string;
+  /** Every file, by path. */
+  readonly files: readonly PackageFile[];
+}
+
+/** A resource of a package, as its manifest states it. */
+export interface PackageResource {
+  /** Kind, as written. */
+  readonly kind: string;
+  /** Name within the kind. */
+  readonly name: string;
+  /** `kind/name`, as the command line prints it. */
+  readonly displayName: string;
+  /** Its `spec`; the test of the packages applies each, so the shape is that of the kind. */
+  readonly spec: unknown;
+}
+
+/** Name of the file with the SecretStores that are to be filled in. */
+const SECRETS_TEMPLATE = "secrets-template.yaml";
+
+/** Every package, by name. */
+export function listPackages(
+  files: Readonly<Record<string, string>> = EMBEDDED_FILES,
+): readonly IntegrationPackage[] {
+  const names = new Set(Object.keys(files).map((path) => path.split("/", 1)[0] ?? ""));
+  return [...names].sort().map((name) => {
+    const own = Object.entries(files).filter(([path]) => path.startsWith(`${name}/`))
+      .map(([path, text]) => ({ path: path.slice(name.length + 1), text }));
+    const guide = own.find(({ path }) => path === "README.md")?.text ?? "";
+    const [, title = name, summary = ""] = /^# (.+)\n\n(.+?)(?:\. |\.?\n)/.exec(guide) ?? [];
+    return { name, title, summary, files: own };
+  });
+}
+
+/**
+ * The package of that name.
+ *
+ * @throws {AppError} `not_found`.
+ */
+export function packageNamed(name: string): IntegrationPackage {
+  const packages = listPackages();
+  const found = packages.find((one) => one.name === name);
+  if (found !== undefined) return found;
+  const names = packages.map((one) => one.name).join(", ");
+  throw new AppError("not_found", `There is no integration "${name}", there are ${names}`);
+}
+
+/** The files that are applied: not those in folders below, as with `svc apply -f DIR`. */
+export function manifestsOf({ files }: IntegrationPackage): readonly PackageFile[] {
+  return files.filter(({ path }) => /^[^/]+\.yaml$/.test(path) && path !== SECRETS_TEMPLATE);
+}
+
+/** The resources in the files that are applied, SecretStores left out. */
+export function resourcesOf(pack: IntegrationPackage): readonly PackageResource[] {
+  return manifestsOf(pack).flatMap(readResources);
+}
+
+/** The SecretStores to be filled in, each with its keys; values are placeholders. */
+export function secretTemplatesOf(
+  { files }: IntegrationPackage,
+): readonly { readonly name: string; readonly keys: readonly string[] }[] {
+  return files.filter(({ path }) => path === SECRETS_TEMPLATE).flatMap(readResources)
+    .map(({ name, spec }) => ({ name, keys: Object.keys((spec as { data: object }).data) }));
+}
+
+/** Names of the triggers that have an address. */
+export function webhookTriggersOf(pack: IntegrationPackage): readonly string[] {
+  return resourcesOf(pack).filter(({ kind, spec }) =>
+    kind === "Trigger" && (spec as { event: { source: string } }).event.source === "webhook"
+  ).map(({ name }) => name);
+}
+
+function readResources({ path, text }: PackageFile): PackageResource[] {
+  return parseManifest(path, text).documents.map(({ value }) => {
+    const { kind, metadata: { name }, spec } = value as {
+      kind: string;
+      metadata: { name: string };
+      spec: unknown;
+    };
+    return { kind, name, displayName: displayName({ kind, project: "", name }), spec };
+  });
+}

@@ -1,0 +1,56 @@
+/**
+ * What is read out of the files of a package.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, strictEqual as equal, throws } from "node:assert/strict";
+import {
+  listPackages,
+  manifestsOf,
+  packageNamed,
+  resourcesOf,
+  secretTemplatesOf,
+  webhookTriggersOf,
+} from "../../src/integrations/packages.ts";
+
+const trigger = (name: string, source: string) =>
+  `# a comment\nkind: Trigger\nmetadata: {name: ${name}}\nspec: {event: {source: ${source}}}\n`;
+
+const [ONE, TWO] = listPackages({
+  "two/README.md": "no guide yet",
+  "one/README.md": "# The First\n\nStarts things, v1.2 included. And more.\n",
+  "one/secrets-template.yaml":
+    'kind: SecretStore\nmetadata: {name: s}\nspec: {data: {a: "<your-a>", b: "<your-b>"}}\n',
+  "one/trigger-a.yaml": trigger("one-a", "webhook"),
+  "one/trigger-b.yaml": trigger("one-b", "cron"),
+  "one/crd/trigger-c.yaml": trigger("one-c", "webhook"),
+  "one/crd/scripts/c.sh": "#!/bin/sh\n",
+});
+
+Deno.test("listPackages: one a directory, title and first sentence from its guide", () => {
+  deepEqual([ONE?.name, ONE?.title, ONE?.summary], [
+    "one",
+    "The First",
+    "Starts things, v1.2 included",
+  ]);
+  deepEqual([TWO?.name, TWO?.title, TWO?.summary], ["two", "two", ""]);
+});
+
+Deno.test("only the manifests of the directory itself are applied, the template apart", () => {
+  const pack = ONE ?? packageNamed("none");
+  deepEqual(manifestsOf(pack).map(({ path }) => path), ["trigger-a.yaml", "trigger-b.yaml"]);
+  deepEqual(resourcesOf(pack).map(({ displayName }) => displayName), [
+    ...["trigger/one-a", "trigger/one-b"],
+  ]);
+  deepEqual(webhookTriggersOf(pack), ["one-a"]);
+  deepEqual(secretTemplatesOf(pack), [{ name: "s", keys: ["a", "b"] }]);
+});
+
+Deno.test("packageNamed finds those of the program, and names them where there is none", () => {
+  equal(packageNamed("github").title, "GitHub");
+  throws(() => packageNamed("gitlab"), {
+    code: "not_found",
+    message: 'There is no integration "gitlab", there are github, line, slack',
+  });
+});
