@@ -4,7 +4,7 @@
 export DENO_TLS_CA_STORE ?= system,mozilla
 export NODE_EXTRA_CA_CERTS ?= $(wildcard /etc/ssl/certs/ca-certificates.crt)
 .DEFAULT_GOAL := help
-.PHONY: help demo test run check compile bench fmt clean
+.PHONY: help demo test run check compile embed bench fmt clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -23,6 +23,9 @@ check: ## check format, lint, types, documentation and architecture
 
 compile: ## build dist/svc and dist/svcd
 	@.ci/compile
+
+embed: ## put the packages of integrations/ into the program, after changing them
+	@deno=$$(.ci/deno) && exec "$$deno" run --allow-read --allow-write integrations/embed.ts
 
 bench: ## measure speed
 	@deno=$$(.ci/deno) && exec "$$deno" run -A --unstable-worker-options tests/bench/bench.ts $(ARGS)

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { Ailments } from "./base/ailments.ts";
 import { type Clock, systemClock } from "./base/clock.ts";
 import { checkSocketPath, type DataDir } from "./base/data_dir.ts";
 import { AppError, messageOf } from "./base/errors.ts";
@@ -15,10 +16,11 @@ import { createEvaluator } from "./cel/evaluator.ts";
 import { identify, identifyByToken } from "./control/caller.ts";
 import { findDegraded } from "./control/degraded.ts";
 import { controlOperations } from "./control/operations.ts";
+import { NextFires } from "./control/next_fires.ts";
 import { loadCatalog, ResourceWriter } from "./control/resource_writer.ts";
 import { controlHandler } from "./control/server.ts";
 import { createTracer } from "./control/trace.ts";
-import { serve } from "./http/serve.ts";
+import { type HttpServer, serve } from "./http/serve.ts";
 import type { TlsFiles } from "./http/tls_files.ts";
 import { writeLauncher } from "./launcher.ts";
 import { startAuditRetention } from "./plugins/audit_retention.ts";
@@ -32,13 +34,22 @@ import { readDescriptorLimit } from "./shell/descriptor_limit.ts";
 import { openProcessGroups } from "./shell/process_groups.ts";
 import { KeyUses } from "./sources/key_uses.ts";
 import { Rejections } from "./sources/rejections.ts";
+import { SlackNotifier } from "./sources/slack/notify.ts";
+import { SlackRouter } from "./sources/slack/router.ts";
+import { startSources } from "./sources/sources.ts";
+import { Followers } from "./sources/task.ts";
 import { webhookHandler } from "./sources/webhook_server.ts";
 import { checkDatabase } from "./store/sqlite/migrations.ts";
 import { openStore } from "./store/sqlite/open_store.ts";
+import { Inboxes } from "./tasks/inbox.ts";
 import { Planner } from "./tasks/plan.ts";
+import { startRetention } from "./tasks/retention.ts";
 import { inheritEnv, PLUGIN_VARIABLES } from "./tasks/step_env.ts";
+import { TaskDirectories } from "./tasks/task_directory.ts";
 import { Triggers } from "./tasks/triggers.ts";
-import { startWorker } from "./tasks/worker.ts";
+import { startWorker, type WorkerHost } from "./tasks/worker.ts";
+import { readSizes } from "./telemetry/readings.ts";
+import { Telemetry } from "./telemetry/telemetry.ts";
 
 /** An address to listen on; port 0 takes any free one. */
 export interface HostAndPort {
@@ -66,6 +77,14 @@ export interface DaemonOptions {
   readonly maxBodyBytes: number;
   /** Where relative plugin commands start. */
   readonly pluginRoot: string;
+  /** Base URL of Slack's Web API, without a slash at its end. */
+  readonly slackApiUrl: string;
+  /** Whether the webhook server answers `GET /metrics`, to anybody who can reach it; not when absent. */
+  readonly metrics?: boolean;
+  /** Days for which ended tasks are kept, 0 for ever; 30 when absent. */
+  readonly keepTasksDays?: number;
+  /** Ended tasks kept of each trigger, 0 for any number; 10,000 when absent. */
+  readonly keepTasks?: number;
   /** Names of variables that steps inherit beside the usual ones. */
   readonly stepEnv: readonly string[];
   /** File mode mask that steps run with. */
@@ -110,57 +129,117 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   await checkInitialised(dir);
   opening.use(await lockDataDir(dir));
   checkDatabase(dir.database);
-  const keyring = await createKeyring(await Deno.readTextFile(dir.secretKey)).catch((error) => {
+  const keyFile = await use(dir.secretKey, Deno.readTextFile(dir.secretKey));
+  const keyring = await createKeyring(keyFile).catch((error) => {
     throw new AppError("invalid", `${messageOf(error)}: ${dir.secretKey}`, { cause: error });
   });
-  const warning = await writeLauncher({ bin: dir.bin, env: options.env });
+  const warning = await use(dir.bin, writeLauncher({ bin: dir.bin, env: options.env }));
   if (warning !== undefined) log.warn(warning);
 
   const newId = idFactory(clock);
-  const store = opening.use(await openStore(dir.database));
+  const ailments = new Ailments();
+  const telemetry = opening.use(new Telemetry({ clock, ailments }));
+  if (/^(1|true)$/.test(options.env("OTEL_DENO") ?? "") && !telemetry.traces) {
+    log.warn("no traces are collected: a compiled program does that only when it was built so");
+  }
+  const store = telemetry.observe(
+    opening.use(await openStore(dir.database, telemetry.onBatch)),
+  );
   const catalog = await loadCatalog(store, keyring);
-  const evaluator = opening.use(createEvaluator({ deadlineMs: CEL_DEADLINE_MS }));
+  const evaluator = opening.use(
+    createEvaluator({ deadlineMs: CEL_DEADLINE_MS, onLate: telemetry.onLate }),
+  );
   const groups = opening.use(openProcessGroups());
-  const rejections = opening.use(new Rejections(store, log));
+  const rejections = opening.use(new Rejections(store, log, telemetry.onRefused));
   const keyUses = opening.use(new KeyUses(store, log));
   const tokens = new RunTokens();
   const base = { store, catalog, evaluator, groups, tokens, keyUses, clock, log, newId, dirs: dir };
 
+  const inboxes = new Inboxes(base);
   const inherited = inheritEnv(options.env, { bin: dir.bin, extra: options.stepEnv });
+  const forSteps = { ...base, inherited, umask: options.umask };
+  const directories = new TaskDirectories(forSteps);
+  const followers = new Followers(catalog);
+  const isFollowed: WorkerHost["isFollowed"] = (task) => followers.of(task).length > 0;
+  let taskEnded = () => {};
   const busy = opening.use(new Together());
+  const slack = busy.use(new SlackNotifier({ ...base, slackApiUrl: options.slackApiUrl }));
   const worker = busy.use(
-    await startWorker({ ...base, inherited, umask: options.umask, workers: options.workers }),
+    await startWorker({
+      ...{ ...forSteps, inboxes, directories, workers: options.workers },
+      isFollowed,
+      onStarted: (task) => slack.started(task),
+      onEnded: (task) => {
+        slack.ended(task);
+        taskEnded();
+      },
+    }),
   );
   const policy = policyCheck({ ...base, pluginRoot: options.pluginRoot });
+  const gate = new Gate(PLUGIN_LIMITS);
   const plugins: PluginHost = {
     ...{ ...base, policy, pluginRoot: options.pluginRoot, umask: options.umask },
-    gate: new Gate(PLUGIN_LIMITS),
+    gate,
     maxPayloadBytes: options.maxBodyBytes,
     inherited: inheritEnv(options.env, { bin: dir.bin, extra: [] }, PLUGIN_VARIABLES).variables,
   };
   await store.interruptAudits(clock.now());
-  opening.use(startAuditRetention(base));
+  opening.use(startAuditRetention({ ...base, ailments }));
+  busy.use(startRetention({
+    ...{ ...base, ailments },
+    keep: { days: options.keepTasksDays ?? 30, perTrigger: options.keepTasks ?? 10_000 },
+    removeDirectory: (directory, signal) => directories.remove(directory, { signal }),
+  }));
   busy.use(new CronPlugins({ ...plugins, catalog }));
 
   const started = clock.now();
   const stopping = new AbortController();
   let webhookUrl: string | undefined;
+  let connections: HttpServer["load"] = () => undefined;
   const pipeline = {
     ...{ ...base, plugins },
     triggers: new Triggers(catalog),
     planner: new Planner(catalog, dir.root),
-    onTask: () => worker.kick(),
+    isFollowed,
+    onTask: (replaced: readonly string[] = []) => {
+      worker.cancel(replaced);
+      worker.kick();
+    },
   };
+  const router = busy.use(
+    new SlackRouter({
+      ...{ ...pipeline, inboxes },
+      onRouted: (_event, routed) => {
+        if (routed.started !== true) return;
+        pipeline.onTask(routed.replaces);
+        slack.routed(routed);
+      },
+    }),
+  );
+  const onSourceEvent = () => router.kick();
+  const sources = busy.use(startSources({ ...pipeline, followers, ailments }));
+  taskEnded = () => sources.taskEnded();
   const tracer = createTracer(base);
+  const descriptors = await readDescriptorLimit();
+  const degraded = () =>
+    findDegraded({ dirs: dir, ailments, gate, connections: () => connections() });
+  const readings = { store, clock, dirs: dir, started, gate, descriptors, degraded };
+  const metrics = () =>
+    telemetry.page(
+      { ...readings, connections },
+      (project, trigger) => catalog.find("Trigger", project, trigger) !== undefined,
+    );
   const control = controlOperations({
     ...{ ...pipeline, ...tracer, policy },
+    ...{ slack, onSourceEvent, nextFires: new NextFires() },
+    cancelTask: (task, reason) => worker.end(task, reason),
+    sendToInbox: (taskId, message) => inboxes.add(taskId, message),
     writer: new ResourceWriter({ store, catalog, keyring }),
     status: () => ({ webhookUrl, started }),
-    degraded: () => findDegraded({ dirs: dir, policy }),
+    ...{ degraded, lately: () => telemetry.lately(), sizes: () => readSizes(readings) },
   });
-  await removeStaleSocket(dir);
-  const descriptors = await readDescriptorLimit();
-  const controlHost = { ...control, ...tracer, log, newId, signal: stopping.signal };
+  await use(dir.socket, removeStaleSocket(dir));
+  const controlHost = { ...control, ...tracer, metrics, log, newId, signal: stopping.signal };
   busy.use(
     await serve({
       ...{ on: { path: dir.socket }, log, drainMs: DRAIN_MS },
@@ -190,9 +269,13 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
         ...(options.webhookTls === undefined ? {} : { tls: options.webhookTls }),
         maxConnections: Math.floor(descriptors * WEBHOOK_SHARE),
         trustedProxies: options.trustedProxies,
-        handler: webhookHandler({ ...pipeline, rejections, limits }, ready),
+        handler: telemetry.measured(
+          webhookHandler({ ...pipeline, rejections, limits, onSourceEvent }, ready),
+          options.metrics === true ? metrics : undefined,
+        ),
       }),
     );
+    connections = server.load;
     const scheme = options.webhookTls === undefined ? "http" : "https";
     webhookUrl = urlOf(scheme, options.webhookBind.hostname, server.port);
   }
@@ -234,6 +317,15 @@ async function checkInitialised(dir: DataDir): Promise<void> {
       }
       throw new AppError("refused", `Cannot use "${path}": ${messageOf(cause)}`, { cause });
     }
+  }
+}
+
+/** What `work` gives; a path that cannot be used is named, with the reason. */
+async function use<T>(path: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    throw new AppError("refused", `Cannot use "${path}": ${messageOf(cause)}`, { cause });
   }
 }
 

@@ -34,7 +34,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/secrets": { "src/base": "values" },
   "src/shell": { "src/base": "values" },
   "src/http": { "src/base": "values" },
-  "src/store": { "src/resources": "types" },
+  "src/store": { "src/base": "types", "src/resources": "types" },
   "src/store/sqlite": { "src/base": "values", "src/resources": "types", "src/store": "types" },
   "src/plugins": {
     "src/base": "values",
@@ -50,6 +50,12 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/store": "types",
   },
   "src/sources/platforms": { "src/base": "values" },
+  "src/sources/slack": {
+    "src/base": "values",
+    "src/resources": "types",
+    "src/store": "types",
+    "src/tasks": "values",
+  },
   "src/sources": {
     "src/base": "values",
     "src/http": "values",
@@ -57,10 +63,20 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/resources": "values",
     "src/signatures": "values",
     "src/sources/platforms": "values",
+    "src/sources/slack": "values",
     "src/store": "types",
     "src/tasks": "values",
   },
   "src/api": { "src/base": "values" },
+  "src/telemetry": { "src/base": "values", "src/store": "types" },
+  "src/upkeep": {
+    "src/api": "types",
+    "src/base": "values",
+    "src/resources": "types",
+    "src/secrets": "values", // whether the key opens what a copy holds
+    "src/store": "types",
+    "src/store/sqlite": "values",
+  },
   "src/control": {
     "src/api": "values",
     "src/base": "values",
@@ -70,10 +86,13 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/resources": "values",
     "src/secrets": "types",
     "src/signatures": "values", // the signature doctor
+    "src/sources/slack": "types", // answering in a thread
     "src/sources": "values", // sending again and trying run the stages of the real pipeline
     "src/store": "types",
     "src/tasks": "values",
+    "src/upkeep": "values",
   },
+  "src/integrations": { "src/base": "values", "src/resources": "values" },
   "src/launcher.ts": {},
   "src/init.ts": {
     "src/base": "values",
@@ -92,8 +111,10 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/secrets": "values",
     "src/shell": "values",
     "src/sources": "values",
+    "src/sources/slack": "values",
     "src/store/sqlite": "values",
     "src/tasks": "values",
+    "src/telemetry": "values",
   },
   "src/cli": {
     "src/api": "values",
@@ -102,10 +123,13 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/daemon.ts": "values",
     "src/http": "types",
     "src/init.ts": "values",
+    "src/integrations": "values",
     "src/plugins": "values", // the policy is checked without a daemon
     "src/resources": "values",
     "src/signatures": "values",
-    "src/store/sqlite": "values", // the first token
+    "src/sources/slack": "values", // the address of Slack's API
+    "src/store/sqlite": "values", // the first token, and `svc db` with the daemon stopped
+    "src/upkeep": "values",
   },
   "cli.ts": { "src/cli": "values" },
   "main.ts": { "src/cli": "values" },
@@ -114,16 +138,21 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
 /** The only importers of what is not ours; a name that ends in `/` stands for a folder. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@bufbuild/cel": ["src/cel/"],
+  "@opentelemetry/api": ["src/telemetry/tracing.ts"],
   "cli-table3": ["src/cli/print.ts"],
   "commander": ["src/cli/parse.ts"],
   "croner": ["src/resources/schedule.ts"],
-  "node:crypto": ["src/base/bytes.ts", "src/store/sqlite/dedup_rows.ts"],
+  "node:crypto": ["src/base/bytes.ts", "src/store/sqlite/digest.ts"],
+  "node:fs/promises": ["src/base/disk_space.ts"],
   "node:net": ["src/base/cidr.ts", "src/http/client_address.ts"],
   "node:os": ["src/cli/daemon.ts"],
   "node:path": ["src/"],
+  "node:process": ["src/telemetry/process_facts.ts"],
   "node:sqlite": ["src/store/sqlite/database.ts"],
+  "node:timers": ["src/store/sqlite/open_store.ts"],
   "node:url": ["src/launcher.ts"],
   "node:util": ["src/cli/terminal_text.ts"],
+  "prom-client": ["src/telemetry/metrics.ts"],
   "typebox": ["src/resources/", "src/control/caller.ts", "src/control/inputs.ts"],
   "typebox/error": ["src/resources/validate.ts"],
   "typebox/schema": ["src/resources/validate.ts"],
@@ -146,7 +175,12 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
     pattern: /\bDeno\.(connect|createHttpClient)|(?<![.\w])fetch\(/,
     // connection_server.ts: asks itself once whether Deno's entry point works
     // tls_front.ts: hands decrypted connections to the server behind it
-    only: ["src/api/client.ts", "src/http/connection_server.ts", "src/http/tls_front.ts"],
+    only: [
+      "src/api/client.ts",
+      "src/sources/slack/api.ts",
+      "src/http/connection_server.ts",
+      "src/http/tls_front.ts",
+    ],
   },
   {
     what: "the system's clock",
@@ -175,7 +209,11 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
   {
     what: "Workers",
     pattern: /\bimport\.meta\.resolve\b|\bpermissions:/,
-    only: ["src/cel/evaluator.ts", "src/store/sqlite/open_store.ts"],
+    only: [
+      "src/cel/evaluator.ts",
+      "src/store/sqlite/open_store.ts",
+      "src/store/sqlite/run_job.ts",
+    ],
   },
   {
     what: "keys",

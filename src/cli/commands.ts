@@ -31,10 +31,46 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "show the output of a task",
     load: () => import("./task_logs.ts"),
   },
+  { words: "task cancel", summary: "end tasks", load: () => import("./task_cancel.ts") },
+  {
+    words: "task retry",
+    summary: "do again what a task did not get done",
+    load: () => import("./task_retry.ts"),
+  },
+  {
+    words: "task wait",
+    summary: "wait until tasks are over",
+    load: () => import("./task_wait.ts"),
+  },
+  {
+    words: "task inbox",
+    summary: "read the messages to a task, or send one",
+    load: () => import("./task_inbox.ts"),
+  },
+  {
+    words: "task workspace",
+    summary: "print the directory in which a task ran",
+    load: () => import("./task_workspace.ts"),
+  },
   {
     words: "trigger test",
     summary: "try a request on a trigger, starting nothing",
     load: () => import("./trigger_try.ts"),
+  },
+  {
+    words: "trigger fire",
+    summary: "fire a trigger by hand",
+    load: () => import("./trigger_fire.ts"),
+  },
+  {
+    words: "trigger suspend",
+    summary: "only record what comes to a trigger",
+    load: () => import("./trigger_suspend.ts"),
+  },
+  {
+    words: "trigger resume",
+    summary: "let a suspended trigger start tasks again",
+    load: () => import("./trigger_resume.ts"),
   },
   {
     words: "delivery explain",
@@ -45,6 +81,21 @@ export const COMMANDS: readonly CommandEntry[] = [
     words: "delivery redeliver",
     summary: "send stored deliveries through the pipeline again",
     load: () => import("./delivery_redeliver.ts"),
+  },
+  {
+    words: "source replay",
+    summary: "route an event of a chat platform once more",
+    load: () => import("./source_replay.ts"),
+  },
+  {
+    words: "source bind",
+    summary: "bind a thread to a task",
+    load: () => import("./source_bind.ts"),
+  },
+  {
+    words: "slack reply",
+    summary: "post a text to the thread a task came from",
+    load: () => import("./slack_reply.ts"),
   },
   {
     words: "token create",
@@ -67,6 +118,26 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./audit_verify.ts"),
   },
   {
+    words: "db backup",
+    summary: "copy the database, also while the daemon runs",
+    load: () => import("./db_backup.ts"),
+  },
+  {
+    words: "db check",
+    summary: "look for damage in the database or in a backup",
+    load: () => import("./db_check.ts"),
+  },
+  {
+    words: "db restore",
+    summary: "put a backup in the place of the database",
+    load: () => import("./db_restore.ts"),
+  },
+  {
+    words: "db vacuum",
+    summary: "give unused space back to the file system",
+    load: () => import("./db_vacuum.ts"),
+  },
+  {
     words: "policy check",
     summary: "say whether a plugin's command may run",
     load: () => import("./policy_check.ts"),
@@ -75,6 +146,21 @@ export const COMMANDS: readonly CommandEntry[] = [
     words: "policy lint",
     summary: "look for mistakes in the plugin policy",
     load: () => import("./policy_lint.ts"),
+  },
+  {
+    words: "integration list",
+    summary: "list the packages for platforms",
+    load: () => import("./integration_list.ts"),
+  },
+  {
+    words: "integration show",
+    summary: "show the guide or the files of a package",
+    load: () => import("./integration_show.ts"),
+  },
+  {
+    words: "integration install",
+    summary: "apply a package, secrets included",
+    load: () => import("./integration_install.ts"),
   },
   {
     words: "schema",

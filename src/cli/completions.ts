@@ -5,6 +5,7 @@
  */
 
 import { AppError } from "../base/errors.ts";
+import { listPackages } from "../integrations/packages.ts";
 import { KINDS } from "../resources/kinds.ts";
 import { type Command, type CommandContext, type OptionDefinition } from "./command.ts";
 import { type CommandEntry, COMMANDS } from "./commands.ts";
@@ -70,7 +71,15 @@ function toCompleted({ flags, help, choices }: OptionDefinition): CompletedOptio
 }
 
 /** Sorts of records `get` knows beside the kinds; they are found in `control/queries.ts`. */
-const RECORDS = ["tasks", "deliveries", "audits", "tokens", "control-audits"];
+const RECORDS = [
+  "tasks",
+  "deliveries",
+  "source-events",
+  "bindings",
+  "audits",
+  "tokens",
+  "control-audits",
+];
 
 /** The closed lists among first arguments; every other one is a name or an id. */
 function firstArgument(words: string): readonly string[] {
@@ -78,6 +87,9 @@ function firstArgument(words: string): readonly string[] {
   switch (words) {
     case "completions":
       return SHELLS;
+    case "integration install":
+    case "integration show":
+      return listPackages().map((one) => one.name);
     case "schema":
       return KINDS.map((kind) => kind.kind);
     case "delete":

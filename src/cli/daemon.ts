@@ -12,6 +12,7 @@ import { AppError, messageOf } from "../base/errors.ts";
 import { createLog, LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../base/log.ts";
 import { type DaemonOptions, type HostAndPort, startDaemon } from "../daemon.ts";
 import type { TlsFiles } from "../http/tls_files.ts";
+import { SLACK_API_URL } from "../sources/slack/api.ts";
 import { type Command, type CommandContext, DATA_DIR } from "./command.ts";
 
 /** Longest time an orderly end may take before the process ends anyway (contract 1). */
@@ -38,6 +39,10 @@ export const command: Command = {
       help: "proxies that are believed about the address of the sender",
     },
     { flags: "--workers <n>", help: "tasks at once (default: two a processor, at least 4)" },
+    {
+      flags: "--metrics",
+      help: "answer GET /metrics at the webhook address too, to anybody who can reach it",
+    },
     { flags: "--max-body <bytes>", help: "largest body of a webhook", fallback: "26214400" },
     {
       flags: "--control-bind <addr>",
@@ -52,6 +57,21 @@ export const command: Command = {
     {
       flags: "--step-env <names...>",
       help: "variables that steps inherit, such as an agent's API key",
+    },
+    {
+      flags: "--keep-tasks-days <n>",
+      help: "days for which ended tasks, their logs and deliveries are kept; 0 for ever",
+      fallback: "30",
+    },
+    {
+      flags: "--keep-tasks <n>",
+      help: "ended tasks kept of each trigger; 0 for any number",
+      fallback: "10000",
+    },
+    {
+      flags: "--slack-api-url <url>",
+      help: "where answers to Slack are posted",
+      fallback: SLACK_API_URL,
     },
     {
       flags: "--log-format <format>",
@@ -78,7 +98,7 @@ export const command: Command = {
       level: context.option("logLevel") as LogLevel,
       format: context.option("logFormat") as LogFormat,
       clock: systemClock,
-      write: (line) => io.err(`${line}\n`),
+      write: (line) => whateverHappens(() => io.err(`${line}\n`)),
     });
     const dir = context.dir();
     const daemon = await startDaemon({
@@ -89,15 +109,19 @@ export const command: Command = {
       trustedProxies: trustedProxies(context),
       workers: context.count("workers", 1) ?? Math.max(4, availableParallelism() * 2),
       maxBodyBytes: context.count("maxBody", 1) ?? 0,
+      metrics: context.flag("metrics"),
       pluginRoot: resolve(context.option("pluginRoot") ?? dir.root),
+      slackApiUrl: parseApiUrl(context.option("slackApiUrl") ?? ""),
       stepEnv: context.list("stepEnv").flatMap((names) => names.split(",")),
+      keepTasksDays: context.count("keepTasksDays", 0) ?? 30,
+      keepTasks: context.count("keepTasks", 0) ?? 10_000,
     });
     const where = daemon.webhookUrl === undefined
       ? "webhooks off"
       : `webhooks at ${daemon.webhookUrl}`;
-    io.out(`svc is ready: ${where}, control socket ${dir.socket}\n`);
     const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
     using _signals = io.onStop(() => stop());
+    whateverHappens(() => io.out(`svc is ready: ${where}, control socket ${dir.socket}\n`));
     const failure = await Promise.race([stopped, daemon.failed]);
     log.info("stopping");
     using _force = forceEnd(context);
@@ -110,10 +134,22 @@ export const command: Command = {
   },
 };
 
+/**
+ * A daemon does not depend on anybody who reads what it writes: the reader may have gone, or the disk
+ * of the log may be full.
+ */
+function whateverHappens(write: () => void): void {
+  try {
+    write();
+  } catch {
+    // there is no place left to say it
+  }
+}
+
 /** A second signal, or an end that takes too long, ends the process. */
 function forceEnd(context: CommandContext): Disposable {
   const timer = setTimeout(() => {
-    context.io.err("Stopping takes too long, ending now\n");
+    whateverHappens(() => context.io.err("Stopping takes too long, ending now\n"));
     Deno.exit(0);
   }, STOP_WITHIN_MS);
   const signals = context.io.onStop(() => Deno.exit(130));
@@ -161,6 +197,17 @@ function trustedProxies(context: CommandContext): readonly string[] {
   const bad = ranges.find((range) => !isCidr(range));
   if (bad === undefined) return ranges;
   throw new AppError("usage", `--trusted-proxy takes addresses or CIDR ranges, not "${bad}"`);
+}
+
+/** The token goes there: plain HTTP only to this machine itself. */
+function parseApiUrl(text: string): string {
+  const url = URL.parse(text);
+  const local = ["127.0.0.1", "[::1]", "localhost"].includes(url?.hostname ?? "");
+  const safe = url?.protocol === "https:" || (url?.protocol === "http:" && local);
+  if (url === null || !safe || url.search !== "" || url.hash !== "" || url.username !== "") {
+    throw new AppError("usage", `--slack-api-url takes https://HOST/PATH, not "${text}"`);
+  }
+  return text.replace(/\/+$/, "");
 }
 
 function optional<Name extends string, T>(

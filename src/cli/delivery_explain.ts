@@ -31,14 +31,15 @@ function toLines(found: Explanation): string[] {
   const { delivery, stages, events, diagnoses, advice } = found;
   return [
     `delivery ${delivery["id"]} to trigger ${delivery["trigger"]}: ${delivery["outcome"]} (${
-      delivery["status"]
+      delivery["status"] ?? delivery["source"]
     })`,
-    `received ${delivery["received_at"]} from ${delivery["remote"]}, ${
-      delivery["body_bytes"]
-    } bytes`,
+    `received ${delivery["received_at"]}${
+      delivery["remote"] === "" ? "" : ` from ${delivery["remote"]}`
+    }, ${delivery["body_bytes"]} bytes`,
     ...stages.map(({ stage, after_ms }) => `  ${stage} after ${after_ms} ms`),
     `authentication: ${found.authentication}`,
     ...(found.condition === undefined ? [] : [`condition: ${found.condition}`]),
+    ...(found.source_event_id === undefined ? [] : [`source event: ${found.source_event_id}`]),
     ...events.flatMap((event, index) => [
       `${events.length === 1 ? "event" : `event ${index + 1}`}: ${event.outcome}` +
       `${event.reason === "" ? "" : `, ${event.reason}`}` +

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { AppError, messageOf } from "../base/errors.ts";
+
 /** Where a command reads and writes. */
 export interface Io {
   /** Writes to standard output; throws {@linkcode OutputClosed} when its reader has gone. */
@@ -12,6 +14,10 @@ export interface Io {
   err(text: string): void;
   /** Everything on standard input. */
   stdin(): Promise<Uint8Array>;
+  /** Whether a person types standard input. */
+  readonly inIsTerminal: boolean;
+  /** A line that is typed without being shown; `undefined` when it was broken off. */
+  hiddenLine(prompt: string): string | undefined;
   /** Reads an environment variable. */
   env(name: string): string | undefined;
   /** Whether standard output is a terminal. */
@@ -42,6 +48,8 @@ export function terminal(): Io {
     async stdin() {
       return new Uint8Array(await new Response(Deno.stdin.readable).arrayBuffer());
     },
+    inIsTerminal: Deno.stdin.isTerminal(),
+    hiddenLine,
     env: (name) => Deno.env.get(name),
     outIsTerminal,
     errColor: !plain && Deno.stderr.isTerminal(),
@@ -63,8 +71,40 @@ function writeAll(stream: { writeSync(data: Uint8Array): number }, data: Uint8Ar
   try {
     for (let done = 0; done < data.length;) done += stream.writeSync(data.subarray(done));
   } catch (error) {
-    if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+    if (!(error instanceof Deno.errors.BrokenPipe)) {
+      const message = `The output cannot be written: ${messageOf(error)}`;
+      throw new AppError("refused", message, { cause: error });
+    }
     throw new OutputClosed(); // as under `| head`: there is nobody to work for
+  }
+}
+
+/** Keys that do something else than write a character, by the byte the terminal sends. */
+const KEY = { breakOff: 0x03, end: 0x04, backspace: 0x08, enter: 0x0d, clear: 0x15, delete: 0x7f };
+
+/** The terminal is raw meanwhile, so it shows nothing and every key arrives here. */
+function hiddenLine(prompt: string): string | undefined {
+  Deno.stdin.setRaw(true);
+  try {
+    writeAll(Deno.stderr, ENCODER.encode(prompt));
+    const typed: string[] = [];
+    const decoder = new TextDecoder();
+    const chunk = new Uint8Array(4096);
+    for (;;) {
+      const length = Deno.stdin.readSync(chunk);
+      if (length === null) return undefined;
+      for (const character of decoder.decode(chunk.subarray(0, length), { stream: true })) {
+        const key = character.charCodeAt(0);
+        if (key === KEY.enter || key === 0x0a) return typed.join("");
+        if (key === KEY.breakOff || key === KEY.end) return undefined;
+        if (key === KEY.clear) typed.length = 0;
+        else if (key === KEY.backspace || key === KEY.delete) typed.pop();
+        else typed.push(character);
+      }
+    }
+  } finally {
+    Deno.stdin.setRaw(false);
+    writeAll(Deno.stderr, ENCODER.encode("\n"));
   }
 }
 

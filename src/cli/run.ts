@@ -77,7 +77,7 @@ function commandList(entries: readonly CommandEntry[], asked: string): string {
     ? "svc turns signed webhooks into agent workflows.\n\nUsage: svc COMMAND [ARGUMENTS]\n\n"
     : `Usage: svc ${asked} COMMAND [ARGUMENTS]\n\n`;
   const start = asked === ""
-    ? "\nStart here:\n  svc init && svc daemon\n  svc apply -f integrations/github\n"
+    ? "\nStart here:\n  svc init && svc daemon\n  svc integration list\n"
     : "";
   return `${intro}Commands:\n${lines.join("\n")}\n\nMore about one: svc COMMAND --help\n${start}`;
 }

@@ -5,9 +5,11 @@
  */
 
 import type { LogEnd, LogEntry } from "../api/operations.ts";
-import { findBase64 } from "../base/bytes.ts";
+import { AppError } from "../base/errors.ts";
 import { type Command, type CommandContext, CONNECTION } from "./command.ts";
-import { TerminalText } from "./terminal_text.ts";
+import { interruptible } from "./interrupt.ts";
+import { LogPrinter } from "./log_printer.ts";
+import { printable } from "./terminal_text.ts";
 
 /** Prints the output of a task. */
 export const command: Command = {
@@ -17,6 +19,10 @@ export const command: Command = {
   options: [
     { flags: "-f, --follow", help: "go on until the task has ended" },
     { flags: "--step <id>", help: "only this step" },
+    { flags: "--tail <n>", help: "only the last lines, and with -f what follows" },
+    { flags: "--since <duration>", help: "only what was printed in this span, such as 10m" },
+    { flags: "--prefix", help: "begin each line with its step: [build] …" },
+    { flags: "--timestamps", help: "begin each line with its time" },
     {
       flags: "-o, --output <format>",
       help: "how to print; json is one line a chunk",
@@ -25,28 +31,45 @@ export const command: Command = {
     },
     ...CONNECTION,
   ],
-  examples: ["svc task logs 01K9", "svc task logs 01K9 -f --step build"],
-  async run(context: CommandContext) {
+  examples: [
+    "svc task logs 01K9",
+    "svc task logs 01K9 -f --prefix",
+    "svc task logs 01K9 --step build --tail 20 --timestamps",
+  ],
+  run(context: CommandContext) {
     const { io } = context;
-    const step = context.option("step");
+    const [step, tail] = [context.option("step"), context.count("tail", 0)];
+    const since = context.duration("since");
     const json = context.option("output") === "json";
-    const text = new TerminalText(io.outIsTerminal);
-    let printed = false;
-    using client = context.client();
-    const lines = client.stream("task.logs", {
-      id: context.argument(0),
-      follow: context.flag("follow"),
-      ...(step === undefined ? {} : { step }),
-    }) as AsyncIterable<LogEntry | LogEnd>;
-    for await (const line of lines) {
-      if (json) {
-        io.out(`${JSON.stringify(line)}\n`);
-      } else if ("data" in line) {
-        printed = true;
-        io.out(text.clean(findBase64(line.data) ?? new Uint8Array()));
-      } else if (!printed && line.reason !== "") {
-        io.err(`No output: ${line.reason}\n`);
+    const printer = new LogPrinter(io, {
+      prefix: context.flag("prefix"),
+      timestamps: context.flag("timestamps"),
+    });
+    return interruptible(io, async (signal) => {
+      using client = context.client();
+      const lines = client.stream("task.logs", {
+        id: context.argument(0),
+        follow: context.flag("follow"),
+        ...(step === undefined ? {} : { step }),
+        ...(tail === undefined ? {} : { tail }),
+        ...(since === undefined ? {} : { since_secs: since }),
+      }, signal) as AsyncIterable<LogEntry | LogEnd>;
+      let end: LogEnd | undefined;
+      try {
+        for await (const line of lines) {
+          if ("state" in line) end = line;
+          if (json) io.out(`${JSON.stringify(line)}\n`);
+          else if ("data" in line) printer.print(line);
+        }
+      } finally {
+        printer.end();
       }
-    }
+      if (end === undefined) {
+        throw new AppError("unreachable", "The daemon is stopping, follow again when it runs");
+      }
+      if (!json && !printer.printed && end.reason !== "") {
+        io.err(`No output: ${printable(end.reason)}\n`);
+      }
+    });
   },
 };

@@ -42,7 +42,11 @@ const DIR = import.meta.dirname ?? "";
 /** What stands on the command line, the word under the cursor last; and what completes it. */
 const CASES: readonly { words: readonly string[]; gives: readonly string[] }[] = [
   { words: ["ta"], gives: ["task"] },
-  { words: ["task", ""], gives: ["logs"] },
+  {
+    words: ["task", ""],
+    gives: ["logs", "cancel", "retry", "wait", "inbox", "workspace"],
+  },
+  { words: ["task", "c"], gives: ["cancel"] },
   { words: ["tool", "p"], gives: ["payload-extract"] },
   { words: ["get", "-o", ""], gives: ["table", "wide", "json", "yaml", "name"] },
   { words: ["get", "--output", "j"], gives: ["json"] },
@@ -52,6 +56,8 @@ const CASES: readonly { words: readonly string[]; gives: readonly string[] }[] =
   { words: ["get", "trig"], gives: ["triggers"] },
   { words: ["get", "-p", "shop", "trig"], gives: ["triggers"] },
   { words: ["schema", "Work"], gives: ["Workflow", "Workspace"] },
+  { words: ["integration", ""], gives: ["list", "show", "install"] },
+  { words: ["integration", "install", "s"], gives: ["slack"] },
   { words: ["completions", ""], gives: ["bash", "zsh", "fish"] },
   { words: ["apply", "-f", `${DIR}/completions_t`], gives: [`${DIR}/completions_test.ts`] },
   { words: ["apply", "--d"], gives: ["--dry-run", "--data-dir"] },

@@ -32,6 +32,8 @@ async function svc(
     err: (text) => void (written.err += text),
     stdin: () => Promise.resolve(given.stdin ?? new Uint8Array()),
     env: (name) => given.env?.[name],
+    inIsTerminal: false,
+    hiddenLine: () => undefined,
     outIsTerminal: false,
     errColor: false,
     columns: undefined,

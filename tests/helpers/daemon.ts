@@ -7,7 +7,14 @@
 
 import { ok, strictEqual as equal } from "node:assert/strict";
 import { type Manifest, toText } from "./manifests.ts";
-import { cleanEnv, type Program, type RunOptions, type RunResult, runSvc } from "./program.ts";
+import {
+  cleanEnv,
+  type Program,
+  type RunOptions,
+  type RunResult,
+  runSvc,
+  svcdOf,
+} from "./program.ts";
 import { tempDir } from "./temp_dir.ts";
 import { until } from "./until.ts";
 
@@ -56,6 +63,8 @@ export interface DaemonOptions {
   readonly args?: readonly string[];
   /** Variables beside the usual ones. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Starts `svcd` in the place of `svc daemon`. */
+  readonly svcd?: boolean;
   /** Most descriptors it may have open (`ulimit -n`); as many as the test itself when absent. */
   readonly descriptors?: number;
   /** Data directory; one of its own, removed at the end, when absent. */
@@ -79,11 +88,14 @@ export async function startDaemon(
 ): Promise<TestDaemon> {
   await using opening = new AsyncDisposableStack();
   const directory = options.directory ?? opening.use(await initDataDirectory(program));
-  const flags = ["daemon", "--webhook-bind", "127.0.0.1:0", ...options.args ?? []];
+  const flags = ["--webhook-bind", "127.0.0.1:0", ...options.args ?? []];
+  const started = options.svcd === true
+    ? svcdOf(program)
+    : { ...program, args: [...program.args, "daemon"] };
   const limited = options.descriptors === undefined
     ? []
     : ["/bin/sh", "-c", `ulimit -n ${options.descriptors}; exec "$@"`, "sh"];
-  const [command = "", ...args] = [...limited, program.command, ...program.args, ...flags];
+  const [command = "", ...args] = [...limited, started.command, ...started.args, ...flags];
   const child = new Deno.Command(command, {
     args,
     clearEnv: true,

@@ -38,6 +38,12 @@ const COMPILED: Program | undefined = dist === ""
   ? undefined
   : { name: "compiled", command: join(dist, "svc"), args: [] };
 
+/** `svcd`, the daemon alone, of the same sources or the same build as a program. */
+export function svcdOf(program: Program): Program {
+  if (program.name === "compiled") return { ...program, command: join(dist, "svcd") };
+  return { ...program, args: [...program.args.slice(0, -1), join(ROOT, "main.ts")] };
+}
+
 /** Every program there is to test. */
 export const PROGRAMS: readonly Program[] = COMPILED === undefined ? [SOURCE] : [SOURCE, COMPILED];
 

@@ -1,0 +1,115 @@
+/**
+ * What the commands `svc db …` have in common: the daemon does the work where one runs, else the
+ * command itself does, on files that nobody else can use meanwhile.
+ *
+ * @module
+ */
+
+import type { Streams } from "../api/operations.ts";
+import type { UpkeepLine, UpkeepStreams } from "../api/upkeep_operations.ts";
+import type { DataDir } from "../base/data_dir.ts";
+import { AppError } from "../base/errors.ts";
+import { lockDataDir } from "../base/lock.ts";
+import { checkDatabase } from "../store/sqlite/migrations.ts";
+import type { CommandContext } from "./command.ts";
+import type { Io } from "./io.ts";
+
+/** Work that daemon and command line can do alike. */
+export interface DatabaseWork<Name extends keyof UpkeepStreams, Result> {
+  /** Operation of the daemon. */
+  readonly operation: Name;
+  /** What it takes. */
+  readonly input: Streams[Name];
+  /** The same without a daemon; the lock is held meanwhile. */
+  readonly onFiles: (dir: DataDir) => AsyncGenerator<UpkeepLine<Result>, void, undefined>;
+  /** Whether a database that cannot be used is what it is about. */
+  readonly anyDatabase?: boolean;
+}
+
+/** Where work is shown, and what ends it early. */
+export interface WorkPlace {
+  /** The terminal. */
+  readonly io: Io;
+  /** Ends it in order, what it has begun included; it cannot be ended when absent. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Has the work done.
+ *
+ * @throws {AppError} whatever the daemon or the files refuse it with.
+ */
+export async function doDatabaseWork<Name extends keyof UpkeepStreams, Result>(
+  work: DatabaseWork<Name, Result>,
+  context: CommandContext,
+  signal?: AbortSignal,
+): Promise<Result> {
+  using client = context.client();
+  const place = { io: context.io, ...(signal === undefined ? {} : { signal }) };
+  const lines = client.stream(work.operation, work.input, signal)[Symbol.asyncIterator]();
+  let first: IteratorResult<unknown> | undefined;
+  try {
+    first = await lines.next();
+  } catch (error) {
+    const remote = context.option("server") || context.io.env("SVC_SERVER");
+    if (!(error instanceof AppError) || error.code !== "unreachable" || remote) throw error;
+  }
+  if (first !== undefined) {
+    return await follow(startingWith(first, lines) as AsyncGenerator<UpkeepLine<Result>>, place);
+  }
+  const dir = context.dir();
+  using _lock = await lockDataDir(dir);
+  if (work.anyDatabase !== true) checkDatabase(dir.database);
+  return await follow(work.onFiles(dir), place);
+}
+
+async function* startingWith<T>(
+  first: IteratorResult<T>,
+  rest: AsyncIterator<T>,
+): AsyncGenerator<T, void, undefined> {
+  try {
+    for (let step = first; step.done !== true; step = await rest.next()) yield step.value;
+  } finally {
+    await rest.return?.();
+  }
+}
+
+/**
+ * Follows lines to what comes of them; on a terminal it shows how far they are.
+ *
+ * @throws {AppError} what the last line refuses with.
+ */
+export async function follow<Result>(
+  lines: AsyncGenerator<UpkeepLine<Result>, void, undefined>,
+  { io, signal }: WorkPlace,
+): Promise<Result> {
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<undefined>();
+  const onStop = () => stop(undefined);
+  signal?.addEventListener("abort", onStop);
+  let shown = "";
+  const show = (text: string) => {
+    if (io.outIsTerminal && text !== shown) io.err(`\r${text.padEnd(shown.length)}`);
+    shown = text;
+  };
+  try {
+    for (;;) {
+      const step = await Promise.race([lines.next(), stopped]);
+      if (step === undefined || step.done === true) break;
+      const line = step.value;
+      if ("done_pages" in line) {
+        const part = line.total_pages === 0 ? 1 : line.done_pages / line.total_pages;
+        show(`${Math.floor(part * 100)} %`);
+        continue;
+      }
+      if ("result" in line) return line.result;
+      const { code, message, details } = line.refused;
+      throw new AppError(code, message, { details });
+    }
+    throw new AppError("unreachable", "The daemon ended before it was done: try again");
+  } finally {
+    signal?.removeEventListener("abort", onStop);
+    await lines.return();
+    show("");
+    if (io.outIsTerminal) io.err("\r");
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * Prints the output of a task: as it was printed, or line by line with its step and its time before
+ * each. On a terminal nothing of it drives the terminal.
+ *
+ * @module
+ */
+
+import type { LogEntry } from "../api/operations.ts";
+import { findBase64 } from "../base/bytes.ts";
+import { rfc3339 } from "../base/clock.ts";
+import { type Line, Lines } from "../base/lines.ts";
+import type { Io } from "./io.ts";
+import { cleanText, PLAIN, TerminalText } from "./terminal_text.ts";
+
+/** What stands before each line. */
+export interface LineStart {
+  /** Id of its step. */
+  readonly prefix: boolean;
+  /** When it began, RFC 3339. */
+  readonly timestamps: boolean;
+}
+
+type Source = Pick<LogEntry, "step" | "stream">;
+
+/** Prints one task's output. */
+export class LogPrinter {
+  readonly #io: Io;
+  readonly #start: LineStart;
+  readonly #lines = new Lines<Source>(keyOf);
+  readonly #texts = new Map<string, TerminalText>();
+  /** Whether there was anything to print. */
+  printed = false;
+
+  /** Prints to `io`. */
+  constructor(io: Io, start: LineStart) {
+    this.#io = io;
+    this.#start = start;
+  }
+
+  /** Prints some output. */
+  print(entry: LogEntry): void {
+    const { step, stream } = entry;
+    const bytes = findBase64(entry.data) ?? new Uint8Array();
+    this.printed = true;
+    if (this.#start.prefix || this.#start.timestamps) {
+      const piece = { at: Date.parse(entry.at), bytes };
+      for (const line of this.#lines.push({ step, stream }, piece)) this.#printLine(line);
+    } else {
+      this.#io.out(this.#textOf(entry).clean(bytes));
+    }
+  }
+
+  /** Prints what had no line break yet; to be called once, at the end. */
+  end(): void {
+    for (const line of this.#lines.flush()) this.#printLine(line);
+    if (this.printed && this.#io.outIsTerminal) this.#io.out(PLAIN);
+  }
+
+  #printLine({ at, source, bytes }: Line<Source>): void {
+    const { prefix, timestamps } = this.#start;
+    const start = (prefix ? `[${source.step}] ` : "") + (timestamps ? `${rfc3339(at)} ` : "");
+    const isWhole = bytes.at(-1) === LINE_BREAK;
+    if (!this.#io.outIsTerminal) {
+      this.#io.out(start);
+      this.#io.out(bytes);
+      if (!isWhole) this.#io.out("\n");
+      return;
+    }
+    const text = cleanText(new TextDecoder().decode(isWhole ? bytes.subarray(0, -1) : bytes));
+    this.#io.out(
+      `${start}${text.replace(/\r$/, "")}${text.includes(PLAIN[0] ?? "") ? PLAIN : ""}\n`,
+    );
+  }
+
+  /** Characters and sequences are cut by chunks of their own stream only. */
+  #textOf(entry: LogEntry): TerminalText {
+    const key = keyOf(entry);
+    const text = this.#texts.get(key) ?? new TerminalText(this.#io.outIsTerminal);
+    this.#texts.set(key, text);
+    return text;
+  }
+}
+
+const LINE_BREAK = 10;
+
+function keyOf({ step, stream }: Source): string {
+  return `${step}\n${stream}`;
+}

@@ -1,0 +1,105 @@
+/**
+ * Waiting for the end of tasks, for the commands that do: tells of each as it comes, and on a terminal
+ * what is being waited for once it takes a while.
+ *
+ * @module
+ */
+
+import type { Client } from "../api/client.ts";
+import type { WaitLine } from "../api/task_operations.ts";
+import { after } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
+import type { Io } from "./io.ts";
+
+/** A task that is over, as `get` shows it. */
+export interface EndedTask extends Readonly<Record<string, unknown>> {
+  /** Identifier. */
+  readonly id: string;
+  /** Final state. */
+  readonly state: string;
+  /** Why it ended so; empty when there is nothing to say. */
+  readonly reason: string;
+}
+
+/** How to wait. */
+export interface Waiting {
+  /** What asks the daemon. */
+  readonly client: Client;
+  /** Where people are told. */
+  readonly io: Io;
+  /** Ends the waiting. */
+  readonly signal: AbortSignal;
+  /** Longest time; any when absent. */
+  readonly timeoutSecs?: number;
+  /** Told of each task when it is over. */
+  readonly onEnd: (task: EndedTask) => void;
+}
+
+/** After this time a person is told what is being waited for. */
+const TELL_AFTER_MS = 1000;
+
+/**
+ * Waits until all these tasks are over, or the time is up.
+ *
+ * @returns Ids of those that were not over in time.
+ * @throws {AppError} `not_found`, or `unreachable` when the daemon goes down meanwhile.
+ */
+export async function waitForTasks(
+  ids: readonly string[],
+  { client, io, signal, timeoutSecs, onEnd }: Waiting,
+): Promise<readonly string[]> {
+  using note = new Note(io);
+  const input = { ids, ...(timeoutSecs === undefined ? {} : { timeout_secs: timeoutSecs }) };
+  let open: number | undefined;
+  for await (const line of client.stream("task.wait", input, signal) as AsyncIterable<WaitLine>) {
+    if ("timed_out" in line) return line.timed_out;
+    if ("waiting" in line) {
+      open = line.waiting;
+    } else {
+      open = (open ?? 1) - 1;
+      note.clear();
+      onEnd(line.task as EndedTask);
+    }
+    note.tell(open);
+  }
+  if (open === 0) return [];
+  throw new AppError(
+    "unreachable",
+    "The daemon is stopping: its tasks go on when it runs again, wait once more then",
+  );
+}
+
+/** One line on a terminal that is there while something is being waited for. */
+class Note implements Disposable {
+  readonly #io: Io;
+  readonly #due: Disposable;
+  #isDue = false;
+  #open = 0;
+  #shown = false;
+
+  constructor(io: Io) {
+    this.#io = io;
+    this.#due = after(TELL_AFTER_MS, () => {
+      this.#isDue = true;
+      this.tell(this.#open);
+    });
+  }
+
+  tell(open: number): void {
+    this.#open = open;
+    this.clear();
+    if (!this.#isDue || !this.#io.errColor || open === 0) return;
+    this.#io.err(`Waiting for the end of ${open === 1 ? "the task" : `${open} tasks`} …`);
+    this.#shown = true;
+  }
+
+  clear(): void {
+    if (this.#shown) this.#io.err("\r\x1b[K");
+    this.#shown = false;
+  }
+
+  [Symbol.dispose](): void {
+    this.#due[Symbol.dispose]();
+    this.clear();
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * Prints what a watch sees, line by line as it comes: rows under headings that are printed once,
+ * or one JSON object, YAML document or name a line.
+ *
+ * @module
+ */
+
+import type { WatchLine } from "../api/operations.ts";
+import type { Io } from "./io.ts";
+import type { Format } from "./print.ts";
+import { printable } from "./terminal_text.ts";
+
+/** Columns that change by themselves; a row that differs in nothing else is not news. */
+const TIMES = new Set(["AGE", "DURATION"]);
+/** Longest word of a state: columns are wide enough for it from the start. */
+const STATE_WIDTH = 9;
+
+/** Prints one watch. */
+export class WatchPrinter {
+  readonly #io: Io;
+  readonly #format: Format;
+  /** What of each thing was printed last, times aside. */
+  readonly #rows = new Map<string, string>();
+  #widths: number[] | undefined;
+
+  /** Prints to `io`. */
+  constructor(io: Io, format: Format) {
+    this.#io = io;
+    this.#format = format;
+  }
+
+  /** Prints what is new. */
+  async print(line: WatchLine): Promise<void> {
+    const { items, names } = line;
+    switch (this.#format) {
+      case "json":
+        return this.#io.out(items.map((item) => `${JSON.stringify(item)}\n`).join(""));
+      case "yaml": {
+        const { toYaml } = await import("../resources/manifest.ts");
+        return this.#io.out(items.map((item) => `---\n${toYaml(item)}`).join(""));
+      }
+      case "name":
+        return this.#io.out(names.map((name) => `${name}\n`).join(""));
+      default:
+        this.#printRows(line);
+        for (const name of line.deleted) this.#io.err(`${name} deleted\n`);
+    }
+  }
+
+  #printRows({ columns, items, names, rows }: WatchLine): void {
+    const shown = columns.flatMap((column, at) =>
+      this.#format === "wide" || !column.wide ? [at] : []
+    );
+    const pick = (cells: readonly string[]) => shown.map((at) => printable(cells[at] ?? ""));
+    const headers = pick(columns.map(({ header }) => header));
+    const fresh = rows.map(pick).filter((cells, at) => {
+      const key = `${names[at]}\n${projectOf(items[at])}`;
+      const what = cells.filter((_, column) => !TIMES.has(headers[column] ?? "")).join("\n");
+      if (this.#rows.get(key) === what) return false;
+      this.#rows.set(key, what);
+      return true;
+    });
+    if (fresh.length === 0) return;
+    const lines = this.#widths === undefined ? [headers, ...fresh] : fresh;
+    const least = this.#widths ?? headers.map((header) => header === "STATE" ? STATE_WIDTH : 0);
+    const widths = least.map((width, at) =>
+      Math.max(width, ...lines.map((cells) => cells[at]?.length ?? 0))
+    );
+    this.#widths = widths;
+    const { columns: screen } = this.#io;
+    const text = lines.map((cells) => {
+      const line = cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join("  ").trimEnd();
+      return screen !== undefined && line.length > screen ? `${line.slice(0, screen - 1)}…` : line;
+    });
+    this.#io.out(text.map((line) => `${line}\n`).join(""));
+  }
+}
+
+/** Resources of several projects may have the same name. */
+function projectOf(item: Readonly<Record<string, unknown>> | undefined): string {
+  return (item?.["metadata"] as { project?: string } | undefined)?.project ?? "";
+}

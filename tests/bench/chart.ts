@@ -1,0 +1,106 @@
+/**
+ * The report as a picture for the docs: every figure that has a target as a bar, 1 being the target, and
+ * accepts beside what the pipeline does with nothing stored. Plain SVG, readable on light and dark.
+ *
+ * @module
+ */
+
+import { machineLine } from "./machine.ts";
+import { headroom, type Report, type Result, shown, targetText } from "./report.ts";
+
+const WIDTH = 860;
+const LABEL = 400;
+const ROW = 22;
+const RIGHT = 150;
+/** Bars end here; what is better by more is cut off. */
+const MOST = 3;
+
+/** The whole chart. */
+export function chartOf(report: Report): string {
+  const rates = report.results.filter(({ scenario, unit }) =>
+    scenario === "accepts" && unit === "/s"
+  );
+  const targets = report.results.filter(({ target }) => target !== undefined);
+  const parts: string[] = [];
+  let y = 24;
+  const heading = (text: string) => {
+    parts.push(`<text x="8" y="${y}" class="h">${escape(text)}</text>`);
+    y += 14;
+  };
+  if (rates.length > 0) {
+    heading("Requests a second");
+    const most = Math.max(...rates.map((rate) => rate.median));
+    for (const rate of rates) {
+      parts.push(
+        bar(y, { label: rate.name, part: rate.median / most, text: shown(rate.median, "/s") }),
+      );
+      y += ROW;
+    }
+    y += 26;
+  }
+  if (targets.length > 0) {
+    heading("Figures with a target; the line is the target, beyond it is better");
+    const top = y;
+    for (const result of targets) {
+      parts.push(bar(y, {
+        label: result.name,
+        part: Math.min(headroom(result), MOST) / MOST,
+        text: `${shown(result.median, result.unit)}  (${targetText(result)})`,
+        tone: tone(result),
+      }));
+      y += ROW;
+    }
+    const x = LABEL + (WIDTH - LABEL - RIGHT) / MOST;
+    parts.push(`<line x1="${x}" x2="${x}" y1="${top - 2}" y2="${y}" class="t"/>`);
+    y += 18;
+  }
+  parts.push(`<text x="8" y="${y}" class="s">${escape(machineLine(report.machine))}</text>`);
+  parts.push(
+    `<text x="8" y="${y + 16}" class="s">${
+      escape(
+        `${
+          report.at.slice(0, 10)
+        }, medians of ${report.rounds}, svc ${report.program}, ${report.load}`,
+      )
+    }</text>`,
+  );
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${
+    y + 28
+  }" viewBox="0 0 ${WIDTH} ${y + 28}" role="img" aria-label="Figures of the bench">
+<style>
+text { font: 12px system-ui, sans-serif; fill: #57606a }
+.h { font-weight: 600; font-size: 13px }
+.s { font-size: 11px }
+.t { stroke: #8b949e; stroke-width: 1.5; stroke-dasharray: 3 3 }
+</style>
+${parts.join("\n")}
+</svg>
+`;
+}
+
+function tone({ ok }: Result): string {
+  return ok === true ? "#2da44e" : "#cf222e";
+}
+
+function bar(
+  y: number,
+  { label, part, text, tone = "#4078c0" }: {
+    label: string;
+    part: number;
+    text: string;
+    tone?: string;
+  },
+): string {
+  const width = Math.max(1, part * (WIDTH - LABEL - RIGHT));
+  return [
+    `<text x="${LABEL - 8}" y="${y + 13}" text-anchor="end">${escape(label)}</text>`,
+    `<rect x="${LABEL}" y="${y + 2}" width="${width.toFixed(1)}" height="${
+      ROW - 7
+    }" rx="2" fill="${tone}"/>`,
+    `<text x="${(LABEL + width + 6).toFixed(1)}" y="${y + 13}">${escape(text)}</text>`,
+  ].join("\n");
+}
+
+function escape(text: string): string {
+  return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
+}

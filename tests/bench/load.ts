@@ -1,0 +1,71 @@
+/**
+ * Requests as fast as they are answered, over a number of connections that are kept: by `wrk` where it
+ * is installed, else by a client of our own.
+ *
+ * @module
+ */
+
+import { ownLoad } from "./own_load.ts";
+import { findWrk, wrkLoad } from "./wrk.ts";
+
+/** What is sent. */
+export interface LoadRequest {
+  /** Base address of the server. */
+  readonly url: string;
+  /** Paths, each as often as any other. */
+  readonly paths: readonly string[];
+  /** Headers. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Header that gets a value of its own with each request. */
+  readonly uniqueHeader?: string;
+  /** Body. */
+  readonly body: string;
+}
+
+/** How it is sent. */
+export interface LoadShape {
+  /** Connections, each with one request at a time. */
+  readonly connections: number;
+  /** How long. */
+  readonly seconds: number;
+}
+
+/** How it went. */
+export interface LoadResult {
+  /** Answers a second. */
+  readonly perSecond: number;
+  /** Milliseconds within which 99 of 100 were answered. */
+  readonly p99Ms: number;
+  /** Answers. */
+  readonly answers: number;
+  /** Of these, with a status of 400 and more. */
+  readonly refused: number;
+  /** Connections that broke and answers that did not come. */
+  readonly broken: number;
+}
+
+/** Makes load. */
+export interface LoadClient {
+  /** Its name, for the report. */
+  readonly name: string;
+  /** Makes it. */
+  run(request: LoadRequest, shape: LoadShape): Promise<LoadResult>;
+}
+
+/** The client to use here. */
+export async function findLoadClient(): Promise<LoadClient> {
+  const wrk = await findWrk();
+  if (wrk === undefined) return { name: "the bench's own client (no wrk here)", run: ownLoad };
+  return { name: wrk, run: wrkLoad };
+}
+
+/**
+ * The result of a run in which nothing may go wrong.
+ *
+ * @throws {Error} when answers are missing, or are not what they are to be.
+ */
+export function checked(result: LoadResult, expected: "accepted" | "refused"): LoadResult {
+  const right = expected === "accepted" ? result.refused === 0 : result.refused === result.answers;
+  if (right && result.broken === 0 && result.answers > 0) return result;
+  throw new Error(`Not all requests were ${expected}: ${JSON.stringify(result)}`);
+}

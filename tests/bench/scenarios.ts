@@ -1,0 +1,33 @@
+/**
+ * Every scenario of the bench, in the order in which they run.
+ *
+ * @module
+ */
+
+import type { Scenario } from "./scenario.ts";
+import { accepts } from "./scenarios/accepts.ts";
+import { coldStart } from "./scenarios/cold_start.ts";
+import { drain } from "./scenarios/drain.ts";
+import { idleMemory } from "./scenarios/idle_memory.ts";
+import { manyRows } from "./scenarios/many_rows.ts";
+import { manyTriggers } from "./scenarios/many_triggers.ts";
+import { mixedLoad } from "./scenarios/mixed_load.ts";
+import { paced } from "./scenarios/paced.ts";
+import { plugins } from "./scenarios/plugins.ts";
+import { refusals } from "./scenarios/refusals.ts";
+import { taskStart } from "./scenarios/task_start.ts";
+
+/** The registry. */
+export const SCENARIOS: readonly Scenario[] = [
+  accepts,
+  paced,
+  refusals,
+  manyTriggers,
+  manyRows,
+  plugins,
+  taskStart,
+  drain,
+  coldStart,
+  idleMemory,
+  mixedLoad,
+];

@@ -1,0 +1,45 @@
+/**
+ * A program: runs a shell line so many times, so many at once, and prints how long that took. Arguments:
+ * how many at once, how many, the line, the working directory, bytes of standard input. What the
+ * line prints is read as svc would read it.
+ *
+ * @module
+ */
+
+const [atOnce = 1, spawns = 1, inputBytes = 0] = [0, 1, 4].map((at) => Number(Deno.args[at]));
+const [line = ":", cwd = "/"] = Deno.args.slice(2);
+const input = new Uint8Array(inputBytes);
+const timesMs: number[] = [];
+
+async function one(): Promise<void> {
+  const start = performance.now();
+  const child = new Deno.Command("/bin/sh", {
+    args: ["-c", line],
+    cwd,
+    clearEnv: true,
+    env: { PATH: "/usr/bin:/bin" },
+    stdin: inputBytes === 0 ? "null" : "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const output = child.output();
+  if (inputBytes > 0) {
+    const writer = child.stdin.getWriter();
+    await writer.write(input).catch(() => {});
+    await writer.close().catch(() => {});
+  }
+  await output;
+  timesMs.push(performance.now() - start);
+}
+
+async function some(): Promise<void> {
+  while (left-- > 0) await one();
+}
+
+let left = 20; // to warm up
+await some();
+timesMs.length = 0;
+left = spawns;
+const start = performance.now();
+await Promise.all(Array.from({ length: atOnce }, some));
+console.log(JSON.stringify({ perSecond: spawns / ((performance.now() - start) / 1000), timesMs }));

@@ -1,0 +1,43 @@
+/**
+ * The few numbers the bench works with: medians, percentiles, and runs that take turns, so that what
+ * else goes on in the machine meets all of them alike.
+ *
+ * @module
+ */
+
+/** The middle value; the mean of the two middle ones of an even number. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const half = sorted.length / 2;
+  const [low, high] = [sorted[Math.ceil(half) - 1], sorted[Math.floor(half)]];
+  return low === undefined || high === undefined ? NaN : (low + high) / 2;
+}
+
+/** The value that `part` (0 to 1) of all values do not exceed. */
+export function percentile(values: Iterable<number>, part: number): number {
+  const sorted = Float64Array.from(values).toSorted();
+  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * part) - 1)] ?? NaN;
+}
+
+/** The ratios of two series, value by value: both of a pair were measured one right after the other. */
+export function ratios(values: readonly number[], base: readonly number[]): number[] {
+  return values.map((value, index) => value / (base[index] ?? NaN));
+}
+
+/** Measurements by name. */
+type Lanes = Readonly<Record<string, (round: number) => Promise<unknown>>>;
+
+/** Runs every lane once a round, in turn, every second round backwards; what each gave, in order. */
+export async function inTurn<L extends Lanes>(
+  rounds: number,
+  lanes: L,
+): Promise<{ [Name in keyof L]: Awaited<ReturnType<L[Name]>>[] }> {
+  const names = Object.keys(lanes);
+  const results: Record<string, unknown[]> = Object.fromEntries(names.map((name) => [name, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const name of round % 2 === 0 ? names : names.toReversed()) {
+      results[name]?.push(await lanes[name]?.(round));
+    }
+  }
+  return results as { [Name in keyof L]: Awaited<ReturnType<L[Name]>>[] };
+}

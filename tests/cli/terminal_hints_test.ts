@@ -1,0 +1,124 @@
+/**
+ * What only a person at a terminal is told: that a command waits, and that a list goes on.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
+import type { Client } from "../../src/api/client.ts";
+import type { WaitLine } from "../../src/api/task_operations.ts";
+import { CommandContext } from "../../src/cli/command.ts";
+import { command as get } from "../../src/cli/get.ts";
+import { command as inbox } from "../../src/cli/task_inbox.ts";
+import type { Io } from "../../src/cli/io.ts";
+import { waitForTasks } from "../../src/cli/wait_for_tasks.ts";
+
+/** A terminal, or none, and what was written to it. */
+function screen(isTerminal: boolean) {
+  const text = { out: "", err: "" };
+  const io = {
+    outIsTerminal: isTerminal,
+    errColor: isTerminal,
+    columns: isTerminal ? 60 : undefined,
+    env: () => undefined,
+    out: (data: string) => void (text.out += data),
+    err: (data: string) => void (text.err += data),
+  } as unknown as Io;
+  return { io, text };
+}
+
+/** A client whose streams give these lines, a number being a pause in milliseconds. */
+function streaming(lines: readonly (WaitLine | number)[]): Client {
+  return {
+    async *stream() {
+      for (const line of lines) {
+        if (typeof line !== "number") yield line;
+        else await new Promise((resolve) => setTimeout(resolve, line));
+      }
+    },
+  } as unknown as Client;
+}
+
+const task = (id: string, state = "succeeded") => ({ task: { id, state, reason: "" } });
+
+async function wait(lines: readonly (WaitLine | number)[], isTerminal: boolean) {
+  const { io, text } = screen(isTerminal);
+  const ended: string[] = [];
+  const late = await waitForTasks(["A", "B"], {
+    ...{ io, client: streaming(lines), signal: new AbortController().signal },
+    onEnd: ({ id }) => void ended.push(id),
+  });
+  return { ...text, ended, late };
+}
+
+Deno.test("waiting for tasks says so on a terminal after a second, and clears it away", async () => {
+  const found = await wait([{ waiting: 2 }, 1200, task("A"), 50, task("B")], true);
+  const [first, second] = ["Waiting for the end of 2 tasks …", "Waiting for the end of the task …"];
+  equal(found.err, `${first}\r\x1b[K${second}\r\x1b[K`);
+  deepEqual([found.ended, found.late], [["A", "B"], []]);
+});
+
+Deno.test("waiting for tasks says nothing that is over within a second, nor without a terminal", async () => {
+  equal((await wait([{ waiting: 2 }, task("A"), task("B")], true)).err, "");
+  equal((await wait([{ waiting: 2 }, 1200, task("A"), task("B")], false)).err, "");
+});
+
+Deno.test("waiting for tasks: those that are late, and a daemon that goes down meanwhile", async () => {
+  deepEqual((await wait([{ waiting: 2 }, task("A"), { timed_out: ["B"] }], false)).late, ["B"]);
+  await rejects(wait([{ waiting: 2 }, task("A")], false), { code: "unreachable" });
+  await rejects(wait([], false), { code: "unreachable" });
+});
+
+/** What a command prints, its calls all answered with `answer`. */
+async function run(
+  command: typeof get,
+  { positional, options, answer, isTerminal }: {
+    positional: readonly string[];
+    options: Record<string, unknown>;
+    answer: unknown;
+    isTerminal: boolean;
+  },
+) {
+  const { io, text } = screen(isTerminal);
+  const context = new CommandContext(io, { positional, options });
+  const client = { call: () => Promise.resolve(answer), [Symbol.dispose]: () => {} };
+  Object.assign(context, { client: () => client });
+  await command.run(context);
+  return text;
+}
+
+const listing = (count: number, kind = "task") => {
+  const ids = Array.from({ length: count }, (_, i) => `01K${i}`);
+  return {
+    names: ids.map((id) => `${kind}/${id}`),
+    items: ids.map((id) => ({ id })),
+    columns: [{ header: "ID", wide: false }],
+    rows: ids.map((id) => [id]),
+  };
+};
+
+async function hint(answer: unknown, options: Record<string, unknown>, isTerminal = true) {
+  const given = { output: "table", ...options };
+  return (await run(get, { positional: ["x"], options: given, answer, isTerminal })).err;
+}
+
+Deno.test("svc get says on a terminal how to read on when the page is full", async () => {
+  equal(await hint(listing(2), { limit: "2" }), "There may be more: add --before 01K1\n");
+  equal(await hint(listing(50), {}), "There may be more: add --before 01K49\n");
+  equal(
+    await hint(listing(2, "delivery"), { limit: "2" }),
+    "There may be more: add --before 01K1\n",
+  );
+  equal(await hint(listing(49), {}), "");
+  equal(await hint(listing(2, "workflow"), { limit: "2" }), "");
+  equal(await hint(listing(2), { limit: "2" }, false), "");
+});
+
+Deno.test("svc task inbox is a table on a terminal, and lines elsewhere", async () => {
+  const message = { text: "a\x1b[2J\nb", from: "operator", at: "x" };
+  const answer = { id: "A", messages: [{ position: 0, created_at: "2026-01-02", message }] };
+  const shown = (isTerminal: boolean) =>
+    run(inbox, { positional: ["A"], options: {}, answer, isTerminal });
+  equal((await shown(true)).out, "AT          FROM      TEXT\n2026-01-02  operator  a [2J b\n");
+  equal((await shown(false)).out, `${JSON.stringify(message)}\n`);
+});

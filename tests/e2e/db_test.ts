@@ -1,0 +1,182 @@
+/**
+ * `svc db` from outside (contract 6): a copy is taken while requests come, checked, and put back; with
+ * the daemon running and without one; and who may do which of it.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { join } from "node:path";
+import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
+import { type Program, runSvc, testEachProgram } from "../helpers/program.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
+import { until } from "../helpers/until.ts";
+
+/** Applies a trigger `now` that anybody may fire, and one SecretStore. */
+async function prepare(daemon: TestDaemon): Promise<void> {
+  await daemon.apply(
+    workflow("record", "true"),
+    secretStore("github", { webhook_secret: "a secret of 32 bytes, or so it is" }),
+    trigger("now", { webhook: { allowUnsigned: true } }),
+  );
+}
+
+async function post(daemon: TestDaemon): Promise<void> {
+  const { status } = await daemon.send("/webhook/now", { body: "{}" });
+  equal(status, 200);
+}
+
+/** `svc … -o json` without a daemon. */
+async function json(program: Program, dir: string, ...args: string[]) {
+  const { code, stdout, stderr } = await runSvc(program, [
+    ...args,
+    "--data-dir",
+    dir,
+    "-o",
+    "json",
+  ]);
+  equal(code, 0, stderr);
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
+testEachProgram(
+  "svc db backup, check and restore: what was accepted before the copy is back, and runs once",
+  async (program) => {
+    await using dir = await tempDir();
+    await using directory = await initDataDirectory(program);
+    const file = join(dir.path, "copy.db");
+    let before: readonly { id: string }[];
+    {
+      await using daemon = await startDaemon(program, { directory });
+      await prepare(daemon);
+      for (let n = 0; n < 3; n++) await post(daemon);
+      before = await daemon.settled();
+      const backup = await daemon.json("db", "backup", file) as Record<string, unknown>;
+      deepEqual(Object.keys(backup), ["file", "bytes", "schema_version", "key_file"]);
+      deepEqual(
+        [backup["file"], backup["bytes"], backup["key_file"]],
+        [file, (await Deno.stat(file)).size, `${directory.path}/secrets/secretstore.key`],
+      );
+      equal(((await Deno.stat(file)).mode ?? 0) & 0o777, 0o600);
+      await post(daemon);
+      await daemon.settled();
+      const refused = await daemon.svc(["db", "restore", file]);
+      deepEqual([refused.code, refused.stdout], [1, ""]);
+      match(refused.stderr, /Another daemon/);
+      const found = await daemon.json("db", "check") as Record<string, unknown>;
+      deepEqual([found["faults"], found["notes"]], [[], []]);
+      const [trace] = await daemon.json("get", "control-audit") as Record<string, unknown>[];
+      deepEqual([trace?.["operation"], trace?.["target"]], ["db.backup", file]);
+    }
+    const copy = await json(program, directory.path, "db", "check", file);
+    deepEqual([copy["file"], copy["faults"]], [file, []]);
+    const done = await json(program, directory.path, "db", "restore", file);
+    match(String(done["kept"]), /svc\.db\.before-restore-\d{8}T\d{6}Z$/);
+    equal(done["open_tasks"], 0);
+    await using daemon = await startDaemon(program, { directory });
+    deepEqual((await daemon.tasks()).map(({ id }) => id), before.map(({ id }) => id));
+    await post(daemon);
+    equal((await daemon.settled()).length, 4);
+    const kept = await runSvc(program, ["db", "check", String(done["kept"])], {
+      env: { SVC_DATA_DIR: directory.path },
+    });
+    equal(kept.code, 0, kept.stdout);
+  },
+);
+
+testEachProgram(
+  "svc db backup while requests come: each is answered, and the copy is sound",
+  async (program) => {
+    await using dir = await tempDir();
+    await using daemon = await startDaemon(program);
+    await daemon.apply(
+      trigger("now", { webhook: { allowUnsigned: true }, workflow: "nowhere" }),
+    );
+    const statuses = new Map<number, number>();
+    let over = false;
+    const send = async () => {
+      const body = JSON.stringify({ filler: "x".repeat(50_000) });
+      const headers = { "content-type": "application/json" };
+      while (!over) {
+        const { status } = await daemon.send("/webhook/now", { body, headers });
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+    };
+    const sending = Promise.all(Array.from({ length: 8 }, send));
+    await until("some deliveries", () => (statuses.get(200) ?? 0) > 200 || undefined);
+    const before = statuses.get(200) ?? 0;
+    const file = join(dir.path, "copy.db");
+    const { code, stderr } = await daemon.svc(["db", "backup", file]);
+    over = true;
+    await sending;
+    equal(code, 0, stderr);
+    deepEqual([...statuses.keys()], [200], daemon.log);
+    using copy = new DatabaseSync(file, { readOnly: true });
+    const { n } = copy.prepare("SELECT count(*) AS n FROM deliveries").get() as { n: number };
+    ok(n >= before && n < (statuses.get(200) ?? 0), `${before} <= ${n} < ${statuses.get(200)}`);
+    equal((await daemon.svc(["db", "check", file])).code, 0);
+  },
+);
+
+testEachProgram("svc db without a daemon: the same, on the files", async (program) => {
+  await using dir = await tempDir();
+  await using directory = await initDataDirectory(program);
+  const file = join(dir.path, "copy.db");
+  const env = { SVC_DATA_DIR: directory.path };
+  const backup = await runSvc(program, ["db", "backup", "copy.db"], { env, cwd: dir.path });
+  deepEqual([backup.code, backup.stdout.startsWith(`${file}: `)], [0, true], backup.stderr);
+  match(backup.stderr, /secretstore\.key only: keep that file too/);
+  const again = await runSvc(program, ["db", "backup", file], { env });
+  deepEqual([again.code, again.stdout], [1, ""]);
+  match(again.stderr, /--force/);
+  equal((await runSvc(program, ["db", "backup", file, "--force"], { env })).code, 0);
+  const vacuum = await json(program, directory.path, "db", "vacuum");
+  deepEqual(Object.keys(vacuum), ["freed_bytes", "bytes"]);
+  equal((await runSvc(program, ["db", "check"], { env })).code, 0);
+  deepEqual([...Deno.readDirSync(dir.path)].map(({ name }) => name), ["copy.db"]);
+});
+
+testEachProgram(
+  "svc db check: exit 1 and what is wrong; exit 4 for a file that is not there",
+  async (program) => {
+    await using directory = await initDataDirectory(program);
+    const env = { SVC_DATA_DIR: directory.path };
+    {
+      using db = new DatabaseSync(join(directory.path, "svc.db"));
+      db.exec("INSERT INTO task_ends VALUES ('lost')");
+    }
+    const found = await runSvc(program, ["db", "check"], { env });
+    equal(found.code, 1);
+    match(found.stdout, /tasks that do not exist[^\n]*: lost\n.*svc\.db: 1 fault\n$/);
+    await using daemon = await startDaemon(program, { directory });
+    equal((await daemon.svc(["db", "check"])).code, 1, "the same while a daemon runs");
+    const missing = await daemon.svc(["db", "check", "/nowhere/copy.db"]);
+    deepEqual([missing.code, missing.stdout], [4, ""]);
+    equal((await daemon.svc(["db", "restore", "/nowhere/copy.db"])).code, 4);
+  },
+);
+
+testEachProgram(
+  "svc db takes admin for a backup, and operator for check and vacuum",
+  async (program) => {
+    await using dir = await tempDir();
+    await using daemon = await startDaemon(program);
+    const policy = `${daemon.dataDir}/control-plane/uds-policy.yaml`;
+    const file = join(dir.path, "copy.db");
+    const codes = async () => {
+      const commands = [["backup", file], ["check"], ["vacuum"]];
+      return await Promise.all(
+        commands.map(async (args) => (await daemon.svc(["db", ...args])).code),
+      );
+    };
+    await Deno.writeTextFile(policy, "max_role: read_only\n");
+    deepEqual(await codes(), [5, 5, 5]);
+    await Deno.writeTextFile(policy, "max_role: operator\n");
+    deepEqual(await codes(), [5, 0, 0]);
+    deepEqual([...Deno.readDirSync(dir.path)], []);
+    await Deno.remove(policy);
+    deepEqual(await codes(), [0, 0, 0]);
+  },
+);

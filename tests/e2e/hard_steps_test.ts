@@ -1,0 +1,114 @@
+/**
+ * Steps that behave badly (issue 5, bad input): each ends with its state, its reason and its exit code,
+ * nothing of it is left, and the worker goes on.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { type Manifest, trigger } from "../helpers/manifests.ts";
+import { ONE_PROGRAM, testEachProgram } from "../helpers/program.ts";
+import { processRuns, untilFile } from "../helpers/until.ts";
+
+/** Applies a workflow of these steps, and starts a task of it. */
+async function start(daemon: TestDaemon, spec: Record<string, unknown>): Promise<string> {
+  const manifest: Manifest = { kind: "Workflow", metadata: { name: "record" }, spec };
+  await daemon.apply(manifest, trigger("now", { webhook: { allowUnsigned: true } }));
+  const { json } = await daemon.send("/webhook/now", { body: "{}" });
+  return String(json["task_id"]);
+}
+
+/** A step with its reason. */
+interface Step {
+  readonly id: string;
+  readonly state: string;
+  readonly reason: string | null;
+  readonly exit_code: number | null;
+}
+
+/** Most memory that a process has had, in bytes. */
+async function peak(pid: number): Promise<number> {
+  const status = await Deno.readTextFile(`/proc/${pid}/status`);
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+}
+
+Deno.test(`a step that prints a gigabyte: it ends, 64 MiB are kept, and the daemon stays small (${ONE_PROGRAM.name})`, async () => {
+  await using daemon = await startDaemon(ONE_PROGRAM);
+  const before = await peak(daemon.pid);
+  const id = await start(daemon, {
+    steps: [
+      { id: "loud", run: "head -c 1000000000 /dev/zero" },
+      { id: "louder", needs: [], run: "yes 2>/dev/null | head -c 500000000 >&2" },
+      { id: "after", run: "echo fine" },
+    ],
+  });
+  const tasks = await daemon.settled(240_000);
+  const task = tasks.find((one) => one.id === id);
+  deepEqual([task?.state, task?.reason], ["succeeded", ""]);
+  const more = await peak(daemon.pid) - before;
+  ok(more < 200_000_000, `${more} bytes more`);
+  const logs = await daemon.svc(["task", "logs", id, "--step", "after"]);
+  equal(logs.stdout, "fine\n");
+  const { size } = await Deno.stat(`${daemon.dataDir}/logs/${id}.jsonl`);
+  ok(size < 200_000_000, `${size}`);
+});
+
+testEachProgram("exit codes, signals and missing programs are told apart", async (program) => {
+  await using daemon = await startDaemon(program);
+  const alone = (id: string, run: string, more = {}) => ({
+    id,
+    run,
+    needs: [],
+    continueOnError: true,
+    ...more,
+  });
+  await start(daemon, {
+    steps: [
+      alone("exits", "exit 137"),
+      alone("killed", "kill -KILL $$"),
+      alone("missing", "no-such-program-at-all --help"),
+      alone("directory", "/"),
+      alone("syntax", "if then"),
+      alone("stubborn", "trap '' TERM INT HUP; while :; do sleep 0.05; done", { timeout: 1 }),
+      alone(
+        "forks",
+        "for i in 1 2 3 4 5; do sh -c 'sleep 60 & sleep 60 & echo $! >> pids; wait' & done; sleep 0.5",
+      ),
+      alone("away", "setsid sh -c 'echo $$ > away; exec sleep 60' >/dev/null 2>&1 & sleep 0.3"),
+      { id: "last", needs: ["stubborn", "forks"], run: "echo on" },
+    ],
+  });
+  const [task] = await daemon.settled();
+  equal(task?.state, "succeeded");
+  const steps = new Map((task?.steps as unknown as Step[]).map((step) => [step.id, step]));
+  const shown = (id: string) => {
+    const { state, reason, exit_code } = steps.get(id) as Step;
+    return [state, reason ?? "", exit_code];
+  };
+  deepEqual(shown("exits"), ["failed", "exit code 137", 137]);
+  deepEqual(shown("killed"), ["failed", "killed by SIGKILL", 137]);
+  deepEqual(shown("missing"), ["failed", "exit code 127 (command not found)", 127]);
+  deepEqual(shown("directory"), ["failed", "exit code 126 (the command cannot be run)", 126]);
+  deepEqual(shown("syntax"), ["failed", "exit code 2", 2]);
+  deepEqual(shown("stubborn"), ["failed", "timed out", 137]);
+  deepEqual(shown("forks"), ["succeeded", "", 0]);
+  deepEqual(shown("last"), ["succeeded", "", 0]);
+  const pids = (await untilFile(`${daemon.workspace}/pids`)).trim().split("\n");
+  pids.push((await untilFile(`${daemon.workspace}/away`)).trim());
+  equal(pids.length, 6);
+  deepEqual(await Promise.all(pids.map(Number).map(processRuns)), pids.map(() => false));
+});
+
+testEachProgram(
+  "a command line too long for the system fails its step, and the next task runs",
+  async (program) => {
+    await using daemon = await startDaemon(program);
+    await start(daemon, { steps: [{ id: "long", run: `: ${"x".repeat(200_000)}` }] });
+    const [long] = await daemon.settled();
+    equal(long?.state, "failed");
+    match(long?.reason ?? "", /^step "long": Cannot start a process: /);
+    const id = await start(daemon, { steps: [{ id: "ok", run: "true" }] });
+    equal((await daemon.settled()).find((task) => task.id === id)?.state, "succeeded");
+  },
+);

@@ -1,0 +1,295 @@
+/**
+ * The examples of docs/workflows.md (issue: examples that run): applied as they stand and run, with a
+ * small script in the place of the agent that behaves like one, and real git.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import { join } from "node:path";
+import { type Client, connect } from "../../src/api/client.ts";
+import { dataDirAt } from "../../src/base/data_dir.ts";
+import { createLog } from "../../src/base/log.ts";
+import { startDaemon as startInside } from "../../src/daemon.ts";
+import {
+  initDataDirectory,
+  startDaemon,
+  type TaskRecord,
+  type TestDaemon,
+} from "../helpers/daemon.ts";
+import { githubHeaders } from "../helpers/github.ts";
+import { secretStore } from "../helpers/manifests.ts";
+import { ONE_PROGRAM, ROOT, run } from "../helpers/program.ts";
+import { type TempDir, tempDir } from "../helpers/temp_dir.ts";
+import { until } from "../helpers/until.ts";
+
+const EXAMPLES = join(ROOT, "docs/examples/workflows");
+const SECRET = "the secret that GitHub signs with";
+const TOKEN = "ghp_token-of-the-examples";
+
+/** Reads its prompt to the end, thinks for a while, prints, does what it was asked to, and ends. */
+const AGENT = `#!/bin/sh
+set -e
+prompt=$(cat)
+printf '%s\\n' "$prompt" >"$HOME/prompt.txt"
+for word in I am reading; do printf '%s ' "$word"; sleep 0.1; done
+echo
+case $prompt in
+*review.md*) git diff --stat origin/main...HEAD; printf 'request changes\\n\\n%s\\n' "No tests." >review.md ;;
+*deploy.log*) echo "It says: $(tail -n 1 deploy.log)" ;;
+esac
+echo "done thinking"
+`;
+
+/** Posts what it is given, at its second try. */
+const GH = `#!/bin/sh
+echo "$@" >>"$HOME/gh.calls"
+if [ ! -e "$HOME/gh.tried" ]; then touch "$HOME/gh.tried"; echo "network is down" >&2; exit 1; fi
+[ -n "$GH_TOKEN" ] && cat "$7" >"$HOME/gh.comment"
+`;
+
+/** A home directory with an agent and `gh` on its path, and a daemon that has the examples. */
+async function exampleDaemon(home: TempDir): Promise<TestDaemon> {
+  for (const [name, text] of [["claude", AGENT], ["gh", GH]] as const) {
+    await Deno.mkdir(`${home.path}/bin`, { recursive: true });
+    await Deno.chmod(await home.write(`bin/${name}`, text), 0o755);
+  }
+  const env = {
+    HOME: home.path,
+    PATH: `${home.path}/bin:${Deno.env.get("PATH")}`,
+    DENO_DIR: Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`,
+  };
+  const daemon = await startDaemon(ONE_PROGRAM, { env });
+  await daemon.apply(
+    secretStore("github", { webhook_secret: SECRET }),
+    secretStore("github-api", { token: TOKEN }),
+  );
+  const applied = await daemon.svc(["apply", "-f", EXAMPLES]);
+  equal(applied.code, 0, applied.stderr);
+  equal(
+    applied.stderr,
+    `warning: ${EXAMPLES}/secrets-template.yaml: skipped, it still holds placeholders: fill it in and apply it by name\n`,
+  );
+  return daemon;
+}
+
+async function sh(line: string, cwd: string): Promise<string> {
+  const identity = ["AUTHOR", "COMMITTER"].flatMap((who) => [
+    [`GIT_${who}_NAME`, "T"],
+    [`GIT_${who}_EMAIL`, "t@example.org"],
+  ]);
+  const env = { ...Object.fromEntries(identity), GIT_CONFIG_GLOBAL: "/dev/null" };
+  const { code, stdout, stderr } = await run("/bin/sh", ["-ec", line], { cwd, env });
+  equal(code, 0, stderr);
+  return stdout.trim();
+}
+
+async function sendGithub(daemon: TestDaemon, name: string, event: string, payload: unknown) {
+  const body = JSON.stringify(payload);
+  const { status, json } = await daemon.send(`/webhook/${name}`, {
+    headers: githubHeaders(SECRET, body, event),
+    body,
+  });
+  equal(status, 200);
+  return json;
+}
+
+const states = ({ steps }: TaskRecord) => steps.map(({ id, state }) => `${id} ${state}`);
+
+/** The clone of a repository that has pull request 7. */
+async function cloneShop(daemon: TestDaemon, home: TempDir): Promise<void> {
+  await sh(
+    `git init -q -b main upstream; cd upstream
+     printf 'test:\\n\\ttrue\\naudit:\\n\\techo CVE-1; false\\n' >Makefile
+     git add . && git commit -qm first
+     git checkout -q -b feature; echo new >feature.txt; git add . && git commit -qm feature
+     git update-ref refs/pull/7/head feature; git checkout -q main`,
+    home.path,
+  );
+  await sh(`git clone -q "${home.path}/upstream" shop`, `${daemon.dataDir}/workspaces`);
+}
+
+const pullRequest = (action: string, title = "Add $(touch PWN) a feature") => ({
+  action,
+  number: 7,
+  repository: { full_name: "you/shop" },
+  pull_request: { title, author_association: "MEMBER", base: { ref: "main" } },
+});
+
+Deno.test("docs/examples/workflows: an agent reviews a pull request in a worktree, and it becomes a comment", async () => {
+  await using home = await tempDir();
+  await using daemon = await exampleDaemon(home);
+  await cloneShop(daemon, home);
+  const stranger = pullRequest("opened");
+  stranger.pull_request.author_association = "NONE";
+  equal((await sendGithub(daemon, "review", "pull_request", stranger))["status"], "filtered");
+
+  const { task_id: id } = await sendGithub(daemon, "review", "pull_request", pullRequest("opened"));
+  const [task] = await daemon.settled();
+  const logs = (await daemon.svc(["task", "logs", String(id)])).stdout;
+  deepEqual([task?.state, task?.reason], ["succeeded", ""], logs);
+  deepEqual(task && states(task), [
+    ...["checkout", "review", "verdict", "comment", "report"].map((step) => `${step} succeeded`),
+  ]);
+  match(logs, /I am reading \n feature.txt \| 1 \+\n/);
+  match(logs, /network is down\n/);
+  match(logs, /review of you\/shop#7 succeeded\n/);
+  equal(await Deno.readTextFile(`${home.path}/gh.comment`), "request changes\n\nNo tests.\n");
+  const calls = (await Deno.readTextFile(`${home.path}/gh.calls`)).trim().split("\n");
+  const prompt = await Deno.readTextFile(`${home.path}/prompt.txt`);
+  match(prompt, /Review pull request .*7.*: .*Add \$\(touch PWN\) a feature/s);
+  match(prompt, /first line "approve"/);
+  deepEqual(calls, Array(2).fill("pr comment 7 --repo you/shop --body-file review.md"));
+  const [gone, kept] = [await daemon.svc(["task", "workspace", String(id)]), daemon.dataDir];
+  equal(gone.code, 1);
+  match(gone.stderr, /succeeded, and its worktree was removed/);
+  deepEqual([...Deno.readDirSync(`${kept}/worktrees`)], []);
+  equal(await sh("git branch --list 'svc/*'; ls", `${kept}/workspaces/shop`), "Makefile");
+});
+
+Deno.test("docs/workflows.md shows the examples as they are", async () => {
+  const page = await Deno.readTextFile(join(ROOT, "docs/workflows.md"));
+  for (const name of ["review-pull-request", "nightly", "deploy"]) {
+    const text = await Deno.readTextFile(`${EXAMPLES}/${name}.yaml`);
+    equal(page.includes(`\`\`\`yaml\n${text}\`\`\`\n`), true, name);
+  }
+});
+
+const push = (after: string) => ({ ref: "refs/heads/main", deleted: false, after });
+
+/** Scripts of a deployment: what they are called with is noted, and one of them can be told to fail. */
+async function makeScripts(workspace: string): Promise<void> {
+  const note = (name: string) => `#!/bin/sh\necho "${name} $*" >>deployments\n`;
+  const scripts = {
+    build: `${note("build")}if [ "$1" = slow ]; then sleep 60; fi\n`,
+    upload: note("upload"),
+    switch: `${note("switch")}if [ "$1" = bad ]; then echo "port is taken" >&2; exit 9; fi\n`,
+    clean: note("clean"),
+  };
+  for (const [name, text] of Object.entries(scripts)) {
+    await Deno.writeTextFile(`${workspace}/${name}.sh`, text, { mode: 0o755 });
+  }
+}
+
+Deno.test("docs/examples/workflows: a push replaces the deployment before it, and a failed one is diagnosed", async () => {
+  await using home = await tempDir();
+  await using daemon = await exampleDaemon(home);
+  await makeScripts(daemon.workspace);
+  const done = () => Deno.readTextFile(`${daemon.workspace}/deployments`).catch(() => "");
+  const { task_id: slow } = await sendGithub(daemon, "deploy", "push", push("slow"));
+  await until("the slow build", async () => (await done()) === "" ? undefined : true);
+
+  const answers = [];
+  for (const commit of ["one", "two", "good"]) {
+    answers.push(await sendGithub(daemon, "deploy", "push", push(commit)));
+  }
+  const [good] = new Set(answers.map((answer) => String(answer["task_id"])));
+  equal(new Set(answers.map((answer) => answer["task_id"])).size, 1, "they are one task");
+  const replaced = await daemon.svc(["task", "wait", String(slow)]);
+  deepEqual([replaced.code, replaced.stdout], [
+    1,
+    `task/${slow} cancelled: replaced by task ${good}\n`,
+  ]);
+  equal((await daemon.svc(["task", "wait", good ?? ""])).code, 0);
+  deepEqual((await done()).trim().split("\n"), [
+    ...["build slow", "clean slow cancelled"],
+    ...["build good", "upload good", "switch good", "clean good succeeded"],
+  ]);
+
+  const { task_id: bad } = await sendGithub(daemon, "deploy", "push", push("bad"));
+  equal((await daemon.svc(["task", "wait", String(bad)])).code, 1);
+  const diagnosis = await until("the diagnosis", async () => {
+    const [newest] = await daemon.json("get", "tasks", "--workflow", "diagnose") as TaskRecord[];
+    return newest === undefined || newest.state === "running" || newest.state === "pending"
+      ? undefined
+      : newest as TaskRecord & { parent_id: string };
+  });
+  deepEqual([diagnosis.state, diagnosis.parent_id], ["succeeded", bad]);
+  const logs = (await daemon.svc(["task", "logs", diagnosis.id, "--step", "diagnose"])).stdout;
+  match(logs, /It says: .*port is taken/);
+});
+
+/** Time that goes on from wherever it is set. */
+function movableClock(at: string) {
+  let offset = 0;
+  const clock = {
+    now: () => Date.now() + offset,
+    set: (time: string) => void (offset = Date.parse(time) - Date.now()),
+  };
+  clock.set(at);
+  return clock;
+}
+
+Deno.test({
+  name: "docs/examples/workflows: the night that was missed is made up for once in the morning",
+  sanitizeOps: false, // connections of this process to its own daemon
+  sanitizeResources: false,
+  async fn() {
+    await using home = await tempDir();
+    await using directory = await initDataDirectory(ONE_PROGRAM);
+    await sh("git init -q -b main upstream", home.path);
+    await sh(
+      `printf 'test:\\n\\ttrue\\naudit:\\n\\techo CVE-1; false\\n' >Makefile; git add . && git commit -qm one`,
+      `${home.path}/upstream`,
+    );
+    await sh(`git clone -q "${home.path}/upstream" shop`, `${directory.path}/workspaces`);
+    await Deno.mkdir(`${home.path}/bin`);
+    await Deno.chmod(await home.write("bin/claude", AGENT), 0o755);
+    const clock = movableClock("2026-03-10T20:00:00+01:00");
+    const text = await Deno.readTextFile(`${EXAMPLES}/nightly.yaml`);
+    const tasks = async (daemon: InProcess) =>
+      (await daemon.client.call("get", { what: "tasks" })).items as unknown as TaskRecord[];
+    {
+      await using daemon = await inProcess({ clock, home: home.path, path: directory.path });
+      const files = [{ name: "nightly.yaml", text }];
+      await daemon.client.call("apply", { files, dry_run: false });
+      const { rows, columns } = await daemon.client.call("get", { what: "triggers" });
+      const next = rows[0]?.[columns.findIndex(({ header }) => header === "NEXT")] ?? "";
+      match(next, /^in 6h(29|30)m$/);
+      deepEqual(await tasks(daemon), []);
+    }
+    clock.set("2026-03-11T08:00:00+01:00");
+    await using daemon = await inProcess({ clock, home: home.path, path: directory.path });
+    const [task] = await until("the run to end", async () => {
+      const found = await tasks(daemon);
+      return found.some(({ state }) => state === "succeeded" || state === "failed")
+        ? found
+        : undefined;
+    });
+    deepEqual([task?.state, task?.reason], ["succeeded", ""]);
+    deepEqual(task && states(task), [
+      ...["update succeeded", "test succeeded", "audit failed", "explain succeeded"],
+      "summary succeeded",
+    ]);
+    const prompt = await Deno.readTextFile(`${home.path}/prompt.txt`);
+    match(prompt, /failed \(test: succeeded, audit: failed\)/);
+    equal((await tasks(daemon)).length, 1);
+  },
+});
+
+/** A daemon in this process, whose clock can be moved. */
+interface InProcess extends AsyncDisposable {
+  readonly client: Client;
+}
+
+async function inProcess(
+  { clock, home, path }: { clock: { now(): number }; home: string; path: string },
+): Promise<InProcess> {
+  const dir = dataDirAt(path);
+  const env = { HOME: home, PATH: `${home}/bin:${Deno.env.get("PATH")}` } as Record<string, string>;
+  const daemon = await startInside({
+    ...{ dir, clock, workers: 4, maxBodyBytes: 1 << 20, umask: 0o022, stepEnv: [] },
+    ...{ webhookBind: undefined, trustedProxies: [], pluginRoot: path },
+    slackApiUrl: "http://127.0.0.1:9",
+    log: createLog({ level: "error", format: "json", clock, write: () => {} }),
+    env: (name) => env[name],
+  });
+  const client = connect({ socket: dir.socket });
+  return {
+    client,
+    async [Symbol.asyncDispose]() {
+      client[Symbol.dispose]();
+      await daemon[Symbol.asyncDispose]();
+    },
+  };
+}
