@@ -60,7 +60,15 @@ export async function controlRig(prepare?: (dirs: DataDir) => Promise<void>): Pr
   });
   const start = () =>
     startDaemon({
-      ...{ dir: dirs, log, workers: 2, maxBodyBytes: 1 << 20, umask: 0o022, stepEnv: [], slackApiUrl: "http://127.0.0.1:9" },
+      ...{
+        dir: dirs,
+        log,
+        workers: 2,
+        maxBodyBytes: 1 << 20,
+        umask: 0o022,
+        stepEnv: [],
+        slackApiUrl: "http://127.0.0.1:9",
+      },
       ...{ trustedProxies: [], pluginRoot: dirs.root },
       webhookBind: { hostname: "127.0.0.1", port: 0 },
       env: (name) => ({ PATH: "/usr/bin:/bin", HOME: "/nonexistent" })[name],

@@ -557,3 +557,29 @@ Deno.test("events that come side by side keep the order of their thread", async 
   equal(inbox.length, 100);
   deepEqual(inbox.map(({ message }) => message["source_event_id"]), stored.map(({ id }) => id));
 });
+
+Deno.test("a trigger with a slow condition holds up no other, and not the end of the daemon", async () => {
+  const loops = "payload.l.all(a, payload.l.all(b, payload.l.all(c, a + b + c >= 0)))";
+  await using rig = await slackRig(slackTrigger("slow", { condition: loops }) + CHAT);
+  const router = rig.route();
+  for (let n = 0; n < 40; n++) {
+    const body = JSON.stringify({
+      ...{ type: "event_callback", event_id: `Ev${n}`, team_id: "T0001", api_app_id: "A0001" },
+      event: { type: "message", user: "U1", channel: "C1", ts: `5.${n}`, text: "slow" },
+      l: Array.from({ length: 400 }, (_, at) => at),
+    });
+    await rig.post(body, { trigger: "slow" });
+  }
+  const start = Date.now();
+  for (const n of [1, 2, 3]) await rig.say("quick", later(n));
+  await until("the others", async () => {
+    const quick = (await rig.events()).filter(({ text }) => text === "quick");
+    return quick.every(({ state }) => state === "routed") || undefined;
+  });
+  ok(Date.now() - start < 5000, `${Date.now() - start} ms`);
+  ok((await rig.events()).some(({ state }) => state === "received"), "slow ones still wait");
+  const stop = Date.now();
+  await router[Symbol.asyncDispose]();
+  ok(Date.now() - stop < 4000, `${Date.now() - stop} ms`);
+  equal((await rig.base.tasks()).length, 3);
+});
