@@ -14,7 +14,7 @@ import { WatchPrinter } from "./watch_printer.ts";
 /** Lists things. */
 export const command: Command = {
   help: "Lists resources (triggers, workflows, workspaces, secretstores, projects) and records " +
-    "(tasks, deliveries), records newest first. KIND may be singular, plural or a short name. " +
+    "(tasks, deliveries, source-events, bindings), records newest first. KIND may be singular, plural or a short name. " +
     "With --watch, records oldest first, and then what appears or changes until Ctrl-C.",
   arguments: [
     { name: "<kind>", help: "what to list, or KIND/NAME for one" },
@@ -26,7 +26,8 @@ export const command: Command = {
     { flags: "--trigger <name>", help: "only records of this trigger" },
     {
       flags: "--state <state>",
-      help: "only tasks in this state: pending, running, succeeded, failed, cancelled",
+      help: "only tasks in this state: pending, running, succeeded, failed, cancelled; or " +
+        "source-events: received, routed, ignored, needs_attention, failed …",
     },
     { flags: "--workflow <name>", help: "only tasks of this workflow" },
     {
@@ -36,7 +37,7 @@ export const command: Command = {
     },
     { flags: "--since <duration>", help: "only records of this span, such as 1h or 7d" },
     { flags: "--limit <n>", help: "at most this many (records: 50 unless given)" },
-    { flags: "--before <id>", help: "only tasks or deliveries older than this one, to read on" },
+    { flags: "--before <id>", help: "only records older than this one, to read on" },
     {
       flags: "-w, --watch",
       help: "go on with what appears or changes; json is one object a line",
@@ -101,7 +102,7 @@ const DEFAULT_LIMIT = 50;
 function hintAtMore({ names }: Listing, input: GetInput, context: CommandContext): void {
   const { io } = context;
   const [kind, last] = names.at(-1)?.split("/") ?? [];
-  const canGoOn = kind === "task" || kind === "delivery";
+  const canGoOn = ["task", "delivery", "source-event", "binding"].includes(kind ?? "");
   if (!io.outIsTerminal || !canGoOn || names.length < (input.limit ?? DEFAULT_LIMIT)) return;
   io.err(`There may be more: add --before ${last}\n`);
 }

@@ -121,9 +121,33 @@ export async function listRecords(
 ): Promise<Listing> {
   checkFilters(sort, input);
   const rows = input.name === undefined
-    ? await sort.list(host.store, toQuery(input, host.now))
+    ? await listInSteps(sort, toQuery(input, host.now), host.store)
     : [await findRecord(sort, input.name, host.store)];
   return toListing(sort, rows, host.now);
+}
+
+/** Records that are read at once: who writes meanwhile does not wait for a long list. */
+const AT_ONCE = 500;
+
+async function listInSteps(
+  sort: RecordSort<unknown>,
+  query: RecordQuery,
+  store: Store,
+): Promise<unknown[]> {
+  if (sort.filters?.includes("before") !== true) return await sort.list(store, query);
+  const rows: unknown[] = [];
+  for (let { before } = query; rows.length < query.limit;) {
+    const limit = Math.min(AT_ONCE, query.limit - rows.length);
+    const page = await sort.list(store, {
+      ...query,
+      limit,
+      ...(before === undefined ? {} : { before }),
+    });
+    rows.push(...page);
+    if (page.length < limit) break;
+    before = sort.id(page.at(-1));
+  }
+  return rows;
 }
 
 /** Records as they are shown. */

@@ -51,12 +51,16 @@ async function replaySourceEvent(
 ): Promise<SourceOperations["source.replay"]["out"]> {
   const event = await findRecord(SOURCE_EVENTS, id, host.store);
   if (!await host.store.replaySourceEvent(event.id, host.clock.now())) {
-    const task = event.taskId === "" ? "" : ` to task ${event.taskId}: retry that instead`;
-    const message = `Source event ${event.id} is ${event.state}${task}`;
-    throw new AppError("conflict", message);
+    throw new AppError("conflict", `Source event ${event.id} ${whyNotAgain(event)}`);
   }
   host.onSourceEvent();
   return { id: event.id };
+}
+
+function whyNotAgain({ state, taskId }: SourceEvent): string {
+  if (state === "routing") return "is being routed: wait for that";
+  if (taskId === "") return "waits to be routed already";
+  return `is routed to task ${taskId}: retry that instead`;
 }
 
 /**

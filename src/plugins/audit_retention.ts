@@ -5,7 +5,7 @@
  */
 
 import type { Ailments } from "../base/ailments.ts";
-import type { Clock } from "../base/clock.ts";
+import { type Clock, pause } from "../base/clock.ts";
 import { messageOf } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Store } from "../store/store.ts";
@@ -16,6 +16,9 @@ const KEPT_MS = 90 * 24 * 3600 * 1000;
 const KEPT_ROWS = 1_000_000;
 /** Time between two looks. */
 const LOOK_MS = 60_000;
+/** Removals in one look, each of a few hundred rows, and the pause after each. */
+const CALLS = 500;
+const PAUSE_MS = 50;
 
 /** Prunes the audit now and then until disposed. */
 export function startAuditRetention(host: {
@@ -24,16 +27,38 @@ export function startAuditRetention(host: {
   readonly log: Log;
   readonly ailments: Ailments;
 }): Disposable {
+  const stopping = new AbortController();
   const timer = setInterval(async () => {
     try {
-      const removed = await host.store.pruneAudit(host.clock.now() - KEPT_MS, KEPT_ROWS);
+      const removed = await prune(host, stopping.signal);
       if (removed > 0) host.log.info("old audit rows removed", { removed });
       host.ailments.clear("audit retention");
     } catch (error) {
+      if (stopping.signal.aborted) return;
       host.log.warn("old audit rows could not be removed", { error });
       const why = messageOf(error);
       host.ailments.note("audit retention", `old audit rows could not be removed: ${why}`);
     }
   }, LOOK_MS);
-  return { [Symbol.dispose]: () => clearInterval(timer) };
+  return {
+    [Symbol.dispose]() {
+      clearInterval(timer);
+      stopping.abort();
+    },
+  };
+}
+
+/** Goes on until nothing is left to remove, or the next look would begin; says how many went. */
+async function prune(
+  { store, clock }: { readonly store: Store; readonly clock: Clock },
+  signal: AbortSignal,
+): Promise<number> {
+  let removed = 0;
+  for (let call = 0; call < CALLS && !signal.aborted; call++) {
+    const now = await store.pruneAudit(clock.now() - KEPT_MS, KEPT_ROWS);
+    if (now === 0) break;
+    removed += now;
+    await pause(PAUSE_MS, signal);
+  }
+  return removed;
 }

@@ -51,7 +51,7 @@ export interface FreeSpace {
 export interface Batch {
   /** How many. */
   readonly calls: number;
-  /** Whether any of them was to write. */
+  /** Whether any of them changed a row. */
   readonly wrote: boolean;
   /** How long they took, in milliseconds. */
   readonly tookMs: number;

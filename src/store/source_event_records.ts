@@ -197,8 +197,8 @@ export interface SourceEventDemand {
   readonly now: number;
   /** After how long an event that somebody else began to route is taken over. */
   readonly staleMs: number;
-  /** Whether whoever began to route any of them is known to be gone. */
-  readonly restarted?: boolean;
+  /** The only ones that are being routed; whoever began with others is gone. Not known when absent. */
+  readonly routing?: readonly string[];
   /** Triggers (`project/trigger`) that have had their share for now. */
   readonly busy?: readonly string[];
 }

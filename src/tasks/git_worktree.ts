@@ -22,6 +22,8 @@ export interface Tools {
   readonly host: ToolHost;
   /** Ends them; what they were to do has failed then. */
   readonly signal?: AbortSignal;
+  /** Task they work for. */
+  readonly taskId?: string;
 }
 
 /** A worktree that is to be made or removed. */
@@ -69,6 +71,7 @@ if [ -e "$dir" ]; then
 fi
 [ -n "$common" ] && [ -d "$common" ] || exit 0
 git --git-dir="$common" worktree prune
+rm -f -- "$common/refs/heads/$branch.lock" # of a git that was killed
 git --git-dir="$common" show-ref --verify --quiet "refs/heads/$branch" || exit 0
 own=$(git --git-dir="$common" rev-list --max-count=1 "refs/heads/$branch" \\
   --not HEAD --exclude="$branch" --branches --tags --remotes) || exit 0
@@ -79,8 +82,8 @@ if [ -n "$own" ]; then echo kept; else git --git-dir="$common" branch --quiet -D
  *
  * @throws {AppError} `invalid` with what to do, when there is none or it has no commit.
  */
-export async function findRepository(path: string, { host, signal }: Tools): Promise<Repository> {
-  const probe = await runTool({ script: PROBE, args: [path], signal }, host);
+export async function findRepository(path: string, tools: Tools): Promise<Repository> {
+  const probe = await run(PROBE, [path], tools);
   if (probe.code === 127) throw new AppError("invalid", "git is not installed, install it");
   if (probe.code !== 0) {
     const none = /not a git repository/.test(probe.err);
@@ -91,7 +94,7 @@ export async function findRepository(path: string, { host, signal }: Tools): Pro
         : `git cannot use "${path}": ${whatItSaid(probe)}`,
     );
   }
-  const commit = await runTool({ script: HAS_COMMIT, args: [path], signal }, host);
+  const commit = await run(HAS_COMMIT, [path], tools);
   if (commit.code !== 0) {
     throw new AppError("invalid", `The git repository "${path}" has no commit yet: make one`);
   }
@@ -107,10 +110,9 @@ export async function findRepository(path: string, { host, signal }: Tools): Pro
 export async function addWorktree(
   from: string,
   worktree: Worktree,
-  { host, signal }: Tools,
+  tools: Tools,
 ): Promise<void> {
-  const args = [from, worktree.path, worktree.branch];
-  const added = await runTool({ script: ADD, args, signal }, host);
+  const added = await run(ADD, [from, worktree.path, worktree.branch], tools);
   check(added, "git cannot make a worktree");
 }
 
@@ -123,12 +125,15 @@ export async function addWorktree(
  */
 export async function removeWorktree(
   worktree: Worktree,
-  { host, signal, common = "" }: Tools & { readonly common?: string },
+  { common = "", ...tools }: Tools & { readonly common?: string },
 ): Promise<{ readonly branchStays: boolean }> {
-  const args = [worktree.path, worktree.branch, common];
-  const removed = await runTool({ script: REMOVE, args, signal }, host);
+  const removed = await run(REMOVE, [worktree.path, worktree.branch, common], tools);
   check(removed, `The worktree "${worktree.path}" cannot be removed`);
   return { branchStays: removed.out.trim() === "kept" };
+}
+
+function run(script: string, args: readonly string[], tools: Tools): Promise<ToolResult> {
+  return runTool({ script, args, signal: tools.signal, taskId: tools.taskId }, tools.host);
 }
 
 function check(result: ToolResult, what: string): void {

@@ -16,7 +16,7 @@ import { insist } from "./insist.ts";
 import type { Plan } from "./plan.ts";
 import { runFlow, skipForTime } from "./run_flow.ts";
 import { runStep } from "./run_step.ts";
-import { fitsVariable } from "./step_env.ts";
+import { fitsVariable, TASK_MARK } from "./step_env.ts";
 import { isDirectory } from "./task_directory.ts";
 import { TaskFiles } from "./task_files.ts";
 import { logPath, TaskLog } from "./task_log.ts";
@@ -37,9 +37,6 @@ export interface TaskResult {
   /** Why; empty when there is nothing to say. */
   readonly reason: string;
 }
-
-/** Name of the variable that marks every process of a task, in whatever group it is. */
-export const TASK_MARK = "SVC_TASK_ID";
 
 /** Limit of a `finally` step that has none: whatever happened, the task comes to an end. */
 const FINALLY_TIMEOUT_SECS = 300;
@@ -101,33 +98,34 @@ async function prepareAndRun(
 /** The steps, then those under `finally`. */
 async function runAll(run: TaskRun, signals: RunSignals): Promise<TaskResult> {
   const { plan } = run.parts;
-  {
-    using ending = new Ending(signals);
-    const limitSecs = plan.timeout === undefined ? undefined : findDurationSecs(plan.timeout);
-    if (limitSecs !== undefined) ending.endAfter(limitSecs * 1000);
-    await runFlow(run, ending);
-    if (ending.why === "timeout") await skipForTime(run);
-    if (signals.stop.aborted) return INTERRUPTED;
-  }
-  const count = plan.steps.length;
-  const failure = findFailure(plan.steps, run.records.slice(0, count));
-  const cancelled = run.records.slice(0, count).some((record) =>
-    record.state === "cancelled" || !isOver(record)
-  );
+  const [steps, last] = [plan.steps, plan.finally ?? []];
+  const ended = () => run.records.slice(0, steps.length);
+  await runSteps(run, signals);
+  if (signals.stop.aborted && !ended().every(isOver)) return INTERRUPTED;
+  const failure = findFailure(steps, ended());
+  const cancelled = ended().some((one) => one.state === "cancelled" || !isOver(one));
   run.state = cancelled ? "cancelled" : failure === undefined ? "succeeded" : "failed";
 
-  const last = plan.finally ?? [];
   using ending = new Ending({ stop: signals.stop });
   for (const [index, step] of last.entries()) {
-    const position = count + index;
-    if (isOver(run.records[position] ?? { state: "pending" })) continue;
+    const position = steps.length + index;
+    const isDone = () => isOver(run.records[position] ?? { state: "pending" });
+    if (isDone()) continue;
     await runStep({ step, position, defaultTimeoutSecs: FINALLY_TIMEOUT_SECS }, run, ending);
-    if (signals.stop.aborted) return INTERRUPTED;
+    if (!isDone()) return INTERRUPTED;
   }
-  const lastFailure = findFailure(last, run.records.slice(count));
   if (cancelled) return { state: "cancelled", reason: "" };
-  const reason = failure ?? lastFailure;
+  const reason = failure ?? findFailure(last, run.records.slice(steps.length));
   return reason === undefined ? { state: "succeeded", reason: "" } : { state: "failed", reason };
+}
+
+async function runSteps(run: TaskRun, signals: RunSignals): Promise<void> {
+  const { timeout } = run.parts.plan;
+  using ending = new Ending(signals);
+  const limitSecs = timeout === undefined ? undefined : findDurationSecs(timeout);
+  if (limitSecs !== undefined) ending.endAfter(limitSecs * 1000);
+  await runFlow(run, ending);
+  if (ending.why === "timeout") await skipForTime(run);
 }
 
 /** Ends what has left the groups of the steps: at its end nothing of a task runs (contract 7). */
@@ -161,7 +159,7 @@ async function release(run: TaskRun, stop: AbortSignal): Promise<TaskResult> {
   const { claimed: { task }, plan: { workspace }, host } = run.parts;
   const own = run.directory === workspace.path ? "" : run.directory || task.directory;
   if (own === "") return { state: "succeeded", reason: "" };
-  const how = { from: workspace.path, signal: stop };
+  const how = { from: workspace.path, signal: stop, taskId: task.id };
   const reason = await host.directories.remove(own, how).catch((error) => {
     if (stop.aborted || !(error instanceof AppError)) throw error;
     return error.message; // it stays on record, and goes with the task

@@ -8,7 +8,7 @@
 import { AppError } from "../base/errors.ts";
 import type { ProcessGroups } from "../shell/process_groups.ts";
 import { runShell } from "../shell/run_shell.ts";
-import type { InheritedEnv } from "./step_env.ts";
+import { type InheritedEnv, TASK_MARK } from "./step_env.ts";
 
 /** What running a tool needs. */
 export interface ToolHost {
@@ -28,6 +28,8 @@ export interface Tool {
   readonly args: readonly string[];
   /** Ends it; it has failed then. */
   readonly signal?: AbortSignal | undefined;
+  /** Task it works for: after a crash it is ended with whatever else that has left. */
+  readonly taskId?: string | undefined;
 }
 
 /** How it ended. */
@@ -64,6 +66,7 @@ export async function runTool(tool: Tool, host: ToolHost): Promise<ToolResult> {
       ...Object.fromEntries(
         Object.entries(host.inherited.variables).filter(([name]) => INHERITED.includes(name)),
       ),
+      ...(tool.taskId === undefined ? {} : { [TASK_MARK]: tool.taskId }),
       LC_ALL: "C",
       GIT_TERMINAL_PROMPT: "0",
     },

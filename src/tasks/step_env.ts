@@ -15,6 +15,9 @@ import type { Catalog } from "../resources/catalog.ts";
 import type { Env } from "../resources/env.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
 
+/** Name of the variable that marks every process of a task, in whatever group it is. */
+export const TASK_MARK = "SVC_TASK_ID";
+
 /** Names every step has when the daemon has them. */
 const INHERITED = ["HOME", "USER", "SHELL", "LANG", "TZ", "TMPDIR"];
 

@@ -37,6 +37,16 @@ export interface DirectoryUser {
   readonly plan: Plan["workspace"];
 }
 
+/** How a directory is removed. */
+export interface Removal {
+  /** The workspace, where that is known: the directory may be too broken to tell its repository. */
+  readonly from?: string;
+  /** Ends the removal, which has failed then. */
+  readonly signal?: AbortSignal;
+  /** Task that it is done for. */
+  readonly taskId?: string;
+}
+
 const COPY = `
 rm -rf -- "$2" "$2.part" && mkdir -p -m 700 -- "$2.part" &&
 cp -RPp -- "$1/." "$2.part/" && mv -- "$2.part" "$2"`;
@@ -69,7 +79,7 @@ export class TaskDirectories {
         case "shared":
           return plan.path;
         case "worktree":
-          return await this.#makeWorktree(user, { host: this.#host, signal });
+          return await this.#makeWorktree(user, { host: this.#host, signal, taskId: user.taskId });
         case "copy":
           return await this.#makeCopy(user, signal);
       }
@@ -83,20 +93,16 @@ export class TaskDirectories {
 
   /**
    * Removes a directory that a task had for itself. Gives a sentence for people where something of it
-   * stays; empty otherwise. `from` is the workspace, where that is known: the directory itself may be
-   * too broken to tell its repository.
+   * stays; empty otherwise.
    *
    * @throws {AppError} `invalid` when it cannot be removed or `signal` ended that.
    */
-  async remove(
-    directory: string,
-    { from, signal }: { readonly from?: string; readonly signal?: AbortSignal } = {},
-  ): Promise<string> {
-    const tools = { host: this.#host, ...(signal === undefined ? {} : { signal }) };
+  async remove(directory: string, { from, ...how }: Removal = {}): Promise<string> {
+    const tools = { host: this.#host, ...how };
     const { worktrees, copies } = this.#host.dirs;
     const copy = nameIn(copies, directory);
     if (copy !== undefined) {
-      const tool = { script: REMOVE_COPY, args: [join(copies, copy)], signal };
+      const tool = { script: REMOVE_COPY, args: [join(copies, copy)], ...how };
       const removed = await runTool(tool, this.#host);
       if (removed.code === 0) return "";
       throw new AppError("invalid", `"${directory}" cannot be removed: ${whatItSaid(removed)}`);
@@ -157,7 +163,8 @@ export class TaskDirectories {
       );
     }
     const path = join(copies, taskId);
-    const made = await runTool({ script: COPY, args: [plan.path, path], signal }, this.#host);
+    const tool = { script: COPY, args: [plan.path, path], signal, taskId };
+    const made = await runTool(tool, this.#host);
     if (made.code === 0) return path;
     throw new AppError("invalid", `"${plan.path}" cannot be copied: ${whatItSaid(made)}`);
   }

@@ -66,3 +66,10 @@ export class TaskFiles implements AsyncDisposable {
     await Deno.remove(this.#path, { recursive: true }).catch(() => {});
   }
 }
+
+/** Removes what a crash has left in the directory of such files, while nothing runs. */
+export async function removeLeftFiles(directory: string): Promise<void> {
+  for await (const { name } of Deno.readDir(directory)) {
+    await Deno.remove(join(directory, name), { recursive: true });
+  }
+}

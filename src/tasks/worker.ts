@@ -10,7 +10,9 @@ import { after } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Cancelled, ClaimedTask, Task } from "../store/task_records.ts";
 import { insist } from "./insist.ts";
-import { runTask, TASK_MARK, type TaskResult } from "./run_task.ts";
+import { runTask, type TaskResult } from "./run_task.ts";
+import { TASK_MARK } from "./step_env.ts";
+import { removeLeftFiles } from "./task_files.ts";
 import type { RunHost } from "./task_run.ts";
 
 /** What the worker needs. */
@@ -73,9 +75,10 @@ class Worker implements TaskWorker {
 
   /** Ends leftover processes of interrupted tasks, then runs these tasks on or gives them up. */
   async recover(): Promise<void> {
-    const { store, clock, groups, log } = this.#host;
+    const { store, clock, groups, log, dirs } = this.#host;
     const interrupted = await store.claimInterrupted(clock.now());
     for (const { task } of interrupted) await groups.endMarked(TASK_MARK, task.id);
+    await removeLeftFiles(dirs.run);
     await store.countRestarts(interrupted.map(({ task }) => task.id));
     for (const claimed of interrupted) {
       const { id, restarts, cancelReason } = claimed.task;

@@ -48,6 +48,11 @@ export function countedStore(store: Store, { metrics, rates }: Counting): Store 
       delivered(given.delivery, recorded.status);
       return recorded;
     },
+    async routeSourceEvent(id, routing, now) {
+      const routed = await store.routeSourceEvent(id, routing, now);
+      if (routed.ended === true) rates.add("tasks", "failed");
+      return routed;
+    },
     async claimTasks(limit, now) {
       const claim = await store.claimTasks(limit, now);
       for (const { task } of claim.tasks) {

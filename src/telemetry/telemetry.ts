@@ -51,11 +51,13 @@ export class Telemetry implements Disposable {
 
   /** Told of every batch of the store. */
   readonly onBatch = ({ calls, wrote, tookMs, refused }: Batch): void => {
-    if (!wrote) return;
-    this.#metrics.commit(calls, tookMs / 1000);
     const { ailments } = this.#host;
-    if (refused === undefined) ailments.clear("database");
-    else ailments.note("database", refused.replace(/^T/, "t"));
+    if (refused !== undefined) {
+      ailments.note("database", refused.replace(/^T/, "t"));
+    } else if (wrote) { // one that changes nothing would go well on a full disk, too
+      ailments.clear("database");
+      this.#metrics.commit(calls, tookMs / 1000);
+    }
   };
 
   /** Told of every refused request to a trigger there is. */

@@ -281,7 +281,7 @@ testEachProgram("svc get, describe and delete", async (program, t) => {
     const table = await printed(daemon, "get", "triggers");
     match(
       table,
-      /^NAME +SOURCE +WORKFLOW +WORKSPACE +SUSPENDED +AGE\npull +webhook +build +default +no +\w+\npush /,
+      /^NAME +SOURCE +WORKFLOW +WORKSPACE +SUSPENDED +NEXT +AGE\npull +webhook +build +default +no +\w+\npush /,
     );
     match(await printed(daemon, "get", "trigger", "-o", "wide"), /FILTER.*\n.*\n.*payload_a == 1/);
     equal(await printed(daemon, "get", "tr", "-o", "name"), "trigger/pull\ntrigger/push\n");

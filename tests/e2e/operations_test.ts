@@ -5,10 +5,12 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { PROGRAMS, testEachProgram } from "../helpers/program.ts";
+import { ONE_PROGRAM, PROGRAMS, ROOT, run, testEachProgram } from "../helpers/program.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -156,6 +158,42 @@ testEachProgram(
     match(stdout, /^database: +[\d.]+ KiB.* left on its disk$/m);
   },
 );
+
+const DOCS = Deno.readTextFileSync(join(ROOT, "docs/operations.md"));
+
+Deno.test(`docs/operations.md names every metric there is, and no other (${ONE_PROGRAM.name})`, async () => {
+  await using daemon = await startDaemon(ONE_PROGRAM);
+  const { text } = await onSocket(daemon, "/metrics");
+  const there = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name ?? "");
+  const rows = DOCS.split("\n").filter((line) => line.startsWith("| `svc_"));
+  const named = rows.flatMap((row) =>
+    [...(row.split("|")[1] ?? "").matchAll(/`(\w+)`/g)].map(([, name]) => name ?? "")
+  );
+  ok(there.length > 25, text);
+  deepEqual(named.toSorted(), there.toSorted());
+});
+
+const ANALYZE = "/usr/bin/systemd-analyze";
+const hasAnalyze = await Deno.stat(ANALYZE).then(() => true, () => false);
+
+Deno.test({
+  name: `the systemd unit in docs/operations.md is one systemd understands${
+    hasAnalyze ? "" : ` (ignored: no ${ANALYZE})`
+  }`,
+  ignore: !hasAnalyze,
+  async fn() {
+    await using dir = await tempDir();
+    const unit = /^```ini\n([\s\S]*?)^```/m.exec(DOCS)?.[1] ?? "";
+    match(unit, /^ExecStart=\/usr\/local\/bin\/svcd /m);
+    // The programs are not installed here: what is to be found is in the lines, not on this disk.
+    const path = await dir.write(
+      "svcd.service",
+      unit.replaceAll(/\/usr\/local\/bin\/svcd?/g, "/bin/true"),
+    );
+    const { code, stdout, stderr } = await run(ANALYZE, ["verify", path]);
+    deepEqual([code, stdout, stderr], [0, "", ""]);
+  },
+});
 
 /** A span as a collector gets it. */
 interface Span {

@@ -20,7 +20,9 @@ const EXAMPLES: Readonly<Record<string, unknown>> = {
     action: { workflow: "w", workspace: "ws" },
   },
   Workflow: { steps: [{ id: "a", run: "echo" }] },
-  Workspace: { path: "/tmp" },
+  Agent: { command: "agent --print", promptDelivery: "file" },
+  StepTemplate: { prompt: "Review {{ payload.title }}" },
+  Workspace: { path: "/tmp", isolation: "worktree", maxParallel: 2 },
   SecretStore: { data: { key: "a-real-secret" } },
   Project: { description: "d" },
   CustomResourceDefinition: {
@@ -36,7 +38,7 @@ const NAMES: Readonly<Record<string, string>> = { CustomResourceDefinition: "tic
 
 Deno.test("KINDS holds the kinds of the contract", () => {
   const kinds = KINDS.map((one) => one.kind);
-  for (const kind of ["Trigger", "Workflow", "Workspace", "SecretStore", "Project"]) {
+  for (const kind of ["Trigger", "Workflow", "Agent", "StepTemplate", "Workspace", "SecretStore"]) {
     ok(kinds.includes(kind), kind);
   }
 });

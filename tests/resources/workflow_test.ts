@@ -77,7 +77,9 @@ const STEPS: readonly [what: string, text: string, findings: readonly RegExp[]][
   ["a line that is a list", manifest("run: [a]"), [
     /^f\.yaml:6:7: .*Expected a shell line, found a/,
   ]],
-  ["no line", manifest("workdir: x"), [/^f\.yaml:5:7: spec\.steps\.0: Missing field "run"/]],
+  ["no line", manifest("workdir: x"), [
+    /^f\.yaml:5:7: spec\.steps\.0: A step needs "run" \(a shell line\) or "agent"/,
+  ]],
   [
     "an unknown field",
     manifest("run: x", "timout: 3"),

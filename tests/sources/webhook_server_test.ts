@@ -70,7 +70,7 @@ const NOT_FOUND = [
     "/webhook/push-",
     "/webhook/-push",
     `/webhook/${"p".repeat(254)}`,
-    "/source/slack/default/push",
+    ...["/source/slack/push", "/source/slack/default/push/", "/source/github/default/push"],
   ],
   ...["/healthz/", "/readyz/x", "/HEALTHZ", "/webhook/push&x", "/?/webhook/push", "/metrics"],
 ];

@@ -103,13 +103,13 @@ test(
   },
 );
 
-test("pruneTasks keeps the newest of each trigger", async (store) => {
+test("pruneTasks keeps the newest that have ended of each trigger", async (store) => {
   for (const n of range(0, 12)) await ended(store, n, { trigger: `t${n % 3}` });
   await accept(store, 12, { trigger: "t0" });
-  deepEqual((await prune(store, { keep: 2 })).toSorted((a, b) => a - b), [0, 1, 2, 3, 4, 5, 6]);
-  deepEqual(await left(store), [7, 8, 9, 10, 11, 12]);
+  deepEqual((await prune(store, { keep: 2 })).toSorted((a, b) => a - b), [0, 1, 2, 3, 4, 5]);
+  deepEqual(await left(store), [6, 7, 8, 9, 10, 11, 12]);
   deepEqual(await prune(store, { keep: 2 }), []);
-  deepEqual((await prune(store, { keep: 0 })).toSorted((a, b) => a - b), [7, 8, 9, 10, 11]);
+  deepEqual((await prune(store, { keep: 0 })).toSorted((a, b) => a - b), [6, 7, 8, 9, 10, 11]);
   deepEqual(await left(store), [12], "which waits");
 });
 

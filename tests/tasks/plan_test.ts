@@ -49,7 +49,10 @@ Deno.test("Planner.plan copies steps, environments, timeout and workspace", () =
     resource("Workflow", "w", { steps, env, timeout: 90 }),
     resource("Workspace", "ws", { path: "/srv/ws", env }),
   ).plan(TRIGGER);
-  deepEqual(planOf(made), { steps, env, timeout: 90, workspace: { path: "/srv/ws", env } });
+  deepEqual(planOf(made), {
+    ...{ steps, env, timeout: 90 },
+    workspace: { path: "/srv/ws", isolation: "shared", env },
+  });
   deepEqual([made.workflow, made.workspace, made.missing], ["w", "ws", undefined]);
 });
 
@@ -57,8 +60,40 @@ Deno.test("Planner.plan leaves out what is not there", () => {
   deepEqual(planOf(planner(WORKFLOW, WORKSPACE).plan(TRIGGER)), {
     steps: [{ id: "a", run: "echo 1" }],
     env: {},
-    workspace: { path: "/srv/ws", env: {} },
+    workspace: { path: "/srv/ws", isolation: "shared", env: {} },
   });
+});
+
+Deno.test("Planner.plan copies agents and templates into the steps that name them", () => {
+  const env = { KEY: { fromSecret: { store: "s", key: "k" } } };
+  const workflow = resource("Workflow", "w", {
+    steps: [
+      { id: "a", agent: "coder", prompt: "Mend {{ payload.x }}", timeout: 5 },
+      { id: "b", agent: "plain", template: "review", needs: [] },
+    ],
+    finally: [{ id: "c", run: "echo" }, { id: "d", agent: "plain", prompt: "Say it" }],
+  });
+  const made = planner(
+    ...[workflow, WORKSPACE, resource("StepTemplate", "review", { prompt: "Review {{ goal }}" })],
+    resource("Agent", "coder", { command: 'c "$1"', promptDelivery: "arg", env, timeout: "30m" }),
+    resource("Agent", "plain", { command: "p" }),
+  ).plan({ ...TRIGGER, spec: { ...TRIGGER.spec, action: { ...TRIGGER.spec.action, goal: "G" } } });
+  const coder = { name: "coder", command: 'c "$1"', promptDelivery: "arg", env, timeout: "30m" };
+  const plain = { name: "plain", command: "p", promptDelivery: "stdin", env: {} };
+  const { steps, finally: last, goal } = planOf(made);
+  deepEqual(steps, [
+    { id: "a", timeout: 5, agent: coder, prompt: "Mend {{ payload.x }}" },
+    { id: "b", needs: [], agent: plain, prompt: "Review {{ goal }}" },
+  ]);
+  deepEqual(last, [{ id: "c", run: "echo" }, { id: "d", agent: plain, prompt: "Say it" }]);
+  equal(goal, "G");
+});
+
+Deno.test("Planner.plan copies isolation, and says how many may share the workspace", () => {
+  const spec = { path: "/srv/ws", isolation: "worktree", maxParallel: 3 };
+  const made = planner(WORKFLOW, resource("Workspace", "ws", spec)).plan(TRIGGER);
+  deepEqual([planOf(made).workspace.isolation, made.workspaceMax], ["worktree", 3]);
+  equal(planner(WORKFLOW, WORKSPACE).plan(TRIGGER).workspaceMax, undefined);
 });
 
 const PATHS: readonly [written: string, path: string][] = [
@@ -89,6 +124,17 @@ const MISSING: readonly [what: string, resources: readonly Resource[], named: Re
   ["what has another name", [resource("Workflow", "W", WORKFLOW.spec), WORKSPACE], [
     /Workflow "w"/,
   ]],
+  [
+    "agents and templates, those of finally too",
+    [
+      WORKSPACE,
+      resource("Workflow", "w", {
+        steps: [{ id: "a", agent: "coder", template: "review" }],
+        finally: [{ id: "b", agent: "other", prompt: "x" }],
+      }),
+    ],
+    [/Agent "coder"/, /StepTemplate "review"/, /Agent "other"/],
+  ],
   ["what is of another kind", [resource("Workspace", "w", {}), WORKSPACE], [/Workflow "w"/]],
 ];
 

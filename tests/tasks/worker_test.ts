@@ -446,10 +446,11 @@ for (const [name, calls] of [["saveStep", 2], ["finishTask", 1]] as const) {
 }
 
 test("a bug in one task is logged, ends that task, and no other", async (rig) => {
+  const worker = await rig.start();
   const bad = await rig.queue(1, '{steps: [{id: a, run: "true"}]}');
   const good = await rig.queue(2, '{steps: [{id: a, run: "true"}]}');
   await Deno.writeTextFile(`${rig.dirs.run}/${bad}`, "a file where its directory should be");
-  await rig.start();
+  worker.kick();
   const task = await rig.ended(bad);
   deepEqual([task.state, task.reason], ["failed", "internal error, see the daemon's log"]);
   match(rig.logged.join("\n"), /"level":"error".*task failed inside svc/);

@@ -21,8 +21,24 @@ export function asksForChoices(payload: JsonObject): boolean {
   return isInteraction(payload) && ASKS_FOR_CHOICES.includes(textOf(payload["type"]));
 }
 
+/** What an interaction says. */
+export interface Interaction {
+  /** Always this. */
+  readonly kind: "interaction";
+  /** Who did it. */
+  readonly actor: string;
+  /** Channel; empty for what is done in a view. */
+  readonly conversationId: string;
+  /** Thread of the post it was done to; empty where there is none. */
+  readonly threadId: string;
+  /** What was clicked, chosen or typed, or the name of the view or shortcut. */
+  readonly text: string;
+  /** Why there is nothing to act on; absent where there may be. */
+  readonly ignored?: string;
+}
+
 /** What it says. */
-export function fromInteraction(payload: JsonObject) {
+export function fromInteraction(payload: JsonObject): Interaction {
   const container = objectOf(payload["container"]);
   const message = { ...objectOf(payload["original_message"]), ...objectOf(payload["message"]) };
   const text = arrayOf(payload["actions"]).filter(isJsonObject).map(actionText).join(" ") ||
@@ -35,7 +51,7 @@ export function fromInteraction(payload: JsonObject) {
       idOf(container["message_ts"]) || idOf(payload["message_ts"]),
     text: cut(text),
     ...(asksForChoices(payload) ? { ignored: "asks for the choices of a menu" } : {}),
-  } as const;
+  };
 }
 
 /** `name=value`, the value being what was clicked, chosen or typed. */

@@ -39,6 +39,8 @@ const MAX_ATTEMPTS = 5;
 const BACKOFF_MS = 1000;
 /** Longest time without a look at what is due: the clock may be set forward meanwhile. */
 const MAX_WAIT_MS = 60_000;
+/** Pause when the store does not take what it is given. */
+const RETRY_MS = 1000;
 /** How long what is being decided may hold up the end of the daemon. */
 const STOP_WITHIN_MS = 2000;
 
@@ -92,9 +94,9 @@ export class SlackRouter implements AsyncDisposable {
         if (limit <= 0) return; // the next one that is over kicks again
         const busy = [...this.#shares].filter(([, n]) => n >= SHARE).map(([name]) => name);
         const demand = { limit, now: clock.now(), staleMs: STALE_MS, busy };
-        const restarted = this.#hasOrphans;
+        const known = this.#hasOrphans ? { routing: [...this.#routing.keys()] } : {};
         this.#hasOrphans = false;
-        const { events, nextAt } = await store.claimSourceEvents({ ...demand, restarted });
+        const { events, nextAt } = await store.claimSourceEvents({ ...demand, ...known });
         for (const event of events) this.#start(event);
         if (events.length === limit) this.#again = true;
         this.#wakeAt(nextAt);
@@ -113,11 +115,14 @@ export class SlackRouter implements AsyncDisposable {
     this.#due = after(waitMs, () => this.kick());
   }
 
-  /** What the store did not answer may have been carried out, or half of it. */
+  /** What the store did not take now stays with nobody; not looked at at once, it may be down. */
   #lookForOrphans(): void {
-    this.#hasOrphans = true;
-    this.#retry?.[Symbol.dispose]();
-    if (!this.#stopped) this.#retry = after(1000, () => this.kick());
+    if (this.#stopped) return;
+    this.#retry ??= after(RETRY_MS, () => {
+      this.#retry = undefined;
+      this.#hasOrphans = true;
+      this.kick();
+    });
   }
 
   #start(claimed: ClaimedSourceEvent): void {

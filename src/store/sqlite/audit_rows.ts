@@ -9,8 +9,8 @@ import { rfc3339 } from "../../base/clock.ts";
 import type { AuditEnd, AuditQuery, AuditResult, AuditRow, AuditStart } from "../audit_records.ts";
 import { addLink } from "./audit_chain.ts";
 import { optionalNumber, storable, text } from "./columns.ts";
-import type { Database, Row } from "./database.ts";
-import { prefixEnd, where } from "./queries.ts";
+import type { Database, Row, SqlValue } from "./database.ts";
+import { newestIds, oldestIdSince, prefixEnd, where } from "./queries.ts";
 
 /** Writes a row that says `running`. */
 export function startAudit(db: Database, start: AuditStart): void {
@@ -68,28 +68,41 @@ export function interruptAudits(db: Database, now: number): number {
   return running.length;
 }
 
+const RESULTS: readonly AuditResult[] = [
+  ...["allowed", "denied", "audit_warning", "running", "ok"] as const,
+  ...["rejected", "failed", "timeout", "interrupted"] as const,
+];
+
 /** Newest first. */
 export function listAudit(db: Database, query: AuditQuery): AuditRow[] {
-  const { clause, values } = where({
-    '"trigger" = ?': query.trigger,
-    "result = ?": query.outcome,
-    "created_at >= ?": query.since === undefined ? undefined : rfc3339(query.since),
+  const { trigger, outcome, since, limit } = query;
+  const conditions = {
+    "created_at >= ?": since === undefined ? undefined : rfc3339(since),
+    "id >= ?": since === undefined ? undefined : oldestIdSince(since),
+  };
+  if (trigger === undefined && outcome === undefined) {
+    const { clause, values } = where(conditions);
+    return readRows(db, `${clause} ORDER BY id DESC LIMIT ?`, [...values, limit]);
+  }
+  const ids = newestIds({
+    table: "plugin_audit",
+    index: trigger === undefined ? "plugin_audit_by_result" : "plugin_audit_of_trigger",
+    column: "result",
+    among: outcome === undefined ? RESULTS : RESULTS.filter((known) => known === outcome),
+    conditions: { '"trigger" = ?': trigger, ...conditions },
+    limit,
   });
-  const rows = db.all(
-    `SELECT * FROM plugin_audit ${clause} ORDER BY id DESC LIMIT ?`,
-    ...values,
-    query.limit,
-  );
-  return rows.map(toAuditRow);
+  return readRows(db, `WHERE id IN (${ids.sql}) ORDER BY id DESC`, ids.values);
+}
+
+function readRows(db: Database, tail: string, values: readonly SqlValue[]): AuditRow[] {
+  return db.all(`SELECT * FROM plugin_audit ${tail}`, ...values).map(toAuditRow);
 }
 
 /** At most two of those whose id starts with `prefix`. */
 export function findAudit(db: Database, prefix: string): AuditRow[] {
-  return db.all(
-    "SELECT * FROM plugin_audit WHERE id >= ? AND id < ? ORDER BY id LIMIT 2",
-    prefix,
-    prefixEnd(prefix),
-  ).map(toAuditRow);
+  const range = [prefix, prefixEnd(prefix)];
+  return readRows(db, "WHERE id >= ? AND id < ? ORDER BY id LIMIT 2", range);
 }
 
 function toAuditRow(row: Row): AuditRow {

@@ -9,7 +9,7 @@ import type { ControlEvent } from "../audit_records.ts";
 import type { ListQuery } from "../list_query.ts";
 import { text } from "./columns.ts";
 import type { Database } from "./database.ts";
-import { where } from "./queries.ts";
+import { oldestIdSince, where } from "./queries.ts";
 
 /** Most rows that are kept. */
 const KEPT = 100_000;
@@ -36,6 +36,7 @@ export function recordControl(db: Database, event: ControlEvent): void {
 export function listControl(db: Database, query: ListQuery): ControlEvent[] {
   const { clause, values } = where({
     "created_at >= ?": query.since === undefined ? undefined : rfc3339(query.since),
+    "id >= ?": query.since === undefined ? undefined : oldestIdSince(query.since),
   });
   return db.all(
     `SELECT * FROM control_audit ${clause} ORDER BY id DESC LIMIT ?`,

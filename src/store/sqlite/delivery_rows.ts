@@ -19,9 +19,9 @@ import type {
 } from "../delivery_records.ts";
 import { bytes, json, number, storable, text } from "./columns.ts";
 import { moveCursor } from "./cursor_rows.ts";
-import type { Database, Row } from "./database.ts";
+import type { Database, Row, SqlValue } from "./database.ts";
 import { admitEvent } from "./event_rows.ts";
-import { ofEachProject, oldestIdSince, prefixEnd, where } from "./queries.ts";
+import { newestIds, ofEachProject, oldestIdSince, prefixEnd, where } from "./queries.ts";
 
 /** Stores a delivery and the tasks of those of its events that are new and have room. */
 export function recordDelivery(db: Database, given: NewDelivery): readonly EventOutcome[] {
@@ -76,40 +76,83 @@ export function recordRejections(
 const LISTED = `id, project, "trigger", source, received_at, outcome, reason, status, remote,
   secret_store, secret_key, task_id, body_bytes, duration_ms, detail`;
 
-const HAS_TASK_IN_STATE = `? IN (
-  SELECT state FROM tasks WHERE tasks.id = deliveries.task_id UNION
-  SELECT state FROM json_each(deliveries.detail, '$.events') AS event
-    JOIN tasks ON tasks.id = event.value ->> 'taskId')`;
+const OUTCOMES: readonly DeliveryOutcome[] = [
+  "accepted",
+  "filtered",
+  "duplicate",
+  "skipped",
+  "handshake",
+  "rejected",
+];
 
 /** Newest first. */
 export function listDeliveries(db: Database, query: DeliveryQuery): Delivery[] {
-  if (query.project === undefined && query.trigger !== undefined) {
-    return ofEachProject(db, "deliveries", query, listDeliveries);
+  const { project, trigger, outcome, before, since, limit } = query;
+  const rows = {
+    "received_at >= ?": since,
+    "id < ?": before,
+    "id >= ?": since === undefined ? undefined : oldestIdSince(since),
+  };
+  if (project === undefined) {
+    if ((trigger ?? outcome) !== undefined) {
+      return ofEachProject(db, "deliveries", query, listDeliveries);
+    }
+    const { clause, values } = where(rows);
+    return readDeliveries(db, `${clause} ORDER BY id DESC LIMIT ?`, [...values, limit]);
   }
-  const { clause, values } = where({
-    "project = ?": query.project,
-    '"trigger" = ?': query.trigger,
-    "received_at >= ?": query.since,
-    "id < ?": query.before,
-    "id >= ?": query.since === undefined ? undefined : oldestIdSince(query.since),
-    ...(query.outcome === "failed"
-      ? { [HAS_TASK_IN_STATE]: "failed" }
-      : { "outcome = ?": query.outcome }),
+  if (outcome === "failed") return listFailed(db, query, project);
+  const ids = newestIds({
+    table: "deliveries",
+    index: trigger === undefined ? "deliveries_of_project" : "deliveries_of_trigger",
+    column: "outcome",
+    among: outcome === undefined ? OUTCOMES : OUTCOMES.filter((known) => known === outcome),
+    conditions: { "project = ?": project, '"trigger" = ?': trigger, ...rows },
+    limit,
   });
-  return db.all(
-    `SELECT ${LISTED} FROM deliveries ${clause} ORDER BY id DESC LIMIT ?`,
-    ...values,
-    query.limit,
-  ).map(toDelivery);
+  return readDeliveries(db, `WHERE id IN (${ids.sql}) ORDER BY id DESC`, ids.values);
+}
+
+/** Deliveries of which a task has failed. */
+function listFailed(db: Database, query: DeliveryQuery, project: string): Delivery[] {
+  const { trigger, since, limit } = query;
+  const index = trigger === undefined ? "tasks_failed_of_project" : "tasks_failed_of_trigger";
+  const found: Delivery[] = [];
+  for (let before = query.before; found.length < limit;) {
+    const { clause, values } = where({
+      "project = ?": project,
+      '"trigger" = ?': trigger,
+      "state = ?": "failed",
+      "delivery_id < ?": before,
+      "delivery_id >= ?": since === undefined ? undefined : oldestIdSince(since),
+    });
+    const ids = db.all(
+      `SELECT DISTINCT delivery_id AS id FROM tasks INDEXED BY ${index} ${clause}
+       ORDER BY delivery_id DESC LIMIT ?`,
+      ...values,
+      limit,
+    ).map((row) => text(row, "id"));
+    const last = ids.at(-1);
+    if (last === undefined) break;
+    before = last;
+    found.push(...readDeliveries(
+      db,
+      `WHERE id IN (SELECT value FROM json_each(?)) AND received_at >= ? ORDER BY id DESC`,
+      [JSON.stringify(ids), since ?? 0],
+    ));
+  }
+  return found.slice(0, limit);
+}
+
+function readDeliveries(db: Database, tail: string, values: readonly SqlValue[]): Delivery[] {
+  return db.all(`SELECT ${LISTED} FROM deliveries ${tail}`, ...values).map(toDelivery);
 }
 
 /** At most two of those whose id starts with `prefix`. */
 export function findDeliveries(db: Database, prefix: string): Delivery[] {
-  return db.all(
-    `SELECT ${LISTED} FROM deliveries WHERE id >= ? AND id < ? ORDER BY id LIMIT 2`,
+  return readDeliveries(db, "WHERE id >= ? AND id < ? ORDER BY id LIMIT 2", [
     prefix,
     prefixEnd(prefix),
-  ).map(toDelivery);
+  ]);
 }
 
 function findDelivery(db: Database, id: string): Delivery | undefined {

@@ -106,12 +106,26 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE steps ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1;
   ALTER TABLE steps ADD COLUMN outputs TEXT;
 
+  -- Lists: the state stands before the id, so that the few of one state are found among many of
+  -- another, and the newest of all are merged from the newest of each (queries.ts).
   DROP INDEX tasks_pending;
-  DROP INDEX tasks_running;
-  CREATE INDEX tasks_by_state ON tasks (state, id);
-  CREATE INDEX tasks_of_project ON tasks (project, id);
-  CREATE INDEX tasks_of_workflow ON tasks (project, workflow, id);
+  DROP INDEX tasks_of_trigger;
+  CREATE INDEX tasks_of_project ON tasks (project, state, id);
+  CREATE INDEX tasks_of_trigger ON tasks (project, "trigger", state, id);
+  CREATE INDEX tasks_of_workflow ON tasks (project, workflow, state, id);
+  CREATE INDEX tasks_failed_of_project ON tasks (project, delivery_id) WHERE state = 'failed';
+  CREATE INDEX tasks_failed_of_trigger ON tasks (project, "trigger", delivery_id)
+    WHERE state = 'failed';
+  DROP INDEX deliveries_rejected;
+  DROP INDEX deliveries_of_trigger;
+  CREATE INDEX deliveries_of_project ON deliveries (project, outcome, id);
+  CREATE INDEX deliveries_of_trigger ON deliveries (project, "trigger", outcome, id);
+
+  CREATE INDEX plugin_audit_by_result ON plugin_audit (result, id);
+  CREATE INDEX plugin_audit_of_trigger ON plugin_audit ("trigger", result, id);
+
   CREATE INDEX tasks_ready ON tasks (id) WHERE state = 'pending' AND held = 0;
+  CREATE INDEX tasks_held ON tasks (id, held, created_at) WHERE state = 'pending' AND held > 0;
   CREATE INDEX tasks_timed ON tasks (run_at) WHERE state = 'pending' AND held = 3;
   CREATE INDEX tasks_timed_by_age ON tasks (created_at) WHERE state = 'pending' AND held = 3;
   CREATE INDEX tasks_gated ON tasks (gate, held, id)
@@ -122,8 +136,6 @@ const MIGRATIONS: readonly string[] = [
     WHERE debounce IS NOT NULL AND state = 'pending';
   CREATE INDEX tasks_finished ON tasks (finished_at) WHERE finished_at IS NOT NULL;
   CREATE INDEX tasks_retried ON tasks (delivery_id) WHERE retry_of IS NOT NULL;
-
-  CREATE INDEX deliveries_of_project ON deliveries (project, id);
 
   -- How many tasks have a plan; one that none has goes with the last of them.
   CREATE TABLE plan_uses (

@@ -34,7 +34,7 @@ export type Reply =
     readonly results: readonly Outcome[];
     /** How long the batch took, in milliseconds. */
     readonly tookMs: number;
-    /** Whether any of it was to write. */
+    /** Whether any of it changed a row. */
     readonly wrote: boolean;
   };
 

@@ -5,16 +5,20 @@
  * @module
  */
 
+import type { TaskState } from "../task_records.ts";
 import { json, number, text } from "./columns.ts";
 import type { Database, Row } from "./database.ts";
 import { releasePlan } from "./plan_rows.ts";
+import { newestIds } from "./queries.ts";
 
 /** Index entries that one call looks at to find triggers with too many tasks. */
 const TASKS_AT_ONCE = 30_000;
 /** Entries that a trigger counts beside those of its tasks. */
 const PER_TRIGGER = 10;
-/** Old tasks of one trigger that may be under way still without hiding those that are over. */
-const STILL_OPEN = 1000;
+/** Old tasks of one trigger that nobody has looked at yet, and that do not hide the others. */
+const NOT_LOOKED_AT = 1000;
+/** Final states. */
+const ENDED: readonly TaskState[] = ["succeeded", "failed", "cancelled"];
 /** Deliveries that one call looks at. */
 const DELIVERIES_AT_ONCE = 5000;
 /** Deduplication keys that one call looks at. */
@@ -96,26 +100,32 @@ function surplusOf(
   trigger: readonly [string, string],
   { keep, limit }: { keep: number; limit: number },
 ): { rows: Row[]; looked: number } {
+  const newest = newestIds({
+    ...{ table: "tasks", index: "tasks_of_trigger", column: "state", among: ENDED },
+    conditions: { "project = ?": trigger[0], '"trigger" = ?': trigger[1] },
+    limit: keep + 1,
+  });
   const [row] = db.all(
-    `SELECT count(*) AS n, min(id) AS edge FROM (SELECT id FROM tasks
-       WHERE project = ? AND "trigger" = ? ORDER BY id DESC LIMIT ?)`,
-    ...trigger,
-    keep + 1,
+    `SELECT count(*) AS n, min(id) AS edge FROM (${newest.sql})`,
+    ...newest.values,
   );
   const looked = number(row ?? {}, "n");
   if (row === undefined || looked <= keep) return { rows: [], looked };
-  return {
-    rows: db.all(
-      `SELECT id, directory, plan_hash FROM (SELECT * FROM tasks
-         WHERE project = ? AND "trigger" = ? AND id <= ? ORDER BY id LIMIT ?) AS tasks
-       WHERE finished_at IS NOT NULL AND ${LOOKED_AT} LIMIT ?`,
+  const rows: Row[] = [];
+  for (const state of ENDED) {
+    rows.push(...db.all(
+      `SELECT id, directory, plan_hash FROM (SELECT id, directory, plan_hash FROM tasks
+         INDEXED BY tasks_of_trigger
+         WHERE project = ? AND "trigger" = ? AND state = ? AND id <= ? ORDER BY id LIMIT ?) AS tasks
+       WHERE ${LOOKED_AT} LIMIT ?`,
       ...trigger,
+      state,
       text(row, "edge"),
-      limit + STILL_OPEN,
-      limit,
-    ),
-    looked,
-  };
+      limit - rows.length + NOT_LOOKED_AT,
+      limit - rows.length,
+    ));
+  }
+  return { rows, looked };
 }
 
 /** Removes deliveries that are too old and whose tasks are gone; how many. */

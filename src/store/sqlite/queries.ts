@@ -36,6 +36,41 @@ export function oldestIdSince(since: number): string {
   return firstIdAt(since - ID_SLACK_MS);
 }
 
+/** Where the newest rows are looked for. */
+export interface NewestIn {
+  /** The table. */
+  readonly table: "tasks" | "deliveries" | "plugin_audit";
+  /** The index, whose last columns are `column` and the id; those before it have one value each. */
+  readonly index: string;
+  /** The column before the id. */
+  readonly column: "state" | "outcome" | "result";
+  /** Values of that column, none of them from outside. */
+  readonly among: readonly string[];
+  /** Further conditions, as for {@linkcode where}. */
+  readonly conditions: Readonly<Record<string, SqlValue | undefined>>;
+  /** At most so many. */
+  readonly limit: number;
+}
+
+/**
+ * A query for the ids of the newest rows that have one of several values in a column: the newest of
+ * each, merged, so that nothing is looked at that is not wanted, however much there is of it.
+ */
+export function newestIds(
+  { table, index, column, among, conditions, limit }: NewestIn,
+): { sql: string; values: SqlValue[] } {
+  if (among.length === 0) return { sql: "SELECT NULL AS id LIMIT 0", values: [] };
+  const parts = among.map((value) => ({
+    ...where({ ...conditions, [`${column} = ?`]: value }),
+    from: `SELECT id FROM ${table} INDEXED BY ${index}`,
+  }));
+  return {
+    sql: parts.map(({ from, clause }) => `${from} ${clause}`).join(" UNION ALL ") +
+      " ORDER BY id DESC LIMIT ?",
+    values: [...parts.flatMap(({ values }) => values), limit],
+  };
+}
+
 /**
  * The newest rows over all projects, for queries whose index begins with the project: as many of each
  * project, and of those the newest.

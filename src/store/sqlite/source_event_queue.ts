@@ -102,6 +102,17 @@ export function nextDueAt(db: Database, now: number, staleMs: number): number | 
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
+/** Puts back what nobody routes any more; `routing` are those that somebody does. */
+export function takeBack(db: Database, routing: readonly string[], now: number): void {
+  db.run(
+    `UPDATE source_events INDEXED BY source_events_claimed
+     SET state = 'received', due_at = ?, claimed_at = NULL
+     WHERE state = 'routing' AND claimed_at >= 0 AND id NOT IN (SELECT value FROM json_each(?))`,
+    now,
+    JSON.stringify(routing),
+  );
+}
+
 /** Notes that routing failed or has to wait. */
 export function postponeSourceEvent(
   db: Database,

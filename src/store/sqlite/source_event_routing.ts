@@ -21,16 +21,17 @@ import { bytes, json, number, storable, text } from "./columns.ts";
 import type { Database } from "./database.ts";
 import { admitEvent } from "./event_rows.ts";
 import { addToInbox } from "./inbox_rows.ts";
-import { dueEvents, letNextIn, nextDueAt, putRepliesBack } from "./source_event_queue.ts";
+import { dueEvents, letNextIn, nextDueAt, putRepliesBack, takeBack } from "./source_event_queue.ts";
 import { findEventOfPost, LISTED, toSourceEvent } from "./source_event_rows.ts";
 
 /** Takes the oldest events that are due. */
 export function claimSourceEvents(
   db: Database,
-  { limit, now, staleMs, restarted = false, busy = [] }: SourceEventDemand,
+  { limit, now, staleMs, routing, busy = [] }: SourceEventDemand,
 ): SourceEventClaim {
-  const staleBefore = restarted ? Number.MAX_SAFE_INTEGER : now - staleMs;
-  const ids = dueEvents(db, { limit, now, staleBefore, without: JSON.stringify(busy) });
+  if (routing !== undefined) takeBack(db, routing, now);
+  const without = JSON.stringify(busy);
+  const ids = dueEvents(db, { limit, now, staleBefore: now - staleMs, without });
   for (const id of ids) {
     db.run("UPDATE source_events SET state = 'routing', claimed_at = ? WHERE id = ?", now, id);
   }

@@ -7,22 +7,24 @@
 
 import type { Counts } from "../store.ts";
 import { number, optionalNumber } from "./columns.ts";
-import type { Database } from "./database.ts";
+import type { Database, Row } from "./database.ts";
 
 /** Tasks by what they are at, and since when the oldest waits. */
 export function counts(db: Database): Counts {
   const count = (from: string) =>
     number(db.get(`SELECT count(*) AS n FROM tasks ${from}`) ?? {}, "n");
-  const oldest = (from: string) =>
-    db.get(`SELECT created_at AS at FROM tasks ${from} ORDER BY id LIMIT 1`) ?? {};
-  const pending = "INDEXED BY tasks_by_state WHERE state = 'pending'";
+  const oldest = (from: string): Row =>
+    db.get(`SELECT id, created_at AS at FROM tasks ${from} ORDER BY id LIMIT 1`) ?? {};
   const ready = "INDEXED BY tasks_ready WHERE state = 'pending' AND held = 0";
-  const waiting = count(pending);
+  const held = "INDEXED BY tasks_held WHERE state = 'pending' AND held > 0";
+  const [first, firstHeld] = [oldest(ready), oldest(held)];
+  const heldIsOlder = String(firstHeld["id"] ?? "~") < String(first["id"] ?? "~");
+  const heldTasks = count(held);
   return {
-    pending: waiting,
-    held: waiting - count(ready),
-    running: count("INDEXED BY tasks_by_state WHERE state = 'running'"),
-    ...optionalNumber(oldest(pending), "at", "oldestPendingAt"),
-    ...optionalNumber(oldest(ready), "at", "oldestReadyAt"),
+    pending: count(ready) + heldTasks,
+    held: heldTasks,
+    running: count("INDEXED BY tasks_running WHERE state = 'running'"),
+    ...optionalNumber(heldIsOlder ? firstHeld : first, "at", "oldestPendingAt"),
+    ...optionalNumber(first, "at", "oldestReadyAt"),
   };
 }

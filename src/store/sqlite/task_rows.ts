@@ -18,7 +18,7 @@ import type {
 import { bytes, json, number, optionalNumber, storable, text } from "./columns.ts";
 import type { Database, Row, SqlValue } from "./database.ts";
 import { usePlan } from "./plan_rows.ts";
-import { ofEachProject, oldestIdSince, prefixEnd, where } from "./queries.ts";
+import { newestIds, ofEachProject, oldestIdSince, prefixEnd, where } from "./queries.ts";
 
 /** What is decided on a task when it is stored. */
 export interface Placing {
@@ -78,34 +78,41 @@ const TASK_COLUMNS = `tasks.id, tasks.project, tasks."trigger", tasks.workflow, 
   tasks.started_at, tasks.finished_at, tasks.restarts, tasks.parent_id, tasks.retry_of,
   tasks.depth, tasks.directory, tasks.cancel_reason`;
 
+const STATES: readonly TaskState[] = ["pending", "running", "succeeded", "failed", "cancelled"];
+
 /** Newest first. */
 export function listTasks(db: Database, query: TaskQuery): Task[] {
-  if (query.project === undefined && (query.trigger ?? query.workflow) !== undefined) {
-    return ofEachProject(db, "tasks", query, listTasks);
-  }
-  const { since } = query;
-  const { clause, values } = where({
-    "project = ?": query.project,
-    '"trigger" = ?': query.trigger,
-    "workflow = ?": query.workflow,
-    "state = ?": query.state,
-    "id < ?": query.before,
+  const { project, trigger, workflow, state, before, since, limit } = query;
+  const rows = {
+    "id < ?": before,
     "created_at >= ?": since,
     "id >= ?": since === undefined ? undefined : oldestIdSince(since),
+  };
+  if (project === undefined) {
+    if ((trigger ?? workflow ?? state) !== undefined) {
+      return ofEachProject(db, "tasks", query, listTasks);
+    }
+    const { clause, values } = where(rows);
+    return readTasks(db, `${clause} ORDER BY id DESC LIMIT ?`, [...values, limit]);
+  }
+  const ids = newestIds({
+    table: "tasks",
+    index: trigger !== undefined
+      ? "tasks_of_trigger"
+      : workflow !== undefined
+      ? "tasks_of_workflow"
+      : "tasks_of_project",
+    column: "state",
+    among: state === undefined ? STATES : STATES.filter((known) => known === state),
+    conditions: {
+      "project = ?": project,
+      '"trigger" = ?': trigger,
+      "workflow = ?": workflow,
+      ...rows,
+    },
+    limit,
   });
-  return readTasks(db, `${indexFor(query)} ${clause} ORDER BY id DESC LIMIT ?`, [
-    ...values,
-    query.limit,
-  ]);
-}
-
-/** The index that has the rows of a query together and in order; SQLite knows no numbers to choose by. */
-function indexFor({ project, trigger, workflow, state }: TaskQuery): string {
-  if (state === "pending" || state === "running") return "INDEXED BY tasks_by_state";
-  if (trigger !== undefined) return "INDEXED BY tasks_of_trigger";
-  if (workflow !== undefined) return "INDEXED BY tasks_of_workflow";
-  if (state !== undefined) return "INDEXED BY tasks_by_state";
-  return project === undefined ? "" : "INDEXED BY tasks_of_project";
+  return readTasks(db, `WHERE id IN (${ids.sql}) ORDER BY id DESC`, ids.values);
 }
 
 /** At most two of those whose id starts with `prefix`. */

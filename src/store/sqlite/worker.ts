@@ -78,8 +78,9 @@ function handle(request: Request): Reply {
       }
     case "batch": {
       const start = stopwatchMs();
+      const before = opened().changes();
       const results = runBatch(request.calls);
-      const wrote = request.calls.some(({ method }) => !READS.has(method));
+      const wrote = opened().changes() !== before;
       return { type: "results", results, wrote, tookMs: stopwatchMs() - start };
     }
     case "close":

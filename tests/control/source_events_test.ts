@@ -1,0 +1,50 @@
+/**
+ * Who may post to a task's thread (contract 5 and 8).
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual } from "node:assert/strict";
+import { AppError } from "../../src/base/errors.ts";
+import type { Caller } from "../../src/control/caller.ts";
+import { sourceEventHandlers, type SourceEventHost } from "../../src/control/source_events.ts";
+import { accept, taskIdOf, tempStore } from "../store/temp_store.ts";
+
+const run = (grant: Caller["grant"] & object): Caller => ({
+  ...{ role: "read_only", name: grant.kind, grant },
+});
+
+const CALLERS: Readonly<Record<string, readonly [Caller, string]>> = {
+  "an admin": [{ role: "admin", name: "socket" }, "posted"],
+  "an operator": [{ role: "operator", name: "socket" }, "posted"],
+  "who may read only": [{ role: "read_only", name: "socket" }, "forbidden"],
+  "a step of that task": [run({ kind: "step", project: "default", taskId: taskIdOf(1) }), "posted"],
+  "a step of another task": [
+    run({ kind: "step", project: "default", taskId: taskIdOf(2) }),
+    "forbidden",
+  ],
+  "a plugin": [run({ kind: "plugin", project: "default" }), "forbidden"],
+  "a cron plugin": [run({ kind: "cron", project: "default" }), "forbidden"],
+};
+
+for (const [name, [caller, wanted]] of Object.entries(CALLERS)) {
+  Deno.test(`slack.reply by ${name}: ${wanted}`, async () => {
+    await using temp = await tempStore();
+    await accept(temp.store, 1);
+    const posted: unknown[] = [];
+    const host = {
+      store: temp.store,
+      slack: {
+        reply: (task: { id: string }, text: string) => {
+          posted.push([task.id, text]);
+          return Promise.resolve({ channel: "C1", ts: "1.1" });
+        },
+      },
+    } as unknown as SourceEventHost;
+    const outcome = await sourceEventHandlers(host)["slack.reply"](
+      { task: taskIdOf(1), text: "hi" },
+      caller,
+    ).then(() => "posted", (error: AppError) => error.code);
+    deepEqual([outcome, posted.length], [wanted, Number(wanted === "posted")]);
+  });
+}

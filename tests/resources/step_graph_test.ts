@@ -1,0 +1,227 @@
+/**
+ * The order of steps, and what apply refuses of it (contract 2): cycles, unknown ids, steps that can
+ * never run, agents without a prompt.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual } from "node:assert/strict";
+import { KindLookup } from "../../src/resources/kind_lookup.ts";
+import { readDocument } from "../../src/resources/read.ts";
+import { ancestorsOf, needsOf, type Waiting } from "../../src/resources/step_graph.ts";
+
+const kinds = new KindLookup([]);
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A step that runs something, unless it says otherwise. */
+function step(id: string, fields: Fields = {}): Fields {
+  return { id, ...("agent" in fields ? {} : { run: "echo" }), ...fields };
+}
+
+/** What apply says of a workflow: `level path: message`. */
+function said(steps: readonly Fields[], last?: readonly Fields[]): string[] {
+  const spec = { steps, ...(last === undefined ? {} : { finally: last }) };
+  const { findings } = readDocument({ kind: "Workflow", metadata: { name: "w" }, spec }, { kinds });
+  return findings.map(({ level, path, message }) => `${level} ${path.join(".")}: ${message}`);
+}
+
+const DIAMOND: readonly Waiting[] = [
+  { id: "a" },
+  { id: "b" },
+  { id: "c", needs: ["a"] },
+  { id: "d", needs: ["b", "c"] },
+  { id: "e", needs: [] },
+];
+
+Deno.test("needsOf: the step before, unless a step says otherwise", () => {
+  deepEqual(DIAMOND.map((_, index) => needsOf(DIAMOND, index)), [[], ["a"], ["a"], ["b", "c"], []]);
+});
+
+Deno.test("ancestorsOf: all that has to be over", () => {
+  const of = (id: string) => [...ancestorsOf(DIAMOND, id)].sort();
+  deepEqual([of("a"), of("d"), of("e"), of("none")], [[], ["a", "b", "c"], [], []]);
+});
+
+const CASES: Readonly<Record<string, { says: string[]; steps: Fields[]; last?: Fields[] }>> = {
+  "a diamond": { says: [], steps: DIAMOND.map(({ id, ...rest }) => step(id, rest)) },
+  "steps in any order": {
+    says: [],
+    steps: [step("last", { needs: ["first"] }), step("first", { needs: [] })],
+  },
+  "a step that needs itself": {
+    says: ['error spec.steps.0.needs: Step "a" waits for itself: a → a'],
+    steps: [step("a", { needs: ["a"] })],
+  },
+  "a cycle of three": {
+    says: [
+      'error spec.steps.0.needs: Step "a" waits for itself: a → c → b → a',
+      'error spec.steps.1.needs: Step "b" waits for itself: b → a → c → b',
+      'error spec.steps.2.needs: Step "c" waits for itself: c → b → a → c',
+    ],
+    steps: [
+      step("a", { needs: ["c"] }),
+      step("b", { needs: ["a"] }),
+      step("c", { needs: ["b"] }),
+    ],
+  },
+  "a cycle through the step before": {
+    says: [
+      'error spec.steps.0.needs: Step "a" waits for itself: a → b → a',
+      'error spec.steps.1: Step "b" waits for itself: b → a → b',
+    ],
+    steps: [step("a", { needs: ["b"] }), step("b")],
+  },
+  "an unknown need": {
+    says: ['error spec.steps.1.needs.1: No step is called "z" here'],
+    steps: [step("a"), step("b", { needs: ["a", "z"] })],
+  },
+  "the same id twice": {
+    says: ['error spec.steps.1.id: Another step is called "a" already'],
+    steps: [step("a"), step("a")],
+  },
+  "an id of finally among the steps": {
+    says: ['error spec.finally.0.id: Another step is called "a" already'],
+    steps: [step("a")],
+    last: [step("a")],
+  },
+  "a condition that is never true": {
+    says: [
+      'error spec.steps.1.when: Step "b" can never run: its condition is the same for every task and not true',
+    ],
+    steps: [step("a"), step("b", { when: '1 == 2 || "x" == "y"' })],
+  },
+  "a condition that is always true": { says: [], steps: [step("a", { when: "1 == 1" })] },
+  "a condition that does not compile": {
+    says: [
+      "error spec.steps.0.when: Does not compile at column 11: found = but expecting end of input",
+    ],
+    steps: [step("a", { when: "payload.x ==" })],
+  },
+  "a condition over a variable that does not exist": {
+    says: [
+      'warning spec.steps.0.when: No variable is called "step", so this always fails. There are payload, headers, trigger, delivery, task, steps, goal and payload_<field>',
+    ],
+    steps: [step("a", { when: 'step.b == "c"' })],
+  },
+  "a name of a step that does not exist": {
+    says: ['error spec.steps.1.env.V: No step is called "built" here'],
+    steps: [step("build"), step("b", { env: { V: "{{ steps.built.outputs.version }}" } })],
+  },
+  "a name of a step that need not be over": {
+    says: [
+      'warning spec.steps.1.when: Step "a" need not be over by then: name it under "needs"',
+    ],
+    steps: [step("a"), step("b", { needs: [], when: 'steps.a.state == "succeeded"' })],
+  },
+  "finally may name every step": {
+    says: [],
+    steps: [step("a"), step("b", { needs: [] })],
+    last: [step("tell", { when: 'steps.a.state == "failed" || steps["b"].state == "failed"' })],
+  },
+  "needs under finally": {
+    says: [
+      'error spec.finally.0.needs: Steps under "finally" run one after the other when all others are over, remove "needs"',
+    ],
+    steps: [step("a")],
+    last: [step("z", { needs: [] })],
+  },
+  "an agent with a prompt": { says: [], steps: [step("a", { agent: "x", prompt: "p" })] },
+  "an agent with a template": { says: [], steps: [step("a", { agent: "x", template: "t" })] },
+  "an agent without a prompt": {
+    says: [
+      'error spec.steps.0: An agent needs "prompt" (text) or "template" (the name of a StepTemplate)',
+    ],
+    steps: [step("a", { agent: "x" })],
+  },
+  "an agent with both": {
+    says: ['error spec.steps.0.template: An agent gets "prompt" or "template", remove one of them'],
+    steps: [step("a", { agent: "x", prompt: "p", template: "t" })],
+  },
+  "an agent and a line": {
+    says: ['error spec.steps.0.agent: A step has either "run" or "agent", remove one of them'],
+    steps: [step("a", { agent: "x", prompt: "p", run: "echo" })],
+  },
+  "a line with a prompt": {
+    says: ['error spec.steps.0.prompt: "prompt" is for steps with "agent", this one has "run"'],
+    steps: [step("a", { prompt: "p" })],
+  },
+  "a prompt that does not compile": {
+    says: [
+      "error spec.steps.0.prompt: Does not compile at column 8: found . but expecting end of input",
+    ],
+    steps: [step("a", { agent: "x", prompt: "{{ payload. }}" })],
+  },
+  "no attempt at all": {
+    says: [
+      "error spec.steps.0.retry.attempts: Expected how often it runs at most, 1 to 100, found the number 0",
+    ],
+    steps: [step("a", { retry: { attempts: 0 } })],
+  },
+};
+
+for (const [name, { says, steps, last }] of Object.entries(CASES)) {
+  Deno.test(`Workflow with ${name}`, () => {
+    deepEqual(said(steps, last), says);
+  });
+}
+
+function saidOf(kind: string, spec: Fields): string[] {
+  const { findings } = readDocument({ kind, metadata: { name: "n" }, spec }, { kinds });
+  return findings.map(({ level, path, message }) => `${level} ${path.join(".")}: ${message}`);
+}
+
+Deno.test("Agent refuses a hole in its command, and warns where the prompt would be lost", () => {
+  deepEqual(saidOf("Agent", { command: 'agent "{{ payload.x }}"' }).length, 1);
+  deepEqual(saidOf("Agent", { command: "agent", promptDelivery: "stdin" }), []);
+  deepEqual(saidOf("Agent", { command: 'agent "$1"', promptDelivery: "arg" }), []);
+  deepEqual(saidOf("Agent", { command: "agent", promptDelivery: "arg" }), [
+    'warning spec.command: The prompt is delivered as "$1", which the command does not name',
+  ]);
+  deepEqual(saidOf("Agent", { command: "agent", promptDelivery: "env" }), [
+    'warning spec.command: The prompt is delivered as "$SVC_PROMPT", which the command does not name',
+  ]);
+});
+
+function trigger(more: Fields, webhook: Fields = {}): Fields {
+  return {
+    event: { source: "webhook", webhook: { secret: { fromRef: "s" }, ...webhook } },
+    action: { workflow: "w", workspace: "ws" },
+    ...more,
+  };
+}
+
+const TRIGGERS: Readonly<Record<string, { spec: Fields; says: string[] }>> = {
+  "a group by key": {
+    spec: trigger({ concurrency: { policy: "Queue", key: "payload.ref", max: 2 } }),
+    says: [],
+  },
+  "a key that is not used": {
+    spec: trigger({ concurrency: { key: "payload.ref" } }),
+    says: [
+      'warning spec.concurrency.key: "key" means nothing with "policy: Allow", write Forbid, Replace or Queue',
+    ],
+  },
+  "an unknown policy": {
+    spec: trigger({ concurrency: { policy: "forbid" } }),
+    says: [
+      "error spec.concurrency.policy: Expected one of Allow, Forbid, Replace, Queue, found another text",
+    ],
+  },
+  "notify without a token": {
+    spec: trigger({}, { slack: { notify: ["failed"] } }),
+    says: [
+      "error spec.event.webhook.slack.notify: Nothing can be posted without a bot token, name its secret under botToken",
+    ],
+  },
+  "a rate of nothing": {
+    spec: trigger({}, { rateLimit: { perMinute: 0 } }),
+    says: ["error spec.event.webhook.rateLimit.perMinute: Must be >= 1"],
+  },
+};
+
+for (const [name, { spec, says }] of Object.entries(TRIGGERS)) {
+  Deno.test(`Trigger with ${name}`, () => {
+    deepEqual(saidOf("Trigger", spec), says);
+  });
+}

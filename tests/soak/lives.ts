@@ -1,0 +1,112 @@
+/**
+ * The daemon through its lives: started on one data directory, killed or told to stop, started again.
+ * Whoever talks to it takes the one that lives now, and may find it gone.
+ *
+ * @module
+ */
+
+import { type Client, connect } from "../../src/api/client.ts";
+import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import type { Program } from "../helpers/program.ts";
+import type { Journal } from "./journal.ts";
+import { type Life, takeSample } from "./memory.ts";
+import type { Site } from "./site.ts";
+
+/** Time between two looks at memory and descriptors. */
+const SAMPLE_MS = 2000;
+
+/** What an orderly end may take (contract 1), with something on top for a busy machine. */
+const STOP_WITHIN_MS = 17_000;
+
+/** Lines of the log that are to be expected of what a soak does. */
+const EXPECTED = [
+  /policy/i, // it is broken on purpose
+  /plugin/i, // so are plugins
+];
+
+/** How a life ends. */
+export type Death = "KILL" | "TERM";
+
+/** One daemon after the other. */
+export class Lives implements AsyncDisposable {
+  /** Memory and descriptors of each life. */
+  readonly lives: Life[] = [];
+  /** When each ended, in milliseconds since the epoch: from and until it was there again. */
+  readonly deaths: { readonly how: Death; readonly at: number }[] = [];
+  /** Operations of the control plane, on whichever daemon lives. */
+  readonly client: Client;
+  readonly #parts: { program: Program; site: Site; journal: Journal; args: readonly string[] };
+  #daemon: TestDaemon | undefined;
+  #born = Promise.withResolvers<TestDaemon>();
+  #sampling: number | undefined;
+
+  constructor(
+    parts: { program: Program; site: Site; journal: Journal; args: readonly string[] },
+  ) {
+    this.#parts = parts;
+    const socket = `${parts.site.directory.path}/control-plane/svc.sock`;
+    this.client = connect({ socket });
+  }
+
+  /** The daemon that lives, or the next one. */
+  now(): Promise<TestDaemon> {
+    return this.#born.promise;
+  }
+
+  /** How many have ended, which tells whether the daemon was the same all along. */
+  get ended(): number {
+    return this.deaths.length;
+  }
+
+  /** Starts the next one. */
+  async start(): Promise<void> {
+    const { program, site, args } = this.#parts;
+    const daemon = this.#daemon = await startDaemon(program, { directory: site.directory, args });
+    const life: Life = { number: this.lives.length + 1, samples: [] };
+    this.lives.push(life);
+    const sample = () => takeSample(daemon.pid, life);
+    sample();
+    this.#sampling = setInterval(sample, SAMPLE_MS);
+    this.#born.resolve(daemon);
+  }
+
+  /** Ends the one that lives. */
+  async end(how: Death): Promise<void> {
+    const daemon = this.#daemon;
+    if (daemon === undefined) return;
+    const { journal } = this.#parts;
+    clearInterval(this.#sampling);
+    this.#daemon = undefined;
+    this.#born = Promise.withResolvers();
+    this.deaths.push({ how, at: Date.now() });
+    journal.count(`daemon: ${how}`);
+    if (how === "KILL") await daemon.crash();
+    else {
+      const { code, ms } = await daemon.stop();
+      if (code !== 0) journal.fault(`SIGTERM: exit code ${code}: ${daemon.log.slice(-2000)}`);
+      if (ms > STOP_WITHIN_MS) journal.fault(`SIGTERM: took ${ms} ms`);
+    }
+    await daemon[Symbol.asyncDispose]().catch((error) => journal.fault(String(error)));
+    this.#readLog(daemon.log);
+  }
+
+  /** Ends one and starts the next. */
+  async replace(how: Death): Promise<void> {
+    await this.end(how);
+    await this.start();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#sampling);
+    this.client[Symbol.dispose]();
+    await this.#daemon?.[Symbol.asyncDispose]();
+  }
+
+  /** Whatever the daemon calls an error is one, unless it was provoked. */
+  #readLog(log: string): void {
+    for (const line of log.split("\n")) {
+      if (!/"level":"error"/.test(line) || EXPECTED.some((one) => one.test(line))) continue;
+      this.#parts.journal.fault(`the log of the daemon: ${line.slice(0, 600)}`);
+    }
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Memory and descriptors of a daemon over its lives, and what counts as growth: the last quarter of a
+ * life far above its second, or late lives far above early ones.
+ *
+ * @module
+ */
+
+import { descriptors, residentMb } from "../bench/machine.ts";
+import { median } from "../bench/stats.ts";
+
+/** One look. */
+export interface Sample {
+  readonly residentMb: number;
+  readonly descriptors: number;
+}
+
+/** One life of the daemon. */
+export interface Life {
+  /** From 1. */
+  readonly number: number;
+  /** In order. */
+  readonly samples: Sample[];
+}
+
+/** What may be added at most, beside half as much again. */
+const SLACK = { residentMb: 30, descriptors: 60 };
+const FACTOR = 1.5;
+/** With fewer looks a quarter of a life says nothing. */
+const ENOUGH = 8;
+
+/** Looks at a process; one that has just gone is not there to be looked at. */
+export async function takeSample(pid: number, life: Life): Promise<void> {
+  try {
+    life.samples.push({ residentMb: await residentMb(pid), descriptors: descriptors(pid) });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+type Measure = keyof Sample;
+const MEASURES: readonly Measure[] = ["residentMb", "descriptors"];
+
+/** Everything that grew. */
+export function findGrowth(lives: readonly Life[]): string[] {
+  const found: string[] = [];
+  const judge = (what: string, measure: Measure, parts: readonly (readonly number[])[]) => {
+    const [early, late] = parts.map(median);
+    if (early === undefined || late === undefined) return;
+    const most = early * FACTOR + SLACK[measure];
+    if (late <= most) return;
+    found.push(`${what}: ${measure} grew from ${early.toFixed(0)} to ${late.toFixed(0)}`);
+  };
+  for (const measure of MEASURES) {
+    for (const { number, samples } of lives) {
+      if (samples.length < ENOUGH) continue;
+      const values = samples.map((sample) => sample[measure]);
+      const quarter = Math.floor(values.length / 4);
+      const parts = [values.slice(quarter, 2 * quarter), values.slice(-quarter)];
+      judge(`life ${number}`, measure, parts);
+    }
+    const medians = lives.filter(({ samples }) => samples.length > 1)
+      .map(({ samples }) => median(samples.map((sample) => sample[measure])));
+    const third = Math.floor(medians.length / 3);
+    if (third > 0) {
+      judge("all lives", measure, [medians.slice(0, third), medians.slice(-third)]);
+    }
+  }
+  return found;
+}
+
+/** A table: one line a life. */
+export function tableOf(lives: readonly Life[]): string {
+  const header =
+    "life  samples   RSS MB: first median   last    max   descriptors: first median last max";
+  const lines = lives.filter(({ samples }) => samples.length > 0).map(({ number, samples }) => {
+    const cells = MEASURES.map((measure) => {
+      const values = samples.map((sample) => sample[measure]);
+      return [values[0] ?? 0, median(values), values.at(-1) ?? 0, Math.max(...values)]
+        .map((value) => value.toFixed(0));
+    });
+    const [memory = [], open = []] = cells;
+    return [
+      ...[String(number).padStart(4), String(samples.length).padStart(9)],
+      ...["        ", ...memory.map((cell) => cell.padStart(7))],
+      ...["        ", ...open.map((cell) => cell.padStart(6))],
+    ].join("");
+  });
+  return [header, ...lines].join("\n");
+}

@@ -1,0 +1,227 @@
+/**
+ * The invariants of a soak, held against records, ledgers and the machine, once the daemon is quiet.
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import type { Journal } from "./journal.ts";
+import {
+  countStarts,
+  findEnds,
+  findInterleaved,
+  findMeetings,
+  type LedgerLine,
+  tryName,
+} from "./ledger.ts";
+import { findMarkedProcesses, namesIn } from "./leftovers.ts";
+import { REFUSED } from "./operators.ts";
+import type { Records, TaskRow } from "./records.ts";
+import { ALONE_TRIGGERS } from "./site.ts";
+
+/** States in which a task may be at the end. */
+const TERMINAL = ["succeeded", "failed", "cancelled"];
+/** How often a task may be interrupted by crashes (contract 7). */
+const MOST_RESTARTS = 3;
+
+/** When the daemon ended, in milliseconds since the epoch. */
+export type Deaths = readonly { readonly at: number }[];
+
+/** Every promise is kept, and nothing was done that was not promised (D1, D4). */
+export function judgePromises({ tasks, deliveries }: Records, journal: Journal): void {
+  journal.none(
+    "answered as accepted, and its delivery or task is not there",
+    journal.promised.filter(({ delivery, tasks: promised }) =>
+      deliveries.get(delivery)?.outcome !== "accepted" || promised.some((id) => !tasks.has(id))
+    ),
+  );
+  journal.none(
+    "retried, and the task is not there",
+    journal.retries.filter((id) => !tasks.has(id)),
+  );
+  const started = [...tasks.values()].map(({ delivery_id }) => deliveries.get(delivery_id))
+    .filter((delivery) => delivery !== undefined);
+  journal.none(
+    "answered otherwise than accepted, and there is a task",
+    started.filter(({ mark, again }) => again === "" && journal.withoutTask.has(mark)),
+  );
+  journal.none(
+    "not accepted, and there is a task",
+    started.filter(({ outcome }) => outcome !== "accepted"),
+  );
+  journal.none("events that were run twice", findRunTwice({ tasks, deliveries }));
+}
+
+/** One event that was accepted more than once, although the task of the first time did not fail. */
+function findRunTwice({ tasks, deliveries }: Pick<Records, "tasks" | "deliveries">): unknown[] {
+  const events = Map.groupBy(
+    [...deliveries.values()].filter(({ outcome, again, sent_as: id }) =>
+      outcome === "accepted" && again === "" && id !== ""
+    ),
+    ({ trigger, sent_as: id }) => `${trigger} ${id}`,
+  );
+  return [...events.values()].flatMap((several) =>
+    several.slice(0, -1).filter(({ task_id: id }, index) => {
+      const task = tasks.get(id);
+      const next = several[index + 1];
+      return task === undefined || task.state === "succeeded" || task.finished_at === null ||
+        next === undefined || task.finished_at > next.received_at + CLOCK_MS;
+    })
+  );
+}
+
+/** A task that ends and a delivery that arrives in the same moment are in one order or the other. */
+const CLOCK_MS = 2000;
+
+/** Every task has ended, after no more interruptions than it may have (D2). */
+export function judgeTasks({ tasks }: Records, journal: Journal): void {
+  const all = [...tasks.values()];
+  journal.none(
+    "tasks that have not ended",
+    all.filter(({ state, finished_at: at }) => !TERMINAL.includes(state) || at === null),
+  );
+  journal.none(
+    "tasks interrupted too often",
+    all.filter(({ restarts }) => restarts > MOST_RESTARTS + 1),
+  );
+  journal.none(
+    "given up too early",
+    all.filter(({ reason, restarts }) => reason === "interrupted" && restarts < MOST_RESTARTS),
+  );
+  journal.none(
+    "failed inside",
+    all.filter(({ reason }) => reason.startsWith("internal error")),
+  );
+}
+
+/** What ran is what the records say, each step alone, and again only where it was interrupted. */
+export function judgeSteps(
+  { tasks, steps }: Pick<Records, "tasks" | "steps">,
+  lines: readonly LedgerLine[],
+  { deaths, journal }: { deaths: Deaths; journal: Journal },
+): void {
+  journal.none("steps that met their twin, or their group", findMeetings(lines));
+  journal.none("groups whose tasks overlap", findInterleaved(lines, ALONE_TRIGGERS));
+  journal.none("lines of tasks that nobody knows", lines.filter(({ task }) => !tasks.has(task)));
+  const tooOften = [...countStarts(lines)].filter(([name, starts]) => {
+    const task = tasks.get(name.split(" ")[0] ?? "");
+    return starts > 1 + (task === undefined ? 0 : interruptionsOf(task, deaths));
+  });
+  journal.none("steps that ran again though nothing interrupted them", tooOften);
+  const ends = findEnds(lines);
+  const known = steps.filter(({ task_id: id, state }) =>
+    state === "succeeded" && tasks.get(id)?.retry_of === null
+  );
+  journal.none(
+    "steps that succeeded without having run to their end",
+    known.filter(({ task_id: task, id, attempt }) =>
+      !ends.has(tryName(task, id, attempt)) && id !== "agent"
+    ),
+  );
+}
+
+/** How often the daemon ended while a task was under way. */
+function interruptionsOf({ started_at: from, finished_at: to }: TaskRow, deaths: Deaths): number {
+  return deaths.filter(({ at }) => at >= (from ?? Infinity) - 1000 && at <= (to ?? Infinity))
+    .length;
+}
+
+/** Every run of a plugin has one row, and every row is finished (D3). */
+export function judgeAudit({ audit }: Records, runs: readonly string[], journal: Journal): void {
+  const rows = new Map(audit.map((row) => [row.id, row]));
+  journal.none("plugins that ran without a row", runs.filter((id) => !rows.has(id)));
+  journal.none(
+    "plugins that ran twice on one row",
+    [...Map.groupBy(runs, (id) => id)].filter(([, times]) => times.length > 1),
+  );
+  journal.none(
+    "rows of plugins that were never finished",
+    audit.filter(({ result, finished_at: at, action }) =>
+      result === "running" || (action === "execute" && at === null)
+    ),
+  );
+  const ran = new Set(runs);
+  journal.none(
+    "rows that say ok, of plugins that never ran",
+    audit.filter(({ id, result, action }) =>
+      action === "execute" && result === "ok" && !ran.has(id)
+    ),
+  );
+}
+
+/** An apply is there whole or not at all (D5). */
+export function judgeApplies({ resources }: Records, journal: Journal): void {
+  journal.none(
+    "resources of an apply that was refused",
+    resources.filter(({ name }) => name.startsWith(REFUSED)),
+  );
+  const pair = resources.filter(({ name }) => name === "pair-a" || name === "pair-b");
+  const revisions = new Set(pair.map(({ spec }) => JSON.parse(spec)["env"]["REV"]));
+  if (revisions.size > 1 || pair.length === 1) journal.none("halves of an apply", pair);
+}
+
+/** Events that no webhook brought: each once, and none is lost. */
+export function judgeSources(records: Records, journal: Journal): void {
+  const { tasks, sourceEvents, minutes } = records;
+  const events = new Map(sourceEvents.map((event) => [event.external_event_id, event]));
+  journal.none(
+    "events that were promised to Slack, and are not there",
+    [...journal.chat].filter(([external, id]) => events.get(external)?.id !== id),
+  );
+  journal.none(
+    "events of Slack that were not routed",
+    sourceEvents.filter(({ state, task_id: task }) =>
+      state !== "ignored" && (state !== "routed" || !tasks.has(task))
+    ),
+  );
+  const roots = sourceEvents.filter((event) => event.top_level === 1 && event.state === "routed");
+  journal.none(
+    "threads that share a task",
+    [...Map.groupBy(roots, ({ task_id: id }) => id)].filter(([, several]) => several.length > 1),
+  );
+  journal.none(
+    "minutes for which the cron trigger fired twice",
+    [...Map.groupBy(minutes, (at) => at)].filter(([, several]) => several.length > 1),
+  );
+  const times = minutes.map((at) => Date.parse(at)).toSorted((a, b) => a - b);
+  journal.none(
+    "minutes that the cron trigger missed",
+    times.filter((at, index) => index > 0 && at - (times[index - 1] ?? 0) > 60_000),
+  );
+  const followers = Map.groupBy(
+    [...tasks.values()].filter(({ trigger, retry_of: of }) => trigger === "after" && of === null),
+    ({ parent_id: id }) => id ?? "",
+  );
+  journal.none(
+    "tasks that were not followed by exactly one",
+    [...tasks.values()].filter(({ workflow, state, id }) =>
+      workflow === "wide" && state !== "cancelled" && followers.get(id)?.length !== 1
+    ),
+  );
+}
+
+/** Files that nobody needs any more; the daemon is still there, and idle. */
+export async function judgeFiles(
+  { tasks }: Records,
+  dataDir: string,
+  journal: Journal,
+): Promise<void> {
+  journal.none("left in run/", await namesIn(dataDir, "run"));
+  const trees = await namesIn(dataDir, "worktrees");
+  journal.none(
+    "worktrees of tasks that succeeded",
+    trees.filter((id) => tasks.get(id)?.state === "succeeded"),
+  );
+  journal.none("worktrees of nobody", trees.filter((id) => !tasks.has(id)));
+  const found = await namesIn(dataDir, "workspaces/default");
+  const floor = await namesIn(join(dataDir, "../floor"));
+  journal.none(
+    "made by text from outside",
+    [...found, ...floor].filter((name) => /PWN/.test(name)),
+  );
+}
+
+/** Processes of tasks and plugins; nothing waits and nothing runs. */
+export async function judgeProcesses(dataDir: string, journal: Journal): Promise<void> {
+  journal.none("processes that are left", await findMarkedProcesses(dataDir));
+}
