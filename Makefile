@@ -4,7 +4,7 @@
 export DENO_TLS_CA_STORE ?= system,mozilla
 export NODE_EXTRA_CA_CERTS ?= $(wildcard /etc/ssl/certs/ca-certificates.crt)
 .DEFAULT_GOAL := help
-.PHONY: help demo test run check compile embed bench fmt clean
+.PHONY: help demo test run check compile embed bench soak fmt clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -29,6 +29,9 @@ embed: ## put the packages of integrations/ into the program, after changing the
 
 bench: ## measure speed
 	@deno=$$(.ci/deno) && exec "$$deno" run -A --unstable-worker-options tests/bench/bench.ts $(ARGS)
+
+soak: ## everything at once, with kills, then the books are checked: make soak MINUTES=3 SEED=7
+	@MINUTES='$(MINUTES)' SEED='$(SEED)' .ci/soak
 
 fmt: ## format the sources
 	@deno=$$(.ci/deno --pinned) && exec "$$deno" fmt

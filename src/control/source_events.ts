@@ -100,7 +100,7 @@ function threadOf({ project, trigger, installationId, conversationId, threadId }
 /**
  * Posts a text to the thread a task came from.
  *
- * @throws {AppError} `not_found`, `forbidden`, `refused` or `unreachable`.
+ * @throws {AppError} `not_found`, `forbidden`, `invalid`, or whatever posting throws.
  */
 async function slackReply(
   { task: id, text }: SourceOperations["slack.reply"]["in"],

@@ -19,6 +19,8 @@ export interface Spawns {
   readonly cwd?: string;
   /** Bytes of standard input. */
   readonly inputBytes?: number;
+  /** Program that starts the shell; none when absent. */
+  readonly starter?: string;
 }
 
 /** What came of it. */
@@ -31,10 +33,10 @@ export interface SpawnTimes {
 
 /** Runs shell lines and measures them. */
 export async function measureSpawns(
-  { atOnce, spawns, line = ":", cwd = "/", inputBytes = 0 }: Spawns,
+  { atOnce, spawns, line = ":", cwd = "/", inputBytes = 0, starter = "" }: Spawns,
 ): Promise<SpawnTimes> {
   const program = fileURLToPath(new URL("./spawns_program.ts", import.meta.url));
-  const args = [atOnce, spawns, line, cwd, inputBytes].map(String);
+  const args = [atOnce, spawns, line, cwd, inputBytes, starter].map(String);
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "--no-check", "--no-config", "--allow-all", program, ...args],
     stdin: "null",

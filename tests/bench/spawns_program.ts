@@ -1,20 +1,21 @@
 /**
  * A program: runs a shell line so many times, so many at once, and prints how long that took. Arguments:
- * how many at once, how many, the line, the working directory, bytes of standard input. What the
- * line prints is read as svc would read it.
+ * how many at once, how many, the line, the working directory, bytes of standard input, and a program
+ * to start the shell with, such as `setsid`. What the line prints is read as svc would read it.
  *
  * @module
  */
 
 const [atOnce = 1, spawns = 1, inputBytes = 0] = [0, 1, 4].map((at) => Number(Deno.args[at]));
-const [line = ":", cwd = "/"] = Deno.args.slice(2);
+const [line = ":", cwd = "/", , starter = ""] = Deno.args.slice(2);
 const input = new Uint8Array(inputBytes);
 const timesMs: number[] = [];
 
 async function one(): Promise<void> {
   const start = performance.now();
-  const child = new Deno.Command("/bin/sh", {
-    args: ["-c", line],
+  const [command = "", ...args] = [starter, "/bin/sh", "-c", line].filter((part) => part !== "");
+  const child = new Deno.Command(command, {
+    args,
     cwd,
     clearEnv: true,
     env: { PATH: "/usr/bin:/bin" },

@@ -6,13 +6,14 @@
  */
 
 import { join } from "node:path";
+import { toText } from "../helpers/manifests.ts";
 import type { Random } from "./random.ts";
-import { BROKEN_POLICY, GOOD_POLICY, writePolicy } from "./site.ts";
+import { BROKEN_POLICY, GOOD_POLICY, TOGGLED, writePolicy } from "./site.ts";
 import type { World } from "./world.ts";
 
 /** Changes one thing; what nobody confirmed is done again until it is. */
 export async function disturb(world: World, random: Random): Promise<void> {
-  switch (random.between(0, 6)) {
+  switch (random.between(0, 8)) {
     case 0:
     case 1:
     case 2:
@@ -22,6 +23,9 @@ export async function disturb(world: World, random: Random): Promise<void> {
       return await setPaused(world, world.paused.value !== true);
     case 5:
       return await breakPolicy(world, random);
+    case 6:
+    case 7:
+      return await toggleStore(world);
     default:
       return await breakRoles(world, random);
   }
@@ -45,6 +49,28 @@ async function setPaused(world: World, paused: boolean): Promise<void> {
     )
   );
   world.journal.count(name);
+}
+
+async function toggleStore(world: World): Promise<void> {
+  const next = world.store.value === "there" ? "gone" : "there";
+  const apply = { files: [{ name: "-", text: toText([TOGGLED]) }], dry_run: false };
+  const remove = { what: "secretstores", names: ["toggled"] };
+  await insist(() =>
+    world.store.change(
+      next,
+      async () =>
+        next === "there"
+          ? await world.call("apply", apply) !== undefined
+          // What a daemon did that was killed before it said so cannot be done again.
+          : await world.call("delete", remove, ["not_found"]) !== undefined || await isGone(world),
+    )
+  );
+  world.journal.count(`store ${next}`);
+}
+
+async function isGone(world: World): Promise<boolean> {
+  const stores = await world.call("get", { what: "secretstores" });
+  return stores !== undefined && !stores.names.includes("secretstore/toggled");
 }
 
 async function breakPolicy(world: World, random: Random): Promise<void> {

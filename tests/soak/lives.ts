@@ -39,6 +39,7 @@ export class Lives implements AsyncDisposable {
   #daemon: TestDaemon | undefined;
   #born = Promise.withResolvers<TestDaemon>();
   #sampling: number | undefined;
+  readonly #endedTasks = new Set<unknown>();
 
   constructor(
     parts: { program: Program; site: Site; journal: Journal; args: readonly string[] },
@@ -102,11 +103,27 @@ export class Lives implements AsyncDisposable {
     await this.#daemon?.[Symbol.asyncDispose]();
   }
 
-  /** Whatever the daemon calls an error is one, unless it was provoked. */
+  /** Whatever the daemon calls an error is one, unless it was provoked; and a task ends once. */
   #readLog(log: string): void {
+    const { journal } = this.#parts;
     for (const line of log.split("\n")) {
-      if (!/"level":"error"/.test(line) || EXPECTED.some((one) => one.test(line))) continue;
-      this.#parts.journal.fault(`the log of the daemon: ${line.slice(0, 600)}`);
+      if (!line.startsWith("{")) continue;
+      const { level, message, task } = parse(line);
+      if (message === "task ended") {
+        if (this.#endedTasks.has(task)) journal.fault(`task ${task} ended twice`);
+        this.#endedTasks.add(task);
+      }
+      if (level !== "error" || EXPECTED.some((one) => one.test(line))) continue;
+      journal.fault(`the log of the daemon: ${line.slice(0, 600)}`);
     }
+  }
+}
+
+/** A line of the log; the last one of a daemon that was killed may be cut. */
+function parse(line: string): Record<string, unknown> {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return {};
   }
 }

@@ -86,17 +86,18 @@ function cast(): readonly Actor[] {
     ["user", 4000, operators.runProgram],
     ["dropper", 700, operators.dropFile],
     ["disturber", 1500, disturb],
-    ["watchman", 1000, (world) => world.look()],
   ];
 }
 
 /** Longest time for everything that waits to come to its end. */
 const DRAIN_MS = 300_000;
+/** Senders that come at once just before an end. */
+const CROWD = 24;
 /** Orderly ends among all. */
 const TERMS = 0.25;
 
 const DAEMON_ARGS = [
-  ...["--max-body", String(MAX_BODY), "--workers", "6", "--log-format", "json"],
+  ...["--max-body", String(MAX_BODY), "--workers", "12", "--log-format", "json"],
   ...["--keep-tasks", "0", "--slack-api-url", "http://127.0.0.1:9"],
 ];
 
@@ -113,10 +114,15 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   await (await lives.now()).apply(...manifestsOf(site));
   const stopping = new AbortController();
   const world = new World({ site, lives, journal, stop: stopping.signal });
-  const actors = cast().map((actor) => perform(actor, world, random.fork()));
-  await storm(lives, random.fork(), options);
+  const actors = [
+    watch(world),
+    ...cast().map((actor) => perform(actor, world, random.fork())),
+  ];
+  await storm(world, random.fork(), options);
   say(`the last life goes on for ${options.steadySecs} s`);
+  const before = journal.promised.length;
   await wait(options.steadySecs * 1000);
+  if (journal.promised.length === before) journal.fault("nothing was accepted in the last life");
   stopping.abort();
   await Promise.all(actors);
   say("waiting for the end of every task");
@@ -139,9 +145,18 @@ async function perform([name, aboutMs, act]: Actor, world: World, random: Random
   }
 }
 
-/** Kills the daemon again and again. */
-async function storm(lives: Lives, random: Random, options: SoakOptions): Promise<void> {
+/** Keeps an eye on what waits, so that the others know when it is too much. */
+async function watch(world: World): Promise<void> {
+  while (!world.stop.aborted) {
+    await world.look();
+    await wait(1000);
+  }
+}
+
+/** Kills the daemon again and again, each time with a crowd at its door. */
+async function storm(world: World, random: Random, options: SoakOptions): Promise<void> {
   const { stormSecs, killEverySecs, say } = options;
+  const { lives } = world;
   const end = Date.now() + stormSecs * 1000;
   for (;;) {
     const forMs = killEverySecs * (750 + random.between(0, 500));
@@ -149,7 +164,9 @@ async function storm(lives: Lives, random: Random, options: SoakOptions): Promis
     await wait(forMs);
     const how: Death = random.chance(TERMS) ? "TERM" : "KILL";
     say(`${how} of life ${lives.lives.length}`);
-    await lives.replace(how);
+    const crowd = Array.from({ length: CROWD }, () => sendGood(world, random.fork()));
+    await wait(random.between(0, 150));
+    await Promise.all([lives.replace(how), ...crowd]);
   }
 }
 
@@ -180,7 +197,7 @@ async function judge(
     if (code !== 0) journal.fault(`svc ${args.join(" ")}: exit ${code}: ${stdout}${stderr}`);
   }
   const records = readRecords(dataDir);
-  await judgeFiles(records, dataDir, journal);
+  await judgeFiles(records, { site, journal });
   await lives.end("TERM");
   await judgeProcesses(dataDir, journal);
   const lines = await readLedger(join(site.base, "ledger"));

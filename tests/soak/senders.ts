@@ -10,8 +10,20 @@ import type { Hit, Shot, World } from "./world.ts";
 
 /** Triggers that take every signed request, the frequent ones more than once. */
 const GOOD = [
-  ...["quick", "quick", "quick", "wide", "wide", "fails", "sleeps", "hard", "late", "ask", "tree"],
-  ...["replace", "queue", "debounced", "limited", "limited"],
+  ...[
+    "quick",
+    "quick",
+    "quick",
+    "quick",
+    "quick",
+    "wide",
+    "wide",
+    "fails",
+    "sleeps",
+    "hard",
+    "late",
+  ],
+  ...["ask", "tree", "replace", "replace", "queue", "debounced", "debounced", "limited", "limited"],
 ];
 const ACCEPTED = ["200 accepted"];
 /** What a repetition may be answered: its task may have failed meanwhile, and then it counts again. */
@@ -26,7 +38,7 @@ export function bodyOf(random: Random, more: Record<string, unknown> = {}): stri
 /** Good requests: some in a burst, some sent again, and every one that was not answered is. */
 export async function sendGood(world: World, random: Random): Promise<void> {
   const trigger = random.pick(GOOD);
-  const burst = random.chance(0.1) ? 10 : 1;
+  const burst = random.chance(0.1) ? random.between(2, 10) : 1;
   const shots = Array.from({ length: burst }, () => ({
     ...{ trigger, body: bodyOf(random), delivery: crypto.randomUUID() },
   }));
@@ -90,7 +102,7 @@ export async function sendBad(world: World, random: Random): Promise<void> {
 /** Requests to triggers with plugins, to one whose secret is rotated, and to one that is suspended. */
 export async function sendSwitched(world: World, random: Random): Promise<void> {
   const body = bodyOf(random);
-  switch (random.between(0, 4)) {
+  switch (random.between(0, 5)) {
     case 0: {
       const [key, secret] = [world.key.watch(), world.key.value];
       const old = random.chance(0.2);
@@ -107,6 +119,14 @@ export async function sendSwitched(world: World, random: Random): Promise<void> 
       const known = paused();
       const wanted = known === true ? "200 skipped" : "200 accepted";
       insist(world, hit, known === undefined ? undefined : wanted, "paused");
+      return;
+    }
+    case 2: {
+      const store = world.store.watch();
+      const hit = await world.shoot({ trigger: "toggled", body }, ["200 accepted", "401"]);
+      const known = store();
+      const wanted = known === "gone" ? "401" : known && "200 accepted";
+      insist(world, hit, wanted, `toggled (store ${known})`);
       return;
     }
     default:

@@ -164,6 +164,7 @@ const TRIGGERS: readonly Manifest[] = [
     webhook: { ...SIGNED, rateLimit: { perMinute: 60, reject: true } },
   }),
   on("rotated", "quick", { webhook: { ...SIGNED, secret: { fromRef: "rotating" } } }),
+  on("toggled", "quick", { webhook: { ...SIGNED, secret: { fromRef: "toggled" } } }),
   on("paused", "quick"),
   on("checked", "quick", { webhook: { crdRef: "Soak" } }),
   on("dangling-store", "quick", { webhook: { ...SIGNED, secret: { fromRef: "nowhere" } } }),
@@ -202,11 +203,15 @@ const DEFINITION: Manifest = {
   },
 };
 
+/** A store that is deleted and applied again; without it, nobody is let in at its trigger. */
+export const TOGGLED: Manifest = secretStore("toggled", { webhook_secret: SECRET });
+
 /** Everything that is applied at the beginning. */
 export function manifestsOf({ base }: Site): Manifest[] {
   return [
     secretStore("signing", { webhook_secret: SECRET }),
     secretStore("rotating", { webhook_secret: FIRST_KEY }),
+    TOGGLED,
     secretStore("slack", { signing_secret: SLACK_SECRET }),
     place(base, "floor"),
     place(base, "repo", { isolation: "worktree" }),

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { join } from "node:path";
 import type { Journal } from "./journal.ts";
 import {
   countStarts,
@@ -17,7 +16,7 @@ import {
 import { findMarkedProcesses, namesIn } from "./leftovers.ts";
 import { REFUSED } from "./operators.ts";
 import type { Records, TaskRow } from "./records.ts";
-import { ALONE_TRIGGERS } from "./site.ts";
+import { ALONE_TRIGGERS, type Site } from "./site.ts";
 
 /** States in which a task may be at the end. */
 const TERMINAL = ["succeeded", "failed", "cancelled"];
@@ -203,9 +202,9 @@ export function judgeSources(records: Records, journal: Journal): void {
 /** Files that nobody needs any more; the daemon is still there, and idle. */
 export async function judgeFiles(
   { tasks }: Records,
-  dataDir: string,
-  journal: Journal,
+  { site, journal }: { site: Site; journal: Journal },
 ): Promise<void> {
+  const { base, directory: { path: dataDir } } = site;
   journal.none("left in run/", await namesIn(dataDir, "run"));
   const trees = await namesIn(dataDir, "worktrees");
   journal.none(
@@ -213,12 +212,10 @@ export async function judgeFiles(
     trees.filter((id) => tasks.get(id)?.state === "succeeded"),
   );
   journal.none("worktrees of nobody", trees.filter((id) => !tasks.has(id)));
-  const found = await namesIn(dataDir, "workspaces/default");
-  const floor = await namesIn(join(dataDir, "../floor"));
-  journal.none(
-    "made by text from outside",
-    [...found, ...floor].filter((name) => /PWN/.test(name)),
-  );
+  const known = await namesIn(base, "repo/.git/worktrees");
+  journal.none("worktrees that only git knows", known.filter((id) => !trees.includes(id)));
+  const found = [...await namesIn(dataDir, "scripts"), ...await namesIn(base, "floor")];
+  journal.none("made by text from outside", found.filter((name) => name.startsWith("PWN")));
 }
 
 /** Processes of tasks and plugins; nothing waits and nothing runs. */

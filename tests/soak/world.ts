@@ -50,6 +50,8 @@ export class World {
   readonly key = new Switch(FIRST_KEY);
   /** Whether the trigger `paused` is suspended. */
   readonly paused = new Switch(false);
+  /** Whether the store of the trigger `toggled` is there. */
+  readonly store = new Switch<"there" | "gone">("there");
   /** Whether the plugin policy can be read. */
   readonly policy = new Switch<"good" | "broken">("good");
   /** Whether the file of roles can be read. */

@@ -13,7 +13,12 @@ async function idleWorker(onLook: (look: number) => void) {
       return Promise.resolve({ tasks: [] });
     },
   };
-  const host = { store, clock: { now: () => 0 }, workers: 1 } as unknown as WorkerHost;
+  const host = {
+    store,
+    clock: { now: () => 0 },
+    workers: 1,
+    dirs: { run: "/nowhere" },
+  } as unknown as WorkerHost;
   const worker = await startWorker(host);
   return { worker, looks: () => looks };
 }

@@ -55,11 +55,11 @@ export function escapeText(text: string): string {
  * Slack took too long to say so, is not tried again.
  *
  * @returns The `ts` of the new post.
- * @throws {AppError} `too_large`; `refused` with Slack's own word for what is wrong; `overloaded` when
- * Slack has no time for too long; `unreachable`.
+ * @throws {AppError} `too_large`; `refused` when Slack does not answer, or with its own word for what is
+ * wrong; `overloaded` when it has no time for too long; `unreachable` when the daemon stops.
  */
 export async function postMessage(post: Post, access: SlackAccess): Promise<string> {
-  if ([...post.text].length > MAX_TEXT) {
+  if (post.text.length > 2 * MAX_TEXT || [...post.text].length > MAX_TEXT) {
     throw new AppError(
       "too_large",
       `A post has at most ${MAX_TEXT} characters, send a shorter text`,
@@ -111,10 +111,10 @@ async function tryOnce({ channel, threadId, text }: Post, access: SlackAccess): 
   } catch (cause) {
     if (timeout.aborted) {
       const message = `Slack did not answer within ${TRY_MS / 1000} s, it may have posted the text`;
-      return { error: new AppError("unreachable", message, { cause }) };
+      return { error: new AppError("refused", message, { cause }) };
     }
     const message = `Slack cannot be reached at ${access.apiUrl}: ${messageOf(cause)}`;
-    return { error: new AppError("unreachable", message, { cause }), retryAfterSecs: 1 };
+    return { error: new AppError("refused", message, { cause }), retryAfterSecs: 1 };
   }
 }
 

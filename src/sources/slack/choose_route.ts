@@ -5,7 +5,11 @@
  * @module
  */
 
-import type { ClaimedSourceEvent, SourceEventState } from "../../store/source_event_records.ts";
+import type {
+  BoundTask,
+  ClaimedSourceEvent,
+  SourceEventState,
+} from "../../store/source_event_records.ts";
 import type { SlackEvent } from "./normalise.ts";
 
 /** Where an event belongs. */
@@ -45,21 +49,16 @@ export function chooseRoute(facts: RouteFacts): Route {
   }
 }
 
-function inBoundThread({ event }: RouteFacts, bound: NonNullable<RouteFacts["bound"]>): Route {
-  switch (bound.state) {
-    case "pending":
-    case "running":
-      return { to: "inbox", taskId: bound.id };
-    case undefined:
-      return nowhere(
-        "needs_attention",
-        `task ${bound.id} of its thread is no longer stored: bind the thread to another one`,
-      );
-    default:
-      return event.kind === "reaction"
-        ? nowhere("ignored", "the task of its thread has ended, and a reaction starts no other")
-        : { to: "follow-up", parentId: bound.id };
+function inBoundThread({ event }: RouteFacts, { id, state }: BoundTask): Route {
+  if (state === "pending" || state === "running") return { to: "inbox", taskId: id };
+  if (event.kind === "reaction") {
+    return nowhere("ignored", "the task of its thread has ended, and a reaction starts no other");
   }
+  if (state !== undefined) return { to: "follow-up", parentId: id };
+  return nowhere(
+    "needs_attention",
+    `task ${id} of its thread is no longer stored: bind the thread to another one`,
+  );
 }
 
 /** A reply in a thread that belongs to no task: only who mentions the app means it. */

@@ -15,7 +15,11 @@ import type { ClaimedSourceEvent, Destination, Routing } from "../../store/sourc
 import { admit, type AdmitHost, DEDUP_WINDOW_MS } from "../../tasks/admit.ts";
 import type { ActiveTrigger, Triggers } from "../../tasks/triggers.ts";
 import { chooseRoute, type Route, STRAY } from "./choose_route.ts";
+import { cut, objectOf, textOf } from "./fields.ts";
 import { normalise } from "./normalise.ts";
+
+/** Most characters of the name Slack has for a sort of event; real ones have some twenty. */
+const MAX_TYPE = 100;
 
 /** What deciding needs. */
 export interface RoutingHost extends AdmitHost {
@@ -69,12 +73,12 @@ async function destinationOf(
   facts: Facts,
   host: RoutingHost,
 ): Promise<Destination> {
-  const { event } = facts.claimed;
+  const { claimed: { event }, payload } = facts;
   switch (route.to) {
     case "nowhere":
       return route;
     case "inbox":
-      return { ...route, message: messageFrom(event) };
+      return { ...route, message: messageFrom(event, payload) };
     case "follow-up": {
       const { parentId } = route;
       const decision = await decideTask(facts, { parentId, inBoundThread: true }, host);
@@ -121,10 +125,11 @@ function payloadOf(bytes: Uint8Array): JsonObject {
 }
 
 /** What a task finds in its inbox. */
-function messageFrom(event: ClaimedSourceEvent["event"]): JsonObject {
+function messageFrom(event: ClaimedSourceEvent["event"], payload: JsonObject): JsonObject {
   return {
     source_event_id: event.id,
     kind: event.kind,
+    type: cut(textOf(objectOf(payload["event"])["type"]) || textOf(payload["type"]), MAX_TYPE),
     actor: event.actor,
     text: event.text,
     conversation_id: event.conversationId,

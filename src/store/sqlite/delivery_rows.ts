@@ -121,13 +121,12 @@ function listFailed(db: Database, query: DeliveryQuery, project: string): Delive
     const { clause, values } = where({
       "project = ?": project,
       '"trigger" = ?': trigger,
-      "state = ?": "failed",
       "delivery_id < ?": before,
       "delivery_id >= ?": since === undefined ? undefined : oldestIdSince(since),
     });
     const ids = db.all(
       `SELECT DISTINCT delivery_id AS id FROM tasks INDEXED BY ${index} ${clause}
-       ORDER BY delivery_id DESC LIMIT ?`,
+         AND state = 'failed' ORDER BY delivery_id DESC LIMIT ?`,
       ...values,
       limit,
     ).map((row) => text(row, "id"));

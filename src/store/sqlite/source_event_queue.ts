@@ -10,6 +10,9 @@ import type { ThreadKey } from "../source_event_records.ts";
 import { storable, text } from "./columns.ts";
 import type { Database, Row, SqlValue } from "./database.ts";
 
+/** Due whatever the clock says: what is to be routed now does not wait for one that was set back. */
+export const AT_ONCE = 0;
+
 /** Nothing is put off for this long: what is due later comes from a clock that was set back. */
 const LONGEST_PAUSE_MS = 10 * 60_000;
 
@@ -103,12 +106,12 @@ export function nextDueAt(db: Database, now: number, staleMs: number): number | 
 }
 
 /** Puts back what nobody routes any more; `routing` are those that somebody does. */
-export function takeBack(db: Database, routing: readonly string[], now: number): void {
+export function takeBack(db: Database, routing: readonly string[]): void {
   db.run(
     `UPDATE source_events INDEXED BY source_events_claimed
      SET state = 'received', due_at = ?, claimed_at = NULL
      WHERE state = 'routing' AND claimed_at >= 0 AND id NOT IN (SELECT value FROM json_each(?))`,
-    now,
+    AT_ONCE,
     JSON.stringify(routing),
   );
 }
@@ -166,8 +169,9 @@ export function putRepliesBack(
 function putBack(db: Database, id: string, { behind, now }: { behind: boolean; now: number }) {
   db.run(
     `UPDATE source_events SET state = 'received', reason = '', attempts = 0, queued_at = ?1,
-       due_at = ?1, behind = ?2 WHERE id = ?3`,
+       due_at = ?2, behind = ?3 WHERE id = ?4`,
     now,
+    AT_ONCE,
     behind ? 1 : 0,
     id,
   );

@@ -21,7 +21,14 @@ import { bytes, json, number, storable, text } from "./columns.ts";
 import type { Database } from "./database.ts";
 import { admitEvent } from "./event_rows.ts";
 import { addToInbox } from "./inbox_rows.ts";
-import { dueEvents, letNextIn, nextDueAt, putRepliesBack, takeBack } from "./source_event_queue.ts";
+import {
+  AT_ONCE,
+  dueEvents,
+  letNextIn,
+  nextDueAt,
+  putRepliesBack,
+  takeBack,
+} from "./source_event_queue.ts";
 import { findEventOfPost, LISTED, toSourceEvent } from "./source_event_rows.ts";
 
 /** Takes the oldest events that are due. */
@@ -29,7 +36,7 @@ export function claimSourceEvents(
   db: Database,
   { limit, now, staleMs, routing, busy = [] }: SourceEventDemand,
 ): SourceEventClaim {
-  if (routing !== undefined) takeBack(db, routing, now);
+  if (routing !== undefined) takeBack(db, routing);
   const without = JSON.stringify(busy);
   const ids = dueEvents(db, { limit, now, staleBefore: now - staleMs, without });
   for (const id of ids) {
@@ -91,11 +98,11 @@ export function routeSourceEvent(db: Database, id: string, routing: Routing, now
   if (twin !== undefined) {
     return end(db, event, { state: "ignored", reason: `the same post as source event ${twin.id}` });
   }
-  if (findBound(db, event) !== routing.boundTo) return lookAgain(db, event, now);
+  if (findBound(db, event) !== routing.boundTo) return lookAgain(db, event);
   if (routing.to === "nowhere") return end(db, event, routing);
   if (routing.to === "inbox") {
     const message = addToInbox(db, routing.taskId, routing.message, now);
-    if (message === undefined) return lookAgain(db, event, now); // the task has ended meanwhile
+    if (message === undefined) return lookAgain(db, event); // the task has ended meanwhile
     const { taskId } = routing;
     return { ...end(db, event, { state: "routed", reason: "inbox", taskId }), message };
   }
@@ -119,10 +126,10 @@ function end(
 }
 
 /** What it was decided on has changed meanwhile. */
-function lookAgain(db: Database, { id }: SourceEvent, now: number): Routed {
+function lookAgain(db: Database, { id }: SourceEvent): Routed {
   db.run(
     "UPDATE source_events SET state = 'received', due_at = ?, claimed_at = NULL WHERE id = ?",
-    now,
+    AT_ONCE,
     id,
   );
   return { state: "received" };

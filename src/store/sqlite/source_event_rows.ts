@@ -18,7 +18,7 @@ import { number, storable, text } from "./columns.ts";
 import type { Database, Row } from "./database.ts";
 import { insertDelivery } from "./delivery_rows.ts";
 import { ofEachProject, oldestIdSince, prefixEnd, where } from "./queries.ts";
-import { isThreadBusy } from "./source_event_queue.ts";
+import { AT_ONCE, isThreadBusy } from "./source_event_queue.ts";
 
 /** Stores an event with its delivery, unless the platform sent it before. */
 export function recordSourceEvent(db: Database, given: NewSourceEvent): RecordedSourceEvent {
@@ -69,7 +69,7 @@ function insert(db: Database, given: NewSourceEvent): void {
     ignored === undefined ? "received" : "ignored",
     storable(ignored ?? ""),
     event.receivedAt,
-    event.receivedAt,
+    AT_ONCE,
     behind ? 1 : 0,
   );
 }

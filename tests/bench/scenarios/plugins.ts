@@ -7,6 +7,7 @@
 
 import type { TestDaemon } from "../../helpers/daemon.ts";
 import type { Manifest } from "../../helpers/manifests.ts";
+import { findSetsid } from "../../../src/shell/setsid.ts";
 import { checked } from "../load.ts";
 import { ownLoad } from "../own_load.ts";
 import type { Figure, Scenario } from "../scenario.ts";
@@ -68,9 +69,13 @@ export const plugins: Scenario = {
   },
 };
 
-/** The script as svc runs it, body and all. */
+/**
+ * The spawn itself: the script in a process group of its own, without which a timeout could not end it,
+ * with the body on its standard input.
+ */
 function bare(daemon: TestDaemon, kind: (typeof KINDS)[number]) {
-  return { line: `scripts/${kind}.sh`, cwd: daemon.dataDir, inputBytes: BODY.length };
+  const line = `scripts/${kind}.sh`;
+  return { line, cwd: daemon.dataDir, inputBytes: BODY.length, starter: findSetsid() ?? "" };
 }
 
 async function install(daemon: TestDaemon): Promise<void> {

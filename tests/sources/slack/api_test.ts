@@ -147,7 +147,7 @@ Deno.test("postMessage says where nobody answers", async () => {
   const { signal } = new AbortController();
   await rejects(
     postMessage(POST, { ...access, signal }),
-    refusal("unreachable", /^Slack cannot be reached at http:\/\/127\.0\.0\.1:1\/api: /),
+    refusal("refused", /^Slack cannot be reached at http:\/\/127\.0\.0\.1:1\/api: /),
   );
 });
 

@@ -73,6 +73,10 @@ const CASES: Readonly<Record<string, Case>> = {
     event: { kind: "reaction", topLevel: false },
     ...{ bound: { id: "T1", state: "succeeded" }, to: "ignored" },
   },
+  "a reaction in the thread of a task that is gone is ignored": {
+    event: { kind: "reaction", topLevel: false },
+    ...{ bound: { id: "T1" }, to: "ignored" },
+  },
   "a system event is ignored where no condition asks for it": {
     ...{ event: { kind: "system", topLevel: false, threadId: "" }, to: "ignored" },
   },

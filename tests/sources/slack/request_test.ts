@@ -65,6 +65,16 @@ for (const [name, [status, body, headers]] of Object.entries(STRANGE)) {
   });
 }
 
+Deno.test("a stranger cannot tell which triggers there are: a body that never ends", async () => {
+  await using rig = await webhookRig({ manifest: MANIFEST, deadlineMs: 100 });
+  for (const target of TARGETS) {
+    const body = new ReadableStream({
+      start: (controller) => controller.enqueue(new Uint8Array(9)),
+    });
+    equal((await rig.post(target, body)).status, 408, target);
+  }
+});
+
 for (const method of ["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"]) {
   Deno.test(`${method} is 405 with Allow for every name`, async () => {
     await using rig = await webhookRig({ manifest: MANIFEST });

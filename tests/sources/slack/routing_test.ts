@@ -117,6 +117,8 @@ Deno.test("a reaction to a reply belongs to the thread of the reply", async () =
     [reaction?.kind, reaction?.threadId, reaction?.state, reaction?.taskId],
     ["reaction", ROOT, "routed", root?.taskId],
   );
+  const [, message] = await rig.base.store.listInbox(root?.taskId ?? "");
+  deepEqual([message?.message["type"], message?.message["text"]], ["reaction_added", "eyes"]);
   equal((await rig.base.tasks()).length, 1);
 });
 

@@ -1,0 +1,24 @@
+/**
+ * The short form of `make soak`: everything at once for a while, with kills, on the compiled program
+ * where there is one.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
+import { ONE_PROGRAM } from "../helpers/program.ts";
+import { runSoak } from "../soak/run_soak.ts";
+
+/** A new one every day, so that no lucky order stays unseen, and the same for whoever looks into it. */
+const SEED = Math.floor(Date.now() / 86_400_000);
+
+Deno.test(`soak: the invariants hold through good, bad, slow and repeated requests, changes of everything, and kills; seed ${SEED} (${ONE_PROGRAM.name})`, async () => {
+  const said: string[] = [];
+  const { faults, moreFaults, totals, counts } = await runSoak({
+    ...{ program: ONE_PROGRAM, seed: SEED, say: (text) => void said.push(text) },
+    ...{ stormSecs: 24, steadySecs: 4, killEverySecs: 6 },
+  });
+  deepEqual([faults, moreFaults], [[], 0], JSON.stringify({ said, counts }));
+  ok((totals["tasks"] ?? 0) > 50, JSON.stringify(totals));
+  ok((totals["runs of plugins"] ?? 0) > 5, JSON.stringify(totals));
+});
