@@ -67,8 +67,9 @@ export class TaskFiles implements AsyncDisposable {
   }
 }
 
-/** Removes what a crash has left in the directory of such files, while nothing runs. */
+/** Removes what a crash has left in the directory of such files, while nothing runs; makes it if need be. */
 export async function removeLeftFiles(directory: string): Promise<void> {
+  await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
   for await (const { name } of Deno.readDir(directory)) {
     await Deno.remove(join(directory, name), { recursive: true });
   }

@@ -140,8 +140,8 @@ test("retry: a step runs again after a pause until it succeeds, with a fresh $SV
   const log = (await lines(rig, "log")).map((line) => line.split(" "));
   deepEqual(log.map(([attempt, size]) => [attempt, size]), [["1", "0"], ["2", "0"], ["3", "0"]]);
   const [one = 0, two = 0, three = 0] = log.map(([, , at]) => Number(at) / 1e6);
-  ok(two - one >= 1000 && two - one < 1900, `first pause ${two - one}`);
-  ok(three - two >= 2000 && three - two < 3400, `second pause ${three - two}`);
+  ok(two - one >= 1000 && two - one < three - two, `first pause ${two - one}`);
+  ok(three - two >= 2000, `second pause ${three - two}`);
   equal(
     await rig.printed(task.id, "a", "err"),
     "[svc: try 1 of 4: exit code 1, the next one in 1 s]\n" +
@@ -271,7 +271,7 @@ test("cancel: a step that ignores TERM is killed after its grace", async (rig) =
   const { state } = await rig.run(claimed, { cancel: abortAt(rig, "pid") });
   equal(state, "cancelled");
   const ms = performance.now() - start;
-  ok(ms > 4500 && ms < 9000, `${ms}`);
+  ok(ms > 4500 && ms < 15_000, `${ms}`);
   equal(await processRuns(Number(await untilFile(`${rig.workspace}/pid`))), false);
 });
 

@@ -1,9 +1,10 @@
 import { strictEqual as equal } from "node:assert/strict";
 import type { Claim } from "../../src/store/task_records.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
 import { startWorker, type WorkerHost } from "../../src/tasks/worker.ts";
 
 /** A worker that finds nothing to do, and how often it has looked. */
-async function idleWorker(onLook: (look: number) => void) {
+async function idleWorker(run: string, onLook: (look: number) => void) {
   let looks = 0;
   const store = {
     claimInterrupted: () => Promise.resolve([]),
@@ -17,7 +18,7 @@ async function idleWorker(onLook: (look: number) => void) {
     store,
     clock: { now: () => 0 },
     workers: 1,
-    dirs: { run: "/nowhere" },
+    dirs: { run },
   } as unknown as WorkerHost;
   const worker = await startWorker(host);
   return { worker, looks: () => looks };
@@ -33,7 +34,8 @@ for (let steps = 0; steps <= 20; steps++) {
   Deno.test(`kick is heard ${steps} steps after a look has begun: the task that just came does not wait for the next`, async () => {
     let kick = () => {};
     const kickOnce = [(look: number) => afterSteps(steps, () => look === 2 && kick())];
-    const { worker, looks } = await idleWorker((look) => kickOnce[0]?.(look));
+    await using dir = await tempDir();
+    const { worker, looks } = await idleWorker(dir.path, (look) => kickOnce[0]?.(look));
     await using _ended = worker;
     kick = () => worker.kick();
     await new Promise((resolve) => setTimeout(resolve)); // the look at the start is over
