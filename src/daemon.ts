@@ -25,6 +25,7 @@ import type { TlsFiles } from "./http/tls_files.ts";
 import { writeLauncher } from "./launcher.ts";
 import { startAuditRetention } from "./plugins/audit_retention.ts";
 import { CronPlugins } from "./plugins/cron_plugins.ts";
+import { endInterruptedPlugins } from "./plugins/end_interrupted.ts";
 import { Gate } from "./plugins/gate.ts";
 import { policyCheck } from "./plugins/policy_check.ts";
 import type { PluginHost } from "./plugins/run_plugin.ts";
@@ -183,7 +184,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     maxPayloadBytes: options.maxBodyBytes,
     inherited: inheritEnv(options.env, { bin: dir.bin, extra: [] }, PLUGIN_VARIABLES).variables,
   };
-  await store.interruptAudits(clock.now());
+  await endInterruptedPlugins(base);
   opening.use(startAuditRetention({ ...base, ailments }));
   busy.use(startRetention({
     ...{ ...base, ailments },

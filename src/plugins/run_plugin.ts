@@ -98,7 +98,7 @@ const MAX_STDERR = 8 * 1024;
 /** How long a plugin has between TERM and KILL: it is late already. */
 const GRACE_MS = 500;
 /** Name of the variable that marks every process of a run, in whatever group it is. */
-const RUN_MARK = "SVC_RUN_ID";
+export const RUN_MARK = "SVC_RUN_ID";
 
 /**
  * Runs a plugin to its end. What it did wrong is a result.

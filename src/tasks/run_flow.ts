@@ -28,9 +28,12 @@ export async function runFlow(run: TaskRun, ending: Ending): Promise<void> {
     for (;;) {
       if (ending.why === undefined) {
         const { ready, skip } = nextMoves(steps, run.records.slice(0, steps.length));
-        for (const { position, reason } of skip) await saveSkipped(run, position, reason);
+        for (const { position, reason } of skip) saveSkipped(run, position, reason);
         if (skip.length > 0) continue; // others may be ready now
-        ready.forEach(start);
+        if (ready.some((position) => !running.has(position))) {
+          await run.saved(); // no step starts before the store knows the end of those it needs
+          ready.forEach(start);
+        }
       }
       if (running.size === 0) return;
       await Promise.race(running.values());
@@ -43,14 +46,14 @@ export async function runFlow(run: TaskRun, ending: Ending): Promise<void> {
 }
 
 /** Notes what a task had no time for, so that it does not start after a restart. */
-export async function skipForTime(run: TaskRun): Promise<void> {
+export function skipForTime(run: TaskRun): void {
   const { steps } = run.parts.plan;
   for (const record of run.records.slice(0, steps.length)) {
-    if (!isOver(record)) await saveSkipped(run, record.position, OUT_OF_TIME);
+    if (!isOver(record)) saveSkipped(run, record.position, OUT_OF_TIME);
   }
 }
 
-async function saveSkipped(run: TaskRun, position: number, reason: string): Promise<void> {
+function saveSkipped(run: TaskRun, position: number, reason: string): void {
   const id = run.parts.plan.steps[position]?.id ?? "";
-  await run.save({ position, id, state: "skipped", reason });
+  run.save({ position, id, state: "skipped", reason });
 }

@@ -20,14 +20,14 @@ const INTERRUPTED = "interrupted";
 const MAX_BACKOFF_SECS = 3600;
 
 /**
- * Runs a step to its end, which is stored when this resolves; or until `ending` ends it. Of a step
- * that is to go on after a restart, the record says `pending`.
+ * Runs a step to its end, which is on its way to the store when this resolves; or until `ending` ends
+ * it. Of a step that is to go on after a restart, the record says `pending`.
  */
 export async function runStep(placed: PlacedStep, run: TaskRun, ending: Ending): Promise<void> {
   const { step, position } = placed;
   const whyNot = await whySkipped(step, run);
   if (whyNot !== undefined) {
-    return await run.save({ ...blank(placed), state: "skipped", ...whyNot });
+    return run.save({ ...blank(placed), state: "skipped", ...whyNot });
   }
   const log = run.parts.log.step(step.id, run.secrets);
   const startedAt = run.now();
@@ -38,16 +38,17 @@ export async function runStep(placed: PlacedStep, run: TaskRun, ending: Ending):
     const tried = await tryStep(placed, { run, ending, attempt, log, onStart });
     const { why } = ending;
     const again = attempt < attempts && tried.state === "failed" && why === undefined;
-    if (!again) return await run.save(lastRecord(base, tried, { attempt, finishedAt: run.now() }));
+    if (!again) return run.save(lastRecord(base, tried, { attempt, finishedAt: run.now() }));
 
     const secs = backoffSecs(step, attempt);
     const reason = `try ${attempt} of ${attempts}: ${tried.reason}, the next one in ${secs} s`;
     await log.note(reason);
-    await run.save({ ...base, ...tried, state: "pending", reason, attempt: attempt + 1 });
+    run.save({ ...base, ...tried, state: "pending", reason, attempt: attempt + 1 });
+    await run.saved();
     await pause(secs * 1000, ending.signal);
     if (ending.why === "stop") return;
     if (ending.why !== undefined) {
-      return await run.save({ ...base, ...tried, ...endedFor(ending.why), finishedAt: run.now() });
+      return run.save({ ...base, ...tried, ...endedFor(ending.why), finishedAt: run.now() });
     }
   }
 }

@@ -54,10 +54,12 @@ export async function runTask(
 ): Promise<TaskResult> {
   const plan = JSON.parse(claimed.plan) as Plan;
   const { id: taskId, project } = claimed.task;
+  await using last = new AsyncDisposableStack(); // while the store takes the end of the last step
   await using files = await TaskFiles.open(join(host.dirs.run, taskId));
   using grant = host.tokens.issue({ kind: "step", project, taskId });
   using log = new TaskLog(logPath(host.dirs.logs, taskId), host.clock);
-  const run = new TaskRun({ claimed, plan, host, log, files, stop: signals.stop });
+  using run = new TaskRun({ claimed, plan, host, log, files, stop: signals.stop });
+  last.defer(() => run.saved());
   try {
     const result = await prepareAndRun(run, grant.token, signals);
     return result.state === "succeeded" ? await release(run, signals.stop) : result;
@@ -111,6 +113,7 @@ async function runAll(run: TaskRun, signals: RunSignals): Promise<TaskResult> {
     const position = steps.length + index;
     const isDone = () => isOver(run.records[position] ?? { state: "pending" });
     if (isDone()) continue;
+    await run.saved();
     await runStep({ step, position, defaultTimeoutSecs: FINALLY_TIMEOUT_SECS }, run, ending);
     if (!isDone()) return INTERRUPTED;
   }
@@ -125,7 +128,7 @@ async function runSteps(run: TaskRun, signals: RunSignals): Promise<void> {
   const limitSecs = timeout === undefined ? undefined : findDurationSecs(timeout);
   if (limitSecs !== undefined) ending.endAfter(limitSecs * 1000);
   await runFlow(run, ending);
-  if (ending.why === "timeout") await skipForTime(run);
+  if (ending.why === "timeout") skipForTime(run);
 }
 
 /** Ends what has left the groups of the steps: at its end nothing of a task runs (contract 7). */

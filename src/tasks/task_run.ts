@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Clock } from "../base/clock.ts";
+import { after, type Clock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import type { RunTokens } from "../base/run_tokens.ts";
 import type { Evaluator } from "../cel/evaluator.ts";
@@ -76,8 +76,14 @@ export interface RunParts {
   readonly stop: AbortSignal;
 }
 
+/**
+ * After this long the record of a step says that it runs. Most steps of a busy daemon are over by then,
+ * and a commit for each of them was a quarter of all.
+ */
+const NOTED_AFTER_MS = 50;
+
 /** One task while it runs. */
-export class TaskRun {
+export class TaskRun implements Disposable {
   /** Its parts. */
   readonly parts: RunParts;
   /** Variables of expressions; always up to date. */
@@ -94,6 +100,9 @@ export class TaskRun {
   directory = "";
   /** Variables that all of its steps have. */
   variables: Readonly<Record<string, string>> = {};
+  /** What is to be stored of steps that run. */
+  readonly #notes = new Map<number, Disposable>();
+  #saved: Promise<unknown> = Promise.resolve();
 
   /** Starts where the task stood when it was claimed. */
   constructor(parts: RunParts) {
@@ -112,21 +121,42 @@ export class TaskRun {
     return this.parts.host.clock.now();
   }
 
-  /** Stores how a step stands; what came before is overwritten. */
-  async save(record: StepRecord): Promise<void> {
+  /** Begins to store how a step stands; what came before is overwritten. */
+  save(record: StepRecord): void {
     this.records[record.position] = record;
+    this.#forgetNote(record.position);
     const { claimed, host, stop } = this.parts;
-    await insist(() => host.store.saveStep(claimed.task.id, record), stop);
+    const saving = insist(() => host.store.saveStep(claimed.task.id, record), stop);
+    this.#saved = Promise.all([this.#saved, saving]);
+    this.#saved.catch(() => {}); // looked at in `saved`
   }
 
-  /**
-   * Stores how a step stands at the moment, once and without waiting: the store keeps the order of
-   * calls, so it never overwrites what is saved after it.
-   */
+  /** Resolves when everything is stored that was to be {@linkcode save}d. */
+  async saved(): Promise<void> {
+    await this.#saved;
+  }
+
+  /** Stores how a step stands at the moment, unless that has changed in no time. */
   note(record: StepRecord): void {
-    this.records[record.position] = record;
+    const { position } = record;
+    this.records[position] = record;
+    this.#forgetNote(position);
     const { claimed, host } = this.parts;
-    host.store.saveStep(claimed.task.id, record).catch(() => {});
+    const store = () => {
+      this.#notes.delete(position);
+      host.store.saveStep(claimed.task.id, record).catch(() => {});
+    };
+    this.#notes.set(position, after(NOTED_AFTER_MS, store));
+  }
+
+  #forgetNote(position: number): void {
+    this.#notes.get(position)?.[Symbol.dispose]();
+    this.#notes.delete(position);
+  }
+
+  /** Nothing is noted any more. */
+  [Symbol.dispose](): void {
+    for (const position of this.#notes.keys()) this.#forgetNote(position);
   }
 
   /** Every secret of the project: one step may leave a value where another prints it. */

@@ -10,8 +10,10 @@ import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:ass
 import { initDataDirectory } from "../helpers/daemon.ts";
 import { ONE_PROGRAM } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
+import { until } from "../helpers/until.ts";
 import { Journal } from "../soak/journal.ts";
 import { readLedger } from "../soak/ledger.ts";
+import { findMarkedProcesses } from "../soak/leftovers.ts";
 import { Lives } from "../soak/lives.ts";
 import { drainLongQueue } from "../soak/long_queue.ts";
 import { readRecords } from "../soak/records.ts";
@@ -68,6 +70,33 @@ Deno.test(`${KILLS} kill -9 of the daemon while tasks run: each ends once, no st
   const interrupted = tasks.filter(({ restarts }) => restarts > 0);
   ok(interrupted.length >= KILLS, `only ${interrupted.length} tasks were interrupted`);
   ok(tasks.some(({ restarts, state }) => restarts > 0 && state === "succeeded"));
+});
+
+Deno.test(`kill -9 while plugins run: what they left is ended at the next start, before their rows say interrupted ${CONTEXT}`, async () => {
+  await using base = await tempDir();
+  await using directory = await initDataDirectory(ONE_PROGRAM);
+  const [site, journal] = [await makeSite(base.path, directory), new Journal()];
+  const args = ["--log-format", "json"];
+  await using lives = new Lives({ program: ONE_PROGRAM, site, journal, args });
+  const world = new World({ site, lives, journal, stop: new AbortController().signal });
+  await lives.start();
+  await (await lives.now()).apply(...manifestsOf(site));
+  const shot = { trigger: "checked", body: '{"key":"red"}', headers: { "x-soak-pass": "slow" } };
+  const shots = [world.shoot(shot, []), world.shoot(shot, [])];
+  const sleepers = async () =>
+    (await findMarkedProcesses(directory.path)).filter((one) => one.endsWith("sleep 60"));
+  await until("two runs", async () => (await sleepers()).length === 2 || undefined);
+  await lives.end("KILL");
+  deepEqual(await Promise.all(shots), [undefined, undefined]);
+  equal((await sleepers()).length, 2, "they outlive the daemon");
+  await lives.start();
+  deepEqual(await sleepers(), []);
+  const { audit } = readRecords(directory.path);
+  deepEqual(
+    audit.filter(({ plugin_type: type }) => type === "interceptor").map(({ result }) => result),
+    ["allowed", "interrupted", "interrupted"],
+  );
+  deepEqual(journal.faults, []);
 });
 
 /** As many as go in half a minute on a busy machine; `make soak` drains 10,000. */

@@ -87,3 +87,12 @@ export function tableOf(lives: readonly Life[]): string {
   });
   return [header, ...lines].join("\n");
 }
+
+/** Memory of one life in ten parts, as medians: whether it goes on growing can be seen in a line. */
+export function courseOf({ number, samples }: Life): string {
+  const parts = Array.from({ length: 10 }, (_, n) => {
+    const [from, to] = [n, n + 1].map((at) => Math.floor((at * samples.length) / 10));
+    return median(samples.slice(from, to).map(({ residentMb }) => residentMb));
+  });
+  return `life ${number} in ten parts, RSS MB: ${parts.map((mb) => mb.toFixed(0)).join(" ")}`;
+}

@@ -92,7 +92,7 @@ function cast(): readonly Actor[] {
 /** Longest time for everything that waits to come to its end. */
 const DRAIN_MS = 300_000;
 /** Senders that come at once just before an end. */
-const CROWD = 24;
+const CROWD = 40;
 /** Orderly ends among all. */
 const TERMS = 0.25;
 
@@ -162,10 +162,10 @@ async function storm(world: World, random: Random, options: SoakOptions): Promis
     const forMs = killEverySecs * (750 + random.between(0, 500));
     if (Date.now() + forMs > end) return await wait(end - Date.now());
     await wait(forMs);
-    const how: Death = random.chance(TERMS) ? "TERM" : "KILL";
+    const how: Death = lives.ended > 0 && random.chance(TERMS) ? "TERM" : "KILL";
     say(`${how} of life ${lives.lives.length}`);
     const crowd = Array.from({ length: CROWD }, () => sendGood(world, random.fork()));
-    await wait(random.between(0, 150));
+    await wait(random.between(0, 40));
     await Promise.all([lives.replace(how), ...crowd]);
   }
 }

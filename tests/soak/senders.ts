@@ -35,12 +35,17 @@ export function bodyOf(random: Random, more: Record<string, unknown> = {}): stri
   return JSON.stringify({ n, key: random.pick(KEYS), text: "$(touch PWN) `id` {{ x }}", ...more });
 }
 
+/** Triggers whose tasks share; they get several at once, of one group. */
+const SHARING = ["replace", "queue"];
+
 /** Good requests: some in a burst, some sent again, and every one that was not answered is. */
 export async function sendGood(world: World, random: Random): Promise<void> {
   const trigger = random.pick(GOOD);
-  const burst = random.chance(0.1) ? random.between(2, 10) : 1;
+  const shares = SHARING.includes(trigger);
+  const burst = shares ? random.between(1, 3) : random.chance(0.1) ? random.between(2, 10) : 1;
+  const same = shares ? { key: random.pick(KEYS) } : {};
   const shots = Array.from({ length: burst }, () => ({
-    ...{ trigger, body: bodyOf(random), delivery: crypto.randomUUID() },
+    ...{ trigger, body: bodyOf(random, same), delivery: crypto.randomUUID() },
   }));
   await Promise.all(shots.map((shot) => sendUntilAnswered(world, shot)));
   const [first] = shots;

@@ -7,7 +7,7 @@
 
 import { ONE_PROGRAM } from "../helpers/program.ts";
 import { drainLongQueue } from "./long_queue.ts";
-import { tableOf } from "./memory.ts";
+import { courseOf, tableOf } from "./memory.ts";
 import { runSoak } from "./run_soak.ts";
 
 const minutes = Number(Deno.env.get("MINUTES") || 10);
@@ -31,7 +31,8 @@ const { moreFaults, counts, lives, totals, ...rest } = await runSoak({
 say(`draining a queue of ${QUEUED} tasks`);
 const queue = await drainLongQueue(ONE_PROGRAM, QUEUED);
 const faults = [...rest.faults, ...queue.faults.map((fault) => `the long queue: ${fault}`)];
-console.log(`\n${tableOf(lives)}\n`);
+console.log(`\n${tableOf(lives)}`);
+console.log(`${lives.slice(-1).map(courseOf)}\n`);
 for (const [what, times] of counts) console.log(`${String(times).padStart(8)}  ${what}`);
 console.log("");
 for (const [what, number] of Object.entries(totals)) {
