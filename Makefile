@@ -27,7 +27,7 @@ compile: ## build dist/svc and dist/svcd
 embed: ## put the packages of integrations/ into the program, after changing them
 	@deno=$$(.ci/deno) && exec "$$deno" run --allow-read --allow-write integrations/embed.ts
 
-bench: ## measure speed
+bench: ## measure speed, against targets: ARGS="--quick", "--only NAME", "--list"
 	@deno=$$(.ci/deno) && exec "$$deno" run -A --unstable-worker-options tests/bench/bench.ts $(ARGS)
 
 soak: ## everything at once, with kills, then the books are checked: make soak MINUTES=3 SEED=7
