@@ -16,7 +16,7 @@ Deno.test(`soak: the invariants hold through good, bad, slow and repeated reques
   const said: string[] = [];
   const { faults, moreFaults, totals, counts } = await runSoak({
     ...{ program: ONE_PROGRAM, seed: SEED, say: (text) => void said.push(text) },
-    ...{ stormSecs: 20, steadySecs: 3, killEverySecs: 4 },
+    ...{ stormSecs: 20, steadySecs: 3, killEverySecs: 4, crowd: 12 },
   });
   deepEqual([faults, moreFaults], [[], 0], JSON.stringify({ said, counts }));
   ok((totals["tasks"] ?? 0) > 50, JSON.stringify(totals));

@@ -73,7 +73,12 @@ export class World {
   async breathe(random: Random, aboutMs: number): Promise<void> {
     do {
       await new Promise((resolve) => setTimeout(resolve, random.next() * 2 * aboutMs));
-    } while (this.#pending > MOST_PENDING && !this.stop.aborted);
+    } while (this.crowded && !this.stop.aborted);
+  }
+
+  /** Whether so much waits that nobody adds to it. */
+  get crowded(): boolean {
+    return this.#pending > MOST_PENDING;
   }
 
   /** Looks how much is waiting. */
