@@ -60,37 +60,43 @@ console.log(
 
 const results: Result[] = [];
 const failed: string[] = [];
+const directory = join(ROOT, "bench");
+await Deno.mkdir(directory, { recursive: true });
 for (const { name, title, run } of SCENARIOS) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
   console.error(`${name}: ${title}`);
   const start = performance.now();
   try {
-    results.push(...judge(name, await run(context)));
+    const found = judge(name, await run(context));
+    results.push(...found);
+    console.log(tableOf(found)); // at once: a run takes minutes, and may be ended before its time
+    await write();
   } catch (error) {
     failed.push(name);
     console.error(`  FAILED: ${textOf(error)}`);
   }
   console.error(`  ${Math.round((performance.now() - start) / 1000)} s`);
 }
-
-const report: Report = {
-  at: new Date().toISOString(),
-  ...{ machine, load: load.name, program: context.program.name },
-  ...{ rounds: context.rounds, seconds: context.seconds, results },
-};
-const chart = chartOf(report);
-await Deno.mkdir(join(ROOT, "bench"), { recursive: true });
-await Deno.writeTextFile(join(ROOT, "bench/results.json"), JSON.stringify(report, null, 2) + "\n");
-await Deno.writeTextFile(join(ROOT, "bench/chart.svg"), chart);
-if (flags.publish) await Deno.writeTextFile(join(ROOT, "docs/performance.svg"), chart);
-console.log(tableOf(results));
-const missed = results.filter(({ ok }) => ok === false).length;
-const met = results.filter(({ ok }) => ok === true).length;
-console.log(
-  `${met} targets reached, ${missed} missed; all figures: bench/results.json, bench/chart.svg`,
-);
+const missed = results.filter(({ ok }) => ok === false);
+const met = results.filter(({ ok }) => ok === true);
+console.log(`${met.length} targets reached, ${missed.length} missed`);
+if (missed.length > 0) console.log(tableOf(missed));
+console.log("All figures: bench/results.json, bench/chart.svg");
 if (failed.length > 0) console.log(`Could not be measured: ${failed.join(", ")}`);
 Deno.exit(failed.length > 0 ? 1 : 0);
+
+/** Writes what has been found so far. */
+async function write(): Promise<void> {
+  const report: Report = {
+    at: new Date().toISOString(),
+    ...{ machine, load: load.name, program: context.program.name },
+    ...{ rounds: context.rounds, seconds: context.seconds, results },
+  };
+  const chart = chartOf(report);
+  await Deno.writeTextFile(join(directory, "results.json"), JSON.stringify(report, null, 2) + "\n");
+  await Deno.writeTextFile(join(directory, "chart.svg"), chart);
+  if (flags.publish) await Deno.writeTextFile(join(ROOT, "docs/performance.svg"), chart);
+}
 
 /** An error with those it has hidden. */
 function textOf(error: unknown): string {

@@ -159,6 +159,9 @@ async function soundDatabase(dir: string): Promise<Uint8Array> {
   return bytes;
 }
 
+/** Size of a page of a database that is made here. */
+const PAGE_BYTES = 8192;
+
 function overwritten(bytes: Uint8Array, from: number, to: number): Uint8Array {
   return new Uint8Array(bytes).fill(0xa5, from, to);
 }
@@ -167,8 +170,8 @@ const UNUSABLE: Readonly<Record<string, (sound: Uint8Array) => Uint8Array>> = {
   "an empty file": () => new Uint8Array(),
   "a text": () => new TextEncoder().encode("kind: Trigger\n".repeat(1000)),
   "a database without its header": (sound) => overwritten(sound, 0, 100),
-  "a database whose schema is overwritten": (sound) => overwritten(sound, 100, 4096),
-  "a database cut short": (sound) => sound.subarray(0, 6000),
+  "a database whose schema is overwritten": (sound) => overwritten(sound, 100, PAGE_BYTES),
+  "a database cut short": (sound) => sound.subarray(0, 1.5 * PAGE_BYTES),
 };
 
 for (const [what, make] of Object.entries(UNUSABLE)) {
@@ -222,7 +225,7 @@ Deno.test("a damaged table is said to be damaged, and the store goes on with the
   await Deno.writeFile(path, sound);
   const [root] = rowsOf(path, "SELECT rootpage FROM sqlite_schema WHERE name = 'tasks'");
   const page = Number(root?.["rootpage"]);
-  await Deno.writeFile(path, overwritten(sound, (page - 1) * 4096, page * 4096));
+  await Deno.writeFile(path, overwritten(sound, (page - 1) * PAGE_BYTES, page * PAGE_BYTES));
   await using store = await openStore(path);
   await rejects(store.listTasks({ limit: 999 }), { code: "internal", message: /damaged/ });
   equal((await store.listDeliveries({ limit: 999 })).length, 200);

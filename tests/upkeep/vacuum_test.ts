@@ -19,7 +19,7 @@ Deno.test("vacuum gives back what deleted rows left, a mebibyte at a time, and n
   const before = await store.freeSpace();
   ok(before.incremental && before.freePages > 1000, JSON.stringify(before));
   const { result, steps } = await finish(vacuum(store));
-  equal(steps, Math.ceil(before.freePages / 256));
+  equal(steps, Math.ceil(before.freePages / 128));
   const after = await store.freeSpace();
   deepEqual([after.freePages, result.bytes], [0, after.totalPages * after.pageBytes]);
   equal(result.freedBytes, (before.totalPages - after.totalPages) * before.pageBytes);

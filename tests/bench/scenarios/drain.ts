@@ -17,18 +17,20 @@ import { inTurn, ratios } from "../stats.ts";
 
 /** Tasks at once: what the daemon does here when nothing is said, and many. */
 const WORKERS = [4, 16] as const;
+const TASKS = { quick: 1000, usual: 10_000, long: 10_000 } as const;
 
 /** The drain of a queue. */
 export const drain: Scenario = {
   name: "drain",
   title: "queued tasks that do nothing, against bare spawns of processes",
   async run({ rounds, size, program, load }) {
-    const tasks = size === "quick" ? 1000 : 10_000;
+    const tasks = TASKS[size];
+    const spawns = tasks / 4;
     const found = await inTurn(rounds, {
-      spawns4: () => bareRate(4, tasks / 4),
+      spawns4: () => bareRate(4, spawns),
       tasks4: () => drainRate({ program, load, tasks, workers: 4 }),
-      spawns16: () => bareRate(16, tasks / 4),
-      tasks16: () => drainRate({ program, load, tasks, workers: 16 }),
+      spawns16: () => bareRate(16, spawns),
+      tasks16: () => drainRate({ program, load, tasks: spawns, workers: 16 }),
     });
     return WORKERS.flatMap((workers) => {
       const [spawns, rates] = [found[`spawns${workers}`], found[`tasks${workers}`]];
