@@ -29,9 +29,6 @@ interface SourceTextJson {
 
 const SOURCE_JSON = JSON as unknown as SourceTextJson;
 
-/** What a number looks like that may be too long for a double; also true inside some strings. */
-const LONG_NUMBER = /(?:^|[[:,])\s*-?(?:\d{16}|\d[\d.]*[eE])/;
-
 /**
  * Reads JSON text; integers a double cannot hold exactly become raw JSON values.
  *
@@ -40,10 +37,32 @@ const LONG_NUMBER = /(?:^|[[:,])\s*-?(?:\d{16}|\d[\d.]*[eE])/;
 export function parseJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    return LONG_NUMBER.test(text) ? keepDigits(text, value) : value;
+    return hasLongNumber(value) ? keepDigits(text, value) : value;
   } catch (cause) {
     throw new AppError("invalid", "Not valid JSON", { cause });
   }
+}
+
+/** Whether any number of a parsed text was too long for a double; no recursion, it can be deep. */
+function hasLongNumber(root: unknown): boolean {
+  const open = [root];
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    if (typeof value === "number") {
+      if (value > Number.MAX_SAFE_INTEGER || value < Number.MIN_SAFE_INTEGER) return true;
+    } else if (Array.isArray(value)) {
+      for (const item of value) if (canHoldNumber(item)) open.push(item);
+    } else if (typeof value === "object" && value !== null) {
+      for (const key of Object.keys(value)) {
+        const item = (value as JsonObject)[key];
+        if (canHoldNumber(item)) open.push(item);
+      }
+    }
+  }
+  return false;
+}
+
+function canHoldNumber(value: unknown): boolean {
+  return typeof value === "number" || typeof value === "object" && value !== null;
 }
 
 /** Reads `text`, which is the JSON of `value`, once more with its long numbers marked. */

@@ -11,9 +11,9 @@ import type { DigestForm, HmacHash } from "./scheme.ts";
 
 /** Bytes of a digest, by hash function. */
 export const DIGEST_BYTES: Readonly<Record<HmacHash, number>> = {
-  "SHA-1": 20,
-  "SHA-256": 32,
-  "SHA-512": 64,
+  sha1: 20,
+  sha256: 32,
+  sha512: 64,
 };
 
 /** The digest in a header value; `undefined` when it is not exactly of this form. */

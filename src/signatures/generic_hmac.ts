@@ -5,15 +5,9 @@
  * @module
  */
 
-import type { HmacHash, HmacOptions, HmacSpec, Scheme, SchemeOptions } from "./scheme.ts";
+import type { HmacOptions, HmacSpec, Scheme, SchemeOptions } from "./scheme.ts";
 import { signedTimeOf, templatedHmac } from "./templated_hmac.ts";
 import { findTime } from "./timestamp.ts";
-
-const HASHES: Readonly<Record<HmacOptions["algorithm"], HmacHash>> = {
-  sha1: "SHA-1",
-  sha256: "SHA-256",
-  sha512: "SHA-512",
-};
 
 /**
  * Options that protect nothing are refused, here too and not only on apply: a body or a time that is
@@ -28,7 +22,7 @@ function spec({ hmac }: SchemeOptions): HmacSpec | undefined {
   if (hmac === undefined || !isSound(hmac)) return undefined;
   const { algorithm, encoding = "hex", prefix = "", template = "{body}", timestampHeader } = hmac;
   return {
-    form: { hash: HASHES[algorithm], encoding, prefix },
+    form: { hash: algorithm, encoding, prefix },
     template,
     ...(timestampHeader === undefined ? {} : { timestampHeader: timestampHeader.toLowerCase() }),
     findTime,

@@ -15,7 +15,7 @@ export const githubScheme: Scheme = templatedHmac({
   name: "github",
   defaultHeader: "X-Hub-Signature-256",
   spec: () => ({
-    form: { hash: "SHA-256", encoding: "hex", prefix: "sha256=" },
+    form: { hash: "sha256", encoding: "hex", prefix: "sha256=" },
     template: "{body}",
   }),
 });

@@ -57,8 +57,6 @@ interface ReadDigest {
   readonly urlSafe: boolean;
 }
 
-const ALGORITHMS = { "SHA-1": "sha1", "SHA-256": "sha256", "SHA-512": "sha512" } as const;
-
 /** Every way to read a header as an HMAC. */
 function* readDigests(value: string): Iterable<ReadDigest> {
   const match = /^([A-Za-z][A-Za-z0-9-]{0,15}[=: ] ?)?([A-Za-z0-9+/_-]{27,128}={0,2})$/.exec(value);
@@ -66,13 +64,12 @@ function* readDigests(value: string): Iterable<ReadDigest> {
   const [, prefix = "", written = ""] = match;
   const standard = written.replaceAll("-", "+").replaceAll("_", "/").replace(/=+$/, "");
   const padded = standard.padEnd(Math.ceil(standard.length / 4) * 4, "=");
-  for (const hash of ["SHA-256", "SHA-1", "SHA-512"] as const) {
-    const algorithm = ALGORITHMS[hash];
-    if (findHex(written)?.length === DIGEST_BYTES[hash]) {
+  for (const algorithm of ["sha256", "sha1", "sha512"] as const) {
+    if (findHex(written)?.length === DIGEST_BYTES[algorithm]) {
       yield { hmac: { algorithm, encoding: "hex", prefix }, value, urlSafe: false };
     }
     const bytes = findBase64(padded);
-    if (bytes?.length === DIGEST_BYTES[hash]) {
+    if (bytes?.length === DIGEST_BYTES[algorithm]) {
       const clean = prefix + toBase64(bytes);
       yield {
         hmac: { algorithm, encoding: "base64", prefix },
@@ -116,7 +113,7 @@ function differenceOf(
   { form }: HmacSpec,
   urlSafe: boolean,
 ): Cause | undefined {
-  if (algorithm !== ALGORITHMS[form.hash]) return "other_algorithm";
+  if (algorithm !== form.hash) return "other_algorithm";
   if (encoding !== form.encoding || urlSafe) return "other_encoding";
   if (prefix === form.prefix) return undefined;
   return prefix === "" ? "prefix_missing" : "prefix_unexpected";

@@ -13,7 +13,7 @@ export const lineScheme: Scheme = templatedHmac({
   name: "line",
   defaultHeader: "X-Line-Signature",
   spec: () => ({
-    form: { hash: "SHA-256", encoding: "base64", prefix: "" },
+    form: { hash: "sha256", encoding: "base64", prefix: "" },
     template: "{body}",
   }),
 });

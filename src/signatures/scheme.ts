@@ -30,7 +30,7 @@ export interface SignedRequest {
 /** `spec.event.webhook.hmac`: the generic scheme, put together by the user (contract 2). */
 export interface HmacOptions {
   /** Hash function. */
-  readonly algorithm: "sha1" | "sha256" | "sha512";
+  readonly algorithm: HmacHash;
   /** How the digest is written; default `hex`. */
   readonly encoding?: "hex" | "base64";
   /** What stands before the digest in the header; default nothing. */
@@ -81,7 +81,7 @@ export interface SigningInput {
 }
 
 /** Hash functions an HMAC can be made with. */
-export type HmacHash = "SHA-1" | "SHA-256" | "SHA-512";
+export type HmacHash = "sha1" | "sha256" | "sha512";
 
 /** How an HMAC stands in a header. */
 export interface DigestForm {
@@ -124,7 +124,7 @@ export interface Scheme {
     request: SignedRequest,
     keys: readonly SigningKey[],
     options: SchemeOptions,
-  ) => Promise<Verdict>;
+  ) => Verdict | Promise<Verdict>;
   /**
    * Headers that a sender with this key would add; absent where only the owner of a private key can
    * sign. Names are spelled as the platform spells them.
@@ -133,7 +133,7 @@ export interface Scheme {
     input: SigningInput,
     key: SigningKey,
     options: SchemeOptions,
-  ) => Promise<Record<string, string>>;
+  ) => Record<string, string> | Promise<Record<string, string>>;
   /** Why it cannot sign, one sentence; present exactly where {@linkcode Scheme.sign} is absent. */
   readonly cannotSign?: string;
   /** Where the time stands; absent where none is signed. */

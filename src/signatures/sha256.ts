@@ -25,7 +25,7 @@ import type { HmacSpec, Scheme } from "./scheme.ts";
 import { templatedHmac } from "./templated_hmac.ts";
 
 const SPEC: HmacSpec = {
-  form: { hash: "SHA-256", encoding: "hex", prefix: "sha256=" },
+  form: { hash: "sha256", encoding: "hex", prefix: "sha256=" },
   template: "{body}",
 };
 

@@ -13,7 +13,7 @@ export const shopifyScheme: Scheme = templatedHmac({
   name: "shopify",
   defaultHeader: "X-Shopify-Hmac-SHA256",
   spec: () => ({
-    form: { hash: "SHA-256", encoding: "base64", prefix: "" },
+    form: { hash: "sha256", encoding: "base64", prefix: "" },
     template: "{body}",
   }),
 });

@@ -24,7 +24,7 @@ import { signedTimeOf, templatedHmac } from "./templated_hmac.ts";
 const TIMESTAMP_HEADER = "X-Slack-Request-Timestamp";
 
 const SPEC: HmacSpec = {
-  form: { hash: "SHA-256", encoding: "hex", prefix: "v0=" },
+  form: { hash: "sha256", encoding: "hex", prefix: "v0=" },
   template: "v0:{timestamp}:{body}",
   timestampHeader: TIMESTAMP_HEADER.toLowerCase(),
 };

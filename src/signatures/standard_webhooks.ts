@@ -47,15 +47,15 @@ export const standardWebhooksScheme: Scheme = {
     const data = concatBytes(utf8(`${id}.${time}.`), request.body);
     const shared = v1.length === 0
       ? refused("no_usable_key")
-      : await findMatchingKey("SHA-256", keys, { data, expected: v1, form: "whsec" });
+      : findMatchingKey("sha256", keys, { data, expected: v1, form: "whsec" });
     if (shared.ok || v1a.length === 0) return shared;
     const signer = await findSigner(keys, { data, signatures: v1a, readKey: findPublicKey });
     return signer.ok || shared.reason === "no_usable_key" ? signer : shared;
   },
-  async sign({ body, now, id }, key, options) {
+  sign({ body, now, id }, key, options) {
     const time = String(Math.floor(now / 1000));
     const data = concatBytes(utf8(`${id}.${time}.`), body);
-    const digest = await hmac("SHA-256", key, data, "whsec");
+    const digest = hmac("sha256", key, data, "whsec");
     if (digest === undefined) throw keyCannotSign(key);
     const family = /^(.+)-signature$/.exec(options.signatureHeader)?.[1] ?? "webhook";
     return {

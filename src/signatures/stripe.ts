@@ -21,7 +21,7 @@ const FORM = /^[a-z0-9_]+=[^,\s]*(,[a-z0-9_]+=[^,\s]*)*$/;
 export const stripeScheme: Scheme = {
   name: "stripe",
   defaultHeader: "Stripe-Signature",
-  async verify(request, keys, options) {
+  verify(request, keys, options) {
     const value = findSignature(request, options);
     if (value === undefined) return refused("signature_header_missing");
     if (!FORM.test(value)) return refused("signature_malformed");
@@ -35,11 +35,11 @@ export const stripeScheme: Scheme = {
       return refused("signature_malformed");
     }
     const data = concatBytes(utf8(`${times[0]}.`), request.body);
-    return await findMatchingKey("SHA-256", keys, { data, expected });
+    return findMatchingKey("sha256", keys, { data, expected });
   },
-  async sign({ body, now }, key, options) {
+  sign({ body, now }, key, options) {
     const time = String(Math.floor(now / 1000));
-    const digest = await hmac("SHA-256", key, concatBytes(utf8(`${time}.`), body));
+    const digest = hmac("sha256", key, concatBytes(utf8(`${time}.`), body));
     if (digest === undefined) throw keyCannotSign(key);
     const name = signatureHeaderName("Stripe-Signature", options);
     return { [name]: `t=${time},v1=${toHex(digest)}` };

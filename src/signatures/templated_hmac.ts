@@ -42,7 +42,7 @@ export function templatedHmac(
     name,
     defaultHeader,
     hmacSpec: spec,
-    async verify(request, keys, options) {
+    verify(request, keys, options) {
       const found = spec(options);
       if (found === undefined) return refused("options_unusable");
       const value = findSignature(request, options);
@@ -57,16 +57,16 @@ export function templatedHmac(
         if (reason !== undefined) return refused(reason);
       }
       const data = fillTemplate(found.template, { ...request, timestamp });
-      return await findMatchingKey(found.form.hash, keys, { data, expected: [expected] });
+      return findMatchingKey(found.form.hash, keys, { data, expected: [expected] });
     },
-    async sign(input, key, options) {
+    sign(input, key, options) {
       const found = spec(options);
       if (found === undefined) {
         throw new AppError("invalid", "The options of the scheme are missing or unusable");
       }
       const timestamp = String(Math.floor(input.now / 1000));
       const data = fillTemplate(found.template, { ...input, timestamp });
-      const digest = await hmac(found.form.hash, key, data);
+      const digest = hmac(found.form.hash, key, data);
       if (digest === undefined) throw keyCannotSign(key);
       const header = found.timestampHeader;
       return {

@@ -32,7 +32,7 @@ import { keyCannotSign } from "./templated_hmac.ts";
 export const twilioScheme: Scheme = {
   name: "twilio",
   defaultHeader: "X-Twilio-Signature",
-  async verify(request, keys, options) {
+  verify(request, keys, options) {
     const value = findSignature(request, options);
     if (value === undefined) return refused("signature_header_missing");
     const expected = findBase64(value);
@@ -42,14 +42,14 @@ export const twilioScheme: Scheme = {
     let verdict = refused("no_key_matches");
     for (const url of urlSpellings(request.url)) {
       const data = concatBytes(utf8(url), covered);
-      verdict = await findMatchingKey("SHA-1", keys, { data, expected: [expected] });
+      verdict = findMatchingKey("sha1", keys, { data, expected: [expected] });
       if (verdict.ok) return verdict;
     }
     return verdict;
   },
-  async sign({ body, url }, key, options) {
+  sign({ body, url }, key, options) {
     const covered = bodyHashIn(url) === undefined ? findSortedForm(body) : utf8("");
-    const digest = covered && await hmac("SHA-1", key, concatBytes(utf8(url), covered));
+    const digest = covered && hmac("sha1", key, concatBytes(utf8(url), covered));
     if (digest === undefined) throw keyCannotSign(key);
     return { [signatureHeaderName("X-Twilio-Signature", options)]: toBase64(digest) };
   },

@@ -136,7 +136,7 @@ function verify(
   delivery: ReceivedDelivery,
   webhook: WebhookSpec,
   keys: readonly SigningKey[],
-): Promise<Verdict> {
+): Verdict | Promise<Verdict> {
   const { scheme, options } = schemeOf(webhook);
   return scheme.verify(signedRequest(delivery, webhook), keys, options);
 }

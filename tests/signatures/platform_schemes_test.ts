@@ -30,7 +30,7 @@ function verify(
   one: Case,
   changes: Partial<Case> = {},
   secrets: readonly string[] = [one.secret],
-): Promise<Verdict> {
+): Verdict | Promise<Verdict> {
   return schemeNamed(one.scheme).verify(
     requestOf(one, changes),
     keysOf(...secrets),
