@@ -26,12 +26,12 @@ import {
 } from "./platform_cases.ts";
 
 /** Verifies a case with something changed. */
-function verify(
+async function verify(
   one: Case,
   changes: Partial<Case> = {},
   secrets: readonly string[] = [one.secret],
-): Verdict | Promise<Verdict> {
-  return schemeNamed(one.scheme).verify(
+): Promise<Verdict> {
+  return await schemeNamed(one.scheme).verify(
     requestOf(one, changes),
     keysOf(...secrets),
     optionsOf(one),
