@@ -106,13 +106,12 @@ async function discard(reader: ReadableStreamDefaultReader<Uint8Array>): Promise
 
 const END = { done: true, value: undefined } as const;
 
-/** Bodies on their way, by what they are held to. */
-const lists = new WeakMap<BodyLimits, WaitingList>();
+/** Bodies on their way, by how long they may take. */
+const lists = new Map<number, WaitingList>();
 
-function withDeadline<T>(work: Promise<T>, limits: BodyLimits): Promise<T> {
-  const { deadlineMs } = limits;
-  const list = lists.get(limits) ?? new WaitingList(deadlineMs);
-  lists.set(limits, list);
+function withDeadline<T>(work: Promise<T>, { deadlineMs }: BodyLimits): Promise<T> {
+  const list = lists.get(deadlineMs) ?? new WaitingList(deadlineMs);
+  lists.set(deadlineMs, list);
   return list.wait(
     work,
     () => new AppError("timeout", `The body did not arrive within ${deadlineMs} ms`),

@@ -51,7 +51,7 @@ export async function receiveSlackEvent(
     const trigger = trail.trigger = findTrigger(target, host);
     const maxBytes = Math.min(host.limits.maxBytes, MAX_BODY_BYTES);
     const limits = { ...host.limits, maxBytes };
-    const delivery = received = await receive(request, trail, { limits });
+    const delivery = received = await receive(request, { ...target, trail }, { limits });
     checkContentType(delivery.headers);
     const sender = await authenticateBy("slack", delivery, trigger, host);
     const parsed = parsePayload(sender);

@@ -46,7 +46,7 @@ export interface WebhookHost extends AdmitHost, TransformHost {
   readonly onTask: (replaced?: readonly string[]) => void;
 }
 
-/** Which trigger a path names, and who asks. */
+/** Which trigger a path names, who asks, and with which headers. */
 export interface WebhookTarget {
   /** Project in the path, or the default one. */
   readonly project: string;
@@ -54,6 +54,8 @@ export interface WebhookTarget {
   readonly trigger: string;
   /** Address of the peer. */
   readonly remote: string;
+  /** Headers of the request, names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** Answers one request. Never throws; a status other than 200 means that no task exists. */
@@ -66,7 +68,7 @@ export async function receiveWebhook(
   let received: ReceivedDelivery | undefined;
   try {
     const trigger = trail.trigger = host.triggers.named({ ...target, source: "webhook" });
-    const delivery = received = await receive(request, trail, host);
+    const delivery = received = await receive(request, { ...target, trail }, host);
     const sender = await authenticate(delivery, trigger, host);
     const parsed = parsePayload(sender);
     const greeting = findGreeting(parsed, trigger);
@@ -83,10 +85,9 @@ export async function receiveWebhook(
 /** The exact bytes and headers of a request. */
 export async function receive(
   request: Request,
-  trail: Trail,
+  { headers, trail }: Pick<ReceivedDelivery, "headers" | "trail">,
   host: Pick<WebhookHost, "limits">,
 ): Promise<ReceivedDelivery> {
-  const headers = Object.fromEntries(request.headers);
   trail.headerNames = Object.keys(headers);
   const body = await readBody(request, host.limits);
   trail.bodyBytes = body.length;

@@ -26,7 +26,8 @@ export function webhookHandler(
   ready: Readiness,
 ): (request: Request, remote: string) => Response | Promise<Response> {
   return (request, remote) => {
-    const malformed = findMalformed(request.headers);
+    const headers = Object.fromEntries(request.headers); // once: reading them is dear
+    const malformed = findMalformed(headers);
     if (malformed !== undefined) return refuse(malformed, host);
     const path = rawPath(request.url);
     if (path === "/healthz") return Response.json({ status: "ok" });
@@ -40,7 +41,7 @@ export function webhookHandler(
     if (request.method !== "POST") {
       return refuse(new AppError("method_not_allowed", ""), host, "POST");
     }
-    return found.receive(request, { ...found.names, remote }, host);
+    return found.receive(request, { ...found.names, remote, headers }, host);
   };
 }
 
@@ -49,14 +50,13 @@ function refuse(error: AppError, host: Pick<SlackHost, "newId">, allow?: string)
   return problemResponse(error, { requestId, ...(allow === undefined ? {} : { allow }) });
 }
 
-function findMalformed(headers: Headers): AppError | undefined {
-  const name = headers.get("host");
-  if (name !== null && !HOST.test(name)) return new AppError("invalid", "Bad Host");
+function findMalformed(headers: Readonly<Record<string, string>>): AppError | undefined {
+  const { host, "transfer-encoding": coding = "chunked" } = headers;
+  if (host !== undefined && !HOST.test(host)) return new AppError("invalid", "Bad Host");
   // Deno undoes `chunked` only, and would hand on what `gzip, chunked` leaves as the body.
-  const coding = headers.get("transfer-encoding") ?? "chunked";
   if (coding.toLowerCase() !== "chunked") return new AppError("invalid", "Bad Transfer-Encoding");
   let bytes = 0;
-  for (const [key, value] of headers) bytes += key.length + value.length;
+  for (const key in headers) bytes += key.length + (headers[key] ?? "").length;
   return bytes > MAX_HEADER_BYTES ? new AppError("headers_too_large", "") : undefined;
 }
 
@@ -74,7 +74,7 @@ interface Endpoint {
     target: WebhookTarget,
     host: SlackHost,
   ) => Promise<Response>;
-  readonly names: Omit<WebhookTarget, "remote">;
+  readonly names: Pick<WebhookTarget, "project" | "trigger">;
 }
 
 function findEndpoint(path: string): Endpoint | undefined {

@@ -22,16 +22,14 @@ export function usePlan(
   db: Database,
   plan: { readonly hash: string; readonly json: string },
 ): void {
+  if (countUse(db, plan.hash)) return;
   db.run("INSERT OR IGNORE INTO plans VALUES (?, ?)", plan.hash, plan.json);
-  countUse(db, plan.hash);
+  db.run("INSERT INTO plan_uses VALUES (?, 1)", plan.hash);
 }
 
-/** One more task has a plan that is stored. */
-export function countUse(db: Database, hash: string): void {
-  db.run(
-    "INSERT INTO plan_uses VALUES (?, 1) ON CONFLICT DO UPDATE SET tasks = tasks + 1",
-    hash,
-  );
+/** One more task has a plan; `false` when it is not stored, then nothing is counted. */
+export function countUse(db: Database, hash: string): boolean {
+  return db.run("UPDATE plan_uses SET tasks = tasks + 1 WHERE hash = ?", hash) > 0;
 }
 
 /** One task less has this plan. */

@@ -99,7 +99,10 @@ export async function slackRig(triggers: string): Promise<SlackRig> {
       const request = new Request(`http://127.0.0.1/source/slack/default/${trigger}`, {
         ...{ method: "POST", headers, body: new TextEncoder().encode(body) },
       });
-      const target = { project: "default", trigger, remote: "192.0.2.7" };
+      const target = {
+        ...{ project: "default", trigger, remote: "192.0.2.7" },
+        headers: Object.fromEntries(request.headers),
+      };
       return await receiveSlackEvent(request, target, slackHost);
     },
     async say(text, ts, more = {}) {
