@@ -183,6 +183,10 @@ async function execute(
   try {
     // Starting a process blocks this thread, and the store is handed its row at the end of a turn.
     await new Promise((resolve) => setImmediate(resolve));
+    if (run.fileVariable !== undefined) {
+      Deno.mkdirSync(directory, { mode: 0o700 });
+      await writePrivate(file, run.input ?? new Uint8Array());
+    }
     const exit = await runShell({
       line: run.command,
       cwd: host.pluginRoot,
@@ -202,13 +206,7 @@ async function execute(
         [RUN_MARK]: id,
       },
       ...(run.input === undefined ? {} : { stdin: run.input }),
-      async before() {
-        if (run.fileVariable !== undefined) {
-          Deno.mkdirSync(directory, { mode: 0o700 });
-          await writePrivate(file, run.input ?? new Uint8Array());
-        }
-        await row;
-      },
+      before: () => row,
       umask: host.umask,
       timeoutMs: timeoutSecs * 1000,
       graceMs: GRACE_MS,

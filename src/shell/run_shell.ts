@@ -70,6 +70,12 @@ const LEFTOVER_GRACE_MS = 1000;
 const WAIT = "read -r _ || exit 126; ";
 
 /**
+ * A line that is nothing but the path of a program and plain arguments: there is nothing the shell could
+ * do with it but start that and wait, which dash does with a process more (measured: 0.2 to 0.35 ms of 3).
+ */
+const ONE_FILE = /^(?!-)[\w.+,@-]*\/[\w.+,@/-]*(?: +[\w.+,@/:=-]+)*$/;
+
+/**
  * Runs one shell line to its end.
  *
  * @throws {AppError} `invalid` when the process cannot be started at all; and what `before` threw.
@@ -98,8 +104,12 @@ export async function runShell(command: ShellCommand, groups: ProcessGroups): Pr
 
 function spawn(command: ShellCommand, setsid: string | undefined): Deno.ChildProcess {
   // On the line itself, so that the shell's messages still count lines from 1.
-  const umask = `umask ${command.umask.toString(8).padStart(4, "0")}; `;
-  const line = `${umask}${command.before === undefined ? "" : WAIT}${command.line}`;
+  const line = [
+    `umask ${command.umask.toString(8).padStart(4, "0")}; `,
+    command.before === undefined ? "" : WAIT,
+    ONE_FILE.test(command.line) ? "exec " : "",
+    command.line,
+  ].join("");
   const args = ["-c", line, "sh", ...command.args ?? []];
   try {
     return new Deno.Command(setsid ?? "/bin/sh", {
