@@ -149,7 +149,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "node:path": ["src/"],
   "node:process": ["src/telemetry/process_facts.ts"],
   "node:sqlite": ["src/store/sqlite/database.ts"],
-  "node:timers": ["src/store/sqlite/open_store.ts"],
+  "node:timers": ["src/plugins/run_plugin.ts", "src/store/sqlite/open_store.ts"],
   "node:url": ["src/launcher.ts"],
   "node:util": ["src/cli/terminal_text.ts"],
   "prom-client": ["src/telemetry/metrics.ts"],

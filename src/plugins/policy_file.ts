@@ -37,19 +37,20 @@ export function policyReader(dir: Pick<DataDir, "root">): () => Promise<PolicyRe
     closed: `"${path}" ${why}`,
     errors: [`${path}: ${why.charAt(0).toUpperCase()}${why.slice(1)}`],
   });
+  const buffer = new Uint8Array(MAX_FILE_BYTES + 1);
   let last: { readonly text: string; readonly reading: PolicyReading } | undefined;
   return async () => {
     try {
-      // A symbolic link to nowhere is no absent file: whoever made it meant something.
-      if (!isThere(path)) return { policy: DEFAULT_POLICY, warnings: [], locate: () => path };
+      const found = look(path);
+      if (found === undefined) return { policy: DEFAULT_POLICY, warnings: [], locate: () => path };
       // Looked at before it is opened, because opening a pipe waits; and after, because only then is
       // it certain which file is read. At once: handing it to a thread takes ten times as long.
-      const before = findProblem(Deno.statSync(path), isPrivate(dir.root));
+      const before = findProblem(found, dir.root);
       if (before !== undefined) return closed(before);
       using file = await Deno.open(path);
-      const after = findProblem(file.statSync(), isPrivate(dir.root));
+      const after = findProblem(file.statSync(), dir.root);
       if (after !== undefined) return closed(after);
-      const bytes = readUpTo(file, MAX_FILE_BYTES + 1);
+      const bytes = readInto(buffer, file);
       if (bytes.length > MAX_FILE_BYTES) return closed(TOO_LARGE);
       const text = findText(bytes);
       if (text === undefined) return closed("is not UTF-8");
@@ -63,21 +64,23 @@ export function policyReader(dir: Pick<DataDir, "root">): () => Promise<PolicyRe
 
 const TOO_LARGE = `is larger than ${MAX_FILE_BYTES} bytes`;
 
-function isThere(path: string): boolean {
+/** What is at `path`. A symbolic link to nowhere is no absent file: whoever made it meant something. */
+function look(path: string): Deno.FileInfo | undefined {
+  let info: Deno.FileInfo;
   try {
-    Deno.lstatSync(path);
-    return true;
+    info = Deno.lstatSync(path);
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
+    if (error instanceof Deno.errors.NotFound) return undefined;
     throw error;
   }
+  return info.isSymlink ? Deno.statSync(path) : info;
 }
 
-function findProblem(info: Deno.FileInfo, inPrivate: boolean): string | undefined {
+function findProblem(info: Deno.FileInfo, directory: string): string | undefined {
   if (!info.isFile) return "is not a regular file";
   const mode = info.mode ?? 0o777; // where nobody can say who may write, anyone may
   if ((mode & 0o002) !== 0) return "can be written by others: chmod o-w it";
-  if ((mode & 0o020) !== 0 && !inPrivate) {
+  if ((mode & 0o020) !== 0 && !isPrivate(directory)) {
     return "can be written by its group, and the data directory is not 0700: chmod g-w it";
   }
   return info.size > MAX_FILE_BYTES ? TOO_LARGE : undefined;
@@ -87,10 +90,10 @@ function isPrivate(directory: string): boolean {
   return ((Deno.statSync(directory).mode ?? 0o777) & 0o077) === 0;
 }
 
-function readUpTo(file: Deno.FsFile, size: number): Uint8Array {
-  const buffer = new Uint8Array(size);
+/** Reads until the file or the buffer ends. */
+function readInto(buffer: Uint8Array, file: Deno.FsFile): Uint8Array {
   let at = 0;
-  while (at < size) {
+  while (at < buffer.length) {
     const read = file.readSync(buffer.subarray(at));
     if (read === null) break;
     at += read;

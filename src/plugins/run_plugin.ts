@@ -6,6 +6,7 @@
  */
 
 import { join } from "node:path";
+import { setImmediate } from "node:timers";
 import { findText } from "../base/bytes.ts";
 import type { Clock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
@@ -136,45 +137,56 @@ export async function runPlugin(run: PluginRun, host: PluginHost): Promise<Plugi
   const timeoutSecs = Math.min(run.timeout ?? DEFAULT_TIMEOUT_SECS, decision.maxTimeoutSecs);
   return await host.gate.through(async () => {
     const began = { ...start, createdAt: host.clock.now() };
-    const row = host.store.startAudit(began);
-    const [{ end, result }] = await Promise.all([
-      execute(run, { host, id: start.id, timeoutSecs, row }),
-      row,
-    ]);
-    const finishedAt = host.clock.now();
-    // Asked before anything that follows from the result, so it is stored with that or before it.
-    host.store.finishAudit(start.id, {
-      ...end,
-      finishedAt,
-      durationMs: finishedAt - began.createdAt,
-    }).catch((error) =>
-      host.log.error("the end of a plugin's run could not be stored", { audit: start.id, error })
-    );
-    return result;
+    const directory = join(host.dirs.run, `plugin-${start.id}`);
+    try {
+      const row = host.store.startAudit(began);
+      const [ran, stored] = await Promise.allSettled([
+        execute(run, { host, id: start.id, timeoutSecs, row, directory }),
+        row,
+      ]);
+      if (stored.status === "rejected") throw stored.reason;
+      if (ran.status === "rejected") throw ran.reason;
+      const { end, result } = ran.value;
+      const finishedAt = host.clock.now();
+      // Asked before anything that follows from the result, so it is stored with that or before it.
+      host.store.finishAudit(start.id, {
+        ...end,
+        finishedAt,
+        durationMs: finishedAt - began.createdAt,
+      }).catch((error) =>
+        host.log.error("the end of a plugin's run could not be stored", { audit: start.id, error })
+      );
+      return result;
+    } finally {
+      setImmediate(() => removeQuietly(directory)); // the store has been handed everything by then
+    }
   });
 }
 
 type Ended = { readonly end: Omit<AuditEnd, "finishedAt">; readonly result: PluginResult };
 
-/** Runs it once its `row` is stored; what can be made ready meanwhile, is. */
+/** Runs it once its `row` is stored; the shell starts meanwhile, and waits for that. */
 async function execute(
   run: PluginRun,
-  { host, id, timeoutSecs, row }: {
+  { host, id, timeoutSecs, row, directory }: {
     host: PluginHost;
     id: string;
     timeoutSecs: number;
     row: Promise<void>;
+    directory: string;
   },
 ): Promise<Ended> {
-  const directory = join(host.dirs.run, `plugin-${id}`);
   using grant = host.tokens.issue({ kind: grantKind(run), project: run.project });
   const out = new Capture(run.maxOutputBytes);
   const err = new Capture(MAX_STDERR);
+  const file = join(directory, BODY);
   try {
-    const file = join(directory, "body");
-    Deno.mkdirSync(directory, { mode: 0o700 });
-    if (run.fileVariable !== undefined) await writePrivate(file, run.input ?? new Uint8Array());
-    await row;
+    // Starting a process blocks this thread, and the store is handed its row at the end of a turn.
+    await new Promise((resolve) => setImmediate(resolve));
+    if (run.fileVariable !== undefined) {
+      Deno.mkdirSync(directory, { mode: 0o700 });
+      await writePrivate(file, run.input ?? new Uint8Array());
+    }
     const exit = await runShell({
       line: run.command,
       cwd: host.pluginRoot,
@@ -194,6 +206,7 @@ async function execute(
         [RUN_MARK]: id,
       },
       ...(run.input === undefined ? {} : { stdin: run.input }),
+      before: () => row,
       umask: host.umask,
       timeoutMs: timeoutSecs * 1000,
       graceMs: GRACE_MS,
@@ -204,11 +217,11 @@ async function execute(
   } catch (error) {
     if (error instanceof AppError && error.code !== "invalid") throw error;
     return failed(run, messageOf(error));
-  } finally {
-    removeQuietly(directory);
   }
 }
 
+/** Name of the file with the input. */
+const BODY = "body";
 /** A file of this size is written before a thread could have taken it over. */
 const SMALL_FILE = 256 * 1024;
 
@@ -219,9 +232,10 @@ async function writePrivate(path: string, content: Uint8Array): Promise<void> {
 
 function removeQuietly(directory: string): void {
   try {
-    Deno.removeSync(directory, { recursive: true });
-  } catch {
-    // never made
+    Deno.removeSync(join(directory, BODY));
+    Deno.removeSync(directory);
+  } catch { // never made, or not as it was: looking first what is in it takes twice as long
+    Deno.remove(directory, { recursive: true }).catch(() => {});
   }
 }
 
