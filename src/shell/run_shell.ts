@@ -49,8 +49,9 @@ export interface ShellExit {
   readonly endedFor?: "timeout" | "signal";
 }
 
-/** Most that is read at once. */
+/** Most that is read at once, and what is read at first: most lines print little or nothing. */
 const READ_BYTES = 64 * 1024;
+const FIRST_READ_BYTES = 4 * 1024;
 
 /** How long output may still arrive after the group is gone; a process that left it may hold the pipe. */
 const DRAIN_MS = 1000;
@@ -165,10 +166,12 @@ class Pump {
 
   /** Reads on when the sink fails (a full disk), or the child would wait for ever on a full pipe. */
   async #run(sink: (chunk: Uint8Array) => void | Promise<void>): Promise<void> {
-    for (let buffer = new Uint8Array(READ_BYTES);;) {
+    for (let buffer = new Uint8Array(FIRST_READ_BYTES);;) {
       const { done, value } = await this.#reader.read(buffer);
       if (done) return;
-      buffer = new Uint8Array(value.buffer); // the same memory: a step may print for days
+      const isFull = value.length === FIRST_READ_BYTES;
+      // Else the same memory: a step may print for days.
+      buffer = new Uint8Array(isFull ? new ArrayBuffer(READ_BYTES) : value.buffer);
       if (this.#failure !== undefined) continue;
       try {
         await sink(value);
