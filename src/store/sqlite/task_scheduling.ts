@@ -9,7 +9,7 @@ import type { Cancelled, Claim, ClaimedTask, TaskEnd } from "../task_records.ts"
 import { storable, text } from "./columns.ts";
 import type { Database } from "./database.ts";
 import { noteTaskEnd } from "./task_end_rows.ts";
-import { readClaimed } from "./task_rows.ts";
+import { readClaimed, saveStep } from "./task_rows.ts";
 import { letIn, PLACE_COLUMNS, stageFor, toPlace } from "./task_stages.ts";
 
 /** Marks the oldest tasks that are ready running and hands them over. */
@@ -55,6 +55,7 @@ export function requeueTask(db: Database, taskId: string): void {
 
 /** Ends a running task, once. */
 export function finishTask(db: Database, end: TaskEnd): boolean {
+  for (const step of end.steps ?? []) saveStep(db, end.taskId, step);
   return endTask(db, end, "running");
 }
 
