@@ -170,9 +170,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       ...{ ...forSteps, inboxes, directories, workers: options.workers },
       isFollowed,
       onStarted: (task) => slack.started(task),
-      onEnded: (task) => {
+      onEnded: (task, followed) => {
         slack.ended(task);
-        taskEnded();
+        if (followed) taskEnded();
       },
     }),
   );

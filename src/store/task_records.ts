@@ -205,4 +205,6 @@ export interface TaskEnd {
   readonly now: number;
   /** Whether triggers follow its workflow, so that its end has to be looked at. */
   readonly followed?: boolean;
+  /** Steps that have ended and are stored together with this. */
+  readonly steps?: readonly StepRecord[];
 }

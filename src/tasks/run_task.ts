@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { findDurationSecs } from "../base/duration.ts";
 import { AppError } from "../base/errors.ts";
 import { compileTemplate, renderTemplate } from "../cel/template.ts";
-import type { ClaimedTask } from "../store/task_records.ts";
+import type { ClaimedTask, StepRecord } from "../store/task_records.ts";
 import { Ending } from "./ending.ts";
 import { findFailure, isOver } from "./flow.ts";
 import { insist } from "./insist.ts";
@@ -36,6 +36,8 @@ export interface TaskResult {
   readonly state: "succeeded" | "failed" | "cancelled" | "interrupted";
   /** Why; empty when there is nothing to say. */
   readonly reason: string;
+  /** Steps whose end has not been stored: it is to be stored with that of the task. */
+  readonly steps?: readonly StepRecord[];
 }
 
 /** Limit of a `finally` step that has none: whatever happened, the task comes to an end. */
@@ -60,8 +62,14 @@ export async function runTask(
   using log = new TaskLog(logPath(host.dirs.logs, taskId), host.clock);
   using run = new TaskRun({ claimed, plan, host, log, files, stop: signals.stop });
   last.defer(() => run.saved());
+  const result = await runAndTidy(run, grant.token, signals);
+  return result.state === "interrupted" ? result : { ...result, steps: run.takeUnsaved() };
+}
+
+async function runAndTidy(run: TaskRun, token: string, signals: RunSignals): Promise<TaskResult> {
+  const { host, claimed } = run.parts;
   try {
-    const result = await prepareAndRun(run, grant.token, signals);
+    const result = await prepareAndRun(run, token, signals);
     return result.state === "succeeded" ? await release(run, signals.stop) : result;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
@@ -71,7 +79,7 @@ export async function runTask(
     return { state: "failed", reason: error.message };
   } finally {
     await endLeft(run);
-    await host.inboxes.close(taskId);
+    await host.inboxes.close(claimed.task.id);
   }
 }
 

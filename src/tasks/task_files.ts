@@ -25,7 +25,7 @@ export class TaskFiles implements AsyncDisposable {
   /** Makes the directory at `path`, empty whatever a crash has left there. */
   static async open(path: string): Promise<TaskFiles> {
     try {
-      await Deno.mkdir(path, { mode: 0o700 });
+      Deno.mkdirSync(path, { mode: 0o700 });
     } catch (error) {
       if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
       if (!(await Deno.lstat(path)).isDirectory) throw error;
@@ -39,7 +39,7 @@ export class TaskFiles implements AsyncDisposable {
   async make(name: string, content: Uint8Array = NOTHING): Promise<string> {
     const path = join(this.#path, name);
     try {
-      await Deno.writeFile(path, content, NEW);
+      Deno.writeFileSync(path, content, NEW);
     } catch (error) {
       // A step has put something of its own there: to write through its link would be its choice.
       if (!(error instanceof Deno.errors.AlreadyExists)) throw error;

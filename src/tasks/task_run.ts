@@ -18,6 +18,7 @@ import type { ProcessGroups } from "../shell/process_groups.ts";
 import type { Store } from "../store/store.ts";
 import type { ClaimedTask, StepRecord, TaskState } from "../store/task_records.ts";
 import type { Inboxes } from "./inbox.ts";
+import { isOver } from "./flow.ts";
 import { insist } from "./insist.ts";
 import type { Plan } from "./plan.ts";
 import type { InheritedEnv } from "./step_env.ts";
@@ -78,9 +79,16 @@ export interface RunParts {
 
 /**
  * After this long the record of a step says that it runs. Most steps of a busy daemon are over by then,
- * and a commit for each of them was a quarter of all.
+ * and a commit for each of them was a quarter of all. The end of a step that was over by then waits as
+ * long for what comes next: mostly the end of the task, which then shares its commit.
  */
 const NOTED_AFTER_MS = 50;
+
+/** What is stored in a moment. */
+interface Note {
+  readonly record: StepRecord;
+  readonly timer: Disposable;
+}
 
 /** One task while it runs. */
 export class TaskRun implements Disposable {
@@ -100,8 +108,8 @@ export class TaskRun implements Disposable {
   directory = "";
   /** Variables that all of its steps have. */
   variables: Readonly<Record<string, string>> = {};
-  /** What is to be stored of steps that run. */
-  readonly #notes = new Map<number, Disposable>();
+  /** What is to be stored in a moment, by place: of steps that run, and of quick ones that are over. */
+  readonly #notes = new Map<number, Note>();
   #saved: Promise<unknown> = Promise.resolve();
 
   /** Starts where the task stood when it was claimed. */
@@ -121,41 +129,59 @@ export class TaskRun implements Disposable {
     return this.parts.host.clock.now();
   }
 
-  /** Begins to store how a step stands; what came before is overwritten. */
+  /** Sees to it that it is stored how a step stands; what came before is overwritten. */
   save(record: StepRecord): void {
+    if (isQuick(record)) return this.#note(record, () => this.#store(record));
     this.records[record.position] = record;
     this.#forgetNote(record.position);
+    this.#store(record);
+  }
+
+  /** Stores how a step stands at the moment, unless that has changed in no time. */
+  note(record: StepRecord): void {
+    const { claimed, host } = this.parts;
+    this.#note(record, () => void host.store.saveStep(claimed.task.id, record).catch(() => {}));
+  }
+
+  /** Resolves when everything is stored that was to be {@linkcode save}d. */
+  async saved(): Promise<void> {
+    for (const record of this.takeUnsaved()) this.#store(record);
+    await this.#saved;
+  }
+
+  /** What was to be {@linkcode save}d and is not on its way yet: whoever takes it has to store it. */
+  takeUnsaved(): readonly StepRecord[] {
+    const ends = [...this.#notes.values()].map(({ record }) => record).filter(isOver);
+    for (const { position } of ends) this.#forgetNote(position);
+    return ends;
+  }
+
+  #store(record: StepRecord): void {
     const { claimed, host, stop } = this.parts;
     const saving = insist(() => host.store.saveStep(claimed.task.id, record), stop);
     this.#saved = Promise.all([this.#saved, saving]);
     this.#saved.catch(() => {}); // looked at in `saved`
   }
 
-  /** Resolves when everything is stored that was to be {@linkcode save}d. */
-  async saved(): Promise<void> {
-    await this.#saved;
-  }
-
-  /** Stores how a step stands at the moment, unless that has changed in no time. */
-  note(record: StepRecord): void {
+  #note(record: StepRecord, store: () => void): void {
     const { position } = record;
     this.records[position] = record;
     this.#forgetNote(position);
-    const { claimed, host } = this.parts;
-    const store = () => {
+    const timer = after(NOTED_AFTER_MS, () => {
       this.#notes.delete(position);
-      host.store.saveStep(claimed.task.id, record).catch(() => {});
-    };
-    this.#notes.set(position, after(NOTED_AFTER_MS, store));
+      store();
+    });
+    this.#notes.set(position, { record, timer });
   }
 
   #forgetNote(position: number): void {
-    this.#notes.get(position)?.[Symbol.dispose]();
+    this.#notes.get(position)?.timer[Symbol.dispose]();
     this.#notes.delete(position);
   }
 
-  /** Nothing is noted any more. */
+  /** Nothing is noted any more; what has ended is on its way, see {@linkcode saved}. */
   [Symbol.dispose](): void {
+    for (const record of this.takeUnsaved()) this.#store(record);
     for (const position of this.#notes.keys()) this.#forgetNote(position);
   }
 
@@ -165,6 +191,11 @@ export class TaskRun implements Disposable {
     const stores = host.catalog.list("SecretStore", claimed.task.project);
     return (stores as Resource<SecretStoreSpec>[]).flatMap(({ spec }) => Object.values(spec.data));
   };
+}
+
+/** Whether a step has come to its end within the time after which it is noted. */
+function isQuick({ startedAt = -Infinity, finishedAt = Infinity }: StepRecord): boolean {
+  return finishedAt - startedAt < NOTED_AFTER_MS;
 }
 
 /** What ran when the daemon last ended starts again, with the try it had come to. */

@@ -25,8 +25,8 @@ export interface WorkerHost extends RunHost {
   readonly isFollowed: (task: Pick<Task, "project" | "workflow">) => boolean;
   /** Told when a task begins to run; not again when it goes on after an interruption. */
   readonly onStarted?: (task: Task) => void;
-  /** Told after the end of a task has been stored. */
-  readonly onEnded: (task: Task) => void;
+  /** Told after the end of a task has been stored, and whether triggers follow it. */
+  readonly onEnded: (task: Task, followed: boolean) => void;
 }
 
 /** A running worker. */
@@ -58,14 +58,22 @@ interface Running {
   readonly over: Promise<void>;
 }
 
+/** Tasks that have been asked for. */
+interface Claim {
+  /** Those that were cancelled while they were being handed over. */
+  readonly cancelled: Set<string>;
+  over: Promise<void>;
+}
+
 class Worker implements TaskWorker {
   readonly #host: WorkerHost;
   readonly #stopping = new AbortController();
   readonly #running = new Map<string, Running>();
   readonly #storing = new Set<Promise<void>>();
-  /** Tasks that were cancelled while they were being handed over. */
-  readonly #cancelled = new Set<string>();
-  #claiming: Promise<void> | undefined;
+  readonly #claims = new Set<Claim>();
+  /** Most tasks that the claims under way may bring. */
+  #asked = 0;
+  /** Whether somebody kicked while all room was taken by claims under way, which may bring nothing. */
   #again = false;
   #timer: Disposable | undefined;
 
@@ -94,18 +102,22 @@ class Worker implements TaskWorker {
 
   kick(): void {
     if (this.#stopping.signal.aborted) return;
-    this.#again = true;
-    this.#claiming ??= this.#claim().finally(() => {
-      this.#claiming = undefined;
-      if (this.#again) this.kick(); // it came after the last look, and before this
-    });
+    const free = this.#host.workers - this.#running.size - this.#asked;
+    if (free <= 0) {
+      this.#again = this.#asked > 0; // else the next one that ends kicks again
+      return;
+    }
+    this.#asked += free;
+    const claim: Claim = { cancelled: new Set(), over: Promise.resolve() };
+    this.#claims.add(claim);
+    claim.over = this.#claim(claim, free);
   }
 
   cancel(taskIds: readonly string[]): void {
     for (const id of taskIds) {
       const running = this.#running.get(id);
       if (running !== undefined) running.cancel.abort();
-      else if (this.#claiming !== undefined) this.#cancelled.add(id);
+      else for (const { cancelled } of this.#claims) cancelled.add(id);
     }
   }
 
@@ -117,7 +129,7 @@ class Worker implements TaskWorker {
     if (result === "stopping") this.cancel([task.id]);
     if (result === "cancelled") {
       log.info("task ended", { task: task.id, state: "cancelled", reason });
-      onEnded({ ...task, state: "cancelled", reason, finishedAt: now });
+      onEnded({ ...task, state: "cancelled", reason, finishedAt: now }, end.followed);
       this.kick(); // another one may have room now
     }
     return result;
@@ -126,31 +138,31 @@ class Worker implements TaskWorker {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort();
     this.#timer?.[Symbol.dispose]();
-    await this.#claiming;
+    await Promise.all([...this.#claims].map(({ over }) => over));
     await Promise.all([...this.#running.values()].map(({ over }) => over));
     await Promise.all(this.#storing);
   }
 
-  async #claim(): Promise<void> {
+  /** Takes up at most `limit` tasks; several claims may be under way, for different room. */
+  async #claim(claim: Claim, limit: number): Promise<void> {
     const { store, clock, log } = this.#host;
+    const now = clock.now();
     try {
-      while (this.#again && !this.#stopping.signal.aborted) {
-        this.#again = false;
-        const free = this.#host.workers - this.#running.size;
-        if (free <= 0) return; // the next one that ends kicks again
-        const now = clock.now();
-        const { tasks, nextAt } = await store.claimTasks(free, now);
-        for (const claimed of tasks) {
-          if (claimed.task.startedAt === now) this.#host.onStarted?.(claimed.task);
-          this.#start(claimed);
-        }
-        this.#cancelled.clear();
-        this.#wakeAt(nextAt);
+      const { tasks, nextAt } = await store.claimTasks(limit, now);
+      for (const claimed of tasks) {
+        if (claimed.task.startedAt === now) this.#host.onStarted?.(claimed.task);
+        this.#start(claimed, claim);
       }
+      this.#wakeAt(nextAt);
     } catch (error) {
       log.error("cannot take up tasks, trying again in a second", { error });
       this.#wakeAt(clock.now() + 1000);
     }
+    this.#claims.delete(claim);
+    this.#asked -= limit;
+    if (!this.#again) return;
+    this.#again = false;
+    this.kick(); // it came after the last look, and before this
   }
 
   #wakeAt(time: number | undefined): void {
@@ -161,10 +173,10 @@ class Worker implements TaskWorker {
     this.#timer = after(waitMs, () => this.kick());
   }
 
-  #start(claimed: ClaimedTask): void {
+  #start(claimed: ClaimedTask, { cancelled }: Claim): void {
     const { id, cancelReason } = claimed.task;
     const cancel = new AbortController();
-    if (cancelReason !== "" || this.#cancelled.has(id)) cancel.abort();
+    if (cancelReason !== "" || cancelled.has(id)) cancel.abort();
     this.#running.set(id, { cancel, over: this.#run(claimed, cancel.signal) });
   }
 
@@ -195,12 +207,12 @@ class Worker implements TaskWorker {
 
   async #finish({ task }: ClaimedTask, result: TaskResult): Promise<void> {
     const { store, clock, log, isFollowed, onEnded } = this.#host;
-    const { state, reason } = result;
+    const { state, reason, steps = [] } = result;
     const { signal } = this.#stopping;
     if (state === "interrupted") return await insist(() => store.requeueTask(task.id), signal);
     const end = { state, reason, now: clock.now(), followed: isFollowed(task) };
-    await insist(() => store.finishTask({ ...end, taskId: task.id }), signal);
+    await insist(() => store.finishTask({ ...end, taskId: task.id, steps }), signal);
     log.info("task ended", { task: task.id, state, ...(reason === "" ? {} : { reason }) });
-    onEnded({ ...task, state, reason, finishedAt: end.now });
+    onEnded({ ...task, state, reason, finishedAt: end.now }, end.followed);
   }
 }

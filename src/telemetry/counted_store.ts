@@ -7,7 +7,7 @@
 
 import type { EventOutcome, NewDelivery } from "../store/delivery_records.ts";
 import type { Store } from "../store/store.ts";
-import type { ClaimedTask } from "../store/task_records.ts";
+import type { ClaimedTask, StepRecord } from "../store/task_records.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Rates } from "./rates.ts";
 
@@ -26,6 +26,9 @@ export function countedStore(store: Store, { metrics, rates }: Counting): Store 
   const delivered = ({ project, trigger }: NewDelivery["delivery"], outcome: string) => {
     metrics.delivery(project, trigger, outcome);
     rates.add("deliveries", outcome);
+  };
+  const stepStored = (step: StepRecord) => {
+    if (step.finishedAt !== undefined) metrics.stepEnd(step.state);
   };
 
   const own: Partial<Store> = {
@@ -63,10 +66,11 @@ export function countedStore(store: Store, { metrics, rates }: Counting): Store 
     },
     async saveStep(taskId, step) {
       await store.saveStep(taskId, step);
-      if (step.finishedAt !== undefined) metrics.stepEnd(step.state);
+      stepStored(step);
     },
     async finishTask(end) {
       const ended = await store.finishTask(end);
+      for (const step of end.steps ?? []) stepStored(step);
       const task = running.get(end.taskId);
       running.delete(end.taskId);
       if (!ended) return ended;

@@ -79,11 +79,11 @@ export function tracedStore(store: Store, { startSpan, clock }: TracedStoreHost)
     },
     async saveStep(taskId, step) {
       await store.saveStep(taskId, step);
-      const task = tasks.get(taskId);
-      if (task !== undefined) reportStep(step, { taskId, task, startSpan });
+      stepStored(taskId, step);
     },
     async finishTask(end) {
       const ended = await store.finishTask(end);
+      for (const step of end.steps ?? []) stepStored(end.taskId, step);
       endTask(end.taskId, end.state);
       return ended;
     },
@@ -108,6 +108,11 @@ export function tracedStore(store: Store, { startSpan, clock }: TracedStoreHost)
       span?.note({ "svc.result": end.result, "svc.exit_code": end.exitCode });
       span?.end({ failed: end.result !== "ok", at: end.finishedAt });
     },
+  };
+
+  const stepStored = (taskId: string, step: StepRecord) => {
+    const task = tasks.get(taskId);
+    if (task !== undefined) reportStep(step, { taskId, task, startSpan });
   };
 
   const endTask = (id: string, state: string) => {

@@ -106,11 +106,14 @@ ${given.more === undefined ? "" : `---\n${given.more}`}
     return found;
   }
 
-  /** Runs a claimed task; its end is not stored. */
+  /** Runs a claimed task; its end is not stored, but that of its steps is. */
   async run(claimed: ClaimedTask, stops: Stops = {}): Promise<TaskResult> {
     const never = new AbortController().signal;
     const { stop = never, cancel = never } = stops;
-    return await within(60_000, runTask(claimed, this.host, { stop, cancel }));
+    const result = await within(60_000, runTask(claimed, this.host, { stop, cancel }));
+    const { state, reason, steps = [] } = result;
+    for (const step of steps) await this.host.store.saveStep(claimed.task.id, step);
+    return { state, reason };
   }
 
   /** Queues, claims and runs; gives how it ended, with the task as it is stored then. */

@@ -434,10 +434,10 @@ test("a store that is busy when tasks are to be taken up is asked again", async 
   equal((await rig.ended(id)).state, "succeeded");
 });
 
-// The first saveStep only says that the step runs, and may be lost.
+// The first saveStep only says that the step runs, and may be lost; of a quick step there is none.
 for (const [name, calls] of [["saveStep", 2], ["finishTask", 1]] as const) {
   test(`a store that is busy once for ${name} does not make a failure of a success`, async (rig) => {
-    const id = await rig.queue(1, "{steps: [{id: a, run: echo a >> log}]}");
+    const id = await rig.queue(1, "{steps: [{id: a, run: sleep 0.2; echo a >> log}]}");
     await rig.start(2, busyFor(rig, name, calls));
     const task = await rig.ended(id);
     deepEqual([task.state, task.reason], ["succeeded", ""]);

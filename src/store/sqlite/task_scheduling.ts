@@ -9,12 +9,16 @@ import type { Cancelled, Claim, ClaimedTask, TaskEnd } from "../task_records.ts"
 import { storable, text } from "./columns.ts";
 import type { Database } from "./database.ts";
 import { noteTaskEnd } from "./task_end_rows.ts";
-import { readClaimed } from "./task_rows.ts";
+import { readClaimed, saveStep } from "./task_rows.ts";
 import { letIn, PLACE_COLUMNS, stageFor, toPlace } from "./task_stages.ts";
+
+/** Tasks whose time has not come. */
+const TIMED = "tasks INDEXED BY tasks_timed WHERE state = 'pending' AND held = 3";
 
 /** Marks the oldest tasks that are ready running and hands them over. */
 export function claimTasks(db: Database, limit: number, now: number): Claim {
-  letInDue(db, now);
+  const isTimed = firstTime(db) !== undefined; // mostly none waits for its time, and this is quick
+  if (isTimed) letInDue(db, now);
   const ids = db.all(
     `SELECT id FROM tasks INDEXED BY tasks_ready WHERE state = 'pending' AND held = 0
      ORDER BY id LIMIT ?`,
@@ -27,13 +31,10 @@ export function claimTasks(db: Database, limit: number, now: number): Claim {
       id,
     );
   }
-  const next = db.get(
-    `SELECT min(run_at) AS at FROM tasks INDEXED BY tasks_timed
-     WHERE state = 'pending' AND held = 3`,
-  );
+  const nextAt = isTimed ? firstTime(db) : undefined;
   return {
     tasks: ids.map((id) => readClaimed(db, id)),
-    ...(typeof next?.["at"] === "number" ? { nextAt: next["at"] } : {}),
+    ...(nextAt === undefined ? {} : { nextAt }),
   };
 }
 
@@ -55,6 +56,7 @@ export function requeueTask(db: Database, taskId: string): void {
 
 /** Ends a running task, once. */
 export function finishTask(db: Database, end: TaskEnd): boolean {
+  for (const step of end.steps ?? []) saveStep(db, end.taskId, step);
   return endTask(db, end, "running");
 }
 
@@ -116,13 +118,18 @@ const CLOCK_STEP_MS = 60_000;
 /** Most tasks let in for their time at once, so that nobody waits for it. */
 const DUE_AT_ONCE = 500;
 
+/** When the time of the next task comes; `undefined` when none waits for its time. */
+function firstTime(db: Database): number | undefined {
+  const at = db.get(`SELECT min(run_at) AS at FROM ${TIMED}`)?.["at"];
+  return typeof at === "number" ? at : undefined;
+}
+
 /** Tasks whose time has come, and those from a future that a clock that was set back undid. */
 function letInDue(db: Database, now: number): void {
   const columns = `id, ${PLACE_COLUMNS}`;
   const due = [
     ...db.all(
-      `SELECT ${columns} FROM tasks INDEXED BY tasks_timed
-       WHERE state = 'pending' AND held = 3 AND run_at <= ? ORDER BY run_at LIMIT ?`,
+      `SELECT ${columns} FROM ${TIMED} AND run_at <= ? ORDER BY run_at LIMIT ?`,
       now,
       DUE_AT_ONCE,
     ),
