@@ -19,7 +19,7 @@ import { percentile } from "./stats.ts";
 const RATE = 200;
 
 /** Rows that retention removes at once, and how often that is tried here. */
-const STEP = { limit: 100, times: 100 };
+const STEP = { limit: 50, times: 100 };
 const TARGET = { atMost: 50 } as const;
 
 /** Starts a daemon on a full database that is to keep little of it. */

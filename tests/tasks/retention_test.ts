@@ -158,7 +158,7 @@ Deno.test("retention removes what is too much in small steps, all of it in one l
   deepEqual(await r.tasks(), []);
   deepEqual(await r.deliveries(), []);
   deepEqual(r.logs(), []);
-  deepEqual(steps.filter((n) => n > 0), [100, 100, 50]);
+  deepEqual(steps.filter((n) => n > 0), [50, 50, 50, 50, 50]);
 });
 
 Deno.test("retention removes the directory that a task had for itself", async () => {

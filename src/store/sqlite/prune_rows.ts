@@ -11,16 +11,17 @@ import type { Database, Row } from "./database.ts";
 import { releasePlan } from "./plan_rows.ts";
 import { newestIds } from "./queries.ts";
 
-/** Index entries that one call looks at to find triggers with too many tasks. */
-const TASKS_AT_ONCE = 30_000;
+/** Index entries that one call looks at to find triggers with too many tasks: some 3 ms. */
+const TASKS_AT_ONCE = 10_000;
 /** Entries that a trigger counts beside those of its tasks. */
 const PER_TRIGGER = 10;
 /** Old tasks of one trigger that nobody has looked at yet, and that do not hide the others. */
 const NOT_LOOKED_AT = 1000;
 /** Final states. */
 const ENDED: readonly TaskState[] = ["succeeded", "failed", "cancelled"];
-/** Deliveries that one call looks at. */
-const DELIVERIES_AT_ONCE = 5000;
+/** Deliveries that one call looks at, some 4 ms, and reads at once: mostly the first is too young. */
+const DELIVERIES_AT_ONCE = 500;
+const READ_AT_ONCE = 50;
 /** Deduplication keys that one call looks at. */
 const KEYS_AT_ONCE = 1000;
 
@@ -133,26 +134,27 @@ export function pruneDeliveries(
   db: Database,
   { before, limit }: { before: number; limit: number },
 ): number {
-  const start = Number(positionOf(db, "deliveries") ?? 0);
-  const rows = db.all(
-    `SELECT rowid, id, received_at, task_id, detail FROM deliveries WHERE rowid > ?
-     ORDER BY rowid LIMIT ?`,
-    start,
-    DELIVERIES_AT_ONCE,
-  );
-  let at = start;
+  let at = Number(positionOf(db, "deliveries") ?? 0);
   let removed = 0;
-  for (const row of rows) {
-    if (removed === limit) break;
-    if (number(row, "received_at") >= before) {
+  for (let looked = 0; looked < DELIVERIES_AT_ONCE && removed < limit; looked += READ_AT_ONCE) {
+    const rows = db.all(
+      `SELECT rowid, id, received_at, task_id, detail FROM deliveries WHERE rowid > ?
+       ORDER BY rowid LIMIT ?`,
+      at,
+      READ_AT_ONCE,
+    );
+    const young = rows.findIndex((row) => number(row, "received_at") >= before);
+    for (const row of young === -1 ? rows : rows.slice(0, young)) {
+      if (removed === limit) break;
+      at = number(row, "rowid");
+      if (!isNeeded(db, row)) removed += db.run("DELETE FROM deliveries WHERE rowid = ?", at);
+    }
+    if (removed < limit && (young !== -1 || rows.length < READ_AT_ONCE)) {
       at = 0; // all others are younger: the next call begins another round
       break;
     }
-    at = number(row, "rowid");
-    if (isNeeded(db, row)) continue;
-    removed += db.run("DELETE FROM deliveries WHERE rowid = ?", at);
   }
-  savePosition(db, "deliveries", String(rows.length === 0 ? 0 : at));
+  savePosition(db, "deliveries", String(at));
   return removed;
 }
 
