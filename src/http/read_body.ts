@@ -8,6 +8,7 @@ import { concatBytes } from "../base/bytes.ts";
 import { after } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { tellArrival } from "./arrival.ts";
+import { letGo } from "./let_go.ts";
 import { WaitingList } from "./waiting_list.ts";
 
 /** What a body may cost. */
@@ -36,6 +37,7 @@ export async function readBody(
     ? await withDeadline(readWhole(request), limits)
     : await readParts(request, limits, length !== null);
   tellArrival(request);
+  letGo(request);
   return body;
 }
 

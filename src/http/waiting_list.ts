@@ -8,17 +8,25 @@
 /** Ticks in the time that anybody waits. */
 const TICKS = 16;
 
-/** Somebody who waits. */
+/** Somebody who waits, between those who came before and after. */
 interface Waiter {
   /** The first tick that is too late. */
   readonly lastTick: number;
-  readonly giveUp: () => void;
+  /** Absent when it waits no more. */
+  giveUp: (() => void) | undefined;
+  before: Waiter | undefined;
+  after: Waiter | undefined;
 }
 
-/** Everybody who waits equally long for something. */
+/**
+ * Everybody who waits equally long for something. A linked list: a Set outgrows its table again and
+ * again, and each of its old tables keeps the next one and who waited then from being collected, until
+ * a full collection, for which everybody else has to wait.
+ */
 export class WaitingList {
   readonly #tickMs: number;
-  readonly #waiting = new Set<Waiter>();
+  #first: Waiter | undefined;
+  #last: Waiter | undefined;
   #tick = 0;
   #timer: ReturnType<typeof setInterval> | undefined;
 
@@ -30,12 +38,7 @@ export class WaitingList {
   /** What `work` comes to, or what `late` throws when that takes too long. */
   wait<T>(work: Promise<T>, late: () => Error): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const waiter: Waiter = {
-      lastTick: this.#tick + TICKS + 1, // the tick under way is over sooner than the others
-      giveUp: () => reject(late()),
-    };
-    this.#waiting.add(waiter);
-    this.#timer ??= setInterval(() => this.#sweep(), this.#tickMs);
+    const waiter = this.#join(() => reject(late()));
     work.then((value) => {
       this.#leave(waiter);
       resolve(value);
@@ -46,19 +49,39 @@ export class WaitingList {
     return promise;
   }
 
+  #join(giveUp: () => void): Waiter {
+    const lastTick = this.#tick + TICKS + 1; // the tick under way is over sooner than the others
+    const waiter: Waiter = { lastTick, giveUp, before: this.#last, after: undefined };
+    if (this.#last === undefined) this.#first = waiter;
+    else this.#last.after = waiter;
+    this.#last = waiter;
+    this.#timer ??= setInterval(() => this.#sweep(), this.#tickMs);
+    return waiter;
+  }
+
+  /** Who has left knows nobody any more: what is garbage must keep nothing that is not. */
   #leave(waiter: Waiter): void {
-    this.#waiting.delete(waiter);
-    if (this.#waiting.size > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    if (waiter.giveUp === undefined) return;
+    const { before, after } = waiter;
+    if (before === undefined) this.#first = after;
+    else before.after = after;
+    if (after === undefined) this.#last = before;
+    else after.before = before;
+    waiter.giveUp = waiter.before = waiter.after = undefined;
+    if (this.#first === undefined) this.#stop();
   }
 
   #sweep(): void {
     this.#tick++;
-    for (const waiter of this.#waiting) {
-      if (waiter.lastTick > this.#tick) return; // and so have all who came after
-      waiter.giveUp();
-      this.#leave(waiter);
+    for (let one = this.#first; one !== undefined; one = this.#first) {
+      if (one.lastTick > this.#tick) return; // and so have all who came after
+      one.giveUp?.();
+      this.#leave(one);
     }
+  }
+
+  #stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 }

@@ -36,7 +36,13 @@ const FOREVER = { before: 0, keep: 1_000_000, limit: 1000 };
 async function ended(
   store: Store,
   n: number,
-  given: { at?: number; trigger?: string; receivedAt?: number; task?: Partial<NewTask> } = {},
+  given: {
+    at?: number;
+    project?: string;
+    trigger?: string;
+    receivedAt?: number;
+    task?: Partial<NewTask>;
+  } = {},
 ) {
   await accept(store, n, given);
   await store.claimTasks(999, 1);
@@ -111,6 +117,15 @@ test("pruneTasks keeps the newest that have ended of each trigger", async (store
   deepEqual(await prune(store, { keep: 2 }), []);
   deepEqual((await prune(store, { keep: 0 })).toSorted((a, b) => a - b), [6, 7, 8, 9, 10, 11]);
   deepEqual(await left(store), [12], "which waits");
+});
+
+test("pruneTasks tells triggers of the same name in several projects apart", async (store) => {
+  const triggers = ["a", "b", "c"].flatMap((project) =>
+    ["t", "u"].map((trigger) => ({ project, trigger }))
+  );
+  for (const n of range(0, 18)) await ended(store, n, triggers[n % 6]);
+  deepEqual((await prune(store, { keep: 1 })).toSorted((a, b) => a - b), range(0, 12));
+  deepEqual(await left(store), range(12, 18));
 });
 
 test("pruneTasks keeps the newest of each trigger a few at a time, round after round", async (store) => {

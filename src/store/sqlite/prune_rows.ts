@@ -17,6 +17,8 @@ const TASKS_AT_ONCE = 10_000;
 const PER_TRIGGER = 10;
 /** Old tasks of one trigger that nobody has looked at yet, and that do not hide the others. */
 const NOT_LOOKED_AT = 1000;
+/** Project and name. */
+type Trigger = readonly [string, string];
 /** Final states. */
 const ENDED: readonly TaskState[] = ["succeeded", "failed", "cancelled"];
 /** Deliveries that one call looks at, some 4 ms, and reads at once: mostly the first is too young. */
@@ -75,18 +77,13 @@ function removeKeys(db: Database): void {
 /** Ended tasks of the triggers in turn that are beyond the newest `keep` of theirs. */
 function findSurplus(db: Database, keep: number, limit: number): Row[] {
   const found: Row[] = [];
-  let at = JSON.parse(positionOf(db, "tasks") ?? '["",""]') as [string, string];
+  let at = JSON.parse(positionOf(db, "tasks") ?? '["",""]') as Trigger;
   for (let looked = 0; looked < TASKS_AT_ONCE && found.length < limit;) {
-    const next = db.get(
-      `SELECT project, "trigger" FROM tasks WHERE (project, "trigger") > (?, ?)
-       ORDER BY project, "trigger" LIMIT 1`,
-      ...at,
-    );
-    if (next === undefined) {
+    const trigger = nextTrigger(db, at);
+    if (trigger === undefined) {
       at = ["", ""]; // the next call begins another round
       break;
     }
-    const trigger: [string, string] = [text(next, "project"), text(next, "trigger")];
     const some = surplusOf(db, trigger, { keep, limit: limit - found.length });
     found.push(...some.rows);
     looked += some.looked + PER_TRIGGER;
@@ -96,9 +93,26 @@ function findSurplus(db: Database, keep: number, limit: number): Row[] {
   return found;
 }
 
+/**
+ * The first trigger behind another one that has tasks. Two statements: for `(project, "trigger") >
+ * (?, ?)` SQLite reads every task of the trigger that is left behind, 5 ms for 50,000.
+ */
+function nextTrigger(db: Database, [project, trigger]: Trigger): Trigger | undefined {
+  const next = db.get(
+    `SELECT project, "trigger" FROM tasks WHERE project = ? AND "trigger" > ?
+     ORDER BY "trigger" LIMIT 1`,
+    project,
+    trigger,
+  ) ?? db.get(
+    `SELECT project, "trigger" FROM tasks WHERE project > ? ORDER BY project, "trigger" LIMIT 1`,
+    project,
+  );
+  return next === undefined ? undefined : [text(next, "project"), text(next, "trigger")];
+}
+
 function surplusOf(
   db: Database,
-  trigger: readonly [string, string],
+  trigger: Trigger,
   { keep, limit }: { keep: number; limit: number },
 ): { rows: Row[]; looked: number } {
   const newest = newestIds({

@@ -1,0 +1,33 @@
+/**
+ * Makes a request that has been read whole let go of its headers and its body. Deno 2.7 assigns a
+ * function to a property of each Request, V8 creates functions that are assigned so among the old
+ * objects, and from there everything that the Request holds is kept until a full collection: 4 KB for
+ * each request, and a full collection every three seconds at half load, for which everybody waited.
+ *
+ * @module
+ */
+
+/** What objects of the runtime keep under symbols of theirs. */
+type Kept = Record<symbol, unknown>;
+
+/**
+ * To be called when the headers of `request` have been taken and its body has been read to the end.
+ * Does nothing where a Request has no function of its own, as in Deno 2.9.
+ */
+export function letGo(request: Request): void {
+  const own = request as unknown as Kept;
+  const keys = Object.getOwnPropertySymbols(request);
+  if (!keys.some((key) => typeof own[key] === "function")) return;
+  const { headers, body } = request;
+  for (const key of keys) {
+    if (own[key] === headers) own[key] = undefined; // whoever asks again gets others
+  }
+  if (body !== null) empty(body as unknown as Kept);
+}
+
+/** Takes reader and controller from a stream that is at its end; its state stays. */
+function empty(stream: Kept): void {
+  for (const key of Object.getOwnPropertySymbols(stream)) {
+    if (typeof stream[key] === "object") stream[key] = undefined;
+  }
+}
