@@ -57,22 +57,19 @@ async function paced(
 ): Promise<void> {
   const free = [...connections];
   const due: number[] = [];
-  const work = new Set<Promise<void>>();
-  const start_ = (connection: Connection) => {
+  const over = Promise.withResolvers<void>();
+  const next = (connection: Connection) => {
     const dueAt = due.shift();
-    if (dueAt === undefined) return void free.push(connection);
-    const done: Promise<void> = send(connection, dueAt).finally(() => {
-      work.delete(done);
-      start_(connection);
-    });
-    work.add(done);
+    if (dueAt !== undefined) return void send(connection, dueAt).finally(() => next(connection));
+    free.push(connection);
+    if (performance.now() >= end && free.length === connections.length) over.resolve();
   };
   for (let sent = 0, now = start; now < end; now = performance.now()) {
     for (const until = (now - start) / 1000 * rate; sent < until; sent++) due.push(now);
-    while (due.length > 0 && free.length > 0) start_(free.pop() as Connection);
+    while (due.length > 0 && free.length > 0) next(free.pop() as Connection);
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
-  while (work.size > 0) await Promise.all(work);
+  if (free.length < connections.length) await over.promise;
 }
 
 /** Bytes of one request after another. */
