@@ -13,8 +13,24 @@ export type NewId = () => string;
 
 /** A maker of identifiers that reads the time from `clock`. */
 export function idFactory(clock: Clock): NewId {
-  const next = monotonicFactory();
+  const next = monotonicFactory(randomFractions());
   return () => next(clock.now());
+}
+
+/** Random bytes drawn at once: the package by itself draws them one by one, 10 µs an identifier. */
+const RANDOM_BYTES = 1024;
+
+/** Fractions from 0 to less than 1 in steps of 1/256; each becomes one of 32 digits. */
+function randomFractions(): () => number {
+  const bytes = new Uint8Array(RANDOM_BYTES);
+  let used = RANDOM_BYTES;
+  return () => {
+    if (used === RANDOM_BYTES) {
+      crypto.getRandomValues(bytes);
+      used = 0;
+    }
+    return (bytes[used++] ?? 0) / 256;
+  };
 }
 
 /** The text before which the identifiers made before `ms` since the epoch sort. */

@@ -1,8 +1,7 @@
 /**
- * Makes a request that has been read whole let go of its headers and its body. Deno 2.7 assigns a
- * function to a property of each Request, V8 creates functions that are assigned so among the old
- * objects, and from there everything that the Request holds is kept until a full collection: 4 KB for
- * each request, and a full collection every three seconds at half load, for which everybody waited.
+ * Makes a request that has been read whole let go of its headers and its body. In Deno 2.7 all that a
+ * Request holds stays for the next full collection, for which everybody waits: 4 KB for each request.
+ * Why that is so is in `docs/decisions/0002-old-garbage.md`.
  *
  * @module
  */

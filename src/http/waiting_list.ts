@@ -19,9 +19,8 @@ interface Waiter {
 }
 
 /**
- * Everybody who waits equally long for something. A linked list: a Set outgrows its table again and
- * again, and each of its old tables keeps the next one and who waited then from being collected, until
- * a full collection, for which everybody else has to wait.
+ * Everybody who waits equally long for something. A linked list: the tables that a Set outgrows would
+ * keep who has left until the next full collection (`docs/decisions/0002-old-garbage.md`).
  */
 export class WaitingList {
   readonly #tickMs: number;

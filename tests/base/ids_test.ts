@@ -29,3 +29,21 @@ Deno.test("eventId sorts among the ids made at its time", () => {
   deepEqual(ids.toSorted(), ids);
   equal(eventId(2000, "x").startsWith(firstIdAt(2000)), true);
 });
+
+Deno.test("idFactory draws each of the 32 digits equally often, and sorts what one moment brings", () => {
+  let ms = 1_700_000_000_000;
+  const next = idFactory({ now: () => ms });
+  const counts = new Map<string, number>();
+  const ids = Array.from({ length: 2000 }, () => {
+    ms++;
+    const id = next();
+    for (const digit of id.slice(10)) counts.set(digit, (counts.get(digit) ?? 0) + 1);
+    return id;
+  });
+  equal(new Set(ids.map((id) => id.slice(10))).size, 2000);
+  equal([...counts.keys()].toSorted().join(""), "0123456789ABCDEFGHJKMNPQRSTVWXYZ");
+  const expected = 2000 * 16 / 32; // standard deviation 31
+  deepEqual([...counts].filter(([, count]) => Math.abs(count - expected) > 200), []);
+  const ofOneMoment = Array.from({ length: 100 }, next);
+  deepEqual(ofOneMoment.toSorted(), ofOneMoment);
+});
