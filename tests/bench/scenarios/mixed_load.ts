@@ -1,6 +1,6 @@
 /**
  * Memory and descriptors under a mixed load: accepts with tasks that run, duplicates, filtered ones and
- * bad signatures, for half a minute or, with `--long`, for ten.
+ * bad signatures, for a minute and a half, which is when it comes to rest, or, with `--long`, for ten.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { Scenario } from "../scenario.ts";
 import { requestTo, startSite } from "../site.ts";
 import { median } from "../stats.ts";
 
-const SECONDS = { quick: 10, usual: 30, long: 600 } as const;
+const SECONDS = { quick: 10, usual: 90, long: 600 } as const;
 /** Requests a second of each sort. */
 const RATES = { accept: 50, github: 50, filter: 100, wrong: 100 } as const;
 
