@@ -67,7 +67,9 @@ export class WaitingList {
     if (after === undefined) this.#last = before;
     else after.before = before;
     waiter.giveUp = waiter.before = waiter.after = undefined;
-    if (this.#first === undefined) this.#stop();
+    if (this.#first !== undefined) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 
   #sweep(): void {
@@ -77,10 +79,5 @@ export class WaitingList {
       one.giveUp?.();
       this.#leave(one);
     }
-  }
-
-  #stop(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
   }
 }

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { pause } from "../../src/base/clock.ts";
 import type { LoadRequest } from "./load.ts";
 import type { OwnLoadOrder, OwnLoadReport } from "./own_load.ts";
 
@@ -57,19 +58,17 @@ async function paced(
 ): Promise<void> {
   const free = [...connections];
   const due: number[] = [];
-  const over = Promise.withResolvers<void>();
   const next = (connection: Connection) => {
     const dueAt = due.shift();
-    if (dueAt !== undefined) return void send(connection, dueAt).finally(() => next(connection));
-    free.push(connection);
-    if (performance.now() >= end && free.length === connections.length) over.resolve();
+    if (dueAt === undefined) free.push(connection);
+    else void send(connection, dueAt).finally(() => next(connection));
   };
   for (let sent = 0, now = start; now < end; now = performance.now()) {
     for (const until = (now - start) / 1000 * rate; sent < until; sent++) due.push(now);
     while (due.length > 0 && free.length > 0) next(free.pop() as Connection);
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    await pause(1);
   }
-  if (free.length < connections.length) await over.promise;
+  while (free.length < connections.length) await pause(1);
 }
 
 /** Bytes of one request after another. */

@@ -17,8 +17,6 @@ const TASKS_AT_ONCE = 10_000;
 const PER_TRIGGER = 10;
 /** Old tasks of one trigger that nobody has looked at yet, and that do not hide the others. */
 const NOT_LOOKED_AT = 1000;
-/** Project and name. */
-type Trigger = readonly [string, string];
 /** Final states. */
 const ENDED: readonly TaskState[] = ["succeeded", "failed", "cancelled"];
 /** Deliveries that one call looks at, some 4 ms, and reads at once: mostly the first is too young. */
@@ -73,6 +71,9 @@ function removeKeys(db: Database): void {
     KEYS_AT_ONCE,
   );
 }
+
+/** Project and name. */
+type Trigger = readonly [string, string];
 
 /** Ended tasks of the triggers in turn that are beyond the newest `keep` of theirs. */
 function findSurplus(db: Database, keep: number, limit: number): Row[] {
