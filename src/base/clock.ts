@@ -18,9 +18,18 @@ export function stopwatchMs(): number {
   return performance.now();
 }
 
-/** `ms` since the epoch as RFC 3339 in UTC, as every time is shown. */
+/** Last time that RFC 3339 can write, whose years have four digits. */
+export const LAST_TIME_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+/** First one. */
+const FIRST_TIME_MS = new Date(0).setUTCFullYear(0, 0, 1);
+
+/**
+ * `ms` since the epoch as RFC 3339 in UTC, as every time is shown. A time it cannot write becomes the
+ * nearest it can: one row with such a time must not keep a whole list from being shown.
+ */
 export function rfc3339(ms: number): string {
-  return new Date(ms).toISOString();
+  const known = Number.isNaN(ms) ? 0 : ms;
+  return new Date(Math.min(Math.max(known, FIRST_TIME_MS), LAST_TIME_MS)).toISOString();
 }
 
 /** Resolves after `ms` milliseconds, or as soon as `signal` aborts; never rejects. */

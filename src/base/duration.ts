@@ -15,21 +15,32 @@
 
 const UNIT_SECS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 
+/** Longest duration that is taken: a hundred years, with which every time stays one that can be shown. */
+export const MAX_DURATION_SECS = 36_500 * 86_400;
+/** {@linkcode MAX_DURATION_SECS} as people write it. */
+export const MAX_DURATION = "36500d";
+
 /** What a duration looks like in a manifest; used in the schemas of our kinds. */
 export const DURATION_PATTERN = "^([0-9]{1,9}[smhdw])+$";
 
-/** Whole seconds of `10`, `"10"`, `"10m"` or `"1h30m"`; `undefined` for anything else. */
+/**
+ * Whole seconds of `10`, `"10"`, `"10m"` or `"1h30m"`; `undefined` for anything else, and for what is
+ * longer than {@linkcode MAX_DURATION_SECS}.
+ */
 export function findDurationSecs(value: string | number): number | undefined {
-  if (typeof value === "number") {
-    return Number.isSafeInteger(value) && value >= 0 ? value : undefined;
-  }
+  const secs = typeof value === "number" ? value : readDuration(value);
+  return Number.isInteger(secs) && secs >= 0 && secs <= MAX_DURATION_SECS ? secs : undefined;
+}
+
+/** Seconds of a text, however many; not a number where it is no duration. */
+function readDuration(value: string): number {
   if (/^[0-9]{1,9}$/.test(value)) return Number(value);
-  if (!new RegExp(DURATION_PATTERN).test(value)) return undefined;
+  if (!new RegExp(DURATION_PATTERN).test(value)) return NaN;
   let secs = 0;
   for (const [, digits, unit] of value.matchAll(/([0-9]+)([smhdw])/g)) {
     secs += Number(digits) * (UNIT_SECS[unit ?? "s"] ?? 1);
   }
-  return Number.isSafeInteger(secs) ? secs : undefined;
+  return secs;
 }
 
 /** `ms` in at most two units: `850ms`, `4s`, `3m12s`, `2h5m`, `9d`. */

@@ -6,7 +6,7 @@
 
 import { encodeTime, monotonicFactory } from "ulid";
 import { sha256Hex } from "./bytes.ts";
-import type { Clock } from "./clock.ts";
+import { type Clock, LAST_TIME_MS } from "./clock.ts";
 
 /** Makes a new identifier: 26 characters, later ones sort after earlier ones. */
 export type NewId = () => string;
@@ -35,7 +35,7 @@ function randomFractions(): () => number {
 
 /** The text before which the identifiers made before `ms` since the epoch sort. */
 export function firstIdAt(ms: number): string {
-  return encodeTime(Math.max(0, Math.floor(ms)));
+  return encodeTime(Math.min(Math.max(0, Math.floor(ms)), LAST_TIME_MS));
 }
 
 /** Digits of Crockford's base32, in their order. */

@@ -6,7 +6,7 @@
 
 import { type Client, connect } from "../api/client.ts";
 import { type DataDir, locateDataDir } from "../base/data_dir.ts";
-import { findDurationSecs } from "../base/duration.ts";
+import { findDurationSecs, MAX_DURATION } from "../base/duration.ts";
 import { AppError, messageOf } from "../base/errors.ts";
 import type { Io } from "./io.ts";
 
@@ -86,6 +86,9 @@ export const OUTPUT_TEXT_JSON: OptionDefinition = {
   fallback: "text",
 };
 
+/** Largest number an option takes where it names no other. */
+const MOST = 1_000_000_000;
+
 /** What a command line came to. */
 export interface ParsedArguments {
   /** Positional arguments; a repeated one is several texts. */
@@ -136,16 +139,17 @@ export class CommandContext {
   }
 
   /**
-   * A whole number of at least `least`.
+   * A whole number of at least `least`, and at most `most`.
    *
    * @throws {AppError} `usage` when the option holds anything else.
    */
-  count(name: string, least: number): number | undefined {
+  count(name: string, least: number, most = MOST): number | undefined {
     const text = this.option(name);
     if (text === undefined) return undefined;
     const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : NaN;
-    if (value >= least) return value;
-    throw new AppError("usage", `--${dashed(name)} takes a whole number of at least ${least}`);
+    if (value >= least && value <= most) return value;
+    const range = `from ${least} to ${most}`;
+    throw new AppError("usage", `--${dashed(name)} takes a whole number ${range}, not "${text}"`);
   }
 
   /**
@@ -158,7 +162,11 @@ export class CommandContext {
     if (text === undefined) return undefined;
     const secs = findDurationSecs(text);
     if (secs !== undefined) return secs;
-    throw new AppError("usage", `--${dashed(name)} takes a duration such as 30m, 1h or 7d`);
+    throw new AppError(
+      "usage",
+      `--${dashed(name)} takes a duration such as 30m, 1h or 7d, ${MAX_DURATION} at most, ` +
+        `not "${text}"`,
+    );
   }
 
   /** The data directory. */

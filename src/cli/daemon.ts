@@ -107,13 +107,13 @@ export const command: Command = {
       ...optional("webhookTls", tlsFiles("webhook", context)),
       ...optional("control", controlAddress(context)),
       trustedProxies: trustedProxies(context),
-      workers: context.count("workers", 1) ?? Math.max(4, availableParallelism() * 2),
+      workers: context.count("workers", 1, 10_000) ?? Math.max(4, availableParallelism() * 2),
       maxBodyBytes: context.count("maxBody", 1) ?? 0,
       metrics: context.flag("metrics"),
       pluginRoot: resolve(context.option("pluginRoot") ?? dir.root),
       slackApiUrl: parseApiUrl(context.option("slackApiUrl") ?? ""),
       stepEnv: context.list("stepEnv").flatMap((names) => names.split(",")),
-      keepTasksDays: context.count("keepTasksDays", 0) ?? 30,
+      keepTasksDays: context.count("keepTasksDays", 0, 36_500) ?? 30,
       keepTasks: context.count("keepTasks", 0) ?? 10_000,
     });
     const where = daemon.webhookUrl === undefined

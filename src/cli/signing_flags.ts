@@ -6,6 +6,7 @@
  */
 
 import { utf8 } from "../base/bytes.ts";
+import { MAX_DURATION_SECS } from "../base/duration.ts";
 import { AppError } from "../base/errors.ts";
 import type { HmacOptions, Scheme, SchemeOptions, SigningKey } from "../signatures/scheme.ts";
 import { findScheme, SCHEMES } from "../signatures/schemes.ts";
@@ -94,7 +95,7 @@ export function readScheme(
     scheme,
     options: {
       signatureHeader: (header ?? scheme.defaultHeader).toLowerCase(),
-      toleranceSecs: context.count("tolerance", 0) ?? DEFAULT_TOLERANCE_SECS,
+      toleranceSecs: context.count("tolerance", 0, MAX_DURATION_SECS) ?? DEFAULT_TOLERANCE_SECS,
       ...(name === "hmac" ? { hmac: hmac ?? { algorithm: "sha256" } } : {}),
     },
   };

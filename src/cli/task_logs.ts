@@ -38,7 +38,7 @@ export const command: Command = {
   ],
   run(context: CommandContext) {
     const { io } = context;
-    const [step, tail] = [context.option("step"), context.count("tail", 0)];
+    const [step, tail] = [context.option("step"), context.count("tail", 0, 100_000)];
     const since = context.duration("since");
     const json = context.option("output") === "json";
     const printer = new LogPrinter(io, {

@@ -5,12 +5,12 @@
  */
 
 import { type Operations, type Role, ROLES } from "../api/operations.ts";
-import { rfc3339, systemClock } from "../base/clock.ts";
+import { systemClock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
 import { idFactory } from "../base/ids.ts";
 import { lockDataDir } from "../base/lock.ts";
-import { createToken } from "../control/tokens.ts";
+import { keepToken, newToken } from "../control/tokens.ts";
 import { checkDatabase } from "../store/sqlite/migrations.ts";
 import { openStore } from "../store/sqlite/open_store.ts";
 import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "./command.ts";
@@ -41,7 +41,6 @@ export const command: Command = {
       ttl_secs: context.duration("ttl") ?? 0,
       name: context.option("name") ?? "",
     };
-    if (input.ttl_secs < 1) throw new AppError("usage", "--ttl takes at least a second");
     const made = await create(input, context);
     if (context.option("output") === "json") {
       return context.io.out(`${JSON.stringify(made, null, 2)}\n`);
@@ -78,6 +77,7 @@ async function createOffline(
   using _lock = await lockDataDir(dir);
   await using store = await openStore(dir.database);
   const host = { store, clock: systemClock, newId: idFactory(systemClock) };
-  const { token, record } = await createToken({ role, ttlSecs, name }, host);
-  return { token, id: record.id, role, expires_at: rfc3339(record.expiresAt) };
+  const made = newToken({ role, ttlSecs, name }, host);
+  await keepToken(made, store);
+  return made.shown;
 }

@@ -5,7 +5,7 @@
  */
 
 import { findText } from "../base/bytes.ts";
-import { systemClock } from "../base/clock.ts";
+import { LAST_TIME_MS, systemClock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import type { SigningKey } from "../signatures/scheme.ts";
 import { twilioScheme, twilioUrl } from "../signatures/twilio.ts";
@@ -65,7 +65,7 @@ export const command: Command = {
     const url = scheme === twilioScheme && type !== FORM_TYPE
       ? twilioUrl(given ?? "", body.bytes)
       : given ?? "";
-    const secs = context.count("timestamp", 0);
+    const secs = context.count("timestamp", 0, Math.floor(LAST_TIME_MS / 1000));
     const now = secs === undefined ? systemClock.now() : secs * 1000;
     const id = context.option("id") ?? `msg_${crypto.randomUUID().replaceAll("-", "")}`;
     const signed = await scheme.sign({ body: body.bytes, now, url, id }, key, options);

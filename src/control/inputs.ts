@@ -7,6 +7,7 @@
 
 import Type, { type TSchema } from "typebox";
 import { type OperationName, ROLES, type StreamName } from "../api/operations.ts";
+import { MAX_DURATION_SECS } from "../base/duration.ts";
 import { AppError } from "../base/errors.ts";
 import { compileSchema, type Validator } from "../resources/validate.ts";
 
@@ -14,7 +15,10 @@ const Text = Type.String();
 const OptionalText = Type.Optional(Text);
 const Texts = Type.Array(Text);
 const Flag = Type.Boolean();
-const Secs = Type.Integer({ minimum: 0 });
+const Secs = Type.Integer({
+  ...{ minimum: 0, maximum: MAX_DURATION_SECS },
+  title: `whole seconds, from 0 to ${MAX_DURATION_SECS}`,
+});
 const OptionalSecs = Type.Optional(Secs);
 
 function object(fields: Record<string, TSchema>): TSchema {
@@ -32,7 +36,7 @@ const GetQuery = object({
   state: OptionalText,
   workflow: OptionalText,
   since_secs: OptionalSecs,
-  limit: Type.Optional(Type.Integer({ minimum: 1 })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
   before: OptionalText,
   selector: OptionalText,
 });

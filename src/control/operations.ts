@@ -5,7 +5,6 @@
  */
 
 import type { DataDir } from "../base/data_dir.ts";
-import { rfc3339 } from "../base/clock.ts";
 import { apply, type ApplyHost } from "./apply.ts";
 import { explain, type ExplainHost } from "./explain.ts";
 import { describe, get, type QueryHost, remove } from "./queries.ts";
@@ -16,7 +15,7 @@ import type { Handlers, StreamHandlers } from "./server.ts";
 import { sourceEventHandlers, type SourceEventHost } from "./source_events.ts";
 import { status, type StatusHost } from "./status.ts";
 import { taskHandlers, type TaskOperationsHost, taskStreams } from "./task_operations.ts";
-import { createToken, revokeToken } from "./tokens.ts";
+import { keepToken, newToken, revokeToken } from "./tokens.ts";
 import { type TriggerActionHost, triggerHandlers } from "./trigger_actions.ts";
 import { tryTrigger } from "./try_trigger.ts";
 import { type UpkeepHost, upkeepStreams } from "./upkeep_streams.ts";
@@ -57,9 +56,10 @@ export function controlOperations(
       "delivery.explain": ({ id }) => explain(id, host),
       "audit.verify": () => host.store.verifyAudit(),
       "token.create": async ({ role, ttl_secs: ttlSecs, name }, caller) => {
+        const made = newToken({ role, ttlSecs, name }, host);
         await host.trace("token.create", name, caller);
-        const { token, record } = await createToken({ role, ttlSecs, name }, host);
-        return { token, id: record.id, role, expires_at: rfc3339(record.expiresAt) };
+        await keepToken(made, host.store);
+        return made.shown;
       },
       "token.revoke": async ({ id }, caller) => {
         await host.trace("token.revoke", id, caller);

@@ -5,9 +5,10 @@
  * @module
  */
 
-import type { Role } from "../api/operations.ts";
+import type { Operations, Role } from "../api/operations.ts";
 import { sha256Hex, toHex } from "../base/bytes.ts";
-import type { Clock } from "../base/clock.ts";
+import { type Clock, rfc3339 } from "../base/clock.ts";
+import { MAX_DURATION, MAX_DURATION_SECS } from "../base/duration.ts";
 import { AppError } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
 import type { ControlToken } from "../store/audit_records.ts";
@@ -35,23 +36,41 @@ export interface TokenRequest {
 
 /** What every token starts with, so that secret scanners find it. */
 const PREFIX = "svct_";
+/** Characters of a name that a list can show in a line, and that mean the same to every reader. */
+const NAME = /^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]{1,100}$/u;
 
-/** Makes a token; its text is known to nobody afterwards. */
-export async function createToken(
-  request: TokenRequest,
-  host: TokenHost,
-): Promise<{ token: string; record: ControlToken }> {
+/** A token on its way to whoever asked for it. */
+export interface NewToken {
+  /** Its text, which is known to nobody afterwards. */
+  readonly token: string;
+  /** What is kept of it beside its hash. */
+  readonly record: ControlToken;
+  /** What whoever asked for it is shown. */
+  readonly shown: Operations["token.create"]["out"];
+}
+
+/**
+ * Makes a token that nobody knows yet: whatever can be wrong with it is said before anything is kept.
+ *
+ * @throws {AppError} `usage` when its name or its time cannot be.
+ */
+export function newToken({ role, ttlSecs, name }: TokenRequest, host: TokenHost): NewToken {
+  if (!Number.isInteger(ttlSecs) || ttlSecs < 1 || ttlSecs > MAX_DURATION_SECS) {
+    const message = `A token holds from 1s to ${MAX_DURATION}, not ${ttlSecs} seconds`;
+    throw new AppError("usage", message);
+  }
+  if (!NAME.test(name)) {
+    throw new AppError("usage", "The name of a token has 1 to 100 characters, all of them visible");
+  }
   const token = PREFIX + toHex(crypto.getRandomValues(new Uint8Array(32)));
-  const now = host.clock.now();
-  const record: ControlToken = {
-    id: host.newId(),
-    name: request.name,
-    role: request.role,
-    createdAt: now,
-    expiresAt: now + request.ttlSecs * 1000,
-  };
-  await host.store.createToken(record, sha256Hex(token));
-  return { token, record };
+  const [id, now] = [host.newId(), host.clock.now()];
+  const record = { id, name, role, createdAt: now, expiresAt: now + ttlSecs * 1000 };
+  return { token, record, shown: { token, id, role, expires_at: rfc3339(record.expiresAt) } };
+}
+
+/** Keeps a token, by the hash of its text: from then on it is one. */
+export async function keepToken({ token, record }: NewToken, store: Store): Promise<void> {
+  await store.createToken(record, sha256Hex(token));
 }
 
 /** The token with this text, if it is known, not revoked and not over. */

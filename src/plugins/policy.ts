@@ -16,6 +16,7 @@
  * @module
  */
 
+import { MAX_PLUGIN_TIMEOUT_SECS } from "../resources/custom_resource_definition.ts";
 import { type FieldPath } from "../resources/resource.ts";
 import { formatFinding, parseManifest } from "../resources/manifest.ts";
 import { compileSchema } from "../resources/validate.ts";
@@ -77,9 +78,6 @@ export interface PolicyDecision {
   readonly reason: string;
 }
 
-/** Longest timeout a policy may allow: a day. */
-const MAX_TIMEOUT_SECS = 86_400;
-
 const policySchema = compileSchema({
   type: "object",
   properties: {
@@ -88,8 +86,8 @@ const policySchema = compileSchema({
     max_timeout_secs: {
       type: "integer",
       minimum: 1,
-      maximum: MAX_TIMEOUT_SECS,
-      title: `a whole number of seconds from 1 to ${MAX_TIMEOUT_SECS}`,
+      maximum: MAX_PLUGIN_TIMEOUT_SECS,
+      title: `a whole number of seconds from 1 to ${MAX_PLUGIN_TIMEOUT_SECS}`,
     },
     enforce_on_hooks: { type: "boolean" },
     shell_syntax: { enum: ["strict", "any"] },

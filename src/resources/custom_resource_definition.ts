@@ -22,12 +22,20 @@ export const PLUGIN_PHASES = {
 /** A type of plugin. */
 export type PluginType = keyof typeof PLUGIN_PHASES;
 
+/** Longest timeout a plugin can have, whatever the policy says: a day, in seconds. */
+export const MAX_PLUGIN_TIMEOUT_SECS = 86_400;
+
+const PluginTimeout = Type.Integer({
+  ...{ minimum: 1, maximum: MAX_PLUGIN_TIMEOUT_SECS },
+  title: `whole seconds, from 1 to ${MAX_PLUGIN_TIMEOUT_SECS}`,
+});
+
 const PluginSchema = Type.Object({
   name: Name,
   type: Type.Enum(["interceptor", "transformer", "cron"]),
   phase: Type.Optional(Type.String()),
   command: Type.String({ minLength: 1, title: "a shell line" }),
-  timeout: Type.Optional(Type.Integer({ minimum: 1, title: "whole seconds, at least 1" })),
+  timeout: Type.Optional(PluginTimeout),
   schedule: Type.Optional(Type.String({ title: "five cron fields" })),
   input: Type.Optional(Type.Enum(["env", "file", "stdin"])),
   project: Type.Optional(Name),
@@ -40,7 +48,7 @@ const HookSchema = Type.Union([
   Type.String({ minLength: 1 }),
   Type.Object({
     command: Type.String({ minLength: 1 }),
-    timeout: Type.Optional(Type.Integer({ minimum: 1 })),
+    timeout: Type.Optional(PluginTimeout),
   }, { additionalProperties: false }),
 ], { title: "a shell line, or {command, timeout}" });
 

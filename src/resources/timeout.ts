@@ -5,17 +5,24 @@
  */
 
 import Type from "typebox";
-import { DURATION_PATTERN, findDurationSecs } from "../base/duration.ts";
+import {
+  DURATION_PATTERN,
+  findDurationSecs,
+  MAX_DURATION,
+  MAX_DURATION_SECS,
+} from "../base/duration.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 
 /** A length of time in a manifest. */
 export const Duration = Type.Union([
-  Type.Integer({ minimum: 1 }),
+  Type.Integer({ minimum: 1, maximum: MAX_DURATION_SECS }),
   Type.String({ pattern: DURATION_PATTERN }),
-], { title: 'a duration: whole seconds, or text such as "10m" or "1h30m"' });
+], {
+  title: `a duration: whole seconds, or text such as "10m" or "1h30m", ${MAX_DURATION} at most`,
+});
 
 /** What the schema cannot say of a timeout that stands at `at`. */
 export function checkTimeout(timeout: string | number | undefined, at: FieldPath): Finding[] {
   if (timeout === undefined || (findDurationSecs(timeout) ?? 0) > 0) return [];
-  return [errorAt(at, "A timeout is at least one second")];
+  return [errorAt(at, `A timeout is from 1s to ${MAX_DURATION}, found "${timeout}"`)];
 }

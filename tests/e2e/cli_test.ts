@@ -84,6 +84,15 @@ testEachProgram("exit code 2: what is no command line, and what to do", async (p
     "tool webhook-verify-hmac",
     "daemon --webhook-bind nonsense",
     "daemon --workers 0",
+    "daemon --keep-tasks-days 36501",
+    "token create --ttl 99999999d",
+    "token create --ttl 1e9d",
+    "token create --ttl=-1s",
+    "token create --ttl 0",
+    "token create --ttl 9007199254740993s",
+    "token create --role root",
+    "token create --name \x07",
+    "get deliveries --since 99999999w",
     "daemon --log-level loud",
     "completions tcsh",
   ];
@@ -92,6 +101,7 @@ testEachProgram("exit code 2: what is no command line, and what to do", async (p
     const { code, stderr } = await daemon.svc(line.split(" "));
     deepEqual([code, stderr.length > 20], [2, true], `svc ${line}: ${stderr}`);
   }
+  deepEqual(await daemon.json("token", "list"), []);
 });
 
 testEachProgram("exit code 2: half a command lists the other halves", async (program) => {

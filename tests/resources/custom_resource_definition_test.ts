@@ -69,6 +69,7 @@ const REFUSED: readonly [string, Record<string, unknown>, RegExp][] = [
   ["an empty command", { plugins: [{ ...CHECK, command: "" }] }, /plugins\.0\.command: /],
   ["a blank command", { plugins: [{ ...CHECK, command: "  " }] }, /plugins\.0\.command: /],
   ["timeout 0", { plugins: [{ ...CHECK, timeout: 0 }] }, /plugins\.0\.timeout: /],
+  ["a timeout of more than a day", { plugins: [{ ...CHECK, timeout: 86_401 }] }, /1 to 86400/],
   ["a negative timeout", { plugins: [{ ...CHECK, timeout: -1 }] }, /plugins\.0\.timeout: /],
   ["a fraction of a timeout", { plugins: [{ ...CHECK, timeout: 1.5 }] }, /plugins\.0\.timeout: /],
   ["a text for a timeout", { plugins: [{ ...CHECK, timeout: "5" }] }, /plugins\.0\.timeout: /],

@@ -165,6 +165,9 @@ const TIMEOUTS_REFUSED = [
   "true",
   "[]",
   "1e20",
+  "3153600001",
+  "36501d",
+  "99999999w",
 ];
 
 for (const timeout of TIMEOUTS_REFUSED) {

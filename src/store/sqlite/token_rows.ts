@@ -4,6 +4,7 @@
  * @module
  */
 
+import { LAST_TIME_MS } from "../../base/clock.ts";
 import type { ControlToken } from "../audit_records.ts";
 import { number, optionalNumber, text } from "./columns.ts";
 import type { Database, Row } from "./database.ts";
@@ -21,15 +22,19 @@ export function createToken(db: Database, token: ControlToken, hash: string): vo
   );
 }
 
+/** Times beyond it, which an earlier version took, cannot be read as a number. */
+const COLUMNS =
+  `id, name, role, created_at, min(expires_at, ${LAST_TIME_MS}) AS expires_at, revoked_at`;
+
 /** The token with this hash. */
 export function findToken(db: Database, hash: string): ControlToken | undefined {
-  const row = db.get("SELECT * FROM control_tokens WHERE hash = ?", hash);
+  const row = db.get(`SELECT ${COLUMNS} FROM control_tokens WHERE hash = ?`, hash);
   return row === undefined ? undefined : toToken(row);
 }
 
 /** Newest first. */
 export function listTokens(db: Database): ControlToken[] {
-  return db.all("SELECT * FROM control_tokens ORDER BY id DESC").map(toToken);
+  return db.all(`SELECT ${COLUMNS} FROM control_tokens ORDER BY id DESC`).map(toToken);
 }
 
 /** Ends a token. */
