@@ -10,6 +10,7 @@ import { type Clock, systemClock } from "./base/clock.ts";
 import { checkSocketPath, type DataDir } from "./base/data_dir.ts";
 import { AppError, messageOf } from "./base/errors.ts";
 import { idFactory } from "./base/ids.ts";
+import { closeToOthers } from "./base/private_files.ts";
 import { lockDataDir } from "./base/lock.ts";
 import type { Log } from "./base/log.ts";
 import { createEvaluator } from "./cel/evaluator.ts";
@@ -128,6 +129,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   await using opening = new AsyncDisposableStack();
   checkSocketPath(dir);
   await checkInitialised(dir);
+  const closed = await closeToOthers(dir);
+  if (closed !== undefined) log.warn(closed);
   opening.use(await lockDataDir(dir));
   checkDatabase(dir.database);
   const keyFile = await use(dir.secretKey, Deno.readTextFile(dir.secretKey));

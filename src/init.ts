@@ -7,6 +7,7 @@
 import { type Clock } from "./base/clock.ts";
 import { checkSocketPath, type DataDir } from "./base/data_dir.ts";
 import { AppError, messageOf } from "./base/errors.ts";
+import { closeToOthers } from "./base/private_files.ts";
 import { writeLauncher } from "./launcher.ts";
 import { DEFAULT_PROJECT, type Resource } from "./resources/resource.ts";
 import { DEFAULT_WORKSPACE, type WorkspaceSpec } from "./resources/workspace.ts";
@@ -21,18 +22,28 @@ export interface InitOptions {
   readonly env: (name: string) => string | undefined;
 }
 
+/** What `init` did. */
+export interface Initialised {
+  /** The paths that were made, in order; empty when everything was there. */
+  readonly made: readonly string[];
+  /** What was there and had to be closed to others, as a sentence; `undefined` when nothing had to. */
+  readonly closed: string | undefined;
+}
+
 /**
  * Makes the data directory. May be called again at any time, a running daemon included.
  *
- * @returns The paths that were made, in order; empty when everything was there.
  * @throws {AppError} `refused` or `invalid` when the place cannot be used.
  */
-export async function initDataDir(dir: DataDir, options: InitOptions): Promise<string[]> {
+export async function initDataDir(dir: DataDir, options: InitOptions): Promise<Initialised> {
   checkSocketPath(dir);
   Deno.umask(0o077);
   const made: string[] = [];
+  let closed: string | undefined;
   try {
-    const directories = [dir.root, dir.controlPlane, `${dir.root}/secrets`, dir.scripts, dir.bin];
+    if (await makeDirectory(dir.root)) made.push(dir.root);
+    closed = await closeToOthers(dir); // before there is anything in it to read
+    const directories = [dir.controlPlane, `${dir.root}/secrets`, dir.scripts, dir.bin];
     for (
       const path of [...directories, dir.logs, dir.run, `${dir.workspaces}/${DEFAULT_WORKSPACE}`]
     ) {
@@ -54,7 +65,7 @@ export async function initDataDir(dir: DataDir, options: InitOptions): Promise<s
   const launcher = await exists(`${dir.bin}/svc`);
   await writeLauncher({ bin: dir.bin, env: options.env });
   if (!launcher) made.push(`${dir.bin}/svc`);
-  return made;
+  return { made, closed };
 }
 
 function defaultWorkspace(clock: Clock): Resource<WorkspaceSpec> {

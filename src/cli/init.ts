@@ -16,7 +16,8 @@ export const command: Command = {
   examples: ["svc init", "svc init --data-dir /var/lib/svc"],
   async run(context: CommandContext) {
     const dir = context.dir();
-    const made = await initDataDir(dir, { clock: systemClock, env: context.io.env });
+    const { made, closed } = await initDataDir(dir, { clock: systemClock, env: context.io.env });
+    if (closed !== undefined) context.io.err(`warning: ${closed}\n`);
     if (context.option("output") === "json") {
       return context.io.out(`${JSON.stringify({ data_dir: dir.root, created: made }, null, 2)}\n`);
     }

@@ -8,6 +8,7 @@
 import Type from "typebox";
 import { type Role, ROLES } from "../api/operations.ts";
 import type { DataDir } from "../base/data_dir.ts";
+import { findOtherWriter } from "../base/private_files.ts";
 import type { Grant, RunTokens } from "../base/run_tokens.ts";
 import { parseManifest } from "../resources/manifest.ts";
 import { compileSchema } from "../resources/validate.ts";
@@ -53,6 +54,8 @@ export async function socketRole(dirs: DataDir): Promise<SocketRole> {
   });
   let text: string;
   try {
+    const writer = findOtherWriter(await Deno.stat(path), dirs.root);
+    if (writer !== undefined) return closed(`it ${writer}`);
     const bytes = await Deno.readFile(path);
     if (bytes.length > MAX_POLICY_BYTES) return closed("it is too long");
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);

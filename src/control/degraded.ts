@@ -8,6 +8,7 @@
 import type { Ailments } from "../base/ailments.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { findDiskSpace } from "../base/disk_space.ts";
+import { findOpenToOthers } from "../base/private_files.ts";
 import { sizeText } from "../base/size.ts";
 import { readPolicy } from "../plugins/policy_file.ts";
 import { socketRole } from "./caller.ts";
@@ -32,8 +33,9 @@ const MANY_WAITING = 100;
 /** One sentence for each thing. */
 export async function findDegraded(host: DegradedHost): Promise<readonly string[]> {
   const { dirs, ailments, gate } = host;
-  const [policy, { fault }, disk] = await Promise.all([
+  const [policy, { fault }, disk, open] = await Promise.all([
     ...[readPolicy(dirs), socketRole(dirs), findDiskSpace(dirs.root)] as const,
+    findOpenToOthers(dirs),
   ]);
   const found: string[] = [];
   if ("closed" in policy) {
@@ -52,5 +54,5 @@ export async function findDegraded(host: DegradedHost): Promise<readonly string[
   if (connections !== undefined && connections.open >= connections.most) {
     found.push(`all ${connections.most} connections of the webhook server are taken`);
   }
-  return [...found, ...ailments.list()];
+  return [...found, ...open, ...ailments.list()];
 }

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { findText } from "../base/bytes.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { messageOf } from "../base/errors.ts";
+import { findOtherWriter } from "../base/private_files.ts";
 import { DEFAULT_POLICY, parsePolicy, type PolicyReading } from "./policy.ts";
 import type { FileFact, PolicyFacts } from "./policy_rules.ts";
 
@@ -78,16 +79,9 @@ function look(path: string): Deno.FileInfo | undefined {
 
 function findProblem(info: Deno.FileInfo, directory: string): string | undefined {
   if (!info.isFile) return "is not a regular file";
-  const mode = info.mode ?? 0o777; // where nobody can say who may write, anyone may
-  if ((mode & 0o002) !== 0) return "can be written by others: chmod o-w it";
-  if ((mode & 0o020) !== 0 && !isPrivate(directory)) {
-    return "can be written by its group, and the data directory is not 0700: chmod g-w it";
-  }
+  const writer = findOtherWriter(info, directory);
+  if (writer !== undefined) return writer;
   return info.size > MAX_FILE_BYTES ? TOO_LARGE : undefined;
-}
-
-function isPrivate(directory: string): boolean {
-  return ((Deno.statSync(directory).mode ?? 0o777) & 0o077) === 0;
 }
 
 /** Reads until the file or the buffer ends. */

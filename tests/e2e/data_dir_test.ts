@@ -302,6 +302,29 @@ testEachProgram(
   },
 );
 
+testEachProgram(
+  "svc init and the daemon close a directory that was open to others",
+  async (program) => {
+    await using dir = await tempDir();
+    const root = join(dir.path, "data");
+    const open = [root, ...["bin", "scripts", "control-plane"].map((name) => join(root, name))];
+    for (const path of open) {
+      await Deno.mkdir(path);
+      await Deno.chmod(path, 0o777);
+    }
+    const { code, stderr } = await runSvc(program, ["init", "--data-dir", root]);
+    deepEqual([code, stderr.split("\n").length], [0, 2], stderr);
+    match(stderr, /^warning: Closed to others: .*was 0777.*others could write/);
+    for (const path of open) equal(octal((await Deno.stat(path)).mode), "700", path);
+    await Deno.chmod(join(root, "secrets/secretstore.key"), 0o644);
+    await using daemon = await startDaemon(program, {
+      directory: { path: root, [Symbol.asyncDispose]: async () => {} },
+    });
+    match(daemon.log, /Closed to others.*secretstore\.key/);
+    equal(octal((await Deno.stat(join(root, "secrets/secretstore.key"))).mode), "600");
+  },
+);
+
 const isRoot = Deno.uid() === 0;
 
 Deno.test({

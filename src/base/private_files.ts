@@ -1,0 +1,213 @@
+/**
+ * The data directory is its owner's alone (contract 1): what others could do to it is taken from them
+ * where that can be done, and named where it cannot.
+ *
+ * From the root down, and links are never followed when a mode is changed: once the root is closed to
+ * others, nobody else can put another file in the place of the next one that is looked at.
+ *
+ * @module
+ */
+
+import { basename, dirname, join } from "node:path";
+import type { DataDir } from "./data_dir.ts";
+import { AppError, messageOf } from "./errors.ts";
+
+/** Bits of a mode: what the group and others may do, and with what they may change something. */
+const [ANY, WRITE] = [0o077, 0o022];
+/** A key that a service manager hands over may be for a group that holds nobody else. */
+const READ_BY_OTHERS = 0o004;
+/** Set on a directory that everybody shares, such as /tmp. */
+const STICKY = 0o1000;
+/** Most paths that one line names. */
+const NAMED = 5;
+
+/** One path that is to be private. */
+interface Entry {
+  readonly path: string;
+  /** What the group and others must not do with it. */
+  readonly forbidden: number;
+  /** The same for what it leads to, where it is a link; absent where that is nobody's business. */
+  readonly elsewhere?: number;
+}
+
+/** What is known and ours, the outer before the inner. */
+function known(dir: DataDir): Entry[] {
+  const { root, database } = dir;
+  const own = [
+    ...[root, dir.controlPlane, dirname(dir.secretKey), dir.bin, dir.scripts, dir.workspaces],
+    ...[dir.logs, dir.worktrees, dir.copies, dir.run, dir.lock],
+    ...[database, `${database}-wal`, `${database}-shm`],
+  ];
+  return [
+    ...own.map((path) => ({ path, forbidden: ANY, elsewhere: path === root ? ANY : WRITE })),
+    { path: dir.secretKey, forbidden: ANY, elsewhere: WRITE | READ_BY_OTHERS },
+  ];
+}
+
+/**
+ * Closes the data directory to others: its own files and directories, and what is run from `bin/` and
+ * `scripts/`.
+ *
+ * @returns A sentence that says what was changed; `undefined` when nothing had to be.
+ * @throws {AppError} `refused` when something stays open to others, with what to do in the details.
+ */
+export async function closeToOthers(dir: DataDir): Promise<string | undefined> {
+  const mended: { path: string; was: number }[] = [];
+  const faults: string[] = [];
+  const close = async (entry: Entry) => {
+    const fault = await findFault(entry, dir.root);
+    if (fault === undefined) return;
+    if (fault.mend === undefined) return void faults.push(fault.says);
+    const { path, mode, bits } = fault.mend;
+    if (entry.path === dir.root && !await isDataDirectory(dir)) {
+      return void faults.push(`${fault.says}; other things lie in it, or it is shared`);
+    }
+    try {
+      await Deno.chmod(path, mode & ~bits);
+    } catch (error) {
+      return void faults.push(`${fault.says} (${messageOf(error)})`);
+    }
+    const left = await findFault(entry, dir.root);
+    if (left === undefined) mended.push({ path, was: mode });
+    else faults.push(`${left.says}; the file system keeps no modes`);
+  };
+  for (const entry of known(dir)) await close(entry);
+  for (const top of [dir.bin, dir.scripts]) {
+    for (const path of await findAllIn(top)) await close({ path, forbidden: WRITE });
+  }
+  if (faults.length > 0) {
+    throw new AppError("refused", `The data directory "${dir.root}" is not its owner's alone`, {
+      details: faults.length > NAMED * 2
+        ? [...faults.slice(0, NAMED * 2), `and ${faults.length - NAMED * 2} more`]
+        : faults,
+    });
+  }
+  return mended.length === 0 ? undefined : sentence(mended);
+}
+
+/** What is open to others just now, one sentence each. Looks only. */
+export async function findOpenToOthers(dir: DataDir): Promise<readonly string[]> {
+  const faults = await Promise.all(known(dir).map((entry) => findFault(entry, dir.root)));
+  return faults.flatMap((fault) => fault === undefined ? [] : [fault.says]);
+}
+
+/**
+ * Who else could have written a file that decides on rights: `directory` is the data directory, which
+ * keeps the file's group away while it is private. A sentence without its subject.
+ */
+export function findOtherWriter(info: Deno.FileInfo, directory: string): string | undefined {
+  const stranger = findStranger(info);
+  if (stranger !== undefined) return `belongs to user ${stranger}: chown it`;
+  const mode = info.mode ?? 0o777; // where nobody can say who may write, anyone may
+  if ((mode & 0o002) !== 0) return "can be written by others: chmod o-w it";
+  if ((mode & 0o020) !== 0 && !isPrivate(directory)) {
+    return "can be written by its group, and the data directory is not 0700: chmod g-w it";
+  }
+  return undefined;
+}
+
+function isPrivate(directory: string): boolean {
+  return ((Deno.statSync(directory).mode ?? 0o777) & ANY) === 0;
+}
+
+/** Whoever a file belongs to, where that is neither us nor root, who may do anything anyway. */
+function findStranger({ uid }: Deno.FileInfo): number | undefined {
+  return uid === null || uid === 0 || uid === Deno.uid() ? undefined : uid;
+}
+
+/** Why a path is open to others. */
+interface Fault {
+  /** A sentence with what to do. */
+  readonly says: string;
+  /** Where taking these bits away may mend it. */
+  readonly mend?: { readonly path: string; readonly mode: number; readonly bits: number };
+}
+
+async function findFault(entry: Entry, root: string): Promise<Fault | undefined> {
+  const { path, forbidden, elsewhere } = entry;
+  const link = await look(path, Deno.lstat);
+  if (link === undefined) return undefined;
+  const stranger = findStranger(link);
+  if (stranger !== undefined) return belongsTo(path, stranger);
+  if (!link.isSymlink) {
+    // Inside the root, which is closed, reading what root itself has put there harms nobody.
+    const bits = link.uid === Deno.uid() || path === root ? forbidden : WRITE;
+    return findOpen(path, link, { bits, mayMend: true });
+  }
+  const info = elsewhere === undefined ? undefined : await look(path, Deno.stat);
+  if (info === undefined || elsewhere === undefined) return undefined;
+  const real = await Deno.realPath(path);
+  const owner = findStranger(info);
+  if (owner !== undefined) return belongsTo(real, owner);
+  return findOpen(real, info, { bits: elsewhere, mayMend: path === root });
+}
+
+function findOpen(
+  path: string,
+  info: Deno.FileInfo,
+  { bits, mayMend }: { bits: number; mayMend: boolean },
+): Fault | undefined {
+  const mode = (info.mode ?? 0o777) & 0o7777; // where nobody can say who may, anyone may
+  if ((mode & bits) === 0) return undefined;
+  const can = (mode & bits & WRITE) === 0 ? "read" : "write to";
+  const cure = `chmod go-${bits === WRITE ? "w" : "rwx"} "${path}"`;
+  const says = `Others can ${can} "${path}", its mode is ${octal(mode)}: ${cure}`;
+  return mayMend && info.uid === Deno.uid() ? { says, mend: { path, mode, bits } } : { says };
+}
+
+function belongsTo(path: string, uid: number): Fault {
+  return { says: `"${path}" belongs to user ${uid}, and not to user ${Deno.uid()}: chown it` };
+}
+
+/** Whether closing the root harms nobody else: /tmp or a home directory is not closed by mistake. */
+async function isDataDirectory(dir: DataDir): Promise<boolean> {
+  const { mode } = await Deno.stat(dir.root);
+  if (((mode ?? STICKY) & STICKY) !== 0) return false;
+  if (await look(dir.database, Deno.lstat) !== undefined) return true;
+  const ours = new Set(known(dir).map(({ path }) => basename(path)));
+  for (const policy of [dir.pluginPolicy, dir.udsPolicy]) ours.add(basename(policy));
+  for await (const { name } of Deno.readDir(dir.root)) if (!ours.has(name)) return false;
+  return true;
+}
+
+/** Everything below a directory that is one, links not followed; the outer before the inner. */
+async function findAllIn(directory: string): Promise<string[]> {
+  const found: string[] = [];
+  const waiting = (await look(directory, Deno.lstat))?.isDirectory === true ? [directory] : [];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    for await (const { name, isDirectory } of Deno.readDir(next)) {
+      const path = join(next, name);
+      found.push(path);
+      if (isDirectory) waiting.push(path);
+    }
+  }
+  return found;
+}
+
+async function look(
+  path: string,
+  how: (path: string) => Promise<Deno.FileInfo>,
+): Promise<Deno.FileInfo | undefined> {
+  try {
+    return await how(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw new AppError("refused", `Cannot look at "${path}": ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+function sentence(mended: readonly { path: string; was: number }[]): string {
+  const named = mended.slice(0, NAMED).map(({ path, was }) => `"${path}" (was ${octal(was)})`);
+  const more = mended.length > NAMED ? ` and ${mended.length - NAMED} more` : "";
+  const written = mended.some(({ was }) => (was & WRITE) !== 0);
+  const advice = written
+    ? "others could write there until now, see that nothing in it is theirs"
+    : "others could read it until now";
+  return `Closed to others: ${named.join(", ")}${more}; ${advice}`;
+}
+
+function octal(mode: number): string {
+  return mode.toString(8).padStart(4, "0");
+}
