@@ -6,7 +6,7 @@
  */
 
 import type { DataDir } from "../base/data_dir.ts";
-import { messageOf } from "../base/errors.ts";
+import { AppError, messageOf } from "../base/errors.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
 import { createKeyring, type Keyring } from "../secrets/keyring.ts";
@@ -86,7 +86,8 @@ export async function findClosedSecrets(
       }
       return [];
     } catch (error) {
-      return [{ resource, fault: messageOf(error) }];
+      const damaged = `The stored SecretStore "${store}" is damaged`;
+      return [{ resource, fault: error instanceof AppError ? error.message : damaged }];
     }
   }));
   return tried.flat();

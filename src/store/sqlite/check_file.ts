@@ -9,6 +9,8 @@ import { AppError, messageOf } from "../../base/errors.ts";
 import type { CheckFacts } from "../maintenance.ts";
 import { verifyAudit } from "./audit_chain.ts";
 import { sizeOf } from "./back_up.ts";
+import { findUnreadable } from "./check_rows.ts";
+import { findSchemaFaults } from "./check_schema.ts";
 import { number, text } from "./columns.ts";
 import { Database, fromSqliteError } from "./database.ts";
 import { SCHEMA_VERSION, versionOf } from "./migrations.ts";
@@ -89,6 +91,10 @@ function look(db: Database): CheckFacts {
       ],
     };
   }
+  const unusable = findSchemaFaults(db);
+  if (unusable.length > 0) return { ...facts, faults: unusable };
+  const unreadable = findUnreadable(db, LISTED);
+  if (unreadable.length > 0) return { ...facts, faults: unreadable };
   const known = { ...facts, ...countTasks(db), secretStores: findSecretStores(db) };
   if (schemaVersion < SCHEMA_VERSION) return known; // the next start brings it up to date
   const impossible = IMPOSSIBLE.flatMap(({ sql, says }) => {

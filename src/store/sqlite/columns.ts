@@ -5,6 +5,7 @@
  * @module
  */
 
+import { AppError } from "../../base/errors.ts";
 import type { Row } from "./database.ts";
 
 /** A text that is always there. */
@@ -21,9 +22,20 @@ export function number(row: Row, column: string): number {
   return value;
 }
 
-/** A parsed JSON text that is always there. */
+/**
+ * A parsed JSON text that is always there.
+ *
+ * @throws {AppError} `internal` when somebody has changed the row past us.
+ */
 export function json(row: Row, column: string): unknown {
-  return JSON.parse(text(row, column));
+  const value = text(row, column);
+  try {
+    return JSON.parse(value);
+  } catch {
+    const id = row["id"] ?? row["name"] ?? "";
+    const message = `Row "${id}" of the database holds no JSON in "${column}"`;
+    throw new AppError("internal", `${message}: stop the daemon and see "svc db check"`);
+  }
 }
 
 /** Bytes; empty where the column is null. */

@@ -5,6 +5,7 @@
  */
 
 import type { Resource } from "../../resources/resource.ts";
+import { refuseOtherSchema } from "./check_schema.ts";
 import { Database } from "./database.ts";
 import { checkVersion, migrate } from "./migrations.ts";
 import { changeResources } from "./resource_rows.ts";
@@ -17,6 +18,7 @@ import { changeResources } from "./resource_rows.ts";
 export function createDatabase(path: string, resources: readonly Resource[]): boolean {
   if (fileExists(path) && checkVersion(path) > 0) return false;
   using db = new Database(path);
+  refuseOtherSchema(db);
   migrate(db);
   db.transaction(() => changeResources(db, resources.map((resource) => ({ op: "put", resource }))));
   return true;

@@ -216,9 +216,9 @@ const MIGRATIONS: readonly string[] = [
 /** The version of the schema this program writes. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-/** Brings the open database up to {@linkcode SCHEMA_VERSION}, each step in one transaction. */
-export function migrate(db: Database): void {
-  for (let version = versionOf(db); version < SCHEMA_VERSION; version++) {
+/** Brings the open database up to a version, each step in one transaction. */
+export function migrate(db: Database, upTo: number = SCHEMA_VERSION): void {
+  for (let version = versionOf(db); version < upTo; version++) {
     db.transaction(() => {
       if (versionOf(db) !== version) return; // another process was quicker
       db.exec(MIGRATIONS[version] ?? "");

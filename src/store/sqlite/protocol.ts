@@ -60,6 +60,8 @@ export interface SentError {
   readonly code?: ErrorCode;
   /** Its message. */
   readonly message: string;
+  /** Its findings, one line each. */
+  readonly details?: readonly string[];
   /** Seconds after which the same may go. */
   readonly retryAfterSecs?: number;
   /** Stack of the bug. */
@@ -69,8 +71,8 @@ export interface SentError {
 /** Prepares an error for sending. */
 export function sendError(error: unknown): SentError {
   if (error instanceof AppError) {
-    const { code, message, retryAfterSecs } = error;
-    return { code, message, ...(retryAfterSecs === undefined ? {} : { retryAfterSecs }) };
+    const { code, message, details, retryAfterSecs } = error;
+    return { code, message, details, ...(retryAfterSecs === undefined ? {} : { retryAfterSecs }) };
   }
   const stack = error instanceof Error ? error.stack : undefined;
   return { message: messageOf(error), ...(stack === undefined ? {} : { stack }) };

@@ -7,6 +7,7 @@
 
 import { stopwatchMs } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
+import { refuseOtherSchema } from "./check_schema.ts";
 import { Database, fromSqliteError } from "./database.ts";
 import { METHODS, READS } from "./methods.ts";
 import { migrate } from "./migrations.ts";
@@ -69,6 +70,7 @@ function handle(request: Request): Reply {
     case "open":
       try {
         db = new Database(request.path);
+        refuseOtherSchema(db);
         migrate(db);
         return { type: "opened" };
       } catch (error) {
