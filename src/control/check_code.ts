@@ -8,7 +8,8 @@
 import { AppError } from "../base/errors.ts";
 import type { Clock } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";
-import type { PolicyCheck } from "../plugins/policy_check.ts";
+import type { Log } from "../base/log.ts";
+import { type PolicyCheck, warnOfViolation } from "../plugins/policy_check.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import {
   CRD_KIND,
@@ -31,6 +32,8 @@ export interface CodeHost {
   readonly policy: PolicyCheck;
   /** The time. */
   readonly clock: Clock;
+  /** The daemon's log. */
+  readonly log: Log;
   /** Names rows. */
   readonly newId: NewId;
 }
@@ -94,6 +97,7 @@ export async function checkPolicy(
   host: CodeHost,
 ): Promise<string[]> {
   const rows: Row[] = [];
+  const violations: Parameters<typeof warnOfViolation>[1][] = [];
   const warnings: string[] = [];
   const refusals: string[] = [];
   for (const { name, spec } of crds as readonly { name: string; spec: CrdSpec }[]) {
@@ -103,9 +107,13 @@ export async function checkPolicy(
       if (result === "denied") refusals.push(line);
       else if (reason !== "") warnings.push(line);
       rows.push(toRow({ spec, code, caller, mode }, { result, reason }, host));
+      if (result === "audit_warning") {
+        violations.push({ when: "apply", crdKind: spec.kind, ...code, reason });
+      }
     }
   }
   if (!dryRun && rows.length > 0) await host.store.recordAudit(rows);
+  if (!dryRun) { for (const violation of violations) warnOfViolation(host.log, violation); }
   if (refusals.length > 0) {
     throw new AppError("refused", 'The plugin policy refuses this: see "svc policy check"', {
       details: refusals,

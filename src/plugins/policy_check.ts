@@ -36,6 +36,21 @@ export type PolicyCheck = (
   when: "apply" | "run",
 ) => Promise<PolicyOutcome>;
 
+/** Says in the daemon's log that something runs, or is accepted, only because the mode is `audit`. */
+export function warnOfViolation(
+  log: Log,
+  violation: {
+    readonly when: "apply" | "run";
+    readonly crdKind: string;
+    readonly type: PolicySubject["type"];
+    readonly name: string;
+    readonly reason: string;
+  },
+): void {
+  const { when, crdKind: crd, type, name: plugin, reason } = violation;
+  log.warn("plugin violates the policy", { when, crd, type, plugin, reason });
+}
+
 /** Asks the policy file of a data directory. */
 export function policyCheck(host: {
   readonly dirs: DataDir;

@@ -19,7 +19,7 @@ import type { AuditEnd, AuditResult, AuditStart } from "../store/audit_records.t
 import type { Store } from "../store/store.ts";
 import { Capture } from "./capture.ts";
 import type { Gate } from "./gate.ts";
-import type { PolicyCheck } from "./policy_check.ts";
+import { type PolicyCheck, warnOfViolation } from "./policy_check.ts";
 import type { GrantKind, RunTokens } from "../base/run_tokens.ts";
 
 /** What plugins need. */
@@ -132,7 +132,7 @@ export async function runPlugin(run: PluginRun, host: PluginHost): Promise<Plugi
     };
   }
   if (decision.verdict === "audit_warning") {
-    host.log.warn("plugin violates the policy", { plugin: run.name, reason: decision.reason });
+    warnOfViolation(host.log, { ...run, when: "run", reason: decision.reason });
   }
   const timeoutSecs = Math.min(run.timeout ?? DEFAULT_TIMEOUT_SECS, decision.maxTimeoutSecs);
   return await host.gate.through(async () => {
