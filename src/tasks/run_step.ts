@@ -36,13 +36,13 @@ export async function runStep(placed: PlacedStep, run: TaskRun, ending: Ending):
     const base = { ...blank(placed), startedAt, ...(attempt === 1 ? {} : { attempt }) };
     const onStart = (group: number) => run.note({ ...base, state: "running", processGroup: group });
     const tried = await tryStep(placed, { run, ending, attempt, log, onStart });
-    const { why } = ending;
-    const again = attempt < attempts && tried.state === "failed" && why === undefined;
+    const again = attempt < attempts && tried.state === "failed";
     if (!again) return run.save(lastRecord(base, tried, { attempt, finishedAt: run.now() }));
 
+    // An end that comes now is one between two tries, also where this one is only just over.
     const secs = backoffSecs(step, attempt);
     const reason = `try ${attempt} of ${attempts}: ${tried.reason}, the next one in ${secs} s`;
-    await log.note(reason);
+    if (ending.why === undefined) await log.note(reason);
     run.save({ ...base, ...tried, state: "pending", reason, attempt: attempt + 1 });
     await run.saved();
     await pause(secs * 1000, ending.signal);

@@ -107,10 +107,10 @@ ${given.more === undefined ? "" : `---\n${given.more}`}
   }
 
   /** Runs a claimed task; its end is not stored, but that of its steps is. */
-  async run(claimed: ClaimedTask, stops: Stops = {}): Promise<TaskResult> {
+  async run(claimed: ClaimedTask, stops: Stops = {}, host = this.host): Promise<TaskResult> {
     const never = new AbortController().signal;
     const { stop = never, cancel = never } = stops;
-    const result = await within(60_000, runTask(claimed, this.host, { stop, cancel }));
+    const result = await within(60_000, runTask(claimed, host, { stop, cancel }));
     const { state, reason, steps = [] } = result;
     for (const step of steps) await this.host.store.saveStep(claimed.task.id, step);
     return { state, reason };

@@ -6,6 +6,9 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import type { ProcessGroups } from "../../src/shell/process_groups.ts";
+import type { ClaimedTask } from "../../src/store/task_records.ts";
+import type { TaskResult } from "../../src/tasks/run_task.ts";
 import { processRuns, until, untilFile } from "../helpers/until.ts";
 import { type RunRig, runRig, stepsOf } from "./run_rig.ts";
 
@@ -261,6 +264,41 @@ test("cancel: what runs gets TERM, with everything it has started, and finally r
     "c cancelled: cancelled",
     "z succeeded",
   ]);
+});
+
+/** Runs a task that is ended in the moment in which the process of its first try is just over. */
+async function runEndedAfterTry(
+  rig: RunRig,
+  claimed: ClaimedTask,
+  why: "stop" | "cancel",
+): Promise<TaskResult> {
+  const end = new AbortController();
+  const alive: ProcessGroups["alive"] = (group) => {
+    end.abort();
+    return rig.host.groups.alive(group);
+  };
+  const groups = { ...rig.host.groups, alive };
+  return await rig.run(claimed, { [why]: end.signal }, { ...rig.host, groups });
+}
+
+const FAILS_ONCE =
+  `{steps: [{id: a, retry: {attempts: 2, backoffSecs: 0}, run: 'echo "$SVC_ATTEMPT" >> log; [ "$SVC_ATTEMPT" = 2 ]'}]}`;
+
+test("cancel: a step whose try is just over and which would run again is cancelled", async (rig) => {
+  const claimed = await rig.claim(FAILS_ONCE);
+  equal((await runEndedAfterTry(rig, claimed, "cancel")).state, "cancelled");
+  const [step] = (await rig.task(claimed.task.id)).steps;
+  deepEqual([step?.state, step?.reason, step?.exitCode], ["cancelled", "cancelled", 1]);
+  deepEqual(await lines(rig, "log"), ["1"]);
+});
+
+test("stop: a step whose try is just over and which would run again does so later", async (rig) => {
+  const claimed = await rig.claim(FAILS_ONCE);
+  const { id } = claimed.task;
+  equal((await runEndedAfterTry(rig, claimed, "stop")).state, "interrupted");
+  await rig.store.requeueTask(id);
+  equal((await rig.run(await rig.reclaim(id))).state, "succeeded");
+  deepEqual(await lines(rig, "log"), ["1", "2"]);
 });
 
 test("cancel: a step that ignores TERM is killed after its grace", async (rig) => {
