@@ -9,10 +9,12 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { type JsonObject, parseJson } from "../../src/base/json.ts";
 import { createEvaluator, type Evaluator } from "../../src/cel/evaluator.ts";
 import { type CelResult, compileExpression, scopeOf } from "../../src/cel/expression.ts";
+import { cpuMs } from "../helpers/cpu_time.ts";
 
-const DEADLINE_MS = 400;
+/** Cheap questions stay far below it on a busy machine too, costly ones go far beyond it. */
+const DEADLINE_MS = 1500;
 
-/** Longest time in which the daemon may answer nobody, in milliseconds. */
+/** Most work at a stretch, in which the daemon answers nobody, in milliseconds. */
 const STALL_MS = 500;
 
 const evaluator = () => createEvaluator({ deadlineMs: DEADLINE_MS });
@@ -26,13 +28,14 @@ async function evaluate(
   return await over.evaluate(compileExpression(source), scopeOf({ payload } as JsonObject));
 }
 
-/** What `work` gives, and the longest time for which timers had to wait meanwhile. */
+/** What `work` gives, and the longest time for which this thread was at work before a timer came. */
 async function watched<T>(work: () => Promise<T>): Promise<{ result: T; stallMs: number }> {
-  let last = performance.now();
+  let last = cpuMs();
   let stallMs = 0;
   const look = () => {
-    stallMs = Math.max(stallMs, performance.now() - last);
-    last = performance.now();
+    const now = cpuMs();
+    stallMs = Math.max(stallMs, now - last);
+    last = now;
   };
   const timer = setInterval(look, 5);
   try {
@@ -48,15 +51,13 @@ const errorOf = (result: CelResult) => result.ok ? "" : result.error;
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
 
 const SLOW = "payload_a.all(x, payload_a.all(y, x + y >= 0))";
-const SLOW_PAYLOAD = { a: numbers(3000) };
+const SLOW_PAYLOAD = { a: numbers(10_000) };
 
-Deno.test("evaluate cuts a loop in a loop over 3,000 items at the deadline and timers go on", async () => {
+Deno.test("evaluate cuts a loop in a loop over 10,000 items at the deadline and timers go on", async () => {
   using over = evaluator();
   await evaluate(over, "[1].all(x, x == 1)"); // the Worker is there
-  const start = performance.now();
   const { result, stallMs } = await watched(() => evaluate(over, SLOW, SLOW_PAYLOAD));
-  match(errorOf(result), /took longer than 400 ms/);
-  ok(performance.now() - start < 4 * DEADLINE_MS);
+  match(errorOf(result), /took longer than 1500 ms/);
   ok(stallMs < STALL_MS, `stalled for ${stallMs.toFixed(0)} ms`);
 });
 
@@ -89,7 +90,7 @@ Deno.test("evaluate keeps answers apart when some of them are cut", async () => 
   ]);
   deepEqual(results.map((one) => one.ok ? one.value : one.error), [
     [1n],
-    "took longer than 400 ms",
+    "took longer than 1500 ms",
     [2n],
     "no such variable: payload_missing",
     [3n],

@@ -16,6 +16,7 @@ import type { AppError } from "../../src/base/errors.ts";
 import { lockDatabase } from "../store/temp_store.ts";
 import { MANIFEST, SECRET } from "../sources/webhook_rig.ts";
 import { type ControlRig, controlTest } from "./control_rig.ts";
+import { cpuMs } from "../helpers/cpu_time.ts";
 
 const WORKFLOW = `
 kind: Workflow
@@ -314,10 +315,10 @@ controlTest("a bomb of aliases is refused, and soon", async (rig) => {
         Array(10).fill(n === 0 ? "x" : `*l${n - 1}`).join()
       }]`,
   );
-  const started = performance.now();
+  const started = cpuMs();
   const text = `kind: Workflow\nmetadata: {name: x}\nspec: {${levels.join("")}}`;
   equal((await refusal(rig.apply(text))).code, "invalid");
-  ok(performance.now() - started < 5000);
+  ok(cpuMs() - started < 5000);
 });
 
 /** Every way a value may be written down by accident. */

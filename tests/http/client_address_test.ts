@@ -7,6 +7,7 @@
 import { strictEqual as equal } from "node:assert/strict";
 import { cidrMatcher } from "../../src/base/cidr.ts";
 import { clientAddress, plainAddress } from "../../src/http/client_address.ts";
+import { cpuMs } from "../helpers/cpu_time.ts";
 
 const TRUSTED = ["127.0.0.1", "10.0.0.0/8", "::1", "2001:db8:1::/48"];
 const PROXY = "10.0.0.1";
@@ -111,10 +112,10 @@ Deno.test("clientAddress() believes nobody when nobody is trusted", () => {
 Deno.test("clientAddress() takes a long header in its stride", () => {
   const hops = Array.from({ length: 10_000 }, () => "10.1.1.1").join(",");
   for (const name of ["x-forwarded-for", "forwarded"]) {
-    const started = performance.now();
+    const started = cpuMs();
     clientAddress(PROXY, new Headers({ [name]: hops }), cidrMatcher(TRUSTED));
     clientAddress(PROXY, new Headers({ [name]: '"'.repeat(60_000) }), cidrMatcher(TRUSTED));
-    equal(performance.now() - started < 1000, true, name);
+    equal(cpuMs() - started < 1000, true, name);
   }
 });
 

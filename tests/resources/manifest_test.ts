@@ -16,6 +16,7 @@ import { KindLookup } from "../../src/resources/kind_lookup.ts";
 import { formatFinding, parseManifest, toYaml } from "../../src/resources/manifest.ts";
 import { readDocument } from "../../src/resources/read.ts";
 import { errorAt, type FieldPath } from "../../src/resources/resource.ts";
+import { cpuMs } from "../helpers/cpu_time.ts";
 
 const kinds = new KindLookup([]);
 
@@ -217,9 +218,9 @@ const HOSTILE: readonly [what: string, text: string][] = [
 
 for (const [what, text] of HOSTILE) {
   Deno.test(`parseManifest answers ${what} in time`, () => {
-    const start = performance.now();
+    const start = cpuMs();
     parse(text);
-    const took = performance.now() - start;
+    const took = cpuMs() - start;
     ok(took < 4000, `took ${took.toFixed(0)} ms, in which nothing else runs`);
   });
 }

@@ -9,6 +9,7 @@ import { KindLookup } from "../../src/resources/kind_lookup.ts";
 import { formatFinding, parseManifest } from "../../src/resources/manifest.ts";
 import { readDocument } from "../../src/resources/read.ts";
 import { isPlaceholder, MASK, secretStore } from "../../src/resources/secret_store.ts";
+import { cpuMs } from "../helpers/cpu_time.ts";
 
 const kinds = new KindLookup([]);
 
@@ -175,11 +176,11 @@ for (const [value, expected] of [["<x>", true], ["x<y>", false], ["", false]] as
 }
 
 Deno.test("isPlaceholder answers a long text at once", () => {
-  const start = performance.now();
+  const start = cpuMs();
   for (
     const text of ["{{" + "}} ".repeat(50_000), "your-" + "- ".repeat(50_000), " ".repeat(100_000)]
   ) {
     isPlaceholder(text);
   }
-  ok(performance.now() - start < 1000);
+  ok(cpuMs() - start < 1000);
 });

@@ -9,6 +9,7 @@ import { diagnose, type Diagnosis } from "../../src/signatures/doctor.ts";
 import { findScheme } from "../../src/signatures/schemes.ts";
 import { BODY, hex, mac, type Mistake, MISTAKES, NOW, SECRET, sha256 } from "./doctor_cases.ts";
 import { keysOf, lowerCase } from "./platform_cases.ts";
+import { cpuMs } from "../helpers/cpu_time.ts";
 
 function examine(mistake: Mistake, extra: Readonly<Record<string, string>> = {}) {
   const { headers, body = BODY, url = "https://svc.example/webhook/t", now = NOW } = mistake;
@@ -116,8 +117,8 @@ Deno.test("diagnose ends soon, whatever it is given", async () => {
   );
   const secrets = Array.from({ length: 200 }, (_, i) => `secret ${i}`);
   const body = new Uint8Array(2 * 1024 * 1024).fill(0x20);
-  const started = performance.now();
+  const started = cpuMs();
   deepEqual(await examine({ headers: sha256(BODY, "no"), secrets, says: /./ }, noise), []);
   deepEqual(await examine({ headers: sha256(BODY, "no"), secrets, body, says: /./ }, noise), []);
-  ok(performance.now() - started < 10_000);
+  ok(cpuMs() - started < 10_000);
 });

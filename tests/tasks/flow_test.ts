@@ -13,6 +13,7 @@ import {
   OUT_OF_TIME,
   type Standing,
 } from "../../src/tasks/flow.ts";
+import { cpuMs } from "../helpers/cpu_time.ts";
 
 /** `a`, `b<-a`, `c<-a,b`, `d<-` (needs nothing), `e?` (continueOnError); nothing said: the one before. */
 function steps(text: string): FlowStep[] {
@@ -92,9 +93,9 @@ Deno.test("nextMoves of a circle gives nothing, and ends", () => {
 Deno.test("nextMoves of ten thousand steps in a row takes no time to speak of", () => {
   const all = Array.from({ length: 10_000 }, (_, n) => ({ id: `s${n}` }));
   const now = standings("f" + ".".repeat(9_999));
-  const start = performance.now();
+  const start = cpuMs();
   equal(nextMoves(all, now).skip.length, 1 + 9_998);
-  equal(performance.now() - start < 2000, true);
+  equal(cpuMs() - start < 2000, true);
 });
 
 const FAILURES: readonly [what: string, steps: string, now: string, failure: string | undefined][] =

@@ -8,6 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { latin1Bytes, latin1Text, utf8 } from "../../src/base/bytes.ts";
 import { Redactor } from "../../src/tasks/redact.ts";
+import { cpuMs } from "../helpers/cpu_time.ts";
 
 /** The output of one stream that comes in `chunks`, as text of code units 0 to 255. */
 function redactChunks(secrets: readonly string[], chunks: readonly Uint8Array[]): string {
@@ -290,8 +291,8 @@ Deno.test("Redactor keeps up with much output and long secrets", () => {
   const secrets = [..."abcdefgh"].map((letter) => letter.repeat(4000));
   const chunk = utf8("a".repeat(63) + "\n" + "x".repeat(64 * 1024 - 64));
   const redactor = new Redactor(secrets);
-  const start = performance.now();
+  const start = cpuMs();
   for (let i = 0; i < 64; i++) redactor.push(chunk);
-  const took = performance.now() - start;
+  const took = cpuMs() - start;
   ok(took < 3000, `4 MiB took ${took.toFixed(0)} ms`);
 });
