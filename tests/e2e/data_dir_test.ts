@@ -238,7 +238,7 @@ testEachProgram(
           await spoil(root);
           const before = await fingerprint(root);
           const args = [...command, "--data-dir", root];
-          const refused = await runSvc(program, args, { withinMs: 10_000 });
+          const refused = await runSvc(program, args);
           deepEqual([refused.code, refused.stdout], [1, ""], refused.stderr);
           match(refused.stderr, says);
           equal(refused.stderr.trim().split("\n").length, 1, refused.stderr);
@@ -251,7 +251,7 @@ testEachProgram(
 
 function daemonThatRefuses(program: Program, root: string) {
   const args = ["daemon", "--webhook-bind", "127.0.0.1:0", "--data-dir", root];
-  return runSvc(program, args, { withinMs: 10_000 });
+  return runSvc(program, args);
 }
 
 testEachProgram(
@@ -271,7 +271,7 @@ testEachProgram("a port that is taken: exit 1, and it is named", async (program)
   await using directory = await initDataDirectory(program);
   const address = new URL(daemon.url).host;
   const args = ["daemon", "--webhook-bind", address, "--data-dir", directory.path];
-  const refused = await runSvc(program, args, { withinMs: 10_000 });
+  const refused = await runSvc(program, args);
   deepEqual([refused.code, refused.stdout], [1, ""]);
   match(refused.stderr, new RegExp(address));
 });

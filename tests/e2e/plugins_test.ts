@@ -205,7 +205,7 @@ testEachProgram(
       },
       {
         name: "prints",
-        script: "yes | head -c 200000000; yes >&2 | head -c 1; exit 1",
+        script: "yes >&2 & yes | head -c 200000000; wait",
         result: "timeout",
         stderr: /^(y\n)+y?$/,
       },
@@ -215,7 +215,8 @@ testEachProgram(
       await withPlugins(
         daemon,
         { "check.sh": script },
-        interceptor("scripts/check.sh", { timeout: 1 }),
+        // What is to end by itself has the time it needs.
+        interceptor("scripts/check.sh", { timeout: result === "timeout" ? 2 : 60 }),
       );
       const before = (await executions(daemon)).length;
       const answer = await daemon.send("/webhook/hook", { body: "{}", headers: JSON_TYPE });
@@ -519,13 +520,13 @@ Deno.test("1,000 requests at once to a slow interceptor: nothing dies, every run
     ),
   );
   await new Promise((resolve) => setTimeout(resolve, 500));
-  const asked = Date.now();
+  let over = false;
+  requests.then(() => over = true);
   await until("an answer of /healthz", async () => {
     const answer = await daemon.send("/healthz", { method: "GET" }).catch(() => undefined);
     return answer?.status === 200 ? true : undefined;
   });
-  // Alone it takes 90 ms at the median and 850 at most; other tests share these two processors.
-  ok(Date.now() - asked < 4000, `healthz took ${Date.now() - asked} ms`);
+  equal(over, false, "it is answered while they wait");
   const answers = (await requests).map((one) => one.status === "fulfilled" ? one.value.status : 0);
   const passed = answers.filter((status) => status === 200).length;
   deepEqual(answers.filter((status) => ![200, 503, 0].includes(status)), []);

@@ -142,9 +142,7 @@ for (
     });
     const reply = daemon.svc(["slack", "reply", task?.id ?? "", "--text", "hi"]);
     await until("three requests", () => slack.posts.length === 3 || undefined);
-    const { code, ms } = await daemon.stop();
-    equal(code, 0);
-    ok(ms < 15_000, `${ms} ms`);
+    equal(await daemon.stop(), 0);
     const { code: replied, stderr } = await reply;
     equal(replied, 3, stderr);
     ok(!`${stderr}${daemon.log}`.includes("xoxb"));

@@ -265,21 +265,22 @@ Deno.test("a clock moved an hour back and a day forward neither storms nor repea
     const { items } = await client.call("get", { what: "deliveries", limit: 1000 });
     return items.map((item) => String(item["id"])).toSorted();
   };
-  /** Sets the clock and gives the daemon the time to look at it, which it does every second. */
-  const moveTo = async (text: string) => {
+  /** Sets the clock, waits for so many, and gives the daemon the time to look, which it does every second. */
+  const moveTo = async (text: string, count: number) => {
     clock.time = Date.parse(text);
+    await until("what is due", async () => (await fired()).length >= count || undefined);
     await new Promise((resolve) => setTimeout(resolve, 1500));
     return await fired();
   };
-  equal((await moveTo("2026-05-05T12:00:00Z")).length, 1);
-  const before = await moveTo("2026-05-05T12:05:01Z");
+  equal((await moveTo("2026-05-05T12:00:00Z", 1)).length, 1);
+  const before = await moveTo("2026-05-05T12:05:01Z", 2);
   equal(before.length, 2);
   clock.time -= HOUR;
-  deepEqual(await moveTo("2026-05-05T11:05:30Z"), before);
-  deepEqual(await moveTo("2026-05-05T12:00:10Z"), [...before], "12:00 came before");
-  const after = await moveTo("2026-05-06T12:07:00Z");
+  deepEqual(await moveTo("2026-05-05T11:05:30Z", 2), before);
+  deepEqual(await moveTo("2026-05-05T12:00:10Z", 2), [...before], "12:00 came before");
+  const after = await moveTo("2026-05-06T12:07:00Z", 3);
   equal(after.length, before.length + 1, "of a day of 288, the newest");
-  equal((await moveTo("2026-05-06T12:10:00Z")).length, before.length + 2);
+  equal((await moveTo("2026-05-06T12:10:00Z", 4)).length, before.length + 2);
   const { items } = await client.call("get", { what: "tasks", limit: 1000 });
   equal(items.length, before.length + 2);
 });

@@ -233,14 +233,18 @@ testEachProgram(
   },
 );
 
+/** Waits until this is in the log of the task. */
+const logged = (text: string) =>
+  `until svc task logs "$SVC_TASK_ID" | grep -q ${text}; do sleep 0.05; done`;
+
 testEachProgram(
   "svc task logs: prefixes and times line by line, from steps side by side",
   async (program) => {
     await using daemon = await startDaemon(program);
     const id = await start(
       daemon,
-      { id: "a", run: "printf 'be'; sleep 0.2; echo gun; printf end", needs: [] },
-      { id: "b", run: "sleep 0.1; echo in between", needs: [] },
+      { id: "a", run: `printf 'be'; ${logged("between")}; echo gun; printf end`, needs: [] },
+      { id: "b", run: `${logged("be")}; echo in between`, needs: [] },
     );
     await daemon.settled();
     const logs = async (...args: string[]) =>
@@ -289,7 +293,7 @@ Deno.test("svc daemon --keep-tasks: older tasks of a trigger go soon after the s
   const left = await until("the removal", async () => {
     const tasks = await daemon.tasks();
     return tasks.length === 2 ? tasks.map(({ id }) => id) : undefined;
-  }, 40_000);
+  });
   deepEqual(left, before.slice(0, 2));
   const logs = async () => (await Array.fromAsync(Deno.readDir(`${daemon.dataDir}/logs`))).length;
   await until("the removal of the logs", async () => await logs() === 2 ? true : undefined);

@@ -7,6 +7,7 @@
 
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { PATIENCE_MS } from "./until.ts";
 
 /** One way to run svc. */
 export interface Program {
@@ -75,7 +76,7 @@ export interface RunOptions {
   readonly stdin?: string | Uint8Array;
   /** Working directory. */
   readonly cwd?: string;
-  /** Ends it by force after this long; a minute when absent. */
+  /** Ends it by force after this long; when absent, only when it hangs. */
   readonly withinMs?: number;
 }
 
@@ -122,7 +123,7 @@ export async function run(
     stderr: "piped",
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   }).spawn();
-  const timer = setTimeout(() => child.kill("SIGKILL"), options.withinMs ?? 60_000);
+  const timer = setTimeout(() => child.kill("SIGKILL"), options.withinMs ?? PATIENCE_MS);
   const [output] = await Promise.all([child.output(), feed(child, options.stdin)]);
   clearTimeout(timer);
   const decoder = new TextDecoder();

@@ -1,18 +1,23 @@
 /**
- * Waiting for what happens in another process: looks again and again, and gives up in time.
+ * Waiting for what happens in another process: looks again and again, and gives up in time. How long
+ * that is says nothing about the program, only that a test that hangs fails: it is far more than a busy
+ * machine needs.
  *
  * @module
  */
 
+/** How long a test waits for what is to come, unless it says otherwise. */
+export const PATIENCE_MS = 120_000;
+
 /**
  * What `look` gives once it gives something.
  *
- * @throws {Error} that names `what` when it has not come within `withinMs` (20 s when absent).
+ * @throws {Error} that names `what` when it has not come within `withinMs`.
  */
 export async function until<T>(
   what: string,
   look: () => T | undefined | Promise<T | undefined>,
-  withinMs = 20_000,
+  withinMs = PATIENCE_MS,
 ): Promise<T> {
   for (const start = Date.now(); Date.now() - start < withinMs;) {
     const found = await look();
