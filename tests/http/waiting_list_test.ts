@@ -5,7 +5,7 @@
  * @module
  */
 
-import { ok, rejects, strictEqual as equal } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
 import { WaitingList } from "../../src/http/waiting_list.ts";
 
 const LATE = () => new Error("late");
@@ -20,28 +20,54 @@ Deno.test("WaitingList: what comes in time is handed on, failures too", async ()
 });
 
 Deno.test("WaitingList: who comes later is given up later, each after its own time", async () => {
+  using timer = intervalByHand();
   const list = new WaitingList(160);
-  const start = performance.now();
-  const times: number[] = [];
-  const give = () => list.wait(after(600), LATE).catch(() => times.push(performance.now() - start));
-  const first = give();
-  await after(80);
-  const second = give();
-  const quick = list.wait(after(20), LATE);
-  equal(await quick, "done");
+  const given: [who: string, ms: number][] = [];
+  const give = (who: string) => {
+    const late = () => {
+      given.push([who, timer.ms]);
+      return LATE();
+    };
+    return list.wait(new Promise<never>(() => {}), late).catch(() => {});
+  };
+  const first = give("first");
+  timer.pass(80);
+  const second = give("second");
+  equal(await list.wait(Promise.resolve("in time"), LATE), "in time");
+  timer.pass(1000);
   await Promise.all([first, second]);
-  const [one = 0, two = 0] = times;
-  ok(one >= 155 && one < 400, `${one} ms`);
-  ok(two >= one + 40 && two < 500, `${two} ms`);
-  await after(500); // for what was given up to come to its own end
+  deepEqual(given, [["first", 170], ["second", 250]]); // each a tick after its own 160 ms
+  equal(timer.runs, false);
 });
+
+/** Stands in for the interval timer; the time passes when the test says so. */
+function intervalByHand() {
+  const real = { setInterval, clearInterval };
+  let [tick, every] = [() => {}, 0];
+  const timer = {
+    ms: 0,
+    runs: false,
+    pass(ms: number) {
+      for (const end = timer.ms + ms; timer.ms < end; timer.runs && tick()) timer.ms += every;
+    },
+    [Symbol.dispose]: () => void Object.assign(globalThis, real),
+  };
+  Object.assign(globalThis, {
+    setInterval(then: () => void, ms: number) {
+      [tick, every, timer.runs] = [then, ms, true];
+      return 1;
+    },
+    clearInterval: () => void (timer.runs = false),
+  });
+  return timer;
+}
 
 Deno.test("WaitingList: used again after everybody has gone", async () => {
   const list = new WaitingList(50);
   for (let round = 0; round < 3; round++) {
     equal(await list.wait(after(1), LATE), "done");
-    const late = after(200);
+    const { promise: late, resolve: come } = Promise.withResolvers<void>();
     await rejects(list.wait(late, LATE), /late/);
-    await late;
+    come();
   }
 });

@@ -286,9 +286,7 @@ Deno.test("a server ends within its patience, whatever its clients do", LOOSE, a
   using kept = await RawClient.connect(server.port);
   await kept.send(request(POST));
   equal((await kept.answer())?.status, 200);
-  const started = performance.now();
-  await within(5000, server[Symbol.asyncDispose]());
-  ok(performance.now() - started < 3000);
+  await within(3000, server[Symbol.asyncDispose]());
   await Promise.all([idle, half, kept].map((client) => within(2000, client.closed())));
   await rejects(ask(server.port, request(POST)));
 });
@@ -301,7 +299,7 @@ Deno.test("a request under way when the server is to end is still answered", LOO
     return new Response("done");
   };
   const server = await serve({
-    ...{ on: { hostname: "127.0.0.1", port: 0 }, handler, log: LOG, drainMs: 3000 },
+    ...{ on: { hostname: "127.0.0.1", port: 0 }, handler, log: LOG, drainMs: 60_000 },
   });
   const answer = ask(server.port, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   await arrived;

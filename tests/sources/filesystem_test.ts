@@ -147,7 +147,7 @@ Deno.test("filesystem looks when something happens that may matter, and not else
   await using at = await rigWith(files('"in/*.csv"', ", ignore: [skip]"), "in/a.csv");
   const { openWatch, emit } = handWatch();
   await using _source = await started(at.rig, { openWatch });
-  await pause(100); // the second look, after the watch was opened
+  await pause(1000); // the second look, after the watch was opened
   await at.write("in/b.csv", "1");
   emit("modify", `${at.root}/in/app.log`);
   emit("access", `${at.root}/in/b.csv`);

@@ -168,7 +168,7 @@ test("a task whose time comes is run then, without a kick", async (rig) => {
   await rig.start(); // looks once, and finds that there is nothing to run yet
   const { startedAt = 0, state } = await rig.ended(taskIdOf(1));
   equal(state, "succeeded");
-  ok(startedAt >= now + 400 && startedAt < now + 3000, `${startedAt - now} ms`);
+  ok(startedAt >= now + 400 && startedAt < now + 30_000, `${startedAt - now} ms`);
 });
 
 test("a clock that is set forward does not hold up what waits for a time", async (rig) => {

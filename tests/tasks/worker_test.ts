@@ -56,21 +56,18 @@ test("a step that is killed says by what", async (rig) => {
 test("a step that takes longer than its timeout is ended, and the task with it", async (rig) => {
   const task = await runOne(
     rig,
-    "{steps: [{id: a, run: exec sleep 60, timeout: 1}, {id: b, run: touch b}]}",
+    "{steps: [{id: a, run: exec sleep 600, timeout: 1}, {id: b, run: touch b}]}",
   );
   deepEqual([task.state, task.reason], ["failed", 'step "a": timed out']);
-  ok((task.finishedAt ?? 0) - (task.startedAt ?? 0) < 8000);
 });
 
 test("the timeout of a task counts over its steps", async (rig) => {
   const task = await runOne(
     rig,
-    "{timeout: 1s, steps: [{id: a, run: sleep 0.6}, {id: b, run: exec sleep 60}, {id: c, run: touch c}]}",
+    "{timeout: 3s, steps: [{id: a, run: sleep 0.6}, {id: b, run: exec sleep 600}, {id: c, run: touch c}]}",
   );
   deepEqual([task.state, task.reason], ["failed", 'step "b": timed out']);
   deepEqual(steps(task).map(([, state]) => state), ["succeeded", "failed", "skipped"]);
-  const [, b] = task.steps;
-  ok((b?.finishedAt ?? 0) - (b?.startedAt ?? 0) < 4000);
 });
 
 test("a timeout also ends what left the group of its step", async (rig) => {
@@ -293,12 +290,15 @@ test("logs are for their owner alone, and written as the output comes", async (r
 });
 
 test("never more tasks at once than there are workers, oldest first, and each once", async (rig) => {
-  const run = "echo + $SVC_TASK_ID >> log; sleep 0.15; echo - $SVC_TASK_ID >> log";
+  // The first four wait for each other.
+  const meet = 'until [ "$(grep -c + log)" -ge 4 ]; do sleep 0.02; done';
+  const run = `echo + $SVC_TASK_ID >> log; ${meet}; echo - $SVC_TASK_ID >> log`;
   const ids = [];
-  for (let n = 0; n < 14; n++) ids.push(await rig.queue(n, `{steps: [{id: a, run: ${run}}]}`));
+  for (let n = 0; n < 14; n++) ids.push(await rig.queue(n, `{steps: [{id: a, run: '${run}'}]}`));
   const worker = await rig.start(4);
   for (let n = 0; n < 20; n++) worker.kick();
-  for (const id of ids) equal((await rig.ended(id)).state, "succeeded");
+  const tasks = await Promise.all(ids.map((id) => rig.ended(id)));
+  deepEqual(new Set(tasks.map(({ state }) => state)), new Set(["succeeded"]));
   const lines = (await Deno.readTextFile(`${rig.workspace}/log`)).trim().split("\n");
   let [now, most] = [0, 0];
   for (const line of lines) most = Math.max(most, now += line.startsWith("+") ? 1 : -1);
@@ -306,7 +306,8 @@ test("never more tasks at once than there are workers, oldest first, and each on
   const begun = lines.filter((line) => line.startsWith("+")).map((line) => line.slice(2));
   deepEqual(begun.toSorted(), ids);
   deepEqual(begun.slice(0, 4).toSorted(), ids.slice(0, 4));
-  deepEqual(begun.slice(-2).toSorted(), ids.slice(-2));
+  const startedAt = tasks.map((task) => task.startedAt ?? 0);
+  deepEqual(startedAt, startedAt.toSorted());
 });
 
 test("a task that is queued while others run is taken up when there is room", async (rig) => {

@@ -23,7 +23,7 @@ Deno.test("SlackRouter never misses the word that there is something to do", asy
     await until(`the routing of event ${n}`, async () => {
       const [event] = await rig.base.store.findSourceEvents(id);
       return event?.state === "routed" || undefined;
-    }, 3000);
+    });
   }
 });
 
@@ -43,7 +43,7 @@ Deno.test("SlackRouter hears what it is told as it ends its look", async () => {
             : Reflect.get(target, name),
       }),
     });
-    await until(`a second look after ${hops} hops`, () => looks === 2 || undefined, 1000);
+    await until(`a second look after ${hops} hops`, () => looks === 2 || undefined);
     await router[Symbol.asyncDispose]();
   }
 });
@@ -188,8 +188,9 @@ Deno.test("a database that cannot be written for a moment costs no event a try, 
   rig.base.broken.postponeSourceEvent = (...args) =>
     down ? refuse() : store.postponeSourceEvent(...args);
   rig.route();
+  await until("a question", () => asked > 0 || undefined);
   await new Promise((resolve) => setTimeout(resolve, 300));
-  ok(asked > 0 && asked <= 20, `the store was asked ${asked} times`);
+  ok(asked <= 20, `the store was asked ${asked} times`);
   down = false;
   const all = await rig.settled();
   deepEqual(all.map(({ state, attempts }) => [state, attempts]), Array(5).fill(["routed", 0]));
@@ -250,17 +251,14 @@ Deno.test("a trigger with a slow condition holds up no other, and not the end of
     });
     await rig.post(body, { trigger: "slow" });
   }
-  const start = Date.now();
   for (const n of [1, 2, 3]) await rig.say("quick", later(n));
   await until("the others", async () => {
     const quick = (await rig.events()).filter(({ text }) => text === "quick");
     return quick.every(({ state }) => state === "routed") || undefined;
   });
-  ok(Date.now() - start < 5000, `${Date.now() - start} ms`);
   ok((await rig.events()).some(({ state }) => state === "received"), "slow ones still wait");
-  const stop = Date.now();
   await router[Symbol.asyncDispose]();
-  ok(Date.now() - stop < 4000, `${Date.now() - stop} ms`);
+  ok((await rig.events()).some(({ state }) => state === "received"), "the end waits for none");
   equal((await rig.base.tasks()).length, 3);
 });
 
