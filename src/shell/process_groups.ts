@@ -80,9 +80,8 @@ export function openProcessGroups(): ProcessGroups {
     async end(group, graceMs) {
       if (!await signal("TERM", group)) return;
       await signal("CONT", group);
-      if (await gone(group, graceMs)) return;
-      await signal("KILL", group);
-      await gone(group, GONE_WITHIN_MS);
+      await gone(group, graceMs);
+      if (await signal("KILL", group)) await gone(group, GONE_WITHIN_MS); // whoever was not seen, too
     },
     endMarked: (name, value) => untilNone(`marked ${name}=${value}`),
     endOrphans: (name, value) => untilNone(`orphans ${name} ${value}`),

@@ -64,6 +64,9 @@ const DRAIN_MS = 1000;
 /** How long children left in the background have after the shell line itself is over. */
 const LEFTOVER_GRACE_MS = 1000;
 
+/** Longest pause before somebody is ended once more whom no signal has ended. */
+const MAX_STEP_MS = 1000;
+
 /**
  * Waits for the line end that is written first; who ends meanwhile closes the pipe, and the shell ends.
  * From a pipe a shell takes no more than the line it reads, so the rest is there for who comes after.
@@ -159,9 +162,9 @@ async function endChild(
 ): Promise<void> {
   const over = new AbortController();
   child.status.then(() => over.abort());
-  while (!over.signal.aborted) {
+  for (let step = 5; !over.signal.aborted; step = Math.min(step * 2, MAX_STEP_MS)) {
     await groups.end(child.pid, graceMs);
-    await pause(5, over.signal);
+    await pause(step, over.signal);
   }
 }
 

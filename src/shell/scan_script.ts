@@ -5,8 +5,13 @@
  */
 
 /**
- * `living GROUP`: whether anybody of a group is more than a zombie, which waits for process 1 and can
- * do nothing; where there is no `/proc`, whether there is anybody at all.
+ * `living GROUP`: whether anybody of a group that a signal has found is more than a zombie, which waits
+ * for process 1 and can do nothing. It is `no` only when all that is left has been seen to be dead: a
+ * group nobody of which can be seen lives as long as a signal finds it.
+ *
+ * A process may be called anything, `) Z 1 1` or a line end: what counts is what follows the last `)` of
+ * its `stat`, read as a whole. And it may live on in its threads (their number is there, too) when the
+ * first one, which `stat` is about, is dead.
  *
  * `marked NAME=value`: kills every process with that in its environment; whether there was one.
  *
@@ -38,17 +43,13 @@ kill_marked() { # kill_marked NAME=value FILE...
 }
 
 living() { # living GROUP
-  if [ ! -r /proc/self/stat ]; then
+  tail='[-0-9[:space:]]*$'
+  lives="[^ZX] [0-9]+ $1 |[ZX] [0-9]+ $1( -?[0-9]+){14} ([2-9]|[1-9][0-9]+) "
+  if grep -qszE -- "\\) ($lives)$tail" /proc/[0-9]*/stat; then
+    found=yes
+  elif ! grep -qszE -- "\\) [ZX] [0-9]+ $1 $tail" /proc/[0-9]*/stat; then
     kill -s 0 -- "-$1" 2>/dev/null && found=yes
-    return
   fi
-  group=$1
-  for file in /proc/[0-9]*/stat; do
-    line=
-    read -r line 2>/dev/null < "$file" || continue
-    set -- \${line##*) }
-    if [ "$3" = "$group" ] && [ "$1" != Z ]; then found=yes; return; fi
-  done
 }
 
 orphans() { # orphans NAME value

@@ -27,6 +27,10 @@ interface Step {
   readonly exit_code: number | null;
 }
 
+/** Takes a name with a line end and a clean environment, minds no TERM, and has no child. */
+const NAMED = 'exec env -i sh -c "printf \\"a) Z 1\\\\nb) Z 1\\" > /proc/\\$\\$/comm; ' +
+  'trap \\"\\" TERM; mkfifo fifo\\$\\$; exec 3<>fifo\\$\\$; read _ <&3"';
+
 /** Most memory that a process has had, in bytes. */
 async function peak(pid: number): Promise<number> {
   const status = await Deno.readTextFile(`/proc/${pid}/status`);
@@ -76,6 +80,8 @@ testEachProgram("exit codes, signals and missing programs are told apart", async
         "for i in 1 2 3 4 5; do sh -c 'sleep 60 & sleep 60 & echo $! >> pids; wait' & done; sleep 0.5",
       ),
       alone("away", "setsid sh -c 'echo $$ > away; exec sleep 60' >/dev/null 2>&1 & sleep 0.3"),
+      alone("named", `echo $$ > named; ${NAMED}`, { timeout: 1 }),
+      alone("behind", `sh -c '${NAMED}' & echo $! > behind`),
       { id: "last", needs: ["stubborn", "forks"], run: "echo on" },
     ],
   });
@@ -92,11 +98,16 @@ testEachProgram("exit codes, signals and missing programs are told apart", async
   deepEqual(shown("directory"), ["failed", "exit code 126 (the command cannot be run)", 126]);
   deepEqual(shown("syntax"), ["failed", "exit code 2", 2]);
   deepEqual(shown("stubborn"), ["failed", "timed out", 137]);
+  deepEqual(shown("named"), ["failed", "timed out", 137]);
+  deepEqual(shown("behind"), ["succeeded", "", 0]);
   deepEqual(shown("forks"), ["succeeded", "", 0]);
   deepEqual(shown("last"), ["succeeded", "", 0]);
   const pids = (await untilFile(`${daemon.workspace}/pids`)).trim().split("\n");
   pids.push((await untilFile(`${daemon.workspace}/away`)).trim());
-  equal(pids.length, 6);
+  for (const name of ["named", "behind"]) {
+    pids.push((await untilFile(`${daemon.workspace}/${name}`)).trim());
+  }
+  equal(pids.length, 8);
   deepEqual(await Promise.all(pids.map(Number).map(processRuns)), pids.map(() => false));
 });
 

@@ -48,7 +48,8 @@ export async function findFile(path: string): Promise<string | undefined> {
  */
 export async function processRuns(pid: number): Promise<boolean> {
   const stat = await findFile(`/proc/${pid}/stat`).catch(() => undefined); // ESRCH: it just went
-  if (stat !== undefined) return !/^\d+ \(.*\) [ZX]/s.test(stat);
+  // A name may hold anything, a `)` too: what counts is behind the last one.
+  if (stat !== undefined) return !/\) [ZX] [^)]*$/.test(stat);
   const { success } = await new Deno.Command("/bin/sh", {
     args: ["-c", 'kill -0 "$1" 2>/dev/null', "sh", String(pid)],
   }).output();
