@@ -39,13 +39,22 @@ export function branchOf(name: string): string {
   return `svc/${name}`;
 }
 
-const PROBE = `
+/**
+ * Nothing of a repository runs that is no part of making a working tree: its hooks and its file monitor
+ * are programs that any task in it may have put there, and no step of this one. Filters stay: without
+ * them a working tree has other content.
+ */
+const GIT = `
+git() { command git -c core.hooksPath=/dev/null -c core.fsmonitor=false "$@"; }`;
+
+const PROBE = `${GIT}
 cd -- "$1" && git rev-parse --show-prefix && cd -- "$(git rev-parse --git-common-dir)" && pwd -P`;
 
-const HAS_COMMIT = `git -C "$1" rev-parse --verify --quiet 'HEAD^{commit}'`;
+const HAS_COMMIT = `${GIT}
+git -C "$1" rev-parse --verify --quiet 'HEAD^{commit}'`;
 
 /** A branch that is there already has what the task committed before its directory was lost. */
-const ADD = `
+const ADD = `${GIT}
 if git -C "$1" show-ref --verify --quiet "refs/heads/$3"; then
   git -C "$1" worktree add --quiet -- "$2" "$3"
 else
@@ -57,7 +66,7 @@ fi`;
  * it where every commit of that is on another branch, on a tag or on a remote. Needs no working
  * repository: what is left of a directory goes in any case.
  */
-const REMOVE = `
+const REMOVE = `${GIT}
 dir=$1 branch=$2 common=
 if [ -e "$dir/.git" ]; then common=$(git -C "$dir" rev-parse --git-common-dir 2>/dev/null); fi
 [ -n "$common" ] || common=$3

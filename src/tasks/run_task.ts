@@ -43,6 +43,9 @@ export interface TaskResult {
 /** Limit of a `finally` step that has none: whatever happened, the task comes to an end. */
 const FINALLY_TIMEOUT_SECS = 300;
 
+/** Removing the directory of a task has this long at least: its `finally` may have taken all there was. */
+const TIDY_MS = 10_000;
+
 /** A task that took longer than this is worth a look at every process of the machine. */
 const LONG_MS = 1000;
 
@@ -68,9 +71,13 @@ export async function runTask(
 
 async function runAndTidy(run: TaskRun, token: string, signals: RunSignals): Promise<TaskResult> {
   const { host, claimed } = run.parts;
+  const since = run.now();
+  using ending = new Ending(signals);
+  const limitMs = limitOf(run);
+  if (limitMs !== undefined) ending.endAfter(limitMs);
   try {
-    const result = await prepareAndRun(run, token, signals);
-    return result.state === "succeeded" ? await release(run, signals.stop) : result;
+    const result = await prepareAndRun(run, token, { ending, signals });
+    return result.state === "succeeded" ? await release(run, since, signals) : result;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     if (signals.stop.aborted) return INTERRUPTED;
@@ -78,39 +85,45 @@ async function runAndTidy(run: TaskRun, token: string, signals: RunSignals): Pro
     if (signals.cancel.aborted) return { state: "cancelled", reason: "" };
     return { state: "failed", reason: error.message };
   } finally {
-    await endLeft(run);
+    await endLeft(run, since);
     await host.inboxes.close(claimed.task.id);
   }
+}
+
+/** The timeout of a task; none when absent. */
+function limitOf({ parts: { plan } }: TaskRun): number | undefined {
+  const secs = plan.timeout === undefined ? undefined : findDurationSecs(plan.timeout);
+  return secs === undefined ? undefined : secs * 1000;
 }
 
 /** Runs what has not run yet; a task that was interrupted at its very end has nothing left. */
 async function prepareAndRun(
   run: TaskRun,
   token: string,
-  signals: RunSignals,
+  { ending, signals }: { readonly ending: Ending; readonly signals: RunSignals },
 ): Promise<TaskResult> {
   if (!run.records.every(isOver)) {
     const { host, claimed, files } = run.parts;
-    using setup = new Ending(signals);
     const [payload, inbox] = await Promise.all([
       files.make("payload.json", claimed.payload),
       files.make("inbox.jsonl"),
-      enterDirectory(run, setup),
+      enterDirectory(run, ending),
       files.prepareEmpty(),
     ]);
     await host.inboxes.open(claimed.task.id, inbox, claimed);
     await setGoal(run);
     run.variables = variablesOf(run, { payload, inbox, token });
   }
-  return await runAll(run, signals);
+  await runFlow(run, ending);
+  if (ending.why === "timeout") skipForTime(run);
+  return await runLast(run, signals);
 }
 
-/** The steps, then those under `finally`. */
-async function runAll(run: TaskRun, signals: RunSignals): Promise<TaskResult> {
+/** What the steps came to, and then those under `finally`. */
+async function runLast(run: TaskRun, signals: RunSignals): Promise<TaskResult> {
   const { plan } = run.parts;
   const [steps, last] = [plan.steps, plan.finally ?? []];
   const ended = () => run.records.slice(0, steps.length);
-  await runSteps(run, signals);
   if (signals.stop.aborted && !ended().every(isOver)) return INTERRUPTED;
   const failure = findFailure(steps, ended());
   const cancelled = ended().some((one) => one.state === "cancelled" || !isOver(one));
@@ -130,19 +143,12 @@ async function runAll(run: TaskRun, signals: RunSignals): Promise<TaskResult> {
   return reason === undefined ? { state: "succeeded", reason: "" } : { state: "failed", reason };
 }
 
-async function runSteps(run: TaskRun, signals: RunSignals): Promise<void> {
-  const { timeout } = run.parts.plan;
-  using ending = new Ending(signals);
-  const limitSecs = timeout === undefined ? undefined : findDurationSecs(timeout);
-  if (limitSecs !== undefined) ending.endAfter(limitSecs * 1000);
-  await runFlow(run, ending);
-  if (ending.why === "timeout") skipForTime(run);
-}
-
-/** Ends what has left the groups of the steps: at its end nothing of a task runs (contract 7). */
-async function endLeft(run: TaskRun): Promise<void> {
-  const { claimed: { task }, host: { groups } } = run.parts;
+/** Ends what has left its group: at its end nothing of a task runs (contract 7). */
+async function endLeft(run: TaskRun, since: number): Promise<void> {
+  const { claimed: { task }, plan: { workspace }, host: { groups } } = run.parts;
   const began = run.records.map(({ startedAt }) => startedAt ?? Infinity);
+  // Filters and the like of the repository run while a worktree is made.
+  if ((workspace.isolation ?? "shared") !== "shared") began.push(since);
   if (began.every((at) => at === Infinity)) return;
   if (run.now() - Math.min(...began) < LONG_MS) await groups.endOrphans(TASK_MARK, task.id);
   else await groups.endMarked(TASK_MARK, task.id);
@@ -160,23 +166,39 @@ async function enterDirectory(run: TaskRun, ending: Ending): Promise<void> {
     throw new AppError("invalid", `${gone}: retry the task`);
   }
   const user = { taskId: task.id, workspace: task.workspace, plan: workspace };
-  run.directory = await host.directories.make(user, ending);
+  run.directory = await host.directories.make(user, ending).catch((error) => {
+    if (ending.why !== "timeout" || !(error instanceof AppError)) throw error;
+    const limit = `the timeout of ${(limitOf(run) ?? 0) / 1000} s`;
+    throw new AppError("invalid", `${limit} ran out while its ${whatOf(run)} was made`);
+  });
   if (run.directory === workspace.path) return;
   await insist(() => host.store.setTaskDirectory(task.id, run.directory), stop);
 }
 
 /** The end of a task that has succeeded: nobody needs its own directory any more. */
-async function release(run: TaskRun, stop: AbortSignal): Promise<TaskResult> {
+async function release(run: TaskRun, since: number, signals: RunSignals): Promise<TaskResult> {
   const { claimed: { task }, plan: { workspace }, host } = run.parts;
+  const { stop } = signals;
   const own = run.directory === workspace.path ? "" : run.directory || task.directory;
   if (own === "") return { state: "succeeded", reason: "" };
-  const how = { from: workspace.path, signal: stop, taskId: task.id };
+  // A cancel that came before, while `finally` ran, changes nothing but that nobody waits for long.
+  const hurried = signals.cancel.aborted;
+  using ending = new Ending(hurried ? { stop } : signals);
+  const leftMs = hurried ? 0 : since + (limitOf(run) ?? Infinity) - run.now();
+  if (leftMs < Infinity) ending.endAfter(Math.max(leftMs, TIDY_MS));
+  const how = { from: workspace.path, signal: ending.signal, taskId: task.id };
   const reason = await host.directories.remove(own, how).catch((error) => {
     if (stop.aborted || !(error instanceof AppError)) throw error;
-    return error.message; // it stays on record, and goes with the task
+    // It stays on record, and goes with the task.
+    return ending.why === undefined ? error.message : `its ${whatOf(run)} was not removed in time`;
   });
   if (!await isDirectory(own)) await insist(() => host.store.setTaskDirectory(task.id, ""), stop);
   return { state: "succeeded", reason };
+}
+
+/** What a task has for itself, for people. */
+function whatOf({ parts: { plan } }: TaskRun): string {
+  return plan.workspace.isolation === "worktree" ? "worktree" : "copy";
 }
 
 async function setGoal(run: TaskRun): Promise<void> {

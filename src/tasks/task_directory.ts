@@ -9,7 +9,7 @@
 import { join, relative, resolve } from "node:path";
 import type { DataDir } from "../base/data_dir.ts";
 import { AppError, messageOf } from "../base/errors.ts";
-import type { Ending } from "./ending.ts";
+import { Ending } from "./ending.ts";
 import {
   addWorktree,
   branchOf,
@@ -47,6 +47,12 @@ export interface Removal {
   readonly taskId?: string;
 }
 
+/**
+ * How long removing a directory may take once its task is to end: nobody waits longer for that, and
+ * what is left then goes after the task.
+ */
+const TIDY_MS = 10_000;
+
 const COPY = `
 rm -rf -- "$2" "$2.part" && mkdir -p -m 700 -- "$2.part" &&
 cp -RPp -- "$1/." "$2.part/" && mv -- "$2.part" "$2"`;
@@ -72,16 +78,15 @@ export class TaskDirectories {
    */
   async make(user: DirectoryUser, ending: Ending): Promise<string> {
     const { plan, workspace } = user;
-    const { signal } = ending;
     try {
       checkDirectory(plan.path);
       switch (plan.isolation ?? "shared") {
         case "shared":
           return plan.path;
         case "worktree":
-          return await this.#makeWorktree(user, { host: this.#host, signal, taskId: user.taskId });
+          return await this.#makeWorktree(user, ending);
         case "copy":
-          return await this.#makeCopy(user, signal);
+          return await this.#makeCopy(user, ending.signal);
       }
     } catch (cause) {
       if (!(cause instanceof AppError)) throw cause;
@@ -114,6 +119,7 @@ export class TaskDirectories {
     const { branchStays } = await this.#turns.inTurn(
       common,
       () => removeWorktree(worktree, { ...tools, common }),
+      tools.signal,
     );
     return branchStays ? `its commits are on branch ${worktree.branch}` : "";
   }
@@ -128,28 +134,40 @@ export class TaskDirectories {
     return "";
   }
 
-  async #makeWorktree({ taskId, plan }: DirectoryUser, tools: Tools): Promise<string> {
+  async #makeWorktree({ taskId, plan }: DirectoryUser, ending: Ending): Promise<string> {
     const { worktrees } = this.#host.dirs;
+    const { signal } = ending;
+    const tools = { host: this.#host, taskId, signal };
     const { common, prefix } = await findRepository(plan.path, tools);
     const worktree = { path: join(worktrees, taskId), branch: branchOf(taskId) };
     await Deno.mkdir(worktrees, { recursive: true, mode: 0o700 });
-    await this.#turns.inTurn(common, async () => {
+    return await this.#turns.inTurn(common, async () => {
       await removeWorktree(worktree, { ...tools, common });
-      await addWorktree(plan.path, worktree, tools);
-    });
-    const directory = resolve(worktree.path, prefix);
-    if (await isDirectory(directory)) return directory;
-    const what = `"${prefix}" is not in the commit that is checked out there`;
-    throw new AppError("invalid", `${what}: commit something in it`);
+      try {
+        await addWorktree(plan.path, worktree, tools);
+        const directory = resolve(worktree.path, prefix);
+        if (await isDirectory(directory)) return directory;
+        const what = `"${prefix}" is not in the commit that is checked out there`;
+        throw new AppError("invalid", `${what}: commit something in it`);
+      } catch (error) {
+        // In the same turn: another one may be long in coming.
+        if (ending.why !== "stop") {
+          await inTime((signal) => removeWorktree(worktree, { ...tools, common, signal }));
+        }
+        throw error;
+      }
+    }, signal);
   }
 
-  /** Removes what there is of the directory of a task that comes to its end without one. */
+  /** Removes what there still is of the directory of a task that comes to its end without one. */
   async #removeHalf({ taskId, plan }: DirectoryUser): Promise<void> {
     const { worktrees, copies } = this.#host.dirs;
     const parent =
       { shared: undefined, worktree: worktrees, copy: copies }[plan.isolation ?? "shared"];
     if (parent === undefined) return;
-    await this.remove(join(parent, taskId), { from: plan.path }).catch(() => {});
+    const path = join(parent, taskId);
+    if (!await isDirectory(path) && !await isDirectory(`${path}.part`)) return;
+    await inTime((signal) => this.remove(path, { from: plan.path, signal, taskId }));
   }
 
   async #makeCopy({ taskId, plan }: DirectoryUser, signal: AbortSignal): Promise<string> {
@@ -168,6 +186,13 @@ export class TaskDirectories {
     if (made.code === 0) return path;
     throw new AppError("invalid", `"${plan.path}" cannot be copied: ${whatItSaid(made)}`);
   }
+}
+
+/** Tidies up, for a time: what cannot be removed in it stays. */
+async function inTime(tidy: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+  using ending = new Ending({});
+  ending.endAfter(TIDY_MS);
+  await tidy(ending.signal).catch(() => {});
 }
 
 /** Whether there is a directory at `path`, links followed. */

@@ -123,3 +123,44 @@ testEachProgram(
     equal((await daemon.settled()).find((task) => task.id === id)?.state, "succeeded");
   },
 );
+
+testEachProgram(
+  "a worktree that is never made: its task can be cancelled, others behind it, too, and timeouts hold",
+  async (program) => {
+    await using daemon = await startDaemon(program);
+    const pid = `${daemon.dataDir}/pid`;
+    const stuck = `echo $$ > ${pid}; mkfifo ${pid}.fifo; exec 3<>${pid}.fifo; read _ <&3`;
+    await Deno.writeTextFile(`${daemon.dataDir}/stuck.sh`, `trap "" TERM; ${stuck}\n`);
+    const { success } = await new Deno.Command("/bin/sh", {
+      args: [
+        "-ec",
+        `cd "$1"; git init --quiet; echo "* filter=stuck" > .gitattributes; git add .
+        git -c user.name=T -c user.email=t@example.com -c commit.gpgsign=false commit --quiet -m one
+        git config filter.stuck.smudge "sh $2/stuck.sh"
+        printf '#!/bin/sh\\nsleep 600\\n' > .git/hooks/post-checkout
+        chmod +x .git/hooks/post-checkout`,
+        ...["sh", daemon.workspace, daemon.dataDir],
+      ],
+    }).output();
+    ok(success);
+    const spec = { path: daemon.workspace, isolation: "worktree" };
+    await daemon.apply({ kind: "Workspace", metadata: { name: "default" }, spec });
+    const steps = [{ id: "a", run: "true" }];
+    const first = await start(daemon, { steps });
+    const holder = Number(await untilFile(pid));
+    const second = await start(daemon, { steps });
+    const third = await start(daemon, { timeout: 1, steps });
+    const late = await daemon.svc(["task", "wait", third]);
+    equal(late.code, 1);
+    for (const id of [second, first]) {
+      const { code, stderr } = await daemon.svc(["task", "cancel", id]);
+      equal(code, 0, stderr);
+    }
+    const tasks = new Map((await daemon.settled()).map((task) => [task.id, task]));
+    const states = [first, second, third].map((id) => tasks.get(id)?.state);
+    deepEqual(states, ["cancelled", "cancelled", "failed"]);
+    equal(tasks.get(third)?.reason, "the timeout of 1 s ran out while its worktree was made");
+    equal(await processRuns(holder), false);
+    deepEqual([...Deno.readDirSync(`${daemon.dataDir}/worktrees`)], []);
+  },
+);

@@ -7,7 +7,7 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { branchOf } from "../../src/tasks/git_worktree.ts";
-import { untilFile } from "../helpers/until.ts";
+import { findFile, processRuns, until, untilFile } from "../helpers/until.ts";
 import { taskIdOf } from "../store/temp_store.ts";
 import { type RunRig, runRig } from "./run_rig.ts";
 
@@ -279,6 +279,112 @@ test("worktree: a cancel before it is made leaves nothing of it", async (rig) =>
   equal((await rig.run(claimed, { cancel: AbortSignal.abort() })).state, "cancelled");
   deepEqual(names(rig.dirs.worktrees), []);
   equal(await branches(rig), "main");
+});
+
+/** Makes every checkout of the repository wait for ever, in a process that minds no TERM. */
+async function makeStuck(rig: RunRig, line: string): Promise<void> {
+  await Deno.writeTextFile(`${rig.workspace}/.gitattributes`, "* filter=stuck\n");
+  await git(rig.workspace, "add", ".");
+  await git(rig.workspace, "commit", "--quiet", "-m", "filter");
+  const script = `${rig.dirs.root}/stuck.sh`;
+  await Deno.writeTextFile(script, `trap '' TERM; echo $$ >> ${rig.dirs.root}/pids; ${line}\n`);
+  await git(rig.workspace, "config", "filter.stuck.smudge", `sh ${script}`);
+}
+
+const STUCK = `mkfifo fifo$$ 2>/dev/null; exec 3<>fifo$$; read _ <&3`;
+const MADE = "the timeout of 1 s ran out while its worktree was made";
+
+async function nobodyOf(rig: RunRig): Promise<void> {
+  const pids = (await untilFile(`${rig.dirs.root}/pids`)).trim().split("\n").map(Number);
+  deepEqual(await Promise.all(pids.map(processRuns)), pids.map(() => false));
+}
+
+test("worktree: the timeout of the task holds while it is made, and nothing is left of it", async (rig) => {
+  await commitSomething(rig);
+  const away = `setsid sh -c 'echo $$ >> ${rig.dirs.root}/pids; exec sleep 600' >/dev/null 2>&1 & `;
+  await makeStuck(rig, `${away}${STUCK}`);
+  const { state, reason, task } = await rig.all(
+    "{timeout: 1, steps: [{id: a, run: touch ran}]}",
+    WORKTREE,
+  );
+  deepEqual([state, reason], ["failed", MADE]);
+  deepEqual([names(rig.dirs.worktrees), task.directory], [[], ""]);
+  deepEqual([await branches(rig), await worktrees(rig)], ["main", 1]);
+  await nobodyOf(rig);
+});
+
+test("worktree: nobody waits for the turn of another task longer than for his own end", async (rig) => {
+  await commitSomething(rig);
+  const none = "{steps: [{id: a, run: 'true'}]}";
+  const early = await rig.claim(
+    "{steps: [{id: a, run: 'touch up; until test -e go; do sleep 0.05; done'}]}",
+    WORKTREE,
+  );
+  const tidied = new AbortController();
+  const ending = rig.run(early, { cancel: tidied.signal });
+  await untilFile(`${rig.dirs.worktrees}/${early.task.id}/file`);
+  await until(
+    "the step",
+    () => names(`${rig.dirs.worktrees}/${early.task.id}`).includes("up") || undefined,
+  );
+
+  await makeStuck(rig, STUCK);
+  const claimed = await rig.claim(none, WORKTREE);
+  const freed = new AbortController();
+  const stuck = rig.run(claimed, { cancel: freed.signal });
+  await untilFile(`${rig.dirs.root}/pids`);
+
+  const late = await rig.claim("{timeout: 1, steps: [{id: a, run: 'true'}]}", WORKTREE);
+  deepEqual(await rig.run(late), { state: "failed", reason: MADE });
+
+  const third = await rig.claim(none, WORKTREE);
+  const cancel = new AbortController();
+  const waiting = rig.run(third, { cancel: cancel.signal });
+  cancel.abort();
+  deepEqual(await waiting, { state: "cancelled", reason: "" });
+
+  await Deno.writeTextFile(`${rig.dirs.worktrees}/${early.task.id}/go`, "");
+  await until(
+    "the end of the step",
+    async () => (await rig.task(early.task.id)).steps[0]?.finishedAt,
+  );
+  tidied.abort();
+  deepEqual(await ending, { state: "succeeded", reason: "its worktree was not removed in time" });
+
+  freed.abort();
+  equal((await stuck).state, "cancelled");
+  await nobodyOf(rig);
+  equal(await branches(rig), `main\nsvc/${early.task.id}`);
+  await rig.host.directories.remove(`${rig.dirs.worktrees}/${early.task.id}`);
+  deepEqual([await branches(rig), names(rig.dirs.worktrees)], ["main", []]);
+});
+
+test("worktree: no hook and no file monitor of the repository runs", async (rig) => {
+  await commitSomething(rig);
+  const line = `#!/bin/sh\necho "$0" >> ${rig.dirs.root}/hooked\n`;
+  const hooks = ["post-checkout", "reference-transaction", "post-index-change", "monitor"];
+  for (const hook of hooks) {
+    await Deno.writeTextFile(`${rig.workspace}/.git/hooks/${hook}`, line, { mode: 0o755 });
+  }
+  await git(rig.workspace, "config", "core.fsmonitor", `${rig.workspace}/.git/hooks/monitor`);
+  await Deno.remove(`${rig.dirs.root}/hooked`).catch(() => {});
+  equal((await rig.all("{steps: [{id: a, run: 'true'}]}", WORKTREE)).state, "succeeded");
+  equal(await findFile(`${rig.dirs.root}/hooked`), undefined);
+});
+
+test("copy: the timeout of the task holds while it is made, and nothing is left of it", async (rig) => {
+  // A program in the place of cp: a tree that takes that long would be a large one.
+  await Deno.writeTextFile(
+    `${rig.dirs.bin}/cp`,
+    `#!/bin/sh\nmkdir -p "$3" && : > "$3/half"; ${STUCK}\n`,
+    { mode: 0o755 },
+  );
+  const { state, reason, task } = await rig.all(
+    "{timeout: 1, steps: [{id: a, run: touch ran}]}",
+    COPY,
+  );
+  deepEqual([state, reason], ["failed", "the timeout of 1 s ran out while its copy was made"]);
+  deepEqual([names(rig.dirs.copies), task.directory], [[], ""]);
 });
 
 test("copy: steps run in a copy, links, modes and what is not committed included", async (rig) => {
