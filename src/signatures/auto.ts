@@ -6,12 +6,13 @@
  * @module
  */
 
+import { firstByte } from "../base/form.ts";
 import { bearerScheme } from "./bearer.ts";
 import { discordScheme, isDiscordPublicKey } from "./discord.ts";
 import { githubScheme } from "./github.ts";
 import { gitlabScheme } from "./gitlab.ts";
 import { lineScheme } from "./line.ts";
-import { findSignature, refused, type Scheme, type SignedRequest } from "./scheme.ts";
+import { findSignature, refused, type Scheme } from "./scheme.ts";
 import { sha256Scheme } from "./sha256.ts";
 import { shopifyScheme } from "./shopify.ts";
 import { slackScheme } from "./slack.ts";
@@ -26,6 +27,7 @@ const AUTO: Readonly<Record<string, Scheme>> = {
   "x-gitlab-token": withSpecForm(gitlabScheme),
   "stripe-signature": withSpecForm(stripeScheme),
   "x-shopify-hmac-sha256": withSpecForm(shopifyScheme),
+  "shopify-hmac-sha256": withSpecForm(shopifyScheme),
   "webhook-signature": withSpecForm(standardWebhooksScheme),
   "svix-signature": withSpecForm(standardWebhooksScheme),
   "x-signature-ed25519": withSpecForm(discordScheme),
@@ -55,7 +57,7 @@ function withSpecForm(platform: Scheme): Scheme {
     verify(request, keys, options) {
       const value = findSignature(request, options) ?? "";
       if (!/^sha256=[0-9a-fA-F]{64}$/.test(value)) return platform.verify(request, keys, options);
-      if (platform.signedTime !== undefined && !beginsAsObject(request)) {
+      if (platform.signedTime !== undefined && firstByte(request.body) !== 0x7b) {
         return Promise.resolve(refused("signature_malformed"));
       }
       const secret = platform === discordScheme
@@ -64,10 +66,4 @@ function withSpecForm(platform: Scheme): Scheme {
       return sha256Scheme.verify(request, secret, options);
     },
   };
-}
-
-/** Whether the first byte that is not JSON white space is a brace. */
-function beginsAsObject({ body }: SignedRequest): boolean {
-  const first = body.find((byte) => ![0x20, 0x09, 0x0a, 0x0d].includes(byte));
-  return first === 0x7b;
 }

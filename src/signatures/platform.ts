@@ -39,6 +39,7 @@ const BY_HEADER: ReadonlyMap<string, Platform> = new Map<string, Platform>([
   ["x-gitlab-token", "gitlab"],
   ["stripe-signature", "stripe"],
   ["x-shopify-hmac-sha256", "shopify"],
+  ["shopify-hmac-sha256", "shopify"],
   ["webhook-signature", "standard-webhooks"],
   ["svix-signature", "standard-webhooks"],
   ["x-twilio-signature", "twilio"],

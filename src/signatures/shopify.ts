@@ -1,6 +1,7 @@
 /**
  * Scheme `shopify`: base64 of HMAC-SHA256 over the exact body, under the app's client secret as text.
- * `X-Shopify-Webhook-Id` and the topic are not covered. No time is signed.
+ * `X-Shopify-Webhook-Id` and the topic are not covered. No time is signed. What Shopify calls Events
+ * is signed alike, in `Shopify-Hmac-Sha256`.
  *
  * @module
  */

@@ -7,6 +7,7 @@
 
 import { findText, utf8 } from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
+import { isForm, MAX_FORM_FIELDS, mediaType, parseForm } from "../base/form.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
 import type { AuthenticatedDelivery } from "./authenticate.ts";
 
@@ -26,20 +27,17 @@ const FORM_TYPE = "application/x-www-form-urlencoded";
 /**
  * Refuses types of body that are not read.
  *
- * @returns whether the body is a form; else it is JSON
  * @throws {AppError} `unsupported_type`.
  */
-export function checkContentType(headers: Readonly<Record<string, string>>): boolean {
+export function checkContentType(headers: Readonly<Record<string, string>>): void {
   const { "content-type": type = "", "content-encoding": encoding } = headers;
   if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
     throw new AppError("unsupported_type", "Content-Encoding is not supported");
   }
-  const essence = (type.split(";")[0] ?? "").trim().toLowerCase();
-  const isForm = essence === FORM_TYPE;
-  if (essence !== "" && !isForm && !JSON_TYPE.test(essence)) {
+  const essence = mediaType(type);
+  if (essence !== "" && essence !== FORM_TYPE && !JSON_TYPE.test(essence)) {
     throw new AppError("unsupported_type", `Content type "${essence}" is not supported`);
   }
-  return isForm;
 }
 
 /**
@@ -48,24 +46,34 @@ export function checkContentType(headers: Readonly<Record<string, string>>): boo
  * @throws {AppError} `unsupported_type` or `invalid`.
  */
 export function parsePayload(delivery: AuthenticatedDelivery): ParsedDelivery {
-  const isForm = checkContentType(delivery.headers);
+  checkContentType(delivery.headers);
+  const fromForm = isForm(delivery.headers["content-type"], delivery.body);
   const text = findText(delivery.body);
   if (text === undefined) throw new AppError("invalid", "The body is not UTF-8");
-  const json = isForm ? formToJson(text) : text;
+  const json = fromForm ? formToJson(text) : text;
   const payload = parseJson(json);
   if (!isJsonObject(payload)) throw new AppError("invalid", "The body is no JSON object");
   delivery.trail.passed("parsed");
-  return { delivery, payload, ...(isForm ? { json: utf8(json) } : {}) };
+  return { delivery, payload, ...(fromForm ? { json: utf8(json) } : {}) };
 }
 
-/** The JSON of a form: its field `payload` (GitHub, Slack interactivity), or its fields themselves. */
+/**
+ * The JSON of a form: its fields themselves, or its field `payload` where there is no other (GitHub,
+ * Slack interactivity): a field beside those of a platform that sends fields is what a stranger may
+ * have been able to name.
+ */
 function formToJson(form: string): string {
-  const fields = new URLSearchParams(form);
-  const payload = fields.getAll("payload");
-  if (payload.length === 1 && payload[0]?.trimStart().startsWith("{") === true) return payload[0];
-  const entries = [...new Set(fields.keys())].map((name): [string, unknown] => {
-    const values = fields.getAll(name);
-    return [name, values.length === 1 ? values[0] : values];
-  });
-  return JSON.stringify(Object.fromEntries(entries));
+  const fields = parseForm(form);
+  if (fields === undefined) {
+    throw new AppError("invalid", `The form has more than ${MAX_FORM_FIELDS} fields`);
+  }
+  const [[name, value] = ["", ""], ...more] = fields;
+  if (more.length === 0 && name === "payload" && /^[\t\n\r ]*\{/.test(value)) return value;
+  const byName = new Map<string, string | string[]>();
+  for (const [name, value] of fields) {
+    const known = byName.get(name);
+    if (Array.isArray(known)) known.push(value);
+    else byName.set(name, known === undefined ? value : [known, value]);
+  }
+  return JSON.stringify(Object.fromEntries(byName));
 }

@@ -1,0 +1,60 @@
+/**
+ * `application/x-www-form-urlencoded`, in time that grows with its length only. Whether a body is a
+ * form is decided here and nowhere else: what one reader verifies, no other may read as something
+ * else.
+ *
+ * ```ts
+ * import { isForm, mediaType, parseForm } from "./form.ts";
+ * import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
+ *
+ * const type = "application/x-www-form-urlencoded; charset=UTF-8";
+ * equal(mediaType(type), "application/x-www-form-urlencoded");
+ * equal(isForm(type, new TextEncoder().encode("a=1")), true);
+ * equal(isForm(type, new TextEncoder().encode('{"a":1}')), false);
+ * deepEqual(parseForm("a=1&b=x+y&a=2"), [["a", "1"], ["b", "x y"], ["a", "2"]]);
+ * ```
+ *
+ * @module
+ */
+
+/** Fields a form may have; no platform sends more than a hundred. */
+export const MAX_FORM_FIELDS = 1000;
+
+/** The type and subtype of a `Content-Type`, in lower case; empty when there is none. */
+export function mediaType(contentType = ""): string {
+  return (contentType.split(";", 1)[0] ?? "").trim().toLowerCase();
+}
+
+/**
+ * Whether a body is a form. No signature covers `Content-Type`, so it only decides where the bytes
+ * leave it open: what begins as JSON is never a form, or a signed text of JSON could be made to say
+ * what somebody wrote into it.
+ */
+export function isForm(contentType: string | undefined, body: Uint8Array): boolean {
+  return mediaType(contentType) === "application/x-www-form-urlencoded" && !beginsAsJson(body);
+}
+
+/** Names and values in their order, decoded; `undefined` for more than {@linkcode MAX_FORM_FIELDS}. */
+export function parseForm(text: string): [name: string, value: string][] | undefined {
+  let fields = 1;
+  for (let at = text.indexOf("&"); at !== -1; at = text.indexOf("&", at + 1)) {
+    if (++fields > MAX_FORM_FIELDS) return undefined;
+  }
+  return [...new URLSearchParams(text)];
+}
+
+function beginsAsJson(body: Uint8Array): boolean {
+  const first = firstByte(body);
+  return first === 0x7b || first === 0x5b;
+}
+
+/** The first byte behind JSON white space and a byte order mark; `undefined` when there is none. */
+export function firstByte(body: Uint8Array): number | undefined {
+  let at = 0;
+  for (;;) {
+    const byte = body[at];
+    if (byte === 0xef && body[at + 1] === 0xbb && body[at + 2] === 0xbf) at += 3;
+    else if (byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d) at++;
+    else return byte;
+  }
+}
