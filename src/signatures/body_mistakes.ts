@@ -9,7 +9,7 @@ import { findText, latin1Bytes, latin1Text, utf8 } from "../base/bytes.ts";
 import { shortDuration } from "../base/duration.ts";
 import { messageOf } from "../base/errors.ts";
 import { parseJson } from "../base/json.ts";
-import { type Attempt, type Cause, headerOf, type Suspicion } from "./mistake.ts";
+import { type Attempt, type Cause, headerOf, signsUrl, type Suspicion } from "./mistake.ts";
 
 /** Bodies beyond this are not written anew: it would take memory, and such bodies are rare. */
 const MAX_REWRITTEN_BYTES = 262_144;
@@ -182,11 +182,9 @@ export function* otherTime(attempt: Attempt): Iterable<Suspicion> {
 
 /** The right signature over the URL that the sender knows. */
 export function* otherUrl(attempt: Attempt): Iterable<Suspicion> {
-  const { scheme, options, url } = attempt;
-  const signsUrl = scheme.name === "twilio" ||
-    scheme.hmacSpec?.(options)?.template.includes("{url}") === true;
+  const { url } = attempt;
   const match = /^https?:\/\/([^/?#]+)([^?#]*)(\?[^#]*)?/i.exec(url);
-  if (!signsUrl || match === null) return;
+  if (!signsUrl(attempt) || match === null) return;
   const [, given = "", path = "", query = ""] = match;
   const hosts = ["x-forwarded-host", "x-original-host", "host"].map((name) =>
     headerOf(attempt, name) ?? given

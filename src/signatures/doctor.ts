@@ -21,6 +21,7 @@ import {
   type Cause,
   headerOf,
   type Mistake,
+  signsUrl,
   type StoreKeys,
   type Surroundings,
   type Suspicion,
@@ -37,7 +38,7 @@ export interface Diagnosis {
   readonly message: string;
 }
 
-/** A refused request. */
+/** A refused request; its `url` is empty where it is not known. */
 export type RefusedRequest = Omit<SignedRequest, "header"> & {
   /** All headers by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
@@ -153,6 +154,8 @@ class Budget {
   async findKey(attempt: Attempt): Promise<string | undefined> {
     const { scheme, keys, options } = attempt;
     if (this.isSpent || keys.length === 0) return undefined;
+    // Over a URL that is not known, what signs URL and body looks like what signs the body alone.
+    if (attempt.url === "" && signsUrl(attempt)) return undefined;
     this.#attempts--;
     this.#bytes -= attempt.body.length * keys.length;
     const header = (name: string) => headerOf(attempt, name);

@@ -95,6 +95,12 @@ export function headerOf({ headers }: Attempt, name: string): string | undefined
   return Object.hasOwn(headers, name) ? headers[name] : undefined;
 }
 
+/** Whether the URL is part of what an attempt's scheme signs. */
+export function signsUrl({ scheme, options }: Attempt): boolean {
+  return scheme.name === "twilio" ||
+    scheme.hmacSpec?.(options)?.template.includes("{url}") === true;
+}
+
 /** The value of the header that carries the signature; empty when there is none. */
 export function signatureOf(attempt: Attempt): string {
   return headerOf(attempt, attempt.options.signatureHeader) ?? "";

@@ -337,5 +337,9 @@ export const MISTAKES: Readonly<Record<Cause, readonly Mistake[]>> = {
       },
       says: /encoding: base64, timestampHeader: x-date, template: "\{timestamp\}\{body\}"\}$/,
     },
+    {
+      headers: { "X-Webhook-Signature": base64(`https://svc.example/webhook/t${BODY}`) },
+      says: /encoding: base64, template: "\{url\}\{body\}"\}$/,
+    },
   ],
 };

@@ -94,6 +94,23 @@ Deno.test("diagnose finds nothing where nothing would pass", async () => {
   for (const row of rows) deepEqual(await examine({ ...row, says: /./ }), nothing);
 });
 
+Deno.test("diagnose proposes no signed URL where the URL is not known", async () => {
+  const of = (signature: string, more: Partial<Mistake> = {}) =>
+    examine({
+      headers: { "X-Webhook-Signature": signature, "X-Time": String(NOW) },
+      ...{ url: "", says: /./ },
+      ...more,
+    });
+  const found = await of(mac("sha256", SECRET, BODY, "base64"));
+  deepEqual(found.map(({ cause }) => cause), ["other_encoding", "other_scheme"]);
+  ok(!JSON.stringify(found).includes("{url}"));
+  ok(!JSON.stringify(await of(`sha256=${hex(`${NOW}${BODY}`)}`)).includes("{url}"));
+  // Nor does it say that a request passes which signs the body where the trigger wants the URL, too.
+  const hmac = { algorithm: "sha256", template: "{url}{body}" } as const;
+  const other = await of(hex(BODY), { scheme: "hmac", hmac });
+  ok(!other.some(({ cause }) => cause === "passes_now"), JSON.stringify(other));
+});
+
 Deno.test("diagnose never advises an HMAC under a public key", async () => {
   const secret = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
   const headers = {
