@@ -8,7 +8,7 @@
 
 import { concatBytes, findHex, utf8 } from "../base/bytes.ts";
 import { findSigner } from "./ed25519.ts";
-import { findSignature, refused, type Scheme } from "./scheme.ts";
+import { covering, findSignature, refused, type Scheme } from "./scheme.ts";
 import { findSeconds, refusedTime } from "./timestamp.ts";
 
 const TIMESTAMP_HEADER = "x-signature-timestamp";
@@ -32,11 +32,12 @@ export const discordScheme: Scheme = {
     const window = { find: findSeconds, now: request.now, toleranceSecs: options.toleranceSecs };
     const reason = refusedTime(timestamp, window);
     if (reason !== undefined) return refused(reason);
-    return await findSigner(keys, {
+    const match = await findSigner(keys, {
       data: concatBytes(utf8(timestamp), request.body),
       signatures: [signature],
       readKey: (key) => isDiscordPublicKey(key) ? findHex(key) : undefined,
     });
+    return covering(match, { content: request.body });
   },
   signedTime: {
     header: () => TIMESTAMP_HEADER,

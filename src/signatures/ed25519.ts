@@ -5,7 +5,7 @@
  * @module
  */
 
-import { refused, type SigningKey, type Verdict } from "./scheme.ts";
+import { type KeyMatch, refused, type SigningKey } from "./scheme.ts";
 
 /** Imported keys, by the object that holds the text. Only what could be imported is kept. */
 const imported = new WeakMap<SigningKey, Promise<CryptoKey | undefined>>();
@@ -24,7 +24,7 @@ export interface SignedData {
 export async function findSigner(
   keys: readonly SigningKey[],
   { data, signatures, readKey }: SignedData,
-): Promise<Verdict> {
+): Promise<KeyMatch> {
   let usable = false;
   for (const key of keys) {
     const publicKey = await importedKey(key, readKey(key.value));

@@ -5,7 +5,7 @@
  */
 
 import { equalBytes, findBase64, hmacBytes, utf8 } from "../base/bytes.ts";
-import { type HmacHash, refused, type SigningKey, type Verdict } from "./scheme.ts";
+import { type HmacHash, type KeyMatch, refused, type SigningKey } from "./scheme.ts";
 
 /**
  * How a value of a SecretStore becomes the bytes of a key: `text` its UTF-8, `whsec` the bytes that
@@ -39,7 +39,7 @@ export function findMatchingKey(
   hash: HmacHash,
   keys: readonly SigningKey[],
   { data, expected, form }: ExpectedHmac,
-): Verdict {
+): KeyMatch {
   let usable = false;
   for (const key of keys) {
     const digest = hmac(hash, key, data, form);

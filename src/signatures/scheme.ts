@@ -55,6 +55,7 @@ export interface SchemeOptions {
 export type VerifyFailure =
   | "signature_header_missing"
   | "signature_malformed"
+  | "form_too_large"
   | "timestamp_missing"
   | "timestamp_malformed"
   | "timestamp_outside_window"
@@ -63,10 +64,32 @@ export type VerifyFailure =
   | "no_usable_key"
   | "no_key_matches";
 
+/** A request that is not authenticated. */
+export interface Refusal {
+  /** It is not. */
+  readonly ok: false;
+  /** Why not. */
+  readonly reason: VerifyFailure;
+}
+
+/** Which key a signature was made with. */
+export type KeyMatch = { readonly ok: true; readonly keyName: string } | Refusal;
+
+/** What a verified signature covers; everything else of the request may be a stranger's. */
+export interface Covered {
+  /**
+   * The signed content, without the time of signing: the same in every retry of an event.
+   * `undefined` where the secret is sent as it is and covers nothing.
+   */
+  readonly content: Uint8Array | undefined;
+  /** Id of the message, where one is signed beside the body. */
+  readonly messageId?: string;
+}
+
 /** The outcome of a verification. */
 export type Verdict =
-  | { readonly ok: true; readonly keyName: string }
-  | { readonly ok: false; readonly reason: VerifyFailure };
+  | { readonly ok: true; readonly keyName: string; readonly covered: Covered }
+  | Refusal;
 
 /** What to sign, for making test requests. */
 export interface SigningInput {
@@ -143,8 +166,13 @@ export interface Scheme {
 }
 
 /** A request that is not authenticated. */
-export function refused(reason: VerifyFailure): Verdict {
+export function refused(reason: VerifyFailure): Refusal {
   return { ok: false, reason };
+}
+
+/** The verdict on a request whose signature matched a key or did not. */
+export function covering(match: KeyMatch, covered: Covered): Verdict {
+  return match.ok ? { ...match, covered } : match;
 }
 
 /** The signature of a request; `undefined` when its header is missing or empty. */

@@ -15,7 +15,11 @@
  * };
  * const keys = [{ name: "webhook_secret", value: "It's a Secret to Everybody" }];
  * const options = { signatureHeader: "x-webhook-signature", toleranceSecs: 300 };
- * deepEqual(await sha256Scheme.verify(request, keys, options), { ok: true, keyName: "webhook_secret" });
+ * deepEqual(await sha256Scheme.verify(request, keys, options), {
+ *   ok: true,
+ *   keyName: "webhook_secret",
+ *   covered: { content: request.body },
+ * });
  * ```
  *
  * @module

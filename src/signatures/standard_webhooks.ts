@@ -9,7 +9,13 @@
 import { concatBytes, findBase64, toBase64, utf8 } from "../base/bytes.ts";
 import { findSigner } from "./ed25519.ts";
 import { findMatchingKey, hmac } from "./hmac.ts";
-import { refused, type Scheme, type SchemeOptions, type SignedRequest } from "./scheme.ts";
+import {
+  covering,
+  refused,
+  type Scheme,
+  type SchemeOptions,
+  type SignedRequest,
+} from "./scheme.ts";
 import { keyCannotSign } from "./templated_hmac.ts";
 import { findSeconds, refusedTime } from "./timestamp.ts";
 
@@ -48,9 +54,10 @@ export const standardWebhooksScheme: Scheme = {
     const shared = v1.length === 0
       ? refused("no_usable_key")
       : findMatchingKey("sha256", keys, { data, expected: v1, form: "whsec" });
-    if (shared.ok || v1a.length === 0) return shared;
+    const covered = { content: request.body, messageId: id };
+    if (shared.ok || v1a.length === 0) return covering(shared, covered);
     const signer = await findSigner(keys, { data, signatures: v1a, readKey: findPublicKey });
-    return signer.ok || shared.reason === "no_usable_key" ? signer : shared;
+    return covering(signer.ok || shared.reason === "no_usable_key" ? signer : shared, covered);
   },
   sign({ body, now, id }, key, options) {
     const time = String(Math.floor(now / 1000));

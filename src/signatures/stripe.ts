@@ -10,7 +10,7 @@
 
 import { concatBytes, findHex, toHex, utf8 } from "../base/bytes.ts";
 import { findMatchingKey, hmac } from "./hmac.ts";
-import { findSignature, refused, type Scheme, signatureHeaderName } from "./scheme.ts";
+import { covering, findSignature, refused, type Scheme, signatureHeaderName } from "./scheme.ts";
 import { keyCannotSign } from "./templated_hmac.ts";
 import { findSeconds, refusedTime } from "./timestamp.ts";
 
@@ -35,7 +35,8 @@ export const stripeScheme: Scheme = {
       return refused("signature_malformed");
     }
     const data = concatBytes(utf8(`${times[0]}.`), request.body);
-    return findMatchingKey("sha256", keys, { data, expected });
+    const match = findMatchingKey("sha256", keys, { data, expected });
+    return covering(match, { content: request.body });
   },
   sign({ body, now }, key, options) {
     const time = String(Math.floor(now / 1000));

@@ -11,6 +11,7 @@ import { AppError } from "../base/errors.ts";
 import { findDigest, writeDigest } from "./digest_form.ts";
 import { findMatchingKey, hmac } from "./hmac.ts";
 import {
+  covering,
   findSignature,
   type HmacSpec,
   refused,
@@ -57,7 +58,8 @@ export function templatedHmac(
         if (reason !== undefined) return refused(reason);
       }
       const data = fillTemplate(found.template, { ...request, timestamp });
-      return findMatchingKey(found.form.hash, keys, { data, expected: [expected] });
+      const match = findMatchingKey(found.form.hash, keys, { data, expected: [expected] });
+      return covering(match, { content: request.body });
     },
     sign(input, key, options) {
       const found = spec(options);

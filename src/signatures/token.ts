@@ -6,9 +6,9 @@
  */
 
 import { equalBytes, latin1Bytes, sha256Hex, utf8 } from "../base/bytes.ts";
-import { refused, type SigningKey, type Verdict } from "./scheme.ts";
+import { covering, refused, type SigningKey, type Verdict } from "./scheme.ts";
 
-/** Which key is `presented`; keys that are empty or not `usable` are passed over. */
+/** Which key is `presented`, which covers nothing; keys that are empty or not `usable` are passed over. */
 export function findMatchingToken(
   presented: Uint8Array,
   keys: readonly SigningKey[],
@@ -20,7 +20,9 @@ export function findMatchingToken(
   const match = tried.find((key) =>
     equalBytes(digest, utf8(sha256Hex(key.bytes ?? utf8(key.value))))
   );
-  return match === undefined ? refused("no_key_matches") : { ok: true, keyName: match.name };
+  return match === undefined
+    ? refused("no_key_matches")
+    : covering({ ok: true, keyName: match.name }, { content: undefined });
 }
 
 /** The bytes of a header value; on the wire each is one code unit of what the server hands on. */

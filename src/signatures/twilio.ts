@@ -1,7 +1,8 @@
 /**
- * Scheme `twilio`: base64 of HMAC-SHA1 over the URL and, behind it, every form parameter sorted by
- * name, names and values run together. A JSON body is covered by its SHA-256 in the URL's
- * `bodySHA256`. No time is signed.
+ * Scheme `twilio`: base64 of HMAC-SHA1 (of HMAC-SHA256 under a SharedKey) over the URL and, behind
+ * it, every form parameter sorted by name, names and values run together: where one ends and the next
+ * begins is not signed. A JSON body is covered by its SHA-256 in the URL's `bodySHA256`. No time is
+ * signed.
  *
  * The URL is the one Twilio was told, so behind a proxy the trigger needs its `publicUrl`.
  *
@@ -18,15 +19,27 @@ import {
   toBase64,
   utf8,
 } from "../base/bytes.ts";
+import { AppError } from "../base/errors.ts";
+import { isForm, parseForm } from "../base/form.ts";
 import { findMatchingKey, hmac } from "./hmac.ts";
 import {
+  covering,
   findSignature,
+  type HmacHash,
   refused,
   type Scheme,
   signatureHeaderName,
   type SignedRequest,
+  type Verdict,
+  type VerifyFailure,
 } from "./scheme.ts";
 import { keyCannotSign } from "./templated_hmac.ts";
+
+/** A form is read before its sender is known. Those of Twilio itself have some kilobytes. */
+const MAX_FORM_BYTES = 256 * 1024;
+
+/** The header that names the hash is not signed, and the length of a digest says as much. */
+const HASH_BY_LENGTH: Readonly<Record<number, HmacHash>> = { 20: "sha1", 32: "sha256" };
 
 /** The scheme `twilio`. */
 export const twilioScheme: Scheme = {
@@ -36,20 +49,25 @@ export const twilioScheme: Scheme = {
     const value = findSignature(request, options);
     if (value === undefined) return refused("signature_header_missing");
     const expected = findBase64(value);
-    if (expected?.length !== 20) return refused("signature_malformed");
-    const covered = findCoveredBody(request);
-    if (covered === undefined) return refused("signature_malformed");
-    let verdict = refused("no_key_matches");
+    const hash = expected && HASH_BY_LENGTH[expected.length];
+    if (expected === undefined || hash === undefined) return refused("signature_malformed");
+    const covered = coveredBody(request);
+    if (typeof covered === "string") return refused(covered);
+    let verdict: Verdict = refused("no_key_matches");
     for (const url of urlSpellings(request.url)) {
       const data = concatBytes(utf8(url), covered);
-      verdict = findMatchingKey("sha1", keys, { data, expected: [expected] });
+      // The same fields can be written in many ways, so a retry is known by the text that is signed.
+      const match = findMatchingKey(hash, keys, { data, expected: [expected] });
+      verdict = covering(match, { content: data });
       if (verdict.ok) return verdict;
     }
     return verdict;
   },
   sign({ body, url }, key, options) {
-    const covered = bodyHashIn(url) === undefined ? findSortedForm(body) : utf8("");
-    const digest = covered && hmac("sha1", key, concatBytes(utf8(url), covered));
+    const [sent = ""] = url.split("#"); // a fragment never arrives
+    const covered = bodyHashIn(sent) === undefined ? sortedForm(body) : utf8("");
+    if (typeof covered === "string") throw new AppError("invalid", "The body is no form to sign");
+    const digest = hmac("sha1", key, concatBytes(utf8(url), covered));
     if (digest === undefined) throw keyCannotSign(key);
     return { [signatureHeaderName("X-Twilio-Signature", options)]: toBase64(digest) };
   },
@@ -63,43 +81,43 @@ export function twilioUrl(url: string, body: Uint8Array): string {
   return [start + hash, ...fragment].join("#");
 }
 
-/** What is signed of the body; `undefined` when the signature would leave it open. */
-function findCoveredBody({ url, body, header }: SignedRequest) {
+/** What is signed of the body, or why it is refused: a signature may not leave it open. */
+function coveredBody({ url, body, header }: SignedRequest) {
   const hash = bodyHashIn(url);
   if (hash !== undefined) {
     const claimed = findHex(hash);
     const actual = findHex(sha256Hex(body)) ?? new Uint8Array();
-    return claimed !== undefined && equalBytes(claimed, actual) ? new Uint8Array() : undefined;
+    return claimed !== undefined && equalBytes(claimed, actual)
+      ? new Uint8Array()
+      : "signature_malformed";
   }
   if (body.length === 0) return new Uint8Array();
-  // Content-Type is not signed. Read as a form here and as something else later, bytes behind a
-  // genuine signature could be made to say anything.
-  const type = header("content-type") ?? "";
-  const isForm = /^application\/x-www-form-urlencoded *(;|$)/i.test(type);
-  return isForm ? findSortedForm(body) : undefined;
+  // Read as a form here and as something else later, bytes behind a genuine signature could be made
+  // to say anything.
+  return isForm(header("content-type"), body) ? sortedForm(body) : "signature_malformed";
 }
 
+/**
+ * Twilio puts the hash at the end. Anywhere else it may be text out of a form: address and fields run
+ * together in what is signed, so whoever wrote a message could have the whole of it read as an
+ * address, with the hash of another body in it.
+ */
 function bodyHashIn(url: string): string | undefined {
-  return /[?&]bodySHA256=([^&#]*)/.exec(url)?.[1];
+  return /[?&]bodySHA256=([^&#]*)$/.exec(url)?.[1];
 }
 
 /** Twilio counts a value that comes twice under one name once. */
-function findSortedForm(body: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
+function sortedForm(body: Uint8Array): Uint8Array<ArrayBuffer> | VerifyFailure {
+  if (body.length > MAX_FORM_BYTES) return "form_too_large";
   const text = findText(body);
-  if (text === undefined) return undefined;
-  try {
-    const pairs = text.split("&").filter((pair) => pair !== "").map((pair) => {
-      const [name = "", ...value] = pair.replaceAll("+", " ").split("=");
-      return [decodeURIComponent(name), decodeURIComponent(value.join("="))] as const;
-    });
-    pairs.sort((a, b) => compare(a[0], b[0]) || compare(a[1], b[1]));
-    const distinct = pairs.filter(([name, value], i) =>
-      name !== pairs[i - 1]?.[0] || value !== pairs[i - 1]?.[1]
-    );
-    return utf8(distinct.flat().join(""));
-  } catch {
-    return undefined; // an escape that is no UTF-8
-  }
+  if (text === undefined) return "signature_malformed";
+  const pairs = parseForm(text);
+  if (pairs === undefined) return "form_too_large";
+  pairs.sort((a, b) => compare(a[0], b[0]) || compare(a[1], b[1]));
+  const distinct = pairs.filter(([name, value], i) =>
+    name !== pairs[i - 1]?.[0] || value !== pairs[i - 1]?.[1]
+  );
+  return utf8(distinct.flat().join(""));
 }
 
 function compare(a: string, b: string): number {

@@ -124,11 +124,21 @@ async function keyOf(
     return event.platformKey === undefined ? {} : { key: event.platformKey };
   }
   const result = await evaluator.evaluate(idempotencyKey, scope);
-  if (result.ok && typeof result.value === "string" && result.value !== "") {
-    return { key: result.value };
-  }
+  const key = result.ok ? keyText(result.value) : "";
+  if (key !== "") return { key };
   const why = result.ok ? "gave no text" : `failed: ${result.error}`;
   return { note: `not deduplicated, idempotencyKey ${why}` };
+}
+
+/**
+ * A text, or the decimal text of a number; empty for whatever else. A double beyond the whole numbers
+ * it can tell apart is several numbers, and would make one event of two.
+ */
+function keyText(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (typeof value === "bigint") return value.toString();
+  if (typeof value !== "number" || !Number.isFinite(value)) return "";
+  return Number.isInteger(value) && !Number.isSafeInteger(value) ? "" : String(value);
 }
 
 /** Only the boolean `true` lets an event through (contract 2, CEL). */

@@ -49,6 +49,11 @@ function forEach(
   });
 }
 
+async function keyOf(outcome: Promise<Verdict>): Promise<string> {
+  const verdict = await outcome;
+  return verdict.ok ? verdict.keyName : verdict.reason;
+}
+
 async function refuses(verdict: Promise<Verdict>, ...reasons: VerifyFailure[]): Promise<void> {
   const { ok: passed, ...rest } = await verdict;
   equal(passed, false);
@@ -79,7 +84,7 @@ Deno.test("signature schemes: either signs or says why not", () => {
 });
 
 forEach("verifies the real request", CASES, async (one) => {
-  deepEqual(await verify(one), { ok: true, keyName: "key1" });
+  equal(await keyOf(verify(one)), "key1");
 });
 
 forEach("refuses a changed body byte", BODY_SIGNED, async (one) => {
@@ -99,7 +104,7 @@ forEach("refuses another key", CASES, async (one) => {
 
 forEach("tries every key", CASES, async (one) => {
   const secrets = ["", one.otherSecret, "\u0000 ,=", "whsec_", "whpk_", one.secret, "last"];
-  deepEqual(await verify(one, {}, secrets), { ok: true, keyName: "key6" });
+  equal(await keyOf(verify(one, {}, secrets)), "key6");
 });
 
 forEach("refuses an empty secret and an empty store", CASES, async (one) => {
