@@ -77,7 +77,7 @@ export async function tryTrigger(
     say("parse", `a JSON object with ${Object.keys(parsed.payload).length} fields`);
     const greeting = findGreeting(parsed, trigger);
     if (greeting !== undefined) {
-      say("greeting", `answered with ${greeting.body}`);
+      say("greeting", `answered with ${greeting.status === 200 ? greeting.body : "an empty 204"}`);
       return { would: "handshake", stages };
     }
     const events = await transform(toEvents(parsed, trigger), parsed, host);

@@ -72,6 +72,7 @@ const WebhookSpec = Type.Object({
   hmac: Type.Optional(HmacSpec),
   toleranceSecs: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
   allowUnsigned: Type.Optional(Type.Boolean()),
+  dedup: Type.Optional(Type.Enum(["id", "bytes"])),
   idempotencyKey: Type.Optional(Type.String({ minLength: 1, title: "a CEL expression" })),
   recordRejected: Type.Optional(Type.Boolean()),
   allowFrom: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
@@ -98,6 +99,7 @@ function checkWebhook(spec: WebhookSpec): Finding[] {
   return [
     ...checkSigned(spec),
     ...checkScheme(spec),
+    ...checkDedup(spec),
     ...checkExpression(spec.idempotencyKey, [...AT, "idempotencyKey"]),
     ...checkSlack(spec.slack),
     ...checkExpression(spec.debounce?.key, [...AT, "debounce", "key"]),
@@ -116,6 +118,12 @@ function checkSlack(slack: SlackSpec | undefined): Finding[] {
   }
   const message = "Nothing can be posted without a bot token, name its secret under botToken";
   return [errorAt([...AT, "slack", "notify"], message)];
+}
+
+function checkDedup({ dedup, idempotencyKey }: WebhookSpec): Finding[] {
+  if (dedup !== "bytes" || idempotencyKey === undefined) return [];
+  const message = "dedup: bytes and idempotencyKey contradict each other, remove one of them";
+  return [errorAt([...AT, "dedup"], message)];
 }
 
 function checkSigned(spec: WebhookSpec): Finding[] {
@@ -165,21 +173,17 @@ function checkScheme(spec: WebhookSpec): Finding[] {
   return (spec.scheme ?? "auto") === "auto" ? warnOfSha1(spec.signatureHeader) : [];
 }
 
-/** Platforms that sign with SHA-1 are verified only when that is written down (contract 2). */
+/** SHA-1 is verified only when that is written down (contract 2). */
+const SHA1_HEADERS: Readonly<Record<string, string>> = {
+  "x-twilio-signature": "auto reads no signature of Twilio: write scheme: twilio",
+  "x-hub-signature": "GitHub signs this header with SHA-1, which auto refuses: for GitHub use " +
+    "X-Hub-Signature-256; for Bitbucket, Jira and others who sign it with SHA-256 write scheme: sha256",
+};
+
 function warnOfSha1(header = ""): Finding[] {
   const name = header.toLowerCase();
-  const remedy = name === "x-twilio-signature"
-    ? "write scheme: twilio"
-    : name === "x-hub-signature"
-    ? "use X-Hub-Signature-256, which GitHub sends too"
-    : undefined;
-  if (remedy === undefined) return [];
-  return [
-    warningAt(
-      [...AT, "signatureHeader"],
-      `${header} is made with SHA-1, which auto refuses: ${remedy}`,
-    ),
-  ];
+  if (!Object.hasOwn(SHA1_HEADERS, name)) return [];
+  return [warningAt([...AT, "signatureHeader"], SHA1_HEADERS[name] ?? "")];
 }
 
 function webhookReferences(spec: WebhookSpec): Reference[] {

@@ -16,6 +16,7 @@ import type { CrdSpec } from "../resources/custom_resource_definition.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
 import type {
+  Covered,
   Scheme,
   SchemeOptions,
   SignedRequest,
@@ -32,7 +33,15 @@ import { type ReceivedDelivery, Trail } from "./trail.ts";
 declare const authenticatedBrand: unique symbol;
 
 /** A delivery whose sender is known; made in this file only. */
-export type AuthenticatedDelivery = ReceivedDelivery & { readonly [authenticatedBrand]: true };
+export type AuthenticatedDelivery = ReceivedDelivery & {
+  readonly [authenticatedBrand]: true;
+  /** What its signature covers; `undefined` where none was verified here. */
+  readonly covered: Covered | undefined;
+};
+
+function authenticated(delivery: ReceivedDelivery, covered?: Covered): AuthenticatedDelivery {
+  return { ...delivery, covered } as AuthenticatedDelivery;
+}
 
 /** What authentication needs. */
 export interface AuthenticateHost {
@@ -56,23 +65,21 @@ export async function authenticate(
   host: AuthenticateHost,
 ): Promise<AuthenticatedDelivery> {
   const webhook = trigger.resource.spec.event.webhook ?? {};
-  const authenticated = delivery as AuthenticatedDelivery;
   checkAddress(webhook, delivery.trail.remote);
   if (webhook.crdRef !== undefined) {
     const crd = findCrd(webhook.crdRef, host.catalog);
     if (pluginsOf(crd, "interceptor").length > 0) {
       await intercept(crd, pluginDelivery(delivery, trigger), host.plugins);
       delivery.trail.passed("authenticated");
-      return authenticated;
+      return authenticated(delivery);
     }
   }
   if (webhook.secret === undefined) {
     if (webhook.allowUnsigned !== true) throw unauthorized("the trigger names no secret");
     checkSameSite(delivery.headers);
-    return authenticated;
+    return authenticated(delivery);
   }
-  await checkSignature(delivery, trigger, host.catalog, webhook);
-  return authenticated;
+  return await checkSignature(delivery, trigger, host.catalog, webhook);
 }
 
 /**
@@ -106,8 +113,7 @@ export async function authenticateBy(
     await verify(delivery, webhook, [DECOY]);
     throw refusal;
   }
-  await checkSignature(delivery, trigger, host.catalog, webhook);
-  return delivery as AuthenticatedDelivery;
+  return await checkSignature(delivery, trigger, host.catalog, webhook);
 }
 
 /** The settings of a trigger that hold where its platform's own source checks who sends. */
@@ -124,12 +130,13 @@ async function checkSignature(
   trigger: ActiveTrigger,
   catalog: Catalog,
   webhook: WebhookSpec,
-): Promise<void> {
+): Promise<AuthenticatedDelivery> {
   const store = storeOf(trigger, catalog);
   const verdict = await verify(delivery, webhook, signingKeys(store));
   if (!verdict.ok) throw unauthorized(verdict.reason);
   delivery.trail.secret = { store: store.name, key: verdict.keyName };
   delivery.trail.passed("authenticated");
+  return authenticated(delivery, verdict.covered);
 }
 
 function verify(
@@ -171,12 +178,7 @@ export function authenticatedBefore(
     trail.secret = { store: delivery.secretStore, key: delivery.secretKey };
   }
   const body = new Uint8Array(content.body);
-  return {
-    body,
-    headers: content.headers,
-    url: "",
-    trail,
-  } as ReceivedDelivery as AuthenticatedDelivery;
+  return authenticated({ body, headers: content.headers, url: "", trail });
 }
 
 /** A delivery as plugins see it. */

@@ -101,8 +101,10 @@ export async function greet(
   greeting: Greeting,
   host: WebhookHost,
 ): Promise<Response> {
-  const record = trail.toDelivery({ outcome: "handshake", status: 200, reason: "" });
+  const { status } = greeting;
+  const record = trail.toDelivery({ outcome: "handshake", status, reason: "" });
   await host.store.recordHandshake(record, { headers, body });
+  if (status === 204) return new Response(null, { status });
   return new Response(greeting.body, { headers: { "content-type": greeting.type } });
 }
 

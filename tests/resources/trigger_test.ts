@@ -101,6 +101,32 @@ const BLOCKS: readonly [what: string, text: string, findings: readonly RegExp[]]
   ["a secret", manifest(SIGNED), []],
   ["a secret and a header", manifest("{secret: {fromRef: s}, signatureHeader: X-Sig}"), []],
   ["a crdRef", manifest("{crdRef: Slack}"), []],
+  ["dedup: bytes", manifest("{secret: {fromRef: s}, dedup: bytes}"), []],
+  [
+    "dedup: bytes with an idempotencyKey",
+    manifest("{secret: {fromRef: s}, dedup: bytes, idempotencyKey: payload.id}"),
+    [/^error f\.yaml:6:37: spec\.event\.webhook\.dedup: .*contradict/],
+  ],
+  [
+    "dedup by something else",
+    manifest("{secret: {fromRef: s}, dedup: body}"),
+    [/^error f\.yaml:6:37: spec\.event\.webhook\.dedup: /],
+  ],
+  [
+    "X-Hub-Signature, which is not everybody's SHA-1",
+    manifest("{secret: {fromRef: s}, signatureHeader: X-Hub-Signature}"),
+    [/^warning f\.yaml:6:37: .*: GitHub signs .*X-Hub-Signature-256; for Bitbucket.*scheme: sha256$/],
+  ],
+  [
+    "X-Hub-Signature with its scheme",
+    manifest("{secret: {fromRef: s}, signatureHeader: X-Hub-Signature, scheme: sha256}"),
+    [],
+  ],
+  [
+    "X-Twilio-Signature",
+    manifest("{secret: {fromRef: s}, signatureHeader: X-Twilio-Signature}"),
+    [/^warning f\.yaml:6:37: .*write scheme: twilio$/],
+  ],
   ["a crdRef and a secret", manifest("{crdRef: Slack, secret: {fromRef: s}}"), []],
   [
     "neither secret nor crdRef",

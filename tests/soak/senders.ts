@@ -61,6 +61,9 @@ async function sendUntilAnswered(world: World, shot: Shot): Promise<void> {
   }
 }
 
+/** What GitHub sends first. */
+const PING = '{"zen":"Keep it logically awesome.","hook_id":1}';
+
 /** Requests of which the trigger's own settings say what becomes of them. */
 export async function sendDecided(world: World, random: Random): Promise<void> {
   const key = random.pick(KEYS);
@@ -72,7 +75,9 @@ export async function sendDecided(world: World, random: Random): Promise<void> {
     () => world.shoot({ trigger: "forbid", body }, ["200 accepted", "200 skipped"]),
     () => world.shoot({ trigger: "rejecting", body }, ["200 accepted", "429"]),
     () =>
-      world.shoot({ trigger: "quick", body, headers: { "x-github-event": "ping" } }, ["200 pong"]),
+      world.shoot({ trigger: "quick", body: PING, headers: { "x-github-event": "ping" } }, [
+        "200 pong",
+      ]),
   ])();
 }
 

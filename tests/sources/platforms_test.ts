@@ -1,30 +1,16 @@
 /**
- * What a platform means by a request (contract 3): greetings, several events in one, and which event
- * is one that was there before. In process, with a real store.
+ * What a platform means by a request (contract 3): several events in one, and which event is one that
+ * was there before. In process, with a real store.
  *
  * @module
  */
 
-import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { createHmac } from "node:crypto";
+import { answerOf, line, slack } from "./senders.ts";
 import { MANIFEST, type Rig, SECRET, sign, triggerYaml, webhookRig } from "./webhook_rig.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
-
-function line(body: string): Record<string, string> {
-  const signature = createHmac("sha256", SECRET).update(body).digest("base64");
-  return { "x-line-signature": signature, "content-type": "application/json" };
-}
-
-function slack(body: string, at: number, type = "application/json"): Record<string, string> {
-  const time = String(Math.floor(at / 1000));
-  const hex = createHmac("sha256", SECRET).update(`v0:${time}:${body}`).digest("hex");
-  return {
-    "x-slack-signature": `v0=${hex}`,
-    "x-slack-request-timestamp": time,
-    "content-type": type,
-  };
-}
 
 function stripe(body: string, at: number): Record<string, string> {
   const time = String(Math.floor(at / 1000));
@@ -47,48 +33,6 @@ const PLATFORMS = MANIFEST +
     webhook: "secret: {fromRef: github}, signatureHeader: X-Line-Signature",
     condition: 'payload.events[0].type == "message"',
   });
-
-async function answerOf(response: Response | Promise<Response>): Promise<Record<string, unknown>> {
-  const answer = await response;
-  equal(answer.status, 200, await answer.clone().text());
-  return await answer.json();
-}
-
-Deno.test("greetings are answered as their platform wants and start nothing", async (t) => {
-  await using rig = await webhookRig({ manifest: PLATFORMS });
-  const challenge = '{"token":"x","challenge":"3eZbrw1aBm2rZgRN","type":"url_verification"}';
-  const greetings = [
-    {
-      to: "push",
-      body: '{"zen":"Keep it simple"}',
-      more: { "x-github-event": "ping" },
-      is: /^\{"status":"pong"\}$/,
-    },
-    { to: "line", body: '{"destination":"U1","events":[]}', more: {}, is: /^\{"status":"pong"\}$/ },
-    { to: "slack", body: challenge, more: {}, is: /^3eZbrw1aBm2rZgRN$/ },
-  ];
-  for (const { to, body, more, is } of greetings) {
-    await t.step(to, async () => {
-      const headers =
-        { push: sign(body), line: line(body), slack: slack(body, rig.clock.time) }[to];
-      const answer = await rig.post(`/webhook/${to}`, body, { ...headers, ...more });
-      equal(answer.status, 200);
-      match(await answer.text(), is);
-      equal((await rig.tasks()).length, 0);
-    });
-  }
-  await t.step("an unsigned challenge is not echoed", async () => {
-    const answer = await rig.post("/webhook/slack", challenge, {
-      "content-type": "application/json",
-    });
-    equal(answer.status, 401);
-    equal((await answer.text()).includes("3eZbrw1aBm2rZgRN"), false);
-  });
-  deepEqual(
-    (await rig.deliveries()).map(({ outcome }) => outcome).toSorted(),
-    ["handshake", "handshake", "handshake", "rejected"],
-  );
-});
 
 /** Sends twice, as the platform does when it retries; gives both answers. */
 async function twice(
@@ -228,25 +172,42 @@ Deno.test("a LINE request with several events is several events, with one answer
   deepEqual(latest?.detail.events?.map(({ outcome }) => outcome), ["duplicate", "accepted"]);
 });
 
-Deno.test("forms: the field payload as JSON, else the fields themselves", async (t) => {
-  const form = "application/x-www-form-urlencoded";
-  const cases = [
-    {
-      body: `payload=${encodeURIComponent('{"type":"block_actions"}')}`,
-      is: '{"type":"block_actions"}',
-    },
-    {
-      body: "command=%2Fdeploy&text=a+b&user_id=U1",
-      is: '{"command":"/deploy","text":"a b","user_id":"U1"}',
-    },
-    { body: "a=1&a=2&__proto__=x", is: '{"a":["1","2"],"__proto__":"x"}' },
-  ];
-  for (const { body, is } of cases) {
-    await t.step(body, async () => {
+Deno.test("a LINE request costs no more than its bytes, however many events it brings", async (t) => {
+  const envelope = (count: number, more = {}) => {
+    const events = Array.from({ length: count }, (_, i) => ({ webhookEventId: `e${i}` }));
+    return JSON.stringify({ destination: "U1", ...more, events });
+  };
+  await t.step("a thousand events", async () => {
+    await using rig = await webhookRig({ manifest: PLATFORMS });
+    const body = envelope(1000);
+    const answer = await answerOf(rig.post("/webhook/line", body, line(body)));
+    equal((answer["task_ids"] as string[]).length, 1000);
+    const { tasks: [first] } = await rig.store.claimTasks(1, 1);
+    equal(
+      new TextDecoder().decode(first?.payload),
+      '{"destination":"U1","events":[{"webhookEventId":"e0"}]}',
+    );
+  });
+  await t.step("one event may have anything around it", async () => {
+    await using rig = await webhookRig({ manifest: PLATFORMS });
+    const body = envelope(1, { more: "x".repeat(500_000) });
+    await answerOf(rig.post("/webhook/line", body, line(body)));
+    const { tasks: [only] } = await rig.store.claimTasks(1, 1);
+    ok((only?.payload.length ?? 0) > 500_000);
+  });
+  const refused = {
+    "more events": [envelope(1001), /^The request brings 1001 events, more than 1000$/],
+    "more around them": [
+      envelope(2, { more: "x".repeat(4096) }),
+      /^What stands around the list "events" is longer than 4096 characters$/,
+    ],
+  } as const;
+  for (const [name, [body, reason]] of Object.entries(refused)) {
+    await t.step(`${name}: 400, and nothing starts`, async () => {
       await using rig = await webhookRig({ manifest: PLATFORMS });
-      await answerOf(rig.post("/webhook/slack", body, slack(body, rig.clock.time, form)));
-      const { tasks: [claimed] } = await rig.store.claimTasks(1, 1);
-      equal(new TextDecoder().decode(claimed?.payload), is);
+      equal((await rig.post("/webhook/line", body, line(body))).status, 400);
+      equal((await rig.tasks()).length, 0);
+      ok(reason.test((await rig.deliveries())[0]?.reason ?? ""));
     });
   }
 });

@@ -1,10 +1,12 @@
 /**
- * Discord: interactions of type 1 are a PING and want a PONG of type 1; each other has an `id`.
+ * Discord, which signs two sorts of requests. Interactions: one of type 1 is a PING and wants a PONG
+ * of type 1; each has an `id`. Webhook events: there type 0 is the PING and wants an empty 204, type 1
+ * is an event; they have no id.
  *
  * @module
  */
 
-import { keyText, type Platform } from "./platform.ts";
+import { findWord, payloadName, type Platform } from "./platform.ts";
 
 /** What Discord accepts as PONG; it ignores what else is in the object. */
 const DISCORD_PONG = '{"type":1,"status":"pong"}';
@@ -12,7 +14,17 @@ const DISCORD_PONG = '{"type":1,"status":"pong"}';
 /** Discord. */
 export const discord: Platform = {
   name: "discord",
-  greet: ({ payload }) =>
-    payload["type"] === 1 ? { type: "application/json", body: DISCORD_PONG } : undefined,
-  eventKey: ({ payload }) => keyText(payload["id"]),
+  greet: (payload) => {
+    const { type } = payload;
+    if (payload["event"] !== undefined || findWord(payload["application_id"]) === undefined) {
+      return undefined;
+    }
+    const isInteraction = findWord(payload["id"]) !== undefined &&
+      findWord(payload["token"]) !== undefined;
+    if (type === 1 && isInteraction) {
+      return { status: 200, type: "application/json", body: DISCORD_PONG };
+    }
+    return type === 0 && !isInteraction ? { status: 204 } : undefined;
+  },
+  eventName: (event) => payloadName(event.payload["id"], event),
 };

@@ -4,11 +4,13 @@
  * @module
  */
 
-import { type Platform, PONG, unsignedKey } from "./platform.ts";
+import { findWord, headerName, type Platform, PONG } from "./platform.ts";
 
 /** GitHub. */
 export const github: Platform = {
   name: "github",
-  greet: ({ headers }) => headers["x-github-event"] === "ping" ? PONG : undefined,
-  eventKey: (request) => unsignedKey(request, "x-github-delivery"),
+  // No other event has these two. X-GitHub-Event is not signed: it does not make a ping of a push.
+  greet: ({ zen, hook_id: hook }) =>
+    findWord(zen) !== undefined && hook !== undefined ? PONG : undefined,
+  eventName: (event) => headerName("x-github-delivery", event),
 };

@@ -1,15 +1,16 @@
 /**
- * GitLab: `Idempotency-Key` stays the same over its retries. With a signing token the same value is
- * the signed `webhook-id`, but the plain token covers nothing, so the body always goes in.
+ * GitLab: with a signing token `webhook-id` is signed; the plain token covers nothing, and then
+ * `Idempotency-Key`, which stays the same over its retries, needs the body beside it.
  *
  * @module
  */
 
-import { type Platform, unsignedKey } from "./platform.ts";
+import { headerName, messageName, type Platform } from "./platform.ts";
 
 /** GitLab. */
 export const gitlab: Platform = {
   name: "gitlab",
-  eventKey: (request) =>
-    unsignedKey(request, "idempotency-key") ?? unsignedKey(request, "x-gitlab-event-uuid"),
+  eventName: (event) =>
+    messageName(event) ?? headerName("idempotency-key", event) ??
+      headerName("x-gitlab-event-uuid", event),
 };

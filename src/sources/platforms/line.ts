@@ -6,20 +6,19 @@
  */
 
 import { isJsonObject } from "../../base/json.ts";
-import { keyText, type Platform, PONG } from "./platform.ts";
+import { findWord, payloadName, type Platform, PONG } from "./platform.ts";
 
 /** LINE. */
 export const line: Platform = {
   name: "line",
-  greet: ({ payload: { events } }) =>
-    Array.isArray(events) && events.length === 0 ? PONG : undefined,
-  split: (payload) => {
-    const { events } = payload;
-    if (!Array.isArray(events) || events.length < 2) return [payload];
-    return events.map((event: unknown) => ({ ...payload, events: [event] }));
-  },
-  eventKey: ({ payload: { events } }) => {
+  greet: ({ destination, events }) =>
+    findWord(destination) !== undefined && Array.isArray(events) && events.length === 0
+      ? PONG
+      : undefined,
+  eventList: "events",
+  eventName: (one) => {
+    const { events } = one.payload;
     const [event]: unknown[] = Array.isArray(events) ? events : [];
-    return isJsonObject(event) ? keyText(event["webhookEventId"]) : undefined;
+    return isJsonObject(event) ? payloadName(event["webhookEventId"], one) : undefined;
   },
 };

@@ -7,49 +7,77 @@
 
 import type { JsonObject } from "../../base/json.ts";
 
-/** What is known of an authenticated, parsed request. */
-export interface PlatformRequest {
-  /** Headers, names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Parsed body. */
+/** One event of an authenticated request. */
+export interface PlatformEvent {
+  /** Its payload. */
   readonly payload: JsonObject;
-  /** SHA-256 of the exact body, for keys that the signature does not cover. */
-  readonly bodyDigest: () => string;
+  /** A header of the request by lower-case name. */
+  readonly header: (name: string) => string | undefined;
+  /** Lower-case name of the trigger's signature header; empty when it names none. */
+  readonly signatureHeader: string;
+  /** Whether a signature that was verified covers the payload. */
+  readonly isSigned: boolean;
+  /** Id that such a signature covers beside the payload, if any. */
+  readonly messageId: string | undefined;
+}
+
+/** What names an event: the same again is a duplicate. */
+export interface EventName {
+  /** Its id; never empty. */
+  readonly id: string;
+  /** Whether a signature that was verified covers the id. */
+  readonly signed: boolean;
 }
 
 /** An answer to a greeting. */
-export interface Greeting {
-  /** Content type of the answer. */
-  readonly type: "application/json" | "text/plain";
-  /** Body of the answer. */
-  readonly body: string;
-}
+export type Greeting =
+  | {
+    readonly status: 200;
+    readonly type: "application/json" | "text/plain";
+    readonly body: string;
+  }
+  | { readonly status: 204 };
 
 /** One platform; every member may be left out. */
 export interface Platform {
   /** Name, as `platformOf` of `signatures/schemes.ts` gives it. */
   readonly name: string;
-  /** The answer to a greeting, which starts nothing; `undefined` for everything else. */
-  readonly greet?: (request: PlatformRequest) => Greeting | undefined;
-  /** The events of a request that brings several, each a payload by itself. */
-  readonly split?: (payload: JsonObject) => readonly JsonObject[];
-  /** What names one event: the same again is a duplicate. `undefined` when it has no name. */
-  readonly eventKey?: (request: PlatformRequest) => string | undefined;
+  /**
+   * The answer to a greeting, which starts nothing; `undefined` for everything else. Goes by the
+   * payload alone: a header that no signature covers could make a greeting out of any event.
+   */
+  readonly greet?: (payload: JsonObject) => Greeting | undefined;
+  /** The field of the payload that lists events, where one request brings several. */
+  readonly eventList?: string;
+  /** What names one event; `undefined` when it has no name. */
+  readonly eventName?: (event: PlatformEvent) => EventName | undefined;
 }
 
-/** A text that is there and not empty, to be used as a key. */
-export function keyText(value: unknown): string | undefined {
+/** A text that is there and not empty. */
+export function findWord(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/**
- * A key from a header that the signature does not cover: joined with the body, so that a captured
- * body cannot be sent again under another id, nor a new body be stopped by a known id (security 2).
- */
-export function unsignedKey(request: PlatformRequest, header: string): string | undefined {
-  const id = Object.hasOwn(request.headers, header) ? keyText(request.headers[header]) : undefined;
-  return id === undefined ? undefined : `${id} ${request.bodyDigest()}`;
+/** An id in the payload, which is signed where the content is. */
+export function payloadName(value: unknown, { isSigned }: PlatformEvent): EventName | undefined {
+  const id = findWord(value);
+  return id === undefined ? undefined : { id, signed: isSigned };
+}
+
+/** An id in a header, which no signature covers. */
+export function headerName(header: string, event: PlatformEvent): EventName | undefined {
+  const id = findWord(event.header(header));
+  return id === undefined ? undefined : { id, signed: false };
+}
+
+/** The id that the scheme signs beside the body. */
+export function messageName({ messageId }: PlatformEvent): EventName | undefined {
+  return messageId === undefined ? undefined : { id: messageId, signed: true };
 }
 
 /** The usual answer to a greeting. */
-export const PONG: Greeting = { type: "application/json", body: '{"status":"pong"}' };
+export const PONG: Greeting = {
+  status: 200,
+  type: "application/json",
+  body: '{"status":"pong"}',
+};

@@ -5,15 +5,15 @@
  * @module
  */
 
-import { keyText, type Platform } from "./platform.ts";
+import { findWord, payloadName, type Platform } from "./platform.ts";
 
 /** Slack. */
 export const slack: Platform = {
   name: "slack",
-  greet: ({ payload }) => {
-    const challenge = keyText(payload["challenge"]);
+  greet: (payload) => {
+    const challenge = findWord(payload["challenge"]);
     if (payload["type"] !== "url_verification" || challenge === undefined) return undefined;
-    return { type: "text/plain", body: challenge };
+    return { status: 200, type: "text/plain", body: challenge };
   },
-  eventKey: ({ payload }) => keyText(payload["event_id"]),
+  eventName: (event) => payloadName(event.payload["event_id"], event),
 };

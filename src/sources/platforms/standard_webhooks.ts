@@ -1,13 +1,15 @@
 /**
- * Standard Webhooks: `webhook-id` (`svix-id`) is signed and stays the same over retries.
+ * Standard Webhooks: the id is signed and stays the same over retries. It is that of the headers whose
+ * signature was verified; where none was, that of the usual ones.
  *
  * @module
  */
 
-import { keyText, type Platform } from "./platform.ts";
+import { headerName, messageName, type Platform } from "./platform.ts";
 
 /** Senders that follow standardwebhooks.com. */
 export const standardWebhooks: Platform = {
   name: "standard-webhooks",
-  eventKey: ({ headers }) => keyText(headers["webhook-id"] ?? headers["svix-id"]),
+  eventName: (event) =>
+    messageName(event) ?? headerName("webhook-id", event) ?? headerName("svix-id", event),
 };

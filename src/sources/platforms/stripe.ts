@@ -4,10 +4,10 @@
  * @module
  */
 
-import { keyText, type Platform } from "./platform.ts";
+import { payloadName, type Platform } from "./platform.ts";
 
 /** Stripe. */
 export const stripe: Platform = {
   name: "stripe",
-  eventKey: ({ payload }) => keyText(payload["id"]),
+  eventName: (event) => payloadName(event.payload["id"], event),
 };

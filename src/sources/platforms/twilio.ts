@@ -5,10 +5,10 @@
  * @module
  */
 
-import { type Platform, unsignedKey } from "./platform.ts";
+import { headerName, type Platform } from "./platform.ts";
 
 /** Twilio. */
 export const twilio: Platform = {
   name: "twilio",
-  eventKey: (request) => unsignedKey(request, "i-twilio-idempotency-token"),
+  eventName: (event) => headerName("i-twilio-idempotency-token", event),
 };
