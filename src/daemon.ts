@@ -21,6 +21,7 @@ import { NextFires } from "./control/next_fires.ts";
 import { loadCatalog, ResourceWriter } from "./control/resource_writer.ts";
 import { controlHandler } from "./control/server.ts";
 import { createTracer } from "./control/trace.ts";
+import { BodyBudget, LARGEST_BODIES_IN_BUDGET } from "./http/body_budget.ts";
 import { type HttpServer, serve } from "./http/serve.ts";
 import type { TlsFiles } from "./http/tls_files.ts";
 import { writeLauncher } from "./launcher.ts";
@@ -77,6 +78,8 @@ export interface DaemonOptions {
   readonly workers: number;
   /** Largest body of a request, in bytes. */
   readonly maxBodyBytes: number;
+  /** Most bytes of bodies under way; 128 MiB when absent, or what the largest body needs. */
+  readonly maxInflightBytes?: number;
   /** Where relative plugin commands start. */
   readonly pluginRoot: string;
   /** Base URL of Slack's Web API, without a slash at its end. */
@@ -111,6 +114,8 @@ export interface Daemon extends AsyncDisposable {
 const CEL_DEADLINE_MS = 1000;
 /** Longest time a body may take to arrive. */
 const BODY_DEADLINE_MS = 30_000;
+/** Most bytes of bodies under way, where nothing else is said. */
+const MAX_INFLIGHT_BYTES = 128 * 1024 * 1024;
 /** Plugins at once, and those that wait: each needs some six descriptors. */
 const PLUGIN_LIMITS = { running: 16, waiting: 2000 };
 /** How long requests under way may take at the end. */
@@ -126,6 +131,7 @@ const CONTROL_SHARE = 1 / 8;
  */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { dir, log, clock = systemClock } = options;
+  const bodies = new BodyBudget(inflightBytes(options));
   await using opening = new AsyncDisposableStack();
   checkSocketPath(dir);
   await checkInitialised(dir);
@@ -227,7 +233,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const descriptors = await readDescriptorLimit();
   const degraded = () =>
     findDegraded({ dirs: dir, ailments, gate, connections: () => connections() });
-  const readings = { store, clock, dirs: dir, started, gate, descriptors, degraded };
+  const readings = { store, clock, dirs: dir, started, gate, bodies, descriptors, degraded };
   const metrics = () =>
     telemetry.page(
       { ...readings, connections },
@@ -274,7 +280,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
         maxConnections: Math.floor(descriptors * WEBHOOK_SHARE),
         trustedProxies: options.trustedProxies,
         handler: telemetry.measured(
-          webhookHandler({ ...pipeline, rejections, limits, onSourceEvent }, ready),
+          webhookHandler({ ...pipeline, rejections, limits, bodies, onSourceEvent }, ready),
           options.metrics === true ? metrics : undefined,
         ),
       }),
@@ -289,6 +295,17 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     failed: store.failed,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
+}
+
+/** Room in which the largest body there may be can be taken. */
+function inflightBytes({ maxBodyBytes, maxInflightBytes }: DaemonOptions): number {
+  const needed = maxBodyBytes * LARGEST_BODIES_IN_BUDGET;
+  if (maxInflightBytes === undefined) return Math.max(MAX_INFLIGHT_BYTES, needed);
+  if (maxInflightBytes >= needed) return maxInflightBytes;
+  throw new AppError(
+    "usage",
+    `--max-inflight-bytes has to be ${LARGEST_BODIES_IN_BUDGET} times --max-body or more, ${needed} here`,
+  );
 }
 
 /**

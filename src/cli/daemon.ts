@@ -45,6 +45,11 @@ export const command: Command = {
     },
     { flags: "--max-body <bytes>", help: "largest body of a webhook", fallback: "26214400" },
     {
+      flags: "--max-inflight-bytes <bytes>",
+      help:
+        "bytes of bodies under way, beyond it 503 (default: 128 MiB, at least twice --max-body)",
+    },
+    {
       flags: "--control-bind <addr>",
       help: "also take control requests with tokens at HOST:PORT, over TLS",
     },
@@ -109,6 +114,7 @@ export const command: Command = {
       trustedProxies: trustedProxies(context),
       workers: context.count("workers", 1, 10_000) ?? Math.max(4, availableParallelism() * 2),
       maxBodyBytes: context.count("maxBody", 1) ?? 0,
+      ...optional("maxInflightBytes", context.count("maxInflightBytes", 1)),
       metrics: context.flag("metrics"),
       pluginRoot: resolve(context.option("pluginRoot") ?? dir.root),
       slackApiUrl: parseApiUrl(context.option("slackApiUrl") ?? ""),

@@ -15,9 +15,10 @@ import {
 } from "../api/operations.ts";
 import { AppError, toAppError } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
-import { isJsonObject, parseJson } from "../base/json.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { problemResponse } from "../http/problem.ts";
+import { BodyBudget } from "../http/body_budget.ts";
 import { readBody } from "../http/read_body.ts";
 import { InputChecks } from "./inputs.ts";
 import { type Caller, hasRole } from "./caller.ts";
@@ -61,6 +62,8 @@ export interface ControlHost {
 
 /** A manifest is text written by people; this is plenty. */
 const BODY_LIMITS = { maxBytes: 64 * 1024 * 1024, deadlineMs: 30_000 };
+/** Not that of the webhooks: an operator can act whatever strangers send. */
+const BODIES = new BodyBudget(4 * BODY_LIMITS.maxBytes);
 
 /** Answers requests of the control plane. */
 export function controlHandler(host: ControlHost): (request: Request) => Promise<Response> {
@@ -91,9 +94,7 @@ async function answer(
   if (request.method !== "POST") throw new AppError("method_not_allowed", "Operations are POSTed");
   const needed = Object.hasOwn(NEEDED_ROLE, name) ? NEEDED_ROLE[name as OperationName] : "admin";
   const caller = await authorize(request, { name, needed }, host);
-  const text = new TextDecoder().decode(await readBody(request, BODY_LIMITS));
-  const input = parseJson(text);
-  if (!isJsonObject(input)) throw new AppError("invalid", "The body is no JSON object");
+  const input = await readInput(request, caller);
   if (Object.hasOwn(host.handlers, name)) {
     inputs.check(name as OperationName, input);
     const handle = host.handlers[name as OperationName] as (
@@ -113,6 +114,18 @@ async function answer(
     return await streamResponse(stream(input, signal, caller), host.log);
   }
   throw new AppError("not_found", `No operation "${name}", is the client newer than the daemon?`);
+}
+
+/** What is asked; one role cannot take the room of the others. */
+async function readInput(request: Request, { role }: Caller): Promise<JsonObject> {
+  const held = BODIES.hold(role);
+  try {
+    const input = parseJson(new TextDecoder().decode(await readBody(request, BODY_LIMITS, held)));
+    if (isJsonObject(input)) return input;
+    throw new AppError("invalid", "The body is no JSON object");
+  } finally {
+    held.release();
+  }
 }
 
 /** Who asks, if they may. */

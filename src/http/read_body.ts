@@ -1,13 +1,14 @@
 /**
- * Reads the exact bytes of a request, within a size and a time (contract 3).
+ * Reads the exact bytes of a request, within a size, a time and what is left of a budget (contract 3).
  *
  * @module
  */
 
-import { concatBytes } from "../base/bytes.ts";
 import { after } from "../base/clock.ts";
-import { AppError } from "../base/errors.ts";
+import { AppError, toAppError } from "../base/errors.ts";
 import { tellArrival } from "./arrival.ts";
+import type { HeldBytes } from "./body_budget.ts";
+import { GrowingBytes } from "./growing_bytes.ts";
 import { letGo } from "./let_go.ts";
 import { WaitingList } from "./waiting_list.ts";
 
@@ -20,28 +21,32 @@ export interface BodyLimits {
 }
 
 /**
- * The body, byte for byte.
+ * The body, byte for byte; its bytes are taken from a budget and `held` until somebody releases them.
  *
- * @throws {AppError} `too_large`, `timeout`, or `invalid` when it breaks off or its length is stated
- * twice.
+ * @throws {AppError} `too_large`, `timeout`, `overloaded`, or `invalid` when it breaks off or its
+ * length is stated twice.
  */
 export async function readBody(
   request: Request,
   limits: BodyLimits,
+  held: HeldBytes,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const length = request.headers.get("content-length");
-  if (length !== null && request.headers.has("transfer-encoding")) {
+  const stated = request.headers.get("content-length");
+  if (stated !== null && request.headers.has("transfer-encoding")) {
     throw new AppError("invalid", "Both Content-Length and Transfer-Encoding");
   }
-  const body = length !== null && Number(length) <= limits.maxBytes
+  const length = stated === null ? undefined : Number(stated);
+  const inOnePiece = length !== undefined && length <= limits.maxBytes && held.expect(length);
+  const body = inOnePiece
     ? await withDeadline(readWhole(request), limits)
-    : await readParts(request, limits, length !== null);
+    : await readParts(request, { ...limits, length, held });
+  held.arrived();
   tellArrival(request);
   letGo(request);
   return body;
 }
 
-/** A body whose length is known: Deno reads it in one piece, several times as fast as in parts. */
+/** A small body: Deno reads it in one piece, several times as fast as in parts. */
 async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer>> {
   try {
     return await request.bytes();
@@ -50,46 +55,49 @@ async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer>> {
   }
 }
 
-/** A body in parts, as far as it may go; not at all when it is known to be too large. */
-async function readParts(
-  request: Request,
-  limits: BodyLimits,
-  tooLarge: boolean,
-): Promise<Uint8Array<ArrayBuffer>> {
+/** What a body in parts is read with. */
+interface Parts extends BodyLimits {
+  /** Its length, where it is stated. */
+  readonly length: number | undefined;
+  readonly held: HeldBytes;
+}
+
+/** A body in parts, as far as it may go and has room; not at all when it is known to be too large. */
+async function readParts(request: Request, parts: Parts): Promise<Uint8Array<ArrayBuffer>> {
   if (request.body === null) return new Uint8Array();
   const reader = request.body.getReader();
-  const read = tooLarge ? undefined : await withDeadline(readCounted(reader, limits), limits);
-  if (read !== undefined) return read;
-  await discard(reader);
-  throw new AppError("too_large", `The body has more than ${limits.maxBytes} bytes`);
-}
-
-/** The body; `undefined` when it has more bytes than it may. */
-async function readCounted(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  limits: BodyLimits,
-): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  const parts: Uint8Array[] = [];
-  let total = 0;
+  const bytes = new GrowingBytes(parts.length);
   try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      total += value.length;
-      if (total > limits.maxBytes) return undefined;
-      parts.push(value);
-    }
-  } catch (cause) {
-    throw new AppError("invalid", "The body broke off", { cause });
+    return await withDeadline(collect(reader, bytes, parts), parts);
+  } catch (error) {
+    bytes.clear();
+    parts.held.release(); // at once: there may be others who only lack this much
+    const { code } = toAppError(error);
+    if (code === "too_large" || code === "overloaded") await discard(reader);
+    await reader.cancel().catch(() => {}); // whoever has had his answer must not fill memory any more
+    throw error;
   }
-  const [only] = parts;
-  if (parts.length === 1 && only?.buffer instanceof ArrayBuffer) {
-    return only as Uint8Array<ArrayBuffer>;
-  }
-  return concatBytes(...parts);
 }
 
-/** What is still read of a body that is too large, and for how long. */
+async function collect(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  bytes: GrowingBytes,
+  { length, maxBytes, held }: Parts,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const tooLarge = () => new AppError("too_large", `The body has more than ${maxBytes} bytes`);
+  if (length !== undefined && length > maxBytes) throw tooLarge();
+  for (;;) {
+    const { done, value } = await reader.read().catch((cause) => {
+      throw new AppError("invalid", "The body broke off", { cause });
+    });
+    if (done) return bytes.toBytes();
+    if (bytes.length + value.length > maxBytes) throw tooLarge();
+    held.take(value.length, length);
+    bytes.add(value);
+  }
+}
+
+/** What is still read of a body that is refused for its size, and for how long. */
 const DISCARDED = { bytes: 32 * 1024 * 1024, ms: 1000 };
 
 /**

@@ -17,7 +17,14 @@ import { slack } from "./platforms/slack.ts";
 import { asksForChoices } from "./slack/interaction.ts";
 import { normalise, type SlackEvent } from "./slack/normalise.ts";
 import { type ReceivedDelivery, Trail } from "./trail.ts";
-import { greet, receive, refuse, type WebhookHost, type WebhookTarget } from "./webhook.ts";
+import {
+  greet,
+  holdBody,
+  receive,
+  refuse,
+  type WebhookHost,
+  type WebhookTarget,
+} from "./webhook.ts";
 
 /** What the Slack source needs. */
 export interface SlackHost extends WebhookHost {
@@ -46,12 +53,13 @@ export async function receiveSlackEvent(
   host: SlackHost,
 ): Promise<Response> {
   const trail = new Trail({ ...target, id: host.newId(), clock: host.clock, source: SOURCE });
+  const held = holdBody(target, host);
   let received: ReceivedDelivery | undefined;
   try {
     const trigger = trail.trigger = findTrigger(target, host);
     const maxBytes = Math.min(host.limits.maxBytes, MAX_BODY_BYTES);
     const limits = { ...host.limits, maxBytes };
-    const delivery = received = await receive(request, { ...target, trail }, { limits });
+    const delivery = received = await receive(request, { ...target, trail, held }, { limits });
     checkContentType(delivery.headers);
     const sender = await authenticateBy("slack", delivery, trigger, host);
     const parsed = parsePayload(sender);
@@ -61,6 +69,8 @@ export async function receiveSlackEvent(
     return answer(parsed, event, await record(event, parsed, host));
   } catch (error) {
     return refuse(toAppError(error), { trail, received }, host);
+  } finally {
+    held.release();
   }
 }
 

@@ -9,6 +9,7 @@ import type { Clock } from "../base/clock.ts";
 import { type AppError, toAppError } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
+import type { BodyBudget, HeldBytes } from "../http/body_budget.ts";
 import { problemResponse } from "../http/problem.ts";
 import { type BodyLimits, readBody } from "../http/read_body.ts";
 import type { EventOutcome } from "../store/delivery_records.ts";
@@ -40,6 +41,8 @@ export interface WebhookHost extends AdmitHost, TransformHost {
   readonly log: Log;
   /** What a body may cost. */
   readonly limits: BodyLimits;
+  /** What all bodies share that are under way. */
+  readonly bodies: BodyBudget;
   /** Names requests. */
   readonly newId: NewId;
   /** Told after a task has been stored, with those that run and have to end for it. */
@@ -65,10 +68,11 @@ export async function receiveWebhook(
   host: WebhookHost,
 ): Promise<Response> {
   const trail = new Trail({ id: host.newId(), clock: host.clock, remote: target.remote });
+  const held = holdBody(target, host);
   let received: ReceivedDelivery | undefined;
   try {
     const trigger = trail.trigger = host.triggers.named({ ...target, source: "webhook" });
-    const delivery = received = await receive(request, { ...target, trail }, host);
+    const delivery = received = await receive(request, { ...target, trail, held }, host);
     const sender = await authenticate(delivery, trigger, host);
     const parsed = parsePayload(sender);
     const greeting = findGreeting(parsed, trigger);
@@ -79,17 +83,27 @@ export async function receiveWebhook(
     return answer(trail, outcomes);
   } catch (error) {
     return refuse(toAppError(error), { trail, received }, host);
+  } finally {
+    held.release();
   }
+}
+
+/** Nothing yet: only who has a trigger gets as far as a body. */
+export function holdBody(
+  { project, trigger }: WebhookTarget,
+  { bodies }: Pick<WebhookHost, "bodies">,
+): HeldBytes {
+  return bodies.hold(`${project}/${trigger}`);
 }
 
 /** The exact bytes and headers of a request. */
 export async function receive(
   request: Request,
-  { headers, trail }: Pick<ReceivedDelivery, "headers" | "trail">,
+  { headers, trail, held }: Pick<ReceivedDelivery, "headers" | "trail"> & { held: HeldBytes },
   host: Pick<WebhookHost, "limits">,
 ): Promise<ReceivedDelivery> {
   trail.headerNames = Object.keys(headers);
-  const body = await readBody(request, host.limits);
+  const body = await readBody(request, host.limits, held);
   trail.bodyBytes = body.length;
   trail.passed("received");
   return { body, headers, url: request.url, trail };

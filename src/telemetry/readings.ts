@@ -21,6 +21,7 @@ export const READ = [
   },
   { name: "plugins_running", type: "gauge", help: "Plugins and hooks that run" },
   { name: "plugins_waiting", type: "gauge", help: "Plugins and hooks that wait for their turn" },
+  { name: "inflight_body_bytes", type: "gauge", help: "Bytes of bodies under way" },
   { name: "database_bytes", type: "gauge", help: "Size of svc.db" },
   { name: "database_wal_bytes", type: "gauge", help: "Size of its write-ahead log" },
   {
@@ -80,6 +81,8 @@ export interface ReadingsHost {
   readonly started: number;
   /** The gate before plugins. */
   readonly gate: { readonly running: number; readonly waiting: number };
+  /** Bodies of webhooks under way. */
+  readonly bodies: { readonly inUse: number };
   /** Connections of the webhook server; `undefined` while there is none. */
   readonly connections: () =>
     | { readonly open: number; readonly most: number; readonly displaced: number }
@@ -114,6 +117,7 @@ export async function takeReadings(host: ReadingsHost): Promise<Readings> {
     ],
     plugins_running: one(host.gate.running),
     plugins_waiting: one(host.gate.waiting),
+    inflight_body_bytes: one(host.bodies.inUse),
     database_bytes: one(sizes.databaseBytes),
     database_wal_bytes: one(sizes.walBytes),
     database_unused_bytes: one(sizes.unusedBytes),

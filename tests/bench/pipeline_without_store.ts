@@ -9,6 +9,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { idFactory } from "../../src/base/ids.ts";
 import { createLog } from "../../src/base/log.ts";
 import { createEvaluator } from "../../src/cel/evaluator.ts";
+import { BodyBudget } from "../../src/http/body_budget.ts";
 import { serve } from "../../src/http/serve.ts";
 import type { PluginHost } from "../../src/plugins/run_plugin.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
@@ -54,6 +55,7 @@ const server = await serve({
     keyUses: new KeyUses(store, log),
     plugins: {} as PluginHost, // the triggers of the bench have none
     limits: { maxBytes: 25 * 1024 * 1024, deadlineMs: 30_000 },
+    bodies: new BodyBudget(128 << 20),
     onTask: () => {},
     onSourceEvent: () => {},
   }, () => true),

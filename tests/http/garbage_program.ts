@@ -7,6 +7,7 @@
  */
 
 import { memoryUsage } from "node:process";
+import { BodyBudget } from "../../src/http/body_budget.ts";
 import { readBody } from "../../src/http/read_body.ts";
 import { serve } from "../../src/http/serve.ts";
 import { WaitingList } from "../../src/http/waiting_list.ts";
@@ -37,12 +38,15 @@ async function ofRequest(): Promise<number> {
   const body = "x".repeat(500);
   const headers = Array.from({ length: 12 }, (_, n) => `X-Header-${n}: value ${n}\r\n`).join("");
   const post = `POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n${headers}\r\n`;
+  const bodies = new BodyBudget(1 << 20);
   await using server = await serve({
     ...{ on: { hostname: "127.0.0.1", port: 0 }, drainMs: 100 },
     log: { debug() {}, info() {}, warn: console.error, error: console.error },
     handler: async (request) => {
       const { length } = Object.keys(Object.fromEntries(request.headers));
-      const bytes = await readBody(request, { maxBytes: 10_000, deadlineMs: 10_000 });
+      const held = bodies.hold("x");
+      const bytes = await readBody(request, { maxBytes: 10_000, deadlineMs: 10_000 }, held);
+      held.release();
       return new Response(`${length} headers, ${bytes.length} bytes`);
     },
   });

@@ -15,6 +15,7 @@ import {
 import { fileURLToPath } from "node:url";
 import { findConnectionServer } from "../../src/http/connection_server.ts";
 import type { Deadlines } from "../../src/http/connection.ts";
+import { BodyBudget } from "../../src/http/body_budget.ts";
 import { readBody } from "../../src/http/read_body.ts";
 import { type HttpServer, serve, type ServeOptions } from "../../src/http/serve.ts";
 import { until as untilGiven } from "../helpers/until.ts";
@@ -192,11 +193,12 @@ Deno.test(
   LOOSE,
   async () => {
     const { handler, open, entered } = gate();
+    const bodies = new BodyBudget(10_000);
     await using server = await start({
       maxConnections: 2,
       deadlines: { ...DEADLINES, headersMs: 1000 },
       async handler(request) {
-        await readBody(request, { maxBytes: 100, deadlineMs: NEVER_MS });
+        await readBody(request, { maxBytes: 100, deadlineMs: NEVER_MS }, bodies.hold("x"));
         return await handler(request);
       },
     });

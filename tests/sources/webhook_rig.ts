@@ -9,6 +9,7 @@ import { createHmac } from "node:crypto";
 import { idFactory } from "../../src/base/ids.ts";
 import { createLog } from "../../src/base/log.ts";
 import { createEvaluator } from "../../src/cel/evaluator.ts";
+import { BodyBudget } from "../../src/http/body_budget.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import { parseManifest } from "../../src/resources/manifest.ts";
 import { readDocument } from "../../src/resources/read.ts";
@@ -37,6 +38,8 @@ export interface Rig extends AsyncDisposable {
   readonly logged: string[];
   /** How often the worker was told of a task, and the router of an event. */
   readonly kicks: { count: number; events: number };
+  /** What the bodies of all requests share. */
+  readonly bodies: BodyBudget;
   readonly handler: (request: Request, remote: string) => Response | Promise<Response>;
   /** POSTs a body to a path. */
   post(path: string, body: BodyInit | undefined, headers?: HeadersInit): Promise<Response>;
@@ -51,6 +54,8 @@ export interface RigOptions {
   readonly manifest: string;
   readonly maxBytes?: number;
   readonly deadlineMs?: number;
+  /** Bytes of bodies that may be under way; plenty when absent. */
+  readonly bodyBudget?: number;
   readonly celDeadlineMs?: number;
   readonly ready?: () => boolean;
   /** Stands in for some methods of the store. */
@@ -82,6 +87,7 @@ export async function webhookRig(options: RigOptions): Promise<Rig> {
   const rejections = new Rejections(store, log);
   const keyUses = new KeyUses(store, log);
   const kicks = { count: 0, events: 0 };
+  const bodies = new BodyBudget(options.bodyBudget ?? 128 << 20);
   const host: SlackHost = {
     ...{ catalog, evaluator, rejections, keyUses, plugins: NO_PLUGINS, clock, log },
     store: new Proxy(store, {
@@ -91,12 +97,13 @@ export async function webhookRig(options: RigOptions): Promise<Rig> {
     triggers: new Triggers(catalog),
     planner: new Planner(catalog, temp.dir),
     limits: { maxBytes: options.maxBytes ?? 1 << 20, deadlineMs: options.deadlineMs ?? 5000 },
+    bodies,
     onTask: () => void kicks.count++,
     onSourceEvent: () => void kicks.events++,
   };
   const handler = webhookHandler(host, options.ready ?? (() => true));
   return {
-    ...{ store, catalog, path: temp.path, clock, logged, kicks, handler },
+    ...{ store, catalog, path: temp.path, clock, logged, kicks, bodies, handler },
     async post(path, body, headers) {
       // A Request would give a text a content type of its own.
       const sent = typeof body === "string" ? new TextEncoder().encode(body) : body;

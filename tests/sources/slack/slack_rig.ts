@@ -5,6 +5,7 @@
  * @module
  */
 
+import { BodyBudget } from "../../../src/http/body_budget.ts";
 import type { PluginHost } from "../../../src/plugins/run_plugin.ts";
 import { KeyUses } from "../../../src/sources/key_uses.ts";
 import { Rejections } from "../../../src/sources/rejections.ts";
@@ -88,6 +89,7 @@ export async function slackRig(triggers: string): Promise<SlackRig> {
     ...host,
     ...{ rejections, keyUses, plugins: {} as PluginHost },
     limits: { maxBytes: 1 << 20, deadlineMs: 5000 },
+    bodies: new BodyBudget(128 << 20),
     onSourceEvent: () => routers.at(-1)?.kick(),
   };
   const events = async () => (await store.listSourceEvents({ limit: 1_000_000 })).toReversed();
