@@ -16,6 +16,7 @@
  */
 
 import { AppError } from "./errors.ts";
+import { checkJsonLimits, isLargeJson } from "./json_limits.ts";
 import { markLongNumbers } from "./long_numbers.ts";
 
 /** A JSON object whose values are still to be looked at. */
@@ -30,14 +31,31 @@ interface SourceTextJson {
 const SOURCE_JSON = JSON as unknown as SourceTextJson;
 
 /**
- * Reads JSON text; integers a double cannot hold exactly become raw JSON values.
+ * Reads JSON text; numbers a double cannot hold become raw JSON values.
+ *
+ * @throws {AppError} `invalid` when the text is not JSON, or large and beyond `JSON_LIMITS`.
+ */
+export function parseJson(text: string): unknown {
+  if (!isLargeJson(text)) return parseOwnJson(text);
+  const hasLong = checkJsonLimits(text);
+  const value = parseText(text);
+  return hasLong ? keepDigits(text, value) : value;
+}
+
+/**
+ * The same for text that this program wrote, out of values that were within the limits when they
+ * came.
  *
  * @throws {AppError} `invalid` when the text is not JSON.
  */
-export function parseJson(text: string): unknown {
+export function parseOwnJson(text: string): unknown {
+  const value = parseText(text);
+  return hasLongNumber(value) ? keepDigits(text, value) : value;
+}
+
+function parseText(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return hasLongNumber(value) ? keepDigits(text, value) : value;
+    return JSON.parse(text);
   } catch (cause) {
     throw new AppError("invalid", "Not valid JSON", { cause });
   }

@@ -22,7 +22,7 @@ export function markLongNumbers(text: string, mark: string): string | undefined 
     } else if (isDigit(code)) {
       const start = text[at - 1] === "-" ? at - 1 : at;
       at = lastOfNumber(text, at);
-      if (isShort(text, start, at)) continue;
+      if (!isLongNumber(text, start, at)) continue;
       marked += `${text.slice(done, start)}"${mark}${text.slice(start, at + 1)}"`;
       done = at + 1;
     }
@@ -38,7 +38,8 @@ function lastOfString(text: string, quote: number): number {
   return at;
 }
 
-function lastOfNumber(text: string, first: number): number {
+/** Where the number ends that has its first digit at `first`. */
+export function lastOfNumber(text: string, first: number): number {
   let at = first;
   while (isOfNumber(text.charCodeAt(at + 1))) at++;
   return at;
@@ -54,9 +55,20 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** Whether a double holds the number from `first` to `last`, as far as people expect that of it. */
-function isShort(text: string, first: number, last: number): boolean {
-  if (last - first < 2) return true; // even with an exponent: 9e9
+/** Digits that a double holds, whatever they are. */
+const SAFE_DIGITS = 15;
+
+/** Whether a double does not hold the number from `first` to `last`, as far as people expect that. */
+export function isLongNumber(text: string, first: number, last: number): boolean {
+  if (last - first < 2) return false; // even with an exponent: 9e9
+  if (last - first < SAFE_DIGITS && !hasExponent(text, first, last)) return false;
   const number = Number(text.slice(first, last + 1));
-  return Number.isFinite(number) && (Number.isSafeInteger(number) || !Number.isInteger(number));
+  return !Number.isFinite(number) || (Number.isInteger(number) && !Number.isSafeInteger(number));
+}
+
+function hasExponent(text: string, first: number, last: number): boolean {
+  for (let at = first; at <= last; at++) {
+    if ((text.charCodeAt(at) | 0x20) === 0x65) return true;
+  }
+  return false;
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isJsonObject, parseJson } from "../base/json.ts";
+import { isJsonObject, parseOwnJson } from "../base/json.ts";
 import { messageOf } from "../base/errors.ts";
 import { type CelResult, compileExpression, type Expression, scopeOf } from "./expression.ts";
 import type { EvaluationRequest } from "./evaluator.ts";
@@ -17,7 +17,7 @@ function evaluate(request: EvaluationRequest): CelResult {
     const expression = compiled.get(request.source) ?? compileExpression(request.source);
     if (compiled.size > 1000) compiled.clear();
     compiled.set(request.source, expression);
-    const variables = parseJson(request.variables);
+    const variables = parseOwnJson(request.variables);
     return expression.run(scopeOf(isJsonObject(variables) ? variables : {}));
   } catch (error) {
     return { ok: false, error: messageOf(error) };

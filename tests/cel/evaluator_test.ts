@@ -6,7 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
-import { type JsonObject, parseJson } from "../../src/base/json.ts";
+import { type JsonObject, parseOwnJson } from "../../src/base/json.ts";
 import { createEvaluator, type Evaluator } from "../../src/cel/evaluator.ts";
 import { type CelResult, compileExpression, scopeOf } from "../../src/cel/expression.ts";
 import { cpuMs } from "../helpers/cpu_time.ts";
@@ -121,7 +121,7 @@ Deno.test("evaluate keeps digits and types on their way through the Worker", asy
     '{"n":9007199254740993,"u":18446744073709551615,"f":1.5,"w":1.0,"__proto__":{"x":1}}';
   const source =
     "[payload_n, payload_u, payload_f, payload_w + 1, payload.__proto__.x].filter(x, true)";
-  deepEqual(await evaluate(over, source, parseJson(text)), {
+  deepEqual(await evaluate(over, source, parseOwnJson(text)), {
     ok: true,
     value: [9007199254740993n, 18446744073709551615n, 1.5, 2n, 1n],
   });
@@ -199,14 +199,14 @@ for (const { what, source, text } of HEAVY) {
   Deno.test(`evaluate does not hold up timers for ${what}`, async () => {
     using over = evaluator();
     const json = text();
-    const payload = parseJson(json);
+    const payload = parseOwnJson(json);
     const { stallMs } = await watched(() => evaluate(over, source, payload));
     ok(stallMs < STALL_MS, `stalled for ${stallMs.toFixed(0)} ms`);
   });
 }
 
 const LEVELS = 500_000;
-const DEEP = () => parseJson(`{"x":1,"deep":${"[".repeat(LEVELS)}${"]".repeat(LEVELS)}}`);
+const DEEP = () => parseOwnJson(`{"x":1,"deep":${"[".repeat(LEVELS)}${"]".repeat(LEVELS)}}`);
 
 for (const source of ["payload.x == 1", "[1].exists(i, payload_x == i)"]) {
   Deno.test(`evaluate ${source} gives a result for a payload nested 500,000 deep`, async () => {

@@ -13,12 +13,12 @@ import {
   throws,
 } from "node:assert/strict";
 import { compileExpression, scopeOf } from "../../src/cel/expression.ts";
-import { isJsonObject, type JsonObject, parseJson, toJson } from "../../src/base/json.ts";
+import { isJsonObject, type JsonObject, parseOwnJson, toJson } from "../../src/base/json.ts";
 import { AppError } from "../../src/base/errors.ts";
 
 /** Evaluates over a payload given as JSON text, as the daemon does. */
 function run(source: string, payload = "{}", others: JsonObject = {}) {
-  return compileExpression(source).run(scopeOf({ payload: parseJson(payload), ...others }));
+  return compileExpression(source).run(scopeOf({ payload: parseOwnJson(payload), ...others }));
 }
 
 interface ValueCase {
@@ -237,7 +237,7 @@ const LEVELS = 500_000;
 const DEEP = `{"x":1,"deep":${"[".repeat(LEVELS)}${"]".repeat(LEVELS)}}`;
 
 Deno.test("Expression.run gives a result for a payload nested 500,000 deep", () => {
-  const payload = parseJson(DEEP);
+  const payload = parseOwnJson(DEEP);
   const result = (source: string) => compileExpression(source).run(scopeOf({ payload }));
   equal(result("payload_deep == 1").ok, false);
   deepEqual(result("payload.x"), { ok: true, value: 1n });
@@ -245,7 +245,7 @@ Deno.test("Expression.run gives a result for a payload nested 500,000 deep", () 
 });
 
 Deno.test("Expression.run looks only at the fields it names", () => {
-  const payload = parseJson(DEEP);
+  const payload = parseOwnJson(DEEP);
   ok(isJsonObject(payload));
   const result = compileExpression("payload_x + 1").run(scopeOf({ payload }));
   deepEqual(result, { ok: true, value: 2n });
@@ -253,7 +253,7 @@ Deno.test("Expression.run looks only at the fields it names", () => {
 
 Deno.test("Expression.run changes nothing in the payload", () => {
   const text = '{"a":[1,{"b":9007199254740993}],"__proto__":{"c":null}}';
-  const payload = parseJson(text);
+  const payload = parseOwnJson(text);
   compileExpression("payload.a[1].b + payload_a[0]").run(scopeOf({ payload }));
   equal(toJson(payload), text);
 });

@@ -134,3 +134,30 @@ Deno.test("odd objects are accepted where nothing is asked, byte for byte", asyn
     });
   }
 });
+
+/** Signed and much too much: each took the daemon from everybody for seconds. */
+const COSTLY: Readonly<Record<string, [text: string, reason: RegExp]>> = {
+  "1e999": [`{"a":[${"1e999,".repeat(1_500_000)}0]}`, /more than 100000 numbers/],
+  "levels": [nested(1_000_000, '{"a":', "}", "1"), /more than 1000 levels/],
+  "values": [`{"a":[${"0,".repeat(4_000_000)}0]}`, /more than 2000000 values/],
+  "short texts": [
+    `{"a":[${Array.from({ length: 300_000 }, (_, n) => `"k${n}"`).join()}]}`,
+    /more than 250000 different names and short texts/,
+  ],
+  "texts that V8 keeps at one place": [
+    `{"a":[${Array.from({ length: 60_000 }, (_, n) => `"${n * 65_536}"`).join()}]}`,
+    /more than 100 numbers in quotes/,
+  ],
+};
+
+Deno.test("JSON that would take seconds is refused with 400, the reason in its record", async (t) => {
+  await using rig = await webhookRig({ manifest: TRIGGERS, maxBytes: 10_000_000 });
+  for (const [what, [body, reason]] of Object.entries(COSTLY)) {
+    await t.step(what, async () => {
+      const response = await rig.post("/webhook/push", body, sign(body));
+      deepEqual([response.status, (await response.json()).code], [400, "invalid"]);
+      const reasons = (await rig.deliveries()).map((delivery) => delivery.reason);
+      ok(reasons.some((one) => reason.test(one)), reasons.join());
+    });
+  }
+});

@@ -1,0 +1,172 @@
+/**
+ * What a large JSON text may hold, found in one pass over its characters and before any value is made
+ * of it: nobody else is served while it is read. What is not JSON is left to whoever parses it.
+ *
+ * @module
+ */
+
+import { AppError } from "./errors.ts";
+import { isLongNumber, lastOfNumber } from "./long_numbers.ts";
+
+/** Texts up to this length are read whatever they hold: it cannot take long. */
+const LARGE_TEXT = 64 * 1024;
+
+/** Each is far from what platforms send in their largest bodies, and all are read in under a second. */
+export const JSON_LIMITS = {
+  /** Levels of lists and objects inside each other. */
+  depth: 1000,
+  /** Values, as many as there are commas and opening brackets. */
+  values: 2_000_000,
+  /** Different names of members, and texts of ten characters or less: V8 keeps a table of them. */
+  names: 250_000,
+  /** Numbers that keep their digits. */
+  longNumbers: 100_000,
+  /**
+   * Different texts of digits only whose number ends in the same 16 bits. V8 keeps short texts in a
+   * table and finds their place by that number: a hundred thousand at one place take it ten seconds.
+   */
+  alikeDigits: 100,
+} as const;
+
+/** Whether a text is large enough to be looked through before it is parsed. */
+export function isLargeJson(text: string): boolean {
+  return text.length > LARGE_TEXT;
+}
+
+/**
+ * Looks through a large text.
+ *
+ * @returns whether it has a number that a double cannot hold
+ * @throws {AppError} `invalid` when it holds more than it may.
+ */
+export function checkJsonLimits(text: string): boolean {
+  const strings = new StringScan(text);
+  let depth = 0;
+  let values = 1;
+  let longNumbers = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      at = strings.pass(at);
+    } else if (code === COMMA) {
+      if (++values > JSON_LIMITS.values) throw tooMuch("values", JSON_LIMITS.values);
+    } else if (code === OPEN_LIST || code === OPEN_OBJECT) {
+      if (++values > JSON_LIMITS.values) throw tooMuch("values", JSON_LIMITS.values);
+      if (++depth > JSON_LIMITS.depth) throw tooMuch("levels", JSON_LIMITS.depth);
+    } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) {
+      depth--;
+    } else if (isDigit(code)) {
+      const first = text.charCodeAt(at - 1) === MINUS ? at - 1 : at;
+      at = lastOfNumber(text, at);
+      if (isLongNumber(text, first, at) && ++longNumbers > JSON_LIMITS.longNumbers) {
+        throw tooMuch("numbers that a double cannot hold", JSON_LIMITS.longNumbers);
+      }
+    }
+  }
+  return longNumbers > 0;
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const COLON = 0x3a;
+const OPEN_LIST = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_LIST = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/** Nobody can know which texts it takes for one and the same. */
+const SEED = crypto.getRandomValues(new Int32Array(1))[0] ?? 0;
+/** Characters of a text that V8 keeps in its table, and digits of a number that is its own place there. */
+const SHORT = 10;
+const SEEN_BITS = 1 << 21;
+
+/** Passes over the strings of a text and counts those that are dear, each once. */
+class StringScan {
+  readonly #text: string;
+  /** One bit for each string that was seen, or for another one that looks the same here. */
+  readonly #seen = new Int32Array(SEEN_BITS / 32);
+  /** Of texts that are digits, by the end of their number. */
+  readonly #alike = new Uint16Array(1 << 16);
+  #names = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** From the quote that opens a string to the one that closes it. */
+  pass(quote: number): number {
+    const text = this.#text;
+    let hash = SEED;
+    let digits = 0;
+    let number = 0;
+    let length = 0;
+    let at = quote + 1;
+    for (; at < text.length; at++, length++) {
+      let code = text.charCodeAt(at);
+      if (code === QUOTE) break;
+      if (code === BACKSLASH) {
+        code = escapedDigit(text, at) ?? 0;
+        at += code === 0 ? 1 : 5;
+      }
+      hash = Math.imul(hash ^ code, 0x5bd1e995) + SEED | 0;
+      hash ^= hash >>> 15;
+      if (isDigit(code) && digits >= 0 && digits < SHORT) {
+        digits++;
+        number = number * 10 + code - 0x30;
+      } else {
+        digits = -1;
+      }
+    }
+    const isKept = length <= SHORT || this.#isName(at);
+    if (isKept && this.#isNew(hash)) this.#add(digits > 0 ? number : undefined);
+    return at;
+  }
+
+  #isName(last: number): boolean {
+    let at = last + 1;
+    while (isBlank(this.#text.charCodeAt(at))) at++;
+    return this.#text.charCodeAt(at) === COLON;
+  }
+
+  #add(number: number | undefined): void {
+    if (++this.#names > JSON_LIMITS.names) {
+      throw tooMuch("different names and short texts", JSON_LIMITS.names);
+    }
+    if (number === undefined) return;
+    const end = number & 0xffff;
+    const alike = (this.#alike[end] ?? 0) + 1;
+    this.#alike[end] = alike;
+    if (alike > JSON_LIMITS.alikeDigits) {
+      throw tooMuch("numbers in quotes that end alike", JSON_LIMITS.alikeDigits);
+    }
+  }
+
+  #isNew(hash: number): boolean {
+    const bit = hash & (SEEN_BITS - 1);
+    const word = this.#seen[bit >>> 5] ?? 0;
+    const mask = 1 << (bit & 31);
+    this.#seen[bit >>> 5] = word | mask;
+    return (word & mask) === 0;
+  }
+}
+
+/** The digit that an escape such as `\u0037` stands for. */
+function escapedDigit(text: string, backslash: number): number | undefined {
+  if (!text.startsWith("u003", backslash + 1)) return undefined;
+  const code = text.charCodeAt(backslash + 5);
+  return isDigit(code) ? code : undefined;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+}
+
+function tooMuch(what: string, most: number): AppError {
+  return new AppError("invalid", `The JSON has more than ${most} ${what}`);
+}

@@ -1,0 +1,99 @@
+/**
+ * What a large JSON text may hold: hostile ones are refused before they are parsed, and those of real
+ * platforms are not.
+ *
+ * @module
+ */
+
+import { ok, strictEqual as equal, throws } from "node:assert/strict";
+import { findRawNumber, isJsonObject, parseJson, parseOwnJson } from "../../src/base/json.ts";
+import { checkJsonLimits, isLargeJson, JSON_LIMITS } from "../../src/base/json_limits.ts";
+
+/** A list in an object, as long as a webhook may be. */
+const list = (item: (n: number) => string, items: number) =>
+  `{"a":[${Array.from({ length: items }, (_, n) => item(n)).join()}]}`;
+const repeated = (text: string, times: number) => list(() => text, times);
+const BYTES = 24 * 1024 * 1024;
+const deep = (levels: number) => `{"a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
+const padded = (text: string) => text + " ".repeat(70_000);
+
+/** Texts that took seconds, and what they are refused for. */
+const REFUSED: readonly [what: string, text: () => string, reason: RegExp][] = [
+  ["infinities", () => repeated("1e999", BYTES / 6), /100000 numbers that a double cannot hold/],
+  ["long integers", () => repeated("12345678901234567", 1_000_000), /100000 numbers/],
+  ["long numbers with a point", () => repeated("12345678901234567.5", 200_000), /100000 numbers/],
+  ["open lists", () => "[".repeat(BYTES), /1000 levels/],
+  ["open objects", () => '{"a":'.repeat(BYTES / 5), /1000 levels/],
+  ["levels that are closed again", () => padded(deep(JSON_LIMITS.depth + 1)), /1000 levels/],
+  ["zeros", () => repeated("0", BYTES / 2), /2000000 values/],
+  ["empty lists", () => repeated("[]", BYTES / 3), /2000000 values/],
+  ["short texts", () => list((n) => `"${n.toString(36)}"`, 300_000), /250000 different/],
+  ["names", () => list((n) => `{"a name of some length ${n}":1}`, 300_000), /250000 different/],
+  ["names before blanks", () => list((n) => `{"a long name ${n}" \n:1}`, 300_000), /250000 diff/],
+  ["digits of one place", () => list((n) => `"${n * 65_536}"`, 60_000), /100 numbers in quotes/],
+  [
+    "escaped digits of one place",
+    () => list((n) => `"${String(n * 65_536).replace(/./, (d) => `\\u003${d}`)}"`, 60_000),
+    /100 numbers in quotes/,
+  ],
+];
+
+for (const [what, text, reason] of REFUSED) {
+  Deno.test(`parseJson refuses a large text of ${what} before it is parsed`, () => {
+    const given = text();
+    throws(() => checkJsonLimits(given), { name: "AppError", code: "invalid", message: reason });
+    throws(() => parseJson(given), { name: "AppError", code: "invalid", message: reason });
+  });
+}
+
+/** The same things as often as they may be, and where they mean nothing. */
+const READ: readonly [what: string, text: () => string][] = [
+  ["infinities", () => repeated("1e999", JSON_LIMITS.longNumbers)],
+  ["levels", () => padded(deep(JSON_LIMITS.depth))],
+  ["brackets and commas in a text", () => repeated(`"${"[{,".repeat(100)}"`, 20_000)],
+  ["escaped quotes", () => `{"a":"${'\\"['.repeat(1_000_000)}"}`],
+  ["backslashes before a quote", () => repeated('"\\\\\\\\"', 100_000)],
+  ["one short text", () => repeated('"yes"', 900_000)],
+  ["one name", () => repeated('{"a name":1}', 400_000)],
+  ["digits one after the other", () => list((n) => `"${n}"`, 200_000)],
+  ["round digits", () => list((n) => `"${n * 1000}"`, 100_000)],
+  ["digits too many for a place", () => list((n) => `"${n * 65_536 + 1e11}"`, 60_000)],
+  ["long texts", () => list((n) => `"the text that has the number ${n}"`, 500_000)],
+];
+
+for (const [what, text] of READ) {
+  Deno.test(`parseJson reads a large text of ${what}`, () => {
+    const given = text();
+    ok(isLargeJson(given));
+    ok(isJsonObject(parseJson(given)));
+  });
+}
+
+Deno.test("parseJson reads 25 MiB like a push of a hundred thousand commits", () => {
+  const commit = (n: number) =>
+    `{"id":"${n.toString(16).padStart(40, "a")}","distinct":true,"message":"Change number ${n}",` +
+    `"author":{"name":"Mona","email":"mona@example.com"},"added":["src/${n}.ts"],"removed":[]}`;
+  const value = parseJson(list(commit, 130_000)) as { a: unknown[] };
+  equal(value.a.length, 130_000);
+});
+
+Deno.test("large texts keep the digits of their numbers, and others stay numbers", () => {
+  const text = padded(
+    `{"a":[-9007199254740993,1e999,1.5,9e9,-1e-7,"1e999",0.12345678901234567890]}`,
+  );
+  const { a } = parseJson(text) as { a: unknown[] };
+  equal(findRawNumber(a[0]), "-9007199254740993");
+  equal(findRawNumber(a[1]), "1e999");
+  equal(JSON.stringify(a.slice(2)), '[1.5,9000000000,-1e-7,"1e999",0.12345678901234568]');
+});
+
+Deno.test("a text that breaks off anywhere is refused, however large", () => {
+  for (const end of ['"', '"\\', '"\\u003', "1", "-", '{"a"', '{"a":', "[1e", "\\"]) {
+    throws(() => parseJson(`{"a":"${"x".repeat(70_000)}","b":${end}`), { code: "invalid" });
+  }
+});
+
+Deno.test("what this program wrote is read without these limits", () => {
+  const text = repeated("1e999", JSON_LIMITS.longNumbers + 1);
+  ok(isJsonObject(parseOwnJson(text)));
+});
