@@ -138,6 +138,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
 /** The only importers of what is not ours; a name that ends in `/` stands for a folder. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@bufbuild/cel": ["src/cel/"],
+  "@bufbuild/cel/ext": ["src/cel/strings.ts"],
   "@opentelemetry/api": ["src/telemetry/tracing.ts"],
   "cli-table3": ["src/cli/print.ts"],
   "commander": ["src/cli/parse.ts"],
@@ -185,8 +186,8 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
   {
     what: "the system's clock",
     pattern: /\bDate\.now\b|\bnew Date\b|\bperformance\b/,
-    // schedule.ts: the cron library speaks in dates; it is given the time
-    only: ["src/base/clock.ts", "src/resources/schedule.ts"],
+    // schedule.ts: the cron library speaks in dates; it is given the time. times.ts: so does CEL
+    only: ["src/base/clock.ts", "src/cel/times.ts", "src/resources/schedule.ts"],
   },
   { what: "the environment", pattern: /\bDeno\.env\b|\bprocess\.env\b/, only: ["src/cli/io.ts"] },
   {

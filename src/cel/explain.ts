@@ -7,11 +7,10 @@
 
 import { parse, unparse } from "@bufbuild/cel";
 import { toJson } from "../base/json.ts";
+import { isConstant } from "./environment.ts";
 import type { Evaluator } from "./evaluator.ts";
 import { compileExpression, type Scope } from "./expression.ts";
-
-type Parsed = ReturnType<typeof parse>;
-type Expr = NonNullable<Parsed["expr"]>;
+import { callOf, type Expr, findPath } from "./walk.ts";
 
 /** One part of a condition. */
 export interface ExplainedPart {
@@ -62,7 +61,7 @@ function leaves(expr: Expr | undefined): Expr[] {
 
 /** The longest chains of fields in a part, such as `payload.repository.name`. */
 function fields(expr: Expr | undefined): Expr[] {
-  if (expr === undefined) return [];
+  if (expr === undefined || isConstant(findPath(expr)?.path ?? [])) return [];
   const { exprKind: kind } = expr;
   switch (kind.case) {
     case "identExpr":
@@ -71,8 +70,10 @@ function fields(expr: Expr | undefined): Expr[] {
       return isChain(kind.value.operand) && !kind.value.testOnly
         ? [expr]
         : fields(kind.value.operand);
-    case "callExpr":
-      return [...fields(kind.value.target), ...kind.value.args.flatMap(fields)];
+    case "callExpr": {
+      const { target, args } = callOf(kind.value);
+      return [...fields(target), ...args.flatMap(fields)];
+    }
     case "comprehensionExpr":
       return fields(kind.value.iterRange);
     default:

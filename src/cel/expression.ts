@@ -16,11 +16,13 @@
  * @module
  */
 
-import { celEnv, type CelInput, isCelError, parse, plan } from "@bufbuild/cel";
+import { type CelInput, isCelError, parse, plan } from "@bufbuild/cel";
 import { AppError, messageOf } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { analyse, type Analysis } from "./analysis.ts";
+import { ENVIRONMENT } from "./environment.ts";
 import { lookUp } from "./references.ts";
+import { allowText } from "./strings.ts";
 import { fromCel, toCel } from "./values.ts";
 
 /** Longest expression we compile, in characters. */
@@ -50,8 +52,6 @@ export function scopeOf(variables: Readonly<JsonObject>): Scope {
   return { variables };
 }
 
-const ENV = celEnv();
-
 /**
  * Compiles an expression.
  *
@@ -68,6 +68,7 @@ export function compileExpression(source: string): Expression {
     source,
     run(scope) {
       try {
+        allowText();
         const result = evaluate(bindings(analysis.variables, scope.variables));
         if (isCelError(result)) {
           return { ok: false, error: explain(result.message, analysis, scope) };
@@ -83,7 +84,7 @@ export function compileExpression(source: string): Expression {
 function planSource(source: string) {
   const parsed = parseSource(source);
   try {
-    return { evaluate: plan(ENV, parsed), analysis: analyse(parsed.expr) };
+    return { evaluate: plan(ENVIRONMENT, parsed), analysis: analyse(parsed.expr) };
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
     throw new AppError("invalid", "Does not compile: it is nested too deeply", { cause });
@@ -97,14 +98,28 @@ function parseSource(source: string) {
     const found = /^<input>:(\d+):(\d+): (.*)$/s.exec(messageOf(error));
     if (found === null) throw new AppError("invalid", `Does not compile: ${messageOf(error)}`);
     const [, line, column, message] = found;
-    const where = line === "1" ? `column ${column}` : `line ${line}, column ${column}`;
-    throw new AppError("invalid", `Does not compile at ${where}: ${message}`);
+    throw new AppError("invalid", `Does not compile at ${place(line, column)}: ${message}`);
   }
 }
 
+/** The place of a character of an expression, in words. */
+export function placeIn(source: string, offset: number): string {
+  const before = source.slice(0, offset).split("\n");
+  return place(String(before.length), String((before.at(-1)?.length ?? 0) + 1));
+}
+
+function place(line: string | undefined, column: string | undefined): string {
+  return line === "1" ? `column ${column}` : `line ${line}, column ${column}`;
+}
+
+/** The library does not know how long a list was that has no such index. */
+const NO_INDEX = /^index (\S+) out of bounds \[0, -1\)$/;
+
 /** CEL says only "unresolved attribute"; a person wants to know which. */
 function explain(message: string, analysis: Analysis, scope: Scope): string {
-  if (message !== "unresolved attribute") return message;
+  if (message !== "unresolved attribute") {
+    return message.replace(NO_INDEX, "index out of bounds: $1");
+  }
   const missing = [...analysis.variables].filter((name) => !isBound(name, scope.variables));
   return missing.length === 0 ? message : `no such variable: ${missing.join(", ")}`;
 }

@@ -6,7 +6,6 @@
  */
 
 import {
-  celEnv,
   type CelInput,
   celList,
   celMap,
@@ -20,6 +19,7 @@ import {
 } from "@bufbuild/cel";
 import { toBase64 } from "../base/bytes.ts";
 import { findRawNumber, type JsonObject } from "../base/json.ts";
+import { ENVIRONMENT } from "./environment.ts";
 
 const MAX_INT = 2n ** 63n - 1n;
 const MAX_UINT = 2n ** 64n - 1n;
@@ -87,7 +87,7 @@ class FieldMap implements ReadonlyMap<string, CelInput> {
 }
 
 /** CEL's own text of times and durations, which is their JSON form in protobuf. */
-const asText = plan(celEnv(), parse("string(value)"));
+const asText = plan(ENVIRONMENT, parse("string(value)"));
 
 /** CEL to JSON: bytes in base64, times and durations as text, integers as bigint. */
 export function fromCel(value: unknown): unknown {
