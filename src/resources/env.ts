@@ -6,8 +6,7 @@
  */
 
 import Type from "typebox";
-import { messageOf } from "../base/errors.ts";
-import { compileTemplate } from "../cel/template.ts";
+import { checkTemplate } from "./condition.ts";
 import type { Reference } from "./kind.ts";
 import { errorAt, type FieldPath, type Finding, Name } from "./resource.ts";
 
@@ -46,17 +45,6 @@ export function checkEnv(env: Env | undefined, at: FieldPath): Finding[] {
     if (typeof value === "string") findings.push(...checkTemplate(value, [...at, name]));
   }
   return findings;
-}
-
-/** Whether a text template compiles. */
-export function checkTemplate(text: string, at: FieldPath): Finding[] {
-  if (text.includes("\0")) return [errorAt(at, "Text holds no NUL")];
-  try {
-    compileTemplate(text);
-    return [];
-  } catch (error) {
-    return [errorAt(at, messageOf(error))];
-  }
 }
 
 /** The SecretStores an `env` block that stands at `at` names. */

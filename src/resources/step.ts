@@ -6,8 +6,8 @@
  */
 
 import Type from "typebox";
-import { checkExpression, WORKFLOW_VARIABLES } from "./condition.ts";
-import { checkEnv, checkTemplate, Env, envReferences } from "./env.ts";
+import { checkExpression, checkTemplate, WORKFLOW_VARIABLES } from "./condition.ts";
+import { checkEnv, Env, envReferences } from "./env.ts";
 import type { Reference } from "./kind.ts";
 import { errorAt, type FieldPath, type Finding, Name } from "./resource.ts";
 import { checkShellLine } from "./shell_line.ts";

@@ -5,7 +5,7 @@
  */
 
 import Type from "typebox";
-import { checkTemplate } from "./env.ts";
+import { checkTemplate } from "./condition.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
 
 /** Schema of `spec`. */

@@ -6,8 +6,7 @@
  */
 
 import Type from "typebox";
-import { checkExpression } from "./condition.ts";
-import { checkTemplate } from "./env.ts";
+import { checkExpression, checkTemplate, GOAL_VARIABLES } from "./condition.ts";
 import type { CronSpec } from "./event_cron.ts";
 import type { FilesystemSpec } from "./event_filesystem.ts";
 import type { TaskEventSpec } from "./event_task.ts";
@@ -88,7 +87,7 @@ export const trigger: AnyKind = defineKind<TriggerSpec>({
     ...checkConcurrency(spec.concurrency),
     ...(spec.action.goal === undefined
       ? []
-      : checkTemplate(spec.action.goal, ["spec", "action", "goal"])),
+      : checkTemplate(spec.action.goal, ["spec", "action", "goal"], GOAL_VARIABLES)),
   ],
   references: (spec) => [
     ...EVENTS.filter((event) => event.source === spec.event.source)

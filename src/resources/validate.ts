@@ -93,9 +93,14 @@ function typeName(value: unknown): string {
 }
 
 function unknownField(name: string, known: readonly string[]): string {
-  const near = known.find((candidate) => isLike(candidate.toLowerCase(), name.toLowerCase()));
+  const near = findLike(name, known);
   if (near !== undefined) return `Unknown field "${name}", did you mean "${near}"?`;
   return `Unknown field "${name}", known here: ${known.join(", ") || "none"}`;
+}
+
+/** The known name of which `name` is a slip. */
+export function findLike(name: string, known: readonly string[]): string | undefined {
+  return known.find((candidate) => isLike(candidate.toLowerCase(), name.toLowerCase()));
 }
 
 /** Whether one is a slip of the other: one change in a short name, two in a longer one. */

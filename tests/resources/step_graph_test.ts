@@ -100,7 +100,7 @@ const CASES: Readonly<Record<string, { says: string[]; steps: Fields[]; last?: F
   },
   "a condition over a variable that does not exist": {
     says: [
-      'warning spec.steps.0.when: No variable is called "step", so this always fails. There are payload, headers, trigger, delivery, task, steps, goal and payload_<field>',
+      'error spec.steps.0.when: Does not compile at column 1: there is no variable "step", did you mean "steps"?',
     ],
     steps: [step("a", { when: 'step.b == "c"' })],
   },

@@ -89,11 +89,22 @@ Deno.test("Trigger refuses a condition that is empty, too long or no text", () =
   match(said(number).join(), /f\.yaml:8:7: .*Expected a CEL expression, found the number 1/);
 });
 
-for (const condition of ["foo == 1", "steps.a == 1", "goal == 'x'", "[1].exists(x, x == y)"]) {
-  Deno.test(`Trigger warns of the unknown variable in ${condition}`, () => {
+const UNKNOWN_NAMES: readonly [condition: string, said: string][] = [
+  ["foo == 1", 'column 1: there is no variable "foo"'],
+  ["steps.a == 1", 'column 1: there is no variable "steps"'],
+  ["goal == 'x'", 'column 1: there is no variable "goal"'],
+  ["[1].exists(x, x == y)", 'column 20: there is no variable "y"'],
+  ["payload.ref.nosuch() == 1", 'column 13: there is no function "nosuch"'],
+  ['payload.a == 1 &&\n  b.matches("x")', 'line 2, column 3: there is no variable "b"'],
+  ['payload.ref.matches("(")', "column 13: the pattern does not compile: "],
+];
+
+for (const [condition, fault] of UNKNOWN_NAMES) {
+  Deno.test(`Trigger refuses what does not exist in ${JSON.stringify(condition)}`, () => {
     const lines = said(withCondition(condition));
     equal(lines.length, 1);
-    match(lines[0] ?? "", /^warning f\.yaml:8:7: spec\.event\.filter\.condition: No variable is/);
+    const start = `error f.yaml:8:7: spec.event.filter.condition: Does not compile at ${fault}`;
+    ok(lines[0]?.startsWith(start), lines[0]);
   });
 }
 

@@ -1,0 +1,105 @@
+/**
+ * What an expression names that is not there: functions, variables and types, and patterns that are
+ * none. For who writes expressions; those that are stored run as they are, and fail where they must.
+ *
+ * @module
+ */
+
+import { isCelError, parse, plan } from "@bufbuild/cel";
+import { ENVIRONMENT } from "./environment.ts";
+import { placeIn } from "./expression.ts";
+import { type Call, findText, walk } from "./walk.ts";
+
+/** One thing that is wrong with an expression that compiles. */
+export interface Fault {
+  /** Where: `column 3`, or `line 2, column 3`. */
+  readonly place: string;
+  /** What is wrong, in words that go on after the place. */
+  readonly message: string;
+  /** What is not there, and what there is in its stead. */
+  readonly unknown?: { readonly name: string; readonly known: readonly string[] };
+}
+
+/** Loops, which the parser takes apart: a call of one is one that it did not understand. */
+const MACROS: Readonly<Record<string, string>> = {
+  has: "has(VALUE.field)",
+  all: "LIST.all(x, CONDITION)",
+  exists: "LIST.exists(x, CONDITION)",
+  exists_one: "LIST.exists_one(x, CONDITION)",
+  existsOne: "LIST.existsOne(x, CONDITION)",
+  filter: "LIST.filter(x, CONDITION)",
+  map: "LIST.map(x, VALUE)",
+};
+
+const NAME = /^[A-Za-z_][\w.]*$/;
+
+/** Every function that an expression can call by its name, the loops among them. */
+export const FUNCTIONS: readonly string[] = [
+  ...new Set([...ENVIRONMENT.funcs].map((one) => one.name).filter((name) => NAME.test(name))),
+  ...Object.keys(MACROS),
+].sort();
+
+/** What is wrong with an expression that compiles and may name `variables`, and `payload_<field>`. */
+export function findFaults(source: string, variables: readonly string[]): Fault[] {
+  const { expr, sourceInfo } = parse(source);
+  const faults: (Fault & { offset: number })[] = [];
+  const add = (id: bigint, name: string, fault: Omit<Fault, "place">) => {
+    // The parser's place of a method is its dot.
+    const start = sourceInfo?.positions[String(id)] ?? 0;
+    const offset = Math.max(start, source.indexOf(name, start));
+    faults.push({ ...fault, offset, place: placeIn(source, offset) });
+  };
+  walk(expr, {
+    variable([name], { id }) {
+      if (name.startsWith("payload_") || variables.includes(name)) return;
+      const unknown = { name, known: variables };
+      add(id, name, { message: `there is no variable "${name}"`, unknown });
+    },
+    call(call, { id }) {
+      const fault = findCallFault(call);
+      if (fault !== undefined) add(id, call.name, fault);
+    },
+    message(type, { id }) {
+      if (ENVIRONMENT.registry.getMessage(type) !== undefined) return;
+      add(id, type, { message: `there is no type "${type}"` });
+    },
+  });
+  return faults.sort((a, b) => a.offset - b.offset).map(({ offset: _, ...fault }) => fault);
+}
+
+function findCallFault(call: Call): Omit<Fault, "place"> | undefined {
+  const { name, target, args } = call;
+  if (!NAME.test(name)) return undefined; // an operator
+  const overloads = [...ENVIRONMENT.funcs.find(name) ?? []];
+  if (overloads.length === 0) {
+    if (Object.hasOwn(MACROS, name)) return { message: `"${name}" is written ${MACROS[name]}` };
+    return { message: `there is no function "${name}"`, unknown: { name, known: FUNCTIONS } };
+  }
+  const alike = overloads.filter((one) => (one.target === undefined) === (target === undefined));
+  if (alike.length === 0) {
+    const form = target === undefined ? `VALUE.${name}(…)` : `${name}(…)`;
+    return { message: `"${name}" is written ${form}` };
+  }
+  const counts = [...new Set(alike.map((one) => one.arguments.length))].sort();
+  if (!counts.includes(args.length)) {
+    const most = counts.at(-1) === 1 ? "argument" : "arguments";
+    return { message: `"${name}" takes ${counts.join(" or ")} ${most}, found ${args.length}` };
+  }
+  const pattern = name === "matches" ? findText(args.at(-1)) : undefined;
+  const message = pattern === undefined ? undefined : findPatternFault(pattern);
+  return message === undefined ? undefined : { message };
+}
+
+/** Most that a pattern may unfold to and still be tried here, in parts; 100,000 take a second. */
+const MAX_PARTS = 20_000;
+
+const tryPattern = plan(ENVIRONMENT, parse('"".matches(pattern)'));
+
+/** Why a pattern does not compile; one that can unfold to too much is left to whoever runs it. */
+function findPatternFault(pattern: string): string | undefined {
+  const counts = [...pattern.matchAll(/\{(?:\d+,)?(\d+)/g)].map(([, count]) => Number(count));
+  const times = counts.reduce((product, count) => product * Math.max(1, count), 1);
+  if (pattern.length * Math.min(1000, times) > MAX_PARTS) return undefined;
+  const result = tryPattern({ pattern });
+  return isCelError(result) ? `the pattern does not compile: ${result.message}` : undefined;
+}
