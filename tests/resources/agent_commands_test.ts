@@ -1,0 +1,42 @@
+/**
+ * The commands that docs/workflows.md gives for agents: each is an Agent as it stands, which gets its
+ * prompt on standard input, and none of them is asked what it would ask a person.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
+import { join } from "node:path";
+import { KindLookup } from "../../src/resources/kind_lookup.ts";
+import { readDocument } from "../../src/resources/read.ts";
+import { ROOT } from "../helpers/program.ts";
+
+const PAGE = Deno.readTextFileSync(join(ROOT, "docs/workflows.md"));
+
+const COMMANDS = new Map(
+  [...PAGE.matchAll(/^\| (Claude Code|Codex|Gemini|OpenCode) \| `([^`]+)` \|/gm)]
+    .map(([, agent = "", command = ""]) => [agent, command]),
+);
+
+for (const [agent, command] of COMMANDS) {
+  Deno.test(`docs/workflows.md: ${agent} as ${command} is an Agent without a warning`, () => {
+    const document = { kind: "Agent", metadata: { name: "agent" }, spec: { command } };
+    deepEqual(readDocument(document, { kinds: new KindLookup([]) }).findings, []);
+    ok(!/\$|SVC_PROMPT/.test(command), "the prompt comes on standard input, byte for byte");
+  });
+}
+
+/** Without these the agent ends at once, or changes nothing, where nobody can be asked. */
+const NEEDED: readonly [agent: string, options: readonly string[]][] = [
+  ["Claude Code", ["--print"]],
+  ["Codex", ["exec", "--skip-git-repo-check", "--sandbox workspace-write", "-"]],
+  ["Gemini", ["--skip-trust"]],
+  ["OpenCode", ["run"]],
+];
+
+Deno.test("docs/workflows.md gives every agent what it needs where nobody can be asked", () => {
+  for (const [agent, options] of NEEDED) {
+    const command = ` ${COMMANDS.get(agent)} `;
+    for (const option of options) ok(command.includes(` ${option} `), `${agent}: ${option}`);
+  }
+});
