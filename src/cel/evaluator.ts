@@ -3,126 +3,93 @@
  * bounded by its input runs at once; loops, and whatever looks at large values, run in a Worker that
  * is ended at a deadline.
  *
+ * There are two such Workers. In the quick lane an expression has a part of the deadline. One that
+ * needs more begins again in the slow lane, and so does, for a while, whatever else is evaluated for
+ * the same trigger: slow expressions wait for each other, and nobody else waits for them.
+ *
  * @module
  */
 
-import { AppError } from "../base/errors.ts";
-import { toJson } from "../base/json.ts";
+import { after } from "../base/clock.ts";
 import type { CelResult, Expression, Scope } from "./expression.ts";
+import { type Job, Lane } from "./lane.ts";
 import { cutOut, isHeavier } from "./references.ts";
 
 /** Most that an expression may look at inline, in characters: 8 KiB in 8 KiB took 30 ms at worst. */
 const SMALL = 16 * 1024;
 
-/** Most evaluations waiting for the Worker; beyond it the request is refused as overload. */
-const MAX_WAITING = 200;
+/** Part of the deadline that an expression has in the quick lane. */
+const QUICK_PART = 0.25;
+
+/** How long a share stays in the slow lane after it was last too slow for the quick one. */
+const SLOW_FOR_MS = 10 * 60_000;
 
 /** Evaluates expressions without ever holding up the event loop. */
 export interface Evaluator extends Disposable {
   /**
    * The value of `expression` over `scope`; an expression that takes too long is an error result.
    *
-   * @throws {AppError} `overloaded` when too many costly evaluations wait already.
+   * @throws {AppError} `overloaded` when too many costly evaluations of the scope's share wait already.
    */
   evaluate(expression: Expression, scope: Scope): CelResult | Promise<CelResult>;
 }
-
-/** A request to the Worker; variables travel as JSON text, which keeps large numbers exact. */
-export interface EvaluationRequest {
-  /** Text of the expression. */
-  readonly source: string;
-  /** JSON object of the variables it may use. */
-  readonly variables: string;
-}
-
-const CLOSED: CelResult = { ok: false, error: "the program is ending" };
-const TOO_DEEP: CelResult = { ok: false, error: "a value is nested too deeply" };
 
 /** An evaluator whose costly evaluations may take `deadlineMs` each; `onLate` hears of those that do not. */
 export function createEvaluator(
   { deadlineMs, onLate = () => {} }: { deadlineMs: number; onLate?: () => void },
 ): Evaluator {
-  let worker: Worker | undefined;
-  let closed = false;
-  let giveUp = (_result: CelResult) => {};
-  let waiting = 0;
-  let tail: Promise<unknown> = Promise.resolve();
+  /** Shares that were too slow lately, with what forgets it. */
+  const slowShares = new Map<string, Disposable>();
 
-  const stop = () => {
-    worker?.terminate();
-    worker = undefined;
+  const noteSlow = (share: string) => {
+    slowShares.get(share)?.[Symbol.dispose]();
+    slowShares.set(
+      share,
+      after(SLOW_FOR_MS, () => {
+        slowShares.delete(share);
+        if (slowShares.size === 0) slow.rest();
+      }),
+    );
   };
-
-  /** Starting a Worker takes longer than most deadlines, so the time counts from its first word. */
-  const ask = (request: EvaluationRequest) => {
-    const { promise, resolve, reject } = Promise.withResolvers<CelResult>();
-    if (closed) return Promise.resolve(CLOSED);
-    let timer: number | undefined;
-    giveUp = (result) => {
-      clearTimeout(timer);
-      stop();
-      resolve(result);
-    };
-    const fresh = worker === undefined;
-    const asked = worker ??= startWorker();
-    asked.onerror = (event) => {
-      event.preventDefault();
-      if (timer === undefined) reject(new Error(`The CEL Worker: ${event.message}`));
-      giveUp({ ok: false, error: `evaluation failed: ${event.message}` });
-    };
-    const put = () => {
-      const late: CelResult = { ok: false, error: `took longer than ${deadlineMs} ms` };
-      timer = setTimeout(() => {
-        onLate();
-        giveUp(late);
-      }, deadlineMs);
-      asked.onmessage = (event: MessageEvent<CelResult>) => {
-        clearTimeout(timer);
-        resolve(event.data);
-      };
-      asked.postMessage(request);
-    };
-    if (fresh) asked.onmessage = put;
-    else put();
-    return promise;
-  };
+  const slow = new Lane({
+    ...{ start, deadlineMs },
+    onLate(job) {
+      onLate();
+      noteSlow(job.share);
+      job.settle({ ok: false, error: `took longer than ${deadlineMs} ms` });
+    },
+  });
+  const quick = new Lane({
+    ...{ start, deadlineMs: deadlineMs * QUICK_PART },
+    onLate(job) {
+      noteSlow(job.share);
+      for (const one of [job, ...quick.takeAll(job.share)]) slow.add(one);
+    },
+  });
 
   return {
     evaluate(expression, scope) {
       const part = cutOut(scope.variables, expression.paths);
       if (expression.cost !== "deadline" && !isHeavier(part, SMALL)) return expression.run(scope);
-      if (waiting >= MAX_WAITING) {
-        throw new AppError("overloaded", "Too many slow expressions are waiting");
-      }
-      waiting++;
-      const result = tail.then(() => {
-        const variables = findJson(part); // one text at a time: it can have megabytes
-        return variables === undefined ? TOO_DEEP : ask({ source: expression.source, variables });
-      }).finally(() => waiting--);
-      tail = result.catch(() => {});
-      return result;
+      const { share } = scope;
+      const lane = slowShares.has(share) ? slow : quick;
+      lane.checkRoom(share);
+      return new Promise((settle: Job["settle"]) =>
+        lane.add({ share, source: expression.source, variables: part, settle })
+      );
     },
     [Symbol.dispose]() {
-      closed = true;
-      stop();
-      giveUp(CLOSED);
+      for (const forgetting of slowShares.values()) forgetting[Symbol.dispose]();
+      slowShares.clear();
+      quick[Symbol.dispose]();
+      slow[Symbol.dispose]();
     },
   };
 }
 
-function startWorker(): Worker {
+function start(): Worker {
   return new Worker(import.meta.resolve("#cel-worker"), {
     type: "module",
     deno: { permissions: "none" },
   });
-}
-
-/** JSON of `value`; `undefined` when it is nested too deeply for that. */
-function findJson(value: unknown): string | undefined {
-  try {
-    return toJson(value);
-  } catch (error) {
-    if (error instanceof RangeError) return undefined;
-    throw error;
-  }
 }

@@ -24,6 +24,9 @@ export interface ExplainedPart {
   readonly saw: Readonly<Record<string, string>>;
 }
 
+/** Share of what an operator asks for: a webhook never waits behind it. */
+export const OPERATORS = "operators";
+
 /** Longest value that is shown, in characters. */
 const MAX_SHOWN = 200;
 

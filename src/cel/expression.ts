@@ -33,10 +33,12 @@ export type CelResult =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly error: string };
 
-/** Where an expression finds its variables. */
+/** Where an expression finds its variables, and on whose account it runs. */
 export interface Scope {
   /** Values by variable name; `payload_<field>` is looked up in `payload`. */
   readonly variables: Readonly<JsonObject>;
+  /** Whoever has the same share takes turns with the others where expressions have to wait. */
+  readonly share: string;
 }
 
 /** A compiled expression. */
@@ -47,9 +49,9 @@ export interface Expression extends Analysis {
   run(scope: Scope): CelResult;
 }
 
-/** A scope over `variables`. */
-export function scopeOf(variables: Readonly<JsonObject>): Scope {
-  return { variables };
+/** A scope over `variables`; those that name no share have one together. */
+export function scopeOf(variables: Readonly<JsonObject>, share = ""): Scope {
+  return { variables, share };
 }
 
 /**

@@ -7,7 +7,7 @@
 import { isJsonObject, parseOwnJson } from "../base/json.ts";
 import { messageOf } from "../base/errors.ts";
 import { type CelResult, compileExpression, type Expression, scopeOf } from "./expression.ts";
-import type { EvaluationRequest } from "./evaluator.ts";
+import type { EvaluationRequest } from "./lane.ts";
 
 const scope = globalThis as unknown as DedicatedWorkerGlobalScope;
 const compiled = new Map<string, Expression>();

@@ -8,6 +8,7 @@
 import type { AgainstResult } from "../api/operations.ts";
 import type { Clock } from "../base/clock.ts";
 import { toAppError } from "../base/errors.ts";
+import { OPERATORS } from "../cel/explain.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
@@ -83,7 +84,7 @@ async function outcomeOf(
       trail,
     };
     const { plugins } = host;
-    const admitHost = { ...host, planner: new Planner(proposed, "") };
+    const admitHost = { ...host, planner: new Planner(proposed, ""), share: OPERATORS };
     if (wasFired(delivery)) {
       return bestOf(await admit([firedEvent({ delivery, content }, active)], admitHost));
     }

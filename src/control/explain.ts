@@ -7,7 +7,7 @@
 
 import type { Explanation } from "../api/operations.ts";
 import type { Evaluator } from "../cel/evaluator.ts";
-import { explainCondition } from "../cel/explain.ts";
+import { explainCondition, OPERATORS } from "../cel/explain.ts";
 import { scopeOf } from "../cel/expression.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { Resource } from "../resources/resource.ts";
@@ -137,7 +137,7 @@ async function explainFilter(
   return await Promise.all(told.map(async (one, index) => {
     const event = events[index];
     if (event === undefined) return one;
-    const scope = scopeOf(eventVariables(event));
+    const scope = scopeOf(eventVariables(event), OPERATORS);
     return { ...one, parts: await explainCondition(condition, scope, host.evaluator) };
   }));
 }

@@ -10,7 +10,7 @@ import { findBase64, findText } from "../base/bytes.ts";
 import type { Clock } from "../base/clock.ts";
 import { AppError, toAppError } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
-import { explainCondition } from "../cel/explain.ts";
+import { explainCondition, OPERATORS } from "../cel/explain.ts";
 import { scopeOf } from "../cel/expression.ts";
 import { DEFAULT_PROJECT } from "../resources/resource.ts";
 import {
@@ -96,7 +96,7 @@ async function decide(
   { stages, host }: { stages: TriedStage[]; host: TryHost },
 ): Promise<Operations["trigger.test"]["out"]> {
   const say = (stage: string, result: string) => stages.push({ stage, result });
-  const decisions = await admit(events, host);
+  const decisions = await admit(events, { ...host, share: OPERATORS });
   for (const [index, decision] of decisions.entries()) {
     const name = events.length === 1 ? "decide" : `decide event ${index + 1}`;
     if (decision.outcome !== "accepted") say(name, `${decision.outcome}: ${decision.reason}`);
@@ -107,7 +107,7 @@ async function decide(
     const event = events[index];
     const condition = event?.trigger.resource.spec.event.filter?.condition;
     if (condition === undefined || event === undefined) continue;
-    const scope = scopeOf(eventVariables(event));
+    const scope = scopeOf(eventVariables(event), OPERATORS);
     for (const part of await explainCondition(condition, scope, host.evaluator)) {
       const saw = Object.entries(part.saw).map(([field, value]) => `${field} is ${value}`);
       say(

@@ -64,6 +64,8 @@ export interface AdmitHost {
   readonly newId: NewId;
   /** Whether triggers follow the ends of tasks of this workflow; none do when absent. */
   readonly isFollowed?: (task: Pick<NewTask, "project" | "workflow">) => boolean;
+  /** On whose account costly expressions run; absent where each trigger has its own. */
+  readonly share?: string;
 }
 
 /**
@@ -82,7 +84,8 @@ export async function admit(
 
 async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecision> {
   const { resource } = event.trigger;
-  const scope = scopeOf(eventVariables(event));
+  const share = host.share ?? `${resource.project}/${resource.name}`;
+  const scope = scopeOf(eventVariables(event), share);
   const filter = event.inBoundThread === true ? undefined : event.trigger.filter;
   const reason = await whyFiltered(filter, scope, host.evaluator);
   if (reason !== undefined) return { outcome: "filtered", reason };

@@ -43,7 +43,7 @@ export function taskScope(claimed: ClaimedTask, progress: Progress): Scope {
       return progress.goal?.text;
     },
   };
-  return scopeOf(variables);
+  return scopeOf(variables, `tasks of ${task.project}/${task.trigger}`);
 }
 
 function parsePayload(bytes: Uint8Array): unknown {

@@ -24,8 +24,9 @@ async function evaluate(
   over: Evaluator,
   source: string,
   payload: unknown = {},
+  share = "",
 ): Promise<CelResult> {
-  return await over.evaluate(compileExpression(source), scopeOf({ payload } as JsonObject));
+  return await over.evaluate(compileExpression(source), scopeOf({ payload } as JsonObject, share));
 }
 
 /** What `work` gives, and the longest time for which this thread was at work before a timer came. */
@@ -106,6 +107,59 @@ Deno.test("evaluate refuses as overloaded what would wait behind 200, and recove
   equal(refused.length, 100);
   deepEqual(new Set(refused.map((one) => one.reason.code)), new Set(["overloaded"]));
   deepEqual(await evaluate(over, "[1].all(x, x == 1)"), { ok: true, value: true });
+});
+
+/** What never ends by itself, and what needs next to nothing. */
+const ENDLESS = { a: numbers(30_000) };
+const LABELS = { labels: ["bug", "ci"] };
+const MODERATE = 'payload_labels.exists(x, x == "ci")';
+
+Deno.test("evaluate answers one trigger before the slow expressions of others that asked earlier", async () => {
+  using over = createEvaluator({ deadlineMs: 8 * DEADLINE_MS });
+  let cut = 0;
+  const hostile = numbers(24).map((n) =>
+    evaluate(over, SLOW, ENDLESS, `hostile ${n % 3}`).then(() => cut++)
+  );
+  deepEqual(await evaluate(over, MODERATE, LABELS, "good"), { ok: true, value: true });
+  ok(cut < 8, `came after ${cut} slow ones`);
+  over[Symbol.dispose]();
+  await Promise.all(hostile);
+});
+
+Deno.test("evaluate lets nobody wait for the slow expressions of a trigger that was slow before", async () => {
+  using over = createEvaluator({ deadlineMs: 8 * DEADLINE_MS });
+  await evaluate(over, SLOW, ENDLESS, "hostile");
+  let cut = 0;
+  const hostile = numbers(40).map(() => evaluate(over, SLOW, ENDLESS, "hostile").then(() => cut++));
+  for (const n of numbers(8)) {
+    deepEqual(await evaluate(over, MODERATE, LABELS, `good ${n % 2}`), { ok: true, value: true });
+  }
+  ok(cut < 8, `waited for ${cut} slow ones`);
+  over[Symbol.dispose]();
+  await Promise.all(hostile);
+});
+
+Deno.test("evaluate lets triggers that are all slow take turns", async () => {
+  using over = evaluator();
+  await Promise.all(["a", "b"].map((share) => evaluate(over, SLOW, SLOW_PAYLOAD, share)));
+  const order: string[] = [];
+  const ask = async (name: string, share: string) => {
+    await evaluate(over, SLOW, SLOW_PAYLOAD, share);
+    order.push(name);
+  };
+  await Promise.all([ask("a1", "a"), ask("a2", "a"), ask("a3", "a"), ask("b1", "b")]);
+  deepEqual(order, ["a1", "a2", "b1", "a3"]);
+});
+
+Deno.test("evaluate refuses no trigger for the expressions of another that wait", async () => {
+  using over = evaluator();
+  const ask = (count: number, share: string) =>
+    Promise.allSettled(numbers(count).map(() => evaluate(over, SLOW, ENDLESS, share)));
+  const refused = (results: readonly PromiseSettledResult<unknown>[]) =>
+    results.filter(({ status }) => status === "rejected").length;
+  const [flood, good] = [ask(300, "hostile"), ask(50, "good")];
+  over[Symbol.dispose]();
+  deepEqual([refused(await flood), refused(await good)], [100, 0]);
 });
 
 Deno.test("evaluate answers cheap questions while the queue is full", async () => {

@@ -1,0 +1,78 @@
+/**
+ * A Worker that answers one question after the other and is ended when an answer takes too long: what
+ * runs in it can hold up nobody else. It starts with the first question, and again with the first
+ * after its end.
+ *
+ * @module
+ */
+
+/** What came of a question. */
+export type Outcome<Answer> =
+  | { readonly is: "answered"; readonly answer: Answer }
+  /** It took too long, and the Worker has been ended. */
+  | { readonly is: "late" }
+  /** The Worker ended by itself. */
+  | { readonly is: "failed"; readonly message: string }
+  /** The Worker is no longer needed. */
+  | { readonly is: "closed" };
+
+/** A Worker whose first message says that it is ready, and each further one answers a question. */
+export class TimedWorker<Question, Answer> implements Disposable {
+  readonly #start: () => Worker;
+  #worker: Worker | undefined;
+  #giveUp = (_outcome: Outcome<Answer>) => {};
+  #closed = false;
+
+  /** Starts its Worker with `start` when there is a question. */
+  constructor(start: () => Worker) {
+    this.#start = start;
+  }
+
+  /**
+   * Asks; only one question may be open at a time. Starting takes longer than most deadlines, so the
+   * time counts from the Worker's first word.
+   *
+   * @throws {Error} when the Worker does not start.
+   */
+  ask(question: Question, deadlineMs: number): Promise<Outcome<Answer>> {
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome<Answer>>();
+    if (this.#closed) return Promise.resolve({ is: "closed" });
+    let timer: number | undefined;
+    this.#giveUp = (outcome) => {
+      clearTimeout(timer);
+      this.rest();
+      resolve(outcome);
+    };
+    const fresh = this.#worker === undefined;
+    const worker = this.#worker ??= this.#start();
+    worker.onerror = (event) => {
+      event.preventDefault();
+      if (timer === undefined) reject(new Error(`A Worker does not start: ${event.message}`));
+      this.#giveUp({ is: "failed", message: event.message });
+    };
+    const put = () => {
+      timer = setTimeout(() => this.#giveUp({ is: "late" }), deadlineMs);
+      worker.onmessage = (event: MessageEvent<Answer>) => {
+        clearTimeout(timer);
+        resolve({ is: "answered", answer: event.data });
+      };
+      worker.postMessage(question);
+    };
+    if (fresh) worker.onmessage = put;
+    else put();
+    return promise;
+  }
+
+  /** Gives back the Worker's memory until the next question; only while none is open. */
+  rest(): void {
+    this.#worker?.terminate();
+    this.#worker = undefined;
+  }
+
+  /** Ends the Worker; who waits is told. */
+  [Symbol.dispose](): void {
+    this.#closed = true;
+    this.#giveUp({ is: "closed" });
+    this.rest();
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * A Worker with a queue for each share: the shares take turns, so whoever asks a lot waits for itself.
+ *
+ * @module
+ */
+
+import { AppError } from "../base/errors.ts";
+import { toJson } from "../base/json.ts";
+import { type Outcome, TimedWorker } from "../base/timed_worker.ts";
+import type { CelResult } from "./expression.ts";
+
+/** A request to the Worker; variables travel as JSON text, which keeps large numbers exact. */
+export interface EvaluationRequest {
+  /** Text of the expression. */
+  readonly source: string;
+  /** JSON object of the variables it may use. */
+  readonly variables: string;
+}
+
+/** An evaluation that waits for its turn. */
+export interface Job {
+  /** Whose it is. */
+  readonly share: string;
+  /** Text of the expression. */
+  readonly source: string;
+  /** What it may look at. */
+  readonly variables: unknown;
+  /** Tells who asked. */
+  readonly settle: (result: CelResult | Promise<never>) => void;
+}
+
+/** Most evaluations of one share that wait; where several shares wait, each has its part of it. */
+const MAX_WAITING = 200;
+
+const CLOSED: CelResult = { ok: false, error: "the program is ending" };
+const TOO_DEEP: CelResult = { ok: false, error: "a value is nested too deeply" };
+
+/** What a {@linkcode Lane} is told. */
+interface LaneOptions {
+  /** Starts the Worker. */
+  readonly start: () => Worker;
+  /** What one evaluation may take. */
+  readonly deadlineMs: number;
+  /** Settles, or passes on, what took longer. */
+  readonly onLate: (job: Job) => void;
+}
+
+/** Evaluates one expression at a time. */
+export class Lane implements Disposable {
+  readonly #options: LaneOptions;
+  readonly #worker: TimedWorker<EvaluationRequest, CelResult>;
+  /** Jobs of the shares that wait, the share whose turn is next first; none is empty. */
+  readonly #queues: Job[][] = [];
+  #running: Job | undefined;
+
+  /** A lane whose Worker starts with its first job. */
+  constructor(options: LaneOptions) {
+    this.#options = options;
+    this.#worker = new TimedWorker(options.start);
+  }
+
+  /**
+   * Makes sure that one more job of `share` may wait.
+   *
+   * @throws {AppError} `overloaded` when too many of them do.
+   */
+  checkRoom(share: string): void {
+    const own = this.#queueOf(share);
+    const shares = this.#queues.length + (own === undefined ? 1 : 0);
+    const waiting = (own?.length ?? 0) + (this.#running?.share === share ? 1 : 0);
+    if (waiting < MAX_WAITING / shares) return;
+    throw new AppError("overloaded", "Too many slow expressions are waiting");
+  }
+
+  /** Queues a job behind those of its share. */
+  add(job: Job): void {
+    const own = this.#queueOf(job.share);
+    if (own === undefined) this.#queues.push([job]);
+    else own.push(job);
+    if (this.#running === undefined) this.#runNext();
+  }
+
+  /** Takes back every job of a share that waits. */
+  takeAll(share: string): readonly Job[] {
+    const own = this.#queueOf(share);
+    if (own === undefined) return [];
+    this.#queues.splice(this.#queues.indexOf(own), 1);
+    return own;
+  }
+
+  /** Gives back the Worker's memory unless there is something to do. */
+  rest(): void {
+    if (this.#running === undefined) this.#worker.rest();
+  }
+
+  [Symbol.dispose](): void {
+    this.#worker[Symbol.dispose]();
+  }
+
+  #queueOf(share: string): Job[] | undefined {
+    return this.#queues.find(([first]) => first?.share === share);
+  }
+
+  #runNext(): void {
+    const queue = this.#queues.shift();
+    const job = this.#running = queue?.shift();
+    if (queue === undefined || job === undefined) return;
+    if (queue.length > 0) this.#queues.push(queue);
+    const done = () => this.#runNext();
+    this.#run(job).then(done, (error) => {
+      job.settle(Promise.reject(error));
+      done();
+    });
+  }
+
+  async #run(job: Job): Promise<void> {
+    const variables = findJson(job.variables); // one text at a time: it can have megabytes
+    if (variables === undefined) return job.settle(TOO_DEEP);
+    const request = { source: job.source, variables };
+    const outcome = await this.#worker.ask(request, this.#options.deadlineMs);
+    if (outcome.is === "late") this.#options.onLate(job);
+    else job.settle(toResult(outcome));
+  }
+}
+
+function toResult(outcome: Exclude<Outcome<CelResult>, { is: "late" }>): CelResult {
+  if (outcome.is === "answered") return outcome.answer;
+  if (outcome.is === "closed") return CLOSED;
+  return { ok: false, error: `evaluation failed: ${outcome.message}` };
+}
+
+/** JSON of `value`; `undefined` when it is nested too deeply for that. */
+function findJson(value: unknown): string | undefined {
+  try {
+    return toJson(value);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
