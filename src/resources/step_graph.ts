@@ -20,17 +20,53 @@ export function needsOf(steps: readonly Waiting[], index: number): readonly stri
 }
 
 /** Ids of every step that has to be over before `id` starts. */
-export function ancestorsOf(steps: readonly Waiting[], id: string): ReadonlySet<string> {
+export function ancestorsOf(
+  steps: readonly Waiting[],
+  id: string,
+  places = placesOf(steps),
+): ReadonlySet<string> {
   const found = new Set<string>();
   const open = [id];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const index = steps.findIndex((step) => step.id === next);
-    for (const need of index === -1 ? [] : needsOf(steps, index)) {
+    const place = places.get(next);
+    for (const need of place === undefined ? [] : needsOf(steps, place)) {
       if (!found.has(need)) open.push(need);
       found.add(need);
     }
   }
   return found;
+}
+
+/** Where each id stands; of two steps that share one, the first. */
+function placesOf(steps: readonly Waiting[]): ReadonlyMap<string, number> {
+  const places = new Map<string, number>();
+  for (const [place, { id }] of steps.entries()) {
+    if (!places.has(id)) places.set(id, place);
+  }
+  return places;
+}
+
+/** Most steps of a workflow, those under `finally` included. */
+const MAX_STEPS = 1000;
+
+/** Most names under all `needs` of a workflow. */
+const MAX_NEEDS = 10_000;
+
+/** More steps than a task can be asked to keep in order; what stands in `spec`. */
+export function checkSize(
+  { steps, finally: last = [] }: { steps: readonly Step[]; finally?: readonly Step[] },
+): Finding[] {
+  const count = steps.length + last.length;
+  if (count > MAX_STEPS) {
+    const message = `A workflow has at most ${MAX_STEPS} steps, this one has ${count}: split it`;
+    return [errorAt(["spec", "steps"], message)];
+  }
+  const needs = steps.reduce((sum, step) => sum + (step.needs?.length ?? 0), 0);
+  if (needs <= MAX_NEEDS) return [];
+  return [errorAt(
+    ["spec", "steps"],
+    `The steps of a workflow name at most ${MAX_NEEDS} others under "needs", these name ${needs}`,
+  )];
 }
 
 /** What is wrong with steps as a whole; `at` is where their list stands. */
@@ -46,26 +82,67 @@ export function checkGraph(steps: readonly Step[], at: FieldPath): Finding[] {
 }
 
 function checkCycles(steps: readonly Step[], at: FieldPath): Finding[] {
+  if (canAllRun(steps)) return [];
+  const places = placesOf(steps);
   return steps.flatMap((step, index) => {
-    if (!ancestorsOf(steps, step.id).has(step.id)) return [];
+    const cycle = findCycle(steps, step.id, places);
+    if (cycle === undefined) return [];
     const where = step.needs === undefined ? [...at, index] : [...at, index, "needs"];
-    return [errorAt(where, `Step "${step.id}" waits for itself: ${cycleOf(steps, step.id)}`)];
+    return [errorAt(where, `Step "${step.id}" waits for itself: ${shortened(cycle)}`)];
   });
 }
 
-/** The shortest way from a step back to itself, as `a → b → a`. */
-function cycleOf(steps: readonly Step[], id: string): string {
-  const ways: string[][] = [[id]];
-  const seen = new Set<string>();
-  for (let way = ways.shift(); way !== undefined; way = ways.shift()) {
-    const index = steps.findIndex((step) => step.id === way.at(-1));
-    for (const need of index === -1 ? [] : needsOf(steps, index)) {
-      if (need === id) return [...way, id].join(" → ");
-      if (!seen.has(need)) ways.push([...way, need]);
-      seen.add(need);
+/** Whether the steps can be put in an order in which each has what it needs. */
+function canAllRun(steps: readonly Waiting[]): boolean {
+  const places = placesOf(steps);
+  const open = steps.map((_, place) => needsOf(steps, place).length);
+  const dependents = steps.map((): number[] => []);
+  for (const place of steps.keys()) {
+    for (const need of needsOf(steps, place)) dependents[places.get(need) ?? -1]?.push(place);
+  }
+  const ready = [...open.keys()].filter((place) => open[place] === 0);
+  let run = 0;
+  for (let next = ready.pop(); next !== undefined; next = ready.pop(), run++) {
+    for (const place of dependents[next] ?? []) {
+      const left = open[place] = (open[place] ?? 0) - 1;
+      if (left === 0) ready.push(place);
     }
   }
-  return id;
+  return run === steps.length;
+}
+
+/** The shortest way from a step back to itself, the step at both ends. */
+function findCycle(
+  steps: readonly Waiting[],
+  id: string,
+  places: ReadonlyMap<string, number>,
+): readonly string[] | undefined {
+  const from = new Map<string, string>();
+  const open = [id];
+  for (const next of open) { // grows while it is walked
+    for (const need of needsOf(steps, places.get(next) ?? -1)) {
+      if (need === id) return [id, ...wayBack(next, from), id];
+      if (!from.has(need)) open.push(need);
+      if (!from.has(need)) from.set(need, next);
+    }
+  }
+  return undefined;
+}
+
+/** The steps that led to `id`, itself last, without the first. */
+function wayBack(id: string, from: ReadonlyMap<string, string>): string[] {
+  const way: string[] = [];
+  for (let at: string | undefined = id; at !== undefined; at = from.get(at)) way.unshift(at);
+  return way.slice(1);
+}
+
+/** Most steps of a cycle that are named. */
+const MAX_NAMED = 10;
+
+function shortened(way: readonly string[]): string {
+  if (way.length <= MAX_NAMED) return way.join(" → ");
+  const [first = "", last = ""] = [way.slice(0, MAX_NAMED - 1).join(" → "), way.at(-1)];
+  return `${first} → … → ${last}`;
 }
 
 /** A condition without variables that is not true never lets its step run. */
@@ -101,13 +178,16 @@ export function checkStepNames(
   at: FieldPath,
   known: readonly string[] = [],
 ): Finding[] {
-  const ids = new Set([...known, ...steps.map((step) => step.id)]);
+  const always = new Set(known);
+  const places = placesOf(steps);
   return steps.flatMap((step, index) => {
-    const before = new Set([...known, ...ancestorsOf(steps, step.id)]);
+    let before: ReadonlySet<string> | undefined;
     return expressionsOf(step).flatMap(([field, source]) =>
       namedSteps(source).flatMap((id): Finding[] => {
         const where = [...at, index, ...field];
-        if (!ids.has(id)) return [errorAt(where, `No step is called "${id}" here`)];
+        if (always.has(id)) return [];
+        if (!places.has(id)) return [errorAt(where, `No step is called "${id}" here`)];
+        before ??= ancestorsOf(steps, step.id, places);
         if (before.has(id)) return [];
         return [warningAt(where, `Step "${id}" need not be over by then: name it under "needs"`)];
       })

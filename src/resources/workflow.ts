@@ -10,7 +10,7 @@ import { checkEnv, Env, envReferences } from "./env.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
 import { errorAt, type Finding } from "./resource.ts";
 import { checkStep, type Step, stepReferences, StepSchema } from "./step.ts";
-import { checkGraph, checkStepNames } from "./step_graph.ts";
+import { checkGraph, checkSize, checkStepNames } from "./step_graph.ts";
 import { checkTimeout, Duration } from "./timeout.ts";
 
 /** Schema of `spec`. */
@@ -37,6 +37,8 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>({
   spec: WorkflowSpec,
   check: (spec) => {
     const last = spec.finally ?? [];
+    const tooLarge = checkSize(spec);
+    if (tooLarge.length > 0) return tooLarge;
     return [
       ...checkEnv(spec.env, ["spec", "env"]),
       ...checkTimeout(spec.timeout, ["spec", "timeout"]),

@@ -8,7 +8,13 @@
 import { deepStrictEqual as deepEqual } from "node:assert/strict";
 import { KindLookup } from "../../src/resources/kind_lookup.ts";
 import { readDocument } from "../../src/resources/read.ts";
-import { ancestorsOf, needsOf, type Waiting } from "../../src/resources/step_graph.ts";
+import {
+  ancestorsOf,
+  checkGraph,
+  checkStepNames,
+  needsOf,
+  type Waiting,
+} from "../../src/resources/step_graph.ts";
 
 const kinds = new KindLookup([]);
 
@@ -41,6 +47,68 @@ Deno.test("needsOf: the step before, unless a step says otherwise", () => {
 Deno.test("ancestorsOf: all that has to be over", () => {
   const of = (id: string) => [...ancestorsOf(DIAMOND, id)].sort();
   deepEqual([of("a"), of("d"), of("e"), of("none")], [[], ["a", "b", "c"], [], []]);
+});
+
+/** Steps `s0`, `s1` and so on, with whatever `fields` says of each. */
+const chain = (count: number, fields: (place: number) => Fields = () => ({})) =>
+  Array.from({ length: count }, (_, place) => step(`s${place}`, fields(place)));
+
+/** Steps whose `needs` count how often anybody looks at them. */
+function watched(count: number) {
+  let looks = 0;
+  const steps = Array.from({ length: count }, (_, place) => ({
+    id: `s${place}`,
+    run: "echo",
+    get needs() {
+      looks++;
+      return place === 0 ? [] : [`s${place - 1}`];
+    },
+  }));
+  return { steps, looks: () => looks };
+}
+
+Deno.test("checkGraph looks at each step a fixed number of times, however many there are", () => {
+  const looksAt = (count: number) => {
+    const { steps, looks } = watched(count);
+    deepEqual(checkGraph(steps, []), []);
+    deepEqual(checkStepNames(steps, []), []);
+    return looks() / count;
+  };
+  deepEqual(looksAt(800), looksAt(100));
+});
+
+Deno.test("a workflow has at most 1000 steps, and one that has more is told so at once", () => {
+  deepEqual(said(chain(999), [step("z")]), []);
+  deepEqual(said(chain(100_000)), [
+    "error spec.steps: A workflow has at most 1000 steps, this one has 100000: split it",
+  ]);
+  deepEqual(said(chain(1000), [step("z")]), [
+    "error spec.steps: A workflow has at most 1000 steps, this one has 1001: split it",
+  ]);
+});
+
+Deno.test("the steps of a workflow name at most 10000 others, also one twice", () => {
+  const needs = Array.from({ length: 5001 }, () => "s0");
+  deepEqual(said(chain(3, (place) => place === 0 ? { needs: [] } : { needs })), [
+    'error spec.steps: The steps of a workflow name at most 10000 others under "needs", these name 10002',
+  ]);
+  const each = (place: number) => ({
+    needs: chain(Math.min(place, 10)).map((_, before) => `s${before}`),
+  });
+  deepEqual(said(chain(1000, each)), []);
+});
+
+Deno.test("a cycle of 1000 steps is told in a few words for each", () => {
+  const round = chain(1000, (place) => place === 0 ? { needs: ["s999"] } : {});
+  const findings = said(round);
+  deepEqual(
+    [findings.length, findings[5]],
+    [
+      1000,
+      'error spec.steps.5: Step "s5" waits for itself: ' +
+      "s5 → s4 → s3 → s2 → s1 → s0 → s999 → s998 → s997 → … → s5",
+    ],
+  );
 });
 
 const CASES: Readonly<Record<string, { says: string[]; steps: Fields[]; last?: Fields[] }>> = {
