@@ -12,7 +12,7 @@ import { AppError, messageOf } from "./base/errors.ts";
 import { idFactory } from "./base/ids.ts";
 import { closeToOthers } from "./base/private_files.ts";
 import { lockDataDir } from "./base/lock.ts";
-import type { Log } from "./base/log.ts";
+import type { DaemonLog } from "./base/log.ts";
 import { createEvaluator } from "./cel/evaluator.ts";
 import { identify, identifyByToken } from "./control/caller.ts";
 import { findDegraded } from "./control/degraded.ts";
@@ -33,6 +33,7 @@ import { policyCheck } from "./plugins/policy_check.ts";
 import type { PluginHost } from "./plugins/run_plugin.ts";
 import { RunTokens } from "./base/run_tokens.ts";
 import { createKeyring } from "./secrets/keyring.ts";
+import { KnownSecrets } from "./secrets/known_secrets.ts";
 import { readDescriptorLimit } from "./shell/descriptor_limit.ts";
 import { openProcessGroups } from "./shell/process_groups.ts";
 import { KeyUses } from "./sources/key_uses.ts";
@@ -97,7 +98,7 @@ export interface DaemonOptions {
   /** Reads an environment variable. */
   readonly env: (name: string) => string | undefined;
   /** The daemon's log. */
-  readonly log: Log;
+  readonly log: DaemonLog;
   /** The clock; the machine's own unless a test brings one. */
   readonly clock?: Clock;
 }
@@ -156,6 +157,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     opening.use(await openStore(dir.database, telemetry.onBatch)),
   );
   const catalog = await loadCatalog(store, keyring);
+  const secrets = new KnownSecrets(catalog);
+  log.redactWith((line) => secrets.redact(line));
   const evaluator = opening.use(
     createEvaluator({ deadlineMs: CEL_DEADLINE_MS, onLate: telemetry.onLate }),
   );
@@ -163,7 +166,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const rejections = opening.use(new Rejections(store, log, telemetry.onRefused));
   const keyUses = opening.use(new KeyUses(store, log));
   const tokens = new RunTokens();
-  const base = { store, catalog, evaluator, groups, tokens, keyUses, clock, log, newId, dirs: dir };
+  const base = {
+    ...{ store, catalog, secrets, evaluator, groups, tokens, keyUses, clock, log, newId },
+    dirs: dir,
+  };
 
   const inboxes = new Inboxes(base);
   const inherited = inheritEnv(options.env, { bin: dir.bin, extra: options.stepEnv });

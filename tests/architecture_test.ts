@@ -31,7 +31,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/cel": { "src/base": "values" },
   "src/resources": { "src/base": "values", "src/cel": "values" },
   "src/signatures": { "src/base": "values" },
-  "src/secrets": { "src/base": "values" },
+  "src/secrets": { "src/base": "values", "src/resources": "values" },
   "src/shell": { "src/base": "values" },
   "src/http": { "src/base": "values" },
   "src/store": { "src/base": "types", "src/resources": "types" },
@@ -39,6 +39,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/plugins": {
     "src/base": "values",
     "src/resources": "values",
+    "src/secrets": "types",
     "src/shell": "values",
     "src/store": "types",
   },
@@ -46,6 +47,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/base": "values",
     "src/cel": "values",
     "src/resources": "values",
+    "src/secrets": "types",
     "src/shell": "values",
     "src/store": "types",
   },
@@ -53,6 +55,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/sources/slack": {
     "src/base": "values",
     "src/resources": "types",
+    "src/secrets": "types",
     "src/store": "types",
     "src/tasks": "values",
   },

@@ -34,7 +34,13 @@ export interface Log {
   error(message: string, fields?: LogFields): void;
 }
 
-/** How to make a {@linkcode Log}. */
+/** The log of a daemon. */
+export interface DaemonLog extends Log {
+  /** From now on every line goes through `redact`; before there are secrets nobody can print one. */
+  redactWith(redact: (line: string) => string): void;
+}
+
+/** How to make a {@linkcode DaemonLog}. */
 export interface LogOptions {
   /** Least level that is written. */
   level: LogLevel;
@@ -47,7 +53,8 @@ export interface LogOptions {
 }
 
 /** A log that writes one line per event through `options.write`. */
-export function createLog(options: LogOptions): Log {
+export function createLog(options: LogOptions): DaemonLog {
+  let redact = (line: string) => line;
   const least = LOG_LEVELS.indexOf(options.level);
   const at = (level: LogLevel) => (message: string, fields: LogFields = {}) => {
     if (LOG_LEVELS.indexOf(level) < least) return;
@@ -56,9 +63,12 @@ export function createLog(options: LogOptions): Log {
     const line = options.format === "json"
       ? jsonLine({ time, level, message }, facts)
       : [time, level.toUpperCase().padEnd(5), message, ...facts.map(pretty)].join(" ");
-    options.write(line.replace(CONTROLS, escapeControl));
+    options.write(redact(line).replace(CONTROLS, escapeControl));
   };
-  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  return {
+    ...{ debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") },
+    redactWith: (given) => void (redact = given),
+  };
 }
 
 type Fact = readonly [key: string, value: unknown];

@@ -13,6 +13,7 @@ import type { Catalog } from "../resources/catalog.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { WebhookSpec } from "../resources/event_webhook.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
+import type { KnownSecrets } from "../secrets/known_secrets.ts";
 import { diagnose, type Diagnosis } from "../signatures/doctor.ts";
 import {
   authenticatedBefore,
@@ -42,6 +43,8 @@ export interface ExplainHost {
   readonly store: Store;
   /** SecretStores. */
   readonly catalog: Catalog;
+  /** Hides their values in what is told. */
+  readonly secrets: KnownSecrets;
   /** Triggers as they are now. */
   readonly triggers: Triggers;
   /** Runs parts of conditions. */
@@ -59,7 +62,7 @@ export async function explain(id: string, host: ExplainHost): Promise<Explanatio
   const trigger = findTrigger(host.triggers, triggerName(delivery));
   const event = await host.store.findEventOfDelivery(delivery.id);
   const events = await explainFilter(stored, { trigger, event }, host);
-  return {
+  return host.secrets.redactAll<Explanation>({
     delivery: deliveryView(delivery),
     stages: Object.entries(delivery.detail.stages).map(([stage, ms]) => ({ stage, after_ms: ms })),
     authentication: authentication(delivery),
@@ -71,7 +74,7 @@ export async function explain(id: string, host: ExplainHost): Promise<Explanatio
       message,
     })),
     advice: [...advice(stored, trigger), ...replayAdvice(event)],
-  };
+  });
 }
 
 function triggerName(delivery: Delivery): Parameters<Triggers["named"]>[0] {

@@ -10,6 +10,7 @@ import type { CancelResult } from "../api/task_operations.ts";
 import { type Clock, rfc3339 } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
+import type { KnownSecrets } from "../secrets/known_secrets.ts";
 import type { Store } from "../store/store.ts";
 import type { InboxMessage, Task } from "../store/task_records.ts";
 import type { Plan } from "../tasks/plan.ts";
@@ -18,6 +19,8 @@ import { findTask } from "./records.ts";
 
 /** What acting on tasks needs. */
 export interface TaskActionHost {
+  /** Hides secrets in what a step gives as its reason. */
+  readonly secrets: KnownSecrets;
   /** Tasks. */
   readonly store: Store;
   /** The time. */
@@ -50,7 +53,8 @@ export async function cancelTasks(
   const found = await Promise.all(input.ids.map((id) => findTask(id, host.store)));
   const tasks = new Map(found.map((task) => [task.id, task]));
   for (const { id } of tasks.values()) checkMayAct(caller, id);
-  const why = `cancelled by ${caller.name}${reason === "" ? "" : `: ${reason}`}`;
+  const said = `cancelled by ${caller.name}${reason === "" ? "" : `: ${reason}`}`;
+  const why = host.secrets.redact(said);
   const results: CancelResult[] = [];
   for (const task of tasks.values()) {
     const result = await host.cancelTask(task, why);

@@ -7,12 +7,13 @@
 
 import { join } from "node:path";
 import { setImmediate } from "node:timers";
-import { findText } from "../base/bytes.ts";
+import { concatBytes, findText } from "../base/bytes.ts";
 import type { Clock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { AppError, messageOf } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
+import type { KnownSecrets } from "../secrets/known_secrets.ts";
 import type { ProcessGroups } from "../shell/process_groups.ts";
 import { type OutputStream, runShell, type ShellExit } from "../shell/run_shell.ts";
 import type { AuditEnd, AuditResult, AuditStart } from "../store/audit_records.ts";
@@ -30,6 +31,8 @@ export interface PluginHost {
   readonly policy: PolicyCheck;
   /** Before every spawn. */
   readonly gate: Gate;
+  /** Hides what the run may have been given in what it says. */
+  readonly secrets: KnownSecrets;
   /** Rights of the run. */
   readonly tokens: RunTokens;
   /** Ends what plugins leave behind. */
@@ -176,6 +179,7 @@ async function execute(
     directory: string;
   },
 ): Promise<Ended> {
+  using _known = host.secrets.runBegins();
   using grant = host.tokens.issue({ kind: grantKind(run), project: run.project });
   const out = new Capture(run.maxOutputBytes);
   const err = new Capture(MAX_STDERR);
@@ -213,10 +217,11 @@ async function execute(
       onOutput: (stream: OutputStream, chunk) => (stream === "out" ? out : err).add(chunk),
     }, host.groups);
     if (exit.endedFor !== undefined) await host.groups.endMarked(RUN_MARK, id);
-    return judge(run, { exit, timeoutSecs, out, err });
+    const stderr = toText(err, host.secrets);
+    return judge(run, { exit, timeoutSecs, out, stderr });
   } catch (error) {
     if (error instanceof AppError && error.code !== "invalid") throw error;
-    return failed(run, messageOf(error));
+    return failed(run, host.secrets.redact(messageOf(error)));
   }
 }
 
@@ -239,16 +244,28 @@ function removeQuietly(directory: string): void {
   }
 }
 
+/**
+ * What a plugin said, secrets hidden: when it is over, so that those it made itself are known. Where it
+ * was cut off, the beginning of a secret goes with the rest of it.
+ */
+function toText(said: Capture, secrets: KnownSecrets): string {
+  const bytes = said.bytes();
+  if (bytes.length === 0) return "";
+  const redactor = secrets.redactor();
+  const start = redactor.push(bytes);
+  const shown = said.overflowed ? start : concatBytes(start, redactor.flush());
+  return findText(shown) ?? new TextDecoder().decode(shown);
+}
+
 function judge(
   run: PluginRun,
-  { exit, timeoutSecs, out, err }: {
+  { exit, timeoutSecs, out, stderr }: {
     exit: ShellExit;
     timeoutSecs: number;
     out: Capture;
-    err: Capture;
+    stderr: string;
   },
 ): Ended {
-  const stderr = findText(err.bytes()) ?? new TextDecoder().decode(err.bytes());
   const ended = (result: PluginResult["result"], reason: string): Ended => ({
     end: { result, exitCode: exit.code, stderr },
     result: { result, reason, output: out.bytes() },

@@ -19,6 +19,7 @@ export class Catalog {
   readonly #resources = new Map<string, Resource>();
   #version = 0;
   #kinds: KindLookup | undefined;
+  #listener: (changes: readonly CatalogChange[]) => void = () => {};
 
   /** A catalog that holds `resources`. */
   constructor(resources: readonly Resource[] = []) {
@@ -55,8 +56,14 @@ export class Catalog {
     return other;
   }
 
+  /** From now on `listener` is told of changes, while everything is still as it was before them. */
+  beforeChange(listener: (changes: readonly CatalogChange[]) => void): void {
+    this.#listener = listener;
+  }
+
   /** Takes over changes that have been committed. */
   change(changes: readonly CatalogChange[]): void {
+    this.#listener(changes);
     for (const change of changes) {
       if (change.op === "put") this.#resources.set(keyOf(change.resource), change.resource);
       else this.#resources.delete(keyOf(change.key));

@@ -29,7 +29,7 @@ export async function runStep(placed: PlacedStep, run: TaskRun, ending: Ending):
   if (whyNot !== undefined) {
     return run.save({ ...blank(placed), state: "skipped", ...whyNot });
   }
-  const log = run.parts.log.step(step.id, run.secrets);
+  const log = run.parts.log.step(step.id);
   const startedAt = run.now();
   const { attempts = 1 } = step.retry ?? {};
   for (let attempt = run.records[position]?.attempt ?? 1;; attempt++) {

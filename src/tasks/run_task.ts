@@ -61,12 +61,14 @@ export async function runTask(
   const { id: taskId, project } = claimed.task;
   await using last = new AsyncDisposableStack(); // while the store takes the end of the last step
   await using files = await TaskFiles.open(join(host.dirs.run, taskId));
+  using _known = host.secrets.runBegins();
   using grant = host.tokens.issue({ kind: "step", project, taskId });
-  using log = new TaskLog(logPath(host.dirs.logs, taskId), host.clock);
+  using log = new TaskLog(logPath(host.dirs.logs, taskId), host);
   using run = new TaskRun({ claimed, plan, host, log, files, stop: signals.stop });
   last.defer(() => run.saved());
   const result = await runAndTidy(run, grant.token, signals);
-  return result.state === "interrupted" ? result : { ...result, steps: run.takeUnsaved() };
+  if (result.state === "interrupted") return result;
+  return { ...result, reason: host.secrets.redact(result.reason), steps: run.takeUnsaved() };
 }
 
 async function runAndTidy(run: TaskRun, token: string, signals: RunSignals): Promise<TaskResult> {

@@ -6,6 +6,7 @@
  */
 
 import { AppError } from "../base/errors.ts";
+import type { KnownSecrets } from "../secrets/known_secrets.ts";
 import type { ProcessGroups } from "../shell/process_groups.ts";
 import { runShell } from "../shell/run_shell.ts";
 import { type InheritedEnv, TASK_MARK } from "./step_env.ts";
@@ -14,6 +15,8 @@ import { type InheritedEnv, TASK_MARK } from "./step_env.ts";
 export interface ToolHost {
   /** Ends what it leaves behind. */
   readonly groups: ProcessGroups;
+  /** Hides secrets in what it says: addresses hold them, and hooks of a repository print anything. */
+  readonly secrets: KnownSecrets;
   /** What it inherits; most of it is left out. */
   readonly inherited: InheritedEnv;
   /** File mode mask: what it makes is for steps to work on. */
@@ -82,7 +85,7 @@ export async function runTool(tool: Tool, host: ToolHost): Promise<ToolResult> {
   if (exit.endedFor === "timeout") {
     throw new AppError("invalid", `It took longer than ${TIMEOUT_MS / 60_000} minutes`);
   }
-  return { code: exit.code, ...kept };
+  return { code: exit.code, out: kept.out, err: host.secrets.redact(kept.err) };
 }
 
 /** What a tool said, in one line. */

@@ -9,8 +9,8 @@ import { join } from "node:path";
 import { findBase64, findText, toBase64, utf8 } from "../base/bytes.ts";
 import type { Clock } from "../base/clock.ts";
 import { messageOf } from "../base/errors.ts";
+import type { KnownSecrets } from "../secrets/known_secrets.ts";
 import type { OutputStream } from "../shell/run_shell.ts";
-import { Redactor } from "./redact.ts";
 
 /** Some output of a step. */
 export interface LogChunk {
@@ -60,6 +60,7 @@ export interface StepLog {
 export class TaskLog implements Disposable {
   readonly #path: string;
   readonly #clock: Clock;
+  readonly #secrets: KnownSecrets;
   #file: Deno.FsFile | undefined;
   /** Whether the file ends in a line that a crash or a full disk cut off. */
   #torn = false;
@@ -67,15 +68,16 @@ export class TaskLog implements Disposable {
   #lost = { bytes: 0, why: "" };
   #last: Promise<void> = Promise.resolve();
 
-  /** The log in the file at `path`, written on at its end. */
-  constructor(path: string, clock: Clock) {
+  /** The log in the file at `path`, written on at its end; `secrets` are hidden. */
+  constructor(path: string, { clock, secrets }: { clock: Clock; secrets: KnownSecrets }) {
     this.#path = path;
     this.#clock = clock;
+    this.#secrets = secrets;
   }
 
-  /** A sink for the output of one step, in which `secrets` are hidden. */
-  step(id: string, secrets: () => readonly string[]): StepLog {
-    return new StepSink((stream, bytes) => this.#append(id, stream, bytes), secrets);
+  /** A sink for the output of one step. */
+  step(id: string): StepLog {
+    return new StepSink((stream, bytes) => this.#append(id, stream, bytes), this.#secrets);
   }
 
   /** Closes the file. */
@@ -123,42 +125,36 @@ export class TaskLog implements Disposable {
 /** Puts the output of one step through redaction, up to the limit. */
 class StepSink implements StepLog {
   readonly #append: (stream: OutputStream, bytes: Uint8Array) => Promise<void>;
-  readonly #secrets: () => readonly string[];
-  #redactors: Readonly<Record<OutputStream, Redactor>> | undefined;
+  readonly #secrets: KnownSecrets;
+  readonly #redactors: Readonly<Record<OutputStream, ReturnType<KnownSecrets["redactor"]>>>;
   #left = MAX_STEP_BYTES;
   /** Whether standard error is in the middle of a line. */
   #inLine = false;
 
   constructor(
     append: (stream: OutputStream, bytes: Uint8Array) => Promise<void>,
-    secrets: () => readonly string[],
+    secrets: KnownSecrets,
   ) {
     this.#append = append;
     this.#secrets = secrets;
+    this.#redactors = { out: secrets.redactor(), err: secrets.redactor() };
   }
 
   async write(stream: OutputStream, chunk: Uint8Array): Promise<void> {
     if (this.#left < 0) return; // a step may print for days
-    await this.#put(stream, this.#redactor(stream).push(chunk));
+    await this.#put(stream, this.#redactors[stream].push(chunk));
   }
 
   async note(text: string): Promise<void> {
-    await this.#put("err", utf8(`${this.#inLine ? "\n" : ""}[svc: ${text}]\n`));
+    await this.#put(
+      "err",
+      utf8(`${this.#inLine ? "\n" : ""}[svc: ${this.#secrets.redact(text)}]\n`),
+    );
   }
 
   async end(): Promise<void> {
-    if (this.#redactors === undefined) return;
     await this.#put("out", this.#redactors.out.flush());
     await this.#put("err", this.#redactors.err.flush());
-  }
-
-  /** Most steps print nothing, and the forms of many secrets take a while to spell. */
-  #redactor(stream: OutputStream): Redactor {
-    if (this.#redactors === undefined) {
-      const secrets = this.#secrets();
-      this.#redactors = { out: new Redactor(secrets), err: new Redactor(secrets) };
-    }
-    return this.#redactors[stream];
   }
 
   async #put(stream: OutputStream, bytes: Uint8Array): Promise<void> {

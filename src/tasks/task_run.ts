@@ -12,8 +12,7 @@ import type { Evaluator } from "../cel/evaluator.ts";
 import type { Scope } from "../cel/expression.ts";
 import type { Template } from "../cel/template.ts";
 import type { Catalog } from "../resources/catalog.ts";
-import type { Resource } from "../resources/resource.ts";
-import type { SecretStoreSpec } from "../resources/secret_store.ts";
+import type { KnownSecrets } from "../secrets/known_secrets.ts";
 import type { ProcessGroups } from "../shell/process_groups.ts";
 import type { Store } from "../store/store.ts";
 import type { ClaimedTask, StepRecord, TaskState } from "../store/task_records.ts";
@@ -31,8 +30,10 @@ import { taskScope } from "./task_scope.ts";
 export interface RunHost {
   /** Where steps are recorded. */
   readonly store: Store;
-  /** Holds the secrets. */
+  /** Holds the secrets that steps are given. */
   readonly catalog: Catalog;
+  /** Hides them in what steps say. */
+  readonly secrets: KnownSecrets;
   /** Runs templates. */
   readonly evaluator: Evaluator;
   /** Ends what steps leave behind. */
@@ -129,8 +130,12 @@ export class TaskRun implements Disposable {
     return this.parts.host.clock.now();
   }
 
-  /** Sees to it that it is stored how a step stands; what came before is overwritten. */
-  save(record: StepRecord): void {
+  /**
+   * Sees to it that it is stored how a step stands; what came before is overwritten. From here on nobody
+   * sees a secret in what the step gave, neither who reads the record nor the steps after it.
+   */
+  save(given: StepRecord): void {
+    const record = this.#redacted(given);
     if (isQuick(record)) return this.#note(record, () => this.#store(record));
     this.records[record.position] = record;
     this.#forgetNote(record.position);
@@ -154,6 +159,17 @@ export class TaskRun implements Disposable {
     const ends = [...this.#notes.values()].map(({ record }) => record).filter(isOver);
     for (const { position } of ends) this.#forgetNote(position);
     return ends;
+  }
+
+  #redacted(record: StepRecord): StepRecord {
+    const { secrets } = this.parts.host;
+    const { reason, outputs } = record;
+    if (reason === "" && outputs === undefined) return record;
+    return {
+      ...record,
+      reason: secrets.redact(reason),
+      ...(outputs === undefined ? {} : { outputs: secrets.redactAll(outputs) }),
+    };
   }
 
   #store(record: StepRecord): void {
@@ -184,13 +200,6 @@ export class TaskRun implements Disposable {
     for (const record of this.takeUnsaved()) this.#store(record);
     for (const position of this.#notes.keys()) this.#forgetNote(position);
   }
-
-  /** Every secret of the project: one step may leave a value where another prints it. */
-  readonly secrets = (): readonly string[] => {
-    const { claimed, host } = this.parts;
-    const stores = host.catalog.list("SecretStore", claimed.task.project);
-    return (stores as Resource<SecretStoreSpec>[]).flatMap(({ spec }) => Object.values(spec.data));
-  };
 }
 
 /** Whether a step has come to its end within the time after which it is noted. */

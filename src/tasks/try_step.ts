@@ -15,7 +15,6 @@ import type { Ending } from "./ending.ts";
 import type { PlannedStep } from "./plan.ts";
 import { renderPrompt } from "./prompt.ts";
 import { type DeliveredPrompt, deliverPrompt } from "./prompt_delivery.ts";
-import { redactText } from "./redact.ts";
 import { fillEnv } from "./step_env.ts";
 import { readOutputs } from "./step_outputs.ts";
 import type { StepLog } from "./task_log.ts";
@@ -155,19 +154,14 @@ async function promptOf(
   return await deliverPrompt(text, { by: agent.promptDelivery, toFile });
 }
 
-/** What the step gave to the others; secrets in it are hidden before it is stored anywhere. */
+/** What the step gave to the others. */
 async function takeOutputs(
   path: string,
-  { run, log }: Try,
+  { log }: Try,
 ): Promise<Record<string, string> | undefined> {
   const { outputs, problems } = await readOutputs(path);
   for (const problem of problems) await log.note(problem);
-  const entries = Object.entries(outputs);
-  if (entries.length === 0) return undefined;
-  const secrets = run.secrets();
-  return Object.fromEntries(
-    entries.map((entry) => entry.map((text) => redactText(text, secrets))) as [string, string][],
-  );
+  return Object.keys(outputs).length === 0 ? undefined : outputs;
 }
 
 async function workdirOf(step: PlannedStep, run: TaskRun): Promise<string> {

@@ -107,3 +107,16 @@ Deno.test("createLog json fields do not replace time, level and message", () => 
   const { level, time, message } = JSON.parse(line("json", fields));
   deepEqual([level, time, message], ["error", "2023-11-14T22:13:20.123Z", "happened"]);
 });
+
+for (const format of LOG_FORMATS) {
+  Deno.test(`createLog hides in ${format} lines, wherever in an event it stands`, () => {
+    const lines: string[] = [];
+    const clock = { now: () => 1_700_000_000_123 };
+    const log = createLog({ level: "info", format, clock, write: (line) => lines.push(line) });
+    log.redactWith((line) => line.replaceAll("s3cr3t", "***"));
+    const error = new Error("s3cr3t in it", { cause: new Error("s3cr3t below") });
+    log.warn("of s3cr3t", { "key s3cr3t": 1, bare: "s3cr3t", list: [{ deep: "s3cr3t" }], error });
+    equal(lines.join().includes("s3cr3t"), false, lines.join());
+    equal(lines.join().split("***").length > 6, true);
+  });
+}

@@ -10,11 +10,14 @@ import type { DataDir } from "../../src/base/data_dir.ts";
 import { AppError } from "../../src/base/errors.ts";
 import type { Log } from "../../src/base/log.ts";
 import { RunTokens } from "../../src/base/run_tokens.ts";
+import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
+import { Catalog } from "../../src/resources/catalog.ts";
 import { Gate } from "../../src/plugins/gate.ts";
 import { type PluginHost, type PluginRun, runPlugin } from "../../src/plugins/run_plugin.ts";
 import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import type { Store } from "../../src/store/store.ts";
 import { until } from "../helpers/until.ts";
+import { known, storeOf } from "../secrets/known.ts";
 import { tempDir } from "../store/temp_store.ts";
 
 /** Runs a command as an interceptor would be; `startAudit` is the store's. */
@@ -22,26 +25,35 @@ interface Bench extends AsyncDisposable {
   readonly gate: Gate;
   /** What the store was asked, and what it has stored, in order. */
   readonly calls: string[];
+  /** Standard error of each run, as it was stored. */
+  readonly said: string[];
   run(command: string, more?: Partial<PluginRun>): ReturnType<typeof runPlugin>;
   /** Whether the command has made the file `ran`. */
   ran(): boolean;
+  /** Path of a file where the command runs. */
+  path(name: string): string;
   /** Files that runs have left. */
   left(): string[];
 }
 
-async function bench(startAudit: () => Promise<void>): Promise<Bench> {
+async function bench(
+  startAudit: () => Promise<void> = () => Promise.resolve(),
+  secrets: KnownSecrets = known(),
+): Promise<Bench> {
   const dir = await tempDir();
   const groups = openProcessGroups();
   const gate = new Gate({ running: 1, waiting: 10 });
   const calls: string[] = [];
+  const said: string[] = [];
   const store = {
     async startAudit() {
       calls.push("start asked");
       await startAudit();
       calls.push("start stored");
     },
-    finishAudit: (_: string, { result }: { result: string }) => {
+    finishAudit: (_: string, { result, stderr }: { result: string; stderr: string }) => {
       calls.push(`finish ${result}`);
+      said.push(stderr);
       return Promise.resolve();
     },
   };
@@ -50,6 +62,7 @@ async function bench(startAudit: () => Promise<void>): Promise<Bench> {
   const nobody = () => {};
   let runs = 0;
   const host: PluginHost = {
+    secrets,
     ...{ gate, groups, clock: systemClock, pluginRoot: dir.path, umask: 0o022 },
     ...{ maxPayloadBytes: 1000, inherited: { PATH: "/usr/bin:/bin" }, tokens: new RunTokens() },
     store: store as unknown as Store,
@@ -62,6 +75,7 @@ async function bench(startAudit: () => Promise<void>): Promise<Bench> {
   return {
     gate,
     calls,
+    said,
     run: (command, more) =>
       runPlugin({
         ...{ crdKind: "Hook", name: "check", type: "interceptor", phase: "", command, env: {} },
@@ -70,6 +84,7 @@ async function bench(startAudit: () => Promise<void>): Promise<Bench> {
         ...more,
       }, host),
     ran: () => [...Deno.readDirSync(dir.path)].some(({ name }) => name === "ran"),
+    path: (name) => `${dir.path}/${name}`,
     left: () => [...Deno.readDirSync(run)].map(({ name }) => name),
     async [Symbol.asyncDispose]() {
       await groups[Symbol.asyncDispose]();
@@ -140,3 +155,47 @@ Deno.test("a plugin without input finds none", async () => {
 
 /** A cron plugin's run has neither. */
 const ABSENT = { input: undefined, fileVariable: undefined } as unknown as Partial<PluginRun>;
+
+const SECRET = "wh-s3cr3t/value+1";
+const BASE64 = btoa(`${SECRET}\n`);
+
+for (
+  const [what, command] of [
+    ["a plugin that fails", `echo "wrong key ${SECRET}" >&2; exit 1`],
+    ["a plugin that passes", `echo "right key ${SECRET}" >&2`],
+    ["a traced script", `set -x; S='${SECRET}'; : "$S"; exit 1`],
+    ["base64", `echo ${SECRET} | base64 >&2; exit 1`],
+    ["percent escapes", `echo ${encodeURIComponent(SECRET)} >&2; exit 1`],
+    ["a value in pieces", `printf wh-s3cr >&2; sleep 0.1; printf 3t/value+1 >&2; exit 1`],
+    [
+      "a value at the limit",
+      `head -c 8182 /dev/zero | tr '\\0' x >&2; echo ${SECRET} >&2; exit 1`,
+    ],
+  ] as const
+) {
+  Deno.test(`runPlugin stores and tells no secret of ${what}`, async () => {
+    await using one = await bench(undefined, known(SECRET));
+    const { reason } = await one.run(command);
+    equal(one.said.length, 1);
+    const [stored = ""] = one.said;
+    for (const text of [stored, reason]) {
+      for (const part of ["s3cr3t", "wh-s3cr", BASE64.slice(0, 16), "%2Fvalue"]) {
+        equal(text.includes(part), false, text.slice(-200));
+      }
+    }
+    const isCut = what === "a value at the limit";
+    equal(/\*\*\*/.test(stored), !isCut);
+    if (isCut) equal(stored, "x".repeat(8182)); // and no ten bytes of the value
+  });
+}
+
+Deno.test("runPlugin hides a value that was replaced while the plugin ran", async () => {
+  const catalog = new Catalog([storeOf("hooks", { k1: SECRET })]);
+  await using one = await bench(undefined, new KnownSecrets(catalog));
+  const run = one.run(`until [ -e go ]; do sleep 0.01; done; echo ${SECRET} >&2; exit 1`);
+  while (!one.calls.includes("start stored")) await pause(1);
+  catalog.change([{ op: "put", resource: storeOf("hooks", { k1: "another-value" }) }]);
+  await Deno.writeTextFile(one.path("go"), "");
+  equal((await run).reason, 'interceptor "check": exit code 1: ***');
+  deepEqual(one.said, ["***\n"]);
+});

@@ -10,6 +10,7 @@ import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
 import { RunTokens } from "../../src/base/run_tokens.ts";
 import { createEvaluator } from "../../src/cel/evaluator.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
+import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
 import type { TriggerSpec } from "../../src/resources/trigger.ts";
 import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import { openStore } from "../../src/store/sqlite/open_store.ts";
@@ -163,7 +164,17 @@ export async function runRig(secrets: Readonly<Record<string, string>> = {}): Pr
   await groups.alive(2 ** 22 - 1); // until it is first asked it leaves its output open at the end
   const env = (name: string) => Deno.env.get(name);
   const inherited = inheritEnv(env, { bin: dirs.bin, extra: [] });
-  const base = { store, catalog, evaluator, groups, dirs, inherited, umask: 0o022 };
+  const secretsOf = new KnownSecrets(catalog);
+  const base = {
+    store,
+    catalog,
+    secrets: secretsOf,
+    evaluator,
+    groups,
+    dirs,
+    inherited,
+    umask: 0o022,
+  };
   const host: RunHost = {
     ...{ ...base, clock: systemClock, tokens: new RunTokens() },
     inboxes: new Inboxes({ store, clock: systemClock }),

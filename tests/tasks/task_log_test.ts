@@ -9,8 +9,10 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { concatBytes, utf8 } from "../../src/base/bytes.ts";
 import { type LogChunk, logPath, readLog, TaskLog } from "../../src/tasks/task_log.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
+import { known } from "../secrets/known.ts";
 
 const CLOCK = { now: () => 1_700_000_000_000 };
+const HOST = { clock: CLOCK, secrets: known() };
 const LIMIT = 64 * 1024 * 1024;
 
 /** Everything a log holds, read on and on as a reader that follows it does. */
@@ -48,8 +50,8 @@ for (const [what, bytes] of CHUNKS) {
     await using dir = await tempDir();
     const path = logPath(dir.path, "t");
     {
-      using log = new TaskLog(path, CLOCK);
-      const step = log.step("build", () => []);
+      using log = new TaskLog(path, HOST);
+      const step = log.step("build");
       await step.write("err", bytes);
       await step.end();
     }
@@ -64,8 +66,8 @@ for (const [what, bytes] of CHUNKS) {
 Deno.test("readLog gives chunks of all steps and streams in the order they came", async () => {
   await using dir = await tempDir();
   const path = logPath(dir.path, "t");
-  using log = new TaskLog(path, CLOCK);
-  const [one, two] = [log.step("one", () => []), log.step("two", () => [])];
+  using log = new TaskLog(path, HOST);
+  const [one, two] = [log.step("one"), log.step("two")];
   await one.write("out", utf8("1\n"));
   await one.write("err", utf8("2\n"));
   await one.end();
@@ -83,8 +85,8 @@ Deno.test("TaskLog makes a file that only its owner can read, and adds to one th
   await using dir = await tempDir();
   const path = logPath(dir.path, "t");
   for (const text of ["first\n", "second\n"]) {
-    using log = new TaskLog(path, CLOCK);
-    await log.step("s", () => []).write("out", utf8(text));
+    using log = new TaskLog(path, HOST);
+    await log.step("s").write("out", utf8(text));
   }
   equal(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);
   equal(textOf(await readAll(path)), "first\nsecond\n");
@@ -93,8 +95,8 @@ Deno.test("TaskLog makes a file that only its owner can read, and adds to one th
 Deno.test("TaskLog hides secrets across chunks and in what was kept back", async () => {
   await using dir = await tempDir();
   const path = logPath(dir.path, "t");
-  using log = new TaskLog(path, CLOCK);
-  const step = log.step("s", () => ["s3cr3t-value"]);
+  using log = new TaskLog(path, { clock: CLOCK, secrets: known("s3cr3t-value") });
+  const step = log.step("s");
   for (const text of ["token s3cr", "3t-val", "ue end\n", "s3cr3t"]) {
     await step.write("out", utf8(text));
     equal((await Deno.readTextFile(path)).includes("s3cr"), false);
@@ -106,10 +108,8 @@ Deno.test("TaskLog hides secrets across chunks and in what was kept back", async
 Deno.test("TaskLog makes no file as long as there is nothing to write", async () => {
   await using dir = await tempDir();
   const path = logPath(dir.path, "t");
-  using log = new TaskLog(path, CLOCK);
-  const step = log.step("s", () => {
-    throw new Error("nobody asked for secrets");
-  });
+  using log = new TaskLog(path, HOST);
+  const step = log.step("s");
   await step.end();
   deepEqual([...Deno.readDirSync(dir.path)], []);
 });
@@ -117,8 +117,8 @@ Deno.test("TaskLog makes no file as long as there is nothing to write", async ()
 Deno.test("TaskLog takes little more room than the output has, whatever that is", async () => {
   await using dir = await tempDir();
   const path = logPath(dir.path, "t");
-  using log = new TaskLog(path, CLOCK);
-  const step = log.step("s", () => []);
+  using log = new TaskLog(path, HOST);
+  const step = log.step("s");
   await step.write("out", new Uint8Array(1_000_000));
   await step.write("out", utf8("\x1b".repeat(1_000_000)));
   const { size } = await Deno.stat(path);
@@ -129,8 +129,8 @@ Deno.test("TaskLog takes little more room than the output has, whatever that is"
 Deno.test("TaskLog puts notes of svc on lines of their own", async () => {
   await using dir = await tempDir();
   const path = logPath(dir.path, "t");
-  using log = new TaskLog(path, CLOCK);
-  const step = log.step("s", () => []);
+  using log = new TaskLog(path, HOST);
+  const step = log.step("s");
   await step.note("first");
   await step.write("err", utf8("half a line"));
   await step.note("second");
@@ -144,8 +144,8 @@ Deno.test("TaskLog puts notes of svc on lines of their own", async () => {
 Deno.test("TaskLog keeps the streams of a step apart when it hides secrets", async () => {
   await using dir = await tempDir();
   const path = logPath(dir.path, "t");
-  using log = new TaskLog(path, CLOCK);
-  const step = log.step("s", () => ["s3cr3t-value"]);
+  using log = new TaskLog(path, { clock: CLOCK, secrets: known("s3cr3t-value") });
+  const step = log.step("s");
   await step.write("out", utf8("s3cr3t-"));
   await step.write("err", utf8("s3cr3t-value\n"));
   await step.write("out", utf8("value\n"));
@@ -157,8 +157,8 @@ Deno.test("TaskLog keeps the streams of a step apart when it hides secrets", asy
 
 /** A log of a step that prints `mebibytes` times a mebibyte, and a little more on the other stream. */
 async function longLog(path: string, mebibytes: number): Promise<LogChunk[]> {
-  using log = new TaskLog(path, CLOCK);
-  const step = log.step("s", () => []);
+  using log = new TaskLog(path, HOST);
+  const step = log.step("s");
   const chunk = new Uint8Array(1024 * 1024).fill(0x78);
   for (let i = 0; i < mebibytes; i++) await step.write("out", chunk);
   await step.write("err", utf8("late\n"));
@@ -179,8 +179,8 @@ Deno.test("TaskLog keeps 64 MiB of a step, then says once that there was more", 
 Deno.test("TaskLog keeps to the limit when both streams write at once", async () => {
   await using dir = await tempDir();
   const path = logPath(dir.path, "t");
-  using log = new TaskLog(path, CLOCK);
-  const step = log.step("s", () => []);
+  using log = new TaskLog(path, HOST);
+  const step = log.step("s");
   const chunk = new Uint8Array(3 * 1024 * 1024).fill(0x78);
   for (let i = 0; i < 12; i++) {
     await Promise.all([step.write("out", chunk), step.write("err", chunk)]);
@@ -197,8 +197,8 @@ Deno.test("TaskLog counts the limit for each step alone", async () => {
   await using dir = await tempDir();
   const path = logPath(dir.path, "t");
   await longLog(path, 65);
-  using log = new TaskLog(path, CLOCK);
-  await log.step("next", () => []).write("out", utf8("still here\n"));
+  using log = new TaskLog(path, HOST);
+  await log.step("next").write("out", utf8("still here\n"));
   equal(textOf((await readAll(path)).filter((one) => one.step === "next")), "still here\n");
 });
 
@@ -227,8 +227,8 @@ Deno.test("readLog leaves half a line until it is whole", async () => {
 Deno.test("readLog goes on where it ended and finds nothing new", async () => {
   await using dir = await tempDir();
   const path = logPath(dir.path, "t");
-  using log = new TaskLog(path, CLOCK);
-  const step = log.step("s", () => []);
+  using log = new TaskLog(path, HOST);
+  const step = log.step("s");
   await step.write("out", utf8("one\n"));
   const first = await readLog(path, 0);
   deepEqual(await readLog(path, first.next), { chunks: [], next: first.next });
@@ -241,8 +241,8 @@ Deno.test("readLog goes on where it ended and finds nothing new", async () => {
 Deno.test("readLog gives many lines in pieces and none twice", async () => {
   await using dir = await tempDir();
   const path = logPath(dir.path, "t");
-  using log = new TaskLog(path, CLOCK);
-  const step = log.step("s", () => []);
+  using log = new TaskLog(path, HOST);
+  const step = log.step("s");
   const lines = Array.from({ length: 2000 }, (_, i) => `${i} ${"x".repeat(i % 300)}\n`);
   for (const line of lines) await step.write("out", utf8(line));
   equal(textOf(await readAll(path)), lines.join(""));
@@ -252,16 +252,16 @@ Deno.test("readLog reads on behind a line that a crash or a full disk cut off", 
   await using dir = await tempDir();
   const path = logPath(dir.path, "t");
   {
-    using log = new TaskLog(path, CLOCK);
-    const step = log.step("s", () => []);
+    using log = new TaskLog(path, HOST);
+    const step = log.step("s");
     await step.write("out", utf8("before\n"));
     await step.write("out", utf8("cut off\n"));
   }
   const { size } = await Deno.stat(path);
   await Deno.truncate(path, size - 10);
   {
-    using log = new TaskLog(path, CLOCK);
-    await log.step("s", () => []).write("out", utf8("after the restart\n"));
+    using log = new TaskLog(path, HOST);
+    await log.step("s").write("out", utf8("after the restart\n"));
   }
   const text = textOf(await readAll(path));
   match(text, /^before\n/);

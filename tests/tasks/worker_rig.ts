@@ -10,6 +10,7 @@ import { createLog } from "../../src/base/log.ts";
 import { RunTokens } from "../../src/base/run_tokens.ts";
 import { createEvaluator } from "../../src/cel/evaluator.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
+import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
 import type { TriggerSpec } from "../../src/resources/trigger.ts";
 import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import { openStore } from "../../src/store/sqlite/open_store.ts";
@@ -68,6 +69,7 @@ export async function workerRig(): Promise<Rig> {
     write: (line) => void logged.push(line),
   });
   const catalog = new Catalog(manifestResources(SECRETS));
+  const secrets = new KnownSecrets(catalog);
   const planner = new Planner(catalog, temp.path);
   const evaluator = createEvaluator({ deadlineMs: 1000 });
   const groups = openProcessGroups();
@@ -81,8 +83,8 @@ export async function workerRig(): Promise<Rig> {
     async start(workerCount = 2, broken = {}, more = {}) {
       const worker = await startWorker({
         ...{ catalog, evaluator, groups, dirs, log, clock: systemClock, tokens: new RunTokens() },
-        ...{ inherited, umask, inboxes: new Inboxes({ store, clock: systemClock }) },
-        directories: new TaskDirectories({ groups, dirs, inherited, umask }),
+        ...{ secrets, inherited, umask, inboxes: new Inboxes({ store, clock: systemClock }) },
+        directories: new TaskDirectories({ groups, dirs, secrets, inherited, umask }),
         workers: workerCount,
         isFollowed: () => false,
         onEnded: () => {},

@@ -12,6 +12,7 @@ import type { Catalog } from "../../resources/catalog.ts";
 import type { SlackSpec } from "../../resources/event_webhook.ts";
 import type { SecretStoreSpec } from "../../resources/secret_store.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
+import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { Routed, ThreadKey } from "../../store/source_event_records.ts";
 import type { Store } from "../../store/store.ts";
 import type { Task } from "../../store/task_records.ts";
@@ -22,6 +23,8 @@ import { cut } from "./fields.ts";
 export interface NotifyHost {
   /** Triggers and tokens. */
   readonly catalog: Catalog;
+  /** Hides them in what is posted. */
+  readonly secrets: KnownSecrets;
   /** Which thread a task came from. */
   readonly store: Store;
   /** Base URL of Slack's Web API. */
@@ -126,13 +129,17 @@ export class SlackNotifier implements AsyncDisposable {
     this.#posting.add(run);
   }
 
-  #post({ project, trigger, conversationId, threadId }: ThreadKey, text: string): Promise<string> {
+  async #post(thread: ThreadKey, said: string): Promise<string> {
+    const { project, trigger, conversationId, threadId } = thread;
+    const { secrets } = this.#host;
+    using _known = secrets.runBegins(); // a token that is replaced meanwhile may be in an error
+    const text = secrets.redact(said);
     const access = {
       apiUrl: this.#host.slackApiUrl,
       token: () => this.#token(project, trigger),
       signal: this.#stopping.signal,
     };
-    return postMessage({ channel: conversationId, threadId, text }, access);
+    return await postMessage({ channel: conversationId, threadId, text }, access);
   }
 
   #token(project: string, trigger: string): string {

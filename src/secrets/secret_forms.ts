@@ -1,7 +1,7 @@
 /**
  * The spellings in which programs print a secret (security 7): as it is, line by line, in a JSON text,
- * in base64 (also in the middle of one, as in `user:secret`), and with percent escapes as browsers,
- * curl and scripting languages write them.
+ * quoted as a shell traces it, in base64 (also in the middle of one, as in `user:secret`, or broken
+ * into lines), and with percent escapes as browsers, curl and scripting languages write them.
  *
  * @module
  */
@@ -17,23 +17,32 @@ const UNESCAPED = ["-_.!~*'()", "-_.~", "*-._", "-_.~/"];
 /** A line of a key file is hidden alone only where it is too long for an ordinary line to be it. */
 const MIN_LINE_BYTES = 16;
 
-/** Every form of `values` as text of code units 0 to 255, the longest first. */
-export function secretForms(values: readonly string[]): string[] {
+/** Widths at which `openssl`, and `base64` and MIME, break lines. */
+const LINE_WIDTHS = [64, 76];
+
+/** Every form of `value` as text of code units 0 to 255; none of a value that is too short to hide. */
+export function secretForms(value: string): string[] {
   const forms = new Set<string>();
-  for (const value of values.flatMap((one) => [one, one.trim()])) {
-    const bytes = utf8(value);
+  for (const text of new Set([value, value.trim()])) {
+    const bytes = utf8(text);
     if (bytes.length < MIN_BYTES) continue;
     for (const form of [...base64Forms(bytes), ...percentForms(bytes)]) forms.add(form);
-    for (const text of [value, jsonForm(value), ...longLines(value)]) {
-      forms.add(latin1Text(utf8(text)));
+    for (const form of [text, jsonForm(text), ...shellForms(text), ...longLines(text)]) {
+      forms.add(latin1Text(utf8(form)));
     }
   }
-  return [...forms].sort((a, b) => b.length - a.length);
+  return [...forms];
 }
 
 /** The value as it stands between the quotes of a JSON text. */
 function jsonForm(value: string): string {
   return JSON.stringify(value).slice(1, -1);
+}
+
+/** The value as it stands between the quotes of `set -x` in two shells, and of `export -p`. */
+function shellForms(value: string): string[] {
+  const single = [`'\\''`, `'"'"'`].map((quote) => value.replaceAll("'", quote));
+  return [...single, value.replace(/["$`\\]/g, "\\$&")];
 }
 
 function longLines(value: string): string[] {
@@ -51,8 +60,18 @@ function base64Forms(bytes: Uint8Array): string[] {
     )
   );
   const first = alone.slice(0, Math.floor(bytes.length * 8 / 6));
-  return [alone, alone.replaceAll("=", ""), first, ...inside]
+  const lines = LINE_WIDTHS.flatMap((width) => linesOf(first, width));
+  return [alone, alone.replaceAll("=", ""), first, ...inside, ...lines]
     .flatMap((form) => [form, form.replaceAll("+", "-").replaceAll("/", "_")]);
+}
+
+/** A text that is broken into lines; nothing where one line holds it, or too little is left of it. */
+function linesOf(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (let at = 0; text.length > width && at < text.length; at += width) {
+    lines.push(text.slice(at, at + width));
+  }
+  return lines.filter((line) => line.length >= MIN_LINE_BYTES);
 }
 
 function percentForms(bytes: Uint8Array): string[] {
