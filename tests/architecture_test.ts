@@ -155,7 +155,6 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "node:sqlite": ["src/store/sqlite/database.ts"],
   "node:timers": ["src/plugins/run_plugin.ts", "src/store/sqlite/open_store.ts"],
   "node:url": ["src/launcher.ts"],
-  "node:util": ["src/cli/terminal_text.ts"],
   "prom-client": ["src/telemetry/metrics.ts"],
   "typebox": ["src/resources/", "src/control/caller.ts", "src/control/inputs.ts"],
   "typebox/error": ["src/resources/validate.ts"],
@@ -197,6 +196,11 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
     what: "standard streams, signals and the console",
     pattern: /\bDeno\.(std(in|out|err)|\w*[sS]ignalListener)\b|\bconsole\./,
     only: ["src/cli/io.ts"],
+  },
+  {
+    what: "sequences that a terminal obeys",
+    pattern: /\\x1b|\\u001b|\\u\{1b\}|\b0x1b\b|\\x9b|\bfromCharCode\((27|155)\)|["'`]\\r["'`]/i,
+    only: ["src/cli/terminal_text.ts"],
   },
   { what: "arguments", pattern: /\bDeno\.args\b/, only: ["cli.ts", "main.ts"] },
   {

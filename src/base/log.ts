@@ -7,6 +7,7 @@
 
 import { AppError, messageOf } from "./errors.ts";
 import { type Clock, rfc3339 } from "./clock.ts";
+import { escapeControls } from "./control_characters.ts";
 import { toJson } from "./json.ts";
 
 /** How much is written; each level includes those after it. */
@@ -63,7 +64,7 @@ export function createLog(options: LogOptions): DaemonLog {
     const line = options.format === "json"
       ? jsonLine({ time, level, message }, facts)
       : [time, level.toUpperCase().padEnd(5), message, ...facts.map(pretty)].join(" ");
-    options.write(redact(line).replace(CONTROLS, escapeControl));
+    options.write(escapeControls(redact(line))); // of which JSON leaves some as they are
   };
   return {
     ...{ debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") },
@@ -72,14 +73,6 @@ export function createLog(options: LogOptions): DaemonLog {
 }
 
 type Fact = readonly [key: string, value: unknown];
-
-/** What a terminal obeys; JSON leaves DEL and the C1 controls as they are. */
-// deno-lint-ignore no-control-regex -- control characters are what must not be there
-const CONTROLS = /[\x00-\x1f\x7f-\x9f]/g;
-
-function escapeControl(control: string): string {
-  return `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`;
-}
 
 /** Most errors of a cause chain that are shown; a chain can lead back to its beginning. */
 const MAX_CAUSES = 8;

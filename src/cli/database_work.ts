@@ -13,6 +13,7 @@ import { lockDataDir } from "../base/lock.ts";
 import { checkDatabase } from "../store/sqlite/migrations.ts";
 import type { CommandContext } from "./command.ts";
 import type { Io } from "./io.ts";
+import { CLEAR_LINE } from "./terminal_text.ts";
 
 /** Work that daemon and command line can do alike. */
 export interface DatabaseWork<Name extends keyof UpkeepStreams, Result> {
@@ -88,7 +89,10 @@ export async function follow<Result>(
   signal?.addEventListener("abort", onStop);
   let shown = "";
   const show = (text: string) => {
-    if (io.outIsTerminal && text !== shown) io.err(`\r${text.padEnd(shown.length)}`);
+    if (io.outIsTerminal && text !== shown) {
+      io.err(CLEAR_LINE);
+      io.err(text);
+    }
     shown = text;
   };
   try {
@@ -110,6 +114,5 @@ export async function follow<Result>(
     signal?.removeEventListener("abort", onStop);
     await lines.return();
     show("");
-    if (io.outIsTerminal) io.err("\r");
   }
 }

@@ -13,6 +13,7 @@ import {
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "./command.ts";
+import { CLEAR_LINE, printable } from "./terminal_text.ts";
 
 /** Sends deliveries again. */
 export const command: Command = {
@@ -95,13 +96,13 @@ class Progress {
   }
 
   #clear(): void {
-    if (this.#live) this.#context.io.err("\r\x1b[K");
+    if (this.#live) this.#context.io.err(CLEAR_LINE);
   }
 }
 
 function describe(line: Result): string {
-  if (line.error !== undefined) return `${line.delivery_id} not sent: ${line.error}`;
+  if (line.error !== undefined) return `${line.delivery_id} not sent: ${printable(line.error)}`;
   const tasks = line.task_ids?.length ? `, task ${line.task_ids.join(", ")}` : "";
-  const reason = line.reason ? ` (${line.reason})` : "";
+  const reason = line.reason ? ` (${printable(line.reason)})` : "";
   return `${line.delivery_id} ${line.outcome} as ${line.new_delivery_id}${tasks}${reason}`;
 }

@@ -1,17 +1,23 @@
 /**
- * The terminal as an argument: standard streams, environment, and what the terminal can show.
+ * The terminal as an argument: standard streams, environment, and what the terminal can show. The one
+ * door to both streams: no text from outside drives the terminal behind it.
  *
  * @module
  */
 
+import { escapeInLines } from "../base/control_characters.ts";
 import { AppError, messageOf } from "../base/errors.ts";
+import { SafeText } from "./terminal_text.ts";
 
 /** Where a command reads and writes. */
 export interface Io {
-  /** Writes to standard output; throws {@linkcode OutputClosed} when its reader has gone. */
-  out(data: string | Uint8Array): void;
-  /** Writes to standard error. */
-  err(text: string): void;
+  /**
+   * Writes to standard output: exactly, but to a terminal with control characters spelled out. Throws
+   * {@linkcode OutputClosed} when its reader has gone.
+   */
+  out(data: string | Uint8Array | SafeText): void;
+  /** Writes to standard error, which is for people: control characters are always spelled out. */
+  err(text: string | SafeText): void;
   /** Everything on standard input. */
   stdin(): Promise<Uint8Array>;
   /** Whether a person types standard input. */
@@ -38,13 +44,43 @@ export class OutputClosed extends Error {
 
 const ENCODER = new TextEncoder();
 
+/** Takes bytes, some or all of them. */
+export interface ByteSink {
+  /** Says how many it has taken. */
+  writeSync(data: Uint8Array): number;
+}
+
+/** The two writers over two streams. */
+export function writers(
+  { stdout, stderr, outIsTerminal }: {
+    stdout: ByteSink;
+    stderr: ByteSink;
+    outIsTerminal: boolean;
+  },
+): Pick<Io, "out" | "err"> {
+  return {
+    out: (data) => writeAll(stdout, outIsTerminal ? visible(data) : exact(data)),
+    err: (text) => writeAll(stderr, visible(text)),
+  };
+}
+
+function exact(data: string | Uint8Array | SafeText): Uint8Array {
+  if (data instanceof Uint8Array) return data;
+  return ENCODER.encode(data instanceof SafeText ? data.text : data);
+}
+
+function visible(data: string | Uint8Array | SafeText): Uint8Array {
+  if (data instanceof SafeText) return exact(data);
+  const text = typeof data === "string" ? data : new TextDecoder().decode(data);
+  return ENCODER.encode(escapeInLines(text));
+}
+
 /** The process's own terminal. */
 export function terminal(): Io {
   const outIsTerminal = Deno.stdout.isTerminal();
   const plain = (Deno.env.get("NO_COLOR") ?? "") !== "";
   return {
-    out: (data) => writeAll(Deno.stdout, typeof data === "string" ? ENCODER.encode(data) : data),
-    err: (text) => writeAll(Deno.stderr, ENCODER.encode(text)),
+    ...writers({ stdout: Deno.stdout, stderr: Deno.stderr, outIsTerminal }),
     async stdin() {
       return new Uint8Array(await new Response(Deno.stdin.readable).arrayBuffer());
     },
@@ -67,7 +103,7 @@ export function terminal(): Io {
   };
 }
 
-function writeAll(stream: { writeSync(data: Uint8Array): number }, data: Uint8Array): void {
+function writeAll(stream: ByteSink, data: Uint8Array): void {
   try {
     for (let done = 0; done < data.length;) done += stream.writeSync(data.subarray(done));
   } catch (error) {
@@ -86,7 +122,7 @@ const KEY = { breakOff: 0x03, end: 0x04, backspace: 0x08, enter: 0x0d, clear: 0x
 function hiddenLine(prompt: string): string | undefined {
   Deno.stdin.setRaw(true);
   try {
-    writeAll(Deno.stderr, ENCODER.encode(prompt));
+    writeAll(Deno.stderr, visible(prompt));
     const typed: string[] = [];
     const decoder = new TextDecoder();
     const chunk = new Uint8Array(4096);

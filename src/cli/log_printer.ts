@@ -10,7 +10,7 @@ import { findBase64 } from "../base/bytes.ts";
 import { rfc3339 } from "../base/clock.ts";
 import { type Line, Lines } from "../base/lines.ts";
 import type { Io } from "./io.ts";
-import { cleanText, PLAIN, TerminalText } from "./terminal_text.ts";
+import { PLAIN, styledLine, TerminalText } from "./terminal_text.ts";
 
 /** What stands before each line. */
 export interface LineStart {
@@ -46,7 +46,7 @@ export class LogPrinter {
       const piece = { at: Date.parse(entry.at), bytes };
       for (const line of this.#lines.push({ step, stream }, piece)) this.#printLine(line);
     } else {
-      this.#io.out(this.#textOf(entry).clean(bytes));
+      this.#io.out(this.#io.outIsTerminal ? this.#textOf(entry).clean(bytes) : bytes);
     }
   }
 
@@ -60,22 +60,21 @@ export class LogPrinter {
     const { prefix, timestamps } = this.#start;
     const start = (prefix ? `[${source.step}] ` : "") + (timestamps ? `${rfc3339(at)} ` : "");
     const isWhole = bytes.at(-1) === LINE_BREAK;
+    this.#io.out(start);
     if (!this.#io.outIsTerminal) {
-      this.#io.out(start);
       this.#io.out(bytes);
       if (!isWhole) this.#io.out("\n");
       return;
     }
-    const text = cleanText(new TextDecoder().decode(isWhole ? bytes.subarray(0, -1) : bytes));
-    this.#io.out(
-      `${start}${text.replace(/\r$/, "")}${text.includes(PLAIN[0] ?? "") ? PLAIN : ""}\n`,
-    );
+    const text = new TextDecoder().decode(isWhole ? bytes.subarray(0, -1) : bytes);
+    this.#io.out(styledLine(text.replace(/\r$/, "")));
+    this.#io.out("\n");
   }
 
   /** Characters and sequences are cut by chunks of their own stream only. */
   #textOf(entry: LogEntry): TerminalText {
     const key = keyOf(entry);
-    const text = this.#texts.get(key) ?? new TerminalText(this.#io.outIsTerminal);
+    const text = this.#texts.get(key) ?? new TerminalText();
     this.#texts.set(key, text);
     return text;
   }

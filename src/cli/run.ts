@@ -9,6 +9,7 @@ import { AppError, toAppError } from "../base/errors.ts";
 import { CommandContext } from "./command.ts";
 import { type CommandEntry, COMMANDS } from "./commands.ts";
 import { type Io, OutputClosed } from "./io.ts";
+import { red } from "./terminal_text.ts";
 
 /** Runs `svc` with these arguments; gives the exit code (contract 6). */
 export async function runCli(given: readonly string[], io: Io): Promise<number> {
@@ -91,8 +92,8 @@ function suggestion([first = "", second = ""]: readonly string[]): string {
 }
 
 function report(error: AppError, io: Io): number {
-  const red = (text: string) => io.errColor ? `\x1b[31m${text}\x1b[0m` : text;
-  io.err(`${red("error:")} ${error.message}\n`);
+  io.err(io.errColor ? red("error:") : "error:");
+  io.err(` ${error.message}\n`);
   for (const detail of error.details) io.err(`  ${detail}\n`);
   if (error.code === "internal" && error.cause !== undefined) {
     const { cause } = error;

@@ -1,21 +1,48 @@
 /**
- * Output of strangers on a terminal: colours stay, everything else that would drive the terminal
- * (titles, cursor, clipboard, links) goes. Not applied where output goes to a file or a pipe.
+ * What a terminal gets to see: of texts from outside colours at most, and those only in the output of
+ * tasks; everything else that would drive it (titles, cursor, clipboard, links) goes. What svc itself
+ * does with the terminal is here, too.
  *
  * @module
  */
 
-import { stripVTControlCharacters } from "node:util";
+import { escapeInLines, replaceControls } from "../base/control_characters.ts";
 
 const ESCAPE = String.fromCharCode(0x1b);
 const BELL = String.fromCharCode(0x07);
+
+let safe: (text: string) => SafeText;
+
+/** A text that may drive the terminal. Nothing outside of this file can make one. */
+export class SafeText {
+  /** The text. */
+  readonly text: string;
+
+  private constructor(text: string) {
+    this.text = text;
+  }
+
+  static {
+    safe = (text) => new SafeText(text);
+  }
+}
+
+/** Puts the terminal's colours back. */
+export const PLAIN = safe(`${ESCAPE}[0m`);
+/** Makes the line empty and goes back to its start. */
+export const CLEAR_LINE = safe(`\r${ESCAPE}[K`);
+
+/** A text in red. */
+export function red(text: string): SafeText {
+  return safe(`${ESCAPE}[31m${escapeInLines(text)}${PLAIN.text}`);
+}
 
 /** A colour or a style (SGR). */
 const STYLE = new RegExp(`${ESCAPE}\\[[0-9;]*m`, "g");
 
 /** The beginning of a sequence whose end may come with the next bytes. */
 const BEGUN = new RegExp(
-  `${ESCAPE}(?:\\[[0-?]*[ -/]*|[\\]P^_X][^${BELL}${ESCAPE}]*${ESCAPE}?|[ -/]*)?$`,
+  `(?:\r|${ESCAPE}(?:\\[[0-?]*[ -/]*|[\\]P^_X][^${BELL}${ESCAPE}]*${ESCAPE}?|[ -/]*)?)$`,
 );
 
 /** A command to the terminal (title, link, clipboard) as a whole, however it ends. */
@@ -24,38 +51,37 @@ const COMMAND = new RegExp(
   "g",
 );
 
+/** Any other sequence, and the beginning of a command whose end has not come. */
+const SEQUENCE = new RegExp(`${ESCAPE}(?:\\[[0-?]*[ -/]*[@-~]|[ -/]*[0-~])`, "g");
+
 /** A sequence longer than this is not waited for. */
 const MAX_HELD = 4096;
 
-/** Puts the terminal's colours back. */
-export const PLAIN = `${ESCAPE}[0m`;
-
-/** Cleans one stream of bytes. */
+/** Cleans the output of one stream of a task. */
 export class TerminalText {
-  readonly #active: boolean;
   readonly #decoder = new TextDecoder();
   #held = "";
 
-  /** Leaves bytes as they are unless `active`. */
-  constructor(active: boolean) {
-    this.#active = active;
-  }
-
   /** What may be printed of a chunk; a sequence that has begun waits for its end. */
-  clean(bytes: Uint8Array): string | Uint8Array {
-    if (!this.#active) return bytes;
+  clean(bytes: Uint8Array): SafeText {
     const text = this.#held + this.#decoder.decode(bytes, { stream: true });
     const begun = BEGUN.exec(text)?.index ?? text.length;
     const end = text.length - begun > MAX_HELD ? text.length : begun;
     this.#held = text.slice(end);
-    return cleanText(text.slice(0, end));
+    return safe(cleanText(text.slice(0, end)));
   }
 }
 
-/** What may be printed of a text that is whole. */
-export function cleanText(text: string): string {
+/** A line of the output of a task; its colours end with it. */
+export function styledLine(text: string): SafeText {
+  const line = cleanText(text).replaceAll("\n", " ");
+  return safe(line.includes(ESCAPE) ? line + PLAIN.text : line);
+}
+
+/** What of the output of a task may be printed: a line that begins anew is another, and hides none. */
+function cleanText(text: string): string {
   const parts: string[] = [];
-  const shown = text.replace(COMMAND, "");
+  const shown = text.replace(/\r\n?/g, "\n").replace(COMMAND, "");
   let at = 0;
   for (const style of shown.matchAll(STYLE)) {
     parts.push(harmless(shown.slice(at, style.index)), style[0]);
@@ -66,10 +92,10 @@ export function cleanText(text: string): string {
 
 /** Without escape sequences, and without what an escape cut in two leaves behind. */
 function harmless(text: string): string {
-  return stripVTControlCharacters(text).replace(/\p{Cc}/gu, (c) => "\t\n\r".includes(c) ? c : "");
+  return replaceControls(text.replace(SEQUENCE, ""), (c) => "\t\n".includes(c) ? c : "");
 }
 
-/** One line without control characters: what a payload brought may not drive the terminal. */
+/** One line without control characters: what a payload brought is no second line. */
 export function printable(text: string): string {
-  return text.replace(/\p{Cc}+/gu, " ");
+  return replaceControls(text.replace(/\p{Cc}+/gu, " "), () => "");
 }

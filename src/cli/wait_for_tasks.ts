@@ -10,6 +10,7 @@ import type { WaitLine } from "../api/task_operations.ts";
 import { after } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import type { Io } from "./io.ts";
+import { CLEAR_LINE } from "./terminal_text.ts";
 
 /** A task that is over, as `get` shows it. */
 export interface EndedTask extends Readonly<Record<string, unknown>> {
@@ -94,7 +95,7 @@ class Note implements Disposable {
   }
 
   clear(): void {
-    if (this.#shown) this.#io.err("\r\x1b[K");
+    if (this.#shown) this.#io.err(CLEAR_LINE);
     this.#shown = false;
   }
 

@@ -6,8 +6,8 @@
 
 import { strictEqual as equal } from "node:assert/strict";
 import { toBase64 } from "../../src/base/bytes.ts";
-import type { Io } from "../../src/cli/io.ts";
 import { type LineStart, LogPrinter } from "../../src/cli/log_printer.ts";
+import { screen } from "./screen.ts";
 
 type Chunk = readonly [step: string, stream: "out" | "err", text: string | Uint8Array, at?: number];
 
@@ -19,12 +19,7 @@ function printed(
   start: Partial<LineStart> = {},
   outIsTerminal = false,
 ): string {
-  const parts: Uint8Array[] = [];
-  const io = {
-    outIsTerminal,
-    out: (data: string | Uint8Array) =>
-      void parts.push(typeof data === "string" ? new TextEncoder().encode(data) : data),
-  } as unknown as Io;
+  const { io, text: written } = screen(outIsTerminal);
   const printer = new LogPrinter(io, { prefix: false, timestamps: false, ...start });
   for (const [step, stream, text, at = 0] of chunks) {
     const data = typeof text === "string" ? new TextEncoder().encode(text) : text;
@@ -32,9 +27,7 @@ function printed(
     printer.print({ at: time, step, stream, data: toBase64(data) });
   }
   printer.end();
-  return new TextDecoder().decode(
-    parts.reduce((all, part) => new Uint8Array([...all, ...part]), new Uint8Array()),
-  );
+  return written.out;
 }
 
 Deno.test("svc task logs prints bytes as they came", () => {
@@ -110,4 +103,17 @@ Deno.test("svc task logs on a terminal: an escape that never ends does not hold 
   const text = printed([["a", "out", `\x1b]0;${"x".repeat(5000)}`], ["a", "out", "y\n"]], {}, true);
   equal(text.endsWith("y\n\x1b[0m"), true);
   equal(text.replace("\x1b[0m", "").includes("\x1b"), false);
+});
+
+Deno.test("svc task logs on a terminal: no line hides another, and none looks like another", () => {
+  const all = "1 %\r2 %\r\nrm -rf x\rls\n\u202Esecalp gnignahc\u2066\u200F\n";
+  const shown = "1 %\n2 %\nrm -rf x\nls\nsecalp gnignahc\n\x1b[0m";
+  equal(printed([["a", "out", all]], {}, true), shown);
+  const bytes = [...new TextEncoder().encode(all)];
+  equal(printed(bytes.map((byte) => ["a", "out", Uint8Array.of(byte)]), {}, true), shown);
+  equal(
+    printed([["a", "out", all]], { prefix: true }, true),
+    "[a] 1 % 2 %\n[a] rm -rf x ls\n[a] secalp gnignahc\n\x1b[0m",
+  );
+  equal(printed([["a", "out", all]]), all);
 });

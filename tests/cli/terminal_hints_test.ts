@@ -10,22 +10,8 @@ import type { WaitLine } from "../../src/api/task_operations.ts";
 import { CommandContext } from "../../src/cli/command.ts";
 import { command as get } from "../../src/cli/get.ts";
 import { command as inbox } from "../../src/cli/task_inbox.ts";
-import type { Io } from "../../src/cli/io.ts";
 import { waitForTasks } from "../../src/cli/wait_for_tasks.ts";
-
-/** A terminal, or none, and what was written to it. */
-function screen(isTerminal: boolean) {
-  const text = { out: "", err: "" };
-  const io = {
-    outIsTerminal: isTerminal,
-    errColor: isTerminal,
-    columns: isTerminal ? 60 : undefined,
-    env: () => undefined,
-    out: (data: string) => void (text.out += data),
-    err: (data: string) => void (text.err += data),
-  } as unknown as Io;
-  return { io, text };
-}
+import { screen } from "./screen.ts";
 
 /** A client whose streams give these lines, a number being a pause in milliseconds. */
 function streaming(lines: readonly (WaitLine | number)[]): Client {

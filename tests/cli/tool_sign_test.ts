@@ -6,13 +6,13 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
-import type { Io } from "../../src/cli/io.ts";
 import { runCli } from "../../src/cli/run.ts";
 import { SCHEMES } from "../../src/signatures/schemes.ts";
 import { startDaemon } from "../helpers/daemon.ts";
 import { secretStore } from "../helpers/manifests.ts";
 import { ONE_PROGRAM } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
+import { screen } from "./screen.ts";
 
 interface Run {
   readonly code: number;
@@ -25,21 +25,11 @@ async function svc(
   args: readonly string[],
   given: { readonly env?: Readonly<Record<string, string>>; readonly stdin?: Uint8Array } = {},
 ): Promise<Run> {
-  const written = { out: "", err: "" };
-  const io: Io = {
-    out: (data) =>
-      void (written.out += typeof data === "string" ? data : new TextDecoder().decode(data)),
-    err: (text) => void (written.err += text),
+  const { io, text } = screen(false, {
     stdin: () => Promise.resolve(given.stdin ?? new Uint8Array()),
     env: (name) => given.env?.[name],
-    inIsTerminal: false,
-    hiddenLine: () => undefined,
-    outIsTerminal: false,
-    errColor: false,
-    columns: undefined,
-    onStop: () => ({ [Symbol.dispose]() {} }),
-  };
-  return { code: await runCli(args, io), ...written };
+  });
+  return { code: await runCli(args, io), out: text.out, err: text.err };
 }
 
 const sign = (...args: string[]) => svc(["tool", "sign", ...args]);

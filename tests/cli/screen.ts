@@ -1,0 +1,44 @@
+/**
+ * A terminal, or none, behind the door through which every command writes.
+ *
+ * @module
+ */
+
+import { type Io, writers } from "../../src/cli/io.ts";
+
+/** What was written; `bytes` as they came to standard output. */
+export interface Written {
+  out: string;
+  err: string;
+  bytes: number[];
+}
+
+/** An Io of which a test may say what it needs, and what was written to it. */
+export function screen(isTerminal: boolean, more: Partial<Io> = {}): { io: Io; text: Written } {
+  const text: Written = { out: "", err: "", bytes: [] };
+  const [outDecoder, errDecoder] = [new TextDecoder(), new TextDecoder()];
+  const io = {
+    outIsTerminal: isTerminal,
+    errColor: isTerminal,
+    columns: isTerminal ? 60 : undefined,
+    env: () => undefined,
+    ...writers({
+      outIsTerminal: isTerminal,
+      stdout: {
+        writeSync(data) {
+          text.bytes.push(...data);
+          text.out += outDecoder.decode(data, { stream: true });
+          return data.length;
+        },
+      },
+      stderr: {
+        writeSync(data) {
+          text.err += errDecoder.decode(data, { stream: true });
+          return data.length;
+        },
+      },
+    }),
+    ...more,
+  } as unknown as Io;
+  return { io, text };
+}
