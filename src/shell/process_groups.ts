@@ -20,8 +20,8 @@ export interface ProcessGroups extends AsyncDisposable {
   /** TERM, then KILL after `graceMs`; resolves when nobody of the group is left. */
   end(group: number, graceMs: number): Promise<void>;
   /**
-   * Kills every process whose environment holds `NAME=value`, in whatever group or session it is;
-   * does nothing where the system has no `/proc`. The value must be an identifier of ours.
+   * Kills every process whose environment holds `NAME=value`, in whatever group or session it is, and
+   * with each its group; does nothing where the system has no `/proc`. The value must be an identifier of ours.
    */
   endMarked(name: string, value: string): Promise<void>;
   /**

@@ -13,7 +13,9 @@
  * its `stat`, read as a whole. And it may live on in its threads (their number is there, too) when the
  * first one, which `stat` is about, is dead.
  *
- * `marked NAME=value`: kills every process with that in its environment; whether there was one.
+ * `marked NAME=value`: kills every process with that in its environment, and its whole group: a process
+ * can clear, overwrite and hide its environment, but its group is of one piece. Only the group of the
+ * daemon is let be, in which a child is for a moment. Whether there was one.
  *
  * `orphans NAME value`: the same, but looks only at those whose parent has ended, which are children
  * of whoever takes up orphans here. Each of these is looked at once, when it is new: `seen` are all of
@@ -34,10 +36,23 @@ reaper=$( (
 children=/proc/$reaper/task/$reaper/children
 name= seen= tagged=
 
+group_of() { # group_of PID: the last line of its stat has the end of its name
+  group= stat=
+  while read -r line; do stat=$line; done 2>/dev/null < "/proc/$1/stat"
+  set -- \${stat##*) }
+  group=$3
+}
+group_of "$PPID"
+own=$group
+
 kill_marked() { # kill_marked NAME=value FILE...
   mark=$1; shift
   for file in $(grep -lzxF -- "$mark" "$@" 2>/dev/null); do
     pid=\${file#/proc/}; pid=\${pid%/environ}
+    group_of "$pid"
+    if [ -n "$own" ] && [ -n "$group" ] && [ "$group" != "$own" ]; then
+      kill -s KILL -- "-$group" 2>/dev/null && found=yes
+    fi
     kill -s KILL -- "$pid" 2>/dev/null && found=yes
   done
 }

@@ -93,6 +93,28 @@ test("who left the group is found by its mark, whatever it is called", async ({ 
   }
 });
 
+test("who cleared its environment is found through a process of its group that has not", async ({ groups, dir }) => {
+  const mark = crypto.randomUUID().replaceAll("-", "");
+  // As a crash leaves them: nobody knows their group any more.
+  const line = `env -i sh -c '${NAMED.replaceAll("'", `'\\''`)}' sh "$1" & read _ <&3; wait`;
+  const child = new Deno.Command("/bin/sh", {
+    args: ["-c", `mkfifo up; exec 3<>up; ${line}`, "sh", NAMES[0] ?? ""],
+    ...{ cwd: dir, clearEnv: true, env: { PATH: "/usr/bin:/bin", SVC_MARK: mark }, detached: true },
+    ...{ stdin: "null", stdout: "null", stderr: "null" },
+  }).spawn();
+  const pid = Number(await untilFile(`${dir}/pid`));
+  await groups.endMarked("SVC_MARK", mark);
+  equal((await child.status).signal, "SIGKILL");
+  equal(await processRuns(pid), false);
+});
+
+test("a process of the daemon's own group is ended alone", async ({ groups }) => {
+  const mark = crypto.randomUUID().replaceAll("-", "");
+  const child = new Deno.Command("sleep", { args: ["600"], env: { SVC_MARK: mark } }).spawn();
+  await groups.endMarked("SVC_MARK", mark);
+  equal((await child.status).signal, "SIGKILL"); // and this process is still there
+});
+
 test("a process gets one TERM, and may take its grace to tidy up", async ({ run, dir }) => {
   const line = "trap 'echo term >> terms' TERM; while :; do sleep 0.01; done";
   const { killedBy } = await run(line, { timeoutMs: 200, graceMs: 1000 });
