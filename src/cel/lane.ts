@@ -93,6 +93,7 @@ export class Lane implements Disposable {
     if (this.#running === undefined) this.#worker.rest();
   }
 
+  /** Ends the Worker. */
   [Symbol.dispose](): void {
     this.#worker[Symbol.dispose]();
   }

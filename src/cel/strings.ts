@@ -126,7 +126,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "\n": "\\n",
   "\v": "\\v",
   "\f": "\\f",
-  "\r": "\\r",
+  "\x0d": "\\r",
   '"': '\\"',
   "\\": "\\\\",
 };

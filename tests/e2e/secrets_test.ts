@@ -201,8 +201,7 @@ testEachProgram(
       await show("delivery", "explain", id);
       await show("delivery", "explain", id, "-o", "json");
     }
-    const { code } = await daemon.stop(); // what was to be written is
-    equal(code, 0);
+    equal(await daemon.stop(), 0); // what was to be written is
     match(daemon.log, /I know \*\*\*/);
     deepEqual(findIn(shown), []);
     deepEqual(findIn([["the daemon's log", daemon.log]]), []);
