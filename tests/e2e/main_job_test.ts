@@ -286,7 +286,8 @@ for (const program of PROGRAMS) {
         secretStore("github", { webhook_secret: SECRET }),
         trigger("plain"),
       );
-      await expectBytesKept(daemon, examples.map(({ body }) => body));
+      const events = examples.filter(({ name }) => dirname(name) !== "ping"); // a greeting by its body
+      await expectBytesKept(daemon, events.map(({ body }) => body));
     },
   });
 
