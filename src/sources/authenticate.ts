@@ -76,7 +76,7 @@ export async function authenticate(
   }
   if (webhook.secret === undefined) {
     if (webhook.allowUnsigned !== true) throw unauthorized("the trigger names no secret");
-    checkSameSite(delivery.headers);
+    checkNoPage(delivery.headers, webhook);
     return authenticated(delivery);
   }
   return await checkSignature(delivery, trigger, host.catalog, webhook);
@@ -248,14 +248,16 @@ function checkAddress(webhook: WebhookSpec, remote: string): void {
   if (!cidrMatcher(webhook.allowFrom)(remote)) throw unauthorized(`${remote} is not in allowFrom`);
 }
 
-/** A web page of a stranger may not fire an unsigned trigger through its visitor's browser. */
-function checkSameSite(headers: Readonly<Record<string, string>>): void {
-  const { origin, host, "sec-fetch-site": site } = headers;
-  if (site === "cross-site" || site === "same-site") {
-    throw unauthorized("sent by another site's page");
-  }
-  if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) {
-    throw unauthorized("sent by another site's page");
+/**
+ * A web page may not fire an unsigned trigger through its visitor's browser, which can reach addresses
+ * that the page's author cannot. The host the browser names proves nothing: whoever owns a name can
+ * have it point here. Only pages of `publicUrl`, which the manifest names, may.
+ */
+function checkNoPage(headers: Readonly<Record<string, string>>, webhook: WebhookSpec): void {
+  const { origin, "sec-fetch-site": site = "none" } = headers;
+  const own = webhook.publicUrl === undefined ? undefined : URL.parse(webhook.publicUrl)?.origin;
+  if (origin !== undefined ? origin !== own : site !== "none") {
+    throw unauthorized("sent by a page in a browser");
   }
 }
 

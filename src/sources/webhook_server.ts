@@ -27,22 +27,43 @@ export function webhookHandler(
 ): (request: Request, remote: string) => Response | Promise<Response> {
   return (request, remote) => {
     const headers = Object.fromEntries(request.headers); // once: reading them is dear
-    const malformed = findMalformed(headers);
-    if (malformed !== undefined) return refuse(malformed, host);
-    const path = rawPath(request.url);
-    if (path === "/healthz") return Response.json({ status: "ok" });
-    if (path === "/readyz") {
-      return ready()
-        ? Response.json({ status: "ready" })
-        : refuse(new AppError("overloaded", ""), host);
-    }
-    const found = findEndpoint(path);
-    if (found === undefined) return refuse(new AppError("not_found", ""), host);
-    if (request.method !== "POST") {
-      return refuse(new AppError("method_not_allowed", ""), host, "POST");
-    }
-    return found.receive(request, { ...found.names, remote, headers }, host);
+    const response = answer(request, { remote, headers }, host, ready);
+    return headers["transfer-encoding"] === undefined ? response : asLast(response);
   };
+}
+
+function answer(
+  request: Request,
+  sender: Pick<WebhookTarget, "remote" | "headers">,
+  host: SlackHost,
+  ready: Readiness,
+): Response | Promise<Response> {
+  const malformed = findMalformed(sender.headers);
+  if (malformed !== undefined) return refuse(malformed, host);
+  const path = rawPath(request.url);
+  if (path === "/healthz") return Response.json({ status: "ok" });
+  if (path === "/readyz") {
+    return ready()
+      ? Response.json({ status: "ready" })
+      : refuse(new AppError("overloaded", ""), host);
+  }
+  const found = findEndpoint(path);
+  if (found === undefined) return refuse(new AppError("not_found", ""), host);
+  if (request.method !== "POST") {
+    return refuse(new AppError("method_not_allowed", ""), host, "POST");
+  }
+  return found.receive(request, { ...found.names, ...sender }, host);
+}
+
+/**
+ * The last answer on its connection (RFC 9112, 6.1). Where a body ends that has a coding can be seen
+ * otherwise by a proxy, and then what follows would be a request of somebody else's making. Deno hides
+ * a length that comes after the coding, so this holds for all that have one.
+ */
+async function asLast(response: Response | Promise<Response>): Promise<Response> {
+  const last = await response;
+  last.headers.set("connection", "close");
+  return last;
 }
 
 function refuse(error: AppError, host: Pick<SlackHost, "newId">, allow?: string): Response {

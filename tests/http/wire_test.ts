@@ -211,6 +211,44 @@ test("with Transfer-Encoding first, the length is not believed", async (port, ri
   equal((await ask(port, request(POST)))?.status, 200);
 });
 
+/** Requests whose end a proxy may see elsewhere than we do. */
+const AMBIGUOUS: Readonly<Record<string, string[]>> = {
+  "Content-Length before Transfer-Encoding": [
+    `Content-Length: ${BODY.length}`,
+    "Transfer-Encoding: chunked",
+  ],
+  "Transfer-Encoding before Content-Length": ["Transfer-Encoding: chunked", "Content-Length: 3"],
+  "chunked, chunked": ["Transfer-Encoding: chunked, chunked"],
+  ",chunked": ["Transfer-Encoding: ,chunked"],
+  "chunked twice": ["Transfer-Encoding: chunked", "Transfer-Encoding: chunked"],
+  "identity, chunked": ["Transfer-Encoding: identity, chunked"],
+  "gzip, chunked": ["Transfer-Encoding: gzip, chunked"],
+  "chunked;q=1": ["Transfer-Encoding: chunked;q=1"],
+  "chunked alone": ["Transfer-Encoding: chunked"],
+};
+
+Deno.test("what follows a request with a transfer coding is never served", LOOSE, async (t) => {
+  await using rig = await webhookRig({ manifest: MANIFEST, maxBytes: 100_000, deadlineMs: 1500 });
+  await using server = await serve({
+    ...{ on: { hostname: "127.0.0.1", port: 0 }, handler: rig.handler, log: LOG, drainMs: 500 },
+  });
+  for (const [what, headers] of Object.entries(AMBIGUOUS)) {
+    for (const path of ["/webhook/push", "/webhook/nobody", "/healthz", "/source/slack/a/b"]) {
+      await t.step(`${what} to ${path}`, async () => {
+        const line = `POST ${path} HTTP/1.1`;
+        const chunked = `7\r\n${BODY}\r\n0\r\n\r\n`;
+        using client = await RawClient.connect(server.port);
+        const next = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+        await client.send(request(line, headers, chunked, BODY) + next);
+        const first = await within(5000, client.answer().catch(() => undefined));
+        if (first !== undefined) match(first.head, /^connection: close/im);
+        equal(await within(5000, client.answer().catch(() => undefined)), undefined);
+      });
+    }
+  }
+  equal((await ask(server.port, request(POST)))?.status, 200);
+});
+
 test("a body over the cap is answered 413 while it is still being sent", async (port, rig) => {
   using client = await RawClient.connect(port);
   await client.send(request(POST, ["Content-Length: 1000000000"], " ".repeat(1000)));

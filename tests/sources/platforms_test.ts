@@ -212,21 +212,36 @@ Deno.test("a LINE request costs no more than its bytes, however many events it b
   }
 });
 
-Deno.test("an unsigned trigger refuses the pages of other sites", async (t) => {
+Deno.test("an unsigned trigger refuses pages in browsers, whatever host they name", async (t) => {
+  const named = "allowUnsigned: true, publicUrl: 'https://hooks.example/webhook/named?x=1'";
   await using rig = await webhookRig({
-    manifest: MANIFEST + triggerYaml("open", { webhook: "allowUnsigned: true" }),
+    manifest: MANIFEST + triggerYaml("open", { webhook: "allowUnsigned: true" }) +
+      triggerYaml("named", { webhook: named }),
   });
-  const json = { "content-type": "application/json", host: "127.0.0.1" };
-  const cases = [
-    { headers: {}, status: 200 },
-    { headers: { origin: "http://127.0.0.1" }, status: 200 },
-    { headers: { origin: "https://evil.example" }, status: 401 },
-    { headers: { origin: "null" }, status: 401 },
-    { headers: { "sec-fetch-site": "cross-site" }, status: 401 },
+  const json = { "content-type": "application/json" };
+  const local = { host: "127.0.0.1:19090" };
+  const rebound = { host: "evil.example:19090" }; // a name that its owner has point to this machine
+  const cases: [trigger: string, headers: Record<string, string>, status: number][] = [
+    ["open", local, 200],
+    ["open", { ...local, "sec-fetch-site": "none" }, 200],
+    ["open", { ...local, origin: "http://127.0.0.1:19090" }, 401],
+    ["open", { ...rebound, origin: "http://evil.example:19090" }, 401],
+    ["open", { ...rebound, "sec-fetch-site": "same-origin" }, 401],
+    ["open", { ...local, origin: "https://evil.example" }, 401],
+    ["open", { ...local, origin: "null" }, 401],
+    ["open", { ...local, origin: "" }, 401],
+    ["open", { ...local, "sec-fetch-site": "cross-site" }, 401],
+    ["open", { ...local, "sec-fetch-site": "" }, 401],
+    ["open", { ...local, origin: "https://hooks.example" }, 401],
+    ["named", { ...local, origin: "https://hooks.example" }, 200],
+    ["named", { ...local, origin: "https://hooks.example", "sec-fetch-site": "same-origin" }, 200],
+    ["named", { ...local, origin: "http://hooks.example" }, 401],
+    ["named", { ...local, origin: "https://hooks.example.evil" }, 401],
+    ["named", { ...rebound, origin: "http://evil.example:19090" }, 401],
   ];
-  for (const { headers, status } of cases) {
-    await t.step(JSON.stringify(headers), async () => {
-      equal((await rig.post("/webhook/open", "{}", { ...json, ...headers })).status, status);
+  for (const [trigger, headers, status] of cases) {
+    await t.step(`${trigger} ${JSON.stringify(headers)}`, async () => {
+      equal((await rig.post(`/webhook/${trigger}`, "{}", { ...json, ...headers })).status, status);
     });
   }
 });

@@ -250,6 +250,18 @@ Deno.test("calls are refused as overload while another process holds the databas
   deepEqual((await store.listTasks({ limit: 9 })).map(({ id }) => id), [9, 0].map(taskIdOf));
 });
 
+Deno.test("a call that comes while others wait for the database hears as soon as they do that it failed", async () => {
+  await using temp = await tempStore();
+  const { store, path } = temp;
+  using _lock = lockDatabase(path);
+  const first = accept(store, 1).catch(() => {});
+  await new Promise((resolve) => setTimeout(resolve, 200)); // handed over by now
+  const start = performance.now();
+  await Promise.all([first, rejects(accept(store, 2), { code: "overloaded" })]);
+  const took = performance.now() - start;
+  ok(took < 8000, `5 s at most, and it was ${took.toFixed(0)} ms`); // twice the wait of one batch
+});
+
 Deno.test("reading goes on while another process holds the database", async () => {
   await using temp = await tempStore();
   const { store, path } = temp;

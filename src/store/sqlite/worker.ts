@@ -16,6 +16,12 @@ import { type Call, type Outcome, type Reply, type Request, sendError } from "./
 const scope = globalThis as unknown as DedicatedWorkerGlobalScope;
 let db: Database | undefined;
 
+/**
+ * How long a batch waits while somebody else holds the database. What comes meanwhile waits for that to
+ * end, and then as long itself: twice this is the longest time until a request hears that it failed.
+ */
+const BUSY_MS = 2500;
+
 function opened(): Database {
   if (db === undefined) throw new Error("The store is not open");
   return db;
@@ -72,6 +78,7 @@ function handle(request: Request): Reply {
         db = new Database(request.path);
         refuseOtherSchema(db);
         migrate(db);
+        db.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
         return { type: "opened" };
       } catch (error) {
         db?.[Symbol.dispose]();
