@@ -562,6 +562,34 @@ Deno.test("the webhook path is one function of at most 40 lines", () => {
   deepEqual(places, places.filter((place) => place > 0).toSorted((a, b) => a - b), "in this order");
 });
 
+/** Files that run when these do, themselves included. */
+function reachedFrom(paths: readonly string[]): string[] {
+  const reached = new Set(paths);
+  for (const path of reached) {
+    for (const { from, to, use } of IMPORTS.filter(isOurs)) {
+      if (from === path && use === "values") reached.add(to);
+    }
+  }
+  return [...reached];
+}
+
+Deno.test("bytes of a stranger are neither parsed nor split: not to read them, nor to check who signed", () => {
+  const http = FILES.map(({ path }) => path).filter((path) => path.startsWith("src/http/"));
+  const seen = reachedFrom([...http, "src/signatures/schemes.ts"]);
+  ok(seen.length > http.length + SCHEMES.length, "it looks into the schemes");
+  const parsing = /\b(JSON\.parse|parseJson|URLSearchParams)\b/;
+  const parse = FILES.filter(({ path, code }) => seen.includes(path) && parsing.test(code));
+  deepEqual(parse.map(({ path }) => path), []);
+  const { code } = readFile("src/sources/payload.ts");
+  ok(/function parsePayload\(\s*delivery: AuthenticatedDelivery\b/.test(code));
+  // Whoever takes bytes from a request by itself passes the budget by.
+  const taking = /\brequest\.(body|bytes|arrayBuffer|text|json|formData|blob)\b/;
+  const takers = FILES.filter(({ path, code }) =>
+    /^src\/(http|sources|control|telemetry)\//.test(path) && taking.test(code)
+  ).map(({ path }) => path);
+  deepEqual(takers, ["src/http/read_body.ts"]);
+});
+
 Deno.test("every file opens with a @module block of at most six lines", () => {
   const wrong = FILES.filter(({ text }) => {
     const block = /^\/\*\*\n([\s\S]*?)\n \*\/\n/.exec(text)?.[1];

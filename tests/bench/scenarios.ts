@@ -8,6 +8,7 @@ import type { Scenario } from "./scenario.ts";
 import { accepts } from "./scenarios/accepts.ts";
 import { coldStart } from "./scenarios/cold_start.ts";
 import { drain } from "./scenarios/drain.ts";
+import { hostileBodies } from "./scenarios/hostile_bodies.ts";
 import { idleMemory } from "./scenarios/idle_memory.ts";
 import { manyRows } from "./scenarios/many_rows.ts";
 import { manyTriggers } from "./scenarios/many_triggers.ts";
@@ -30,4 +31,5 @@ export const SCENARIOS: readonly Scenario[] = [
   coldStart,
   idleMemory,
   mixedLoad,
+  hostileBodies,
 ];
