@@ -32,7 +32,7 @@ import { Gate } from "./plugins/gate.ts";
 import { policyCheck } from "./plugins/policy_check.ts";
 import type { PluginHost } from "./plugins/run_plugin.ts";
 import { RunTokens } from "./base/run_tokens.ts";
-import { createKeyring } from "./secrets/keyring.ts";
+import { closeToUnbound, readKeyFile } from "./secrets/key_file.ts";
 import { KnownSecrets } from "./secrets/known_secrets.ts";
 import { readDescriptorLimit } from "./shell/descriptor_limit.ts";
 import { openProcessGroups } from "./shell/process_groups.ts";
@@ -140,10 +140,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   if (closed !== undefined) log.warn(closed);
   opening.use(await lockDataDir(dir));
   checkDatabase(dir.database);
-  const keyFile = await use(dir.secretKey, Deno.readTextFile(dir.secretKey));
-  const keyring = await createKeyring(keyFile).catch((error) => {
-    throw new AppError("invalid", `${messageOf(error)}: ${dir.secretKey}`, { cause: error });
-  });
+  const keyring = await readKeyFile(dir.secretKey);
   const warning = await use(dir.bin, writeLauncher({ bin: dir.bin, env: options.env }));
   if (warning !== undefined) log.warn(warning);
 
@@ -157,6 +154,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     opening.use(await openStore(dir.database, telemetry.onBatch)),
   );
   const catalog = await loadCatalog(store, keyring);
+  const unclosed = keyring.opensUnbound ? await closeToUnbound(dir.secretKey) : undefined;
+  if (unclosed !== undefined) log.warn(unclosed);
   const secrets = new KnownSecrets(catalog);
   log.redactWith((line) => secrets.redact(line));
   const evaluator = opening.use(

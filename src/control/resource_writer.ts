@@ -8,7 +8,7 @@
 import { Catalog } from "../resources/catalog.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
-import type { Keyring } from "../secrets/keyring.ts";
+import type { Keyring, SecretPlace } from "../secrets/keyring.ts";
 import type { ResourceChange, Store } from "../store/store.ts";
 
 /** Commits changes; resolves when they are on disk and in the catalog. */
@@ -50,27 +50,37 @@ export class ResourceWriter {
 }
 
 /**
- * Reads every resource, secret values opened.
+ * Reads every resource, secret values opened; those of an earlier form are sealed anew.
  *
  * @throws {AppError} `internal` when a value does not open with this keyring.
  */
 export async function loadCatalog(store: Store, keyring: Keyring): Promise<Catalog> {
-  const resources = await store.loadResources();
-  return new Catalog(await Promise.all(resources.map((one) => mapSecrets(one, keyring.open))));
+  const stored = await store.loadResources();
+  const resources = await Promise.all(stored.map((one) => mapSecrets(one, keyring.open)));
+  const puts = await Promise.all(
+    resources.filter((_, index) => holdsUnbound(stored[index], keyring)).map(async (resource) => ({
+      ...{ op: "put" as const, resource: await mapSecrets(resource, keyring.seal) },
+    })),
+  );
+  if (puts.length > 0) await store.changeResources(puts);
+  return new Catalog(resources);
+}
+
+/** Whether any value of a SecretStore was sealed by a version that did not bind it to its own. */
+function holdsUnbound(resource: Resource | undefined, keyring: Keyring): boolean {
+  if (resource?.kind !== "SecretStore") return false;
+  return Object.values((resource.spec as SecretStoreSpec).data).some(keyring.isUnbound);
 }
 
 async function mapSecrets(
   resource: Resource,
-  change: (
-    place: { project: string; store: string; key: string },
-    value: string,
-  ) => Promise<string>,
+  change: (place: SecretPlace, value: string) => Promise<string>,
 ): Promise<Resource> {
   if (resource.kind !== "SecretStore") return resource;
-  const { project, name: store } = resource;
+  const { project, name: store, createdAt, generation } = resource;
   const data = await Promise.all(
     Object.entries((resource.spec as SecretStoreSpec).data).map(async ([key, value]) =>
-      [key, await change({ project, store, key }, value)] as const
+      [key, await change({ project, store, key, createdAt, generation }, value)] as const
     ),
   );
   return { ...resource, spec: { data: Object.fromEntries(data) } };

@@ -1,6 +1,11 @@
 /**
- * Secret values at rest (security 7): AES-256-GCM per value, bound to the place the value belongs
- * to, with the id of the key in the envelope so that another key source can replace the file.
+ * Secret values at rest (security 7): AES-256-GCM per value, bound to the place and the version the
+ * value belongs to, with the id of the key in the envelope so that another key source can replace the
+ * file.
+ *
+ * An earlier form was bound to the place alone: a value that was rotated away opened again where
+ * somebody put it back. Whether that form is still opened is said by the key file, because whoever may
+ * write to the database could say anything there.
  *
  * @module
  */
@@ -8,7 +13,7 @@
 import { concatBytes, findBase64, findText, sha256Hex, toBase64, utf8 } from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
 
-/** The place a sealed value belongs to; a value moved elsewhere does not open. */
+/** The place and version a sealed value belongs to; moved elsewhere or put back, it does not open. */
 export interface SecretPlace {
   /** Project of the SecretStore. */
   readonly project: string;
@@ -16,6 +21,10 @@ export interface SecretPlace {
   readonly store: string;
   /** Key within it. */
   readonly key: string;
+  /** When the SecretStore was made: one of the same name that was deleted is another. */
+  readonly createdAt: number;
+  /** Its generation, which every change raises. */
+  readonly generation: number;
 }
 
 /** Seals and opens secret values with one key. */
@@ -28,15 +37,27 @@ export interface Keyring {
    * @throws {AppError} `internal` when it was sealed with another key, for another place, or changed.
    */
   open(place: SecretPlace, sealed: string): Promise<string>;
+  /** Whether the key file lets values of the earlier form be opened. */
+  readonly opensUnbound: boolean;
+  /** Whether a sealed value is of that form. */
+  isUnbound(sealed: string): boolean;
 }
 
-const FORMAT = "svc1";
+/** Form of values that are bound to their version, and of a key file that opens no others. */
+const BOUND = "svc2";
+/** The earlier form, and a key file that opens both. */
+const UNBOUND = "svc1";
 const NONCE_BYTES = 12;
 const KEY_BYTES = 32;
 
 /** Content of a new key file: a random key of 256 bits. */
 export function newKeyFile(): string {
-  return `${FORMAT} ${toBase64(crypto.getRandomValues(new Uint8Array(KEY_BYTES)))}\n`;
+  return `${BOUND} ${toBase64(crypto.getRandomValues(new Uint8Array(KEY_BYTES)))}\n`;
+}
+
+/** The content of a key file once no value of the earlier form is left. */
+export function withoutUnbound(keyFile: string): string {
+  return `${keyFile.trim().replace(new RegExp(`^${UNBOUND}\\b`), BOUND)}\n`;
 }
 
 /**
@@ -47,25 +68,30 @@ export function newKeyFile(): string {
 export async function createKeyring(keyFile: string): Promise<Keyring> {
   const [format, text, ...rest] = keyFile.trim().split(/\s+/);
   const raw = text === undefined ? undefined : findBase64(text);
-  if (format !== FORMAT || raw === undefined || raw.length !== KEY_BYTES || rest.length > 0) {
+  const known = format === BOUND || format === UNBOUND;
+  if (!known || raw === undefined || raw.length !== KEY_BYTES || rest.length > 0) {
     throw new AppError("invalid", "The secret key file is damaged, restore it from your backup");
   }
+  const opensUnbound = format === UNBOUND;
   const keyId = sha256Hex(raw).slice(0, 8);
   const key = await crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt", "decrypt"]);
 
   return {
+    opensUnbound,
+    isUnbound: (sealed) => sealed.startsWith(`${UNBOUND}.`),
     async seal(place, value) {
       const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
       const additionalData = boundTo(place);
       const params = { name: "AES-GCM", iv: nonce, additionalData };
       const hidden = new Uint8Array(await crypto.subtle.encrypt(params, key, utf8(value)));
-      return `${FORMAT}.${keyId}.${toBase64(concatBytes(nonce, hidden))}`;
+      return `${BOUND}.${keyId}.${toBase64(concatBytes(nonce, hidden))}`;
     },
     async open(place, sealed) {
       const [kind, id, text, ...rest] = sealed.split(".");
       const bytes = text === undefined ? undefined : findBase64(text);
       const where = `SecretStore "${place.store}" key "${place.key}"`;
-      if (kind !== FORMAT || bytes === undefined || rest.length > 0) {
+      const bound = kind === BOUND;
+      if ((!bound && kind !== UNBOUND) || bytes === undefined || rest.length > 0) {
         throw new AppError("internal", `The stored value of ${where} is damaged`);
       }
       if (id !== keyId) {
@@ -74,8 +100,19 @@ export async function createKeyring(keyFile: string): Promise<Keyring> {
           `${where} was sealed with key ${id}, the key file holds ${keyId}: restore that key file`,
         );
       }
+      if (!bound && !opensUnbound) {
+        throw new AppError(
+          "internal",
+          `${where} was sealed by an earlier svc, and the key file opens no such values any more: ` +
+            `restore the key file that was kept with this database`,
+        );
+      }
       const iv = bytes.subarray(0, NONCE_BYTES);
-      const params = { name: "AES-GCM", iv, additionalData: boundTo(place) };
+      const params = {
+        name: "AES-GCM",
+        iv,
+        additionalData: bound ? boundTo(place) : placeAlone(place),
+      };
       let value: string | undefined;
       try {
         const plain = await crypto.subtle.decrypt(params, key, bytes.subarray(NONCE_BYTES));
@@ -93,5 +130,11 @@ export async function createKeyring(keyFile: string): Promise<Keyring> {
 
 /** JSON keeps the parts apart whatever they contain. */
 function boundTo(place: SecretPlace): Uint8Array<ArrayBuffer> {
-  return utf8(JSON.stringify(["SecretStore", place.project, place.store, place.key]));
+  const { project, store, key, createdAt, generation } = place;
+  return utf8(JSON.stringify(["SecretStore", project, store, key, createdAt, generation]));
+}
+
+/** What the earlier form was bound to. */
+function placeAlone({ project, store, key }: SecretPlace): Uint8Array<ArrayBuffer> {
+  return utf8(JSON.stringify(["SecretStore", project, store, key]));
 }

@@ -79,10 +79,10 @@ export async function findClosedSecrets(
     return secretStores.map((resource) => ({ resource, fault }));
   }
   const tried = await Promise.all(secretStores.map(async (resource) => {
-    const { project, name: store, spec } = resource;
+    const { project, name: store, spec, createdAt, generation } = resource;
     try {
       for (const [key, sealed] of Object.entries((spec as SecretStoreSpec).data)) {
-        await keyring.open({ project, store, key }, sealed);
+        await keyring.open({ project, store, key, createdAt, generation }, sealed);
       }
       return [];
     } catch (error) {

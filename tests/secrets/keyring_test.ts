@@ -13,9 +13,17 @@ import {
   rejects,
   strictEqual as equal,
 } from "node:assert/strict";
-import { createKeyring, newKeyFile, type SecretPlace } from "../../src/secrets/keyring.ts";
+import {
+  createKeyring,
+  newKeyFile,
+  type SecretPlace,
+  withoutUnbound,
+} from "../../src/secrets/keyring.ts";
 
-const PLACE: SecretPlace = { project: "default", store: "github", key: "webhook_secret" };
+const PLACE: SecretPlace = {
+  ...{ project: "default", store: "github", key: "webhook_secret" },
+  ...{ createdAt: 1_700_000_000_000, generation: 7 },
+};
 const VALUE = "s3cr3t-value-of-a-test";
 const INTERNAL = { name: "AppError", code: "internal" };
 
@@ -45,7 +53,7 @@ Deno.test("seal hides the value and is different every time", async () => {
   const nonces = sealed.map((one) => atob(one.split(".")[2] ?? "").slice(0, 12));
   equal(new Set(nonces).size, 100);
   for (const one of sealed) {
-    match(one, /^svc1\.[0-9a-f]{8}\.[A-Za-z0-9+/]+=*$/);
+    match(one, /^svc2\.[0-9a-f]{8}\.[A-Za-z0-9+/]+=*$/);
     equal(one.includes(VALUE) || atob(one.split(".")[2] ?? "").includes(VALUE), false);
   }
 });
@@ -60,10 +68,14 @@ const ELSEWHERE: readonly SecretPlace[] = [
   { ...PLACE, project: "other" },
   { ...PLACE, store: "other" },
   { ...PLACE, key: "other" },
-  { project: "defaultgithub", store: "", key: "webhook_secret" },
-  { project: "default", store: 'github","webhook', key: "_secret" },
-  { project: "default", store: "github\nwebhook_secret", key: "" },
-  { project: "", store: "default", key: "github" },
+  { ...PLACE, generation: 6 },
+  { ...PLACE, generation: 8 },
+  { ...PLACE, createdAt: PLACE.createdAt + 1 },
+  { ...PLACE, createdAt: PLACE.generation, generation: PLACE.createdAt },
+  { ...PLACE, project: "defaultgithub", store: "", key: "webhook_secret" },
+  { ...PLACE, store: 'github","webhook', key: "_secret" },
+  { ...PLACE, store: "github\nwebhook_secret", key: "" },
+  { ...PLACE, project: "", store: "default", key: "github" },
   { ...PLACE, project: "Default" },
 ];
 
@@ -90,7 +102,7 @@ Deno.test("open refuses a value of another key behind a forged id", async () => 
   const [one, two] = [await createKeyring(newKeyFile()), await createKeyring(newKeyFile())];
   const [, , hidden] = (await one.seal(PLACE, VALUE)).split(".");
   const [, id] = (await two.seal(PLACE, VALUE)).split(".");
-  await rejects(two.open(PLACE, `svc1.${id}.${hidden}`), INTERNAL);
+  await rejects(two.open(PLACE, `svc2.${id}.${hidden}`), INTERNAL);
 });
 
 Deno.test("open refuses a value with any one bit changed", async () => {
@@ -130,7 +142,7 @@ Deno.test("open refuses what is no sealed value", async () => {
     `${format}.${id}.${text.slice(0, -4)}`,
     `${format}.${id}.${text}AAAA`,
     `${format}.${id}.!!!!`,
-    `svc2.${id}.${text}`,
+    `svc3.${id}.${text}`,
     ` ${sealed}`,
     `${sealed}\n`,
   ];
@@ -147,7 +159,7 @@ Deno.test("newKeyFile makes another key of 32 bytes every time", () => {
   const files = Array.from({ length: 50 }, newKeyFile);
   equal(new Set(files).size, 50);
   for (const file of files) {
-    match(file, /^svc1 [A-Za-z0-9+/]{43}=\n$/);
+    match(file, /^svc2 [A-Za-z0-9+/]{43}=\n$/);
     equal(atob(file.slice(5).trim()).length, 32);
   }
 });
@@ -158,8 +170,8 @@ const DAMAGED: readonly [what: string, file: string][] = [
   ["nothing", ""],
   ["blanks", " \n"],
   ["no format", KEY],
-  ["no key", "svc1"],
-  ["another format", `svc2 ${KEY}`],
+  ["no key", "svc2"],
+  ["another format", `svc3 ${KEY}`],
   ["31 bytes", `svc1 ${btoa("k".repeat(31))}`],
   ["33 bytes", `svc1 ${btoa("k".repeat(33))}`],
   ["no base64", `svc1 ${"!".repeat(44)}`],
@@ -178,6 +190,49 @@ for (const [what, file] of DAMAGED) {
     });
   });
 }
+
+/** Seals as versions before did, which bound a value to its place alone. */
+async function sealUnbound(keyFile: string, { project, store, key }: SecretPlace) {
+  const raw = Uint8Array.fromBase64(keyFile.trim().split(" ")[1] ?? "");
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", raw));
+  const iv = crypto.getRandomValues(new Uint8Array(12));
+  const additionalData = new TextEncoder().encode(
+    JSON.stringify(["SecretStore", project, store, key]),
+  );
+  const hidden = await crypto.subtle.encrypt(
+    { name: "AES-GCM", iv, additionalData },
+    await crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt"]),
+    new TextEncoder().encode(VALUE),
+  );
+  const bytes = new Uint8Array([...iv, ...new Uint8Array(hidden)]);
+  return `svc1.${digest.slice(0, 4).toHex()}.${bytes.toBase64()}`;
+}
+
+Deno.test("a value of the earlier form opens while the key file says so, and not after", async () => {
+  const bound = newKeyFile();
+  const before = await createKeyring(bound.replace("svc2", "svc1"));
+  const sealed = await sealUnbound(bound, PLACE);
+  deepEqual([before.opensUnbound, before.isUnbound(sealed)], [true, true]);
+  equal(await before.open(PLACE, sealed), VALUE);
+  await rejects(before.open({ ...PLACE, key: "other" }, sealed), INTERNAL);
+  equal(withoutUnbound(bound.replace("svc2", "svc1")), bound);
+  equal(withoutUnbound(bound), bound);
+  const after = await createKeyring(bound);
+  equal(after.opensUnbound, false);
+  await rejects(after.open(PLACE, sealed), /sealed by an earlier svc.*kept with this database/);
+  const anew = await before.seal(PLACE, VALUE);
+  equal(before.isUnbound(anew), false);
+  equal(await after.open(PLACE, anew), VALUE);
+});
+
+Deno.test("neither form opens under the name of the other", async () => {
+  const file = newKeyFile();
+  const both = await createKeyring(file.replace("svc2", "svc1"));
+  const bound = await both.seal(PLACE, VALUE);
+  await rejects(both.open(PLACE, bound.replace("svc2", "svc1")), INTERNAL);
+  const unbound = await sealUnbound(file, PLACE);
+  await rejects(both.open(PLACE, unbound.replace("svc1", "svc2")), INTERNAL);
+});
 
 Deno.test("no error of open holds the value or the key", async () => {
   const file = newKeyFile();

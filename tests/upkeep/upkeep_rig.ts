@@ -36,7 +36,13 @@ export async function upkeepRig(tasks = 3): Promise<UpkeepRig> {
   }
   await Deno.writeTextFile(dirs.secretKey, newKeyFile(), { mode: 0o600 });
   const keyring = await createKeyring(await Deno.readTextFile(dirs.secretKey));
-  const place = { project: "default", store: "github", key: "current" };
+  const place = {
+    project: "default",
+    store: "github",
+    key: "current",
+    createdAt: 1,
+    generation: 1,
+  };
   createDatabase(dirs.database, [{
     ...{ kind: "SecretStore", project: "default", name: "github", metadata: {} },
     spec: { data: { current: await keyring.seal(place, "a secret of some length") } },
