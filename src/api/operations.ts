@@ -189,6 +189,20 @@ export interface Explanation {
   readonly advice: readonly string[];
 }
 
+/** What was kept of a delivery. */
+export interface ShownDelivery {
+  /** The record. */
+  readonly delivery: Record<string, unknown>;
+  /** Address it came to; `null` when it was no request, or no webhooks are taken. */
+  readonly url: string | null;
+  /** Headers by name in lower case, those that would let somebody send in its name as `***`. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The exact body. */
+  readonly body: string;
+  /** What `body` is: the text itself, or the base64 of bytes that are none. */
+  readonly body_encoding: "text" | "base64";
+}
+
 /** One line of a redelivery: how many there are, or what became of one. */
 export type RedeliveryLine = { readonly total: number } | {
   readonly delivery_id: string;
@@ -261,6 +275,8 @@ export interface Operations extends TaskOperations, TriggerOperations, SourceOpe
   task: { in: { id: string }; out: Record<string, unknown> };
   /** Explains one delivery. */
   "delivery.explain": { in: { id: string }; out: Explanation };
+  /** Shows what was kept of one delivery. */
+  "delivery.show": { in: { id: string }; out: ShownDelivery };
   /** Whether audit rows were changed or removed. */
   "audit.verify": { in: Record<string, never>; out: { rows: number; faults: readonly string[] } };
   /** Makes a token; its text is in no other answer. */
@@ -332,6 +348,7 @@ export const NEEDED_ROLE: Readonly<Record<OperationName | StreamName, Role>> = {
   "db.check": "operator", // it reads the whole file
   "db.vacuum": "operator",
   "delivery.explain": "read_only",
+  "delivery.show": "read_only", // and then `mayReadDelivery`
   "delivery.redeliver": "operator",
   "secret.rotate": "read_only", // and then `mayRotate`: a cron plugin may, of its project
   "trigger.test": "operator",

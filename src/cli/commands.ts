@@ -78,6 +78,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./delivery_explain.ts"),
   },
   {
+    words: "delivery show",
+    summary: "show the headers and body of a delivery",
+    load: () => import("./delivery_show.ts"),
+  },
+  {
     words: "delivery redeliver",
     summary: "send stored deliveries through the pipeline again",
     load: () => import("./delivery_redeliver.ts"),

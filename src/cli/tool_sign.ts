@@ -10,6 +10,7 @@ import { AppError } from "../base/errors.ts";
 import type { SigningKey } from "../signatures/scheme.ts";
 import { twilioScheme, twilioUrl } from "../signatures/twilio.ts";
 import { type Command, type CommandContext, OUTPUT_TEXT_JSON } from "./command.ts";
+import { curlLine, inlineData } from "./curl_line.ts";
 import {
   BODY_FLAGS,
   type GivenBody,
@@ -22,9 +23,6 @@ import {
 } from "./signing_flags.ts";
 
 const FORM_TYPE = "application/x-www-form-urlencoded";
-
-/** A shell takes an argument of about 128 KiB. */
-const MAX_INLINE_BYTES = 100_000;
 
 /** Signs a request. */
 export const command: Command = {
@@ -74,7 +72,7 @@ export const command: Command = {
     context.io.out(
       json
         ? `${JSON.stringify({ ...(url === "" ? {} : { url }), headers }, null, 2)}\n`
-        : curlLine(url, headers, body),
+        : curlLine(url, headers, dataWords(body)),
     );
   },
 };
@@ -97,31 +95,9 @@ function checkHeaders(headers: Readonly<Record<string, string>>): void {
   }
 }
 
-function curlLine(
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  body: GivenBody,
-): string {
-  const words = [
-    "curl",
-    ...(/[[\]{}]/.test(url) ? ["--globoff"] : []), // else curl takes them for patterns
-    ...Object.entries(headers).flatMap(([name, value]) => ["-H", `${name}: ${value}`]),
-    ...dataWords(body),
-    url,
-  ];
-  return `${words.map(quote).join(" ")}\n`;
-}
-
-function dataWords({ bytes, file }: GivenBody): string[] {
+function dataWords({ bytes, file }: GivenBody): readonly string[] {
   if (file !== undefined) return ["--data-binary", `@${file}`];
-  const text = findText(bytes);
-  if (text === undefined || text.includes("\0") || bytes.length > MAX_INLINE_BYTES) {
-    throw new AppError("invalid", "The body does not fit into a command line, use --body-file");
-  }
-  return ["--data-raw", text]; // --data-binary would take a leading @ for a file
-}
-
-/** A word as a POSIX shell reads it back. */
-function quote(word: string): string {
-  return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  const words = inlineData(bytes);
+  if (words !== undefined) return words;
+  throw new AppError("invalid", "The body does not fit into a command line, use --body-file");
 }

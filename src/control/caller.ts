@@ -12,6 +12,7 @@ import { findOtherWriter } from "../base/private_files.ts";
 import type { Grant, RunTokens } from "../base/run_tokens.ts";
 import { parseManifest } from "../resources/manifest.ts";
 import { compileSchema } from "../resources/validate.ts";
+import type { Store } from "../store/store.ts";
 import { findToken, type TokenHost } from "./tokens.ts";
 
 /** Who asks. */
@@ -120,6 +121,18 @@ export function mayActOnTask(caller: Caller, taskId: string): boolean {
 /** Whether the caller may read the inbox of a task: of runs, only its own steps. */
 export function mayReadInbox(caller: Caller, taskId: string): boolean {
   return caller.grant === undefined || mayActOnTask(caller, taskId);
+}
+
+/** Whether the caller may read what a delivery holds: of runs, only the steps of the task it started. */
+export async function mayReadDelivery(
+  { role, grant }: Caller,
+  deliveryId: string,
+  store: Store,
+): Promise<boolean> {
+  if (grant === undefined) return hasRole(role, "operator");
+  if (grant.kind !== "step" || grant.taskId === undefined) return false;
+  const [task] = await store.findTasks(grant.taskId);
+  return task?.id === grant.taskId && task.deliveryId === deliveryId;
 }
 
 /** Whether a run may do more than read: a cron plugin rotates the secrets of its project. */

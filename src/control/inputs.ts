@@ -78,6 +78,7 @@ const INPUTS: Readonly<Record<OperationName | StreamName, TSchema>> = {
   "db.check": object({}),
   "db.vacuum": object({}),
   "delivery.explain": object({ id: Text }),
+  "delivery.show": object({ id: Text }),
   "delivery.redeliver": object({
     id: OptionalText,
     project: OptionalText,

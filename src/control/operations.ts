@@ -12,6 +12,7 @@ import { findTask } from "./records.ts";
 import { redeliver, type RedeliverHost } from "./redeliver.ts";
 import { rotateSecret } from "./rotate_secret.ts";
 import type { Handlers, StreamHandlers } from "./server.ts";
+import { showDelivery } from "./show_delivery.ts";
 import { sourceEventHandlers, type SourceEventHost } from "./source_events.ts";
 import { status, type StatusHost } from "./status.ts";
 import { taskHandlers, type TaskOperationsHost, taskStreams } from "./task_operations.ts";
@@ -54,6 +55,7 @@ export function controlOperations(
       ...sourceEventHandlers(host),
       task: async ({ id }) => taskView(await findTask(id, host.store)),
       "delivery.explain": ({ id }) => explain(id, host),
+      "delivery.show": ({ id }, caller) => showDelivery(id, caller, host),
       "audit.verify": () => host.store.verifyAudit(),
       "token.create": async ({ role, ttl_secs: ttlSecs, name }, caller) => {
         const made = newToken({ role, ttlSecs, name }, host);

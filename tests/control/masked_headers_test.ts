@@ -1,0 +1,51 @@
+/**
+ * Which headers of a stored request are shown: nothing with which somebody could send in its name.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
+import { maskHeaders } from "../../src/control/masked_headers.ts";
+import { SCHEMES } from "../../src/signatures/schemes.ts";
+
+const maskOne = (name: string, value = "x") => maskHeaders({ [name]: value }, [])[name];
+
+Deno.test("maskHeaders masks the header of every scheme, also where no trigger says so", () => {
+  for (const { name, defaultHeader } of SCHEMES) {
+    equal(maskOne(defaultHeader.toLowerCase()), "***", name);
+  }
+});
+
+Deno.test("maskHeaders masks what signs or names the sender, on any platform", () => {
+  const names = [
+    ...["authorization", "proxy-authorization", "cookie", "x-gitlab-token", "svix-signature"],
+    ...["x-hub-signature", "x-slack-signature", "x-api-key", "api-key", "x-auth-key", "apikey"],
+    ...["x-shopify-hmac-sha256", "paypal-transmission-sig", "x-amz-security-token", "x-jwt"],
+    ...["x-webhook-secret", "x-forwarded-client-cert", "ce-signature", "x-password", "x-otp"],
+  ];
+  for (const name of names) equal(maskOne(name), "***", name);
+  equal(maskHeaders({ "x-acme": "short" }, ["x-acme"])["x-acme"], "***");
+});
+
+Deno.test("maskHeaders masks what looks like a digest or a token under any name", () => {
+  const digest = "5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd";
+  const values = [digest, `sha256=${digest}`, `t=1,v1=${digest}`, digest.slice(0, 32)];
+  const base64 = btoa(digest).slice(0, 44);
+  for (const value of [...values, base64, "aGVsbG8gd29ybGQgaGVsbG8gd29ybGQgMTIzNDU2Nzg="]) {
+    equal(maskOne("x-acme", value), "***", value);
+  }
+});
+
+Deno.test("maskHeaders shows everything else", () => {
+  const shown = {
+    ...{
+      "content-type": "application/json; charset=utf-8",
+      "user-agent": "GitHub-Hookshot/044aadd",
+    },
+    ...{ "x-github-event": "push", "x-github-delivery": "72d3162e-cc78-11e3-81ab-4c9367dc0958" },
+    ...{ "x-slack-request-timestamp": "1531420618", "x-forwarded-for": "192.0.2.7, 10.0.0.1" },
+    ...{ "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek", "idempotency-key": "k1", "accept": "*/*" },
+    ...{ "x-request-id": "b0c1e7a2-9c5a-4b1e-8a83-0d5b6a0a3f10", "host": "hooks.example.com" },
+  };
+  deepEqual(maskHeaders(shown, []), shown);
+});
