@@ -32,6 +32,7 @@ import { Gate } from "./plugins/gate.ts";
 import { policyCheck } from "./plugins/policy_check.ts";
 import type { PluginHost } from "./plugins/run_plugin.ts";
 import { RunTokens } from "./base/run_tokens.ts";
+import { ManifestReader } from "./resources/manifest_reader.ts";
 import { closeToUnbound, readKeyFile } from "./secrets/key_file.ts";
 import { KnownSecrets } from "./secrets/known_secrets.ts";
 import { readDescriptorLimit } from "./shell/descriptor_limit.ts";
@@ -249,6 +250,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     ...{ slack, onSourceEvent, nextFires: new NextFires() },
     cancelTask: (task, reason) => worker.end(task, reason),
     sendToInbox: (taskId, message) => inboxes.add(taskId, message),
+    manifests: opening.use(new ManifestReader()),
     writer: new ResourceWriter({ store, catalog, keyring }),
     status: () => ({ webhookUrl, started }),
     ...{ degraded, lately: () => telemetry.lately(), sizes: () => readSizes(readings) },

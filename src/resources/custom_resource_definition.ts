@@ -10,6 +10,7 @@ import { messageOf } from "../base/errors.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
 import { errorAt, type FieldPath, type Finding, Name, warningAt } from "./resource.ts";
 import { findScheduleFault } from "./schedule.ts";
+import { checkReferences } from "./schema_references.ts";
 import { compileSchema } from "./validate.ts";
 
 /** Where in the pipeline a plugin of each type runs (spec 2.4); cron plugins run by themselves. */
@@ -184,6 +185,8 @@ function checkVersion(version: CrdSpec["versions"][number], at: FieldPath): Find
   if (version.schema["type"] !== "object") {
     return [errorAt(at, 'The schema of a version has "type: object"')];
   }
+  const references = checkReferences(version.schema, at);
+  if (references.length > 0) return references;
   try {
     compileSchema(version.schema);
     return [];
@@ -193,11 +196,11 @@ function checkVersion(version: CrdSpec["versions"][number], at: FieldPath): Find
 }
 
 function checkUnique(names: readonly string[], at: FieldPath, what: string): Finding[] {
-  return names.flatMap((name, index) =>
-    names.indexOf(name) === index
-      ? []
-      : [errorAt([...at, index, "name"], `Another ${what} is called "${name}" already`)]
-  );
+  const seen = new Set<string>();
+  return names.flatMap((name, index) => {
+    if (!seen.has(name)) return seen.add(name) && [];
+    return [errorAt([...at, index, "name"], `Another ${what} is called "${name}" already`)];
+  });
 }
 
 function checkPlugin(plugin: PluginSpec, at: FieldPath): Finding[] {

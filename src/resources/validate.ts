@@ -24,9 +24,14 @@ export function compileSchema(schema: object): Validator {
   const compiled = Schema.Compile(schema as Schema.XSchema);
   return {
     check(value, at = []) {
-      if (compiled.Check(value)) return [];
-      const findings = toFindings(schema, value, compiled.Errors(value)[1], at);
-      return findings.length > 0 ? findings : [errorAt(at, "Does not fit its schema")];
+      try {
+        if (compiled.Check(value)) return [];
+        const findings = toFindings(schema, value, compiled.Errors(value)[1], at);
+        return findings.length > 0 ? findings : [errorAt(at, "Does not fit its schema")];
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error;
+        return [errorAt(at, "Nested too deeply, or its schema refers to itself without end")];
+      }
     },
   };
 }

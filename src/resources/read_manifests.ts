@@ -1,0 +1,203 @@
+/**
+ * Manifests to resources: everything that can be said of them by themselves. What depends on what has
+ * been applied before is said beside, for whoever knows that. Pure, and data in and out, so that it
+ * can run in a Worker.
+ *
+ * @module
+ */
+
+import { basename } from "node:path";
+import { CRD_KIND, type CrdSpec } from "./custom_resource_definition.ts";
+import { type CrdLike, KindLookup } from "./kind_lookup.ts";
+import { formatFinding, type ManifestDocument, parseManifest } from "./manifest.ts";
+import { type Manifested, readDocument } from "./read.ts";
+import {
+  displayName,
+  errorAt,
+  type Finding,
+  keyOf,
+  type ResourceKey,
+  warningAt,
+} from "./resource.ts";
+import { isPlaceholder, type SecretStoreSpec } from "./secret_store.ts";
+
+/** A template of this name is skipped in a directory until it has been filled in (contract 2). */
+const SECRETS_TEMPLATE = "secrets-template.yaml";
+
+/** Values shorter than this can be guessed, in bytes. */
+const WEAK_SECRET_BYTES = 16;
+
+/** Most errors, and most warnings, that are told of one input. */
+const MAX_TOLD = 1000;
+
+/** What is to be read. */
+export interface ManifestInput {
+  /** Texts with the names that their author knows them by. */
+  readonly files: readonly {
+    readonly name: string;
+    readonly text: string;
+    readonly fromDirectory?: boolean;
+  }[];
+  /** Project of everything, whatever it names itself. */
+  readonly project?: string | undefined;
+  /** Kinds that have been defined before. */
+  readonly crds: readonly CrdLike[];
+}
+
+/** A warning that holds only if a resource is not there. */
+export interface Mention extends ResourceKey {
+  /** What to say then. */
+  readonly warning: string;
+}
+
+/** What an input holds. */
+export interface ManifestsRead {
+  /** Its resources, in their order. */
+  readonly resources: readonly Manifested[];
+  /** What is wrong with it, `FILE:LINE:COLUMN: message` each. */
+  readonly errors: readonly string[];
+  /** The same for what only deserves a look. */
+  readonly warnings: readonly string[];
+  /** Resources it names that are not in it. */
+  readonly mentions: readonly Mention[];
+  /** Warnings about short values, which hold if their SecretStore signs webhooks. */
+  readonly weakSecrets: readonly Mention[];
+}
+
+/** The documents of an input. */
+export interface ParsedFiles {
+  /** All of them, in their order. */
+  readonly documents: readonly ManifestDocument[];
+  /** What could not be parsed. */
+  readonly errors: readonly string[];
+  /** What only deserves a look. */
+  readonly warnings: readonly string[];
+}
+
+interface Read {
+  readonly document: ManifestDocument;
+  readonly resource: Manifested;
+}
+
+/** Parses every file. */
+export function parseFiles(files: ManifestInput["files"]): ParsedFiles {
+  const errors: string[] = [];
+  const warnings: string[] = [];
+  const documents: ManifestDocument[] = [];
+  for (const file of files) {
+    const manifest = parseManifest(file.name, file.text);
+    if (file.fromDirectory === true && isUnfilledTemplate(file.name, manifest.documents)) {
+      warnings.push(
+        `${file.name}: skipped, it still holds placeholders: fill it in and apply it by name`,
+      );
+      continue;
+    }
+    for (const error of manifest.errors) errors.push(error);
+    for (const warning of manifest.warnings) warnings.push(warning);
+    for (const document of manifest.documents) documents.push(document);
+  }
+  return { documents, errors, warnings };
+}
+
+/** Reads an input; `parsed` are its files. */
+export function readManifests(
+  { files, project, crds }: ManifestInput,
+  parsed: ParsedFiles = parseFiles(files),
+): ManifestsRead {
+  const errors = [...parsed.errors];
+  const warnings = [...parsed.warnings];
+  const kinds = kindsWith(parsed.documents, crds);
+  const read: Read[] = [];
+  const seen = new Set<string>();
+  for (const document of parsed.documents) {
+    const options = { kinds, ...(project === undefined ? {} : { project }) };
+    const { resource, findings } = readDocument(document.value, options);
+    const all = [...findings, ...resource === undefined ? [] : clashes(resource, seen, kinds)];
+    for (const finding of all) {
+      const told = finding.level === "error" ? errors : warnings;
+      if (told.length <= MAX_TOLD) told.push(formatFinding(document, finding));
+    }
+    if (resource === undefined) continue;
+    seen.add(keyOf(resource));
+    read.push({ document, resource });
+  }
+  return {
+    resources: read.map(({ resource }) => resource),
+    errors: bounded(errors),
+    warnings: bounded(warnings),
+    mentions: read.flatMap((one) => mentionsOf(one, seen, kinds)),
+    weakSecrets: read.flatMap(weakSecretsOf),
+  };
+}
+
+function bounded(lines: readonly string[]): readonly string[] {
+  return lines.length <= MAX_TOLD ? lines : [...lines.slice(0, MAX_TOLD), "and more like these"];
+}
+
+/** A kind may be defined and used in one apply, in any order. */
+function kindsWith(documents: readonly ManifestDocument[], before: readonly CrdLike[]): KindLookup {
+  const known = new KindLookup(before);
+  const stated = documents.flatMap(({ value }) => {
+    if ((value as { kind?: unknown } | null)?.kind !== CRD_KIND) return [];
+    return (readDocument(value, { kinds: known }).resource ?? []) as Manifested & { spec: CrdSpec };
+  });
+  const names = new Set(stated.map(({ name }) => name));
+  return new KindLookup([...before.filter(({ name }) => !names.has(name)), ...stated]);
+}
+
+function clashes(resource: Manifested, seen: ReadonlySet<string>, kinds: KindLookup): Finding[] {
+  const findings: Finding[] = [];
+  if (seen.has(keyOf(resource))) {
+    const message = `${displayName(resource)} stands in this apply twice`;
+    findings.push(errorAt(["metadata", "name"], message));
+  }
+  if (resource.kind === CRD_KIND) {
+    const taken = kinds.conflict({ name: resource.name, spec: resource.spec as CrdSpec });
+    if (taken !== undefined) {
+      findings.push(
+        errorAt(["spec"], `Another kind is called "${taken}" already, choose another name`),
+      );
+    }
+  }
+  return findings;
+}
+
+function isUnfilledTemplate(name: string, documents: readonly ManifestDocument[]): boolean {
+  if (basename(name) !== SECRETS_TEMPLATE) return false;
+  return documents.some(({ value }) => {
+    const data = (value as { spec?: { data?: unknown } } | null)?.spec?.data;
+    return typeof data === "object" && data !== null &&
+      Object.values(data).some((one) => typeof one === "string" && isPlaceholder(one));
+  });
+}
+
+/** A dangling reference is no error: the order of applies is free (contract 2). */
+function mentionsOf(
+  { document, resource }: Read,
+  stated: ReadonlySet<string>,
+  kinds: KindLookup,
+): Mention[] {
+  const references = kinds.named(resource.kind)?.references?.(resource.spec) ?? [];
+  return references.flatMap(({ kind, name, path, consequence }) => {
+    if (kind === CRD_KIND && kinds.crd(name) !== undefined) return []; // named by what it brings
+    const project = kinds.named(kind)?.global === true ? "" : resource.project;
+    const key = { kind, project, name };
+    if (kind !== CRD_KIND && stated.has(keyOf(key))) return [];
+    const warning = warningAt(path, `${kind} "${name}" does not exist: ${consequence}`);
+    return [{ ...key, warning: formatFinding(document, warning) }];
+  });
+}
+
+function weakSecretsOf({ document, resource }: Read): Mention[] {
+  if (resource.kind !== "SecretStore") return [];
+  const { kind, project, name } = resource;
+  return Object.entries((resource.spec as SecretStoreSpec).data)
+    .filter(([, value]) => new TextEncoder().encode(value).length < WEAK_SECRET_BYTES)
+    .map(([key]) => {
+      const warning = warningAt(
+        ["spec", "data", key],
+        `Shorter than ${WEAK_SECRET_BYTES} bytes, a signature made with it can be guessed`,
+      );
+      return { kind, project, name, warning: formatFinding(document, warning) };
+    });
+}
