@@ -65,6 +65,9 @@ const BODY_LIMITS = { maxBytes: 64 * 1024 * 1024, deadlineMs: 30_000 };
 /** Not that of the webhooks: an operator can act whatever strangers send. */
 const BODIES = new BodyBudget(4 * BODY_LIMITS.maxBytes);
 
+/** What is recorded of a request for an operation that is not there: its name is anybody's text. */
+const UNKNOWN = "unknown";
+
 /** Answers requests of the control plane. */
 export function controlHandler(host: ControlHost): (request: Request) => Promise<Response> {
   const inputs = new InputChecks();
@@ -93,7 +96,8 @@ async function answer(
   const name = /^\/v1\/([a-z._]+)$/.exec(pathname)?.[1] ?? "";
   if (request.method !== "POST") throw new AppError("method_not_allowed", "Operations are POSTed");
   const needed = Object.hasOwn(NEEDED_ROLE, name) ? NEEDED_ROLE[name as OperationName] : "admin";
-  const caller = await authorize(request, { name, needed }, host);
+  const isKnown = Object.hasOwn(host.handlers, name) || Object.hasOwn(host.streams, name);
+  const caller = await authorize(request, { name: isKnown ? name : UNKNOWN, needed }, host);
   const input = await readInput(request, caller);
   if (Object.hasOwn(host.handlers, name)) {
     inputs.check(name as OperationName, input);

@@ -11,8 +11,8 @@ import { text } from "./columns.ts";
 import type { Database } from "./database.ts";
 import { oldestIdSince, where } from "./queries.ts";
 
-/** Most rows that are kept. */
-const KEPT = 100_000;
+/** Rows that are kept of each caller and result: what one does often pushes out nobody else's. */
+const KEPT = 20_000;
 
 /** Writes a trace. */
 export function recordControl(db: Database, event: ControlEvent): void {
@@ -27,7 +27,11 @@ export function recordControl(db: Database, event: ControlEvent): void {
     event.result,
   );
   db.run(
-    "DELETE FROM control_audit WHERE rowid <= (SELECT max(rowid) FROM control_audit) - ?",
+    `DELETE FROM control_audit WHERE caller = ?1 AND result = ?2 AND rowid <=
+      (SELECT rowid FROM control_audit WHERE caller = ?1 AND result = ?2
+        ORDER BY rowid DESC LIMIT 1 OFFSET ?3)`,
+    event.caller,
+    event.result,
     KEPT,
   );
 }

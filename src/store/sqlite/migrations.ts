@@ -211,6 +211,7 @@ const MIGRATIONS: readonly string[] = [
     created_at INTEGER NOT NULL, PRIMARY KEY (task_id, position)
   ) STRICT, WITHOUT ROWID;
   `,
+  "CREATE INDEX control_audit_of_caller ON control_audit (caller, result)",
 ];
 
 /** The version of the schema this program writes. */
