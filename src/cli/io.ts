@@ -18,8 +18,8 @@ export interface Io {
   out(data: string | Uint8Array | SafeText): void;
   /** Writes to standard error, which is for people: control characters are always spelled out. */
   err(text: string | SafeText): void;
-  /** Everything on standard input. */
-  stdin(): Promise<Uint8Array>;
+  /** What comes on standard input. */
+  stdin(): ReadableStream<Uint8Array>;
   /** Whether a person types standard input. */
   readonly inIsTerminal: boolean;
   /** A line that is typed without being shown; `undefined` when it was broken off. */
@@ -81,9 +81,7 @@ export function terminal(): Io {
   const plain = (Deno.env.get("NO_COLOR") ?? "") !== "";
   return {
     ...writers({ stdout: Deno.stdout, stderr: Deno.stderr, outIsTerminal }),
-    async stdin() {
-      return new Uint8Array(await new Response(Deno.stdin.readable).arrayBuffer());
-    },
+    stdin: () => Deno.stdin.readable,
     inIsTerminal: Deno.stdin.isTerminal(),
     hiddenLine,
     env: (name) => Deno.env.get(name),

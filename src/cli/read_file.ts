@@ -7,14 +7,53 @@
 import { AppError, messageOf } from "../base/errors.ts";
 import type { Io } from "./io.ts";
 
+/** Most bytes of one input: what the daemon takes of a request. A device or a pipe may never end. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
 /**
  * The bytes of a file, or of standard input.
  *
- * @throws {AppError} `invalid` when it cannot be read.
+ * @throws {AppError} `invalid` when it cannot be read, or is too long.
  */
 export async function readFile(path: string, io: Io): Promise<Uint8Array<ArrayBuffer>> {
-  if (path === "-") return new Uint8Array(await io.stdin());
-  return await Deno.readFile(path).catch((cause) => {
+  if (path === "-") return await readInput(io);
+  try {
+    using file = await Deno.open(path);
+    return await readBounded(file.readable, `"${path}"`);
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
     throw new AppError("invalid", `Cannot read "${path}": ${messageOf(cause)}`, { cause });
-  });
+  }
+}
+
+/**
+ * The bytes of standard input.
+ *
+ * @throws {AppError} `invalid` when it is too long.
+ */
+export function readInput(io: Pick<Io, "stdin">): Promise<Uint8Array<ArrayBuffer>> {
+  return readBounded(io.stdin(), "Standard input");
+}
+
+async function readBounded(
+  stream: ReadableStream<Uint8Array>,
+  what: string,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of stream) {
+    length += chunk.length;
+    if (length > MAX_BYTES) {
+      const most = `${MAX_BYTES / 1024 / 1024} MiB`;
+      throw new AppError("invalid", `${what} is longer than ${most}, more is not taken`);
+    }
+    chunks.push(chunk);
+  }
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
 }

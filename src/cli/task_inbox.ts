@@ -10,6 +10,7 @@ import { AppError } from "../base/errors.ts";
 import { type Command, type CommandContext, CONNECTION } from "./command.ts";
 import type { Io } from "./io.ts";
 import { formatTable, printValue } from "./print.ts";
+import { readInput } from "./read_file.ts";
 
 const FORMATS = ["table", "lines", "json", "yaml"];
 
@@ -57,7 +58,7 @@ export const command: Command = {
 };
 
 async function textOf(option: string, io: Io): Promise<string> {
-  const text = option === "-" ? findText(await io.stdin()) : option;
+  const text = option === "-" ? findText(await readInput(io)) : option;
   if (text === undefined) throw new AppError("usage", "What standard input holds is no UTF-8 text");
   if (text.trim() === "") throw new AppError("usage", "The message is empty");
   return text;

@@ -8,6 +8,7 @@ import { AppError } from "../base/errors.ts";
 import { findText } from "../base/bytes.ts";
 import { findRawNumber, isJsonObject, parseJson, toJson } from "../base/json.ts";
 import { type Command, type CommandContext } from "./command.ts";
+import { readInput } from "./read_file.ts";
 
 /** Prints one value of a document. */
 export const command: Command = {
@@ -28,7 +29,7 @@ export const command: Command = {
     if (path === undefined || path === "") {
       throw new AppError("usage", "Give the path: --path a.b.c");
     }
-    const text = findText(await context.io.stdin());
+    const text = findText(await readInput(context.io));
     if (text === undefined) throw new AppError("invalid", "Standard input is not UTF-8");
     const value = findValue(parseJson(text), path);
     if (value === undefined) return 1;

@@ -26,7 +26,7 @@ async function svc(
   given: { readonly env?: Readonly<Record<string, string>>; readonly stdin?: Uint8Array } = {},
 ): Promise<Run> {
   const { io, text } = screen(false, {
-    stdin: () => Promise.resolve(given.stdin ?? new Uint8Array()),
+    stdin: () => new Blob([new Uint8Array(given.stdin ?? [])]).stream(),
     env: (name) => given.env?.[name],
   });
   return { code: await runCli(args, io), out: text.out, err: text.err };
