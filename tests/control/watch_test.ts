@@ -116,15 +116,17 @@ controlTest("get filters tasks by state and workflow, and reads on", async (rig)
   equal(older.names.length, 2);
 });
 
-/** Writes a log as a run would, each chunk a second after the one before. */
+const APART_MS = 600_000;
+
+/** Writes a log as a run would, each chunk long after the one before. */
 async function writeLog(
   rig: ControlRig,
   id: string,
   chunks: readonly (readonly [step: string, text: string])[],
 ) {
-  const start = Date.now() - chunks.length * 1000 - 500;
+  const start = Date.now() - chunks.length * APART_MS - APART_MS / 2;
   const text = chunks.map(([step, text], index) =>
-    `${JSON.stringify({ at: start + index * 1000, step, stream: "out", text })}\n`
+    `${JSON.stringify({ at: start + index * APART_MS, step, stream: "out", text })}\n`
   );
   await Deno.writeTextFile(logPath(rig.dirs.logs, id), text.join(""));
 }
@@ -168,8 +170,8 @@ controlTest("task.logs with a tail: the last lines, whatever chunks they came in
   for (const tail of [0, 1, 2, 3, 6, 100]) {
     deepEqual(await logs(rig, id, { tail }), all.slice(Math.max(0, all.length - tail)), `${tail}`);
   }
-  deepEqual(await logs(rig, id, { since_secs: 2 }), ["build:ur"]);
-  deepEqual(await logs(rig, id, { since_secs: 1000 }), [
+  deepEqual(await logs(rig, id, { since_secs: 2 * APART_MS / 1000 }), ["build:ur"]);
+  deepEqual(await logs(rig, id, { since_secs: 1000 * APART_MS / 1000 }), [
     ...["build:one\ntw", "test:ok\nnot ", "build:o\nthree\nfo", "test:ok\n", "build:ur"],
   ]);
   await rejects(logs(rig, id, { tail: -1 }), { code: "invalid" });

