@@ -6,7 +6,7 @@
  * @module
  */
 
-import { pause } from "../base/clock.ts";
+import { pause, stopwatchMs } from "../base/clock.ts";
 import { type AnsweringShell, startAnsweringShell } from "./answering_shell.ts";
 import { SCANS } from "./scan_script.ts";
 import { findSetsid } from "./setsid.ts";
@@ -58,15 +58,13 @@ export function openProcessGroups(): ProcessGroups {
   const alive = async (group: number) => await signal("0", group) && await scan(`living ${group}`);
 
   const gone = async (group: number, withinMs: number): Promise<boolean> => {
-    for (
-      let waited = 0, step = 2;
-      waited <= withinMs;
-      waited += step, step = Math.min(step * 2, 50)
-    ) {
-      if (!await alive(group)) return true;
+    // By the clock: on a busy machine a look takes far longer than the pause after it.
+    const start = stopwatchMs();
+    for (let step = 2; await alive(group); step = Math.min(step * 2, 50)) {
+      if (stopwatchMs() - start >= withinMs) return false;
       await pause(step);
     }
-    return false;
+    return true;
   };
 
   /** Killing can race with forking, and who is killed leaves orphans: looks until nobody is found. */

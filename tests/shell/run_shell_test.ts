@@ -394,6 +394,27 @@ test("many lines that take too long are ended side by side", async ({ run }) => 
   ok(last - first < 9 * 2000, "one after the other they would need a grace each");
 });
 
+Deno.test("the grace of a group is time on the clock, however few looks fit into it", async () => {
+  await using groups = openProcessGroups();
+  const child = new Deno.Command("/bin/sh", {
+    args: ["-c", "trap '' TERM; echo ready; while :; do sleep 0.05; done"],
+    ...{ detached: true, stdin: "null", stdout: "piped", stderr: "null" },
+  }).spawn();
+  const reader = child.stdout.getReader();
+  await reader.read();
+  const now = performance.now.bind(performance);
+  let passed = 0;
+  performance.now = () => now() + (passed += 60_000); // every look takes a minute
+  try {
+    await within(20_000, groups.end(child.pid, 600_000));
+    equal((await child.status).signal, "SIGKILL");
+  } finally {
+    performance.now = now;
+    await groups.end(child.pid, 0);
+    await reader.cancel();
+  }
+});
+
 Deno.test("groups say who is alive, and are gone with their owner", async () => {
   const groups = openProcessGroups();
   const child = new Deno.Command("sleep", { args: ["30"], detached: true }).spawn();
