@@ -251,7 +251,9 @@ Deno.test(`parts of the data directory that are something else are named, in one
   for (const part of ["secrets/secretstore.key", "bin"]) {
     const path = join(directory.path, part);
     await Deno.rename(path, `${path}.away`);
-    await (part === "bin" ? Deno.writeTextFile(path, "") : Deno.mkdir(path));
+    await (part === "bin"
+      ? Deno.writeTextFile(path, "", { mode: 0o600 })
+      : Deno.mkdir(path, { mode: 0o700 }));
     const refused = await started();
     deepEqual([refused.code, refused.stdout], [1, ""], refused.stderr);
     match(refused.stderr, new RegExp(`^error: Cannot use "${path}": .*\n$`));
