@@ -111,7 +111,6 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/http": "values",
     "src/launcher.ts": "values",
     "src/plugins": "values",
-    "src/resources": "values",
     "src/secrets": "values",
     "src/shell": "values",
     "src/sources": "values",
@@ -220,7 +219,7 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
     pattern: /\bimport\.meta\.resolve\b|\bpermissions:/,
     only: [
       "src/cel/evaluator.ts",
-      "src/resources/manifest_reader.ts",
+      "src/control/manifest_reader.ts",
       "src/store/sqlite/open_store.ts",
       "src/store/sqlite/run_job.ts",
     ],

@@ -93,7 +93,7 @@ export class Lane implements Disposable {
     if (this.#running === undefined) this.#worker.rest();
   }
 
-  /** Ends the Worker. */
+  /** Ends the Worker; who waits is told. */
   [Symbol.dispose](): void {
     this.#worker[Symbol.dispose]();
   }

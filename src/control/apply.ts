@@ -9,7 +9,7 @@ import type { ApplyOutcome, Operations } from "../api/operations.ts";
 import { AppError } from "../base/errors.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { CRD_KIND, type CrdSpec } from "../resources/custom_resource_definition.ts";
-import type { ManifestReader } from "../resources/manifest_reader.ts";
+import type { ManifestReader } from "./manifest_reader.ts";
 import type { Manifested } from "../resources/read.ts";
 import type { ManifestsRead } from "../resources/read_manifests.ts";
 import { displayName, type Resource } from "../resources/resource.ts";

@@ -6,7 +6,7 @@
 
 import { messageOf } from "../base/errors.ts";
 import type { ManifestAnswer } from "./manifest_reader.ts";
-import { type ManifestInput, readManifests } from "./read_manifests.ts";
+import { type ManifestInput, readManifests } from "../resources/read_manifests.ts";
 
 const scope = globalThis as unknown as DedicatedWorkerGlobalScope;
 

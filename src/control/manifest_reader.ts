@@ -9,15 +9,15 @@
 
 import { AppError } from "../base/errors.ts";
 import { type Outcome, TimedWorker } from "../base/timed_worker.ts";
-import { CRD_KIND } from "./custom_resource_definition.ts";
-import { KINDS } from "./kinds.ts";
-import type { ManifestDocument } from "./manifest.ts";
+import { CRD_KIND } from "../resources/custom_resource_definition.ts";
+import { KINDS } from "../resources/kinds.ts";
+import type { ManifestDocument } from "../resources/manifest.ts";
 import {
   type ManifestInput,
   type ManifestsRead,
   parseFiles,
   readManifests,
-} from "./read_manifests.ts";
+} from "../resources/read_manifests.ts";
 
 /** What the Worker says. */
 export type ManifestAnswer = { readonly read: ManifestsRead } | { readonly error: string };
@@ -70,6 +70,7 @@ export class ManifestReader implements Disposable {
     return toRead(await outcome, deadlineMs);
   }
 
+  /** Ends the Worker; who waits is told. */
   [Symbol.dispose](): void {
     this.#worker[Symbol.dispose]();
   }

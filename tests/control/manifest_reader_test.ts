@@ -6,7 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, rejects } from "node:assert/strict";
-import { ManifestReader } from "../../src/resources/manifest_reader.ts";
+import { ManifestReader } from "../../src/control/manifest_reader.ts";
 import { readManifests } from "../../src/resources/read_manifests.ts";
 
 const input = (text: string) => ({ files: [{ name: "m.yaml", text }], crds: [] });
