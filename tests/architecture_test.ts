@@ -580,7 +580,8 @@ Deno.test("bytes of a stranger are neither parsed nor split: not to read them, n
   ok(seen.length > http.length + SCHEMES.length, "it looks into the schemes");
   const parsing = /\b(JSON\.parse|parseJson|URLSearchParams)\b/;
   const parse = FILES.filter(({ path, code }) => seen.includes(path) && parsing.test(code));
-  deepEqual(parse.map(({ path }) => path), []);
+  // Its one reader of forms is given a bound before it splits anything: Twilio signs the fields.
+  deepEqual(parse.map(({ path }) => path), ["src/base/form.ts"]);
   const { code } = readFile("src/sources/payload.ts");
   ok(/function parsePayload\(\s*delivery: AuthenticatedDelivery\b/.test(code));
   // Whoever takes bytes from a request by itself passes the budget by.
