@@ -112,6 +112,18 @@ Deno.test("check has nothing against what SQLite keeps about indexes, and blanks
   await using _store = await rig.open();
 });
 
+Deno.test("check leaves a plain table of another program alone, and no virtual one", async () => {
+  await using rig = await upkeepRig();
+  rig.change("CREATE TABLE _other_seq (id INTEGER PRIMARY KEY, seq TEXT UNIQUE)");
+  rig.change("CREATE INDEX _other_by_seq ON _other_seq (seq)");
+  equal(await faultsOf(rig), "");
+  {
+    await using _store = await rig.open();
+  }
+  rig.change("CREATE VIRTUAL TABLE words USING fts5(x)");
+  match(await faultsOf(rig), /^The table "words" was not made by svc$/m);
+});
+
 Deno.test("a copy with a foreign trigger is not restored", async () => {
   await using rig = await upkeepRig();
   const file = join(rig.elsewhere, "copy.db");

@@ -31,7 +31,8 @@ export function findSchemaFaults(db: Database): string[] {
   for (const [key, part] of found) {
     const known = expected.get(key);
     if (known === undefined) {
-      if (!STATISTICS.test(key)) faults.push(`${nameOf(part)} was not made by svc${cure(part)}`);
+      if (STATISTICS.test(key) || isApart(part, expected)) continue;
+      faults.push(`${nameOf(part)} was not made by svc${cure(part)}`);
     } else if (known.sql !== part.sql || known.table !== part.table) {
       faults.push(`${nameOf(part)} is not as svc makes it`);
     }
@@ -54,6 +55,15 @@ export function refuseOtherSchema(db: Database): void {
   const message = "The database has another schema than svc gives it: mend it with sqlite3 as it " +
     "says here, or restore a backup";
   throw new AppError("refused", message, { details });
+}
+
+/**
+ * Whether it is a plain table of another program, or an index on one, that can do nothing with rows of
+ * ours: programs that copy a database as it is written (Litestream) keep their position in one.
+ */
+function isApart({ type, table, sql }: Part, expected: ReadonlyMap<string, Part>): boolean {
+  const isPlain = type === "index" || type === "table" && /^CREATE TABLE /i.test(sql);
+  return isPlain && !/\breferences\b/i.test(sql) && !expected.has(`table ${table}`);
 }
 
 /** The parts of the schema by type and name. */
