@@ -5,26 +5,59 @@
  * @module
  */
 
-import { type CelEnv, celEnv, celFunc, type CelMap, celMap, CelScalar } from "@bufbuild/cel";
+import {
+  type CelEnv,
+  celEnv,
+  celFunc,
+  type CelMap,
+  celMap,
+  celMethod,
+  CelScalar,
+} from "@bufbuild/cel";
 import { isCelError, parse, plan } from "@bufbuild/cel";
 import { STRING_FUNCTIONS } from "./strings.ts";
+import { IN_TIME } from "./time_limit.ts";
 import { TIME_FUNCTIONS } from "./times.ts";
 
 const { BOOL, STRING } = CelScalar;
 
-const matchesPattern = plan(celEnv(), parse("text.matches(pattern)"));
+/** Most steps that one match may take, a part of the pattern at a character of the text each. */
+const MAX_STEPS = 1_000_000_000;
 
-/** CEL has it as a function too, the library only as a method. */
-const MATCHES = celFunc("matches", [STRING, STRING], BOOL, (text, pattern) => {
-  const result = matchesPattern({ text, pattern });
+const libraryMatches = plan(celEnv(), parse("text.matches(pattern)"));
+
+/** Nothing can end a match that is under way, so one that would take minutes does not begin. */
+function matches(text: string, pattern: string): boolean {
+  if (text.length * partsOfPattern(pattern) > MAX_STEPS) {
+    throw new Error("the pattern unfolds to too many parts for a text of this length");
+  }
+  const result = libraryMatches({ text, pattern });
   if (isCelError(result)) throw result;
   return result === true;
-});
+}
 
-/** What every expression is planned with. */
-export const ENVIRONMENT: CelEnv = celEnv({
-  funcs: [...STRING_FUNCTIONS, ...TIME_FUNCTIONS, MATCHES],
-});
+/** How many parts a pattern can unfold to; one whose repetitions come to more than 1,000 is refused. */
+export function partsOfPattern(pattern: string): number {
+  const counts = [...pattern.matchAll(/\{(?:\d+,)?(\d+)/g)].map(([, count]) => Number(count));
+  const times = counts.reduce((product, count) => product * Math.max(1, count), 1);
+  return pattern.length * Math.min(1000, times);
+}
+
+/** CEL has `matches` as a function too, the library only as a method. */
+const MATCHES = [
+  celFunc("matches", [STRING, STRING], BOOL, matches),
+  celMethod("matches", STRING, [STRING], BOOL, function (pattern) {
+    return matches(this, pattern);
+  }),
+];
+
+const FUNCTIONS = [...STRING_FUNCTIONS, ...TIME_FUNCTIONS, ...MATCHES];
+
+/** What an expression may name. */
+export const ENVIRONMENT: CelEnv = celEnv({ funcs: FUNCTIONS });
+
+/** What expressions are planned with when their loops have been limited. */
+export const LIMITED_ENVIRONMENT: CelEnv = celEnv({ funcs: [...FUNCTIONS, IN_TIME] });
 
 /**
  * To the library a key that holds null is not there; to CEL it is, and `has` and `in` say so. Both ask

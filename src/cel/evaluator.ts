@@ -1,7 +1,7 @@
 /**
  * Decides where an expression runs, so that none can stall the daemon (contract 2, "CEL"): what is
- * bounded by its input runs at once; loops, and whatever looks at large values, run in a Worker that
- * is ended at a deadline.
+ * bounded by its input runs at once; loops, which end themselves at a deadline, and whatever looks at
+ * large values, run in a Worker.
  *
  * There are two such Workers. In the quick lane an expression has a part of the deadline. One that
  * needs more begins again in the slow lane, and so does, for a while, whatever else is evaluated for

@@ -20,18 +20,23 @@ import { type CelInput, isCelError, parse, plan } from "@bufbuild/cel";
 import { AppError, messageOf } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { analyse, type Analysis } from "./analysis.ts";
-import { ENVIRONMENT } from "./environment.ts";
+import { LIMITED_ENVIRONMENT } from "./environment.ts";
+import { limitLoops } from "./limit_loops.ts";
 import { lookUp } from "./references.ts";
 import { allowText } from "./strings.ts";
+import { allowTime, ranOutOfTime } from "./time_limit.ts";
 import { fromCel, toCel } from "./values.ts";
 
 /** Longest expression we compile, in characters. */
 const MAX_SOURCE = 8192;
 
-/** A value, or why there is none. An error is a normal outcome: it means "filtered". */
+/**
+ * A value, or why there is none. An error is a normal outcome: it means "filtered". `late` where its
+ * loops took longer than they may.
+ */
 export type CelResult =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly error: string };
+  | { readonly ok: false; readonly error: string; readonly late?: true };
 
 /** Where an expression finds its variables, and on whose account it runs. */
 export interface Scope {
@@ -45,8 +50,11 @@ export interface Scope {
 export interface Expression extends Analysis {
   /** The text it was compiled from. */
   readonly source: string;
-  /** Evaluates here and now; never throws. The value is in JSON's terms, integers as bigint. */
-  run(scope: Scope): CelResult;
+  /**
+   * Evaluates here and now, its loops for `loopsMs` at most; never throws. The value is in JSON's
+   * terms, integers as bigint.
+   */
+  run(scope: Scope, loopsMs?: number): CelResult;
 }
 
 /** A scope over `variables`; those that name no share have one together. */
@@ -68,11 +76,13 @@ export function compileExpression(source: string): Expression {
   return {
     ...analysis,
     source,
-    run(scope) {
+    run(scope, loopsMs = Infinity) {
       try {
         allowText();
+        allowTime(loopsMs);
         const result = evaluate(bindings(analysis.variables, scope.variables));
         if (isCelError(result)) {
+          if (ranOutOfTime()) return { ok: false, error: result.message, late: true };
           return { ok: false, error: explain(result.message, analysis, scope) };
         }
         return { ok: true, value: fromCel(result) };
@@ -86,7 +96,9 @@ export function compileExpression(source: string): Expression {
 function planSource(source: string) {
   const parsed = parseSource(source);
   try {
-    return { evaluate: plan(ENVIRONMENT, parsed), analysis: analyse(parsed.expr) };
+    const analysis = analyse(parsed.expr);
+    limitLoops(parsed.expr);
+    return { evaluate: plan(LIMITED_ENVIRONMENT, parsed), analysis };
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
     throw new AppError("invalid", "Does not compile: it is nested too deeply", { cause });

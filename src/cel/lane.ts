@@ -15,6 +15,8 @@ export interface EvaluationRequest {
   readonly source: string;
   /** JSON object of the variables it may use. */
   readonly variables: string;
+  /** What its loops may take, in milliseconds. */
+  readonly loopsMs: number;
 }
 
 /** An evaluation that waits for its turn. */
@@ -44,6 +46,12 @@ interface LaneOptions {
   /** Settles, or passes on, what took longer. */
   readonly onLate: (job: Job) => void;
 }
+
+/**
+ * Loops end by themselves at their deadline. What then still works is a single function on a large
+ * text, which comes to its end, but nobody waits for that: the Worker is given up.
+ */
+const TO_ITS_END = 2;
 
 /** Evaluates one expression at a time. */
 export class Lane implements Disposable {
@@ -117,11 +125,16 @@ export class Lane implements Disposable {
   async #run(job: Job): Promise<void> {
     const variables = findJson(job.variables); // one text at a time: it can have megabytes
     if (variables === undefined) return job.settle(TOO_DEEP);
-    const request = { source: job.source, variables };
-    const outcome = await this.#worker.ask(request, this.#options.deadlineMs);
-    if (outcome.is === "late") this.#options.onLate(job);
+    const { deadlineMs: loopsMs } = this.#options;
+    const request = { source: job.source, variables, loopsMs };
+    const outcome = await this.#worker.ask(request, loopsMs * TO_ITS_END);
+    if (outcome.is === "late" || isLate(outcome)) this.#options.onLate(job);
     else job.settle(toResult(outcome));
   }
+}
+
+function isLate(outcome: Outcome<CelResult>): boolean {
+  return outcome.is === "answered" && !outcome.answer.ok && outcome.answer.late === true;
 }
 
 function toResult(outcome: Exclude<Outcome<CelResult>, { is: "late" }>): CelResult {

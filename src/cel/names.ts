@@ -6,7 +6,7 @@
  */
 
 import { isCelError, parse, plan } from "@bufbuild/cel";
-import { ENVIRONMENT } from "./environment.ts";
+import { ENVIRONMENT, partsOfPattern } from "./environment.ts";
 import { placeIn } from "./expression.ts";
 import { type Call, findText, walk } from "./walk.ts";
 
@@ -97,9 +97,7 @@ const tryPattern = plan(ENVIRONMENT, parse('"".matches(pattern)'));
 
 /** Why a pattern does not compile; one that can unfold to too much is left to whoever runs it. */
 function findPatternFault(pattern: string): string | undefined {
-  const counts = [...pattern.matchAll(/\{(?:\d+,)?(\d+)/g)].map(([, count]) => Number(count));
-  const times = counts.reduce((product, count) => product * Math.max(1, count), 1);
-  if (pattern.length * Math.min(1000, times) > MAX_PARTS) return undefined;
+  if (partsOfPattern(pattern) > MAX_PARTS) return undefined;
   const result = tryPattern({ pattern });
   return isCelError(result) ? `the pattern does not compile: ${result.message}` : undefined;
 }

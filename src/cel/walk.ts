@@ -23,6 +23,9 @@ export interface Call {
   readonly args: readonly Expr[];
 }
 
+/** A loop that a macro stands for. */
+export type Loop = Extract<Node, { case: "comprehensionExpr" }>["value"];
+
 /** Hears of what is in a tree. */
 export interface Visitor {
   /** A variable that no loop binds, with the constant fields selected from it; `expr` is its name. */
@@ -32,7 +35,7 @@ export interface Visitor {
   /** A message is made. */
   message?(type: string, expr: Expr): void;
   /** A macro loops. */
-  loop?(): void;
+  loop?(loop: Loop): void;
 }
 
 const NONE: ReadonlySet<string> = new Set();
@@ -66,7 +69,7 @@ export function walk(root: Expr | undefined, visitor: Visitor): void {
           visit(entry.value, bound);
         });
       case "comprehensionExpr": {
-        visitor.loop?.();
+        visitor.loop?.(node.value);
         const { iterRange, accuInit, loopCondition, loopStep, result } = node.value;
         const { iterVar, iterVar2, accuVar } = node.value;
         const inside = new Set([...bound, iterVar, iterVar2, accuVar]);

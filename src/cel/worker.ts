@@ -18,7 +18,7 @@ function evaluate(request: EvaluationRequest): CelResult {
     if (compiled.size > 1000) compiled.clear();
     compiled.set(request.source, expression);
     const variables = parseOwnJson(request.variables);
-    return expression.run(scopeOf(isJsonObject(variables) ? variables : {}));
+    return expression.run(scopeOf(isJsonObject(variables) ? variables : {}), request.loopsMs);
   } catch (error) {
     return { ok: false, error: messageOf(error) };
   }

@@ -1,0 +1,25 @@
+/**
+ * Puts a look at the clock into the loops of a parse tree (`time_limit.ts`).
+ *
+ * @module
+ */
+
+import { IN_TIME_NAME } from "./time_limit.ts";
+import { type Expr, walk } from "./walk.ts";
+
+/** Has each loop of a tree ask for the time before each of its rounds. */
+export function limitLoops(root: Expr | undefined): void {
+  walk(root, {
+    loop(loop) {
+      const { loopCondition } = loop;
+      if (loopCondition === undefined) return;
+      loop.loopCondition = {
+        ...loopCondition,
+        exprKind: {
+          case: "callExpr",
+          value: { $typeName: "cel.expr.Expr.Call", function: IN_TIME_NAME, args: [loopCondition] },
+        },
+      };
+    },
+  });
+}
