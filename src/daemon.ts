@@ -5,6 +5,7 @@
  * @module
  */
 
+import { join } from "node:path";
 import { Ailments } from "./base/ailments.ts";
 import { type Clock, systemClock } from "./base/clock.ts";
 import { checkSocketPath, type DataDir } from "./base/data_dir.ts";
@@ -250,7 +251,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     ...{ slack, onSourceEvent, nextFires: new NextFires() },
     cancelTask: (task, reason) => worker.end(task, reason),
     sendToInbox: (taskId, message) => inboxes.add(taskId, message),
-    manifests: opening.use(new ManifestReader()),
+    manifests: opening.use(new ManifestReader({ program: join(dir.bin, "svc"), groups })),
     writer: new ResourceWriter({ store, catalog, keyring }),
     status: () => ({ webhookUrl, started }),
     ...{ degraded, lately: () => telemetry.lately(), sizes: () => readSizes(readings) },

@@ -88,6 +88,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/plugins": "values",
     "src/resources": "values",
     "src/secrets": "types",
+    "src/shell": "values", // manifests are read in a process
     "src/signatures": "values", // the signature doctor
     "src/sources/slack": "types", // answering in a thread
     "src/sources": "values", // sending again and trying run the stages of the real pipeline
@@ -219,7 +220,7 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
     pattern: /\bimport\.meta\.resolve\b|\bpermissions:/,
     only: [
       "src/cel/evaluator.ts",
-      "src/control/manifest_reader.ts",
+      "src/control/read_apart.ts",
       "src/store/sqlite/open_store.ts",
       "src/store/sqlite/run_job.ts",
     ],

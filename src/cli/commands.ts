@@ -13,6 +13,8 @@ export interface CommandEntry {
   readonly words: string;
   /** One line for lists of commands. */
   readonly summary: string;
+  /** Whether it is the daemon's own affair, which no list of commands shows. */
+  readonly internal?: true;
   /** Loads the command. */
   readonly load: () => Promise<{ readonly command: Command }>;
 }
@@ -198,4 +200,13 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./completions.ts"),
   },
   { words: "version", summary: "print the version", load: () => import("./version.ts") },
+  {
+    words: "read-manifests",
+    summary: "read manifests for the daemon",
+    internal: true,
+    load: () => import("./read_manifests.ts"),
+  },
 ];
+
+/** The commands that people are told of. */
+export const LISTED: readonly CommandEntry[] = COMMANDS.filter(({ internal }) => internal !== true);

@@ -8,7 +8,7 @@ import { AppError } from "../base/errors.ts";
 import { listPackages } from "../integrations/packages.ts";
 import { KINDS } from "../resources/kinds.ts";
 import { type Command, type CommandContext, type OptionDefinition } from "./command.ts";
-import { type CommandEntry, COMMANDS } from "./commands.ts";
+import { type CommandEntry, LISTED } from "./commands.ts";
 import { type CompletedOption, type Place, SCRIPTS } from "./completion_scripts.ts";
 
 const SHELLS = Object.keys(SCRIPTS);
@@ -29,7 +29,7 @@ export const command: Command = {
     if (make === undefined) {
       throw new AppError("usage", `Unknown shell "${shell}", there are ${SHELLS.join(", ")}`);
     }
-    context.io.out(make([...groups(), ...await Promise.all(COMMANDS.map(toPlace))]));
+    context.io.out(make([...groups(), ...await Promise.all(LISTED.map(toPlace))]));
   },
 };
 
@@ -38,7 +38,7 @@ const HELP: OptionDefinition = { flags: "-h, --help", help: "print this help" };
 /** The places before a command is complete: `svc`, `svc task`. */
 function groups(): Place[] {
   const next = new Map<string, Map<string, string>>();
-  for (const { words, summary } of COMMANDS) {
+  for (const { words, summary } of LISTED) {
     const parts = words.split(" ");
     for (const [depth, word] of parts.entries()) {
       const at = parts.slice(0, depth).join(" ");

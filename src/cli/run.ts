@@ -7,7 +7,7 @@
 
 import { AppError, toAppError } from "../base/errors.ts";
 import { CommandContext } from "./command.ts";
-import { type CommandEntry, COMMANDS } from "./commands.ts";
+import { type CommandEntry, COMMANDS, LISTED } from "./commands.ts";
 import { type Io, OutputClosed } from "./io.ts";
 import { red } from "./terminal_text.ts";
 
@@ -56,9 +56,7 @@ function listCommands(args: readonly string[], io: Io): number {
   const option = args.findIndex((arg) => arg.startsWith("-"));
   const asked = args.slice(0, option === -1 ? undefined : option).filter((arg) => arg !== "help");
   const group = asked.join(" ");
-  const listed = COMMANDS.filter(({ words }) =>
-    group === "" || `${words} `.startsWith(`${group} `)
-  );
+  const listed = LISTED.filter(({ words }) => group === "" || `${words} `.startsWith(`${group} `));
   if (listed.length === 0) {
     throw new AppError("usage", `Unknown command "${group}"${suggestion(asked)}: see "svc --help"`);
   }
@@ -85,7 +83,7 @@ function commandList(entries: readonly CommandEntry[], asked: string): string {
 
 /** The command that shares its first word, or the beginning of one, with what was typed. */
 function suggestion([first = "", second = ""]: readonly string[]): string {
-  const near = COMMANDS.filter(({ words }) => words.startsWith(first.slice(0, 3)));
+  const near = LISTED.filter(({ words }) => words.startsWith(first.slice(0, 3)));
   const best = near.find(({ words }) => words.split(" ")[1]?.startsWith(second.slice(0, 3))) ??
     near[0];
   return best === undefined ? "" : `, did you mean "svc ${best.words}"?`;

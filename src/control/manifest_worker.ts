@@ -1,11 +1,11 @@
 /**
- * Worker that reads manifests for `manifest_reader.ts`. May touch nothing.
+ * Worker that reads manifests for `read_apart.ts`. May touch nothing.
  *
  * @module
  */
 
 import { messageOf } from "../base/errors.ts";
-import type { ManifestAnswer } from "./manifest_reader.ts";
+import type { ManifestAnswer } from "./read_apart.ts";
 import { type ManifestInput, readManifests } from "../resources/read_manifests.ts";
 
 const scope = globalThis as unknown as DedicatedWorkerGlobalScope;
@@ -21,5 +21,3 @@ function answer(input: ManifestInput): ManifestAnswer {
 scope.onmessage = (event: MessageEvent<ManifestInput>) => {
   scope.postMessage(answer(event.data));
 };
-
-scope.postMessage("ready");

@@ -13,7 +13,7 @@ import {
 } from "node:assert/strict";
 import { command } from "../../src/cli/completions.ts";
 import { CommandContext } from "../../src/cli/command.ts";
-import { COMMANDS } from "../../src/cli/commands.ts";
+import { LISTED } from "../../src/cli/commands.ts";
 import type { Io } from "../../src/cli/io.ts";
 import { get } from "../../src/control/queries.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
@@ -140,7 +140,7 @@ Deno.test({
 Deno.test("every script names every command and every long option", async () => {
   for (const shell of ["bash", "zsh", "fish"]) {
     const text = await script(shell);
-    for (const { words, load } of COMMANDS) {
+    for (const { words, load } of LISTED) {
       for (const word of words.split(" ")) ok(text.includes(word), `${shell}: ${word}`);
       for (const { flags } of (await load()).command.options ?? []) {
         const name = /--([\w-]+)/.exec(flags)?.[1] ?? "";

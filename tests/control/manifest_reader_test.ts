@@ -1,13 +1,33 @@
 /**
  * Reading manifests: whatever they hold, the event loop goes on, an end is put to what takes too long,
- * and what is read is the same in the Worker and outside of it.
+ * and what is read is the same in a process and outside of it.
  *
  * @module
  */
 
 import { deepStrictEqual as deepEqual, match, ok, rejects } from "node:assert/strict";
+import { join } from "node:path";
 import { ManifestReader } from "../../src/control/manifest_reader.ts";
+import { writeLauncher } from "../../src/launcher.ts";
 import { readManifests } from "../../src/resources/read_manifests.ts";
+import { openProcessGroups } from "../../src/shell/process_groups.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
+
+/** A test with a reader whose program is this very source. */
+function test(name: string, body: (reader: ManifestReader) => Promise<void>, baseMs?: number) {
+  Deno.test(name, async () => {
+    await using temp = await tempDir();
+    await using groups = openProcessGroups();
+    await writeLauncher({ bin: temp.path, env: (name) => Deno.env.get(name) });
+    const program = join(temp.path, "svc");
+    using reader = new ManifestReader({
+      program,
+      groups,
+      ...(baseMs === undefined ? {} : { baseMs }),
+    });
+    await body(reader);
+  });
+}
 
 const input = (text: string) => ({ files: [{ name: "m.yaml", text }], crds: [] });
 
@@ -63,27 +83,37 @@ const ENDLESS: Readonly<Record<string, readonly [schema: unknown, spec: unknown]
 };
 
 for (const [what, [schema, spec]] of Object.entries(ENDLESS)) {
-  Deno.test(`ManifestReader ends ${what}, and reads the next input`, async () => {
-    using reader = new ManifestReader({ baseMs: 500 });
+  test(`ManifestReader ends ${what}, and reads the next input`, async (reader) => {
     const text = withInstance(schema, spec);
     await watched(() =>
       rejects(reader.read(input(text)), { code: "invalid", message: /took longer than 1 second/ })
     );
     const { resources } = await reader.read(input("kind: Project\nmetadata: {name: p}\n"));
     deepEqual(resources.map(({ name }) => name), ["p"]);
-  });
+    deepEqual(await readersLeft(), []);
+  }, 500);
 }
 
-Deno.test("ManifestReader holds up nobody with 5,000 documents", async () => {
-  using reader = new ManifestReader();
+/** Processes that read manifests and are not over. */
+async function readersLeft(): Promise<string[]> {
+  const left: string[] = [];
+  for await (const { name } of Deno.readDir("/proc")) {
+    const line = await Deno.readTextFile(`/proc/${name}/cmdline`).catch(() => "");
+    const parent = (await Deno.readTextFile(`/proc/${name}/stat`).catch(() => ""))
+      .split(")").at(-1)?.trim().split(" ")[1];
+    if (line.includes("read-manifests") && parent === String(Deno.pid)) left.push(line);
+  }
+  return left;
+}
+
+test("ManifestReader holds up nobody with 5,000 documents", async (reader) => {
   const text = Array.from({ length: 5000 }, (_, i) => `kind: Project\nmetadata: {name: p${i}}\n`)
     .join("---\n");
   const result = await watched(() => reader.read(input(text)));
   deepEqual([result.resources.length, result.errors], [5000, []]);
 });
 
-Deno.test("ManifestReader reads the same in the Worker as outside of it", async () => {
-  using reader = new ManifestReader();
+test("ManifestReader reads the same in a process as outside of it", async (reader) => {
   const text = withInstance({ type: "object", required: ["a"] }, {}) +
     "---\nkind: Trigger\nmetadata: {name: t}\nspec: {event: {source: cron, cron: {schedule: '0 0 * * *'}}, " +
     "action: {workflow: w, workspace: x}}\n---\nkind: SecretStore\nmetadata: {name: s}\nspec: {data: {k: short}}\n";
@@ -98,14 +128,12 @@ Deno.test("ManifestReader reads the same in the Worker as outside of it", async 
   deepEqual([found.errors.length, found.mentions.length, found.weakSecrets.length], [1, 2, 1]);
 });
 
-Deno.test("ManifestReader tells at most some thousand errors", async () => {
-  using reader = new ManifestReader();
+test("ManifestReader tells at most some thousand errors", async (reader) => {
   const { errors } = await reader.read(input("kind: Nothing\n---\n".repeat(3000)));
   deepEqual([errors.length, errors.at(-1)], [1001, "and more like these"]);
 });
 
-Deno.test("ManifestReader takes as many inputs at once as it has room for, and more later", async () => {
-  using reader = new ManifestReader();
+test("ManifestReader takes as many inputs at once as it has room for, and more later", async (reader) => {
   const text = withInstance({ type: "object" }, {});
   const results = await Promise.allSettled(
     Array.from({ length: 20 }, () => reader.read(input(text))),
