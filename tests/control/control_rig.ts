@@ -13,6 +13,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { type Daemon, startDaemon } from "../../src/daemon.ts";
 import { newKeyFile } from "../../src/secrets/keyring.ts";
 import { createDatabase } from "../../src/store/sqlite/create_database.ts";
+import { DENO_DIR } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { sign } from "../sources/webhook_rig.ts";
 import { within } from "../store/temp_store.ts";
@@ -71,7 +72,7 @@ export async function controlRig(prepare?: (dirs: DataDir) => Promise<void>): Pr
       },
       ...{ trustedProxies: [], pluginRoot: dirs.root },
       webhookBind: { hostname: "127.0.0.1", port: 0 },
-      env: (name) => ({ PATH: "/usr/bin:/bin", HOME: "/nonexistent" })[name],
+      env: (name) => ({ PATH: "/usr/bin:/bin", HOME: "/nonexistent", DENO_DIR })[name],
     });
   let daemon: Daemon;
   try {

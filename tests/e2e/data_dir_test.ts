@@ -13,6 +13,7 @@ import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
 import {
   cleanEnv,
+  DENO_DIR,
   ONE_PROGRAM,
   type Program,
   run,
@@ -83,8 +84,7 @@ testEachProgram(
 
 testEachProgram("the data directory is ~/.svc when nothing else is said", async (program) => {
   await using home = await tempDir();
-  const denoDir = Deno.env.get("DENO_DIR") ?? join(Deno.env.get("HOME") ?? "", ".cache/deno");
-  const env = { HOME: home.path, DENO_DIR: denoDir };
+  const env = { HOME: home.path, DENO_DIR };
   const { code, stdout } = await runSvc(program, ["init"], { env });
   deepEqual([code, stdout.includes(join(home.path, ".svc/svc.db"))], [0, true]);
 });

@@ -19,7 +19,7 @@ import {
 } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, ROOT, run } from "../helpers/program.ts";
+import { DENO_DIR, ONE_PROGRAM, ROOT, run } from "../helpers/program.ts";
 import { type TempDir, tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
@@ -57,7 +57,7 @@ async function exampleDaemon(home: TempDir): Promise<TestDaemon> {
   const env = {
     HOME: home.path,
     PATH: `${home.path}/bin:${Deno.env.get("PATH")}`,
-    DENO_DIR: Deno.env.get("DENO_DIR") ?? `${Deno.env.get("HOME")}/.cache/deno`,
+    DENO_DIR,
   };
   const daemon = await startDaemon(ONE_PROGRAM, { env });
   await daemon.apply(

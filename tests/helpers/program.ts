@@ -22,6 +22,10 @@ export interface Program {
 /** Absolute path of the checkout. */
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 
+/** Where Deno keeps its packages, for programs that get another HOME. */
+export const DENO_DIR = Deno.env.get("DENO_DIR") ??
+  join(Deno.env.get("XDG_CACHE_HOME") ?? join(Deno.env.get("HOME") ?? "", ".cache"), "deno");
+
 /** Runs the sources. */
 const SOURCE: Program = {
   name: "source",
