@@ -28,7 +28,7 @@ async function policy(daemon: TestDaemon, text: string): Promise<void> {
   await Deno.chmod(path, 0o600);
 }
 
-const ALLOW = "mode: allowlist\nallowed_command_prefixes: [scripts/]\nmax_timeout_secs: 10\n";
+const ALLOW = "mode: allowlist\nallowed_command_prefixes: [scripts/]\nmax_timeout_secs: 60\n";
 
 function crd(...plugins: Record<string, unknown>[]): Manifest {
   return {
