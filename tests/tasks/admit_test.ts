@@ -12,7 +12,7 @@ import {
   rejects,
   strictEqual as equal,
 } from "node:assert/strict";
-import { isJsonObject, type JsonObject, parseJson } from "../../src/base/json.ts";
+import { isJsonObject, type JsonObject, parseOwnJson } from "../../src/base/json.ts";
 import { AppError } from "../../src/base/errors.ts";
 import { createEvaluator } from "../../src/cel/evaluator.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
@@ -57,7 +57,7 @@ function eventOf(options: EventOptions = {}): TriggerEvent {
   };
   const trigger = resource("Trigger", "push", spec);
   const named = { project: "shop", trigger: "push", source: "webhook" };
-  const parsed = parseJson(payload);
+  const parsed = parseOwnJson(payload);
   ok(isJsonObject(parsed));
   return {
     trigger: new Triggers(new Catalog([trigger])).named(named),

@@ -257,8 +257,12 @@ const HOSTILE: Readonly<Record<string, readonly [string, number]>> = {
   "a number beyond all": ['{"type":"event_callback","event_time":1e999,"event":{"ts":1e999}}', 200],
   "a large integer": ['{"type":"event_callback","event_time":9007199254740993,"event":{}}', 200],
   "deep nesting": [
-    `{"type":"event_callback","event":${"[".repeat(100_000)}${"]".repeat(100_000)}}`,
+    `{"type":"event_callback","event":${"[".repeat(30_000)}${"]".repeat(30_000)}}`,
     200,
+  ],
+  "deep nesting in a large body": [
+    `{"type":"event_callback","event":${"[".repeat(100_000)}${"]".repeat(100_000)}}`,
+    400,
   ],
   "half a character": [
     '{"type":"event_callback","event":{"type":"message","text":"\\ud800"}}',
