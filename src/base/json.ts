@@ -43,8 +43,8 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * The same for text that this program wrote, out of values that were within the limits when they
- * came.
+ * The same without the limits: for text that this program wrote, out of values that were within them
+ * when they came, and where nobody else waits for it.
  *
  * @throws {AppError} `invalid` when the text is not JSON.
  */

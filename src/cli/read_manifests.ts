@@ -4,7 +4,7 @@
  * @module
  */
 
-import { parseJson } from "../base/json.ts";
+import { parseOwnJson } from "../base/json.ts";
 import { readApart } from "../control/read_apart.ts";
 import type { ManifestInput } from "../resources/read_manifests.ts";
 import type { Command, CommandContext } from "./command.ts";
@@ -15,6 +15,6 @@ export const command: Command = {
   examples: [],
   async run({ io }: CommandContext) {
     const text = await new Response(io.stdin()).text();
-    io.out(JSON.stringify(await readApart(parseJson(text) as ManifestInput)));
+    io.out(JSON.stringify(await readApart(parseOwnJson(text) as ManifestInput)));
   },
 };

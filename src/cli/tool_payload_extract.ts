@@ -6,7 +6,7 @@
 
 import { AppError } from "../base/errors.ts";
 import { findText } from "../base/bytes.ts";
-import { findRawNumber, isJsonObject, parseJson, toJson } from "../base/json.ts";
+import { findRawNumber, isJsonObject, parseOwnJson, toJson } from "../base/json.ts";
 import { type Command, type CommandContext } from "./command.ts";
 import { readInput } from "./read_file.ts";
 
@@ -31,7 +31,7 @@ export const command: Command = {
     }
     const text = findText(await readInput(context.io));
     if (text === undefined) throw new AppError("invalid", "Standard input is not UTF-8");
-    const value = findValue(parseJson(text), path);
+    const value = findValue(parseOwnJson(text), path);
     if (value === undefined) return 1;
     context.io.out(`${typeof value === "string" ? value : toJson(value)}\n`);
     return 0;

@@ -6,7 +6,7 @@
  */
 
 import { findText } from "../base/bytes.ts";
-import { type JsonObject, parseJson } from "../base/json.ts";
+import { type JsonObject, parseOwnJson } from "../base/json.ts";
 import { type Scope, scopeOf } from "../cel/expression.ts";
 import type { ClaimedTask, StepRecord, TaskState } from "../store/task_records.ts";
 
@@ -47,7 +47,7 @@ export function taskScope(claimed: ClaimedTask, progress: Progress): Scope {
 }
 
 function parsePayload(bytes: Uint8Array): unknown {
-  return parseJson(findText(bytes) || "{}");
+  return parseOwnJson(findText(bytes) || "{}");
 }
 
 /** A step that has not ended has no exit code, and no outputs yet. */

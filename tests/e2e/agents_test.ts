@@ -118,11 +118,11 @@ async function send(daemon: TestDaemon, text: string): Promise<{ id: string; bod
   return { id: String(json["task_id"]), body };
 }
 
-/** Every path below a directory whose name has `PWN` in it. */
+/** Every path below a directory whose name begins with `PWN`; ids of tasks may have it inside. */
 function pwned(path: string): string[] {
   return [...Deno.readDirSync(path)].flatMap((entry) => {
     const below = entry.isDirectory ? pwned(`${path}/${entry.name}`) : [];
-    return entry.name.includes("PWN") ? [`${path}/${entry.name}`, ...below] : below;
+    return entry.name.startsWith("PWN") ? [`${path}/${entry.name}`, ...below] : below;
   });
 }
 

@@ -9,7 +9,7 @@ import { findText } from "../../base/bytes.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { eventId } from "../../base/ids.ts";
-import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
+import { isJsonObject, type JsonObject, parseOwnJson } from "../../base/json.ts";
 import type { EventDecision } from "../../store/delivery_records.ts";
 import type { ClaimedSourceEvent, Destination, Routing } from "../../store/source_event_records.ts";
 import { admit, type AdmitHost, DEDUP_WINDOW_MS } from "../../tasks/admit.ts";
@@ -120,7 +120,7 @@ function neverRejected(decision: EventDecision): EventDecision {
 }
 
 function payloadOf(bytes: Uint8Array): JsonObject {
-  const payload = parseJson(findText(bytes) ?? "{}");
+  const payload = parseOwnJson(findText(bytes) ?? "{}");
   return isJsonObject(payload) ? payload : {};
 }
 
