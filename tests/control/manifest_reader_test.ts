@@ -5,27 +5,41 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, match, ok, rejects } from "node:assert/strict";
+import {
+  deepStrictEqual as deepEqual,
+  match,
+  ok,
+  rejects,
+  strictEqual as equal,
+} from "node:assert/strict";
 import { join } from "node:path";
 import { ManifestReader } from "../../src/control/manifest_reader.ts";
 import { writeLauncher } from "../../src/launcher.ts";
 import { readManifests } from "../../src/resources/read_manifests.ts";
 import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
+import { processRuns, untilFile } from "../helpers/until.ts";
 
-/** A test with a reader whose program is this very source. */
-function test(name: string, body: (reader: ManifestReader) => Promise<void>, baseMs?: number) {
+/** A test with a reader whose program is this very source; it leaves its process id in a file. */
+function test(
+  name: string,
+  body: (reader: ManifestReader, pidFile: string) => Promise<void>,
+  baseMs?: number,
+) {
   Deno.test(name, async () => {
     await using temp = await tempDir();
     await using groups = openProcessGroups();
     await writeLauncher({ bin: temp.path, env: (name) => Deno.env.get(name) });
-    const program = join(temp.path, "svc");
+    const program = join(temp.path, "noting");
+    const pidFile = join(temp.path, "pid");
+    const script = `#!/bin/sh\necho $$ > ${pidFile}\nexec ${join(temp.path, "svc")} "$@"\n`;
+    await Deno.writeTextFile(program, script, { mode: 0o700 });
     using reader = new ManifestReader({
       program,
       groups,
       ...(baseMs === undefined ? {} : { baseMs }),
     });
-    await body(reader);
+    await body(reader, pidFile);
   });
 }
 
@@ -83,27 +97,15 @@ const ENDLESS: Readonly<Record<string, readonly [schema: unknown, spec: unknown]
 };
 
 for (const [what, [schema, spec]] of Object.entries(ENDLESS)) {
-  test(`ManifestReader ends ${what}, and reads the next input`, async (reader) => {
+  test(`ManifestReader ends ${what}, and reads the next input`, async (reader, pidFile) => {
     const text = withInstance(schema, spec);
     await watched(() =>
       rejects(reader.read(input(text)), { code: "invalid", message: /took longer than 1 second/ })
     );
     const { resources } = await reader.read(input("kind: Project\nmetadata: {name: p}\n"));
     deepEqual(resources.map(({ name }) => name), ["p"]);
-    deepEqual(await readersLeft(), []);
+    equal(await processRuns(Number(await untilFile(pidFile))), false);
   }, 500);
-}
-
-/** Processes that read manifests and are not over. */
-async function readersLeft(): Promise<string[]> {
-  const left: string[] = [];
-  for await (const { name } of Deno.readDir("/proc")) {
-    const line = await Deno.readTextFile(`/proc/${name}/cmdline`).catch(() => "");
-    const parent = (await Deno.readTextFile(`/proc/${name}/stat`).catch(() => ""))
-      .split(")").at(-1)?.trim().split(" ")[1];
-    if (line.includes("read-manifests") && parent === String(Deno.pid)) left.push(line);
-  }
-  return left;
 }
 
 test("ManifestReader holds up nobody with 5,000 documents", async (reader) => {
