@@ -6,7 +6,7 @@
  */
 
 import { AppError } from "./errors.ts";
-import { isLongNumber, lastOfNumber } from "./long_numbers.ts";
+import { BACKSLASH, isDigit, isLongNumber, lastOfNumber, QUOTE } from "./long_numbers.ts";
 
 /** Texts up to this length are read whatever they hold: it cannot take long. */
 const LARGE_TEXT = 64 * 1024;
@@ -66,12 +66,10 @@ export function checkJsonLimits(text: string): boolean {
   return longNumbers > 0;
 }
 
-const QUOTE = 0x22;
 const COMMA = 0x2c;
 const MINUS = 0x2d;
 const COLON = 0x3a;
 const OPEN_LIST = 0x5b;
-const BACKSLASH = 0x5c;
 const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
@@ -157,10 +155,6 @@ function escapedDigit(text: string, backslash: number): number | undefined {
   if (!text.startsWith("u003", backslash + 1)) return undefined;
   const code = text.charCodeAt(backslash + 5);
   return isDigit(code) ? code : undefined;
-}
-
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39;
 }
 
 function isBlank(code: number): boolean {

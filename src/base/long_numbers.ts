@@ -5,8 +5,10 @@
  * @module
  */
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
+/** `"` */
+export const QUOTE = 0x22;
+/** `\` */
+export const BACKSLASH = 0x5c;
 
 /**
  * `text` with its long numbers as strings that begin with `mark`; `undefined` when there are none.
@@ -51,7 +53,8 @@ function isOfNumber(code: number): boolean {
     code === 0x65;
 }
 
-function isDigit(code: number): boolean {
+/** Whether a character is one of `0` to `9`. */
+export function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 

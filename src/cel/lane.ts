@@ -6,7 +6,7 @@
 
 import { AppError } from "../base/errors.ts";
 import { toJson } from "../base/json.ts";
-import { type Outcome, TimedWorker } from "../base/timed_worker.ts";
+import { type Outcome, TimedWorker } from "./timed_worker.ts";
 import type { CelResult } from "./expression.ts";
 
 /** A request to the Worker; variables travel as JSON text, which keeps large numbers exact. */

@@ -1,7 +1,7 @@
 /**
- * A Worker that answers one question after the other and is ended when an answer takes too long: what
- * runs in it can hold up nobody else. It starts with the first question, and again with the first
- * after its end.
+ * A Worker that answers one question after the other and is given up when an answer takes too long. It
+ * starts with the first question, and again with the first after its end. One that is given up comes to
+ * its end when it next waits, and not before: whatever is asked of it has to end by itself.
  *
  * @module
  */
@@ -9,7 +9,7 @@
 /** What came of a question. */
 export type Outcome<Answer> =
   | { readonly is: "answered"; readonly answer: Answer }
-  /** It took too long, and the Worker has been ended. */
+  /** It took too long, and the Worker has been given up. */
   | { readonly is: "late" }
   /** The Worker ended by itself. */
   | { readonly is: "failed"; readonly message: string }
