@@ -31,73 +31,299 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/cel": { "src/base": "values" },
   "src/resources": { "src/base": "values", "src/cel": "values" },
   "src/signatures": { "src/base": "values" },
+  "src/platforms": { "src/base": "values" },
+  "src/api": { "src/base": "values" },
   "src/secrets": { "src/base": "values", "src/resources": "values" },
   "src/shell": { "src/base": "values" },
   "src/http": { "src/base": "values" },
   "src/store": { "src/base": "types", "src/resources": "types" },
-  "src/store/sqlite": { "src/base": "values", "src/resources": "types", "src/store": "types" },
-  "src/plugins": {
+  "src/store/sqlite/engine": { "src/base": "values", "src/store": "types" },
+  "src/cli": {
+    "src/api": "values",
     "src/base": "values",
+    "src/cli/commands": "values",
+    "src/resources": "values",
+    "src/signatures": "values",
+    "src/store/sqlite/engine": "values",
+  },
+  "cli.ts": { "src/cli": "values" },
+  "main.ts": { "src/cli": "values" },
+  "src/auth": {
+    "src/api": "values",
+    "src/base": "values",
+    "src/resources": "values",
+    "src/store": "types",
+  },
+  "src/control/records": {
+    "src/api": "types",
+    "src/base": "values",
+    "src/resources": "values",
+    "src/store": "types",
+  },
+  "src/tasks": { "src/base": "values", "src/resources": "values", "src/store": "types" },
+  "src/intake/admission": {
+    "src/base": "values",
+    "src/cel": "values",
+    "src/resources": "types",
+    "src/store": "types",
+    "src/tasks": "types",
+  },
+  "src/plugins/policy": { "src/base": "values", "src/resources": "values" },
+  "src/plugins": {
+    "src/auth": "types",
+    "src/base": "values",
+    "src/plugins/policy": "values",
     "src/resources": "values",
     "src/secrets": "types",
     "src/shell": "values",
     "src/store": "types",
   },
-  "src/tasks": {
+  "src/intake/pipeline": {
+    "src/base": "values",
+    "src/intake/admission": "values",
+    "src/platforms": "values",
+    "src/plugins": "values",
+    "src/resources": "types",
+    "src/signatures": "values",
+    "src/store": "types",
+  },
+  "src/tasks/log": { "src/base": "values", "src/secrets": "types", "src/shell": "types" },
+  "src/tasks/step": {
+    "src/base": "values",
+    "src/cel": "values",
+    "src/resources": "types",
+    "src/store": "types",
+    "src/tasks": "types",
+  },
+  "src/tasks/workspace": {
+    "src/base": "values",
+    "src/secrets": "types",
+    "src/shell": "values",
+    "src/tasks": "values",
+    "src/tasks/step": "values",
+  },
+  "src/tasks/run": {
+    "src/auth": "types",
     "src/base": "values",
     "src/cel": "values",
     "src/resources": "values",
     "src/secrets": "types",
     "src/shell": "values",
     "src/store": "types",
+    "src/tasks": "values",
+    "src/tasks/log": "values",
+    "src/tasks/step": "values",
+    "src/tasks/workspace": "values",
   },
-  "src/sources/platforms": { "src/base": "values" },
-  "src/sources/slack": {
+  "src/intake/files": {
     "src/base": "values",
+    "src/intake/admission": "types",
+    "src/intake/pipeline": "values",
+    "src/resources": "values",
+    "src/tasks/run": "values",
+  },
+  "src/intake/schedule": {
+    "src/base": "values",
+    "src/intake/admission": "types",
+    "src/intake/pipeline": "values",
+    "src/resources": "values",
+    "src/tasks/run": "values",
+  },
+  "src/intake/slack": {
+    "src/base": "values",
+    "src/intake/admission": "values",
     "src/resources": "types",
     "src/secrets": "types",
     "src/store": "types",
-    "src/tasks": "values",
+    "src/tasks/step": "types",
   },
-  "src/sources": {
+  "src/intake": {
     "src/base": "values",
     "src/http": "values",
-    "src/plugins": "values",
+    "src/intake/admission": "values",
+    "src/intake/files": "values",
+    "src/intake/pipeline": "values",
+    "src/intake/schedule": "values",
+    "src/intake/slack": "values",
+    "src/platforms": "values",
     "src/resources": "values",
-    "src/signatures": "values",
-    "src/sources/platforms": "values",
-    "src/sources/slack": "values",
+    "src/store": "types",
+  },
+  "src/intake/tools": {
+    "src/api": "types",
+    "src/base": "values",
+    "src/cel": "values",
+    "src/intake": "values",
+    "src/intake/admission": "values",
+    "src/intake/pipeline": "values",
+    "src/resources": "values",
     "src/store": "types",
     "src/tasks": "values",
   },
-  "src/api": { "src/base": "values" },
-  "src/telemetry": { "src/base": "values", "src/store": "types" },
+  "src/control/resources": {
+    "src/api": "types",
+    "src/auth": "values",
+    "src/base": "values",
+    "src/control/records": "values",
+    "src/intake/tools": "values",
+    "src/plugins": "values",
+    "src/plugins/policy": "values",
+    "src/resources": "values",
+    "src/secrets": "types",
+    "src/shell": "values",
+    "src/store": "types",
+  },
+  "src/control/deliveries": {
+    "src/api": "types",
+    "src/auth": "values",
+    "src/base": "values",
+    "src/cel": "values",
+    "src/control/records": "values",
+    "src/intake": "values",
+    "src/intake/admission": "values",
+    "src/intake/pipeline": "values",
+    "src/resources": "values",
+    "src/secrets": "types",
+    "src/signatures": "values",
+    "src/store": "types",
+  },
+  "src/control/server": {
+    "src/api": "values",
+    "src/auth": "values",
+    "src/base": "values",
+    "src/http": "values",
+    "src/resources": "values",
+  },
+  "src/control/tasks": {
+    "src/api": "types",
+    "src/auth": "values",
+    "src/base": "values",
+    "src/control/deliveries": "types",
+    "src/control/records": "values",
+    "src/control/server": "types",
+    "src/resources": "types",
+    "src/secrets": "types",
+    "src/store": "types",
+    "src/tasks": "types",
+    "src/tasks/log": "values",
+    "src/tasks/run": "values",
+  },
+  "src/control/triggers": {
+    "src/api": "types",
+    "src/base": "values",
+    "src/control/resources": "values",
+    "src/control/server": "types",
+    "src/intake/admission": "types",
+    "src/intake/pipeline": "values",
+    "src/resources": "values",
+  },
+  "src/store/sqlite/audit": {
+    "src/base": "values",
+    "src/store": "types",
+    "src/store/sqlite/engine": "values",
+  },
+  "src/store/sqlite/tasks": {
+    "src/base": "types",
+    "src/store": "types",
+    "src/store/sqlite/engine": "values",
+  },
+  "src/store/sqlite/deliveries": {
+    "src/base": "values",
+    "src/store": "types",
+    "src/store/sqlite/engine": "values",
+    "src/store/sqlite/tasks": "values",
+  },
+  "src/store/sqlite/chat": {
+    "src/store": "types",
+    "src/store/sqlite/deliveries": "values",
+    "src/store/sqlite/engine": "values",
+    "src/store/sqlite/tasks": "values",
+  },
+  "src/store/sqlite/resources": {
+    "src/resources": "types",
+    "src/store": "types",
+    "src/store/sqlite/engine": "values",
+  },
+  "src/store/sqlite": {
+    "src/base": "values",
+    "src/resources": "types",
+    "src/store": "types",
+    "src/store/sqlite/audit": "values",
+    "src/store/sqlite/chat": "values",
+    "src/store/sqlite/deliveries": "values",
+    "src/store/sqlite/engine": "values",
+    "src/store/sqlite/resources": "values",
+    "src/store/sqlite/tasks": "values",
+  },
+  "src/store/sqlite/maintenance": {
+    "src/base": "values",
+    "src/resources": "types",
+    "src/store": "types",
+    "src/store/sqlite": "values",
+    "src/store/sqlite/audit": "values",
+    "src/store/sqlite/engine": "values",
+    "src/store/sqlite/resources": "values",
+  },
   "src/upkeep": {
     "src/api": "types",
     "src/base": "values",
     "src/resources": "types",
-    "src/secrets": "values", // whether the key opens what a copy holds
+    "src/secrets": "values",
     "src/store": "types",
-    "src/store/sqlite": "values",
+    "src/store/sqlite/maintenance": "values",
   },
   "src/control": {
-    "src/api": "values",
+    "src/api": "types",
+    "src/auth": "values",
     "src/base": "values",
-    "src/cel": "values", // explaining a condition part by part
-    "src/http": "values",
-    "src/plugins": "values",
-    "src/resources": "values",
-    "src/secrets": "types",
-    "src/shell": "values", // manifests are read in a process
-    "src/signatures": "values", // the signature doctor
-    "src/sources/slack": "types", // answering in a thread
-    "src/sources": "values", // sending again and trying run the stages of the real pipeline
+    "src/control/deliveries": "values",
+    "src/control/records": "values",
+    "src/control/resources": "values",
+    "src/control/server": "types",
+    "src/control/tasks": "values",
+    "src/control/triggers": "values",
+    "src/intake/slack": "types",
+    "src/intake/tools": "values",
+    "src/plugins/policy": "values",
     "src/store": "types",
-    "src/tasks": "values",
     "src/upkeep": "values",
   },
-  "src/integrations": { "src/base": "values", "src/resources": "values" },
+  "src/http/server": { "src/base": "values", "src/http": "values" },
   "src/launcher.ts": {},
+  "src/tasks/retention": {
+    "src/base": "values",
+    "src/intake/admission": "values",
+    "src/store": "types",
+    "src/tasks/log": "values",
+  },
+  "src/telemetry": { "src/base": "values", "src/store": "types" },
+  "src/daemon.ts": {
+    "src/auth": "values",
+    "src/base": "values",
+    "src/cel": "values",
+    "src/control": "values",
+    "src/control/resources": "values",
+    "src/control/server": "values",
+    "src/http": "values",
+    "src/http/server": "values",
+    "src/intake": "values",
+    "src/intake/admission": "values",
+    "src/intake/pipeline": "values",
+    "src/intake/slack": "values",
+    "src/launcher.ts": "values",
+    "src/plugins": "values",
+    "src/plugins/policy": "values",
+    "src/secrets": "values",
+    "src/shell": "values",
+    "src/store/sqlite": "values",
+    "src/store/sqlite/engine": "values",
+    "src/tasks": "values",
+    "src/tasks/retention": "values",
+    "src/tasks/run": "values",
+    "src/tasks/step": "values",
+    "src/tasks/workspace": "values",
+    "src/telemetry": "values",
+  },
   "src/init.ts": {
     "src/base": "values",
     "src/launcher.ts": "values",
@@ -105,38 +331,25 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/secrets": "values",
     "src/store/sqlite": "values",
   },
-  "src/daemon.ts": {
-    "src/base": "values",
-    "src/cel": "values",
-    "src/control": "values",
-    "src/http": "values",
-    "src/launcher.ts": "values",
-    "src/plugins": "values",
-    "src/secrets": "values",
-    "src/shell": "values",
-    "src/sources": "values",
-    "src/sources/slack": "values",
-    "src/store/sqlite": "values",
-    "src/tasks": "values",
-    "src/telemetry": "values",
-  },
-  "src/cli": {
+  "src/integrations": { "src/base": "values", "src/resources": "values" },
+  "src/cli/commands": {
     "src/api": "values",
+    "src/auth": "values",
     "src/base": "values",
-    "src/control": "values", // the first token, with the daemon stopped
+    "src/cli": "values",
+    "src/control/resources": "values",
     "src/daemon.ts": "values",
-    "src/http": "types",
+    "src/http/server": "types",
     "src/init.ts": "values",
+    "src/intake/slack": "values",
     "src/integrations": "values",
-    "src/plugins": "values", // the policy is checked without a daemon
+    "src/plugins/policy": "values",
     "src/resources": "values",
     "src/signatures": "values",
-    "src/sources/slack": "values", // the address of Slack's API
-    "src/store/sqlite": "values", // the first token, and `svc db` with the daemon stopped
+    "src/store/sqlite": "values",
+    "src/store/sqlite/engine": "values",
     "src/upkeep": "values",
   },
-  "cli.ts": { "src/cli": "values" },
-  "main.ts": { "src/cli": "values" },
 };
 
 /** The only importers of what is not ours; a name that ends in `/` stands for a folder. */
@@ -147,22 +360,22 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "cli-table3": ["src/cli/print.ts"],
   "commander": ["src/cli/parse.ts"],
   "croner": ["src/resources/schedule.ts"],
-  "node:crypto": ["src/base/bytes.ts", "src/store/sqlite/digest.ts"],
+  "node:crypto": ["src/base/bytes.ts", "src/store/sqlite/engine/digest.ts"],
   "node:fs/promises": ["src/base/disk_space.ts"],
-  "node:net": ["src/base/cidr.ts", "src/http/client_address.ts"],
-  "node:os": ["src/cli/daemon.ts"],
+  "node:net": ["src/base/cidr.ts", "src/http/server/client_address.ts"],
+  "node:os": ["src/cli/commands/daemon.ts"],
   "node:path": ["src/"],
   "node:process": ["src/telemetry/process_facts.ts"],
-  "node:sqlite": ["src/store/sqlite/database.ts"],
+  "node:sqlite": ["src/store/sqlite/engine/database.ts"],
   "node:timers": ["src/plugins/run_plugin.ts", "src/store/sqlite/open_store.ts"],
   "node:url": ["src/launcher.ts"],
   "prom-client": ["src/telemetry/metrics.ts"],
-  "typebox": ["src/resources/", "src/control/caller.ts", "src/control/inputs.ts"],
+  "typebox": ["src/resources/", "src/auth/caller.ts", "src/control/server/inputs.ts"],
   "typebox/error": ["src/resources/validate.ts"],
   "typebox/schema": ["src/resources/validate.ts"],
   "typebox/system": ["src/resources/validate.ts"],
   "ulid": ["src/base/ids.ts"],
-  "unbash": ["src/plugins/shell_line.ts"],
+  "unbash": ["src/plugins/policy/shell_line.ts"],
   "yaml": ["src/resources/manifest.ts", "src/resources/manifest_limits.ts"],
 };
 
@@ -181,9 +394,9 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
     // tls_front.ts: hands decrypted connections to the server behind it
     only: [
       "src/api/client.ts",
-      "src/sources/slack/api.ts",
-      "src/http/connection_server.ts",
-      "src/http/tls_front.ts",
+      "src/intake/slack/api.ts",
+      "src/http/server/connection_server.ts",
+      "src/http/server/tls_front.ts",
     ],
   },
   {
@@ -208,21 +421,21 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
     what: "the end of the process",
     pattern: /\bDeno\.exit\b|\bDeno\.exitCode\b/,
     // daemon.ts: a second signal, and an end that takes too long (contract 1)
-    only: ["cli.ts", "main.ts", "src/cli/daemon.ts"],
+    only: ["cli.ts", "main.ts", "src/cli/commands/daemon.ts"],
   },
   {
     what: "the file mode mask",
     pattern: /\bDeno\.umask\b/,
-    only: ["src/cli/daemon.ts", "src/init.ts"],
+    only: ["src/cli/commands/daemon.ts", "src/init.ts"],
   },
   {
     what: "Workers",
     pattern: /\bimport\.meta\.resolve\b|\bpermissions:/,
     only: [
       "src/cel/evaluator.ts",
-      "src/control/read_apart.ts",
+      "src/control/resources/read_apart.ts",
       "src/store/sqlite/open_store.ts",
-      "src/store/sqlite/run_job.ts",
+      "src/store/sqlite/maintenance/run_job.ts",
     ],
   },
   {
@@ -392,7 +605,7 @@ Deno.test("nothing imports in a circle, neither files nor folders", () => {
   // The registry of commands loads each command when it is run, and `completions` reads the registry.
   const ours = IMPORTS.filter((one) => isOurs(one) && !one.dynamic);
   equal(findCycle(ours), undefined);
-  const folders = IMPORTS.filter(isOurs).map(({ from, to }) => ({
+  const folders = ours.map(({ from, to }) => ({
     from: layerOf(from),
     to: layerOf(to),
   }));
@@ -470,16 +683,16 @@ function has(value: unknown, ...names: readonly string[]): boolean {
 
 /** The file of a command. */
 function commandFile(words: string): string {
-  return `src/cli/${words.replace(/[ -]/g, "_")}.ts`;
+  return `src/cli/commands/${words.replace(/[ -]/g, "_")}.ts`;
 }
 
 Deno.test("commands.ts holds every command, and a command's file is named by its words", async () => {
-  const exported = (await exportsOf("src/cli")).filter(({ value }) =>
+  const exported = (await exportsOf("src/cli/commands")).filter(({ value }) =>
     has(value, "run", "examples")
   );
   const listed = await Promise.all(COMMANDS.map(async ({ words, load }) => ({
     // trigger_test.ts would be the name of a test
-    path: words === "trigger test" ? "src/cli/trigger_try.ts" : commandFile(words),
+    path: words === "trigger test" ? "src/cli/commands/trigger_try.ts" : commandFile(words),
     name: "command",
     value: (await load()).command,
   })));
@@ -507,7 +720,12 @@ Deno.test("events.ts holds every event file, and every source has its file in so
     eventFiles.toSorted(),
     sources.map((one) => `src/resources/event_${one}.ts`).toSorted(),
   );
-  deepEqual(sources.filter((one) => !files.includes(`src/sources/${one}.ts`)), []);
+  deepEqual(
+    sources.filter((one) =>
+      !files.some((path) => path.startsWith("src/intake/") && basename(path) === `${one}.ts`)
+    ),
+    [],
+  );
 });
 
 Deno.test("schemes.ts holds every signature scheme, and manifests can name each", async () => {
@@ -546,7 +764,7 @@ Deno.test("no file is too long: 400 lines, half of them 100, nine of ten 250", (
 });
 
 Deno.test("the webhook path is one function of at most 40 lines", () => {
-  const { text } = readFile("src/sources/webhook.ts");
+  const { text } = readFile("src/intake/webhook.ts");
   const body = /^export async function receiveWebhook\([\s\S]*?^}/m.exec(text)?.[0] ?? "";
   const lines = body.split("\n").length;
   ok(lines > 10 && lines <= 40, `${lines} lines`);
@@ -583,12 +801,12 @@ Deno.test("bytes of a stranger are neither parsed nor split: not to read them, n
   const parse = FILES.filter(({ path, code }) => seen.includes(path) && parsing.test(code));
   // Its one reader of forms is given a bound before it splits anything: Twilio signs the fields.
   deepEqual(parse.map(({ path }) => path), ["src/base/form.ts"]);
-  const { code } = readFile("src/sources/payload.ts");
+  const { code } = readFile("src/intake/pipeline/payload.ts");
   ok(/function parsePayload\(\s*delivery: AuthenticatedDelivery\b/.test(code));
   // Whoever takes bytes from a request by itself passes the budget by.
   const taking = /\brequest\.(body|bytes|arrayBuffer|text|json|formData|blob)\b/;
   const takers = FILES.filter(({ path, code }) =>
-    /^src\/(http|sources|control|telemetry)\//.test(path) && taking.test(code)
+    /^src\/(http|intake|control|telemetry)\//.test(path) && taking.test(code)
   ).map(({ path }) => path);
   deepEqual(takers, ["src/http/read_body.ts"]);
 });

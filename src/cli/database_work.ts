@@ -10,7 +10,7 @@ import type { UpkeepLine, UpkeepStreams } from "../api/upkeep_operations.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
 import { lockDataDir } from "../base/lock.ts";
-import { checkDatabase } from "../store/sqlite/migrations.ts";
+import { checkDatabase } from "../store/sqlite/engine/migrations.ts";
 import type { CommandContext } from "./command.ts";
 import type { Io } from "./io.ts";
 import { CLEAR_LINE } from "./terminal_text.ts";

@@ -5,13 +5,13 @@
  * @module
  */
 
-import type { Ailments } from "../base/ailments.ts";
+import type { Ailments } from "../base/health_conditions.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { findDiskSpace } from "../base/disk_space.ts";
 import { findOpenToOthers } from "../base/private_files.ts";
 import { sizeText } from "../base/size.ts";
-import { readPolicy } from "../plugins/policy_file.ts";
-import { socketRole } from "./caller.ts";
+import { readPolicy } from "../plugins/policy/policy_file.ts";
+import { socketRole } from "../auth/caller.ts";
 
 /** What is looked at. */
 export interface DegradedHost {

@@ -5,22 +5,22 @@
  */
 
 import type { DataDir } from "../base/data_dir.ts";
-import { apply, type ApplyHost } from "./apply.ts";
-import { explain, type ExplainHost } from "./explain.ts";
-import { describe, get, type QueryHost, remove } from "./queries.ts";
-import { findTask } from "./records.ts";
-import { redeliver, type RedeliverHost } from "./redeliver.ts";
-import { rotateSecret } from "./rotate_secret.ts";
-import type { Handlers, StreamHandlers } from "./server.ts";
-import { showDelivery } from "./show_delivery.ts";
+import { apply, type ApplyHost } from "./resources/apply.ts";
+import { explain, type ExplainHost } from "./deliveries/explain.ts";
+import { describe, get, type QueryHost, remove } from "./resources/queries.ts";
+import { findTask } from "./records/records.ts";
+import { redeliver, type RedeliverHost } from "./deliveries/redeliver.ts";
+import { rotateSecret } from "./resources/rotate_secret.ts";
+import type { Handlers, StreamHandlers } from "./server/server.ts";
+import { showDelivery } from "./deliveries/show_delivery.ts";
 import { sourceEventHandlers, type SourceEventHost } from "./source_events.ts";
-import { status, type StatusHost } from "./status.ts";
-import { taskHandlers, type TaskOperationsHost, taskStreams } from "./task_operations.ts";
-import { keepToken, newToken, revokeToken } from "./tokens.ts";
-import { type TriggerActionHost, triggerHandlers } from "./trigger_actions.ts";
-import { tryTrigger } from "./try_trigger.ts";
+import { status, type StatusHost } from "./records/status.ts";
+import { taskHandlers, type TaskOperationsHost, taskStreams } from "./tasks/task_operations.ts";
+import { keepToken, newToken, revokeToken } from "../auth/tokens.ts";
+import { type TriggerActionHost, triggerHandlers } from "./triggers/trigger_actions.ts";
+import { tryTrigger } from "../intake/tools/try_trigger.ts";
 import { type UpkeepHost, upkeepStreams } from "./upkeep_streams.ts";
-import { taskView } from "./views.ts";
+import { taskView } from "./records/views.ts";
 import { watch } from "./watch.ts";
 
 /** What the operations need. */

@@ -9,13 +9,13 @@ import type { SourceOperations } from "../api/source_operations.ts";
 import type { Clock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
-import type { SlackNotifier } from "../sources/slack/notify.ts";
+import type { SlackNotifier } from "../intake/slack/notify.ts";
 import type { SourceEvent } from "../store/source_event_records.ts";
 import type { Store } from "../store/store.ts";
-import { type Caller, mayActOnTask } from "./caller.ts";
-import type { Handlers } from "./server.ts";
-import { findRecord, findTask } from "./records.ts";
-import { SOURCE_EVENTS } from "./source_event_views.ts";
+import { type Caller, mayActOnTask } from "../auth/caller.ts";
+import type { Handlers } from "./server/server.ts";
+import { findRecord, findTask } from "./records/records.ts";
+import { SOURCE_EVENTS } from "./records/source_event_views.ts";
 
 /** What these operations need. */
 export interface SourceEventHost {

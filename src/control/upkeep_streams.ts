@@ -10,8 +10,8 @@ import type { DataDir } from "../base/data_dir.ts";
 import type { Log } from "../base/log.ts";
 import type { Store } from "../store/store.ts";
 import { backupLines, checkLines, type UpkeepLines, vacuumLines } from "../upkeep/lines.ts";
-import type { Caller } from "./caller.ts";
-import type { StreamHandlers } from "./server.ts";
+import type { Caller } from "../auth/caller.ts";
+import type { StreamHandlers } from "./server/server.ts";
 
 /** What these operations need. */
 export interface UpkeepHost {

@@ -8,9 +8,9 @@
 import type { GetInput, Listing, WatchLine } from "../api/operations.ts";
 import { pause } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
-import { get, type QueryHost } from "./queries.ts";
-import { RecordWatch } from "./record_watch.ts";
-import { findRecord, findRecordSort, toListing } from "./records.ts";
+import { get, type QueryHost } from "./resources/queries.ts";
+import { RecordWatch } from "./records/record_watch.ts";
+import { findRecord, findRecordSort, toListing } from "./records/records.ts";
 
 /** How often to look. */
 const LOOK_MS = 500;

@@ -9,8 +9,8 @@ import { AppError, toAppError } from "../base/errors.ts";
 import { tellArrival } from "./arrival.ts";
 import type { HeldBytes } from "./body_budget.ts";
 import { GrowingBytes } from "./growing_bytes.ts";
-import { letGo } from "./let_go.ts";
-import { WaitingList } from "./waiting_list.ts";
+import { letGo } from "./release_request.ts";
+import { WaitingList } from "./shared_timeout.ts";
 
 /** What a body may cost. */
 export interface BodyLimits {

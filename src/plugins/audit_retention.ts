@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Ailments } from "../base/ailments.ts";
+import type { Ailments } from "../base/health_conditions.ts";
 import { type Clock, pause } from "../base/clock.ts";
 import { messageOf } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";

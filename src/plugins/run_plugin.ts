@@ -19,9 +19,9 @@ import type { ProcessGroups } from "../shell/process_groups.ts";
 import { type OutputStream, runShell, type ShellExit } from "../shell/run_shell.ts";
 import type { AuditEnd, AuditResult, AuditStart } from "../store/audit_records.ts";
 import type { Store } from "../store/store.ts";
-import type { Gate } from "./gate.ts";
-import { type PolicyCheck, warnOfViolation } from "./policy_check.ts";
-import type { GrantKind, RunTokens } from "../base/run_tokens.ts";
+import type { Gate } from "./semaphore.ts";
+import { type PolicyCheck, warnOfViolation } from "./policy/policy_check.ts";
+import type { GrantKind, RunTokens } from "../auth/run_tokens.ts";
 
 /** What plugins need. */
 export interface PluginHost {

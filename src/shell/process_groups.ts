@@ -7,7 +7,7 @@
  */
 
 import { pause, stopwatchMs } from "../base/clock.ts";
-import { type AnsweringShell, startAnsweringShell } from "./answering_shell.ts";
+import { type AnsweringShell, startAnsweringShell } from "./shell_coprocess.ts";
 import { SCANS } from "./scan_script.ts";
 import { findSetsid } from "./setsid.ts";
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Ailments } from "../base/ailments.ts";
+import type { Ailments } from "../base/health_conditions.ts";
 import { type Clock, stopwatchMs } from "../base/clock.ts";
 import { VERSION } from "../base/version.ts";
 import type { Delivery } from "../store/delivery_records.ts";

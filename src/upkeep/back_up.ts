@@ -9,7 +9,7 @@ import { dirname, isAbsolute } from "node:path";
 import type { DataDir } from "../base/data_dir.ts";
 import { AppError, messageOf } from "../base/errors.ts";
 import type { BackupFacts, Progress } from "../store/maintenance.ts";
-import { backUpFile } from "../store/sqlite/run_job.ts";
+import { backUpFile } from "../store/sqlite/maintenance/run_job.ts";
 import { syncDirectory } from "./sync_directory.ts";
 
 /** What to copy where. */

@@ -11,7 +11,7 @@ import type { Resource } from "../resources/resource.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
 import { createKeyring, type Keyring } from "../secrets/keyring.ts";
 import type { Progress } from "../store/maintenance.ts";
-import { checkWholeFile } from "../store/sqlite/run_job.ts";
+import { checkWholeFile } from "../store/sqlite/maintenance/run_job.ts";
 
 /** What was found. */
 export interface CheckReport {

@@ -12,8 +12,8 @@ import { AppError } from "../base/errors.ts";
 import { lockDataDir } from "../base/lock.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { CheckFacts, Progress } from "../store/maintenance.ts";
-import { foldLog, makeReady } from "../store/sqlite/restore_file.ts";
-import { backUpFile, checkWholeFile } from "../store/sqlite/run_job.ts";
+import { foldLog, makeReady } from "../store/sqlite/maintenance/restore_file.ts";
+import { backUpFile, checkWholeFile } from "../store/sqlite/maintenance/run_job.ts";
 import { findClosedSecrets } from "./check.ts";
 import { syncDirectory } from "./sync_directory.ts";
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { ownLoad } from "./own_load.ts";
+import { ownLoad } from "./load_generator.ts";
 import { findWrk, wrkLoad } from "./wrk.ts";
 
 /** What is sent. */

@@ -18,7 +18,7 @@ export interface ServerProcess extends AsyncDisposable {
 
 /** The webhook pipeline of svc, with nothing stored. */
 export async function startPipelineWithoutStore(): Promise<ServerProcess> {
-  const entry = fileURLToPath(new URL("./pipeline_without_store.ts", import.meta.url));
+  const entry = fileURLToPath(new URL("./no_store_baseline.ts", import.meta.url));
   const child = new Deno.Command(Deno.execPath(), {
     args: [
       ...["run", "--quiet", "--no-check", "--allow-all", "--unstable-worker-options"],

@@ -10,7 +10,7 @@ import type { DataDirectory, TestDaemon } from "../helpers/daemon.ts";
 import { openStore } from "../../src/store/sqlite/open_store.ts";
 import { until } from "../helpers/until.ts";
 import { checked } from "./load.ts";
-import { pacedLoad } from "./own_load.ts";
+import { pacedLoad } from "./load_generator.ts";
 import type { BenchContext, Figure } from "./scenario.ts";
 import { requestTo, startBusySite } from "./site.ts";
 import { percentile } from "./stats.ts";

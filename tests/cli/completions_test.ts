@@ -11,11 +11,11 @@ import {
   rejects,
   strictEqual as equal,
 } from "node:assert/strict";
-import { command } from "../../src/cli/completions.ts";
+import { command } from "../../src/cli/commands/completions.ts";
 import { CommandContext } from "../../src/cli/command.ts";
 import { LISTED } from "../../src/cli/commands.ts";
 import type { Io } from "../../src/cli/io.ts";
-import { get } from "../../src/control/queries.ts";
+import { get } from "../../src/control/resources/queries.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 
 async function script(shell: string): Promise<string> {

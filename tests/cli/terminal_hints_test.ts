@@ -8,8 +8,8 @@ import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "nod
 import type { Client } from "../../src/api/client.ts";
 import type { WaitLine } from "../../src/api/task_operations.ts";
 import { CommandContext } from "../../src/cli/command.ts";
-import { command as get } from "../../src/cli/get.ts";
-import { command as inbox } from "../../src/cli/task_inbox.ts";
+import { command as get } from "../../src/cli/commands/get.ts";
+import { command as inbox } from "../../src/cli/commands/task_inbox.ts";
 import { waitForTasks } from "../../src/cli/wait_for_tasks.ts";
 import { screen } from "./screen.ts";
 

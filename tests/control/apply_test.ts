@@ -14,7 +14,7 @@ import {
 } from "node:assert/strict";
 import type { AppError } from "../../src/base/errors.ts";
 import { lockDatabase } from "../store/temp_store.ts";
-import { MANIFEST, SECRET } from "../sources/webhook_rig.ts";
+import { MANIFEST, SECRET } from "../intake/webhook_rig.ts";
 import { type ControlRig, controlTest } from "./control_rig.ts";
 import { cpuMs } from "../helpers/cpu_time.ts";
 

@@ -15,7 +15,7 @@ import { newKeyFile } from "../../src/secrets/keyring.ts";
 import { createDatabase } from "../../src/store/sqlite/create_database.ts";
 import { DENO_DIR } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
-import { sign } from "../sources/webhook_rig.ts";
+import { sign } from "../intake/webhook_rig.ts";
 import { within } from "../store/temp_store.ts";
 
 /** A daemon and a client of it. */

@@ -13,7 +13,7 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import { join } from "node:path";
-import { ManifestReader } from "../../src/control/manifest_reader.ts";
+import { ManifestReader } from "../../src/control/resources/manifest_reader.ts";
 import { writeLauncher } from "../../src/launcher.ts";
 import { readManifests } from "../../src/resources/read_manifests.ts";
 import { openProcessGroups } from "../../src/shell/process_groups.ts";

@@ -7,8 +7,8 @@
 
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
 import type { GetInput } from "../../src/api/operations.ts";
-import { RecordWatch } from "../../src/control/record_watch.ts";
-import { findRecordSort } from "../../src/control/records.ts";
+import { RecordWatch } from "../../src/control/records/record_watch.ts";
+import { findRecordSort } from "../../src/control/records/records.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Task } from "../../src/store/task_records.ts";
 import { accept, filterOut, taskIdOf, tempStore } from "../store/temp_store.ts";

@@ -6,7 +6,7 @@
 
 import { deepStrictEqual as deepEqual } from "node:assert/strict";
 import { AppError } from "../../src/base/errors.ts";
-import type { Caller } from "../../src/control/caller.ts";
+import type { Caller } from "../../src/auth/caller.ts";
 import { sourceEventHandlers, type SourceEventHost } from "../../src/control/source_events.ts";
 import { accept, taskIdOf, tempStore } from "../store/temp_store.ts";
 

@@ -6,9 +6,9 @@
 
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
 import type { GetInput, LogEnd, LogEntry, WatchLine } from "../../src/api/operations.ts";
-import { logPath } from "../../src/tasks/task_log.ts";
+import { logPath } from "../../src/tasks/log/task_log.ts";
 import { until } from "../helpers/until.ts";
-import { MANIFEST } from "../sources/webhook_rig.ts";
+import { MANIFEST } from "../intake/webhook_rig.ts";
 import { type ControlRig, controlTest } from "./control_rig.ts";
 
 const RUNNING = MANIFEST.replace("path: repo", "path: workspaces/default");

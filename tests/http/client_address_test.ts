@@ -6,7 +6,7 @@
 
 import { strictEqual as equal } from "node:assert/strict";
 import { cidrMatcher } from "../../src/base/cidr.ts";
-import { clientAddress, plainAddress } from "../../src/http/client_address.ts";
+import { clientAddress, plainAddress } from "../../src/http/server/client_address.ts";
 import { cpuMs } from "../helpers/cpu_time.ts";
 
 const TRUSTED = ["127.0.0.1", "10.0.0.0/8", "::1", "2001:db8:1::/48"];

@@ -6,8 +6,8 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
-import { serve } from "../../src/http/serve.ts";
-import { MANIFEST, type Rig, sign, triggerYaml, webhookRig } from "../sources/webhook_rig.ts";
+import { serve } from "../../src/http/server/serve.ts";
+import { MANIFEST, type Rig, sign, triggerYaml, webhookRig } from "../intake/webhook_rig.ts";
 import { until } from "../helpers/until.ts";
 import { within } from "../store/temp_store.ts";
 import { ask, type RawAnswer, RawClient } from "./raw_client.ts";

@@ -9,8 +9,8 @@
 import { memoryUsage } from "node:process";
 import { BodyBudget } from "../../src/http/body_budget.ts";
 import { readBody } from "../../src/http/read_body.ts";
-import { serve } from "../../src/http/serve.ts";
-import { WaitingList } from "../../src/http/waiting_list.ts";
+import { serve } from "../../src/http/server/serve.ts";
+import { WaitingList } from "../../src/http/shared_timeout.ts";
 import { RawClient } from "./raw_client.ts";
 
 const TIMES = 4000;

@@ -13,11 +13,11 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import { findConnectionServer } from "../../src/http/connection_server.ts";
-import type { Deadlines } from "../../src/http/connection.ts";
+import { findConnectionServer } from "../../src/http/server/connection_server.ts";
+import type { Deadlines } from "../../src/http/server/connection.ts";
 import { BodyBudget } from "../../src/http/body_budget.ts";
 import { readBody } from "../../src/http/read_body.ts";
-import { type HttpServer, serve, type ServeOptions } from "../../src/http/serve.ts";
+import { type HttpServer, serve, type ServeOptions } from "../../src/http/server/serve.ts";
 import { until as untilGiven } from "../helpers/until.ts";
 import { tempDir, within } from "../store/temp_store.ts";
 import { ask, RawClient } from "./raw_client.ts";
@@ -348,7 +348,9 @@ Deno.test("serve() takes the sender's address from trusted proxies only", async 
 
 /** Far fewer descriptors than connections, and no limit of ours that keeps them apart. */
 const FEW_DESCRIPTORS = `
-  import { serve } from ${JSON.stringify(new URL("../../src/http/serve.ts", import.meta.url).href)};
+  import { serve } from ${
+  JSON.stringify(new URL("../../src/http/server/serve.ts", import.meta.url).href)
+};
   const log = { debug() {}, info() {}, warn() {}, error: (text) => console.error(text) };
   const server = await serve({
     on: { hostname: "127.0.0.1", port: 0 }, handler: () => new Response(), log, drainMs: 100,

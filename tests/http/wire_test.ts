@@ -11,8 +11,8 @@ import {
   rejects,
   strictEqual as equal,
 } from "node:assert/strict";
-import { type HttpServer, serve } from "../../src/http/serve.ts";
-import { MANIFEST, type Rig, sign, webhookRig } from "../sources/webhook_rig.ts";
+import { type HttpServer, serve } from "../../src/http/server/serve.ts";
+import { MANIFEST, type Rig, sign, webhookRig } from "../intake/webhook_rig.ts";
 import { tempDir, within } from "../store/temp_store.ts";
 import { ask, RawClient } from "./raw_client.ts";
 

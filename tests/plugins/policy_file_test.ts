@@ -5,8 +5,8 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
-import { decideCommand, DEFAULT_POLICY } from "../../src/plugins/policy.ts";
-import { fileFacts, policyPath, readPolicy } from "../../src/plugins/policy_file.ts";
+import { decideCommand, DEFAULT_POLICY } from "../../src/plugins/policy/policy.ts";
+import { fileFacts, policyPath, readPolicy } from "../../src/plugins/policy/policy_file.ts";
 import { type TempDir, tempDir } from "../helpers/temp_dir.ts";
 
 const POLICY = "mode: allowlist\nallowed_command_prefixes: [scripts/]\n";

@@ -11,8 +11,8 @@ import {
   parsePolicy,
   type Policy,
   type PolicyReading,
-} from "../../src/plugins/policy.ts";
-import type { FileFact, PolicyFacts } from "../../src/plugins/policy_rules.ts";
+} from "../../src/plugins/policy/policy.ts";
+import type { FileFact, PolicyFacts } from "../../src/plugins/policy/policy_rules.ts";
 import { ALLOWED, DENIED } from "./policy_cases.ts";
 
 /** A file system in which every name is a script, but for these. */

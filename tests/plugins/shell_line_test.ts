@@ -6,8 +6,8 @@
  */
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
-import { decideCommand, DEFAULT_POLICY } from "../../src/plugins/policy.ts";
-import { fileFacts } from "../../src/plugins/policy_file.ts";
+import { decideCommand, DEFAULT_POLICY } from "../../src/plugins/policy/policy.ts";
+import { fileFacts } from "../../src/plugins/policy/policy_file.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
 /** Lines that are made, and how many of them have to be allowed for the test to mean anything. */

@@ -17,7 +17,7 @@ import { hash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { createDatabase } from "../../src/store/sqlite/create_database.ts";
-import { checkDatabase, SCHEMA_VERSION } from "../../src/store/sqlite/migrations.ts";
+import { checkDatabase, SCHEMA_VERSION } from "../../src/store/sqlite/engine/migrations.ts";
 import { openStore } from "../../src/store/sqlite/open_store.ts";
 import {
   accept,

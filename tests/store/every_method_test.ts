@@ -7,7 +7,7 @@
 
 import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
 import type { AuditStart, ControlToken } from "../../src/store/audit_records.ts";
-import type { Database } from "../../src/store/sqlite/database.ts";
+import type { Database } from "../../src/store/sqlite/engine/database.ts";
 import { METHODS } from "../../src/store/sqlite/methods.ts";
 import type { StoreMethod } from "../../src/store/store.ts";
 import { isGrowing, watched } from "./query_plans.ts";

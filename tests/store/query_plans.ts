@@ -5,8 +5,8 @@
  * @module
  */
 
-import { Database, type SqlValue } from "../../src/store/sqlite/database.ts";
-import { migrate } from "../../src/store/sqlite/migrations.ts";
+import { Database, type SqlValue } from "../../src/store/sqlite/engine/database.ts";
+import { migrate } from "../../src/store/sqlite/engine/migrations.ts";
 import { tempDir } from "./temp_store.ts";
 
 /** Notes every statement that it is given. */

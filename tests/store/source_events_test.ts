@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import type { NewSourceEvent, SourceEventFacts } from "../../src/store/source_event_records.ts";
 import { METHODS } from "../../src/store/sqlite/methods.ts";
-import type { Database } from "../../src/store/sqlite/database.ts";
+import type { Database } from "../../src/store/sqlite/engine/database.ts";
 import { isGrowing, watched } from "./query_plans.ts";
 import { eventIdOf, sourceEvent } from "./source_event_records.ts";
 import { PLAN, rowsOf, taskIdOf, tempStore } from "./temp_store.ts";

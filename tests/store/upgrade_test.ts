@@ -6,7 +6,7 @@
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
-import { checkDatabase, SCHEMA_VERSION } from "../../src/store/sqlite/migrations.ts";
+import { checkDatabase, SCHEMA_VERSION } from "../../src/store/sqlite/engine/migrations.ts";
 import { openStore } from "../../src/store/sqlite/open_store.ts";
 import { accept, idOf, PLAN, rowsOf, taskIdOf, tempDir, tempStore } from "./temp_store.ts";
 

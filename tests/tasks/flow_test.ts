@@ -12,7 +12,7 @@ import {
   nextMoves,
   OUT_OF_TIME,
   type Standing,
-} from "../../src/tasks/flow.ts";
+} from "../../src/tasks/run/flow.ts";
 import { cpuMs } from "../helpers/cpu_time.ts";
 
 /** `a`, `b<-a`, `c<-a,b`, `d<-` (needs nothing), `e?` (continueOnError); nothing said: the one before. */

@@ -6,7 +6,7 @@
 
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
 import { AppError } from "../../src/base/errors.ts";
-import { Inboxes } from "../../src/tasks/inbox.ts";
+import { Inboxes } from "../../src/tasks/step/inbox.ts";
 import { accept, taskIdOf, tempStore } from "../store/temp_store.ts";
 
 const CLOCK = { now: () => 1_700_000_000_000 };

@@ -6,8 +6,8 @@
 
 import { deepStrictEqual as deepEqual } from "node:assert/strict";
 import type { StepRecord, StepState } from "../../src/store/task_records.ts";
-import { OUT_OF_TIME } from "../../src/tasks/flow.ts";
-import { keptSteps } from "../../src/tasks/kept_steps.ts";
+import { OUT_OF_TIME } from "../../src/tasks/run/flow.ts";
+import { keptSteps } from "../../src/tasks/run/kept_steps.ts";
 import type { PlannedStep } from "../../src/tasks/plan.ts";
 
 /** A step and how it ended. */

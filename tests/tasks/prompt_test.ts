@@ -14,8 +14,8 @@ import { type JsonObject, parseJson } from "../../src/base/json.ts";
 import { createEvaluator } from "../../src/cel/evaluator.ts";
 import { compileExpression, scopeOf } from "../../src/cel/expression.ts";
 import { compileTemplate } from "../../src/cel/template.ts";
-import { looksOutside, renderPrompt } from "../../src/tasks/prompt.ts";
-import { deliverPrompt } from "../../src/tasks/prompt_delivery.ts";
+import { looksOutside, renderPrompt } from "../../src/tasks/step/prompt.ts";
+import { deliverPrompt } from "../../src/tasks/step/prompt_delivery.ts";
 
 const VARIABLES = {
   payload: parseJson(`{"s": "text", "n": 7, "t": true, "nul": null, "o": {"a": [1, "x"]},

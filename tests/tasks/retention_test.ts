@@ -9,9 +9,9 @@ import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:ass
 import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
 import { createLog } from "../../src/base/log.ts";
 import type { Store } from "../../src/store/store.ts";
-import { removeOrphans } from "../../src/tasks/orphans.ts";
-import { type Keep, prune, type RetentionHost } from "../../src/tasks/retention.ts";
-import { logPath } from "../../src/tasks/task_log.ts";
+import { removeOrphans } from "../../src/tasks/retention/orphans.ts";
+import { type Keep, prune, type RetentionHost } from "../../src/tasks/retention/retention.ts";
+import { logPath } from "../../src/tasks/log/task_log.ts";
 import {
   accept,
   filterOut,

@@ -7,7 +7,7 @@
 
 import { systemClock } from "../../src/base/clock.ts";
 import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
-import { RunTokens } from "../../src/base/run_tokens.ts";
+import { RunTokens } from "../../src/auth/run_tokens.ts";
 import { createEvaluator } from "../../src/cel/evaluator.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
@@ -16,14 +16,14 @@ import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import { openStore } from "../../src/store/sqlite/open_store.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { ClaimedTask, StepRecord, Task } from "../../src/store/task_records.ts";
-import { Inboxes } from "../../src/tasks/inbox.ts";
+import { Inboxes } from "../../src/tasks/step/inbox.ts";
 import { Planner } from "../../src/tasks/plan.ts";
-import { runTask, type TaskResult } from "../../src/tasks/run_task.ts";
-import { inheritEnv } from "../../src/tasks/step_env.ts";
-import { TaskDirectories } from "../../src/tasks/task_directory.ts";
-import { logPath, readLog } from "../../src/tasks/task_log.ts";
-import type { RunHost } from "../../src/tasks/task_run.ts";
-import { manifestResources } from "../sources/webhook_rig.ts";
+import { runTask, type TaskResult } from "../../src/tasks/run/run_task.ts";
+import { inheritEnv } from "../../src/tasks/step/step_env.ts";
+import { TaskDirectories } from "../../src/tasks/workspace/task_directory.ts";
+import { logPath, readLog } from "../../src/tasks/log/task_log.ts";
+import type { RunHost } from "../../src/tasks/run/task_run.ts";
+import { manifestResources } from "../intake/webhook_rig.ts";
 import { accept, taskIdOf, tempDir, within } from "../store/temp_store.ts";
 
 /** Documents beside the workflow, and what the event brings. */

@@ -6,7 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
-import { parseOutputs, readOutputs } from "../../src/tasks/step_outputs.ts";
+import { parseOutputs, readOutputs } from "../../src/tasks/step/step_outputs.ts";
 import { tempDir, within } from "../store/temp_store.ts";
 
 const TAKEN: readonly [text: string, outputs: Record<string, string>][] = [

@@ -6,7 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
-import { branchOf } from "../../src/tasks/git_worktree.ts";
+import { branchOf } from "../../src/tasks/workspace/git_worktree.ts";
 import { findFile, processRuns, until, untilFile } from "../helpers/until.ts";
 import { taskIdOf } from "../store/temp_store.ts";
 import { type RunRig, runRig } from "./run_rig.ts";

@@ -10,7 +10,7 @@ import {
   rejects,
   strictEqual as equal,
 } from "node:assert/strict";
-import { removeLeftFiles, TaskFiles } from "../../src/tasks/task_files.ts";
+import { removeLeftFiles, TaskFiles } from "../../src/tasks/step/task_files.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
 const mode = async (path: string) => ((await Deno.stat(path)).mode ?? 0) & 0o777;

@@ -7,7 +7,7 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { concatBytes, utf8 } from "../../src/base/bytes.ts";
-import { type LogChunk, logPath, readLog, TaskLog } from "../../src/tasks/task_log.ts";
+import { type LogChunk, logPath, readLog, TaskLog } from "../../src/tasks/log/task_log.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { known } from "../secrets/known.ts";
 

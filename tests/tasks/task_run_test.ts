@@ -6,7 +6,7 @@
 
 import { deepStrictEqual as deepEqual } from "node:assert/strict";
 import type { StepRecord } from "../../src/store/task_records.ts";
-import { type RunParts, TaskRun } from "../../src/tasks/task_run.ts";
+import { type RunParts, TaskRun } from "../../src/tasks/run/task_run.ts";
 
 Deno.test("TaskRun stores the end of a quick step with what comes next, and that it ran not at all", async () => {
   const saved: StepRecord[] = [];

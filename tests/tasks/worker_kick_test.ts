@@ -1,7 +1,7 @@
 import { strictEqual as equal } from "node:assert/strict";
 import type { Claim } from "../../src/store/task_records.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
-import { startWorker, type WorkerHost } from "../../src/tasks/worker.ts";
+import { startWorker, type WorkerHost } from "../../src/tasks/run/worker.ts";
 
 /** A worker that finds nothing to do, and how often it has looked. */
 async function idleWorker(run: string, onLook: (look: number) => void) {

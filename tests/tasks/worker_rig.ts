@@ -7,7 +7,7 @@
 import { systemClock } from "../../src/base/clock.ts";
 import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
 import { createLog } from "../../src/base/log.ts";
-import { RunTokens } from "../../src/base/run_tokens.ts";
+import { RunTokens } from "../../src/auth/run_tokens.ts";
 import { createEvaluator } from "../../src/cel/evaluator.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
@@ -17,13 +17,13 @@ import { openStore } from "../../src/store/sqlite/open_store.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { NewTask, Task } from "../../src/store/task_records.ts";
 import { Planner } from "../../src/tasks/plan.ts";
-import { Inboxes } from "../../src/tasks/inbox.ts";
-import { inheritEnv } from "../../src/tasks/step_env.ts";
-import { TaskDirectories } from "../../src/tasks/task_directory.ts";
-import { logPath, readLog } from "../../src/tasks/task_log.ts";
-import { startWorker, type TaskWorker, type WorkerHost } from "../../src/tasks/worker.ts";
+import { Inboxes } from "../../src/tasks/step/inbox.ts";
+import { inheritEnv } from "../../src/tasks/step/step_env.ts";
+import { TaskDirectories } from "../../src/tasks/workspace/task_directory.ts";
+import { logPath, readLog } from "../../src/tasks/log/task_log.ts";
+import { startWorker, type TaskWorker, type WorkerHost } from "../../src/tasks/run/worker.ts";
 import { until } from "../helpers/until.ts";
-import { manifestResources } from "../sources/webhook_rig.ts";
+import { manifestResources } from "../intake/webhook_rig.ts";
 import { accept, taskIdOf, tempDir, within } from "../store/temp_store.ts";
 
 /** A worker's surroundings. */

@@ -8,10 +8,10 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { AppError } from "../../src/base/errors.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Task } from "../../src/store/task_records.ts";
-import { logPath } from "../../src/tasks/task_log.ts";
+import { logPath } from "../../src/tasks/log/task_log.ts";
 import { processRuns, until, untilFile } from "../helpers/until.ts";
 import { countsOf, taskIdOf, within } from "../store/temp_store.ts";
-import { manifestResources } from "../sources/webhook_rig.ts";
+import { manifestResources } from "../intake/webhook_rig.ts";
 import { type Rig, SECRETS, testWithRig as test } from "./worker_rig.ts";
 
 /** Queues one task and runs it to its end. */

@@ -5,10 +5,10 @@
  */
 
 import type { Resource } from "../../resources/resource.ts";
-import { refuseOtherSchema } from "./check_schema.ts";
-import { Database } from "./database.ts";
-import { checkVersion, migrate } from "./migrations.ts";
-import { changeResources } from "./resource_rows.ts";
+import { refuseOtherSchema } from "./engine/check_schema.ts";
+import { Database } from "./engine/database.ts";
+import { checkVersion, migrate } from "./engine/migrations.ts";
+import { changeResources } from "./resources/resource_rows.ts";
 
 /**
  * Makes the database at `path`, or finishes one that was begun; `false` when it was there.

@@ -6,29 +6,29 @@
  */
 
 import type { Store, StoreMethod } from "../store.ts";
-import type { Database } from "./database.ts";
-import * as chain from "./audit_chain.ts";
-import * as audit from "./audit_rows.ts";
-import * as control from "./control_rows.ts";
-import * as cursors from "./cursor_rows.ts";
-import * as deliveries from "./delivery_rows.ts";
-import * as space from "./free_space.ts";
-import * as inbox from "./inbox_rows.ts";
-import * as keyUses from "./key_use_rows.ts";
-import * as plans from "./plan_rows.ts";
-import * as prune from "./prune_rows.ts";
-import * as resources from "./resource_rows.ts";
+import type { Database } from "./engine/database.ts";
+import * as chain from "./audit/audit_chain.ts";
+import * as audit from "./audit/audit_rows.ts";
+import * as control from "./audit/control_rows.ts";
+import * as cursors from "./deliveries/cursor_rows.ts";
+import * as deliveries from "./deliveries/delivery_rows.ts";
+import * as space from "./engine/free_space.ts";
+import * as inbox from "./tasks/inbox_rows.ts";
+import * as keyUses from "./deliveries/key_use_rows.ts";
+import * as plans from "./tasks/plan_rows.ts";
+import * as prune from "./tasks/prune_rows.ts";
+import * as resources from "./resources/resource_rows.ts";
 import * as retries from "./retry_rows.ts";
-import * as bindings from "./binding_rows.ts";
-import * as prunedEvents from "./source_event_pruning.ts";
-import * as queue from "./source_event_queue.ts";
-import * as routing from "./source_event_routing.ts";
-import * as sourceEvents from "./source_event_rows.ts";
-import * as taskEnds from "./task_end_rows.ts";
-import * as taskCounts from "./task_counts.ts";
-import * as tasks from "./task_rows.ts";
-import * as scheduling from "./task_scheduling.ts";
-import * as tokens from "./token_rows.ts";
+import * as bindings from "./chat/binding_rows.ts";
+import * as prunedEvents from "./chat/source_event_pruning.ts";
+import * as queue from "./chat/source_event_queue.ts";
+import * as routing from "./chat/source_event_routing.ts";
+import * as sourceEvents from "./chat/source_event_rows.ts";
+import * as taskEnds from "./tasks/task_end_rows.ts";
+import * as taskCounts from "./tasks/task_counts.ts";
+import * as tasks from "./tasks/task_rows.ts";
+import * as scheduling from "./tasks/task_scheduling.ts";
+import * as tokens from "./audit/token_rows.ts";
 
 /** A method of {@linkcode Store} as it runs inside a transaction. */
 type Inside<Name extends StoreMethod> = (

@@ -7,12 +7,12 @@
 
 import { AppError } from "../../base/errors.ts";
 import type { RetryOf, Task } from "../task_records.ts";
-import { bindRetry } from "./binding_rows.ts";
-import { text } from "./columns.ts";
-import type { Database, Row } from "./database.ts";
-import { countUse, usePlan } from "./plan_rows.ts";
-import { readTasks, saveStep } from "./task_rows.ts";
-import { letIn, type Place, PLACE_COLUMNS, stageFor, toPlace } from "./task_stages.ts";
+import { bindRetry } from "./chat/binding_rows.ts";
+import { text } from "./engine/columns.ts";
+import type { Database, Row } from "./engine/database.ts";
+import { countUse, usePlan } from "./tasks/plan_rows.ts";
+import { readTasks, saveStep } from "./tasks/task_rows.ts";
+import { letIn, type Place, PLACE_COLUMNS, stageFor, toPlace } from "./tasks/task_stages.ts";
 
 /**
  * Stores the new task.

@@ -7,10 +7,10 @@
 
 import { stopwatchMs } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
-import { refuseOtherSchema } from "./check_schema.ts";
-import { Database, fromSqliteError } from "./database.ts";
+import { refuseOtherSchema } from "./engine/check_schema.ts";
+import { Database, fromSqliteError } from "./engine/database.ts";
 import { METHODS, READS } from "./methods.ts";
-import { migrate } from "./migrations.ts";
+import { migrate } from "./engine/migrations.ts";
 import { type Call, type Outcome, type Reply, type Request, sendError } from "./protocol.ts";
 
 const scope = globalThis as unknown as DedicatedWorkerGlobalScope;

@@ -6,7 +6,7 @@
  */
 
 import { descriptors, residentMb } from "../machine.ts";
-import { pacedLoad } from "../own_load.ts";
+import { pacedLoad } from "../load_generator.ts";
 import type { Scenario } from "../scenario.ts";
 import { requestTo, startSite } from "../site.ts";
 import { median } from "../stats.ts";

@@ -7,7 +7,7 @@
  */
 
 import { checked } from "../load.ts";
-import { pacedLoad } from "../own_load.ts";
+import { pacedLoad } from "../load_generator.ts";
 import type { Scenario } from "../scenario.ts";
 import { startPipelineWithoutStore } from "../server_process.ts";
 import { requestTo, startBusySite } from "../site.ts";

@@ -9,7 +9,7 @@ import type { TestDaemon } from "../../helpers/daemon.ts";
 import type { Manifest } from "../../helpers/manifests.ts";
 import { findSetsid } from "../../../src/shell/setsid.ts";
 import { checked } from "../load.ts";
-import { ownLoad } from "../own_load.ts";
+import { ownLoad } from "../load_generator.ts";
 import type { Figure, Scenario } from "../scenario.ts";
 import { benchTrigger, BODY, requestTo, startBusySite } from "../site.ts";
 import { measureSpawns } from "../spawns.ts";

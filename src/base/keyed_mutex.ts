@@ -1,0 +1,45 @@
+/**
+ * One thing after another where they share a name, side by side where they do not.
+ *
+ * @module
+ */
+
+import { AppError } from "./errors.ts";
+
+/** Turns by name. */
+export class KeyedTurns {
+  readonly #tails = new Map<string, Promise<void>>();
+
+  /**
+   * Runs `work` when everything of that name that came before is over, whatever became of it. Who is
+   * told by `signal` to wait no longer goes at once, and those behind it still wait for those before.
+   *
+   * @throws {AppError} `invalid` when `signal` aborts before its turn has come; and what `work` throws.
+   */
+  async inTurn<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const before = this.#tails.get(key) ?? Promise.resolve();
+    const { promise: over, resolve: end } = Promise.withResolvers<void>();
+    const tail: Promise<void> = before.then(() => over).then(() => {
+      if (this.#tails.get(key) === tail) this.#tails.delete(key);
+    });
+    this.#tails.set(key, tail);
+    try {
+      await reached(before, signal);
+      return await work();
+    } finally {
+      end();
+    }
+  }
+}
+
+/** Resolves with `turn`, or throws as soon as `signal` aborts. */
+async function reached(turn: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  const { promise: aborted, resolve } = Promise.withResolvers<void>();
+  const onAbort = () => resolve();
+  signal?.addEventListener("abort", onAbort);
+  if (signal?.aborted !== true) await Promise.race([turn, aborted]);
+  signal?.removeEventListener("abort", onAbort);
+  if (signal?.aborted === true) {
+    throw new AppError("invalid", "it was ended while it waited for its turn");
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * `svc audit verify`.
+ *
+ * @module
+ */
+
+import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+
+/** Checks the audit. */
+export const command: Command = {
+  help:
+    "Checks the chain over the plugin audit: says whether a row was changed, removed or added " +
+    "from outside. Exit 1 when one was.",
+  options: [...CONNECTION, OUTPUT_TEXT_JSON],
+  examples: ["svc audit verify", "svc get audit --outcome denied --since 7d"],
+  async run(context: CommandContext) {
+    using client = context.client();
+    const { rows, faults } = await client.call("audit.verify", {});
+    if (context.option("output") === "json") {
+      context.io.out(`${JSON.stringify({ rows, faults }, null, 2)}\n`);
+    } else {
+      for (const fault of faults) context.io.out(`${fault}\n`);
+      context.io.out(
+        faults.length === 0 ? `${rows} rows, unchanged\n` : `${faults.length} faults\n`,
+      );
+    }
+    return faults.length === 0 ? 0 : 1;
+  },
+};

@@ -1,0 +1,55 @@
+/**
+ * `svc db check`.
+ *
+ * @module
+ */
+
+import { resolve } from "node:path";
+import { AppError } from "../../base/errors.ts";
+import { sizeText } from "../../base/size.ts";
+import { checkLines } from "../../upkeep/lines.ts";
+import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { doDatabaseWork, follow } from "../database_work.ts";
+import { printable } from "../terminal_text.ts";
+
+/** Checks the database. */
+export const command: Command = {
+  help:
+    "Checks every page and every row of the database, the chain of the plugin audit, and that " +
+    "the key file opens every secret. Exit 1 when something is wrong. Works while the daemon runs " +
+    "(role operator) and without one. With a file, checks that copy instead.",
+  arguments: [{ name: "[file]", help: "a backup; the database of the data directory when absent" }],
+  options: [...CONNECTION, OUTPUT_TEXT_JSON],
+  examples: ["svc db check", "svc db check /backup/svc.db -o json"],
+  async run(context: CommandContext) {
+    const given = context.argument(0);
+    const dir = context.dir();
+    const isCopy = given !== "" && resolve(given) !== dir.database;
+    const report = isCopy ? await checkCopy(resolve(given), context) : await doDatabaseWork({
+      operation: "db.check",
+      input: {},
+      onFiles: (dirs) => checkLines({ file: dirs.database, alone: true }, dirs),
+      anyDatabase: true,
+    }, context);
+    const { file, bytes, faults, notes } = report;
+    if (context.option("output") === "json") {
+      context.io.out(`${JSON.stringify(report, null, 2)}\n`);
+    } else {
+      const verdict = faults.length === 0
+        ? `sound, ${sizeText(bytes)}`
+        : faults.length === 1
+        ? "1 fault"
+        : `${faults.length} faults`;
+      for (const fault of faults) context.io.out(`${printable(fault)}\n`);
+      context.io.out(`${file}: ${verdict}\n`);
+      for (const note of notes) context.io.err(`${note}\n`);
+    }
+    return faults.length === 0 ? 0 : 1;
+  },
+};
+
+async function checkCopy(file: string, context: CommandContext) {
+  const there = await Deno.stat(file).catch(() => undefined);
+  if (there?.isFile !== true) throw new AppError("not_found", `No file "${file}"`);
+  return await follow(checkLines({ file, alone: false }, context.dir()), { io: context.io });
+}

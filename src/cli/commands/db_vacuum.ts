@@ -1,0 +1,43 @@
+/**
+ * `svc db vacuum`.
+ *
+ * @module
+ */
+
+import { sizeText } from "../../base/size.ts";
+import { openStore } from "../../store/sqlite/open_store.ts";
+import { vacuumLines } from "../../upkeep/lines.ts";
+import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { doDatabaseWork } from "../database_work.ts";
+import { interruptible } from "../interrupt.ts";
+
+/** Shrinks the database. */
+export const command: Command = {
+  help:
+    "Gives what deleted records left unused back to the file system: a mebibyte at a time, so " +
+    "that requests go on meanwhile. Where a daemon runs, it takes the role operator. Unused space " +
+    "is used again in any case, so this is for after much was deleted at once.",
+  options: [...CONNECTION, OUTPUT_TEXT_JSON],
+  examples: ["svc db vacuum", "svc db vacuum -o json"],
+  run(context: CommandContext) {
+    return interruptible(context.io, async (signal) => {
+      const done = await doDatabaseWork(
+        {
+          operation: "db.vacuum",
+          input: {},
+          async *onFiles(dir) {
+            await using store = await openStore(dir.database);
+            yield* vacuumLines(store);
+          },
+        },
+        context,
+        signal,
+      );
+      if (context.option("output") === "json") {
+        return context.io.out(`${JSON.stringify(done, null, 2)}\n`);
+      }
+      const { freed_bytes, bytes } = done;
+      context.io.out(`${sizeText(freed_bytes)} given back, ${sizeText(bytes)} in use\n`);
+    });
+  },
+};

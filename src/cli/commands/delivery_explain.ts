@@ -1,0 +1,59 @@
+/**
+ * `svc delivery explain`.
+ *
+ * @module
+ */
+
+import type { Explanation } from "../../api/operations.ts";
+import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { printable } from "../terminal_text.ts";
+
+/** Explains a delivery. */
+export const command: Command = {
+  help:
+    "Shows what happened to a delivery at each stage: which secret key matched, which part of " +
+    "the condition was false and the values it saw, and for a rejected signature what would make " +
+    "it pass (the trigger needs recordRejected: true for that).",
+  arguments: [{ name: "<delivery>", help: "id of the delivery, or its beginning" }],
+  options: [...CONNECTION, OUTPUT_TEXT_JSON],
+  examples: ["svc delivery explain 01K9", "svc get deliveries --outcome rejected"],
+  async run(context: CommandContext) {
+    using client = context.client();
+    const found = await client.call("delivery.explain", { id: context.argument(0) });
+    if (context.option("output") === "json") {
+      return context.io.out(`${JSON.stringify(found, null, 2)}\n`);
+    }
+    context.io.out(toLines(found).map((line) => `${printable(line)}\n`).join(""));
+  },
+};
+
+function toLines(found: Explanation): string[] {
+  const { delivery, stages, events, diagnoses, advice } = found;
+  return [
+    `delivery ${delivery["id"]} to trigger ${delivery["trigger"]}: ${delivery["outcome"]} (${
+      delivery["status"] ?? delivery["source"]
+    })`,
+    `received ${delivery["received_at"]}${
+      delivery["remote"] === "" ? "" : ` from ${delivery["remote"]}`
+    }, ${delivery["body_bytes"]} bytes`,
+    ...stages.map(({ stage, after_ms }) => `  ${stage} after ${after_ms} ms`),
+    `authentication: ${found.authentication}`,
+    ...(found.condition === undefined ? [] : [`condition: ${found.condition}`]),
+    ...(found.source_event_id === undefined ? [] : [`source event: ${found.source_event_id}`]),
+    ...events.flatMap((event, index) => [
+      `${events.length === 1 ? "event" : `event ${index + 1}`}: ${event.outcome}` +
+      `${event.reason === "" ? "" : `, ${event.reason}`}` +
+      `${event.task_id === null ? "" : `, task ${event.task_id}`}`,
+      ...event.parts.map((part) =>
+        `  ${part.expression} is ${part.value ?? `an error: ${part.error}`}${sawText(part.saw)}`
+      ),
+    ]),
+    ...diagnoses.map(({ message }) => `would pass: ${message}`),
+    ...advice.map((line) => `next: ${line}`),
+  ];
+}
+
+function sawText(saw: Readonly<Record<string, string>>): string {
+  const fields = Object.entries(saw).map(([name, value]) => `${name} is ${value}`);
+  return fields.length === 0 ? "" : `, where ${fields.join(" and ")}`;
+}

@@ -1,0 +1,108 @@
+/**
+ * `svc delivery redeliver`.
+ *
+ * @module
+ */
+
+import type { RedeliveryLine } from "../../api/operations.ts";
+import { AppError } from "../../base/errors.ts";
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  OUTPUT_TEXT_JSON,
+  PROJECT,
+} from "../command.ts";
+import { CLEAR_LINE, printable } from "../terminal_text.ts";
+
+/** Sends deliveries again. */
+export const command: Command = {
+  help: "Sends a stored delivery, or those of a trigger in a span of time, through the pipeline " +
+    "again: it counts as authenticated and is not stopped as a duplicate; filter and workflow are " +
+    "those of now. Exit 1 when one of them could not be sent.",
+  arguments: [{ name: "[delivery]", help: "id of one delivery, or its beginning" }],
+  options: [
+    { flags: "--trigger <name>", help: "those of this trigger" },
+    { flags: "--since <duration>", help: "of this span, such as 1h" },
+    { flags: "--outcome <outcome>", help: "only those that ended so; failed: whose task failed" },
+    PROJECT,
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc delivery redeliver 01K9",
+    "svc delivery redeliver --trigger github-push --since 1h --outcome failed",
+  ],
+  async run(context: CommandContext) {
+    const { io } = context;
+    const id = context.argument(0);
+    const [trigger, since] = [context.option("trigger"), context.duration("since")];
+    const outcome = context.option("outcome");
+    if ((id === "") === (trigger === undefined)) {
+      throw new AppError("usage", "Name a delivery, or a trigger with --trigger and --since");
+    }
+    if (trigger !== undefined && since === undefined) {
+      throw new AppError("usage", "Say how far back with --since, such as --since 1h");
+    }
+    using client = context.client();
+    const lines = client.stream("delivery.redeliver", {
+      ...context.project(),
+      ...(id === "" ? {} : { id }),
+      ...(trigger === undefined ? {} : { trigger }),
+      ...(since === undefined ? {} : { since_secs: since }),
+      ...(outcome === undefined ? {} : { outcome }),
+    }) as AsyncIterable<RedeliveryLine>;
+    const progress = new Progress(context);
+    for await (const line of lines) progress.take(line);
+    progress.end();
+    if (context.option("output") === "json") {
+      io.out(`${JSON.stringify(progress.results, null, 2)}\n`);
+    }
+    return progress.failed === 0 ? 0 : 1;
+  },
+};
+
+type Result = Exclude<RedeliveryLine, { total: number }>;
+
+/** Prints results as they come, and on a terminal how far it has got. */
+class Progress {
+  readonly results: Result[] = [];
+  failed = 0;
+  #total = 1;
+  readonly #context: CommandContext;
+  readonly #live: boolean;
+
+  constructor(context: CommandContext) {
+    this.#context = context;
+    this.#live = context.io.errColor && context.option("output") !== "json";
+  }
+
+  take(line: RedeliveryLine): void {
+    if ("total" in line) {
+      this.#total = line.total;
+      return;
+    }
+    this.results.push(line);
+    if (line.error !== undefined) this.failed++;
+    if (this.#context.option("output") === "json") return;
+    this.#clear();
+    this.#context.io.out(`${describe(line)}\n`);
+    if (this.#live) this.#context.io.err(`${this.results.length} of ${this.#total}`);
+  }
+
+  end(): void {
+    this.#clear();
+    if (this.results.length === 0) this.#context.io.err("Nothing to send again\n");
+  }
+
+  #clear(): void {
+    if (this.#live) this.#context.io.err(CLEAR_LINE);
+  }
+}
+
+function describe(line: Result): string {
+  if (line.error !== undefined) return `${line.delivery_id} not sent: ${printable(line.error)}`;
+  const tasks = line.task_ids?.length ? `, task ${line.task_ids.join(", ")}` : "";
+  const reason = line.reason ? ` (${printable(line.reason)})` : "";
+  return `${line.delivery_id} ${line.outcome} as ${line.new_delivery_id}${tasks}${reason}`;
+}

@@ -1,0 +1,114 @@
+/**
+ * `svc delivery show`.
+ *
+ * @module
+ */
+
+import type { ShownDelivery } from "../../api/operations.ts";
+import { findBase64, utf8 } from "../../base/bytes.ts";
+import { AppError } from "../../base/errors.ts";
+import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { curlLine, inlineData } from "../curl_line.ts";
+import type { Io } from "../io.ts";
+import { printable } from "../terminal_text.ts";
+
+/** Shows what was kept of a delivery. */
+export const command: Command = {
+  help:
+    "Shows what was kept of a delivery: its headers, of which signatures and tokens are masked, " +
+    "and its body. Of a rejected one that is kept where the trigger has recordRejected: true. Takes " +
+    "the role operator; a step may look at the delivery that started its task.",
+  arguments: [{ name: "<delivery>", help: "id of the delivery, or its beginning" }],
+  options: [
+    { flags: "--headers", help: "only the headers" },
+    { flags: "--body", help: "only the body, exactly as it came" },
+    { flags: "--curl", help: "a command line that sends it again, signature and tokens masked" },
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc delivery show 01K9",
+    "svc delivery show 01K9 --body | svc tool payload-extract --path repository.full_name",
+    "svc delivery show 01K9 --curl",
+  ],
+  async run(context: CommandContext) {
+    const { io } = context;
+    const parts = ["headers", "body", "curl"].filter((name) => context.flag(name));
+    const [part, second] = parts;
+    const json = context.option("output") === "json";
+    if (second !== undefined) {
+      throw new AppError("usage", `Give --${part} or --${second}, not both`);
+    }
+    if (json && part !== undefined) {
+      throw new AppError("usage", `-o json holds everything, leave out --${part}`);
+    }
+    using client = context.client();
+    const shown = await client.call("delivery.show", { id: context.argument(0) });
+    if (json) return io.out(`${JSON.stringify(shown, null, 2)}\n`);
+    if (part === "curl") return io.out(toCurl(shown));
+    if (part === "headers") return io.out(headerLines(shown));
+    if (part === "body") return io.out(bytesOf(shown));
+    io.out(`${summaryOf(shown)}\n${headerLines(shown)}\n`);
+    printBody(shown, io);
+  },
+};
+
+function summaryOf({ delivery, url }: ShownDelivery): string {
+  const reason = delivery["reason"] === "" ? "" : `, ${delivery["reason"]}`;
+  const from = delivery["remote"] === "" ? "" : ` from ${delivery["remote"]}`;
+  const lines = [
+    `delivery ${delivery["id"]} to trigger ${delivery["trigger"]}: ${delivery["outcome"]}${reason}`,
+    `received ${delivery["received_at"]}${from}, ${delivery["body_bytes"]} bytes`,
+    ...(url === null ? [] : [`POST ${url}`]),
+  ];
+  return lines.map((line) => `${printable(line)}\n`).join("");
+}
+
+function headerLines({ headers }: ShownDelivery): string {
+  return Object.entries(headers).map(([name, value]) => `${name}: ${printable(value)}\n`).join("");
+}
+
+/** For people; exactly with `--body`. */
+function printBody({ delivery, body, body_encoding: encoding }: ShownDelivery, io: Io): void {
+  if (encoding === "base64") {
+    const how = `svc delivery show ${delivery["id"]} --body >FILE`;
+    return io.out(`(${delivery["body_bytes"]} bytes that are no text: ${how})\n`);
+  }
+  const text = io.outIsTerminal ? indented(body) : body;
+  io.out(text === "" || text.endsWith("\n") ? text : `${text}\n`);
+}
+
+/** JSON over several lines, as long as that changes none of its values; anything else as it is. */
+function indented(body: string): string {
+  try {
+    const value: unknown = JSON.parse(body);
+    const compact = (text: string) => text.replace(/\s+/g, "");
+    const text = JSON.stringify(value, null, 2);
+    return compact(text) === compact(body) ? text : body;
+  } catch {
+    return body;
+  }
+}
+
+function bytesOf({ body, body_encoding: encoding }: ShownDelivery): Uint8Array {
+  return encoding === "text" ? utf8(body) : findBase64(body) ?? new Uint8Array();
+}
+
+/** What belongs to the connection and not to the request; curl says all of it itself. */
+const OF_CONNECTION =
+  /^(host|content-length|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|proxy-connection)$/;
+
+function toCurl(shown: ShownDelivery): string {
+  const { delivery, url } = shown;
+  if (url === null) {
+    const instead = `send it again with "svc delivery redeliver ${delivery["id"]}"`;
+    throw new AppError("refused", `It was no request, or the daemon takes none: ${instead}`);
+  }
+  const headers = Object.fromEntries(
+    Object.entries(shown.headers).filter(([name]) => !OF_CONNECTION.test(name)),
+  );
+  const data = inlineData(bytesOf(shown));
+  if (data !== undefined) return curlLine(url, headers, data);
+  const piped = curlLine(url, headers, ["--data-binary", "@-"]);
+  return `svc delivery show ${delivery["id"]} --body | ${piped}`;
+}

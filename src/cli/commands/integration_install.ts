@@ -1,0 +1,190 @@
+/**
+ * `svc integration install` (spec 1.8): what `svc apply -f DIR` does with the package's directory, but
+ * without the directory, and with the secrets filled in.
+ *
+ * @module
+ */
+
+import type { ApplyOutcome, ManifestFile } from "../../api/operations.ts";
+import type { Client } from "../../api/client.ts";
+import { AppError } from "../../base/errors.ts";
+import { fillStore } from "../../integrations/fill_secrets.ts";
+import {
+  type IntegrationPackage,
+  manifestsOf,
+  packageNamed,
+  secretTemplatesOf,
+  webhookTriggersOf,
+} from "../../integrations/packages.ts";
+import { DEFAULT_PROJECT } from "../../resources/resource.ts";
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  OUTPUT_TEXT_JSON,
+  PROJECT,
+} from "../command.ts";
+import { readSetSecrets, SET_SECRET } from "../set_secret.ts";
+
+/** Installs a package. */
+export const command: Command = {
+  help: "Applies an integration package, all of it or nothing, and prints the addresses to paste " +
+    "into the platform. Running it again brings the package's resources back to what they were " +
+    "and keeps the secrets, unless new ones are given.",
+  arguments: [{ name: "<name>", help: "name of the package, see svc integration list" }],
+  options: [
+    SET_SECRET,
+    {
+      flags: "--url <base>",
+      help: "where the platform reaches the daemon, such as https://hooks.example.com",
+    },
+    { flags: "--dry-run", help: "check everything and print the same, but change nothing" },
+    PROJECT,
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc integration install github --set-secret webhook_secret=-",
+    "svc integration install slack --set-secret signing_secret=@secret.txt --url https://hooks.example.com",
+    "svc integration install line --dry-run -o json",
+  ],
+  async run(context: CommandContext) {
+    const pack = packageNamed(context.argument(0));
+    const keys = secretTemplatesOf(pack).flatMap((store) => store.keys);
+    const given = await readSetSecrets(keys, context);
+    const url = readUrl(context);
+    const dryRun = context.flag("dryRun");
+    using client = context.client();
+    const base = url ?? (await client.call("status", {})).webhook_url;
+    const { files, kept } = await fillSecrets(pack, given, { client, context });
+    const applied = await client.call("apply", {
+      files: [...files, ...manifestsOf(pack).map((file) => toManifest(pack, file))],
+      ...context.project(),
+      dry_run: dryRun,
+    });
+    for (const warning of applied.warnings) context.io.err(`warning: ${warning}\n`);
+    for (const failure of applied.hook_failures) context.io.err(`hook failed: ${failure}\n`);
+    const addresses = addressesOf(pack, applied.results, base);
+    const code = applied.hook_failures.length === 0 ? 0 : 1;
+    if (context.option("output") === "json") {
+      const shown = { name: pack.name, dry_run: dryRun, results: applied.results, kept, addresses };
+      context.io.out(`${JSON.stringify(shown, null, 2)}\n`);
+      return code;
+    }
+    const suffix = dryRun ? " (dry run)" : "";
+    for (const name of kept) context.io.out(`${name} kept as it is\n`);
+    for (const { name, action } of applied.results) context.io.out(`${name} ${action}${suffix}\n`);
+    printAddresses(pack, addresses, context);
+    noteOn(base, context);
+    return code;
+  },
+};
+
+/** Where one trigger takes requests. */
+interface Address {
+  readonly trigger: string;
+  readonly path: string;
+  /** `null` while nobody has said where the daemon is reached. */
+  readonly url: string | null;
+}
+
+function addressesOf(
+  pack: IntegrationPackage,
+  results: readonly ApplyOutcome[],
+  base: string | null,
+): Address[] {
+  return webhookTriggersOf(pack).map((trigger) => {
+    const project = results.find(({ name }) => name === `trigger/${trigger}`)?.project;
+    const place = project === undefined || project === DEFAULT_PROJECT ? "" : `/${project}`;
+    const path = `/webhook${place}/${trigger}`;
+    return { trigger, path, url: base === null ? null : `${base}${path}` };
+  });
+}
+
+function printAddresses(
+  { name, title }: IntegrationPackage,
+  addresses: readonly Address[],
+  { io }: CommandContext,
+): void {
+  const width = Math.max(...addresses.map(({ trigger }) => trigger.length)) + 2;
+  io.out(`\nTo be entered at ${title} (svc integration show ${name} says where):\n`);
+  for (const { trigger, url, path } of addresses) {
+    io.out(`  ${trigger.padEnd(width)}${url ?? path}\n`);
+  }
+}
+
+/** Hosts that mean this machine, or all of its addresses. */
+const LOCAL = /^https?:\/\/(localhost|127\.[0-9.]+|0\.0\.0\.0|\[::1?\])(:[0-9]+)?(\/|$)/i;
+
+function noteOn(base: string | null, { io }: CommandContext): void {
+  if (base === null) {
+    io.err("note: the daemon takes no webhooks (--webhook-bind none); --url completes the list\n");
+  } else if (LOCAL.test(base)) {
+    io.err(
+      "note: that address is for this machine only; the platform needs a public one with HTTPS, " +
+        "give it with --url\n",
+    );
+  }
+}
+
+/**
+ * The SecretStores to apply, filled in, and the names of those that stay as they are.
+ *
+ * @throws {AppError} as {@linkcode fillStore}.
+ */
+async function fillSecrets(
+  pack: IntegrationPackage,
+  given: ReadonlyMap<string, string>,
+  { client, context }: { client: Client; context: CommandContext },
+): Promise<{ files: ManifestFile[]; kept: string[] }> {
+  const files: ManifestFile[] = [];
+  const kept: string[] = [];
+  for (const { name, keys } of secretTemplatesOf(pack)) {
+    const seen = await findStore(name, { client, context, reveal: false });
+    // Values are asked for only where some have to be written back: each such reading is audited.
+    const others = Object.keys(seen ?? {}).some((key) => !given.has(key));
+    const existing = seen !== undefined && given.size > 0 && others
+      ? await findStore(name, { client, context, reveal: true })
+      : seen;
+    const data = fillStore({ name, keys, existing }, given);
+    if (data === undefined) {
+      kept.push(`secretstore/${name}`);
+      continue;
+    }
+    const store = { kind: "SecretStore", metadata: { name }, spec: { data } };
+    const path = `${pack.name}/secrets-template.yaml`;
+    files.push({ name: path, text: JSON.stringify(store, null, 2) });
+  }
+  return { files, kept };
+}
+
+async function findStore(
+  name: string,
+  { client, context, reveal }: { client: Client; context: CommandContext; reveal: boolean },
+): Promise<Record<string, string> | undefined> {
+  try {
+    const input = { what: "secretstore", name, ...context.project(), reveal };
+    const { spec } = await client.call("describe", input) as {
+      spec: { data: Record<string, string> };
+    };
+    return spec.data;
+  } catch (error) {
+    if (error instanceof AppError && error.code === "not_found") return undefined;
+    throw error;
+  }
+}
+
+function toManifest(
+  { name }: IntegrationPackage,
+  { path, text }: { path: string; text: string },
+): ManifestFile {
+  return { name: `${name}/${path}`, text };
+}
+
+function readUrl(context: CommandContext): string | undefined {
+  const url = context.option("url");
+  if (url === undefined || /^https?:\/\/[^\s/?#]+[^\s?#]*$/i.test(url)) {
+    return url?.replace(/\/+$/, "");
+  }
+  throw new AppError("usage", "--url takes the base of the address, such as https://HOST");
+}

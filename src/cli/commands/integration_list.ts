@@ -1,0 +1,32 @@
+/**
+ * `svc integration list` (spec 1.8).
+ *
+ * @module
+ */
+
+import { type IntegrationPackage, listPackages } from "../../integrations/packages.ts";
+import { type Command, type CommandContext, OUTPUT } from "../command.ts";
+import { packageView } from "./integration_show.ts";
+import { type Format, printListing } from "../print.ts";
+
+/** Lists packages. */
+export const command: Command = {
+  help: "Lists the integration packages that svc brings with it: triggers, workflows and prompts " +
+    "for one platform, ready to be installed. Needs no daemon.",
+  options: [OUTPUT],
+  examples: ["svc integration list", "svc integration list -o json"],
+  async run(context: CommandContext) {
+    const packages = listPackages();
+    const listing = {
+      items: packages.map(packageView),
+      names: packages.map(({ name }) => `integration/${name}`),
+      columns: ["NAME", "PLATFORM", "DESCRIPTION"].map((header) => ({ header, wide: false })),
+      rows: packages.map(toRow),
+    };
+    await printListing(listing, context.option("output") as Format, context.io);
+  },
+};
+
+function toRow({ name, title, summary }: IntegrationPackage): string[] {
+  return [name, title, summary];
+}

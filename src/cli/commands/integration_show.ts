@@ -1,0 +1,95 @@
+/**
+ * `svc integration show` (spec 1.8): the guide of a package, its files, or one of them.
+ *
+ * @module
+ */
+
+import { dirname, join } from "node:path";
+import { AppError, messageOf } from "../../base/errors.ts";
+import {
+  type IntegrationPackage,
+  packageNamed,
+  resourcesOf,
+  secretTemplatesOf,
+  webhookTriggersOf,
+} from "../../integrations/packages.ts";
+import { type Command, type CommandContext, OUTPUT_TEXT_JSON } from "../command.ts";
+
+/** Shows a package. */
+export const command: Command = {
+  help: "Prints the guide of an integration package: how to set the platform up, which events " +
+    "there are, how to try it. With --file one of its files as it stands, with --unpack all of " +
+    "them into a directory, to be changed and applied with svc apply -f. Needs no daemon.",
+  arguments: [{ name: "<name>", help: "name of the package, see svc integration list" }],
+  options: [
+    { flags: "--file <path>", help: "print this file of it instead" },
+    { flags: "--unpack <dir>", help: "write its files into this directory, new or empty" },
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc integration show github",
+    "svc integration show github --file workflow-push.yaml",
+    "svc integration show github --unpack ./github && svc apply -f ./github",
+  ],
+  async run(context: CommandContext) {
+    const { io } = context;
+    const pack = packageNamed(context.argument(0));
+    const [path, directory] = [context.option("file"), context.option("unpack")];
+    if (path !== undefined && directory !== undefined) {
+      throw new AppError("usage", "Give either --file or --unpack");
+    }
+    const json = context.option("output") === "json";
+    if (directory !== undefined) {
+      const written = await unpack(pack, directory);
+      const lines = written.map((file) => `${file}\n`).join("");
+      return io.out(json ? `${JSON.stringify(written, null, 2)}\n` : lines);
+    }
+    if (json && path === undefined) {
+      return io.out(`${JSON.stringify(packageView(pack), null, 2)}\n`);
+    }
+    io.out(fileOf(pack, path ?? "README.md"));
+  },
+};
+
+/** A package as JSON. */
+export function packageView(pack: IntegrationPackage): Record<string, unknown> {
+  return {
+    name: pack.name,
+    platform: pack.title,
+    description: pack.summary,
+    secrets: secretTemplatesOf(pack).flatMap(({ name, keys }) =>
+      keys.map((key) => ({ store: name, key }))
+    ),
+    triggers: webhookTriggersOf(pack),
+    resources: resourcesOf(pack).map(({ displayName }) => displayName),
+    files: pack.files.map(({ path }) => path),
+  };
+}
+
+function fileOf({ name, files }: IntegrationPackage, path: string): string {
+  const found = files.find((file) => file.path === path);
+  if (found !== undefined) return found.text;
+  const paths = files.map((file) => file.path).join(", ");
+  throw new AppError("not_found", `Package "${name}" has no file "${path}", there are ${paths}`);
+}
+
+/** Writes every file; gives their paths. */
+async function unpack(pack: IntegrationPackage, directory: string): Promise<string[]> {
+  const written: string[] = [];
+  try {
+    await Deno.mkdir(directory, { recursive: true });
+    for await (const { name } of Deno.readDir(directory)) {
+      throw new AppError("conflict", `"${directory}" holds "${name}": name a new directory`);
+    }
+    for (const { path, text } of pack.files) {
+      const file = join(directory, path);
+      await Deno.mkdir(dirname(file), { recursive: true });
+      await Deno.writeTextFile(file, text, { mode: text.startsWith("#!") ? 0o755 : 0o644 });
+      written.push(file);
+    }
+    return written;
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
+    throw new AppError("invalid", `Cannot write "${directory}": ${messageOf(cause)}`, { cause });
+  }
+}

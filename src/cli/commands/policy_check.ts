@@ -1,0 +1,67 @@
+/**
+ * `svc policy check`.
+ *
+ * @module
+ */
+
+import { resolve } from "node:path";
+import { decideCommand } from "../../plugins/policy/policy.ts";
+import { fileFacts, readPolicy } from "../../plugins/policy/policy_file.ts";
+import {
+  type Command,
+  type CommandContext,
+  DATA_DIR,
+  type OptionDefinition,
+  OUTPUT_TEXT_JSON,
+} from "../command.ts";
+import { printable } from "../terminal_text.ts";
+
+/** `--plugin-root`, as of the daemon. */
+export const PLUGIN_ROOT: OptionDefinition = {
+  flags: "--plugin-root <dir>",
+  help: "where relative commands start, as given to the daemon (default: the data directory)",
+};
+
+/** Says what the policy makes of a command. */
+export const command: Command = {
+  help: "Says whether a plugin's command may run now, and by which rule of the plugin policy. " +
+    "Exit 0 when it runs, which under audit is every command, else 1. Quote the command as one " +
+    "argument behind --. Needs no daemon.",
+  arguments: [{ name: "<command...>", help: "the command, exactly as in the plugin" }],
+  options: [DATA_DIR, PLUGIN_ROOT, OUTPUT_TEXT_JSON],
+  examples: [
+    `svc policy check -- 'scripts/verify.sh "$WEBHOOK_HEADER_X_SIGNATURE"'`,
+    "svc policy check -o json -- 'scripts/refresh.sh | scripts/store.sh'",
+  ],
+  async run(context: CommandContext) {
+    const line = context.arguments(0).join(" ");
+    const reading = await readPolicy(context.dir());
+    const { mode, decision } = "closed" in reading
+      ? {
+        mode: "closed",
+        decision: { verdict: "denied", rule: "policy_closed", reason: reading.closed } as const,
+      }
+      : {
+        mode: reading.policy.mode,
+        decision: decideCommand(line, reading.policy, {
+          ...fileFacts(pluginRoot(context)),
+          when: "run",
+        }),
+      };
+    const facts = { verdict: decision.verdict, rule: decision.rule, mode, reason: decision.reason };
+    if (context.option("output") === "json") {
+      context.io.out(`${JSON.stringify({ command: line, ...facts }, null, 2)}\n`);
+    } else {
+      const lines = Object.entries(facts).filter(([, value]) => value !== "");
+      context.io.out(
+        lines.map(([name, value]) => `${`${name}:`.padEnd(9)}${printable(value)}\n`).join(""),
+      );
+    }
+    return decision.verdict === "denied" ? 1 : 0;
+  },
+};
+
+/** Where relative commands start. */
+export function pluginRoot(context: CommandContext): string {
+  return resolve(context.option("pluginRoot") ?? context.dir().root);
+}

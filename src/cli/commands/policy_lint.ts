@@ -1,0 +1,129 @@
+/**
+ * `svc policy lint`: what a policy that is valid still lets through, or never will.
+ *
+ * @module
+ */
+
+import { basename, resolve } from "node:path";
+import { findText } from "../../base/bytes.ts";
+import { AppError, messageOf } from "../../base/errors.ts";
+import { parsePolicy, type Policy, type PolicyReading } from "../../plugins/policy/policy.ts";
+import { policyPath, readPolicy } from "../../plugins/policy/policy_file.ts";
+import { findDeniedName, prefixDirectory } from "../../plugins/policy/policy_rules.ts";
+import type { FieldPath } from "../../resources/resource.ts";
+import { type Command, type CommandContext, DATA_DIR, OUTPUT_TEXT_JSON } from "../command.ts";
+import type { Io } from "../io.ts";
+import { PLUGIN_ROOT, pluginRoot } from "./policy_check.ts";
+import { readFile } from "../read_file.ts";
+import { printable } from "../terminal_text.ts";
+
+/** Programs that run whatever they are given. */
+const INTERPRETERS =
+  /^(?:env|exec|command|xargs|find|sudo|doas|su|nohup|nice|timeout|setsid|strace|busybox|make|git|ssh|docker|podman|vim?|ed|sed|[gmn]?awk|(?:ba|da|z|k|mk|c|tc|a|fi)?sh|python[0-9.]*|perl[0-9.]*|ruby[0-9.]*|lua[0-9.]*|php[0-9.]*|tclsh|node|deno|bun|npx|npm|osascript|pwsh)$/;
+
+/** Looks for mistakes in a policy. */
+export const command: Command = {
+  help:
+    "Looks for mistakes in a plugin policy: errors that close it, and prefixes that let through " +
+    "more than they seem to, or nothing. Exit 1 when there are errors. Needs no daemon.",
+  arguments: [{
+    name: "[file]",
+    help: "the policy (default: plugin-policy.yaml in the data directory)",
+  }],
+  options: [DATA_DIR, PLUGIN_ROOT, OUTPUT_TEXT_JSON],
+  examples: ["svc policy lint", "svc policy lint deploy/plugin-policy.yaml"],
+  async run(context: CommandContext) {
+    const file = context.argument(0);
+    const reading = file === ""
+      ? await readPolicy(context.dir())
+      : await readPolicyFile(file, context.io);
+    const errors = "closed" in reading ? reading.errors : [];
+    const warnings = "closed" in reading ? [] : await findWarnings(reading, pluginRoot(context));
+    if (context.option("output") === "json") {
+      context.io.out(`${JSON.stringify({ errors, warnings }, null, 2)}\n`);
+    } else {
+      for (const line of errors) context.io.out(`error: ${printable(line)}\n`);
+      for (const line of warnings) context.io.out(`warning: ${printable(line)}\n`);
+      if (errors.length + warnings.length === 0) {
+        context.io.out(`${file === "" ? policyPath(context.dir()) : file}: nothing found\n`);
+      }
+    }
+    return errors.length > 0 ? 1 : 0;
+  },
+};
+
+async function readPolicyFile(path: string, io: Io): Promise<PolicyReading> {
+  const text = findText(await readFile(path, io));
+  if (text === undefined) throw new AppError("invalid", `"${path}" is not UTF-8`);
+  return parsePolicy(text, path);
+}
+
+async function findWarnings(
+  { policy, warnings, locate }: Extract<PolicyReading, { policy: Policy }>,
+  root: string,
+): Promise<string[]> {
+  const found = [...warnings];
+  const warn = (path: FieldPath, message: string) => found.push(`${locate(path)}: ${message}`);
+  const prefixes = policy.allowedCommandPrefixes;
+  if (policy.mode === "audit") warn(["mode"], "Every command runs: this is for finding prefixes");
+  if (policy.shellSyntax === "any") {
+    warn(["shell_syntax"], "Behind an allowed start anything runs: prefer strict");
+  }
+  if (policy.mode !== "deny" && !prefixes.some((prefix) => prefix !== "")) {
+    warn([PREFIXES], "No prefix: every command breaks the policy, add one such as scripts/");
+  }
+  for (const [i, prefix] of prefixes.entries()) {
+    if (prefix === "") continue;
+    for (const message of [...textWarnings(prefix), ...await directoryWarnings(prefix, root)]) {
+      warn([PREFIXES, i], message);
+    }
+  }
+  return found;
+}
+
+const PREFIXES = "allowed_command_prefixes";
+
+/** What the text of a prefix alone says. */
+function textWarnings(prefix: string): string[] {
+  const found: string[] = [];
+  const [word = ""] = prefix.split(/[ \t]/, 1);
+  const shown = `"${prefix}"`;
+  const denied = findDeniedName(prefix);
+  if (denied !== undefined) {
+    found.push(`${shown} names "${denied}", which no prefix allows: nothing runs by it, remove it`);
+  }
+  if (/^\s/.test(prefix) || /(?![\t\n])\p{Cc}/u.test(prefix)) {
+    found.push(`${shown} starts with a blank or holds a control character: no command matches`);
+  }
+  if (/["'`$\\;&|<>(){}*?[\]~\n]/.test(prefix)) {
+    found.push(
+      `${shown} holds characters that mean something to the shell: it is compared as text`,
+    );
+  }
+  if (word.split("/").includes("..")) found.push(`${shown} holds "..": no command matches`);
+  if (INTERPRETERS.test(basename(word))) {
+    found.push(`${shown} lets "${basename(word)}" run anything it is given: name a script instead`);
+  }
+  if (!/[/ \t]$/.test(prefix)) {
+    const other = `${prefix}-evil`;
+    found.push(`${shown} also allows "${other}": end it with a slash or a blank`);
+  }
+  if (prefixDirectory(prefix) === "/") found.push(`${shown} allows every file there is`);
+  return found;
+}
+
+/** What is to be said of the directory that a prefix names. */
+async function directoryWarnings(prefix: string, root: string): Promise<string[]> {
+  const named = prefixDirectory(prefix);
+  if (named === "") return [];
+  const directory = resolve(root, named);
+  try {
+    const { isDirectory, mode } = await Deno.stat(directory);
+    if (!isDirectory) return [`"${directory}" is no directory`];
+    if (((mode ?? 0) & 0o002) === 0) return [];
+    return [`Everybody may write to "${directory}", and so decide what runs: chmod o-w it`];
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return [`"${directory}" does not exist`];
+    return [`Cannot look at "${directory}": ${messageOf(error)}`];
+  }
+}

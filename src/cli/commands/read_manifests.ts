@@ -1,0 +1,20 @@
+/**
+ * `svc read-manifests`: what the daemon starts to have manifests read by a process that it can kill.
+ *
+ * @module
+ */
+
+import { parseOwnJson } from "../../base/json.ts";
+import { readApart } from "../../control/resources/read_apart.ts";
+import type { ManifestInput } from "../../resources/read_manifests.ts";
+import type { Command, CommandContext } from "../command.ts";
+
+/** Reads what the daemon asks for. */
+export const command: Command = {
+  help: "Reads manifests for the daemon: JSON in, JSON out. Not for people.",
+  examples: [],
+  async run({ io }: CommandContext) {
+    const text = await new Response(io.stdin()).text();
+    io.out(JSON.stringify(await readApart(parseOwnJson(text) as ManifestInput)));
+  },
+};

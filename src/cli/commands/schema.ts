@@ -1,0 +1,35 @@
+/**
+ * `svc schema`: the JSON Schema of a kind, from the definitions that `apply` checks against.
+ *
+ * @module
+ */
+
+import { AppError } from "../../base/errors.ts";
+import { KindLookup } from "../../resources/kind_lookup.ts";
+import { KINDS } from "../../resources/kinds.ts";
+import { documentSchema } from "../../resources/read.ts";
+import { type Command, type CommandContext } from "../command.ts";
+
+/** Prints a schema. */
+export const command: Command = {
+  help: "Prints the JSON Schema of a kind, so that an editor can check and complete manifests. " +
+    "Without a kind, of a document of any kind. Needs no daemon.",
+  arguments: [{ name: "[kind]", help: `one of ${KINDS.map((kind) => kind.kind).join(", ")}` }],
+  examples: ["svc schema Trigger > trigger.schema.json", "svc schema"],
+  run(context: CommandContext) {
+    const name = context.argument(0);
+    const kind = new KindLookup([]).byAnyName(name);
+    if (name !== "" && kind === undefined) {
+      const known = KINDS.map((one) => one.kind).join(", ");
+      throw new AppError("not_found", `Unknown kind "${name}", there are ${known}`);
+    }
+    const schema = kind === undefined
+      ? {
+        $schema: "https://json-schema.org/draft/2020-12/schema",
+        oneOf: KINDS.map(documentSchema),
+      }
+      : documentSchema(kind);
+    context.io.out(`${JSON.stringify(schema, null, 2)}\n`);
+    return Promise.resolve();
+  },
+};

@@ -1,0 +1,42 @@
+/**
+ * `svc slack reply` (contract 8): what a step uses to answer in the thread it came from.
+ *
+ * @module
+ */
+
+import { findText } from "../../base/bytes.ts";
+import { AppError } from "../../base/errors.ts";
+import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { readFile } from "../read_file.ts";
+
+/** Posts a text to the thread of a task. */
+export const command: Command = {
+  help: "Posts a text to the Slack thread a task came from. Everything in it is plain text: no " +
+    "markup, no mentions. Takes a bot token in the trigger (event.webhook.slack.botToken). Inside " +
+    "a step the task is its own.",
+  arguments: [{ name: "[task]", help: "id of the task, or its beginning (default: $SVC_TASK_ID)" }],
+  options: [
+    { flags: "--text <text>", help: "what to say; - for standard input" },
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    'svc slack reply --text "Which environment?"',
+    "./report.sh | svc slack reply 01K9 --text -",
+  ],
+  async run(context: CommandContext) {
+    const task = context.argument(0) || context.io.env("SVC_TASK_ID") || "";
+    if (task === "") throw new AppError("usage", "Name the task, or run this inside a step");
+    const given = context.option("text");
+    if (given === undefined) throw new AppError("usage", "Give the text: --text TEXT, or --text -");
+    const text = given === "-" ? findText(await readFile("-", context.io)) : given;
+    if (text === undefined) throw new AppError("invalid", "The text is not UTF-8");
+    using client = context.client();
+    const posted = await client.call("slack.reply", { task, text });
+    context.io.out(
+      context.option("output") === "json"
+        ? `${JSON.stringify(posted)}\n`
+        : `posted to ${posted.channel}\n`,
+    );
+  },
+};

@@ -1,0 +1,30 @@
+/**
+ * `svc source bind` (contract 8).
+ *
+ * @module
+ */
+
+import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+
+/** Binds a thread to a task. */
+export const command: Command = {
+  help: "Binds the thread of an event to a task: further replies in it go to the inbox of that " +
+    "task while it runs, and to a follow-up task after it. The event itself is routed again.",
+  arguments: [
+    { name: "<event>", help: "id of a source event in that thread, or its beginning" },
+    { name: "<task>", help: "id of the task, or its beginning" },
+  ],
+  options: [...CONNECTION, OUTPUT_TEXT_JSON],
+  examples: ["svc source bind 01K9EVENT 01K9TASK"],
+  async run(context: CommandContext) {
+    using client = context.client();
+    const [id, task] = [context.argument(0), context.argument(1)];
+    const bound = await client.call("source.bind", { id, task });
+    const again = bound.replayed ? ", the event is routed again" : "";
+    context.io.out(
+      context.option("output") === "json"
+        ? `${JSON.stringify(bound)}\n`
+        : `thread ${bound.thread_id} bound to task/${bound.task_id}${again}\n`,
+    );
+  },
+};

@@ -1,0 +1,25 @@
+/**
+ * `svc source replay` (contract 8).
+ *
+ * @module
+ */
+
+import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+
+/** Routes an event once more. */
+export const command: Command = {
+  help: "Routes an event of a chat platform once more, that was ignored, failed or needs " +
+    "attention. One that was routed never starts a second task: retry its task instead.",
+  arguments: [{ name: "<event>", help: "id of the source event, or its beginning" }],
+  options: [...CONNECTION, OUTPUT_TEXT_JSON],
+  examples: ["svc get source-events --state needs_attention", "svc source replay 01K9"],
+  async run(context: CommandContext) {
+    using client = context.client();
+    const { id } = await client.call("source.replay", { id: context.argument(0) });
+    context.io.out(
+      context.option("output") === "json"
+        ? `${JSON.stringify({ id })}\n`
+        : `source-event/${id} is routed again\n`,
+    );
+  },
+};

@@ -1,0 +1,77 @@
+/**
+ * `svc status`.
+ *
+ * @module
+ */
+
+import type { Rate, Status } from "../../api/operations.ts";
+import { shortDuration } from "../../base/duration.ts";
+import { sizeText } from "../../base/size.ts";
+import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { printable } from "../terminal_text.ts";
+
+/** Shows how the daemon is. */
+export const command: Command = {
+  help: "Shows whether the daemon runs, where it takes webhooks, what there is, what waits, what " +
+    "happened lately, and what does not work as it should. Exit code 3 when it does not run.",
+  options: [...CONNECTION, OUTPUT_TEXT_JSON],
+  examples: [
+    "svc status",
+    "svc status -o json | svc tool payload-extract --path webhook_url",
+    "svc status -o json | svc tool payload-extract --path queue.oldest_pending_secs",
+  ],
+  async run(context: CommandContext) {
+    using client = context.client();
+    const status = await client.call("status", {});
+    if (context.option("output") === "json") {
+      return context.io.out(`${JSON.stringify(status, null, 2)}\n`);
+    }
+    const lines: readonly (readonly [string, string])[] = [
+      ["version", status.version],
+      ["webhooks", status.webhook_url ?? "off"],
+      ["data", status.data_dir],
+      ["uptime", shortDuration(status.uptime_secs * 1000)],
+      ...countLines(status),
+      ["tasks", queueText(status.queue)],
+      ["tasks ended", rateText(status.rates.tasks)],
+      ["deliveries", rateText(status.rates.deliveries)],
+      ["database", databaseText(status.database)],
+      ["degraded", status.degraded.length === 0 ? "no" : status.degraded[0] ?? ""],
+      ...status.degraded.slice(1).map((reason) => ["", reason] as const),
+    ];
+    const width = Math.max(...lines.map(([name]) => name.length)) + 2;
+    context.io.out(
+      lines.map(([name, value]) =>
+        `${(name === "" ? "" : `${name}:`).padEnd(width)}${printable(value)}\n`
+      ).join(""),
+    );
+  },
+};
+
+/** Resources; tasks have a line of their own. */
+function countLines({ counts }: Status): (readonly [string, string])[] {
+  return Object.entries(counts).filter(([name]) => !name.startsWith("tasks_"))
+    .map(([name, n]) => [name, String(n)] as const);
+}
+
+function queueText({ pending, held, running, oldest_pending_secs }: Status["queue"]): string {
+  const waits = oldest_pending_secs === null
+    ? ""
+    : `, the oldest for ${shortDuration(oldest_pending_secs * 1000)}`;
+  const later = held === 0 ? "" : ` (${held} held)`;
+  return `${running} running, ${pending} pending${later}${waits}`;
+}
+
+/** `12 accepted, 3 rejected in a minute; 40 accepted, 3 rejected in five`. */
+function rateText(rates: Readonly<Record<string, Rate>>): string {
+  const within = (window: keyof Rate) =>
+    Object.entries(rates).filter(([, rate]) => rate[window] > 0)
+      .map(([name, rate]) => `${rate[window]} ${name}`).join(", ") || "none";
+  return `${within("last_minute")} in a minute; ${within("last_five_minutes")} in five`;
+}
+
+function databaseText({ bytes, unused_bytes, disk_free_bytes }: Status["database"]): string {
+  const unused = unused_bytes === 0 ? "" : ` (${sizeText(unused_bytes)} unused)`;
+  const left = disk_free_bytes === null ? "" : `, ${sizeText(disk_free_bytes)} left on its disk`;
+  return `${sizeText(bytes)}${unused}${left}`;
+}

@@ -1,0 +1,66 @@
+/**
+ * `svc task cancel` (contract 6, 7).
+ *
+ * @module
+ */
+
+import type { CancelResult } from "../../api/task_operations.ts";
+import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { interruptible } from "../interrupt.ts";
+import { waitForTasks } from "../wait_for_tasks.ts";
+
+/** Cancels tasks. */
+export const command: Command = {
+  help:
+    "Ends tasks: one that waits at once; of one that runs, every process gets TERM and after a " +
+    "grace of 5 seconds KILL, and its finally steps run. Waits until they are over. Exit 1 when " +
+    "one had ended before.",
+  arguments: [{ name: "<task...>", help: "ids of tasks, or their beginnings" }],
+  options: [
+    { flags: "--reason <text>", help: "why, to be kept with the task" },
+    { flags: "--no-wait", help: "do not wait for their end" },
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc task cancel 01K9",
+    'svc task cancel 01K9A 01K9B --reason "wrong branch"',
+    "svc get tasks --state running -o json | jq -r '.[].id' | xargs svc task cancel",
+  ],
+  run(context: CommandContext) {
+    const { io } = context;
+    const reason = context.option("reason");
+    const json = context.option("output") === "json";
+    const say = (line: string) => json || io.out(`${line}\n`);
+    return interruptible(io, async (signal) => {
+      using client = context.client();
+      const { tasks } = await client.call("task.cancel", {
+        ids: context.arguments(0),
+        ...(reason === undefined ? {} : { reason }),
+      });
+      const before = tasks.filter(({ result }) => result === "ended");
+      const stopping = tasks.filter(({ result }) => result === "stopping").map(({ id }) => id);
+      for (const { id, result } of tasks) if (result === "cancelled") say(`task/${id} cancelled`);
+      for (const { id, state } of before) io.err(`task/${id} has already ended: ${state}\n`);
+      const ended = new Map<string, string>();
+      if (!context.flag("wait")) {
+        for (const id of stopping) say(`task/${id} is being cancelled`);
+      } else if (stopping.length > 0) {
+        await waitForTasks(stopping, {
+          ...{ client, io, signal },
+          onEnd({ id, state }) {
+            ended.set(id, state);
+            say(`task/${id} ${state}`);
+          },
+        });
+      }
+      const shown = tasks.map((task): CancelResult => {
+        const state = ended.get(task.id);
+        if (state === undefined) return task;
+        return { id: task.id, state, result: state === "cancelled" ? "cancelled" : "ended" };
+      });
+      if (json) io.out(`${JSON.stringify(shown, null, 2)}\n`);
+      return shown.some(({ result }) => result === "ended") ? 1 : 0;
+    });
+  },
+};

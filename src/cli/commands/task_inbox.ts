@@ -1,0 +1,74 @@
+/**
+ * `svc task inbox` (contract 8).
+ *
+ * @module
+ */
+
+import type { InboxEntry } from "../../api/task_operations.ts";
+import { findText } from "../../base/bytes.ts";
+import { AppError } from "../../base/errors.ts";
+import { type Command, type CommandContext, CONNECTION } from "../command.ts";
+import type { Io } from "../io.ts";
+import { formatTable, printValue } from "../print.ts";
+import { readInput } from "../read_file.ts";
+
+const FORMATS = ["table", "lines", "json", "yaml"];
+
+/** Reads and writes the inbox of a task. */
+export const command: Command = {
+  help: "Prints the messages to a task, oldest first, or sends one to a task that has not ended. " +
+    "Its steps find them in the file $SVC_INBOX, one JSON object a line.",
+  arguments: [{ name: "<task>", help: "id of the task, or its beginning" }],
+  options: [
+    { flags: "--send <text>", help: "send this text; - for standard input" },
+    ...CONNECTION,
+    {
+      flags: "-o, --output <format>",
+      help:
+        "how to print; lines is one JSON object a line (default: table on a terminal, else lines)",
+      choices: FORMATS,
+    },
+  ],
+  examples: [
+    "svc task inbox 01K9",
+    'svc task inbox 01K9 --send "leave the tests alone"',
+    "svc task inbox 01K9 --send - < notes.txt",
+  ],
+  async run(context: CommandContext) {
+    const { io } = context;
+    const id = context.argument(0);
+    const format = context.option("output") ?? (io.outIsTerminal ? "table" : "lines");
+    const text = context.option("send");
+    using client = context.client();
+    if (text !== undefined) {
+      const sent = await client.call("task.inbox.send", { id, text: await textOf(text, io) });
+      if (format === "json") return await printValue(sent, "json", io);
+      return io.out(`sent to task/${sent.id}\n`);
+    }
+    const { messages } = await client.call("task.inbox", { id });
+    if (format === "json" || format === "yaml") {
+      return await printValue(messages.map(({ message }) => message), format, io);
+    }
+    if (format === "lines") {
+      return io.out(messages.map(({ message }) => `${JSON.stringify(message)}\n`).join(""));
+    }
+    if (messages.length === 0) return io.err("No messages\n");
+    io.out(formatTable(["AT", "FROM", "TEXT"], messages.map(toCells), io.columns));
+  },
+};
+
+async function textOf(option: string, io: Io): Promise<string> {
+  const text = option === "-" ? findText(await readInput(io)) : option;
+  if (text === undefined) throw new AppError("usage", "What standard input holds is no UTF-8 text");
+  if (text.trim() === "") throw new AppError("usage", "The message is empty");
+  return text;
+}
+
+function toCells({ created_at: createdAt, message }: InboxEntry): string[] {
+  const { text, from } = message;
+  return [
+    createdAt,
+    typeof from === "string" ? from : "",
+    typeof text === "string" ? text : JSON.stringify(message),
+  ];
+}

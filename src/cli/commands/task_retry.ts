@@ -1,0 +1,37 @@
+/**
+ * `svc task retry` (contract 6).
+ *
+ * @module
+ */
+
+import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+
+/** Runs again what a task did not get done. */
+export const command: Command = {
+  help: "Makes a new task that does what an ended one did not get done, on the same event, and " +
+    "prints its id. Steps that are done are carried over; with --from, that step and all that need " +
+    "it run again too. Steps under finally always run again, and of a task that succeeded all do. " +
+    "A task that never ran because something was missing runs what is applied now.",
+  arguments: [{ name: "<task>", help: "id of the task, or its beginning" }],
+  options: [
+    { flags: "--from <step>", help: "run this step again, and all that need it" },
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc task retry 01K9",
+    "svc task retry 01K9 --from deploy",
+    'svc task wait "$(svc task retry 01K9)"',
+  ],
+  async run(context: CommandContext) {
+    const from = context.option("from");
+    using client = context.client();
+    const made = await client.call("task.retry", {
+      id: context.argument(0),
+      ...(from === undefined ? {} : { from }),
+    });
+    if (made.note !== "") context.io.err(`${made.note}\n`);
+    const json = context.option("output") === "json";
+    context.io.out(json ? `${JSON.stringify(made, null, 2)}\n` : `${made.id}\n`);
+  },
+};

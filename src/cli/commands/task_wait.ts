@@ -1,0 +1,52 @@
+/**
+ * `svc task wait` (contract 6).
+ *
+ * @module
+ */
+
+import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { interruptible } from "../interrupt.ts";
+import { printable } from "../terminal_text.ts";
+import { type EndedTask, waitForTasks } from "../wait_for_tasks.ts";
+
+/** Waits for tasks. */
+export const command: Command = {
+  help:
+    "Waits until tasks are over and prints how each ended. Exit 0 when all succeeded, else 1, " +
+    "also when the time is up before.",
+  arguments: [{ name: "<task...>", help: "ids of tasks, or their beginnings" }],
+  options: [
+    { flags: "--timeout <duration>", help: "longest time to wait, such as 10m (default: any)" },
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: ["svc task wait 01K9", "svc task wait 01K9A 01K9B --timeout 10m"],
+  run(context: CommandContext) {
+    const { io } = context;
+    const timeoutSecs = context.duration("timeout");
+    const json = context.option("output") === "json";
+    const ended: EndedTask[] = [];
+    return interruptible(io, async (signal) => {
+      using client = context.client();
+      const late = await waitForTasks(context.arguments(0), {
+        ...{ client, io, signal },
+        ...(timeoutSecs === undefined ? {} : { timeoutSecs }),
+        onEnd(task) {
+          ended.push(task);
+          if (!json) io.out(`${describeEnd(task)}\n`);
+        },
+      });
+      if (json) io.out(`${JSON.stringify(ended, null, 2)}\n`);
+      if (late.length > 0) {
+        const names = late.map((id) => `task/${id}`).join(", ");
+        io.err(`Not over after ${context.option("timeout")}: ${names}\n`);
+      }
+      return late.length === 0 && ended.every(({ state }) => state === "succeeded") ? 0 : 1;
+    });
+  },
+};
+
+/** How a task ended, in one line. */
+function describeEnd({ id, state, reason }: EndedTask): string {
+  return `task/${id} ${state}${reason === "" ? "" : `: ${printable(reason)}`}`;
+}

@@ -1,0 +1,83 @@
+/**
+ * `svc token create` (contract 5).
+ *
+ * @module
+ */
+
+import { type Operations, type Role, ROLES } from "../../api/operations.ts";
+import { systemClock } from "../../base/clock.ts";
+import type { DataDir } from "../../base/data_dir.ts";
+import { AppError } from "../../base/errors.ts";
+import { idFactory } from "../../base/ids.ts";
+import { lockDataDir } from "../../base/lock.ts";
+import { keepToken, newToken } from "../../auth/tokens.ts";
+import { checkDatabase } from "../../store/sqlite/engine/migrations.ts";
+import { openStore } from "../../store/sqlite/open_store.ts";
+import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+
+/** Makes a token. */
+export const command: Command = {
+  help: "Makes a bearer token for the control plane and prints it, once: it is stored as a hash. " +
+    "Takes the role admin; with the daemon stopped, whoever owns the data directory makes the first.",
+  options: [
+    {
+      flags: "--role <role>",
+      help: "what its holder may do",
+      choices: ROLES,
+      fallback: "read_only",
+    },
+    { flags: "--ttl <duration>", help: "how long it holds", fallback: "30d" },
+    { flags: "--name <text>", help: "what it is for", fallback: "unnamed" },
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc token create --role operator --ttl 30d --name laptop",
+    "SVC_TOKEN=$(svc token create --role admin --ttl 1h) svc apply -f crd.yaml",
+  ],
+  async run(context: CommandContext) {
+    const input = {
+      role: context.option("role") as Role,
+      ttl_secs: context.duration("ttl") ?? 0,
+      name: context.option("name") ?? "",
+    };
+    const made = await create(input, context);
+    if (context.option("output") === "json") {
+      return context.io.out(`${JSON.stringify(made, null, 2)}\n`);
+    }
+    context.io.out(`${made.token}\n`);
+    context.io.err(
+      `Token ${made.id} of role ${made.role} until ${made.expires_at}. It is not shown again\n`,
+    );
+  },
+};
+
+type Created = Operations["token.create"]["out"];
+
+async function create(
+  input: Operations["token.create"]["in"],
+  context: CommandContext,
+): Promise<Created> {
+  using client = context.client();
+  try {
+    return await client.call("token.create", input);
+  } catch (error) {
+    const remote = context.option("server") ?? context.io.env("SVC_SERVER");
+    if (!(error instanceof AppError) || error.code !== "unreachable" || remote) throw error;
+    return await createOffline(input, context.dir());
+  }
+}
+
+/** Straight on the data directory, while no daemon runs on it. */
+async function createOffline(
+  { role, ttl_secs: ttlSecs, name }: Operations["token.create"]["in"],
+  dir: DataDir,
+): Promise<Created> {
+  checkDatabase(dir.database);
+  using _lock = await lockDataDir(dir);
+  await using store = await openStore(dir.database);
+  const host = { store, clock: systemClock, newId: idFactory(systemClock) };
+  const made = newToken({ role, ttlSecs, name }, host);
+  await keepToken(made, store);
+  return made.shown;
+}

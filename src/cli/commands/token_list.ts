@@ -1,0 +1,20 @@
+/**
+ * `svc token list`.
+ *
+ * @module
+ */
+
+import { type Command, type CommandContext, CONNECTION, OUTPUT } from "../command.ts";
+import { type Format, printListing } from "../print.ts";
+
+/** Lists tokens. */
+export const command: Command = {
+  help: "Lists the tokens of the control plane, the newest first; their text is known to nobody.",
+  options: [OUTPUT, ...CONNECTION],
+  examples: ["svc token list"],
+  async run(context: CommandContext) {
+    using client = context.client();
+    const listing = await client.call("get", { what: "tokens", limit: 1_000_000 });
+    await printListing(listing, context.option("output") as Format, context.io);
+  },
+};

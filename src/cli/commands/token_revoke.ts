@@ -1,0 +1,22 @@
+/**
+ * `svc token revoke`.
+ *
+ * @module
+ */
+
+import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+
+/** Ends a token. */
+export const command: Command = {
+  help: "Ends a token of the control plane at once. Takes the role admin.",
+  arguments: [{ name: "<token>", help: "id of the token, or its beginning" }],
+  options: [...CONNECTION, OUTPUT_TEXT_JSON],
+  examples: ["svc token revoke 01K9"],
+  async run(context: CommandContext) {
+    using client = context.client();
+    const { id } = await client.call("token.revoke", { id: context.argument(0) });
+    context.io.out(
+      context.option("output") === "json" ? `${JSON.stringify({ id })}\n` : `${id} revoked\n`,
+    );
+  },
+};

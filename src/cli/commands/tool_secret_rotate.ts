@@ -1,0 +1,77 @@
+/**
+ * `svc tool secret-rotate` (spec 1.7, contract 6).
+ *
+ * @module
+ */
+
+import { AppError } from "../../base/errors.ts";
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  OUTPUT_TEXT_JSON,
+  PROJECT,
+} from "../command.ts";
+import { readFile } from "../read_file.ts";
+
+/** Changes a secret. */
+export const command: Command = {
+  help: "Sets one key of a SecretStore, in one transaction; the next request uses the new value. " +
+    "To rotate without a gap, add the new value under a second key, change the platform, then " +
+    "remove the old key: every value of the store is tried.",
+  arguments: [
+    { name: "<store>", help: "name of the SecretStore" },
+    { name: "<key>", help: "key in it" },
+  ],
+  options: [
+    { flags: "--value <text>", help: "the new value; visible to other users, prefer the others" },
+    { flags: "--value-env <name>", help: "environment variable that holds it" },
+    {
+      flags: "--value-file <file>",
+      help: "file that holds it, its last line break left out; - for standard input",
+    },
+    { flags: "--create", help: "make the key when it is not there" },
+    PROJECT,
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc tool secret-rotate github webhook_secret --value-file new-secret.txt",
+    "openssl rand -hex 32 | svc tool secret-rotate github next --value-file - --create",
+  ],
+  async run(context: CommandContext) {
+    using client = context.client();
+    const { store, key, created } = await client.call("secret.rotate", {
+      store: context.argument(0),
+      key: context.argument(1),
+      value: await readValue(context),
+      ...context.project(),
+      create: context.flag("create"),
+    });
+    if (context.option("output") === "json") {
+      return context.io.out(`${JSON.stringify({ store, key, created }, null, 2)}\n`);
+    }
+    context.io.out(`secretstore/${store} key ${key} ${created ? "created" : "rotated"}\n`);
+  },
+};
+
+async function readValue(context: CommandContext): Promise<string> {
+  const [text, variable, file] = [
+    context.option("value"),
+    context.option("valueEnv"),
+    context.option("valueFile"),
+  ];
+  if ([text, variable, file].filter((given) => given !== undefined).length !== 1) {
+    throw new AppError("usage", "Give the new value once: --value, --value-env or --value-file");
+  }
+  if (text !== undefined && text !== "-") return text;
+  if (variable !== undefined) {
+    const value = context.io.env(variable);
+    if (value === undefined) {
+      throw new AppError("usage", `The environment variable ${variable} is not set`);
+    }
+    return value;
+  }
+  const bytes = await readFile(text ?? file ?? "-", context.io); // `--value -` is standard input
+  return new TextDecoder().decode(bytes).replace(/\r?\n$/, "");
+}

@@ -1,0 +1,106 @@
+/**
+ * `svc tool webhook-verify-hmac` (spec 1.7, contract 6): runs in plugin scripts, so it loads little.
+ *
+ * @module
+ */
+
+import { systemClock } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import { DIGEST_BYTES } from "../../signatures/digest_form.ts";
+import type { Scheme, SchemeOptions } from "../../signatures/scheme.ts";
+import type { Command, CommandContext } from "../command.ts";
+import {
+  BODY_FLAGS,
+  readBody,
+  readKeys,
+  readScheme,
+  SCHEME_FLAGS,
+  SECRET_FLAGS,
+  SECRET_REF_FLAGS,
+} from "../signing_flags.ts";
+
+/** Checks a signature. */
+export const command: Command = {
+  help: "Checks the signature of a body: prints valid (exit 0) or invalid (exit 1, the reason on " +
+    "standard error). Give one secret, one body and the signature; hex may lack its prefix. " +
+    "Inside a plugin, headers that are not given are the request's own ($WEBHOOK_HEADER_...). " +
+    "Needs no daemon, except for --secret-ref.",
+  options: [
+    ...SECRET_FLAGS,
+    ...SECRET_REF_FLAGS,
+    ...BODY_FLAGS,
+    { flags: "--signature <value>", help: "value of the signature's header" },
+    { flags: "--timestamp <value>", help: "value of the header with the time of signing" },
+    { flags: "--header <name=value...>", help: "another header the scheme reads" },
+    {
+      flags: "--tolerance <seconds>",
+      help: "how far off a signed time may be (default: 300)",
+    },
+    ...SCHEME_FLAGS,
+  ],
+  examples: [
+    'svc tool webhook-verify-hmac --secret-env SECRET --body-file "$WEBHOOK_BODY_FILE" --signature "$WEBHOOK_HEADER_X_WEBHOOK_SIGNATURE"',
+    "svc tool webhook-verify-hmac --secret s3cr3t --body '{}' --signature sha256=77325902caca812dc259733aacd046b73817372c777b8d95b402647474516e13",
+    'svc tool webhook-verify-hmac --scheme slack --secret-ref slack --body-file "$WEBHOOK_BODY_FILE"',
+  ],
+  async run(context: CommandContext) {
+    const { scheme, options } = readScheme(context);
+    const header = readHeaders(context, scheme, options);
+    const keys = await readKeys(context);
+    const { bytes } = await readBody(context);
+    const verdict = await scheme.verify(
+      { body: bytes, header, now: systemClock.now(), url: context.option("url") ?? "" },
+      keys,
+      options,
+    );
+    if (!verdict.ok && verdict.reason === "signature_header_missing") {
+      // Not given is a mistake in the script; given and empty is a request without a signature.
+      if (context.option("signature") === undefined) {
+        throw new AppError("usage", "Give the signature: --signature VALUE");
+      }
+    }
+    context.io.out(verdict.ok ? "valid\n" : "invalid\n");
+    if (!verdict.ok) context.io.err(`${verdict.reason}\n`);
+    return verdict.ok ? 0 : 1;
+  },
+};
+
+/** The headers a scheme may ask for: those that are given, else those of the plugin's request. */
+function readHeaders(
+  context: CommandContext,
+  scheme: Scheme,
+  options: SchemeOptions,
+): (name: string) => string | undefined {
+  const given = new Map<string, string>();
+  for (const text of context.list("header")) {
+    const [, name = "", value = ""] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+    if (name === "") throw new AppError("usage", `--header takes NAME=VALUE, not "${text}"`);
+    given.set(name.toLowerCase(), value);
+  }
+  const timestamp = context.option("timestamp");
+  const timestampHeader = scheme.signedTime?.header(options);
+  if (timestamp !== undefined && timestampHeader === undefined) {
+    throw new AppError("usage", `Scheme "${scheme.name}" has no header for --timestamp`);
+  }
+  if (timestamp !== undefined && timestampHeader !== undefined) {
+    given.set(timestampHeader, timestamp);
+  }
+  const signature = context.option("signature");
+  if (signature !== undefined) {
+    given.set(options.signatureHeader, withPrefix(signature, scheme, options));
+  }
+  return (name) => given.get(name) ?? context.io.env(variableOf(name));
+}
+
+/** Bare hexadecimal stands for what the scheme writes before it (contract 6). */
+function withPrefix(signature: string, scheme: Scheme, options: SchemeOptions): string {
+  const form = scheme.hmacSpec?.(options)?.form;
+  const bare = form?.encoding === "hex" && /^[0-9a-fA-F]+$/.test(signature) &&
+    signature.length === DIGEST_BYTES[form.hash] * 2;
+  return bare ? `${form.prefix}${signature}` : signature;
+}
+
+/** Spec 5.2.2. */
+function variableOf(header: string): string {
+  return `WEBHOOK_HEADER_${header.toUpperCase().replaceAll("-", "_")}`;
+}

@@ -1,0 +1,63 @@
+/**
+ * `svc trigger fire` (contract 6).
+ *
+ * @module
+ */
+
+import { findText } from "../../base/bytes.ts";
+import { AppError } from "../../base/errors.ts";
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  OUTPUT_TEXT_JSON,
+  PROJECT,
+} from "../command.ts";
+import { readFile } from "../read_file.ts";
+import { printable } from "../terminal_text.ts";
+
+/** Fires a trigger. */
+export const command: Command = {
+  help: "Fires a trigger of any source as if its event had come, with nothing to be " +
+    "authenticated: filter, suspension and concurrency are those of any event. Exit 0 when a task " +
+    "was started, 1 when none was.",
+  arguments: [{ name: "<trigger>", help: "name of the trigger" }],
+  options: [
+    {
+      flags: "-f, --filename <file>",
+      help: "payload, one JSON object; - for standard input (default: {})",
+    },
+    PROJECT,
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc trigger fire nightly",
+    "svc trigger fire github-push -f payload.json",
+    "svc task wait $(svc trigger fire nightly -o json | jq -r .task_id)",
+  ],
+  async run(context: CommandContext) {
+    const { io } = context;
+    const payload = await readPayload(context);
+    using client = context.client();
+    const name = context.argument(0);
+    const fired = await client.call("trigger.fire", { name, ...context.project(), payload });
+    const started = fired.task_id !== null;
+    if (context.option("output") === "json") {
+      io.out(`${JSON.stringify(fired, null, 2)}\n`);
+    } else {
+      const reason = fired.reason === "" ? "" : ` (${printable(fired.reason)})`;
+      const what = started ? `task/${fired.task_id}` : `delivery/${fired.delivery_id}`;
+      io.out(`${fired.outcome}: ${what}${reason}\n`);
+    }
+    return started ? 0 : 1;
+  },
+};
+
+async function readPayload(context: CommandContext): Promise<string> {
+  const file = context.option("filename");
+  if (file === undefined) return "{}";
+  const text = findText(await readFile(file, context.io));
+  if (text === undefined) throw new AppError("invalid", `"${file}" is not UTF-8`);
+  return text;
+}

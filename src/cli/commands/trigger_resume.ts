@@ -1,0 +1,20 @@
+/**
+ * `svc trigger resume` (contract 6).
+ *
+ * @module
+ */
+
+import type { Command, CommandContext } from "../command.ts";
+import { PARAMETERS, setSuspended } from "../set_suspended.ts";
+
+/** Resumes a trigger. */
+export const command: Command = {
+  help: "Lets a suspended trigger start tasks again. What came meanwhile stays as it is; " +
+    "svc delivery redeliver --trigger NAME --since SPAN --outcome skipped sends it again.",
+  ...PARAMETERS,
+  examples: [
+    "svc trigger resume nightly",
+    "svc trigger resume push && svc delivery redeliver --trigger push --since 2h --outcome skipped",
+  ],
+  run: (context: CommandContext) => setSuspended(context, "trigger.resume"),
+};

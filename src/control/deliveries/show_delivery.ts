@@ -1,0 +1,87 @@
+/**
+ * `svc delivery show`: what was kept of a delivery, its headers masked. For operators, and for the
+ * steps of the task that it started.
+ *
+ * @module
+ */
+
+import type { ShownDelivery } from "../../api/operations.ts";
+import { findText, toBase64 } from "../../base/bytes.ts";
+import { AppError } from "../../base/errors.ts";
+import { DEFAULT_PROJECT } from "../../resources/resource.ts";
+import { nativeWebhook, schemeOf } from "../../intake/pipeline/authenticate.ts";
+import { findTrigger } from "../../intake/pipeline/find_trigger.ts";
+import { wasFired } from "../../intake/pipeline/fire.ts";
+import { isSlackDelivery } from "../../intake/slack.ts";
+import type { Delivery } from "../../store/delivery_records.ts";
+import type { Triggers } from "../../intake/admission/triggers.ts";
+import { type Caller, mayReadDelivery } from "../../auth/caller.ts";
+import { type ExplainHost, findStored } from "./explain.ts";
+import { maskHeaders } from "../records/masked_headers.ts";
+import type { StatusHost } from "../records/status.ts";
+import { deliveryView } from "../records/views.ts";
+
+/** What showing needs. */
+export interface ShowHost extends ExplainHost, Pick<StatusHost, "status"> {}
+
+/**
+ * Shows one delivery.
+ *
+ * @throws {AppError} `not_found` when there is none, or nothing of it was kept; `forbidden`.
+ */
+export async function showDelivery(
+  id: string,
+  caller: Caller,
+  host: ShowHost,
+): Promise<ShownDelivery> {
+  const { delivery, content } = await findStored(id, host.store);
+  if (!await mayReadDelivery(caller, delivery.id, host.store)) {
+    const message = "What a delivery holds is for the role operator, and for the task it started";
+    throw new AppError("forbidden", message);
+  }
+  const webhook = webhookOf(delivery, host.triggers);
+  if (content === undefined) {
+    const why = whyNothing(delivery, webhook?.recordRejected);
+    throw new AppError("not_found", `Nothing of delivery ${delivery.id} was kept: ${why}`);
+  }
+  const { webhookUrl } = host.status();
+  const text = findText(content.body);
+  return {
+    delivery: host.secrets.redactAll(deliveryView(delivery)),
+    url: webhookUrl === undefined || wasFired(delivery) ? null : webhookUrl + pathOf(delivery),
+    headers: host.secrets.redactAll(
+      maskHeaders(content.headers, webhook === undefined ? [] : signatureHeaders(webhook)),
+    ),
+    body: text ?? toBase64(content.body),
+    body_encoding: text === undefined ? "base64" : "text",
+  };
+}
+
+/** The settings of its trigger as they are now. */
+function webhookOf(delivery: Delivery, triggers: Triggers) {
+  if (wasFired(delivery)) return undefined;
+  const isSlack = isSlackDelivery(delivery);
+  const name = isSlack ? { ...delivery, source: "webhook" } : delivery;
+  const trigger = findTrigger(triggers, name);
+  if (trigger === undefined) return undefined;
+  const webhook = trigger.resource.spec.event.webhook ?? {};
+  return isSlack ? nativeWebhook("slack", webhook) : webhook;
+}
+
+function signatureHeaders(webhook: Parameters<typeof schemeOf>[0]): readonly string[] {
+  return [schemeOf(webhook).options.signatureHeader];
+}
+
+function whyNothing({ outcome }: Delivery, recordRejected: boolean | undefined): string {
+  if (outcome !== "rejected") return "it came before bodies were kept";
+  return recordRejected === true
+    ? "the body was too large, came before recordRejected was set, or newer ones have replaced it"
+    : "it was rejected; set spec.event.webhook.recordRejected: true and let the sender try again";
+}
+
+/** Where the request came in. */
+function pathOf(delivery: Delivery): string {
+  const { project, trigger } = delivery;
+  if (isSlackDelivery(delivery)) return `/source/slack/${project}/${trigger}`;
+  return `/webhook/${project === DEFAULT_PROJECT ? "" : `${project}/`}${trigger}`;
+}

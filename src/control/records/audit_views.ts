@@ -1,0 +1,99 @@
+/**
+ * What audit rows look like from outside: flat, in snake_case, and as tables.
+ *
+ * @module
+ */
+
+import { rfc3339 } from "../../base/clock.ts";
+import { shortDuration } from "../../base/duration.ts";
+import type { Column } from "../../resources/kind.ts";
+import type { AuditRow, ControlEvent, ControlToken } from "../../store/audit_records.ts";
+
+/** An audit row as JSON, under the names of its columns. */
+export function auditView(row: AuditRow): Record<string, unknown> {
+  return {
+    id: row.id,
+    created_at: rfc3339(row.createdAt),
+    finished_at: row.finishedAt === undefined ? null : rfc3339(row.finishedAt),
+    action: row.action,
+    crd_kind: row.crdKind,
+    plugin_name: row.pluginName,
+    plugin_type: row.pluginType,
+    phase: row.phase,
+    command: row.command,
+    result: row.result,
+    trigger: row.trigger || null,
+    delivery_id: row.deliveryId || null,
+    exit_code: row.exitCode ?? null,
+    duration_ms: row.durationMs ?? null,
+    stderr: row.stderr,
+    role: row.role,
+    policy_mode: row.policyMode,
+  };
+}
+
+/** A trace of the control plane as JSON. */
+export function controlView(event: ControlEvent): Record<string, unknown> {
+  const { id, createdAt, operation, target, caller, role, result } = event;
+  return { id, created_at: rfc3339(createdAt), operation, target, caller, role, result };
+}
+
+/** Columns of `svc get audit`. */
+export function auditColumns(now: number): Column<AuditRow>[] {
+  return [
+    { header: "ID", cell: (row) => row.id },
+    { header: "ACTION", cell: (row) => row.action },
+    { header: "KIND", cell: (row) => row.crdKind },
+    { header: "PLUGIN", cell: (row) => row.pluginName },
+    { header: "RESULT", cell: (row) => row.result },
+    { header: "EXIT", cell: (row) => row.exitCode === undefined ? "" : String(row.exitCode) },
+    {
+      header: "DURATION",
+      cell: (row) => row.durationMs === undefined ? "" : shortDuration(row.durationMs),
+    },
+    { header: "AGE", cell: (row) => shortDuration(now - row.createdAt) },
+    { header: "COMMAND", wide: true, cell: (row) => row.command },
+    { header: "TRIGGER", wide: true, cell: (row) => row.trigger },
+    { header: "STDERR", wide: true, cell: (row) => row.stderr },
+  ];
+}
+
+/** Columns of `svc get control-audit`. */
+export function controlColumns(now: number): Column<ControlEvent>[] {
+  return [
+    { header: "ID", cell: (event) => event.id },
+    { header: "OPERATION", cell: (event) => event.operation },
+    { header: "TARGET", cell: (event) => event.target },
+    { header: "CALLER", cell: (event) => event.caller },
+    { header: "ROLE", cell: (event) => event.role },
+    { header: "RESULT", cell: (event) => event.result },
+    { header: "AGE", cell: (event) => shortDuration(now - event.createdAt) },
+  ];
+}
+
+/** A token as JSON, without its text, which nobody has. */
+export function tokenView(token: ControlToken): Record<string, unknown> {
+  const { id, name, role, createdAt, expiresAt, revokedAt } = token;
+  return {
+    ...{ id, name, role },
+    created_at: rfc3339(createdAt),
+    expires_at: rfc3339(expiresAt),
+    revoked_at: revokedAt === undefined ? null : rfc3339(revokedAt),
+  };
+}
+
+/** Columns of `svc get tokens`. */
+export function tokenColumns(now: number): Column<ControlToken>[] {
+  return [
+    { header: "ID", cell: (token) => token.id },
+    { header: "NAME", cell: (token) => token.name },
+    { header: "ROLE", cell: (token) => token.role },
+    {
+      header: "STATE",
+      cell: ({ revokedAt, expiresAt }) =>
+        revokedAt !== undefined ? "revoked" : expiresAt <= now ? "expired" : "valid",
+    },
+    { header: "ENDS", cell: (token) => rfc3339(token.expiresAt) },
+    { header: "AGE", cell: (token) => shortDuration(now - token.createdAt) },
+  ];
+}

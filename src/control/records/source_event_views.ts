@@ -1,0 +1,142 @@
+/**
+ * What events of chat platforms and bound threads look like from outside (contract 6 and 8).
+ *
+ * @module
+ */
+
+import { AppError } from "../../base/errors.ts";
+import { rfc3339 } from "../../base/clock.ts";
+import { shortDuration } from "../../base/duration.ts";
+import type { Column } from "../../resources/kind.ts";
+import type {
+  Binding,
+  SourceEvent,
+  SourceEventQuery,
+  SourceEventState,
+} from "../../store/source_event_records.ts";
+import type { RecordQuery, RecordSort } from "./record_type.ts";
+
+const STATES: readonly SourceEventState[] = [
+  "received",
+  "routing",
+  "routed",
+  "ignored",
+  "needs_attention",
+  "failed",
+];
+
+/**
+ * A query for events.
+ *
+ * @throws {AppError} `usage` for a state that events do not have.
+ */
+function toEventQuery({ state, ...query }: RecordQuery): SourceEventQuery {
+  if (state === undefined) return query;
+  const found = STATES.find((known) => known === state);
+  if (found !== undefined) return { ...query, state: found };
+  throw new AppError("usage", `Unknown state "${state}", there are ${STATES.join(", ")}`);
+}
+
+/** Events of chat platforms, for `svc get`. */
+export const SOURCE_EVENTS: RecordSort<SourceEvent> = {
+  names: ["source-event", "source-events"],
+  list: (store, query) => store.listSourceEvents(toEventQuery(query)),
+  find: (store, prefix) => store.findSourceEvents(prefix),
+  id: (event) => event.id,
+  view: sourceEventView,
+  columns: sourceEventColumns,
+  filters: ["state", "before"],
+  open: {
+    isOpen: ({ state }) => state === "received" || state === "routing",
+    states: ["routing", "received"],
+  },
+};
+
+/** Bound threads, for `svc get`. */
+export const BINDINGS: RecordSort<Binding> = {
+  names: ["binding", "bindings"],
+  list: (store, query) => store.listBindings(query),
+  find: (store, prefix) => store.findBindings(prefix),
+  id: (binding) => binding.id,
+  view: bindingView,
+  columns: bindingColumns,
+  filters: ["before"],
+};
+
+/** An event as JSON. */
+function sourceEventView(event: SourceEvent): Record<string, unknown> {
+  return {
+    id: event.id,
+    project: event.project,
+    trigger: event.trigger,
+    provider: event.provider,
+    installation_id: event.installationId,
+    external_event_id: event.externalEventId,
+    kind: event.kind,
+    actor: event.actor,
+    conversation_id: event.conversationId,
+    thread_id: event.threadId,
+    top_level: event.topLevel,
+    text: event.text,
+    occurred_at: rfc3339(event.occurredAt),
+    received_at: rfc3339(event.receivedAt),
+    state: event.state,
+    reason: event.reason,
+    task_id: event.taskId || null,
+    delivery_id: event.deliveryId,
+    attempts: event.attempts,
+  };
+}
+
+/** Characters of a text that a table has room for. */
+const SHOWN_TEXT = 40;
+
+/** Columns of `svc get source-events`. */
+function sourceEventColumns(now: number): Column<SourceEvent>[] {
+  return [
+    { header: "ID", cell: (event) => event.id },
+    { header: "TRIGGER", cell: (event) => event.trigger },
+    { header: "KIND", cell: (event) => event.kind },
+    { header: "STATE", cell: (event) => event.state },
+    { header: "TASK", cell: (event) => event.taskId },
+    { header: "AGE", cell: (event) => shortDuration(now - event.receivedAt) },
+    { header: "TEXT", cell: (event) => shorten(event.text) },
+    { header: "REASON", wide: true, cell: (event) => event.reason },
+    { header: "ACTOR", wide: true, cell: (event) => event.actor },
+    { header: "CONVERSATION", wide: true, cell: (event) => event.conversationId },
+    { header: "THREAD", wide: true, cell: (event) => event.threadId },
+  ];
+}
+
+function shorten(text: string): string {
+  const line = text.replaceAll(/\s+/g, " ");
+  return line.length <= SHOWN_TEXT ? line : `${line.slice(0, SHOWN_TEXT - 1)}…`;
+}
+
+/** A bound thread as JSON. */
+function bindingView(binding: Binding): Record<string, unknown> {
+  return {
+    id: binding.id,
+    project: binding.project,
+    trigger: binding.trigger,
+    installation_id: binding.installationId,
+    conversation_id: binding.conversationId,
+    thread_id: binding.threadId,
+    task_id: binding.taskId,
+    created_at: rfc3339(binding.createdAt),
+    updated_at: rfc3339(binding.updatedAt),
+  };
+}
+
+/** Columns of `svc get bindings`. */
+function bindingColumns(now: number): Column<Binding>[] {
+  return [
+    { header: "ID", cell: (binding) => binding.id },
+    { header: "TRIGGER", cell: (binding) => binding.trigger },
+    { header: "CONVERSATION", cell: (binding) => binding.conversationId },
+    { header: "THREAD", cell: (binding) => binding.threadId },
+    { header: "TASK", cell: (binding) => binding.taskId },
+    { header: "AGE", cell: (binding) => shortDuration(now - binding.createdAt) },
+    { header: "INSTALLATION", wide: true, cell: (binding) => binding.installationId },
+  ];
+}

@@ -1,0 +1,154 @@
+/**
+ * Applies manifests (contract 2): reads everything, says everything that is wrong at once, then
+ * changes all or nothing in one transaction.
+ *
+ * @module
+ */
+
+import type { ApplyOutcome, Operations } from "../../api/operations.ts";
+import { AppError } from "../../base/errors.ts";
+import type { Catalog } from "../../resources/catalog.ts";
+import { CRD_KIND, type CrdSpec } from "../../resources/custom_resource_definition.ts";
+import type { ManifestReader } from "./manifest_reader.ts";
+import type { Manifested } from "../../resources/read.ts";
+import type { ManifestsRead } from "../../resources/read_manifests.ts";
+import { displayName, type Resource } from "../../resources/resource.ts";
+import type { TriggerSpec } from "../../resources/trigger.ts";
+import { runHook } from "../../plugins/hooks.ts";
+import type { PluginHost } from "../../plugins/run_plugin.ts";
+import { type AgainstHost, compareAgainst } from "../../intake/tools/backtest.ts";
+import type { Caller } from "../../auth/caller.ts";
+import { checkMayChange, checkPolicy, type CodeHost } from "./check_code.ts";
+import type { ResourceWriter } from "./resource_writer.ts";
+
+/** What an apply needs. */
+export interface ApplyHost extends AgainstHost, CodeHost {
+  /** Runs hooks. */
+  readonly plugins: PluginHost;
+  /** What there is. */
+  readonly catalog: Catalog;
+  /** Reads manifests. */
+  readonly manifests: Pick<ManifestReader, "read">;
+  /** Commits changes. */
+  readonly writer: ResourceWriter;
+}
+
+/**
+ * Applies the files of a request.
+ *
+ * @throws {AppError} `invalid`, with every finding, when anything is wrong; nothing has changed then.
+ */
+export async function apply(
+  request: Operations["apply"]["in"],
+  caller: Caller,
+  host: ApplyHost,
+): Promise<Operations["apply"]["out"]> {
+  const { catalog, clock } = host;
+  const read = async () => {
+    const crds = crdsOf(catalog);
+    const input = { ...request, crds: crds.map(({ name, spec }) => ({ name, spec })) };
+    return { crds, ...await host.manifests.read(input) };
+  };
+  const early = await read(); // it takes its time, and others change something meanwhile
+  return await host.writer.exclusively(async (commit) => {
+    const manifests = isSame(early.crds, crdsOf(catalog)) ? early : await read();
+    const { resources, errors } = manifests;
+    const warnings = [...manifests.warnings];
+    if (errors.length > 0) {
+      const count = errors.length === 1 ? "1 error" : `${errors.length} errors`;
+      throw new AppError("invalid", `Nothing was applied: ${count}`, { details: [...errors] });
+    }
+    if (resources.length === 0) {
+      throw new AppError("invalid", "Nothing to apply: the input holds no resource", {
+        details: warnings,
+      });
+    }
+    const check = { caller, dryRun: request.dry_run };
+    await checkMayChange(resources, check, host);
+    const crds = resources.filter(({ kind }) => kind === CRD_KIND);
+    warnings.push(...await checkPolicy(crds, check, host));
+    warnings.push(...danglingReferences(manifests, catalog), ...weakSecrets(manifests, catalog));
+    const changes = resources.map((resource) => toChange(resource, catalog, clock.now()));
+    const puts = changes.filter((change) => change.action !== "unchanged")
+      .map(({ resource }) => ({ op: "put", resource }) as const);
+    const results = changes.map(toOutcome);
+    if (!request.dry_run) {
+      await commit(puts);
+      return { results, warnings, hook_failures: await runHooks(changes, host) };
+    }
+    if (request.against_secs === undefined) return { results, warnings, hook_failures: [] };
+    const against = await compareAgainst(request.against_secs, catalog.with(puts), host);
+    return { results, warnings, hook_failures: [], against };
+  });
+}
+
+/** A dangling reference is no error: the order of applies is free (contract 2). */
+function danglingReferences({ mentions }: ManifestsRead, catalog: Catalog): string[] {
+  return mentions.filter(({ kind, project, name }) =>
+    kind === CRD_KIND || catalog.find(kind, project, name) === undefined
+  ).map(({ warning }) => warning);
+}
+
+/** Short values are warned about only in stores that sign webhooks (security 2). */
+function weakSecrets({ resources, weakSecrets }: ManifestsRead, catalog: Catalog): string[] {
+  if (weakSecrets.length === 0) return [];
+  const signing = new Set(
+    [...catalog.list("Trigger"), ...resources.filter(({ kind }) => kind === "Trigger")].map((
+      { project, spec },
+    ) => `${project}\n${(spec as TriggerSpec).event.webhook?.secret?.fromRef ?? ""}`),
+  );
+  return weakSecrets.filter(({ project, name }) => signing.has(`${project}\n${name}`))
+    .map(({ warning }) => warning);
+}
+
+function crdsOf(catalog: Catalog): Resource<CrdSpec>[] {
+  return catalog.list(CRD_KIND) as Resource<CrdSpec>[];
+}
+
+function isSame(before: readonly Resource[], now: readonly Resource[]): boolean {
+  return before.length === now.length && before.every((one, index) => one === now[index]);
+}
+
+interface Change {
+  readonly resource: Resource;
+  readonly action: ApplyOutcome["action"];
+}
+
+function toChange(stated: Manifested, catalog: Catalog, now: number): Change {
+  const before = catalog.find(stated.kind, stated.project, stated.name);
+  const resource = {
+    ...stated,
+    generation: (before?.generation ?? 0) + 1,
+    createdAt: before?.createdAt ?? now,
+    updatedAt: now,
+  };
+  if (before === undefined) return { resource, action: "created" };
+  const same = sameJson(before.metadata, stated.metadata) && sameJson(before.spec, stated.spec);
+  return same ? { resource: before, action: "unchanged" } : { resource, action: "configured" };
+}
+
+/** After the commit, one after the other: what a hook does is not undone, only reported. */
+async function runHooks(changes: readonly Change[], host: ApplyHost): Promise<string[]> {
+  const failures: string[] = [];
+  for (const { resource, action } of changes) {
+    const crd = host.catalog.kinds.crd(resource.kind);
+    if (crd === undefined || action === "unchanged") continue;
+    const happened = action === "created" ? "create" : "update";
+    const failure = await runHook({ crd: crd.spec, resource, action: happened }, host.plugins);
+    if (failure !== undefined) failures.push(failure);
+  }
+  return failures;
+}
+
+function toOutcome({ resource, action }: Change): ApplyOutcome {
+  return { name: displayName(resource), project: resource.project, action };
+}
+
+/** Whether two JSON values are equal; the order of keys does not count. */
+function sameJson(a: unknown, b: unknown): boolean {
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const [left, right] = [Object.entries(a), b as Record<string, unknown>];
+  return left.length === Object.keys(right).length &&
+    left.every(([key, value]) => Object.hasOwn(right, key) && sameJson(value, right[key]));
+}

@@ -1,0 +1,175 @@
+/**
+ * What an apply of a CustomResourceDefinition with plugins or hooks has to pass (spec 5.3, 5.4): the
+ * Admin role, then the policy. Every plugin leaves a row, refused ones too.
+ *
+ * @module
+ */
+
+import { AppError } from "../../base/errors.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { NewId } from "../../base/ids.ts";
+import type { Log } from "../../base/log.ts";
+import { type PolicyCheck, warnOfViolation } from "../../plugins/policy/policy_check.ts";
+import type { Catalog } from "../../resources/catalog.ts";
+import {
+  CRD_KIND,
+  type CrdSpec,
+  hasCode,
+  hooksOf,
+} from "../../resources/custom_resource_definition.ts";
+import { displayName, type Resource, type ResourceKey } from "../../resources/resource.ts";
+import type { AuditEnd, AuditStart } from "../../store/audit_records.ts";
+import type { Store } from "../../store/store.ts";
+import type { Caller } from "../../auth/caller.ts";
+
+/** What the check needs. */
+export interface CodeHost {
+  /** What there is. */
+  readonly catalog: Catalog;
+  /** Where rows go. */
+  readonly store: Store;
+  /** Decides on commands. */
+  readonly policy: PolicyCheck;
+  /** The time. */
+  readonly clock: Clock;
+  /** The daemon's log. */
+  readonly log: Log;
+  /** Names rows. */
+  readonly newId: NewId;
+}
+
+/** Something that would run. */
+interface Code {
+  readonly name: string;
+  readonly type: "interceptor" | "transformer" | "cron" | "hook";
+  readonly phase: string;
+  readonly command: string;
+  readonly timeout?: number;
+}
+
+/** Who applies, and whether it is for real. */
+export interface CodeCheck {
+  /** Who asks. */
+  readonly caller: Caller;
+  /** Nothing is recorded of a dry run. */
+  readonly dryRun: boolean;
+}
+
+/**
+ * Refuses who is not admin to touch what has, or had, plugins or hooks.
+ *
+ * @throws {AppError} `forbidden`; the rows of what was refused stay.
+ */
+export async function checkMayChange(
+  changed: readonly (ResourceKey & { readonly spec?: unknown })[],
+  { caller, dryRun }: CodeCheck,
+  host: CodeHost,
+): Promise<void> {
+  if (caller.role === "admin") return;
+  const touched = changed.filter((one) => one.kind === CRD_KIND).flatMap((one) => {
+    const before = host.catalog.find<CrdSpec>(CRD_KIND, "", one.name)?.spec;
+    const specs = [one.spec as CrdSpec | undefined, before];
+    return specs.some((spec) => spec !== undefined && hasCode(spec)) ? [{ one, specs }] : [];
+  });
+  const [first] = touched;
+  if (first === undefined) return;
+  const reason = `has plugins or hooks, which takes the role admin: you have ${caller.role}`;
+  const rows = touched.flatMap(({ specs: [spec] }) =>
+    spec === undefined
+      ? []
+      : codeOf(spec).map((code) =>
+        toRow({ spec, code, caller, mode: "" }, { result: "denied", reason }, host)
+      )
+  );
+  if (!dryRun && rows.length > 0) await host.store.recordAudit(rows);
+  throw new AppError("forbidden", `${displayName(first.one)} ${reason}`);
+}
+
+/**
+ * Asks the policy about every plugin and hook of an apply.
+ *
+ * @returns Warnings, one sentence each.
+ * @throws {AppError} `refused` when one is denied; the rows stay.
+ */
+export async function checkPolicy(
+  crds: readonly Pick<Resource, "spec" | "name">[],
+  { caller, dryRun }: CodeCheck,
+  host: CodeHost,
+): Promise<string[]> {
+  const rows: Row[] = [];
+  const violations: Parameters<typeof warnOfViolation>[1][] = [];
+  const warnings: string[] = [];
+  const refusals: string[] = [];
+  for (const { name, spec } of crds as readonly { name: string; spec: CrdSpec }[]) {
+    for (const code of codeOf(spec)) {
+      const { result, reason, mode } = await decide(code, host.policy);
+      const line = `${name}: ${code.type} "${code.name}": ${reason}`;
+      if (result === "denied") refusals.push(line);
+      else if (reason !== "") warnings.push(line);
+      rows.push(toRow({ spec, code, caller, mode }, { result, reason }, host));
+      if (result === "audit_warning") {
+        violations.push({ when: "apply", crdKind: spec.kind, ...code, reason });
+      }
+    }
+  }
+  if (!dryRun && rows.length > 0) await host.store.recordAudit(rows);
+  if (!dryRun) { for (const violation of violations) warnOfViolation(host.log, violation); }
+  if (refusals.length > 0) {
+    throw new AppError("refused", 'The plugin policy refuses this: see "svc policy check"', {
+      details: refusals,
+    });
+  }
+  return warnings;
+}
+
+type Result = "allowed" | "denied" | "audit_warning";
+
+async function decide(
+  code: Code,
+  policy: PolicyCheck,
+): Promise<{ result: Result; reason: string; mode: string }> {
+  const { verdict, reason, mode, maxTimeoutSecs } = await policy(code, "apply");
+  if (verdict !== "denied" && (code.timeout ?? 0) > maxTimeoutSecs) {
+    const why = `its timeout of ${code.timeout} s is over max_timeout_secs (${maxTimeoutSecs})`;
+    return { result: "denied", reason: why, mode };
+  }
+  return { result: verdict, reason, mode };
+}
+
+type Row = { readonly start: AuditStart; readonly end: AuditEnd };
+
+function toRow(
+  what: { spec: CrdSpec; code: Code; caller: Caller; mode: string },
+  { result, reason }: { result: Result; reason: string },
+  host: CodeHost,
+): Row {
+  const { spec, code, caller, mode } = what;
+  const now = host.clock.now();
+  return {
+    start: {
+      ...{ id: host.newId(), createdAt: now, action: "apply", role: caller.role },
+      ...{ crdKind: spec.kind, pluginName: code.name, command: code.command },
+      ...{ pluginType: code.type, phase: code.phase, trigger: "", deliveryId: "" },
+      policyMode: mode,
+    },
+    end: { result, finishedAt: now, stderr: reason },
+  };
+}
+
+function codeOf(spec: CrdSpec): Code[] {
+  const plugins = (spec.plugins ?? []).map((plugin): Code => ({
+    name: plugin.name,
+    type: plugin.type,
+    phase: plugin.phase ?? "",
+    command: plugin.command,
+    ...(plugin.timeout === undefined ? {} : { timeout: plugin.timeout }),
+  }));
+  const hooks = hooksOf(spec).map((hook): Code => ({
+    name: `hook:${hook.action}`,
+    type: "hook",
+    phase: "",
+    command: hook.command,
+    ...(hook.timeout === undefined ? {} : { timeout: hook.timeout }),
+  }));
+  return [...plugins, ...hooks];
+}

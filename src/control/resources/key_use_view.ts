@@ -1,0 +1,40 @@
+/**
+ * Which keys of a SecretStore still match deliveries, and which can go (rotation).
+ *
+ * @module
+ */
+
+import { type Clock, rfc3339 } from "../../base/clock.ts";
+import type { Resource } from "../../resources/resource.ts";
+import type { SecretStoreSpec } from "../../resources/secret_store.ts";
+import type { Store } from "../../store/store.ts";
+
+/** A key that was not used for this long while another was can go. */
+const IDLE_MS = 72 * 3600 * 1000;
+
+/** `status.keys` of a SecretStore. */
+export async function keyUseView(
+  resource: Resource,
+  host: { readonly store: Store; readonly clock: Clock },
+): Promise<{ keys: Record<string, unknown> }> {
+  const uses = await host.store.listKeyUse(resource.project, resource.name);
+  const names = Object.keys((resource.spec as SecretStoreSpec).data);
+  const lastOf = (key: string) =>
+    uses.filter((use) => use.key === key).reduce((last, use) => Math.max(last, use.lastAt), 0);
+  const newest = Math.max(0, ...names.map(lastOf));
+  const keys = names.map((key) => {
+    const own = uses.filter((use) => use.key === key);
+    const last = lastOf(key);
+    // Never used counts from the day the store was made: a key just added has had no chance yet.
+    const idleSince = Math.max(last, resource.updatedAt);
+    const removable = newest > last && host.clock.now() - idleSince > IDLE_MS &&
+      host.clock.now() - newest <= IDLE_MS;
+    return [key, {
+      last_matched_at: last === 0 ? null : rfc3339(last),
+      matched: own.reduce((sum, use) => sum + use.count, 0),
+      triggers: own.map((use) => use.trigger).sort(),
+      ...(removable ? { note: "not used for 72 h while another key was: it can be removed" } : {}),
+    }];
+  });
+  return { keys: Object.fromEntries(keys) };
+}

@@ -1,0 +1,187 @@
+/**
+ * `get`, `describe` and `delete` (contract 6): finds what a person means by a word and a name, and
+ * turns it into a listing.
+ *
+ * @module
+ */
+
+import type { GetInput, Listing, Operations } from "../../api/operations.ts";
+import { shortDuration } from "../../base/duration.ts";
+import { AppError } from "../../base/errors.ts";
+import type { Catalog } from "../../resources/catalog.ts";
+import type { AnyKind, Column } from "../../resources/kind.ts";
+import { DEFAULT_PROJECT, displayName, type Resource } from "../../resources/resource.ts";
+import { runHook } from "../../plugins/hooks.ts";
+import type { PluginHost } from "../../plugins/run_plugin.ts";
+import { CRD_KIND, type CrdSpec } from "../../resources/custom_resource_definition.ts";
+import { type Caller, maySeeSecrets } from "../../auth/caller.ts";
+import { checkMayChange, type CodeHost } from "./check_code.ts";
+import { keyUseView } from "./key_use_view.ts";
+import { nextColumns, type NextFires, nextStatus } from "./next_fires.ts";
+import {
+  checkFilters,
+  findRecord,
+  findRecordSort,
+  listRecords,
+  RECORDS,
+} from "../records/records.ts";
+import type { ResourceWriter } from "./resource_writer.ts";
+import { resourceView, table } from "../records/views.ts";
+
+/** What queries need. */
+export interface QueryHost extends CodeHost {
+  /** Deletes resources. */
+  readonly writer: ResourceWriter;
+  /** Runs hooks. */
+  readonly plugins: PluginHost;
+  /** Knows when triggers fire. */
+  readonly nextFires: NextFires;
+  /** Leaves a trace of an operation. */
+  readonly trace: (operation: string, target: string, caller: Caller) => Promise<void>;
+}
+
+/**
+ * Lists things.
+ *
+ * @throws {AppError} `usage` for an unknown word, `not_found` for a name that nothing has.
+ */
+export async function get(input: GetInput, host: QueryHost): Promise<Listing> {
+  const now = host.clock.now();
+  const record = findRecordSort(input.what);
+  if (record !== undefined) return await listRecords(record, input, { store: host.store, now });
+  const kind = kindNamed(input.what, host.catalog);
+  checkFilters(undefined, input);
+  const resources = input.name === undefined
+    ? host.catalog.list(kind.kind, kind.global ? undefined : input.project)
+      .filter(matches(input.selector))
+    : [findResource(kind, { project: input.project, name: input.name }, host.catalog)];
+  const shown = resources.slice(0, input.limit);
+  const next = await host.nextFires.of(shown, now);
+  const columns: Column<Resource>[] = [
+    { header: "NAME", cell: (resource) => resource.name },
+    ...kind.columns,
+    ...nextColumns(kind.kind, next, now),
+    { header: "AGE", cell: (resource) => shortDuration(now - resource.createdAt) },
+    ...(kind.global ? [] : [{ header: "PROJECT", wide: true, cell: projectOf }]),
+  ];
+  return {
+    items: shown.map((resource) =>
+      resourceView(kind, resource, { status: nextStatus(resource, next) })
+    ),
+    names: shown.map(displayName),
+    ...table(shown, columns),
+  };
+}
+
+/**
+ * Everything about one thing.
+ *
+ * @throws {AppError} `usage` or `not_found` as {@linkcode get}.
+ */
+export async function describe(
+  input: Operations["describe"]["in"],
+  caller: Caller,
+  host: QueryHost,
+): Promise<Record<string, unknown>> {
+  const record = findRecordSort(input.what);
+  if (record !== undefined) return record.view(await findRecord(record, input.name, host.store));
+  const kind = kindNamed(input.what, host.catalog);
+  const resource = findResource(kind, input, host.catalog);
+  const reveal = input.reveal && maySeeSecrets(caller, resource.project);
+  const next = await host.nextFires.of([resource], host.clock.now());
+  const view = resourceView(kind, resource, { reveal, status: nextStatus(resource, next) });
+  if (kind.kind !== "SecretStore") return view;
+  if (reveal) await host.trace("describe", displayName(resource), caller);
+  return { ...view, status: { ...view["status"] as object, ...await keyUseView(resource, host) } };
+}
+
+/**
+ * Deletes resources; tasks and records stay.
+ *
+ * @throws {AppError} `not_found`, and then none is deleted.
+ */
+export function remove(
+  input: Operations["delete"]["in"],
+  caller: Caller,
+  host: QueryHost,
+): Promise<Operations["delete"]["out"]> {
+  if (findRecordSort(input.what) !== undefined) {
+    throw new AppError("usage", `Records of ${input.what} are kept, only resources can be deleted`);
+  }
+  const kind = kindNamed(input.what, host.catalog);
+  return host.writer.exclusively(async (commit) => {
+    const found = input.names.map((name) =>
+      findResource(kind, { project: input.project, name }, host.catalog)
+    );
+    const keys = found.map(({ kind, project, name }) => ({ kind, project, name }));
+    await checkMayChange(keys, { caller, dryRun: false }, host);
+    checkNoInstances(found, host.catalog);
+    const crds = found.map(({ kind }) => host.catalog.kinds.crd(kind));
+    for (const one of found.filter(({ kind }) => kind === CRD_KIND)) {
+      await host.trace("delete", displayName(one), caller);
+    }
+    await commit(
+      found.map(({ kind, project, name }) => ({ op: "delete", key: { kind, project, name } })),
+    );
+    const failures: string[] = [];
+    for (const [index, resource] of found.entries()) {
+      const crd = crds[index];
+      if (crd === undefined) continue;
+      const failure = await runHook({ crd: crd.spec, resource, action: "delete" }, host.plugins);
+      if (failure !== undefined) failures.push(failure);
+    }
+    return { deleted: found.map(displayName), hook_failures: failures };
+  });
+}
+
+/** Instances would be left without a kind, and could be neither seen nor deleted. */
+function checkNoInstances(deleted: readonly Resource[], catalog: Catalog): void {
+  for (const { kind, name, spec } of deleted) {
+    if (kind !== CRD_KIND) continue;
+    const count = catalog.list((spec as CrdSpec).kind).length;
+    if (count === 0) continue;
+    throw new AppError(
+      "conflict",
+      `${CRD_KIND} "${name}" has ${count} instances, delete them first`,
+    );
+  }
+}
+
+/**
+ * A resource by kind and name.
+ *
+ * @throws {AppError} `not_found`.
+ */
+export function findResource(
+  kind: AnyKind,
+  wanted: { project?: string | undefined; name: string },
+  catalog: Catalog,
+): Resource {
+  const project = kind.global ? "" : wanted.project ?? DEFAULT_PROJECT;
+  const found = catalog.find(kind.kind, project, wanted.name);
+  if (found !== undefined) return found;
+  const where = kind.global ? "" : ` in project "${project}"`;
+  throw new AppError("not_found", `No ${kind.kind} "${wanted.name}"${where}`);
+}
+
+function kindNamed(what: string, { kinds }: Catalog): AnyKind {
+  const kind = kinds.byAnyName(what);
+  if (kind !== undefined) return kind;
+  const known = [...RECORDS.map((sort) => sort.names[1]), ...kinds.all.map((one) => one.plural)];
+  throw new AppError("usage", `Unknown kind "${what}", there are ${known.join(", ")}`);
+}
+
+function projectOf(resource: Resource): string {
+  return resource.project;
+}
+
+/** `k=v,k2=v2`: every label has to have that value; a bare `k` has to be there. */
+function matches(selector: string | undefined): (resource: Resource) => boolean {
+  const wanted = (selector ?? "").split(",").filter((part) => part !== "");
+  return ({ metadata }) =>
+    wanted.every((part) => {
+      const [key = "", value] = part.split("=", 2);
+      const labels = metadata.labels ?? {};
+      return Object.hasOwn(labels, key) && (value === undefined || labels[key] === value);
+    });
+}

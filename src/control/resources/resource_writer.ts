@@ -1,0 +1,87 @@
+/**
+ * The one way resources change: one change at a time, committed to disk first, then taken over into
+ * the catalog. Seals secret values on their way to disk.
+ *
+ * @module
+ */
+
+import { Catalog } from "../../resources/catalog.ts";
+import type { Resource } from "../../resources/resource.ts";
+import type { SecretStoreSpec } from "../../resources/secret_store.ts";
+import type { Keyring, SecretPlace } from "../../secrets/keyring.ts";
+import type { ResourceChange, Store } from "../../store/store.ts";
+
+/** Commits changes; resolves when they are on disk and in the catalog. */
+export type Commit = (changes: readonly ResourceChange[]) => Promise<void>;
+
+/** Changes resources. */
+export class ResourceWriter {
+  readonly #store: Store;
+  readonly #catalog: Catalog;
+  readonly #keyring: Keyring;
+  #tail: Promise<unknown> = Promise.resolve();
+
+  /** Keeps `catalog` equal to what is in `store`. */
+  constructor(parts: { store: Store; catalog: Catalog; keyring: Keyring }) {
+    this.#store = parts.store;
+    this.#catalog = parts.catalog;
+    this.#keyring = parts.keyring;
+  }
+
+  /** Runs `work` while nothing else changes resources, so what it read is still so when it commits. */
+  exclusively<T>(work: (commit: Commit) => Promise<T>): Promise<T> {
+    const result = this.#tail.then(() => work((changes) => this.#commit(changes)));
+    this.#tail = result.catch(() => {});
+    return result;
+  }
+
+  async #commit(changes: readonly ResourceChange[]): Promise<void> {
+    if (changes.length === 0) return;
+    const sealed = await Promise.all(
+      changes.map(async (change): Promise<ResourceChange> =>
+        change.op === "put"
+          ? { op: "put", resource: await mapSecrets(change.resource, this.#keyring.seal) }
+          : change
+      ),
+    );
+    await this.#store.changeResources(sealed);
+    this.#catalog.change(changes);
+  }
+}
+
+/**
+ * Reads every resource, secret values opened; those of an earlier form are sealed anew.
+ *
+ * @throws {AppError} `internal` when a value does not open with this keyring.
+ */
+export async function loadCatalog(store: Store, keyring: Keyring): Promise<Catalog> {
+  const stored = await store.loadResources();
+  const resources = await Promise.all(stored.map((one) => mapSecrets(one, keyring.open)));
+  const puts = await Promise.all(
+    resources.filter((_, index) => holdsUnbound(stored[index], keyring)).map(async (resource) => ({
+      ...{ op: "put" as const, resource: await mapSecrets(resource, keyring.seal) },
+    })),
+  );
+  if (puts.length > 0) await store.changeResources(puts);
+  return new Catalog(resources);
+}
+
+/** Whether any value of a SecretStore was sealed by a version that did not bind it to its own. */
+function holdsUnbound(resource: Resource | undefined, keyring: Keyring): boolean {
+  if (resource?.kind !== "SecretStore") return false;
+  return Object.values((resource.spec as SecretStoreSpec).data).some(keyring.isUnbound);
+}
+
+async function mapSecrets(
+  resource: Resource,
+  change: (place: SecretPlace, value: string) => Promise<string>,
+): Promise<Resource> {
+  if (resource.kind !== "SecretStore") return resource;
+  const { project, name: store, createdAt, generation } = resource;
+  const data = await Promise.all(
+    Object.entries((resource.spec as SecretStoreSpec).data).map(async ([key, value]) =>
+      [key, await change({ project, store, key, createdAt, generation }, value)] as const
+    ),
+  );
+  return { ...resource, spec: { data: Object.fromEntries(data) } };
+}

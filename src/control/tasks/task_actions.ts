@@ -1,0 +1,159 @@
+/**
+ * What a person does with a task while it is there (contract 6, 8): cancel it, read and write its
+ * inbox, find the directory of its steps. A step does some of this too, with its own task alone.
+ *
+ * @module
+ */
+
+import type { Operations } from "../../api/operations.ts";
+import type { CancelResult } from "../../api/task_operations.ts";
+import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { KnownSecrets } from "../../secrets/known_secrets.ts";
+import type { Store } from "../../store/store.ts";
+import type { InboxMessage, Task } from "../../store/task_records.ts";
+import type { Plan } from "../../tasks/plan.ts";
+import { type Caller, mayActOnTask, mayReadInbox } from "../../auth/caller.ts";
+import { findTask } from "../records/records.ts";
+
+/** What acting on tasks needs. */
+export interface TaskActionHost {
+  /** Hides secrets in what a step gives as its reason. */
+  readonly secrets: KnownSecrets;
+  /** Tasks. */
+  readonly store: Store;
+  /** The time. */
+  readonly clock: Clock;
+  /** Ends a task that waits, or begins to end one that runs. */
+  readonly cancelTask: (task: Task, reason: string) => Promise<CancelResult["result"]>;
+  /** Adds to the inbox of a task that has not ended; `undefined` when it has. */
+  readonly sendToInbox: (taskId: string, message: JsonObject) => Promise<InboxMessage | undefined>;
+}
+
+/** Longest reason a person gives. */
+const MAX_REASON = 500;
+/** Longest text of a message. */
+const MAX_TEXT = 256 * 1024;
+
+/**
+ * Cancels tasks; every one is looked up before any is touched.
+ *
+ * @throws {AppError} `not_found`, or `forbidden` for what is not the caller's own.
+ */
+export async function cancelTasks(
+  input: Operations["task.cancel"]["in"],
+  caller: Caller,
+  host: TaskActionHost,
+): Promise<Operations["task.cancel"]["out"]> {
+  const { reason = "" } = input;
+  if (reason.length > MAX_REASON) {
+    throw new AppError("invalid", `A reason has at most ${MAX_REASON} characters`);
+  }
+  const found = await Promise.all(input.ids.map((id) => findTask(id, host.store)));
+  const tasks = new Map(found.map((task) => [task.id, task]));
+  for (const { id } of tasks.values()) checkMayAct(caller, id);
+  const said = `cancelled by ${caller.name}${reason === "" ? "" : `: ${reason}`}`;
+  const why = host.secrets.redact(said);
+  const results: CancelResult[] = [];
+  for (const task of tasks.values()) {
+    const result = await host.cancelTask(task, why);
+    const { state } = await findTask(task.id, host.store);
+    results.push({ id: task.id, result, state });
+  }
+  return { tasks: results };
+}
+
+/**
+ * The messages to a task, oldest first.
+ *
+ * @throws {AppError} `not_found`, or `forbidden` to another task's step.
+ */
+export async function readInbox(
+  input: Operations["task.inbox"]["in"],
+  caller: Caller,
+  host: TaskActionHost,
+): Promise<Operations["task.inbox"]["out"]> {
+  const { id } = await findTask(input.id, host.store);
+  if (!mayReadInbox(caller, id)) throw new AppError("forbidden", OWN_TASK_ONLY);
+  const messages = await host.store.listInbox(id);
+  return {
+    id,
+    messages: messages.map(({ position, message, createdAt }) => ({
+      position,
+      created_at: rfc3339(createdAt),
+      message,
+    })),
+  };
+}
+
+/**
+ * Sends a message to a task.
+ *
+ * @throws {AppError} `not_found`, `forbidden`, `conflict` when the task has ended, `too_large`.
+ */
+export async function sendToInbox(
+  input: Operations["task.inbox.send"]["in"],
+  caller: Caller,
+  host: TaskActionHost,
+): Promise<Operations["task.inbox.send"]["out"]> {
+  const { id } = await findTask(input.id, host.store);
+  checkMayAct(caller, id);
+  if (input.text.length > MAX_TEXT) {
+    throw new AppError("too_large", `A message has at most ${MAX_TEXT} characters`);
+  }
+  const sent = await host.sendToInbox(id, {
+    text: input.text,
+    from: caller.grant === undefined ? "operator" : caller.grant.kind,
+    at: rfc3339(host.clock.now()),
+  });
+  if (sent !== undefined) return { id, position: sent.position };
+  throw new AppError("conflict", `Task ${id} has ended, nobody would read the message`);
+}
+
+/**
+ * The directory in which the steps of a task run or ran, as long as it is there.
+ *
+ * @throws {AppError} `not_found`, or `conflict` with why there is none.
+ */
+export async function taskWorkspace(
+  input: Operations["task.workspace"]["in"],
+  host: Pick<TaskActionHost, "store">,
+): Promise<Operations["task.workspace"]["out"]> {
+  const task = await findTask(input.id, host.store);
+  const stored = await host.store.findPlan(task.id);
+  if (stored === undefined) {
+    throw new AppError("conflict", `Task ${task.id} never ran: ${task.reason}`);
+  }
+  const { workspace } = JSON.parse(stored) as Plan;
+  const isolation = workspace.isolation ?? "shared";
+  const path = isolation === "shared" ? workspace.path : task.directory;
+  if (path === "") throw new AppError("conflict", whyNoDirectory(task, isolation));
+  const info = await Deno.stat(path).catch(() => undefined);
+  if (info?.isDirectory !== true) {
+    throw new AppError("conflict", `The directory "${path}" of task ${task.id} is gone`);
+  }
+  return { id: task.id, workspace: task.workspace, isolation, path };
+}
+
+function whyNoDirectory({ id, state, startedAt }: Task, isolation: string): string {
+  const own = isolation === "worktree" ? "worktree" : "copy of the workspace";
+  if (startedAt === undefined && state === "pending") {
+    return `Task ${id} has not started, its ${own} is made when it does`;
+  }
+  if (startedAt === undefined) return `Task ${id} never started and so never had a ${own}`;
+  if (state === "succeeded") return `Task ${id} succeeded, and its ${own} was removed with that`;
+  return `The ${own} of task ${id} is gone`;
+}
+
+const OWN_TASK_ONLY = "A step may do this with its own task only";
+
+function checkMayAct(caller: Caller, taskId: string): void {
+  if (mayActOnTask(caller, taskId)) return;
+  throw new AppError(
+    "forbidden",
+    caller.grant === undefined
+      ? `This needs the role operator, and you have ${caller.role}`
+      : OWN_TASK_ONLY,
+  );
+}

@@ -1,0 +1,127 @@
+/**
+ * `task retry` (contract 6): stores a task that does again what another one did not get done. It has
+ * the plan, the event and the finished steps of the old one, and where there is one, its directory.
+ *
+ * @module
+ */
+
+import type { Operations } from "../../api/operations.ts";
+import type { Clock } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import type { NewId } from "../../base/ids.ts";
+import type { Catalog } from "../../resources/catalog.ts";
+import type { TriggerSpec } from "../../resources/trigger.ts";
+import type { Store } from "../../store/store.ts";
+import type { RetryOf, StepRecord, Task } from "../../store/task_records.ts";
+import { keptSteps } from "../../tasks/run/kept_steps.ts";
+import type { Plan, Planner } from "../../tasks/plan.ts";
+import { findTask } from "../records/records.ts";
+import type { RedeliverHost } from "../deliveries/redeliver.ts";
+
+/** What retrying needs. */
+export interface RetryHost {
+  /** Tasks. */
+  readonly store: Store;
+  /** Triggers as they are now. */
+  readonly catalog: Catalog;
+  /** Plans a task that never had a plan. */
+  readonly planner: Planner;
+  /** The time. */
+  readonly clock: Clock;
+  /** Names the new task. */
+  readonly newId: NewId;
+  /** Told after a task has been stored. */
+  readonly onTask: RedeliverHost["onTask"];
+}
+
+/** The parts of a retry that depend on what became of the old task. */
+interface Again extends Pick<RetryOf, "planned" | "kept" | "keepDirectory"> {
+  /** What a person should know about it; empty when there is nothing. */
+  readonly note: string;
+}
+
+/**
+ * Stores a task that repeats another one.
+ *
+ * @throws {AppError} `conflict` when the task has not ended or something is still missing for it,
+ * `usage` for a step it does not have.
+ */
+export async function retryTask(
+  { id, from }: Operations["task.retry"]["in"],
+  host: RetryHost,
+): Promise<Operations["task.retry"]["out"]> {
+  const task = await findTask(id, host.store);
+  if (task.finishedAt === undefined) {
+    throw new AppError(
+      "conflict",
+      `Task ${task.id} is ${task.state}: wait for its end, or cancel it with "svc task cancel"`,
+    );
+  }
+  const plan = await host.store.findPlan(task.id);
+  const { note, ...again } = plan === undefined
+    ? planAnew(task, from, host)
+    : await goOn(task, JSON.parse(plan) as Plan, from);
+  const made = await host.store.retryTask({
+    ...again,
+    id: host.newId(),
+    of: task.id,
+    now: host.clock.now(),
+  });
+  host.onTask();
+  return { id: made.id, retry_of: task.id, kept: again.kept.map((step) => step.id), note };
+}
+
+/** Something was missing when the event came; by now it may have been applied. */
+function planAnew(task: Task, from: string | undefined, host: RetryHost): Again {
+  const trigger = host.catalog.find<TriggerSpec>("Trigger", task.project, task.trigger);
+  const { workflow, workspace } = task;
+  const action = trigger?.spec.action ?? { workflow, workspace };
+  const { plan, missing, ...names } = host.planner.planFor(task.project, action);
+  if (plan === undefined) {
+    throw new AppError("conflict", `Task ${task.id} cannot run yet, ${missing}`);
+  }
+  checkFrom(from, JSON.parse(plan.json) as Plan, task);
+  return { planned: { ...names, plan }, kept: [], keepDirectory: false, note: "" };
+}
+
+async function goOn(task: Task, plan: Plan, from: string | undefined): Promise<Again> {
+  checkFrom(from, plan, task);
+  if (task.state === "succeeded" && from === undefined) {
+    const note = `Task ${task.id} had succeeded, all of its steps run again`;
+    return { kept: [], keepDirectory: false, note };
+  }
+  const kept = keptSteps({ plan, records: task.steps }, from);
+  const isShared = (plan.workspace.isolation ?? "shared") === "shared";
+  if (kept.length === 0 || isShared) return { kept, keepDirectory: false, note: "" };
+  if (await isDirectory(task.directory)) return { kept, keepDirectory: true, note: "" };
+  return withoutDirectory(task, kept, from);
+}
+
+/** What finished steps made was in the directory: without it they have to run again. */
+function withoutDirectory(
+  task: Task,
+  kept: readonly StepRecord[],
+  from: string | undefined,
+): Again {
+  const gone = `The directory in which task ${task.id} ran is gone`;
+  if (from === undefined) {
+    return { kept: [], keepDirectory: false, note: `${gone}, all of its steps run again` };
+  }
+  const ids = kept.map(({ id }) => id).join(", ");
+  throw new AppError(
+    "conflict",
+    `${gone}, and with it what ${ids} made: leave out --from to run all of its steps again`,
+  );
+}
+
+function checkFrom(from: string | undefined, plan: Plan, task: Task): void {
+  const ids = [...plan.steps, ...plan.finally ?? []].map(({ id }) => id);
+  if (from === undefined || ids.includes(from)) return;
+  throw new AppError("usage", `Task ${task.id} has no step "${from}", there are ${ids.join(", ")}`);
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  if (path === "") return false;
+  const info = await Deno.stat(path).catch(() => undefined);
+  return info?.isDirectory === true;
+}

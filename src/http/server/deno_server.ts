@@ -1,0 +1,89 @@
+/**
+ * Deno's own server, for the control socket, and for webhooks where {@linkcode findConnectionServer}
+ * finds nothing. It has no deadlines and no limit, and ends on too few descriptors; what is added
+ * here is an end within a deadline.
+ *
+ * @module
+ */
+
+import { pause } from "../../base/clock.ts";
+import { AppError, messageOf } from "../../base/errors.ts";
+import { type AnswerError, StopSignal } from "./connection_server.ts";
+import { readPair, type TlsFiles } from "./tls_files.ts";
+
+/** Where to listen. */
+export type ListenOn =
+  | { readonly hostname: string; readonly port: number }
+  | { readonly path: string };
+
+/** What to serve. */
+export interface DenoServerOptions {
+  /** Where to listen. */
+  readonly on: ListenOn;
+  /** Certificate and key, for TLS; read once. */
+  readonly tls?: TlsFiles;
+  /** Answers a request; `peer` is empty on a Unix socket. */
+  readonly answer: (request: Request, peer: string) => Response | Promise<Response>;
+  /** Turns what `answer` threw into an answer. */
+  readonly onError: AnswerError;
+  /** How long requests under way may take at the end. */
+  readonly drainMs: number;
+}
+
+/** An answer just handed over reaches the socket within this time. */
+const FLUSH_MS = 25;
+
+/**
+ * Starts the server.
+ *
+ * @throws {AppError} `refused` when the address cannot be listened on.
+ */
+export function startDenoServer(
+  options: DenoServerOptions,
+): AsyncDisposable & { readonly port: number } {
+  const { on, onError } = options;
+  const stop = new StopSignal();
+  const over = Promise.withResolvers<void>();
+  let stopping = false;
+  let underWay = 0;
+  const done = () => {
+    if (--underWay === 0 && stopping) over.resolve();
+  };
+  const answer = async (request: Request, info: Deno.ServeHandlerInfo) => {
+    if (stopping) return new Response(null, { status: 503, headers: { connection: "close" } });
+    underWay++;
+    info.completed.then(done, done); // a stream is under way until its end
+    const peer = "hostname" in info.remoteAddr ? info.remoteAddr.hostname : "";
+    return await options.answer(request, peer);
+  };
+  const tls = options.tls === undefined ? {} : readPair(options.tls);
+  const server = listen(on, { ...tls, signal: stop.signal, onError, onListen() {} }, answer);
+  return {
+    port: "port" in server.addr ? server.addr.port : 0, // 2.7 gives no transport with TLS
+    async [Symbol.asyncDispose]() {
+      stopping = true;
+      const patience = new AbortController();
+      if (underWay > 0) {
+        await Promise.race([over.promise, pause(options.drainMs, patience.signal)]);
+      }
+      patience.abort();
+      await pause(FLUSH_MS);
+      // Not shutdown(): it waits as long as a client likes, and takes away the means to end it.
+      stop.fire();
+      await server.finished;
+    },
+  };
+}
+
+function listen(
+  on: ListenOn,
+  options: Deno.ServeOptions,
+  answer: (request: Request, info: Deno.ServeHandlerInfo) => Promise<Response>,
+): Deno.HttpServer {
+  try {
+    return Deno.serve({ ...options, ...on } as Deno.ServeTcpOptions, answer);
+  } catch (cause) {
+    const where = "path" in on ? on.path : `${on.hostname}:${on.port}`;
+    throw new AppError("refused", `Cannot listen on ${where}: ${messageOf(cause)}`, { cause });
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * What a trigger allows of its tasks at once (contract 2: `concurrency`, `debounce`, `rateLimit`), with
+ * the keys worked out for one event. Whether there is room is decided where the task is stored.
+ *
+ * @module
+ */
+
+import type { Evaluator } from "../../cel/evaluator.ts";
+import type { Expression, Scope } from "../../cel/expression.ts";
+import type { NewTask } from "../../store/task_records.ts";
+import type { ActiveTrigger } from "./triggers.ts";
+
+/** The limits of a new task, and what an operator should know about its keys. */
+export interface Limits {
+  /** The fields of the task. */
+  readonly fields: Pick<NewTask, "concurrency" | "debounce" | "rateLimit">;
+  /** Why a key could not be used; the event then belongs to the group without a key. */
+  readonly notes: readonly string[];
+}
+
+/** The limits that hold for an event of this scope. */
+export async function limitsOf(
+  trigger: ActiveTrigger,
+  scope: Scope,
+  evaluator: Evaluator,
+): Promise<Limits> {
+  const { concurrency, event } = trigger.resource.spec;
+  const { debounce, rateLimit } = event.webhook ?? {};
+  const notes: string[] = [];
+  const keyOf = async (name: string, key: Expression | undefined) => {
+    const found = await textOf(key, scope, evaluator);
+    if (found.why !== undefined) notes.push(`${name} ${found.why}, so it counts as empty`);
+    return found.key;
+  };
+  const policy = concurrency?.policy ?? "Allow";
+  return {
+    fields: {
+      ...(policy === "Allow" ? {} : {
+        concurrency: {
+          policy,
+          key: await keyOf("concurrency.key", trigger.concurrencyKey),
+          max: concurrency?.max ?? 1,
+        },
+      }),
+      ...(debounce === undefined ? {} : {
+        debounce: {
+          key: await keyOf("debounce.key", trigger.debounceKey),
+          forMs: debounce.secs * 1000,
+        },
+      }),
+      ...(rateLimit === undefined
+        ? {}
+        : { rateLimit: { perMinute: rateLimit.perMinute, reject: rateLimit.reject === true } }),
+    },
+    notes,
+  };
+}
+
+/** The value of a key as text; a key that cannot be used loses no event. */
+async function textOf(
+  key: Expression | undefined,
+  scope: Scope,
+  evaluator: Evaluator,
+): Promise<{ key: string; why?: string }> {
+  if (key === undefined) return { key: "" };
+  const result = await evaluator.evaluate(key, scope);
+  if (!result.ok) return { key: "", why: `failed: ${result.error}` };
+  const { value } = result;
+  const simple = ["string", "number", "bigint", "boolean"].includes(typeof value);
+  return simple ? { key: String(value) } : { key: "", why: "gave no text, number or boolean" };
+}

@@ -1,0 +1,200 @@
+/**
+ * Tells when something happens in directories: one watch of the operating system for all triggers
+ * together, because it allows few. Events get lost, and some systems have none, so whoever wants to
+ * be sure also looks for himself.
+ *
+ * @module
+ */
+
+import { dirname } from "node:path";
+import type { Ailments } from "../../base/health_conditions.ts";
+import { messageOf } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+
+/** What happens in a directory. */
+export interface FileEvent {
+  /** `any` when it is not known what happened. */
+  readonly kind: Deno.FsEvent["kind"];
+  /** Absolute path; empty when it is not known where. */
+  readonly path: string;
+}
+
+/** Who wants to know. */
+export interface DirectoryOwner {
+  /** Something happened in one of its directories. */
+  onEvent(event: FileEvent): void;
+}
+
+/** An open watch; the part of `Deno.FsWatcher` that is used. */
+export type OpenWatch = Pick<Deno.FsWatcher, typeof Symbol.asyncIterator | "close">;
+
+/** What the watcher needs. */
+export interface FileWatcherHost {
+  /** The daemon's log. */
+  readonly log: Log;
+  /** Told while directories cannot be watched. */
+  readonly ailments: Ailments;
+  /** Opens a watch over these directories, not over those in them; Deno's own when absent. */
+  readonly openWatch?: (directories: string[]) => OpenWatch;
+}
+
+/** Watches that may be open before they are made one again. */
+const MAX_WATCHES = 8;
+/** Events in a row that cannot be read, after which a watch is given up. */
+const MAX_FAULTS = 1000;
+
+const AILMENT = "file watch";
+
+/** Watches directories for several owners. */
+export class FileWatcher implements AsyncDisposable {
+  readonly #host: FileWatcherHost;
+  /** Directories of each owner, with the identity of each. */
+  readonly #wanted = new Map<DirectoryOwner, ReadonlyMap<string, string>>();
+  readonly #owners = new Map<string, Set<DirectoryOwner>>();
+  /** Identity of each directory that is watched: one that was replaced has to be watched anew. */
+  readonly #watched = new Map<string, string>();
+  readonly #watches = new Map<OpenWatch, Promise<void>>();
+  /** To be closed a second time is an error. */
+  readonly #closed = new WeakSet<OpenWatch>();
+  #failed = false;
+
+  /** Watches nothing yet. */
+  constructor(host: FileWatcherHost) {
+    this.#host = host;
+  }
+
+  /**
+   * From now on an owner is told about these directories and no others.
+   *
+   * @returns whether some of them were not watched until now
+   */
+  watch(owner: DirectoryOwner, directories: ReadonlyMap<string, string>): boolean {
+    this.#give(owner, directories);
+    const fresh = [...directories].filter(([path, identity]) =>
+      this.#watched.get(path) !== identity
+    );
+    if (fresh.length === 0) return false;
+    if (this.#watches.size < MAX_WATCHES) return this.#open(new Map(fresh));
+    const old = [...this.#watches.keys()];
+    // Opened before the old ones are closed: what happens in between is told twice, not lost.
+    if (!this.#open(new Map([...this.#wanted.values()].flatMap((one) => [...one])))) return false;
+    for (const watch of old) this.#close(watch);
+    return true;
+  }
+
+  /** An owner wants to know no more. */
+  forget(owner: DirectoryOwner): void {
+    this.#give(owner, new Map());
+    this.#wanted.delete(owner);
+    if (this.#wanted.size > 0) return;
+    this.#watched.clear();
+    for (const watch of this.#watches.keys()) this.#close(watch);
+  }
+
+  /** Closes every watch. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#wanted.clear();
+    this.#owners.clear();
+    for (const watch of this.#watches.keys()) this.#close(watch);
+    await Promise.all(this.#watches.values());
+  }
+
+  #close(watch: OpenWatch): void {
+    if (this.#closed.has(watch)) return;
+    this.#closed.add(watch);
+    watch.close();
+  }
+
+  #give(owner: DirectoryOwner, directories: ReadonlyMap<string, string>): void {
+    for (const path of this.#wanted.get(owner)?.keys() ?? []) {
+      if (directories.has(path)) continue;
+      const owners = this.#owners.get(path);
+      owners?.delete(owner);
+      if (owners?.size !== 0) continue;
+      this.#owners.delete(path);
+      this.#watched.delete(path);
+    }
+    for (const path of directories.keys()) {
+      const owners = this.#owners.get(path) ?? new Set();
+      this.#owners.set(path, owners.add(owner));
+    }
+    this.#wanted.set(owner, directories);
+  }
+
+  #open(directories: ReadonlyMap<string, string>): boolean {
+    const { openWatch = openSystemWatch, log, ailments } = this.#host;
+    try {
+      const paths = [...directories.keys()];
+      const watch = openExisting(paths, openWatch);
+      for (const [path, identity] of directories) this.#watched.set(path, identity);
+      this.#watches.set(watch, this.#read(watch, paths));
+      this.#failed = false;
+      ailments.clear(AILMENT);
+      return true;
+    } catch (error) {
+      const sentence = "files cannot be watched and are only looked at from time to time";
+      if (!this.#failed) log.warn(sentence, { error });
+      this.#failed = true;
+      ailments.note(AILMENT, `${sentence}: ${messageOf(error)}`);
+      return false;
+    }
+  }
+
+  async #read(watch: OpenWatch, directories: readonly string[]): Promise<void> {
+    const events = watch[Symbol.asyncIterator]();
+    for (let faults = 0; faults < MAX_FAULTS;) {
+      try {
+        const { done, value } = await events.next();
+        if (done === true) return void this.#watches.delete(watch);
+        faults = 0;
+        for (const path of value.paths) this.#tell({ kind: value.kind, path });
+        if (value.flag === "rescan" || value.paths.length === 0) this.#tellAll(directories);
+      } catch (error) {
+        // A TypeError is a name that is not UTF-8: what happened cannot be told, only that it did.
+        faults = error instanceof TypeError ? faults + 1 : MAX_FAULTS;
+        this.#tellAll(directories);
+      }
+    }
+    this.#host.log.warn("a watch over files ended, it is opened again at the next look at them");
+    this.#watches.delete(watch);
+    this.#close(watch);
+    for (const path of directories) this.#watched.delete(path);
+  }
+
+  #tell(event: FileEvent): void {
+    if (event.kind === "access") return; // that somebody reads is none, and we do it ourselves
+    const owners = new Set([
+      ...this.#owners.get(dirname(event.path)) ?? [],
+      ...this.#owners.get(event.path) ?? [],
+    ]);
+    for (const owner of owners) owner.onEvent(event);
+  }
+
+  #tellAll(directories: readonly string[]): void {
+    const owners = new Set(directories.flatMap((path) => [...this.#owners.get(path) ?? []]));
+    for (const owner of owners) owner.onEvent({ kind: "any", path: "" });
+  }
+}
+
+/** Opens a watch; directories that went away meanwhile are left out. */
+function openExisting(paths: string[], open: (paths: string[]) => OpenWatch): OpenWatch {
+  try {
+    return open(paths);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return open(paths.filter(isThere));
+    throw error;
+  }
+}
+
+function isThere(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function openSystemWatch(directories: string[]): OpenWatch {
+  return Deno.watchFs(directories, { recursive: false });
+}

@@ -1,0 +1,206 @@
+/**
+ * Fires triggers when files in their workspace change (contract 2): each change of each file is one
+ * event. What changes while the daemon is away is not seen.
+ *
+ * @module
+ */
+
+import { basename, relative, resolve } from "node:path";
+import type { Ailments } from "../../base/health_conditions.ts";
+import type { DataDir } from "../../base/data_dir.ts";
+import { eventId } from "../../base/ids.ts";
+import type { Log } from "../../base/log.ts";
+import type { Catalog } from "../../resources/catalog.ts";
+import {
+  DEFAULT_DEBOUNCE_MS,
+  FILE_EVENTS,
+  type FilesystemSpec,
+} from "../../resources/event_filesystem.ts";
+import type { Resource } from "../../resources/resource.ts";
+import type { TriggerSpec } from "../../resources/trigger.ts";
+import type { WorkspaceSpec } from "../../resources/workspace.ts";
+import { insist } from "../../tasks/run/retry_while_overloaded.ts";
+import type { Triggers } from "../admission/triggers.ts";
+import { FileGlobs } from "./file_globs.ts";
+import type { FileChange } from "./file_scan.ts";
+import { FileWatcher, type OpenWatch } from "./file_watcher.ts";
+import { findTrigger } from "../pipeline/find_trigger.ts";
+import { fire, type FireHost } from "../pipeline/fire.ts";
+import { WatchedFiles } from "./watched_files.ts";
+
+/** What the source needs. */
+export interface FilesystemHost extends FireHost {
+  /** Holds triggers and workspaces. */
+  readonly catalog: Catalog;
+  /** Triggers ready to be fired. */
+  readonly triggers: Triggers;
+  /** Where relative paths of workspaces start; what changes in there by itself is left out. */
+  readonly dirs: DataDir;
+  /** The daemon's log. */
+  readonly log: Log;
+  /** Told what cannot be seen. */
+  readonly ailments: Ailments;
+  /** Opens a watch over directories; Deno's own when absent. */
+  readonly openWatch?: (directories: string[]) => OpenWatch;
+  /** Longest time between two looks at few files, in milliseconds. */
+  readonly rescanMs?: number;
+  /** Most files and directories that one look may pass. */
+  readonly maxScanned?: number;
+}
+
+/** Names a trigger. */
+interface TriggerName {
+  readonly project: string;
+  readonly trigger: string;
+}
+
+interface Watched {
+  readonly name: TriggerName;
+  /** What it looks at: when this is another, everything begins anew. */
+  readonly what: string;
+  /** Absent while its workspace does not exist. */
+  readonly files?: WatchedFiles;
+}
+
+/** Longest time until an apply is noticed. */
+const LOOK_MS = 1000;
+/** Events that are stored at once. */
+const AT_ONCE = 32;
+
+/** Fires triggers until disposed. */
+export class FilesystemSource implements AsyncDisposable {
+  readonly #host: FilesystemHost;
+  readonly #watcher: FileWatcher;
+  #watched = new Map<string, Watched>();
+  readonly #ending = new Set<Promise<void>>();
+  readonly #timer: ReturnType<typeof setInterval>;
+  #version = -1;
+
+  /** Takes a first look at the files of every trigger. */
+  constructor(host: FilesystemHost) {
+    this.#host = host;
+    this.#watcher = new FileWatcher(host);
+    this.#timer = setInterval(() => this.look(), LOOK_MS);
+    this.look();
+  }
+
+  /** Notices which triggers and workspaces have changed. */
+  look(): void {
+    const { catalog } = this.#host;
+    if (this.#version === catalog.version) return;
+    this.#version = catalog.version;
+    const before = this.#watched;
+    this.#watched = new Map();
+    for (const trigger of catalog.list("Trigger") as Resource<TriggerSpec>[]) {
+      const spec = trigger.spec.event.filesystem;
+      if (trigger.spec.event.source !== "filesystem" || spec === undefined) continue;
+      const key = `${trigger.project}/${trigger.name}`;
+      this.#watched.set(key, this.#watch(trigger, spec, before.get(key)));
+    }
+    for (const [key, old] of before) {
+      const kept = this.#watched.get(key);
+      if (kept === undefined) this.#host.ailments.clear(ailmentOf(old.name));
+      if (old.files !== undefined && kept?.files !== old.files) this.#end(old.files);
+    }
+  }
+
+  /** Whether the first look at the files of every trigger is over. */
+  isReady(): boolean {
+    return [...this.#watched.values()].every(({ files }) => files?.isReady === true);
+  }
+
+  /** Looks no more; what was seen before is stored first. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    for (const { files } of this.#watched.values()) if (files !== undefined) this.#end(files);
+    await Promise.all(this.#ending);
+    await this.#watcher[Symbol.asyncDispose]();
+  }
+
+  #watch(
+    { project, name: trigger, spec }: Resource<TriggerSpec>,
+    filesystem: FilesystemSpec,
+    before: Watched | undefined,
+  ): Watched {
+    const { catalog, dirs } = this.#host;
+    const { paths, ignore, debounceMs = DEFAULT_DEBOUNCE_MS } = filesystem;
+    const name = { project, trigger };
+    const workspace = catalog.find<WorkspaceSpec>("Workspace", project, spec.action.workspace);
+    const path = workspace === undefined ? undefined : resolve(dirs.root, workspace.spec.path);
+    const what = JSON.stringify([spec.action.workspace, path, paths, ignore]);
+    if (before?.what === what) {
+      if (before.files !== undefined) before.files.debounceMs = debounceMs;
+      return before;
+    }
+    if (path === undefined) {
+      this.#tell(name, `Workspace "${spec.action.workspace}" does not exist`);
+      return { name, what };
+    }
+    this.#host.ailments.clear(ailmentOf(name));
+    const globs = new FileGlobs(filesystem, ownFiles(path, dirs));
+    const files = new WatchedFiles({ path, globs, debounceMs }, {
+      ...this.#host,
+      watcher: this.#watcher,
+      onChanges: (changes, signal) => this.#fireAll(name, changes, signal),
+      onFault: (fault) => this.#tell(name, fault),
+    });
+    return { name, what, files };
+  }
+
+  #tell(name: TriggerName, fault: string | undefined): void {
+    const { log, ailments } = this.#host;
+    if (fault === undefined) {
+      ailments.clear(ailmentOf(name));
+      log.info("the files of a trigger are seen again", { ...name });
+    } else {
+      ailments.note(ailmentOf(name), `${ailmentOf(name)} are not all seen: ${fault}`);
+      log.warn("the files of a trigger are not all seen", { ...name, fault });
+    }
+  }
+
+  #end(files: WatchedFiles): void {
+    const ending: Promise<void> = files[Symbol.asyncDispose]()
+      .finally(() => this.#ending.delete(ending));
+    this.#ending.add(ending);
+  }
+
+  async #fireAll(
+    name: TriggerName,
+    changes: readonly FileChange[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, log } = this.#host;
+    const now = clock.now();
+    for (let at = 0; at < changes.length; at += AT_ONCE) {
+      const some = changes.slice(at, at + AT_ONCE);
+      await Promise.all(some.map((change) =>
+        insist(() => this.#fire(name, change, now), signal)
+          .catch((error) => log.error("a change of a file is lost", { ...name, ...change, error }))
+      ));
+    }
+  }
+
+  async #fire(name: TriggerName, change: FileChange, now: number): Promise<void> {
+    const trigger = findTrigger(this.#host.triggers, { ...name, source: "filesystem" });
+    const { events = FILE_EVENTS } = trigger?.resource.spec.event.filesystem ?? {};
+    if (trigger === undefined || !events.includes(change.event)) return;
+    const { event, path } = change;
+    await fire({
+      ...{ trigger, source: "filesystem", once: true },
+      id: eventId(now, JSON.stringify(["filesystem", name.project, name.trigger, change])),
+      payload: { event, path, filename: basename(path) },
+    }, this.#host);
+  }
+}
+
+function ailmentOf({ project, trigger }: TriggerName): string {
+  return `files of trigger "${trigger}" in project "${project}"`;
+}
+
+/** What svc itself writes at every event: in a workspace around it, each would cause the next. */
+function ownFiles(workspace: string, dirs: DataDir): readonly string[] {
+  const { database, controlPlane, logs, run, worktrees, copies } = dirs;
+  const files = ["", "-wal", "-shm"].map((end) => database + end);
+  return [...files, controlPlane, logs, run, worktrees, copies]
+    .map((path) => relative(workspace, path)).filter((path) => !path.startsWith(".."));
+}

@@ -1,0 +1,274 @@
+/**
+ * Authenticates a webhook delivery (spec 5.1, contract 3): the signature scheme of its trigger
+ * against every value of its SecretStore. Whatever is missing ends in `unauthorized`; the only way
+ * past without a signature is `allowUnsigned`, written in the manifest.
+ *
+ * @module
+ */
+
+import { cidrMatcher } from "../../base/cidr.ts";
+import { AppError } from "../../base/errors.ts";
+import type { WebhookSpec } from "../../resources/event_webhook.ts";
+import type { Catalog } from "../../resources/catalog.ts";
+import { intercept, type PluginDelivery, pluginsOf } from "../../plugins/phases.ts";
+import type { PluginHost } from "../../plugins/run_plugin.ts";
+import type { CrdSpec } from "../../resources/custom_resource_definition.ts";
+import type { Resource } from "../../resources/resource.ts";
+import type { SecretStoreSpec } from "../../resources/secret_store.ts";
+import type {
+  Covered,
+  Scheme,
+  SchemeOptions,
+  SignedRequest,
+  SigningKey,
+  Verdict,
+} from "../../signatures/scheme.ts";
+import { platformOf } from "../../signatures/platform.ts";
+import { findScheme } from "../../signatures/schemes.ts";
+import type { StoredDelivery } from "../../store/delivery_records.ts";
+import type { ActiveTrigger } from "../admission/triggers.ts";
+import { type ReceivedDelivery, Trail } from "./delivery_context.ts";
+
+/** Exists for the compiler only. */
+declare const authenticatedBrand: unique symbol;
+
+/** A delivery whose sender is known; made in this file only. */
+export type AuthenticatedDelivery = ReceivedDelivery & {
+  readonly [authenticatedBrand]: true;
+  /** What its signature covers; `undefined` where none was verified here. */
+  readonly covered: Covered | undefined;
+};
+
+function authenticated(delivery: ReceivedDelivery, covered?: Covered): AuthenticatedDelivery {
+  return { ...delivery, covered } as AuthenticatedDelivery;
+}
+
+/** What authentication needs. */
+export interface AuthenticateHost {
+  /** Holds SecretStores and CRDs. */
+  readonly catalog: Catalog;
+  /** Runs interceptors. */
+  readonly plugins: PluginHost;
+}
+
+/** Replay window where a trigger names none (contract 2). */
+const DEFAULT_TOLERANCE_SECS = 300;
+
+/**
+ * The same delivery, its sender checked.
+ *
+ * @throws {AppError} `unauthorized`, with one and the same message, whatever was wrong.
+ */
+export async function authenticate(
+  delivery: ReceivedDelivery,
+  trigger: ActiveTrigger,
+  host: AuthenticateHost,
+): Promise<AuthenticatedDelivery> {
+  const webhook = trigger.resource.spec.event.webhook ?? {};
+  checkAddress(webhook, delivery.trail.remote);
+  if (webhook.crdRef !== undefined) {
+    const crd = findCrd(webhook.crdRef, host.catalog);
+    if (pluginsOf(crd, "interceptor").length > 0) {
+      await intercept(crd, pluginDelivery(delivery, trigger), host.plugins);
+      delivery.trail.passed("authenticated");
+      return authenticated(delivery);
+    }
+  }
+  if (webhook.secret === undefined) {
+    if (webhook.allowUnsigned !== true) throw unauthorized("the trigger names no secret");
+    checkNoPage(delivery.headers, webhook);
+    return authenticated(delivery);
+  }
+  return await checkSignature(delivery, trigger, host.catalog, webhook);
+}
+
+/**
+ * The same delivery, its sender checked by the one scheme of a native source, which no manifest can
+ * change. Keys of another platform are not tried: some are public, and then anyone could sign. Where no
+ * key can match, and where there is no such trigger, one that nobody has is tried: the time an answer
+ * takes shall tell no more than its text.
+ *
+ * @throws {AppError} `unauthorized`, with one and the same message, whatever was wrong.
+ */
+export async function authenticateBy(
+  scheme: "slack",
+  delivery: ReceivedDelivery,
+  trigger: ActiveTrigger | undefined,
+  host: Pick<AuthenticateHost, "catalog">,
+): Promise<AuthenticatedDelivery> {
+  const given = trigger?.resource.spec.event.webhook ?? {};
+  const { scheme: named = "auto", signatureHeader } = given;
+  const webhook = nativeWebhook(scheme, given);
+  try {
+    if (trigger === undefined) throw unauthorized("no such trigger");
+    checkAddress(webhook, delivery.trail.remote);
+    if (webhook.secret === undefined) throw unauthorized("the trigger names no secret");
+    if (webhook.crdRef !== undefined) throw unauthorized("crdRef is for /webhook/ only");
+    const unnamed = named === "auto" && signatureHeader === undefined;
+    if (!unnamed && platformOf(named, signatureHeader ?? "") !== scheme) {
+      throw unauthorized(`the trigger is not one of ${scheme}`);
+    }
+    storeOf(trigger, host.catalog);
+  } catch (refusal) {
+    await verify(delivery, webhook, [DECOY]);
+    throw refusal;
+  }
+  return await checkSignature(delivery, trigger, host.catalog, webhook);
+}
+
+/** The settings of a trigger that hold where its platform's own source checks who sends. */
+export function nativeWebhook(scheme: "slack", webhook: WebhookSpec): WebhookSpec {
+  const { signatureHeader: _header, hmac: _hmac, ...rest } = webhook;
+  return { ...rest, scheme };
+}
+
+/** Whatever it signs is refused all the same, so everybody may know it. */
+const DECOY: SigningKey = { name: "", value: "a key that opens nothing" };
+
+async function checkSignature(
+  delivery: ReceivedDelivery,
+  trigger: ActiveTrigger,
+  catalog: Catalog,
+  webhook: WebhookSpec,
+): Promise<AuthenticatedDelivery> {
+  const store = storeOf(trigger, catalog);
+  const verdict = await verify(delivery, webhook, signingKeys(store));
+  if (!verdict.ok) throw unauthorized(verdict.reason);
+  delivery.trail.secret = { store: store.name, key: verdict.keyName };
+  delivery.trail.passed("authenticated");
+  return authenticated(delivery, verdict.covered);
+}
+
+function verify(
+  delivery: ReceivedDelivery,
+  webhook: WebhookSpec,
+  keys: readonly SigningKey[],
+): Verdict | Promise<Verdict> {
+  const { scheme, options } = schemeOf(webhook);
+  return scheme.verify(signedRequest(delivery, webhook), keys, options);
+}
+
+function storeOf(trigger: ActiveTrigger, catalog: Catalog): Resource<SecretStoreSpec> {
+  const store = findStore(trigger, catalog);
+  if (store !== undefined) return store;
+  const name = trigger.resource.spec.event.webhook?.secret?.fromRef;
+  throw unauthorized(`SecretStore "${name}" does not exist`);
+}
+
+/**
+ * A stored delivery that was authenticated when it arrived, to be sent through the rest again.
+ *
+ * @throws {AppError} `refused` when it was not, or when its content is no longer there.
+ */
+export function authenticatedBefore(
+  { delivery, content }: StoredDelivery,
+  trail: Trail,
+): AuthenticatedDelivery {
+  if (delivery.outcome === "rejected") {
+    throw new AppError(
+      "refused",
+      `Delivery ${delivery.id} was rejected, only accepted ones can go again`,
+    );
+  }
+  if (content === undefined) {
+    throw new AppError("refused", `The content of delivery ${delivery.id} is no longer stored`);
+  }
+  trail.bodyBytes = content.body.length;
+  if (delivery.secretStore !== "") {
+    trail.secret = { store: delivery.secretStore, key: delivery.secretKey };
+  }
+  const body = new Uint8Array(content.body);
+  return authenticated({ body, headers: content.headers, url: "", trail });
+}
+
+/** A delivery as plugins see it. */
+export function pluginDelivery(delivery: ReceivedDelivery, trigger: ActiveTrigger): PluginDelivery {
+  const { project, name } = trigger.resource;
+  const { headers, body, trail } = delivery;
+  return { project, trigger: name, deliveryId: trail.id, headers, body };
+}
+
+/** Missing is refused, never passed over: it may be what authenticates (contract 2). */
+function findCrd(kind: string, catalog: Catalog): CrdSpec {
+  const crd = catalog.kinds.crd(kind);
+  if (crd === undefined) {
+    throw unauthorized(`CustomResourceDefinition of kind "${kind}" does not exist`);
+  }
+  return crd.spec;
+}
+
+/** The SecretStore that signs for a trigger. */
+export function findStore(
+  trigger: ActiveTrigger,
+  catalog: Catalog,
+): Resource<SecretStoreSpec> | undefined {
+  const { project, spec } = trigger.resource;
+  const name = spec.event.webhook?.secret?.fromRef;
+  return name === undefined ? undefined : catalog.find("SecretStore", project, name);
+}
+
+/** The scheme of a trigger and its settings. */
+export function schemeOf(webhook: WebhookSpec): { scheme: Scheme; options: SchemeOptions } {
+  const scheme = findScheme(webhook.scheme ?? "auto", webhook.signatureHeader);
+  if (scheme === undefined) throw unauthorized("the trigger names an unknown scheme");
+  return {
+    scheme,
+    options: {
+      signatureHeader: (webhook.signatureHeader ?? scheme.defaultHeader).toLowerCase(),
+      toleranceSecs: webhook.toleranceSecs ?? DEFAULT_TOLERANCE_SECS,
+      ...(webhook.hmac === undefined ? {} : { hmac: webhook.hmac }),
+    },
+  };
+}
+
+/** A delivery as a signature sees it. */
+export function signedRequest(delivery: ReceivedDelivery, webhook: WebhookSpec): SignedRequest {
+  const { body, headers, trail } = delivery;
+  return {
+    body,
+    header: (name) => Object.hasOwn(headers, name) ? headers[name] : undefined,
+    now: trail.receivedAt,
+    url: publicUrl(webhook.publicUrl, delivery.url),
+  };
+}
+
+/** The URL the sender knows: behind a proxy it is not the one that arrived (contract 2). */
+function publicUrl(configured: string | undefined, arrived: string): string {
+  if (configured === undefined) return arrived;
+  const query = arrived.indexOf("?");
+  return configured.includes("?") || query === -1 ? configured : configured + arrived.slice(query);
+}
+
+function unauthorized(reason: string): AppError {
+  return new AppError("unauthorized", "Not authenticated", { reason });
+}
+
+function checkAddress(webhook: WebhookSpec, remote: string): void {
+  if (webhook.allowFrom === undefined) return;
+  if (!cidrMatcher(webhook.allowFrom)(remote)) throw unauthorized(`${remote} is not in allowFrom`);
+}
+
+/**
+ * A web page may not fire an unsigned trigger through its visitor's browser, which can reach addresses
+ * that the page's author cannot. The host the browser names proves nothing: whoever owns a name can
+ * have it point here. Only pages of `publicUrl`, which the manifest names, may.
+ */
+function checkNoPage(headers: Readonly<Record<string, string>>, webhook: WebhookSpec): void {
+  const { origin, "sec-fetch-site": site = "none" } = headers;
+  const own = webhook.publicUrl === undefined ? undefined : URL.parse(webhook.publicUrl)?.origin;
+  if (origin !== undefined ? origin !== own : site !== "none") {
+    throw unauthorized("sent by a page in a browser");
+  }
+}
+
+/** One object per value for as long as the store stays as it is: imported keys hang on to it. */
+const keysOfStore = new WeakMap<Resource<SecretStoreSpec>, readonly SigningKey[]>();
+
+/** The values of a store, in its order. */
+export function signingKeys(store: Resource<SecretStoreSpec>): readonly SigningKey[] {
+  const known = keysOfStore.get(store);
+  if (known !== undefined) return known;
+  const keys = Object.entries(store.spec.data).map(([name, value]) => ({ name, value }));
+  keysOfStore.set(store, keys);
+  return keys;
+}

@@ -1,0 +1,92 @@
+/**
+ * What is known of one request so far: grows from stage to stage, so that a request that is refused
+ * half-way still leaves its record (contract 3).
+ *
+ * @module
+ */
+
+import type { Clock } from "../../base/clock.ts";
+import type { ActiveTrigger } from "../admission/triggers.ts";
+import type { Delivery, DeliveryDetail, DeliveryOutcome } from "../../store/delivery_records.ts";
+
+/** The course of one request. */
+export class Trail {
+  /** Names the request to the sender, and the delivery once there is one. */
+  readonly id: string;
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number;
+  /** Address of the peer. */
+  readonly remote: string;
+  /** Trigger it was for; absent while it is not known to exist. */
+  trigger: ActiveTrigger | undefined;
+  /** Key that matched. */
+  secret: { readonly store: string; readonly key: string } | undefined;
+  /** Size of the body. */
+  bodyBytes = 0;
+  /** Names of the headers that came. */
+  headerNames: readonly string[] = [];
+  /** Delivery that is sent again. */
+  redeliveryOf: string | undefined;
+  /** Endpoint it came through; the trigger's own source when absent. */
+  readonly source: string | undefined;
+  readonly #clock: Clock;
+  readonly #stages: Record<string, number> = {};
+
+  /** Starts now. */
+  constructor(start: { id: string; clock: Clock; remote: string; source?: string }) {
+    this.id = start.id;
+    this.remote = start.remote;
+    this.source = start.source;
+    this.#clock = start.clock;
+    this.receivedAt = start.clock.now();
+  }
+
+  /** A stage is done. */
+  passed(stage: "received" | "authenticated" | "parsed" | "decided"): void {
+    this.#stages[stage] = this.#clock.now() - this.receivedAt;
+  }
+
+  /** Everything of the record that does not depend on what was decided; the trigger has to be known. */
+  facts(): Omit<Delivery, "outcome" | "reason" | "taskId"> {
+    if (this.trigger === undefined) throw new Error("A delivery record needs its trigger");
+    const { project, name, spec } = this.trigger.resource;
+    const condition = spec.event.filter?.condition;
+    const detail: DeliveryDetail = {
+      headerNames: this.headerNames,
+      stages: this.#stages,
+      ...(condition === undefined ? {} : { condition }),
+      ...(this.redeliveryOf === undefined ? {} : { redeliveryOf: this.redeliveryOf }),
+    };
+    return {
+      id: this.id,
+      project,
+      trigger: name,
+      source: this.source ?? spec.event.source,
+      receivedAt: this.receivedAt,
+      status: 200,
+      remote: this.remote,
+      secretStore: this.secret?.store ?? "",
+      secretKey: this.secret?.key ?? "",
+      bodyBytes: this.bodyBytes,
+      durationMs: this.#clock.now() - this.receivedAt,
+      detail,
+    };
+  }
+
+  /** The record of a request that started nothing by its nature. */
+  toDelivery(end: { outcome: DeliveryOutcome; status: number; reason: string }): Delivery {
+    return { ...this.facts(), ...end, taskId: "" };
+  }
+}
+
+/** A request as it arrived; everything after this works on these exact bytes. */
+export interface ReceivedDelivery {
+  /** The body. */
+  readonly body: Uint8Array<ArrayBuffer>;
+  /** Headers, names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** URL as it arrived, query included. */
+  readonly url: string;
+  /** What is known so far. */
+  readonly trail: Trail;
+}

@@ -1,0 +1,137 @@
+/**
+ * The one way from an event that no request brought (a time, a file, the end of a task, an operator) to
+ * a recorded delivery and its task: through `admit`, like every other. Nobody is authenticated here,
+ * because nothing came from outside.
+ *
+ * @module
+ */
+
+import { findText, utf8 } from "../../base/bytes.ts";
+import type { Clock } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import { isJsonObject, type JsonObject, parseJson, toJson } from "../../base/json.ts";
+import type {
+  Cursor,
+  Delivery,
+  EventOutcome,
+  StoredDelivery,
+} from "../../store/delivery_records.ts";
+import type { Store } from "../../store/store.ts";
+import { admit, type AdmitHost, type TriggerEvent } from "../admission/admit.ts";
+import type { ActiveTrigger } from "../admission/triggers.ts";
+import { Trail } from "./delivery_context.ts";
+
+/** What firing needs. */
+export interface FireHost extends AdmitHost {
+  /** Keeps deliveries and tasks. */
+  readonly store: Store;
+  /** The time. */
+  readonly clock: Clock;
+  /** Told after a task has been stored, with those that run and have to end for it. */
+  readonly onTask: (replaced?: readonly string[]) => void;
+}
+
+/** An event that no request brought. */
+export interface FiredEvent {
+  /** The trigger it fires. */
+  readonly trigger: ActiveTrigger;
+  /** Where it comes from: `cron`, `filesystem`, `task` or `manual`. */
+  readonly source: string;
+  /** Id of its delivery. */
+  readonly id: string;
+  /** What happened. */
+  readonly payload: JsonObject;
+  /** Exact JSON of the payload, where somebody else wrote it. */
+  readonly body?: Uint8Array;
+  /** Whether the id names the event itself: then it fires once, however often this is called. */
+  readonly once?: boolean;
+  /** Up to where its schedule has been looked at when this is stored. */
+  readonly cursor?: Cursor;
+  /** Task whose end it is. */
+  readonly parentId?: string;
+  /** How many tasks stand before it in a chain of task triggers. */
+  readonly depth?: number;
+  /** Delivery that is sent again. */
+  readonly redeliveryOf?: string;
+}
+
+/**
+ * Decides and stores; when this has returned, delivery and task are on disk.
+ *
+ * @throws {AppError} `overloaded` when it cannot be decided or stored now; nothing is stored then.
+ */
+export async function fire(event: FiredEvent, host: FireHost): Promise<EventOutcome> {
+  const { trigger, payload, body = utf8(toJson(payload)), once, cursor, redeliveryOf } = event;
+  const trail = new Trail({ ...event, clock: host.clock, remote: "" });
+  trail.trigger = trigger;
+  trail.bodyBytes = body.length;
+  trail.redeliveryOf = redeliveryOf;
+  const admitted = await admit([toTriggerEvent(event, trail)], host);
+  trail.passed("decided");
+  const [outcome] = await host.store.recordDelivery({
+    delivery: { ...trail.facts(), status: 0 },
+    content: { headers: {}, body },
+    events: admitted,
+    dedupWindowMs: 0, // what has no platform has no key either
+    ...(once === undefined ? {} : { once }),
+    ...(cursor === undefined ? {} : { cursor }),
+  });
+  if (outcome === undefined) throw new Error(`Delivery ${event.id} has no event`);
+  if (outcome.outcome === "accepted") host.onTask(outcome.replaces);
+  return outcome;
+}
+
+function toTriggerEvent(event: FiredEvent, trail: Trail): TriggerEvent {
+  const { trigger, payload, parentId, depth } = event;
+  return {
+    ...{ trigger, payload, headers: {}, delivery: trail, again: true },
+    ...(parentId === undefined ? {} : { parentId }),
+    ...(depth === undefined ? {} : { depth }),
+  };
+}
+
+/** Source of what an operator fires. */
+export const MANUAL = "manual";
+
+/** Whether a delivery was fired here, and not brought by a request. */
+export function wasFired({ status }: Pick<Delivery, "status">): boolean {
+  return status === 0;
+}
+
+/** Names the trigger of such a delivery: whatever its source is, an operator could fire it. */
+export function firedName(
+  { project, trigger, source }: Pick<Delivery, "project" | "trigger" | "source">,
+): { project: string; trigger: string; source?: string } {
+  return { project, trigger, ...(source === MANUAL ? {} : { source }) };
+}
+
+/**
+ * The payload of a delivery that was fired, with its exact bytes.
+ *
+ * @throws {AppError} `refused` when it is no longer stored.
+ */
+export function firedPayload(
+  { delivery, content }: StoredDelivery,
+): { payload: JsonObject; body: Uint8Array } {
+  if (content === undefined) {
+    throw new AppError("refused", `The content of delivery ${delivery.id} is no longer stored`);
+  }
+  return { payload: parseObject(findText(content.body) ?? ""), body: content.body };
+}
+
+/**
+ * Reads the JSON of a payload.
+ *
+ * @throws {AppError} `invalid` when it is no JSON object.
+ */
+export function parseObject(text: string): JsonObject {
+  const payload = parseJson(text);
+  if (isJsonObject(payload)) return payload;
+  throw new AppError("invalid", "A payload is one JSON object");
+}
+
+/** The event of a delivery that was fired, as conditions saw it. */
+export function firedEvent(stored: StoredDelivery, trigger: ActiveTrigger): TriggerEvent {
+  const { delivery } = stored;
+  return { trigger, payload: firedPayload(stored).payload, headers: {}, delivery };
+}

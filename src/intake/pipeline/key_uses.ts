@@ -1,0 +1,55 @@
+/**
+ * Counts which secret keys match deliveries, so that an operator sees when an old one is no longer
+ * used. Written now and then, not per request: losing the last seconds in a crash does no harm.
+ *
+ * @module
+ */
+
+import type { Log } from "../../base/log.ts";
+import type { KeyUse } from "../../store/delivery_records.ts";
+import type { Store } from "../../store/store.ts";
+import type { Trail } from "./delivery_context.ts";
+
+/** Time between two writes. */
+const FLUSH_MS = 2000;
+
+/** Collects uses and writes them. */
+export class KeyUses implements AsyncDisposable {
+  readonly #store: Store;
+  readonly #log: Log;
+  readonly #uses = new Map<string, KeyUse>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** Writes to `store`. */
+  constructor(store: Store, log: Log) {
+    this.#store = store;
+    this.#log = log;
+  }
+
+  /** Counts the key that authenticated this request, if one did. */
+  add({ trigger, secret, receivedAt }: Trail): void {
+    if (trigger === undefined || secret === undefined) return;
+    const { project, name } = trigger.resource;
+    const id = [project, secret.store, secret.key, name].join("\n");
+    const count = (this.#uses.get(id)?.count ?? 0) + 1;
+    this.#uses.set(id, { project, ...secret, trigger: name, count, lastAt: receivedAt });
+    this.#timer ??= setTimeout(() => void this.flush(), FLUSH_MS);
+  }
+
+  /** Writes what was counted since the last time. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const uses = [...this.#uses.values()];
+    this.#uses.clear();
+    if (uses.length === 0) return;
+    await this.#store.recordKeyUse(uses).catch((error) =>
+      this.#log.warn("uses of secret keys could not be written", { error })
+    );
+  }
+
+  /** Writes what is left. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.flush();
+  }
+}

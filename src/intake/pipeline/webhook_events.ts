@@ -1,0 +1,110 @@
+/**
+ * From a parsed request to what it means (contract 3): a greeting of its platform, or one event or
+ * several, each with the key that tells it from a repetition.
+ *
+ * @module
+ */
+
+import { sha256Hex, utf8 } from "../../base/bytes.ts";
+import { AppError } from "../../base/errors.ts";
+import { type JsonObject, toJson } from "../../base/json.ts";
+import type { WebhookSpec } from "../../resources/event_webhook.ts";
+import { platformOf } from "../../signatures/platform.ts";
+import type { TriggerEvent } from "../admission/admit.ts";
+import type { ActiveTrigger } from "../admission/triggers.ts";
+import type { ParsedDelivery } from "./payload.ts";
+import type { EventName, Greeting, Platform } from "../../platforms/platform.ts";
+import { findPlatform } from "../../platforms/platforms.ts";
+
+/**
+ * Events one request may bring: each is filtered, written down and may start a task, all in one
+ * transaction. No platform is known to send a tenth of it.
+ */
+const MAX_EVENTS = 1000;
+
+/** What may stand around a list of events, in characters of JSON: it is copied for each of them. */
+const MAX_ENVELOPE = 4096;
+
+/** The answer to a greeting; `undefined` when the request is something else. */
+export function findGreeting(parsed: ParsedDelivery, trigger: ActiveTrigger): Greeting | undefined {
+  return platform(webhookOf(trigger))?.greet?.(parsed.payload);
+}
+
+/**
+ * The events of a request, at least one.
+ *
+ * @throws {AppError} `invalid` when there are too many, or too much around them.
+ */
+export function toEvents(parsed: ParsedDelivery, trigger: ActiveTrigger): TriggerEvent[] {
+  const { delivery, payload, json } = parsed;
+  const webhook = webhookOf(trigger);
+  const from = platform(webhook);
+  return split(payload, from?.eventList).map((part) => {
+    const own = part === payload ? json : utf8(toJson(part));
+    const key = trigger.idempotencyKey === undefined
+      ? platformKey({ parsed, part, own }, from, webhook)
+      : undefined;
+    return {
+      trigger,
+      payload: part,
+      headers: delivery.headers,
+      delivery: delivery.trail,
+      ...(own === undefined ? {} : { ownPayload: own }),
+      ...(key === undefined ? {} : { platformKey: key }),
+    };
+  });
+}
+
+/** Each event of a list as a payload by itself: what stands around the list, and a list of one. */
+function split(payload: JsonObject, listName: string | undefined): readonly JsonObject[] {
+  const list = listName === undefined ? undefined : payload[listName];
+  if (listName === undefined || !Array.isArray(list) || list.length < 2) return [payload];
+  if (list.length > MAX_EVENTS) {
+    const message = `The request brings ${list.length} events, more than ${MAX_EVENTS}`;
+    throw new AppError("invalid", message);
+  }
+  if (toJson({ ...payload, [listName]: [] }).length > MAX_ENVELOPE) {
+    const message = `What stands around the list "${listName}" is longer than ${MAX_ENVELOPE}`;
+    throw new AppError("invalid", `${message} characters`);
+  }
+  return list.map((event: unknown) => ({ ...payload, [listName]: [event] }));
+}
+
+/** One event of a request; `own` is its exact JSON, where that is not the body. */
+interface Part {
+  readonly parsed: ParsedDelivery;
+  readonly part: JsonObject;
+  readonly own: Uint8Array | undefined;
+}
+
+/**
+ * What tells an event from a repetition. An id that is not signed never does so alone: whoever knows
+ * the id of an event to come could send something else under it, and the event would be lost.
+ */
+function platformKey(
+  { parsed: { delivery, payload }, part, own }: Part,
+  from: Platform | undefined,
+  { signatureHeader = "", dedup = "id" }: WebhookSpec,
+): string | undefined {
+  const { headers, covered, body } = delivery;
+  const whole = covered?.content ?? body;
+  const digest = () => sha256Hex(part === payload ? whole : own ?? whole);
+  if (dedup === "bytes") return digest();
+  const name: EventName | undefined = from?.eventName?.({
+    payload: part,
+    header: (header) => Object.hasOwn(headers, header) ? headers[header] : undefined,
+    signatureHeader: signatureHeader.toLowerCase(),
+    isSigned: covered?.content !== undefined,
+    messageId: covered?.messageId,
+  });
+  if (name === undefined || name.signed) return name?.id;
+  return `${name.id} ${digest()}`;
+}
+
+function webhookOf(trigger: ActiveTrigger): WebhookSpec {
+  return trigger.resource.spec.event.webhook ?? {};
+}
+
+function platform({ scheme = "auto", signatureHeader = "" }: WebhookSpec): Platform | undefined {
+  return findPlatform(platformOf(scheme, signatureHeader));
+}

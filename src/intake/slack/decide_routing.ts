@@ -1,0 +1,139 @@
+/**
+ * What is to become of one Slack event: where it belongs (`choose_route.ts`), and if that is a new task,
+ * through `admit` like every other event.
+ *
+ * @module
+ */
+
+import { findText } from "../../base/bytes.ts";
+import { rfc3339 } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import { eventId } from "../../base/ids.ts";
+import { isJsonObject, type JsonObject, parseOwnJson } from "../../base/json.ts";
+import type { EventDecision } from "../../store/delivery_records.ts";
+import type { ClaimedSourceEvent, Destination, Routing } from "../../store/source_event_records.ts";
+import { admit, type AdmitHost, DEDUP_WINDOW_MS } from "../admission/admit.ts";
+import type { ActiveTrigger, Triggers } from "../admission/triggers.ts";
+import { chooseRoute, type Route, STRAY } from "./choose_route.ts";
+import { cut, objectOf, textOf } from "./fields.ts";
+import { normalise } from "./normalise.ts";
+
+/** Most characters of the name Slack has for a sort of event; real ones have some twenty. */
+const MAX_TYPE = 100;
+
+/** What deciding needs. */
+export interface RoutingHost extends AdmitHost {
+  /** Triggers as they are now. */
+  readonly triggers: Triggers;
+}
+
+/**
+ * What is to become of an event that is being routed.
+ *
+ * @throws {AppError} `not_found` when it would start a task and its trigger is gone; `overloaded`.
+ */
+export async function decideRouting(
+  claimed: ClaimedSourceEvent,
+  host: RoutingHost,
+): Promise<Routing> {
+  const { event, bound, rootIsOpen } = claimed;
+  const payload = payloadOf(claimed.payload);
+  const trigger = findTrigger(event, host.triggers);
+  const route = chooseRoute({
+    ...{ event, rootIsOpen, said: normalise(payload, event.receivedAt) },
+    hasFilter: trigger === undefined || trigger.filter !== undefined,
+    ...(bound === undefined ? {} : { bound }),
+  });
+  const destination = await destinationOf(route, { claimed, payload, trigger }, host);
+  return bound === undefined ? destination : { ...destination, boundTo: bound.id };
+}
+
+/** A task that runs gets its replies also when its trigger is gone. */
+function findTrigger(
+  { project, trigger }: ClaimedSourceEvent["event"],
+  triggers: Triggers,
+): ActiveTrigger | undefined {
+  try {
+    return triggers.named({ project, trigger, source: "webhook" });
+  } catch (error) {
+    if (error instanceof AppError && error.code === "not_found") return undefined;
+    throw error;
+  }
+}
+
+/** What a decision is made on. */
+interface Facts {
+  readonly claimed: ClaimedSourceEvent;
+  readonly payload: JsonObject;
+  readonly trigger: ActiveTrigger | undefined;
+}
+
+async function destinationOf(
+  route: Route,
+  facts: Facts,
+  host: RoutingHost,
+): Promise<Destination> {
+  const { claimed: { event }, payload } = facts;
+  switch (route.to) {
+    case "nowhere":
+      return route;
+    case "inbox":
+      return { ...route, message: messageFrom(event, payload) };
+    case "follow-up": {
+      const { parentId } = route;
+      const decision = await decideTask(facts, { parentId, inBoundThread: true }, host);
+      return { to: "task", decision, bind: true, dedupWindowMs: DEDUP_WINDOW_MS };
+    }
+    case "task": {
+      const decision = await decideTask(facts, {}, host);
+      const { bind } = route;
+      const strays = bind && event.topLevel ? { strays: STRAY } : {};
+      return { to: "task", decision, bind, ...strays, dedupWindowMs: DEDUP_WINDOW_MS };
+    }
+  }
+}
+
+async function decideTask(
+  { claimed, payload, trigger }: Facts,
+  more: { parentId?: string; inBoundThread?: boolean },
+  host: RoutingHost,
+): Promise<EventDecision> {
+  const { event, queuedAt, headers, payload: bytes, payloadIsBody } = claimed;
+  if (trigger === undefined) {
+    throw new AppError("not_found", `There is no webhook Trigger "${event.trigger}" any more`);
+  }
+  const [decision] = await admit([{
+    ...{ trigger, payload, headers, ...more },
+    ...(payloadIsBody ? {} : { ownPayload: bytes }),
+    delivery: { id: event.deliveryId, receivedAt: event.receivedAt },
+    taskId: eventId(queuedAt, `task of source event ${event.id}`),
+  }], host);
+  if (decision === undefined) throw new Error("One event gives one decision");
+  return neverRejected(decision);
+}
+
+/** Slack has its answer, so nobody can be told to come again: what is over the rate waits. */
+function neverRejected(decision: EventDecision): EventDecision {
+  if (decision.outcome !== "accepted" || decision.task.rateLimit === undefined) return decision;
+  const rateLimit = { ...decision.task.rateLimit, reject: false };
+  return { ...decision, task: { ...decision.task, rateLimit } };
+}
+
+function payloadOf(bytes: Uint8Array): JsonObject {
+  const payload = parseOwnJson(findText(bytes) ?? "{}");
+  return isJsonObject(payload) ? payload : {};
+}
+
+/** What a task finds in its inbox. */
+function messageFrom(event: ClaimedSourceEvent["event"], payload: JsonObject): JsonObject {
+  return {
+    source_event_id: event.id,
+    kind: event.kind,
+    type: cut(textOf(objectOf(payload["event"])["type"]) || textOf(payload["type"]), MAX_TYPE),
+    actor: event.actor,
+    text: event.text,
+    conversation_id: event.conversationId,
+    thread_id: event.threadId,
+    occurred_at: rfc3339(event.occurredAt),
+  };
+}

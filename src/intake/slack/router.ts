@@ -1,0 +1,176 @@
+/**
+ * Routes stored Slack events after Slack has its answer (contract 8): at most once each, in the order
+ * of their thread. Woken by `kick` and by the next event that is due; never polls.
+ *
+ * @module
+ */
+
+import { after, type Clock } from "../../base/clock.ts";
+import { AppError, messageOf } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import type { ClaimedSourceEvent, Routed } from "../../store/source_event_records.ts";
+import type { Store } from "../../store/store.ts";
+import type { Inboxes } from "../../tasks/step/inbox.ts";
+import { decideRouting, type RoutingHost } from "./decide_routing.ts";
+
+/** What routing needs. */
+export interface RouterHost extends RoutingHost {
+  /** Events, bindings and tasks. */
+  readonly store: Store;
+  /** Hands messages to running tasks. */
+  readonly inboxes: Inboxes;
+  /** The time. */
+  readonly clock: Clock;
+  /** The daemon's log. */
+  readonly log: Log;
+  /** Told after an event was routed to a task. */
+  readonly onRouted: (event: ClaimedSourceEvent["event"], routed: Routed) => void;
+}
+
+/** Events routed side by side. */
+const AT_ONCE = 20;
+/** Of these, those of one trigger, about: its slow condition shall not hold up the others. */
+const SHARE = 10;
+/** A claim this old is taken over: whoever made it is gone. */
+const STALE_MS = 5 * 60_000;
+/** How often routing is tried. */
+const MAX_ATTEMPTS = 5;
+/** Pause after the first failure; each further one is five times as long. */
+const BACKOFF_MS = 1000;
+/** Longest time without a look at what is due: the clock may be set forward meanwhile. */
+const MAX_WAIT_MS = 60_000;
+/** Pause when the store does not take what it is given. */
+const RETRY_MS = 1000;
+/** How long what is being decided may hold up the end of the daemon. */
+const STOP_WITHIN_MS = 2000;
+
+/** Routes events until disposed. */
+export class SlackRouter implements AsyncDisposable {
+  readonly #host: RouterHost;
+  readonly #routing = new Map<string, Promise<void>>();
+  /** How many are being routed of each trigger. */
+  readonly #shares = new Map<string, number>();
+  #claiming: Promise<void> | undefined;
+  #again = false;
+  #stopped = false;
+  /** Whether there may be events that nobody routes although somebody began to. */
+  #hasOrphans = true;
+  #due: Disposable | undefined;
+  #retry: Disposable | undefined;
+
+  /** Starts with what is left from before. */
+  constructor(host: RouterHost) {
+    this.#host = host;
+    this.kick();
+  }
+
+  /** There may be something to route. */
+  kick(): void {
+    if (this.#stopped) return;
+    this.#again = true;
+    this.#claiming ??= this.#claim().finally(() => {
+      this.#claiming = undefined;
+      if (this.#again) this.kick(); // it came after the last look, and before this
+    });
+  }
+
+  /** Finishes what is being stored; everything else waits on disk for the next start. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped = true;
+    this.#due?.[Symbol.dispose]();
+    this.#retry?.[Symbol.dispose]();
+    await this.#claiming;
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    using _timer = after(STOP_WITHIN_MS, resolve);
+    await Promise.race([Promise.all(this.#routing.values()), late]);
+  }
+
+  async #claim(): Promise<void> {
+    const { clock, log, store } = this.#host;
+    try {
+      while (this.#again && !this.#stopped) {
+        this.#again = false;
+        const limit = Math.min(SHARE, AT_ONCE - this.#routing.size);
+        if (limit <= 0) return; // the next one that is over kicks again
+        const busy = [...this.#shares].filter(([, n]) => n >= SHARE).map(([name]) => name);
+        const demand = { limit, now: clock.now(), staleMs: STALE_MS, busy };
+        const known = this.#hasOrphans ? { routing: [...this.#routing.keys()] } : {};
+        this.#hasOrphans = false;
+        const { events, nextAt } = await store.claimSourceEvents({ ...demand, ...known });
+        for (const event of events) this.#start(event);
+        if (events.length === limit) this.#again = true;
+        this.#wakeAt(nextAt);
+      }
+    } catch (error) {
+      log.error("source events cannot be routed, trying again in a second", { error });
+      this.#lookForOrphans();
+    }
+  }
+
+  #wakeAt(time: number | undefined): void {
+    this.#due?.[Symbol.dispose]();
+    this.#due = undefined;
+    if (time === undefined || this.#stopped) return;
+    const waitMs = Math.min(Math.max(0, time - this.#host.clock.now()), MAX_WAIT_MS);
+    this.#due = after(waitMs, () => this.kick());
+  }
+
+  /** What the store did not take now stays with nobody; not looked at at once, it may be down. */
+  #lookForOrphans(): void {
+    if (this.#stopped) return;
+    this.#retry ??= after(RETRY_MS, () => {
+      this.#retry = undefined;
+      this.#hasOrphans = true;
+      this.kick();
+    });
+  }
+
+  #start(claimed: ClaimedSourceEvent): void {
+    const { id, project, trigger } = claimed.event;
+    if (this.#stopped || this.#routing.has(id)) return;
+    const name = `${project}/${trigger}`;
+    this.#shares.set(name, (this.#shares.get(name) ?? 0) + 1);
+    const routing = this.#route(claimed).finally(() => {
+      this.#routing.delete(id);
+      const left = (this.#shares.get(name) ?? 1) - 1;
+      if (left > 0) this.#shares.set(name, left);
+      else this.#shares.delete(name);
+      this.kick(); // there may be a next one of its thread
+    });
+    this.#routing.set(id, routing);
+  }
+
+  async #route(claimed: ClaimedSourceEvent): Promise<void> {
+    const { store, clock, inboxes, log, onRouted } = this.#host;
+    const { event } = claimed;
+    try {
+      const routing = await decideRouting(claimed, this.#host);
+      if (this.#stopped) return;
+      const routed = await store.routeSourceEvent(event.id, routing, clock.now());
+      if (routed.message !== undefined && routed.taskId !== undefined) {
+        await inboxes.deliver(routed.taskId, routed.message);
+      }
+      if (routed.taskId !== undefined) onRouted(event, routed);
+      log.debug("source event routed", { event: event.id, ...routed });
+    } catch (error) {
+      if (!this.#stopped) await this.#postpone(claimed, error);
+    }
+  }
+
+  /** What cannot be done now is no fault of the event, and costs it none of its tries. */
+  async #postpone({ event }: ClaimedSourceEvent, error: unknown): Promise<void> {
+    const { store, clock, log } = this.#host;
+    const counts = !(error instanceof AppError && error.code === "overloaded");
+    const attempt = event.attempts + 1;
+    const last = counts && attempt >= MAX_ATTEMPTS;
+    log.warn("source event could not be routed", { event: event.id, last, error });
+    const reason = counts ? `attempt ${attempt}: ${messageOf(error)}` : messageOf(error);
+    const dueAt = clock.now() + (counts ? BACKOFF_MS * 5 ** event.attempts : BACKOFF_MS);
+    try {
+      const failure = { reason, counts, ...(last ? {} : { dueAt }) };
+      await store.postponeSourceEvent(event.id, failure);
+    } catch {
+      this.#lookForOrphans();
+    }
+  }
+}

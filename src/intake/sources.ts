@@ -1,0 +1,31 @@
+/**
+ * REGISTRY of the sources that no request brings: each is started with the daemon, and fires triggers
+ * through `fire.ts` until it is disposed.
+ *
+ * @module
+ */
+
+import { type CronHost, CronSource } from "./schedule/cron.ts";
+import { type FilesystemHost, FilesystemSource } from "./files/filesystem.ts";
+import { TaskSource, type TaskSourceHost } from "./task.ts";
+
+/** What all of them need. */
+export interface SourcesHost extends CronHost, FilesystemHost, TaskSourceHost {}
+
+/** The running sources. */
+export interface Sources extends AsyncDisposable {
+  /** A task has ended. */
+  taskEnded(): void;
+}
+
+/** Starts all of them; each takes up what is left from before. */
+export function startSources(host: SourcesHost): Sources {
+  const task = new TaskSource(host);
+  const running = [new CronSource(host), new FilesystemSource(host), task];
+  return {
+    taskEnded: () => task.kick(),
+    async [Symbol.asyncDispose]() {
+      await Promise.all(running.map((source) => source[Symbol.asyncDispose]()));
+    },
+  };
+}

@@ -1,0 +1,165 @@
+/**
+ * Fires triggers when tasks end (contract 2). Ends are kept on disk until they have been looked at, and
+ * each names its events, so that a crash in between neither loses nor doubles any.
+ *
+ * @module
+ */
+
+import { AppError } from "../base/errors.ts";
+import { eventId } from "../base/ids.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Log } from "../base/log.ts";
+import type { Catalog } from "../resources/catalog.ts";
+import { DEFAULT_STATES } from "../resources/event_task.ts";
+import type { Resource } from "../resources/resource.ts";
+import type { TriggerSpec } from "../resources/trigger.ts";
+import type { Store } from "../store/store.ts";
+import type { Task } from "../store/task_records.ts";
+import type { ActiveTrigger, Triggers } from "./admission/triggers.ts";
+import { findTrigger } from "./pipeline/find_trigger.ts";
+import { fire, type FireHost } from "./pipeline/fire.ts";
+
+/** Knows which triggers follow which workflow. */
+export class Followers {
+  readonly #catalog: Catalog;
+  #version = -1;
+  #byWorkflow = new Map<string, Resource<TriggerSpec>[]>();
+
+  /** Reads the triggers of `catalog`, as they are at any time. */
+  constructor(catalog: Catalog) {
+    this.#catalog = catalog;
+  }
+
+  /** The triggers that follow the workflow of a task, whatever its state. */
+  of({ project, workflow }: Pick<Task, "project" | "workflow">): readonly Resource<TriggerSpec>[] {
+    if (this.#version !== this.#catalog.version) this.#read();
+    return this.#byWorkflow.get(`${project}/${workflow}`) ?? [];
+  }
+
+  /** Whether there is any such trigger. */
+  any(): boolean {
+    if (this.#version !== this.#catalog.version) this.#read();
+    return this.#byWorkflow.size > 0;
+  }
+
+  #read(): void {
+    this.#version = this.#catalog.version;
+    this.#byWorkflow = new Map();
+    for (const trigger of this.#catalog.list("Trigger") as Resource<TriggerSpec>[]) {
+      const { source, task } = trigger.spec.event;
+      if (source !== "task" || task === undefined) continue;
+      const key = `${trigger.project}/${task.workflow}`;
+      this.#byWorkflow.set(key, [...this.#byWorkflow.get(key) ?? [], trigger]);
+    }
+  }
+}
+
+/** What the source needs. */
+export interface TaskSourceHost extends FireHost {
+  /** Which triggers follow which workflow. */
+  readonly followers: Followers;
+  /** Triggers ready to be fired. */
+  readonly triggers: Triggers;
+  /** The daemon's log. */
+  readonly log: Log;
+}
+
+/** Ends that are read at once. */
+const BATCH = 50;
+/** Some tasks end inside the store, where nobody is told; and what failed is tried again. */
+const LOOK_MS = 1000;
+
+/** Fires triggers until disposed. */
+export class TaskSource implements AsyncDisposable {
+  readonly #host: TaskSourceHost;
+  readonly #timer: ReturnType<typeof setInterval>;
+  #running: Promise<void> | undefined;
+  #again = false;
+  #stopped = false;
+
+  /** Takes up what is left from before. */
+  constructor(host: TaskSourceHost) {
+    this.#host = host;
+    this.#timer = setInterval(() => {
+      if (host.followers.any()) this.kick();
+    }, LOOK_MS);
+    this.kick();
+  }
+
+  /** A task may have ended. */
+  kick(): void {
+    if (this.#stopped) return;
+    this.#again = true;
+    this.#running ??= this.#run().finally(() => this.#running = undefined);
+  }
+
+  /** Resolves when every end that is stored has been looked at. */
+  async settled(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  /** Finishes the ends under way; the others wait on disk. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { store, log } = this.#host;
+    try {
+      while (this.#again && !this.#stopped) {
+        this.#again = false;
+        const ends = await store.listTaskEnds(BATCH);
+        await Promise.all(ends.map(async (task) => {
+          await this.#follow(task);
+          await store.forgetTaskEnd(task.id);
+        }));
+        this.#again ||= ends.length > 0;
+      }
+    } catch (error) {
+      log.warn("the end of a task could not be followed, trying again in a second", { error });
+    }
+  }
+
+  async #follow(task: Task): Promise<void> {
+    const { followers, triggers, log } = this.#host;
+    for (const { project, name, spec } of followers.of(task)) {
+      if (!(spec.event.task?.states ?? DEFAULT_STATES).includes(task.state)) continue;
+      const trigger = findTrigger(triggers, { project, trigger: name, source: "task" });
+      if (trigger === undefined) continue;
+      await this.#fire(trigger, task).catch((error) => {
+        if (error instanceof AppError && error.code === "overloaded") throw error;
+        log.error("a task trigger could not be fired", { project, trigger: name, error });
+      });
+    }
+  }
+
+  async #fire(trigger: ActiveTrigger, task: Task): Promise<void> {
+    const { project, name } = trigger.resource;
+    await fire({
+      ...{ trigger, source: "task", once: true },
+      id: eventId(task.finishedAt ?? 0, JSON.stringify(["task", project, name, task.id])),
+      payload: toPayload(task),
+      ...placeBehind(task),
+    }, this.#host);
+  }
+}
+
+/** Where the next task stands in a chain of task triggers. */
+function placeBehind(task: Task): { parentId: string; depth: number } {
+  return { parentId: task.id, depth: task.depth + 1 };
+}
+
+/** The same for an event that is stored; nothing when its task is no longer there. */
+export async function findPlace(
+  { task_id: id }: JsonObject,
+  store: Store,
+): Promise<{ parentId: string; depth: number } | undefined> {
+  const [task] = typeof id === "string" ? await store.findTasks(id) : [];
+  return task === undefined || task.id !== id ? undefined : placeBehind(task);
+}
+
+function toPayload({ id, workflow, state, trigger, reason }: Task): JsonObject {
+  return { task_id: id, workflow, state, trigger, reason };
+}

@@ -1,0 +1,156 @@
+/**
+ * The policy over plugins (spec 2.6, 5.3; security 3): which commands may run, decided from the text
+ * of the line, the policy and what the file system says. Pure: reads no file and starts nothing.
+ *
+ * ```ts
+ * import { decideCommand, DEFAULT_POLICY } from "./policy.ts";
+ * import { strictEqual as equal } from "node:assert/strict";
+ *
+ * const policy = { ...DEFAULT_POLICY, allowedCommandPrefixes: ["svc tool "] };
+ * const realPath = (real: string) => ({ kind: "missing" as const, real });
+ * const facts = { pluginRoot: "/p", when: "run" as const, realPath };
+ * equal(decideCommand("svc tool payload-extract --path a", policy, facts).verdict, "allowed");
+ * equal(decideCommand("svc tool x; rm -r /", policy, facts).rule, "further_command");
+ * ```
+ *
+ * @module
+ */
+
+import { MAX_PLUGIN_TIMEOUT_SECS } from "../../resources/custom_resource_definition.ts";
+import { type FieldPath } from "../../resources/resource.ts";
+import { formatFinding, parseManifest } from "../../resources/manifest.ts";
+import { compileSchema } from "../../resources/validate.ts";
+import { findRefusal, type PolicyFacts, type RefusalRule } from "./policy_rules.ts";
+
+/** Modes of the policy. */
+export const POLICY_MODES = ["deny", "allowlist", "audit"] as const;
+
+/** A policy as its file states it, defaults filled in. */
+export interface Policy {
+  /** What happens to a command that breaks a rule; `deny`: to every command. */
+  readonly mode: typeof POLICY_MODES[number];
+  /** What commands may start with; empty ones are ignored. */
+  readonly allowedCommandPrefixes: readonly string[];
+  /** Cap on timeouts, in seconds. */
+  readonly maxTimeoutSecs: number;
+  /** Whether hooks are governed too. */
+  readonly enforceOnHooks: boolean;
+  /** `any`: only the start of a line is looked at, not what else the shell makes of it. */
+  readonly shellSyntax: "strict" | "any";
+}
+
+/** In force where there is no file: nothing runs. */
+export const DEFAULT_POLICY: Policy = {
+  mode: "allowlist",
+  allowedCommandPrefixes: [],
+  maxTimeoutSecs: 30,
+  enforceOnHooks: true,
+  shellSyntax: "strict",
+};
+
+/** What a policy file came to: a policy, or why everything is denied. */
+export type PolicyReading =
+  | {
+    /** The policy. */
+    readonly policy: Policy;
+    /** What deserves a look: `FILE:LINE:COLUMN: message`. */
+    readonly warnings: readonly string[];
+    /** `FILE:LINE:COLUMN` of a field of the file. */
+    readonly locate: (path: FieldPath) => string;
+  }
+  | {
+    /** One sentence. */
+    readonly closed: string;
+    /** Every finding: `FILE:LINE:COLUMN: message`. */
+    readonly errors: readonly string[];
+  };
+
+/** Every rule that can decide. */
+export type PolicyRule = "allowed" | "mode_deny" | RefusalRule;
+
+/** What the policy says of one command. */
+export interface PolicyDecision {
+  /** Under `audit` a command that breaks a rule runs, and leaves a warning. */
+  readonly verdict: "allowed" | "denied" | "audit_warning";
+  /** Rule that decided. */
+  readonly rule: PolicyRule;
+  /** What to do, as a sentence; empty when there is nothing to say. */
+  readonly reason: string;
+}
+
+const policySchema = compileSchema({
+  type: "object",
+  properties: {
+    mode: { enum: [...POLICY_MODES] },
+    allowed_command_prefixes: { type: "array", items: { type: "string" } },
+    max_timeout_secs: {
+      type: "integer",
+      minimum: 1,
+      maximum: MAX_PLUGIN_TIMEOUT_SECS,
+      title: `a whole number of seconds from 1 to ${MAX_PLUGIN_TIMEOUT_SECS}`,
+    },
+    enforce_on_hooks: { type: "boolean" },
+    shell_syntax: { enum: ["strict", "any"] },
+  },
+  additionalProperties: false,
+});
+
+/** Reads the text of a policy file, which came from `file`. Never throws. */
+export function parsePolicy(text: string, file = "plugin-policy.yaml"): PolicyReading {
+  const { documents, errors, warnings } = parseManifest(file, text);
+  const [document, second] = documents;
+  const broken = [...errors, ...warnings]; // what YAML only warns of is not understood either
+  if (second !== undefined) broken.push(`${second.locate([])}: One document only, remove this one`);
+  if (broken.length > 0) return closed(broken);
+  if (document === undefined) return { policy: DEFAULT_POLICY, warnings: [], locate: () => file };
+  const findings = policySchema.check(document.value);
+  if (findings.length > 0) return closed(findings.map((one) => formatFinding(document, one)));
+  const value = document.value as {
+    readonly mode?: Policy["mode"];
+    readonly allowed_command_prefixes?: readonly string[];
+    readonly max_timeout_secs?: number;
+    readonly enforce_on_hooks?: boolean;
+    readonly shell_syntax?: Policy["shellSyntax"];
+  };
+  const prefixes = value.allowed_command_prefixes ?? DEFAULT_POLICY.allowedCommandPrefixes;
+  const locate = (path: FieldPath) => document.locate(path);
+  return {
+    policy: {
+      mode: value.mode ?? DEFAULT_POLICY.mode,
+      allowedCommandPrefixes: prefixes,
+      maxTimeoutSecs: value.max_timeout_secs ?? DEFAULT_POLICY.maxTimeoutSecs,
+      enforceOnHooks: value.enforce_on_hooks ?? DEFAULT_POLICY.enforceOnHooks,
+      shellSyntax: value.shell_syntax ?? DEFAULT_POLICY.shellSyntax,
+    },
+    warnings: prefixes.flatMap((prefix, i) =>
+      prefix === "" ? [`${locate([PREFIXES, i])}: An empty prefix is ignored, remove it`] : []
+    ),
+    locate,
+  };
+}
+
+const PREFIXES = "allowed_command_prefixes";
+
+function closed(errors: readonly string[]): PolicyReading {
+  return { closed: `The policy is not understood: ${errors.join("; ")}`, errors };
+}
+
+/** Decides on one command, of a plugin or of a hook that is governed. */
+export function decideCommand(
+  line: string,
+  policy: Policy,
+  facts: PolicyFacts,
+): PolicyDecision {
+  if (policy.mode === "deny") {
+    return {
+      verdict: "denied",
+      rule: "mode_deny",
+      reason: 'the policy\'s mode is "deny": no plugin runs until it is "allowlist" or "audit"',
+    };
+  }
+  const refusal = findRefusal(line, policy, facts);
+  if (refusal === undefined) return { verdict: "allowed", rule: "allowed", reason: "" };
+  const { rule, reason, warning } = refusal;
+  if (warning) return { verdict: "allowed", rule, reason };
+  return { verdict: policy.mode === "audit" ? "audit_warning" : "denied", rule, reason };
+}

@@ -1,0 +1,241 @@
+/**
+ * The rules of `allowlist`, in their order (security 3): what keeps a line from being run. Whoever
+ * changes one also runs `tests/plugins/policy_test.ts`, which hands what is allowed to a real shell.
+ *
+ * @module
+ */
+
+import { utf8 } from "../../base/bytes.ts";
+import { OWN_NAME, readShellLine, type ShellCommand } from "./shell_line.ts";
+import type { ShellFault } from "./shell_word.ts";
+
+/** What the file system says about a path. */
+export interface FileFact {
+  /** What is there, links followed; `other` too where nobody may look. */
+  readonly kind: "file" | "directory" | "other" | "missing";
+  /** Its real path, without links; the path itself where there is nothing. */
+  readonly real: string;
+}
+
+/** What a decision depends on beside line and policy. */
+export interface PolicyFacts {
+  /** Absolute path that relative commands start from. */
+  readonly pluginRoot: string;
+  /** Looks at an absolute path. */
+  readonly realPath: (path: string) => FileFact;
+  /** A file that is not there yet is a warning on apply and a failure at run. */
+  readonly when: "apply" | "run";
+}
+
+/** What a refusal needs of a policy. */
+export interface PolicyLimits {
+  /** What commands may start with; empty ones are ignored. */
+  readonly allowedCommandPrefixes: readonly string[];
+  /** `any` leaves out the second half of rule 2. */
+  readonly shellSyntax: "strict" | "any";
+}
+
+/** Rules that keep a command from running. */
+export type RefusalRule =
+  | "control_character"
+  | "empty"
+  | "too_long"
+  | "denied_name"
+  | "prefix"
+  | ShellFault
+  | "further_command"
+  | "builtin"
+  | "parent_directory"
+  | "file"
+  | "missing_file";
+
+/** Why a line may not run. */
+export interface Refusal {
+  /** The rule it breaks. */
+  readonly rule: RefusalRule;
+  /** What to do, as a sentence. */
+  readonly reason: string;
+  /** It may run after all, and this is only to be said. */
+  readonly warning?: true;
+}
+
+/** Longest line, in bytes of UTF-8. */
+const MAX_LINE_BYTES = 8 * 1024;
+/** Lone surrogates too: the shell would get other bytes than were looked at. */
+const CONTROL = /(?![\t\n])\p{Cc}|\p{Cs}/u;
+/** Anywhere; as letters of any case that fold to these. */
+const DENIED_ANYWHERE = /curl|wget|base64/iu;
+/** As a word of its own. */
+const DENIED_WORD = /(?<![A-Za-z0-9_])(?:nc|eval)(?![A-Za-z0-9_])/iu;
+/** The shell's own commands that cannot run another program. */
+const BUILTINS: readonly string[] = [
+  ...["exit", "true", "false", ":", "test", "[", "echo", "printf", "read", "set"],
+];
+
+/** The first rule that `line` breaks; `undefined` when it may run. */
+export function findRefusal(
+  line: string,
+  limits: PolicyLimits,
+  facts: PolicyFacts,
+): Refusal | undefined {
+  const prefixes = limits.allowedCommandPrefixes.filter((prefix) => prefix !== "");
+  const text = findTextRefusal(line) ?? findPrefixRefusal(line, prefixes);
+  if (text !== undefined) return text;
+  if (limits.shellSyntax === "any") {
+    return findFileRefusal(firstCommand(line), { line, prefixes }, facts);
+  }
+  const shell = readShellLine(line);
+  if ("fault" in shell) return { rule: shell.fault, reason: shell.reason };
+  const { commands } = shell;
+  const refusals = [
+    ...commands.map((command) => findCommandRefusal(command, line, prefixes)),
+    ...commands.map((command) => findFileRefusal(command, { line, prefixes }, facts)),
+  ].filter((refusal) => refusal !== undefined);
+  return refusals.find((refusal) => refusal.warning !== true) ?? refusals[0];
+}
+
+/** The denied program that a text names, however it is quoted. */
+export function findDeniedName(text: string): string | undefined {
+  const bare = text.replace(/\\\n|['"\\]/g, "");
+  for (const form of [text, bare]) {
+    const found = DENIED_ANYWHERE.exec(form) ?? DENIED_WORD.exec(form);
+    if (found !== null) return found[0];
+  }
+  return undefined;
+}
+
+/** Rules 0 and 1. */
+function findTextRefusal(line: string): Refusal | undefined {
+  const control = CONTROL.exec(line)?.[0];
+  if (control !== undefined) {
+    const code = control.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
+    return { rule: "control_character", reason: `take out the control character U+${code}` };
+  }
+  if (line.trim() === "") return { rule: "empty", reason: "name a command" };
+  if (utf8(line).length > MAX_LINE_BYTES) {
+    return { rule: "too_long", reason: `over ${MAX_LINE_BYTES} bytes: move it into a script` };
+  }
+  const name = findDeniedName(line);
+  if (name === undefined) return undefined;
+  return {
+    rule: "denied_name",
+    reason: `"${name}" is never allowed in a command, whatever the prefix`,
+  };
+}
+
+/** Rule 2, first half. */
+function findPrefixRefusal(line: string, prefixes: readonly string[]): Refusal | undefined {
+  if (prefixes.some((prefix) => line.startsWith(prefix, startOf(line)))) return undefined;
+  return { rule: "prefix", reason: notAllowed("the command", prefixes) };
+}
+
+/** Rule 2, second half. */
+function findCommandRefusal(
+  command: ShellCommand,
+  line: string,
+  prefixes: readonly string[],
+): Refusal | undefined {
+  if (prefixes.some((prefix) => line.startsWith(prefix, command.at))) return undefined;
+  if (BUILTINS.includes(command.word)) return findBuiltinRefusal(command);
+  return { rule: "further_command", reason: notAllowed(`"${command.word}"`, prefixes) };
+}
+
+function notAllowed(what: string, prefixes: readonly string[]): string {
+  if (prefixes.length === 0) return `${what} does not run: allowed_command_prefixes is empty`;
+  const list = prefixes.map((prefix) => `"${prefix}"`).join(", ");
+  return `${what} starts with no allowed prefix (${list}): add one, or move it into a script`;
+}
+
+/** Options of `set` that change neither variables nor what is exported. */
+const HARMLESS_SET = /^[-+][efuxvC]+$/;
+
+/**
+ * Arguments with which a builtin would do an assignment's work: `set -a` exports what is set from
+ * then on, `read PATH` sets it, and where /bin/sh is Bash so does `printf -v`, and `test -v` runs
+ * what a subscript holds.
+ */
+function findBuiltinRefusal({ word, args }: ShellCommand): Refusal | undefined {
+  const [first] = args;
+  const refused = (reason: string): Refusal => ({ rule: "builtin", reason });
+  if (word === "set") {
+    const end = args.indexOf("--");
+    const options = end === -1 ? args : args.slice(0, end);
+    if (options.every((option) => option !== undefined && HARMLESS_SET.test(option))) return;
+    return refused("set takes -e, -f, -u, -x, -v and -C, and -- before arguments");
+  }
+  if (word === "read") {
+    const names = first === "-r" ? args.slice(1) : args;
+    if (names.every((name) => name !== undefined && OWN_NAME.test(name))) return;
+    return refused("read takes -r and names of variables in lower case");
+  }
+  if (word === "printf" && args.length > 0) {
+    if (first !== undefined && (first === "--" || !first.startsWith("-"))) return;
+    return refused("give printf its format as plain text: printf '%s' …");
+  }
+  if (word === "test" || word === "[") {
+    const open = args.some((arg, i) => i > 0 && arg === undefined && args[i - 1] === undefined);
+    if (!open && !args.includes("-v") && !args.includes("-R")) return;
+    return refused(`write the operator of ${word} out, and none of -v and -R`);
+  }
+  return undefined;
+}
+
+/** The first word where the line is not parsed; empty when it is not plain text. */
+function firstCommand(line: string): Pick<ShellCommand, "at" | "word"> {
+  const at = startOf(line);
+  // Blanks of the shell only: to it, any other one belongs to the word.
+  const word = /^[^ \t\n;&|<>()'"`$\\*?[\]{}~]+(?=[ \t\n;&|<>()]|$)/.exec(line.slice(at))?.[0];
+  return { at, word: word ?? "" };
+}
+
+/** Rule 3: a command that is a file has to be one in the directory of its prefix. */
+function findFileRefusal(
+  { at, word }: Pick<ShellCommand, "at" | "word">,
+  { line, prefixes }: { readonly line: string; readonly prefixes: readonly string[] },
+  facts: PolicyFacts,
+): Refusal | undefined {
+  if (word === "") {
+    return { rule: "file", reason: "write out the name of the command, without quotes and $" };
+  }
+  if (!word.includes("/")) return undefined;
+  if (word.split("/").includes("..")) {
+    return { rule: "parent_directory", reason: `take the ".." out of "${word}"` };
+  }
+  const file = facts.realPath(absolute(word, facts));
+  if (file.kind === "missing") {
+    return {
+      rule: "missing_file",
+      reason: `"${word}" does not exist: put it there before it runs`,
+      ...(facts.when === "apply" ? { warning: true } : {}),
+    };
+  }
+  if (file.kind !== "file") {
+    return { rule: "file", reason: `"${word}" is no regular file that can be looked at` };
+  }
+  const homes = prefixes.filter((prefix) => line.startsWith(prefix, at)).map((prefix) =>
+    facts.realPath(absolute(prefixDirectory(prefix), facts))
+  );
+  if (homes.some(({ kind, real }) => kind === "directory" && isInside(file.real, real))) return;
+  return {
+    rule: "file",
+    reason: `"${word}" is "${file.real}", outside the directory of its prefix`,
+  };
+}
+
+/** The directory of a prefix: its first word up to the last slash; empty for the plugin root. */
+export function prefixDirectory(prefix: string): string {
+  const [word = ""] = prefix.split(/[ \t\n]/, 1);
+  return word.slice(0, word.lastIndexOf("/") + 1);
+}
+
+function absolute(path: string, facts: PolicyFacts): string {
+  return path.startsWith("/") ? path : `${facts.pluginRoot}/${path}`;
+}
+
+function isInside(path: string, directory: string): boolean {
+  return path.startsWith(directory.endsWith("/") ? directory : `${directory}/`);
+}
+
+function startOf(line: string): number {
+  return line.search(/[^ \t]|$/);
+}

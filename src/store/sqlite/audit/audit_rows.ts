@@ -1,0 +1,135 @@
+/**
+ * The table `plugin_audit` (spec 2.8, contract 4). Times are RFC 3339 text, so that it reads well in
+ * `sqlite3`. Each write adds a link to the chain of `audit_chain.ts`.
+ *
+ * @module
+ */
+
+import { rfc3339 } from "../../../base/clock.ts";
+import type {
+  AuditEnd,
+  AuditQuery,
+  AuditResult,
+  AuditRow,
+  AuditStart,
+} from "../../audit_records.ts";
+import { addLink } from "./audit_chain.ts";
+import { optionalNumber, storable, text } from "../engine/columns.ts";
+import type { Database, Row, SqlValue } from "../engine/database.ts";
+import { newestIds, oldestIdSince, prefixEnd, where } from "../engine/queries.ts";
+
+/** Writes a row that says `running`. */
+export function startAudit(db: Database, start: AuditStart): void {
+  db.run(
+    `INSERT INTO plugin_audit (id, created_at, action, crd_kind, plugin_name, command, result,
+       plugin_type, phase, "trigger", delivery_id, stderr, role, policy_mode)
+     VALUES (?, ?, ?, ?, ?, ?, 'running', ?, ?, ?, ?, '', ?, ?)`,
+    start.id,
+    rfc3339(start.createdAt),
+    start.action,
+    start.crdKind,
+    start.pluginName,
+    start.command,
+    start.pluginType,
+    start.phase,
+    start.trigger,
+    start.deliveryId,
+    start.role,
+    start.policyMode,
+  );
+  addLink(db, start.id, "start");
+}
+
+/** Finishes a running row; one that is finished stays as it is. */
+export function finishAudit(db: Database, id: string, end: AuditEnd): void {
+  const changed = db.run(
+    `UPDATE plugin_audit SET result = ?, finished_at = ?, exit_code = ?, duration_ms = ?, stderr = ?
+     WHERE id = ? AND result = 'running'`,
+    end.result,
+    rfc3339(end.finishedAt),
+    end.exitCode ?? null,
+    end.durationMs ?? null,
+    storable(end.stderr),
+    id,
+  );
+  if (changed === 1) addLink(db, id, "finish");
+}
+
+/** Writes rows of things that are over when they are known. */
+export function recordAudit(
+  db: Database,
+  rows: readonly { readonly start: AuditStart; readonly end: AuditEnd }[],
+): void {
+  for (const { start, end } of rows) {
+    startAudit(db, start);
+    finishAudit(db, start.id, end);
+  }
+}
+
+/** Marks what was running when the daemon last ended. */
+export function interruptAudits(db: Database, now: number): number {
+  const running = db.all("SELECT id FROM plugin_audit WHERE result = 'running'");
+  const end = { result: "interrupted", finishedAt: now, stderr: "" } as const;
+  for (const row of running) finishAudit(db, text(row, "id"), end);
+  return running.length;
+}
+
+const RESULTS: readonly AuditResult[] = [
+  ...["allowed", "denied", "audit_warning", "running", "ok"] as const,
+  ...["rejected", "failed", "timeout", "interrupted"] as const,
+];
+
+/** Newest first. */
+export function listAudit(db: Database, query: AuditQuery): AuditRow[] {
+  const { trigger, outcome, since, limit } = query;
+  const conditions = {
+    "created_at >= ?": since === undefined ? undefined : rfc3339(since),
+    "id >= ?": since === undefined ? undefined : oldestIdSince(since),
+  };
+  if (trigger === undefined && outcome === undefined) {
+    const { clause, values } = where(conditions);
+    return readRows(db, `${clause} ORDER BY id DESC LIMIT ?`, [...values, limit]);
+  }
+  const ids = newestIds({
+    table: "plugin_audit",
+    index: trigger === undefined ? "plugin_audit_by_result" : "plugin_audit_of_trigger",
+    column: "result",
+    among: outcome === undefined ? RESULTS : RESULTS.filter((known) => known === outcome),
+    conditions: { '"trigger" = ?': trigger, ...conditions },
+    limit,
+  });
+  return readRows(db, `WHERE id IN (${ids.sql}) ORDER BY id DESC`, ids.values);
+}
+
+function readRows(db: Database, tail: string, values: readonly SqlValue[]): AuditRow[] {
+  return db.all(`SELECT * FROM plugin_audit ${tail}`, ...values).map(toAuditRow);
+}
+
+/** At most two of those whose id starts with `prefix`. */
+export function findAudit(db: Database, prefix: string): AuditRow[] {
+  const range = [prefix, prefixEnd(prefix)];
+  return readRows(db, "WHERE id >= ? AND id < ? ORDER BY id LIMIT 2", range);
+}
+
+function toAuditRow(row: Row): AuditRow {
+  const finished = row["finished_at"];
+  return {
+    id: text(row, "id"),
+    createdAt: Date.parse(text(row, "created_at")),
+    action: text(row, "action") as AuditRow["action"],
+    crdKind: text(row, "crd_kind"),
+    pluginName: text(row, "plugin_name"),
+    command: text(row, "command"),
+    result: text(row, "result") as AuditResult,
+    pluginType: text(row, "plugin_type"),
+    phase: text(row, "phase"),
+    trigger: text(row, "trigger"),
+    deliveryId: text(row, "delivery_id"),
+    role: text(row, "role"),
+    policyMode: text(row, "policy_mode"),
+    stderr: text(row, "stderr"),
+    ...(typeof finished === "string" ? { finishedAt: Date.parse(finished) } : {}),
+    ...optionalNumber(row, "exit_code", "exitCode"),
+    ...optionalNumber(row, "duration_ms", "durationMs"),
+  };
+}

@@ -1,0 +1,85 @@
+/**
+ * Retention of source events and of the threads that belong to tasks: what is old and whose task is gone
+ * goes, a few at a time. What waits to be routed is never touched.
+ *
+ * @module
+ */
+
+import { number, text } from "../engine/columns.ts";
+import type { Database, Row, SqlValue } from "../engine/database.ts";
+import { positionOf, savePosition } from "../tasks/prune_rows.ts";
+
+/** Rows of each table that one call looks at: some 4 ms. */
+const ROWS_AT_ONCE = 500;
+
+/** Removes events and bindings that are too old and whose tasks are gone; how many. */
+export function pruneSourceEvents(
+  db: Database,
+  { before, limit }: { before: number; limit: number },
+): number {
+  const events = prune(db, {
+    name: "source_events",
+    select: `SELECT rowid AS at, id, received_at, state, task_id, delivery_id FROM source_events
+      WHERE rowid > ? ORDER BY rowid LIMIT ?`,
+    from: (position) => Number(position ?? 0),
+    isYoung: (row) => number(row, "received_at") >= before,
+    isNeeded: (row) => isOpen(row) || hasTask(db, row) || isRetried(db, text(row, "delivery_id")),
+    limit,
+  });
+  return events + prune(db, {
+    name: "bindings",
+    select:
+      "SELECT id AS at, id, updated_at, task_id FROM bindings WHERE id > ? ORDER BY id LIMIT ?",
+    from: (position) => position ?? "",
+    isYoung: () => false, // a follow-up makes an old one young again
+    isNeeded: (row) => number(row, "updated_at") >= before || hasTask(db, row),
+    limit: limit - events,
+  });
+}
+
+/** One table, row after row. */
+interface Walk {
+  readonly name: "source_events" | "bindings";
+  /** Rows behind a position, which each of them has as `at`. */
+  readonly select: string;
+  /** Where to go on, from what was stored. */
+  readonly from: (position: string | undefined) => SqlValue;
+  /** Whether all behind it are too young as well, so that a round ends there. */
+  readonly isYoung: (row: Row) => boolean;
+  readonly isNeeded: (row: Row) => boolean;
+  readonly limit: number;
+}
+
+function prune(db: Database, { name, limit, ...walk }: Walk): number {
+  const start = walk.from(positionOf(db, name));
+  const rows = db.all(walk.select, start, ROWS_AT_ONCE);
+  const young = rows.findIndex(walk.isYoung);
+  const old = young === -1 ? rows : rows.slice(0, young);
+  let looked = 0;
+  let removed = 0;
+  for (const row of old) {
+    if (removed >= limit) break;
+    looked++;
+    if (walk.isNeeded(row)) continue;
+    removed += db.run(`DELETE FROM ${name} WHERE id = ?`, text(row, "id"));
+  }
+  const isRoundOver = looked === old.length && old.length < ROWS_AT_ONCE;
+  const at = isRoundOver ? walk.from(undefined) : old[looked - 1]?.["at"] ?? start;
+  savePosition(db, name, String(at));
+  return removed;
+}
+
+function isOpen(row: Row): boolean {
+  return row["state"] === "received" || row["state"] === "routing";
+}
+
+function hasTask(db: Database, row: Row): boolean {
+  const id = text(row, "task_id");
+  return id !== "" && db.get("SELECT 1 FROM tasks WHERE id = ?", id) !== undefined;
+}
+
+/** Whether a task repeats the one this delivery started: it answers in the same thread. */
+function isRetried(db: Database, deliveryId: string): boolean {
+  const sql = "SELECT 1 FROM tasks WHERE delivery_id = ? AND retry_of IS NOT NULL LIMIT 1";
+  return db.get(sql, deliveryId) !== undefined;
+}

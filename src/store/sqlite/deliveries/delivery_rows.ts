@@ -1,0 +1,248 @@
+/**
+ * The table `deliveries`: what arrived, and what became of it; what becomes of each event is decided
+ * in `event_rows.ts`, in the same transaction.
+ *
+ * @module
+ */
+
+import type {
+  Delivery,
+  DeliveryContent,
+  DeliveryDetail,
+  DeliveryOutcome,
+  DeliveryQuery,
+  EventOutcome,
+  NewDelivery,
+  Rejection,
+  RejectionLimits,
+  StoredDelivery,
+} from "../../delivery_records.ts";
+import { bytes, json, number, storable, text } from "../engine/columns.ts";
+import { moveCursor } from "./cursor_rows.ts";
+import type { Database, Row, SqlValue } from "../engine/database.ts";
+import { admitEvent } from "./event_rows.ts";
+import { newestIds, ofEachProject, oldestIdSince, prefixEnd, where } from "../engine/queries.ts";
+
+/** Stores a delivery and the tasks of those of its events that are new and have room. */
+export function recordDelivery(db: Database, given: NewDelivery): readonly EventOutcome[] {
+  const known = given.once === true ? findDelivery(db, given.delivery.id) : undefined;
+  if (known !== undefined) return outcomesOf(known);
+  const outcomes = given.events.map((event) => admitEvent(db, event, given));
+  insertDelivery(
+    db,
+    { ...given.delivery, ...summary(given.delivery.detail, outcomes) },
+    given.content,
+  );
+  if (given.cursor !== undefined) moveCursor(db, given.cursor);
+  return outcomes;
+}
+
+/** Stores a greeting. */
+export function recordHandshake(
+  db: Database,
+  delivery: Delivery,
+  content: DeliveryContent,
+): void {
+  insertDelivery(db, delivery, content);
+}
+
+/** Stores refused requests; of each trigger only the newest stay. */
+export function recordRejections(
+  db: Database,
+  rejections: readonly Rejection[],
+  limits: RejectionLimits,
+): void {
+  const triggers = new Map<string, Delivery>();
+  for (const { delivery, content } of rejections) {
+    insertDelivery(db, delivery, content);
+    triggers.set(`${delivery.project}\n${delivery.trigger}`, delivery);
+  }
+  const old = (offset: string, condition: string) =>
+    `outcome = 'rejected' AND project = ?1 AND "trigger" = ?2 AND id <= (
+       SELECT id FROM deliveries WHERE outcome = 'rejected' AND project = ?1 AND "trigger" = ?2
+       ${condition} ORDER BY id DESC LIMIT 1 OFFSET ${offset})`;
+  for (const { project, trigger } of triggers.values()) {
+    db.run(`DELETE FROM deliveries WHERE ${old("?3", "")}`, project, trigger, limits.records);
+    db.run(
+      `UPDATE deliveries SET headers = NULL, body = NULL WHERE body IS NOT NULL AND
+         ${old("?3", "AND body IS NOT NULL")}`,
+      project,
+      trigger,
+      limits.contents,
+    );
+  }
+}
+
+const LISTED = `id, project, "trigger", source, received_at, outcome, reason, status, remote,
+  secret_store, secret_key, task_id, body_bytes, duration_ms, detail`;
+
+const OUTCOMES: readonly DeliveryOutcome[] = [
+  "accepted",
+  "filtered",
+  "duplicate",
+  "skipped",
+  "handshake",
+  "rejected",
+];
+
+/** Newest first. */
+export function listDeliveries(db: Database, query: DeliveryQuery): Delivery[] {
+  const { project, trigger, outcome, before, since, limit } = query;
+  const rows = {
+    "received_at >= ?": since,
+    "id < ?": before,
+    "id >= ?": since === undefined ? undefined : oldestIdSince(since),
+  };
+  if (project === undefined) {
+    if ((trigger ?? outcome) !== undefined) {
+      return ofEachProject(db, "deliveries", query, listDeliveries);
+    }
+    const { clause, values } = where(rows);
+    return readDeliveries(db, `${clause} ORDER BY id DESC LIMIT ?`, [...values, limit]);
+  }
+  if (outcome === "failed") return listFailed(db, query, project);
+  const ids = newestIds({
+    table: "deliveries",
+    index: trigger === undefined ? "deliveries_of_project" : "deliveries_of_trigger",
+    column: "outcome",
+    among: outcome === undefined ? OUTCOMES : OUTCOMES.filter((known) => known === outcome),
+    conditions: { "project = ?": project, '"trigger" = ?': trigger, ...rows },
+    limit,
+  });
+  return readDeliveries(db, `WHERE id IN (${ids.sql}) ORDER BY id DESC`, ids.values);
+}
+
+/** Deliveries of which a task has failed. */
+function listFailed(db: Database, query: DeliveryQuery, project: string): Delivery[] {
+  const { trigger, since, limit } = query;
+  const index = trigger === undefined ? "tasks_failed_of_project" : "tasks_failed_of_trigger";
+  const found: Delivery[] = [];
+  for (let before = query.before; found.length < limit;) {
+    const { clause, values } = where({
+      "project = ?": project,
+      '"trigger" = ?': trigger,
+      "delivery_id < ?": before,
+      "delivery_id >= ?": since === undefined ? undefined : oldestIdSince(since),
+    });
+    const ids = db.all(
+      `SELECT DISTINCT delivery_id AS id FROM tasks INDEXED BY ${index} ${clause}
+         AND state = 'failed' ORDER BY delivery_id DESC LIMIT ?`,
+      ...values,
+      limit,
+    ).map((row) => text(row, "id"));
+    const last = ids.at(-1);
+    if (last === undefined) break;
+    before = last;
+    found.push(...readDeliveries(
+      db,
+      `WHERE id IN (SELECT value FROM json_each(?)) AND received_at >= ? ORDER BY id DESC`,
+      [JSON.stringify(ids), since ?? 0],
+    ));
+  }
+  return found.slice(0, limit);
+}
+
+function readDeliveries(db: Database, tail: string, values: readonly SqlValue[]): Delivery[] {
+  return db.all(`SELECT ${LISTED} FROM deliveries ${tail}`, ...values).map(toDelivery);
+}
+
+/** At most two of those whose id starts with `prefix`. */
+export function findDeliveries(db: Database, prefix: string): Delivery[] {
+  return readDeliveries(db, "WHERE id >= ? AND id < ? ORDER BY id LIMIT 2", [
+    prefix,
+    prefixEnd(prefix),
+  ]);
+}
+
+function findDelivery(db: Database, id: string): Delivery | undefined {
+  const row = db.get(`SELECT ${LISTED} FROM deliveries WHERE id = ?`, id);
+  return row === undefined ? undefined : toDelivery(row);
+}
+
+/** What became of the events of a stored delivery. */
+function outcomesOf({ detail, outcome, reason, taskId }: Delivery): readonly EventOutcome[] {
+  if (detail.events !== undefined) return detail.events;
+  if (outcome === "handshake" || outcome === "rejected") return [];
+  return [{ outcome, reason, ...(taskId === "" ? {} : { taskId }) }];
+}
+
+/** One delivery with what arrived. */
+export function readDelivery(db: Database, id: string): StoredDelivery | undefined {
+  const row = db.get("SELECT * FROM deliveries WHERE id = ?", id);
+  if (row === undefined) return undefined;
+  const delivery = toDelivery(row);
+  if (row["headers"] === null) return { delivery };
+  const headers = json(row, "headers") as Record<string, string>;
+  return { delivery, content: { headers, body: bytes(row, "body") } };
+}
+
+/** The record as a whole: the best that became of any of its events. */
+function summary(
+  detail: DeliveryDetail,
+  outcomes: readonly EventOutcome[],
+): Pick<Delivery, "outcome" | "reason" | "taskId" | "detail"> {
+  const order = ["accepted", "duplicate", "filtered", "skipped"] as const;
+  const best = order.find((outcome) => outcomes.some((one) => one.outcome === outcome)) ??
+    "filtered";
+  const [first] = outcomes.filter((one) => one.outcome === best);
+  const counts = order.map((outcome) => ({
+    outcome,
+    n: outcomes.filter((one) => one.outcome === outcome).length,
+  })).filter(({ n }) => n > 0);
+  return {
+    outcome: best,
+    reason: outcomes.length === 1
+      ? first?.reason ?? ""
+      : counts.map(({ outcome, n }) => `${n} ${outcome}`).join(", "),
+    taskId: first?.taskId ?? "",
+    detail: outcomes.length === 1 ? detail : { ...detail, events: outcomes },
+  };
+}
+
+/** Stores the record of a delivery as it is. */
+export function insertDelivery(
+  db: Database,
+  delivery: Delivery,
+  content: DeliveryContent | undefined,
+): void {
+  db.run(
+    "INSERT INTO deliveries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    delivery.id,
+    delivery.project,
+    delivery.trigger,
+    delivery.source,
+    delivery.receivedAt,
+    delivery.outcome,
+    storable(delivery.reason),
+    delivery.status,
+    delivery.remote,
+    delivery.secretStore,
+    delivery.secretKey,
+    delivery.taskId,
+    delivery.bodyBytes,
+    delivery.durationMs,
+    JSON.stringify(delivery.detail),
+    content === undefined ? null : JSON.stringify(content.headers),
+    content === undefined ? null : content.body,
+  );
+}
+
+function toDelivery(row: Row): Delivery {
+  return {
+    id: text(row, "id"),
+    project: text(row, "project"),
+    trigger: text(row, "trigger"),
+    source: text(row, "source"),
+    receivedAt: number(row, "received_at"),
+    outcome: text(row, "outcome") as DeliveryOutcome,
+    reason: text(row, "reason"),
+    status: number(row, "status"),
+    remote: text(row, "remote"),
+    secretStore: text(row, "secret_store"),
+    secretKey: text(row, "secret_key"),
+    taskId: text(row, "task_id"),
+    bodyBytes: number(row, "body_bytes"),
+    durationMs: number(row, "duration_ms"),
+    detail: json(row, "detail") as DeliveryDetail,
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * Small pieces of SQL that several tables share.
+ *
+ * @module
+ */
+
+import { firstIdAt } from "../../../base/ids.ts";
+import type { ListQuery } from "../../list_query.ts";
+import type { Database, SqlValue } from "./database.ts";
+
+/** A WHERE clause of the conditions (`column = ?`) that have a value, and those values in order. */
+export function where(
+  conditions: Readonly<Record<string, SqlValue | undefined>>,
+): { clause: string; values: SqlValue[] } {
+  const given = Object.entries(conditions).filter((entry): entry is [string, SqlValue] =>
+    entry[1] !== undefined
+  );
+  return {
+    clause: given.length === 0
+      ? ""
+      : `WHERE ${given.map(([condition]) => condition).join(" AND ")}`,
+    values: given.map(([, value]) => value),
+  };
+}
+
+/** The first text after every text that starts with `prefix`; ids are ASCII. */
+export function prefixEnd(prefix: string): string {
+  return `${prefix}\u{7f}`;
+}
+
+/** An event that names itself has the id of its own time, such as that of a run that was missed. */
+const ID_SLACK_MS = 2 * 3600 * 1000;
+
+/** An id below which no row from after `since` lies: what is older is not even looked at. */
+export function oldestIdSince(since: number): string {
+  return firstIdAt(since - ID_SLACK_MS);
+}
+
+/** Where the newest rows are looked for. */
+export interface NewestIn {
+  /** The table. */
+  readonly table: "tasks" | "deliveries" | "plugin_audit";
+  /** The index, whose last columns are `column` and the id; those before it have one value each. */
+  readonly index: string;
+  /** The column before the id. */
+  readonly column: "state" | "outcome" | "result";
+  /** Values of that column, none of them from outside. */
+  readonly among: readonly string[];
+  /** Further conditions, as for {@linkcode where}. */
+  readonly conditions: Readonly<Record<string, SqlValue | undefined>>;
+  /** At most so many. */
+  readonly limit: number;
+}
+
+/**
+ * A query for the ids of the newest rows that have one of several values in a column: the newest of
+ * each, merged, so that nothing is looked at that is not wanted, however much there is of it.
+ */
+export function newestIds(
+  { table, index, column, among, conditions, limit }: NewestIn,
+): { sql: string; values: SqlValue[] } {
+  if (among.length === 0) return { sql: "SELECT NULL AS id LIMIT 0", values: [] };
+  const parts = among.map((value) => ({
+    ...where({ ...conditions, [`${column} = ?`]: value }),
+    from: `SELECT id FROM ${table} INDEXED BY ${index}`,
+  }));
+  return {
+    sql: parts.map(({ from, clause }) => `${from} ${clause}`).join(" UNION ALL ") +
+      " ORDER BY id DESC LIMIT ?",
+    values: [...parts.flatMap(({ values }) => values), limit],
+  };
+}
+
+/**
+ * The newest rows over all projects, for queries whose index begins with the project: as many of each
+ * project, and of those the newest.
+ */
+export function ofEachProject<Query extends ListQuery, Item extends { readonly id: string }>(
+  db: Database,
+  table: "tasks" | "deliveries" | "source_events" | "bindings",
+  query: Query,
+  list: (db: Database, query: Query) => Item[],
+): Item[] {
+  const found: Item[] = [];
+  for (let project = "";;) {
+    const row = db.get(`SELECT min(project) AS next FROM ${table} WHERE project > ?`, project);
+    if (typeof row?.["next"] !== "string") break;
+    found.push(...list(db, { ...query, project: project = row["next"] }));
+  }
+  return found.toSorted((a, b) => a.id < b.id ? 1 : -1).slice(0, query.limit);
+}

@@ -1,0 +1,48 @@
+/**
+ * Copies a database as it is at one moment, while others write to it: all pages are read in one read
+ * transaction, which the write-ahead log keeps apart from what is written meanwhile. Synchronous, so
+ * it runs in the thread of `job_worker.ts` only.
+ *
+ * @module
+ */
+
+import { AppError } from "../../../base/errors.ts";
+import type { BackupFacts, Progress } from "../../maintenance.ts";
+import { Database } from "../engine/database.ts";
+import { versionOf } from "../engine/migrations.ts";
+
+/** Pages between two looks at whether to go on. */
+const PAGES_AT_ONCE = 256;
+
+/**
+ * Copies the database `from` into the empty file `to`, as one file that needs no other beside it.
+ *
+ * @throws {AppError} `refused` when the copy is not sound.
+ */
+export async function backUp(
+  files: { readonly from: string; readonly to: string },
+  onProgress: (progress: Progress) => void,
+): Promise<BackupFacts> {
+  {
+    using source = new Database(files.from, { readOnly: true });
+    source.exec("BEGIN");
+    source.get("SELECT count(*) FROM sqlite_schema"); // from here on it sees this moment only
+    await source.copyTo(files.to, {
+      rate: PAGES_AT_ONCE,
+      onProgress: ({ totalPages, remainingPages }) =>
+        onProgress({ donePages: totalPages - remainingPages, totalPages }),
+    });
+  }
+  using copy = new Database(files.to, { settings: "PRAGMA journal_mode = DELETE;" });
+  const sound = copy.get("PRAGMA quick_check(1)")?.["quick_check"];
+  if (sound !== "ok") {
+    throw new AppError("refused", `The copy is not sound (${sound}): see "svc db check"`);
+  }
+  return { bytes: sizeOf(copy), schemaVersion: versionOf(copy) };
+}
+
+/** Size of the file in bytes, without what is still in its log. */
+export function sizeOf(db: Database): number {
+  const count = Number(db.get("PRAGMA page_count")?.["page_count"] ?? 0);
+  return count * Number(db.get("PRAGMA page_size")?.["page_size"] ?? 0);
+}

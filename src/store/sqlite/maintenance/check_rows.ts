@@ -1,0 +1,105 @@
+/**
+ * Rows that cannot be read: JSON that is none, and numbers that no double holds.
+ *
+ * @module
+ */
+
+import { isJsonObject } from "../../../base/json.ts";
+import { number, text } from "../engine/columns.ts";
+import type { Database } from "../engine/database.ts";
+
+/** Columns whose text is a JSON object; those of a later version are not in every file. */
+const JSON_COLUMNS: readonly (readonly [table: string, column: string])[] = [
+  ["resources", "metadata"],
+  ["resources", "spec"],
+  ["plans", "plan"],
+  ["deliveries", "detail"],
+  ["deliveries", "headers"],
+  ["steps", "outputs"],
+  ["inbox", "message"],
+];
+
+/** Read as the last time there is, so no list breaks on them. */
+const MAY_BE_LARGE = "control_tokens.expires_at";
+
+const LARGEST = Number.MAX_SAFE_INTEGER;
+
+/** Rows that cannot be read, one sentence each, `most` of each column. */
+export function findUnreadable(db: Database, most: number): string[] {
+  const tables = new Map(
+    db.all(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'",
+    )
+      .map((row) => [text(row, "name"), columnsOf(db, text(row, "name"))]),
+  );
+  const broken = JSON_COLUMNS.flatMap(([table, column]) => {
+    const columns = tables.get(table) ?? [];
+    if (!columns.some(({ name }) => name === column)) return [];
+    const ids = findBrokenJson(db, { table, column, id: idOf(columns) });
+    return ids.slice(0, most).map((id) =>
+      `Row ${id} of table ${table} holds no JSON in "${column}"`
+    );
+  });
+  const large = [...tables].flatMap(([table, columns]) =>
+    findLarge(db, { table, columns, most }).map((id) =>
+      `Row ${id} of table ${table} holds a number that is too large`
+    )
+  );
+  return [...broken, ...large];
+}
+
+interface ColumnFacts {
+  readonly name: string;
+  readonly type: string;
+  readonly isKey: boolean;
+}
+
+function columnsOf(db: Database, table: string): readonly ColumnFacts[] {
+  return db.all("SELECT name, type, pk FROM pragma_table_info(?)", table).map((row) => ({
+    ...{ name: text(row, "name"), type: text(row, "type"), isKey: number(row, "pk") > 0 },
+  }));
+}
+
+/** What names a row: the columns of its primary key. */
+function idOf(columns: readonly ColumnFacts[]): string {
+  const keys = columns.filter(({ isKey }) => isKey).map(({ name }) => quote(name));
+  return keys.join(" || '/' || ");
+}
+
+/** SQLite gives up on JSON of more than a thousand levels, which is sound: so it only finds suspects. */
+function findBrokenJson(
+  db: Database,
+  { table, column, id }: { table: string; column: string; id: string },
+): string[] {
+  const suspects = db.all(
+    `SELECT ${id} AS id, ${column} AS value FROM ${quote(table)} WHERE ${column} IS NOT NULL
+       AND CASE WHEN json_valid(${column}) THEN json_type(${column}) ELSE '' END <> 'object'`,
+  );
+  return suspects.filter((row) => !holdsObject(text(row, "value"))).map((row) => text(row, "id"));
+}
+
+function holdsObject(value: string): boolean {
+  try {
+    return isJsonObject(JSON.parse(value));
+  } catch {
+    return false;
+  }
+}
+
+function findLarge(
+  db: Database,
+  { table, columns, most }: { table: string; columns: readonly ColumnFacts[]; most: number },
+): string[] {
+  const outside = columns
+    .filter(({ name, type }) => type === "INTEGER" && `${table}.${name}` !== MAY_BE_LARGE)
+    .map(({ name }) => `${quote(name)} NOT BETWEEN -${LARGEST} AND ${LARGEST}`);
+  if (outside.length === 0) return [];
+  const where = outside.join(" OR ");
+  return db.all(
+    `SELECT CAST(${idOf(columns)} AS TEXT) AS id FROM ${quote(table)} WHERE ${where} LIMIT ${most}`,
+  ).map((row) => text(row, "id"));
+}
+
+function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

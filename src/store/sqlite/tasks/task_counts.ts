@@ -1,0 +1,30 @@
+/**
+ * How many tasks wait and run, for `svc status` and the metrics. Counts in indexes that hold nothing
+ * but those, so it does not matter how many have ended.
+ *
+ * @module
+ */
+
+import type { Counts } from "../../store.ts";
+import { number, optionalNumber } from "../engine/columns.ts";
+import type { Database, Row } from "../engine/database.ts";
+
+/** Tasks by what they are at, and since when the oldest waits. */
+export function counts(db: Database): Counts {
+  const count = (from: string) =>
+    number(db.get(`SELECT count(*) AS n FROM tasks ${from}`) ?? {}, "n");
+  const oldest = (from: string): Row =>
+    db.get(`SELECT id, created_at AS at FROM tasks ${from} ORDER BY id LIMIT 1`) ?? {};
+  const ready = "INDEXED BY tasks_ready WHERE state = 'pending' AND held = 0";
+  const held = "INDEXED BY tasks_held WHERE state = 'pending' AND held > 0";
+  const [first, firstHeld] = [oldest(ready), oldest(held)];
+  const heldIsOlder = String(firstHeld["id"] ?? "~") < String(first["id"] ?? "~");
+  const heldTasks = count(held);
+  return {
+    pending: count(ready) + heldTasks,
+    held: heldTasks,
+    running: count("INDEXED BY tasks_running WHERE state = 'running'"),
+    ...optionalNumber(heldIsOlder ? firstHeld : first, "at", "oldestPendingAt"),
+    ...optionalNumber(first, "at", "oldestReadyAt"),
+  };
+}

@@ -1,0 +1,251 @@
+/**
+ * The tables `tasks` and `steps`: storing and reading them. Which task may run when is decided in
+ * `task_scheduling.ts`.
+ *
+ * @module
+ */
+
+import type { Delivery } from "../../delivery_records.ts";
+import type {
+  ClaimedTask,
+  NewTask,
+  StepRecord,
+  StepState,
+  Task,
+  TaskQuery,
+  TaskState,
+} from "../../task_records.ts";
+import { bytes, json, number, optionalNumber, storable, text } from "../engine/columns.ts";
+import type { Database, Row, SqlValue } from "../engine/database.ts";
+import { usePlan } from "./plan_rows.ts";
+import { newestIds, ofEachProject, oldestIdSince, prefixEnd, where } from "../engine/queries.ts";
+
+/** What is decided on a task when it is stored. */
+export interface Placing {
+  /** What it waits for; see `task_scheduling.ts`. */
+  readonly held: number;
+  /** When its time comes. */
+  readonly runAt?: number;
+  /** Its group. */
+  readonly gate?: Uint8Array;
+  /** Its debounce key. */
+  readonly debounce?: Uint8Array;
+}
+
+/** Stores a task that `delivery` starts; without a plan it is failed from the start. */
+export function insertTask(
+  db: Database,
+  task: NewTask,
+  { delivery, placing }: {
+    readonly delivery: Pick<Delivery, "id" | "receivedAt">;
+    readonly placing: Placing;
+  },
+): void {
+  const { plan } = task;
+  if (plan !== undefined) usePlan(db, plan);
+  db.run(
+    `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
+       plan_hash, payload, created_at, finished_at, parent_id, depth, held, run_at, gate, gate_max,
+       workspace_max, debounce, trace)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    task.id,
+    task.project,
+    task.trigger,
+    task.workflow,
+    task.workspace,
+    plan === undefined ? "failed" : "pending",
+    task.missing ?? "",
+    delivery.id,
+    plan?.hash ?? null,
+    task.payload ?? null,
+    delivery.receivedAt,
+    plan === undefined ? delivery.receivedAt : null,
+    task.parentId ?? null,
+    task.depth ?? 0,
+    placing.held,
+    placing.runAt ?? null,
+    placing.gate ?? null,
+    task.concurrency?.max ?? null,
+    task.workspaceMax ?? null,
+    placing.debounce ?? null,
+    task.trace ?? null,
+  );
+}
+
+/** Columns of a {@linkcode Task}, without its payload, which can be large. */
+const TASK_COLUMNS = `tasks.id, tasks.project, tasks."trigger", tasks.workflow, tasks.workspace,
+  tasks.state, tasks.reason, tasks.delivery_id, tasks.plan_hash, tasks.created_at,
+  tasks.started_at, tasks.finished_at, tasks.restarts, tasks.parent_id, tasks.retry_of,
+  tasks.depth, tasks.directory, tasks.cancel_reason`;
+
+const STATES: readonly TaskState[] = ["pending", "running", "succeeded", "failed", "cancelled"];
+
+/** Newest first. */
+export function listTasks(db: Database, query: TaskQuery): Task[] {
+  const { project, trigger, workflow, state, before, since, limit } = query;
+  const rows = {
+    "id < ?": before,
+    "created_at >= ?": since,
+    "id >= ?": since === undefined ? undefined : oldestIdSince(since),
+  };
+  if (project === undefined) {
+    if ((trigger ?? workflow ?? state) !== undefined) {
+      return ofEachProject(db, "tasks", query, listTasks);
+    }
+    const { clause, values } = where(rows);
+    return readTasks(db, `${clause} ORDER BY id DESC LIMIT ?`, [...values, limit]);
+  }
+  const ids = newestIds({
+    table: "tasks",
+    index: trigger !== undefined
+      ? "tasks_of_trigger"
+      : workflow !== undefined
+      ? "tasks_of_workflow"
+      : "tasks_of_project",
+    column: "state",
+    among: state === undefined ? STATES : STATES.filter((known) => known === state),
+    conditions: {
+      "project = ?": project,
+      '"trigger" = ?': trigger,
+      "workflow = ?": workflow,
+      ...rows,
+    },
+    limit,
+  });
+  return readTasks(db, `WHERE id IN (${ids.sql}) ORDER BY id DESC`, ids.values);
+}
+
+/** At most two of those whose id starts with `prefix`. */
+export function findTasks(db: Database, prefix: string): Task[] {
+  return readTasks(db, "WHERE id >= ? AND id < ? ORDER BY id LIMIT 2", [
+    prefix,
+    prefixEnd(prefix),
+  ]);
+}
+
+/** Tasks of the rows that a tail of SQL after `FROM tasks` gives. */
+export function readTasks(db: Database, tail: string, values: readonly SqlValue[]): Task[] {
+  const plans = new Map<string, StoredPlan>(); // most tasks of a list have the same few
+  return db.all(`SELECT ${TASK_COLUMNS} FROM tasks ${tail}`, ...values).map((row) => {
+    const hash = row["plan_hash"];
+    if (typeof hash !== "string") return toTask(db, row, undefined);
+    const plan = plans.get(hash) ?? readPlan(db, hash);
+    plans.set(hash, plan);
+    return toTask(db, row, plan);
+  });
+}
+
+/** A task that runs from now on, with all that it needs. */
+export function readClaimed(db: Database, id: string): ClaimedTask {
+  const row = db.get(
+    `SELECT ${TASK_COLUMNS}, tasks.trace, plans.plan, COALESCE(tasks.payload, deliveries.body) AS given,
+       COALESCE(deliveries.headers, '{}') AS headers,
+       EXISTS (SELECT 1 FROM inbox WHERE task_id = tasks.id) AS has_messages FROM tasks
+     JOIN plans ON plans.hash = tasks.plan_hash
+     LEFT JOIN deliveries ON deliveries.id = tasks.delivery_id WHERE tasks.id = ?`,
+    id,
+  );
+  if (row === undefined) throw new Error(`Task ${id} has no plan`);
+  return {
+    task: toTask(db, row, json(row, "plan") as StoredPlan),
+    plan: text(row, "plan"),
+    payload: bytes(row, "given"),
+    headers: json(row, "headers") as Record<string, string>,
+    hasMessages: row["has_messages"] === 1,
+    ...(row["trace"] === null ? {} : { trace: text(row, "trace") }),
+  };
+}
+
+/** Stores how a step stands. */
+export function saveStep(db: Database, taskId: string, step: StepRecord): void {
+  db.run(
+    `INSERT OR REPLACE INTO steps (task_id, position, id, state, exit_code, reason, started_at,
+       finished_at, process_group, attempt, outputs) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    taskId,
+    step.position,
+    step.id,
+    step.state,
+    step.exitCode ?? null,
+    storable(step.reason),
+    step.startedAt ?? null,
+    step.finishedAt ?? null,
+    step.processGroup ?? null,
+    step.attempt ?? 1,
+    step.outputs === undefined ? null : JSON.stringify(step.outputs),
+  );
+}
+
+/** Notes the directory a task has for itself; empty when it is gone. */
+export function setTaskDirectory(db: Database, taskId: string, directory: string): void {
+  db.run("UPDATE tasks SET directory = NULLIF(?, '') WHERE id = ?", directory, taskId);
+}
+
+/** The part of a plan that is looked at here. */
+interface StoredPlan {
+  readonly steps: readonly { readonly id: string }[];
+  readonly finally?: readonly { readonly id: string }[];
+}
+
+function readPlan(db: Database, hash: string): StoredPlan {
+  const row = db.get("SELECT plan FROM plans WHERE hash = ?", hash);
+  return row === undefined ? { steps: [] } : json(row, "plan") as StoredPlan;
+}
+
+function toTask(db: Database, row: Row, plan: StoredPlan | undefined): Task {
+  const id = text(row, "id");
+  const state = text(row, "state") as TaskState;
+  return {
+    id,
+    project: text(row, "project"),
+    trigger: text(row, "trigger"),
+    workflow: text(row, "workflow"),
+    workspace: text(row, "workspace"),
+    state,
+    reason: text(row, "reason"),
+    deliveryId: text(row, "delivery_id"),
+    createdAt: number(row, "created_at"),
+    ...optionalNumber(row, "started_at", "startedAt"),
+    ...optionalNumber(row, "finished_at", "finishedAt"),
+    restarts: number(row, "restarts"),
+    parentId: textOrEmpty(row, "parent_id"),
+    retryOf: textOrEmpty(row, "retry_of"),
+    depth: number(row, "depth"),
+    directory: textOrEmpty(row, "directory"),
+    cancelReason: textOrEmpty(row, "cancel_reason"),
+    steps: plan === undefined ? [] : stepsOf(db, id, { plan, state }),
+  };
+}
+
+/** Steps that never started have no row: they wait, or were skipped when the task ended. */
+function stepsOf(
+  db: Database,
+  taskId: string,
+  { plan, state }: { plan: StoredPlan; state: TaskState },
+): StepRecord[] {
+  const rows = db.all("SELECT * FROM steps WHERE task_id = ? ORDER BY position", taskId);
+  const known = new Map(rows.map((row) => [number(row, "position"), toStep(row)]));
+  const waiting: StepState = state === "pending" || state === "running" ? "pending" : "skipped";
+  return [...plan.steps, ...plan.finally ?? []].map((step, position) =>
+    known.get(position) ?? { position, id: step.id, state: waiting, reason: "" }
+  );
+}
+
+function toStep(row: Row): StepRecord {
+  const attempt = number(row, "attempt");
+  return {
+    position: number(row, "position"),
+    id: text(row, "id"),
+    state: text(row, "state") as StepState,
+    reason: text(row, "reason"),
+    ...optionalNumber(row, "exit_code", "exitCode"),
+    ...optionalNumber(row, "started_at", "startedAt"),
+    ...optionalNumber(row, "finished_at", "finishedAt"),
+    ...optionalNumber(row, "process_group", "processGroup"),
+    ...(attempt === 1 ? {} : { attempt }),
+    ...(row["outputs"] === null ? {} : { outputs: json(row, "outputs") as Record<string, string> }),
+  };
+}
+
+function textOrEmpty(row: Row, column: string): string {
+  return row[column] === null ? "" : text(row, column);
+}

@@ -1,0 +1,148 @@
+/**
+ * The way of a task through its states: claimed when it is ready, put back, ended. Whoever ends lets in
+ * those who waited for its room (`task_stages.ts`).
+ *
+ * @module
+ */
+
+import type { Cancelled, Claim, ClaimedTask, TaskEnd } from "../../task_records.ts";
+import { storable, text } from "../engine/columns.ts";
+import type { Database } from "../engine/database.ts";
+import { noteTaskEnd } from "./task_end_rows.ts";
+import { readClaimed, saveStep } from "./task_rows.ts";
+import { letIn, PLACE_COLUMNS, stageFor, toPlace } from "./task_stages.ts";
+
+/** Tasks whose time has not come. */
+const TIMED = "tasks INDEXED BY tasks_timed WHERE state = 'pending' AND held = 3";
+
+/** Marks the oldest tasks that are ready running and hands them over. */
+export function claimTasks(db: Database, limit: number, now: number): Claim {
+  const isTimed = firstTime(db) !== undefined; // mostly none waits for its time, and this is quick
+  if (isTimed) letInDue(db, now);
+  const ids = db.all(
+    `SELECT id FROM tasks INDEXED BY tasks_ready WHERE state = 'pending' AND held = 0
+     ORDER BY id LIMIT ?`,
+    limit,
+  ).map((row) => text(row, "id"));
+  for (const id of ids) {
+    db.run(
+      "UPDATE tasks SET state = 'running', started_at = COALESCE(started_at, ?) WHERE id = ?",
+      now,
+      id,
+    );
+  }
+  const nextAt = isTimed ? firstTime(db) : undefined;
+  return {
+    tasks: ids.map((id) => readClaimed(db, id)),
+    ...(nextAt === undefined ? {} : { nextAt }),
+  };
+}
+
+/** Hands over the tasks whose state is running; at the start these are the interrupted ones. */
+export function claimInterrupted(db: Database, _now: number): ClaimedTask[] {
+  const ids = db.all("SELECT id FROM tasks WHERE state = 'running' ORDER BY id");
+  return ids.map((row) => readClaimed(db, text(row, "id")));
+}
+
+/** Counts one more restart of each task. */
+export function countRestarts(db: Database, taskIds: readonly string[]): void {
+  for (const id of taskIds) db.run("UPDATE tasks SET restarts = restarts + 1 WHERE id = ?", id);
+}
+
+/** Puts a running task back in the queue; it keeps the room it has. */
+export function requeueTask(db: Database, taskId: string): void {
+  db.run("UPDATE tasks SET state = 'pending' WHERE id = ? AND state = 'running'", taskId);
+}
+
+/** Ends a running task, once. */
+export function finishTask(db: Database, end: TaskEnd): boolean {
+  for (const step of end.steps ?? []) saveStep(db, end.taskId, step);
+  return endTask(db, end, "running");
+}
+
+/** Ends a task that never started; notes of one that has that it is to end. */
+export function cancelTask(
+  db: Database,
+  taskId: string,
+  end: { reason: string; now: number; followed?: boolean },
+): Cancelled {
+  const row = db.get("SELECT state, started_at FROM tasks WHERE id = ?", taskId);
+  const state = row?.["state"];
+  if (row === undefined || (state !== "pending" && state !== "running")) return "ended";
+  if (row["started_at"] !== null) {
+    // Also one that waits to go on after an interruption: its `finally` steps have to run.
+    db.run(
+      "UPDATE tasks SET cancel_reason = COALESCE(cancel_reason, ?) WHERE id = ?",
+      storable(end.reason),
+      taskId,
+    );
+    return "stopping";
+  }
+  endTask(db, { ...end, taskId, state: "cancelled" }, "pending");
+  return "cancelled";
+}
+
+/** Steps that a crash or a bug cut off are over with their task. */
+function endRunningSteps(db: Database, { taskId, state, reason, now }: TaskEnd): void {
+  db.run(
+    `UPDATE steps SET state = ?, reason = ?, finished_at = ?, process_group = NULL
+     WHERE task_id = ? AND state = 'running'`,
+    state,
+    storable(reason),
+    now,
+    taskId,
+  );
+}
+
+/** Ends a task that is in state `from`, and lets in who waited for its room. */
+function endTask(db: Database, end: TaskEnd, from: "pending" | "running"): boolean {
+  const row = db.get(
+    `UPDATE tasks SET state = ?1, finished_at = ?2,
+       reason = CASE WHEN ?1 = 'cancelled' THEN COALESCE(cancel_reason, ?3) ELSE ?3 END
+     WHERE id = ?4 AND state = ?5 RETURNING ${PLACE_COLUMNS}`,
+    end.state,
+    end.now,
+    storable(end.reason),
+    end.taskId,
+    from,
+  );
+  if (row === undefined) return false;
+  if (end.state !== "succeeded") endRunningSteps(db, end);
+  if (end.followed === true) noteTaskEnd(db, end.taskId);
+  letIn(db, toPlace(row));
+  return true;
+}
+
+/** Milliseconds by which the clock has to have been set back before waiting tasks care. */
+const CLOCK_STEP_MS = 60_000;
+/** Most tasks let in for their time at once, so that nobody waits for it. */
+const DUE_AT_ONCE = 500;
+
+/** When the time of the next task comes; `undefined` when none waits for its time. */
+function firstTime(db: Database): number | undefined {
+  const at = db.get(`SELECT min(run_at) AS at FROM ${TIMED}`)?.["at"];
+  return typeof at === "number" ? at : undefined;
+}
+
+/** Tasks whose time has come, and those from a future that a clock that was set back undid. */
+function letInDue(db: Database, now: number): void {
+  const columns = `id, ${PLACE_COLUMNS}`;
+  const due = [
+    ...db.all(
+      `SELECT ${columns} FROM ${TIMED} AND run_at <= ? ORDER BY run_at LIMIT ?`,
+      now,
+      DUE_AT_ONCE,
+    ),
+    ...db.all(
+      `SELECT ${columns} FROM tasks INDEXED BY tasks_timed_by_age
+       WHERE state = 'pending' AND held = 3 AND created_at > ? ORDER BY created_at LIMIT ?`,
+      now + CLOCK_STEP_MS,
+      DUE_AT_ONCE,
+    ),
+  ];
+  for (const row of due) {
+    const place = toPlace(row);
+    db.run("UPDATE tasks SET held = ? WHERE id = ?", stageFor(db, place), text(row, "id"));
+    letIn(db, place);
+  }
+}

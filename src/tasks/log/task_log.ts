@@ -1,0 +1,235 @@
+/**
+ * Step output on disk: one file a task, one JSON line a chunk, in the order it came. The only place
+ * that knows the form of these files.
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import { findBase64, findText, toBase64, utf8 } from "../../base/bytes.ts";
+import type { Clock } from "../../base/clock.ts";
+import { messageOf } from "../../base/errors.ts";
+import type { KnownSecrets } from "../../secrets/known_secrets.ts";
+import type { OutputStream } from "../../shell/run_shell.ts";
+
+/** Some output of a step. */
+export interface LogChunk {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** Id of the step. */
+  readonly step: string;
+  /** Stream it came from. */
+  readonly stream: OutputStream;
+  /** The exact bytes, secrets hidden. */
+  readonly bytes: Uint8Array;
+}
+
+/** One line of a log file. */
+interface Line {
+  readonly at: number;
+  readonly step: string;
+  readonly stream: OutputStream;
+  readonly text?: string;
+  readonly base64?: string;
+}
+
+/** Most output kept of one step, in bytes; a step that prints on is told so in its log. */
+const MAX_STEP_BYTES = 64 * 1024 * 1024;
+
+/** File that holds the output of a task. */
+export function logPath(logs: string, taskId: string): string {
+  return join(logs, `${taskId}.jsonl`);
+}
+
+/** The task whose output a file of this name holds; `undefined` when it is no such file. */
+export function findLogOwner(name: string): string | undefined {
+  return /^([0-9A-Z]{26})\.jsonl$/.exec(name)?.[1];
+}
+
+/** What a step's output is written to. */
+export interface StepLog {
+  /** Takes output as it comes. */
+  write(stream: OutputStream, chunk: Uint8Array): Promise<void>;
+  /** Adds a line of our own, among what the step wrote to standard error. */
+  note(text: string): Promise<void>;
+  /** Writes what was kept back; to be called when a run of the step is over. */
+  end(): Promise<void>;
+}
+
+/** The log of one running task. Its file is made when there is something to write. */
+export class TaskLog implements Disposable {
+  readonly #path: string;
+  readonly #clock: Clock;
+  readonly #secrets: KnownSecrets;
+  #file: Deno.FsFile | undefined;
+  /** Whether the file ends in a line that a crash or a full disk cut off. */
+  #torn = false;
+  /** What could not be written, and has not been told of yet. */
+  #lost = { bytes: 0, why: "" };
+  #last: Promise<void> = Promise.resolve();
+
+  /** The log in the file at `path`, written on at its end; `secrets` are hidden. */
+  constructor(path: string, { clock, secrets }: { clock: Clock; secrets: KnownSecrets }) {
+    this.#path = path;
+    this.#clock = clock;
+    this.#secrets = secrets;
+  }
+
+  /** A sink for the output of one step. */
+  step(id: string): StepLog {
+    return new StepSink((stream, bytes) => this.#append(id, stream, bytes), this.#secrets);
+  }
+
+  /** Closes the file. */
+  [Symbol.dispose](): void {
+    this.#file?.close();
+  }
+
+  #append(step: string, stream: OutputStream, bytes: Uint8Array): Promise<void> {
+    const at = this.#clock.now();
+    const data = utf8(toLine({ at, step, stream, bytes }));
+    // One line after another: a line can take several writes, and several streams come at once.
+    return this.#last = this.#last.then(async () => {
+      try {
+        if (this.#lost.bytes > 0) await this.#tellOfLoss(step, at);
+        await this.#write(data);
+      } catch (error) { // a full disk costs output, and not the task
+        this.#lost = { bytes: this.#lost.bytes + bytes.length, why: messageOf(error) };
+      }
+    });
+  }
+
+  async #tellOfLoss(step: string, at: number): Promise<void> {
+    const { bytes: length, why } = this.#lost;
+    const bytes = utf8(`\n[svc: ${length} bytes of output are lost: ${why}]\n`);
+    await this.#write(utf8(toLine({ at, step, stream: "err", bytes })));
+    this.#lost = { bytes: 0, why: "" };
+  }
+
+  async #write(data: Uint8Array): Promise<void> {
+    const file = this.#file ??= this.#open();
+    if (this.#torn) await file.write(new Uint8Array([LINE_BREAK]));
+    this.#torn = true;
+    for (let done = 0; done < data.length;) done += await file.write(data.subarray(done));
+    this.#torn = false;
+  }
+
+  #open(): Deno.FsFile {
+    const options = { read: true, append: true, create: true, mode: 0o600 };
+    const file = Deno.openSync(this.#path, options);
+    this.#torn = isTorn(file);
+    return file;
+  }
+}
+
+/** Puts the output of one step through redaction, up to the limit. */
+class StepSink implements StepLog {
+  readonly #append: (stream: OutputStream, bytes: Uint8Array) => Promise<void>;
+  readonly #secrets: KnownSecrets;
+  readonly #redactors: Readonly<Record<OutputStream, ReturnType<KnownSecrets["redactor"]>>>;
+  #left = MAX_STEP_BYTES;
+  /** Whether standard error is in the middle of a line. */
+  #inLine = false;
+
+  constructor(
+    append: (stream: OutputStream, bytes: Uint8Array) => Promise<void>,
+    secrets: KnownSecrets,
+  ) {
+    this.#append = append;
+    this.#secrets = secrets;
+    this.#redactors = { out: secrets.redactor(), err: secrets.redactor() };
+  }
+
+  async write(stream: OutputStream, chunk: Uint8Array): Promise<void> {
+    if (this.#left < 0) return; // a step may print for days
+    await this.#put(stream, this.#redactors[stream].push(chunk));
+  }
+
+  async note(text: string): Promise<void> {
+    await this.#put(
+      "err",
+      utf8(`${this.#inLine ? "\n" : ""}[svc: ${this.#secrets.redact(text)}]\n`),
+    );
+  }
+
+  async end(): Promise<void> {
+    await this.#put("out", this.#redactors.out.flush());
+    await this.#put("err", this.#redactors.err.flush());
+  }
+
+  async #put(stream: OutputStream, bytes: Uint8Array): Promise<void> {
+    if (bytes.length === 0 || this.#left < 0) return;
+    const kept = bytes.subarray(0, this.#left);
+    this.#left -= bytes.length; // before anything is awaited: the other stream counts too
+    if (stream === "err") this.#inLine = bytes.at(-1) !== LINE_BREAK;
+    if (kept.length > 0) await this.#append(stream, kept);
+    if (kept.length === bytes.length) return;
+    const note =
+      `\n[svc: further output of this step is not kept, limit ${MAX_STEP_BYTES} bytes]\n`;
+    await this.#append("err", utf8(note));
+  }
+}
+
+/** Whether a file that is not empty does not end in a line break. */
+function isTorn(file: Deno.FsFile): boolean {
+  if (file.statSync().size === 0) return false;
+  const last = new Uint8Array(1);
+  file.seekSync(-1, Deno.SeekMode.End);
+  file.readSync(last);
+  return last[0] !== LINE_BREAK;
+}
+
+/** Reads a log from byte `offset` on; returns its chunks and where to go on. A half line is left. */
+export async function readLog(
+  path: string,
+  offset: number,
+): Promise<{ chunks: LogChunk[]; next: number }> {
+  let file: Deno.FsFile;
+  try {
+    file = await Deno.open(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return { chunks: [], next: offset };
+    throw error;
+  }
+  using _closing = file;
+  await file.seek(offset, Deno.SeekMode.Start);
+  const buffer = new Uint8Array(READ_BYTES);
+  let text = new Uint8Array();
+  for (;;) {
+    const read = await file.read(buffer);
+    if (read === null) break;
+    const grown = new Uint8Array(text.length + read);
+    grown.set(text);
+    grown.set(buffer.subarray(0, read), text.length);
+    text = grown;
+    if (text.includes(LINE_BREAK)) break;
+  }
+  const end = text.lastIndexOf(LINE_BREAK) + 1;
+  const lines = new TextDecoder().decode(text.subarray(0, end)).split("\n").slice(0, -1);
+  return { chunks: lines.flatMap(toChunks), next: offset + end };
+}
+
+const READ_BYTES = 256 * 1024;
+const LINE_BREAK = 10;
+
+/** As text, unless there is none, or its escapes would make it much longer than base64 does. */
+function toLine({ bytes, ...about }: LogChunk): string {
+  const text = findText(bytes);
+  const line = text === undefined ? undefined : JSON.stringify({ ...about, text } as Line);
+  const short = line !== undefined && line.length < 200 + bytes.length * 1.4;
+  return `${short ? line : JSON.stringify({ ...about, base64: toBase64(bytes) } as Line)}\n`;
+}
+
+/** The chunk of a line; none where the line was cut off. */
+function toChunks(text: string): LogChunk[] {
+  let line: Line;
+  try {
+    line = JSON.parse(text);
+  } catch {
+    return [];
+  }
+  const bytes = line.text === undefined
+    ? findBase64(line.base64 ?? "") ?? new Uint8Array()
+    : new TextEncoder().encode(line.text);
+  return [{ at: line.at, step: line.step, stream: line.stream, bytes }];
+}

@@ -1,0 +1,193 @@
+/**
+ * One try of a step: its environment, its prompt where it is an agent's, its process, and what that
+ * gave. Text from outside gets to the process as a variable, an argument, a file or standard input.
+ *
+ * @module
+ */
+
+import { resolve } from "node:path";
+import { findDurationSecs } from "../../base/duration.ts";
+import { AppError, messageOf } from "../../base/errors.ts";
+import { compileTemplate, renderTemplate } from "../../cel/template.ts";
+import { runShell, type ShellExit } from "../../shell/run_shell.ts";
+import type { StepRecord } from "../../store/task_records.ts";
+import type { Ending } from "../cancellation_scope.ts";
+import type { PlannedStep } from "../plan.ts";
+import { renderPrompt } from "../step/prompt.ts";
+import { type DeliveredPrompt, deliverPrompt } from "../step/prompt_delivery.ts";
+import { fillEnv } from "../step/step_env.ts";
+import { readOutputs } from "../step/step_outputs.ts";
+import type { StepLog } from "../log/task_log.ts";
+import type { TaskRun } from "./task_run.ts";
+
+/** A step in its place. */
+export interface PlacedStep {
+  /** The step. */
+  readonly step: PlannedStep;
+  /** Its place among all steps of the task. */
+  readonly position: number;
+  /** Its limit where neither it nor its agent has one, in seconds; none when absent. */
+  readonly defaultTimeoutSecs?: number;
+}
+
+/** What one try is about. */
+export interface Try {
+  /** The task. */
+  readonly run: TaskRun;
+  /** Ends it before its time. */
+  readonly ending: Ending;
+  /** Which try it is, from 1. */
+  readonly attempt: number;
+  /** Takes its output. */
+  readonly log: StepLog;
+  /** Told the process group as soon as there is one. */
+  readonly onStart: (group: number) => void;
+}
+
+/** What a try came to; `pending` when the daemon goes down and it is to be made again. */
+export type Tried = Pick<StepRecord, "reason" | "exitCode" | "outputs"> & {
+  readonly state: "succeeded" | "failed" | "cancelled" | "pending";
+};
+
+/** How long a step has between TERM and KILL. */
+const GRACE_MS = 5000;
+
+/** Name of the variable that marks every process of one try, in whatever group it is. */
+const TRY_MARK = "SVC_STEP_RUN";
+
+/** Runs a step once. Throws only for bugs, and for a store or a disk that is gone. */
+export async function tryStep(placed: PlacedStep, one: Try): Promise<Tried> {
+  try {
+    return await run(placed, one);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "invalid") throw error;
+    return { state: "failed", reason: error.message };
+  }
+}
+
+async function run({ step, position, defaultTimeoutSecs }: PlacedStep, one: Try): Promise<Tried> {
+  const { run, ending, attempt, log, onStart } = one;
+  const { host, plan, claimed, files } = run.parts;
+  const name = `${position}.${attempt}`;
+  const mark = `${claimed.task.id}.${name}`;
+  const sources = {
+    evaluator: run.evaluator,
+    catalog: host.catalog,
+    project: claimed.task.project,
+  };
+  const blocks = [plan.workspace.env, plan.env, step.agent?.env ?? {}, step.env ?? {}];
+  const filled = await fillEnv(blocks, run.scope, sources);
+  const cwd = await workdirOf(step, run);
+  const { env, ...prompt } = await promptOf(step, run, `prompt.${name}`);
+  const output = await files.makeEmpty();
+  const limit = step.timeout ?? step.agent?.timeout ?? defaultTimeoutSecs;
+  const timeoutSecs = limit === undefined ? undefined : findDurationSecs(limit);
+  if (ending.why !== undefined) return endedFor(ending);
+
+  const exit = await runShell({
+    line: step.agent?.command ?? step.run ?? "",
+    ...prompt,
+    cwd,
+    env: {
+      ...host.inherited.variables,
+      ...filled,
+      ...env,
+      ...run.variables,
+      SVC_STEP: step.id,
+      SVC_ATTEMPT: String(attempt),
+      SVC_OUTPUT: output,
+      [TRY_MARK]: mark,
+    },
+    umask: host.umask,
+    graceMs: GRACE_MS,
+    signal: ending.signal,
+    ...(timeoutSecs === undefined ? {} : { timeoutMs: timeoutSecs * 1000 }),
+    onOutput: (stream, chunk) => log.write(stream, chunk),
+    onStart,
+  }, host.groups);
+  await log.end();
+  if (exit.endedFor !== undefined) await host.groups.endMarked(TRY_MARK, mark);
+  const outputs = await takeOutputs(output, one);
+  const verdict = exit.endedFor === "signal" ? endedFor(ending) : judge(exit);
+  return { ...verdict, exitCode: exit.code, ...(outputs === undefined ? {} : { outputs }) };
+}
+
+/** What is to become of a step that was ended, or not started, because of its task. */
+function endedFor({ why }: Ending): Tried {
+  switch (why) {
+    case "cancel":
+      return { state: "cancelled", reason: "cancelled" };
+    case "timeout":
+      return { state: "failed", reason: "timed out" };
+    default:
+      return { state: "pending", reason: "" };
+  }
+}
+
+function judge(exit: ShellExit): Tried {
+  if (exit.endedFor === "timeout") return { state: "failed", reason: "timed out" };
+  if (exit.killedBy !== undefined) return { state: "failed", reason: `killed by ${exit.killedBy}` };
+  if (exit.code === 0) return { state: "succeeded", reason: "" };
+  return { state: "failed", reason: `exit code ${exit.code}${HINTS[exit.code] ?? ""}` };
+}
+
+/** What the shell itself means by some codes. */
+const HINTS: Readonly<Record<number, string>> = {
+  126: " (the command cannot be run)",
+  127: " (command not found)",
+};
+
+/** The prompt, handed over as the agent wants it; nothing where there is no agent. */
+async function promptOf(
+  { agent, prompt }: PlannedStep,
+  run: TaskRun,
+  name: string,
+): Promise<DeliveredPrompt> {
+  if (agent === undefined) return { env: {} };
+  const text = await renderPrompt(compileTemplate(prompt ?? ""), {
+    scope: run.scope,
+    evaluator: run.evaluator,
+    ...(run.goal === undefined ? {} : { goal: run.goal.template }),
+    newWord: () => crypto.randomUUID().replaceAll("-", ""),
+  });
+  const toFile = (bytes: Uint8Array) => run.parts.files.make(name, bytes);
+  return await deliverPrompt(text, { by: agent.promptDelivery, toFile });
+}
+
+/** What the step gave to the others. */
+async function takeOutputs(
+  path: string,
+  { log }: Try,
+): Promise<Record<string, string> | undefined> {
+  const { outputs, problems } = await readOutputs(path);
+  for (const problem of problems) await log.note(problem);
+  return Object.keys(outputs).length === 0 ? undefined : outputs;
+}
+
+async function workdirOf(step: PlannedStep, run: TaskRun): Promise<string> {
+  if (step.workdir === undefined) return run.directory;
+  const template = compileTemplate(step.workdir);
+  const inside = await renderTemplate(template, run.scope, run.evaluator);
+  const path = resolve(run.directory, inside);
+  const real = await realDirectory(path);
+  // What the author wrote may lie anywhere; what came from outside stays in the workspace.
+  const fromOutside = template.parts.some((part) => typeof part !== "string");
+  const home = await realDirectory(run.directory);
+  if (fromOutside && real !== home && !real.startsWith(`${home}/`)) {
+    throw new AppError("invalid", `The working directory "${path}" is not in the workspace`);
+  }
+  return path;
+}
+
+/** The real path of a directory, links followed. */
+async function realDirectory(path: string): Promise<string> {
+  const fail = (why: string) =>
+    new AppError("invalid", `The working directory "${path}" cannot be used: ${why}`);
+  try {
+    const real = await Deno.realPath(path);
+    if ((await Deno.stat(real)).isDirectory) return real;
+  } catch (error) {
+    throw fail(messageOf(error));
+  }
+  throw fail("it is no directory");
+}

@@ -1,0 +1,104 @@
+/**
+ * The order in which the steps of a task run (contract 2, `needs`): from how each step stands, which
+ * can start, which never will, and what the whole comes to. Pure: runs nothing, stores nothing.
+ *
+ * @module
+ */
+
+import { needsOf } from "../../resources/step_graph.ts";
+import type { StepRecord } from "../../store/task_records.ts";
+import type { PlannedStep } from "../plan.ts";
+
+/** The part of a step that decides when it runs, and what its failure does. */
+export type FlowStep = Pick<PlannedStep, "id" | "needs" | "continueOnError">;
+
+/** How a step stands; those of a flow come in the order of its steps. */
+export type Standing = Pick<StepRecord, "state" | "reason" | "finishedAt">;
+
+/** What is to be done next. */
+export interface Moves {
+  /** Places of steps that can start now. */
+  readonly ready: readonly number[];
+  /** Steps that will never start, with the reason to be stored. */
+  readonly skip: readonly { readonly position: number; readonly reason: string }[];
+}
+
+/** Reason of steps that a task had no time for: it has failed, whatever the others did. */
+export const OUT_OF_TIME = "the task timed out";
+
+/** Whether a step will not change any more. */
+export function isOver({ state }: Pick<Standing, "state">): boolean {
+  return state !== "pending" && state !== "running";
+}
+
+/** What can be done with steps that stand like this. */
+export function nextMoves(steps: readonly FlowStep[], standings: readonly Standing[]): Moves {
+  const needs = needsByPlace(steps);
+  const blockers = blockersOf(steps, standings, needs);
+  const waiting = [...standings.keys()].filter((place) => standings[place]?.state === "pending");
+  return {
+    ready: waiting.filter((place) => !blockers.has(place) && allOver(needs[place], standings)),
+    skip: waiting.flatMap((position) => {
+      const blocker = blockers.get(position);
+      if (blocker === undefined) return [];
+      const how = HOW[standings[blocker]?.state ?? ""] ?? "was skipped";
+      return [{ position, reason: `needs "${steps[blocker]?.id}", which ${how}` }];
+    }),
+  };
+}
+
+const HOW: Readonly<Record<string, string>> = { failed: "failed", cancelled: "was cancelled" };
+
+/** Why the task has failed: its first failure that counts; `undefined` when there is none. */
+export function findFailure(
+  steps: readonly FlowStep[],
+  standings: readonly Standing[],
+): string | undefined {
+  const failures = standings.flatMap(({ state, reason, finishedAt = Infinity }, position) => {
+    const step = steps[position];
+    const counts = state === "failed" && step !== undefined && step.continueOnError !== true;
+    return counts ? [{ at: finishedAt, reason: `step "${step.id}": ${reason}` }] : [];
+  });
+  const [first] = failures.toSorted((a, b) => a.at === b.at ? 0 : a.at - b.at);
+  const late = standings.some(({ state, reason }) => state === "skipped" && reason === OUT_OF_TIME);
+  return first?.reason ?? (late ? OUT_OF_TIME : undefined);
+}
+
+/** Places that each step waits for. */
+function needsByPlace(steps: readonly FlowStep[]): readonly (readonly number[])[] {
+  const places = new Map(steps.map(({ id }, place) => [id, place]));
+  return steps.map((_, place) => needsOf(steps, place).flatMap((id) => places.get(id) ?? []));
+}
+
+function allOver(places: readonly number[] = [], standings: readonly Standing[]): boolean {
+  return places.every((place) => isOver(standings[place] ?? { state: "pending" }));
+}
+
+/**
+ * What keeps steps from ever running, by place. It starts with what failed and goes on through
+ * everything skipped for it; a step that its own `when` skipped holds up nobody.
+ */
+function blockersOf(
+  steps: readonly FlowStep[],
+  standings: readonly Standing[],
+  needs: readonly (readonly number[])[],
+): ReadonlyMap<number, number> {
+  const dependants = new Map<number, number[]>();
+  for (const [place, some] of needs.entries()) {
+    for (const need of some) dependants.set(need, [...dependants.get(need) ?? [], place]);
+  }
+  const blockers = new Map<number, number>();
+  const open = [...standings.keys()].filter((place) =>
+    ["failed", "cancelled"].includes(standings[place]?.state ?? "")
+  );
+  for (let place = open.shift(); place !== undefined; place = open.shift()) {
+    if (steps[place]?.continueOnError === true) continue;
+    for (const next of dependants.get(place) ?? []) {
+      if (blockers.has(next)) continue;
+      if (!["pending", "skipped"].includes(standings[next]?.state ?? "")) continue;
+      blockers.set(next, place);
+      open.push(next);
+    }
+  }
+  return blockers;
+}

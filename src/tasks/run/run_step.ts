@@ -1,0 +1,96 @@
+/**
+ * One step of a task, with its tries: recorded before and after each, run again after a pause where it
+ * may, and ended before its time where it has to be. `try_step.ts` runs one try.
+ *
+ * @module
+ */
+
+import { pause } from "../../base/clock.ts";
+import { compileExpression } from "../../cel/expression.ts";
+import type { StepRecord } from "../../store/task_records.ts";
+import type { Ending, Why } from "../cancellation_scope.ts";
+import type { PlannedStep } from "../plan.ts";
+import type { TaskRun } from "./task_run.ts";
+import { type PlacedStep, type Tried, tryStep } from "./attempt_step.ts";
+
+/** Reason of a step that goes on with the next start of the daemon. */
+const INTERRUPTED = "interrupted";
+
+/** Longest pause between two tries (contract 2). */
+const MAX_BACKOFF_SECS = 3600;
+
+/**
+ * Runs a step to its end, which is on its way to the store when this resolves; or until `ending` ends
+ * it. Of a step that is to go on after a restart, the record says `pending`.
+ */
+export async function runStep(placed: PlacedStep, run: TaskRun, ending: Ending): Promise<void> {
+  const { step, position } = placed;
+  const whyNot = await whySkipped(step, run);
+  if (whyNot !== undefined) {
+    return run.save({ ...blank(placed), state: "skipped", ...whyNot });
+  }
+  const log = run.parts.log.step(step.id);
+  const startedAt = run.now();
+  const { attempts = 1 } = step.retry ?? {};
+  for (let attempt = run.records[position]?.attempt ?? 1;; attempt++) {
+    const base = { ...blank(placed), startedAt, ...(attempt === 1 ? {} : { attempt }) };
+    const onStart = (group: number) => run.note({ ...base, state: "running", processGroup: group });
+    const tried = await tryStep(placed, { run, ending, attempt, log, onStart });
+    const again = attempt < attempts && tried.state === "failed";
+    if (!again) return run.save(lastRecord(base, tried, { attempt, finishedAt: run.now() }));
+
+    // An end that comes now is one between two tries, also where this one is only just over.
+    const secs = backoffSecs(step, attempt);
+    const reason = `try ${attempt} of ${attempts}: ${tried.reason}, the next one in ${secs} s`;
+    if (ending.why === undefined) await log.note(reason);
+    run.save({ ...base, ...tried, state: "pending", reason, attempt: attempt + 1 });
+    await run.saved();
+    await pause(secs * 1000, ending.signal);
+    if (ending.why === "stop") return;
+    if (ending.why !== undefined) {
+      return run.save({ ...base, ...tried, ...endedFor(ending.why), finishedAt: run.now() });
+    }
+  }
+}
+
+function blank({ step, position }: PlacedStep) {
+  return { position, id: step.id, reason: "" };
+}
+
+/** What is stored of a step after its last try. */
+function lastRecord(
+  base: Omit<StepRecord, "state">,
+  tried: Tried,
+  { attempt, finishedAt }: { attempt: number; finishedAt: number },
+): StepRecord {
+  if (tried.state === "pending") {
+    return { position: base.position, id: base.id, state: "pending", reason: INTERRUPTED, attempt };
+  }
+  const tries = tried.state === "failed" && attempt > 1 ? `, after ${attempt} tries` : "";
+  return { ...base, ...tried, reason: tried.reason + tries, finishedAt };
+}
+
+/** How a step ends that is ended between two tries. */
+function endedFor(why: Exclude<Why, "stop">): Pick<StepRecord, "state" | "reason"> {
+  return why === "cancel"
+    ? { state: "cancelled", reason: "cancelled" }
+    : { state: "failed", reason: "timed out" };
+}
+
+/** The pause after a try: it doubles each time. */
+function backoffSecs({ retry }: PlannedStep, attempt: number): number {
+  return Math.min((retry?.backoffSecs ?? 1) * 2 ** (attempt - 1), MAX_BACKOFF_SECS);
+}
+
+/** Why a step does not run; only the boolean `true` lets it. */
+async function whySkipped(
+  { when }: PlannedStep,
+  run: TaskRun,
+): Promise<{ reason: string } | undefined> {
+  if (when === undefined) return undefined;
+  const result = await run.evaluator.evaluate(compileExpression(when), run.scope);
+  if (!result.ok) return { reason: `its condition failed: ${result.error}` };
+  if (result.value === true) return undefined;
+  const what = result.value === false ? "is false" : "gave no boolean";
+  return { reason: `its condition ${what}` };
+}

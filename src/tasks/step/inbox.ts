@@ -1,0 +1,106 @@
+/**
+ * Messages to tasks (contract 7 and 8, `$SVC_INBOX`): stored first, then appended to the file of the
+ * task where it runs, one JSON line each, in the order of the store. The file is made anew from the
+ * store whenever the task starts, so that what a crash cut off is there again.
+ *
+ * @module
+ */
+
+import type { JsonObject } from "../../base/json.ts";
+import type { Store } from "../../store/store.ts";
+import type { InboxMessage } from "../../store/task_records.ts";
+import { KeyedTurns } from "../../base/keyed_mutex.ts";
+
+/** What inboxes need. */
+export interface InboxHost {
+  /** Where messages are kept. */
+  readonly store: Pick<Store, "addToInbox" | "listInbox">;
+  /** The time, in milliseconds since the epoch. */
+  readonly clock: { now(): number };
+}
+
+/** The file of a running task. */
+interface OpenInbox {
+  readonly path: string;
+  /** Messages in it. */
+  count: number;
+}
+
+/** The inboxes of all tasks. */
+export class Inboxes {
+  readonly #host: InboxHost;
+  readonly #open = new Map<string, OpenInbox>();
+  /** Tasks that were not running when something came for them. */
+  readonly #missed = new Set<string>();
+  /** One thing after another for each task. */
+  readonly #turns = new KeyedTurns();
+
+  /** Keeps messages in the store of `host`. */
+  constructor(host: InboxHost) {
+    this.#host = host;
+  }
+
+  /**
+   * Adds a message to the inbox of a task; `undefined` when the task has ended.
+   *
+   * @throws {AppError} `overloaded` when it cannot be stored now.
+   */
+  async add(taskId: string, message: JsonObject): Promise<InboxMessage | undefined> {
+    const { store, clock } = this.#host;
+    const stored = await store.addToInbox(taskId, message, clock.now());
+    if (stored !== undefined) await this.deliver(taskId, stored);
+    return stored;
+  }
+
+  /** Hands a message that has been stored to its task, where that runs; once, and in order. */
+  async deliver(taskId: string, stored: InboxMessage): Promise<void> {
+    await this.#turns.inTurn(taskId, async () => {
+      const inbox = this.#open.get(taskId);
+      if (inbox === undefined) this.#missed.add(taskId);
+      else if (stored.position >= inbox.count) await this.#catchUp(taskId, inbox, stored);
+    });
+  }
+
+  /**
+   * Fills the empty file of a task that starts; what is added until {@linkcode close} is appended.
+   * `hasMessages` says whether there were any when it was claimed: most tasks never have one.
+   */
+  open(taskId: string, path: string, { hasMessages }: { hasMessages: boolean }): Promise<void> {
+    return this.#turns.inTurn(taskId, async () => {
+      const look = this.#missed.delete(taskId) || hasMessages;
+      const messages = look ? await this.#host.store.listInbox(taskId) : [];
+      if (messages.length > 0) await Deno.writeTextFile(path, messages.map(toLine).join(""));
+      this.#open.set(taskId, { path, count: messages.length });
+    });
+  }
+
+  /** The task does not run any more. */
+  close(taskId: string): Promise<void> {
+    return this.#turns.inTurn(taskId, () => {
+      this.#open.delete(taskId);
+      this.#missed.delete(taskId);
+      return Promise.resolve();
+    });
+  }
+
+  /** Appends what the file does not hold yet; a step that has done away with it reads no more. */
+  async #catchUp(taskId: string, inbox: OpenInbox, stored: InboxMessage): Promise<void> {
+    try {
+      const missed = stored.position > inbox.count
+        ? (await this.#host.store.listInbox(taskId)).slice(inbox.count)
+        : [stored];
+      if (!(await Deno.lstat(inbox.path)).isFile) return; // to open a pipe would wait for its reader
+      await Deno.writeTextFile(inbox.path, missed.map(toLine).join(""), {
+        append: true,
+        create: false,
+      });
+      inbox.count += missed.length;
+    } catch {
+      // Kept in the store: the next message brings it along, or the next start of the task.
+    }
+  }
+}
+
+function toLine({ message }: InboxMessage): string {
+  return `${JSON.stringify(message)}\n`;
+}

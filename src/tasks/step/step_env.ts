@@ -1,0 +1,109 @@
+/**
+ * The environment of a step (contract 7): a clean one, in which text from outside is only ever the
+ * value of a variable.
+ *
+ * @module
+ */
+
+import { delimiter } from "node:path";
+import { utf8 } from "../../base/bytes.ts";
+import { AppError } from "../../base/errors.ts";
+import type { Evaluator } from "../../cel/evaluator.ts";
+import type { Scope } from "../../cel/expression.ts";
+import { compileTemplate, renderTemplate } from "../../cel/template.ts";
+import type { Catalog } from "../../resources/catalog.ts";
+import type { Env } from "../../resources/env.ts";
+import type { SecretStoreSpec } from "../../resources/secret_store.ts";
+
+/** Name of the variable that marks every process of a task, in whatever group it is. */
+export const TASK_MARK = "SVC_TASK_ID";
+
+/** Names every step has when the daemon has them. */
+const INHERITED = ["HOME", "USER", "SHELL", "LANG", "TZ", "TMPDIR"];
+
+/** Most bytes of a variable or an argument: what the kernel takes (128 KiB), less room for a name. */
+export const MAX_VARIABLE_BYTES = 130_000;
+
+const NUL = "\0";
+
+const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/** What the daemon hands on to processes. */
+export interface InheritedEnv {
+  /** Variables by name. */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+/** Names every plugin has when the daemon has them (contract 4). */
+export const PLUGIN_VARIABLES: readonly string[] = ["HOME", "LANG", "TZ"];
+
+/** The variables processes inherit; `extra` are the names given by `--step-env`. */
+export function inheritEnv(
+  env: (name: string) => string | undefined,
+  options: { bin: string; extra: readonly string[] },
+  names: readonly string[] = INHERITED,
+): InheritedEnv {
+  const variables: Record<string, string> = {};
+  for (const name of [...names, ...options.extra]) {
+    const value = env(name);
+    if (value !== undefined) variables[name] = value;
+  }
+  variables["PATH"] = [options.bin, env("PATH") ?? DEFAULT_PATH].join(delimiter);
+  return { variables };
+}
+
+/** What is needed to fill in the `env` blocks of a task. */
+export interface EnvSources {
+  /** Runs templates. */
+  readonly evaluator: Pick<Evaluator, "evaluate">;
+  /** Holds the secrets. */
+  readonly catalog: Catalog;
+  /** Project whose secrets may be used. */
+  readonly project: string;
+}
+
+/**
+ * Fills in `env` blocks; later blocks win.
+ *
+ * @throws {AppError} `invalid` when a template has no value or a secret does not exist.
+ */
+export async function fillEnv(
+  blocks: readonly Env[],
+  scope: Scope,
+  sources: EnvSources,
+): Promise<Record<string, string>> {
+  const variables: Record<string, string> = {};
+  for (const [name, value] of blocks.flatMap((block) => Object.entries(block))) {
+    if (typeof value === "string") {
+      const text = (await renderTemplate(compileTemplate(value), scope, sources.evaluator))
+        .toWellFormed(); // half a surrogate pair has no bytes
+      if (text.includes(NUL)) throw new AppError("invalid", `The value of ${name} holds a NUL`);
+      if (utf8(text).length > MAX_VARIABLE_BYTES) {
+        throw new AppError(
+          "invalid",
+          `The value of ${name} is too long for a variable: read it from $SVC_PAYLOAD_FILE instead`,
+        );
+      }
+      variables[name] = text;
+    } else {
+      variables[name] = secretValue(value.fromSecret, sources);
+    }
+  }
+  return variables;
+}
+
+/** Whether a variable can hold a text. */
+export function fitsVariable(text: string): boolean {
+  return !text.includes(NUL) && utf8(text).length <= MAX_VARIABLE_BYTES;
+}
+
+function secretValue(from: { store: string; key: string }, sources: EnvSources): string {
+  const store = sources.catalog.find<SecretStoreSpec>("SecretStore", sources.project, from.store);
+  if (store === undefined) {
+    throw new AppError("invalid", `SecretStore "${from.store}" does not exist, apply it`);
+  }
+  if (!Object.hasOwn(store.spec.data, from.key)) {
+    throw new AppError("invalid", `SecretStore "${from.store}" has no key "${from.key}"`);
+  }
+  return store.spec.data[from.key] ?? "";
+}

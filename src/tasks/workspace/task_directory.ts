@@ -1,0 +1,220 @@
+/**
+ * Where the steps of a task run (contract 2, Workspace): in the workspace itself, or in a git worktree
+ * or a copy of it that belongs to the task. Its own one goes when the task succeeds, and is kept
+ * otherwise, so that somebody can look at it or a retry can go on in it.
+ *
+ * @module
+ */
+
+import { join, relative, resolve } from "node:path";
+import type { DataDir } from "../../base/data_dir.ts";
+import { AppError, messageOf } from "../../base/errors.ts";
+import { Ending } from "../cancellation_scope.ts";
+import {
+  addWorktree,
+  branchOf,
+  findRepository,
+  removeWorktree,
+  type Tools,
+} from "./git_worktree.ts";
+import { KeyedTurns } from "../../base/keyed_mutex.ts";
+import type { Plan } from "../plan.ts";
+import { runTool, type ToolHost, whatItSaid } from "./run_tool.ts";
+
+/** What directories of tasks need. */
+export interface DirectoryHost extends ToolHost {
+  /** Where they lie. */
+  readonly dirs: Pick<DataDir, "worktrees" | "copies">;
+}
+
+/** A task that needs a directory. */
+export interface DirectoryUser {
+  /** Its id. */
+  readonly taskId: string;
+  /** Name of its workspace, for people. */
+  readonly workspace: string;
+  /** The workspace, as it was planned. */
+  readonly plan: Plan["workspace"];
+}
+
+/** How a directory is removed. */
+export interface Removal {
+  /** The workspace, where that is known: the directory may be too broken to tell its repository. */
+  readonly from?: string;
+  /** Ends the removal, which has failed then. */
+  readonly signal?: AbortSignal;
+  /** Task that it is done for. */
+  readonly taskId?: string;
+}
+
+/**
+ * How long removing a directory may take once its task is to end: nobody waits longer for that, and
+ * what is left then goes after the task.
+ */
+const TIDY_MS = 10_000;
+
+const COPY = `
+rm -rf -- "$2" "$2.part" && mkdir -p -m 700 -- "$2.part" &&
+cp -RPp -- "$1/." "$2.part/" && mv -- "$2.part" "$2"`;
+
+const REMOVE_COPY = `
+rm -rf -- "$1" "$1.part" 2>/dev/null || { chmod -R u+rwX -- "$1"; rm -rf -- "$1" "$1.part"; }`;
+
+/** Makes and removes the directories of tasks. */
+export class TaskDirectories {
+  readonly #host: DirectoryHost;
+  /** git takes locks in its repository: one task after another makes and removes worktrees there. */
+  readonly #turns = new KeyedTurns();
+
+  /** Makes them where `host` says. */
+  constructor(host: DirectoryHost) {
+    this.#host = host;
+  }
+
+  /**
+   * Makes the directory of a task that has not run yet; what is left of an earlier try goes.
+   *
+   * @throws {AppError} `invalid` with what to do, when it cannot be made or `ending` ended that.
+   */
+  async make(user: DirectoryUser, ending: Ending): Promise<string> {
+    const { plan, workspace } = user;
+    try {
+      checkDirectory(plan.path);
+      switch (plan.isolation ?? "shared") {
+        case "shared":
+          return plan.path;
+        case "worktree":
+          return await this.#makeWorktree(user, ending);
+        case "copy":
+          return await this.#makeCopy(user, ending.signal);
+      }
+    } catch (cause) {
+      if (!(cause instanceof AppError)) throw cause;
+      if (ending.why !== "stop") await this.#removeHalf(user); // else the next start makes it anew
+      const message = `Workspace "${workspace}" cannot be used: ${cause.message}`;
+      throw new AppError("invalid", message, { cause });
+    }
+  }
+
+  /**
+   * Removes a directory that a task had for itself. Gives a sentence for people where something of it
+   * stays; empty otherwise.
+   *
+   * @throws {AppError} `invalid` when it cannot be removed or `signal` ended that.
+   */
+  async remove(directory: string, { from, ...how }: Removal = {}): Promise<string> {
+    const tools = { host: this.#host, ...how };
+    const { worktrees, copies } = this.#host.dirs;
+    const copy = nameIn(copies, directory);
+    if (copy !== undefined) {
+      const tool = { script: REMOVE_COPY, args: [join(copies, copy)], ...how };
+      const removed = await runTool(tool, this.#host);
+      if (removed.code === 0) return "";
+      throw new AppError("invalid", `"${directory}" cannot be removed: ${whatItSaid(removed)}`);
+    }
+    const name = nameIn(worktrees, directory);
+    if (name === undefined) throw new Error(`"${directory}" is no directory of a task`);
+    const worktree = { path: join(worktrees, name), branch: branchOf(name) };
+    const common = await this.#commonOf([worktree.path, from ?? ""], tools);
+    const { branchStays } = await this.#turns.inTurn(
+      common,
+      () => removeWorktree(worktree, { ...tools, common }),
+      tools.signal,
+    );
+    return branchStays ? `its commits are on branch ${worktree.branch}` : "";
+  }
+
+  /** The repository that the first of these paths is in, if any is. */
+  async #commonOf(paths: readonly string[], tools: Tools): Promise<string> {
+    for (const path of paths) {
+      if (path === "" || !await isDirectory(path)) continue;
+      const found = await findRepository(path, tools).catch(() => undefined);
+      if (found !== undefined) return found.common;
+    }
+    return "";
+  }
+
+  async #makeWorktree({ taskId, plan }: DirectoryUser, ending: Ending): Promise<string> {
+    const { worktrees } = this.#host.dirs;
+    const { signal } = ending;
+    const tools = { host: this.#host, taskId, signal };
+    const { common, prefix } = await findRepository(plan.path, tools);
+    const worktree = { path: join(worktrees, taskId), branch: branchOf(taskId) };
+    await Deno.mkdir(worktrees, { recursive: true, mode: 0o700 });
+    return await this.#turns.inTurn(common, async () => {
+      await removeWorktree(worktree, { ...tools, common });
+      try {
+        await addWorktree(plan.path, worktree, tools);
+        const directory = resolve(worktree.path, prefix);
+        if (await isDirectory(directory)) return directory;
+        const what = `"${prefix}" is not in the commit that is checked out there`;
+        throw new AppError("invalid", `${what}: commit something in it`);
+      } catch (error) {
+        // In the same turn: another one may be long in coming.
+        if (ending.why !== "stop") {
+          await inTime((signal) => removeWorktree(worktree, { ...tools, common, signal }));
+        }
+        throw error;
+      }
+    }, signal);
+  }
+
+  /** Removes what there still is of the directory of a task that comes to its end without one. */
+  async #removeHalf({ taskId, plan }: DirectoryUser): Promise<void> {
+    const { worktrees, copies } = this.#host.dirs;
+    const parent =
+      { shared: undefined, worktree: worktrees, copy: copies }[plan.isolation ?? "shared"];
+    if (parent === undefined) return;
+    const path = join(parent, taskId);
+    if (!await isDirectory(path) && !await isDirectory(`${path}.part`)) return;
+    await inTime((signal) => this.remove(path, { from: plan.path, signal, taskId }));
+  }
+
+  async #makeCopy({ taskId, plan }: DirectoryUser, signal: AbortSignal): Promise<string> {
+    const { copies } = this.#host.dirs;
+    await Deno.mkdir(copies, { recursive: true, mode: 0o700 });
+    const [from, to] = await Promise.all([Deno.realPath(plan.path), Deno.realPath(copies)]);
+    if (`${to}/`.startsWith(from === "/" ? from : `${from}/`)) {
+      throw new AppError(
+        "invalid",
+        `"${plan.path}" holds the data directory, where its copy would go: move one of them`,
+      );
+    }
+    const path = join(copies, taskId);
+    const tool = { script: COPY, args: [plan.path, path], signal, taskId };
+    const made = await runTool(tool, this.#host);
+    if (made.code === 0) return path;
+    throw new AppError("invalid", `"${plan.path}" cannot be copied: ${whatItSaid(made)}`);
+  }
+}
+
+/** Tidies up, for a time: what cannot be removed in it stays. */
+async function inTime(tidy: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+  using ending = new Ending({});
+  ending.endAfter(TIDY_MS);
+  await tidy(ending.signal).catch(() => {});
+}
+
+/** Whether there is a directory at `path`, links followed. */
+export async function isDirectory(path: string): Promise<boolean> {
+  const info = await Deno.stat(path).catch(() => undefined);
+  return info?.isDirectory === true;
+}
+
+function checkDirectory(path: string): void {
+  try {
+    if (Deno.statSync(path).isDirectory) return; // to start a process there waits for it, too
+  } catch (error) {
+    const why = error instanceof Deno.errors.NotFound
+      ? "does not exist: make it, or change the path of the Workspace"
+      : messageOf(error);
+    throw new AppError("invalid", `"${path}" ${why}`);
+  }
+  throw new AppError("invalid", `"${path}" is no directory: change the path of the Workspace`);
+}
+
+/** The name below `parent` that `path` is or lies under; nothing else is ever removed. */
+function nameIn(parent: string, path: string): string | undefined {
+  const [name = ""] = relative(parent, path).split("/");
+  return /^[0-9A-Za-z]{1,64}$/.test(name) ? name : undefined;
+}

@@ -1,0 +1,140 @@
+/**
+ * What a source of events needs, without a daemon: a real store, resources, a clock that is moved by
+ * hand, and a log to look at.
+ *
+ * @module
+ */
+
+import { Ailments } from "../../src/base/health_conditions.ts";
+import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
+import { idFactory } from "../../src/base/ids.ts";
+import { createLog, type Log } from "../../src/base/log.ts";
+import { createEvaluator } from "../../src/cel/evaluator.ts";
+import { Catalog } from "../../src/resources/catalog.ts";
+import type { Resource } from "../../src/resources/resource.ts";
+import { Followers } from "../../src/intake/task.ts";
+import type { FireHost } from "../../src/intake/pipeline/fire.ts";
+import type { Delivery } from "../../src/store/delivery_records.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { Task } from "../../src/store/task_records.ts";
+import { Planner } from "../../src/tasks/plan.ts";
+import { Triggers } from "../../src/intake/admission/triggers.ts";
+import { tempStore } from "../store/temp_store.ts";
+import { manifestResources, NOW } from "./webhook_rig.ts";
+
+/** What every source of this program needs. */
+export type SourceHost = FireHost & {
+  readonly catalog: Catalog;
+  readonly triggers: Triggers;
+  readonly followers: Followers;
+  readonly dirs: DataDir;
+  readonly log: Log;
+  readonly ailments: Ailments;
+};
+
+/** A store with resources, and everything around them. */
+export interface SourceRig extends AsyncDisposable {
+  readonly host: SourceHost;
+  /** The store itself, past whatever stands in for parts of it. */
+  readonly store: Store;
+  /** Moved by hand. */
+  readonly clock: { time: number };
+  readonly logged: string[];
+  /** How often the worker was told of a task. */
+  readonly kicks: { count: number };
+  /** Stands in for methods of the store, for as long as it is there. */
+  readonly broken: Partial<Store>;
+  /** Applies manifests at the time of the clock, as `svc apply` would. */
+  apply(text: string): void;
+  /** Deletes a trigger. */
+  remove(trigger: string): void;
+  /** Every delivery, by id. */
+  deliveries(): Promise<readonly Delivery[]>;
+  /** Every task, by id. */
+  tasks(): Promise<readonly Task[]>;
+  /** Payloads of all deliveries, by id. */
+  payloads(): Promise<readonly unknown[]>;
+}
+
+/** A workflow and a workspace for the triggers of a test. */
+export const BASE = `
+kind: Workflow
+metadata: {name: ci}
+spec: {steps: [{id: build, run: "true"}]}
+---
+kind: Workspace
+metadata: {name: repo}
+spec: {path: repo}
+`;
+
+/** A trigger; `event` and `more` are YAML flow mappings without their braces. */
+export function triggerOf(name: string, event: string, more = ""): string {
+  return `
+---
+kind: Trigger
+metadata: {name: ${name}}
+spec: {event: {${event}}, action: {workflow: ci, workspace: repo}${more === "" ? "" : `, ${more}`}}
+`;
+}
+
+/** Puts everything together. */
+export async function sourceRig(manifest: string): Promise<SourceRig> {
+  const temp = await tempStore();
+  const { store } = temp;
+  const clock = { time: NOW, now: () => clock.time };
+  const logged: string[] = [];
+  const log = createLog({
+    ...{ level: "debug", format: "json", clock },
+    write: (line) => void logged.push(line),
+  });
+  const catalog = new Catalog();
+  const evaluator = createEvaluator({ deadlineMs: 1000 });
+  const kicks = { count: 0 };
+  const broken: Partial<Store> = {};
+  const followers = new Followers(catalog);
+  const host: SourceHost = {
+    ...{ catalog, evaluator, clock, log, followers, ailments: new Ailments() },
+    store: new Proxy(store, {
+      get: (target, name) => Reflect.get(broken, name) ?? Reflect.get(target, name),
+    }),
+    dirs: dataDirAt(temp.dir),
+    newId: idFactory(clock),
+    triggers: new Triggers(catalog),
+    planner: new Planner(catalog, temp.dir),
+    isFollowed: (task) => followers.of(task).length > 0,
+    onTask: () => void kicks.count++,
+  };
+  const deliveries = async () => (await store.listDeliveries({ limit: 1_000_000 })).toReversed();
+  const rig: SourceRig = {
+    ...{ host, store, clock, logged, kicks, broken, deliveries },
+    apply(text) {
+      const at = clock.time;
+      catalog.change(
+        manifestResources(text).map((stated) => {
+          const { kind, project, name } = stated;
+          const before = catalog.find(kind, project, name);
+          const resource: Resource = {
+            ...{ ...stated, generation: (before?.generation ?? 0) + 1 },
+            ...{ createdAt: before?.createdAt ?? at, updatedAt: at },
+          };
+          return { op: "put", resource };
+        }),
+      );
+    },
+    remove: (name) =>
+      catalog.change([{ op: "delete", key: { kind: "Trigger", project: "default", name } }]),
+    tasks: async () => (await store.listTasks({ limit: 1_000_000 })).toReversed(),
+    async payloads() {
+      const stored = (await deliveries()).map(({ id }) => store.readDelivery(id));
+      return (await Promise.all(stored)).map((one) =>
+        JSON.parse(new TextDecoder().decode(one?.content?.body))
+      );
+    },
+    async [Symbol.asyncDispose]() {
+      evaluator[Symbol.dispose]();
+      await temp[Symbol.asyncDispose]();
+    },
+  };
+  rig.apply(manifest);
+  return rig;
+}

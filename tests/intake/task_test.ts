@@ -1,0 +1,201 @@
+/**
+ * The source `task`: the end of one task starts the next, once, across crashes, and no loop goes on for
+ * ever.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import { AppError } from "../../src/base/errors.ts";
+import { fire } from "../../src/intake/pipeline/fire.ts";
+import { findPlace, TaskSource } from "../../src/intake/task.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { Task, TaskEnd } from "../../src/store/task_records.ts";
+import { BASE, type SourceRig, sourceRig, triggerOf } from "./source_rig.ts";
+
+/** The workflow `ci`, what starts it, and `after`, whose tasks follow those of `ci`. */
+const CHAIN = BASE + `
+---
+kind: Workflow
+metadata: {name: deploy}
+spec: {steps: [{id: deploy, run: "true"}]}
+` + triggerOf("first", "source: webhook, webhook: {allowUnsigned: true}");
+
+const after = (name: string, more = "", event = "") =>
+  triggerOf(name, `source: task, task: {workflow: ci${more}}${event}`)
+    .replace("workflow: ci, workspace", "workflow: deploy, workspace");
+
+const REPLACE = "concurrency: {policy: Replace}";
+
+/** Starts a task of trigger `first` and ends it. */
+async function endOne(
+  rig: SourceRig,
+  state: TaskEnd["state"] = "succeeded",
+  reason = "",
+): Promise<Task> {
+  const { host, store, clock } = rig;
+  const trigger = host.triggers.named({ project: "default", trigger: "first" });
+  await fire({ trigger, source: "manual", id: host.newId(), payload: {} }, host);
+  const { tasks: [claimed] } = await store.claimTasks(1, clock.time);
+  const taskId = claimed?.task.id ?? "";
+  await store.finishTask({ taskId, state, reason, now: clock.time += 1000, followed: true });
+  const [task] = await store.findTasks(taskId);
+  return task as Task;
+}
+
+/** Looks at every end there is. */
+async function followAll(rig: SourceRig): Promise<void> {
+  await using source = new TaskSource(rig.host);
+  await source.settled();
+}
+
+/** Deliveries of the source `task`. */
+async function followed(rig: SourceRig) {
+  return (await rig.deliveries()).filter(({ source }) => source === "task");
+}
+
+Deno.test("the end of a task fires the triggers that follow its workflow", async () => {
+  await using rig = await sourceRig(CHAIN + after("next"));
+  const task = await endOne(rig, "failed", 'step "build" failed');
+  await followAll(rig);
+  const [delivery] = await followed(rig);
+  deepEqual(
+    [delivery?.trigger, delivery?.outcome, delivery?.status, delivery?.remote],
+    ["next", "accepted", 0, ""],
+  );
+  const stored = await rig.store.readDelivery(delivery?.id ?? "");
+  deepEqual(JSON.parse(new TextDecoder().decode(stored?.content?.body)), {
+    task_id: task.id,
+    workflow: "ci",
+    state: "failed",
+    trigger: "first",
+    reason: 'step "build" failed',
+  });
+  const [, next] = await rig.tasks();
+  deepEqual([next?.workflow, next?.parentId, next?.depth], ["deploy", task.id, 1]);
+  deepEqual(await rig.store.listTaskEnds(10), []);
+});
+
+Deno.test("a trigger follows only the states it names, of its own project, past its filter", async () => {
+  await using rig = await sourceRig(
+    CHAIN + after("any") + after("good", ", states: [succeeded]") +
+      after("bad", ", states: [failed, cancelled]") +
+      after("picky", "", ', filter: {condition: "payload.trigger == \\"other\\""}') +
+      after("elsewhere").replace("{name: elsewhere}", "{name: elsewhere, project: shop}") +
+      triggerOf("other-workflow", "source: task, task: {workflow: deploy}"),
+  );
+  await endOne(rig, "cancelled");
+  await followAll(rig);
+  const outcomes = (await followed(rig)).map(({ trigger, outcome }) => `${trigger} ${outcome}`);
+  deepEqual(outcomes.toSorted(), ["any accepted", "bad accepted", "picky filtered"]);
+});
+
+Deno.test("a crash after the next task was stored does not start it again", async () => {
+  await using rig = await sourceRig(CHAIN + after("next") + after("other"));
+  await endOne(rig);
+  rig.broken.forgetTaskEnd = () => Promise.reject(new AppError("overloaded", "The disk is full"));
+  await followAll(rig);
+  delete rig.broken.forgetTaskEnd;
+  rig.clock.time += 5000;
+  await followAll(rig);
+  await followAll(rig);
+  equal((await followed(rig)).length, 2);
+  equal((await rig.tasks()).length, 3);
+  deepEqual(rig.logged.filter((line) => line.includes('"level":"error"')), []);
+});
+
+Deno.test("an end that could not be followed is followed at the next look", async () => {
+  await using rig = await sourceRig(CHAIN + after("next"));
+  rig.broken.recordDelivery = () => Promise.reject(new AppError("overloaded", "The disk is full"));
+  await using source = new TaskSource(rig.host);
+  delete rig.broken.recordDelivery;
+  await endOne(rig);
+  rig.broken.recordDelivery = () => Promise.reject(new AppError("overloaded", "The disk is full"));
+  source.kick();
+  await source.settled();
+  equal((await rig.store.listTaskEnds(10)).length, 1);
+  delete rig.broken.recordDelivery;
+  source.kick();
+  await source.settled();
+  equal((await followed(rig)).length, 1);
+});
+
+Deno.test("one trigger that cannot be fired keeps no other from it", async () => {
+  await using rig = await sourceRig(CHAIN + after("a-broken") + after("b-fine"));
+  await endOne(rig);
+  rig.broken.recordDelivery =
+    ((delivery) =>
+      delivery.delivery.trigger === "a-broken"
+        ? Promise.reject(new Error("a bug"))
+        : rig.store.recordDelivery(delivery)) satisfies Store["recordDelivery"];
+  await followAll(rig);
+  deepEqual((await followed(rig)).map(({ trigger }) => trigger), ["b-fine"]);
+  deepEqual(await rig.store.listTaskEnds(10), []);
+  match(rig.logged.join("\n"), /a task trigger could not be fired.*a-broken/);
+});
+
+Deno.test("a workflow that follows itself ends at depth 16, and says so", async () => {
+  await using rig = await sourceRig(
+    CHAIN + triggerOf("again", "source: task, task: {workflow: ci}"),
+  );
+  await endOne(rig);
+  await using source = new TaskSource(rig.host);
+  for (let i = 0; i < 20; i++) {
+    source.kick();
+    await source.settled();
+    const { tasks } = await rig.store.claimTasks(10, rig.clock.time);
+    for (const { task: { id: taskId } } of tasks) {
+      const now = rig.clock.time += 1000;
+      await rig.store.finishTask({ taskId, state: "succeeded", reason: "", now, followed: true });
+    }
+  }
+  const depths = (await rig.tasks()).map(({ depth }) => depth);
+  deepEqual(depths, Array.from({ length: 17 }, (_, depth) => depth));
+  const last = (await followed(rig)).at(-1);
+  deepEqual([last?.outcome, last?.reason], ["skipped", "16 tasks in a row started one another"]);
+});
+
+Deno.test("a task that was replaced before it started is followed too", async () => {
+  await using rig = await sourceRig(
+    CHAIN + triggerOf("push", "source: cron, cron: {schedule: 0 0 1 1 *}", REPLACE) + after("next"),
+  );
+  const trigger = rig.host.triggers.named({ project: "default", trigger: "push" });
+  for (let i = 0; i < 2; i++) {
+    await fire({ trigger, source: "manual", id: rig.host.newId(), payload: {} }, rig.host);
+  }
+  await followAll(rig);
+  const [first] = await rig.tasks();
+  deepEqual((await followed(rig)).map(({ outcome }) => outcome), ["accepted"]);
+  deepEqual((await rig.tasks()).at(-1)?.parentId, first?.id);
+});
+
+Deno.test("a task that could not even start is followed too", async () => {
+  await using rig = await sourceRig(
+    CHAIN.replace("metadata: {name: ci}", "metadata: {name: not-there}") + after("next"),
+  );
+  const trigger = rig.host.triggers.named({ project: "default", trigger: "first" });
+  await fire({ trigger, source: "manual", id: rig.host.newId(), payload: {} }, rig.host);
+  await followAll(rig);
+  const [delivery] = await followed(rig);
+  deepEqual([delivery?.trigger, delivery?.outcome], ["next", "accepted"]);
+});
+
+Deno.test("Followers sees triggers come and go", async () => {
+  await using rig = await sourceRig(CHAIN);
+  const { followers } = rig.host;
+  const task = { project: "default", workflow: "ci" };
+  equal(followers.any(), false);
+  rig.apply(after("next"));
+  deepEqual(followers.of(task).map(({ name }) => name), ["next"]);
+  equal(followers.of({ ...task, project: "shop" }).length, 0);
+  rig.remove("next");
+  equal(followers.any(), false);
+});
+
+Deno.test("findPlace gives a redelivered event its place in the chain again", async () => {
+  await using rig = await sourceRig(CHAIN);
+  const task = await endOne(rig);
+  deepEqual(await findPlace({ task_id: task.id }, rig.store), { parentId: task.id, depth: 1 });
+  equal(await findPlace({ task_id: task.id.slice(0, 20) }, rig.store), undefined);
+  equal(await findPlace({ task_id: 5 }, rig.store), undefined);
+});

@@ -1,0 +1,187 @@
+/**
+ * The webhook server as the daemon puts it together, without a socket: a real store, a clock that
+ * stands still, and a log to look at.
+ *
+ * @module
+ */
+
+import { createHmac } from "node:crypto";
+import { idFactory } from "../../src/base/ids.ts";
+import { createLog } from "../../src/base/log.ts";
+import { createEvaluator } from "../../src/cel/evaluator.ts";
+import { BodyBudget } from "../../src/http/body_budget.ts";
+import { Catalog } from "../../src/resources/catalog.ts";
+import { parseManifest } from "../../src/resources/manifest.ts";
+import { readDocument } from "../../src/resources/read.ts";
+import type { Resource } from "../../src/resources/resource.ts";
+import type { PluginHost } from "../../src/plugins/run_plugin.ts";
+import { KeyUses } from "../../src/intake/pipeline/key_uses.ts";
+import { Rejections } from "../../src/intake/pipeline/rejections.ts";
+import type { SlackHost } from "../../src/intake/slack.ts";
+import { webhookHandler } from "../../src/intake/routes.ts";
+import type { Delivery } from "../../src/store/delivery_records.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { Task } from "../../src/store/task_records.ts";
+import { Planner } from "../../src/tasks/plan.ts";
+import { Triggers } from "../../src/intake/admission/triggers.ts";
+import { tempStore } from "../store/temp_store.ts";
+
+/** A webhook server to send requests to. */
+export interface Rig extends AsyncDisposable {
+  readonly store: Store;
+  readonly catalog: Catalog;
+  /** Path of the database. */
+  readonly path: string;
+  /** A clock that is moved by hand. */
+  readonly clock: { time: number };
+  /** Lines of the log. */
+  readonly logged: string[];
+  /** How often the worker was told of a task, and the router of an event. */
+  readonly kicks: { count: number; events: number };
+  /** What the bodies of all requests share. */
+  readonly bodies: BodyBudget;
+  readonly handler: (request: Request, remote: string) => Response | Promise<Response>;
+  /** POSTs a body to a path. */
+  post(path: string, body: BodyInit | undefined, headers?: HeadersInit): Promise<Response>;
+  tasks(): Promise<Task[]>;
+  /** Every record, those of refused requests included. */
+  deliveries(): Promise<Delivery[]>;
+}
+
+/** What a rig may be made of. */
+export interface RigOptions {
+  /** Resources, as a user would write them. */
+  readonly manifest: string;
+  readonly maxBytes?: number;
+  readonly deadlineMs?: number;
+  /** Bytes of bodies that may be under way; plenty when absent. */
+  readonly bodyBudget?: number;
+  readonly celDeadlineMs?: number;
+  readonly ready?: () => boolean;
+  /** Stands in for some methods of the store. */
+  readonly broken?: Partial<Store>;
+}
+
+/** When every test takes place. */
+export const NOW = Date.parse("2026-01-02T03:04:05.678Z");
+
+/** Fails whatever asks it for anything: the triggers of these tests have no plugins. */
+const NO_PLUGINS = new Proxy({} as PluginHost, {
+  get(_, name) {
+    throw new Error(`A plugin was asked for: ${String(name)}`);
+  },
+});
+
+/** Puts a server together. */
+export async function webhookRig(options: RigOptions): Promise<Rig> {
+  const temp = await tempStore();
+  const { store } = temp;
+  const clock = { time: NOW, now: () => clock.time };
+  const logged: string[] = [];
+  const log = createLog({
+    ...{ level: "debug", format: "json", clock },
+    write: (line) => void logged.push(line),
+  });
+  const catalog = new Catalog(manifestResources(options.manifest));
+  const evaluator = createEvaluator({ deadlineMs: options.celDeadlineMs ?? 1000 });
+  const rejections = new Rejections(store, log);
+  const keyUses = new KeyUses(store, log);
+  const kicks = { count: 0, events: 0 };
+  const bodies = new BodyBudget(options.bodyBudget ?? 128 << 20);
+  const host: SlackHost = {
+    ...{ catalog, evaluator, rejections, keyUses, plugins: NO_PLUGINS, clock, log },
+    store: new Proxy(store, {
+      get: (target, name) => Reflect.get(options.broken ?? {}, name) ?? Reflect.get(target, name),
+    }),
+    newId: idFactory(clock),
+    triggers: new Triggers(catalog),
+    planner: new Planner(catalog, temp.dir),
+    limits: { maxBytes: options.maxBytes ?? 1 << 20, deadlineMs: options.deadlineMs ?? 5000 },
+    bodies,
+    onTask: () => void kicks.count++,
+    onSourceEvent: () => void kicks.events++,
+  };
+  const handler = webhookHandler(host, options.ready ?? (() => true));
+  return {
+    ...{ store, catalog, path: temp.path, clock, logged, kicks, bodies, handler },
+    async post(path, body, headers) {
+      // A Request would give a text a content type of its own.
+      const sent = typeof body === "string" ? new TextEncoder().encode(body) : body;
+      const init = { method: "POST", ...(sent === undefined ? {} : { body: sent }) };
+      const request = new Request(`http://127.0.0.1${path}`, { ...init, headers: headers ?? {} });
+      return await handler(request, "192.0.2.7");
+    },
+    tasks: () => store.listTasks({ limit: 10_000 }),
+    async deliveries() {
+      await rejections[Symbol.asyncDispose](); // writes what waits; it can be used on
+      return await store.listDeliveries({ limit: 10_000 });
+    },
+    async [Symbol.asyncDispose]() {
+      await rejections[Symbol.asyncDispose]();
+      await keyUses[Symbol.asyncDispose]();
+      evaluator[Symbol.dispose]();
+      await temp[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The resources of a manifest, which has to be free of errors. */
+export function manifestResources(text: string): Resource[] {
+  const { documents, errors } = parseManifest("test.yaml", text);
+  if (errors.length > 0) throw new Error(errors.join("\n"));
+  return documents.map(({ value }) => {
+    const { resource, findings } = readDocument(value, { kinds: new Catalog().kinds });
+    if (resource === undefined) throw new Error(JSON.stringify(findings));
+    return { ...resource, generation: 1, createdAt: NOW, updatedAt: NOW };
+  });
+}
+
+/** The header a sender adds that knows `secret`: `sha256=<hex>`. */
+export function sign(body: string | Uint8Array, secret = SECRET): Record<string, string> {
+  const hex = createHmac("sha256", secret).update(body).digest("hex");
+  return { "x-hub-signature-256": `sha256=${hex}`, "content-type": "application/json" };
+}
+
+/** The secret of `MANIFEST`. */
+export const SECRET = "a secret of twenty bytes and more";
+
+/** A workflow, its workspace, a secret and the trigger `push`. */
+export const MANIFEST = `
+kind: Workflow
+metadata: {name: ci}
+spec: {steps: [{id: build, run: "true"}]}
+---
+kind: Workspace
+metadata: {name: repo}
+spec: {path: repo}
+---
+kind: SecretStore
+metadata: {name: github}
+spec: {data: {previous: "the one before, still valid today", current: "${SECRET}"}}
+---
+kind: Trigger
+metadata: {name: push}
+spec:
+  event: {source: webhook, webhook: {secret: {fromRef: github}, signatureHeader: X-Hub-Signature-256}}
+  action: {workflow: ci, workspace: repo}
+`;
+
+/** A trigger beside those of {@linkcode MANIFEST}; `webhook` and `more` are YAML flow mappings. */
+export function triggerYaml(
+  name: string,
+  options: { webhook?: string; condition?: string; more?: string; project?: string } = {},
+): string {
+  const { webhook = "secret: {fromRef: github}, signatureHeader: X-Hub-Signature-256" } = options;
+  const filter = options.condition === undefined
+    ? ""
+    : `, filter: {condition: ${JSON.stringify(options.condition)}}`;
+  return `
+---
+kind: Trigger
+metadata: {name: ${name}${options.project === undefined ? "" : `, project: ${options.project}`}}
+spec:
+  event: {source: webhook, webhook: {${webhook}}${filter}}
+  action: {workflow: ci, workspace: repo}
+  ${options.more ?? ""}
+`;
+}
