@@ -6,7 +6,7 @@
  */
 
 import { join } from "node:path";
-import { Ailments } from "./base/health_conditions.ts";
+import { HealthConditions } from "./base/health_conditions.ts";
 import { type Clock, systemClock } from "./base/clock.ts";
 import { checkSocketPath, type DataDir } from "./base/data_dir.ts";
 import { AppError, messageOf } from "./base/errors.ts";
@@ -22,7 +22,7 @@ import { NextFires } from "./control/resources/next_fires.ts";
 import { ManifestReader } from "./control/resources/manifest_reader.ts";
 import { loadCatalog, ResourceWriter } from "./control/resources/resource_writer.ts";
 import { controlHandler } from "./control/server/server.ts";
-import { createTracer } from "./control/audit_log.ts";
+import { createAuditLog } from "./control/audit_log.ts";
 import { BodyBudget, LARGEST_BODIES_IN_BUDGET } from "./http/body_budget.ts";
 import { type HttpServer, serve } from "./http/server/serve.ts";
 import type { TlsFiles } from "./http/server/tls_files.ts";
@@ -30,7 +30,7 @@ import { writeLauncher } from "./launcher.ts";
 import { startAuditRetention } from "./plugins/audit_retention.ts";
 import { CronPlugins } from "./plugins/cron_plugins.ts";
 import { endInterruptedPlugins } from "./plugins/end_interrupted.ts";
-import { Gate } from "./plugins/semaphore.ts";
+import { Semaphore } from "./plugins/semaphore.ts";
 import { policyCheck } from "./plugins/policy/policy_check.ts";
 import type { PluginHost } from "./plugins/run_plugin.ts";
 import { RunTokens } from "./auth/run_tokens.ts";
@@ -43,7 +43,7 @@ import { Rejections } from "./intake/pipeline/rejections.ts";
 import { SlackNotifier } from "./intake/slack/notify.ts";
 import { SlackRouter } from "./intake/slack/router.ts";
 import { startSources } from "./intake/sources.ts";
-import { Followers } from "./intake/task.ts";
+import { TaskTriggerIndex } from "./intake/task.ts";
 import { webhookHandler } from "./intake/routes.ts";
 import { checkDatabase } from "./store/sqlite/engine/migrations.ts";
 import { openStore } from "./store/sqlite/open_store.ts";
@@ -147,8 +147,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   if (warning !== undefined) log.warn(warning);
 
   const newId = idFactory(clock);
-  const ailments = new Ailments();
-  const telemetry = opening.use(new Telemetry({ clock, ailments }));
+  const health = new HealthConditions();
+  const telemetry = opening.use(new Telemetry({ clock, health }));
   if (/^(1|true)$/.test(options.env("OTEL_DENO") ?? "") && !telemetry.traces) {
     log.warn("no traces are collected: a compiled program does that only when it was built so");
   }
@@ -176,10 +176,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const inherited = inheritEnv(options.env, { bin: dir.bin, extra: options.stepEnv });
   const forSteps = { ...base, inherited, umask: options.umask };
   const directories = new TaskDirectories(forSteps);
-  const followers = new Followers(catalog);
+  const followers = new TaskTriggerIndex(catalog);
   const isFollowed: WorkerHost["isFollowed"] = (task) => followers.of(task).length > 0;
   let taskEnded = () => {};
-  const busy = opening.use(new Together());
+  const busy = opening.use(new ParallelDisposer());
   const slack = busy.use(new SlackNotifier({ ...base, slackApiUrl: options.slackApiUrl }));
   const worker = busy.use(
     await startWorker({
@@ -193,7 +193,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     }),
   );
   const policy = policyCheck({ ...base, pluginRoot: options.pluginRoot });
-  const gate = new Gate(PLUGIN_LIMITS);
+  const gate = new Semaphore(PLUGIN_LIMITS);
   const plugins: PluginHost = {
     ...{ ...base, policy, pluginRoot: options.pluginRoot, umask: options.umask },
     gate,
@@ -201,9 +201,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     inherited: inheritEnv(options.env, { bin: dir.bin, extra: [] }, PLUGIN_VARIABLES).variables,
   };
   await endInterruptedPlugins(base);
-  opening.use(startAuditRetention({ ...base, ailments }));
+  opening.use(startAuditRetention({ ...base, health }));
   busy.use(startRetention({
-    ...{ ...base, ailments },
+    ...{ ...base, health },
     keep: { days: options.keepTasksDays ?? 30, perTrigger: options.keepTasks ?? 10_000 },
     removeDirectory: (directory, signal) => directories.remove(directory, { signal }),
   }));
@@ -234,12 +234,12 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     }),
   );
   const onSourceEvent = () => router.kick();
-  const sources = busy.use(startSources({ ...pipeline, followers, ailments }));
+  const sources = busy.use(startSources({ ...pipeline, followers, health }));
   taskEnded = () => sources.taskEnded();
-  const tracer = createTracer(base);
+  const auditLog = createAuditLog(base);
   const descriptors = await readDescriptorLimit();
   const degraded = () =>
-    findDegraded({ dirs: dir, ailments, gate, connections: () => connections() });
+    findDegraded({ dirs: dir, health, gate, connections: () => connections() });
   const readings = { store, clock, dirs: dir, started, gate, bodies, descriptors, degraded };
   const metrics = () =>
     telemetry.page(
@@ -247,7 +247,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       (project, trigger) => catalog.find("Trigger", project, trigger) !== undefined,
     );
   const control = controlOperations({
-    ...{ ...pipeline, ...tracer, policy },
+    ...{ ...pipeline, ...auditLog, policy },
     ...{ slack, onSourceEvent, nextFires: new NextFires() },
     cancelTask: (task, reason) => worker.end(task, reason),
     sendToInbox: (taskId, message) => inboxes.add(taskId, message),
@@ -257,7 +257,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     ...{ degraded, lately: () => telemetry.lately(), sizes: () => readSizes(readings) },
   });
   await use(dir.socket, removeStaleSocket(dir));
-  const controlHost = { ...control, ...tracer, metrics, log, newId, signal: stopping.signal };
+  const controlHost = { ...control, ...auditLog, metrics, log, newId, signal: stopping.signal };
   busy.use(
     await serve({
       ...{ on: { path: dir.socket }, log, drainMs: DRAIN_MS },
@@ -320,7 +320,7 @@ function inflightBytes({ maxBodyBytes, maxInflightBytes }: DaemonOptions): numbe
  * What is ended side by side: each may wait some seconds for others, and all together have to be done
  * within the time a service manager gives.
  */
-class Together implements AsyncDisposable {
+class ParallelDisposer implements AsyncDisposable {
   readonly #parts: AsyncDisposable[] = [];
 
   use<Part extends AsyncDisposable>(part: Part): Part {

@@ -772,7 +772,7 @@ Deno.test("the webhook path is one function of at most 40 lines", () => {
     "receive",
     "authenticate",
     "parsePayload",
-    "findGreeting",
+    "findHandshake",
     "transform",
     "admit",
     "record",

@@ -151,7 +151,7 @@ async function expectOutcome(daemon: TestDaemon, request: PackageRequest): Promi
   const { status, json, text } = await send(daemon, request);
   deepEqual(
     [status, typeof answer === "string" ? json["status"] : text],
-    [200, typeof answer === "string" ? answer : answer.greeting],
+    [200, typeof answer === "string" ? answer : answer.handshake],
     title,
   );
   equal((await daemon.tasks()).length, before + tasks.length, title);

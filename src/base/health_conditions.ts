@@ -6,11 +6,11 @@
  */
 
 /** What is wrong, at most one thing of each sort. */
-export class Ailments {
+export class HealthConditions {
   readonly #known = new Map<string, string>();
 
   /** Notes what is wrong with `what`, as a sentence without a full stop. */
-  note(what: string, sentence: string): void {
+  set(what: string, sentence: string): void {
     this.#known.set(what, sentence);
   }
 

@@ -7,7 +7,7 @@
 import { AppError } from "./errors.ts";
 
 /** Turns by name. */
-export class KeyedTurns {
+export class KeyedMutex {
   readonly #tails = new Map<string, Promise<void>>();
 
   /**
@@ -16,7 +16,7 @@ export class KeyedTurns {
    *
    * @throws {AppError} `invalid` when `signal` aborts before its turn has come; and what `work` throws.
    */
-  async inTurn<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async run<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const before = this.#tails.get(key) ?? Promise.resolve();
     const { promise: over, resolve: end } = Promise.withResolvers<void>();
     const tail: Promise<void> = before.then(() => over).then(() => {

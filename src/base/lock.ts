@@ -15,7 +15,7 @@ import { AppError, messageOf } from "./errors.ts";
  * (measured: 70 ms, and 900 ms on a busy machine). Nothing tells such a copy from a daemon.
  */
 const WITHIN_MS = 3000;
-const LOOK_MS = 20;
+const POLL_INTERVAL_MS = 20;
 
 /**
  * Takes the lock; disposing it gives it back. Waits a little for one that is on its way out.
@@ -31,7 +31,11 @@ export async function lockDataDir(dir: DataDir): Promise<Disposable> {
       throw new AppError("refused", what, { cause });
     },
   );
-  for (const start = stopwatchMs(); stopwatchMs() - start < WITHIN_MS; await pause(LOOK_MS)) {
+  for (
+    const start = stopwatchMs();
+    stopwatchMs() - start < WITHIN_MS;
+    await pause(POLL_INTERVAL_MS)
+  ) {
     if (await file.tryLock(true)) return file;
   }
   file.close();

@@ -88,7 +88,7 @@ export async function renderTemplate(
 }
 
 /** The first `{{ … }}` in a shell line that names one of our variables: it would never be filled. */
-export function findUnusableHole(shellLine: string): string | undefined {
+export function findUnsafePlaceholder(shellLine: string): string | undefined {
   for (const hole of shellLine.matchAll(HOLE)) {
     if (OUR_VARIABLE.test((hole[1] ?? "").replace(QUOTED, "' '"))) return hole[0];
   }

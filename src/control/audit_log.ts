@@ -11,7 +11,7 @@ import type { Store } from "../store/store.ts";
 import type { Caller } from "../auth/caller.ts";
 
 /** Leaves traces. */
-export interface Tracer {
+export interface AuditLog {
   /**
    * Of something that is about to be done; without the trace it is not done.
    *
@@ -23,12 +23,12 @@ export interface Tracer {
 }
 
 /** A tracer that writes to the store, and refusals to the log too. */
-export function createTracer(host: {
+export function createAuditLog(host: {
   readonly store: Store;
   readonly clock: Clock;
   readonly newId: NewId;
   readonly log: Log;
-}): Tracer {
+}): AuditLog {
   const write = (
     what: { operation: string; target: string; result: "done" | "denied" },
     by: Caller,

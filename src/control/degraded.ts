@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Ailments } from "../base/health_conditions.ts";
+import type { HealthConditions } from "../base/health_conditions.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { findDiskSpace } from "../base/disk_space.ts";
 import { findOpenToOthers } from "../base/private_files.ts";
@@ -18,7 +18,7 @@ export interface DegradedHost {
   /** The data directory. */
   readonly dirs: DataDir;
   /** What others have noticed. */
-  readonly ailments: Ailments;
+  readonly health: HealthConditions;
   /** The gate before plugins. */
   readonly gate: { readonly running: number; readonly waiting: number };
   /** Connections of the webhook server; `undefined` while there is none. */
@@ -32,7 +32,7 @@ const MANY_WAITING = 100;
 
 /** One sentence for each thing. */
 export async function findDegraded(host: DegradedHost): Promise<readonly string[]> {
-  const { dirs, ailments, gate } = host;
+  const { dirs, health, gate } = host;
   const [policy, { fault }, disk, open] = await Promise.all([
     ...[readPolicy(dirs), socketRole(dirs), findDiskSpace(dirs.root)] as const,
     findOpenToOthers(dirs),
@@ -54,5 +54,5 @@ export async function findDegraded(host: DegradedHost): Promise<readonly string[
   if (connections !== undefined && connections.open >= connections.most) {
     found.push(`all ${connections.most} connections of the webhook server are taken`);
   }
-  return [...found, ...open, ...ailments.list()];
+  return [...found, ...open, ...health.list()];
 }

@@ -10,10 +10,10 @@ import { pause } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { get, type QueryHost } from "./resources/queries.ts";
 import { RecordWatch } from "./records/record_watch.ts";
-import { findRecord, findRecordSort, toListing } from "./records/records.ts";
+import { findRecord, findRecordType, toListing } from "./records/records.ts";
 
 /** How often to look. */
-const LOOK_MS = 500;
+const POLL_INTERVAL_MS = 500;
 /** How often there is a sign of life. */
 const ALIVE_MS = 15_000;
 
@@ -30,15 +30,15 @@ export async function* watch(
   host: QueryHost,
   signal: AbortSignal,
 ): AsyncGenerator<WatchLine> {
-  const look = findRecordSort(input.what) === undefined
+  const look = findRecordType(input.what) === undefined
     ? watchResources(input, host)
     : watchRecords(input, host);
   yield { deleted: [], ...await look() };
   for (let quietMs = 0; !signal.aborted;) {
-    await pause(LOOK_MS, signal);
+    await pause(POLL_INTERVAL_MS, signal);
     if (signal.aborted) return;
     const line = { deleted: [], ...await look() };
-    quietMs += LOOK_MS;
+    quietMs += POLL_INTERVAL_MS;
     if (line.names.length === 0 && line.deleted.length === 0 && quietMs < ALIVE_MS) continue;
     quietMs = 0;
     yield line;
@@ -47,7 +47,7 @@ export async function* watch(
 
 function watchRecords(input: GetInput, host: QueryHost): Look {
   const { store, clock } = host;
-  const sort = findRecordSort(input.what);
+  const sort = findRecordType(input.what);
   if (sort === undefined) throw new Error(`No record is called ${input.what}`);
   const show = (rows: readonly unknown[]) => toListing(sort, rows, clock.now());
   if (input.name !== undefined) {

@@ -9,7 +9,7 @@ import { AppError, toAppError } from "../base/errors.ts";
 import { tellArrival } from "./arrival.ts";
 import type { HeldBytes } from "./body_budget.ts";
 import { GrowingBytes } from "./growing_bytes.ts";
-import { letGo } from "./release_request.ts";
+import { releaseRequest } from "./release_request.ts";
 import { WaitingList } from "./shared_timeout.ts";
 
 /** What a body may cost. */
@@ -42,7 +42,7 @@ export async function readBody(
     : await readParts(request, { ...limits, length, held });
   held.arrived();
   tellArrival(request);
-  letGo(request);
+  releaseRequest(request);
   return body;
 }
 

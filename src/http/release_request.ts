@@ -13,7 +13,7 @@ type Kept = Record<symbol, unknown>;
  * To be called when the headers of `request` have been taken and its body has been read to the end.
  * Does nothing where a Request has no function of its own, as in Deno 2.9.
  */
-export function letGo(request: Request): void {
+export function releaseRequest(request: Request): void {
   const own = request as unknown as Kept;
   const keys = Object.getOwnPropertySymbols(request);
   if (!keys.some((key) => typeof own[key] === "function")) return;

@@ -12,13 +12,13 @@ import type { RecordedSourceEvent, SourceEventFacts } from "../store/source_even
 import type { ActiveTrigger } from "./admission/triggers.ts";
 import { authenticateBy } from "./pipeline/authenticate.ts";
 import { checkContentType, type ParsedDelivery, parsePayload } from "./pipeline/payload.ts";
-import type { Greeting } from "../platforms/platform.ts";
+import type { Handshake } from "../platforms/platform.ts";
 import { slack } from "../platforms/slack.ts";
 import { asksForChoices } from "./slack/interaction.ts";
 import { normalise, type SlackEvent } from "./slack/normalise.ts";
-import { type ReceivedDelivery, Trail } from "./pipeline/delivery_context.ts";
+import { DeliveryContext, type ReceivedDelivery } from "./pipeline/delivery_context.ts";
 import {
-  greet,
+  answerHandshake,
   holdBody,
   receive,
   refuse,
@@ -52,23 +52,28 @@ export async function receiveSlackEvent(
   target: WebhookTarget,
   host: SlackHost,
 ): Promise<Response> {
-  const trail = new Trail({ ...target, id: host.newId(), clock: host.clock, source: SOURCE });
+  const context = new DeliveryContext({
+    ...target,
+    id: host.newId(),
+    clock: host.clock,
+    source: SOURCE,
+  });
   const held = holdBody(target, host);
   let received: ReceivedDelivery | undefined;
   try {
-    const trigger = trail.trigger = findTrigger(target, host);
+    const trigger = context.trigger = findTrigger(target, host);
     const maxBytes = Math.min(host.limits.maxBytes, MAX_BODY_BYTES);
     const limits = { ...host.limits, maxBytes };
-    const delivery = received = await receive(request, { ...target, trail, held }, { limits });
+    const delivery = received = await receive(request, { ...target, context, held }, { limits });
     checkContentType(delivery.headers);
     const sender = await authenticateBy("slack", delivery, trigger, host);
     const parsed = parsePayload(sender);
-    const greeting = findGreeting(parsed);
-    if (greeting !== undefined) return await greet(parsed, greeting, host);
-    const event = normalise(parsed.payload, trail.receivedAt);
+    const handshake = findHandshake(parsed);
+    if (handshake !== undefined) return await answerHandshake(parsed, handshake, host);
+    const event = normalise(parsed.payload, context.receivedAt);
     return answer(parsed, event, await record(event, parsed, host));
   } catch (error) {
-    return refuse(toAppError(error), { trail, received }, host);
+    return refuse(toAppError(error), { context, received }, host);
   } finally {
     held.release();
   }
@@ -85,9 +90,9 @@ function findTrigger(target: WebhookTarget, host: SlackHost): ActiveTrigger | un
 }
 
 /** The challenge, or the check of a certificate; neither is an event. */
-function findGreeting({ payload }: ParsedDelivery): Greeting | undefined {
+function findHandshake({ payload }: ParsedDelivery): Handshake | undefined {
   if (payload["ssl_check"] === "1") return { status: 200, type: "text/plain", body: "" };
-  return slack.greet?.(payload);
+  return slack.handshake?.(payload);
 }
 
 /** Event and delivery in one transaction; when this has returned, they are on disk. */
@@ -96,15 +101,15 @@ async function record(
   { delivery, json }: ParsedDelivery,
   host: SlackHost,
 ): Promise<RecordedSourceEvent> {
-  const { headers, body, trail } = delivery;
-  trail.passed("decided");
+  const { headers, body, context } = delivery;
+  context.passed("decided");
   const { externalId, ignored, isMention: _mention, ...facts } = event;
-  const { project, trigger, ...rest } = trail.facts();
+  const { project, trigger, ...rest } = context.facts();
   const stored: SourceEventFacts = {
-    ...{ id: host.newId(), project, trigger, provider: "slack", deliveryId: trail.id },
+    ...{ id: host.newId(), project, trigger, provider: "slack", deliveryId: context.id },
     ...facts,
     externalEventId: externalId ?? `sha256:${sha256Hex(body)}`,
-    receivedAt: trail.receivedAt,
+    receivedAt: context.receivedAt,
   };
   const recorded = await host.store.recordSourceEvent({
     event: stored,
@@ -113,7 +118,7 @@ async function record(
     content: { headers, body },
     ...(json === undefined ? {} : { payload: json }),
   });
-  host.keyUses.add(trail);
+  host.keyUses.add(context);
   if (recorded.status === "accepted" && ignored === undefined) host.onSourceEvent();
   return recorded;
 }

@@ -20,7 +20,7 @@ import { findTrigger } from "./pipeline/find_trigger.ts";
 import { fire, type FireHost } from "./pipeline/fire.ts";
 
 /** Knows which triggers follow which workflow. */
-export class Followers {
+export class TaskTriggerIndex {
   readonly #catalog: Catalog;
   #version = -1;
   #byWorkflow = new Map<string, Resource<TriggerSpec>[]>();
@@ -57,7 +57,7 @@ export class Followers {
 /** What the source needs. */
 export interface TaskSourceHost extends FireHost {
   /** Which triggers follow which workflow. */
-  readonly followers: Followers;
+  readonly followers: TaskTriggerIndex;
   /** Triggers ready to be fired. */
   readonly triggers: Triggers;
   /** The daemon's log. */
@@ -67,7 +67,7 @@ export interface TaskSourceHost extends FireHost {
 /** Ends that are read at once. */
 const BATCH = 50;
 /** Some tasks end inside the store, where nobody is told; and what failed is tried again. */
-const LOOK_MS = 1000;
+const POLL_INTERVAL_MS = 1000;
 
 /** Fires triggers until disposed. */
 export class TaskSource implements AsyncDisposable {
@@ -82,7 +82,7 @@ export class TaskSource implements AsyncDisposable {
     this.#host = host;
     this.#timer = setInterval(() => {
       if (host.followers.any()) this.kick();
-    }, LOOK_MS);
+    }, POLL_INTERVAL_MS);
     this.kick();
   }
 

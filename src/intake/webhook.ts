@@ -19,11 +19,11 @@ import type { Triggers } from "./admission/triggers.ts";
 import { authenticate } from "./pipeline/authenticate.ts";
 import type { KeyUses } from "./pipeline/key_uses.ts";
 import { type ParsedDelivery, parsePayload } from "./pipeline/payload.ts";
-import type { Greeting } from "../platforms/platform.ts";
+import type { Handshake } from "../platforms/platform.ts";
 import type { Rejections } from "./pipeline/rejections.ts";
-import { type ReceivedDelivery, Trail } from "./pipeline/delivery_context.ts";
+import { DeliveryContext, type ReceivedDelivery } from "./pipeline/delivery_context.ts";
 import { transform, type TransformHost } from "./pipeline/transform.ts";
-import { findGreeting, toEvents } from "./pipeline/webhook_events.ts";
+import { findHandshake, toEvents } from "./pipeline/webhook_events.ts";
 
 /** What the webhook source needs. */
 export interface WebhookHost extends AdmitHost, TransformHost {
@@ -67,22 +67,26 @@ export async function receiveWebhook(
   target: WebhookTarget,
   host: WebhookHost,
 ): Promise<Response> {
-  const trail = new Trail({ id: host.newId(), clock: host.clock, remote: target.remote });
+  const context = new DeliveryContext({
+    id: host.newId(),
+    clock: host.clock,
+    remote: target.remote,
+  });
   const held = holdBody(target, host);
   let received: ReceivedDelivery | undefined;
   try {
-    const trigger = trail.trigger = host.triggers.named({ ...target, source: "webhook" });
-    const delivery = received = await receive(request, { ...target, trail, held }, host);
+    const trigger = context.trigger = host.triggers.named({ ...target, source: "webhook" });
+    const delivery = received = await receive(request, { ...target, context, held }, host);
     const sender = await authenticate(delivery, trigger, host);
     const parsed = parsePayload(sender);
-    const greeting = findGreeting(parsed, trigger);
-    if (greeting !== undefined) return await greet(parsed, greeting, host);
+    const handshake = findHandshake(parsed, trigger);
+    if (handshake !== undefined) return await answerHandshake(parsed, handshake, host);
     const events = await transform(toEvents(parsed, trigger), parsed, host);
     const admitted = await admit(events, host);
     const outcomes = await record(parsed, admitted, host);
-    return answer(trail, outcomes);
+    return answer(context, outcomes);
   } catch (error) {
-    return refuse(toAppError(error), { trail, received }, host);
+    return refuse(toAppError(error), { context, received }, host);
   } finally {
     held.release();
   }
@@ -99,58 +103,58 @@ export function holdBody(
 /** The exact bytes and headers of a request. */
 export async function receive(
   request: Request,
-  { headers, trail, held }: Pick<ReceivedDelivery, "headers" | "trail"> & { held: HeldBytes },
+  { headers, context, held }: Pick<ReceivedDelivery, "headers" | "context"> & { held: HeldBytes },
   host: Pick<WebhookHost, "limits">,
 ): Promise<ReceivedDelivery> {
-  trail.headerNames = Object.keys(headers);
+  context.headerNames = Object.keys(headers);
   const body = await readBody(request, host.limits, held);
-  trail.bodyBytes = body.length;
-  trail.passed("received");
-  return { body, headers, url: request.url, trail };
+  context.bodyBytes = body.length;
+  context.passed("received");
+  return { body, headers, url: request.url, context };
 }
 
-/** A greeting starts nothing, but an operator wants to see that it came. */
-export async function greet(
-  { delivery: { headers, body, trail } }: ParsedDelivery,
-  greeting: Greeting,
+/** A handshake starts nothing, but an operator wants to see that it came. */
+export async function answerHandshake(
+  { delivery: { headers, body, context } }: ParsedDelivery,
+  handshake: Handshake,
   host: WebhookHost,
 ): Promise<Response> {
-  const { status } = greeting;
-  const record = trail.toDelivery({ outcome: "handshake", status, reason: "" });
+  const { status } = handshake;
+  const record = context.toDelivery({ outcome: "handshake", status, reason: "" });
   await host.store.recordHandshake(record, { headers, body });
   if (status === 204) return new Response(null, { status });
-  return new Response(greeting.body, { headers: { "content-type": greeting.type } });
+  return new Response(handshake.body, { headers: { "content-type": handshake.type } });
 }
 
 /** Delivery and tasks in one transaction; when this has returned, they are on disk. */
 export async function record(
-  { delivery: { headers, body, trail } }: ParsedDelivery,
+  { delivery: { headers, body, context } }: ParsedDelivery,
   events: readonly Admitted[],
   host: Pick<WebhookHost, "store" | "keyUses" | "onTask">,
 ): Promise<readonly EventOutcome[]> {
-  trail.passed("decided");
+  context.passed("decided");
   const outcomes = await host.store.recordDelivery({
-    delivery: trail.facts(),
+    delivery: context.facts(),
     content: { headers, body },
     events,
     dedupWindowMs: DEDUP_WINDOW_MS,
   });
-  host.keyUses.add(trail);
+  host.keyUses.add(context);
   if (outcomes.some(({ outcome }) => outcome === "accepted")) {
     host.onTask(outcomes.flatMap(({ replaces = [] }) => replaces));
   }
   return outcomes;
 }
 
-function answer(trail: Trail, outcomes: readonly EventOutcome[]): Response {
-  const trigger = trail.trigger?.resource.name;
+function answer(context: DeliveryContext, outcomes: readonly EventOutcome[]): Response {
+  const trigger = context.trigger?.resource.name;
   const of = (outcome: EventOutcome["outcome"]) =>
     outcomes.filter((one) => one.outcome === outcome);
   const [started] = of("accepted");
   const [seen] = of("duplicate");
   const [skipped] = of("skipped");
   if (started !== undefined) {
-    const ids = { delivery_id: trail.id, task_id: started.taskId };
+    const ids = { delivery_id: context.id, task_id: started.taskId };
     const tasks = new Set(of("accepted").map(({ taskId }) => taskId)); // joined ones share theirs
     const all = outcomes.length > 1 ? { task_ids: [...tasks] } : {};
     return Response.json({ status: "accepted", trigger, ...ids, ...all });
@@ -161,23 +165,23 @@ function answer(trail: Trail, outcomes: readonly EventOutcome[]): Response {
   }
   if (skipped !== undefined && of("filtered").length === 0) {
     const { reason } = skipped;
-    return Response.json({ status: "skipped", trigger, delivery_id: trail.id, reason });
+    return Response.json({ status: "skipped", trigger, delivery_id: context.id, reason });
   }
-  return Response.json({ status: "filtered", trigger, delivery_id: trail.id });
+  return Response.json({ status: "filtered", trigger, delivery_id: context.id });
 }
 
 /** Answers a refusal with what a stranger may know, and keeps the rest for the operator. */
 export function refuse(
   error: AppError,
-  { trail, received }: { trail: Trail; received: ReceivedDelivery | undefined },
+  { context, received }: { context: DeliveryContext; received: ReceivedDelivery | undefined },
   host: WebhookHost,
 ): Response {
-  const facts = { request_id: trail.id, code: error.code, reason: error.reason || error.message };
+  const facts = { request_id: context.id, code: error.code, reason: error.reason || error.message };
   if (error.code === "internal") host.log.error("webhook failed", { ...facts, error });
   else host.log.debug("webhook refused", facts);
-  if (trail.trigger !== undefined) {
+  if (context.trigger !== undefined) {
     const end = { outcome: "rejected", status: error.status, reason: facts.reason } as const;
-    host.rejections.add(trail.toDelivery(end), received);
+    host.rejections.add(context.toDelivery(end), received);
   }
-  return problemResponse(error, { requestId: trail.id });
+  return problemResponse(error, { requestId: context.id });
 }

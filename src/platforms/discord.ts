@@ -14,7 +14,7 @@ const DISCORD_PONG = '{"type":1,"status":"pong"}';
 /** Discord. */
 export const discord: Platform = {
   name: "discord",
-  greet: (payload) => {
+  handshake: (payload) => {
     const { type } = payload;
     if (payload["event"] !== undefined || findWord(payload["application_id"]) === undefined) {
       return undefined;

@@ -10,7 +10,7 @@ import { findWord, headerName, type Platform, PONG } from "./platform.ts";
 export const github: Platform = {
   name: "github",
   // No other event has these two. X-GitHub-Event is not signed: it does not make a ping of a push.
-  greet: ({ zen, hook_id: hook }) =>
+  handshake: ({ zen, hook_id: hook }) =>
     findWord(zen) !== undefined && hook !== undefined ? PONG : undefined,
   eventName: (event) => headerName("x-github-delivery", event),
 };

@@ -11,7 +11,7 @@ import { findWord, payloadName, type Platform, PONG } from "./platform.ts";
 /** LINE. */
 export const line: Platform = {
   name: "line",
-  greet: ({ destination, events }) =>
+  handshake: ({ destination, events }) =>
     findWord(destination) !== undefined && Array.isArray(events) && events.length === 0
       ? PONG
       : undefined,

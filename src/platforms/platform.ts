@@ -29,8 +29,8 @@ export interface EventName {
   readonly signed: boolean;
 }
 
-/** An answer to a greeting. */
-export type Greeting =
+/** An answer to a handshake. */
+export type Handshake =
   | {
     readonly status: 200;
     readonly type: "application/json" | "text/plain";
@@ -43,10 +43,10 @@ export interface Platform {
   /** Name, as `platformOf` of `signatures/schemes.ts` gives it. */
   readonly name: string;
   /**
-   * The answer to a greeting, which starts nothing; `undefined` for everything else. Goes by the
-   * payload alone: a header that no signature covers could make a greeting out of any event.
+   * The answer to a handshake, which starts nothing; `undefined` for everything else. Goes by the
+   * payload alone: a header that no signature covers could make a handshake out of any event.
    */
-  readonly greet?: (payload: JsonObject) => Greeting | undefined;
+  readonly handshake?: (payload: JsonObject) => Handshake | undefined;
   /** The field of the payload that lists events, where one request brings several. */
   readonly eventList?: string;
   /** What names one event; `undefined` when it has no name. */
@@ -75,8 +75,8 @@ export function messageName({ messageId }: PlatformEvent): EventName | undefined
   return messageId === undefined ? undefined : { id: messageId, signed: true };
 }
 
-/** The usual answer to a greeting. */
-export const PONG: Greeting = {
+/** The usual answer to a handshake. */
+export const PONG: Handshake = {
   status: 200,
   type: "application/json",
   body: '{"status":"pong"}',

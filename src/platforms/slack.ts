@@ -10,7 +10,7 @@ import { findWord, payloadName, type Platform } from "./platform.ts";
 /** Slack. */
 export const slack: Platform = {
   name: "slack",
-  greet: (payload) => {
+  handshake: (payload) => {
     const challenge = findWord(payload["challenge"]);
     if (payload["type"] !== "url_verification" || challenge === undefined) return undefined;
     return { status: 200, type: "text/plain", body: challenge };

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Ailments } from "../base/health_conditions.ts";
+import type { HealthConditions } from "../base/health_conditions.ts";
 import { type Clock, pause } from "../base/clock.ts";
 import { messageOf } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
@@ -15,7 +15,7 @@ const KEPT_MS = 90 * 24 * 3600 * 1000;
 /** Rows beyond this go, the oldest first. */
 const KEPT_ROWS = 1_000_000;
 /** Time between two looks. */
-const LOOK_MS = 60_000;
+const POLL_INTERVAL_MS = 60_000;
 /** Removals in one look, each of a few hundred rows, and the pause after each. */
 const CALLS = 500;
 const PAUSE_MS = 50;
@@ -25,21 +25,21 @@ export function startAuditRetention(host: {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  readonly ailments: Ailments;
+  readonly health: HealthConditions;
 }): Disposable {
   const stopping = new AbortController();
   const timer = setInterval(async () => {
     try {
       const removed = await prune(host, stopping.signal);
       if (removed > 0) host.log.info("old audit rows removed", { removed });
-      host.ailments.clear("audit retention");
+      host.health.clear("audit retention");
     } catch (error) {
       if (stopping.signal.aborted) return;
       host.log.warn("old audit rows could not be removed", { error });
       const why = messageOf(error);
-      host.ailments.note("audit retention", `old audit rows could not be removed: ${why}`);
+      host.health.set("audit retention", `old audit rows could not be removed: ${why}`);
     }
-  }, LOOK_MS);
+  }, POLL_INTERVAL_MS);
   return {
     [Symbol.dispose]() {
       clearInterval(timer);

@@ -19,7 +19,7 @@ export interface CronPluginHost extends PluginHost {
 }
 
 /** Longest time between two looks at clock and resources: clocks jump, and applies come. */
-const LOOK_MS = 1000;
+const POLL_INTERVAL_MS = 1000;
 /** Output of a cron plugin goes nowhere. */
 const MAX_OUTPUT = 1024;
 
@@ -34,7 +34,7 @@ export class CronPlugins implements AsyncDisposable {
   constructor(host: CronPluginHost) {
     this.#host = host;
     this.#looked = host.clock.now();
-    this.#timer = setInterval(() => this.look(), LOOK_MS);
+    this.#timer = setInterval(() => this.look(), POLL_INTERVAL_MS);
   }
 
   /** Starts every plugin that came due since the last look, once each. */

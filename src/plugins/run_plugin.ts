@@ -19,7 +19,7 @@ import type { ProcessGroups } from "../shell/process_groups.ts";
 import { type OutputStream, runShell, type ShellExit } from "../shell/run_shell.ts";
 import type { AuditEnd, AuditResult, AuditStart } from "../store/audit_records.ts";
 import type { Store } from "../store/store.ts";
-import type { Gate } from "./semaphore.ts";
+import type { Semaphore } from "./semaphore.ts";
 import { type PolicyCheck, warnOfViolation } from "./policy/policy_check.ts";
 import type { GrantKind, RunTokens } from "../auth/run_tokens.ts";
 
@@ -30,7 +30,7 @@ export interface PluginHost {
   /** Decides whether a command may run; looks at the policy file every time. */
   readonly policy: PolicyCheck;
   /** Before every spawn. */
-  readonly gate: Gate;
+  readonly gate: Semaphore;
   /** Hides what the run may have been given in what it says. */
   readonly secrets: KnownSecrets;
   /** Rights of the run. */
@@ -138,7 +138,7 @@ export async function runPlugin(run: PluginRun, host: PluginHost): Promise<Plugi
     warnOfViolation(host.log, { ...run, when: "run", reason: decision.reason });
   }
   const timeoutSecs = Math.min(run.timeout ?? DEFAULT_TIMEOUT_SECS, decision.maxTimeoutSecs);
-  return await host.gate.through(async () => {
+  return await host.gate.run(async () => {
     const began = { ...start, createdAt: host.clock.now() };
     const directory = join(host.dirs.run, `plugin-${start.id}`);
     try {

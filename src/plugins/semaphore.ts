@@ -16,7 +16,7 @@ export interface GateLimits {
 }
 
 /** A gate before something costly. */
-export class Gate {
+export class Semaphore {
   readonly #limits: GateLimits;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
@@ -41,7 +41,7 @@ export class Gate {
    *
    * @throws {AppError} `overloaded` when too many wait already.
    */
-  async through<T>(work: () => Promise<T>): Promise<T> {
+  async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#limits.running) {
       if (this.#waiting.length >= this.#limits.waiting) {
         throw new AppError("overloaded", "Too many plugins are running");

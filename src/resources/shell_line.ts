@@ -5,13 +5,13 @@
  * @module
  */
 
-import { findUnusableHole } from "../cel/template.ts";
+import { findUnsafePlaceholder } from "../cel/template.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 
 /** What is wrong with a shell line that stands at `at`. */
 export function checkShellLine(line: string, at: FieldPath): Finding[] {
   if (line.includes("\0")) return [errorAt(at, "A shell line holds no NUL")];
-  const hole = findUnusableHole(line);
+  const hole = findUnsafePlaceholder(line);
   if (hole === undefined) return [];
   return [errorAt(
     at,

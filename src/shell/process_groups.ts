@@ -7,7 +7,7 @@
  */
 
 import { pause, stopwatchMs } from "../base/clock.ts";
-import { type AnsweringShell, startAnsweringShell } from "./shell_coprocess.ts";
+import { type ShellCoprocess, startShellCoprocess } from "./shell_coprocess.ts";
 import { SCANS } from "./scan_script.ts";
 import { findSetsid } from "./setsid.ts";
 
@@ -45,13 +45,13 @@ const GONE_WITHIN_MS = 5000;
 
 /** Starts the shell that signals; the one that looks at every process starts when it is needed. */
 export function openProcessGroups(): ProcessGroups {
-  const signals = startAnsweringShell(SIGNALS);
-  let scans: AnsweringShell | undefined;
+  const signals = startShellCoprocess(SIGNALS);
+  let scans: ShellCoprocess | undefined;
 
   const signal = async (name: string, group: number) =>
     await signals.ask(`${name} ${group}`) === "yes";
   const scan = async (line: string) => {
-    scans ??= startAnsweringShell(SCANS);
+    scans ??= startShellCoprocess(SCANS);
     return await scans.ask(line) === "yes";
   };
 

@@ -7,7 +7,7 @@
  */
 
 /** Answers questions until it is disposed. */
-export interface AnsweringShell extends AsyncDisposable {
+export interface ShellCoprocess extends AsyncDisposable {
   /** The answer to one line. */
   ask(line: string): Promise<string>;
 }
@@ -24,7 +24,7 @@ interface Question {
 const MAX_LOST = 3;
 
 /** Starts a shell that runs `script`: a loop that reads a line and prints its answer. */
-export function startAnsweringShell(script: string): AnsweringShell {
+export function startShellCoprocess(script: string): ShellCoprocess {
   let shell = new Shell(script, takeUp);
   let closing = false;
 

@@ -90,7 +90,7 @@ export interface Store extends AsyncDisposable {
    * @throws {AppError} `rate_limited` when its trigger refuses more at this rate; nothing is stored.
    */
   recordDelivery(delivery: NewDelivery): Promise<readonly EventOutcome[]>;
-  /** Stores a greeting of a platform, which starts nothing. */
+  /** Stores a handshake of a platform, which starts nothing. */
   recordHandshake(delivery: Delivery, content: DeliveryContent): Promise<void>;
   /** Stores refused requests; of each trigger only the newest stay. */
   recordRejections(rejections: readonly Rejection[], limits: RejectionLimits): Promise<void>;

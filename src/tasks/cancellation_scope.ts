@@ -8,17 +8,17 @@
 import { after } from "../base/clock.ts";
 
 /** Why something is to end. */
-export type Why = "stop" | "cancel" | "timeout";
+export type CancelCause = "stop" | "cancel" | "timeout";
 
 /** The end of something, as soon as there is a reason for it. */
-export class Ending implements Disposable {
+export class CancellationScope implements Disposable {
   readonly #controller = new AbortController();
   readonly #sources = new DisposableStack();
-  #why: Why | undefined;
+  #why: CancelCause | undefined;
 
   /** Ends when one of these aborts, in this order where several have. */
-  constructor(signals: Readonly<Partial<Record<Why, AbortSignal>>>) {
-    for (const [why, signal] of Object.entries(signals) as [Why, AbortSignal][]) {
+  constructor(signals: Readonly<Partial<Record<CancelCause, AbortSignal>>>) {
+    for (const [why, signal] of Object.entries(signals) as [CancelCause, AbortSignal][]) {
       if (signal.aborted) this.end(why);
       const listener = () => this.end(why);
       signal.addEventListener("abort", listener);
@@ -32,12 +32,12 @@ export class Ending implements Disposable {
   }
 
   /** Why it has ended; `undefined` while it has not. */
-  get why(): Why | undefined {
+  get why(): CancelCause | undefined {
     return this.#why;
   }
 
   /** Ends it now. */
-  end(why: Why): void {
+  end(why: CancelCause): void {
     this.#why ??= why;
     this.#controller.abort();
   }

@@ -20,7 +20,7 @@ export interface Counting {
 }
 
 /** The same store, counting. */
-export function countedStore(store: Store, { metrics, rates }: Counting): Store {
+export function withMetrics(store: Store, { metrics, rates }: Counting): Store {
   const running = new Map<string, ClaimedTask["task"]>();
   const plugins = new Map<string, string>();
   const delivered = ({ project, trigger }: NewDelivery["delivery"], outcome: string) => {

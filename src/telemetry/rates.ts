@@ -19,8 +19,8 @@ export type Sort = "deliveries" | "tasks";
 type Totals = Readonly<Record<Sort, ReadonlyMap<string, number>>>;
 
 /** Time between two looks at the totals. */
-const LOOK_MS = 5000;
-const LOOKS_A_MINUTE = 60_000 / LOOK_MS;
+const POLL_INTERVAL_MS = 5000;
+const LOOKS_A_MINUTE = 60_000 / POLL_INTERVAL_MS;
 
 /** Totals, and what they were at each look of the last five minutes. */
 export class Rates implements Disposable {
@@ -30,7 +30,7 @@ export class Rates implements Disposable {
 
   /** Starts at nothing; has to be disposed. */
   constructor() {
-    this.#timer = setInterval(() => this.look(), LOOK_MS);
+    this.#timer = setInterval(() => this.look(), POLL_INTERVAL_MS);
   }
 
   /** Something happened; `outcome` is one of a few. */

@@ -5,17 +5,17 @@
  * @module
  */
 
-import type { Ailments } from "../base/health_conditions.ts";
+import type { HealthConditions } from "../base/health_conditions.ts";
 import { type Clock, stopwatchMs } from "../base/clock.ts";
 import { VERSION } from "../base/version.ts";
 import type { Delivery } from "../store/delivery_records.ts";
 import type { Batch } from "../store/maintenance.ts";
 import type { Store } from "../store/store.ts";
-import { countedStore } from "./counted_store.ts";
+import { withMetrics } from "./counted_store.ts";
 import { Metrics, type TriggerExists } from "./metrics.ts";
 import { type Rate, Rates, type Sort } from "./rates.ts";
 import { type ReadingsHost, takeReadings } from "./readings.ts";
-import { reportRefusal, tracedStore } from "./traced_store.ts";
+import { reportRefusal, withTracing } from "./traced_store.ts";
 import { findTracing } from "./tracing.ts";
 
 /** What it needs. */
@@ -23,7 +23,7 @@ export interface TelemetryHost {
   /** The time. */
   readonly clock: Clock;
   /** Where it notes that the database cannot be written. */
-  readonly ailments: Ailments;
+  readonly health: HealthConditions;
 }
 
 /** Answers a request; `remote` is the sender's address. */
@@ -51,11 +51,11 @@ export class Telemetry implements Disposable {
 
   /** Told of every batch of the store. */
   readonly onBatch = ({ calls, wrote, tookMs, refused }: Batch): void => {
-    const { ailments } = this.#host;
+    const { health } = this.#host;
     if (refused !== undefined) {
-      ailments.note("database", refused.replace(/^T/, "t"));
+      health.set("database", refused.replace(/^T/, "t"));
     } else if (wrote) { // one that changes nothing would go well on a full disk, too
-      ailments.clear("database");
+      health.clear("database");
       this.#metrics.commit(calls, tookMs / 1000);
     }
   };
@@ -73,9 +73,9 @@ export class Telemetry implements Disposable {
   /** The same store, watched. */
   observe(store: Store): Store {
     const startSpan = this.#startSpan;
-    const counted = countedStore(store, { metrics: this.#metrics, rates: this.#rates });
+    const counted = withMetrics(store, { metrics: this.#metrics, rates: this.#rates });
     const { clock } = this.#host;
-    return startSpan === undefined ? counted : tracedStore(counted, { startSpan, clock });
+    return startSpan === undefined ? counted : withTracing(counted, { startSpan, clock });
   }
 
   /** The same handler, its answers measured; with `page`, it also answers `GET /metrics`. */

@@ -20,7 +20,7 @@ export interface TracedStoreHost {
 }
 
 /** The same store, reporting. */
-export function tracedStore(store: Store, { startSpan, clock }: TracedStoreHost): Store {
+export function withTracing(store: Store, { startSpan, clock }: TracedStoreHost): Store {
   const tasks = new Map<string, TraceSpan>();
   const plugins = new Map<string, TraceSpan>();
 

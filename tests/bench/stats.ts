@@ -28,7 +28,7 @@ export function ratios(values: readonly number[], base: readonly number[]): numb
 type Lanes = Readonly<Record<string, (round: number) => Promise<unknown>>>;
 
 /** Runs every lane once a round, in turn, every second round backwards; what each gave, in order. */
-export async function inTurn<L extends Lanes>(
+export async function run<L extends Lanes>(
   rounds: number,
   lanes: L,
 ): Promise<{ [Name in keyof L]: Awaited<ReturnType<L[Name]>>[] }> {

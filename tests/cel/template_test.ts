@@ -15,7 +15,7 @@ import { createEvaluator } from "../../src/cel/evaluator.ts";
 import { scopeOf } from "../../src/cel/expression.ts";
 import {
   compileTemplate,
-  findUnusableHole,
+  findUnsafePlaceholder,
   renderTemplate,
   VARIABLES,
 } from "../../src/cel/template.ts";
@@ -176,14 +176,14 @@ const HOLES: readonly [line: string, hole: string | undefined][] = [
 ];
 
 for (const [line, hole] of HOLES) {
-  Deno.test(`findUnusableHole of ${JSON.stringify(line)}`, () => {
-    equal(findUnusableHole(line), hole);
+  Deno.test(`findUnsafePlaceholder of ${JSON.stringify(line)}`, () => {
+    equal(findUnsafePlaceholder(line), hole);
   });
 }
 
 for (const name of [...VARIABLES, "payload_x"]) {
-  Deno.test(`findUnusableHole finds the variable ${name}`, () => {
-    equal(findUnusableHole(`echo {{ ${name} }}`), `{{ ${name} }}`);
+  Deno.test(`findUnsafePlaceholder finds the variable ${name}`, () => {
+    equal(findUnsafePlaceholder(`echo {{ ${name} }}`), `{{ ${name} }}`);
   });
 }
 
@@ -195,6 +195,6 @@ for (
     `{{ "the payload" }}`,
   ]
 ) {
-  Deno.test(`findUnusableHole leaves alone ${line}`, () =>
-    equal(findUnusableHole(line), undefined));
+  Deno.test(`findUnsafePlaceholder leaves alone ${line}`, () =>
+    equal(findUnsafePlaceholder(line), undefined));
 }

@@ -11,7 +11,7 @@ import { type ControlRig, controlTest } from "./control_rig.ts";
 const CRD = `kind: CustomResourceDefinition
 metadata: {name: gates.example.com}
 spec:
-  kind: Gate
+  kind: Semaphore
   plural: gates
   group: example.com
   versions: [{name: v1, schema: {type: object}}]
@@ -23,7 +23,7 @@ spec:
     onCreate: "true # curl"
 `;
 
-const INSTANCE = "kind: Gate\nmetadata: {name: one}\nspec: {}\n";
+const INSTANCE = "kind: Semaphore\nmetadata: {name: one}\nspec: {}\n";
 
 /** What the log says of violations, in order. */
 function violations(rig: ControlRig): unknown[] {
@@ -42,9 +42,9 @@ controlTest("audit mode warns in the log of what an apply brings and of what run
   deepEqual(violations(rig), [], "a dry run changes nothing and leaves nothing");
   const { warnings } = await rig.apply(CRD);
   const applied = [
-    ["warn", "apply", "Gate", "interceptor", "check", never("wget")],
-    ["warn", "apply", "Gate", "transformer", "shape", never("base64")],
-    ["warn", "apply", "Gate", "hook", "hook:create", never("curl")],
+    ["warn", "apply", "Semaphore", "interceptor", "check", never("wget")],
+    ["warn", "apply", "Semaphore", "transformer", "shape", never("base64")],
+    ["warn", "apply", "Semaphore", "hook", "hook:create", never("curl")],
   ];
   deepEqual(violations(rig).length, warnings.length);
   deepEqual(violations(rig), applied);
@@ -53,7 +53,7 @@ controlTest("audit mode warns in the log of what an apply brings and of what run
   equal(rows.filter(({ result }) => result === "audit_warning").length, applied.length);
   await rig.apply(INSTANCE);
   deepEqual(violations(rig).slice(applied.length), [
-    ["warn", "run", "Gate", "hook", "hook:create", never("curl")],
+    ["warn", "run", "Semaphore", "hook", "hook:create", never("curl")],
   ]);
 }, async ({ pluginPolicy }) => {
   await Deno.writeTextFile(pluginPolicy, "mode: audit\nallowed_command_prefixes: ['true']\n", {

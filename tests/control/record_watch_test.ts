@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
 import type { GetInput } from "../../src/api/operations.ts";
 import { RecordWatch } from "../../src/control/records/record_watch.ts";
-import { findRecordSort } from "../../src/control/records/records.ts";
+import { findRecordType } from "../../src/control/records/records.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Task } from "../../src/store/task_records.ts";
 import { accept, filterOut, taskIdOf, tempStore } from "../store/temp_store.ts";
@@ -17,7 +17,7 @@ const NOW = 1_700_000_100_000;
 
 function watch(store: Store, input: Partial<GetInput> = {}): RecordWatch {
   const what = input.what ?? "task";
-  const sort = findRecordSort(what);
+  const sort = findRecordType(what);
   if (sort === undefined) throw new Error(what);
   return new RecordWatch(sort, { what, ...input }, { store, now: NOW });
 }

@@ -286,7 +286,7 @@ for (const program of PROGRAMS) {
         secretStore("github", { webhook_secret: SECRET }),
         trigger("plain"),
       );
-      const events = examples.filter(({ name }) => dirname(name) !== "ping"); // a greeting by its body
+      const events = examples.filter(({ name }) => dirname(name) !== "ping"); // a handshake by its body
       await expectBytesKept(daemon, events.map(({ body }) => body));
     },
   });

@@ -20,7 +20,7 @@ Deno.test("requests and waits leave nothing much for a full collection", async (
   const text = new TextDecoder().decode(stdout);
   ok(text !== "", new TextDecoder().decode(stderr));
   const { request, wait } = JSON.parse(text) as Record<string, number>;
-  // Without `letGo`, 2,800 bytes; headers of more than a few bytes add to that.
+  // Without `releaseRequest`, 2,800 bytes; headers of more than a few bytes add to that.
   ok(request !== undefined && request < 1500, `${request} bytes of each request`);
   // With a Set, 6,600 bytes: most of the results.
   ok(wait !== undefined && wait < 1000, `${wait} bytes of each wait`);

@@ -5,7 +5,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
-import { Ailments } from "../../src/base/health_conditions.ts";
+import { HealthConditions } from "../../src/base/health_conditions.ts";
 import { createLog } from "../../src/base/log.ts";
 import {
   type FileEvent,
@@ -53,12 +53,12 @@ function fakeSystem() {
       [Symbol.asyncIterator]: () => ({ next }) as AsyncIterableIterator<Deno.FsEvent>,
     };
   };
-  const ailments = new Ailments();
+  const health = new HealthConditions();
   return {
     logged,
     open,
-    ailments,
-    host: { log, ailments, openWatch },
+    health,
+    host: { log, health, openWatch },
     fail: (error?: Error) => failure = error,
   };
 }
@@ -139,11 +139,11 @@ Deno.test("FileWatcher says once why it cannot watch, and tries again each time"
   system.fail(new Error("No space left on device (os error 28)"));
   equal(watcher.watch(one, dirs("/w")), false);
   equal(watcher.watch(one, dirs("/w")), false);
-  match(system.ailments.list().join(), /^files cannot be watched .*No space left on device/);
+  match(system.health.list().join(), /^files cannot be watched .*No space left on device/);
   equal(system.logged.length, 1);
   system.fail();
   equal(watcher.watch(one, dirs("/w")), true);
-  deepEqual(system.ailments.list(), []);
+  deepEqual(system.health.list(), []);
 });
 
 Deno.test("FileWatcher tells that something happened when it cannot tell what", async () => {

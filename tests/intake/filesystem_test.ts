@@ -170,7 +170,7 @@ Deno.test("filesystem looks from time to time where nothing can be watched, and 
   await at.write("a", "another size");
   deepEqual(await events(at.rig, 2), ["create deep/b", "modify a"]);
   equal(at.rig.logged.filter((line) => line.includes("No space left")).length, 1);
-  match(at.rig.host.ailments.list().join(), /only looked at .*: No space left on device/);
+  match(at.rig.host.health.list().join(), /only looked at .*: No space left on device/);
 });
 
 Deno.test("filesystem sees what came between the first look and the watch", async () => {
@@ -229,32 +229,32 @@ spec:
 Deno.test("filesystem waits for a workspace that is not there yet, and says so once", async () => {
   await using at = await rigWith(LATE);
   await using source = new FilesystemSource({ ...at.rig.host, rescanMs: 40 });
-  await until("the fault", () => at.rig.host.ailments.list().length > 0 || undefined);
+  await until("the fault", () => at.rig.host.health.list().length > 0 || undefined);
   await pause(120);
-  match(at.rig.host.ailments.list().join(), /files of trigger "late" .*late" does not exist/);
+  match(at.rig.host.health.list().join(), /files of trigger "late" .*late" does not exist/);
   equal(at.rig.logged.filter((line) => line.includes("are not all seen")).length, 1);
   const late = `${at.rig.host.dirs.root}/late`;
   await Deno.mkdir(late);
   await until("the first look", () => source.isReady() || undefined);
   await Deno.writeTextFile(`${late}/a`, "1");
   deepEqual(await events(at.rig, 1), ["create a"]);
-  deepEqual(at.rig.host.ailments.list(), []);
+  deepEqual(at.rig.host.health.list(), []);
 });
 
 Deno.test("filesystem names a workspace that was never applied, until its trigger is gone", async () => {
   await using at = await rigWith(files('"*"').replace("workspace: repo", "workspace: none"));
   await using source = new FilesystemSource(at.rig.host);
-  match(at.rig.host.ailments.list().join(), /Workspace "none" does not exist/);
+  match(at.rig.host.health.list().join(), /Workspace "none" does not exist/);
   at.rig.remove("files");
   source.look();
-  deepEqual(at.rig.host.ailments.list(), []);
+  deepEqual(at.rig.host.health.list(), []);
 });
 
 Deno.test("filesystem takes a workspace that vanishes for no change of its files", async () => {
   await using at = await rigWith(files('"*"'), "a", "b");
   await using _source = await started(at.rig, { rescanMs: 40 });
   await Deno.rename(at.root, `${at.root}.away`);
-  await until("the fault", () => at.rig.host.ailments.list().length > 0 || undefined);
+  await until("the fault", () => at.rig.host.health.list().length > 0 || undefined);
   await Deno.remove(`${at.root}.away/b`);
   await Deno.rename(`${at.root}.away`, at.root);
   deepEqual(await events(at.rig, 1), ["delete b"]);
@@ -267,7 +267,7 @@ Deno.test("filesystem says that there is too much to look at, and fires nothing"
   source.look();
   await until(
     "the fault",
-    () => at.rig.host.ailments.list().join().includes("too many files") || undefined,
+    () => at.rig.host.health.list().join().includes("too many files") || undefined,
   );
   equal((await at.rig.deliveries()).length, 0);
 });

@@ -25,7 +25,7 @@ const EVENT = { type: "ENTITLEMENT_CREATE", timestamp: "2026-01-02T03:04:05", da
 const PING = { zen: "Keep it logically awesome.", hook_id: 1, hook: { type: "Repository" } };
 const LINE_EVENT = { type: "message", webhookEventId: "e1" };
 
-/** What is sent, and the greeting's answer; none where it is an event. */
+/** What is sent, and the handshake's answer; none where it is an event. */
 const ROWS: [
   to: keyof typeof SENDERS,
   what: string,
@@ -54,7 +54,7 @@ const ROWS: [
 ];
 
 for (const [to, what, payload, answer] of ROWS) {
-  Deno.test(`${to}: ${what} is ${answer === undefined ? "an event" : "a greeting"}`, async () => {
+  Deno.test(`${to}: ${what} is ${answer === undefined ? "an event" : "a handshake"}`, async () => {
     await using rig = await webhookRig({ manifest: TRIGGERS });
     const body = JSON.stringify(payload);
     const headers = to === "push" || to === "line"
@@ -74,7 +74,7 @@ for (const [to, what, payload, answer] of ROWS) {
   });
 }
 
-Deno.test("push: no header makes a greeting of an event, nor an event of a greeting", async () => {
+Deno.test("push: no header makes a handshake of an event, nor an event of a handshake", async () => {
   await using rig = await webhookRig({ manifest: TRIGGERS });
   const push = '{"ref":"refs/heads/main"}';
   const swallowed = await rig.post("/webhook/push", push, {

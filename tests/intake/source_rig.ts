@@ -5,14 +5,14 @@
  * @module
  */
 
-import { Ailments } from "../../src/base/health_conditions.ts";
+import { HealthConditions } from "../../src/base/health_conditions.ts";
 import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
 import { idFactory } from "../../src/base/ids.ts";
 import { createLog, type Log } from "../../src/base/log.ts";
 import { createEvaluator } from "../../src/cel/evaluator.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { Resource } from "../../src/resources/resource.ts";
-import { Followers } from "../../src/intake/task.ts";
+import { TaskTriggerIndex } from "../../src/intake/task.ts";
 import type { FireHost } from "../../src/intake/pipeline/fire.ts";
 import type { Delivery } from "../../src/store/delivery_records.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -26,10 +26,10 @@ import { manifestResources, NOW } from "./webhook_rig.ts";
 export type SourceHost = FireHost & {
   readonly catalog: Catalog;
   readonly triggers: Triggers;
-  readonly followers: Followers;
+  readonly followers: TaskTriggerIndex;
   readonly dirs: DataDir;
   readonly log: Log;
-  readonly ailments: Ailments;
+  readonly health: HealthConditions;
 };
 
 /** A store with resources, and everything around them. */
@@ -91,9 +91,9 @@ export async function sourceRig(manifest: string): Promise<SourceRig> {
   const evaluator = createEvaluator({ deadlineMs: 1000 });
   const kicks = { count: 0 };
   const broken: Partial<Store> = {};
-  const followers = new Followers(catalog);
+  const followers = new TaskTriggerIndex(catalog);
   const host: SourceHost = {
-    ...{ catalog, evaluator, clock, log, followers, ailments: new Ailments() },
+    ...{ catalog, evaluator, clock, log, followers, health: new HealthConditions() },
     store: new Proxy(store, {
       get: (target, name) => Reflect.get(broken, name) ?? Reflect.get(target, name),
     }),

@@ -180,7 +180,7 @@ Deno.test("a task that could not even start is followed too", async () => {
   deepEqual([delivery?.trigger, delivery?.outcome], ["next", "accepted"]);
 });
 
-Deno.test("Followers sees triggers come and go", async () => {
+Deno.test("TaskTriggerIndex sees triggers come and go", async () => {
   await using rig = await sourceRig(CHAIN);
   const { followers } = rig.host;
   const task = { project: "default", workflow: "ci" };

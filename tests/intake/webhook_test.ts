@@ -293,7 +293,7 @@ const UNAUTHENTICATED: readonly {
   { why: "a store of another project", trigger: "shop/push", reason: /does not exist/ },
   { why: "no authentication at all", trigger: "bare", headers: {}, reason: /names no secret/ },
   { why: "no webhook block at all", trigger: "blockless", reason: /names no secret/ },
-  { why: "a CRD that does not exist", trigger: "crd", reason: /"Gate" does not exist/ },
+  { why: "a CRD that does not exist", trigger: "crd", reason: /"Semaphore" does not exist/ },
 ];
 
 const TRIGGERS = MANIFEST +
@@ -306,7 +306,7 @@ const TRIGGERS = MANIFEST +
   }) +
   triggerYaml("push", { project: "shop" }) +
   triggerYaml("bare", { webhook: "" }) +
-  triggerYaml("crd", { webhook: "crdRef: Gate, secret: {fromRef: github}" }) + `
+  triggerYaml("crd", { webhook: "crdRef: Semaphore, secret: {fromRef: github}" }) + `
 ---
 kind: Trigger
 metadata: {name: blockless}

@@ -135,10 +135,10 @@ https://github.com/brightwater/tidepool/compare/4f0c61d2b97a...e31f6c8a47d2
     request(push, "another event that says it is a push", { body: PULL_REQUEST }),
     request(["release", "github-push"], "a push that says it is another event", { body: PUSH }),
     {
-      ...{ title: "GitHub's greeting", trigger: "github-release" },
+      ...{ title: "GitHub's handshake", trigger: "github-release" },
       body: bytesOf('{"zen":"Keep it logically awesome.","hook_id":401562837}'),
       headers: githubRequest("ping", randomUUID()),
-      answer: { greeting: '{"status":"pong"}' },
+      answer: { handshake: '{"status":"pong"}' },
     },
     request(pullRequest, "an opened pull request", {
       body: PULL_REQUEST,

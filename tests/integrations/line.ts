@@ -66,7 +66,7 @@ export const line: PackageCase = {
   secrets: { channel_secret: SECRET },
   requests: [
     request("the check of the URL", fixture("line/verify_button.json"), {
-      answer: { greeting: '{"status":"pong"}' },
+      answer: { handshake: '{"status":"pong"}' },
     }),
     request("a message", TEXT, {
       answer: "accepted",

@@ -29,8 +29,8 @@ export interface PackageRequest {
   readonly body: Uint8Array;
   /** Every header, those with the signature of a body among them. */
   readonly headers: (body: Uint8Array) => Record<string, string>;
-  /** `status` of the answer; of a greeting, its whole text. */
-  readonly answer: "accepted" | "filtered" | "duplicate" | { readonly greeting: string };
+  /** `status` of the answer; of a handshake, its whole text. */
+  readonly answer: "accepted" | "filtered" | "duplicate" | { readonly handshake: string };
   /** The tasks it starts, in order; none when absent. */
   readonly tasks?: readonly ExpectedTask[];
 }

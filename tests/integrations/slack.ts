@@ -66,7 +66,7 @@ function wrote(body: Uint8Array, log: string, ...prompt: string[]): ExpectedTask
 
 const HOSTILE_TEXT = '<!channel> $(touch slack) `id` "\\n" \'; exit 1 #\nsecond line';
 const hostile = message("Ev0PV52K90", HOSTILE_TEXT);
-const challenge = { greeting: "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P" } as const;
+const challenge = { handshake: "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P" } as const;
 const retried = slackRequest("application/json", {
   more: { "x-slack-retry-num": "1", "x-slack-retry-reason": "http_timeout" },
 });

@@ -12,7 +12,7 @@ import type { Log } from "../../src/base/log.ts";
 import { RunTokens } from "../../src/auth/run_tokens.ts";
 import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
-import { Gate } from "../../src/plugins/semaphore.ts";
+import { Semaphore } from "../../src/plugins/semaphore.ts";
 import { type PluginHost, type PluginRun, runPlugin } from "../../src/plugins/run_plugin.ts";
 import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -22,7 +22,7 @@ import { tempDir } from "../store/temp_store.ts";
 
 /** Runs a command as an interceptor would be; `startAudit` is the store's. */
 interface Bench extends AsyncDisposable {
-  readonly gate: Gate;
+  readonly gate: Semaphore;
   /** What the store was asked, and what it has stored, in order. */
   readonly calls: string[];
   /** Standard error of each run, as it was stored. */
@@ -42,7 +42,7 @@ async function bench(
 ): Promise<Bench> {
   const dir = await tempDir();
   const groups = openProcessGroups();
-  const gate = new Gate({ running: 1, waiting: 10 });
+  const gate = new Semaphore({ running: 1, waiting: 10 });
   const calls: string[] = [];
   const said: string[] = [];
   const store = {

@@ -31,7 +31,7 @@ const WORKERS = 8;
 /** How many bare starts of the program `svc get task` may take, measured side by side. */
 const QUICK = 4;
 /** Time between two looks. */
-const LOOK_MS = 500;
+const POLL_INTERVAL_MS = 500;
 const WITHIN_MS = 600_000;
 
 /** Queues so many tasks, lets them go, and holds what ran against what was promised. */
@@ -59,7 +59,7 @@ export async function drainLongQueue(program: Program, count: number): Promise<L
     waits.push(await timed(() => daemon.json("get", "task")));
     bare.push(await timed(() => daemon.svc(["version"])));
     memory.push(await residentMb(daemon.pid));
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL_MS));
     return await open(daemon) === 0 || undefined;
   }, WITHIN_MS);
   const drainSecs = (performance.now() - start) / 1000;

@@ -321,7 +321,7 @@ test("worktree: nobody waits for the turn of another task longer than for his ow
     WORKTREE,
   );
   const tidied = new AbortController();
-  const ending = rig.run(early, { cancel: tidied.signal });
+  const cancellation = rig.run(early, { cancel: tidied.signal });
   await untilFile(`${rig.dirs.worktrees}/${early.task.id}/file`);
   await until(
     "the step",
@@ -349,7 +349,10 @@ test("worktree: nobody waits for the turn of another task longer than for his ow
     async () => (await rig.task(early.task.id)).steps[0]?.finishedAt,
   );
   tidied.abort();
-  deepEqual(await ending, { state: "succeeded", reason: "its worktree was not removed in time" });
+  deepEqual(await cancellation, {
+    state: "succeeded",
+    reason: "its worktree was not removed in time",
+  });
 
   freed.abort();
   equal((await stuck).state, "cancelled");

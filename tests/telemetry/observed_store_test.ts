@@ -12,17 +12,17 @@ import {
 } from "node:assert/strict";
 import type { AuditStart } from "../../src/store/audit_records.ts";
 import type { Store } from "../../src/store/store.ts";
-import { countedStore } from "../../src/telemetry/counted_store.ts";
+import { withMetrics } from "../../src/telemetry/counted_store.ts";
 import { Metrics } from "../../src/telemetry/metrics.ts";
 import { Rates } from "../../src/telemetry/rates.ts";
-import { tracedStore } from "../../src/telemetry/traced_store.ts";
+import { withTracing } from "../../src/telemetry/traced_store.ts";
 import type { SpanAttributes, StartSpan } from "../../src/telemetry/tracing.ts";
 import { accept, filterOut, idOf, step, taskIdOf, tempStore } from "../store/temp_store.ts";
 
 async function counting(store: Store) {
   const metrics = new Metrics({ version: "1", deno: "2" });
   const rates = new Rates();
-  const counted = countedStore(store, { metrics, rates });
+  const counted = withMetrics(store, { metrics, rates });
   const lines = async () =>
     (await metrics.text({ readings: {}, exists: () => true })).split("\n")
       .filter((line) => line !== "" && !line.startsWith("#") && !line.includes("_bucket"));
@@ -130,7 +130,7 @@ function collector(): { spans: Span[]; startSpan: StartSpan } {
 Deno.test("a traced store makes one trace of a delivery, its task and its steps", async () => {
   await using temp = await tempStore();
   const { spans, startSpan } = collector();
-  const traced = tracedStore(temp.store, { startSpan, clock: { now: () => 9000 } });
+  const traced = withTracing(temp.store, { startSpan, clock: { now: () => 9000 } });
   await accept(traced, 1, { receivedAt: 5000 });
   await traced.claimTasks(1, 6000);
   await traced.saveStep(taskIdOf(1), {
@@ -164,7 +164,7 @@ Deno.test("a task keeps its trace over a restart, and one without is a trace of 
   await accept(temp.store, 1, { task: { trace: "00-from-before-01" } });
   await accept(temp.store, 2);
   const { spans, startSpan } = collector();
-  const traced = tracedStore(temp.store, { startSpan, clock: { now: () => 9000 } });
+  const traced = withTracing(temp.store, { startSpan, clock: { now: () => 9000 } });
   await traced.claimTasks(2, 6000);
   await traced.requeueTask(taskIdOf(1));
   await traced.claimTasks(1, 7000);
@@ -184,7 +184,7 @@ Deno.test("a traced store tells of stages, plugins and failed commits", async ()
         ? () => Promise.reject(new Error("the disk is full"))
         : Reflect.get(target, name),
   });
-  const traced = tracedStore(broken, { startSpan, clock: { now: () => 9000 } });
+  const traced = withTracing(broken, { startSpan, clock: { now: () => 9000 } });
   const withStages = new Proxy(traced, {
     get: (target, name) =>
       name === "recordDelivery"

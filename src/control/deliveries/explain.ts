@@ -27,14 +27,14 @@ import { findTrigger } from "../../intake/pipeline/find_trigger.ts";
 import { firedEvent, firedName, MANUAL, wasFired } from "../../intake/pipeline/fire.ts";
 import { parsePayload } from "../../intake/pipeline/payload.ts";
 import { isSlackDelivery } from "../../intake/slack.ts";
-import { Trail } from "../../intake/pipeline/delivery_context.ts";
+import { DeliveryContext } from "../../intake/pipeline/delivery_context.ts";
 import { toEvents } from "../../intake/pipeline/webhook_events.ts";
 import type { Delivery, DeliveryContent, StoredDelivery } from "../../store/delivery_records.ts";
 import type { SourceEvent } from "../../store/source_event_records.ts";
 import type { Store } from "../../store/store.ts";
 import { eventVariables, type TriggerEvent } from "../../intake/admission/admit.ts";
 import type { ActiveTrigger, Triggers } from "../../intake/admission/triggers.ts";
-import { findRecord, findRecordSort } from "../records/records.ts";
+import { findRecord, findRecordType } from "../records/records.ts";
 import { deliveryView } from "../records/views.ts";
 
 /** What explaining needs. */
@@ -94,7 +94,7 @@ function webhookOf(delivery: Delivery, { resource }: ActiveTrigger): WebhookSpec
  * @throws {AppError} `not_found` or `usage`.
  */
 export async function findStored(id: string, store: Store): Promise<StoredDelivery> {
-  const sort = findRecordSort("delivery");
+  const sort = findRecordType("delivery");
   if (sort === undefined) throw new Error("Deliveries are a record");
   const found = await findRecord(sort, id, store) as Delivery;
   return await store.readDelivery(found.id) ?? { delivery: found };
@@ -150,9 +150,9 @@ function eventsOf(stored: StoredDelivery, trigger: ActiveTrigger): readonly Trig
   const { delivery } = stored;
   if (wasFired(delivery)) return [firedEvent(stored, trigger)];
   const clock = { now: () => delivery.receivedAt };
-  const trail = new Trail({ id: delivery.id, clock, remote: "" });
-  trail.trigger = trigger;
-  return toEvents(parsePayload(authenticatedBefore(stored, trail)), trigger);
+  const context = new DeliveryContext({ id: delivery.id, clock, remote: "" });
+  context.trigger = trigger;
+  return toEvents(parsePayload(authenticatedBefore(stored, context)), trigger);
 }
 
 async function diagnoseSignature(
@@ -176,12 +176,12 @@ async function diagnoseSignature(
 }
 
 function toReceived(delivery: Delivery, content: DeliveryContent) {
-  const trail = new Trail({
+  const context = new DeliveryContext({
     id: delivery.id,
     clock: { now: () => delivery.receivedAt },
     remote: delivery.remote,
   });
-  return { body: new Uint8Array(content.body), headers: content.headers, url: "", trail };
+  return { body: new Uint8Array(content.body), headers: content.headers, url: "", context };
 }
 
 /** What to do next, where there is something. */

@@ -15,7 +15,7 @@ import type { KeyUses } from "../../intake/pipeline/key_uses.ts";
 import { parsePayload } from "../../intake/pipeline/payload.ts";
 import { findPlace } from "../../intake/task.ts";
 import { isSlackDelivery } from "../../intake/slack.ts";
-import { Trail } from "../../intake/pipeline/delivery_context.ts";
+import { DeliveryContext } from "../../intake/pipeline/delivery_context.ts";
 import { record } from "../../intake/webhook.ts";
 import { transform, type TransformHost } from "../../intake/pipeline/transform.ts";
 import { toEvents } from "../../intake/pipeline/webhook_events.ts";
@@ -107,11 +107,15 @@ async function again(stored: StoredDelivery, host: RedeliverHost) {
   const { delivery } = stored;
   if (wasFired(delivery)) return await fireAgain(stored, host);
   if (isSlackDelivery(delivery)) throw await useReplay(delivery, host.store);
-  const trail = new Trail({ id: host.newId(), clock: host.clock, remote: delivery.remote });
-  trail.redeliveryOf = delivery.id;
-  trail.headerNames = delivery.detail.headerNames;
-  const trigger = trail.trigger = host.triggers.named(delivery);
-  const parsed = parsePayload(authenticatedBefore(stored, trail));
+  const context = new DeliveryContext({
+    id: host.newId(),
+    clock: host.clock,
+    remote: delivery.remote,
+  });
+  context.redeliveryOf = delivery.id;
+  context.headerNames = delivery.detail.headerNames;
+  const trigger = context.trigger = host.triggers.named(delivery);
+  const parsed = parsePayload(authenticatedBefore(stored, context));
   const transformed = await transform(toEvents(parsed, trigger), parsed, host);
   const events = transformed.map((event) => ({ ...event, again: true }));
   const outcomes = await record(parsed, await admit(events, host), host);
@@ -121,7 +125,7 @@ async function again(stored: StoredDelivery, host: RedeliverHost) {
   );
   const taskIds = [...new Set(started)]; // joined ones share theirs
   return {
-    new_delivery_id: trail.id,
+    new_delivery_id: context.id,
     outcome: taskIds.length > 0 ? "accepted" : first?.outcome ?? "filtered",
     reason: first?.reason ?? "",
     task_ids: taskIds,

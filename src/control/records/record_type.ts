@@ -10,7 +10,7 @@ import type { ListQuery } from "../../store/list_query.ts";
 import type { Store } from "../../store/store.ts";
 
 /** One sort of record. */
-export interface RecordSort<Row> {
+export interface RecordType<Row> {
   /** What people call it; the first is the singular, the second the plural. */
   readonly names: readonly string[];
   /** Newest first. */

@@ -8,7 +8,7 @@
 import type { GetInput } from "../../api/operations.ts";
 import { sha256Hex } from "../../base/bytes.ts";
 import type { Store } from "../../store/store.ts";
-import type { RecordQuery, RecordSort } from "./record_type.ts";
+import type { RecordQuery, RecordType } from "./record_type.ts";
 import { checkFilters, toQuery } from "./records.ts";
 
 /** Rows read at once. */
@@ -18,7 +18,7 @@ const READ_AGAIN = 200;
 
 /** One watch over a list of records. */
 export class RecordWatch {
-  readonly #sort: RecordSort<unknown>;
+  readonly #sort: RecordType<unknown>;
   readonly #store: Store;
   /** What is asked for, in whatever state: one that changes its state has to be seen. */
   readonly #query: RecordQuery;
@@ -39,7 +39,7 @@ export class RecordWatch {
    * @throws {AppError} `usage` when this sort cannot be asked so.
    */
   constructor(
-    sort: RecordSort<unknown>,
+    sort: RecordType<unknown>,
     input: GetInput,
     host: { readonly store: Store; readonly now: number },
   ) {

@@ -18,20 +18,20 @@ import {
   tokenColumns,
   tokenView,
 } from "./audit_views.ts";
-import type { RecordFilter, RecordQuery, RecordSort } from "./record_type.ts";
+import type { RecordFilter, RecordQuery, RecordType } from "./record_type.ts";
 import { TASKS } from "./task_record_type.ts";
 import { BINDINGS, SOURCE_EVENTS } from "./source_event_views.ts";
 import { deliveryColumns, deliveryView, table } from "./views.ts";
 
 /** Forgets the row type: each sort is only ever given rows that it listed itself. */
-function anySort<Row>(sort: RecordSort<Row>): RecordSort<unknown> {
-  return sort as unknown as RecordSort<unknown>;
+function eraseRow<Row>(sort: RecordType<Row>): RecordType<unknown> {
+  return sort as unknown as RecordType<unknown>;
 }
 
 /** Every sort of record. */
-export const RECORDS: readonly RecordSort<unknown>[] = [
-  anySort(TASKS),
-  anySort({
+export const RECORDS: readonly RecordType<unknown>[] = [
+  eraseRow(TASKS),
+  eraseRow({
     names: ["delivery", "deliveries"],
     list: (store, query) => store.listDeliveries(toDeliveryQuery(query)),
     find: (store, prefix) => store.findDeliveries(prefix),
@@ -40,9 +40,9 @@ export const RECORDS: readonly RecordSort<unknown>[] = [
     columns: deliveryColumns,
     filters: ["outcome", "before"],
   }),
-  anySort(SOURCE_EVENTS),
-  anySort(BINDINGS),
-  anySort({
+  eraseRow(SOURCE_EVENTS),
+  eraseRow(BINDINGS),
+  eraseRow({
     names: ["audit", "audits"],
     list: (store, query) => store.listAudit(query),
     find: (store, prefix) => store.findAudit(prefix),
@@ -51,7 +51,7 @@ export const RECORDS: readonly RecordSort<unknown>[] = [
     columns: auditColumns,
     filters: ["outcome"],
   }),
-  anySort({
+  eraseRow({
     names: ["token", "tokens"],
     list: (store, { limit }) => store.listTokens().then((all) => all.slice(0, limit)),
     find: (store, prefix) =>
@@ -60,7 +60,7 @@ export const RECORDS: readonly RecordSort<unknown>[] = [
     view: tokenView,
     columns: tokenColumns,
   }),
-  anySort({
+  eraseRow({
     names: ["control-audit", "control-audits"],
     list: (store, query) => store.listControl(query),
     find: async (store, prefix) => {
@@ -104,7 +104,7 @@ export function toDeliveryQuery(
 const DEFAULT_LIMIT = 50;
 
 /** The sort a person means. */
-export function findRecordSort(what: string): RecordSort<unknown> | undefined {
+export function findRecordType(what: string): RecordType<unknown> | undefined {
   const word = what.toLowerCase();
   return RECORDS.find((sort) => sort.names.includes(word));
 }
@@ -115,7 +115,7 @@ export function findRecordSort(what: string): RecordSort<unknown> | undefined {
  * @throws {AppError} `not_found`, or `usage` when several ids start so or it cannot be asked so.
  */
 export async function listRecords(
-  sort: RecordSort<unknown>,
+  sort: RecordType<unknown>,
   input: GetInput,
   host: { readonly store: Store; readonly now: number },
 ): Promise<Listing> {
@@ -130,7 +130,7 @@ export async function listRecords(
 const AT_ONCE = 500;
 
 async function listInSteps(
-  sort: RecordSort<unknown>,
+  sort: RecordType<unknown>,
   query: RecordQuery,
   store: Store,
 ): Promise<unknown[]> {
@@ -152,7 +152,7 @@ async function listInSteps(
 
 /** Records as they are shown. */
 export function toListing(
-  sort: RecordSort<unknown>,
+  sort: RecordType<unknown>,
   rows: readonly unknown[],
   now: number,
 ): Listing {
@@ -171,7 +171,7 @@ const FILTERS: readonly RecordFilter[] = ["outcome", "state", "workflow", "befor
  * @param sort what is listed; absent when it is no sort of record.
  * @throws {AppError} `usage` for a filter it does not know.
  */
-export function checkFilters(sort: RecordSort<unknown> | undefined, input: GetInput): void {
+export function checkFilters(sort: RecordType<unknown> | undefined, input: GetInput): void {
   const unknown = FILTERS.find((filter) =>
     input[filter] !== undefined && sort?.filters?.includes(filter) !== true
   );
@@ -189,7 +189,7 @@ export function checkFilters(sort: RecordSort<unknown> | undefined, input: GetIn
  * @throws {AppError} `not_found`, or `usage` when several do.
  */
 export async function findRecord<Row>(
-  sort: RecordSort<Row>,
+  sort: RecordType<Row>,
   prefix: string,
   store: Store,
 ): Promise<Row> {

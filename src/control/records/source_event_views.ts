@@ -14,7 +14,7 @@ import type {
   SourceEventQuery,
   SourceEventState,
 } from "../../store/source_event_records.ts";
-import type { RecordQuery, RecordSort } from "./record_type.ts";
+import type { RecordQuery, RecordType } from "./record_type.ts";
 
 const STATES: readonly SourceEventState[] = [
   "received",
@@ -38,7 +38,7 @@ function toEventQuery({ state, ...query }: RecordQuery): SourceEventQuery {
 }
 
 /** Events of chat platforms, for `svc get`. */
-export const SOURCE_EVENTS: RecordSort<SourceEvent> = {
+export const SOURCE_EVENTS: RecordType<SourceEvent> = {
   names: ["source-event", "source-events"],
   list: (store, query) => store.listSourceEvents(toEventQuery(query)),
   find: (store, prefix) => store.findSourceEvents(prefix),
@@ -53,7 +53,7 @@ export const SOURCE_EVENTS: RecordSort<SourceEvent> = {
 };
 
 /** Bound threads, for `svc get`. */
-export const BINDINGS: RecordSort<Binding> = {
+export const BINDINGS: RecordType<Binding> = {
   names: ["binding", "bindings"],
   list: (store, query) => store.listBindings(query),
   find: (store, prefix) => store.findBindings(prefix),

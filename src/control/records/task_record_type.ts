@@ -6,13 +6,13 @@
 
 import { AppError } from "../../base/errors.ts";
 import type { Task, TaskQuery, TaskState } from "../../store/task_records.ts";
-import type { RecordQuery, RecordSort } from "./record_type.ts";
+import type { RecordQuery, RecordType } from "./record_type.ts";
 import { taskColumns, taskView } from "./views.ts";
 
 const STATES: readonly TaskState[] = ["pending", "running", "succeeded", "failed", "cancelled"];
 
 /** Tasks. */
-export const TASKS: RecordSort<Task> = {
+export const TASKS: RecordType<Task> = {
   names: ["task", "tasks"],
   list: (store, query) => store.listTasks(toTaskQuery(query)),
   find: (store, prefix) => store.findTasks(prefix),

@@ -16,13 +16,13 @@ import { displayName, type Resource } from "../../resources/resource.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 import { runHook } from "../../plugins/hooks.ts";
 import type { PluginHost } from "../../plugins/run_plugin.ts";
-import { type AgainstHost, compareAgainst } from "../../intake/tools/backtest.ts";
+import { backtest, type BacktestHost } from "../../intake/tools/backtest.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { checkMayChange, checkPolicy, type CodeHost } from "./check_code.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
 
 /** What an apply needs. */
-export interface ApplyHost extends AgainstHost, CodeHost {
+export interface ApplyHost extends BacktestHost, CodeHost {
   /** Runs hooks. */
   readonly plugins: PluginHost;
   /** What there is. */
@@ -77,7 +77,7 @@ export async function apply(
       return { results, warnings, hook_failures: await runHooks(changes, host) };
     }
     if (request.against_secs === undefined) return { results, warnings, hook_failures: [] };
-    const against = await compareAgainst(request.against_secs, catalog.with(puts), host);
+    const against = await backtest(request.against_secs, catalog.with(puts), host);
     return { results, warnings, hook_failures: [], against };
   });
 }

@@ -21,7 +21,7 @@ import { nextColumns, type NextFires, nextStatus } from "./next_fires.ts";
 import {
   checkFilters,
   findRecord,
-  findRecordSort,
+  findRecordType,
   listRecords,
   RECORDS,
 } from "../records/records.ts";
@@ -47,7 +47,7 @@ export interface QueryHost extends CodeHost {
  */
 export async function get(input: GetInput, host: QueryHost): Promise<Listing> {
   const now = host.clock.now();
-  const record = findRecordSort(input.what);
+  const record = findRecordType(input.what);
   if (record !== undefined) return await listRecords(record, input, { store: host.store, now });
   const kind = kindNamed(input.what, host.catalog);
   checkFilters(undefined, input);
@@ -83,7 +83,7 @@ export async function describe(
   caller: Caller,
   host: QueryHost,
 ): Promise<Record<string, unknown>> {
-  const record = findRecordSort(input.what);
+  const record = findRecordType(input.what);
   if (record !== undefined) return record.view(await findRecord(record, input.name, host.store));
   const kind = kindNamed(input.what, host.catalog);
   const resource = findResource(kind, input, host.catalog);
@@ -105,7 +105,7 @@ export function remove(
   caller: Caller,
   host: QueryHost,
 ): Promise<Operations["delete"]["out"]> {
-  if (findRecordSort(input.what) !== undefined) {
+  if (findRecordType(input.what) !== undefined) {
     throw new AppError("usage", `Records of ${input.what} are kept, only resources can be deleted`);
   }
   const kind = kindNamed(input.what, host.catalog);

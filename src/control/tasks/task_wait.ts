@@ -13,7 +13,7 @@ import { findTask } from "../records/records.ts";
 import { taskView } from "../records/views.ts";
 
 /** How often tasks are looked at: soon after the start, then less and less often. */
-const LOOK_MS = { least: 50, most: 500, each: 5 };
+const POLL_INTERVAL_MS = { least: 50, most: 500, each: 5 };
 /** How often there is a sign of life. */
 const ALIVE_MS = 15_000;
 
@@ -33,8 +33,8 @@ export async function* waitForTasks(
   yield { waiting: open.length }; // at once, so that the client knows that they were found
   const until = clock.now() + (input.timeout_secs ?? Infinity) * 1000;
   let alive = clock.now();
-  const most = Math.max(LOOK_MS.most, open.length * LOOK_MS.each);
-  for (let ms = LOOK_MS.least; !signal.aborted; ms = Math.min(ms * 1.5, most)) {
+  const most = Math.max(POLL_INTERVAL_MS.most, open.length * POLL_INTERVAL_MS.each);
+  for (let ms = POLL_INTERVAL_MS.least; !signal.aborted; ms = Math.min(ms * 1.5, most)) {
     const tasks = await Promise.all(open.map((id) => findTask(id, store)));
     for (const task of tasks) {
       if (task.finishedAt !== undefined) yield { task: taskView(task) };

@@ -7,7 +7,7 @@
  */
 
 import { dirname } from "node:path";
-import type { Ailments } from "../../base/health_conditions.ts";
+import type { HealthConditions } from "../../base/health_conditions.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 
@@ -33,7 +33,7 @@ export interface FileWatcherHost {
   /** The daemon's log. */
   readonly log: Log;
   /** Told while directories cannot be watched. */
-  readonly ailments: Ailments;
+  readonly health: HealthConditions;
   /** Opens a watch over these directories, not over those in them; Deno's own when absent. */
   readonly openWatch?: (directories: string[]) => OpenWatch;
 }
@@ -43,7 +43,7 @@ const MAX_WATCHES = 8;
 /** Events in a row that cannot be read, after which a watch is given up. */
 const MAX_FAULTS = 1000;
 
-const AILMENT = "file watch";
+const CONDITION = "file watch";
 
 /** Watches directories for several owners. */
 export class FileWatcher implements AsyncDisposable {
@@ -122,20 +122,20 @@ export class FileWatcher implements AsyncDisposable {
   }
 
   #open(directories: ReadonlyMap<string, string>): boolean {
-    const { openWatch = openSystemWatch, log, ailments } = this.#host;
+    const { openWatch = openSystemWatch, log, health } = this.#host;
     try {
       const paths = [...directories.keys()];
       const watch = openExisting(paths, openWatch);
       for (const [path, identity] of directories) this.#watched.set(path, identity);
       this.#watches.set(watch, this.#read(watch, paths));
       this.#failed = false;
-      ailments.clear(AILMENT);
+      health.clear(CONDITION);
       return true;
     } catch (error) {
       const sentence = "files cannot be watched and are only looked at from time to time";
       if (!this.#failed) log.warn(sentence, { error });
       this.#failed = true;
-      ailments.note(AILMENT, `${sentence}: ${messageOf(error)}`);
+      health.set(CONDITION, `${sentence}: ${messageOf(error)}`);
       return false;
     }
   }

@@ -6,7 +6,7 @@
  */
 
 import { basename, relative, resolve } from "node:path";
-import type { Ailments } from "../../base/health_conditions.ts";
+import type { HealthConditions } from "../../base/health_conditions.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { eventId } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
@@ -19,7 +19,7 @@ import {
 import type { Resource } from "../../resources/resource.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 import type { WorkspaceSpec } from "../../resources/workspace.ts";
-import { insist } from "../../tasks/run/retry_while_overloaded.ts";
+import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import type { Triggers } from "../admission/triggers.ts";
 import { FileGlobs } from "./file_globs.ts";
 import type { FileChange } from "./file_scan.ts";
@@ -39,7 +39,7 @@ export interface FilesystemHost extends FireHost {
   /** The daemon's log. */
   readonly log: Log;
   /** Told what cannot be seen. */
-  readonly ailments: Ailments;
+  readonly health: HealthConditions;
   /** Opens a watch over directories; Deno's own when absent. */
   readonly openWatch?: (directories: string[]) => OpenWatch;
   /** Longest time between two looks at few files, in milliseconds. */
@@ -63,7 +63,7 @@ interface Watched {
 }
 
 /** Longest time until an apply is noticed. */
-const LOOK_MS = 1000;
+const POLL_INTERVAL_MS = 1000;
 /** Events that are stored at once. */
 const AT_ONCE = 32;
 
@@ -80,7 +80,7 @@ export class FilesystemSource implements AsyncDisposable {
   constructor(host: FilesystemHost) {
     this.#host = host;
     this.#watcher = new FileWatcher(host);
-    this.#timer = setInterval(() => this.look(), LOOK_MS);
+    this.#timer = setInterval(() => this.look(), POLL_INTERVAL_MS);
     this.look();
   }
 
@@ -99,7 +99,7 @@ export class FilesystemSource implements AsyncDisposable {
     }
     for (const [key, old] of before) {
       const kept = this.#watched.get(key);
-      if (kept === undefined) this.#host.ailments.clear(ailmentOf(old.name));
+      if (kept === undefined) this.#host.health.clear(conditionOf(old.name));
       if (old.files !== undefined && kept?.files !== old.files) this.#end(old.files);
     }
   }
@@ -136,7 +136,7 @@ export class FilesystemSource implements AsyncDisposable {
       this.#tell(name, `Workspace "${spec.action.workspace}" does not exist`);
       return { name, what };
     }
-    this.#host.ailments.clear(ailmentOf(name));
+    this.#host.health.clear(conditionOf(name));
     const globs = new FileGlobs(filesystem, ownFiles(path, dirs));
     const files = new WatchedFiles({ path, globs, debounceMs }, {
       ...this.#host,
@@ -148,12 +148,12 @@ export class FilesystemSource implements AsyncDisposable {
   }
 
   #tell(name: TriggerName, fault: string | undefined): void {
-    const { log, ailments } = this.#host;
+    const { log, health } = this.#host;
     if (fault === undefined) {
-      ailments.clear(ailmentOf(name));
+      health.clear(conditionOf(name));
       log.info("the files of a trigger are seen again", { ...name });
     } else {
-      ailments.note(ailmentOf(name), `${ailmentOf(name)} are not all seen: ${fault}`);
+      health.set(conditionOf(name), `${conditionOf(name)} are not all seen: ${fault}`);
       log.warn("the files of a trigger are not all seen", { ...name, fault });
     }
   }
@@ -173,10 +173,14 @@ export class FilesystemSource implements AsyncDisposable {
     const now = clock.now();
     for (let at = 0; at < changes.length; at += AT_ONCE) {
       const some = changes.slice(at, at + AT_ONCE);
-      await Promise.all(some.map((change) =>
-        insist(() => this.#fire(name, change, now), signal)
-          .catch((error) => log.error("a change of a file is lost", { ...name, ...change, error }))
-      ));
+      await Promise.all(
+        some.map((change) =>
+          retryWhileOverloaded(() => this.#fire(name, change, now), signal)
+            .catch((error) =>
+              log.error("a change of a file is lost", { ...name, ...change, error })
+            )
+        ),
+      );
     }
   }
 
@@ -193,7 +197,7 @@ export class FilesystemSource implements AsyncDisposable {
   }
 }
 
-function ailmentOf({ project, trigger }: TriggerName): string {
+function conditionOf({ project, trigger }: TriggerName): string {
   return `files of trigger "${trigger}" in project "${project}"`;
 }
 

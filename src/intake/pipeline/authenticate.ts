@@ -27,7 +27,7 @@ import { platformOf } from "../../signatures/platform.ts";
 import { findScheme } from "../../signatures/schemes.ts";
 import type { StoredDelivery } from "../../store/delivery_records.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
-import { type ReceivedDelivery, Trail } from "./delivery_context.ts";
+import { DeliveryContext, type ReceivedDelivery } from "./delivery_context.ts";
 
 /** Exists for the compiler only. */
 declare const authenticatedBrand: unique symbol;
@@ -65,12 +65,12 @@ export async function authenticate(
   host: AuthenticateHost,
 ): Promise<AuthenticatedDelivery> {
   const webhook = trigger.resource.spec.event.webhook ?? {};
-  checkAddress(webhook, delivery.trail.remote);
+  checkAddress(webhook, delivery.context.remote);
   if (webhook.crdRef !== undefined) {
     const crd = findCrd(webhook.crdRef, host.catalog);
     if (pluginsOf(crd, "interceptor").length > 0) {
       await intercept(crd, pluginDelivery(delivery, trigger), host.plugins);
-      delivery.trail.passed("authenticated");
+      delivery.context.passed("authenticated");
       return authenticated(delivery);
     }
   }
@@ -101,7 +101,7 @@ export async function authenticateBy(
   const webhook = nativeWebhook(scheme, given);
   try {
     if (trigger === undefined) throw unauthorized("no such trigger");
-    checkAddress(webhook, delivery.trail.remote);
+    checkAddress(webhook, delivery.context.remote);
     if (webhook.secret === undefined) throw unauthorized("the trigger names no secret");
     if (webhook.crdRef !== undefined) throw unauthorized("crdRef is for /webhook/ only");
     const unnamed = named === "auto" && signatureHeader === undefined;
@@ -134,8 +134,8 @@ async function checkSignature(
   const store = storeOf(trigger, catalog);
   const verdict = await verify(delivery, webhook, signingKeys(store));
   if (!verdict.ok) throw unauthorized(verdict.reason);
-  delivery.trail.secret = { store: store.name, key: verdict.keyName };
-  delivery.trail.passed("authenticated");
+  delivery.context.secret = { store: store.name, key: verdict.keyName };
+  delivery.context.passed("authenticated");
   return authenticated(delivery, verdict.covered);
 }
 
@@ -162,7 +162,7 @@ function storeOf(trigger: ActiveTrigger, catalog: Catalog): Resource<SecretStore
  */
 export function authenticatedBefore(
   { delivery, content }: StoredDelivery,
-  trail: Trail,
+  context: DeliveryContext,
 ): AuthenticatedDelivery {
   if (delivery.outcome === "rejected") {
     throw new AppError(
@@ -173,19 +173,19 @@ export function authenticatedBefore(
   if (content === undefined) {
     throw new AppError("refused", `The content of delivery ${delivery.id} is no longer stored`);
   }
-  trail.bodyBytes = content.body.length;
+  context.bodyBytes = content.body.length;
   if (delivery.secretStore !== "") {
-    trail.secret = { store: delivery.secretStore, key: delivery.secretKey };
+    context.secret = { store: delivery.secretStore, key: delivery.secretKey };
   }
   const body = new Uint8Array(content.body);
-  return authenticated({ body, headers: content.headers, url: "", trail });
+  return authenticated({ body, headers: content.headers, url: "", context });
 }
 
 /** A delivery as plugins see it. */
 export function pluginDelivery(delivery: ReceivedDelivery, trigger: ActiveTrigger): PluginDelivery {
   const { project, name } = trigger.resource;
-  const { headers, body, trail } = delivery;
-  return { project, trigger: name, deliveryId: trail.id, headers, body };
+  const { headers, body, context } = delivery;
+  return { project, trigger: name, deliveryId: context.id, headers, body };
 }
 
 /** Missing is refused, never passed over: it may be what authenticates (contract 2). */
@@ -223,11 +223,11 @@ export function schemeOf(webhook: WebhookSpec): { scheme: Scheme; options: Schem
 
 /** A delivery as a signature sees it. */
 export function signedRequest(delivery: ReceivedDelivery, webhook: WebhookSpec): SignedRequest {
-  const { body, headers, trail } = delivery;
+  const { body, headers, context } = delivery;
   return {
     body,
     header: (name) => Object.hasOwn(headers, name) ? headers[name] : undefined,
-    now: trail.receivedAt,
+    now: context.receivedAt,
     url: publicUrl(webhook.publicUrl, delivery.url),
   };
 }

@@ -10,7 +10,7 @@ import type { ActiveTrigger } from "../admission/triggers.ts";
 import type { Delivery, DeliveryDetail, DeliveryOutcome } from "../../store/delivery_records.ts";
 
 /** The course of one request. */
-export class Trail {
+export class DeliveryContext {
   /** Names the request to the sender, and the delivery once there is one. */
   readonly id: string;
   /** Milliseconds since the epoch. */
@@ -88,5 +88,5 @@ export interface ReceivedDelivery {
   /** URL as it arrived, query included. */
   readonly url: string;
   /** What is known so far. */
-  readonly trail: Trail;
+  readonly context: DeliveryContext;
 }

@@ -19,7 +19,7 @@ import type {
 import type { Store } from "../../store/store.ts";
 import { admit, type AdmitHost, type TriggerEvent } from "../admission/admit.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
-import { Trail } from "./delivery_context.ts";
+import { DeliveryContext } from "./delivery_context.ts";
 
 /** What firing needs. */
 export interface FireHost extends AdmitHost {
@@ -62,14 +62,14 @@ export interface FiredEvent {
  */
 export async function fire(event: FiredEvent, host: FireHost): Promise<EventOutcome> {
   const { trigger, payload, body = utf8(toJson(payload)), once, cursor, redeliveryOf } = event;
-  const trail = new Trail({ ...event, clock: host.clock, remote: "" });
-  trail.trigger = trigger;
-  trail.bodyBytes = body.length;
-  trail.redeliveryOf = redeliveryOf;
-  const admitted = await admit([toTriggerEvent(event, trail)], host);
-  trail.passed("decided");
+  const context = new DeliveryContext({ ...event, clock: host.clock, remote: "" });
+  context.trigger = trigger;
+  context.bodyBytes = body.length;
+  context.redeliveryOf = redeliveryOf;
+  const admitted = await admit([toTriggerEvent(event, context)], host);
+  context.passed("decided");
   const [outcome] = await host.store.recordDelivery({
-    delivery: { ...trail.facts(), status: 0 },
+    delivery: { ...context.facts(), status: 0 },
     content: { headers: {}, body },
     events: admitted,
     dedupWindowMs: 0, // what has no platform has no key either
@@ -81,10 +81,10 @@ export async function fire(event: FiredEvent, host: FireHost): Promise<EventOutc
   return outcome;
 }
 
-function toTriggerEvent(event: FiredEvent, trail: Trail): TriggerEvent {
+function toTriggerEvent(event: FiredEvent, context: DeliveryContext): TriggerEvent {
   const { trigger, payload, parentId, depth } = event;
   return {
-    ...{ trigger, payload, headers: {}, delivery: trail, again: true },
+    ...{ trigger, payload, headers: {}, delivery: context, again: true },
     ...(parentId === undefined ? {} : { parentId }),
     ...(depth === undefined ? {} : { depth }),
   };

@@ -8,7 +8,7 @@
 import type { Log } from "../../base/log.ts";
 import type { KeyUse } from "../../store/delivery_records.ts";
 import type { Store } from "../../store/store.ts";
-import type { Trail } from "./delivery_context.ts";
+import type { DeliveryContext } from "./delivery_context.ts";
 
 /** Time between two writes. */
 const FLUSH_MS = 2000;
@@ -27,7 +27,7 @@ export class KeyUses implements AsyncDisposable {
   }
 
   /** Counts the key that authenticated this request, if one did. */
-  add({ trigger, secret, receivedAt }: Trail): void {
+  add({ trigger, secret, receivedAt }: DeliveryContext): void {
     if (trigger === undefined || secret === undefined) return;
     const { project, name } = trigger.resource;
     const id = [project, secret.store, secret.key, name].join("\n");

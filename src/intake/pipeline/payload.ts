@@ -53,7 +53,7 @@ export function parsePayload(delivery: AuthenticatedDelivery): ParsedDelivery {
   const json = fromForm ? formToJson(text) : text;
   const payload = parseJson(json);
   if (!isJsonObject(payload)) throw new AppError("invalid", "The body is no JSON object");
-  delivery.trail.passed("parsed");
+  delivery.context.passed("parsed");
   return { delivery, payload, ...(fromForm ? { json: utf8(json) } : {}) };
 }
 

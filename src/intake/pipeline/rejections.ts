@@ -46,7 +46,7 @@ export class Rejections implements AsyncDisposable {
       return;
     }
     const keep = received !== undefined && received.body.length <= MAX_KEPT_BODY &&
-      wantsContent(received.trail.trigger);
+      wantsContent(received.context.trigger);
     this.#waiting.push({
       delivery,
       ...(keep ? { content: { headers: received.headers, body: received.body } } : {}),

@@ -1,5 +1,5 @@
 /**
- * From a parsed request to what it means (contract 3): a greeting of its platform, or one event or
+ * From a parsed request to what it means (contract 3): a handshake of its platform, or one event or
  * several, each with the key that tells it from a repetition.
  *
  * @module
@@ -13,7 +13,7 @@ import { platformOf } from "../../signatures/platform.ts";
 import type { TriggerEvent } from "../admission/admit.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import type { ParsedDelivery } from "./payload.ts";
-import type { EventName, Greeting, Platform } from "../../platforms/platform.ts";
+import type { EventName, Handshake, Platform } from "../../platforms/platform.ts";
 import { findPlatform } from "../../platforms/platforms.ts";
 
 /**
@@ -25,9 +25,12 @@ const MAX_EVENTS = 1000;
 /** What may stand around a list of events, in characters of JSON: it is copied for each of them. */
 const MAX_ENVELOPE = 4096;
 
-/** The answer to a greeting; `undefined` when the request is something else. */
-export function findGreeting(parsed: ParsedDelivery, trigger: ActiveTrigger): Greeting | undefined {
-  return platform(webhookOf(trigger))?.greet?.(parsed.payload);
+/** The answer to a handshake; `undefined` when the request is something else. */
+export function findHandshake(
+  parsed: ParsedDelivery,
+  trigger: ActiveTrigger,
+): Handshake | undefined {
+  return platform(webhookOf(trigger))?.handshake?.(parsed.payload);
 }
 
 /**
@@ -48,7 +51,7 @@ export function toEvents(parsed: ParsedDelivery, trigger: ActiveTrigger): Trigge
       trigger,
       payload: part,
       headers: delivery.headers,
-      delivery: delivery.trail,
+      delivery: delivery.context,
       ...(own === undefined ? {} : { ownPayload: own }),
       ...(key === undefined ? {} : { platformKey: key }),
     };

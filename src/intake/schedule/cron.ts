@@ -13,7 +13,7 @@ import { type CronSpec, DEFAULT_TIMEZONE } from "../../resources/event_cron.ts";
 import type { Resource } from "../../resources/resource.ts";
 import { Schedule } from "../../resources/schedule.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
-import { insist } from "../../tasks/run/retry_while_overloaded.ts";
+import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import type { Triggers } from "../admission/triggers.ts";
 import { dueRuns, type Span } from "./cron_runs.ts";
 import { findTrigger } from "../pipeline/find_trigger.ts";
@@ -47,7 +47,7 @@ interface Plan {
 }
 
 /** Longest time between two looks at clock and resources: clocks jump, and applies come. */
-const LOOK_MS = 1000;
+const POLL_INTERVAL_MS = 1000;
 /** Triggers that are worked on at once, and cursors that are read at once. */
 const AT_ONCE = 32;
 
@@ -78,7 +78,7 @@ export class CronSource implements AsyncDisposable {
       this.#refreshing ??= this.#refresh().finally(() => this.#refreshing = undefined);
     }
     const now = clock.now();
-    let waitMs = LOOK_MS;
+    let waitMs = POLL_INTERVAL_MS;
     for (const plan of this.#plans.values()) {
       // The clock was set back: those times come again, and each knows whether it has been stored.
       if (plan.looked > now) advance(plan, now);
@@ -138,12 +138,15 @@ export class CronSource implements AsyncDisposable {
     }
     for (const at of runs) {
       if (signal.aborted) return;
-      await insist(() => this.#fire(plan, at), signal).catch((error) =>
+      await retryWhileOverloaded(() => this.#fire(plan, at), signal).catch((error) =>
         this.#complain(plan, error)
       );
     }
     if (!missed || runs.length > 0) return;
-    await insist(() => store.moveCursor({ name: cursorOf(plan), at: span.now }), signal);
+    await retryWhileOverloaded(
+      () => store.moveCursor({ name: cursorOf(plan), at: span.now }),
+      signal,
+    );
   }
 
   async #fire(plan: Plan, at: number): Promise<void> {

@@ -16,9 +16,9 @@ import { authenticate } from "../pipeline/authenticate.ts";
 import { firedEvent, wasFired } from "../pipeline/fire.ts";
 import { parsePayload } from "../pipeline/payload.ts";
 import { isSlackDelivery } from "../slack.ts";
-import { Trail } from "../pipeline/delivery_context.ts";
+import { DeliveryContext } from "../pipeline/delivery_context.ts";
 import { transform, type TransformHost } from "../pipeline/transform.ts";
-import { findGreeting, toEvents } from "../pipeline/webhook_events.ts";
+import { findHandshake, toEvents } from "../pipeline/webhook_events.ts";
 import type { Delivery } from "../../store/delivery_records.ts";
 import type { Store } from "../../store/store.ts";
 import { admit, type AdmitHost, type Admitted } from "../admission/admit.ts";
@@ -26,7 +26,7 @@ import { Planner } from "../../tasks/plan.ts";
 import { activate } from "../admission/triggers.ts";
 
 /** What it needs. */
-export interface AgainstHost extends Omit<AdmitHost, "planner"> {
+export interface BacktestHost extends Omit<AdmitHost, "planner"> {
   /** Stored deliveries. */
   readonly store: Store;
   /** The time. */
@@ -41,10 +41,10 @@ const PAGE = 200;
 const MAX_NAMED = 100;
 
 /** Compares what was with what would be, for every delivery of the last `secs` that was kept whole. */
-export async function compareAgainst(
+export async function backtest(
   secs: number,
   proposed: Catalog,
-  host: AgainstHost,
+  host: BacktestHost,
 ): Promise<AgainstResult> {
   const counts: Record<string, number> = {};
   const changed: AgainstResult["changed"][number][] = [];
@@ -67,21 +67,21 @@ export async function compareAgainst(
 async function outcomeOf(
   delivery: Delivery,
   { trigger, proposed }: { trigger: Resource<TriggerSpec> | undefined; proposed: Catalog },
-  host: AgainstHost,
+  host: BacktestHost,
 ): Promise<{ outcome: string; reason: string } | undefined> {
   if (trigger === undefined) return { outcome: "not found", reason: "the trigger would be gone" };
   if (isSlackDelivery(delivery)) return undefined; // where its event goes depends on its thread
   const content = (await host.store.readDelivery(delivery.id))?.content;
   if (content === undefined) return undefined;
   const clock = { now: () => delivery.receivedAt }; // as it was then: a signed time is not stale
-  const trail = new Trail({ id: delivery.id, clock, remote: delivery.remote });
-  const active = trail.trigger = activate(trigger);
+  const context = new DeliveryContext({ id: delivery.id, clock, remote: delivery.remote });
+  const active = context.trigger = activate(trigger);
   try {
     const received = {
       body: new Uint8Array(content.body),
       headers: content.headers,
       url: "",
-      trail,
+      context,
     };
     const { plugins } = host;
     const admitHost = { ...host, planner: new Planner(proposed, ""), share: OPERATORS };
@@ -91,7 +91,7 @@ async function outcomeOf(
     const parsed = parsePayload(
       await authenticate(received, active, { catalog: proposed, plugins }),
     );
-    if (findGreeting(parsed, active) !== undefined) return { outcome: "handshake", reason: "" };
+    if (findHandshake(parsed, active) !== undefined) return { outcome: "handshake", reason: "" };
     const events = await transform(toEvents(parsed, active), parsed, {
       catalog: proposed,
       plugins,

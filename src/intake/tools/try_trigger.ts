@@ -22,9 +22,9 @@ import {
 } from "../pipeline/authenticate.ts";
 import { parseObject } from "../pipeline/fire.ts";
 import { parsePayload } from "../pipeline/payload.ts";
-import { type ReceivedDelivery, Trail } from "../pipeline/delivery_context.ts";
+import { DeliveryContext, type ReceivedDelivery } from "../pipeline/delivery_context.ts";
 import { transform, type TransformHost } from "../pipeline/transform.ts";
-import { findGreeting, toEvents } from "../pipeline/webhook_events.ts";
+import { findHandshake, toEvents } from "../pipeline/webhook_events.ts";
 import { admit, type AdmitHost, eventVariables, type TriggerEvent } from "../admission/admit.ts";
 import type { ActiveTrigger, Triggers } from "../admission/triggers.ts";
 
@@ -50,34 +50,37 @@ export async function tryTrigger(
   const project = input.project ?? DEFAULT_PROJECT;
   const trigger = host.triggers.named({ project, trigger: input.name });
   const { source } = trigger.resource.spec.event;
-  const trail = new Trail({ id: host.newId(), clock: host.clock, remote: "127.0.0.1" });
-  trail.trigger = trigger;
+  const context = new DeliveryContext({ id: host.newId(), clock: host.clock, remote: "127.0.0.1" });
+  context.trigger = trigger;
   const body = findBase64(input.body);
   if (body === undefined) throw new AppError("invalid", "The body is not base64");
   const headers = Object.fromEntries(
     Object.entries(input.headers).map(([name, value]) => [name.toLowerCase(), value]),
   );
   const url = `http://127.0.0.1/webhook/${project}/${input.name}`;
-  const given = { body, headers: { "content-type": "application/json", ...headers }, url, trail };
+  const given = { body, headers: { "content-type": "application/json", ...headers }, url, context };
   const stages: TriedStage[] = [];
   const say = (stage: string, result: string) => stages.push({ stage, result });
   try {
     if (source !== "webhook") {
       say("authenticate", `none needed, the source is ${source}`);
       const event = { trigger, payload: parseObject(findText(body) ?? ""), headers: {} };
-      return await decide([{ ...event, delivery: trail }], { stages, host });
+      return await decide([{ ...event, delivery: context }], { stages, host });
     }
     const delivery = input.sign ? await sign(given, trigger, host) : given;
     const sender = await authenticate(delivery, trigger, host);
     say(
       "authenticate",
-      trail.secret === undefined ? "passed unsigned" : `key "${trail.secret.key}" matched`,
+      context.secret === undefined ? "passed unsigned" : `key "${context.secret.key}" matched`,
     );
     const parsed = parsePayload(sender);
     say("parse", `a JSON object with ${Object.keys(parsed.payload).length} fields`);
-    const greeting = findGreeting(parsed, trigger);
-    if (greeting !== undefined) {
-      say("greeting", `answered with ${greeting.status === 200 ? greeting.body : "an empty 204"}`);
+    const handshake = findHandshake(parsed, trigger);
+    if (handshake !== undefined) {
+      say(
+        "handshake",
+        `answered with ${handshake.status === 200 ? handshake.body : "an empty 204"}`,
+      );
       return { would: "handshake", stages };
     }
     const events = await transform(toEvents(parsed, trigger), parsed, host);
@@ -142,7 +145,12 @@ async function sign(
     );
   }
   const { url } = signedRequest(delivery, webhook);
-  const input = { body: delivery.body, now: delivery.trail.receivedAt, url, id: delivery.trail.id };
+  const input = {
+    body: delivery.body,
+    now: delivery.context.receivedAt,
+    url,
+    id: delivery.context.id,
+  };
   const signed = Object.entries(await scheme.sign(input, key, options))
     .map(([name, value]) => [name.toLowerCase(), value]);
   return { ...delivery, headers: { ...delivery.headers, ...Object.fromEntries(signed) } };

@@ -12,7 +12,13 @@ import { text } from "./engine/columns.ts";
 import type { Database, Row } from "./engine/database.ts";
 import { countUse, usePlan } from "./tasks/plan_rows.ts";
 import { readTasks, saveStep } from "./tasks/task_rows.ts";
-import { letIn, type Place, PLACE_COLUMNS, stageFor, toPlace } from "./tasks/task_stages.ts";
+import {
+  type Place,
+  PLACE_COLUMNS,
+  promoteWaiting,
+  stageFor,
+  toPlace,
+} from "./tasks/task_stages.ts";
 
 /**
  * Stores the new task.
@@ -39,7 +45,7 @@ export function retryTask(db: Database, retry: RetryOf): Task {
   bindRetry(db, retry);
   if (retry.keepDirectory) db.run("UPDATE tasks SET directory = NULL WHERE id = ?", retry.of);
   for (const step of retry.kept) saveStep(db, retry.id, step);
-  letIn(db, place);
+  promoteWaiting(db, place);
   const [task] = readTasks(db, "WHERE id = ?", [retry.id]);
   if (task === undefined) throw new Error(`Task ${retry.id} was not stored`);
   return task;

@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { Ailments } from "../../base/health_conditions.ts";
+import type { HealthConditions } from "../../base/health_conditions.ts";
 import { type Clock, pause } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { messageOf } from "../../base/errors.ts";
@@ -35,7 +35,7 @@ export interface RetentionHost {
   /** Where logs and the directories of tasks are. */
   readonly dirs: DataDir;
   /** Where it says that it does not work. */
-  readonly ailments?: Ailments;
+  readonly health?: HealthConditions;
   /** How much is kept. */
   readonly keep: Keep;
   /** Removes the directory a task had for itself. */
@@ -43,7 +43,7 @@ export interface RetentionHost {
 }
 
 /** Time between two looks. */
-const LOOK_MS = 5 * 60_000;
+const POLL_INTERVAL_MS = 5 * 60_000;
 /** The first look: shortly after the start, which has other things to do. */
 const FIRST_LOOK_MS = 10_000;
 /** Rows removed in one transaction: some 5 ms, for which a request may have to wait. */
@@ -63,7 +63,7 @@ export function startRetention(host: RetentionHost): AsyncDisposable {
     if (!signal.aborted) await told(host, () => removeOrphans(host, signal));
   };
   const prunes = async () => {
-    for (let ms = FIRST_LOOK_MS;; ms = LOOK_MS) {
+    for (let ms = FIRST_LOOK_MS;; ms = POLL_INTERVAL_MS) {
       await pause(ms, signal);
       if (signal.aborted) return;
       await told(host, () => prune(host, signal));
@@ -81,10 +81,10 @@ export function startRetention(host: RetentionHost): AsyncDisposable {
 async function told(host: RetentionHost, work: () => Promise<void>): Promise<void> {
   try {
     await work();
-    host.ailments?.clear("retention");
+    host.health?.clear("retention");
   } catch (error) {
     host.log.warn("old tasks could not be removed, trying again later", { error });
-    host.ailments?.note("retention", `old tasks could not be removed: ${messageOf(error)}`);
+    host.health?.set("retention", `old tasks could not be removed: ${messageOf(error)}`);
   }
 }
 

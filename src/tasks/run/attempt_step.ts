@@ -11,7 +11,7 @@ import { AppError, messageOf } from "../../base/errors.ts";
 import { compileTemplate, renderTemplate } from "../../cel/template.ts";
 import { runShell, type ShellExit } from "../../shell/run_shell.ts";
 import type { StepRecord } from "../../store/task_records.ts";
-import type { Ending } from "../cancellation_scope.ts";
+import type { CancellationScope } from "../cancellation_scope.ts";
 import type { PlannedStep } from "../plan.ts";
 import { renderPrompt } from "../step/prompt.ts";
 import { type DeliveredPrompt, deliverPrompt } from "../step/prompt_delivery.ts";
@@ -35,7 +35,7 @@ export interface Try {
   /** The task. */
   readonly run: TaskRun;
   /** Ends it before its time. */
-  readonly ending: Ending;
+  readonly cancellation: CancellationScope;
   /** Which try it is, from 1. */
   readonly attempt: number;
   /** Takes its output. */
@@ -66,7 +66,7 @@ export async function tryStep(placed: PlacedStep, one: Try): Promise<Tried> {
 }
 
 async function run({ step, position, defaultTimeoutSecs }: PlacedStep, one: Try): Promise<Tried> {
-  const { run, ending, attempt, log, onStart } = one;
+  const { run, cancellation, attempt, log, onStart } = one;
   const { host, plan, claimed, files } = run.parts;
   const name = `${position}.${attempt}`;
   const mark = `${claimed.task.id}.${name}`;
@@ -82,7 +82,7 @@ async function run({ step, position, defaultTimeoutSecs }: PlacedStep, one: Try)
   const output = await files.makeEmpty();
   const limit = step.timeout ?? step.agent?.timeout ?? defaultTimeoutSecs;
   const timeoutSecs = limit === undefined ? undefined : findDurationSecs(limit);
-  if (ending.why !== undefined) return endedFor(ending);
+  if (cancellation.why !== undefined) return endedFor(cancellation);
 
   const exit = await runShell({
     line: step.agent?.command ?? step.run ?? "",
@@ -100,7 +100,7 @@ async function run({ step, position, defaultTimeoutSecs }: PlacedStep, one: Try)
     },
     umask: host.umask,
     graceMs: GRACE_MS,
-    signal: ending.signal,
+    signal: cancellation.signal,
     ...(timeoutSecs === undefined ? {} : { timeoutMs: timeoutSecs * 1000 }),
     onOutput: (stream, chunk) => log.write(stream, chunk),
     onStart,
@@ -108,12 +108,12 @@ async function run({ step, position, defaultTimeoutSecs }: PlacedStep, one: Try)
   await log.end();
   if (exit.endedFor !== undefined) await host.groups.endMarked(TRY_MARK, mark);
   const outputs = await takeOutputs(output, one);
-  const verdict = exit.endedFor === "signal" ? endedFor(ending) : judge(exit);
+  const verdict = exit.endedFor === "signal" ? endedFor(cancellation) : judge(exit);
   return { ...verdict, exitCode: exit.code, ...(outputs === undefined ? {} : { outputs }) };
 }
 
 /** What is to become of a step that was ended, or not started, because of its task. */
-function endedFor({ why }: Ending): Tried {
+function endedFor({ why }: CancellationScope): Tried {
   switch (why) {
     case "cancel":
       return { state: "cancelled", reason: "cancelled" };

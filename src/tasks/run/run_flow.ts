@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Ending } from "../cancellation_scope.ts";
+import type { CancellationScope } from "../cancellation_scope.ts";
 import { isOver, nextMoves, OUT_OF_TIME } from "./flow.ts";
 import { runStep } from "./run_step.ts";
 import type { TaskRun } from "./task_run.ts";
@@ -13,20 +13,20 @@ import type { TaskRun } from "./task_run.ts";
 /** Most steps of one task at once. */
 const AT_ONCE = 16;
 
-/** Runs every step that can run; what `ending` ended before it started is left as it is. */
-export async function runFlow(run: TaskRun, ending: Ending): Promise<void> {
+/** Runs every step that can run; what `cancellation` ended before it started is left as it is. */
+export async function runFlow(run: TaskRun, cancellation: CancellationScope): Promise<void> {
   const { steps } = run.parts.plan;
   const running = new Map<number, Promise<void>>();
   const start = (position: number) => {
     const step = steps[position];
     if (step === undefined || running.has(position) || running.size >= AT_ONCE) return;
-    const work = runStep({ step, position }, run, ending)
+    const work = runStep({ step, position }, run, cancellation)
       .finally(() => running.delete(position));
     running.set(position, work);
   };
   try {
     for (;;) {
-      if (ending.why === undefined) {
+      if (cancellation.why === undefined) {
         const { ready, skip } = nextMoves(steps, run.records.slice(0, steps.length));
         for (const { position, reason } of skip) saveSkipped(run, position, reason);
         if (skip.length > 0) continue; // others may be ready now
@@ -39,7 +39,7 @@ export async function runFlow(run: TaskRun, ending: Ending): Promise<void> {
       await Promise.race(running.values());
     }
   } catch (error) {
-    ending.end("stop"); // a bug, or no store: nothing of the task shall go on by itself
+    cancellation.end("stop"); // a bug, or no store: nothing of the task shall go on by itself
     await Promise.allSettled(running.values());
     throw error;
   }

@@ -8,7 +8,7 @@
 import { pause } from "../../base/clock.ts";
 import { compileExpression } from "../../cel/expression.ts";
 import type { StepRecord } from "../../store/task_records.ts";
-import type { Ending, Why } from "../cancellation_scope.ts";
+import type { CancelCause, CancellationScope } from "../cancellation_scope.ts";
 import type { PlannedStep } from "../plan.ts";
 import type { TaskRun } from "./task_run.ts";
 import { type PlacedStep, type Tried, tryStep } from "./attempt_step.ts";
@@ -20,10 +20,14 @@ const INTERRUPTED = "interrupted";
 const MAX_BACKOFF_SECS = 3600;
 
 /**
- * Runs a step to its end, which is on its way to the store when this resolves; or until `ending` ends
+ * Runs a step to its end, which is on its way to the store when this resolves; or until `cancellation` ends
  * it. Of a step that is to go on after a restart, the record says `pending`.
  */
-export async function runStep(placed: PlacedStep, run: TaskRun, ending: Ending): Promise<void> {
+export async function runStep(
+  placed: PlacedStep,
+  run: TaskRun,
+  cancellation: CancellationScope,
+): Promise<void> {
   const { step, position } = placed;
   const whyNot = await whySkipped(step, run);
   if (whyNot !== undefined) {
@@ -35,20 +39,20 @@ export async function runStep(placed: PlacedStep, run: TaskRun, ending: Ending):
   for (let attempt = run.records[position]?.attempt ?? 1;; attempt++) {
     const base = { ...blank(placed), startedAt, ...(attempt === 1 ? {} : { attempt }) };
     const onStart = (group: number) => run.note({ ...base, state: "running", processGroup: group });
-    const tried = await tryStep(placed, { run, ending, attempt, log, onStart });
+    const tried = await tryStep(placed, { run, cancellation, attempt, log, onStart });
     const again = attempt < attempts && tried.state === "failed";
     if (!again) return run.save(lastRecord(base, tried, { attempt, finishedAt: run.now() }));
 
     // An end that comes now is one between two tries, also where this one is only just over.
     const secs = backoffSecs(step, attempt);
     const reason = `try ${attempt} of ${attempts}: ${tried.reason}, the next one in ${secs} s`;
-    if (ending.why === undefined) await log.note(reason);
+    if (cancellation.why === undefined) await log.note(reason);
     run.save({ ...base, ...tried, state: "pending", reason, attempt: attempt + 1 });
     await run.saved();
-    await pause(secs * 1000, ending.signal);
-    if (ending.why === "stop") return;
-    if (ending.why !== undefined) {
-      return run.save({ ...base, ...tried, ...endedFor(ending.why), finishedAt: run.now() });
+    await pause(secs * 1000, cancellation.signal);
+    if (cancellation.why === "stop") return;
+    if (cancellation.why !== undefined) {
+      return run.save({ ...base, ...tried, ...endedFor(cancellation.why), finishedAt: run.now() });
     }
   }
 }
@@ -71,7 +75,7 @@ function lastRecord(
 }
 
 /** How a step ends that is ended between two tries. */
-function endedFor(why: Exclude<Why, "stop">): Pick<StepRecord, "state" | "reason"> {
+function endedFor(why: Exclude<CancelCause, "stop">): Pick<StepRecord, "state" | "reason"> {
   return why === "cancel"
     ? { state: "cancelled", reason: "cancelled" }
     : { state: "failed", reason: "timed out" };

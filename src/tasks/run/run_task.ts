@@ -10,9 +10,9 @@ import { findDurationSecs } from "../../base/duration.ts";
 import { AppError } from "../../base/errors.ts";
 import { compileTemplate, renderTemplate } from "../../cel/template.ts";
 import type { ClaimedTask, StepRecord } from "../../store/task_records.ts";
-import { Ending } from "../cancellation_scope.ts";
+import { CancellationScope } from "../cancellation_scope.ts";
 import { findFailure, isOver } from "./flow.ts";
-import { insist } from "./retry_while_overloaded.ts";
+import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import type { Plan } from "../plan.ts";
 import { runFlow, skipForTime } from "./run_flow.ts";
 import { runStep } from "./run_step.ts";
@@ -34,7 +34,7 @@ export interface RunSignals {
 export interface TaskResult {
   /** How. */
   readonly state: "succeeded" | "failed" | "cancelled" | "interrupted";
-  /** Why; empty when there is nothing to say. */
+  /** CancelCause; empty when there is nothing to say. */
   readonly reason: string;
   /** Steps whose end has not been stored: it is to be stored with that of the task. */
   readonly steps?: readonly StepRecord[];
@@ -74,11 +74,11 @@ export async function runTask(
 async function runAndTidy(run: TaskRun, token: string, signals: RunSignals): Promise<TaskResult> {
   const { host, claimed } = run.parts;
   const since = run.now();
-  using ending = new Ending(signals);
+  using cancellation = new CancellationScope(signals);
   const limitMs = limitOf(run);
-  if (limitMs !== undefined) ending.endAfter(limitMs);
+  if (limitMs !== undefined) cancellation.endAfter(limitMs);
   try {
-    const result = await prepareAndRun(run, token, { ending, signals });
+    const result = await prepareAndRun(run, token, { cancellation, signals });
     return result.state === "succeeded" ? await release(run, since, signals) : result;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
@@ -102,22 +102,25 @@ function limitOf({ parts: { plan } }: TaskRun): number | undefined {
 async function prepareAndRun(
   run: TaskRun,
   token: string,
-  { ending, signals }: { readonly ending: Ending; readonly signals: RunSignals },
+  { cancellation, signals }: {
+    readonly cancellation: CancellationScope;
+    readonly signals: RunSignals;
+  },
 ): Promise<TaskResult> {
   if (!run.records.every(isOver)) {
     const { host, claimed, files } = run.parts;
     const [payload, inbox] = await Promise.all([
       files.make("payload.json", claimed.payload),
       files.make("inbox.jsonl"),
-      enterDirectory(run, ending),
+      enterDirectory(run, cancellation),
       files.prepareEmpty(),
     ]);
     await host.inboxes.open(claimed.task.id, inbox, claimed);
     await setGoal(run);
     run.variables = variablesOf(run, { payload, inbox, token });
   }
-  await runFlow(run, ending);
-  if (ending.why === "timeout") skipForTime(run);
+  await runFlow(run, cancellation);
+  if (cancellation.why === "timeout") skipForTime(run);
   return await runLast(run, signals);
 }
 
@@ -131,13 +134,13 @@ async function runLast(run: TaskRun, signals: RunSignals): Promise<TaskResult> {
   const cancelled = ended().some((one) => one.state === "cancelled" || !isOver(one));
   run.state = cancelled ? "cancelled" : failure === undefined ? "succeeded" : "failed";
 
-  using ending = new Ending({ stop: signals.stop });
+  using cancellation = new CancellationScope({ stop: signals.stop });
   for (const [index, step] of last.entries()) {
     const position = steps.length + index;
     const isDone = () => isOver(run.records[position] ?? { state: "pending" });
     if (isDone()) continue;
     await run.saved();
-    await runStep({ step, position, defaultTimeoutSecs: FINALLY_TIMEOUT_SECS }, run, ending);
+    await runStep({ step, position, defaultTimeoutSecs: FINALLY_TIMEOUT_SECS }, run, cancellation);
     if (!isDone()) return INTERRUPTED;
   }
   if (cancelled) return { state: "cancelled", reason: "" };
@@ -157,7 +160,7 @@ async function endLeft(run: TaskRun, since: number): Promise<void> {
 }
 
 /** Finds or makes the directory in which the steps run, and remembers one that is the task's own. */
-async function enterDirectory(run: TaskRun, ending: Ending): Promise<void> {
+async function enterDirectory(run: TaskRun, cancellation: CancellationScope): Promise<void> {
   const { claimed: { task }, plan: { workspace }, host, stop } = run.parts;
   if (task.directory !== "" && await isDirectory(task.directory)) {
     run.directory = task.directory;
@@ -168,13 +171,13 @@ async function enterDirectory(run: TaskRun, ending: Ending): Promise<void> {
     throw new AppError("invalid", `${gone}: retry the task`);
   }
   const user = { taskId: task.id, workspace: task.workspace, plan: workspace };
-  run.directory = await host.directories.make(user, ending).catch((error) => {
-    if (ending.why !== "timeout" || !(error instanceof AppError)) throw error;
+  run.directory = await host.directories.make(user, cancellation).catch((error) => {
+    if (cancellation.why !== "timeout" || !(error instanceof AppError)) throw error;
     const limit = `the timeout of ${(limitOf(run) ?? 0) / 1000} s`;
     throw new AppError("invalid", `${limit} ran out while its ${whatOf(run)} was made`);
   });
   if (run.directory === workspace.path) return;
-  await insist(() => host.store.setTaskDirectory(task.id, run.directory), stop);
+  await retryWhileOverloaded(() => host.store.setTaskDirectory(task.id, run.directory), stop);
 }
 
 /** The end of a task that has succeeded: nobody needs its own directory any more. */
@@ -185,16 +188,20 @@ async function release(run: TaskRun, since: number, signals: RunSignals): Promis
   if (own === "") return { state: "succeeded", reason: "" };
   // A cancel that came before, while `finally` ran, changes nothing but that nobody waits for long.
   const hurried = signals.cancel.aborted;
-  using ending = new Ending(hurried ? { stop } : signals);
+  using cancellation = new CancellationScope(hurried ? { stop } : signals);
   const leftMs = hurried ? 0 : since + (limitOf(run) ?? Infinity) - run.now();
-  if (leftMs < Infinity) ending.endAfter(Math.max(leftMs, TIDY_MS));
-  const how = { from: workspace.path, signal: ending.signal, taskId: task.id };
+  if (leftMs < Infinity) cancellation.endAfter(Math.max(leftMs, TIDY_MS));
+  const how = { from: workspace.path, signal: cancellation.signal, taskId: task.id };
   const reason = await host.directories.remove(own, how).catch((error) => {
     if (stop.aborted || !(error instanceof AppError)) throw error;
     // It stays on record, and goes with the task.
-    return ending.why === undefined ? error.message : `its ${whatOf(run)} was not removed in time`;
+    return cancellation.why === undefined
+      ? error.message
+      : `its ${whatOf(run)} was not removed in time`;
   });
-  if (!await isDirectory(own)) await insist(() => host.store.setTaskDirectory(task.id, ""), stop);
+  if (!await isDirectory(own)) {
+    await retryWhileOverloaded(() => host.store.setTaskDirectory(task.id, ""), stop);
+  }
   return { state: "succeeded", reason };
 }
 

@@ -18,7 +18,7 @@ import type { Store } from "../../store/store.ts";
 import type { ClaimedTask, StepRecord, TaskState } from "../../store/task_records.ts";
 import type { Inboxes } from "../step/inbox.ts";
 import { isOver } from "./flow.ts";
-import { insist } from "./retry_while_overloaded.ts";
+import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import type { Plan } from "../plan.ts";
 import type { InheritedEnv } from "../step/step_env.ts";
 import type { TaskDirectories } from "../workspace/task_directory.ts";
@@ -121,7 +121,7 @@ export class TaskRun implements Disposable {
     this.scope = taskScope(claimed, this);
     this.evaluator = {
       evaluate: (expression, scope) =>
-        insist(async () => await host.evaluator.evaluate(expression, scope), stop),
+        retryWhileOverloaded(async () => await host.evaluator.evaluate(expression, scope), stop),
     };
   }
 
@@ -174,7 +174,7 @@ export class TaskRun implements Disposable {
 
   #store(record: StepRecord): void {
     const { claimed, host, stop } = this.parts;
-    const saving = insist(() => host.store.saveStep(claimed.task.id, record), stop);
+    const saving = retryWhileOverloaded(() => host.store.saveStep(claimed.task.id, record), stop);
     this.#saved = Promise.all([this.#saved, saving]);
     this.#saved.catch(() => {}); // looked at in `saved`
   }

@@ -9,7 +9,7 @@
 import { after } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Cancelled, ClaimedTask, Task } from "../../store/task_records.ts";
-import { insist } from "./retry_while_overloaded.ts";
+import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import { runTask, type TaskResult } from "./run_task.ts";
 import { TASK_MARK } from "../step/step_env.ts";
 import { removeLeftFiles } from "../step/task_files.ts";
@@ -209,9 +209,11 @@ class Worker implements TaskWorker {
     const { store, clock, log, isFollowed, onEnded } = this.#host;
     const { state, reason, steps = [] } = result;
     const { signal } = this.#stopping;
-    if (state === "interrupted") return await insist(() => store.requeueTask(task.id), signal);
+    if (state === "interrupted") {
+      return await retryWhileOverloaded(() => store.requeueTask(task.id), signal);
+    }
     const end = { state, reason, now: clock.now(), followed: isFollowed(task) };
-    await insist(() => store.finishTask({ ...end, taskId: task.id, steps }), signal);
+    await retryWhileOverloaded(() => store.finishTask({ ...end, taskId: task.id, steps }), signal);
     log.info("task ended", { task: task.id, state, ...(reason === "" ? {} : { reason }) });
     onEnded({ ...task, state, reason, finishedAt: end.now }, end.followed);
   }

@@ -9,7 +9,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { Store } from "../../store/store.ts";
 import type { InboxMessage } from "../../store/task_records.ts";
-import { KeyedTurns } from "../../base/keyed_mutex.ts";
+import { KeyedMutex } from "../../base/keyed_mutex.ts";
 
 /** What inboxes need. */
 export interface InboxHost {
@@ -33,7 +33,7 @@ export class Inboxes {
   /** Tasks that were not running when something came for them. */
   readonly #missed = new Set<string>();
   /** One thing after another for each task. */
-  readonly #turns = new KeyedTurns();
+  readonly #turns = new KeyedMutex();
 
   /** Keeps messages in the store of `host`. */
   constructor(host: InboxHost) {
@@ -54,7 +54,7 @@ export class Inboxes {
 
   /** Hands a message that has been stored to its task, where that runs; once, and in order. */
   async deliver(taskId: string, stored: InboxMessage): Promise<void> {
-    await this.#turns.inTurn(taskId, async () => {
+    await this.#turns.run(taskId, async () => {
       const inbox = this.#open.get(taskId);
       if (inbox === undefined) this.#missed.add(taskId);
       else if (stored.position >= inbox.count) await this.#catchUp(taskId, inbox, stored);
@@ -66,7 +66,7 @@ export class Inboxes {
    * `hasMessages` says whether there were any when it was claimed: most tasks never have one.
    */
   open(taskId: string, path: string, { hasMessages }: { hasMessages: boolean }): Promise<void> {
-    return this.#turns.inTurn(taskId, async () => {
+    return this.#turns.run(taskId, async () => {
       const look = this.#missed.delete(taskId) || hasMessages;
       const messages = look ? await this.#host.store.listInbox(taskId) : [];
       if (messages.length > 0) await Deno.writeTextFile(path, messages.map(toLine).join(""));
@@ -76,7 +76,7 @@ export class Inboxes {
 
   /** The task does not run any more. */
   close(taskId: string): Promise<void> {
-    return this.#turns.inTurn(taskId, () => {
+    return this.#turns.run(taskId, () => {
       this.#open.delete(taskId);
       this.#missed.delete(taskId);
       return Promise.resolve();

@@ -9,7 +9,7 @@
 import { join, relative, resolve } from "node:path";
 import type { DataDir } from "../../base/data_dir.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
-import { Ending } from "../cancellation_scope.ts";
+import { CancellationScope } from "../cancellation_scope.ts";
 import {
   addWorktree,
   branchOf,
@@ -17,7 +17,7 @@ import {
   removeWorktree,
   type Tools,
 } from "./git_worktree.ts";
-import { KeyedTurns } from "../../base/keyed_mutex.ts";
+import { KeyedMutex } from "../../base/keyed_mutex.ts";
 import type { Plan } from "../plan.ts";
 import { runTool, type ToolHost, whatItSaid } from "./run_tool.ts";
 
@@ -64,7 +64,7 @@ rm -rf -- "$1" "$1.part" 2>/dev/null || { chmod -R u+rwX -- "$1"; rm -rf -- "$1"
 export class TaskDirectories {
   readonly #host: DirectoryHost;
   /** git takes locks in its repository: one task after another makes and removes worktrees there. */
-  readonly #turns = new KeyedTurns();
+  readonly #turns = new KeyedMutex();
 
   /** Makes them where `host` says. */
   constructor(host: DirectoryHost) {
@@ -74,9 +74,9 @@ export class TaskDirectories {
   /**
    * Makes the directory of a task that has not run yet; what is left of an earlier try goes.
    *
-   * @throws {AppError} `invalid` with what to do, when it cannot be made or `ending` ended that.
+   * @throws {AppError} `invalid` with what to do, when it cannot be made or `cancellation` ended that.
    */
-  async make(user: DirectoryUser, ending: Ending): Promise<string> {
+  async make(user: DirectoryUser, cancellation: CancellationScope): Promise<string> {
     const { plan, workspace } = user;
     try {
       checkDirectory(plan.path);
@@ -84,13 +84,13 @@ export class TaskDirectories {
         case "shared":
           return plan.path;
         case "worktree":
-          return await this.#makeWorktree(user, ending);
+          return await this.#makeWorktree(user, cancellation);
         case "copy":
-          return await this.#makeCopy(user, ending.signal);
+          return await this.#makeCopy(user, cancellation.signal);
       }
     } catch (cause) {
       if (!(cause instanceof AppError)) throw cause;
-      if (ending.why !== "stop") await this.#removeHalf(user); // else the next start makes it anew
+      if (cancellation.why !== "stop") await this.#removeHalf(user); // else the next start makes it anew
       const message = `Workspace "${workspace}" cannot be used: ${cause.message}`;
       throw new AppError("invalid", message, { cause });
     }
@@ -116,7 +116,7 @@ export class TaskDirectories {
     if (name === undefined) throw new Error(`"${directory}" is no directory of a task`);
     const worktree = { path: join(worktrees, name), branch: branchOf(name) };
     const common = await this.#commonOf([worktree.path, from ?? ""], tools);
-    const { branchStays } = await this.#turns.inTurn(
+    const { branchStays } = await this.#turns.run(
       common,
       () => removeWorktree(worktree, { ...tools, common }),
       tools.signal,
@@ -134,14 +134,17 @@ export class TaskDirectories {
     return "";
   }
 
-  async #makeWorktree({ taskId, plan }: DirectoryUser, ending: Ending): Promise<string> {
+  async #makeWorktree(
+    { taskId, plan }: DirectoryUser,
+    cancellation: CancellationScope,
+  ): Promise<string> {
     const { worktrees } = this.#host.dirs;
-    const { signal } = ending;
+    const { signal } = cancellation;
     const tools = { host: this.#host, taskId, signal };
     const { common, prefix } = await findRepository(plan.path, tools);
     const worktree = { path: join(worktrees, taskId), branch: branchOf(taskId) };
     await Deno.mkdir(worktrees, { recursive: true, mode: 0o700 });
-    return await this.#turns.inTurn(common, async () => {
+    return await this.#turns.run(common, async () => {
       await removeWorktree(worktree, { ...tools, common });
       try {
         await addWorktree(plan.path, worktree, tools);
@@ -151,7 +154,7 @@ export class TaskDirectories {
         throw new AppError("invalid", `${what}: commit something in it`);
       } catch (error) {
         // In the same turn: another one may be long in coming.
-        if (ending.why !== "stop") {
+        if (cancellation.why !== "stop") {
           await inTime((signal) => removeWorktree(worktree, { ...tools, common, signal }));
         }
         throw error;
@@ -190,9 +193,9 @@ export class TaskDirectories {
 
 /** Tidies up, for a time: what cannot be removed in it stays. */
 async function inTime(tidy: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
-  using ending = new Ending({});
-  ending.endAfter(TIDY_MS);
-  await tidy(ending.signal).catch(() => {});
+  using cancellation = new CancellationScope({});
+  cancellation.endAfter(TIDY_MS);
+  await tidy(cancellation.signal).catch(() => {});
 }
 
 /** Whether there is a directory at `path`, links followed. */

@@ -9,7 +9,7 @@ import { checked, type LoadRequest } from "../load.ts";
 import type { BenchContext, Figure, Scenario } from "../scenario.ts";
 import { findPeer, startPeer, startPipelineWithoutStore } from "../server_process.ts";
 import { requestTo, SECRET, startBusySite } from "../site.ts";
-import { inTurn, ratios } from "../stats.ts";
+import { ratios, run } from "../stats.ts";
 
 const CONNECTIONS = [1, 16, 64, 256] as const;
 
@@ -20,7 +20,7 @@ export const accepts: Scenario = {
   async run(context) {
     const peer = await findPeer();
     if (peer === undefined) context.note("Debian's webhook is not installed: no peer");
-    const found = await inTurn(context.rounds, {
+    const found = await run(context.rounds, {
       none: () => withoutStore(context),
       svc: () => durable(context),
       peer: () => peer === undefined ? Promise.resolve(NaN) : ofPeer(context),

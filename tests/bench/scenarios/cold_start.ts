@@ -9,7 +9,7 @@ import { type Program, ROOT } from "../../helpers/program.ts";
 import { tempDir } from "../../helpers/temp_dir.ts";
 import { compileNothing } from "../programs.ts";
 import type { Figure, Scenario } from "../scenario.ts";
-import { inTurn, ratios } from "../stats.ts";
+import { ratios, run } from "../stats.ts";
 
 const COMMANDS: readonly { readonly name: string; readonly args: readonly string[] }[] = [
   { name: "svc version", args: ["version"] },
@@ -30,7 +30,7 @@ export const coldStart: Scenario = {
   title: "cold start of short commands, against an empty compiled program",
   async run({ rounds, size, source, compiled, note }) {
     const times = rounds * (size === "quick" ? 2 : 7);
-    const sources = await inTurn(times, lanesOf(source));
+    const sources = await run(times, lanesOf(source));
     const figures = COMMANDS.map(({ name }): Figure => ({
       ...{ name: `${name}, sources`, unit: "ms", samples: sources[name] ?? [] },
     }));
@@ -44,7 +44,7 @@ export const coldStart: Scenario = {
       command: await compileNothing(dir.path),
       args: [],
     };
-    const found = await inTurn(times, {
+    const found = await run(times, {
       nothing: () => startMs(empty, []),
       ...lanesOf(compiled),
     }) as Record<string, number[]>;

@@ -13,7 +13,7 @@ import { checked, type LoadClient } from "../load.ts";
 import type { Scenario } from "../scenario.ts";
 import { releaseWorkers, requestTo, startBusySite } from "../site.ts";
 import { measureSpawns } from "../spawns.ts";
-import { inTurn, ratios } from "../stats.ts";
+import { ratios, run } from "../stats.ts";
 
 /** Tasks at once: what the daemon does here when nothing is said, and many. */
 const WORKERS = [4, 16] as const;
@@ -26,7 +26,7 @@ export const drain: Scenario = {
   async run({ rounds, size, program, load }) {
     const tasks = TASKS[size];
     const spawns = tasks / 4;
-    const found = await inTurn(rounds, {
+    const found = await run(rounds, {
       spawns4: () => bareRate(4, spawns),
       tasks4: () => drainRate({ program, load, tasks, workers: 4 }),
       spawns16: () => bareRate(16, spawns),

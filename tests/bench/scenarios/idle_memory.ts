@@ -7,7 +7,7 @@
 import { descriptors, residentMb } from "../machine.ts";
 import type { Scenario } from "../scenario.ts";
 import { startSite } from "../site.ts";
-import { inTurn } from "../stats.ts";
+import { run } from "../stats.ts";
 
 const SETTLE_MS = 3000;
 
@@ -16,7 +16,7 @@ export const idleMemory: Scenario = {
   name: "idle",
   title: "memory of an idle daemon, and how long it takes to start",
   async run({ rounds, program }) {
-    const { runs } = await inTurn(rounds, {
+    const { runs } = await run(rounds, {
       async runs() {
         const start = performance.now();
         await using daemon = await startSite(program);

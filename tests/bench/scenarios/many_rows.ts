@@ -10,7 +10,7 @@ import { runSvc } from "../../helpers/program.ts";
 import { checked } from "../load.ts";
 import type { BenchContext, Figure, Scenario } from "../scenario.ts";
 import { requestTo, sendOne, startBusySite, startSite } from "../site.ts";
-import { inTurn, ratios } from "../stats.ts";
+import { ratios, run } from "../stats.ts";
 import { fillDatabase } from "../stored_rows.ts";
 import { measureUpkeep } from "../upkeep.ts";
 
@@ -53,9 +53,9 @@ async function besideEmpty(
   const rate = async (daemon: TestDaemon) =>
     checked(await load.run(requestTo(daemon.url, "accept"), shape), "accepted").perSecond;
   const lanes = { empty: () => rate(empty), full: () => rate(full) };
-  await inTurn(1, lanes); // warm up
-  const found = await inTurn(rounds, lanes);
-  const lists = await inTurn(rounds * 3, {
+  await run(1, lanes); // warm up
+  const found = await run(rounds, lanes);
+  const lists = await run(rounds * 3, {
     version: () => commandMs(full, ["version"], program),
     tasks: () => commandMs(full, ["get", "task"], program),
     failed: () => commandMs(full, ["get", "task", "--state", "failed"], program),

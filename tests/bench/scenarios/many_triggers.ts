@@ -7,7 +7,7 @@
 import { checked } from "../load.ts";
 import type { Scenario } from "../scenario.ts";
 import { benchTrigger, requestTo, startBusySite } from "../site.ts";
-import { inTurn, ratios } from "../stats.ts";
+import { ratios, run } from "../stats.ts";
 
 const TRIGGERS = 10_000;
 /** Triggers in one file. */
@@ -35,8 +35,8 @@ export const manyTriggers: Scenario = {
       few: () => rate(few.url, "accept"),
       many: () => rate(many.url, names),
     };
-    await inTurn(1, lanes); // warm up
-    const found = await inTurn(rounds, lanes);
+    await run(1, lanes); // warm up
+    const found = await run(rounds, lanes);
     return [
       { name: "applying 10,000 triggers", unit: "ms", samples: [appliedMs] },
       { name: "a few triggers", unit: "/s", samples: found.few },

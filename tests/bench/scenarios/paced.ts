@@ -11,14 +11,14 @@ import { pacedLoad } from "../load_generator.ts";
 import type { Scenario } from "../scenario.ts";
 import { startPipelineWithoutStore } from "../server_process.ts";
 import { requestTo, startBusySite } from "../site.ts";
-import { inTurn, percentile } from "../stats.ts";
+import { percentile, run } from "../stats.ts";
 
 /** Latency at half of the full rate. */
 export const paced: Scenario = {
   name: "paced",
   title: "how long accepts take at half of the full rate",
   async run({ rounds, seconds, program, load }) {
-    const { runs } = await inTurn(rounds, {
+    const { runs } = await run(rounds, {
       async runs() {
         await using daemon = await startBusySite(program);
         const request = requestTo(daemon.url, "accept");

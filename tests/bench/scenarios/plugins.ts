@@ -13,7 +13,7 @@ import { ownLoad } from "../load_generator.ts";
 import type { Figure, Scenario } from "../scenario.ts";
 import { benchTrigger, BODY, requestTo, startBusySite } from "../site.ts";
 import { measureSpawns } from "../spawns.ts";
-import { inTurn, median, ratios } from "../stats.ts";
+import { median, ratios, run } from "../stats.ts";
 
 const KINDS = ["interceptor", "transformer"] as const;
 const SCRIPTS = {
@@ -35,7 +35,7 @@ export const plugins: Scenario = {
     };
     const bareMs = async (kind: (typeof KINDS)[number]) =>
       median((await measureSpawns({ ...bare(daemon, kind), atOnce: 1, spawns })).timesMs);
-    const found = await inTurn(rounds, {
+    const found = await run(rounds, {
       plain: () => meanMs("accept", 1),
       interceptor: () => meanMs("interceptor", 1),
       transformer: () => meanMs("transformer", 1),

@@ -9,7 +9,7 @@ import { DatabaseSync } from "node:sqlite";
 import { checked } from "../load.ts";
 import type { Scenario } from "../scenario.ts";
 import { requestTo, startBusySite } from "../site.ts";
-import { inTurn, ratios } from "../stats.ts";
+import { ratios, run } from "../stats.ts";
 
 /** Records of refused requests that are kept of a trigger. */
 const KEPT = 1000;
@@ -25,7 +25,7 @@ export const refusals: Scenario = {
       checked(await load.run(request, shape), expected).perSecond;
     const accept = () => rate(requestTo(daemon.url, "accept"), "accepted");
     await accept(); // warm up
-    const found = await inTurn(rounds, {
+    const found = await run(rounds, {
       accepted: accept,
       filtered: () => rate(requestTo(daemon.url, "filter"), "accepted"),
       refused: () => rate(requestTo(daemon.url, "accept", true), "refused"),

@@ -13,9 +13,9 @@ import type { Database } from "../engine/database.ts";
 import { digestOf } from "../engine/digest.ts";
 import { releasePlan, usePlan } from "../tasks/plan_rows.ts";
 import {
-  letIn,
   type Place,
   PLACE_COLUMNS,
+  promoteWaiting,
   stageFor,
   STAGES,
   toPlace,
@@ -72,9 +72,9 @@ function moveTask(
     id,
   );
   if (held === STAGES.time) return;
-  letIn(db, from);
+  promoteWaiting(db, from);
   db.run("UPDATE tasks SET held = ? WHERE id = ?", stageFor(db, to), id);
-  letIn(db, to);
+  promoteWaiting(db, to);
 }
 
 function isSame(a: Place, b: Place): boolean {

@@ -37,7 +37,7 @@ export function recordDelivery(db: Database, given: NewDelivery): readonly Event
   return outcomes;
 }
 
-/** Stores a greeting. */
+/** Stores a handshake. */
 export function recordHandshake(
   db: Database,
   delivery: Delivery,

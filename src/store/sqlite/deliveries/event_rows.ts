@@ -13,11 +13,18 @@ import type { Database } from "../engine/database.ts";
 import { joinDebounced } from "./debounce_rows.ts";
 import { findDuplicate, rememberKey } from "./dedup_rows.ts";
 import { digestOf } from "../engine/digest.ts";
-import { takeTurn } from "./rate_rows.ts";
+import { reserveRateSlot } from "./rate_rows.ts";
 import { noteTaskEnd } from "../tasks/task_end_rows.ts";
 import { insertTask } from "../tasks/task_rows.ts";
 import { cancelTask } from "../tasks/task_scheduling.ts";
-import { letIn, OF_GROUP, type Place, placeOf, stageFor, STAGES } from "../tasks/task_stages.ts";
+import {
+  OF_GROUP,
+  type Place,
+  placeOf,
+  promoteWaiting,
+  stageFor,
+  STAGES,
+} from "../tasks/task_stages.ts";
 
 /** The delivery an event came with. */
 export interface EventContext {
@@ -82,7 +89,7 @@ function store(
   insertTask(db, task, { delivery, placing });
   if (task.plan === undefined && task.followed === true) noteTaskEnd(db, task.id);
   // A trigger that allows more than it did lets in those who came before.
-  if (held !== STAGES.ready && held !== STAGES.time) letIn(db, place);
+  if (held !== STAGES.ready && held !== STAGES.time) promoteWaiting(db, place);
 }
 
 /** What stands in the way of a task that may not wait. */
@@ -120,7 +127,7 @@ function replaceOthers(
 /** When its time comes: at the end of its debounce window, and when its rate allows it. */
 function runAtOf(db: Database, task: NewTask, now: number): number {
   const debounced = now + (task.plan === undefined ? 0 : task.debounce?.forMs ?? 0);
-  return Math.max(debounced, takeTurn(db, task, now));
+  return Math.max(debounced, reserveRateSlot(db, task, now));
 }
 
 function withNote(note: string, reason: string): string {

@@ -19,7 +19,7 @@ const CLOCK_STEP_MS = 10 * MINUTE_MS;
  *
  * @throws {AppError} `rate_limited` when that is later and the trigger refuses what is beyond.
  */
-export function takeTurn(db: Database, task: NewTask, now: number): number {
+export function reserveRateSlot(db: Database, task: NewTask, now: number): number {
   if (task.rateLimit === undefined) return now;
   const { perMinute, reject } = task.rateLimit;
   const interval = MINUTE_MS / perMinute;

@@ -10,7 +10,7 @@ import { storable, text } from "../engine/columns.ts";
 import type { Database } from "../engine/database.ts";
 import { noteTaskEnd } from "./task_end_rows.ts";
 import { readClaimed, saveStep } from "./task_rows.ts";
-import { letIn, PLACE_COLUMNS, stageFor, toPlace } from "./task_stages.ts";
+import { PLACE_COLUMNS, promoteWaiting, stageFor, toPlace } from "./task_stages.ts";
 
 /** Tasks whose time has not come. */
 const TIMED = "tasks INDEXED BY tasks_timed WHERE state = 'pending' AND held = 3";
@@ -109,7 +109,7 @@ function endTask(db: Database, end: TaskEnd, from: "pending" | "running"): boole
   if (row === undefined) return false;
   if (end.state !== "succeeded") endRunningSteps(db, end);
   if (end.followed === true) noteTaskEnd(db, end.taskId);
-  letIn(db, toPlace(row));
+  promoteWaiting(db, toPlace(row));
   return true;
 }
 
@@ -143,6 +143,6 @@ function letInDue(db: Database, now: number): void {
   for (const row of due) {
     const place = toPlace(row);
     db.run("UPDATE tasks SET held = ? WHERE id = ?", stageFor(db, place), text(row, "id"));
-    letIn(db, place);
+    promoteWaiting(db, place);
   }
 }

@@ -36,7 +36,7 @@ export function stageFor(db: Database, place: Place): number {
 }
 
 /** Lets in those who have room now; to be called when a task has been stored or has ended. */
-export function letIn(db: Database, place: Place): void {
+export function promoteWaiting(db: Database, place: Place): void {
   if (place.gate !== undefined) letIntoGroup(db, place.gate);
   if (place.workspaceMax !== undefined) letIntoWorkspace(db, place);
 }

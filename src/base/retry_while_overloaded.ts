@@ -4,8 +4,8 @@
  * @module
  */
 
-import { pause } from "../../base/clock.ts";
-import { AppError } from "../../base/errors.ts";
+import { pause } from "./clock.ts";
+import { AppError } from "./errors.ts";
 
 /** Longest pause between two tries. */
 const MAX_PAUSE_MS = 5000;
@@ -17,7 +17,10 @@ const MIN_TRIES = 3;
  *
  * @throws Whatever else the store says.
  */
-export async function insist<T>(write: () => Promise<T>, signal: AbortSignal): Promise<T> {
+export async function retryWhileOverloaded<T>(
+  write: () => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
   for (let tries = 1, ms = 100;; tries++, ms = Math.min(ms * 2, MAX_PAUSE_MS)) {
     try {
       return await write();
