@@ -168,7 +168,16 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const keyUses = opening.use(new KeyUses(store, log));
   const tokens = new RunTokens();
   const base = {
-    ...{ store, catalog, secrets, evaluator, groups, tokens, keyUses, clock, log, newId },
+    store,
+    catalog,
+    secrets,
+    evaluator,
+    groups,
+    tokens,
+    keyUses,
+    clock,
+    log,
+    newId,
     dirs: dir,
   };
 
@@ -183,7 +192,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const slack = busy.use(new SlackNotifier({ ...base, slackApiUrl: options.slackApiUrl }));
   const worker = busy.use(
     await startWorker({
-      ...{ ...forSteps, inboxes, directories, workers: options.workers },
+      ...forSteps,
+      inboxes,
+      directories,
+      workers: options.workers,
       isFollowed,
       onStarted: (task) => slack.started(task),
       onEnded: (task, followed) => {
@@ -195,7 +207,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const policy = policyCheck({ ...base, pluginRoot: options.pluginRoot });
   const gate = new Semaphore(PLUGIN_LIMITS);
   const plugins: PluginHost = {
-    ...{ ...base, policy, pluginRoot: options.pluginRoot, umask: options.umask },
+    ...base,
+    policy,
+    pluginRoot: options.pluginRoot,
+    umask: options.umask,
     gate,
     maxPayloadBytes: options.maxBodyBytes,
     inherited: inheritEnv(options.env, { bin: dir.bin, extra: [] }, PLUGIN_VARIABLES).variables,
@@ -203,7 +218,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   await endInterruptedPlugins(base);
   opening.use(startAuditRetention({ ...base, health }));
   busy.use(startRetention({
-    ...{ ...base, health },
+    ...base,
+    health,
     keep: { days: options.keepTasksDays ?? 30, perTrigger: options.keepTasks ?? 10_000 },
     removeDirectory: (directory, signal) => directories.remove(directory, { signal }),
   }));
@@ -214,7 +230,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   let webhookUrl: string | undefined;
   let connections: HttpServer["load"] = () => undefined;
   const pipeline = {
-    ...{ ...base, plugins },
+    ...base,
+    plugins,
     triggers: new Triggers(catalog),
     planner: new Planner(catalog, dir.root),
     isFollowed,
@@ -225,7 +242,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   };
   const router = busy.use(
     new SlackRouter({
-      ...{ ...pipeline, inboxes },
+      ...pipeline,
+      inboxes,
       onRouted: (_event, routed) => {
         if (routed.started !== true) return;
         pipeline.onTask(routed.replaces);
@@ -247,20 +265,28 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       (project, trigger) => catalog.find("Trigger", project, trigger) !== undefined,
     );
   const control = controlOperations({
-    ...{ ...pipeline, ...auditLog, policy },
-    ...{ slack, onSourceEvent, nextFires: new NextFires() },
+    ...pipeline,
+    ...auditLog,
+    policy,
+    slack,
+    onSourceEvent,
+    nextFires: new NextFires(),
     cancelTask: (task, reason) => worker.end(task, reason),
     sendToInbox: (taskId, message) => inboxes.add(taskId, message),
     manifests: opening.use(new ManifestReader({ program: join(dir.bin, "svc"), groups })),
     writer: new ResourceWriter({ store, catalog, keyring }),
     status: () => ({ webhookUrl, started }),
-    ...{ degraded, lately: () => telemetry.lately(), sizes: () => readSizes(readings) },
+    degraded,
+    lately: () => telemetry.lately(),
+    sizes: () => readSizes(readings),
   });
   await use(dir.socket, removeStaleSocket(dir));
   const controlHost = { ...control, ...auditLog, metrics, log, newId, signal: stopping.signal };
   busy.use(
     await serve({
-      ...{ on: { path: dir.socket }, log, drainMs: DRAIN_MS },
+      on: { path: dir.socket },
+      log,
+      drainMs: DRAIN_MS,
       handler: controlHandler({ ...controlHost, identify: (request) => identify(request, base) }),
     }),
   );
@@ -269,7 +295,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const byToken = (request: Request) => identifyByToken(request, base);
     busy.use(
       await serve({
-        ...{ ...options.control, log, drainMs: DRAIN_MS },
+        ...options.control,
+        log,
+        drainMs: DRAIN_MS,
         maxConnections: Math.floor(descriptors * CONTROL_SHARE),
         streams: true,
         handler: controlHandler({ ...controlHost, identify: byToken }),
@@ -283,7 +311,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const ready = () => !stopping.signal.aborted;
     const server = busy.use(
       await serve({
-        ...{ on: options.webhookBind, log, drainMs: DRAIN_MS },
+        on: options.webhookBind,
+        log,
+        drainMs: DRAIN_MS,
         ...(options.webhookTls === undefined ? {} : { tls: options.webhookTls }),
         maxConnections: Math.floor(descriptors * WEBHOOK_SHARE),
         trustedProxies: options.trustedProxies,

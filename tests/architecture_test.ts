@@ -841,6 +841,12 @@ Deno.test("no test compares loosely: by name, node:assert/strict gives the loose
   deepEqual(files.filter((path) => loose.test(Deno.readTextFileSync(join(ROOT, path)))), []);
 });
 
+Deno.test("no object literal is spread into another: the compiler would not see a misspelt field", () => {
+  const files = [...filesUnder("tests"), ...FILES.map(({ path }) => path)];
+  const spread = files.filter((path) => /\.{3}\{/.test(Deno.readTextFileSync(join(ROOT, path))));
+  deepEqual(spread, []);
+});
+
 /** Every TypeScript file below a folder. */
 function filesUnder(folder: string): string[] {
   return [...Deno.readDirSync(join(ROOT, folder))].flatMap((entry) => {

@@ -201,7 +201,9 @@ for (const one of PACKAGES) {
       await using daemon = await startDaemon(program);
       await install(daemon, one);
       await daemon.apply({
-        ...{ kind: "Agent", metadata: { name: "print-it" }, spec: { command: "cat" } },
+        kind: "Agent",
+        metadata: { name: "print-it" },
+        spec: { command: "cat" },
       });
       const workflows = listManifests(one.name).filter((path) =>
         basename(path).startsWith("workflow-")

@@ -67,7 +67,10 @@ export function createLog(options: LogOptions): DaemonLog {
     options.write(escapeControls(redact(line))); // of which JSON leaves some as they are
   };
   return {
-    ...{ debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") },
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
     redactWith: (given) => void (redact = given),
   };
 }

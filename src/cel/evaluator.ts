@@ -52,7 +52,8 @@ export function createEvaluator(
     );
   };
   const slow = new Lane({
-    ...{ start, deadlineMs },
+    start,
+    deadlineMs,
     onLate(job) {
       onLate();
       noteSlow(job.share);
@@ -60,7 +61,8 @@ export function createEvaluator(
     },
   });
   const quick = new Lane({
-    ...{ start, deadlineMs: deadlineMs * QUICK_PART },
+    start,
+    deadlineMs: deadlineMs * QUICK_PART,
     onLate(job) {
       noteSlow(job.share);
       for (const one of [job, ...quick.takeAll(job.share)]) slow.add(one);

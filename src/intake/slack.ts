@@ -106,7 +106,11 @@ async function record(
   const { externalId, ignored, isMention: _mention, ...facts } = event;
   const { project, trigger, ...rest } = context.facts();
   const stored: SourceEventFacts = {
-    ...{ id: host.newId(), project, trigger, provider: "slack", deliveryId: context.id },
+    id: host.newId(),
+    project,
+    trigger,
+    provider: "slack",
+    deliveryId: context.id,
     ...facts,
     externalEventId: externalId ?? `sha256:${sha256Hex(body)}`,
     receivedAt: context.receivedAt,

@@ -138,7 +138,9 @@ export class TaskSource implements AsyncDisposable {
   async #fire(trigger: ActiveTrigger, task: Task): Promise<void> {
     const { project, name } = trigger.resource;
     await fire({
-      ...{ trigger, source: "task", once: true },
+      trigger,
+      source: "task",
+      once: true,
       id: eventId(task.finishedAt ?? 0, JSON.stringify(["task", project, name, task.id])),
       payload: toPayload(task),
       ...placeBehind(task),

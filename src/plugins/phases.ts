@@ -54,7 +54,9 @@ export async function intercept(
       );
     }
     const result = await run(crd, plugin, {
-      ...{ delivery, env, host },
+      delivery,
+      env,
+      host,
       maxOutputBytes: MAX_INTERCEPTOR_OUTPUT,
     });
     if (result.result !== "ok") throw refusal(result.reason);

@@ -27,7 +27,8 @@ export type PluginType = keyof typeof PLUGIN_PHASES;
 export const MAX_PLUGIN_TIMEOUT_SECS = 86_400;
 
 const PluginTimeout = Type.Integer({
-  ...{ minimum: 1, maximum: MAX_PLUGIN_TIMEOUT_SECS },
+  minimum: 1,
+  maximum: MAX_PLUGIN_TIMEOUT_SECS,
   title: `whole seconds, from 1 to ${MAX_PLUGIN_TIMEOUT_SECS}`,
 });
 

@@ -176,9 +176,13 @@ export class Metrics {
   ): void {
     const get = () =>
       Promise.resolve({
-        ...{ name, help, type, aggregator: "sum" },
+        name,
+        help,
+        type,
+        aggregator: "sum",
         values: source.samples().map(({ labels, value, suffix }) => ({
-          ...{ labels, value },
+          labels,
+          value,
           ...(suffix === undefined ? {} : { metricName: name + suffix }),
         })),
       });

@@ -48,7 +48,10 @@ export async function* check(
       ? [`${facts.running} tasks were running: they go on when a daemon starts`]
       : [];
     return {
-      ...{ file, bytes: facts.bytes, schemaVersion: facts.schemaVersion, notes: left },
+      file,
+      bytes: facts.bytes,
+      schemaVersion: facts.schemaVersion,
+      notes: left,
       faults: [...facts.faults, ...new Set(closed.map(({ fault }) => fault))],
     };
   } finally {

@@ -22,14 +22,21 @@ export type UpkeepLines<Result> = AsyncGenerator<UpkeepLine<Result>, void, undef
 /** Copies the database. */
 export function backupLines(request: BackupRequest, dirs: DataDir): UpkeepLines<Backup> {
   return lines(backUp(request, dirs), ({ file, bytes, schemaVersion, keyFile }) => ({
-    ...{ file, bytes, schema_version: schemaVersion, key_file: keyFile },
+    file,
+    bytes,
+    schema_version: schemaVersion,
+    key_file: keyFile,
   }));
 }
 
 /** Checks a database. */
 export function checkLines(request: CheckRequest, dirs: DataDir): UpkeepLines<Check> {
   return lines(check(request, dirs), ({ file, bytes, schemaVersion, faults, notes }) => ({
-    ...{ file, bytes, schema_version: schemaVersion, faults, notes },
+    file,
+    bytes,
+    schema_version: schemaVersion,
+    faults,
+    notes,
   }));
 }
 
@@ -39,9 +46,13 @@ export function restoreLines(
   host: { readonly dirs: DataDir; readonly clock: Clock },
 ): UpkeepLines<Restored> {
   return lines(restore(request, host), (done) => ({
-    ...{ file: done.file, database: done.database, kept: done.kept ?? null },
-    ...{ schema_version: done.schemaVersion, open_tasks: done.openTasks },
-    ...{ cancelled: done.cancelled, dropped: done.dropped },
+    file: done.file,
+    database: done.database,
+    kept: done.kept ?? null,
+    schema_version: done.schemaVersion,
+    open_tasks: done.openTasks,
+    cancelled: done.cancelled,
+    dropped: done.dropped,
   }));
 }
 

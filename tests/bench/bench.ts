@@ -49,7 +49,10 @@ const size = flags.quick ? "quick" : flags.long ? "long" : "usual";
 const context: BenchContext = {
   rounds: 3,
   seconds: flags.quick ? 1 : 4,
-  ...{ size, load, compiled, source: SOURCE },
+  size,
+  load,
+  compiled,
+  source: SOURCE,
   program: flags.source ? SOURCE : compiled ?? SOURCE,
   note: (text) => console.error(`  ${text}`),
 };
@@ -89,8 +92,12 @@ Deno.exit(failed.length > 0 ? 1 : 0);
 async function write(): Promise<void> {
   const report: Report = {
     at: new Date().toISOString(),
-    ...{ machine, load: load.name, program: context.program.name },
-    ...{ rounds: context.rounds, seconds: context.seconds, results },
+    machine,
+    load: load.name,
+    program: context.program.name,
+    rounds: context.rounds,
+    seconds: context.seconds,
+    results,
   };
   const chart = chartOf(report);
   await Deno.writeTextFile(join(directory, "results.json"), JSON.stringify(report, null, 2) + "\n");

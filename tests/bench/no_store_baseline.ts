@@ -25,7 +25,9 @@ import { manifestResources } from "../intake/webhook_rig.ts";
 import { MANIFEST } from "./site.ts";
 
 const log = createLog({
-  ...{ level: "warn", format: "pretty", clock: systemClock },
+  level: "warn",
+  format: "pretty",
+  clock: systemClock,
   write: (line) => console.error(line),
 });
 const defaultWorkspace = {
@@ -46,10 +48,17 @@ function outcomeOf(event: EventDecision): EventOutcome {
 }
 
 const server = await serve({
-  ...{ on: { hostname: "127.0.0.1", port: 0 }, log, drainMs: 1000 },
+  on: { hostname: "127.0.0.1", port: 0 },
+  log,
+  drainMs: 1000,
   handler: webhookHandler({
-    ...{ catalog, store, log, clock: systemClock, newId: idFactory(systemClock) },
-    ...{ triggers: new Triggers(catalog), planner: new Planner(catalog, "/nowhere") },
+    catalog,
+    store,
+    log,
+    clock: systemClock,
+    newId: idFactory(systemClock),
+    triggers: new Triggers(catalog),
+    planner: new Planner(catalog, "/nowhere"),
     evaluator: createEvaluator({ deadlineMs: 1000 }),
     rejections: new Rejections(store, log),
     keyUses: new KeyUses(store, log),

@@ -39,7 +39,9 @@ export function judge(scenario: string, figures: readonly Figure[]): Result[] {
     const value = median(figure.samples);
     const { target } = figure;
     return {
-      ...{ scenario, ...figure, median: value },
+      scenario,
+      ...figure,
+      median: value,
       ...(target === undefined ? {} : { ok: reaches(value, target) }),
     };
   });

@@ -65,7 +65,9 @@ export async function startPeer(secret: string, header: string): Promise<ServerP
   const port = freePort();
   const child = new Deno.Command("webhook", {
     args: ["-hooks", hooks, "-ip", "127.0.0.1", "-port", String(port), "-urlprefix", "webhook"],
-    ...{ stdin: "null", stdout: "null", stderr: "null" },
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
   }).spawn();
   opening.defer(() => end(child));
   const url = `http://127.0.0.1:${port}`;

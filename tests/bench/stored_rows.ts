@@ -37,12 +37,17 @@ export function fillDatabase(path: string, { rows, agoMs }: FillOptions): void {
   };
   db.exec("BEGIN");
   copy("deliveries", `deliveries.id = '${from.delivery}'`, {
-    ...{ id: id("deliveries"), task_id: id("tasks"), received_at: at },
+    id: id("deliveries"),
+    task_id: id("tasks"),
+    received_at: at,
     body: "CAST('{}' AS BLOB)", // two kilobytes each would only fill the disk
   });
   copy("tasks", `tasks.id = '${from.task}'`, {
-    ...{ id: id("tasks"), delivery_id: id("deliveries") },
-    ...{ created_at: at, started_at: at, finished_at: at },
+    id: id("tasks"),
+    delivery_id: id("deliveries"),
+    created_at: at,
+    started_at: at,
+    finished_at: at,
     state: "CASE WHEN n % 10 = 0 THEN 'failed' ELSE 'succeeded' END",
   });
   copy("steps", `steps.task_id = '${from.task}'`, { task_id: id("tasks") });

@@ -62,11 +62,15 @@ async function besideAccepts(
     { name: "slowest accept before the removal", unit: "ms", samples: of([before], 1) },
     { name: "p99 of accepts during the removal", unit: "ms", samples: of(during, 0.99) },
     {
-      ...{ name: "slowest accept during the removal", unit: "ms", target: TARGET },
+      name: "slowest accept during the removal",
+      unit: "ms",
+      target: TARGET,
       samples: of(during, 1),
     },
     {
-      ...{ name: "slowest accept during svc db vacuum", unit: "ms", target: TARGET },
+      name: "slowest accept during svc db vacuum",
+      unit: "ms",
+      target: TARGET,
       samples: of([vacuumed], 1),
     },
   ];
@@ -95,7 +99,9 @@ async function eachStep(path: string): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   for (const [name, step] of Object.entries(steps)) {
     figures.push({
-      ...{ name: `slowest step of removal: ${name}`, unit: "ms", target: TARGET },
+      name: `slowest step of removal: ${name}`,
+      unit: "ms",
+      target: TARGET,
       samples: [await slowest(step)],
     });
   }

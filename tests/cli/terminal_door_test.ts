@@ -72,34 +72,48 @@ const APPLIED = {
 };
 const EXPLAINED = {
   delivery: { ...RECORD, trigger: HOSTILE, outcome: HOSTILE, remote: HOSTILE },
-  ...{ stages: [{ stage: HOSTILE, after_ms: 1 }], authentication: HOSTILE, condition: HOSTILE },
+  stages: [{ stage: HOSTILE, after_ms: 1 }],
+  authentication: HOSTILE,
+  condition: HOSTILE,
   events: [{ outcome: HOSTILE, reason: HOSTILE, task_id: HOSTILE, parts: [] }],
-  ...{ diagnoses: [{ cause: HOSTILE, message: HOSTILE }], advice: [HOSTILE] },
+  diagnoses: [{ cause: HOSTILE, message: HOSTILE }],
+  advice: [HOSTILE],
 };
 
 const CASES: readonly Shown[] = [
   ...["table", "wide", "json", "yaml", "name"].map((output) => ({
-    ...{ words: "get", positional: ["task"], options: { output }, answer: LISTING },
+    words: "get",
+    positional: ["task"],
+    options: { output },
+    answer: LISTING,
   })),
   ...["json", "yaml"].map((output) => ({
-    ...{ words: "describe", positional: ["task", "x"], options: { output }, answer: RECORD },
+    words: "describe",
+    positional: ["task", "x"],
+    options: { output },
+    answer: RECORD,
   })),
   ...["text", "json"].flatMap((output) => [
     { words: "apply", options: { output, filename: [file] }, answer: APPLIED },
     {
-      ...{ words: "delete", positional: ["task", ["x"]] as never, options: { output } },
+      words: "delete",
+      positional: ["task", ["x"]] as never,
+      options: { output },
       answer: { deleted: [HOSTILE], hook_failures: [HOSTILE] },
     },
     { words: "delivery explain", positional: ["x"], options: { output }, answer: EXPLAINED },
     {
-      ...{ words: "delivery redeliver", positional: ["x"], options: { output } },
+      words: "delivery redeliver",
+      positional: ["x"],
+      options: { output },
       lines: [
         { delivery_id: HOSTILE, error: HOSTILE },
         { delivery_id: "A", outcome: HOSTILE, new_delivery_id: "B", reason: HOSTILE },
       ],
     },
     {
-      ...{ words: "audit verify", options: { output } },
+      words: "audit verify",
+      options: { output },
       answer: { rows: 1, faults: [HOSTILE] },
     },
   ]),

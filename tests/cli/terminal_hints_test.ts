@@ -31,7 +31,9 @@ async function wait(lines: readonly (WaitLine | number)[], isTerminal: boolean) 
   const { io, text } = screen(isTerminal);
   const ended: string[] = [];
   const late = await waitForTasks(["A", "B"], {
-    ...{ io, client: streaming(lines), signal: new AbortController().signal },
+    io,
+    client: streaming(lines),
+    signal: new AbortController().signal,
     onEnd: ({ id }) => void ended.push(id),
   });
   return { ...text, ended, late };

@@ -237,7 +237,8 @@ controlTest("a directory's unfilled secrets-template.yaml is skipped with a word
 metadata: {name: github}
 spec: {data: {webhook_secret: "<your-webhook-secret>"}}`;
   const file = (fromDirectory: boolean, text = template) => ({
-    ...{ name: "integrations/github/secrets-template.yaml", text },
+    name: "integrations/github/secrets-template.yaml",
+    text,
     ...(fromDirectory ? { fromDirectory } : {}),
   });
   const files = [file(true), { name: "w.yaml", text: WORKFLOW, fromDirectory: true }];

@@ -56,21 +56,22 @@ export async function controlRig(prepare?: (dirs: DataDir) => Promise<void>): Pr
   await prepare?.(dirs);
   const logged: string[] = [];
   const log = createLog({
-    ...{ level: "debug", format: "json", clock: systemClock },
+    level: "debug",
+    format: "json",
+    clock: systemClock,
     write: (line) => void logged.push(line),
   });
   const start = () =>
     startDaemon({
-      ...{
-        dir: dirs,
-        log,
-        workers: 2,
-        maxBodyBytes: 1 << 20,
-        umask: 0o022,
-        stepEnv: [],
-        slackApiUrl: "http://127.0.0.1:9",
-      },
-      ...{ trustedProxies: [], pluginRoot: dirs.root },
+      dir: dirs,
+      log,
+      workers: 2,
+      maxBodyBytes: 1 << 20,
+      umask: 0o022,
+      stepEnv: [],
+      slackApiUrl: "http://127.0.0.1:9",
+      trustedProxies: [],
+      pluginRoot: dirs.root,
       webhookBind: { hostname: "127.0.0.1", port: 0 },
       env: (name) => ({ PATH: "/usr/bin:/bin", HOME: "/nonexistent", DENO_DIR })[name],
     });
@@ -84,7 +85,9 @@ export async function controlRig(prepare?: (dirs: DataDir) => Promise<void>): Pr
   const client = connect({ socket: dirs.socket });
   const http = Deno.createHttpClient({ proxy: { transport: "unix", path: dirs.socket } });
   return {
-    ...{ dirs, client, logged },
+    dirs,
+    client,
+    logged,
     apply: (...texts) =>
       client.call("apply", {
         files: texts.map((text, index) => ({ name: `${index}.yaml`, text })),
@@ -123,7 +126,9 @@ export function controlTest(
   prepare?: (dirs: DataDir) => Promise<void>,
 ): void {
   Deno.test({
-    ...{ name, sanitizeOps: false, sanitizeResources: false },
+    name,
+    sanitizeOps: false,
+    sanitizeResources: false,
     async fn() {
       await using rig = await controlRig(prepare);
       await body(rig);

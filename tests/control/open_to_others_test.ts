@@ -52,7 +52,9 @@ for (
 
 Deno.test({
   name: "a daemon does not start on a directory of which something belongs to somebody else",
-  ...{ ignore: Deno.uid() !== 0, sanitizeOps: false, sanitizeResources: false },
+  ignore: Deno.uid() !== 0,
+  sanitizeOps: false,
+  sanitizeResources: false,
   async fn() {
     const give = async ({ scripts }: { scripts: string }) => {
       await Deno.writeTextFile(join(scripts, "check.sh"), "#!/bin/sh\n");

@@ -159,7 +159,9 @@ controlTest("records are found by the beginning of their id, in either case", as
   });
   deepEqual(deliveries.names, [`delivery/${second["delivery_id"]}`]);
   const delivery = await rig.client.call("describe", {
-    ...{ what: "delivery", name: String(first["delivery_id"]), reveal: false },
+    what: "delivery",
+    name: String(first["delivery_id"]),
+    reveal: false,
   });
   equal(delivery["task_id"], id);
   deepEqual(await names(rig, { what: "task", project: "none" }), []);

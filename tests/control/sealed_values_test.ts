@@ -37,7 +37,9 @@ function putBack({ database }: DataDir, spec: string): void {
 
 async function valueIn(rig: ControlRig): Promise<unknown> {
   const shown = await rig.client.call("describe", {
-    ...{ what: "secretstore", name: "github", reveal: true },
+    what: "secretstore",
+    name: "github",
+    reveal: true,
   });
   return JSON.stringify(shown).includes(NEW) ? NEW : JSON.stringify(shown).includes(OLD) && OLD;
 }
@@ -54,7 +56,10 @@ controlTest("a value that was rotated away does not open where it is put back", 
   await rig.apply(manifest(OLD));
   const old = sealedIn(rig.dirs);
   await rig.client.call("secret.rotate", {
-    ...{ store: "github", key: "current", value: NEW, create: false },
+    store: "github",
+    key: "current",
+    value: NEW,
+    create: false,
   });
   await refusesToStart(rig, old, /SecretStore "github" key "current" does not open/);
   await rig.restart();

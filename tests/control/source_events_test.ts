@@ -11,7 +11,9 @@ import { sourceEventHandlers, type SourceEventHost } from "../../src/control/sou
 import { accept, taskIdOf, tempStore } from "../store/temp_store.ts";
 
 const run = (grant: Caller["grant"] & object): Caller => ({
-  ...{ role: "read_only", name: grant.kind, grant },
+  role: "read_only",
+  name: grant.kind,
+  grant,
 });
 
 const CALLERS: Readonly<Record<string, readonly [Caller, string]>> = {

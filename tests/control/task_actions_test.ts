@@ -280,7 +280,9 @@ controlTest(
     await ended(rig, id);
     const found = await rig.client.call("task.workspace", { id });
     deepEqual(found, {
-      ...{ id, workspace: "default", isolation: "shared" },
+      id,
+      workspace: "default",
+      isolation: "shared",
       path: `${rig.dirs.workspaces}/default`,
     });
     await Deno.remove(found.path, { recursive: true });

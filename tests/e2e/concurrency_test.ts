@@ -165,7 +165,8 @@ Deno.test(`delivery redeliver and task retry share with the others like any deli
   const calm = trigger("calm", {
     workflow: "quick",
     webhook: {
-      ...{ secret: { fromRef: "github" }, signatureHeader: "X-Hub-Signature-256" },
+      secret: { fromRef: "github" },
+      signatureHeader: "X-Hub-Signature-256",
       debounce: { secs: 2 },
     },
   });

@@ -184,11 +184,9 @@ testEachProgram(
         secretStore(`keys-${n}`, { current: one.secret }),
         trigger(`hook-${n}`, {
           webhook: {
-            ...{
-              secret: { fromRef: `keys-${n}` },
-              signatureHeader: one.header,
-              scheme: one.scheme,
-            },
+            secret: { fromRef: `keys-${n}` },
+            signatureHeader: one.header,
+            scheme: one.scheme,
             ...hmac,
           },
         }),

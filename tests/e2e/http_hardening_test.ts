@@ -223,8 +223,12 @@ class TlsDaemon implements AsyncDisposable {
 
   constructor(program: Program, flags: readonly string[]) {
     this.#child = new Deno.Command(program.command, {
-      ...{ args: [...program.args, ...flags], clearEnv: true, env: cleanEnv() },
-      ...{ stdin: "null", stdout: "piped", stderr: "null" },
+      args: [...program.args, ...flags],
+      clearEnv: true,
+      env: cleanEnv(),
+      stdin: "null",
+      stdout: "piped",
+      stderr: "null",
     }).spawn();
   }
 

@@ -193,7 +193,9 @@ Deno.test("svc integration install without a daemon: exit 3; without its webhook
       args: [...ONE_PROGRAM.args, "daemon", "--webhook-bind", "none"],
       clearEnv: true,
       env: cleanEnv(env),
-      ...{ stdin: "null", stdout: "null", stderr: "null" },
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
     } as const,
   ).spawn();
   try {
@@ -280,7 +282,9 @@ Deno.test({
           args: ["-qec", line, "/dev/null"],
           clearEnv: true,
           env: cleanEnv({ SVC_DATA_DIR: daemon.dataDir }),
-          ...{ stdin: "piped", stdout: "piped", stderr: "piped" },
+          stdin: "piped",
+          stdout: "piped",
+          stderr: "piped",
         } as const,
       ).spawn();
       const writer = child.stdin.getWriter();

@@ -148,7 +148,11 @@ testEachProgram(
     await daemon.settled();
     const idle = await daemon.json("status") as StatusJson;
     deepEqual(idle.queue, {
-      ...{ pending: 0, held: 0, running: 0, oldest_pending_secs: null, oldest_ready_secs: null },
+      pending: 0,
+      held: 0,
+      running: 0,
+      oldest_pending_secs: null,
+      oldest_ready_secs: null,
     });
     equal(idle.rates["tasks"]?.["succeeded"]?.["last_minute"], 3);
     const { stdout } = await daemon.svc(["status"]);

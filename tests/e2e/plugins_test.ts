@@ -35,7 +35,10 @@ function crd(...plugins: Record<string, unknown>[]): Manifest {
     kind: "CustomResourceDefinition",
     metadata: { name: "hooks.example.com" },
     spec: {
-      ...{ kind: "Hook", plural: "hooks", group: "example.com", plugins },
+      kind: "Hook",
+      plural: "hooks",
+      group: "example.com",
+      plugins,
       versions: [{ name: "v1", schema: { type: "object" } }],
     },
   };
@@ -424,7 +427,8 @@ testEachProgram(
       ...definition,
       spec: {
         ...definition.spec,
-        ...{ shortNames: ["hk"], versions: [{ name: "v1", schema }] },
+        shortNames: ["hk"],
+        versions: [{ name: "v1", schema }],
         hooks: {
           onCreate: "scripts/note.sh",
           on_update: { command: "scripts/note.sh", timeout: 5 },

@@ -71,11 +71,13 @@ async function prepare(daemon: TestDaemon): Promise<void> {
       spec: {
         env: { TOKEN: { fromSecret: { store: "tokens", key: "token" } } },
         steps: [{
-          ...{ id: "say", run: STEP },
+          id: "say",
+          run: STEP,
           env: { KEY_FILE: { fromSecret: { store: "tokens", key: "file" } } },
         }],
         finally: [{
-          ...{ id: "last", run: LAST },
+          id: "last",
+          run: LAST,
           env: { GIVEN: "{{ steps.say.outputs.token }}" },
         }],
       },
@@ -88,14 +90,19 @@ async function prepare(daemon: TestDaemon): Promise<void> {
 function crd(kind: string, check: string, change: string) {
   const lower = kind.toLowerCase();
   const plugin = (name: string, type: string, script: string, more: object) => ({
-    ...{ name, type, command: `scripts/${script}`, timeout: 60 },
+    name,
+    type,
+    command: `scripts/${script}`,
+    timeout: 60,
     ...more,
   });
   return {
     kind: "CustomResourceDefinition",
     metadata: { name: `${lower}s.example.com` },
     spec: {
-      ...{ kind, plural: `${lower}s`, group: "example.com" },
+      kind,
+      plural: `${lower}s`,
+      group: "example.com",
       versions: [{ name: "v1", schema: { type: "object" } }],
       plugins: [
         plugin("check", "interceptor", check, { phase: "webhook.authenticate" }),

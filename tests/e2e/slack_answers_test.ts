@@ -22,7 +22,8 @@ const STORES = [
 
 function chat(spec: Record<string, unknown> = {}, name = "talk"): Manifest {
   const webhook = {
-    ...{ secret: { fromRef: "slack" }, scheme: "slack" },
+    secret: { fromRef: "slack" },
+    scheme: "slack",
     slack: {
       botToken: { fromSecret: { store: "bot", key: "token" } },
       notify: ["started", "succeeded", "failed"],
@@ -41,7 +42,8 @@ function chat(spec: Record<string, unknown> = {}, name = "talk"): Manifest {
 
 async function post(daemon: TestDaemon, body: string, type = "application/json") {
   const answer = await daemon.send("/source/slack/default/chat", {
-    ...{ headers: slackHeaders(body, { type }), body },
+    headers: slackHeaders(body, { type }),
+    body,
   });
   equal(answer.status, 200);
 }
@@ -222,14 +224,17 @@ Deno.test(`no payload chooses where is posted (${ONE_PROGRAM.name})`, async () =
   await using daemon = await startDaemon(ONE_PROGRAM, { args: ["--slack-api-url", slack.url] });
   await daemon.apply(...STORES, workflow("talk", 'svc slack reply --text "done"'), chat());
   const payload = JSON.stringify({
-    ...{ type: "block_actions", api_app_id: "A1", team: { id: "T1" }, user: { id: "U1" } },
-    ...{
-      channel: { id: "C7" },
-      response_url: elsewhere.url,
-      response_urls: [{ url: elsewhere.url }],
-    },
-    ...{ container: { message_ts: "7.1" }, actions: [{ action_id: "a", value: elsewhere.url }] },
-    ...{ slack_api_url: elsewhere.url, chat: { channel: "C666" } },
+    type: "block_actions",
+    api_app_id: "A1",
+    team: { id: "T1" },
+    user: { id: "U1" },
+    channel: { id: "C7" },
+    response_url: elsewhere.url,
+    response_urls: [{ url: elsewhere.url }],
+    container: { message_ts: "7.1" },
+    actions: [{ action_id: "a", value: elsewhere.url }],
+    slack_api_url: elsewhere.url,
+    chat: { channel: "C666" },
   });
   await post(
     daemon,

@@ -25,7 +25,8 @@ async function say(daemon: TestDaemon, text: string, more: Record<string, string
   const { trigger: name = "chat", ts = ROOT, ...rest } = more;
   const body = slackMessage({ text, ts, ...rest });
   const answer = await daemon.send(`/source/slack/default/${name}`, {
-    ...{ headers: slackHeaders(body), body },
+    headers: slackHeaders(body),
+    body,
   });
   equal(answer.status, 200);
   const id = String(answer.json["source_event_id"]);
@@ -45,10 +46,21 @@ testEachProgram("get source-events and bindings: shape, filters, pages, names", 
   const [task] = await daemon.settled();
   const { received_at: receivedAt, id, delivery_id: deliveryId, ...rest } = first;
   deepEqual(rest, {
-    ...{ project: "default", trigger: "chat", provider: "slack", installation_id: "A0001/T0001" },
-    ...{ external_event_id: `Evmessage${ROOT}`, kind: "message", actor: "U0001" },
-    ...{ conversation_id: "C0001", thread_id: ROOT, top_level: true, text: "hello <@U1>\nthere" },
-    ...{ occurred_at: "2023-11-14T22:13:20.000Z", state: "routed", reason: "", task_id: task?.id },
+    project: "default",
+    trigger: "chat",
+    provider: "slack",
+    installation_id: "A0001/T0001",
+    external_event_id: `Evmessage${ROOT}`,
+    kind: "message",
+    actor: "U0001",
+    conversation_id: "C0001",
+    thread_id: ROOT,
+    top_level: true,
+    text: "hello <@U1>\nthere",
+    occurred_at: "2023-11-14T22:13:20.000Z",
+    state: "routed",
+    reason: "",
+    task_id: task?.id,
     attempts: 0,
   });
   match(String(receivedAt), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
@@ -70,8 +82,13 @@ testEachProgram("get source-events and bindings: shape, filters, pages, names", 
   equal(more.length, 0);
   const { created_at: _c, updated_at: _u, ...bound } = binding ?? {};
   deepEqual(bound, {
-    ...{ id, project: "default", trigger: "chat", installation_id: "A0001/T0001" },
-    ...{ conversation_id: "C0001", thread_id: ROOT, task_id: task?.id },
+    id,
+    project: "default",
+    trigger: "chat",
+    installation_id: "A0001/T0001",
+    conversation_id: "C0001",
+    thread_id: ROOT,
+    task_id: task?.id,
   });
   const table = (await daemon.svc(["get", "source-events"])).stdout;
   match(table, /^ID +TRIGGER +KIND +STATE +TASK +AGE +TEXT *\n/);

@@ -215,8 +215,13 @@ testEachProgram(
     );
     const form = "application/x-www-form-urlencoded";
     const command = new URLSearchParams({
-      ...{ command: "/deploy", text: "<!channel> $(touch PWN) `touch PWN`", team_id: "T1" },
-      ...{ api_app_id: "A1", channel_id: "C1", user_id: "U1", trigger_id: "1.2.3" },
+      command: "/deploy",
+      text: "<!channel> $(touch PWN) `touch PWN`",
+      team_id: "T1",
+      api_app_id: "A1",
+      channel_id: "C1",
+      user_id: "U1",
+      trigger_id: "1.2.3",
     }).toString();
     const answer = await post(daemon, command, form);
     deepEqual([answer.status, answer.text], [200, ""]);

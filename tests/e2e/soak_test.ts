@@ -15,8 +15,13 @@ const SEED = Math.floor(Date.now() / 86_400_000);
 Deno.test(`soak: the invariants hold through good, bad, slow and repeated requests, changes of everything, and kills; seed ${SEED} (${ONE_PROGRAM.name})`, async () => {
   const said: string[] = [];
   const { faults, moreFaults, totals, counts } = await runSoak({
-    ...{ program: ONE_PROGRAM, seed: SEED, say: (text) => void said.push(text) },
-    ...{ stormSecs: 20, steadySecs: 3, killEverySecs: 4, crowd: 12 },
+    program: ONE_PROGRAM,
+    seed: SEED,
+    say: (text) => void said.push(text),
+    stormSecs: 20,
+    steadySecs: 3,
+    killEverySecs: 4,
+    crowd: 12,
   });
   deepEqual([faults, moreFaults], [[], 0], JSON.stringify({ said, counts }));
   ok((totals["tasks"] ?? 0) > 10, JSON.stringify(totals));

@@ -201,7 +201,10 @@ testEachProgram(
     const { stdout } = await daemon.svc(["task", "logs", told.id]);
     // The kill may have come while it ran: then it ran again.
     deepEqual(JSON.parse(stdout.trim().split("\n").at(-1) ?? ""), {
-      ...{ task_id: parent?.id, workflow: "build", state: "failed", trigger: "start" },
+      task_id: parent?.id,
+      workflow: "build",
+      state: "failed",
+      trigger: "start",
       reason: parent?.reason,
     });
     const { parent_id } = await daemon.json("get", "task", told.id) as { parent_id: string };
@@ -249,8 +252,15 @@ Deno.test("a clock moved an hour back and a day forward neither storms nor repea
   const dir = dataDirAt(directory.path);
   const clock = { time: Date.parse("2026-05-05T11:59:30Z"), now: () => clock.time };
   await using _daemon = await startInside({
-    ...{ dir, clock, workers: 4, maxBodyBytes: 1 << 20, umask: 0o022, stepEnv: [] },
-    ...{ webhookBind: undefined, trustedProxies: [], pluginRoot: dir.root },
+    dir,
+    clock,
+    workers: 4,
+    maxBodyBytes: 1 << 20,
+    umask: 0o022,
+    stepEnv: [],
+    webhookBind: undefined,
+    trustedProxies: [],
+    pluginRoot: dir.root,
     slackApiUrl: "http://127.0.0.1:9",
     log: createLog({ level: "error", format: "json", clock, write: () => {} }),
     env: (name) => ({ PATH: "/usr/bin:/bin", HOME: dir.root })[name],

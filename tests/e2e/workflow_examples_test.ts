@@ -278,8 +278,15 @@ async function inProcess(
   const dir = dataDirAt(path);
   const env = { HOME: home, PATH: `${home}/bin:${Deno.env.get("PATH")}` } as Record<string, string>;
   const daemon = await startInside({
-    ...{ dir, clock, workers: 4, maxBodyBytes: 1 << 20, umask: 0o022, stepEnv: [] },
-    ...{ webhookBind: undefined, trustedProxies: [], pluginRoot: path },
+    dir,
+    clock,
+    workers: 4,
+    maxBodyBytes: 1 << 20,
+    umask: 0o022,
+    stepEnv: [],
+    webhookBind: undefined,
+    trustedProxies: [],
+    pluginRoot: path,
     slackApiUrl: "http://127.0.0.1:9",
     log: createLog({ level: "error", format: "json", clock, write: () => {} }),
     env: (name) => env[name],

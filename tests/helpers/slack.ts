@@ -40,10 +40,20 @@ export interface Message {
 export function slackMessage(message: Message): string {
   const { text, ts, thread, type = "message", channel = "C0001", id = `Ev${type}${ts}` } = message;
   return JSON.stringify({
-    ...{ token: "deprecated", team_id: "T0001", api_app_id: "A0001", type: "event_callback" },
-    ...{ event_id: id, event_time: Math.floor(Number(ts)) },
+    token: "deprecated",
+    team_id: "T0001",
+    api_app_id: "A0001",
+    type: "event_callback",
+    event_id: id,
+    event_time: Math.floor(Number(ts)),
     event: {
-      ...{ user: "U0001", type, ts, text, team: "T0001", channel, event_ts: ts },
+      user: "U0001",
+      type,
+      ts,
+      text,
+      team: "T0001",
+      channel,
+      event_ts: ts,
       ...(thread === undefined ? {} : { thread_ts: thread, parent_user_id: "U0001" }),
     },
     authorizations: [{ team_id: "T0001", user_id: "U0BOT", is_bot: true }],

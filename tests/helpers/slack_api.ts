@@ -40,7 +40,8 @@ export function slackApi(
     return await answer(post, posts.length);
   });
   return {
-    ...{ posts, paths },
+    posts,
+    paths,
     url: `http://127.0.0.1:${(server.addr as Deno.NetAddr).port}/api`,
     async [Symbol.asyncDispose]() {
       ended.abort(); // also what a test left hanging

@@ -30,19 +30,25 @@ async function start(options: Partial<Parameters<typeof webhookRig>[0]> = {}): P
   const rig = opening.use(
     await webhookRig({
       manifest: MANIFEST + triggerYaml("other"),
-      ...{ maxBytes: MAX_BYTES, bodyBudget: BUDGET, deadlineMs: 20_000 },
+      maxBytes: MAX_BYTES,
+      bodyBudget: BUDGET,
+      deadlineMs: 20_000,
       ...options,
     }),
   );
   const server = opening.use(
     await serve({
-      ...{ on: { hostname: "127.0.0.1", port: 0 }, handler: rig.handler, log: LOG, drainMs: 100 },
+      on: { hostname: "127.0.0.1", port: 0 },
+      handler: rig.handler,
+      log: LOG,
+      drainMs: 100,
     }),
   );
   const clients = opening.use(new DisposableStack());
   const open = opening.move();
   return {
-    ...{ rig, port: server.port },
+    rig,
+    port: server.port,
     async send(text) {
       const client = clients.use(await RawClient.connect(server.port));
       await client.send(text).catch(() => {}); // refused before it was sent whole

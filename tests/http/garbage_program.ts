@@ -40,7 +40,8 @@ async function ofRequest(): Promise<number> {
   const post = `POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n${headers}\r\n`;
   const bodies = new BodyBudget(1 << 20);
   await using server = await serve({
-    ...{ on: { hostname: "127.0.0.1", port: 0 }, drainMs: 100 },
+    on: { hostname: "127.0.0.1", port: 0 },
+    drainMs: 100,
     log: { debug() {}, info() {}, warn: console.error, error: console.error },
     handler: async (request) => {
       const { length } = Object.keys(Object.fromEntries(request.headers));

@@ -28,7 +28,10 @@ const GET = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n";
 /** Longer than any test lasts: what ends a connection nevertheless is the deadline that it shortens. */
 const NEVER_MS = 600_000;
 const DEADLINES: Deadlines = {
-  ...{ headersMs: NEVER_MS, idleMs: NEVER_MS, afterAnswerMs: NEVER_MS, requestMs: NEVER_MS },
+  headersMs: NEVER_MS,
+  idleMs: NEVER_MS,
+  afterAnswerMs: NEVER_MS,
+  requestMs: NEVER_MS,
 };
 
 /** A server of a test, and what it has logged. */
@@ -40,7 +43,9 @@ async function start(
     logged.push(`${message} ${Object.values(fields).map(String).join(" ")}`);
   };
   const server = await serve({
-    ...{ on: { hostname: "127.0.0.1", port: 0 }, drainMs: 300, deadlines: DEADLINES },
+    on: { hostname: "127.0.0.1", port: 0 },
+    drainMs: 300,
+    deadlines: DEADLINES,
     handler: (_request, remote) => new Response(remote),
     log: { debug() {}, info: log, warn: log, error: log },
     ...options,
@@ -142,7 +147,8 @@ Deno.test("serve() does not end a stream where there may be some", LOOSE, async 
   const short = { headersMs: NEVER_MS, idleMs: 300, afterAnswerMs: 100, requestMs: 400 };
   for (const streams of [true, false]) {
     await using server = await start({
-      ...{ streams, deadlines: short },
+      streams,
+      deadlines: short,
       handler: () => new Response(body()),
     });
     const response = await within(5000, fetch(`http://127.0.0.1:${server.port}/`));
@@ -300,7 +306,8 @@ Deno.test("findConnectionServer() finds Deno's own, and notices when it does not
 Deno.test("serve() falls back to Deno.serve, with a warning", LOOSE, async () => {
   const { handler, open, entered } = gate();
   const server = await start({
-    ...{ handler, drainMs: 3000 },
+    handler,
+    drainMs: 3000,
     findConnectionServer: () => Promise.resolve({ lack: "as tested" }),
   });
   match(server.logged.join("\n"), /slow clients are not limited.*as tested/);
@@ -362,7 +369,9 @@ Deno.test("serve() goes on after it had no descriptors left", LOOSE, async () =>
   const child = new Deno.Command("/bin/sh", {
     args: ["-c", 'ulimit -n 64; exec "$@"', "sh", Deno.execPath(), "run", "--quiet", "-A"]
       .concat("--config", fileURLToPath(new URL("../../deno.json", import.meta.url)), "-"),
-    ...{ stdin: "piped", stdout: "piped", stderr: "piped" },
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
   }).spawn();
   using clients = new DisposableStack();
   try {
@@ -424,7 +433,9 @@ Deno.test({
     await write(one);
     await using server = await start({ tls, tlsCheckMs: 40 });
     using kept = await Deno.connectTls({
-      ...{ hostname: "127.0.0.1", port: server.port, caCerts: [one.cert] },
+      hostname: "127.0.0.1",
+      port: server.port,
+      caCerts: [one.cert],
     });
     const askKept = async () => {
       await kept.write(new TextEncoder().encode(GET));

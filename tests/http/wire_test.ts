@@ -30,7 +30,10 @@ function test(
   Deno.test(name, LOOSE, async () => {
     await using rig = await webhookRig({ manifest: MANIFEST, maxBytes: 100_000, deadlineMs: 1500 });
     const server = await serve({
-      ...{ on: { hostname: "127.0.0.1", port: 0 }, handler: rig.handler, log: LOG, drainMs: 500 },
+      on: { hostname: "127.0.0.1", port: 0 },
+      handler: rig.handler,
+      log: LOG,
+      drainMs: 500,
     });
     try {
       await body(server.port, rig, server);
@@ -92,11 +95,13 @@ test(
 /** Requests that only pretend to be for `push`; the answer may also be a closed connection. */
 const SMUGGLED: readonly { what: string; text: string; status: readonly number[] }[] = [
   {
-    ...{ what: "Host: a/webhook", status: [400] },
+    what: "Host: a/webhook",
+    status: [400],
     text: request("POST /push HTTP/1.1", ["Host: a/webhook"]),
   },
   {
-    ...{ what: "Host: a/webhook/push?", status: [400] },
+    what: "Host: a/webhook/push?",
+    status: [400],
     text: request("POST / HTTP/1.1", ["Host: a/webhook/push?"]),
   },
   { what: "Host: a b", text: request(POST, ["Host: a b"]), status: [400] },
@@ -116,7 +121,8 @@ const SMUGGLED: readonly { what: string; text: string; status: readonly number[]
   { what: "TRACE", text: request("TRACE /webhook/push HTTP/1.1"), status: [400, 405] },
   { what: "CONNECT", text: request("CONNECT 127.0.0.1:80 HTTP/1.1"), status: [400, 404, 405] },
   {
-    ...{ what: "Content-Length before Transfer-Encoding", status: [400] },
+    what: "Content-Length before Transfer-Encoding",
+    status: [400],
     text: request(
       POST,
       [`Content-Length: ${BODY.length}`, "Transfer-Encoding: chunked"],
@@ -125,15 +131,18 @@ const SMUGGLED: readonly { what: string; text: string; status: readonly number[]
     ),
   },
   {
-    ...{ what: "Transfer-Encoding: gzip, chunked", status: [400, 501] },
+    what: "Transfer-Encoding: gzip, chunked",
+    status: [400, 501],
     text: request(POST, ["Transfer-Encoding: gzip, chunked"], `7\r\n${BODY}\r\n0\r\n\r\n`, BODY),
   },
   {
-    ...{ what: "Transfer-Encoding: gzip", status: [400, 501] },
+    what: "Transfer-Encoding: gzip",
+    status: [400, 501],
     text: request(POST, ["Transfer-Encoding: gzip"], BODY),
   },
   {
-    ...{ what: "two lengths", status: [400] },
+    what: "two lengths",
+    status: [400],
     text: request(POST, ["Content-Length: 7", "Content-Length: 8"]),
   },
   { what: "a negative length", text: request(POST, ["Content-Length: -1"]), status: [400] },
@@ -145,36 +154,44 @@ const SMUGGLED: readonly { what: string; text: string; status: readonly number[]
     status: [400],
   },
   {
-    ...{ what: "a chunk that is none", status: [400] },
+    what: "a chunk that is none",
+    status: [400],
     text: request(POST, ["Transfer-Encoding: chunked"], `zz\r\n${BODY}\r\n0\r\n\r\n`, BODY),
   },
   {
-    ...{ what: "a NUL in a header", status: [400] },
+    what: "a NUL in a header",
+    status: [400],
     text: request(POST, ["X-A: a\0b"]),
   },
   {
-    ...{ what: "a folded header", status: [400] },
+    what: "a folded header",
+    status: [400],
     text: request(POST, ["X-A: a\r\n b"]),
   },
   {
-    ...{ what: "a signature in two lines", status: [401] },
+    what: "a signature in two lines",
+    status: [401],
     text: request(POST, [`x-hub-signature-256: ${sign(BODY)["x-hub-signature-256"]}`]),
   },
   {
-    ...{ what: "200 headers", status: [400, 431] },
+    what: "200 headers",
+    status: [400, 431],
     text: request(POST, Array.from({ length: 200 }, (_, n) => `X-${n}: y`)),
   },
   {
     // Deno 2.9 answers 400 by itself before a handler sees them
-    ...{ what: "headers over 64 KiB", status: [431, 400] },
+    what: "headers over 64 KiB",
+    status: [431, 400],
     text: request(POST, Array.from({ length: 66 }, (_, n) => `X-${n}: ${"y".repeat(1000)}`)),
   },
   {
-    ...{ what: "one header of 1 MiB", status: [400, 431] },
+    what: "one header of 1 MiB",
+    status: [400, 431],
     text: request(POST, [`X-A: ${"y".repeat(1 << 20)}`]),
   },
   {
-    ...{ what: "a path of 100 KiB", status: [400, 404, 414, 431] },
+    what: "a path of 100 KiB",
+    status: [400, 404, 414, 431],
     text: request(`POST /webhook/${"p".repeat(100_000)} HTTP/1.1`),
   },
 ];
@@ -185,7 +202,10 @@ Deno.test(
   async (t) => {
     await using rig = await webhookRig({ manifest: MANIFEST, maxBytes: 100_000, deadlineMs: 1500 });
     await using server = await serve({
-      ...{ on: { hostname: "127.0.0.1", port: 0 }, handler: rig.handler, log: LOG, drainMs: 500 },
+      on: { hostname: "127.0.0.1", port: 0 },
+      handler: rig.handler,
+      log: LOG,
+      drainMs: 500,
     });
     for (const { what, text, status } of SMUGGLED) {
       await t.step(what, async () => {
@@ -230,7 +250,10 @@ const AMBIGUOUS: Readonly<Record<string, string[]>> = {
 Deno.test("what follows a request with a transfer coding is never served", LOOSE, async (t) => {
   await using rig = await webhookRig({ manifest: MANIFEST, maxBytes: 100_000, deadlineMs: 1500 });
   await using server = await serve({
-    ...{ on: { hostname: "127.0.0.1", port: 0 }, handler: rig.handler, log: LOG, drainMs: 500 },
+    on: { hostname: "127.0.0.1", port: 0 },
+    handler: rig.handler,
+    log: LOG,
+    drainMs: 500,
   });
   for (const [what, headers] of Object.entries(AMBIGUOUS)) {
     for (const path of ["/webhook/push", "/webhook/nobody", "/healthz", "/source/slack/a/b"]) {
@@ -316,7 +339,10 @@ test("sixty stalled connections of every sort hold up nobody", async (port, rig)
 Deno.test("a server ends within its patience, whatever its clients do", LOOSE, async () => {
   await using rig = await webhookRig({ manifest: MANIFEST, deadlineMs: 60_000 });
   const server = await serve({
-    ...{ on: { hostname: "127.0.0.1", port: 0 }, handler: rig.handler, log: LOG, drainMs: 400 },
+    on: { hostname: "127.0.0.1", port: 0 },
+    handler: rig.handler,
+    log: LOG,
+    drainMs: 400,
   });
   using idle = await RawClient.connect(server.port);
   using half = await RawClient.connect(server.port);
@@ -337,7 +363,10 @@ Deno.test("a request under way when the server is to end is still answered", LOO
     return new Response("done");
   };
   const server = await serve({
-    ...{ on: { hostname: "127.0.0.1", port: 0 }, handler, log: LOG, drainMs: 60_000 },
+    on: { hostname: "127.0.0.1", port: 0 },
+    handler,
+    log: LOG,
+    drainMs: 60_000,
   });
   const answer = ask(server.port, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   await arrived;
@@ -351,7 +380,8 @@ Deno.test(
   async () => {
     const errors: unknown[] = [];
     await using server = await serve({
-      ...{ on: { hostname: "127.0.0.1", port: 0 }, drainMs: 100 },
+      on: { hostname: "127.0.0.1", port: 0 },
+      drainMs: 100,
       handler: () => Promise.reject(new Error("inner secret")),
       log: { ...LOG, error: (_, fields) => void errors.push(fields?.["error"]) },
     });
@@ -392,7 +422,9 @@ Deno.test("a server can listen on a Unix socket", LOOSE, async () => {
   await using dir = await tempDir();
   const path = `${dir.path}/s.sock`;
   await using server = await serve({
-    ...{ on: { path }, log: LOG, drainMs: 100 },
+    on: { path },
+    log: LOG,
+    drainMs: 100,
     handler: (_, remote) => new Response(`from "${remote}"`),
   });
   equal(server.port, 0);

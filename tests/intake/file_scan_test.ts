@@ -41,8 +41,13 @@ const filesOf = async (...args: Parameters<typeof look>) =>
 
 Deno.test("scanFiles gives the files that globs match, and no directories", async () => {
   await using tree = await treeOf({
-    ...{ "a.csv": "", "inbox/b.csv": "", "inbox/c.txt": "", "inbox/deep/d.csv": "" },
-    ...{ "inbox/dir.csv/e.csv": "", "inbox/.hidden.csv": "", "other/f.csv": "" },
+    "a.csv": "",
+    "inbox/b.csv": "",
+    "inbox/c.txt": "",
+    "inbox/deep/d.csv": "",
+    "inbox/dir.csv/e.csv": "",
+    "inbox/.hidden.csv": "",
+    "other/f.csv": "",
   });
   deepEqual(await filesOf(tree.root, ["inbox/*.csv"]), ["inbox/b.csv"]);
   deepEqual(await filesOf(tree.root, ["inbox/**/*.csv"]), [
@@ -67,8 +72,14 @@ Deno.test("scanFiles waits above a directory that is not there yet", async () =>
 
 Deno.test("scanFiles passes over what is ignored, .git always unless it is named", async () => {
   await using tree = await treeOf({
-    ...{ "a.txt": "", ".git/HEAD": "", "lib/.git/HEAD": "", "node_modules/x/b.txt": "" },
-    ...{ "lib/node_modules/c.txt": "", "lib/d.tmp": "", "lib/.e.tmp": "", "build/out/f.txt": "" },
+    "a.txt": "",
+    ".git/HEAD": "",
+    "lib/.git/HEAD": "",
+    "node_modules/x/b.txt": "",
+    "lib/node_modules/c.txt": "",
+    "lib/d.tmp": "",
+    "lib/.e.tmp": "",
+    "build/out/f.txt": "",
   });
   const everything = ["**", "**/.*", "**/.*/**"];
   const ignore = ["node_modules/", "*.tmp", "build/out"];

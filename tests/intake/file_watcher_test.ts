@@ -18,7 +18,9 @@ import { until } from "../helpers/until.ts";
 function fakeSystem() {
   const logged: string[] = [];
   const log = createLog({
-    ...{ level: "debug", format: "json", clock: { now: () => 0 } },
+    level: "debug",
+    format: "json",
+    clock: { now: () => 0 },
     write: (line) => void logged.push(line),
   });
   const open: { paths: string[]; tell: (event: Deno.FsEvent | Error) => void }[] = [];

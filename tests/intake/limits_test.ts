@@ -42,7 +42,8 @@ test("POST /webhook/{trigger} is answered skipped while Forbid holds, with its r
   const first = await send(rig, "forbid", {});
   const { delivery_id, ...second } = await send(rig, "forbid", {});
   deepEqual(second, {
-    ...{ status: "skipped", trigger: "forbid" },
+    status: "skipped",
+    trigger: "forbid",
     reason: `concurrency: task ${first["task_id"]} is not over`,
   });
   const [record] = await rig.deliveries();
@@ -122,7 +123,10 @@ test("rateLimit with reject: 429 with Retry-After, no task, a record of the refu
   equal(response.headers.get("content-type"), "application/problem+json");
   const { request_id, ...problem } = await response.json();
   deepEqual(problem, {
-    ...{ type: "about:blank", title: "Too many requests", status: 429, code: "rate_limited" },
+    type: "about:blank",
+    title: "Too many requests",
+    status: 429,
+    code: "rate_limited",
   });
   equal((await rig.tasks()).length, 2);
   equal(rig.kicks.count, 2);

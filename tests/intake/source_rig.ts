@@ -84,7 +84,9 @@ export async function sourceRig(manifest: string): Promise<SourceRig> {
   const clock = { time: NOW, now: () => clock.time };
   const logged: string[] = [];
   const log = createLog({
-    ...{ level: "debug", format: "json", clock },
+    level: "debug",
+    format: "json",
+    clock,
     write: (line) => void logged.push(line),
   });
   const catalog = new Catalog();
@@ -93,7 +95,12 @@ export async function sourceRig(manifest: string): Promise<SourceRig> {
   const broken: Partial<Store> = {};
   const followers = new TaskTriggerIndex(catalog);
   const host: SourceHost = {
-    ...{ catalog, evaluator, clock, log, followers, health: new HealthConditions() },
+    catalog,
+    evaluator,
+    clock,
+    log,
+    followers,
+    health: new HealthConditions(),
     store: new Proxy(store, {
       get: (target, name) => Reflect.get(broken, name) ?? Reflect.get(target, name),
     }),
@@ -106,7 +113,13 @@ export async function sourceRig(manifest: string): Promise<SourceRig> {
   };
   const deliveries = async () => (await store.listDeliveries({ limit: 1_000_000 })).toReversed();
   const rig: SourceRig = {
-    ...{ host, store, clock, logged, kicks, broken, deliveries },
+    host,
+    store,
+    clock,
+    logged,
+    kicks,
+    broken,
+    deliveries,
     apply(text) {
       const at = clock.time;
       catalog.change(
@@ -114,8 +127,10 @@ export async function sourceRig(manifest: string): Promise<SourceRig> {
           const { kind, project, name } = stated;
           const before = catalog.find(kind, project, name);
           const resource: Resource = {
-            ...{ ...stated, generation: (before?.generation ?? 0) + 1 },
-            ...{ createdAt: before?.createdAt ?? at, updatedAt: at },
+            ...stated,
+            generation: (before?.generation ?? 0) + 1,
+            createdAt: before?.createdAt ?? at,
+            updatedAt: at,
           };
           return { op: "put", resource };
         }),

@@ -79,7 +79,9 @@ export async function webhookRig(options: RigOptions): Promise<Rig> {
   const clock = { time: NOW, now: () => clock.time };
   const logged: string[] = [];
   const log = createLog({
-    ...{ level: "debug", format: "json", clock },
+    level: "debug",
+    format: "json",
+    clock,
     write: (line) => void logged.push(line),
   });
   const catalog = new Catalog(manifestResources(options.manifest));
@@ -89,7 +91,13 @@ export async function webhookRig(options: RigOptions): Promise<Rig> {
   const kicks = { count: 0, events: 0 };
   const bodies = new BodyBudget(options.bodyBudget ?? 128 << 20);
   const host: SlackHost = {
-    ...{ catalog, evaluator, rejections, keyUses, plugins: NO_PLUGINS, clock, log },
+    catalog,
+    evaluator,
+    rejections,
+    keyUses,
+    plugins: NO_PLUGINS,
+    clock,
+    log,
     store: new Proxy(store, {
       get: (target, name) => Reflect.get(options.broken ?? {}, name) ?? Reflect.get(target, name),
     }),
@@ -103,7 +111,14 @@ export async function webhookRig(options: RigOptions): Promise<Rig> {
   };
   const handler = webhookHandler(host, options.ready ?? (() => true));
   return {
-    ...{ store, catalog, path: temp.path, clock, logged, kicks, bodies, handler },
+    store,
+    catalog,
+    path: temp.path,
+    clock,
+    logged,
+    kicks,
+    bodies,
+    handler,
     async post(path, body, headers) {
       // A Request would give a text a content type of its own.
       const sent = typeof body === "string" ? new TextEncoder().encode(body) : body;

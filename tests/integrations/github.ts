@@ -45,7 +45,9 @@ function request(
   rest: { body: Uint8Array; task?: ExpectedTask; id?: string; type?: string },
 ): PackageRequest {
   return {
-    ...{ title, trigger, body: rest.body },
+    title,
+    trigger,
+    body: rest.body,
     headers: githubRequest(event, rest.id ?? randomUUID(), rest.type),
     ...(rest.task === undefined
       ? { answer: "filtered" }
@@ -87,7 +89,10 @@ const bot = changed(ISSUE_COMMENT, { sender: { login: "ci[bot]", type: "Bot" } }
 const bare = changed(RELEASE, {
   release: {
     ...JSON.parse(textOf(RELEASE)).release,
-    ...{ name: null, body: null, assets: [], prerelease: true },
+    name: null,
+    body: null,
+    assets: [],
+    prerelease: true,
   },
 });
 const pullRequestLog = (did: string) =>
@@ -111,8 +116,11 @@ export const github: PackageCase = {
   requests: [
     request(push, "a push", { body: PUSH, task: PUSHED, id: again }),
     {
-      ...{ title: "the same delivery again", trigger: "github-push", body: PUSH },
-      ...{ headers: githubRequest("push", again), answer: "duplicate" },
+      title: "the same delivery again",
+      trigger: "github-push",
+      body: PUSH,
+      headers: githubRequest("push", again),
+      answer: "duplicate",
     },
     request(push, "a push, sent as a form", {
       body: form,
@@ -135,7 +143,8 @@ https://github.com/brightwater/tidepool/compare/4f0c61d2b97a...e31f6c8a47d2
     request(push, "another event that says it is a push", { body: PULL_REQUEST }),
     request(["release", "github-push"], "a push that says it is another event", { body: PUSH }),
     {
-      ...{ title: "GitHub's handshake", trigger: "github-release" },
+      title: "GitHub's handshake",
+      trigger: "github-release",
       body: bytesOf('{"zen":"Keep it logically awesome.","hook_id":401562837}'),
       headers: githubRequest("ping", randomUUID()),
       answer: { handshake: '{"status":"pong"}' },

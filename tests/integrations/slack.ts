@@ -39,7 +39,9 @@ function request(
   rest: { body: Uint8Array; task?: ExpectedTask; type?: string },
 ): PackageRequest {
   return {
-    ...{ title, trigger, body: rest.body },
+    title,
+    trigger,
+    body: rest.body,
     headers: slackRequest(rest.type ?? "application/json"),
     ...(rest.task === undefined
       ? { answer: "filtered" }
@@ -77,8 +79,11 @@ export const slack: PackageCase = {
   secrets: { signing_secret: SECRET },
   requests: [
     {
-      ...{ title: "the check of the URL", trigger: "slack-message", body: VERIFICATION },
-      ...{ headers: slackRequest("application/json"), answer: challenge },
+      title: "the check of the URL",
+      trigger: "slack-message",
+      body: VERIFICATION,
+      headers: slackRequest("application/json"),
+      answer: challenge,
     },
     request("slack-message", "a message", {
       body: MESSAGE,
@@ -89,8 +94,11 @@ export const slack: PackageCase = {
       ),
     }),
     {
-      ...{ title: "the same message, sent again", trigger: "slack-message", body: MESSAGE },
-      ...{ headers: retried, answer: "duplicate" },
+      title: "the same message, sent again",
+      trigger: "slack-message",
+      body: MESSAGE,
+      headers: retried,
+      answer: "duplicate",
     },
     request("slack-message", "a reply in a thread", {
       body: REPLY,
@@ -124,7 +132,8 @@ export const slack: PackageCase = {
     }),
     request("slack-mention", "a message", { body: message("Ev0PV52K91", "no mention") }),
     request("slack-command", "a slash command", {
-      ...{ body: COMMAND, type: FORM },
+      body: COMMAND,
+      type: FORM,
       task: {
         payload: JSON.stringify(Object.fromEntries(new URLSearchParams(textOf(COMMAND)))),
         log: 'ann (U0001) entered /deploy in C0001\n> production & notify "ops"\n',
@@ -132,7 +141,8 @@ export const slack: PackageCase = {
       },
     }),
     request("slack-command", "a slash command without text", {
-      ...{ body: bytesOf(textOf(COMMAND).replace(/&text=[^&]*/, "&text=")), type: FORM },
+      body: bytesOf(textOf(COMMAND).replace(/&text=[^&]*/, "&text=")),
+      type: FORM,
       task: {
         payload: JSON.stringify({
           ...Object.fromEntries(new URLSearchParams(textOf(COMMAND))),
@@ -143,10 +153,12 @@ export const slack: PackageCase = {
       },
     }),
     request("slack-command", "Slack's check of the certificate", {
-      ...{ body: fixture("slack/ssl_check.form"), type: FORM },
+      body: fixture("slack/ssl_check.form"),
+      type: FORM,
     }),
     request("slack-command", "a button", {
-      ...{ body: fixture("slack/block_actions.form"), type: FORM },
+      body: fixture("slack/block_actions.form"),
+      type: FORM,
     }),
   ],
 };
@@ -154,8 +166,11 @@ export const slack: PackageCase = {
 /** Requests to the trigger of `slack/crd`; its script has to let these in. */
 export const slackCrdRequests: readonly PackageRequest[] = [
   {
-    ...{ title: "the check of the URL", trigger: "slack-crd-message", body: VERIFICATION },
-    ...{ headers: slackRequest("application/json"), answer: challenge },
+    title: "the check of the URL",
+    trigger: "slack-crd-message",
+    body: VERIFICATION,
+    headers: slackRequest("application/json"),
+    answer: challenge,
   },
   request("slack-crd-message", "a message", {
     body: MESSAGE,

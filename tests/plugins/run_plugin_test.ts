@@ -63,8 +63,14 @@ async function bench(
   let runs = 0;
   const host: PluginHost = {
     secrets,
-    ...{ gate, groups, clock: systemClock, pluginRoot: dir.path, umask: 0o022 },
-    ...{ maxPayloadBytes: 1000, inherited: { PATH: "/usr/bin:/bin" }, tokens: new RunTokens() },
+    gate,
+    groups,
+    clock: systemClock,
+    pluginRoot: dir.path,
+    umask: 0o022,
+    maxPayloadBytes: 1000,
+    inherited: { PATH: "/usr/bin:/bin" },
+    tokens: new RunTokens(),
     store: store as unknown as Store,
     policy: () =>
       Promise.resolve({ verdict: "allowed", reason: "", mode: "allowlist", maxTimeoutSecs: 5 }),
@@ -78,9 +84,18 @@ async function bench(
     said,
     run: (command, more) =>
       runPlugin({
-        ...{ crdKind: "Hook", name: "check", type: "interceptor", phase: "", command, env: {} },
-        ...{ project: "default", trigger: "", deliveryId: "", maxOutputBytes: 1000 },
-        ...{ input: new TextEncoder().encode("body\n"), fileVariable: "WEBHOOK_BODY_FILE" },
+        crdKind: "Hook",
+        name: "check",
+        type: "interceptor",
+        phase: "",
+        command,
+        env: {},
+        project: "default",
+        trigger: "",
+        deliveryId: "",
+        maxOutputBytes: 1000,
+        input: new TextEncoder().encode("body\n"),
+        fileVariable: "WEBHOOK_BODY_FILE",
         ...more,
       }, host),
     ran: () => [...Deno.readDirSync(dir.path)].some(({ name }) => name === "ran"),

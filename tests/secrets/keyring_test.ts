@@ -21,8 +21,11 @@ import {
 } from "../../src/secrets/keyring.ts";
 
 const PLACE: SecretPlace = {
-  ...{ project: "default", store: "github", key: "webhook_secret" },
-  ...{ createdAt: 1_700_000_000_000, generation: 7 },
+  project: "default",
+  store: "github",
+  key: "webhook_secret",
+  createdAt: 1_700_000_000_000,
+  generation: 7,
 };
 const VALUE = "s3cr3t-value-of-a-test";
 const INTERNAL = { name: "AppError", code: "internal" };

@@ -11,8 +11,14 @@ import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
 /** A SecretStore with these values. */
 export function storeOf(name: string, data: Readonly<Record<string, string>>): Resource {
   return {
-    ...{ kind: "SecretStore", project: "default", name, metadata: {}, spec: { data } },
-    ...{ generation: 1, createdAt: 0, updatedAt: 0 },
+    kind: "SecretStore",
+    project: "default",
+    name,
+    metadata: {},
+    spec: { data },
+    generation: 1,
+    createdAt: 0,
+    updatedAt: 0,
   };
 }
 

@@ -28,7 +28,11 @@ async function run(line: string, more: Partial<ShellCommand> & { before: () => P
   let group = 0;
   const started = performance.now();
   const exit = await runShell({
-    ...{ line, cwd: "/", env: { PATH }, umask: 0o022, graceMs: 300 },
+    line,
+    cwd: "/",
+    env: { PATH },
+    umask: 0o022,
+    graceMs: 300,
     onOutput: (stream, chunk) => void (said[stream] += new TextDecoder("latin1").decode(chunk)),
     onStart: (pid) => group = pid,
     ...more,
@@ -67,7 +71,8 @@ Deno.test("standard input is what was given, to its last byte, or empty", async 
   }
   const lines = new TextEncoder().encode("one\ntwo\nthree\n");
   const { out } = await run("read -r a; echo $a; head -n 1; cat >/dev/null", {
-    ...{ stdin: lines, before: nothing },
+    stdin: lines,
+    before: nothing,
   });
   equal(out, "one\ntwo\n");
   equal((await run("cat; echo end", { before: nothing })).out, "end\n");
@@ -87,7 +92,8 @@ Deno.test("when what it waits for fails, nothing of the line runs, ever", async 
     await rejects(
       run("touch ran; sleep 30", {
         ...(stdin === undefined ? {} : { stdin }),
-        ...{ cwd: dir.path, onStart: (pid) => group = pid },
+        cwd: dir.path,
+        onStart: (pid) => group = pid,
         before: () => Promise.reject(new Error("The disk is full")),
       }),
       { message: "The disk is full" },
@@ -123,7 +129,9 @@ Deno.test("a line whose starter is killed while it waits never runs", async () =
   await using dir = await tempDir();
   const starter = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--config", `${ROOT}deno.json`, "-", dir.path],
-    ...{ stdin: "piped", stdout: "piped", env: { NO_COLOR: "1" } },
+    stdin: "piped",
+    stdout: "piped",
+    env: { NO_COLOR: "1" },
   }).spawn();
   const writer = starter.stdin.getWriter();
   await writer.write(new TextEncoder().encode(PROGRAM));

@@ -14,8 +14,12 @@ Deno.test("what the taker of output throws comes out of runShell, and nothing is
   await using groups = openProcessGroups();
   let group = 0;
   const running = runShell({
-    ...{ line: "echo x; exec sleep 30", cwd: "/", env: { PATH: "/usr/bin:/bin" }, umask: 0o022 },
-    ...{ graceMs: 200, timeoutMs: 1500 },
+    line: "echo x; exec sleep 30",
+    cwd: "/",
+    env: { PATH: "/usr/bin:/bin" },
+    umask: 0o022,
+    graceMs: 200,
+    timeoutMs: 1500,
     onStart: (pid) => group = pid,
     onOutput: () => Promise.reject(new Error("No space left on device")),
   }, groups);

@@ -15,7 +15,7 @@ const { openProcessGroups } = await import("${ROOT}src/shell/process_groups.ts")
 const { runShell } = await import("${ROOT}src/shell/run_shell.ts");
 const groups = openProcessGroups();
 const run = (line) => runShell({
-  ...{ line, cwd: "/", env: { PATH: "/usr/bin:/bin" }, umask: 0o022, graceMs: 200, onOutput() {} },
+  line, cwd: "/", env: { PATH: "/usr/bin:/bin" }, umask: 0o022, graceMs: 200, onOutput() {},
   timeoutMs: 3000,
 }, groups).then(({ code }) => code, (error) => error.message);
 const codes = [await run("exit 1")];

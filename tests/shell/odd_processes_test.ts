@@ -23,12 +23,17 @@ function test(name: string, body: (bench: Bench) => Promise<void>): void {
     await using dir = await tempDir();
     await using groups = openProcessGroups();
     await body({
-      ...{ groups, dir: dir.path },
+      groups,
+      dir: dir.path,
       run: (line, more) =>
         within(
           30_000,
           runShell({
-            ...{ line, cwd: dir.path, env: { PATH: "/usr/bin:/bin" }, umask: 0o022, graceMs: 200 },
+            line,
+            cwd: dir.path,
+            env: { PATH: "/usr/bin:/bin" },
+            umask: 0o022,
+            graceMs: 200,
             onOutput() {},
             ...more,
           }, groups),
@@ -99,8 +104,13 @@ test("who cleared its environment is found through a process of its group that h
   const line = `env -i sh -c '${NAMED.replaceAll("'", `'\\''`)}' sh "$1" & read _ <&3; wait`;
   const child = new Deno.Command("/bin/sh", {
     args: ["-c", `mkfifo up; exec 3<>up; ${line}`, "sh", NAMES[0] ?? ""],
-    ...{ cwd: dir, clearEnv: true, env: { PATH: "/usr/bin:/bin", SVC_MARK: mark }, detached: true },
-    ...{ stdin: "null", stdout: "null", stderr: "null" },
+    cwd: dir,
+    clearEnv: true,
+    env: { PATH: "/usr/bin:/bin", SVC_MARK: mark },
+    detached: true,
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
   }).spawn();
   const pid = Number(await untilFile(`${dir}/pid`));
   await groups.endMarked("SVC_MARK", mark);

@@ -32,7 +32,11 @@ async function bench() {
     async run(line: string, more: Partial<ShellCommand> = {}) {
       const said = { out: "", err: "" };
       const { code, endedFor } = await runShell({
-        ...{ line, cwd: dir.path, env: { PATH }, umask: 0o022, graceMs: 2000 },
+        line,
+        cwd: dir.path,
+        env: { PATH },
+        umask: 0o022,
+        graceMs: 2000,
         onOutput: (stream, chunk) => void (said[stream] += new TextDecoder().decode(chunk)),
         ...more,
       }, groups);
@@ -50,7 +54,9 @@ Deno.test("a line that is one program and its arguments is that program, first o
   const stdin = new TextEncoder().encode("input");
   for (const more of [{ stdin }, { stdin, before }]) {
     deepEqual(await rig.run("my-bin/script --a=b c:d  ./e", more), {
-      ...{ code: 0, out: "first\n<--a=b><c:d><./e>input", err: "" },
+      code: 0,
+      out: "first\n<--a=b><c:d><./e>input",
+      err: "",
     });
     equal((await rig.run("./my-bin/bare x", more)).out, "first\n<x>input", "without #!");
     equal((await rig.run("my-bin/code 3", more)).code, 3);

@@ -53,7 +53,11 @@ function test(name: string, body: (bench: Bench) => Promise<void>): void {
         const exit = await within(
           30_000,
           runShell({
-            ...{ line, cwd: dir.path, env: { PATH }, umask: 0o022, graceMs: 300 },
+            line,
+            cwd: dir.path,
+            env: { PATH },
+            umask: 0o022,
+            graceMs: 300,
             onOutput: (stream, chunk) => void parts[stream].push(chunk.slice()),
             onStart: (pid) => group = pid,
             ...more,
@@ -101,7 +105,9 @@ function endAtOutput() {
 test("the exit code is that of the line", async ({ run }) => {
   for (const code of [0, 1, 2, 126, 127, 255]) {
     deepEqual((({ code, out, err }) => ({ code, out, err }))(await run(`exit ${code}`)), {
-      ...{ code, out: "", err: "" },
+      code,
+      out: "",
+      err: "",
     });
   }
   equal((await run("no-such-program-at-all")).code, 127);
@@ -398,7 +404,10 @@ Deno.test("the grace of a group is time on the clock, however few looks fit into
   await using groups = openProcessGroups();
   const child = new Deno.Command("/bin/sh", {
     args: ["-c", "trap '' TERM; echo ready; while :; do sleep 0.05; done"],
-    ...{ detached: true, stdin: "null", stdout: "piped", stderr: "null" },
+    detached: true,
+    stdin: "null",
+    stdout: "piped",
+    stderr: "null",
   }).spawn();
   const reader = child.stdout.getReader();
   await reader.read();

@@ -98,7 +98,8 @@ Deno.test("diagnose proposes no signed URL where the URL is not known", async ()
   const of = (signature: string, more: Partial<Mistake> = {}) =>
     examine({
       headers: { "X-Webhook-Signature": signature, "X-Time": String(NOW) },
-      ...{ url: "", says: /./ },
+      url: "",
+      says: /./,
       ...more,
     });
   const found = await of(mac("sha256", SECRET, BODY, "base64"));

@@ -45,7 +45,9 @@ export async function sendGood(world: World, random: Random): Promise<void> {
   const burst = shares ? random.between(1, 3) : random.chance(0.1) ? random.between(2, 10) : 1;
   const same = shares ? { key: random.pick(KEYS) } : {};
   const shots = Array.from({ length: burst }, () => ({
-    ...{ trigger, body: bodyOf(random, same), delivery: crypto.randomUUID() },
+    trigger,
+    body: bodyOf(random, same),
+    delivery: crypto.randomUUID(),
   }));
   await Promise.all(shots.map((shot) => sendUntilAnswered(world, shot)));
   const [first] = shots;

@@ -186,15 +186,22 @@ const DEFINITION: Manifest = {
   kind: "CustomResourceDefinition",
   metadata: { name: "soaks.example.com" },
   spec: {
-    ...{ kind: "Soak", plural: "soaks", group: "example.com" },
+    kind: "Soak",
+    plural: "soaks",
+    group: "example.com",
     versions: [{ name: "v1", schema: { type: "object" } }],
     plugins: [
       {
-        ...{ name: "check", type: "interceptor", phase: "webhook.authenticate" },
-        ...{ command: "scripts/check.sh check", timeout: 2 },
+        name: "check",
+        type: "interceptor",
+        phase: "webhook.authenticate",
+        command: "scripts/check.sh check",
+        timeout: 2,
       },
       {
-        ...{ name: "turn", type: "transformer", phase: "webhook.transform" },
+        name: "turn",
+        type: "transformer",
+        phase: "webhook.transform",
         command: "scripts/turn.sh turn",
       },
       { name: "tick", type: "cron", schedule: "* * * * *", command: "scripts/quiet.sh tick" },

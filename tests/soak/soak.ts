@@ -25,8 +25,13 @@ const say = (text: string) =>
   console.log(`${((Date.now() - began) / 1000).toFixed(0).padStart(5)} s  ${text}`);
 say(`soaking svc (${ONE_PROGRAM.name}) for ${minutes} min, seed ${seed}`);
 const { moreFaults, counts, lives, totals, ...rest } = await runSoak({
-  ...{ program: ONE_PROGRAM, seed, say },
-  ...{ stormSecs: minutes * 60, steadySecs: Math.ceil(minutes * 15), killEverySecs: 20, crowd: 40 },
+  program: ONE_PROGRAM,
+  seed,
+  say,
+  stormSecs: minutes * 60,
+  steadySecs: Math.ceil(minutes * 15),
+  killEverySecs: 20,
+  crowd: 40,
 });
 say(`draining a queue of ${QUEUED} tasks`);
 const queue = await drainLongQueue(ONE_PROGRAM, QUEUED);

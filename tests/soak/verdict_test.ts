@@ -21,17 +21,33 @@ import {
 
 function task(more: Partial<TaskRow> = {}): TaskRow {
   return {
-    ...{ id: "T1", trigger: "quick", workflow: "quick", state: "succeeded", reason: "" },
-    ...{ delivery_id: "D1", created_at: 1000, started_at: 1000, finished_at: 2000, restarts: 0 },
-    ...{ parent_id: null, retry_of: null },
+    id: "T1",
+    trigger: "quick",
+    workflow: "quick",
+    state: "succeeded",
+    reason: "",
+    delivery_id: "D1",
+    created_at: 1000,
+    started_at: 1000,
+    finished_at: 2000,
+    restarts: 0,
+    parent_id: null,
+    retry_of: null,
     ...more,
   };
 }
 
 function delivery(more: Partial<DeliveryRow> = {}): DeliveryRow {
   return {
-    ...{ id: "D1", trigger: "quick", outcome: "accepted", status: 200, task_id: "T1" },
-    ...{ received_at: 1000, mark: "m1", sent_as: "e1", again: "" },
+    id: "D1",
+    trigger: "quick",
+    outcome: "accepted",
+    status: 200,
+    task_id: "T1",
+    received_at: 1000,
+    mark: "m1",
+    sent_as: "e1",
+    again: "",
     ...more,
   };
 }
@@ -45,7 +61,11 @@ function records(given: {
   return {
     tasks: new Map(tasks.map((row) => [row.id, row])),
     deliveries: new Map(deliveries.map((row) => [row.id, row])),
-    ...{ steps: [], audit: [], sourceEvents: [], resources: [], minutes: [] },
+    steps: [],
+    audit: [],
+    sourceEvents: [],
+    resources: [],
+    minutes: [],
     ...more,
   };
 }

@@ -101,7 +101,8 @@ export class World {
     const { method = "POST" } = shot.send ?? {};
     const content = method === "GET" ? {} : { body };
     const answer = await this.send(`/webhook/${trigger}`, {
-      ...{ ...shot.send, headers: signed },
+      ...shot.send,
+      headers: signed,
       ...content,
     });
     return answer === undefined ? undefined : this.judge({ answer, mark, what: trigger }, allowed);
@@ -128,7 +129,9 @@ export class World {
     if (outcome === "200 accepted" && typeof json["delivery_id"] === "string") {
       const ids = json["task_ids"] ?? [json["task_id"]];
       this.journal.promised.push({
-        ...{ mark, delivery: json["delivery_id"], tasks: (ids as unknown[]).map(String) },
+        mark,
+        delivery: json["delivery_id"],
+        tasks: (ids as unknown[]).map(String),
       });
     } else this.journal.withoutTask.add(mark);
     if (!allowed.includes(outcome) && outcome !== "503") {

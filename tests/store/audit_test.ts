@@ -11,9 +11,17 @@ import { tempStore } from "./temp_store.ts";
 
 function start(n: number): AuditStart {
   return {
-    ...{ id: `A${String(n).padStart(5, "0")}`, createdAt: n * 1000, action: "execute" },
-    ...{ crdKind: "Hook", pluginName: "check", command: "scripts/x.sh", pluginType: "interceptor" },
-    ...{ phase: "webhook.authenticate", trigger: "t", deliveryId: "d", role: "system" },
+    id: `A${String(n).padStart(5, "0")}`,
+    createdAt: n * 1000,
+    action: "execute",
+    crdKind: "Hook",
+    pluginName: "check",
+    command: "scripts/x.sh",
+    pluginType: "interceptor",
+    phase: "webhook.authenticate",
+    trigger: "t",
+    deliveryId: "d",
+    role: "system",
     policyMode: "allowlist",
   };
 }

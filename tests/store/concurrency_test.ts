@@ -326,7 +326,11 @@ test("a plan lives as long as tasks have it", async (store, { path }) => {
   await accept(store, 1);
   await accept(store, 2, { plan: { hash: "h2", json: '{"steps":[]}' } });
   await store.retryTask({
-    ...{ id: taskIdOf(5), of: await endedTask(store, 1), kept: [], keepDirectory: false, now: 5 },
+    id: taskIdOf(5),
+    of: await endedTask(store, 1),
+    kept: [],
+    keepDirectory: false,
+    now: 5,
   });
   const uses = () =>
     rowsOf(path, "SELECT hash, tasks FROM plan_uses ORDER BY hash").map((row) =>

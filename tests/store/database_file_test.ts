@@ -125,8 +125,14 @@ Deno.test("init makes a database once, and leaves an existing one as it is", asy
   await using dir = await tempDir();
   const path = `${dir.path}/svc.db`;
   const workspace = {
-    ...{ kind: "Workspace", project: "default", name: "default", metadata: {} },
-    ...{ spec: { path: "w" }, generation: 1, createdAt: 1, updatedAt: 1 },
+    kind: "Workspace",
+    project: "default",
+    name: "default",
+    metadata: {},
+    spec: { path: "w" },
+    generation: 1,
+    createdAt: 1,
+    updatedAt: 1,
   };
   equal(createDatabase(path, [workspace]), true);
   const made = snapshot(dir.path);

@@ -16,25 +16,51 @@ import { accept, idOf, step, taskIdOf } from "./temp_store.ts";
 
 const T1 = taskIdOf(1);
 const AUDIT: AuditStart = {
-  ...{ id: "01J00000000000000000AAAAA1", createdAt: 1000, action: "execute" as const },
-  ...{ crdKind: "Hook", pluginName: "check", command: "scripts/x.sh", pluginType: "interceptor" },
-  ...{ phase: "webhook.authenticate", trigger: "t", deliveryId: "d", role: "system" },
+  id: "01J00000000000000000AAAAA1",
+  createdAt: 1000,
+  action: "execute" as const,
+  crdKind: "Hook",
+  pluginName: "check",
+  command: "scripts/x.sh",
+  pluginType: "interceptor",
+  phase: "webhook.authenticate",
+  trigger: "t",
+  deliveryId: "d",
+  role: "system",
   policyMode: "allowlist",
 };
 const END = { result: "ok", finishedAt: 9, stderr: "" } as const;
 const DELIVERY = {
-  ...{ project: "default", trigger: "push", source: "webhook", receivedAt: 5, remote: "r" },
-  ...{ secretStore: "", secretKey: "", taskId: "", bodyBytes: 0, durationMs: 0, reason: "" },
+  project: "default",
+  trigger: "push",
+  source: "webhook",
+  receivedAt: 5,
+  remote: "r",
+  secretStore: "",
+  secretKey: "",
+  taskId: "",
+  bodyBytes: 0,
+  durationMs: 0,
+  reason: "",
   detail: { headerNames: [], stages: {} },
 } as const;
 const NOTHING = { headers: {}, body: new Uint8Array() };
 const BINDING = {
-  ...{ project: "default", trigger: "chat", installationId: "i", conversationId: "c" },
-  ...{ threadId: "t", id: eventIdOf(5), taskId: T1, updatedAt: 1 },
+  project: "default",
+  trigger: "chat",
+  installationId: "i",
+  conversationId: "c",
+  threadId: "t",
+  id: eventIdOf(5),
+  taskId: T1,
+  updatedAt: 1,
 };
 const TOKEN: ControlToken = {
-  ...{ id: "01J00000000000000000AAAAA2", name: "ci", role: "operator" as const },
-  ...{ createdAt: 1, expiresAt: 2 },
+  id: "01J00000000000000000AAAAA2",
+  name: "ci",
+  role: "operator" as const,
+  createdAt: 1,
+  expiresAt: 2,
 };
 const LISTS = [
   {},
@@ -140,8 +166,13 @@ const CALLS: Calls = {
   pruneAudit: (run, db) => run(db, 1, 0),
   recordControl: (run, db) =>
     run(db, {
-      ...{ id: AUDIT.id, createdAt: 1, operation: "o", target: "t", caller: "c" },
-      ...{ role: "admin", result: "done" },
+      id: AUDIT.id,
+      createdAt: 1,
+      operation: "o",
+      target: "t",
+      caller: "c",
+      role: "admin",
+      result: "done",
     }),
   listControl: (run, db) => run(db, { limit: 5, since: 5 }),
   createToken: (run, db) => run(db, TOKEN, "hash"),

@@ -99,7 +99,11 @@ test(
   async (store, { path }) => {
     await ended(store, 1);
     await store.retryTask({
-      ...{ id: taskIdOf(2), of: taskIdOf(1), kept: [], keepDirectory: false, now: 5 },
+      id: taskIdOf(2),
+      of: taskIdOf(1),
+      kept: [],
+      keepDirectory: false,
+      now: 5,
     });
     deepEqual(await prune(store, { before: 1e15 }), [1]);
     deepEqual(rowsOf(path, "SELECT * FROM plan_uses").map((row) => ({ ...row })), [
@@ -177,7 +181,11 @@ test("pruneDeliveries removes what is old and has no task any more", async (stor
 test("pruneDeliveries keeps what holds the payload of a task, retried or joined", async (store) => {
   await ended(store, 1, { receivedAt: 10 });
   await store.retryTask({
-    ...{ id: taskIdOf(2), of: taskIdOf(1), kept: [], keepDirectory: false, now: 5 },
+    id: taskIdOf(2),
+    of: taskIdOf(1),
+    kept: [],
+    keepDirectory: false,
+    now: 5,
   });
   const debounced = { receivedAt: 10, task: { debounce: { key: "", forMs: 10 } } };
   await accept(store, 3, debounced);

@@ -18,7 +18,11 @@ function test(name: string, body: (store: Store) => Promise<void>): void {
 
 const retry = (store: Store, n: number, of: number, more: Partial<RetryOf> = {}) =>
   store.retryTask({
-    ...{ id: taskIdOf(n), of: taskIdOf(of), kept: [], keepDirectory: false, now: 500 + n },
+    id: taskIdOf(n),
+    of: taskIdOf(of),
+    kept: [],
+    keepDirectory: false,
+    now: 500 + n,
     ...more,
   });
 
@@ -40,9 +44,21 @@ test("retryTask copies what the old task was, and keeps the steps it is told to"
   const kept = [{ ...step(0, "succeeded"), outputs: { version: "7" }, attempt: 2 }];
   const task = await retry(store, 2, 1, { kept });
   deepEqual(task, {
-    ...{ id: taskIdOf(2), project: "default", trigger: "push", workflow: "ci", workspace: "repo" },
-    ...{ state: "pending", reason: "", deliveryId: idOf(1), createdAt: 502, restarts: 0 },
-    ...{ parentId: "parent", retryOf: taskIdOf(1), depth: 3, directory: "", cancelReason: "" },
+    id: taskIdOf(2),
+    project: "default",
+    trigger: "push",
+    workflow: "ci",
+    workspace: "repo",
+    state: "pending",
+    reason: "",
+    deliveryId: idOf(1),
+    createdAt: 502,
+    restarts: 0,
+    parentId: "parent",
+    retryOf: taskIdOf(1),
+    depth: 3,
+    directory: "",
+    cancelReason: "",
     steps: [kept[0], { position: 1, id: "deploy", state: "pending", reason: "" }],
   });
   const { tasks: [claimed] } = await store.claimTasks(9, 5);
@@ -128,7 +144,9 @@ test("addToInbox numbers the messages to a task until it ends", async (store) =>
   await accept(store, 2);
   const add = (n: number, text: string) => store.addToInbox(taskIdOf(n), { text }, 70 + n);
   deepEqual(await add(1, "a\0\u{1f600}"), {
-    ...{ position: 0, message: { text: "a\0\u{1f600}" }, createdAt: 71 },
+    position: 0,
+    message: { text: "a\0\u{1f600}" },
+    createdAt: 71,
   });
   await store.claimTasks(1, 1);
   const more = await Promise.all(["b", "c"].map((text) => add(1, text)));

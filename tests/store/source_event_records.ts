@@ -15,19 +15,40 @@ export function eventIdOf(n: number): string {
 /** Event `n`, a reply in a thread of its own unless something else is said. */
 export function sourceEvent(n: number, facts: Partial<SourceEventFacts> = {}): NewSourceEvent {
   const event: SourceEventFacts = {
-    ...{ id: eventIdOf(n), project: "default", trigger: "chat", provider: "slack" },
-    ...{ installationId: "A1/T1", externalEventId: `Ev${n}`, deliveryId: idOf(n), kind: "message" },
-    ...{ actor: "U1", conversationId: "C1", threadId: `thread ${n}`, postId: `${n}` },
-    ...{ topLevel: false, text: `text ${n}`, occurredAt: n, receivedAt: n },
+    id: eventIdOf(n),
+    project: "default",
+    trigger: "chat",
+    provider: "slack",
+    installationId: "A1/T1",
+    externalEventId: `Ev${n}`,
+    deliveryId: idOf(n),
+    kind: "message",
+    actor: "U1",
+    conversationId: "C1",
+    threadId: `thread ${n}`,
+    postId: `${n}`,
+    topLevel: false,
+    text: `text ${n}`,
+    occurredAt: n,
+    receivedAt: n,
     ...facts,
   };
   const { project, trigger, receivedAt } = event;
   return {
     event,
     delivery: {
-      ...{ id: event.deliveryId, project, trigger, source: "slack", receivedAt, status: 200 },
-      ...{ remote: "192.0.2.1", secretStore: "slack", secretKey: "signing_secret" },
-      ...{ bodyBytes: 2, durationMs: 1, detail: { headerNames: [], stages: {} } },
+      id: event.deliveryId,
+      project,
+      trigger,
+      source: "slack",
+      receivedAt,
+      status: 200,
+      remote: "192.0.2.1",
+      secretStore: "slack",
+      secretKey: "signing_secret",
+      bodyBytes: 2,
+      durationMs: 1,
+      detail: { headerNames: [], stages: {} },
     },
     content: { headers: {}, body: new TextEncoder().encode("{}") },
   };

@@ -25,12 +25,18 @@ async function started(store: Store, n: number, facts: Partial<SourceEventFacts>
 }
 
 const toTask = (n: number) => ({
-  ...{ to: "task", bind: true, dedupWindowMs: 1 } as const,
+  to: "task" as const,
+  bind: true,
+  dedupWindowMs: 1,
   decision: {
     outcome: "accepted",
     task: {
-      ...{ id: taskIdOf(n), project: "default", trigger: "chat", workflow: "ci" },
-      ...{ workspace: "repo", plan: PLAN },
+      id: taskIdOf(n),
+      project: "default",
+      trigger: "chat",
+      workflow: "ci",
+      workspace: "repo",
+      plan: PLAN,
     },
   } as const,
 });
@@ -164,7 +170,9 @@ Deno.test("listSourceEvents: filters, and pages", () =>
   withStore(async (store) => {
     for (let n = 0; n < 6; n++) {
       await store.recordSourceEvent(sourceEvent(n, {
-        ...{ project: n < 3 ? "a" : "b", trigger: n % 2 === 0 ? "even" : "odd", receivedAt: n },
+        project: n < 3 ? "a" : "b",
+        trigger: n % 2 === 0 ? "even" : "odd",
+        receivedAt: n,
       }));
     }
     await store.claimSourceEvents(DEMAND);
@@ -192,7 +200,10 @@ async function use(db: Database): Promise<void> {
   METHODS.routeSourceEvent(db, eventIdOf(0), { ...toTask(0), strays: "no" }, 1);
   METHODS.claimSourceEvents(db, { ...demand, limit: 9 });
   METHODS.routeSourceEvent(db, eventIdOf(1), {
-    ...{ to: "inbox", taskId: taskIdOf(0), message: {}, boundTo: taskIdOf(0) },
+    to: "inbox",
+    taskId: taskIdOf(0),
+    message: {},
+    boundTo: taskIdOf(0),
   }, 1);
   METHODS.postponeSourceEvent(db, eventIdOf(10), { reason: "", dueAt: 1, counts: true });
   METHODS.postponeSourceEvent(db, eventIdOf(11), { reason: "", counts: true });

@@ -262,8 +262,13 @@ test(
     await store.finishTask({ taskId: taskIdOf(1), state: "failed", reason: "", now: 9 });
     deepEqual((await store.findTasks(taskIdOf(1)))[0]?.steps, [
       {
-        ...{ position: 0, id: "build", state: "failed", reason: "exit code 3", exitCode: 3 },
-        ...{ startedAt: 1, finishedAt: 2 },
+        position: 0,
+        id: "build",
+        state: "failed",
+        reason: "exit code 3",
+        exitCode: 3,
+        startedAt: 1,
+        finishedAt: 2,
       },
       { position: 1, id: "deploy", state: "skipped", reason: "" },
     ]);

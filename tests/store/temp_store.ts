@@ -26,7 +26,9 @@ export async function tempStore(): Promise<TempStore> {
   const path = `${dir}/svc.db`;
   const store = await openStore(path);
   return {
-    ...{ store, dir, path },
+    store,
+    dir,
+    path,
     async [Symbol.asyncDispose]() {
       await within(10_000, store[Symbol.asyncDispose]());
       await Deno.remove(dir, { recursive: true });
@@ -144,7 +146,11 @@ function eventOf(n: number, given: Accepted): NewDelivery["events"][number] {
   const plan = "plan" in given ? given.plan : PLAN;
   const { project = "default", trigger = "push" } = given;
   const task: NewTask = {
-    ...{ id: taskId, project, trigger, workflow: "ci", workspace: "repo" },
+    id: taskId,
+    project,
+    trigger,
+    workflow: "ci",
+    workspace: "repo",
     ...(plan === undefined ? { missing: 'missing: Workflow "ci"' } : { plan }),
     ...(given.payload === undefined ? {} : { payload: given.payload }),
     ...given.task,
@@ -170,7 +176,10 @@ export async function reject(
     rejected.map(({ n, trigger = "push" }) => ({
       delivery: {
         ...record(n, { trigger, body: new Uint8Array(7) }),
-        ...{ outcome: "rejected", status: 401, reason: "no_key_matches", taskId: "" },
+        outcome: "rejected",
+        status: 401,
+        reason: "no_key_matches",
+        taskId: "",
       },
     })),
     { records: keep, contents: keep },

@@ -106,8 +106,10 @@ test("debounce: a repetition of a joined delivery is a duplicate of that task", 
   await debounced(store, 1, T0, { dedupKey: "one" });
   await debounced(store, 2, T0, { dedupKey: "two" });
   deepEqual(await debounced(store, 3, T0, { dedupKey: "two" }), {
-    ...{ outcome: "duplicate", reason: `seen before, in delivery ${idOf(2)}` },
-    ...{ taskId: taskIdOf(1), duplicateOf: idOf(2) },
+    outcome: "duplicate",
+    reason: `seen before, in delivery ${idOf(2)}`,
+    taskId: taskIdOf(1),
+    duplicateOf: idOf(2),
   });
 });
 

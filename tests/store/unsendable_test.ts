@@ -15,8 +15,14 @@ Deno.test("a call whose arguments cannot be sent fails, and no other with it", a
     store.changeResources([{
       op: "put",
       resource: {
-        ...{ kind: "Workspace", project: "default", name: "x", metadata: {}, spec },
-        ...{ generation: 1, createdAt: 1, updatedAt: 1 },
+        kind: "Workspace",
+        project: "default",
+        name: "x",
+        metadata: {},
+        spec,
+        generation: 1,
+        createdAt: 1,
+        updatedAt: 1,
       },
     }]);
   await rejects(within(2000, change({ path: () => {} })));

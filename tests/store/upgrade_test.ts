@@ -58,13 +58,32 @@ Deno.test("a database of schema 1 opens with its tasks, which run on", async () 
   ]);
   const [interrupted] = await store.claimInterrupted(1);
   deepEqual(interrupted?.task, {
-    ...{ id: taskIdOf(2), project: "default", trigger: "push", workflow: "ci", workspace: "repo" },
-    ...{ state: "running", reason: "", deliveryId: idOf(2), createdAt: 2, startedAt: 2 },
-    ...{ restarts: 1, parentId: "", retryOf: "", depth: 0, directory: "", cancelReason: "" },
+    id: taskIdOf(2),
+    project: "default",
+    trigger: "push",
+    workflow: "ci",
+    workspace: "repo",
+    state: "running",
+    reason: "",
+    deliveryId: idOf(2),
+    createdAt: 2,
+    startedAt: 2,
+    restarts: 1,
+    parentId: "",
+    retryOf: "",
+    depth: 0,
+    directory: "",
+    cancelReason: "",
     steps: [
       {
-        ...{ position: 0, id: "build", state: "succeeded", reason: "", exitCode: 0 },
-        ...{ startedAt: 1, finishedAt: 2, processGroup: 4711 },
+        position: 0,
+        id: "build",
+        state: "succeeded",
+        reason: "",
+        exitCode: 0,
+        startedAt: 1,
+        finishedAt: 2,
+        processGroup: 4711,
       },
       { position: 1, id: "deploy", state: "pending", reason: "" },
     ],
@@ -86,7 +105,11 @@ Deno.test("the tasks of an upgraded database are retried and removed like others
   makeOldDatabase(path);
   await using store = await openStore(path);
   await store.retryTask({
-    ...{ id: taskIdOf(20), of: taskIdOf(0), kept: [], keepDirectory: false, now: 5 },
+    id: taskIdOf(20),
+    of: taskIdOf(0),
+    kept: [],
+    keepDirectory: false,
+    now: 5,
   });
   const gone = await store.pruneTasks({ before: 100, keep: 99, limit: 99 });
   deepEqual(gone.map(({ id }) => id), [9, 0, 1].map(taskIdOf));

@@ -23,7 +23,10 @@ async function rig() {
   const read = async () =>
     (await Deno.readTextFile(path)).split("\n").slice(0, -1).map((line) => JSON.parse(line));
   return {
-    ...{ store: temp.store, path, read, id: taskIdOf(1) },
+    store: temp.store,
+    path,
+    read,
+    id: taskIdOf(1),
     inboxes: new Inboxes({ store: temp.store, clock: CLOCK }),
     [Symbol.asyncDispose]: () => temp[Symbol.asyncDispose](),
   };

@@ -20,7 +20,10 @@ interface Case extends Omit<PlannedStep, "run"> {
 function kept(cases: readonly Case[], from?: string): readonly string[] {
   const steps = cases.map(({ was: _was, reason: _reason, ...step }) => ({ ...step, run: "x" }));
   const records = cases.map(({ id, was, reason = "" }, position): StepRecord => ({
-    ...{ position, id, reason, state: was },
+    position,
+    id,
+    reason,
+    state: was,
   }));
   const last = [{ id: "clean", run: "x" }];
   const clean: StepRecord = { position: 9, id: "clean", state: "succeeded", reason: "" };

@@ -50,7 +50,9 @@ Deno.test("Planner.plan copies steps, environments, timeout and workspace", () =
     resource("Workspace", "ws", { path: "/srv/ws", env }),
   ).plan(TRIGGER);
   deepEqual(planOf(made), {
-    ...{ steps, env, timeout: 90 },
+    steps,
+    env,
+    timeout: 90,
     workspace: { path: "/srv/ws", isolation: "shared", env },
   });
   deepEqual([made.workflow, made.workspace, made.missing], ["w", "ws", undefined]);

@@ -52,11 +52,16 @@ async function rig(broken: Partial<Store> = {}): Promise<Rig> {
   const clock = { time: START, now: () => clock.time };
   const [removed, logged]: string[][] = [[], []];
   const log = createLog({
-    ...{ level: "debug", format: "json", clock },
+    level: "debug",
+    format: "json",
+    clock,
     write: (line) => void logged?.push(line),
   });
   const host: RetentionHost = {
-    ...{ clock, log, dirs, keep: { days: 30, perTrigger: 10_000 } },
+    clock,
+    log,
+    dirs,
+    keep: { days: 30, perTrigger: 10_000 },
     store: new Proxy(store, {
       get: (target, name) => Reflect.get(broken, name) ?? Reflect.get(target, name),
     }),
@@ -64,7 +69,12 @@ async function rig(broken: Partial<Store> = {}): Promise<Rig> {
   };
   const numberOf = (id: string) => Number(id.slice(-6));
   return {
-    ...{ store, clock, dirs, host, removed: removed ?? [], logged: logged ?? [] },
+    store,
+    clock,
+    dirs,
+    host,
+    removed: removed ?? [],
+    logged: logged ?? [],
     async ended(n, trigger = "push") {
       await accept(store, n, { trigger, receivedAt: clock.time });
       await store.claimTasks(1, clock.time);

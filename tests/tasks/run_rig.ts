@@ -71,7 +71,8 @@ export class RunRig implements AsyncDisposable {
   /** Queues a task of this workflow (`spec`, as YAML) and claims it. */
   async claim(workflow: string, given: Given = {}): Promise<ClaimedTask> {
     const action = {
-      ...{ workflow: "ci", workspace: "repo" },
+      workflow: "ci",
+      workspace: "repo",
       ...(given.goal === undefined ? {} : { goal: given.goal }),
     };
     const put = manifestResources(`
@@ -176,7 +177,9 @@ export async function runRig(secrets: Readonly<Record<string, string>> = {}): Pr
     umask: 0o022,
   };
   const host: RunHost = {
-    ...{ ...base, clock: systemClock, tokens: new RunTokens() },
+    ...base,
+    clock: systemClock,
+    tokens: new RunTokens(),
     inboxes: new Inboxes({ store, clock: systemClock }),
     directories: new TaskDirectories(base),
   };

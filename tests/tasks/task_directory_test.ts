@@ -234,7 +234,10 @@ test("worktree: a retry goes on in the directory it takes over, and removes it i
   await rig.store.finishTask({ taskId: task.id, state: "failed", reason: "x", now: Date.now() });
   await Deno.writeTextFile(`${task.directory}/ok`, "");
   const again = await rig.store.retryTask({
-    ...{ id: taskIdOf(99), of: task.id, keepDirectory: true, now: Date.now() },
+    id: taskIdOf(99),
+    of: task.id,
+    keepDirectory: true,
+    now: Date.now(),
     kept: task.steps.slice(0, 1),
   });
   equal(again.directory, task.directory);

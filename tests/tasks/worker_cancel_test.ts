@@ -115,7 +115,9 @@ test("a cancelled task runs what stands under finally, also after a crash", asyn
   equal(await rig.store.cancelTask(id, { reason: "by hand", now: 5 }), "stopping");
   const left = new Deno.Command("/bin/sh", {
     args: ["-c", "setsid sleep 60 & wait"],
-    ...{ cwd: rig.workspace, env: { SVC_TASK_ID: id }, detached: true },
+    cwd: rig.workspace,
+    env: { SVC_TASK_ID: id },
+    detached: true,
   }).spawn();
   await rig.start();
   const task = await rig.ended(id);

@@ -65,7 +65,9 @@ export async function workerRig(): Promise<Rig> {
   const store = await openStore(dirs.database);
   const logged: string[] = [];
   const log = createLog({
-    ...{ level: "debug", format: "json", clock: systemClock },
+    level: "debug",
+    format: "json",
+    clock: systemClock,
     write: (line) => void logged.push(line),
   });
   const catalog = new Catalog(manifestResources(SECRETS));
@@ -79,11 +81,24 @@ export async function workerRig(): Promise<Rig> {
   const inherited = inheritEnv(env, { bin: dirs.bin, extra: [] });
   const umask = 0o022;
   return {
-    ...{ store, catalog, dirs, workspace, logged },
+    store,
+    catalog,
+    dirs,
+    workspace,
+    logged,
     async start(workerCount = 2, broken = {}, more = {}) {
       const worker = await startWorker({
-        ...{ catalog, evaluator, groups, dirs, log, clock: systemClock, tokens: new RunTokens() },
-        ...{ secrets, inherited, umask, inboxes: new Inboxes({ store, clock: systemClock }) },
+        catalog,
+        evaluator,
+        groups,
+        dirs,
+        log,
+        clock: systemClock,
+        tokens: new RunTokens(),
+        secrets,
+        inherited,
+        umask,
+        inboxes: new Inboxes({ store, clock: systemClock }),
         directories: new TaskDirectories({ groups, dirs, secrets, inherited, umask }),
         workers: workerCount,
         isFollowed: () => false,

@@ -146,11 +146,13 @@ const UNFILLED: readonly { what: string; env: string; reason: RegExp }[] = [
   { what: "a NUL", env: '{A: "{{ payload.nul }}"}', reason: /A holds a NUL/ },
   { what: "far too long", env: '{A: "{{ payload.long }}"}', reason: /too long/ },
   {
-    ...{ what: "no such store", reason: /SecretStore "none" does not exist/ },
+    what: "no such store",
+    reason: /SecretStore "none" does not exist/,
     env: "{A: {fromSecret: {store: none, key: api}}}",
   },
   {
-    ...{ what: "no such key", reason: /"tokens" has no key "none"/ },
+    what: "no such key",
+    reason: /"tokens" has no key "none"/,
     env: "{A: {fromSecret: {store: tokens, key: none}}}",
   },
 ];
@@ -370,10 +372,19 @@ async function crashed(rig: Rig, n: number, restarts: number): Promise<string> {
   await rig.store.claimTasks(1, Date.now());
   const base = { reason: "", startedAt: 1 };
   await rig.store.saveStep(id, {
-    ...{ ...base, position: 0, id: "a", state: "succeeded", exitCode: 0, finishedAt: 2 },
+    ...base,
+    position: 0,
+    id: "a",
+    state: "succeeded",
+    exitCode: 0,
+    finishedAt: 2,
   });
   await rig.store.saveStep(id, {
-    ...{ ...base, position: 1, id: "b", state: "running", processGroup: 2 ** 22 - 1 },
+    ...base,
+    position: 1,
+    id: "b",
+    state: "running",
+    processGroup: 2 ** 22 - 1,
   });
   for (let count = 0; count < restarts; count++) await rig.store.countRestarts([id]);
   return id;
@@ -402,7 +413,9 @@ test("after a crash, what the old run left is ended before its step runs again",
   const id = await crashed(rig, 1, 0);
   const left = new Deno.Command("/bin/sh", {
     args: ["-c", 'trap "" TERM; setsid sleep 60 & echo $! > pid; exec sleep 60'],
-    ...{ cwd: rig.workspace, env: { SVC_TASK_ID: id }, detached: true },
+    cwd: rig.workspace,
+    env: { SVC_TASK_ID: id },
+    detached: true,
   }).spawn();
   const other = new Deno.Command("sleep", { args: ["60"], env: { SVC_TASK_ID: taskIdOf(9) } })
     .spawn();

@@ -27,7 +27,9 @@ async function counting(store: Store) {
     (await metrics.text({ readings: {}, exists: () => true })).split("\n")
       .filter((line) => line !== "" && !line.startsWith("#") && !line.includes("_bucket"));
   return await Promise.resolve({
-    ...{ counted, rates, lines },
+    counted,
+    rates,
+    lines,
     [Symbol.dispose]: () => rates[Symbol.dispose](),
   });
 }
@@ -63,8 +65,16 @@ Deno.test("a counted store counts deliveries and tasks, from their start to thei
 });
 
 const AUDIT: Omit<AuditStart, "id"> = {
-  ...{ createdAt: 1, action: "execute", crdKind: "Chat", pluginName: "verify", command: "x" },
-  ...{ phase: "", trigger: "", deliveryId: "", role: "system", policyMode: "allowlist" },
+  createdAt: 1,
+  action: "execute",
+  crdKind: "Chat",
+  pluginName: "verify",
+  command: "x",
+  phase: "",
+  trigger: "",
+  deliveryId: "",
+  role: "system",
+  policyMode: "allowlist",
   pluginType: "interceptor",
 };
 
@@ -74,7 +84,11 @@ Deno.test("a counted store counts runs of plugins, those that were denied too", 
   const start = { ...AUDIT, id: idOf(1) };
   await rig.counted.startAudit(start);
   await rig.counted.finishAudit(start.id, {
-    ...{ result: "ok", finishedAt: 3, exitCode: 0, durationMs: 250, stderr: "" },
+    result: "ok",
+    finishedAt: 3,
+    exitCode: 0,
+    durationMs: 250,
+    stderr: "",
   });
   const denied = { result: "denied", finishedAt: 4, stderr: "" } as const;
   await rig.counted.recordAudit([
@@ -134,11 +148,20 @@ Deno.test("a traced store makes one trace of a delivery, its task and its steps"
   await accept(traced, 1, { receivedAt: 5000 });
   await traced.claimTasks(1, 6000);
   await traced.saveStep(taskIdOf(1), {
-    ...{ position: 0, id: "build", state: "running", reason: "", startedAt: 6100 },
+    position: 0,
+    id: "build",
+    state: "running",
+    reason: "",
+    startedAt: 6100,
   });
   await traced.saveStep(taskIdOf(1), {
-    ...{ position: 0, id: "build", state: "failed", reason: "a secret", exitCode: 3 },
-    ...{ startedAt: 6100, finishedAt: 7000 },
+    position: 0,
+    id: "build",
+    state: "failed",
+    reason: "a secret",
+    exitCode: 3,
+    startedAt: 6100,
+    finishedAt: 7000,
   });
   await traced.finishTask({ taskId: taskIdOf(1), state: "failed", reason: "a secret", now: 8000 });
   const ids = { "svc.project": "default", "svc.trigger": "push" };
@@ -149,12 +172,19 @@ Deno.test("a traced store makes one trace of a delivery, its task and its steps"
     { name: "step", parent: "SPAN-2", at: 6100, end: { failed: true, at: 7000 } },
   ]);
   deepEqual(spans[0]?.attributes, {
-    ...{ "svc.delivery.id": idOf(1), ...ids, "svc.source": "webhook" },
-    ...{ "svc.outcome": "accepted", "svc.task.id": taskIdOf(1) },
+    "svc.delivery.id": idOf(1),
+    ...ids,
+    "svc.source": "webhook",
+    "svc.outcome": "accepted",
+    "svc.task.id": taskIdOf(1),
   });
   deepEqual(spans[2]?.attributes, {
-    ...{ ...ids, "svc.task.id": taskIdOf(1), "svc.workflow": "ci", "svc.workspace": "repo" },
-    ...{ "svc.delivery.id": idOf(1), "svc.state": "failed" },
+    ...ids,
+    "svc.task.id": taskIdOf(1),
+    "svc.workflow": "ci",
+    "svc.workspace": "repo",
+    "svc.delivery.id": idOf(1),
+    "svc.state": "failed",
   });
   equal(JSON.stringify(spans).includes("a secret"), false, "reasons may hold anything");
 });

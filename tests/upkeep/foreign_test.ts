@@ -212,8 +212,9 @@ for (
   ] as const
 ) {
   Deno.test({
-    ...{ name: `a daemon does not start on ${what}, and says what to do` },
-    ...{ sanitizeOps: false, sanitizeResources: false },
+    name: `a daemon does not start on ${what}, and says what to do`,
+    sanitizeOps: false,
+    sanitizeResources: false,
     async fn() {
       const spoil = async ({ database }: { database: string }) => {
         using db = new DatabaseSync(database);

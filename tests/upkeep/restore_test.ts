@@ -159,7 +159,12 @@ Deno.test("restore ends the tasks that were open in the copy, if it is told to",
     await using store = await rig.open();
     await store.claimTasks(1, 5);
     await store.saveStep(taskIdOf(0), {
-      ...{ position: 0, id: "build", state: "running", reason: "", startedAt: 6, processGroup: 7 },
+      position: 0,
+      id: "build",
+      state: "running",
+      reason: "",
+      startedAt: 6,
+      processGroup: 7,
     });
     await store.claimTasks(1, 5);
     await store.finishTask({ taskId: taskIdOf(1), state: "succeeded", reason: "", now: 8 });

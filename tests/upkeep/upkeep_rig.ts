@@ -44,9 +44,14 @@ export async function upkeepRig(tasks = 3): Promise<UpkeepRig> {
     generation: 1,
   };
   createDatabase(dirs.database, [{
-    ...{ kind: "SecretStore", project: "default", name: "github", metadata: {} },
+    kind: "SecretStore",
+    project: "default",
+    name: "github",
+    metadata: {},
     spec: { data: { current: await keyring.seal(place, "a secret of some length") } },
-    ...{ generation: 1, createdAt: 1, updatedAt: 1 },
+    generation: 1,
+    createdAt: 1,
+    updatedAt: 1,
   }]);
   const open = () => openStore(dirs.database);
   {
@@ -54,7 +59,9 @@ export async function upkeepRig(tasks = 3): Promise<UpkeepRig> {
     for (let n = 0; n < tasks; n++) await accept(store, n);
   }
   return {
-    ...{ dirs, elsewhere: `${temp.path}/elsewhere`, open },
+    dirs,
+    elsewhere: `${temp.path}/elsewhere`,
+    open,
     change(sql) {
       using db = new DatabaseSync(dirs.database);
       db.exec(sql);

@@ -113,7 +113,10 @@ export const command: Command = {
     });
     const dir = context.dir();
     const daemon = await startDaemon({
-      ...{ dir, umask, log, env: io.env },
+      dir,
+      umask,
+      log,
+      env: io.env,
       webhookBind: parseBind("webhook-bind", context.option("webhookBind") ?? ""),
       ...optional("webhookTls", tlsFiles("webhook", context)),
       ...optional("control", controlAddress(context)),

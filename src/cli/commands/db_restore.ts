@@ -39,7 +39,8 @@ export const command: Command = {
       throw new AppError("not_found", `No file "${file}"`);
     }
     const request = {
-      ...{ file, cancelTasks: context.flag("cancelTasks") },
+      file,
+      cancelTasks: context.flag("cancelTasks"),
       dropSecrets: context.flag("dropSecrets"),
     };
     const host = { dirs: context.dir(), clock: systemClock };

@@ -47,7 +47,9 @@ export const command: Command = {
         for (const id of stopping) say(`task/${id} is being cancelled`);
       } else if (stopping.length > 0) {
         await waitForTasks(stopping, {
-          ...{ client, io, signal },
+          client,
+          io,
+          signal,
           onEnd({ id, state }) {
             ended.set(id, state);
             say(`task/${id} ${state}`);

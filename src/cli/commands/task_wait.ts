@@ -29,7 +29,9 @@ export const command: Command = {
     return interruptible(io, async (signal) => {
       using client = context.client();
       const late = await waitForTasks(context.arguments(0), {
-        ...{ client, io, signal },
+        client,
+        io,
+        signal,
         ...(timeoutSecs === undefined ? {} : { timeoutSecs }),
         onEnd(task) {
           ended.push(task);

@@ -150,7 +150,11 @@ async function fireAgain(stored: StoredDelivery, host: RedeliverHost) {
   const { payload, body } = firedPayload(stored);
   const id = host.newId();
   const { outcome, reason, taskId } = await fire({
-    ...{ id, source, payload, body, redeliveryOf: delivery.id },
+    id,
+    source,
+    payload,
+    body,
+    redeliveryOf: delivery.id,
     trigger: host.triggers.named(firedName(delivery)),
     ...(source === "task" ? await findPlace(payload, host.store) : {}),
   }, host);

@@ -75,7 +75,9 @@ export function controlColumns(now: number): Column<ControlEvent>[] {
 export function tokenView(token: ControlToken): Record<string, unknown> {
   const { id, name, role, createdAt, expiresAt, revokedAt } = token;
   return {
-    ...{ id, name, role },
+    id,
+    name,
+    role,
     created_at: rfc3339(createdAt),
     expires_at: rfc3339(expiresAt),
     revoked_at: revokedAt === undefined ? null : rfc3339(revokedAt),

@@ -63,7 +63,9 @@ export async function status(host: StatusHost): Promise<Status> {
     uptime_secs: Math.floor((now - started) / 1000),
     counts: { ...Object.fromEntries(resources), tasks_pending: pending, tasks_running: running },
     queue: {
-      ...{ pending, held, running },
+      pending,
+      held,
+      running,
       oldest_pending_secs: age(oldestPendingAt),
       oldest_ready_secs: age(oldestReadyAt),
     },

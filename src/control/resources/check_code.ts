@@ -147,9 +147,17 @@ function toRow(
   const now = host.clock.now();
   return {
     start: {
-      ...{ id: host.newId(), createdAt: now, action: "apply", role: caller.role },
-      ...{ crdKind: spec.kind, pluginName: code.name, command: code.command },
-      ...{ pluginType: code.type, phase: code.phase, trigger: "", deliveryId: "" },
+      id: host.newId(),
+      createdAt: now,
+      action: "apply",
+      role: caller.role,
+      crdKind: spec.kind,
+      pluginName: code.name,
+      command: code.command,
+      pluginType: code.type,
+      phase: code.phase,
+      trigger: "",
+      deliveryId: "",
       policyMode: mode,
     },
     end: { result, finishedAt: now, stderr: reason },

@@ -59,7 +59,8 @@ export async function loadCatalog(store: Store, keyring: Keyring): Promise<Catal
   const resources = await Promise.all(stored.map((one) => mapSecrets(one, keyring.open)));
   const puts = await Promise.all(
     resources.filter((_, index) => holdsUnbound(stored[index], keyring)).map(async (resource) => ({
-      ...{ op: "put" as const, resource: await mapSecrets(resource, keyring.seal) },
+      op: "put" as const,
+      resource: await mapSecrets(resource, keyring.seal),
     })),
   );
   if (puts.length > 0) await store.changeResources(puts);

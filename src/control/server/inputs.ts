@@ -16,7 +16,8 @@ const OptionalText = Type.Optional(Text);
 const Texts = Type.Array(Text);
 const Flag = Type.Boolean();
 const Secs = Type.Integer({
-  ...{ minimum: 0, maximum: MAX_DURATION_SECS },
+  minimum: 0,
+  maximum: MAX_DURATION_SECS,
   title: `whole seconds, from 0 to ${MAX_DURATION_SECS}`,
 });
 const OptionalSecs = Type.Optional(Secs);

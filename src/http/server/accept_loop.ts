@@ -68,7 +68,9 @@ export function startAcceptLoop(options: AcceptLoopOptions): AcceptLoop {
     }
   };
   const running = acceptAll({
-    ...{ ...options, signal: stop.signal, relisten },
+    ...options,
+    signal: stop.signal,
+    relisten,
     accept: () => listener.accept(),
   });
   return {

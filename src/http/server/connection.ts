@@ -43,8 +43,13 @@ export interface Connection extends Arrivals {
 export function newConnection(socket: Deno.Conn, tick: number): Connection {
   const { hostname } = socket.remoteAddr as Deno.NetAddr;
   return {
-    ...{ peer: plainAddress(hostname) ?? hostname, served: undefined, began: tick, ended: tick },
-    ...{ requests: 0, arrived: 0, complete: 0 },
+    peer: plainAddress(hostname) ?? hostname,
+    served: undefined,
+    began: tick,
+    ended: tick,
+    requests: 0,
+    arrived: 0,
+    complete: 0,
   };
 }
 

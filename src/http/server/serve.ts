@@ -85,19 +85,25 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
   }
   await using opening = new AsyncDisposableStack();
   const front = options.tls === undefined ? undefined : opening.use(startTlsFront({
-    ...{ files: options.tls, serveConnection, log },
+    files: options.tls,
+    serveConnection,
+    log,
     checkMs: options.tlsCheckMs ?? TLS_CHECK_MS,
   }));
   const most = Math.min(options.maxConnections ?? MAX_CONNECTIONS, MAX_CONNECTIONS);
   const connections = new Connections({
-    ...{ answer, onError, log, streams: options.streams ?? false },
+    answer,
+    onError,
+    log,
+    streams: options.streams ?? false,
     deadlines: deadlinesOf(options),
     serveConnection: front?.serveConnection ?? serveConnection,
     most: front === undefined ? most : Math.ceil(most / DESCRIPTORS_PER_TLS_CONNECTION),
   });
   opening.defer(() => connections.stop(drainMs));
   const loop = opening.use(startAcceptLoop({
-    ...{ on, log },
+    on,
+    log,
     take: (connection) => connections.add(connection),
     isCrowded: () => connections.isCrowded,
     onShortage: () => connections.shed(),

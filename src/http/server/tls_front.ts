@@ -53,7 +53,11 @@ export function startTlsFront(options: TlsFrontOptions): TlsFront {
   const pair = readPair(files);
   let inner = new InnerListener(files, pair, log);
   const watching = watchPair({
-    ...{ files, pair, everyMs: checkMs, signal: stop.signal, log },
+    files,
+    pair,
+    everyMs: checkMs,
+    signal: stop.signal,
+    log,
     use(found) {
       const old = inner;
       inner = new InnerListener(files, found, log);

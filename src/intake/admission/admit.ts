@@ -102,7 +102,10 @@ async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecisi
   const followed = host.isFollowed?.({ project, workflow: planned.workflow }) === true;
   const task: NewTask = {
     id: event.taskId ?? host.newId(),
-    ...{ project, trigger, ...planned, ...fields },
+    project,
+    trigger,
+    ...planned,
+    ...fields,
     ...(event.ownPayload === undefined ? {} : { payload: event.ownPayload }),
     ...(key === undefined ? {} : { dedupKey: key }),
     ...(event.parentId === undefined ? {} : { parentId: event.parentId }),

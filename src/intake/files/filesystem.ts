@@ -190,7 +190,9 @@ export class FilesystemSource implements AsyncDisposable {
     if (trigger === undefined || !events.includes(change.event)) return;
     const { event, path } = change;
     await fire({
-      ...{ trigger, source: "filesystem", once: true },
+      trigger,
+      source: "filesystem",
+      once: true,
       id: eventId(now, JSON.stringify(["filesystem", name.project, name.trigger, change])),
       payload: { event, path, filename: basename(path) },
     }, this.#host);

@@ -84,7 +84,11 @@ export async function fire(event: FiredEvent, host: FireHost): Promise<EventOutc
 function toTriggerEvent(event: FiredEvent, context: DeliveryContext): TriggerEvent {
   const { trigger, payload, parentId, depth } = event;
   return {
-    ...{ trigger, payload, headers: {}, delivery: context, again: true },
+    trigger,
+    payload,
+    headers: {},
+    delivery: context,
+    again: true,
     ...(parentId === undefined ? {} : { parentId }),
     ...(depth === undefined ? {} : { depth }),
   };

@@ -132,7 +132,9 @@ export class CronSource implements AsyncDisposable {
     if (missed) {
       const { catchUp: catch_up = "none" } = plan.spec;
       log.warn("a cron trigger missed times", {
-        ...{ ...plan.name, catch_up, made_up_for: runs.length },
+        ...plan.name,
+        catch_up,
+        made_up_for: runs.length,
         since: rfc3339(span.since),
       });
     }
@@ -154,7 +156,9 @@ export class CronSource implements AsyncDisposable {
     const trigger = findTrigger(this.#host.triggers, { ...plan.name, source: "cron" });
     if (trigger === undefined) return;
     await fire({
-      ...{ trigger, source: "cron", once: true },
+      trigger,
+      source: "cron",
+      once: true,
       id: eventId(at, JSON.stringify(["cron", project, name, at])),
       payload: { scheduled_at: rfc3339(at), fired_at: rfc3339(this.#host.clock.now()) },
       cursor: { name: cursorOf(plan), at },

@@ -100,8 +100,13 @@ async function tryOnce({ channel, threadId, text }: Post, access: SlackAccess): 
         "content-type": "application/json; charset=utf-8",
       },
       body: JSON.stringify({
-        ...{ channel, text: escapeText(text), parse: "none", link_names: false, mrkdwn: false },
-        ...{ unfurl_links: false, unfurl_media: false },
+        channel,
+        text: escapeText(text),
+        parse: "none",
+        link_names: false,
+        mrkdwn: false,
+        unfurl_links: false,
+        unfurl_media: false,
         ...(threadId === "" ? {} : { thread_ts: threadId }),
       }),
       redirect: "manual", // the token goes to the configured host only

@@ -40,7 +40,9 @@ export async function decideRouting(
   const payload = payloadOf(claimed.payload);
   const trigger = findTrigger(event, host.triggers);
   const route = chooseRoute({
-    ...{ event, rootIsOpen, said: normalise(payload, event.receivedAt) },
+    event,
+    rootIsOpen,
+    said: normalise(payload, event.receivedAt),
     hasFilter: trigger === undefined || trigger.filter !== undefined,
     ...(bound === undefined ? {} : { bound }),
   });
@@ -103,7 +105,10 @@ async function decideTask(
     throw new AppError("not_found", `There is no webhook Trigger "${event.trigger}" any more`);
   }
   const [decision] = await admit([{
-    ...{ trigger, payload, headers, ...more },
+    trigger,
+    payload,
+    headers,
+    ...more,
     ...(payloadIsBody ? {} : { ownPayload: bytes }),
     delivery: { id: event.deliveryId, receivedAt: event.receivedAt },
     taskId: eventId(queuedAt, `task of source event ${event.id}`),

@@ -47,8 +47,14 @@ const WRITTEN_BY_PEOPLE = ["file_share", "thread_broadcast", "me_message"];
 /** What a request says; `receivedAt` (ms) stands in where Slack names no time. */
 export function normalise(payload: JsonObject, receivedAt: number): SlackEvent {
   const base = {
-    ...{ installationId: installationOf(payload), occurredAt: receivedAt, isMention: false },
-    ...{ actor: "", conversationId: "", threadId: "", postId: "", topLevel: false },
+    installationId: installationOf(payload),
+    occurredAt: receivedAt,
+    isMention: false,
+    actor: "",
+    conversationId: "",
+    threadId: "",
+    postId: "",
+    topLevel: false,
   };
   const type = textOf(payload["type"]);
   if (type === "event_callback") return fromCallback(payload, receivedAt);

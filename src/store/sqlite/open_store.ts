@@ -140,7 +140,9 @@ class StoreThread {
     const { wrote, tookMs, results } = reply;
     const refused = findUnwritable(results);
     this.#onBatch({
-      ...{ calls: calls.length, wrote, tookMs },
+      calls: calls.length,
+      wrote,
+      tookMs,
       ...(refused === undefined ? {} : { refused }),
     });
   }

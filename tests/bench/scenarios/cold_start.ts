@@ -32,7 +32,9 @@ export const coldStart: Scenario = {
     const times = rounds * (size === "quick" ? 2 : 7);
     const sources = await run(times, lanesOf(source));
     const figures = COMMANDS.map(({ name }): Figure => ({
-      ...{ name: `${name}, sources`, unit: "ms", samples: sources[name] ?? [] },
+      name: `${name}, sources`,
+      unit: "ms",
+      samples: sources[name] ?? [],
     }));
     if (compiled === undefined) {
       note("no compiled program here: cold starts of the sources only");
@@ -57,7 +59,9 @@ export const coldStart: Scenario = {
         return [
           { name: `${name}, compiled`, unit: "ms", samples },
           {
-            ...{ name: `${name} ÷ an empty program`, unit: "×", samples: ratios(samples, nothing) },
+            name: `${name} ÷ an empty program`,
+            unit: "×",
+            samples: ratios(samples, nothing),
             ...(name.startsWith("svc tool") ? { target: { atMost: 1.6 } } : {}),
           },
         ];
@@ -78,7 +82,9 @@ async function startMs(program: Program, args: readonly string[]): Promise<numbe
   const child = new Deno.Command(program.command, {
     args: [...program.args, ...args],
     cwd: ROOT,
-    ...{ stdin: "piped", stdout: "null", stderr: "null" },
+    stdin: "piped",
+    stdout: "null",
+    stderr: "null",
   }).spawn();
   const writer = child.stdin.getWriter();
   await writer.write(new TextEncoder().encode(INPUT)).catch(() => {});

@@ -38,7 +38,9 @@ export const drain: Scenario = {
         { name: `bare spawns, ${workers} at once`, unit: "/s", samples: spawns },
         { name: `tasks, ${workers} workers`, unit: "/s", samples: rates },
         {
-          ...{ name: `tasks ÷ spawns, ${workers} at once`, unit: "×", target: { atLeast: 0.5 } },
+          name: `tasks ÷ spawns, ${workers} at once`,
+          unit: "×",
+          target: { atLeast: 0.5 },
           samples: ratios(rates, spawns),
         },
       ] as const;

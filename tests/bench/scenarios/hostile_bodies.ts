@@ -46,7 +46,10 @@ const lineEvents = (count: number) =>
   JSON.stringify({
     destination: "U1",
     events: Array.from({ length: count }, (_, n) => ({
-      ...{ type: "message", mode: "active", timestamp: n, webhookEventId: `event ${n}` },
+      type: "message",
+      mode: "active",
+      timestamp: n,
+      webhookEventId: `event ${n}`,
       message: { type: "text", id: String(n), text: "x".repeat(500) },
     })),
   });
@@ -54,16 +57,24 @@ const lineEvents = (count: number) =>
 const json = { trigger: "flooded", type: JSON_TYPE } as const;
 const HOSTILE: readonly Hostile[] = [
   {
-    ...{ what: "40 bodies of strangers", ...json, stranger: true, times: 40 },
+    what: "40 bodies of strangers",
+    ...json,
+    stranger: true,
+    times: 40,
     body: () => "x".repeat(LARGE),
   },
   {
-    ...{ what: "form of a stranger, Twilio", trigger: "twilio", type: FORM, stranger: true },
+    what: "form of a stranger, Twilio",
+    trigger: "twilio",
+    type: FORM,
+    stranger: true,
     body: () => fields(3 * MIB),
   },
   { what: "form of 60,000 fields", trigger: "flooded", type: FORM, body: () => fields(60_000) },
   {
-    ...{ what: "JSON sent as a form", trigger: "flooded", type: FORM },
+    what: "JSON sent as a form",
+    trigger: "flooded",
+    type: FORM,
     body: () => `{"a":"&payload=%7B%7D&${"x=1&".repeat(5 * MIB)}"}`,
   },
   { what: "1,500 events, LINE", trigger: "line", type: JSON_TYPE, body: () => lineEvents(1500) },
@@ -78,7 +89,8 @@ const HOSTILE: readonly Hostile[] = [
   { what: "names", ...json, body: () => list((n) => `{"k${n}":1}`, 240_000) },
   { what: "escapes", ...json, body: () => `{"a":"${"\\n".repeat(LARGE / 2)}"}` },
   {
-    ...{ what: "a push of 24 MiB", ...json },
+    what: "a push of 24 MiB",
+    ...json,
     body: () => list((n) => `{"id":"${n}cafe","message":"${"Change it ".repeat(8)}"}`, LARGE / 115),
   },
 ];
@@ -97,8 +109,10 @@ export const hostileBodies: Scenario = {
       await Promise.all(requests.map(send));
       await others.once();
       figures.push({
-        ...{ name: `${hostile.what}: longest wait of others`, unit: "ms" },
-        ...{ samples: [others.longestMs()], target: { atMost: TARGET_MS } },
+        name: `${hostile.what}: longest wait of others`,
+        unit: "ms",
+        samples: [others.longestMs()],
+        target: { atMost: TARGET_MS },
       });
       const mb = await residentMb(daemon.pid);
       figures.push({ name: `${hostile.what}: resident after it`, unit: "MB", samples: [mb] });
@@ -152,7 +166,8 @@ function askAllTheTime(
     }
   })();
   return {
-    ...{ longestMs: () => Math.max(...waits), once },
+    longestMs: () => Math.max(...waits),
+    once,
     async [Symbol.asyncDispose]() {
       over = true;
       await asking;

@@ -27,7 +27,9 @@ export const idleMemory: Scenario = {
     });
     return [
       {
-        ...{ name: "idle daemon, resident", unit: "MB", target: { atMost: 120 } },
+        name: "idle daemon, resident",
+        unit: "MB",
+        target: { atMost: 120 },
         samples: runs.map(({ mb }) => mb),
       },
       { name: "open descriptors", unit: "", samples: runs.map(({ open }) => open) },

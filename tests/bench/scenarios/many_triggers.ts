@@ -42,7 +42,9 @@ export const manyTriggers: Scenario = {
       { name: "a few triggers", unit: "/s", samples: found.few },
       { name: "10,000 triggers", unit: "/s", samples: found.many },
       {
-        ...{ name: "10,000 triggers ÷ a few", unit: "×", target: { atLeast: 0.9 } },
+        name: "10,000 triggers ÷ a few",
+        unit: "×",
+        target: { atLeast: 0.9 },
         samples: ratios(found.many, found.few),
       },
     ];

@@ -34,7 +34,9 @@ export const mixedLoad: Scenario = {
           pacedLoad(requestTo(daemon.url, name), { connections: 8, seconds, rate: RATES[name] })
         ),
         pacedLoad(requestTo(daemon.url, "accept", true), {
-          ...{ connections: 8, seconds, rate: RATES.wrong },
+          connections: 8,
+          seconds,
+          rate: RATES.wrong,
         }),
       ]);
     } finally {
@@ -60,11 +62,14 @@ export const mixedLoad: Scenario = {
         samples: [Math.max(...samples.map(({ mb }) => mb))],
       },
       {
-        ...{ name: "last quarter ÷ third quarter", unit: "×", samples: [last / third] },
+        name: "last quarter ÷ third quarter",
+        unit: "×",
+        samples: [last / third],
         target: { atMost: 1.1 },
       },
       {
-        ...{ name: "descriptors more at the end than at the start", unit: "" },
+        name: "descriptors more at the end than at the start",
+        unit: "",
         samples: [(samples.at(-1)?.open ?? NaN) - (first?.open ?? NaN)],
         target: { atMost: 5 },
       },

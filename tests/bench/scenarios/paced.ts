@@ -32,7 +32,9 @@ export const paced: Scenario = {
         const bare = requestTo(server.url, "accept");
         await load.run(bare, shape); // warm up
         return {
-          ...{ full, reached: result.perSecond, p99: result.p99Ms },
+          full,
+          reached: result.perSecond,
+          p99: result.p99Ms,
           bareP99: checked(await pacedLoad(bare, half), "accepted").p99Ms,
           p50: percentile(result.latenciesMs, 0.5),
           worst: percentile(result.latenciesMs, 1),
@@ -45,7 +47,9 @@ export const paced: Scenario = {
       { name: "accepts at half of the full rate", unit: "/s", samples: of("reached") },
       { name: "median at half of the full rate", unit: "ms", samples: of("p50") },
       {
-        ...{ name: "p99 at half of the full rate", unit: "ms", samples: of("p99") },
+        name: "p99 at half of the full rate",
+        unit: "ms",
+        samples: of("p99"),
         target: { atMost: 10 },
       },
       { name: "slowest at half of the full rate", unit: "ms", samples: of("worst") },

@@ -55,14 +55,17 @@ export const plugins: Scenario = {
         { name: `bare run of the ${kind}'s script`, unit: "ms", samples: bareOf[kind] },
         { name: `added by the ${kind}`, unit: "ms", samples: added(found[kind]) },
         {
-          ...{ name: `added by the ${kind} ÷ bare run`, unit: "×", target: { atMost: 1.5 } },
+          name: `added by the ${kind} ÷ bare run`,
+          unit: "×",
+          target: { atMost: 1.5 },
           samples: ratios(added(found[kind]), bareOf[kind]),
         },
       ]),
       { name: "bare runs, 16 at once", unit: "/s", samples: found.bareSixteen },
       { name: "requests through an interceptor, 16 at once", unit: "/s", samples: found.sixteen },
       {
-        ...{ name: "through an interceptor ÷ bare runs, 16 at once", unit: "×" },
+        name: "through an interceptor ÷ bare runs, 16 at once",
+        unit: "×",
         samples: ratios(found.sixteen, found.bareSixteen),
       },
     ];

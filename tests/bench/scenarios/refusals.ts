@@ -36,15 +36,21 @@ export const refusals: Scenario = {
       { name: "filtered", unit: "/s", samples: found.filtered },
       { name: "bad signature", unit: "/s", samples: found.refused },
       {
-        ...{ name: "filtered ÷ accepted", unit: "×", target: { atLeast: 1 } },
+        name: "filtered ÷ accepted",
+        unit: "×",
+        target: { atLeast: 1 },
         samples: ratios(found.filtered, found.accepted),
       },
       {
-        ...{ name: "bad signature ÷ accepted", unit: "×", target: { atLeast: 1 } },
+        name: "bad signature ÷ accepted",
+        unit: "×",
+        target: { atLeast: 1 },
         samples: ratios(found.refused, found.accepted),
       },
       {
-        ...{ name: "records that the bad signatures left", unit: "", samples: [kept] },
+        name: "records that the bad signatures left",
+        unit: "",
+        samples: [kept],
         target: { atMost: KEPT },
       },
     ];

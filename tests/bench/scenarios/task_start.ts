@@ -47,7 +47,9 @@ export const taskStart: Scenario = {
       runs.map((times) => percentile(times.map((time) => time[key]), part));
     return [
       {
-        ...{ name: "request → first byte, median", unit: "ms", target: { atMost: 20 } },
+        name: "request → first byte, median",
+        unit: "ms",
+        target: { atMost: 20 },
         samples: of("whole", 0.5),
       },
       { name: "request → first byte, p95", unit: "ms", samples: of("whole", 0.95) },

@@ -41,7 +41,8 @@ function slackServer(...answers: readonly (() => Response | Promise<Response>)[]
     stopping,
     send: (post: Partial<Post> = {}, token: () => string = () => TOKEN) =>
       postMessage({ ...POST, ...post }, {
-        ...{ apiUrl: `http://127.0.0.1:${(server.addr as Deno.NetAddr).port}/api`, token },
+        apiUrl: `http://127.0.0.1:${(server.addr as Deno.NetAddr).port}/api`,
+        token,
         signal: stopping.signal,
       }),
     [Symbol.asyncDispose]: () => server.shutdown(),
@@ -63,9 +64,14 @@ Deno.test("postMessage sends plain text to the thread, with the token in its hea
     path: "/api/chat.postMessage",
     authorization: `Bearer ${TOKEN}`,
     body: {
-      ...{ channel: "C1", thread_ts: "5.1", text: "&lt;!channel&gt; &amp; &lt;@U1&gt; *b* `c`" },
-      ...{ parse: "none", link_names: false, mrkdwn: false },
-      ...{ unfurl_links: false, unfurl_media: false },
+      channel: "C1",
+      thread_ts: "5.1",
+      text: "&lt;!channel&gt; &amp; &lt;@U1&gt; *b* `c`",
+      parse: "none",
+      link_names: false,
+      mrkdwn: false,
+      unfurl_links: false,
+      unfurl_media: false,
     },
   }]);
   await slack.send({ threadId: "" });

@@ -9,10 +9,26 @@ import { chooseRoute, type RouteFacts } from "../../../src/intake/slack/choose_r
 import type { SourceEvent } from "../../../src/store/source_event_records.ts";
 
 const EVENT: SourceEvent = {
-  ...{ id: "E", project: "p", trigger: "t", provider: "slack", installationId: "A/T" },
-  ...{ externalEventId: "Ev", deliveryId: "D", kind: "message", actor: "U", conversationId: "C" },
-  ...{ threadId: "1.0", postId: "1.0", topLevel: true, text: "hi", occurredAt: 0, receivedAt: 0 },
-  ...{ state: "routing", reason: "", taskId: "", attempts: 1 },
+  id: "E",
+  project: "p",
+  trigger: "t",
+  provider: "slack",
+  installationId: "A/T",
+  externalEventId: "Ev",
+  deliveryId: "D",
+  kind: "message",
+  actor: "U",
+  conversationId: "C",
+  threadId: "1.0",
+  postId: "1.0",
+  topLevel: true,
+  text: "hi",
+  occurredAt: 0,
+  receivedAt: 0,
+  state: "routing",
+  reason: "",
+  taskId: "",
+  attempts: 1,
 };
 
 interface Case extends Omit<Partial<RouteFacts>, "event" | "said"> {
@@ -26,63 +42,88 @@ const REPLY = { topLevel: false, postId: "2.0" };
 const CASES: Readonly<Record<string, Case>> = {
   "a post in a channel starts a task and binds its thread": { to: "task, bound" },
   "a reply goes to the running task of its thread": {
-    ...{ event: REPLY, bound: { id: "T1", state: "running" }, to: "inbox T1" },
+    event: REPLY,
+    bound: { id: "T1", state: "running" },
+    to: "inbox T1",
   },
   "a reply goes to the waiting task of its thread": {
-    ...{ event: REPLY, bound: { id: "T1", state: "pending" }, to: "inbox T1" },
+    event: REPLY,
+    bound: { id: "T1", state: "pending" },
+    to: "inbox T1",
   },
   "a reply after the end starts a follow-up": {
-    ...{ event: REPLY, bound: { id: "T1", state: "failed" }, to: "follow-up of T1" },
+    event: REPLY,
+    bound: { id: "T1", state: "failed" },
+    to: "follow-up of T1",
   },
   "a reply to a task that is gone needs a person": {
-    ...{ event: REPLY, bound: { id: "T1" }, to: "needs_attention" },
+    event: REPLY,
+    bound: { id: "T1" },
+    to: "needs_attention",
   },
   "a reply in a thread of nobody is ignored": { event: REPLY, to: "ignored" },
   "a mention in a thread of nobody starts a task": {
-    ...{ event: REPLY, said: { isMention: true }, to: "task, bound" },
+    event: REPLY,
+    said: { isMention: true },
+    to: "task, bound",
   },
   "a post whose thread was bound by hand goes to that task": {
-    ...{ bound: { id: "T1", state: "running" }, to: "inbox T1" },
+    bound: { id: "T1", state: "running" },
+    to: "inbox T1",
   },
   "a reply to a post that was not routed needs a person": {
-    ...{ event: REPLY, rootIsOpen: true, to: "needs_attention" },
+    event: REPLY,
+    rootIsOpen: true,
+    to: "needs_attention",
   },
   "so does a mention there": {
-    ...{ event: REPLY, said: { isMention: true }, rootIsOpen: true },
+    event: REPLY,
+    said: { isMention: true },
+    rootIsOpen: true,
     to: "needs_attention",
   },
   "an edit is ignored even in a bound thread": {
-    ...{ event: REPLY, said: { ignored: "an edit" }, bound: { id: "T1", state: "running" } },
+    event: REPLY,
+    said: { ignored: "an edit" },
+    bound: { id: "T1", state: "running" },
     to: "ignored",
   },
   "a command starts a task and binds nothing": {
-    ...{ event: { kind: "command", topLevel: false, threadId: "" }, to: "task" },
+    event: { kind: "command", topLevel: false, threadId: "" },
+    to: "task",
   },
   "a click in a bound thread goes to its task": {
     event: { kind: "interaction", topLevel: false },
-    ...{ bound: { id: "T1", state: "running" }, to: "inbox T1" },
+    bound: { id: "T1", state: "running" },
+    to: "inbox T1",
   },
   "a click elsewhere starts a task": {
-    ...{ event: { kind: "interaction", topLevel: false }, to: "task" },
+    event: { kind: "interaction", topLevel: false },
+    to: "task",
   },
   "a reaction in a bound thread goes to its running task": {
     event: { kind: "reaction", topLevel: false },
-    ...{ bound: { id: "T1", state: "running" }, to: "inbox T1" },
+    bound: { id: "T1", state: "running" },
+    to: "inbox T1",
   },
   "a reaction after the end starts nothing": {
     event: { kind: "reaction", topLevel: false },
-    ...{ bound: { id: "T1", state: "succeeded" }, to: "ignored" },
+    bound: { id: "T1", state: "succeeded" },
+    to: "ignored",
   },
   "a reaction in the thread of a task that is gone is ignored": {
     event: { kind: "reaction", topLevel: false },
-    ...{ bound: { id: "T1" }, to: "ignored" },
+    bound: { id: "T1" },
+    to: "ignored",
   },
   "a system event is ignored where no condition asks for it": {
-    ...{ event: { kind: "system", topLevel: false, threadId: "" }, to: "ignored" },
+    event: { kind: "system", topLevel: false, threadId: "" },
+    to: "ignored",
   },
   "a system event may start a task where a condition asks for it": {
     event: { kind: "system", topLevel: false, threadId: "" },
-    ...{ hasFilter: true, to: "task" },
+    hasFilter: true,
+    to: "task",
   },
 };
 
@@ -102,7 +143,8 @@ for (const [name, { event, said, to, ...rest }] of Object.entries(CASES)) {
     const facts: RouteFacts = {
       event: { ...EVENT, ...event },
       said: { isMention: false, ...said },
-      ...{ hasFilter: false, rootIsOpen: false },
+      hasFilter: false,
+      rootIsOpen: false,
       ...rest,
     };
     deepEqual(inWords(facts), to);

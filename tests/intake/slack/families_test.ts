@@ -11,8 +11,13 @@ import { normalise, type SlackEvent } from "../../../src/intake/slack/normalise.
 
 const RECEIVED = 1_700_000_999_000;
 const ENVELOPE = {
-  ...{ token: "t", team_id: "T1", api_app_id: "A1", type: "event_callback", event_id: "Ev1" },
-  ...{ event_time: 1_700_000_000, is_ext_shared_channel: false },
+  token: "t",
+  team_id: "T1",
+  api_app_id: "A1",
+  type: "event_callback",
+  event_id: "Ev1",
+  event_time: 1_700_000_000,
+  is_ext_shared_channel: false,
   authorizations: [{ enterprise_id: null, team_id: "T1", user_id: "UBOT", is_bot: true }],
 };
 const callback = (event: JsonObject, more: JsonObject = {}): JsonObject => ({
@@ -23,10 +28,15 @@ const callback = (event: JsonObject, more: JsonObject = {}): JsonObject => ({
 const message = (more: JsonObject = {}) =>
   callback({ type: "message", user: "U1", channel: "C1", ts: "5.0001", text: "hi", ...more });
 const click = (more: JsonObject = {}): JsonObject => ({
-  ...{ type: "block_actions", api_app_id: "A1", token: "t", trigger_id: "1.2.abc" },
-  ...{ user: { id: "U1", username: "ann", team_id: "T1" }, team: { id: "T1", domain: "d" } },
-  ...{ channel: { id: "C1", name: "ops" }, response_url: "https://hooks.slack.com/actions/T1/1/x" },
-  ...{ container: { type: "message", message_ts: "7.1", channel_id: "C1", is_ephemeral: false } },
+  type: "block_actions",
+  api_app_id: "A1",
+  token: "t",
+  trigger_id: "1.2.abc",
+  user: { id: "U1", username: "ann", team_id: "T1" },
+  team: { id: "T1", domain: "d" },
+  channel: { id: "C1", name: "ops" },
+  response_url: "https://hooks.slack.com/actions/T1/1/x",
+  container: { type: "message", message_ts: "7.1", channel_id: "C1", is_ephemeral: false },
   ...more,
 });
 const action = (more: JsonObject) =>
@@ -34,11 +44,19 @@ const action = (more: JsonObject) =>
 
 const CASES: Readonly<Record<string, readonly [JsonObject, Partial<SlackEvent>]>> = {
   "a message in a channel": [message(), {
-    ...{ kind: "message", actor: "U1", conversationId: "C1", threadId: "5.0001", postId: "5.0001" },
-    ...{ topLevel: true, text: "hi", occurredAt: 5000, installationId: "A1/T1" },
+    kind: "message",
+    actor: "U1",
+    conversationId: "C1",
+    threadId: "5.0001",
+    postId: "5.0001",
+    topLevel: true,
+    text: "hi",
+    occurredAt: 5000,
+    installationId: "A1/T1",
   }],
   "a direct message": [message({ channel: "D1", channel_type: "im" }), {
-    ...{ conversationId: "D1", topLevel: true },
+    conversationId: "D1",
+    topLevel: true,
   }],
   "a message to several": [message({ channel: "G1", channel_type: "mpim" }), { topLevel: true }],
   "a reply": [message({ thread_ts: "4.0001" }), { threadId: "4.0001", topLevel: false }],
@@ -72,23 +90,35 @@ const CASES: Readonly<Record<string, readonly [JsonObject, Partial<SlackEvent>]>
   }],
   "a bot": [message({ bot_id: "B1", app_id: "A2" }), { ignored: "written by a bot" }],
   "an old bot": [message({ subtype: "bot_message", username: "x", user: undefined }), {
-    ...{ ignored: "written by a bot", actor: "" },
+    ignored: "written by a bot",
+    actor: "",
   }],
   "what nobody is to see": [message({ hidden: true }), { ignored: "hidden" }],
   "the app itself": [message({ user: "UBOT" }), { ignored: "done by the app itself" }],
   "a mention": [
     callback({ type: "app_mention", user: "U1", channel: "C1", ts: "5.1", text: "<@U>" }),
     {
-      ...{ kind: "message", isMention: true, postId: "5.1", topLevel: true },
+      kind: "message",
+      isMention: true,
+      postId: "5.1",
+      topLevel: true,
     },
   ],
   "a reaction": [
     callback({
-      ...{ type: "reaction_added", user: "U1", reaction: "eyes", item_user: "U2" },
-      ...{ item: { type: "message", channel: "C1", ts: "4.1" }, event_ts: "6.2" },
+      type: "reaction_added",
+      user: "U1",
+      reaction: "eyes",
+      item_user: "U2",
+      item: { type: "message", channel: "C1", ts: "4.1" },
+      event_ts: "6.2",
     }),
     {
-      ...{ kind: "reaction", conversationId: "C1", threadId: "4.1", postId: "", text: "eyes" },
+      kind: "reaction",
+      conversationId: "C1",
+      threadId: "4.1",
+      postId: "",
+      text: "eyes",
       occurredAt: 6200,
     },
   ],
@@ -122,7 +152,9 @@ const CASES: Readonly<Record<string, readonly [JsonObject, Partial<SlackEvent>]>
     { conversationId: "C9", text: "channel_rename" },
   ],
   "somebody joins": [callback({ type: "team_join", user: { id: "U9", name: "new" } }), {
-    ...{ kind: "system", actor: "U9", conversationId: "" },
+    kind: "system",
+    actor: "U9",
+    conversationId: "",
   }],
   "the home is opened": [
     callback({ type: "app_home_opened", user: "U1", channel: "D1", tab: "home", event_ts: "6.1" }),
@@ -130,7 +162,11 @@ const CASES: Readonly<Record<string, readonly [JsonObject, Partial<SlackEvent>]>
   ],
   "a link is shared": [
     callback({
-      ...{ type: "link_shared", user: "U1", channel: "C1", message_ts: "4.1", thread_ts: "3.1" },
+      type: "link_shared",
+      user: "U1",
+      channel: "C1",
+      message_ts: "4.1",
+      thread_ts: "3.1",
       links: [{ url: "https://x", domain: "x" }],
     }),
     { kind: "system", conversationId: "C1", threadId: "", topLevel: false },
@@ -155,7 +191,8 @@ const CASES: Readonly<Record<string, readonly [JsonObject, Partial<SlackEvent>]>
     { kind: "system", text: "workflow_step_execute", actor: "", conversationId: "" },
   ],
   "tokens are revoked": [callback({ type: "tokens_revoked", tokens: { bot: ["U"] } }), {
-    ...{ kind: "system", text: "tokens_revoked" },
+    kind: "system",
+    text: "tokens_revoked",
   }],
   "a channel shared with another company": [
     callback({
@@ -166,29 +203,44 @@ const CASES: Readonly<Record<string, readonly [JsonObject, Partial<SlackEvent>]>
       text: "hi",
       user_team: "T2",
     }, {
-      ...{ is_ext_shared_channel: true, context_team_id: "T2", context_enterprise_id: null },
+      is_ext_shared_channel: true,
+      context_team_id: "T2",
+      context_enterprise_id: null,
     }),
     { installationId: "A1/T1", actor: "UEXT" },
   ],
   "an enterprise": [
     callback({ type: "message", user: "W1", channel: "C1", ts: "5.1" }, {
-      ...{ team_id: null, enterprise_id: "E1" },
+      team_id: null,
+      enterprise_id: "E1",
     }),
     { installationId: "A1/E1", actor: "W1" },
   ],
   "too many events": [{ type: "app_rate_limited", team_id: "T1", api_app_id: "A1", token: "t" }, {
-    ...{ kind: "system", ignored: "Slack holds events back: the app gets too many" },
+    kind: "system",
+    ignored: "Slack holds events back: the app gets too many",
   }],
   "a slash command of an enterprise": [
     {
-      ...{ command: "/deploy", text: " to prod ", user_id: "W1", channel_id: "C1", team_id: "T1" },
-      ...{ enterprise_id: "E1", is_enterprise_install: "true", api_app_id: "A1", trigger_id: "1" },
+      command: "/deploy",
+      text: " to prod ",
+      user_id: "W1",
+      channel_id: "C1",
+      team_id: "T1",
+      enterprise_id: "E1",
+      is_enterprise_install: "true",
+      api_app_id: "A1",
+      trigger_id: "1",
       response_url: "https://hooks.slack.com/commands/1",
     },
     { kind: "command", installationId: "A1/T1", text: "/deploy  to prod", conversationId: "C1" },
   ],
   "a button": [action({ type: "button", value: "yes" }), {
-    ...{ kind: "interaction", text: "a=yes", threadId: "7.1", conversationId: "C1", actor: "U1" },
+    kind: "interaction",
+    text: "a=yes",
+    threadId: "7.1",
+    conversationId: "C1",
+    actor: "U1",
   }],
   "a menu": [action({ type: "static_select", selected_option: { value: "prod" } }), {
     text: "a=prod",
@@ -219,44 +271,70 @@ const CASES: Readonly<Record<string, readonly [JsonObject, Partial<SlackEvent>]>
   ],
   "an old button": [
     {
-      ...{ type: "interactive_message", actions: [{ name: "ok", type: "button", value: "y" }] },
-      ...{ callback_id: "c", team: { id: "T1" }, channel: { id: "C1" }, user: { id: "U1" } },
-      ...{ message_ts: "7.1", original_message: { ts: "7.1", thread_ts: "4.1" }, action_ts: "8.1" },
+      type: "interactive_message",
+      actions: [{ name: "ok", type: "button", value: "y" }],
+      callback_id: "c",
+      team: { id: "T1" },
+      channel: { id: "C1" },
+      user: { id: "U1" },
+      message_ts: "7.1",
+      original_message: { ts: "7.1", thread_ts: "4.1" },
+      action_ts: "8.1",
     },
     { text: "ok=y", threadId: "4.1", installationId: "/T1" },
   ],
   "a shortcut": [
     {
-      ...{ type: "shortcut", callback_id: "report", trigger_id: "1", action_ts: "8.1", token: "t" },
-      ...{ team: { id: "T1", domain: "d" }, user: { id: "U1", team_id: "T1" } },
+      type: "shortcut",
+      callback_id: "report",
+      trigger_id: "1",
+      action_ts: "8.1",
+      token: "t",
+      team: { id: "T1", domain: "d" },
+      user: { id: "U1", team_id: "T1" },
     },
     { kind: "interaction", text: "report", conversationId: "", threadId: "" },
   ],
   "a shortcut of an enterprise": [
     {
-      ...{ type: "shortcut", callback_id: "report", team: null, enterprise: { id: "E1" } },
-      ...{ user: { id: "U1" }, is_enterprise_install: true },
+      type: "shortcut",
+      callback_id: "report",
+      team: null,
+      enterprise: { id: "E1" },
+      user: { id: "U1" },
+      is_enterprise_install: true,
     },
     { installationId: "/E1" },
   ],
   "a shortcut on a message": [
     {
-      ...{ type: "message_action", callback_id: "todo", team: { id: "T1" }, user: { id: "U1" } },
-      ...{ channel: { id: "C1", name: "x" }, message_ts: "7.1", action_ts: "8.1" },
+      type: "message_action",
+      callback_id: "todo",
+      team: { id: "T1" },
+      user: { id: "U1" },
+      channel: { id: "C1", name: "x" },
+      message_ts: "7.1",
+      action_ts: "8.1",
       message: { type: "message", user: "U2", ts: "7.1", thread_ts: "4.1", text: "not ours" },
     },
     { text: "todo", threadId: "4.1", conversationId: "C1", actor: "U1" },
   ],
   "a view is sent": [
     {
-      ...{ type: "view_submission", team: { id: "T1" }, user: { id: "U1" }, api_app_id: "A1" },
+      type: "view_submission",
+      team: { id: "T1" },
+      user: { id: "U1" },
+      api_app_id: "A1",
       view: { id: "V1", callback_id: "deploy", state: { values: {} }, app_id: "A1" },
     },
     { kind: "interaction", text: "deploy", conversationId: "", threadId: "" },
   ],
   "a view is closed": [
     {
-      ...{ type: "view_closed", team: { id: "T1" }, user: { id: "U1" }, is_cleared: false },
+      type: "view_closed",
+      team: { id: "T1" },
+      user: { id: "U1" },
+      is_cleared: false,
       view: { id: "V1", callback_id: "deploy" },
     },
     { kind: "interaction", text: "deploy" },
@@ -272,7 +350,8 @@ const CASES: Readonly<Record<string, readonly [JsonObject, Partial<SlackEvent>]>
     { kind: "interaction", ignored: "asks for the choices of a menu" },
   ],
   "nothing known": [{ type: "hello" }, {
-    ...{ kind: "system", ignored: 'nothing is known about requests of type "hello"' },
+    kind: "system",
+    ignored: 'nothing is known about requests of type "hello"',
   }],
 };
 

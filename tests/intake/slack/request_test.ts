@@ -194,8 +194,14 @@ Deno.test("every request to a trigger leaves a record: challenge, certificate, e
 Deno.test("a menu that asks for choices is told that there are none, and nothing is routed", async () => {
   await using rig = await webhookRig({ manifest: MANIFEST });
   const payload = JSON.stringify({
-    ...{ type: "block_suggestion", user: { id: "U1" }, team: { id: "T1" }, api_app_id: "A1" },
-    ...{ action_id: "env", block_id: "b", value: "pro", container: { type: "view" } },
+    type: "block_suggestion",
+    user: { id: "U1" },
+    team: { id: "T1" },
+    api_app_id: "A1",
+    action_id: "env",
+    block_id: "b",
+    value: "pro",
+    container: { type: "view" },
   });
   const body = new URLSearchParams({ payload }).toString();
   const response = await rig.post(PATH, body, signed(body, { "content-type": FORM }));

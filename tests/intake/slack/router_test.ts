@@ -245,7 +245,10 @@ Deno.test("a trigger with a slow condition holds up no other, and not the end of
   const router = rig.route();
   for (let n = 0; n < 40; n++) {
     const body = JSON.stringify({
-      ...{ type: "event_callback", event_id: `Ev${n}`, team_id: "T0001", api_app_id: "A0001" },
+      type: "event_callback",
+      event_id: `Ev${n}`,
+      team_id: "T0001",
+      api_app_id: "A0001",
       event: { type: "message", user: "U1", channel: "C1", ts: `5.${n}`, text: "slow" },
       l: Array.from({ length: 400 }, (_, at) => at),
     });

@@ -84,7 +84,10 @@ Deno.test("posts of one time in two installations are two threads", async () => 
   rig.route();
   await rig.say("ours", ROOT);
   const body = JSON.stringify({
-    ...{ team_id: "T0666", api_app_id: "A0001", type: "event_callback", event_id: "Ev1" },
+    team_id: "T0666",
+    api_app_id: "A0001",
+    type: "event_callback",
+    event_id: "Ev1",
     event: { type: "message", user: "U1", channel: "C0001", ts: ROOT, text: "theirs" },
   });
   await rig.post(body);
@@ -106,11 +109,18 @@ Deno.test("a reaction to a reply belongs to the thread of the reply", async () =
   await rig.say("reply", later(1), { thread: ROOT });
   await rig.settled();
   const event = {
-    ...{ type: "reaction_added", user: "U1", reaction: "eyes", event_ts: later(2) },
+    type: "reaction_added",
+    user: "U1",
+    reaction: "eyes",
+    event_ts: later(2),
     item: { type: "message", channel: "C0001", ts: later(1) },
   };
   await rig.post(JSON.stringify({
-    ...{ team_id: "T0001", api_app_id: "A0001", type: "event_callback", event_id: "EvR", event },
+    team_id: "T0001",
+    api_app_id: "A0001",
+    type: "event_callback",
+    event_id: "EvR",
+    event,
   }));
   const [root, , reaction] = await rig.settled();
   deepEqual(
@@ -307,9 +317,14 @@ Deno.test("binding the thread of a post that was filtered out hands the post to 
   const [task] = await rig.base.tasks();
   const { store, clock } = rig.base;
   await store.bindThread({
-    ...{ project: "default", trigger: "chat", installationId: "A0001/T0001" },
-    ...{ conversationId: "C0001", threadId: ROOT, id: rig.base.host.newId() },
-    ...{ taskId: task?.id ?? "", updatedAt: clock.time },
+    project: "default",
+    trigger: "chat",
+    installationId: "A0001/T0001",
+    conversationId: "C0001",
+    threadId: ROOT,
+    id: rig.base.host.newId(),
+    taskId: task?.id ?? "",
+    updatedAt: clock.time,
   });
   await store.replaySourceEvent(id, clock.time);
   router.kick();
@@ -327,9 +342,14 @@ Deno.test("a thread that is bound while its event is being routed is looked at a
   rig.base.broken.routeSourceEvent = async (...args) => {
     rig.base.broken.routeSourceEvent = store.routeSourceEvent;
     await store.bindThread({
-      ...{ project: "default", trigger: "chat", installationId: "A0001/T0001" },
-      ...{ conversationId: "C0001", threadId: ROOT, id: rig.base.host.newId() },
-      ...{ taskId: other?.id ?? "", updatedAt: clock.time },
+      project: "default",
+      trigger: "chat",
+      installationId: "A0001/T0001",
+      conversationId: "C0001",
+      threadId: ROOT,
+      id: rig.base.host.newId(),
+      taskId: other?.id ?? "",
+      updatedAt: clock.time,
     });
     return await store.routeSourceEvent(...args);
   };

@@ -87,22 +87,30 @@ export async function slackRig(triggers: string): Promise<SlackRig> {
   const inboxes = new Inboxes({ store, clock: host.clock });
   const slackHost: SlackHost = {
     ...host,
-    ...{ rejections, keyUses, plugins: {} as PluginHost },
+    rejections,
+    keyUses,
+    plugins: {} as PluginHost,
     limits: { maxBytes: 1 << 20, deadlineMs: 5000 },
     bodies: new BodyBudget(128 << 20),
     onSourceEvent: () => routers.at(-1)?.kick(),
   };
   const events = async () => (await store.listSourceEvents({ limit: 1_000_000 })).toReversed();
   const rig: SlackRig = {
-    ...{ base, told, events },
+    base,
+    told,
+    events,
     async post(body, { trigger = "chat", type } = {}) {
       const time = String(Math.floor(clock.time / 1000));
       const headers = slackHeaders(body, { time, ...(type === undefined ? {} : { type }) });
       const request = new Request(`http://127.0.0.1/source/slack/default/${trigger}`, {
-        ...{ method: "POST", headers, body: new TextEncoder().encode(body) },
+        method: "POST",
+        headers,
+        body: new TextEncoder().encode(body),
       });
       const target = {
-        ...{ project: "default", trigger, remote: "192.0.2.7" },
+        project: "default",
+        trigger,
+        remote: "192.0.2.7",
         headers: Object.fromEntries(request.headers),
       };
       return await receiveSlackEvent(request, target, slackHost);
@@ -114,7 +122,8 @@ export async function slackRig(triggers: string): Promise<SlackRig> {
     },
     route(standIn = {}) {
       const router = new SlackRouter({
-        ...{ ...host, inboxes },
+        ...host,
+        inboxes,
         onRouted: (event, routed) => void told.push({ event: event.id, ...routed }),
         ...standIn,
       });

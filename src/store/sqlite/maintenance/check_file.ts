@@ -58,7 +58,12 @@ const IMPOSSIBLE: readonly { readonly sql: string; readonly says: (ids: string) 
 const TABLES = ["resources", "deliveries", "tasks", "steps", "plans", "plugin_audit"];
 
 const NOTHING: CheckFacts = {
-  ...{ bytes: 0, schemaVersion: 0, faults: [], pending: 0, running: 0, secretStores: [] },
+  bytes: 0,
+  schemaVersion: 0,
+  faults: [],
+  pending: 0,
+  running: 0,
+  secretStores: [],
 };
 
 /** Checks the file at `path`; what cannot even be opened is a fault, too. */

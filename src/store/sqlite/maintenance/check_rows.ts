@@ -56,7 +56,9 @@ interface ColumnFacts {
 
 function columnsOf(db: Database, table: string): readonly ColumnFacts[] {
   return db.all("SELECT name, type, pk FROM pragma_table_info(?)", table).map((row) => ({
-    ...{ name: text(row, "name"), type: text(row, "type"), isKey: number(row, "pk") > 0 },
+    name: text(row, "name"),
+    type: text(row, "type"),
+    isKey: number(row, "pk") > 0,
   }));
 }
 

@@ -117,7 +117,10 @@ function surplusOf(
   { keep, limit }: { keep: number; limit: number },
 ): { rows: Row[]; looked: number } {
   const newest = newestIds({
-    ...{ table: "tasks", index: "tasks_of_trigger", column: "state", among: ENDED },
+    table: "tasks",
+    index: "tasks_of_trigger",
+    column: "state",
+    among: ENDED,
     conditions: { "project = ?": trigger[0], '"trigger" = ?': trigger[1] },
     limit: keep + 1,
   });
