@@ -1,5 +1,5 @@
 /**
- * The data directory (contract 1): where each file lives. Names only; nothing is created here.
+ * The data directory: where each file lives. Names only; nothing is created here.
  *
  * @module
  */
@@ -19,9 +19,9 @@ export interface DataDir {
   readonly controlPlane: string;
   /** Unix socket of the control plane. */
   readonly socket: string;
-  /** Access policy of the control socket (spec 2.7). */
+  /** Access policy of the control socket. */
   readonly udsPolicy: string;
-  /** Plugin policy (spec 2.6). */
+  /** Plugin policy. */
   readonly pluginPolicy: string;
   /** Key that encrypts secret values at rest. */
   readonly secretKey: string;

@@ -5,7 +5,7 @@
  * @module
  */
 
-/** HTTP status and exit code of every {@linkcode ErrorCode} (contract 3 and 6). */
+/** HTTP status and exit code of every {@linkcode ErrorCode}. */
 const CODES = {
   usage: { status: 400, exit: 2 },
   invalid: { status: 400, exit: 1 },

@@ -1,5 +1,5 @@
 /**
- * JSON that keeps the digits of numbers a double cannot hold (contract 2, CEL): such a number is
+ * JSON that keeps the digits of numbers a double cannot hold: such a number is
  * read as a raw JSON value and written back as it stood.
  *
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * The data directory is its owner's alone (contract 1): what others could do to it is taken from them
+ * The data directory is its owner's alone: what others could do to it is taken from them
  * where that can be done, and named where it cannot.
  *
  * From the root down, and links are never followed when a mode is changed: once the root is closed to

@@ -1,5 +1,5 @@
 /**
- * Decides where an expression runs, so that none can stall the daemon (contract 2, "CEL"): what is
+ * Decides where an expression runs, so that none can stall the daemon: what is
  * bounded by its input runs at once; loops, which end themselves at a deadline, and whatever looks at
  * large values, run in a Worker.
  *

@@ -1,5 +1,5 @@
 /**
- * The door to CEL for all other folders (contract 2, "CEL"): text to a compiled expression, values
+ * The door to CEL for all other folders: text to a compiled expression, values
  * in, a value or an error out. Runs where it is called; `evaluator.ts` decides where that is.
  *
  * ```ts

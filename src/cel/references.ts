@@ -12,7 +12,7 @@ export type Path = readonly [variable: string, ...fields: string[]];
 
 const PAYLOAD_FIELD = "payload_";
 
-/** A variable by its own name first, then as a top-level field of the payload (spec 2.5). */
+/** A variable by its own name first, then as a top-level field of the payload. */
 export function lookUp(name: string, variables: Readonly<JsonObject>): unknown {
   if (Object.hasOwn(variables, name)) return variables[name];
   const payload = variables["payload"];

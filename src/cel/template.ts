@@ -1,5 +1,5 @@
 /**
- * Text templates: `{{ CEL }}` inside text (contract 2). Allowed in prompts, goals, `env` values and
+ * Text templates: `{{ CEL }}` inside text. Allowed in prompts, goals, `env` values and
  * `workdir`; never in `run` and `command`, which go to the shell as they stand.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * Prints things in the formats of contract 6: tables that fit, JSON, YAML, names. Text from outside
+ * Prints things in the formats of `-o`: tables that fit, JSON, YAML, names. Text from outside
  * never reaches a terminal with its control characters.
  *
  * @module

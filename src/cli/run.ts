@@ -11,7 +11,7 @@ import { type CommandEntry, COMMANDS, LISTED } from "./commands.ts";
 import { type Io, OutputClosed } from "./io.ts";
 import { red } from "./terminal_text.ts";
 
-/** Runs `svc` with these arguments; gives the exit code (contract 6). */
+/** Runs `svc` with these arguments; gives the exit code. */
 export async function runCli(given: readonly string[], io: Io): Promise<number> {
   try {
     const [first] = given;

@@ -69,7 +69,7 @@ export const SCHEME_FLAGS: readonly OptionDefinition[] = [
   },
 ];
 
-/** Replay window where none is given (contract 2). */
+/** Replay window where none is given. */
 const DEFAULT_TOLERANCE_SECS = 300;
 
 /**

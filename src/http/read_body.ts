@@ -1,5 +1,5 @@
 /**
- * Reads the exact bytes of a request, within a size, a time and what is left of a budget (contract 3).
+ * Reads the exact bytes of a request, within a size, a time and what is left of a budget.
  *
  * @module
  */

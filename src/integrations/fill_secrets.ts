@@ -1,5 +1,5 @@
 /**
- * Which SecretStores an installation writes (spec 1.8): filled with what was given, or left as they
+ * Which SecretStores an installation writes: filled with what was given, or left as they
  * are. Pure: what is in the daemon's store comes in as an argument.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * The integration packages that the program brings with it (spec 1.8). What there is to know of one
+ * The integration packages that the program brings with it. What there is to know of one
  * is read from its own files, so that nothing has to be told twice. Applies nothing.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * Cron plugins (spec 2.4): run on their schedule in UTC, never two runs of one at once. One timer for
+ * Cron plugins: run on their schedule in UTC, never two runs of one at once. One timer for
  * the next of all; planned anew whenever the resources have changed.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * Hooks of custom resources (contract 2): run after the commit, and what fails is reported to who
+ * Hooks of custom resources: run after the commit, and what fails is reported to who
  * applied. Never on a dry run.
  *
  * @module

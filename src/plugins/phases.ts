@@ -1,5 +1,5 @@
 /**
- * Plugins in the webhook pipeline (spec 4.1, 5.2, contract 4): interceptors authenticate in place of
+ * Plugins in the webhook pipeline: interceptors authenticate in place of
  * the built-in check, transformers turn a payload into another.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * The only way a plugin or a hook runs (contract 4): the policy decides, a row is written, the shell
+ * The only way a plugin or a hook runs: the policy decides, a row is written, the shell
  * runs, the row is finished. No row, no run.
  *
  * @module
@@ -95,7 +95,7 @@ export interface PluginResult {
   readonly output: Uint8Array;
 }
 
-/** Limit of a plugin that has none of its own (contract 4). */
+/** Limit of a plugin that has none of its own. */
 const DEFAULT_TIMEOUT_SECS = 5;
 /** Standard error that is kept. */
 const MAX_STDERR = 8 * 1024;

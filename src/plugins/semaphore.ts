@@ -1,6 +1,6 @@
 /**
  * Lets only so many processes run at once: a thousand spawns together take seconds and use up the
- * descriptors (security 5). Who finds the queue full is refused as overload.
+ * descriptors. Who finds the queue full is refused as overload.
  *
  * @module
  */

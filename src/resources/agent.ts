@@ -1,5 +1,5 @@
 /**
- * Kind `Agent` (contract 2): a coding agent, or anything else with a command line that takes a
+ * Kind `Agent`: a coding agent, or anything else with a command line that takes a
  * prompt.
  *
  * @module
@@ -23,7 +23,7 @@ const AgentSpec = Type.Object({
 /** `spec` of an Agent. */
 export type AgentSpec = Type.Static<typeof AgentSpec>;
 
-/** How an agent gets its prompt where it does not say (contract 2). */
+/** How an agent gets its prompt where it does not say. */
 export const DEFAULT_DELIVERY = "stdin";
 
 const COMMAND = ["spec", "command"];

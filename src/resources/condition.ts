@@ -11,7 +11,7 @@ import { compileTemplate } from "../cel/template.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 import { findLike } from "./validate.ts";
 
-/** Variables of a trigger's conditions and keys, `payload_<field>` aside (contract 2, CEL). */
+/** Variables of a trigger's conditions and keys, `payload_<field>` aside. */
 const EVENT_VARIABLES = ["payload", "headers", "trigger", "delivery"];
 
 /** Variables of expressions in a workflow, `payload_<field>` aside. */

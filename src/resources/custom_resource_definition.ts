@@ -1,5 +1,5 @@
 /**
- * Kind `CustomResourceDefinition` (spec 2.3, 2.4): a kind of the user's own, and the plugins and
+ * Kind `CustomResourceDefinition`: a kind of the user's own, and the plugins and
  * hooks that come with it. What plugins may run is decided by `plugins/`, not here.
  *
  * @module
@@ -13,7 +13,7 @@ import { findScheduleFault } from "./schedule.ts";
 import { checkReferences } from "./schema_references.ts";
 import { compileSchema } from "./validate.ts";
 
-/** Where in the pipeline a plugin of each type runs (spec 2.4); cron plugins run by themselves. */
+/** Where in the pipeline a plugin of each type runs; cron plugins run by themselves. */
 export const PLUGIN_PHASES = {
   interceptor: "webhook.authenticate",
   transformer: "webhook.transform",
@@ -145,7 +145,7 @@ export function hooksOf(spec: CrdSpec): HookSpec[] {
   });
 }
 
-/** Whether applying it takes the Admin role (spec 5.4). */
+/** Whether applying it takes the Admin role. */
 export function hasCode(spec: CrdSpec): boolean {
   return (spec.plugins?.length ?? 0) > 0 || hooksOf(spec).length > 0;
 }

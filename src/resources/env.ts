@@ -1,5 +1,5 @@
 /**
- * `env` blocks (contract 2): environment variables whose values are text templates or come from a
+ * `env` blocks: environment variables whose values are text templates or come from a
  * SecretStore. Shared by every kind that runs something.
  *
  * @module

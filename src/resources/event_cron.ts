@@ -1,5 +1,5 @@
 /**
- * The block `spec.event.cron` (contract 2): when a trigger fires by the clock, and what happens to
+ * The block `spec.event.cron`: when a trigger fires by the clock, and what happens to
  * the times that were missed.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * The block `spec.event.filesystem` (contract 2): changes of which files in the workspace fire a
+ * The block `spec.event.filesystem`: changes of which files in the workspace fire a
  * trigger.
  *
  * @module

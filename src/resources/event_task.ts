@@ -1,5 +1,5 @@
 /**
- * The block `spec.event.task` (contract 2): the end of which tasks fires a trigger.
+ * The block `spec.event.task`: the end of which tasks fires a trigger.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * `spec.event.webhook` of a Trigger (spec 2.2, contract 2): where the signature stands and what it
+ * `spec.event.webhook` of a Trigger: where the signature stands and what it
  * is checked against. Says nothing about how; that is `signatures/`.
  *
  * @module
@@ -173,7 +173,7 @@ function checkScheme(spec: WebhookSpec): Finding[] {
   return (spec.scheme ?? "auto") === "auto" ? warnOfSha1(spec.signatureHeader) : [];
 }
 
-/** SHA-1 is verified only when that is written down (contract 2). */
+/** SHA-1 is verified only when that is written down. */
 const SHA1_HEADERS: Readonly<Record<string, string>> = {
   "x-twilio-signature": "auto reads no signature of Twilio: write scheme: twilio",
   "x-hub-signature": "GitHub signs this header with SHA-1, which auto refuses: for GitHub use " +

@@ -1,5 +1,5 @@
 /**
- * Kind `Project` (contract 2): a name under which the other kinds live. Need not be declared.
+ * Kind `Project`: a name under which the other kinds live. Need not be declared.
  *
  * @module
  */

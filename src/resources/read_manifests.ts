@@ -21,7 +21,7 @@ import {
 } from "./resource.ts";
 import { isPlaceholder, type SecretStoreSpec } from "./secret_store.ts";
 
-/** A template of this name is skipped in a directory until it has been filled in (contract 2). */
+/** A template of this name is skipped in a directory until it has been filled in. */
 const SECRETS_TEMPLATE = "secrets-template.yaml";
 
 /** Values shorter than this can be guessed, in bytes. */
@@ -171,7 +171,7 @@ function isUnfilledTemplate(name: string, documents: readonly ManifestDocument[]
   });
 }
 
-/** A dangling reference is no error: the order of applies is free (contract 2). */
+/** A dangling reference is no error: the order of applies is free. */
 function mentionsOf(
   { document, resource }: Read,
   stated: ReadonlySet<string>,

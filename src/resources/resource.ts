@@ -1,5 +1,5 @@
 /**
- * The envelope every resource shares (spec 2, contract 2): kind, metadata, spec, and what the
+ * The envelope every resource shares: kind, metadata, spec, and what the
  * program adds. No kind is known here.
  *
  * @module
@@ -10,7 +10,7 @@ import Type from "typebox";
 /** Project of a resource that names none. */
 export const DEFAULT_PROJECT = "default";
 
-/** Names of resources and projects (contract 2). */
+/** Names of resources and projects. */
 export const NAME_PATTERN = "^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$";
 
 /** A name, in a schema. */

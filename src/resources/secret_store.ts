@@ -1,5 +1,5 @@
 /**
- * Kind `SecretStore` (spec 2.1, security 7): named secret values. Values are plain text only in
+ * Kind `SecretStore`: named secret values. Values are plain text only in
  * memory; at rest they are sealed by `secrets/`, and shown they are masked.
  *
  * @module

@@ -1,6 +1,6 @@
 /**
  * Shell lines in manifests: they go to the shell as they stand, so nothing in them is ever filled in
- * (contract 2, "Text templates").
+ * ("Text templates").
  *
  * @module
  */

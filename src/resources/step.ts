@@ -1,5 +1,5 @@
 /**
- * One step of a Workflow (contract 2): a command or an agent, what it waits for, and what happens
+ * One step of a Workflow: a command or an agent, what it waits for, and what happens
  * when it fails.
  *
  * @module

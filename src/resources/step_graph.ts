@@ -1,5 +1,5 @@
 /**
- * The order of steps (contract 2): what each waits for, and whether all of them can ever run. Pure;
+ * The order of steps: what each waits for, and whether all of them can ever run. Pure;
  * apply refuses a workflow by it, and tasks run by it.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * Kind `StepTemplate` (contract 2): a prompt with a name, which steps of several workflows share.
+ * Kind `StepTemplate`: a prompt with a name, which steps of several workflows share.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Kind `Trigger` (spec 2.2, contract 2): one source of events bound to one workflow in one
+ * Kind `Trigger`: one source of events bound to one workflow in one
  * workspace. The block of each source comes from `events.ts`.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * Kind `Workflow` (contract 2): the steps a task runs, and those it runs in the end whatever
+ * Kind `Workflow`: the steps a task runs, and those it runs in the end whatever
  * happened.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * Kind `Workspace` (contract 2): the directory in which a task's steps run.
+ * Kind `Workspace`: the directory in which a task's steps run.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export type WorkspaceSpec = Type.Static<typeof WorkspaceSpec>;
 /** Name of the workspace that exists from `svc init` on. */
 export const DEFAULT_WORKSPACE = "default";
 
-/** How tasks share a workspace that does not say (contract 2). */
+/** How tasks share a workspace that does not say. */
 export const DEFAULT_ISOLATION = "shared";
 
 /** The kind `Workspace`. */

@@ -1,5 +1,5 @@
 /**
- * Secret values at rest (security 7): AES-256-GCM per value, bound to the place and the version the
+ * Secret values at rest: AES-256-GCM per value, bound to the place and the version the
  * value belongs to, with the id of the key in the envelope so that another key source can replace the
  * file.
  *

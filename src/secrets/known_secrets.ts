@@ -1,5 +1,5 @@
 /**
- * The one door that text passes before it is stored, logged or shown (security 7): hides every value
+ * The one door that text passes before it is stored, logged or shown: hides every value
  * of every SecretStore, and those that a run in progress may have been given and that were replaced
  * or deleted since.
  *

@@ -1,5 +1,5 @@
 /**
- * Hides secret values in a stream of output (security 7): every value of six bytes or more, its
+ * Hides secret values in a stream of output: every value of six bytes or more, its
  * base64 and percent forms, whatever overlaps and wherever a chunk border cuts it.
  *
  * ```ts

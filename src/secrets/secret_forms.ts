@@ -1,5 +1,5 @@
 /**
- * The spellings in which programs print a secret (security 7): as it is, line by line, in a JSON text,
+ * The spellings in which programs print a secret: as it is, line by line, in a JSON text,
  * quoted as a shell traces it, in base64 (also in the middle of one, as in `user:secret`, or broken
  * into lines), and with percent escapes as browsers, curl and scripting languages write them.
  *

@@ -1,5 +1,5 @@
 /**
- * `svc apply` (spec 1.7, contract 2).
+ * `svc apply`.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * `svc completions` (contract 6): what there is to complete, taken from the registry of commands.
+ * `svc completions`: what there is to complete, taken from the registry of commands.
  *
  * @module
  */

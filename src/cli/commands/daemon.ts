@@ -21,7 +21,7 @@ import type { TlsFiles } from "../../http/server/tls_files.ts";
 import { SLACK_API_URL } from "../../intake/slack/api.ts";
 import { type Command, type CommandContext, DATA_DIR } from "../command.ts";
 
-/** Longest time an orderly end may take before the process ends anyway (contract 1). */
+/** Longest time an orderly end may take before the process ends anyway. */
 const STOP_WITHIN_MS = 14_000;
 
 /** Runs the daemon in the foreground. */

@@ -1,5 +1,5 @@
 /**
- * `svc delete` (contract 2).
+ * `svc delete`.
  *
  * @module
  */

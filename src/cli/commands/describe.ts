@@ -1,5 +1,5 @@
 /**
- * `svc describe` (spec 1.7, 5.2.4).
+ * `svc describe`.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * `svc get` (spec 1.7, contract 6).
+ * `svc get`.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * `svc init` (spec 1.7).
+ * `svc init`.
  *
  * @module
  */

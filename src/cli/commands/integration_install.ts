@@ -1,5 +1,5 @@
 /**
- * `svc integration install` (spec 1.8): what `svc apply -f DIR` does with the package's directory, but
+ * `svc integration install`: what `svc apply -f DIR` does with the package's directory, but
  * without the directory, and with the secrets filled in.
  *
  * @module

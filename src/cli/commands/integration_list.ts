@@ -1,5 +1,5 @@
 /**
- * `svc integration list` (spec 1.8).
+ * `svc integration list`.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * `svc integration show` (spec 1.8): the guide of a package, its files, or one of them.
+ * `svc integration show`: the guide of a package, its files, or one of them.
  *
  * @module
  */

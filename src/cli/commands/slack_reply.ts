@@ -1,5 +1,5 @@
 /**
- * `svc slack reply` (contract 8): what a step uses to answer in the thread it came from.
+ * `svc slack reply`: what a step uses to answer in the thread it came from.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * `svc source bind` (contract 8).
+ * `svc source bind`.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * `svc source replay` (contract 8).
+ * `svc source replay`.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * `svc task cancel` (contract 6, 7).
+ * `svc task cancel`.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * `svc task inbox` (contract 8).
+ * `svc task inbox`.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * `svc task logs` (spec 1.7, contract 6).
+ * `svc task logs`.
  *
  * @module
  */

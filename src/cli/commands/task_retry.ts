@@ -1,5 +1,5 @@
 /**
- * `svc task retry` (contract 6).
+ * `svc task retry`.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * `svc task wait` (contract 6).
+ * `svc task wait`.
  *
  * @module
  */

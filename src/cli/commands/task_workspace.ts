@@ -1,5 +1,5 @@
 /**
- * `svc task workspace` (contract 2, workspaces).
+ * `svc task workspace`.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * `svc token create` (contract 5).
+ * `svc token create`.
  *
  * @module
  */

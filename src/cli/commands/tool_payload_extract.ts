@@ -1,5 +1,5 @@
 /**
- * `svc tool payload-extract` (spec 1.7, 5.2.4): runs in plugin scripts, so it loads little.
+ * `svc tool payload-extract`: runs in plugin scripts, so it loads little.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * `svc tool secret-rotate` (spec 1.7, contract 6).
+ * `svc tool secret-rotate`.
  *
  * @module
  */

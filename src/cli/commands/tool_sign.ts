@@ -1,5 +1,5 @@
 /**
- * `svc tool sign` (issue 3): a signed request of any platform, to try a trigger with.
+ * `svc tool sign`: a signed request of any platform, to try a trigger with.
  *
  * @module
  */

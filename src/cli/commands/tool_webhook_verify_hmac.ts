@@ -1,5 +1,5 @@
 /**
- * `svc tool webhook-verify-hmac` (spec 1.7, contract 6): runs in plugin scripts, so it loads little.
+ * `svc tool webhook-verify-hmac`: runs in plugin scripts, so it loads little.
  *
  * @module
  */
@@ -92,7 +92,7 @@ function readHeaders(
   return (name) => given.get(name) ?? context.io.env(variableOf(name));
 }
 
-/** Bare hexadecimal stands for what the scheme writes before it (contract 6). */
+/** Bare hexadecimal stands for what the scheme writes before it. */
 function withPrefix(signature: string, scheme: Scheme, options: SchemeOptions): string {
   const form = scheme.hmacSpec?.(options)?.form;
   const bare = form?.encoding === "hex" && /^[0-9a-fA-F]+$/.test(signature) &&
@@ -100,7 +100,7 @@ function withPrefix(signature: string, scheme: Scheme, options: SchemeOptions): 
   return bare ? `${form.prefix}${signature}` : signature;
 }
 
-/** Spec 5.2.2. */
+/** The variable that a plugin finds a header in. */
 function variableOf(header: string): string {
   return `WEBHOOK_HEADER_${header.toUpperCase().replaceAll("-", "_")}`;
 }

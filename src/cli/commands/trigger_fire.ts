@@ -1,5 +1,5 @@
 /**
- * `svc trigger fire` (contract 6).
+ * `svc trigger fire`.
  *
  * @module
  */

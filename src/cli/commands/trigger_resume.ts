@@ -1,5 +1,5 @@
 /**
- * `svc trigger resume` (contract 6).
+ * `svc trigger resume`.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * `svc trigger suspend` (contract 6).
+ * `svc trigger suspend`.
  *
  * @module
  */

@@ -50,7 +50,7 @@ export interface HttpServer extends AsyncDisposable {
   readonly load: () => ConnectionLoad | undefined;
 }
 
-/** What a client can stall is over within a minute (security 4); a body has its own deadline. */
+/** What a client can stall is over within a minute; a body has its own deadline. */
 const DEADLINES: Deadlines = {
   headersMs: 15_000,
   idleMs: 45_000,

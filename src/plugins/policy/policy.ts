@@ -1,6 +1,7 @@
 /**
- * The policy over plugins (spec 2.6, 5.3; security 3): which commands may run, decided from the text
- * of the line, the policy and what the file system says. Pure: reads no file and starts nothing.
+ * The policy over plugins (`docs/design/security.md#plugin-policy`): which commands may run, decided
+ * from the text of the line, the policy and what the file system says. Pure: reads no file and starts
+ * nothing.
  *
  * ```ts
  * import { decideCommand, DEFAULT_POLICY } from "./policy.ts";

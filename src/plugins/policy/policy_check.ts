@@ -1,6 +1,6 @@
 /**
  * The policy as plugins meet it: the file is read, and the command decided on, before every apply and
- * every run, so tightening it needs neither restart nor apply (security 3).
+ * every run, so tightening it needs neither restart nor apply.
  *
  * @module
  */

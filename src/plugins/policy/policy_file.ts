@@ -1,6 +1,6 @@
 /**
  * The policy's file and the files it speaks of. Read before every use; whatever keeps it from being
- * read in full, by us and from nobody else, closes the policy (security 1, D6).
+ * read in full, by us and from nobody else, closes the policy (`docs/design/security.md#plugin-policy`).
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { findOtherWriter } from "../../base/private_files.ts";
 import { DEFAULT_POLICY, parsePolicy, type PolicyReading } from "./policy.ts";
 import type { FileFact, PolicyFacts } from "./policy_rules.ts";
 
-/** Name of the file in the data directory (contract 1). */
+/** Name of the file in the data directory. */
 const POLICY_FILE = "plugin-policy.yaml";
 /** More is no policy. */
 const MAX_FILE_BYTES = 64 * 1024;

@@ -1,5 +1,5 @@
 /**
- * The rules of `allowlist`, in their order (security 3): what keeps a line from being run. Whoever
+ * The rules of `allowlist`, in their order: what keeps a line from being run. Whoever
  * changes one also runs `tests/plugins/policy_test.ts`, which hands what is allowed to a real shell.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * A shell line as the simple commands in it (security 3, rule 2). The only importer of the shell
+ * A shell line as the simple commands in it. The only importer of the shell
  * parser, which reads Bash and mends what it does not understand, while the line runs under any
  * POSIX shell: so only nodes named here get through, and `shell_word.ts` and `shell_structure.ts`
  * look at the text once more. Judges no command.
