@@ -234,5 +234,5 @@ function literalName(segment: Segment): string | undefined {
 }
 
 function fault(glob: string, why: string): never {
-  throw new AppError("invalid", `"${glob}" is no glob: ${why}`);
+  throw new AppError("invalid", `"${glob}" is not a glob: ${why}`);
 }

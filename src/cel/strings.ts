@@ -111,7 +111,9 @@ function join(this: Iterable<unknown> & { size: number }, separator = ""): strin
   const texts: string[] = [];
   let length = separator.length * this.size;
   for (const text of this) {
-    if (typeof text !== "string") throw new Error("join: the list holds something that is no text");
+    if (typeof text !== "string") {
+      throw new Error("join: the list holds something that is not a string");
+    }
     length += text.length;
     texts.push(text);
   }

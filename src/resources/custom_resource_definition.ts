@@ -192,7 +192,7 @@ function checkVersion(version: CrdSpec["versions"][number], at: FieldPath): Find
     compileSchema(version.schema);
     return [];
   } catch (error) {
-    return [errorAt(at, `This is no JSON Schema: ${messageOf(error)}`)];
+    return [errorAt(at, `This is not a JSON Schema: ${messageOf(error)}`)];
   }
 }
 

@@ -36,7 +36,7 @@ export function checkEnv(env: Env | undefined, at: FieldPath): Finding[] {
   const findings: Finding[] = [];
   for (const [name, value] of Object.entries(env ?? {})) {
     if (!VARIABLE_NAME.test(name)) {
-      findings.push(errorAt([...at, name], `"${name}" is no name of an environment variable`));
+      findings.push(errorAt([...at, name], `"${name}" is not a name of an environment variable`));
     } else if (name.startsWith("SVC_")) {
       findings.push(
         errorAt([...at, name], `Names that start with SVC_ are set by svc, rename "${name}"`),

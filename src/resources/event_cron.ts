@@ -43,7 +43,7 @@ function checkCron({ schedule, timezone = DEFAULT_TIMEZONE, ...rest }: CronSpec)
   const findings: Finding[] = [];
   if (!isTimezone(timezone)) {
     findings.push(
-      errorAt([...AT, "timezone"], `"${timezone}" is no IANA zone, such as Asia/Tokyo`),
+      errorAt([...AT, "timezone"], `"${timezone}" is not an IANA zone, such as Asia/Tokyo`),
     );
   }
   const fault = findScheduleFault(schedule);

@@ -106,7 +106,7 @@ function checkWebhook(spec: WebhookSpec): Finding[] {
     ...(spec.allowFrom ?? []).flatMap((text, index) =>
       isCidr(text) ? [] : [errorAt(
         [...AT, "allowFrom", index],
-        `"${text}" is no address or CIDR range, such as 192.0.2.0/24 or 2001:db8::/32`,
+        `"${text}" is not an address or CIDR range, such as 192.0.2.0/24 or 2001:db8::/32`,
       )]
     ),
   ];

@@ -17,7 +17,7 @@ export function findScheduleFault(schedule: string, timezone = "UTC"): string | 
     const next = nextRun({ schedule, timezone }, 0);
     return next === undefined ? `"${schedule}" never comes` : undefined;
   } catch (error) {
-    return `"${schedule}" is no schedule: ${messageOf(error)}`;
+    return `"${schedule}" is not a schedule: ${messageOf(error)}`;
   }
 }
 

@@ -68,13 +68,21 @@ function toFindings(
 
 function describe(error: TLocalizedValidationError, node: unknown, value: unknown): string {
   const title = field(node, "title");
-  const found = field(node, "writeOnly") === true ? typeName(value) : nameOf(value);
+  const found = field(node, "writeOnly") === true
+    ? typeName(value)
+    : nameOf(value, error.keyword !== "type");
   if (typeof title === "string") return `Expected ${title}, found ${found}`;
   switch (error.keyword) {
     case "type":
-      return `Expected ${[error.params.type].flat().join(" or ")}, found ${found}`;
-    case "enum":
-      return `Expected one of ${error.params.allowedValues.join(", ")}, found ${found}`;
+      return `Expected ${[error.params.type].flat().map(withArticle).join(" or ")}, found ${found}`;
+    case "enum": {
+      const allowed = error.params.allowedValues.map(String);
+      const near = typeof value === "string" && value.length > 2
+        ? findLike(value, allowed)
+        : undefined;
+      const hint = near === undefined ? "" : `, did you mean "${near}"?`;
+      return `Expected one of ${allowed.join(", ")}, found ${found}${hint}`;
+    }
     case "const":
       return `Expected ${JSON.stringify(error.params.allowedValue)}, found ${found}`;
     default:
@@ -82,19 +90,33 @@ function describe(error: TLocalizedValidationError, node: unknown, value: unknow
   }
 }
 
-/** The type of a value, and a number or boolean itself; a text never, it may be a secret. */
-function nameOf(value: unknown): string {
-  const shown = typeof value === "number" || typeof value === "boolean";
-  return shown ? `the ${typeof value} ${value}` : typeName(value);
+/**
+ * What was found: a number or boolean itself, else its type. The text of a string never: it may be a
+ * secret in the wrong place. `isOfType` says that a string was expected, but not this one.
+ */
+function nameOf(value: unknown, isOfType: boolean): string {
+  if (typeof value === "number" || typeof value === "boolean") {
+    return `the ${typeof value} ${value}`;
+  }
+  return isOfType && typeof value === "string" && value !== ""
+    ? "a different string"
+    : typeName(value);
 }
 
 /** The type of a value alone, for what a schema marks `writeOnly`: a password can be a number. */
 function typeName(value: unknown): string {
   if (value === null || value === undefined) return "nothing";
+  if (value === "") return "an empty string";
   if (Array.isArray(value)) return "a list";
-  if (typeof value === "object") return "a mapping";
-  if (typeof value === "string") return value === "" ? "an empty text" : "another text";
-  return `a ${typeof value}`;
+  return withArticle(typeof value);
+}
+
+/** A type of JSON Schema in the words of YAML. */
+function withArticle(type: string): string {
+  if (type === "object") return "a mapping";
+  if (type === "array") return "a list";
+  if (type === "null") return "nothing";
+  return type === "integer" ? "an integer" : `a ${type}`;
 }
 
 function unknownField(name: string, known: readonly string[]): string {

@@ -118,10 +118,12 @@ export async function createKeyring(keyFile: string): Promise<Keyring> {
         const plain = await crypto.subtle.decrypt(params, key, bytes.subarray(NONCE_BYTES));
         value = findText(new Uint8Array(plain));
       } catch (cause) {
-        throw new AppError("internal", `The stored value of ${where} does not open`, { cause });
+        throw new AppError("internal", `The stored value of ${where} cannot be decrypted`, {
+          cause,
+        });
       }
       if (value === undefined) {
-        throw new AppError("internal", `The stored value of ${where} is no text`);
+        throw new AppError("internal", `The stored value of ${where} is not text`);
       }
       return value;
     },

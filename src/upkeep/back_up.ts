@@ -37,7 +37,7 @@ export async function* backUp(
   { file, force }: BackupRequest,
   dirs: DataDir,
 ): AsyncGenerator<Progress, BackupResult, undefined> {
-  if (!isAbsolute(file)) throw new AppError("usage", `"${file}" is no absolute path`);
+  if (!isAbsolute(file)) throw new AppError("usage", `"${file}" is not an absolute path`);
   await checkTarget(file, { force, database: dirs.database });
   const part = `${file}.${crypto.randomUUID().slice(0, 8)}.part`;
   try {
@@ -72,7 +72,7 @@ async function checkTarget(
   const used = await Deno.lstat(database);
   const isOurs = there.dev === used.dev && there.ino === used.ino;
   if (isOurs || !there.isFile || !await isDatabase(file)) {
-    throw new AppError("refused", `"${file}" is no earlier backup: give another name`);
+    throw new AppError("refused", `"${file}" is not an earlier backup: give another name`);
   }
 }
 

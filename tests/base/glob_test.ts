@@ -61,7 +61,10 @@ Deno.test("Glob.base is the directory that every match lies in", () => {
 
 Deno.test("findGlobFault says what is wrong and what to write instead", () => {
   equal(findGlobFault("inbox/*.csv"), undefined);
-  match(findGlobFault("in[box") ?? "", /^"in\[box" is no glob: a "\[" is not closed, write \\\[/);
+  match(
+    findGlobFault("in[box") ?? "",
+    /^"in\[box" is not a glob: a "\[" is not closed, write \\\[/,
+  );
   match(findGlobFault("{a,b") ?? "", /a "\{" is not closed/);
   match(findGlobFault("a\\") ?? "", /ends in a backslash/);
   match(findGlobFault("{a,b}".repeat(20)) ?? "", /more than 256 patterns/);

@@ -87,7 +87,7 @@ controlTest("get.watch refuses what get refuses, before it begins", async (rig) 
     message: /there are pend/,
   });
   await rejects(first({ what: "wf", state: "failed" }), { code: "usage", message: /is for tasks/ });
-  await rejects(first({ what: "task", before: "%" }), { code: "usage", message: /is no id/ });
+  await rejects(first({ what: "task", before: "%" }), { code: "usage", message: /is not an id/ });
 });
 
 controlTest("get filters tasks by state and workflow, and reads on", async (rig) => {

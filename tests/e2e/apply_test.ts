@@ -65,7 +65,7 @@ const REFUSED: readonly { name: string; text: string; says: readonly [string, Re
   {
     name: "a wrong type",
     text: aTrigger('  suspend: "yes"'),
-    says: [["6:3", /spec\.suspend: Expected boolean/]],
+    says: [["6:3", /spec\.suspend: Expected a boolean/]],
   },
   {
     name: "an unknown kind, with those there are",

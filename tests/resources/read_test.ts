@@ -145,12 +145,12 @@ const CASES: readonly Case[] = [
   {
     what: "a wrong type",
     text: "kind: Project\nmetadata: {name: a}\nspec:\n  description: [x]\n",
-    findings: ["error f.yaml:4:3: spec.description: Expected string, found a list"],
+    findings: ["error f.yaml:4:3: spec.description: Expected a string, found a list"],
   },
   {
     what: "a number where a label is text",
     text: "kind: Project\nmetadata:\n  name: a\n  labels: {version: 2}\n",
-    findings: ["error f.yaml:4:12: metadata.labels.version: Expected string, found the number 2"],
+    findings: ["error f.yaml:4:12: metadata.labels.version: Expected a string, found the number 2"],
   },
   {
     what: "an unknown kind",
@@ -195,17 +195,17 @@ const CASES: readonly Case[] = [
   {
     what: "a kind that is a number",
     text: "kind: 3\nmetadata: {name: a}\n",
-    findings: ["error f.yaml:1:1: kind: Expected string, found the number 3"],
+    findings: ["error f.yaml:1:1: kind: Expected a string, found the number 3"],
   },
   {
     what: "a list for a document",
     text: "- kind: Project\n",
-    findings: ["error f.yaml:1:1: Expected object, found a list"],
+    findings: ["error f.yaml:1:1: Expected a mapping, found a list"],
   },
   {
     what: "a text for a document",
     text: "hello\n",
-    findings: ["error f.yaml:1:1: Expected object, found another text"],
+    findings: ["error f.yaml:1:1: Expected a mapping, found a string"],
   },
   {
     what: "the second document, with its own lines",
@@ -236,7 +236,7 @@ const CASES: readonly Case[] = [
     what: "a merge key, which YAML 1.2 does not have",
     text: "kind: Project\nmetadata: {name: a, labels: &l {a: b}, annotations: {<<: *l}}\n",
     findings: [
-      "error f.yaml:2:54: metadata.annotations.<<: Expected string, found a mapping",
+      "error f.yaml:2:54: metadata.annotations.<<: Expected a string, found a mapping",
     ],
   },
   {

@@ -273,7 +273,8 @@ const TRIGGERS: Readonly<Record<string, { spec: Fields; says: string[] }>> = {
   "an unknown policy": {
     spec: trigger({ concurrency: { policy: "forbid" } }),
     says: [
-      "error spec.concurrency.policy: Expected one of Allow, Forbid, Replace, Queue, found another text",
+      "error spec.concurrency.policy: Expected one of Allow, Forbid, Replace, Queue, found a different string, " +
+      'did you mean "Forbid"?',
     ],
   },
   "notify without a token": {

@@ -167,7 +167,7 @@ const BLOCKS: readonly [what: string, text: string, findings: readonly RegExp[]]
   [
     "allowUnsigned that is a text",
     manifest('{allowUnsigned: "true"}'),
-    [/^error f\.yaml:6:15: spec\.event\.webhook\.allowUnsigned: Expected boolean/],
+    [/^error f\.yaml:6:15: spec\.event\.webhook\.allowUnsigned: Expected a boolean/],
   ],
   [
     "an empty fromRef",

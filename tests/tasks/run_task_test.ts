@@ -466,7 +466,7 @@ test("a step that does away with its files harms nobody but itself", async (rig)
   deepEqual(task.steps.map(({ outputs }) => outputs), [undefined, undefined, undefined, undefined]);
   match(
     await rig.printed(task.id, "a", "err"),
-    /SVC_OUTPUT cannot be read: it is no file any more/,
+    /SVC_OUTPUT cannot be read: it is not a file any more/,
   );
   deepEqual([...Deno.readDirSync(rig.dirs.run)], []);
 });

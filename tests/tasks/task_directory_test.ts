@@ -464,13 +464,13 @@ const REFUSED: readonly [
     "that is a file",
     "{path: file}",
     (rig) => Deno.writeTextFile(`${rig.dirs.root}/file`, ""),
-    /"[^"]*\/file" is no directory: change/,
+    /"[^"]*\/file" is not a directory: change/,
   ],
   [
     "that is no git repository",
     "{path: repo, isolation: worktree}",
     async () => {},
-    /is no git repository: run "git init" there, or set "isolation: copy"/,
+    /is not a git repository: run "git init" there, or set "isolation: copy"/,
   ],
   [
     "without a commit",

@@ -119,7 +119,7 @@ async function directoryWarnings(prefix: string, root: string): Promise<string[]
   const directory = resolve(root, named);
   try {
     const { isDirectory, mode } = await Deno.stat(directory);
-    if (!isDirectory) return [`"${directory}" is no directory`];
+    if (!isDirectory) return [`"${directory}" is not a directory`];
     if (((mode ?? 0) & 0o002) === 0) return [];
     return [`Everybody may write to "${directory}", and so decide what runs: chmod o-w it`];
   } catch (error) {

@@ -59,7 +59,7 @@ export const command: Command = {
 
 async function textOf(option: string, io: Io): Promise<string> {
   const text = option === "-" ? findText(await readInput(io)) : option;
-  if (text === undefined) throw new AppError("usage", "What standard input holds is no UTF-8 text");
+  if (text === undefined) throw new AppError("usage", "Standard input is not UTF-8 text");
   if (text.trim() === "") throw new AppError("usage", "The message is empty");
   return text;
 }

@@ -222,7 +222,7 @@ export function toQuery(
 ): RecordQuery {
   const before = input.before?.toUpperCase();
   if (before !== undefined && !/^[0-9A-Z]{1,26}$/.test(before)) {
-    throw new AppError("usage", `"${input.before}" is no id and no beginning of one`);
+    throw new AppError("usage", `"${input.before}" is not an id or the beginning of one`);
   }
   return {
     ...(input.project === undefined ? {} : { project: input.project }),

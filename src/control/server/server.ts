@@ -126,7 +126,7 @@ async function readInput(request: Request, { role }: Caller): Promise<JsonObject
   try {
     const input = parseJson(new TextDecoder().decode(await readBody(request, BODY_LIMITS, held)));
     if (isJsonObject(input)) return input;
-    throw new AppError("invalid", "The body is no JSON object");
+    throw new AppError("invalid", "The body is not a JSON object");
   } finally {
     held.release();
   }

@@ -210,7 +210,7 @@ function findFileRefusal(
     };
   }
   if (file.kind !== "file") {
-    return { rule: "file", reason: `"${word}" is no regular file that can be looked at` };
+    return { rule: "file", reason: `"${word}" is not a regular file that can be looked at` };
   }
   const homes = prefixes.filter((prefix) => line.startsWith(prefix, at)).map((prefix) =>
     facts.realPath(absolute(prefixDirectory(prefix), facts))

@@ -189,5 +189,5 @@ async function realDirectory(path: string): Promise<string> {
   } catch (error) {
     throw fail(messageOf(error));
   }
-  throw fail("it is no directory");
+  throw fail("it is not a directory");
 }

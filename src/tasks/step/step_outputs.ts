@@ -29,7 +29,7 @@ const NOTHING: StepOutputs = { outputs: {}, problems: [] };
 export async function readOutputs(path: string): Promise<StepOutputs> {
   try {
     const { isFile, size } = Deno.lstatSync(path); // of our own disk
-    if (!isFile) return refused("it is no file any more"); // to open a pipe would wait for its writer
+    if (!isFile) return refused("it is not a file any more"); // to open a pipe would wait for its writer
     if (size === 0) return NOTHING;
     const { bytes, whole } = await readStart(path);
     const text = new TextDecoder().decode(bytes);

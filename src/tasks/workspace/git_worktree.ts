@@ -99,7 +99,7 @@ export async function findRepository(path: string, tools: Tools): Promise<Reposi
     throw new AppError(
       "invalid",
       none
-        ? `"${path}" is no git repository: run "git init" there, or set "isolation: copy"`
+        ? `"${path}" is not a git repository: run "git init" there, or set "isolation: copy"`
         : `git cannot use "${path}": ${whatItSaid(probe)}`,
     );
   }

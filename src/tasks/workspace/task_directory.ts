@@ -113,7 +113,7 @@ export class TaskDirectories {
       throw new AppError("invalid", `"${directory}" cannot be removed: ${whatItSaid(removed)}`);
     }
     const name = nameIn(worktrees, directory);
-    if (name === undefined) throw new Error(`"${directory}" is no directory of a task`);
+    if (name === undefined) throw new Error(`"${directory}" is not a directory of a task`);
     const worktree = { path: join(worktrees, name), branch: branchOf(name) };
     const common = await this.#commonOf([worktree.path, from ?? ""], tools);
     const { branchStays } = await this.#turns.run(
@@ -213,7 +213,7 @@ function checkDirectory(path: string): void {
       : messageOf(error);
     throw new AppError("invalid", `"${path}" ${why}`);
   }
-  throw new AppError("invalid", `"${path}" is no directory: change the path of the Workspace`);
+  throw new AppError("invalid", `"${path}" is not a directory: change the path of the Workspace`);
 }
 
 /** The name below `parent` that `path` is or lies under; nothing else is ever removed. */

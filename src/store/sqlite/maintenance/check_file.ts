@@ -86,7 +86,7 @@ function look(db: Database): CheckFacts {
   if (damage.length > 0) return { ...facts, faults: damage.map((line) => `Damaged: ${line}`) };
   const names = db.all("SELECT name FROM sqlite_schema").map((row) => text(row, "name"));
   if (schemaVersion === 0 || TABLES.some((table) => !names.includes(table))) {
-    return { ...facts, faults: ["It is no database of svc"] };
+    return { ...facts, faults: ["It is not a database of svc"] };
   }
   if (schemaVersion > SCHEMA_VERSION) {
     return {
