@@ -30,7 +30,7 @@ export async function writeLauncher(options: LauncherOptions): Promise<string | 
     await Deno.writeTextFile(fresh, fromSource(options.env), { mode: 0o700 });
     await Deno.chmod(fresh, 0o700);
   }
-  await Deno.rename(fresh, path); // never half there, whoever runs it meanwhile
+  await Deno.rename(fresh, path); // in one step: a process that starts it meanwhile never finds half of it
   return undefined;
 }
 

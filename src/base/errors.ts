@@ -37,7 +37,7 @@ export interface AppErrorOptions {
   details?: readonly string[];
   /** What the operator may know and the sender of a request must not; kept with the delivery. */
   reason?: string;
-  /** Seconds after which the same may go; absent where nobody knows. */
+  /** Seconds after which the same request may succeed; absent when it is not known. */
   retryAfterSecs?: number;
 }
 
@@ -54,7 +54,7 @@ export class AppError extends Error {
   readonly details: readonly string[];
   /** What only the operator may know; empty when there is nothing to add. */
   readonly reason: string;
-  /** Seconds after which the same may go; `undefined` where nobody knows. */
+  /** Seconds after which the same request may succeed; `undefined` when it is not known. */
   readonly retryAfterSecs: number | undefined;
 
   /** Makes a refusal; the message starts with a capital and has no full stop. */

@@ -27,14 +27,16 @@ export function mediaType(contentType = ""): string {
 
 /**
  * Whether a body is a form. No signature covers `Content-Type`, so it only decides where the bytes
- * leave it open: what begins as JSON is never a form, or a signed text of JSON could be made to say
- * what somebody wrote into it.
+ * leave it open: what begins as JSON is never a form, else a signed JSON
+ * text could be read as the form that its author wrote into one of its strings.
  */
 export function isForm(contentType: string | undefined, body: Uint8Array): boolean {
   return mediaType(contentType) === "application/x-www-form-urlencoded" && !beginsAsJson(body);
 }
 
-/** Names and values in their order, decoded; `undefined` for more than {@linkcode MAX_FORM_FIELDS}. */
+/**
+ * Names and values in their order, decoded; `undefined` for more than {@linkcode MAX_FORM_FIELDS}.
+ */
 export function parseForm(text: string): [name: string, value: string][] | undefined {
   let fields = 1;
   for (let at = text.indexOf("&"); at !== -1; at = text.indexOf("&", at + 1)) {

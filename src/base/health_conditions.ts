@@ -1,6 +1,6 @@
 /**
- * What does not work just now: whoever notices says so, and takes it back when it works again. Shown
- * by `svc status`.
+ * What does not work just now. A part of the daemon sets its condition when it fails and clears it
+ * when it works again; `svc status` shows them as `degraded`.
  *
  * @module
  */

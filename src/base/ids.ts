@@ -42,8 +42,9 @@ export function firstIdAt(ms: number): string {
 const DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 /**
- * The identifier of something that names itself: the same for the same time and text, whoever makes
- * it and however often. `ms` is the event's own time, `text` everything that tells it from others.
+ * The identifier of something that names itself: the same time and text give the same identifier,
+ * in any process and any number of times. `ms` is the event's own time, `text` everything that
+ * tells it from others.
  */
 export function eventId(ms: number, text: string): string {
   const bits = BigInt(`0x${sha256Hex(text).slice(0, 20)}`);

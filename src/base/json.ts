@@ -43,8 +43,8 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * The same without the limits: for text that this program wrote, out of values that were within them
- * when they came, and where nobody else waits for it.
+ * The same without the limits: for text that this program wrote itself, made of values that were
+ * within the limits when they came in, and for processes in which no other request waits.
  *
  * @throws {AppError} `invalid` when the text is not JSON.
  */

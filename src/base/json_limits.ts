@@ -1,6 +1,7 @@
 /**
- * What a large JSON text may hold, found in one pass over its characters and before any value is made
- * of it: nobody else is served while it is read. What is not JSON is left to whoever parses it.
+ * What a large JSON text may hold, found in one pass over its characters and before any value is
+ * made of it, because no other request is served while a text is parsed. The parser refuses what is
+ * not JSON.
  *
  * @module
  */
@@ -11,7 +12,9 @@ import { BACKSLASH, isDigit, isLongNumber, lastOfNumber, QUOTE } from "./long_nu
 /** Texts up to this length are read whatever they hold: it cannot take long. */
 const LARGE_TEXT = 64 * 1024;
 
-/** Each is far from what platforms send in their largest bodies, and all are read in under a second. */
+/**
+ * Each is far from what platforms send in their largest bodies, and all are read in under a second.
+ */
 export const JSON_LIMITS = {
   /** Levels of lists and objects inside each other. */
   depth: 1000,
@@ -23,7 +26,8 @@ export const JSON_LIMITS = {
   longNumbers: 100_000,
   /**
    * Different texts of digits only whose number ends in the same 16 bits. V8 keeps short texts in a
-   * table and finds their place by that number: a hundred thousand at one place take it ten seconds.
+   * table and finds their place by that number: a hundred thousand at one place take it ten
+   * seconds.
    */
   alikeDigits: 100,
 } as const;
@@ -74,9 +78,12 @@ const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** Nobody can know which texts it takes for one and the same. */
+/** Random, so that a sender cannot choose texts that collide. */
 const SEED = crypto.getRandomValues(new Int32Array(1))[0] ?? 0;
-/** Characters of a text that V8 keeps in its table, and digits of a number that is its own place there. */
+/**
+ * Characters of a text that V8 keeps in its table, and digits of a number that is its own place
+ * there.
+ */
 const SHORT = 10;
 const SEEN_BITS = 1 << 21;
 

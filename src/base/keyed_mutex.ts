@@ -11,10 +11,11 @@ export class KeyedMutex {
   readonly #tails = new Map<string, Promise<void>>();
 
   /**
-   * Runs `work` when everything of that name that came before is over, whatever became of it. Who is
-   * told by `signal` to wait no longer goes at once, and those behind it still wait for those before.
+   * Runs `work` when all earlier work of the same key has ended, however it ended. An aborted
+   * `signal` takes this call out of the queue; the calls behind it still wait for those before it.
    *
-   * @throws {AppError} `invalid` when `signal` aborts before its turn has come; and what `work` throws.
+   * @throws {AppError} `invalid` when `signal` aborts before its turn has come; and what `work`
+   * throws.
    */
   async run<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const before = this.#tails.get(key) ?? Promise.resolve();

@@ -37,7 +37,9 @@ export interface Log {
 
 /** The log of a daemon. */
 export interface DaemonLog extends Log {
-  /** From now on every line goes through `redact`; before there are secrets nobody can print one. */
+  /**
+   * From now on every line goes through `redact`. Until secrets are loaded there are none to hide.
+   */
   redactWith(redact: (line: string) => string): void;
 }
 

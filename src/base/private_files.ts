@@ -2,8 +2,8 @@
  * The data directory is its owner's alone: what others could do to it is taken from them
  * where that can be done, and named where it cannot.
  *
- * From the root down, and links are never followed when a mode is changed: once the root is closed to
- * others, nobody else can put another file in the place of the next one that is looked at.
+ * From the root down, and links are never followed when a mode is changed: once the root is closed
+ * to others, no other user can swap the next file that is looked at.
  *
  * @module
  */
@@ -14,9 +14,9 @@ import { AppError, messageOf } from "./errors.ts";
 
 /** Bits of a mode: what the group and others may do, and with what they may change something. */
 const [ANY, WRITE] = [0o077, 0o022];
-/** A key that a service manager hands over may be for a group that holds nobody else. */
+/** Only others: the group of a key that a service manager hands over may hold no further user. */
 const READ_BY_OTHERS = 0o004;
-/** Set on a directory that everybody shares, such as /tmp. */
+/** Set on a directory that all users share, such as /tmp. */
 const STICKY = 0o1000;
 /** Most paths that one line names. */
 const NAMED = 5;
@@ -26,7 +26,7 @@ interface Entry {
   readonly path: string;
   /** What the group and others must not do with it. */
   readonly forbidden: number;
-  /** The same for what it leads to, where it is a link; absent where that is nobody's business. */
+  /** The same for what it leads to, where it is a link; absent where its mode does not matter. */
   readonly elsewhere?: number;
 }
 
@@ -45,8 +45,8 @@ function known(dir: DataDir): Entry[] {
 }
 
 /**
- * Closes the data directory to others: its own files and directories, and what is run from `bin/` and
- * `scripts/`.
+ * Closes the data directory to others: its own files and directories, and what is run from `bin/`
+ * and `scripts/`.
  *
  * @returns A sentence that says what was changed; `undefined` when nothing had to be.
  * @throws {AppError} `refused` when something stays open to others, with what to do in the details.
@@ -92,13 +92,14 @@ export async function findOpenToOthers(dir: DataDir): Promise<readonly string[]>
 }
 
 /**
- * Who else could have written a file that decides on rights: `directory` is the data directory, which
- * keeps the file's group away while it is private. A sentence without its subject.
+ * Which other user could have written a file that decides on rights. `directory` is the data
+ * directory, which keeps the file's group away while it is private. The answer is a predicate, to
+ * be put behind the name of the file.
  */
 export function findOtherWriter(info: Deno.FileInfo, directory: string): string | undefined {
   const stranger = findStranger(info);
   if (stranger !== undefined) return `belongs to user ${stranger}: chown it`;
-  const mode = info.mode ?? 0o777; // where nobody can say who may write, anyone may
+  const mode = info.mode ?? 0o777; // no mode on this system: taken as open to all
   if ((mode & 0o002) !== 0) return "can be written by others: chmod o-w it";
   if ((mode & 0o020) !== 0 && !isPrivate(directory)) {
     return "can be written by its group, and the data directory is not 0700: chmod g-w it";
@@ -110,7 +111,7 @@ function isPrivate(directory: string): boolean {
   return ((Deno.statSync(directory).mode ?? 0o777) & ANY) === 0;
 }
 
-/** Whoever a file belongs to, where that is neither us nor root, who may do anything anyway. */
+/** The owner of a file, when it is neither this user nor root, which may do anything anyway. */
 function findStranger({ uid }: Deno.FileInfo): number | undefined {
   return uid === null || uid === 0 || uid === Deno.uid() ? undefined : uid;
 }
@@ -130,7 +131,7 @@ async function findFault(entry: Entry, root: string): Promise<Fault | undefined>
   const stranger = findStranger(link);
   if (stranger !== undefined) return belongsTo(path, stranger);
   if (!link.isSymlink) {
-    // Inside the root, which is closed, reading what root itself has put there harms nobody.
+    // Inside the root, which is closed, it does no harm that a file of root's can be read.
     const bits = link.uid === Deno.uid() || path === root ? forbidden : WRITE;
     return findOpen(path, link, { bits, mayMend: true });
   }
@@ -147,7 +148,7 @@ function findOpen(
   info: Deno.FileInfo,
   { bits, mayMend }: { bits: number; mayMend: boolean },
 ): Fault | undefined {
-  const mode = (info.mode ?? 0o777) & 0o7777; // where nobody can say who may, anyone may
+  const mode = (info.mode ?? 0o777) & 0o7777; // no mode on this system: taken as open to all
   if ((mode & bits) === 0) return undefined;
   const can = (mode & bits & WRITE) === 0 ? "read" : "write to";
   const cure = `chmod go-${bits === WRITE ? "w" : "rwx"} "${path}"`;
@@ -159,7 +160,9 @@ function belongsTo(path: string, uid: number): Fault {
   return { says: `"${path}" belongs to user ${uid}, and not to user ${Deno.uid()}: chown it` };
 }
 
-/** Whether closing the root harms nobody else: /tmp or a home directory is not closed by mistake. */
+/**
+ * Whether the root can be closed without harm: /tmp or a home directory is not closed by mistake.
+ */
 async function isDataDirectory(dir: DataDir): Promise<boolean> {
   const { mode } = await Deno.stat(dir.root);
   if (((mode ?? STICKY) & STICKY) !== 0) return false;

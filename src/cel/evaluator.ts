@@ -1,11 +1,11 @@
 /**
- * Decides where an expression runs, so that none can stall the daemon: what is
- * bounded by its input runs at once; loops, which end themselves at a deadline, and whatever looks at
- * large values, run in a Worker.
+ * Decides where an expression runs, so that none can stall the daemon: what is bounded by its input
+ * runs at once; loops, which end themselves at a deadline, and whatever looks at large values, run
+ * in a Worker.
  *
  * There are two such Workers. In the quick lane an expression has a part of the deadline. One that
- * needs more begins again in the slow lane, and so does, for a while, whatever else is evaluated for
- * the same trigger: slow expressions wait for each other, and nobody else waits for them.
+ * needs more begins again in the slow lane, and so does, for a while, whatever else is evaluated
+ * for the same trigger: slow expressions wait for each other, and no others wait for them.
  *
  * @module
  */
@@ -15,7 +15,9 @@ import type { CelResult, Expression, Scope } from "./expression.ts";
 import { type Job, Lane } from "./lane.ts";
 import { cutOut, isHeavier } from "./references.ts";
 
-/** Most that an expression may look at inline, in characters: 8 KiB in 8 KiB took 30 ms at worst. */
+/**
+ * Most that an expression may look at inline, in characters: 8 KiB in 8 KiB took 30 ms at worst.
+ */
 const SMALL = 16 * 1024;
 
 /** Part of the deadline that an expression has in the quick lane. */
@@ -29,12 +31,16 @@ export interface Evaluator extends Disposable {
   /**
    * The value of `expression` over `scope`; an expression that takes too long is an error result.
    *
-   * @throws {AppError} `overloaded` when too many costly evaluations of the scope's share wait already.
+   * @throws {AppError} `overloaded` when too many costly evaluations of the scope's share wait
+   * already.
    */
   evaluate(expression: Expression, scope: Scope): CelResult | Promise<CelResult>;
 }
 
-/** An evaluator whose costly evaluations may take `deadlineMs` each; `onLate` hears of those that do not. */
+/**
+ * An evaluator whose costly evaluations may take `deadlineMs` each; `onLate` hears of those that do
+ * not.
+ */
 export function createEvaluator(
   { deadlineMs, onLate = () => {} }: { deadlineMs: number; onLate?: () => void },
 ): Evaluator {

@@ -31,8 +31,8 @@ import { fromCel, toCel } from "./values.ts";
 const MAX_SOURCE = 8192;
 
 /**
- * A value, or why there is none. An error is a normal outcome: it means "filtered". `late` where its
- * loops took longer than they may.
+ * A value, or why there is none. An error is a normal outcome: it means "filtered". `late` where
+ * its loops took longer than they may.
  */
 export type CelResult =
   | { readonly ok: true; readonly value: unknown }
@@ -42,7 +42,10 @@ export type CelResult =
 export interface Scope {
   /** Values by variable name; `payload_<field>` is looked up in `payload`. */
   readonly variables: Readonly<JsonObject>;
-  /** Whoever has the same share takes turns with the others where expressions have to wait. */
+  /**
+   * Whose turn it counts as, mostly a trigger's: the shares take turns when expressions have to
+   * wait.
+   */
   readonly share: string;
 }
 
@@ -65,8 +68,8 @@ export function scopeOf(variables: Readonly<JsonObject>, share = ""): Scope {
 /**
  * Compiles an expression.
  *
- * @throws {AppError} `invalid`, with line and column, when the text is not CEL; without them when it
- * is too long or nested too deeply.
+ * @throws {AppError} `invalid`, with line and column, when the text is not CEL; without them when
+ * it is too long or nested too deeply.
  */
 export function compileExpression(source: string): Expression {
   if (source.length > MAX_SOURCE) {

@@ -1,5 +1,6 @@
 /**
- * A Worker with a queue for each share: the shares take turns, so whoever asks a lot waits for itself.
+ * A Worker with a queue for each share: the shares take turns, so a share that asks a lot waits for
+ * itself.
  *
  * @module
  */
@@ -27,7 +28,7 @@ export interface Job {
   readonly source: string;
   /** What it may look at. */
   readonly variables: unknown;
-  /** Tells who asked. */
+  /** Settles the promise of the caller. */
   readonly settle: (result: CelResult | Promise<never>) => void;
 }
 
@@ -49,7 +50,7 @@ interface LaneOptions {
 
 /**
  * Loops end by themselves at their deadline. What then still works is a single function on a large
- * text, which comes to its end, but nobody waits for that: the Worker is given up.
+ * text, which ends by itself, but later than anybody should wait: the Worker is given up.
  */
 const TO_ITS_END = 2;
 
@@ -101,7 +102,7 @@ export class Lane implements Disposable {
     if (this.#running === undefined) this.#worker.rest();
   }
 
-  /** Ends the Worker; who waits is told. */
+  /** Ends the Worker; evaluations that wait are rejected. */
   [Symbol.dispose](): void {
     this.#worker[Symbol.dispose]();
   }

@@ -1,6 +1,7 @@
 /**
- * What an expression names that is not there: functions, variables and types, and patterns that are
- * none. For who writes expressions; those that are stored run as they are, and fail where they must.
+ * What an expression names that does not exist (functions, variables, types), and constant patterns
+ * that do not compile. Asked on apply only: a stored expression runs as it is, and fails where it
+ * must.
  *
  * @module
  */
@@ -39,7 +40,9 @@ export const FUNCTIONS: readonly string[] = [
   ...Object.keys(MACROS),
 ].sort();
 
-/** What is wrong with an expression that compiles and may name `variables`, and `payload_<field>`. */
+/**
+ * What is wrong with an expression that compiles and may name `variables`, and `payload_<field>`.
+ */
 export function findFaults(source: string, variables: readonly string[]): Fault[] {
   const { expr, sourceInfo } = parse(source);
   const faults: (Fault & { offset: number })[] = [];
@@ -95,7 +98,7 @@ const MAX_PARTS = 20_000;
 
 const tryPattern = plan(ENVIRONMENT, parse('"".matches(pattern)'));
 
-/** Why a pattern does not compile; one that can unfold to too much is left to whoever runs it. */
+/** Why a pattern does not compile; one that can unfold to too much is refused when it runs. */
 function findPatternFault(pattern: string): string | undefined {
   if (partsOfPattern(pattern) > MAX_PARTS) return undefined;
   const result = tryPattern({ pattern });

@@ -1,7 +1,7 @@
 /**
- * The time that the loops of an expression may take. They look at the clock themselves, because nobody
- * else can stop one: ending a Worker ends it only when it waits (Deno 2.7 and 2.9), and one that is in
- * a loop would go on for ever on a processor of its own.
+ * The time that the loops of an expression may take. They look at the clock themselves, because
+ * nothing else can stop one: ending a Worker ends it only when it waits (Deno 2.7 and 2.9), and one
+ * that is in a loop would go on for ever on a processor of its own.
  *
  * @module
  */

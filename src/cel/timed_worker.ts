@@ -1,7 +1,8 @@
 /**
- * A Worker that answers one question after the other and is given up when an answer takes too long. It
- * starts with the first question, and again with the first after its end. One that is given up comes to
- * its end when it next waits, and not before: whatever is asked of it has to end by itself.
+ * A Worker that answers one question after the other and is given up when an answer takes too long.
+ * It starts with the first question, and again with the first after its end. One that is given up
+ * comes to its end when it next waits, and not before: whatever is asked of it has to end by
+ * itself.
  *
  * @module
  */
@@ -29,8 +30,8 @@ export class TimedWorker<Question, Answer> implements Disposable {
   }
 
   /**
-   * Asks; only one question may be open at a time. Starting takes longer than most deadlines, so the
-   * time counts from the Worker's first word.
+   * Asks; only one question may be open at a time. Starting takes longer than most deadlines, so
+   * the time counts from the Worker's first word.
    *
    * @throws {Error} when the Worker does not start.
    */
@@ -69,7 +70,7 @@ export class TimedWorker<Question, Answer> implements Disposable {
     this.#worker = undefined;
   }
 
-  /** Ends the Worker; who waits is told. */
+  /** Ends the Worker; an answer that is awaited is rejected. */
   [Symbol.dispose](): void {
     this.#closed = true;
     this.#giveUp({ is: "closed" });

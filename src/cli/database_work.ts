@@ -1,6 +1,6 @@
 /**
  * What the commands `svc db …` have in common: the daemon does the work where one runs, else the
- * command itself does, on files that nobody else can use meanwhile.
+ * command itself does, while it holds the lock of the data directory.
  *
  * @module
  */

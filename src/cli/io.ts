@@ -1,6 +1,6 @@
 /**
- * The terminal as an argument: standard streams, environment, and what the terminal can show. The one
- * door to both streams: no text from outside drives the terminal behind it.
+ * The terminal as an argument: standard streams, environment, and what the terminal can show. The
+ * one door to both streams: no text from outside drives the terminal behind it.
  *
  * @module
  */
@@ -12,8 +12,8 @@ import { SafeText } from "./terminal_text.ts";
 /** Where a command reads and writes. */
 export interface Io {
   /**
-   * Writes to standard output: exactly, but to a terminal with control characters spelled out. Throws
-   * {@linkcode OutputClosed} when its reader has gone.
+   * Writes to standard output: exactly, but to a terminal with control characters spelled out.
+   * Throws {@linkcode OutputClosed} when its reader has gone.
    */
   out(data: string | Uint8Array | SafeText): void;
   /** Writes to standard error, which is for people: control characters are always spelled out. */
@@ -36,7 +36,7 @@ export interface Io {
   onStop(handler: () => void): Disposable;
 }
 
-/** Whoever read the output has gone. */
+/** The reader of the output has gone, as in `svc get task | head`. */
 export class OutputClosed extends Error {
   /** Name of the class, also in a bundle. */
   override readonly name = "OutputClosed";
@@ -109,7 +109,7 @@ function writeAll(stream: ByteSink, data: Uint8Array): void {
       const message = `The output cannot be written: ${messageOf(error)}`;
       throw new AppError("refused", message, { cause: error });
     }
-    throw new OutputClosed(); // as under `| head`: there is nobody to work for
+    throw new OutputClosed();
   }
 }
 

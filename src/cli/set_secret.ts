@@ -1,5 +1,6 @@
 /**
- * `--set-secret` of `svc integration install`: secrets by key, from where nobody else can see them.
+ * `--set-secret` of `svc integration install`: secrets by key, read from where other
+ * users cannot see them.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Word from who reads a body to who keeps the connection: a request that has arrived whole is ours to
- * work on, and one that has not is still in its sender's hands.
+ * Lets the reader of a body tell the connection that the request has been received in full: from
+ * then on the server is at work, and the deadlines for slow senders no longer hold.
  *
  * @module
  */
@@ -20,7 +20,7 @@ export function expectArrival(request: Request, arrivals: Arrivals): void {
   (request as Expected)[ARRIVALS] = arrivals;
 }
 
-/** Counts `request`, where somebody wants to know. */
+/** Tells the connection of `request` that its body has arrived, if a connection has asked. */
 export function tellArrival(request: Request): void {
   const arrivals = (request as Expected)[ARRIVALS];
   if (arrivals !== undefined) arrivals.arrived++;

@@ -1,6 +1,7 @@
 /**
- * How many bytes of bodies may be under way at once, in all and for one owner (a trigger). They count
- * from their arrival until their request is answered: whoever sends them may be a stranger.
+ * How many bytes of bodies may be under way at once, in all and for one owner (a trigger). They
+ * count from their arrival until their request is answered, because a body is kept before its
+ * sender is authenticated.
  *
  * @module
  */
@@ -11,9 +12,9 @@ import { AppError } from "../base/errors.ts";
 const SMALL_BYTES = 64 * 1024;
 
 /**
- * Which part of the budget may be in use for what. Whatever is sent to one owner, a quarter is left for
- * the others; and small bodies have a quarter that large ones cannot take, neither in all nor of the
- * same owner.
+ * Which part of the budget may be in use for what. Whatever is sent to one owner, a quarter is left
+ * for the others; and small bodies have a quarter that large ones cannot take, neither in all nor
+ * of the same owner.
  */
 const PART = {
   /** Large bodies of one owner. */
@@ -65,7 +66,9 @@ export class BodyBudget {
     return this.#total.bytes;
   }
 
-  /** Nothing yet, for the body of one request; `owner` is who is to be kept from taking all. */
+  /**
+   * An empty hold for the body of one request; `owner` (a trigger) may not take all of the budget.
+   */
   hold(owner: string): HeldBytes {
     return new HeldBytes(this.#total, owner);
   }
@@ -100,8 +103,8 @@ export class HeldBytes {
   }
 
   /**
-   * Takes room for a small body before it arrives, so that it can be read in one piece. Without it the
-   * body may still be taken part by part: only so much is given to lengths that may never come.
+   * Takes room for a small body before it arrives, so that it can be read in one piece. Without it
+   * the body may still be taken part by part: only so much is given to lengths that may never come.
    *
    * @returns whether there was room
    */

@@ -10,7 +10,7 @@ import { tellArrival } from "./arrival.ts";
 import type { HeldBytes } from "./body_budget.ts";
 import { GrowingBytes } from "./growing_bytes.ts";
 import { releaseRequest } from "./release_request.ts";
-import { WaitingList } from "./shared_timeout.ts";
+import { SharedTimeout } from "./shared_timeout.ts";
 
 /** What a body may cost. */
 export interface BodyLimits {
@@ -21,7 +21,8 @@ export interface BodyLimits {
 }
 
 /**
- * The body, byte for byte; its bytes are taken from a budget and `held` until somebody releases them.
+ * The body, byte for byte; its bytes are taken from a budget and `held` until the caller releases
+ * them.
  *
  * @throws {AppError} `too_large`, `timeout`, `overloaded`, or `invalid` when it breaks off or its
  * length is stated twice.
@@ -62,7 +63,9 @@ interface Parts extends BodyLimits {
   readonly held: HeldBytes;
 }
 
-/** A body in parts, as far as it may go and has room; not at all when it is known to be too large. */
+/**
+ * A body in parts, as far as it may go and has room; not at all when it is known to be too large.
+ */
 async function readParts(request: Request, parts: Parts): Promise<Uint8Array<ArrayBuffer>> {
   if (request.body === null) return new Uint8Array();
   const reader = request.body.getReader();
@@ -71,10 +74,10 @@ async function readParts(request: Request, parts: Parts): Promise<Uint8Array<Arr
     return await withDeadline(collect(reader, bytes, parts), parts);
   } catch (error) {
     bytes.clear();
-    parts.held.release(); // at once: there may be others who only lack this much
+    parts.held.release(); // at once: another request may lack only this much
     const { code } = toAppError(error);
     if (code === "too_large" || code === "overloaded") await discard(reader);
-    await reader.cancel().catch(() => {}); // whoever has had his answer must not fill memory any more
+    await reader.cancel().catch(() => {}); // a sender that has its answer must not fill memory any more
     throw error;
   }
 }
@@ -117,8 +120,8 @@ async function discard(reader: ReadableStreamDefaultReader<Uint8Array>): Promise
 }
 
 /**
- * Gives the memory of a part back at once: each has 64 KiB, whatever it holds, and a flood of them is
- * faster than the collection of garbage.
+ * Gives the memory of a part back at once: each has 64 KiB, whatever it holds, and a flood of them
+ * is faster than the collection of garbage.
  */
 function free({ buffer }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer) buffer.transfer(0);
@@ -127,10 +130,10 @@ function free({ buffer }: Uint8Array): void {
 const END = { done: true, value: undefined } as const;
 
 /** Bodies on their way, by how long they may take. */
-const lists = new Map<number, WaitingList>();
+const lists = new Map<number, SharedTimeout>();
 
 function withDeadline<T>(work: Promise<T>, { deadlineMs }: BodyLimits): Promise<T> {
-  const list = lists.get(deadlineMs) ?? new WaitingList(deadlineMs);
+  const list = lists.get(deadlineMs) ?? new SharedTimeout(deadlineMs);
   lists.set(deadlineMs, list);
   return list.wait(
     work,

@@ -1,7 +1,7 @@
 /**
- * Makes a request that has been read whole let go of its headers and its body. In Deno 2.7 all that a
- * Request holds stays for the next full collection, for which everybody waits: 4 KB for each request.
- * Why that is so is in `docs/decisions/0002-old-garbage.md`.
+ * Makes a request that has been read whole let go of its headers and its body. In Deno 2.7 all that
+ * a Request holds stays for the next full collection, for which all requests wait: 4 KB for each
+ * request. Why that is so is in `docs/decisions/0002-old-garbage.md`.
  *
  * @module
  */
@@ -19,7 +19,7 @@ export function releaseRequest(request: Request): void {
   if (!keys.some((key) => typeof own[key] === "function")) return;
   const { headers, body } = request;
   for (const key of keys) {
-    if (own[key] === headers) own[key] = undefined; // whoever asks again gets others
+    if (own[key] === headers) own[key] = undefined; // a getter that is called again makes new ones
   }
   if (body !== null) empty(body as unknown as Kept);
 }

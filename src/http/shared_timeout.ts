@@ -1,6 +1,7 @@
 /**
- * One deadline for many who wait: they share a timer and give up in the order in which they came, a
- * tick late at most. A timer of its own for each body of a webhook cost a twentieth of the request.
+ * One timeout shared by many waiters: they have one timer and give up in the order in which they
+ * came, a tick late at most. A timer of its own for each body of a webhook cost a twentieth of the
+ * request.
  *
  * @module
  */
@@ -8,7 +9,7 @@
 /** Ticks in the time that anybody waits. */
 const TICKS = 16;
 
-/** Somebody who waits, between those who came before and after. */
+/** A waiter, linked to those before and after it. */
 interface Waiter {
   /** The first tick that is too late. */
   readonly lastTick: number;
@@ -19,17 +20,18 @@ interface Waiter {
 }
 
 /**
- * Everybody who waits equally long for something. A linked list: the tables that a Set outgrows would
- * keep who has left until the next full collection (`docs/decisions/0002-old-garbage.md`).
+ * All that wait equally long for something. A linked list: the tables that a Set outgrows would
+ * keep waiters that have left until the next full collection
+ * (`docs/decisions/0002-old-garbage.md`).
  */
-export class WaitingList {
+export class SharedTimeout {
   readonly #tickMs: number;
   #first: Waiter | undefined;
   #last: Waiter | undefined;
   #tick = 0;
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  /** Everybody waits for `ms` milliseconds. */
+  /** A list whose waiters each wait for `ms` milliseconds. */
   constructor(ms: number) {
     this.#tickMs = Math.ceil(ms / TICKS);
   }
@@ -58,7 +60,7 @@ export class WaitingList {
     return waiter;
   }
 
-  /** Who has left knows nobody any more: what is garbage must keep nothing that is not. */
+  /** Unlinks fully: a node that is garbage must not keep live nodes reachable. */
   #leave(waiter: Waiter): void {
     if (waiter.giveUp === undefined) return;
     const { before, after } = waiter;
@@ -75,7 +77,7 @@ export class WaitingList {
   #sweep(): void {
     this.#tick++;
     for (let one = this.#first; one !== undefined; one = this.#first) {
-      if (one.lastTick > this.#tick) return; // and so have all who came after
+      if (one.lastTick > this.#tick) return; // and so do all after it
       one.giveUp?.();
       this.#leave(one);
     }

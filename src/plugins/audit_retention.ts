@@ -1,5 +1,6 @@
 /**
- * Retention of the plugin audit, by age and by number: a few rows at a time, so that nobody waits.
+ * Retention of the plugin audit, by age and by number: a few rows at a time, so that
+ * requests do not wait for it.
  *
  * @module
  */

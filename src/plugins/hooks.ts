@@ -1,6 +1,6 @@
 /**
- * Hooks of custom resources: run after the commit, and what fails is reported to who
- * applied. Never on a dry run.
+ * Hooks of custom resources: run after the commit; a failure is reported to the caller of
+ * the apply. Never on a dry run.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
  * Lets only so many processes run at once: a thousand spawns together take seconds and use up the
- * descriptors. Who finds the queue full is refused as overload.
+ * descriptors. A run that finds the queue full is refused as overload.
  *
  * @module
  */

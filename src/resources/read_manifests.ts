@@ -1,7 +1,7 @@
 /**
- * Manifests to resources: everything that can be said of them by themselves. What depends on what has
- * been applied before is said beside, for whoever knows that. Pure, and data in and out, so that it
- * can run in a process of its own.
+ * Manifests to resources: everything that can be said of them by themselves. What depends on what
+ * was applied before is returned beside the resources, for the caller to check. Pure, and data in
+ * and out, so that it can run in a process of its own.
  *
  * @module
  */

@@ -22,8 +22,8 @@ export async function readKeyFile(path: string): Promise<Keyring> {
 }
 
 /**
- * Has the key file open no value of the earlier form any more; all of them have been sealed anew. One
- * that a link leads to belongs to somebody else and is left as it is.
+ * Has the key file open no value of the earlier form any more; all of them have been sealed anew.
+ * One that a link leads to is managed elsewhere and is left as it is.
  *
  * @returns What an operator should know, if that cannot be done.
  */

@@ -1,11 +1,11 @@
 /**
- * Secret values at rest: AES-256-GCM per value, bound to the place and the version the
- * value belongs to, with the id of the key in the envelope so that another key source can replace the
+ * Secret values at rest: AES-256-GCM per value, bound to the place and the version the value
+ * belongs to, with the id of the key in the envelope so that another key source can replace the
  * file.
  *
- * An earlier form was bound to the place alone: a value that was rotated away opened again where
- * somebody put it back. Whether that form is still opened is said by the key file, because whoever may
- * write to the database could say anything there.
+ * An earlier form was bound to the place alone: a value that was rotated away could be decrypted
+ * again after it was put back into the database. The key file says whether that form is still
+ * accepted, because an attacker with write access to the database could write anything there.
  *
  * @module
  */
@@ -13,7 +13,9 @@
 import { concatBytes, findBase64, findText, sha256Hex, toBase64, utf8 } from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
 
-/** The place and version a sealed value belongs to; moved elsewhere or put back, it does not open. */
+/**
+ * The place and version a sealed value belongs to; moved elsewhere or put back, it does not open.
+ */
 export interface SecretPlace {
   /** Project of the SecretStore. */
   readonly project: string;
@@ -34,7 +36,8 @@ export interface Keyring {
   /**
    * The value hidden in `sealed`.
    *
-   * @throws {AppError} `internal` when it was sealed with another key, for another place, or changed.
+   * @throws {AppError} `internal` when it was sealed with another key, for another place, or
+   * changed.
    */
   open(place: SecretPlace, sealed: string): Promise<string>;
   /** Whether the key file lets values of the earlier form be opened. */

@@ -39,7 +39,7 @@ export class KnownSecrets {
 
   /**
    * A run begins: whatever value there is now, or comes while it lasts, is hidden until it is over,
-   * because nobody can tell what it has read.
+   * because the run may have read any of them.
    */
   runBegins(): Disposable {
     const epoch = this.#now;

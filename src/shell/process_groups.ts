@@ -1,7 +1,7 @@
 /**
- * Signals to whole process groups. Deno can signal a group only with unrestricted `--allow-run`, and
- * a shell per signal costs a spawn, so an idle shell does it: `kill` is built into it. Also finds
- * processes that left their group, by a mark in their environment.
+ * Signals to whole process groups. Deno can signal a group only with unrestricted `--allow-run`,
+ * and a shell per signal costs a spawn, so an idle shell does it: `kill` is built into it. Also
+ * finds processes that left their group, by a mark in their environment.
  *
  * @module
  */
@@ -17,27 +17,28 @@ export interface ProcessGroups extends AsyncDisposable {
   readonly setsid: string | undefined;
   /** Whether any process of the group is left. */
   alive(group: number): Promise<boolean>;
-  /** TERM, then KILL after `graceMs`; resolves when nobody of the group is left. */
+  /** TERM, then KILL after `graceMs`; resolves when no process of the group is left. */
   end(group: number, graceMs: number): Promise<void>;
   /**
-   * Kills every process whose environment holds `NAME=value`, in whatever group or session it is, and
-   * with each its group; does nothing where the system has no `/proc`. The value must be an identifier of ours.
+   * Kills every process whose environment holds `NAME=value`, in whatever group or session it is,
+   * and with each its group; does nothing where the system has no `/proc`. The value must be an
+   * identifier of ours.
    */
   endMarked(name: string, value: string): Promise<void>;
   /**
    * The same for those whose parent has ended: for processes all of whose groups are over, where
-   * nobody else can be left. Quick enough to be done always.
+   * no other process can be left. Quick enough to be done always.
    */
   endOrphans(name: string, value: string): Promise<void>;
 }
 
-/** Whether a signal found somebody in a group. */
+/** Answers `yes` when a signal found a process in the group. */
 const SIGNALS = `
 while read -r signal group; do
   if kill -s "$signal" -- "-$group" 2>/dev/null; then echo yes; else echo no; fi
 done`;
 
-/** Looks that are taken at somebody who forks as fast as it is killed. */
+/** Rounds against a process that forks as fast as it is killed. */
 const MAX_ROUNDS = 20;
 
 /** How long a killed process may take to be gone; the kernel needs this only under heavy load. */
@@ -67,7 +68,10 @@ export function openProcessGroups(): ProcessGroups {
     return true;
   };
 
-  /** Killing can race with forking, and who is killed leaves orphans: looks until nobody is found. */
+  /**
+   * Killing can race with forking, and a killed process leaves orphans: repeats until none is
+   * found.
+   */
   const untilNone = async (line: string) => {
     for (let round = 0; round < MAX_ROUNDS && await scan(line); round++) await pause(5);
   };
@@ -79,7 +83,7 @@ export function openProcessGroups(): ProcessGroups {
       if (!await signal("TERM", group)) return;
       await signal("CONT", group);
       await gone(group, graceMs);
-      if (await signal("KILL", group)) await gone(group, GONE_WITHIN_MS); // whoever was not seen, too
+      if (await signal("KILL", group)) await gone(group, GONE_WITHIN_MS); // also processes that were not seen
     },
     endMarked: (name, value) => untilNone(`marked ${name}=${value}`),
     endOrphans: (name, value) => untilNone(`orphans ${name} ${value}`),

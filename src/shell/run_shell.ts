@@ -1,7 +1,7 @@
 /**
  * The door to processes: one shell line in a process group of its own, with a clean environment,
- * output handed on as it comes, a timeout, and nobody of the group left when it is over. Knows no
- * policy and no task. Text from outside gets in by environment, argument or standard input only.
+ * output handed on as it comes, a timeout, and no process of the group left when it is over. Knows
+ * no policy and no task. Text from outside gets in by environment, argument or standard input only.
  *
  * @module
  */
@@ -26,8 +26,9 @@ export interface ShellCommand {
   /** Standard input; empty when absent. */
   readonly stdin?: Uint8Array;
   /**
-   * What has to be done before the line may run: begun when its shell is there, which takes a while to
-   * start and then waits. When it fails, nothing of the line runs, nor when this process ends before.
+   * What has to be done before the line may run: begun when its shell is there, which takes a while
+   * to start and then waits. When it fails, nothing of the line runs, nor when this process ends
+   * before.
    */
   readonly before?: () => Promise<void>;
   /** File mode mask of the child. */
@@ -38,7 +39,9 @@ export interface ShellCommand {
   readonly graceMs: number;
   /** Ends the group when it aborts. */
   readonly signal?: AbortSignal;
-  /** Receives output in order; reading waits for it, and then uses the memory of the chunk again. */
+  /**
+   * Receives output in order; reading waits for it, and then uses the memory of the chunk again.
+   */
   readonly onOutput: (stream: OutputStream, chunk: Uint8Array) => void | Promise<void>;
   /** Told the process group as soon as there is one. */
   readonly onStart?: (group: number) => void;
@@ -54,28 +57,33 @@ export interface ShellExit {
   readonly endedFor?: "timeout" | "signal";
 }
 
-/** Most that is read at once; who prints little never gets a buffer of that size. */
+/** Most that is read at once; a process that prints little never gets a buffer of that size. */
 const READ_BYTES = 64 * 1024;
 const FIRST_READ_BYTES = 4 * 1024;
 
-/** How long output may still arrive after the group is gone; a process that left it may hold the pipe. */
+/**
+ * How long output may still arrive after the group is gone; a process that left it may hold the
+ * pipe.
+ */
 const DRAIN_MS = 1000;
 
 /** How long children left in the background have after the shell line itself is over. */
 const LEFTOVER_GRACE_MS = 1000;
 
-/** Longest pause before somebody is ended once more whom no signal has ended. */
+/** Longest pause before a process that no signal has ended is signalled again. */
 const MAX_STEP_MS = 1000;
 
 /**
- * Waits for the line end that is written first; who ends meanwhile closes the pipe, and the shell ends.
- * From a pipe a shell takes no more than the line it reads, so the rest is there for who comes after.
+ * Makes the shell wait for the line end that is written first; when the run is cancelled instead,
+ * the pipe closes and the shell ends. A shell reads no more than that line from a pipe, so the rest
+ * is left for the command.
  */
 const WAIT = "read -r _ || exit 126; ";
 
 /**
- * A line that is nothing but the path of a program and plain arguments: there is nothing the shell could
- * do with it but start that and wait, which dash does with a process more (measured: 0.2 to 0.35 ms of 3).
+ * A line that is nothing but the path of a program and plain arguments: there is nothing the shell
+ * could do with it but start that and wait, which dash does with a process more (measured: 0.2 to
+ * 0.35 ms of 3).
  */
 const ONE_FILE = /^(?!-)[\w.+,@-]*\/[\w.+,@/-]*(?: +[\w.+,@/:=-]+)*$/;
 
@@ -154,7 +162,7 @@ async function untilOver(
   }
 }
 
-/** Ends a group, also one that is only about to be made: then nobody is found in it yet. */
+/** Ends a group, also one that is only about to be made: then it has no process yet. */
 async function endChild(
   child: Deno.ChildProcess,
   graceMs: number,
@@ -170,7 +178,9 @@ async function endChild(
 
 const LINE_END = new Uint8Array([0x0a]);
 
-/** What goes through the pipe of standard input, in turn; `undefined` when there is no need for one. */
+/**
+ * What goes through the pipe of standard input, in turn; `undefined` when there is no need for one.
+ */
 function inputOf({ stdin, before }: ShellCommand): readonly Uint8Array[] | undefined {
   if (before === undefined) return stdin === undefined ? undefined : [stdin];
   return stdin === undefined ? [LINE_END] : [LINE_END, stdin];
@@ -202,7 +212,9 @@ class Pump {
     this.#done = this.#run(sink).then(() => void (this.#over = true));
   }
 
-  /** Reads on when the sink fails (a full disk), or the child would wait for ever on a full pipe. */
+  /**
+   * Reads on when the sink fails (a full disk), or the child would wait for ever on a full pipe.
+   */
   async #run(sink: (chunk: Uint8Array) => void | Promise<void>): Promise<void> {
     for (let buffer = new Uint8Array(FIRST_READ_BYTES);;) {
       const { done, value } = await this.#reader.read(buffer);

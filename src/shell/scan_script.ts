@@ -1,26 +1,27 @@
 /**
- * The shell that looks at processes, for `process_groups.ts`: one line asked, `yes` or `no` answered.
+ * The shell that looks at processes, for `process_groups.ts`: one line asked, `yes` or `no`
+ * answered.
  *
  * @module
  */
 
 /**
- * `living GROUP`: whether anybody of a group that a signal has found is more than a zombie, which waits
- * for process 1 and can do nothing. It is `no` only when all that is left has been seen to be dead: a
- * group nobody of which can be seen lives as long as a signal finds it.
+ * `living GROUP`: whether a process of a group that a signal has found is more than a zombie, which
+ * waits for process 1 and can do nothing. It is `no` only when all that is left has been seen to be
+ * dead: a group of which no process can be seen lives as long as a signal finds it.
  *
- * A process may be called anything, `) Z 1 1` or a line end: what counts is what follows the last `)` of
- * its `stat`, read as a whole. And it may live on in its threads (their number is there, too) when the
- * first one, which `stat` is about, is dead.
+ * A process may be called anything, `) Z 1 1` or a line end: what counts is what follows the last
+ * `)` of its `stat`, read as a whole. And it may live on in its threads (their number is there,
+ * too) when the first one, which `stat` is about, is dead.
  *
- * `marked NAME=value`: kills every process with that in its environment, and its whole group: a process
- * can clear, overwrite and hide its environment, but its group is of one piece. Only the group of the
- * daemon is let be, in which a child is for a moment. Whether there was one.
+ * `marked NAME=value`: kills every process with that in its environment, and its whole group: a
+ * process can clear, overwrite and hide its environment, but its group is of one piece. Only the
+ * group of the daemon is let be, in which a child is for a moment. Whether there was one.
  *
- * `orphans NAME value`: the same, but looks only at those whose parent has ended, which are children
- * of whoever takes up orphans here. Each of these is looked at once, when it is new: `seen` are all of
- * them, `tagged` those that have a NAME, with its value. So this costs 0.1 ms where `marked` takes 7 ms
- * among a hundred processes.
+ * `orphans NAME value`: the same, but looks only at those whose parent has ended, which are
+ * children of the process that adopts orphans here. Each of these is looked at once, when it is
+ * new: `seen` are all of them, `tagged` those that have a NAME, with its value. So this costs 0.1
+ * ms where `marked` takes 7 ms among a hundred processes.
  */
 export const SCANS = `
 reaper=$( (

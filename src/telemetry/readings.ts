@@ -1,5 +1,5 @@
 /**
- * What is read when somebody asks for metrics, as opposed to what is counted while it happens.
+ * What is read when metrics are asked for, as opposed to what is counted while it happens.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Everything that watches the daemon at work, in one object that is handed to those who do it: what
- * they tell it is counted, and where traces are collected becomes spans.
+ * Everything that watches the daemon at work, in one object that is handed to its parts: what they
+ * report is counted, and becomes spans where traces are collected.
  *
  * @module
  */
@@ -29,7 +29,7 @@ export interface TelemetryHost {
 /** Answers a request; `remote` is the sender's address. */
 type Handler = (request: Request, remote: string) => Response | Promise<Response>;
 
-/** An answer may be this old: whoever asks in a loop does not keep the daemon busy. */
+/** An answer may be this old: a client that asks in a loop does not keep the daemon busy. */
 const FRESH_MS = 1000;
 /** What Prometheus expects. */
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";

@@ -31,7 +31,7 @@ export interface CheckReport {
 export interface CheckRequest {
   /** The file, at an absolute path. */
   readonly file: string;
-  /** Whether nobody else can use it: the lock of its directory is held. */
+  /** Whether no daemon can use it: the lock of its directory is held. */
   readonly alone: boolean;
 }
 

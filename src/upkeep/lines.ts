@@ -1,5 +1,5 @@
 /**
- * The work of `svc db` as lines for whoever asked: the same whether the daemon does it or the command
+ * The work of `svc db` as lines for its caller: the same whether the daemon does it or the command
  * line by itself while none runs.
  *
  * @module
@@ -66,7 +66,7 @@ async function* lines<Facts, Result>(
   work: AsyncGenerator<Progress, Facts, undefined>,
   view: (facts: Facts) => Result,
 ): UpkeepLines<Result> {
-  await using _ended = work; // also when nobody asks for the rest
+  await using _ended = work; // also when the reader leaves
   try {
     let step = await work.next();
     while (step.done !== true) {

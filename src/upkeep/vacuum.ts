@@ -1,6 +1,6 @@
 /**
- * `svc db vacuum`: gives unused pages back to the file system, a few at a time, so that nobody who
- * writes meanwhile waits for long.
+ * `svc db vacuum`: gives unused pages back to the file system, a few at a time, so that
+ * requests that are stored meanwhile do not wait for long.
  *
  * @module
  */

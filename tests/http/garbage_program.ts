@@ -1,7 +1,7 @@
 /**
  * A program, run with `--expose-gc`: prints as JSON how many bytes stay on the heap for a full
- * collection, after the quick ones have taken what they can, of each request that is answered as the
- * webhook server does, and of each wait in a list.
+ * collection, after the quick ones have taken what they can, of each request that is answered as
+ * the webhook server does, and of each wait in a list.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { memoryUsage } from "node:process";
 import { BodyBudget } from "../../src/http/body_budget.ts";
 import { readBody } from "../../src/http/read_body.ts";
 import { serve } from "../../src/http/server/serve.ts";
-import { WaitingList } from "../../src/http/shared_timeout.ts";
+import { SharedTimeout } from "../../src/http/shared_timeout.ts";
 import { RawClient } from "./raw_client.ts";
 
 const TIMES = 4000;
@@ -60,7 +60,7 @@ async function ofRequest(): Promise<number> {
 }
 
 async function ofWait(): Promise<number> {
-  const list = new WaitingList(10_000);
+  const list = new SharedTimeout(10_000);
   const late = () => new Error("late");
   const open: { resolve: (value: unknown) => void; over: Promise<unknown> }[] = [];
   const left = await bytesLeft(async () => {

@@ -1,27 +1,27 @@
 /**
- * Waiting with a shared deadline: who is served in time, who is not, and that no timer stays behind,
- * which the sanitizer of the test runner looks at.
+ * Waiting with a shared deadline: who is served in time, who is not, and that no timer stays
+ * behind, which the sanitizer of the test runner looks at.
  *
  * @module
  */
 
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
-import { WaitingList } from "../../src/http/shared_timeout.ts";
+import { SharedTimeout } from "../../src/http/shared_timeout.ts";
 
 const LATE = () => new Error("late");
 const after = (ms: number) =>
   new Promise<string>((resolve) => setTimeout(() => resolve("done"), ms));
 
-Deno.test("WaitingList: what comes in time is handed on, failures too", async () => {
-  const list = new WaitingList(10_000);
+Deno.test("SharedTimeout: what comes in time is handed on, failures too", async () => {
+  const list = new SharedTimeout(10_000);
   equal(await list.wait(Promise.resolve("at once"), LATE), "at once");
   equal(await list.wait(after(5), LATE), "done");
   await rejects(list.wait(Promise.reject(new Error("broke")), LATE), /^Error: broke$/);
 });
 
-Deno.test("WaitingList: who comes later is given up later, each after its own time", async () => {
+Deno.test("SharedTimeout: who comes later is given up later, each after its own time", async () => {
   using timer = intervalByHand();
-  const list = new WaitingList(160);
+  const list = new SharedTimeout(160);
   const given: [who: string, ms: number][] = [];
   const give = (who: string) => {
     const late = () => {
@@ -62,8 +62,8 @@ function intervalByHand() {
   return timer;
 }
 
-Deno.test("WaitingList: used again after everybody has gone", async () => {
-  const list = new WaitingList(50);
+Deno.test("SharedTimeout: used again after everybody has gone", async () => {
+  const list = new SharedTimeout(50);
   for (let round = 0; round < 3; round++) {
     equal(await list.wait(after(1), LATE), "done");
     const { promise: late, resolve: come } = Promise.withResolvers<void>();

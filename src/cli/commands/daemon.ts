@@ -109,7 +109,7 @@ export const command: Command = {
       level: context.option("logLevel") as LogLevel,
       format: context.option("logFormat") as LogFormat,
       clock: systemClock,
-      write: (line) => whateverHappens(() => io.err(`${line}\n`)),
+      write: (line) => ignoringFailures(() => io.err(`${line}\n`)),
     });
     const dir = context.dir();
     const daemon = await startDaemon({
@@ -136,7 +136,7 @@ export const command: Command = {
       : `webhooks at ${daemon.webhookUrl}`;
     const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
     using _signals = io.onStop(() => stop());
-    whateverHappens(() => io.out(`svc is ready: ${where}, control socket ${dir.socket}\n`));
+    ignoringFailures(() => io.out(`svc is ready: ${where}, control socket ${dir.socket}\n`));
     const failure = await Promise.race([stopped, daemon.failed]);
     log.info("stopping");
     using _force = forceEnd(context);
@@ -150,10 +150,10 @@ export const command: Command = {
 };
 
 /**
- * A daemon does not depend on anybody who reads what it writes: the reader may have gone, or the disk
- * of the log may be full.
+ * The daemon must not end because its output cannot be written: the reader may have gone, or the
+ * disk of the log may be full.
  */
-function whateverHappens(write: () => void): void {
+function ignoringFailures(write: () => void): void {
   try {
     write();
   } catch {
@@ -164,7 +164,7 @@ function whateverHappens(write: () => void): void {
 /** A second signal, or an end that takes too long, ends the process. */
 function forceEnd(context: CommandContext): Disposable {
   const timer = setTimeout(() => {
-    whateverHappens(() => context.io.err("Stopping takes too long, ending now\n"));
+    ignoringFailures(() => context.io.err("Stopping takes too long, ending now\n"));
     Deno.exit(0);
   }, STOP_WITHIN_MS);
   const signals = context.io.onStop(() => Deno.exit(130));

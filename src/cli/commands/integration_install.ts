@@ -84,7 +84,7 @@ export const command: Command = {
 interface Address {
   readonly trigger: string;
   readonly path: string;
-  /** `null` while nobody has said where the daemon is reached. */
+  /** `null` as long as the address of the daemon is not known. */
   readonly url: string | null;
 }
 

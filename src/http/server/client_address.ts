@@ -1,6 +1,6 @@
 /**
- * Whose request it is, where proxies stand between us and the sender. What a header says is believed
- * only as far as somebody we trust has written it.
+ * The address of the client, where proxies stand between it and the daemon. What a header says
+ * counts only as far as a trusted proxy has written it.
  *
  * ```ts
  * import { cidrMatcher } from "../../base/cidr.ts";
@@ -18,7 +18,7 @@
 
 import { isIPv4, isIPv6 } from "node:net";
 
-/** Where a trusted proxy does not say who it speaks for; RFC 7239's word. In no CIDR range. */
+/** Where a trusted proxy does not name its client; RFC 7239's word. In no CIDR range. */
 const UNKNOWN_CLIENT = "unknown";
 
 /**
@@ -44,7 +44,7 @@ export function clientAddress(
   return first === second ? first : UNKNOWN_CLIENT;
 }
 
-/** From the end, which the nearest proxy wrote, to the first that nobody we trust vouches for. */
+/** The last address, from the end that the nearest proxy wrote, that is not a trusted proxy. */
 function lastUntrusted(
   hops: readonly string[],
   isTrusted: (address: string) => boolean,

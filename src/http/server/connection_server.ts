@@ -23,7 +23,7 @@ export type AnswerError = (error: unknown) => Response;
 
 /** One connection that HTTP is spoken on. */
 export interface ServedConnection {
-  /** Settles when the connection is over, whoever closed it; never rejects. */
+  /** Settles when the connection is over, by whichever side; never rejects. */
   readonly closed: Promise<void>;
   /** Closes it now, whatever is under way; may come late, and more than once. */
   cut(): void;
@@ -144,7 +144,7 @@ async function ask(client: Deno.Conn): Promise<void> {
   }
 }
 
-/** A connection that nobody took over would stay open. */
+/** Closes a connection that was not taken over; it would stay open. */
 function close(connection: Deno.Conn): void {
   try {
     connection.close();

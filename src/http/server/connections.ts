@@ -76,8 +76,8 @@ export class Connections {
   }
 
   /**
-   * Whether many that were told to close have not done so yet. Accepting on regardless would not give
-   * them the time to, and take descriptors that are not there.
+   * Whether many that were told to close have not done so yet. Accepting on regardless would not
+   * give them the time to, and take descriptors that are not there.
    */
   get isCrowded(): boolean {
     return this.#sockets - this.#open.size > this.#options.most / 16;
@@ -104,8 +104,8 @@ export class Connections {
   }
 
   /**
-   * Ends all of them: those without a request now, the others after their answer, and whoever has
-   * none within `drainMs` without one.
+   * Ends all connections: those without a request now, the others after their answer, and after
+   * `drainMs` those that still have none.
    */
   async stop(drainMs: number): Promise<void> {
     this.#stopping = true;
@@ -182,7 +182,8 @@ export class Connections {
     }
   }
 
-  /** Who waits goes first, then who is slow, the longest first; who is at work only after long. */
+  /** Closes a connection to make room: an idle one first, then a slow sender, the longest first; one that
+   * is being worked on only after long. */
   #makeRoom(): boolean {
     this.#turnedAway++;
     this.#displaced++;

@@ -36,7 +36,7 @@ export interface ServeOptions {
   readonly tls?: TlsFiles;
   /** How often to look whether they have changed. */
   readonly tlsCheckMs?: number;
-  /** CIDR ranges of proxies that are believed about whom they speak for; nobody when absent. */
+  /** CIDR ranges of trusted proxies, whose X-Forwarded-For is used; none when absent. */
   readonly trustedProxies?: readonly string[];
   /** Finds what serves a single connection; Deno's own entry point unless a test brings one. */
   readonly findConnectionServer?: typeof findConnectionServer;

@@ -1,8 +1,8 @@
 /**
- * TLS in front of HTTP. Deno cannot close a connection whose handshake is stalled, by no means at all
- * (`docs/decisions/0001-accept-loop.md`), so what stands before the client is a plain socket, which can
- * be closed, and its bytes go to a TLS listener of this process on loopback and back. A new certificate
- * is a new listener there: nothing that a client sees is closed for it.
+ * TLS in front of HTTP. Deno cannot close a connection whose handshake is stalled, by no means at
+ * all (`docs/decisions/0001-accept-loop.md`), so what stands before the client is a plain socket,
+ * which can be closed, and its bytes go to a TLS listener of this process on loopback and back. A
+ * new certificate is a new listener there: nothing that a client sees is closed for it.
  *
  * @module
  */
@@ -38,7 +38,7 @@ export const DESCRIPTORS_PER_TLS_CONNECTION = 3;
 const LINGER_MS = 250;
 /** A connection to the listener that is not ours is closed after this long. */
 const STRANGER_MS = 1000;
-/** A listener goes on for this long after it was replaced: somebody may be on the way to it. */
+/** A listener goes on for this long after it was replaced: a client may be connecting to it. */
 const REPLACED_MS = 1000;
 const BUFFER_BYTES = 16 * 1024;
 
@@ -181,7 +181,7 @@ class InnerListener {
     const known = this.#expected.get(port);
     if (known !== undefined) return known;
     const expected = Promise.withResolvers<Deno.Conn>();
-    expected.promise.catch(() => {}); // whoever waits for it hears of it
+    expected.promise.catch(() => {}); // its awaiter handles the failure
     this.#expected.set(port, expected);
     return expected;
   }

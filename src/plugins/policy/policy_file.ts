@@ -1,6 +1,7 @@
 /**
- * The policy's file and the files it speaks of. Read before every use; whatever keeps it from being
- * read in full, by us and from nobody else, closes the policy (`docs/design/security.md#plugin-policy`).
+ * The policy's file and the files it speaks of. Read before every use. Anything that keeps it from
+ * being read in full, or lets another user write to it, closes the policy
+ * (`docs/design/security.md#plugin-policy`).
  *
  * @module
  */
@@ -65,7 +66,9 @@ export function policyReader(dir: Pick<DataDir, "root">): () => Promise<PolicyRe
 
 const TOO_LARGE = `is larger than ${MAX_FILE_BYTES} bytes`;
 
-/** What is at `path`. A symbolic link to nowhere is no absent file: whoever made it meant something. */
+/**
+ * What is at `path`. A dangling symbolic link is not an absent file: it was put there on purpose.
+ */
 function look(path: string): Deno.FileInfo | undefined {
   let info: Deno.FileInfo;
   try {
@@ -97,9 +100,9 @@ function readInto(buffer: Uint8Array, file: Deno.FsFile): Uint8Array {
 
 /**
  * What the file system says at this moment. Between the decision and the shell's own look-up of the
- * name lies some time, in which whoever may write to the directories on the way can put another file
- * there, and the content of a file that was looked at can change at any time. No check of ours could
- * close that: the boundary is who may write to the directories of the prefixes.
+ * name lies some time, in which a user with write access to the directories on the way can put
+ * another file there, and the content of a file that was looked at can change at any time. No check
+ * of ours could close that: the boundary is write access to the directories of the prefixes.
  */
 export function fileFacts(pluginRoot: string): Omit<PolicyFacts, "when"> {
   return { pluginRoot, realPath: lookAt };

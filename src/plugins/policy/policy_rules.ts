@@ -1,6 +1,6 @@
 /**
- * The rules of `allowlist`, in their order: what keeps a line from being run. Whoever
- * changes one also runs `tests/plugins/policy_test.ts`, which hands what is allowed to a real shell.
+ * The rules of `allowlist`, in their order: what keeps a line from being run.
+ * `tests/plugins/policy_test.ts` hands every line that they allow to a real shell.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { ShellFault } from "./shell_word.ts";
 
 /** What the file system says about a path. */
 export interface FileFact {
-  /** What is there, links followed; `other` too where nobody may look. */
+  /** What is there, links followed; `other` also where it may not be looked at. */
   readonly kind: "file" | "directory" | "other" | "missing";
   /** Its real path, without links; the path itself where there is nothing. */
   readonly real: string;
