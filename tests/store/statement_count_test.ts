@@ -1,0 +1,110 @@
+/**
+ * How many statements an event costs in the transaction that stores it: each webhook pays for them, so
+ * a limit that a trigger does not have costs none, and a rule asks for no fact that it does not need.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual } from "node:assert/strict";
+import type { SqlValue } from "../../src/store/sqlite/engine/database.ts";
+import { METHODS } from "../../src/store/sqlite/methods.ts";
+import type { NewTask, TaskConcurrency } from "../../src/store/task_records.ts";
+import { Watched, watched } from "./query_plans.ts";
+import { accept, type Accepted, taskIdOf } from "./temp_store.ts";
+
+/** Counts the statements that one piece of work runs. */
+class Counted {
+  readonly #db: Watched;
+  #count = 0;
+
+  constructor(db: Watched) {
+    this.#db = db;
+    for (const name of ["run", "get", "all"] as const) {
+      const original = db[name].bind(db) as (sql: string, ...values: SqlValue[]) => never;
+      db[name] = (sql: string, ...values: SqlValue[]) => {
+        this.#count++;
+        return original(sql, ...values);
+      };
+    }
+  }
+
+  async of(work: (db: Watched) => unknown): Promise<number> {
+    this.#count = 0;
+    await work(this.#db);
+    return this.#count;
+  }
+}
+
+const store = (db: Watched) => ({
+  recordDelivery: (given: Parameters<typeof METHODS.recordDelivery>[1]) =>
+    Promise.resolve(METHODS.recordDelivery(db, given)),
+});
+
+const group = (policy: TaskConcurrency["policy"], max = 1): Partial<NewTask> => ({
+  concurrency: { policy, key: "", max },
+});
+const debounce: Partial<NewTask> = { debounce: { key: "", forMs: 10 } };
+const rateLimit: Partial<NewTask> = { rateLimit: { perMinute: 60, reject: false } };
+
+/** What an event has, the events before it, and the statements it then runs. */
+const CASES: readonly {
+  readonly what: string;
+  readonly task: Partial<NewTask>;
+  readonly before?: number;
+  readonly given?: Accepted;
+  readonly statements: number;
+}[] = [
+  { what: "no limit and no key", task: {}, statements: 3 },
+  { what: "a new key", task: { dedupKey: "k" }, statements: 6 },
+  { what: "a key seen before", task: { dedupKey: "k" }, before: 1, statements: 2 },
+  { what: "a new debounce key", task: debounce, statements: 4 },
+  { what: "a debounce key that waits", task: debounce, before: 1, statements: 6 },
+  { what: "a rate", task: rateLimit, statements: 5 },
+  { what: "Forbid, free", task: group("Forbid"), statements: 6 },
+  { what: "Forbid, busy", task: group("Forbid"), before: 1, statements: 2 },
+  { what: "Queue, free", task: group("Queue"), statements: 5 },
+  { what: "Queue, one runs", task: group("Queue"), before: 1, statements: 8 },
+  { what: "Queue, others wait", task: group("Queue"), before: 5, statements: 7 },
+  { what: "Replace, free", task: group("Replace"), statements: 6 },
+  { what: "Replace, one waits", task: group("Replace"), before: 1, statements: 11 },
+  { what: "maxParallel, free", task: { workspaceMax: 1 }, statements: 5 },
+  { what: "maxParallel, full", task: { workspaceMax: 1 }, before: 1, statements: 8 },
+  { what: "something is missing", task: {}, given: { plan: undefined }, statements: 2 },
+];
+
+for (const { what, task, before = 0, given = {}, statements } of CASES) {
+  Deno.test(`an event with ${what}: ${statements} statements`, async () => {
+    await watched(async (db) => {
+      await accept(store(db), 900, { trigger: "other" }); // its plan is stored
+      for (let n = 0; n < before; n++) await accept(store(db), n, { task });
+      const counted = new Counted(db);
+      deepEqual(await counted.of(() => accept(store(db), 800, { ...given, task })), statements);
+    });
+  });
+}
+
+/** The same for the end of a task, while others wait for its room. */
+const ENDS: readonly {
+  what: string;
+  task: Partial<NewTask>;
+  waiting: number;
+  statements: number;
+}[] = [
+  { what: "no limit", task: {}, waiting: 0, statements: 1 },
+  { what: "a group", task: group("Queue"), waiting: 0, statements: 3 },
+  { what: "a group, one waits", task: group("Queue"), waiting: 1, statements: 7 },
+  { what: "a group, others wait", task: group("Queue"), waiting: 3, statements: 8 },
+  { what: "maxParallel, others wait", task: { workspaceMax: 1 }, waiting: 3, statements: 8 },
+];
+
+for (const { what, task, waiting, statements } of ENDS) {
+  Deno.test(`the end of a task with ${what}: ${statements} statements`, async () => {
+    await watched(async (db) => {
+      for (let n = 0; n <= waiting; n++) await accept(store(db), n, { task });
+      METHODS.claimTasks(db, 1, 1);
+      const counted = new Counted(db);
+      const end = { taskId: taskIdOf(0), state: "succeeded", reason: "", now: 1 } as const;
+      deepEqual(await counted.of(() => METHODS.finishTask(db, end)), statements);
+    });
+  });
+}
