@@ -447,6 +447,16 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
       /\b(SELECT|INSERT( OR \w+)? INTO|DELETE FROM|UPDATE \w+ SET|CREATE (TABLE|INDEX)|PRAGMA|BEGIN IMMEDIATE)\b/,
     only: ["src/store/sqlite/"],
   },
+  {
+    what: "admitted events", // whatever else made one would start tasks past their filter
+    pattern: /\bas (readonly )?Admitted\b/,
+    only: ["src/intake/admission/admit.ts"],
+  },
+  {
+    what: "authenticated deliveries",
+    pattern: /\bas AuthenticatedDelivery\b/,
+    only: ["src/intake/pipeline/authenticate.ts"],
+  },
   { what: "chance that is no secret", pattern: /\bMath\.random\b/, only: [] },
 ];
 

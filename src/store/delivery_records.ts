@@ -86,10 +86,16 @@ export interface DeliveryContent {
   readonly body: Uint8Array;
 }
 
-/** What was decided on one event of a delivery, before earlier events are looked at. */
+/** What the event itself and its trigger decide, before what is stored is looked at. */
 export type EventDecision =
   | { readonly outcome: "accepted"; readonly task: NewTask; readonly note?: string }
   | { readonly outcome: "filtered" | "skipped"; readonly reason: string };
+
+/** Exists for the compiler only. */
+declare const admittedBrand: unique symbol;
+
+/** A decision that `admit` made: the store takes no other, so no task starts past a filter. */
+export type Admitted = EventDecision & { readonly [admittedBrand]: true };
 
 /** A delivery with everything that belongs in the same transaction. */
 export interface NewDelivery {
@@ -98,7 +104,7 @@ export interface NewDelivery {
   /** What arrived. */
   readonly content: DeliveryContent;
   /** Its events, at least one. */
-  readonly events: readonly EventDecision[];
+  readonly events: readonly Admitted[];
   /** How long a key makes later events duplicates, in milliseconds. */
   readonly dedupWindowMs: number;
   /** Whether its id names the event itself: one that is stored already changes nothing. */

@@ -6,7 +6,7 @@
  */
 
 import type { JsonObject } from "../base/json.ts";
-import type { Delivery, DeliveryContent, EventDecision } from "./delivery_records.ts";
+import type { Admitted, Delivery, DeliveryContent } from "./delivery_records.ts";
 import type { ListQuery } from "./list_query.ts";
 import type { InboxMessage, TaskState } from "./task_records.ts";
 
@@ -124,7 +124,7 @@ export type Destination =
   | { readonly to: "inbox"; readonly taskId: string; readonly message: JsonObject }
   | {
     readonly to: "task";
-    readonly decision: EventDecision;
+    readonly decision: Admitted;
     /** Whether its thread is bound to the task from now on. */
     readonly bind: boolean;
     /** Replies of its thread that were ignored for this reason have found their task then. */

@@ -6,7 +6,7 @@
  */
 
 import type { Clock } from "../base/clock.ts";
-import type { Delivery, EventDecision, NewDelivery } from "../store/delivery_records.ts";
+import type { Admitted, Delivery, NewDelivery } from "../store/delivery_records.ts";
 import type { Store } from "../store/store.ts";
 import type { StepRecord } from "../store/task_records.ts";
 import type { StartSpan, TraceSpan } from "./tracing.ts";
@@ -127,7 +127,7 @@ export function withTracing(store: Store, { startSpan, clock }: TracedStoreHost)
   });
 }
 
-function withTrace(event: EventDecision, trace: string): EventDecision {
+function withTrace(event: Admitted, trace: string): Admitted {
   return event.outcome === "accepted" ? { ...event, task: { ...event.task, trace } } : event;
 }
 

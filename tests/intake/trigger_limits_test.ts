@@ -71,6 +71,14 @@ Deno.test("admit: what is not written has its default", async () => {
   deepEqual(task.rateLimit, { perMinute: 7, reject: false });
 });
 
+Deno.test("admit: what is over the rate is refused only where its sender still waits for an answer", async () => {
+  const spec = { webhook: ", rateLimit: {perMinute: 7, reject: true}" };
+  for (const answered of [false, true]) {
+    const { task } = await decide(spec, "{}", { event: { answered } });
+    deepEqual(task.rateLimit, { perMinute: 7, reject: !answered });
+  }
+});
+
 const KEYS: readonly [key: string, payload: string, text: string, note?: RegExp][] = [
   ["payload.branch", '{"branch":"main"}', "main"],
   ["payload_branch", '{"branch":"$(touch PWN)\\n"}', "$(touch PWN)\n"],

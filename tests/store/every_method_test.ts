@@ -13,6 +13,7 @@ import type { StoreMethod } from "../../src/store/store.ts";
 import { isGrowing, watched } from "./query_plans.ts";
 import { eventIdOf, sourceEvent } from "./source_event_records.ts";
 import { accept, idOf, step, taskIdOf } from "./temp_store.ts";
+import { admitted } from "../helpers/admitted.ts";
 
 const T1 = taskIdOf(1);
 const AUDIT: AuditStart = {
@@ -83,7 +84,7 @@ const CALLS: Calls = {
     run(db, [{ op: "put", resource }, { op: "delete", key }]);
   },
   recordDelivery: (run, db) => {
-    const event = { outcome: "filtered", reason: "" } as const;
+    const event = admitted({ outcome: "filtered", reason: "" });
     const delivery = { ...DELIVERY, id: idOf(50), status: 200 };
     run(db, { delivery, content: NOTHING, events: [event], dedupWindowMs: 1 });
   },

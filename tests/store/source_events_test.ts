@@ -13,6 +13,7 @@ import { isGrowing, watched } from "./query_plans.ts";
 import { eventIdOf, sourceEvent } from "./source_event_records.ts";
 import { PLAN, rowsOf, taskIdOf, tempStore } from "./temp_store.ts";
 import type { Store } from "../../src/store/store.ts";
+import { admitted } from "../helpers/admitted.ts";
 import { cpuMs } from "../helpers/cpu_time.ts";
 
 const DEMAND = { limit: 10, now: 2_000_000_000_000, staleMs: 300_000 };
@@ -28,7 +29,7 @@ const toTask = (n: number) => ({
   to: "task" as const,
   bind: true,
   dedupWindowMs: 1,
-  decision: {
+  decision: admitted({
     outcome: "accepted",
     task: {
       id: taskIdOf(n),
@@ -38,7 +39,7 @@ const toTask = (n: number) => ({
       workspace: "repo",
       plan: PLAN,
     },
-  } as const,
+  }),
 });
 
 const IGNORED = { to: "nowhere", state: "ignored", reason: "no" } as const;

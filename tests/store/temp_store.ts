@@ -10,6 +10,7 @@ import type { EventOutcome, NewDelivery } from "../../src/store/delivery_records
 import type { Store } from "../../src/store/store.ts";
 import type { NewTask, StepRecord } from "../../src/store/task_records.ts";
 import { openStore } from "../../src/store/sqlite/open_store.ts";
+import { admitted } from "../helpers/admitted.ts";
 
 /** A store that goes away with everything in it. */
 export interface TempStore extends AsyncDisposable {
@@ -155,14 +156,14 @@ function eventOf(n: number, given: Accepted): NewDelivery["events"][number] {
     ...(given.payload === undefined ? {} : { payload: given.payload }),
     ...given.task,
   };
-  return { outcome: "accepted", task };
+  return admitted({ outcome: "accepted", task });
 }
 
 /** Stores delivery `n`, which its filter held back. */
 export async function filterOut(store: Store, n: number): Promise<void> {
   const reason = "the condition is false";
   await recordWith(store, n, { body: new TextEncoder().encode("{}") }, [
-    { outcome: "filtered", reason },
+    admitted({ outcome: "filtered", reason }),
   ]);
 }
 

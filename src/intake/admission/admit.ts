@@ -10,7 +10,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { Evaluator } from "../../cel/evaluator.ts";
 import { type Expression, type Scope, scopeOf } from "../../cel/expression.ts";
-import type { EventDecision } from "../../store/delivery_records.ts";
+import type { Admitted, EventDecision } from "../../store/delivery_records.ts";
 import type { NewTask } from "../../store/task_records.ts";
 import { limitsOf } from "./limits.ts";
 import type { Planner } from "../../tasks/plan.ts";
@@ -32,7 +32,9 @@ export interface TriggerEvent {
   readonly platformKey?: string;
   /** Whether an operator sends it again: then earlier ones do not stop it. */
   readonly again?: boolean;
-  /** Whether it belongs to a thread that passed the filter when it was bound (contract 8). */
+  /** Whether its sender has had the answer: what is over the rate then waits, and is never refused. */
+  readonly answered?: boolean;
+  /** Whether it belongs to a thread that passed the filter when it was bound. */
   readonly inBoundThread?: boolean;
   /** Id of the task it starts, where that follows from the event itself. */
   readonly taskId?: string;
@@ -47,12 +49,6 @@ export const MAX_DEPTH = 16;
 
 /** How long an event's key makes its repetitions duplicates. */
 export const DEDUP_WINDOW_MS = 24 * 3600 * 1000;
-
-/** Exists for the compiler only. */
-declare const admittedBrand: unique symbol;
-
-/** A decision made by {@linkcode admit}; nothing else can make one. */
-export type Admitted = EventDecision & { readonly [admittedBrand]: true };
 
 /** What {@linkcode admit} needs. */
 export interface AdmitHost {
@@ -96,7 +92,7 @@ async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecisi
     return { outcome: "skipped", reason: `${MAX_DEPTH} tasks in a row started one another` };
   }
   const { key, note } = event.again === true ? {} : await keyOf(event, scope, host.evaluator);
-  const { fields, notes } = await limitsOf(event.trigger, scope, host.evaluator);
+  const { fields, notes } = await limitsOf(event, scope, host.evaluator);
   const { project, name: trigger } = resource;
   const planned = host.planner.plan(resource);
   const followed = host.isFollowed?.({ project, workflow: planned.workflow }) === true;
@@ -147,7 +143,7 @@ function keyText(value: unknown): string {
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? "" : String(value);
 }
 
-/** Only the boolean `true` lets an event through (contract 2, CEL). */
+/** Only the boolean `true` lets an event through. */
 async function whyFiltered(
   filter: Expression | undefined,
   scope: Scope,
@@ -161,7 +157,7 @@ async function whyFiltered(
   return "the condition gave no boolean";
 }
 
-/** The variables that conditions and templates see of an event (contract 2, CEL). */
+/** The variables that conditions and templates see of an event. */
 export function eventVariables(event: TriggerEvent): JsonObject {
   const { resource } = event.trigger;
   return {

@@ -1,6 +1,7 @@
 /**
- * What a trigger allows of its tasks at once (contract 2: `concurrency`, `debounce`, `rateLimit`), with
- * the keys worked out for one event. Whether there is room is decided where the task is stored.
+ * What a trigger allows of its tasks at once (`concurrency`, `debounce`, `rateLimit`), with the keys
+ * worked out for one event. Whether there is room is decided where the task is stored
+ * (`store/rules/event_outcome.ts`).
  *
  * @module
  */
@@ -18,9 +19,9 @@ export interface Limits {
   readonly notes: readonly string[];
 }
 
-/** The limits that hold for an event of this scope. */
+/** The limits that hold for an event, its keys evaluated in `scope`. */
 export async function limitsOf(
-  trigger: ActiveTrigger,
+  { trigger, answered }: { readonly trigger: ActiveTrigger; readonly answered?: boolean },
   scope: Scope,
   evaluator: Evaluator,
 ): Promise<Limits> {
@@ -48,9 +49,13 @@ export async function limitsOf(
           forMs: debounce.secs * 1000,
         },
       }),
-      ...(rateLimit === undefined
-        ? {}
-        : { rateLimit: { perMinute: rateLimit.perMinute, reject: rateLimit.reject === true } }),
+      ...(rateLimit === undefined ? {} : {
+        rateLimit: {
+          perMinute: rateLimit.perMinute,
+          // A sender that has its answer cannot be told to come again.
+          reject: rateLimit.reject === true && answered !== true,
+        },
+      }),
     },
     notes,
   };

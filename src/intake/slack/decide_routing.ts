@@ -10,7 +10,7 @@ import { rfc3339 } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { eventId } from "../../base/ids.ts";
 import { isJsonObject, type JsonObject, parseOwnJson } from "../../base/json.ts";
-import type { EventDecision } from "../../store/delivery_records.ts";
+import type { Admitted } from "../../store/delivery_records.ts";
 import type { ClaimedSourceEvent, Destination, Routing } from "../../store/source_event_records.ts";
 import { admit, type AdmitHost, DEDUP_WINDOW_MS } from "../admission/admit.ts";
 import type { ActiveTrigger, Triggers } from "../admission/triggers.ts";
@@ -99,7 +99,7 @@ async function decideTask(
   { claimed, payload, trigger }: Facts,
   more: { parentId?: string; inBoundThread?: boolean },
   host: RoutingHost,
-): Promise<EventDecision> {
+): Promise<Admitted> {
   const { event, queuedAt, headers, payload: bytes, payloadIsBody } = claimed;
   if (trigger === undefined) {
     throw new AppError("not_found", `There is no webhook Trigger "${event.trigger}" any more`);
@@ -109,19 +109,13 @@ async function decideTask(
     payload,
     headers,
     ...more,
+    answered: true, // Slack has had its answer when the event was stored
     ...(payloadIsBody ? {} : { ownPayload: bytes }),
     delivery: { id: event.deliveryId, receivedAt: event.receivedAt },
     taskId: eventId(queuedAt, `task of source event ${event.id}`),
   }], host);
   if (decision === undefined) throw new Error("One event gives one decision");
-  return neverRejected(decision);
-}
-
-/** Slack has its answer, so nobody can be told to come again: what is over the rate waits. */
-function neverRejected(decision: EventDecision): EventDecision {
-  if (decision.outcome !== "accepted" || decision.task.rateLimit === undefined) return decision;
-  const rateLimit = { ...decision.task.rateLimit, reject: false };
-  return { ...decision, task: { ...decision.task, rateLimit } };
+  return decision;
 }
 
 function payloadOf(bytes: Uint8Array): JsonObject {

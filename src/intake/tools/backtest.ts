@@ -19,9 +19,9 @@ import { isSlackDelivery } from "../slack.ts";
 import { DeliveryContext } from "../pipeline/delivery_context.ts";
 import { transform, type TransformHost } from "../pipeline/transform.ts";
 import { findHandshake, toEvents } from "../pipeline/webhook_events.ts";
-import type { Delivery } from "../../store/delivery_records.ts";
+import type { Admitted, Delivery } from "../../store/delivery_records.ts";
 import type { Store } from "../../store/store.ts";
-import { admit, type AdmitHost, type Admitted } from "../admission/admit.ts";
+import { admit, type AdmitHost } from "../admission/admit.ts";
 import { Planner } from "../../tasks/plan.ts";
 import { activate } from "../admission/triggers.ts";
 
