@@ -66,7 +66,7 @@ const CASES: readonly {
   { what: "Queue, one runs", task: group("Queue"), before: 1, statements: 8 },
   { what: "Queue, others wait", task: group("Queue"), before: 5, statements: 7 },
   { what: "Replace, free", task: group("Replace"), statements: 6 },
-  { what: "Replace, one waits", task: group("Replace"), before: 1, statements: 11 },
+  { what: "Replace, one waits", task: group("Replace"), before: 1, statements: 10 },
   { what: "maxParallel, free", task: { workspaceMax: 1 }, statements: 5 },
   { what: "maxParallel, full", task: { workspaceMax: 1 }, before: 1, statements: 8 },
   { what: "something is missing", task: {}, given: { plan: undefined }, statements: 2 },
@@ -91,8 +91,8 @@ const ENDS: readonly {
   statements: number;
 }[] = [
   { what: "no limit", task: {}, waiting: 0, statements: 1 },
-  { what: "a group", task: group("Queue"), waiting: 0, statements: 3 },
-  { what: "a group, one waits", task: group("Queue"), waiting: 1, statements: 7 },
+  { what: "a group", task: group("Queue"), waiting: 0, statements: 2 },
+  { what: "a group, one waits", task: group("Queue"), waiting: 1, statements: 6 },
   { what: "a group, others wait", task: group("Queue"), waiting: 3, statements: 8 },
   { what: "maxParallel, others wait", task: { workspaceMax: 1 }, waiting: 3, statements: 8 },
 ];

@@ -1,6 +1,8 @@
 /**
- * Decides whether an event starts a task: every source goes through here, and nothing else makes an
- * `Admitted`, so no task can start past its trigger's filter.
+ * Decides what an event and its trigger alone can tell: whether the filter lets it through, what names
+ * it, which limits hold, what its task would run. Every source goes through here, and nothing else makes
+ * an `Admitted`, so no task can start past its trigger's filter. Whatever depends on what is stored
+ * (duplicates, room, rates) is decided by `store/rules/event_outcome.ts`.
  *
  * @module
  */

@@ -1,24 +1,22 @@
 /**
- * `svc task retry`: a new task that does again what an ended one did. It waits for room like any other
- * of its group and workspace, and is never turned away.
+ * `svc task retry` in the store: a new task that does again what an ended one did. Whether it may, and
+ * what it takes room in, is decided in `store/rules/retry.ts`.
  *
  * @module
  */
 
 import { AppError } from "../../base/errors.ts";
-import type { RetryOf, Task } from "../task_records.ts";
+import type { RetryOf, Task, TaskState } from "../task_records.ts";
+import { decideRetry, type RetriedTask, type RetryVerdict } from "../rules/retry.ts";
+import type { Found } from "../rules/needs.ts";
+import { bringsNewLimit, type WaitReason } from "../rules/waiting.ts";
 import { bindRetry } from "./chat/binding_rows.ts";
 import { text } from "./engine/columns.ts";
-import type { Database, Row } from "./engine/database.ts";
+import type { Database } from "./engine/database.ts";
+import { WAIT_REASON } from "./engine/wait_reasons.ts";
 import { countUse, usePlan } from "./tasks/plan_rows.ts";
 import { readTasks, saveStep } from "./tasks/task_rows.ts";
-import {
-  type Place,
-  PLACE_COLUMNS,
-  promoteWaiting,
-  stageFor,
-  toPlace,
-} from "./tasks/task_stages.ts";
+import { findWaitReason, LIMIT_COLUMNS, promoteWaiting, toLimits } from "./tasks/waiting_rows.ts";
 
 /**
  * Stores the new task.
@@ -27,64 +25,44 @@ import {
  * be run.
  */
 export function retryTask(db: Database, retry: RetryOf): Task {
-  const row = db.get(
-    `SELECT state, plan_hash, directory, ${PLACE_COLUMNS} FROM tasks WHERE id = ?`,
-    retry.of,
-  );
-  if (row === undefined) throw new AppError("not_found", `There is no task ${retry.of}`);
-  const state = text(row, "state");
-  if (state === "pending" || state === "running") {
-    throw new AppError("conflict", `Task ${retry.of} has not ended: cancel it, or wait for it`);
-  }
-  if (retry.keepDirectory && row["directory"] === null) {
-    throw new AppError("conflict", `Another retry of task ${retry.of} goes on in its directory`);
-  }
-  const planHash = planOf(db, row, retry);
-  const place = placeOf(row, retry);
-  insert(db, retry, { planHash, place, held: stageFor(db, place) });
+  const verdict = decideRetry(retry, findRetried(db, retry.of));
+  if ("refused" in verdict) throw new AppError(verdict.refused, verdict.message);
+  const { limits } = verdict;
+  const waitsFor = findWaitReason(db, limits);
+  insert(db, retry, { verdict, waitsFor });
   bindRetry(db, retry);
   if (retry.keepDirectory) db.run("UPDATE tasks SET directory = NULL WHERE id = ?", retry.of);
   for (const step of retry.kept) saveStep(db, retry.id, step);
-  promoteWaiting(db, place);
+  if (bringsNewLimit(waitsFor)) promoteWaiting(db, limits);
   const [task] = readTasks(db, "WHERE id = ?", [retry.id]);
   if (task === undefined) throw new Error(`Task ${retry.id} was not stored`);
   return task;
 }
 
-/** The hash of the plan, counted as used. */
-function planOf(db: Database, row: Row, { of, planned }: RetryOf): string {
-  if (planned !== undefined) {
-    usePlan(db, planned.plan);
-    return planned.plan.hash;
-  }
-  if (row["plan_hash"] === null) {
-    throw new AppError("conflict", `Task ${of} never could run: apply what it misses first`);
-  }
-  const hash = text(row, "plan_hash");
-  countUse(db, hash);
-  return hash;
-}
-
-/** The room it needs: that of the old task, and of the workspace it is to run in. */
-function placeOf(row: Row, { planned }: RetryOf): Place {
-  const old = toPlace(row);
-  if (planned === undefined) return old;
-  const { gate, gateMax, project } = old;
-  const { workspace, workspaceMax } = planned;
+function findRetried(db: Database, id: string): Found<RetriedTask> {
+  const row = db.get(
+    `SELECT state, plan_hash, directory, ${LIMIT_COLUMNS} FROM tasks WHERE id = ?`,
+    id,
+  );
+  if (row === undefined) return "none";
   return {
-    ...(gate === undefined ? {} : { gate }),
-    ...(gateMax === undefined ? {} : { gateMax }),
-    project,
-    workspace,
-    ...(workspaceMax === undefined ? {} : { workspaceMax }),
+    state: text(row, "state") as TaskState,
+    planHash: row["plan_hash"] === null ? "none" : text(row, "plan_hash"),
+    hasDirectory: row["directory"] !== null,
+    limits: toLimits(row),
   };
 }
 
 function insert(
   db: Database,
   retry: RetryOf,
-  { planHash, place, held }: { planHash: string; place: Place; held: number },
+  { verdict: { planHash, limits: { workspace } }, waitsFor }: {
+    verdict: Exclude<RetryVerdict, { readonly refused: string }>;
+    waitsFor: WaitReason;
+  },
 ): void {
+  if (retry.planned === undefined) countUse(db, planHash);
+  else usePlan(db, retry.planned.plan);
   db.run(
     `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
        plan_hash, payload, created_at, parent_id, retry_of, depth, directory, held, gate, gate_max,
@@ -94,12 +72,12 @@ function insert(
      FROM tasks WHERE id = ?9`,
     retry.id,
     retry.planned?.workflow ?? null,
-    place.workspace,
+    workspace.name,
     planHash,
     retry.now,
     retry.keepDirectory ? 1 : 0,
-    held,
-    place.workspaceMax ?? null,
+    WAIT_REASON[waitsFor],
+    workspace.max ?? null,
     retry.of,
   );
 }

@@ -19,7 +19,7 @@ import type { TaskState } from "../../task_records.ts";
 import { bindThread, findBound } from "./binding_rows.ts";
 import { bytes, json, number, storable, text } from "../engine/columns.ts";
 import type { Database } from "../engine/database.ts";
-import { admitEvent } from "../deliveries/event_rows.ts";
+import { recordEvent } from "../deliveries/event_rows.ts";
 import { addToInbox } from "../tasks/inbox_rows.ts";
 import {
   AT_ONCE,
@@ -142,7 +142,7 @@ function start(
 ): Routed {
   const { decision, dedupWindowMs } = routing;
   const delivery = { id: event.deliveryId, receivedAt: now };
-  const { outcome, reason, taskId, replaces } = admitEvent(db, decision, {
+  const { outcome, reason, taskId, replaces } = recordEvent(db, decision, {
     delivery,
     dedupWindowMs,
   });

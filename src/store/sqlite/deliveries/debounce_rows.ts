@@ -1,43 +1,57 @@
 /**
- * Debouncing (contract 2): an event whose key has a task that waits does not start another one, that
- * task gets its payload. The time it starts at stays that of the first event.
+ * Tasks that later events of their debounce key become part of, in the table `tasks`.
  *
  * @module
  */
 
-import { equalBytes } from "../../../base/bytes.ts";
 import type { Delivery } from "../../delivery_records.ts";
 import type { NewTask } from "../../task_records.ts";
+import type { DebouncedTask, Move } from "../../rules/event_outcome.ts";
+import { debounceDigest } from "../../rules/keys.ts";
+import { limitsOf, type TaskLimits } from "../../rules/limits.ts";
+import type { Found } from "../../rules/needs.ts";
 import { number, text } from "../engine/columns.ts";
 import type { Database } from "../engine/database.ts";
-import { digestOf } from "../engine/digest.ts";
+import { toWaitReason, WAIT_REASON } from "../engine/wait_reasons.ts";
 import { releasePlan, usePlan } from "../tasks/plan_rows.ts";
 import {
-  type Place,
-  PLACE_COLUMNS,
+  findWaitReason,
+  LIMIT_COLUMNS,
   promoteWaiting,
-  stageFor,
-  STAGES,
-  toPlace,
-} from "../tasks/task_stages.ts";
+  setWaitReason,
+  toLimits,
+} from "../tasks/waiting_rows.ts";
 
-/** The task an event was joined to, if one of its key waits; never one that has started before. */
+/** The task of the debounce key of this one that waits and has never started. */
+export function findDebounced(db: Database, task: NewTask): Found<DebouncedTask> {
+  const row = db.get(
+    `SELECT id, held, plan_hash, ${LIMIT_COLUMNS} FROM tasks WHERE debounce = ?
+       AND state = 'pending' AND started_at IS NULL`,
+    debounceDigest(task) ?? null,
+  );
+  if (row === undefined) return "none";
+  return {
+    id: text(row, "id"),
+    waitsFor: toWaitReason(number(row, "held")),
+    limits: toLimits(row),
+    planHash: text(row, "plan_hash"),
+  };
+}
+
+/** Gives a task that waits what a newer event brings along. */
 export function joinDebounced(
   db: Database,
   task: NewTask,
-  { delivery, place }: { readonly delivery: Pick<Delivery, "id">; readonly place: Place },
-): string | undefined {
-  const { debounce, plan } = task;
-  if (debounce === undefined || plan === undefined) return undefined;
-  const row = db.get(
-    `SELECT id, held, plan_hash, ${PLACE_COLUMNS} FROM tasks WHERE debounce = ?
-       AND state = 'pending' AND started_at IS NULL`,
-    digestOf(task.project, task.trigger, debounce.key),
-  );
-  if (row === undefined) return undefined;
-  const id = text(row, "id");
+  { delivery, joined, move }: {
+    readonly delivery: Pick<Delivery, "id">;
+    readonly joined: DebouncedTask;
+    readonly move: Move;
+  },
+): void {
+  const { plan } = task;
+  if (plan === undefined) throw new Error("A task that misses something joins none");
   usePlan(db, plan);
-  releasePlan(db, text(row, "plan_hash"));
+  releasePlan(db, joined.planHash);
   db.run(
     `UPDATE tasks SET workflow = ?, delivery_id = ?, plan_hash = ?, payload = ?, parent_id = ?,
        depth = ?, trace = ? WHERE id = ?`,
@@ -48,37 +62,26 @@ export function joinDebounced(
     task.parentId ?? null,
     task.depth ?? 0,
     task.trace ?? null,
-    id,
+    joined.id,
   );
-  moveTask(db, id, { held: number(row, "held"), from: toPlace(row), to: place });
-  return id;
+  if (move === "stay") return;
+  const limits = limitsOf(task);
+  leaveRoom(db, joined.id, limits);
+  if (move === "later") return;
+  promoteWaiting(db, joined.limits);
+  setWaitReason(db, joined.id, { waitsFor: findWaitReason(db, limits), limits });
 }
 
-/** The newest payload may belong to another group or workspace: the task then waits for room there. */
-function moveTask(
-  db: Database,
-  id: string,
-  { held, from, to }: { held: number; from: Place; to: Place },
-): void {
-  if (isSame(from, to)) return;
+/** Gives a task other limits, and lets it wait for its time: so it takes no room anywhere. */
+function leaveRoom(db: Database, taskId: string, { group, workspace }: TaskLimits): void {
   db.run(
     `UPDATE tasks SET workspace = ?, workspace_max = ?, gate = ?, gate_max = ?, held = ?
      WHERE id = ?`,
-    to.workspace,
-    to.workspaceMax ?? null,
-    to.gate ?? null,
-    to.gateMax ?? null,
-    STAGES.time, // where it takes no room
-    id,
+    workspace.name,
+    workspace.max ?? null,
+    group?.digest ?? null,
+    group?.max ?? null,
+    WAIT_REASON.time,
+    taskId,
   );
-  if (held === STAGES.time) return;
-  promoteWaiting(db, from);
-  db.run("UPDATE tasks SET held = ? WHERE id = ?", stageFor(db, to), id);
-  promoteWaiting(db, to);
-}
-
-function isSame(a: Place, b: Place): boolean {
-  const none = new Uint8Array();
-  return a.workspace === b.workspace && a.workspaceMax === b.workspaceMax &&
-    a.gateMax === b.gateMax && equalBytes(a.gate ?? none, b.gate ?? none);
 }

@@ -1,6 +1,6 @@
 /**
- * The table `deliveries`: what arrived, and what became of it; what becomes of each event is decided
- * in `event_rows.ts`, in the same transaction.
+ * The table `deliveries`: what arrived, and what became of it. Each event is recorded by
+ * `event_rows.ts`, in the same transaction.
  *
  * @module
  */
@@ -20,14 +20,14 @@ import type {
 import { bytes, json, number, storable, text } from "../engine/columns.ts";
 import { moveCursor } from "./cursor_rows.ts";
 import type { Database, Row, SqlValue } from "../engine/database.ts";
-import { admitEvent } from "./event_rows.ts";
+import { recordEvent } from "./event_rows.ts";
 import { newestIds, ofEachProject, oldestIdSince, prefixEnd, where } from "../engine/queries.ts";
 
 /** Stores a delivery and the tasks of those of its events that are new and have room. */
 export function recordDelivery(db: Database, given: NewDelivery): readonly EventOutcome[] {
   const known = given.once === true ? findDelivery(db, given.delivery.id) : undefined;
   if (known !== undefined) return outcomesOf(known);
-  const outcomes = given.events.map((event) => admitEvent(db, event, given));
+  const outcomes = given.events.map((event) => recordEvent(db, event, given));
   insertDelivery(
     db,
     { ...given.delivery, ...summary(given.delivery.detail, outcomes) },

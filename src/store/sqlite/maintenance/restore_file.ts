@@ -8,6 +8,7 @@ import { AppError } from "../../../base/errors.ts";
 import type { ResourceKey } from "../../../resources/resource.ts";
 import { Database, fromSqliteError } from "../engine/database.ts";
 import { migrate } from "../engine/migrations.ts";
+import { WAIT_REASON } from "../engine/wait_reasons.ts";
 import { changeResources } from "../resources/resource_rows.ts";
 
 /** How tasks of a copy end that waited or ran when it was made. */
@@ -44,7 +45,7 @@ function cancelOpen(db: Database, { reason, now }: CancelOpen): void {
     ...[reason, now],
   );
   db.run(
-    `UPDATE tasks SET state = 'cancelled', reason = ?, finished_at = ?, held = 0
+    `UPDATE tasks SET state = 'cancelled', reason = ?, finished_at = ?, held = ${WAIT_REASON.none}
        WHERE state IN ('pending', 'running')`,
     ...[reason, now],
   );

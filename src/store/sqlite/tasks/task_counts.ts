@@ -8,6 +8,7 @@
 import type { Counts } from "../../store.ts";
 import { number, optionalNumber } from "../engine/columns.ts";
 import type { Database, Row } from "../engine/database.ts";
+import { WAIT_REASON } from "../engine/wait_reasons.ts";
 
 /** Tasks by what they are at, and since when the oldest waits. */
 export function counts(db: Database): Counts {
@@ -15,8 +16,9 @@ export function counts(db: Database): Counts {
     number(db.get(`SELECT count(*) AS n FROM tasks ${from}`) ?? {}, "n");
   const oldest = (from: string): Row =>
     db.get(`SELECT id, created_at AS at FROM tasks ${from} ORDER BY id LIMIT 1`) ?? {};
-  const ready = "INDEXED BY tasks_ready WHERE state = 'pending' AND held = 0";
-  const held = "INDEXED BY tasks_held WHERE state = 'pending' AND held > 0";
+  const { none } = WAIT_REASON;
+  const ready = `INDEXED BY tasks_ready WHERE state = 'pending' AND held = ${none}`;
+  const held = `INDEXED BY tasks_held WHERE state = 'pending' AND held > ${none}`;
   const [first, firstHeld] = [oldest(ready), oldest(held)];
   const heldIsOlder = String(firstHeld["id"] ?? "~") < String(first["id"] ?? "~");
   const heldTasks = count(held);

@@ -1,6 +1,6 @@
 /**
- * The tables `tasks` and `steps`: storing and reading them. Which task may run when is decided in
- * `task_scheduling.ts`.
+ * The tables `tasks` and `steps`: storing and reading them. What a task waits for is decided in
+ * `store/rules/waiting.ts`.
  *
  * @module
  */
@@ -17,18 +17,21 @@ import type {
 } from "../../task_records.ts";
 import { bytes, json, number, optionalNumber, storable, text } from "../engine/columns.ts";
 import type { Database, Row, SqlValue } from "../engine/database.ts";
-import { usePlan } from "./plan_rows.ts";
 import { newestIds, ofEachProject, oldestIdSince, prefixEnd, where } from "../engine/queries.ts";
+import { WAIT_REASON } from "../engine/wait_reasons.ts";
+import type { TaskLimits } from "../../rules/limits.ts";
+import type { WaitReason } from "../../rules/waiting.ts";
+import { usePlan } from "./plan_rows.ts";
 
 /** What is decided on a task when it is stored. */
-export interface Placing {
-  /** What it waits for; see `task_scheduling.ts`. */
-  readonly held: number;
-  /** When its time comes. */
+export interface NewWaiting {
+  /** What it waits for. */
+  readonly waitsFor: WaitReason;
+  /** When its time comes, in milliseconds since the epoch; absent when it has come. */
   readonly runAt?: number;
-  /** Its group. */
-  readonly gate?: Uint8Array;
-  /** Its debounce key. */
+  /** What it takes room in. */
+  readonly limits: TaskLimits;
+  /** Digest of its debounce key. */
   readonly debounce?: Uint8Array;
 }
 
@@ -36,12 +39,13 @@ export interface Placing {
 export function insertTask(
   db: Database,
   task: NewTask,
-  { delivery, placing }: {
+  { delivery, waiting }: {
     readonly delivery: Pick<Delivery, "id" | "receivedAt">;
-    readonly placing: Placing;
+    readonly waiting: NewWaiting;
   },
 ): void {
   const { plan } = task;
+  const { limits: { group, workspace } } = waiting;
   if (plan !== undefined) usePlan(db, plan);
   db.run(
     `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
@@ -62,12 +66,12 @@ export function insertTask(
     plan === undefined ? delivery.receivedAt : null,
     task.parentId ?? null,
     task.depth ?? 0,
-    placing.held,
-    placing.runAt ?? null,
-    placing.gate ?? null,
-    task.concurrency?.max ?? null,
-    task.workspaceMax ?? null,
-    placing.debounce ?? null,
+    WAIT_REASON[waiting.waitsFor],
+    waiting.runAt ?? null,
+    group?.digest ?? null,
+    group?.max ?? null,
+    workspace.max ?? null,
+    waiting.debounce ?? null,
     task.trace ?? null,
   );
 }

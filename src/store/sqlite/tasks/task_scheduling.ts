@@ -1,27 +1,36 @@
 /**
- * The way of a task through its states: claimed when it is ready, put back, ended. Whoever ends lets in
- * those who waited for its room (`task_stages.ts`).
+ * The way of a task through its states: claimed when it is ready, put back, ended. A task that ends
+ * promotes those that waited for its room (`waiting_rows.ts`).
  *
  * @module
  */
 
-import type { Cancelled, Claim, ClaimedTask, TaskEnd } from "../../task_records.ts";
+import type { Cancelled, Claim, ClaimedTask, TaskEnd, TaskState } from "../../task_records.ts";
 import { storable, text } from "../engine/columns.ts";
 import type { Database } from "../engine/database.ts";
+import { WAIT_REASON } from "../engine/wait_reasons.ts";
+import { decideCancel } from "../../rules/cancel.ts";
+import { whatIsDue } from "../../rules/waiting.ts";
 import { noteTaskEnd } from "./task_end_rows.ts";
 import { readClaimed, saveStep } from "./task_rows.ts";
-import { PLACE_COLUMNS, promoteWaiting, stageFor, toPlace } from "./task_stages.ts";
+import {
+  findWaitReason,
+  LIMIT_COLUMNS,
+  promoteWaiting,
+  setWaitReason,
+  toLimits,
+} from "./waiting_rows.ts";
 
 /** Tasks whose time has not come. */
-const TIMED = "tasks INDEXED BY tasks_timed WHERE state = 'pending' AND held = 3";
+const TIMED = `tasks INDEXED BY tasks_timed WHERE state = 'pending' AND held = ${WAIT_REASON.time}`;
 
 /** Marks the oldest tasks that are ready running and hands them over. */
 export function claimTasks(db: Database, limit: number, now: number): Claim {
   const isTimed = firstTime(db) !== undefined; // mostly none waits for its time, and this is quick
-  if (isTimed) letInDue(db, now);
+  if (isTimed) releaseDue(db, now);
   const ids = db.all(
-    `SELECT id FROM tasks INDEXED BY tasks_ready WHERE state = 'pending' AND held = 0
-     ORDER BY id LIMIT ?`,
+    `SELECT id FROM tasks INDEXED BY tasks_ready
+     WHERE state = 'pending' AND held = ${WAIT_REASON.none} ORDER BY id LIMIT ?`,
     limit,
   ).map((row) => text(row, "id"));
   for (const id of ids) {
@@ -67,19 +76,20 @@ export function cancelTask(
   end: { reason: string; now: number; followed?: boolean },
 ): Cancelled {
   const row = db.get("SELECT state, started_at FROM tasks WHERE id = ?", taskId);
-  const state = row?.["state"];
-  if (row === undefined || (state !== "pending" && state !== "running")) return "ended";
-  if (row["started_at"] !== null) {
-    // Also one that waits to go on after an interruption: its `finally` steps have to run.
+  const verdict = decideCancel(
+    row === undefined
+      ? "none"
+      : { state: text(row, "state") as TaskState, hasStarted: row["started_at"] !== null },
+  );
+  if (verdict === "stopping") {
     db.run(
       "UPDATE tasks SET cancel_reason = COALESCE(cancel_reason, ?) WHERE id = ?",
       storable(end.reason),
       taskId,
     );
-    return "stopping";
   }
-  endTask(db, { ...end, taskId, state: "cancelled" }, "pending");
-  return "cancelled";
+  if (verdict === "cancelled") endTask(db, { ...end, taskId, state: "cancelled" }, "pending");
+  return verdict;
 }
 
 /** Steps that a crash or a bug cut off are over with their task. */
@@ -94,12 +104,12 @@ function endRunningSteps(db: Database, { taskId, state, reason, now }: TaskEnd):
   );
 }
 
-/** Ends a task that is in state `from`, and lets in who waited for its room. */
+/** Ends a task that is in state `from`, and promotes those that waited for its room. */
 function endTask(db: Database, end: TaskEnd, from: "pending" | "running"): boolean {
   const row = db.get(
     `UPDATE tasks SET state = ?1, finished_at = ?2,
        reason = CASE WHEN ?1 = 'cancelled' THEN COALESCE(cancel_reason, ?3) ELSE ?3 END
-     WHERE id = ?4 AND state = ?5 RETURNING ${PLACE_COLUMNS}`,
+     WHERE id = ?4 AND state = ?5 RETURNING ${LIMIT_COLUMNS}`,
     end.state,
     end.now,
     storable(end.reason),
@@ -109,14 +119,12 @@ function endTask(db: Database, end: TaskEnd, from: "pending" | "running"): boole
   if (row === undefined) return false;
   if (end.state !== "succeeded") endRunningSteps(db, end);
   if (end.followed === true) noteTaskEnd(db, end.taskId);
-  promoteWaiting(db, toPlace(row));
+  promoteWaiting(db, toLimits(row));
   return true;
 }
 
-/** Milliseconds by which the clock has to have been set back before waiting tasks care. */
-const CLOCK_STEP_MS = 60_000;
-/** Most tasks let in for their time at once, so that nobody waits for it. */
-const DUE_AT_ONCE = 500;
+/** Most tasks whose time has come that one claim looks at, so that no other call waits for long. */
+const DUE_BATCH = 500;
 
 /** When the time of the next task comes; `undefined` when none waits for its time. */
 function firstTime(db: Database): number | undefined {
@@ -124,25 +132,26 @@ function firstTime(db: Database): number | undefined {
   return typeof at === "number" ? at : undefined;
 }
 
-/** Tasks whose time has come, and those from a future that a clock that was set back undid. */
-function letInDue(db: Database, now: number): void {
-  const columns = `id, ${PLACE_COLUMNS}`;
+/** Tasks whose time has come wait for room from now on. */
+function releaseDue(db: Database, now: number): void {
+  const columns = `id, ${LIMIT_COLUMNS}`;
+  const { runAtUpTo, createdAfter } = whatIsDue(now);
   const due = [
     ...db.all(
       `SELECT ${columns} FROM ${TIMED} AND run_at <= ? ORDER BY run_at LIMIT ?`,
-      now,
-      DUE_AT_ONCE,
+      runAtUpTo,
+      DUE_BATCH,
     ),
     ...db.all(
       `SELECT ${columns} FROM tasks INDEXED BY tasks_timed_by_age
-       WHERE state = 'pending' AND held = 3 AND created_at > ? ORDER BY created_at LIMIT ?`,
-      now + CLOCK_STEP_MS,
-      DUE_AT_ONCE,
+       WHERE state = 'pending' AND held = ${WAIT_REASON.time} AND created_at > ?
+       ORDER BY created_at LIMIT ?`,
+      createdAfter,
+      DUE_BATCH,
     ),
   ];
   for (const row of due) {
-    const place = toPlace(row);
-    db.run("UPDATE tasks SET held = ? WHERE id = ?", stageFor(db, place), text(row, "id"));
-    promoteWaiting(db, place);
+    const limits = toLimits(row);
+    setWaitReason(db, text(row, "id"), { waitsFor: findWaitReason(db, limits), limits });
   }
 }

@@ -1,0 +1,37 @@
+/**
+ * `rateLimit`: how many tasks of a trigger may start within a minute, by the generic cell rate
+ * algorithm. A minute's worth may start at once, and from then on one at a time.
+ *
+ * @module
+ */
+
+import type { NewTask } from "../task_records.ts";
+import type { Found } from "./needs.ts";
+
+const MINUTE_MS = 60_000;
+/** A clock that goes back by more than requests overtake each other was set back. */
+const CLOCK_STEP_MS = 10 * MINUTE_MS;
+
+/** What is remembered of the rate of one trigger; both in milliseconds since the epoch. */
+export interface RateState {
+  /** When the next task would start if one started after the other (theoretical arrival time). */
+  readonly dueAt: number;
+  /** The latest time at which a task came. */
+  readonly seenAt: number;
+}
+
+/** When a new task may start, not before `now`, and the state in which that leaves the rate. */
+export function reserveRateSlot(
+  { perMinute }: Pick<NonNullable<NewTask["rateLimit"]>, "perMinute">,
+  state: Found<RateState>,
+  now: number,
+): { readonly startAt: number; readonly next: RateState } {
+  const interval = MINUTE_MS / perMinute;
+  const { dueAt, seenAt } = state === "none" ? { dueAt: now, seenAt: now } : state;
+  const setBack = seenAt - now > CLOCK_STEP_MS ? seenAt - now : 0;
+  const due = Math.max(now, dueAt - setBack);
+  return {
+    startAt: Math.max(now, Math.ceil(due - (MINUTE_MS - interval))),
+    next: { dueAt: due + interval, seenAt: setBack > 0 ? now : Math.max(seenAt, now) },
+  };
+}

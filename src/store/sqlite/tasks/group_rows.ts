@@ -1,0 +1,27 @@
+/**
+ * The tasks of a group (`concurrency`) that have not ended, in the table `tasks`.
+ *
+ * @module
+ */
+
+import type { ReplaceableTask } from "../../rules/event_outcome.ts";
+import type { TaskLimits } from "../../rules/limits.ts";
+import { text } from "../engine/columns.ts";
+import type { Database } from "../engine/database.ts";
+import { IN_GROUP } from "./waiting_rows.ts";
+
+/** Ids of those that have not ended, at most as many as the limit. */
+export function findUnfinished(db: Database, { group }: TaskLimits): string[] {
+  if (group === undefined) return [];
+  const rows = db.all(`SELECT id FROM ${IN_GROUP} LIMIT ?`, group.digest, group.max);
+  return rows.map((row) => text(row, "id"));
+}
+
+/** Those that have not ended and have not been told to. */
+export function findReplaceable(db: Database, { group }: TaskLimits): ReplaceableTask[] {
+  if (group === undefined) return [];
+  return db.all(
+    `SELECT id, started_at IS NOT NULL AS has_started FROM ${IN_GROUP} AND cancel_reason IS NULL`,
+    group.digest,
+  ).map((row) => ({ id: text(row, "id"), hasStarted: row["has_started"] === 1 }));
+}

@@ -1,0 +1,161 @@
+/**
+ * Pending tasks that wait for room, in the table `tasks`: fetches how full groups and workspaces are,
+ * and promotes who is next. What a task waits for and who is next is decided in `store/rules/`. Each
+ * look-up goes by an index that does not grow with the queue.
+ *
+ * @module
+ */
+
+import type { TaskLimits, WorkspaceLimit } from "../../rules/limits.ts";
+import type { Found } from "../../rules/needs.ts";
+import {
+  bringsNewLimit,
+  decidePromotion,
+  decideWait,
+  type PromotionFacts,
+  type Queue,
+  type RoomFacts,
+  type WaitReason,
+} from "../../rules/waiting.ts";
+import { number, text } from "../engine/columns.ts";
+import type { Database, Row, SqlValue } from "../engine/database.ts";
+import { settle } from "../engine/settle.ts";
+import { WAIT_REASON } from "../engine/wait_reasons.ts";
+
+/** What a task whose time has come waits for in these limits, as full as they are now. */
+export function findWaitReason(
+  db: Database,
+  limits: Pick<TaskLimits, "group" | "workspace">,
+): WaitReason {
+  const { group, workspace } = limits;
+  const inGroup = [group?.digest ?? null];
+  const inWorkspace = [workspace.project, workspace.name];
+  return settle<RoomFacts, { waitsFor: WaitReason }>((known) => decideWait(limits, known), {
+    groupQueued: () => isQueued(db, GROUP, inGroup),
+    groupOpen: () => countOpen(db, GROUP, [...inGroup, group?.max ?? 0]),
+    workspaceQueued: () => isQueued(db, WORKSPACE, inWorkspace),
+    workspaceOpen: () => countOpen(db, WORKSPACE, [...inWorkspace, workspace.max ?? 0]),
+  }).waitsFor;
+}
+
+/** Notes what a task waits for, and promotes others where it brings a new limit. */
+export function setWaitReason(
+  db: Database,
+  taskId: string,
+  { waitsFor, limits }: { readonly waitsFor: WaitReason; readonly limits: TaskLimits },
+): void {
+  db.run("UPDATE tasks SET held = ? WHERE id = ?", WAIT_REASON[waitsFor], taskId);
+  if (bringsNewLimit(waitsFor)) promoteWaiting(db, limits);
+}
+
+/** Promotes those that have room now; to be called when a task in these limits has ended or left. */
+export function promoteWaiting(db: Database, { group, workspace }: TaskLimits): void {
+  if (group !== undefined) promoteInGroup(db, group.digest);
+  if (workspace.max !== undefined) promoteInWorkspace(db, workspace);
+}
+
+function promoteInGroup(db: Database, digest: Uint8Array): void {
+  for (;;) {
+    const next = findNext(db, GROUP, [digest]);
+    if (next === "none") return;
+    const limits = { workspace: next.limits.workspace }; // it has passed its group
+    setWaitReason(db, next.id, { waitsFor: findWaitReason(db, limits), limits });
+  }
+}
+
+function promoteInWorkspace(db: Database, { project, name }: WorkspaceLimit): void {
+  for (;;) {
+    const next = findNext(db, WORKSPACE, [project, name]);
+    if (next === "none") return;
+    setWaitReason(db, next.id, { waitsFor: "none", limits: next.limits });
+  }
+}
+
+/** A task that waits for room. */
+interface WaitingTask {
+  readonly id: string;
+  readonly limits: TaskLimits;
+}
+
+/** Where tasks take room: which rows, by an index in which the reason to wait comes next, then the id. */
+interface Room {
+  /** Its tasks that have not ended. */
+  readonly tasks: string;
+  /** Of these, those that wait for room in it. */
+  readonly waiting: string;
+  /** Of these, those that have room in it. */
+  readonly open: string;
+  /** Column of the limit. */
+  readonly max: "gate_max" | "workspace_max";
+}
+
+/** Tasks of a group (gate) that have not ended. */
+export const IN_GROUP = `tasks INDEXED BY tasks_gated
+  WHERE gate = ? AND state IN ('pending', 'running')`;
+
+const GROUP: Room = {
+  tasks: IN_GROUP,
+  waiting: `held = ${WAIT_REASON.group}`,
+  open: `held < ${WAIT_REASON.group}`,
+  max: "gate_max",
+};
+
+/** Of a workspace (project, workspace), those that have a limit there. */
+const WORKSPACE: Room = {
+  tasks: `tasks INDEXED BY tasks_in_workspace
+    WHERE project = ? AND workspace = ? AND workspace_max IS NOT NULL
+      AND state IN ('pending', 'running')`,
+  waiting: `held = ${WAIT_REASON.workspace}`,
+  open: `held = ${WAIT_REASON.none}`,
+  max: "workspace_max",
+};
+
+function findNext(db: Database, room: Room, at: readonly SqlValue[]): Found<WaitingTask> {
+  return settle<PromotionFacts<WaitingTask>, { next: Found<WaitingTask> }>(decidePromotion, {
+    queue: () => findQueue(db, room, at),
+    open: ({ queue = "none" }) =>
+      countOpen(db, room, [...at, queue === "none" ? 0 : queue.newestMax]),
+  }).next;
+}
+
+function findQueue(
+  db: Database,
+  { tasks, waiting, max }: Room,
+  at: readonly SqlValue[],
+): Found<Queue<WaitingTask>> {
+  const from = `FROM ${tasks} AND ${waiting}`;
+  const oldest = db.get(`SELECT id, ${LIMIT_COLUMNS} ${from} ORDER BY id LIMIT 1`, ...at);
+  if (oldest === undefined) return "none";
+  const newest = db.get(`SELECT ${max} AS max ${from} ORDER BY id DESC LIMIT 1`, ...at);
+  return {
+    oldest: { id: text(oldest, "id"), limits: toLimits(oldest) },
+    newestMax: number(newest ?? {}, "max"),
+  };
+}
+
+function isQueued(db: Database, { tasks, waiting }: Room, at: readonly SqlValue[]): boolean {
+  return db.get(`SELECT 1 FROM ${tasks} AND ${waiting} LIMIT 1`, ...at) !== undefined;
+}
+
+/** Tasks that have room; the last value is the number up to which they are counted. */
+function countOpen(db: Database, { tasks, open }: Room, at: readonly SqlValue[]): number {
+  const counted = `SELECT 1 FROM ${tasks} AND ${open} LIMIT ?`;
+  return number(db.get(`SELECT count(*) AS n FROM (${counted})`, ...at) ?? {}, "n");
+}
+
+/** Columns of a row that {@linkcode toLimits} takes. */
+export const LIMIT_COLUMNS = "gate, gate_max, project, workspace, workspace_max";
+
+/** The limits of a task that is stored. */
+export function toLimits(row: Row): TaskLimits {
+  const digest = row["gate"];
+  const max = row["workspace_max"];
+  return {
+    ...(digest instanceof Uint8Array ? { group: { digest, max: number(row, "gate_max") } } : {}),
+    workspace: {
+      project: text(row, "project"),
+      name: text(row, "workspace"),
+      ...(typeof max === "number" ? { max } : {}),
+    },
+  };
+}
