@@ -15,9 +15,9 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { COMMANDS } from "../src/cli/commands.ts";
 import { EVENTS } from "../src/resources/events.ts";
-import { SCHEME_NAMES } from "../src/resources/event_webhook.ts";
 import { KINDS } from "../src/resources/kinds.ts";
-import { SCHEMES } from "../src/signatures/schemes.ts";
+import { PLATFORMS } from "../src/platforms/platforms.ts";
+import { SCHEME_NAMES, SCHEMES } from "../src/platforms/schemes.ts";
 
 /** What one folder uses of another: its values, or only its types. */
 type Use = "values" | "types";
@@ -29,9 +29,9 @@ type Use = "values" | "types";
 const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/base": {},
   "src/cel": { "src/base": "values" },
-  "src/resources": { "src/base": "values", "src/cel": "values" },
   "src/signatures": { "src/base": "values" },
-  "src/platforms": { "src/base": "values" },
+  "src/platforms": { "src/base": "values", "src/signatures": "values" },
+  "src/resources": { "src/base": "values", "src/cel": "values", "src/platforms": "values" },
   "src/api": { "src/base": "values" },
   "src/secrets": { "src/base": "values", "src/resources": "values" },
   "src/shell": { "src/base": "values" },
@@ -47,8 +47,9 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/api": "values",
     "src/base": "values",
     "src/cli/commands": "values",
+    "src/platforms": "values",
     "src/resources": "values",
-    "src/signatures": "values",
+    "src/signatures": "types",
     "src/store/sqlite/engine": "values",
   },
   "cli.ts": { "src/cli": "values" },
@@ -89,7 +90,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/platforms": "values",
     "src/plugins": "values",
     "src/resources": "types",
-    "src/signatures": "values",
+    "src/signatures": "types",
     "src/store": "types",
   },
   "src/intake/files": {
@@ -164,6 +165,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/intake": "values",
     "src/intake/admission": "values",
     "src/intake/pipeline": "values",
+    "src/platforms": "values",
     "src/resources": "values",
     "src/secrets": "types",
     "src/signatures": "values",
@@ -744,14 +746,25 @@ Deno.test("events.ts holds every event file, and every source has its file in so
   );
 });
 
-Deno.test("schemes.ts holds every signature scheme, and manifests can name each", async () => {
+Deno.test("platforms.ts holds every platform, each in the one file of its name", async () => {
+  const exported = (await exportsOf("src/platforms")).filter(({ value }) =>
+    has(value, "name", "headers", "signature")
+  );
+  deepEqual(new Set(exported.map(({ value }) => value)), new Set<unknown>(PLATFORMS));
+  deepEqual(
+    exported.map(({ path }) => path).toSorted(),
+    PLATFORMS.map(({ name }) => `src/platforms/${name.replaceAll("-", "_")}.ts`).toSorted(),
+  );
+});
+
+Deno.test("manifests can name every platform and every scheme of no platform", async () => {
   const exported = (await exportsOf("src/signatures")).filter(({ value }) =>
     has(value, "name", "verify")
   );
-  deepEqual(new Set(exported.map(({ value }) => value)), new Set<unknown>(SCHEMES));
+  const names = exported.map(({ value }) => (value as { name: string }).name);
   deepEqual(
-    SCHEMES.map((scheme) => scheme.name).toSorted(),
-    SCHEME_NAMES.filter((name) => name !== "auto").toSorted(),
+    SCHEME_NAMES.toSorted(),
+    ["auto", ...names, ...PLATFORMS.map(({ name }) => name)].toSorted(),
   );
 });
 
@@ -811,7 +824,7 @@ function reachedFrom(paths: readonly string[]): string[] {
 
 Deno.test("bytes of a stranger are neither parsed nor split: not to read them, nor to check who signed", () => {
   const http = FILES.map(({ path }) => path).filter((path) => path.startsWith("src/http/"));
-  const seen = reachedFrom([...http, "src/signatures/schemes.ts"]);
+  const seen = reachedFrom([...http, "src/platforms/schemes.ts"]);
   ok(seen.length > http.length + SCHEMES.length, "it looks into the schemes");
   const parsing = /\b(JSON\.parse|parseJson|URLSearchParams)\b/;
   const parse = FILES.filter(({ path, code }) => seen.includes(path) && parsing.test(code));

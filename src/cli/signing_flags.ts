@@ -9,7 +9,7 @@ import { utf8 } from "../base/bytes.ts";
 import { MAX_DURATION_SECS } from "../base/duration.ts";
 import { AppError } from "../base/errors.ts";
 import type { HmacOptions, Scheme, SchemeOptions, SigningKey } from "../signatures/scheme.ts";
-import { findScheme, SCHEMES } from "../signatures/schemes.ts";
+import { findScheme, SCHEMES } from "../platforms/schemes.ts";
 import { readFile } from "./read_file.ts";
 import { type CommandContext, CONNECTION, type OptionDefinition, PROJECT } from "./command.ts";
 
@@ -69,7 +69,7 @@ export const SCHEME_FLAGS: readonly OptionDefinition[] = [
   },
 ];
 
-/** Replay window where none is given. */
+/** Replay window where none is given, as that of a trigger. */
 const DEFAULT_TOLERANCE_SECS = 300;
 
 /**

@@ -1,12 +1,49 @@
 /**
- * Discord, which signs two sorts of requests. Interactions: one of type 1 is a PING and wants a PONG
- * of type 1; each has an `id`. Webhook events: there type 0 is the PING and wants an empty 204, type 1
- * is an event; they have no id.
+ * Discord: an Ed25519 signature in hexadecimal over `<timestamp><body>`; the store holds the public
+ * key. Discord sends wrong signatures on purpose and takes an endpoint down that lets one through.
+ * Interactions have an `id`, and one of type 1 is a PING that wants a PONG of type 1. Webhook events
+ * have no id; among them type 0 is the PING and wants an empty 204, type 1 is an event.
  *
  * @module
  */
 
-import { findWord, payloadName, type Platform } from "./platform.ts";
+import { concatBytes, findHex, utf8 } from "../base/bytes.ts";
+import { findSigner } from "../signatures/ed25519.ts";
+import { covering, findSignature, refused, type Signature } from "../signatures/scheme.ts";
+import { findSeconds, refusedTime } from "../signatures/timestamp.ts";
+import { nonEmptyText, payloadId, type Platform } from "./platform.ts";
+
+const TIMESTAMP_HEADER = "x-signature-timestamp";
+
+const signature: Signature = {
+  isPublicKey,
+  cannotSign: "Discord signs with a private key that only Discord has",
+  async verify(request, keys, options) {
+    const value = findSignature(request, options);
+    if (value === undefined) return refused("signature_header_missing");
+    const signature = findHex(value);
+    if (signature?.length !== 64) return refused("signature_malformed");
+    const timestamp = request.header(TIMESTAMP_HEADER) ?? "";
+    const window = { find: findSeconds, now: request.now, toleranceSecs: options.toleranceSecs };
+    const reason = refusedTime(timestamp, window);
+    if (reason !== undefined) return refused(reason);
+    const match = await findSigner(keys, {
+      data: concatBytes(utf8(timestamp), request.body),
+      signatures: [signature],
+      readKey: (key) => isPublicKey(key) ? findHex(key) : undefined,
+    });
+    return covering(match, { content: request.body });
+  },
+  signedTime: {
+    header: () => TIMESTAMP_HEADER,
+    find: (request) => findSeconds(request.header(TIMESTAMP_HEADER) ?? ""),
+  },
+};
+
+/** Discord shows public keys in hexadecimal. */
+function isPublicKey(value: string): boolean {
+  return /^[0-9a-fA-F]{64}$/.test(value);
+}
 
 /** What Discord accepts as PONG; it ignores what else is in the object. */
 const DISCORD_PONG = '{"type":1,"status":"pong"}';
@@ -14,17 +51,25 @@ const DISCORD_PONG = '{"type":1,"status":"pong"}';
 /** Discord. */
 export const discord: Platform = {
   name: "discord",
+  title: "Discord",
+  headers: ["X-Signature-Ed25519"],
+  signature,
+  auto: true,
   handshake: (payload) => {
     const { type } = payload;
-    if (payload["event"] !== undefined || findWord(payload["application_id"]) === undefined) {
+    if (payload["event"] !== undefined || nonEmptyText(payload["application_id"]) === undefined) {
       return undefined;
     }
-    const isInteraction = findWord(payload["id"]) !== undefined &&
-      findWord(payload["token"]) !== undefined;
+    const isInteraction = nonEmptyText(payload["id"]) !== undefined &&
+      nonEmptyText(payload["token"]) !== undefined;
     if (type === 1 && isInteraction) {
       return { status: 200, type: "application/json", body: DISCORD_PONG };
     }
     return type === 0 && !isInteraction ? { status: 204 } : undefined;
   },
-  eventName: (event) => payloadName(event.payload["id"], event),
+  eventId: (event) => payloadId(event.payload["id"], event),
+  docs: {
+    signs: "time and body; the store holds the public key",
+    eventId: "`id` of an interaction; webhook events have none",
+  },
 };

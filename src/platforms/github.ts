@@ -1,16 +1,28 @@
 /**
- * GitHub: `ping` when a webhook is made; the delivery id stays the same when a person redelivers.
+ * GitHub: `X-Hub-Signature-256: sha256=<hex>` over the exact body, form-encoded or JSON. It sends
+ * `X-Hub-Signature` with SHA-1 beside it; that one is never looked at. Neither covers the headers:
+ * `X-GitHub-Event` and `X-GitHub-Delivery` of a captured body can be changed. A `ping` comes when a
+ * webhook is made; the delivery id stays the same when a person redelivers.
  *
  * @module
  */
 
-import { findWord, headerName, type Platform, PONG } from "./platform.ts";
+import { templatedHmac } from "../signatures/templated_hmac.ts";
+import { headerId, nonEmptyText, type Platform, PONG } from "./platform.ts";
 
 /** GitHub. */
 export const github: Platform = {
   name: "github",
+  title: "GitHub",
+  headers: ["X-Hub-Signature-256"],
+  signature: templatedHmac({
+    form: { hash: "sha256", encoding: "hex", prefix: "sha256=" },
+    template: "{body}",
+  }),
+  auto: true,
   // No other event has these two. X-GitHub-Event is not signed: it does not make a ping of a push.
   handshake: ({ zen, hook_id: hook }) =>
-    findWord(zen) !== undefined && hook !== undefined ? PONG : undefined,
-  eventName: (event) => headerName("x-github-delivery", event),
+    nonEmptyText(zen) !== undefined && hook !== undefined ? PONG : undefined,
+  eventId: (event) => headerId("x-github-delivery", event),
+  docs: { signs: "body, as `sha256` does", eventId: "`X-GitHub-Delivery` and the body" },
 };

@@ -1,16 +1,72 @@
 /**
- * GitLab: with a signing token `webhook-id` is signed; the plain token covers nothing, and then
- * `Idempotency-Key`, which stays the same over its retries, needs the body beside it.
+ * GitLab: the secret token itself in `X-Gitlab-Token`; or, where the webhook has a signing token
+ * (`whsec_…`), Standard Webhooks in `webhook-signature`. A webhook with both sends both, and then the
+ * signature alone counts: the token can be copied from any request, the signature covers this one.
+ * The plain token covers nothing, so `Idempotency-Key`, the same over retries, needs the body beside it.
  *
  * @module
  */
 
-import { headerName, messageName, type Platform } from "./platform.ts";
+import {
+  findSignature,
+  refused,
+  type SchemeOptions,
+  type Signature,
+} from "../signatures/scheme.ts";
+import { standardWebhooksSignature } from "../signatures/standard_webhooks.ts";
+import { keyCannotSign } from "../signatures/templated_hmac.ts";
+import { findMatchingToken, headerBytes } from "../signatures/token.ts";
+import { headerId, type Platform, signedId } from "./platform.ts";
+
+const SIGNING_TOKEN_HEADER = "webhook-signature";
+
+/** The options under which a signing token is checked. */
+function signed(options: SchemeOptions): SchemeOptions {
+  return { ...options, signatureHeader: SIGNING_TOKEN_HEADER };
+}
+
+const signature: Signature = {
+  keyForms: ["text", "whsec"],
+  verify(request, keys, options) {
+    if (request.header(SIGNING_TOKEN_HEADER) !== undefined) {
+      return standardWebhooksSignature.verify(request, keys, signed(options));
+    }
+    const value = findSignature(request, options);
+    if (value === undefined) return Promise.resolve(refused("signature_header_missing"));
+    const verdict = findMatchingToken(headerBytes(value), keys);
+    // A token may hold blanks and commas; where no key is the whole value it is two header lines.
+    const malformed = !verdict.ok && /[,\s]/.test(value);
+    return Promise.resolve(malformed ? refused("signature_malformed") : verdict);
+  },
+  sign(input, key, options) {
+    if (key.value.startsWith("whsec_")) {
+      return standardWebhooksSignature.sign?.(input, key, signed(options)) ??
+        Promise.reject(keyCannotSign(key));
+    }
+    if (key.value === "") return Promise.reject(keyCannotSign(key));
+    return Promise.resolve({ [options.signatureHeader]: key.value });
+  },
+  signedTime: {
+    header: (options) => standardWebhooksSignature.signedTime?.header(signed(options)),
+    find: (request, options) =>
+      standardWebhooksSignature.signedTime?.find(request, signed(options)),
+  },
+};
 
 /** GitLab. */
 export const gitlab: Platform = {
   name: "gitlab",
-  eventName: (event) =>
-    messageName(event) ?? headerName("idempotency-key", event) ??
-      headerName("x-gitlab-event-uuid", event),
+  title: "GitLab",
+  headers: ["X-Gitlab-Token"],
+  signature,
+  auto: true,
+  headerPrefix: "x-gitlab-",
+  eventId: (event) =>
+    signedId(event) ?? headerId("idempotency-key", event) ??
+      headerId("x-gitlab-event-uuid", event),
+  docs: {
+    signs: "nothing: the token itself; with a signing token, as Standard Webhooks",
+    eventId:
+      "with a signing token `webhook-id`; else `Idempotency-Key` or `X-Gitlab-Event-UUID`, and the body",
+  },
 };

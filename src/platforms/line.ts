@@ -1,24 +1,35 @@
 /**
- * LINE: an empty list of events when the URL is verified; otherwise any number of events in one
- * request, each with its own id, which stays the same when LINE redelivers.
+ * LINE: base64 of HMAC-SHA256 over the exact body, under the channel secret as text, which looks like
+ * hexadecimal and is not decoded. No time is signed. An empty list of events comes when the URL is
+ * verified; otherwise one request brings any number of events, each with an id of its own, which
+ * stays the same when LINE redelivers.
  *
  * @module
  */
 
-import { isJsonObject } from "../base/json.ts";
-import { findWord, payloadName, type Platform, PONG } from "./platform.ts";
+import { templatedHmac } from "../signatures/templated_hmac.ts";
+import { nonEmptyText, payloadId, type Platform, PONG } from "./platform.ts";
 
 /** LINE. */
 export const line: Platform = {
   name: "line",
+  title: "LINE",
+  headers: ["X-Line-Signature"],
+  signature: templatedHmac({
+    form: { hash: "sha256", encoding: "base64", prefix: "" },
+    template: "{body}",
+  }),
+  auto: true,
   handshake: ({ destination, events }) =>
-    findWord(destination) !== undefined && Array.isArray(events) && events.length === 0
+    nonEmptyText(destination) !== undefined && Array.isArray(events) && events.length === 0
       ? PONG
       : undefined,
   eventList: "events",
-  eventName: (one) => {
+  eventId: (one) => {
     const { events } = one.payload;
     const [event]: unknown[] = Array.isArray(events) ? events : [];
-    return isJsonObject(event) ? payloadName(event["webhookEventId"], one) : undefined;
+    const isObject = typeof event === "object" && event !== null && "webhookEventId" in event;
+    return isObject ? payloadId(event.webhookEventId, one) : undefined;
   },
+  docs: { signs: "body, base64", eventId: "`webhookEventId` of each event" },
 };

@@ -1,11 +1,51 @@
 /**
- * What the program knows about one sending platform beside its signature (contract 3): how it greets
- * a new endpoint, what names an event, and whether one request brings several.
+ * What the program knows about one sending platform, all of it in the platform's one file: how it
+ * signs and under which headers, how it checks a new endpoint, what names an event, and whether one
+ * request brings several.
  *
  * @module
  */
 
 import type { JsonObject } from "../base/json.ts";
+import type { Signature } from "../signatures/scheme.ts";
+
+/** One platform. */
+export interface Platform {
+  /** Name in manifests, `scheme: NAME`. */
+  readonly name: string;
+  /** Name as people write it. */
+  readonly title: string;
+  /**
+   * Headers that it signs in and no other platform does, as it spells them; the first is the default
+   * of `signatureHeader`. One of them in a trigger says that the trigger is this platform's.
+   */
+  readonly headers: readonly [string, ...string[]];
+  /** How it signs. */
+  readonly signature: Signature;
+  /** Whether `auto` accepts its signatures under its headers; never where SHA-1 makes them. */
+  readonly auto: boolean;
+  /**
+   * What names of its headers begin with, where its signature fits other senders, too: the signature
+   * doctor then proposes it only for a request that has such a header.
+   */
+  readonly headerPrefix?: string;
+  /**
+   * The answer to a handshake, which starts nothing; `undefined` for everything else. Goes by the
+   * payload alone: a header that no signature covers could make a handshake out of any event.
+   */
+  readonly handshake?: (payload: JsonObject) => Handshake | undefined;
+  /** The field of the payload that lists events, where one request brings several. */
+  readonly eventList?: string;
+  /** The id by which a repetition of an event is known; `undefined` when it has none. */
+  readonly eventId?: (event: PlatformEvent) => EventId | undefined;
+  /** Its cells in the tables of the documentation, in Markdown. */
+  readonly docs: {
+    /** What its signature covers, and how it is written. */
+    readonly signs: string;
+    /** What the id of an event is. */
+    readonly eventId: string;
+  };
+}
 
 /** One event of an authenticated request. */
 export interface PlatformEvent {
@@ -21,9 +61,9 @@ export interface PlatformEvent {
   readonly messageId: string | undefined;
 }
 
-/** What names an event: the same again is a duplicate. */
-export interface EventName {
-  /** Its id; never empty. */
+/** The id of an event: an event with the id of an earlier one is a duplicate. */
+export interface EventId {
+  /** Never empty. */
   readonly id: string;
   /** Whether a signature that was verified covers the id. */
   readonly signed: boolean;
@@ -38,46 +78,31 @@ export type Handshake =
   }
   | { readonly status: 204 };
 
-/** One platform; every member may be left out. */
-export interface Platform {
-  /** Name, as `platformOf` of `signatures/schemes.ts` gives it. */
-  readonly name: string;
-  /**
-   * The answer to a handshake, which starts nothing; `undefined` for everything else. Goes by the
-   * payload alone: a header that no signature covers could make a handshake out of any event.
-   */
-  readonly handshake?: (payload: JsonObject) => Handshake | undefined;
-  /** The field of the payload that lists events, where one request brings several. */
-  readonly eventList?: string;
-  /** What names one event; `undefined` when it has no name. */
-  readonly eventName?: (event: PlatformEvent) => EventName | undefined;
-}
-
-/** A text that is there and not empty. */
-export function findWord(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-/** An id in the payload, which is signed where the content is. */
-export function payloadName(value: unknown, { isSigned }: PlatformEvent): EventName | undefined {
-  const id = findWord(value);
-  return id === undefined ? undefined : { id, signed: isSigned };
-}
-
-/** An id in a header, which no signature covers. */
-export function headerName(header: string, event: PlatformEvent): EventName | undefined {
-  const id = findWord(event.header(header));
-  return id === undefined ? undefined : { id, signed: false };
-}
-
-/** The id that the scheme signs beside the body. */
-export function messageName({ messageId }: PlatformEvent): EventName | undefined {
-  return messageId === undefined ? undefined : { id: messageId, signed: true };
-}
-
 /** The usual answer to a handshake. */
 export const PONG: Handshake = {
   status: 200,
   type: "application/json",
   body: '{"status":"pong"}',
 };
+
+/** The value, when it is a text and not empty. */
+export function nonEmptyText(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** An id in the payload, which is signed where the payload is. */
+export function payloadId(value: unknown, { isSigned }: PlatformEvent): EventId | undefined {
+  const id = nonEmptyText(value);
+  return id === undefined ? undefined : { id, signed: isSigned };
+}
+
+/** An id in a header, which no signature covers. */
+export function headerId(header: string, event: PlatformEvent): EventId | undefined {
+  const id = nonEmptyText(event.header(header));
+  return id === undefined ? undefined : { id, signed: false };
+}
+
+/** The id that the signature covers beside the payload. */
+export function signedId({ messageId }: PlatformEvent): EventId | undefined {
+  return messageId === undefined ? undefined : { id: messageId, signed: true };
+}

@@ -1,5 +1,15 @@
 /**
- * REGISTRY of the platforms. A new one is a file and a line here, and its scheme in `signatures/`.
+ * REGISTRY of the platforms: a new one is a file and a line here. The schemes of manifests, what
+ * `auto` accepts, which header tells a platform and the tables of the documentation follow from it.
+ *
+ * ```ts
+ * import { platformOf } from "./platforms.ts";
+ * import { strictEqual as equal } from "node:assert/strict";
+ *
+ * equal(platformOf("auto", "X-Hub-Signature-256")?.name, "github");
+ * equal(platformOf("slack", undefined)?.name, "slack");
+ * equal(platformOf("sha256", "X-Webhook-Signature"), undefined);
+ * ```
  *
  * @module
  */
@@ -18,9 +28,9 @@ import { twilio } from "./twilio.ts";
 /** Every platform. */
 export const PLATFORMS: readonly Platform[] = [
   github,
-  gitlab,
   slack,
   line,
+  gitlab,
   stripe,
   shopify,
   standardWebhooks,
@@ -28,7 +38,26 @@ export const PLATFORMS: readonly Platform[] = [
   discord,
 ];
 
-/** The platform of that name. */
-export function findPlatform(name: string | undefined): Platform | undefined {
-  return PLATFORMS.find((platform) => platform.name === name);
+const BY_NAME: ReadonlyMap<string, Platform> = new Map(
+  PLATFORMS.map((platform) => [platform.name, platform]),
+);
+
+const BY_HEADER: ReadonlyMap<string, Platform> = new Map(
+  PLATFORMS.flatMap((platform) =>
+    platform.headers.map((header) => [header.toLowerCase(), platform] as const)
+  ),
+);
+
+/**
+ * The platform of a trigger, which decides its handshake and its deduplication, also where an
+ * interceptor authenticates: by its scheme where that names one, else by its signature header.
+ *
+ * @param schemeName Value of `scheme` in the manifest, if any.
+ * @param headerName Value of `signatureHeader` in the manifest, in any case, if any.
+ */
+export function platformOf(
+  schemeName: string | undefined,
+  headerName: string | undefined,
+): Platform | undefined {
+  return BY_NAME.get(schemeName ?? "") ?? BY_HEADER.get(headerName?.toLowerCase() ?? "");
 }

@@ -1,17 +1,30 @@
 /**
- * Shopify: `X-Shopify-Webhook-Id` stays the same over its retries; the signature does not cover it.
- * What it calls Events has the same header without `X-`.
+ * Shopify: base64 of HMAC-SHA256 over the exact body, under the app's client secret as text. What it
+ * calls Events is signed alike, under headers without `X-`. The webhook id stays the same over
+ * retries; neither it nor the topic is covered by the signature, and no time is signed.
  *
  * @module
  */
 
-import { headerName, type Platform } from "./platform.ts";
+import { templatedHmac } from "../signatures/templated_hmac.ts";
+import { headerId, type Platform } from "./platform.ts";
 
 /** Shopify. */
 export const shopify: Platform = {
   name: "shopify",
-  eventName: (event) =>
+  title: "Shopify",
+  headers: ["X-Shopify-Hmac-SHA256", "Shopify-Hmac-SHA256"],
+  signature: templatedHmac({
+    form: { hash: "sha256", encoding: "base64", prefix: "" },
+    template: "{body}",
+  }),
+  auto: true,
+  eventId: (event) =>
     event.signatureHeader === "shopify-hmac-sha256"
-      ? headerName("shopify-webhook-id", event)
-      : headerName("x-shopify-webhook-id", event),
+      ? headerId("shopify-webhook-id", event)
+      : headerId("x-shopify-webhook-id", event),
+  docs: {
+    signs: "body, base64",
+    eventId: "`X-Shopify-Webhook-Id` (`Shopify-Webhook-Id` of Events) and the body",
+  },
 };

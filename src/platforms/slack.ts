@@ -1,19 +1,44 @@
 /**
- * Slack: `url_verification` when the endpoint is entered; retries are signed anew with a new time,
- * so only `event_id` tells them. Slash commands and interactivity are not retried and have no id.
+ * Slack: `v0=<hex>` of HMAC-SHA256 over `v0:<timestamp>:<body>`. Retries are signed anew, with a time
+ * of their own, so a window of five minutes never loses one, and only `event_id` tells them. Slash
+ * commands and interactivity are not retried and have no id. `url_verification` comes when the
+ * endpoint is entered.
+ *
+ * ```ts
+ * import { slack } from "./slack.ts";
+ * import { strictEqual as equal } from "node:assert/strict";
+ *
+ * const options = { signatureHeader: "x-slack-signature", toleranceSecs: 300 };
+ * const sender = { body: new TextEncoder().encode("{}"), now: 1531420618000, url: "", id: "" };
+ * const key = { name: "signing_secret", value: "8f742231b10e8888abcd99yyyzzz85a5" };
+ * const headers = new Headers(await slack.signature.sign?.(sender, key, options));
+ * equal(headers.get("x-slack-request-timestamp"), "1531420618");
+ * const request = { ...sender, header: (name: string) => headers.get(name) ?? undefined };
+ * equal((await slack.signature.verify(request, [key], options)).ok, true);
+ * ```
  *
  * @module
  */
 
-import { findWord, payloadName, type Platform } from "./platform.ts";
+import { templatedHmac } from "../signatures/templated_hmac.ts";
+import { nonEmptyText, payloadId, type Platform } from "./platform.ts";
 
 /** Slack. */
 export const slack: Platform = {
   name: "slack",
+  title: "Slack",
+  headers: ["X-Slack-Signature"],
+  signature: templatedHmac({
+    form: { hash: "sha256", encoding: "hex", prefix: "v0=" },
+    template: "v0:{timestamp}:{body}",
+    timestampHeader: "X-Slack-Request-Timestamp",
+  }),
+  auto: true,
   handshake: (payload) => {
-    const challenge = findWord(payload["challenge"]);
+    const challenge = nonEmptyText(payload["challenge"]);
     if (payload["type"] !== "url_verification" || challenge === undefined) return undefined;
     return { status: 200, type: "text/plain", body: challenge };
   },
-  eventName: (event) => payloadName(event.payload["event_id"], event),
+  eventId: (event) => payloadId(event.payload["event_id"], event),
+  docs: { signs: "time and body, `v0`", eventId: "`event_id`" },
 };

@@ -1,15 +1,25 @@
 /**
- * Standard Webhooks: the id is signed and stays the same over retries. It is that of the headers whose
- * signature was verified; where none was, that of the usual ones.
+ * Senders that follow standardwebhooks.com, OpenAI and the customers of Svix among them. The id is
+ * signed and stays the same over retries. It is that of the headers whose signature was verified;
+ * where none was, that of the usual ones.
  *
  * @module
  */
 
-import { headerName, messageName, type Platform } from "./platform.ts";
+import { standardWebhooksSignature } from "../signatures/standard_webhooks.ts";
+import { headerId, type Platform, signedId } from "./platform.ts";
 
-/** Senders that follow standardwebhooks.com. */
+/** Standard Webhooks. */
 export const standardWebhooks: Platform = {
   name: "standard-webhooks",
-  eventName: (event) =>
-    messageName(event) ?? headerName("webhook-id", event) ?? headerName("svix-id", event),
+  title: "Standard Webhooks",
+  headers: ["webhook-signature", "svix-signature"],
+  signature: standardWebhooksSignature,
+  auto: true,
+  eventId: (event) =>
+    signedId(event) ?? headerId("webhook-id", event) ?? headerId("svix-id", event),
+  docs: {
+    signs: "id, time and body; `v1`, or `v1a` with a `whpk_` public key",
+    eventId: "the id of the headers that carry the signature: `webhook-id`, `svix-id`, or your own",
+  },
 };

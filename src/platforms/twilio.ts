@@ -1,14 +1,147 @@
 /**
- * Twilio: `I-Twilio-Idempotency-Token` stays the same over its retries; the signature does not
- * cover it.
+ * Twilio: base64 of HMAC-SHA1 (of HMAC-SHA256 under a SharedKey) over the URL and, behind it, every
+ * form parameter sorted by name, names and values run together: where one ends and the next begins is
+ * not signed. A JSON body is covered by its SHA-256 in the URL's `bodySHA256`. No time is signed, nor
+ * `I-Twilio-Idempotency-Token`, which stays the same over retries. The URL is the one Twilio was told,
+ * so behind a proxy the trigger needs its `publicUrl`.
  *
  * @module
  */
 
-import { headerName, type Platform } from "./platform.ts";
+import {
+  concatBytes,
+  equalBytes,
+  findBase64,
+  findHex,
+  findText,
+  sha256Hex,
+  toBase64,
+  utf8,
+} from "../base/bytes.ts";
+import { AppError } from "../base/errors.ts";
+import { isForm, parseForm } from "../base/form.ts";
+import { findMatchingKey, hmac } from "../signatures/hmac.ts";
+import {
+  covering,
+  findSignature,
+  type HmacHash,
+  refused,
+  type Signature,
+  type SignedRequest,
+  type Verdict,
+  type VerifyFailure,
+} from "../signatures/scheme.ts";
+import { keyCannotSign } from "../signatures/templated_hmac.ts";
+import { headerId, type Platform } from "./platform.ts";
+
+/** A form is read before its sender is known. Those of Twilio itself have some kilobytes. */
+const MAX_FORM_BYTES = 256 * 1024;
+
+/** The header that names the hash is not signed, and the length of a digest says as much. */
+const HASH_BY_LENGTH: Readonly<Record<number, HmacHash>> = { 20: "sha1", 32: "sha256" };
+
+const signature: Signature = {
+  signsUrl: true,
+  sentUrl: urlWithHash,
+  verify(request, keys, options) {
+    const value = findSignature(request, options);
+    if (value === undefined) return refused("signature_header_missing");
+    const expected = findBase64(value);
+    const hash = expected && HASH_BY_LENGTH[expected.length];
+    if (expected === undefined || hash === undefined) return refused("signature_malformed");
+    const covered = coveredBody(request);
+    if (typeof covered === "string") return refused(covered);
+    let verdict: Verdict = refused("no_key_matches");
+    for (const url of urlSpellings(request.url)) {
+      const data = concatBytes(utf8(url), covered);
+      // The same fields can be written in many ways, so a retry is known by the text that is signed.
+      const match = findMatchingKey(hash, keys, { data, expected: [expected] });
+      verdict = covering(match, { content: data });
+      if (verdict.ok) return verdict;
+    }
+    return verdict;
+  },
+  sign({ body, url }, key, options) {
+    const [sent = ""] = url.split("#"); // a fragment never arrives
+    const covered = bodyHashIn(sent) === undefined ? sortedForm(body) : utf8("");
+    if (typeof covered === "string") throw new AppError("invalid", "The body is no form to sign");
+    const digest = hmac("sha1", key, concatBytes(utf8(url), covered));
+    if (digest === undefined) throw keyCannotSign(key);
+    return { [options.signatureHeader]: toBase64(digest) };
+  },
+};
 
 /** Twilio. */
 export const twilio: Platform = {
   name: "twilio",
-  eventName: (event) => headerName("i-twilio-idempotency-token", event),
+  title: "Twilio",
+  headers: ["X-Twilio-Signature"],
+  signature,
+  auto: false,
+  eventId: (event) => headerId("i-twilio-idempotency-token", event),
+  docs: {
+    signs: "URL and form; SHA-1 (SHA-256 with a SharedKey), so to be named",
+    eventId: "`I-Twilio-Idempotency-Token` and what is signed",
+  },
 };
+
+/** The URL under which Twilio sends a body that is no form: with the body's hash in its query. */
+function urlWithHash(url: string, body: Uint8Array): string {
+  if (bodyHashIn(url) !== undefined) return url;
+  const [start = "", ...fragment] = url.split("#");
+  const hash = `${start.includes("?") ? "&" : "?"}bodySHA256=${sha256Hex(body)}`;
+  return [start + hash, ...fragment].join("#");
+}
+
+/** What is signed of the body, or why it is refused: a signature may not leave it open. */
+function coveredBody({ url, body, header }: SignedRequest) {
+  const hash = bodyHashIn(url);
+  if (hash !== undefined) {
+    const claimed = findHex(hash);
+    const actual = findHex(sha256Hex(body)) ?? new Uint8Array();
+    return claimed !== undefined && equalBytes(claimed, actual)
+      ? new Uint8Array()
+      : "signature_malformed";
+  }
+  if (body.length === 0) return new Uint8Array();
+  // Read as a form here and as something else later, bytes behind a genuine signature could be made
+  // to say anything.
+  return isForm(header("content-type"), body) ? sortedForm(body) : "signature_malformed";
+}
+
+/**
+ * Twilio puts the hash at the end. Anywhere else it may be text out of a form: address and fields run
+ * together in what is signed, so whoever wrote a message could have the whole of it read as an
+ * address, with the hash of another body in it.
+ */
+function bodyHashIn(url: string): string | undefined {
+  return /[?&]bodySHA256=([^&#]*)$/.exec(url)?.[1];
+}
+
+/** Twilio counts a value that comes twice under one name once. */
+function sortedForm(body: Uint8Array): Uint8Array<ArrayBuffer> | VerifyFailure {
+  if (body.length > MAX_FORM_BYTES) return "form_too_large";
+  const text = findText(body);
+  if (text === undefined) return "signature_malformed";
+  const pairs = parseForm(text);
+  if (pairs === undefined) return "form_too_large";
+  pairs.sort((a, b) => compare(a[0], b[0]) || compare(a[1], b[1]));
+  const distinct = pairs.filter(([name, value], i) =>
+    name !== pairs[i - 1]?.[0] || value !== pairs[i - 1]?.[1]
+  );
+  return utf8(distinct.flat().join(""));
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Twilio has signed with and without the port, whatever the URL it was told says. */
+function urlSpellings(url: string): string[] {
+  const match = /^(https?):\/\/([^/?#]*?)(:[0-9]+)?([/?#].*)?$/is.exec(url);
+  if (match === null) return [url];
+  const [, scheme = "", host = "", port, rest = ""] = match;
+  const usual = scheme.toLowerCase() === "https" ? ":443" : ":80";
+  const other = port === undefined ? usual : "";
+  return [url, `${scheme}://${host}${other}${rest}`];
+}

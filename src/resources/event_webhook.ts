@@ -1,35 +1,19 @@
 /**
- * `spec.event.webhook` of a Trigger: where the signature stands and what it
- * is checked against. Says nothing about how; that is `signatures/`.
+ * `spec.event.webhook` of a Trigger: where the signature stands and what it is checked against. Says
+ * nothing about how; that is `platforms/` and `signatures/`.
  *
  * @module
  */
 
 import Type from "typebox";
 import { isCidr } from "../base/cidr.ts";
+import { platformOf } from "../platforms/platforms.ts";
+import { SCHEME_NAMES } from "../platforms/schemes.ts";
 import { checkExpression } from "./condition.ts";
 import { FromSecret } from "./env.ts";
 import type { EventDefinition } from "./event.ts";
 import type { Reference } from "./kind.ts";
 import { errorAt, type Finding, Name, warningAt } from "./resource.ts";
-
-/** Signature schemes a manifest can name; `signatures/schemes.ts` has one entry for each but `auto`. */
-export const SCHEME_NAMES = [
-  "auto",
-  "sha256",
-  "hmac",
-  "github",
-  "slack",
-  "line",
-  "gitlab",
-  "stripe",
-  "shopify",
-  "standard-webhooks",
-  "twilio",
-  "discord",
-  "bearer",
-  "basic",
-] as const;
 
 /** HTTP header names (RFC 9110, token). */
 const HeaderName = Type.String({
@@ -173,17 +157,17 @@ function checkScheme(spec: WebhookSpec): Finding[] {
   return (spec.scheme ?? "auto") === "auto" ? warnOfSha1(spec.signatureHeader) : [];
 }
 
-/** SHA-1 is verified only when that is written down. */
-const SHA1_HEADERS: Readonly<Record<string, string>> = {
-  "x-twilio-signature": "auto reads no signature of Twilio: write scheme: twilio",
-  "x-hub-signature": "GitHub signs this header with SHA-1, which auto refuses: for GitHub use " +
-    "X-Hub-Signature-256; for Bitbucket, Jira and others who sign it with SHA-256 write scheme: sha256",
-};
+const HUB_SIGNATURE = "GitHub signs this header with SHA-1, which auto refuses: for GitHub use " +
+  "X-Hub-Signature-256; for Bitbucket, Jira and others who sign it with SHA-256 write scheme: sha256";
 
-function warnOfSha1(header = ""): Finding[] {
-  const name = header.toLowerCase();
-  if (!Object.hasOwn(SHA1_HEADERS, name)) return [];
-  return [warningAt([...AT, "signatureHeader"], SHA1_HEADERS[name] ?? "")];
+/** SHA-1 is verified only where the manifest says so, and `auto` does not say it. */
+function warnOfSha1(header: string | undefined): Finding[] {
+  const path = [...AT, "signatureHeader"];
+  if (header?.toLowerCase() === "x-hub-signature") return [warningAt(path, HUB_SIGNATURE)];
+  const platform = platformOf(undefined, header);
+  if (platform === undefined || platform.auto) return [];
+  const message = `auto reads no signature of ${platform.title}: write scheme: ${platform.name}`;
+  return [warningAt(path, message)];
 }
 
 function webhookReferences(spec: WebhookSpec): Reference[] {

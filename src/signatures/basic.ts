@@ -2,26 +2,21 @@
  * Scheme `basic`: `Authorization: Basic <base64>` (RFC 7617). A value of the store is
  * `user:password`; one without a colon or with an empty password is passed over.
  *
- * Nothing is signed: who sees one request can send others. For platforms that offer no more.
+ * Nothing is signed: whoever sees one request can send others. For platforms that offer no more.
  *
  * @module
  */
 
 import { findBase64, toBase64, utf8 } from "../base/bytes.ts";
-import {
-  findSignature,
-  refused,
-  type Scheme,
-  signatureHeaderName,
-  type SigningKey,
-} from "./scheme.ts";
+import { findSignature, namedScheme, refused, type Scheme, type SigningKey } from "./scheme.ts";
 import { keyCannotSign } from "./templated_hmac.ts";
 import { findMatchingToken } from "./token.ts";
 
 /** The scheme `basic`. */
-export const basicScheme: Scheme = {
+export const basicScheme: Scheme = namedScheme({
   name: "basic",
   defaultHeader: "Authorization",
+}, {
   verify(request, keys, options) {
     const value = findSignature(request, options);
     if (value === undefined) return Promise.resolve(refused("signature_header_missing"));
@@ -31,11 +26,9 @@ export const basicScheme: Scheme = {
   },
   sign(_input, key, options) {
     if (!hasPassword(key)) return Promise.reject(keyCannotSign(key));
-    return Promise.resolve({
-      [signatureHeaderName("Authorization", options)]: `Basic ${toBase64(utf8(key.value))}`,
-    });
+    return Promise.resolve({ [options.signatureHeader]: `Basic ${toBase64(utf8(key.value))}` });
   },
-};
+});
 
 function hasPassword({ value }: SigningKey): boolean {
   return /^[^:]*:./s.test(value);

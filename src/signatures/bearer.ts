@@ -2,23 +2,24 @@
  * Scheme `bearer`: `Authorization: Bearer <token>` (RFC 6750), the token being a value of the store.
  * In a header of its own (`X-Telegram-Bot-Api-Secret-Token`) the token stands alone.
  *
- * Nothing is signed: who sees one request can send others. For platforms that offer no more.
+ * Nothing is signed: whoever sees one request can send others. For platforms that offer no more.
  *
  * @module
  */
 
 import { utf8 } from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
-import { findSignature, refused, type Scheme, signatureHeaderName } from "./scheme.ts";
+import { findSignature, namedScheme, refused, type Scheme } from "./scheme.ts";
 import { findMatchingToken } from "./token.ts";
 
 /** Visible ASCII without the comma that two header lines are joined by. */
 const TOKEN = /^[!-+\--~]+$/;
 
 /** The scheme `bearer`. */
-export const bearerScheme: Scheme = {
+export const bearerScheme: Scheme = namedScheme({
   name: "bearer",
   defaultHeader: "Authorization",
+}, {
   verify(request, keys, options) {
     const value = findSignature(request, options);
     if (value === undefined) return Promise.resolve(refused("signature_header_missing"));
@@ -32,11 +33,9 @@ export const bearerScheme: Scheme = {
       return Promise.reject(new AppError("invalid", message));
     }
     const scheme = options.signatureHeader === "authorization" ? "Bearer " : "";
-    return Promise.resolve({
-      [signatureHeaderName("Authorization", options)]: `${scheme}${key.value}`,
-    });
+    return Promise.resolve({ [options.signatureHeader]: `${scheme}${key.value}` });
   },
-};
+});
 
 function findToken(value: string, header: string): string | undefined {
   const named = /^Bearer (.*)$/i.exec(value)?.[1];

@@ -9,7 +9,8 @@ import { findText, latin1Bytes, latin1Text, utf8 } from "../base/bytes.ts";
 import { shortDuration } from "../base/duration.ts";
 import { messageOf } from "../base/errors.ts";
 import { parseJson } from "../base/json.ts";
-import { type Attempt, type Cause, headerOf, signsUrl, type Suspicion } from "./mistake.ts";
+import { type Attempt, type Cause, headerOf, type Suspicion } from "./mistake.ts";
+import { signsUrl } from "./scheme.ts";
 
 /** Bodies beyond this are not written anew: it would take memory, and such bodies are rare. */
 const MAX_REWRITTEN_BYTES = 262_144;
@@ -184,7 +185,7 @@ export function* otherTime(attempt: Attempt): Iterable<Suspicion> {
 export function* otherUrl(attempt: Attempt): Iterable<Suspicion> {
   const { url } = attempt;
   const match = /^https?:\/\/([^/?#]+)([^?#]*)(\?[^#]*)?/i.exec(url);
-  if (!signsUrl(attempt) || match === null) return;
+  if (!signsUrl(attempt.scheme, attempt.options) || match === null) return;
   const [, given = "", path = "", query = ""] = match;
   const hosts = ["x-forwarded-host", "x-original-host", "host"].map((name) =>
     headerOf(attempt, name) ?? given

@@ -1,5 +1,5 @@
 /**
- * The signature doctor (issue 3): why a request was refused. Tries the usual mistakes one by one, and
+ * The signature doctor: why a request was refused. Tries the usual mistakes one by one, and
  * where none explains it two at a time, and names those without which the request would pass. For
  * the operator only: an answer is as good as an oracle. Decides nothing, and never shows a secret or
  * an expected signature.
@@ -21,12 +21,11 @@ import {
   type Cause,
   headerOf,
   type Mistake,
-  signsUrl,
   type StoreKeys,
   type Surroundings,
   type Suspicion,
 } from "./mistake.ts";
-import type { Scheme, SchemeOptions, SignedRequest } from "./scheme.ts";
+import { type Scheme, type SchemeOptions, type SignedRequest, signsUrl } from "./scheme.ts";
 
 export type { Cause, StoreKeys };
 
@@ -44,13 +43,21 @@ export type RefusedRequest = Omit<SignedRequest, "header"> & {
   readonly headers: Readonly<Record<string, string>>;
 };
 
+/** What the doctor may try in place of what the trigger asks for. */
+export interface Candidates {
+  /** The stores of the project; the trigger's own is the one that {@linkcode Expected} names. */
+  readonly stores: readonly StoreKeys[];
+  /** Every scheme that a manifest can name. */
+  readonly schemes: readonly Scheme[];
+}
+
 /** What the trigger asks for. */
 export interface Expected {
   /** Its scheme. */
   readonly scheme: Scheme;
   /** Its settings. */
   readonly options: SchemeOptions;
-  /** Its SecretStore, by the name it has among the candidates. */
+  /** Its SecretStore, by the name it has among the {@linkcode Candidates}. */
   readonly store?: string;
 }
 
@@ -79,23 +86,22 @@ const MAX_PAIRS = 3;
 /**
  * Which changes would make a refused request pass, likeliest first; empty when none that is known
  * does. One sentence of each sort of mistake.
- *
- * @param candidates The stores of the project; the trigger's own is the one that `expected` names.
  */
 export async function diagnose(
   request: RefusedRequest,
-  candidates: readonly StoreKeys[],
+  { stores, schemes }: Candidates,
   expected: Expected,
 ): Promise<readonly Diagnosis[]> {
   const isOwn = ({ store }: StoreKeys) => store === expected.store;
   const around: Surroundings = {
     store: expected.store,
-    others: candidates.filter((one) => !isOwn(one)).slice(0, MAX_STORES)
+    others: stores.filter((one) => !isOwn(one)).slice(0, MAX_STORES)
       .map(({ store, keys }) => ({ store, keys: keys.slice(0, MAX_KEYS) })),
+    schemes,
   };
   const { body, headers, url, now } = request;
   const { scheme, options } = expected;
-  const keys = candidates.find(isOwn)?.keys.slice(0, MAX_KEYS) ?? [];
+  const keys = stores.find(isOwn)?.keys.slice(0, MAX_KEYS) ?? [];
   const asItIs: Attempt = { body, headers, url, now, keys, scheme, options };
 
   const budget = new Budget();
@@ -155,7 +161,7 @@ class Budget {
     const { scheme, keys, options } = attempt;
     if (this.isSpent || keys.length === 0) return undefined;
     // Over a URL that is not known, what signs URL and body looks like what signs the body alone.
-    if (attempt.url === "" && signsUrl(attempt)) return undefined;
+    if (attempt.url === "" && signsUrl(scheme, options)) return undefined;
     this.#attempts--;
     this.#bytes -= attempt.body.length * keys.length;
     const header = (name: string) => headerOf(attempt, name);

@@ -1,12 +1,17 @@
 /**
- * Scheme `hmac` (contract 2): put together by the user. The only scheme beside `twilio` with SHA-1,
- * which has to be asked for by name.
+ * Scheme `hmac`: put together by the user, with SHA-1 where that is written down.
  *
  * @module
  */
 
-import type { HmacOptions, HmacSpec, Scheme, SchemeOptions } from "./scheme.ts";
-import { signedTimeOf, templatedHmac } from "./templated_hmac.ts";
+import {
+  type HmacOptions,
+  type HmacSpec,
+  namedScheme,
+  type Scheme,
+  type SchemeOptions,
+} from "./scheme.ts";
+import { configuredHmac } from "./templated_hmac.ts";
 import { findTime } from "./timestamp.ts";
 
 /**
@@ -30,7 +35,7 @@ function spec({ hmac }: SchemeOptions): HmacSpec | undefined {
 }
 
 /** The scheme `hmac`. */
-export const genericHmacScheme: Scheme = {
-  ...templatedHmac({ name: "hmac", defaultHeader: "X-Webhook-Signature", spec }),
-  signedTime: signedTimeOf(spec),
-};
+export const genericHmacScheme: Scheme = namedScheme(
+  { name: "hmac", defaultHeader: "X-Webhook-Signature" },
+  configuredHmac(spec),
+);

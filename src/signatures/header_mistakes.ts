@@ -12,11 +12,11 @@ import {
   type Cause,
   headerOf,
   signatureOf,
+  type Surroundings,
   type Suspicion,
   withSignature,
 } from "./mistake.ts";
 import type { HmacOptions, HmacSpec } from "./scheme.ts";
-import { SCHEMES } from "./schemes.ts";
 import { findTime } from "./timestamp.ts";
 
 /** The right text in a wrapping that does not belong to it. */
@@ -193,14 +193,18 @@ export function* otherHeader(attempt: Attempt): Iterable<Suspicion> {
 }
 
 /** A platform's own way, where the trigger is set to another. */
-export function* otherScheme(attempt: Attempt): Iterable<Suspicion> {
+export function* otherScheme(
+  attempt: Attempt,
+  { schemes }: Surroundings,
+): Iterable<Suspicion> {
   // Where the key is public, an HMAC under it can be anyone's: never advise that.
   const fixed = attempt.scheme.cannotSign !== undefined;
-  const fromGitLab = Object.keys(attempt.headers).some((name) => name.startsWith("x-gitlab-"));
-  for (const scheme of SCHEMES) {
+  const names = Object.keys(attempt.headers);
+  for (const scheme of schemes) {
     if (scheme === genericHmacScheme || scheme.name === attempt.scheme.name) continue;
     if (fixed && scheme.sign !== undefined) continue;
-    if (scheme.name === "gitlab" && !fromGitLab) continue;
+    const { headerPrefix = "" } = scheme;
+    if (!names.some((name) => name.startsWith(headerPrefix))) continue;
     const own = scheme.defaultHeader.toLowerCase();
     const given = attempt.options.signatureHeader;
     for (const signatureHeader of new Set([own, given])) {

@@ -5,13 +5,7 @@
  */
 
 import { equalBytes, findBase64, hmacBytes, utf8 } from "../base/bytes.ts";
-import { type HmacHash, type KeyMatch, refused, type SigningKey } from "./scheme.ts";
-
-/**
- * How a value of a SecretStore becomes the bytes of a key: `text` its UTF-8, `whsec` the bytes that
- * Standard Webhooks writes in base64, after `whsec_` or bare.
- */
-export type KeyForm = "text" | "whsec";
+import { type HmacHash, type KeyForm, type KeyMatch, refused, type SigningKey } from "./scheme.ts";
 
 /** The HMAC of `data` under `key`; `undefined` when the key is not usable in this form. */
 export function hmac(

@@ -41,14 +41,15 @@ export function* wrappedSecret(attempt: Attempt): Iterable<Suspicion> {
 
 /** The right secret, decoded on one side only. */
 export function* encodedSecret(attempt: Attempt): Iterable<Suspicion> {
-  if (decodesSecret(attempt)) {
+  const keyForms = attempt.scheme.keyForms ?? ["text"];
+  if (keyForms.includes("whsec")) {
     yield* suspectBytes(attempt, "secret_prefix_not_decoded", {
       bytes: ({ value }) => [utf8(value), utf8(value.replace(/^whsec_/, ""))],
       message: (key) =>
         `The sender signs with the text of key "${key}" instead of decoding it: have it decode what follows whsec_ from base64`,
     });
-    return;
   }
+  if (!keyForms.includes("text")) return;
   yield* suspectValues(attempt, "secret_prefix_added", {
     values: ({ value }) => [value.replace(/^whsec_/, "")],
     message: (key) =>
@@ -81,12 +82,6 @@ function decodedMessage(key: string, encoding: string, bytes: Uint8Array): strin
   return text !== undefined && /^[\x20-\x7e]+$/.test(text)
     ? `The value of key "${key}" is the ${encoding} of the secret: store the decoded text`
     : `The sender decodes the value of key "${key}" from ${encoding} before it signs: have it sign with the text as it stands`;
-}
-
-/** Whether the scheme takes secrets for base64, as Standard Webhooks has them. */
-function decodesSecret({ scheme, options }: Attempt): boolean {
-  return scheme.name === "standard-webhooks" || scheme.name === "gitlab" ||
-    (scheme.name === "auto" && /^(webhook|svix)-signature$/.test(options.signatureHeader));
 }
 
 function* suspectValues(

@@ -85,6 +85,8 @@ export interface Surroundings {
   readonly store: string | undefined;
   /** The other stores of the project. */
   readonly others: readonly StoreKeys[];
+  /** Every scheme that a manifest can name. */
+  readonly schemes: readonly Scheme[];
 }
 
 /** One sort of mistake: every way in which it may have been made. */
@@ -93,12 +95,6 @@ export type Mistake = (attempt: Attempt, around: Surroundings) => Iterable<Suspi
 /** A header of an attempt. */
 export function headerOf({ headers }: Attempt, name: string): string | undefined {
   return Object.hasOwn(headers, name) ? headers[name] : undefined;
-}
-
-/** Whether the URL is part of what an attempt's scheme signs. */
-export function signsUrl({ scheme, options }: Attempt): boolean {
-  return scheme.name === "twilio" ||
-    scheme.hmacSpec?.(options)?.template.includes("{url}") === true;
 }
 
 /** The value of the header that carries the signature; empty when there is none. */

@@ -1,6 +1,6 @@
 /**
- * What a signature scheme is (spec 5.1, security 2): bytes, headers, keys and the time go in, a
- * verdict comes out. No HTTP type, no store, no clock. A bad signature is a value, never an error.
+ * What a signature and a signature scheme are: bytes, headers, keys and the time go in, a verdict
+ * comes out. No HTTP type, no store, no clock. A bad signature is a value, never an error.
  *
  * @module
  */
@@ -27,7 +27,7 @@ export interface SignedRequest {
   readonly url: string;
 }
 
-/** `spec.event.webhook.hmac`: the generic scheme, put together by the user (contract 2). */
+/** `spec.event.webhook.hmac`: the generic scheme, put together by the user. */
 export interface HmacOptions {
   /** Hash function. */
   readonly algorithm: HmacHash;
@@ -136,13 +136,15 @@ export interface SignedTime {
   readonly find: (request: SignedRequest, options: SchemeOptions) => number | undefined;
 }
 
-/** One signature scheme. */
-export interface Scheme {
-  /** Name in a manifest. */
-  readonly name: string;
-  /** Header used when a trigger names none, as the platform spells it. */
-  readonly defaultHeader: string;
-  /** Whether one of `keys` made the signature; every key is tried (spec 2.1). */
+/**
+ * How a value of a SecretStore becomes the bytes of a key: `text` its UTF-8, `whsec` the bytes that
+ * Standard Webhooks writes in base64, after `whsec_` or bare.
+ */
+export type KeyForm = "text" | "whsec";
+
+/** How requests are signed and checked, whatever the header of the signature is called. */
+export interface Signature {
+  /** Whether one of `keys` made the signature; every key is tried, so that secrets can be rotated. */
   readonly verify: (
     request: SignedRequest,
     keys: readonly SigningKey[],
@@ -150,19 +152,66 @@ export interface Scheme {
   ) => Verdict | Promise<Verdict>;
   /**
    * Headers that a sender with this key would add; absent where only the owner of a private key can
-   * sign. Names are spelled as the platform spells them.
+   * sign. The signature stands under `options.signatureHeader`.
    */
   readonly sign?: (
     input: SigningInput,
     key: SigningKey,
     options: SchemeOptions,
   ) => Record<string, string> | Promise<Record<string, string>>;
-  /** Why it cannot sign, one sentence; present exactly where {@linkcode Scheme.sign} is absent. */
+  /** Why it cannot sign, one sentence; present exactly where {@linkcode Signature.sign} is absent. */
   readonly cannotSign?: string;
   /** Where the time stands; absent where none is signed. */
   readonly signedTime?: SignedTime;
   /** How its HMAC is made, where it is one over a template. */
   readonly hmacSpec?: (options: SchemeOptions) => HmacSpec | undefined;
+  /** Set where the URL is signed and no template says so. */
+  readonly signsUrl?: true;
+  /** The URL under which the platform sends a body that is no form, where it adds something to it. */
+  readonly sentUrl?: (url: string, body: Uint8Array) => string;
+  /** How values become keys; text where it does not say. */
+  readonly keyForms?: readonly KeyForm[];
+  /** Whether a value is a public key, known to everyone: it must never be the key of an HMAC. */
+  readonly isPublicKey?: (value: string) => boolean;
+}
+
+/** What a scheme is called. */
+interface SchemeNames {
+  /** Name in a manifest. */
+  readonly name: string;
+  /** Header used when a trigger names none, as the platform spells it. */
+  readonly defaultHeader: string;
+  /**
+   * What names of its sender's headers begin with, where the signature fits other senders, too: only
+   * a request that has such a header makes the signature doctor propose the scheme.
+   */
+  readonly headerPrefix?: string;
+}
+
+/** A signature that a manifest can name. */
+export type Scheme = Signature & SchemeNames;
+
+/** Gives a signature its names; what it signs has the header spelled as the platform spells it. */
+export function namedScheme(names: SchemeNames, signature: Signature): Scheme {
+  const { sign } = signature;
+  if (sign === undefined) return { ...signature, ...names };
+  const own = names.defaultHeader.toLowerCase();
+  return {
+    ...signature,
+    ...names,
+    async sign(input, key, options) {
+      const headers = Object.entries(await sign(input, key, options));
+      return Object.fromEntries(
+        headers.map(([name, value]) => [name === own ? names.defaultHeader : name, value]),
+      );
+    },
+  };
+}
+
+/** Whether a signature covers the URL, so that a request cannot be checked without it. */
+export function signsUrl(signature: Signature, options: SchemeOptions): boolean {
+  return signature.signsUrl === true ||
+    signature.hmacSpec?.(options)?.template.includes("{url}") === true;
 }
 
 /** A request that is not authenticated. */
@@ -179,10 +228,4 @@ export function covering(match: KeyMatch, covered: Covered): Verdict {
 export function findSignature(request: SignedRequest, options: SchemeOptions): string | undefined {
   const value = request.header(options.signatureHeader);
   return value === "" ? undefined : value;
-}
-
-/** The header a signature goes to, as the platform spells it where it is the platform's own. */
-export function signatureHeaderName(defaultHeader: string, options: SchemeOptions): string {
-  const { signatureHeader } = options;
-  return signatureHeader === defaultHeader.toLowerCase() ? defaultHeader : signatureHeader;
 }

@@ -1,5 +1,5 @@
 /**
- * Scheme `sha256` (spec 4.1, 5.1): `sha256=<hex>`, HMAC-SHA256 over the exact body.
+ * Scheme `sha256`: `sha256=<hex>`, HMAC-SHA256 over the exact body.
  *
  * ```ts
  * import { sha256Scheme } from "./sha256.ts";
@@ -25,17 +25,14 @@
  * @module
  */
 
-import type { HmacSpec, Scheme } from "./scheme.ts";
+import { namedScheme, type Scheme } from "./scheme.ts";
 import { templatedHmac } from "./templated_hmac.ts";
 
-const SPEC: HmacSpec = {
-  form: { hash: "sha256", encoding: "hex", prefix: "sha256=" },
-  template: "{body}",
-};
-
 /** The scheme `sha256`. */
-export const sha256Scheme: Scheme = templatedHmac({
-  name: "sha256",
-  defaultHeader: "X-Webhook-Signature",
-  spec: () => SPEC,
-});
+export const sha256Scheme: Scheme = namedScheme(
+  { name: "sha256", defaultHeader: "X-Webhook-Signature" },
+  templatedHmac({
+    form: { hash: "sha256", encoding: "hex", prefix: "sha256=" },
+    template: "{body}",
+  }),
+);

@@ -1,5 +1,5 @@
 /**
- * Scheme `standard-webhooks`: signatures over `<id>.<timestamp>.<body>`, a list of them separated by
+ * The signature of Standard Webhooks: over `<id>.<timestamp>.<body>`, or a list of them separated by
  * blanks. `v1` is HMAC-SHA256 under the base64 behind `whsec_`, `v1a` Ed25519 under the public key
  * behind `whpk_`. Svix sends the same under `svix-…`, or under a name of its customer's.
  *
@@ -12,8 +12,8 @@ import { findMatchingKey, hmac } from "./hmac.ts";
 import {
   covering,
   refused,
-  type Scheme,
   type SchemeOptions,
+  type Signature,
   type SignedRequest,
 } from "./scheme.ts";
 import { keyCannotSign } from "./templated_hmac.ts";
@@ -28,10 +28,9 @@ const LIST = /^v[0-9]{1,3}[a-z]?,[A-Za-z0-9+/]+={0,2}( v[0-9]{1,3}[a-z]?,[A-Za-z
 /** Visible ASCII without the comma that two header lines are joined by. */
 const ID = /^[!-+\--~]{1,256}$/;
 
-/** The scheme `standard-webhooks`. */
-export const standardWebhooksScheme: Scheme = {
-  name: "standard-webhooks",
-  defaultHeader: "webhook-signature",
+/** A signature of Standard Webhooks; `options.signatureHeader` says how the three headers begin. */
+export const standardWebhooksSignature: Signature = {
+  keyForms: ["whsec"],
   async verify(request, keys, options) {
     const family = familyOf(request, options);
     const value = request.header(`${family}-signature`) ?? "";

@@ -1,7 +1,7 @@
 /**
- * Schemes that are one HMAC in one header over a template: the spec's own, GitHub, LINE, Shopify,
- * Slack, and whatever a user puts together. The signed text is built as bytes: a body that is not
- * UTF-8 would not survive a string.
+ * Signatures that are one HMAC in one header over a template: most platforms', and whatever a user
+ * puts together. The signed text is built as bytes: a body that is not UTF-8 would not survive a
+ * string.
  *
  * @module
  */
@@ -15,80 +15,78 @@ import {
   findSignature,
   type HmacSpec,
   refused,
-  type Scheme,
   type SchemeOptions,
-  signatureHeaderName,
+  type Signature,
   type SignedTime,
   type SigningKey,
 } from "./scheme.ts";
 import { findSeconds, refusedTime } from "./timestamp.ts";
 
-/** What makes one of these schemes. */
-export interface TemplatedHmac {
-  /** Name in a manifest. */
-  readonly name: string;
-  /** Header used when a trigger names none. */
-  readonly defaultHeader: string;
-  /** The header of the time as the platform spells it, where it has one. */
-  readonly timestampHeader?: string;
-  /** What is signed and how; `undefined` when the trigger's options do not say. */
-  readonly spec: (options: SchemeOptions) => HmacSpec | undefined;
+/** The HMAC of a platform; its `timestampHeader` as the platform spells it. */
+export function templatedHmac(given: HmacSpec): Signature {
+  const { timestampHeader } = given;
+  if (timestampHeader === undefined) return hmacOver(() => given);
+  const spec = { ...given, timestampHeader: timestampHeader.toLowerCase() };
+  const signature = hmacOver(() => spec, timestampHeader);
+  return { ...signature, signedTime: signedTimeOf(() => spec) };
 }
 
-/** A scheme. */
-export function templatedHmac(
-  { name, defaultHeader, timestampHeader, spec }: TemplatedHmac,
-): Scheme {
+/** The HMAC that the options of a trigger describe; `read` gives nothing where they do not. */
+export function configuredHmac(
+  read: (options: SchemeOptions) => HmacSpec | undefined,
+): Signature {
+  return { ...hmacOver(read), signedTime: signedTimeOf(read) };
+}
+
+function hmacOver(
+  read: (options: SchemeOptions) => HmacSpec | undefined,
+  spelledTimestampHeader?: string,
+): Signature {
   return {
-    name,
-    defaultHeader,
-    hmacSpec: spec,
+    hmacSpec: read,
     verify(request, keys, options) {
-      const found = spec(options);
-      if (found === undefined) return refused("options_unusable");
+      const spec = read(options);
+      if (spec === undefined) return refused("options_unusable");
       const value = findSignature(request, options);
       if (value === undefined) return refused("signature_header_missing");
-      const expected = findDigest(value, found.form);
+      const expected = findDigest(value, spec.form);
       if (expected === undefined) return refused("signature_malformed");
-      const timestamp = found.timestampHeader && request.header(found.timestampHeader);
-      if (found.timestampHeader !== undefined) {
+      const timestamp = spec.timestampHeader && request.header(spec.timestampHeader);
+      if (spec.timestampHeader !== undefined) {
         const { now } = request;
-        const find = found.findTime ?? findSeconds;
+        const find = spec.findTime ?? findSeconds;
         const reason = refusedTime(timestamp, { find, now, toleranceSecs: options.toleranceSecs });
         if (reason !== undefined) return refused(reason);
       }
-      const data = fillTemplate(found.template, { ...request, timestamp });
-      const match = findMatchingKey(found.form.hash, keys, { data, expected: [expected] });
+      const data = fillTemplate(spec.template, { ...request, timestamp });
+      const match = findMatchingKey(spec.form.hash, keys, { data, expected: [expected] });
       return covering(match, { content: request.body });
     },
     sign(input, key, options) {
-      const found = spec(options);
-      if (found === undefined) {
+      const spec = read(options);
+      if (spec === undefined) {
         throw new AppError("invalid", "The options of the scheme are missing or unusable");
       }
       const timestamp = String(Math.floor(input.now / 1000));
-      const data = fillTemplate(found.template, { ...input, timestamp });
-      const digest = hmac(found.form.hash, key, data);
+      const data = fillTemplate(spec.template, { ...input, timestamp });
+      const digest = hmac(spec.form.hash, key, data);
       if (digest === undefined) throw keyCannotSign(key);
-      const header = found.timestampHeader;
+      const timeHeader = spelledTimestampHeader ?? spec.timestampHeader;
       return {
-        ...(header === undefined ? {} : {
-          [timestampHeader?.toLowerCase() === header ? timestampHeader : header]: timestamp,
-        }),
-        [signatureHeaderName(defaultHeader, options)]: writeDigest(digest, found.form),
+        ...(timeHeader === undefined ? {} : { [timeHeader]: timestamp }),
+        [options.signatureHeader]: writeDigest(digest, spec.form),
       };
     },
   };
 }
 
-/** Where a scheme of this sort has its time. */
-export function signedTimeOf(spec: TemplatedHmac["spec"]): SignedTime {
+function signedTimeOf(read: (options: SchemeOptions) => HmacSpec | undefined): SignedTime {
   return {
-    header: (options) => spec(options)?.timestampHeader,
+    header: (options) => read(options)?.timestampHeader,
     find(request, options) {
-      const found = spec(options);
-      const text = found?.timestampHeader && request.header(found.timestampHeader);
-      return text === undefined ? undefined : (found?.findTime ?? findSeconds)(text);
+      const spec = read(options);
+      const text = spec?.timestampHeader && request.header(spec.timestampHeader);
+      return text === undefined ? undefined : (spec?.findTime ?? findSeconds)(text);
     },
   };
 }

@@ -7,7 +7,7 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { runCli } from "../../src/cli/run.ts";
-import { SCHEMES } from "../../src/signatures/schemes.ts";
+import { SCHEMES } from "../../src/platforms/schemes.ts";
 import { startDaemon } from "../helpers/daemon.ts";
 import { secretStore } from "../helpers/manifests.ts";
 import { ONE_PROGRAM } from "../helpers/program.ts";

@@ -6,7 +6,7 @@
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import { maskHeaders } from "../../src/control/records/masked_headers.ts";
-import { SCHEMES } from "../../src/signatures/schemes.ts";
+import { SCHEMES } from "../../src/platforms/schemes.ts";
 
 const maskOne = (name: string, value = "x") => maskHeaders({ [name]: value }, [])[name];
 

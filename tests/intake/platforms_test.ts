@@ -1,5 +1,5 @@
 /**
- * What a platform means by a request (contract 3): several events in one, and which event is one that
+ * What a platform means by a request: several events in one, and which event is one that
  * was there before. In process, with a real store.
  *
  * @module

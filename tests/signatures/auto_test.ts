@@ -6,8 +6,8 @@
  */
 
 import { strictEqual as equal } from "node:assert/strict";
-import { platformOf } from "../../src/signatures/platform.ts";
-import { findScheme } from "../../src/signatures/schemes.ts";
+import { platformOf } from "../../src/platforms/platforms.ts";
+import { findScheme } from "../../src/platforms/schemes.ts";
 import { type Attempt, fromCase, table } from "./verify_table.ts";
 
 // HMACs of `{}` and of other texts below: openssl dgst -sha256 -hmac SECRET
@@ -169,7 +169,7 @@ Deno.test("platformOf goes by the scheme, then by the header", () => {
     [undefined, undefined, undefined],
   ];
   for (const [scheme, header, platform] of rows) {
-    equal(platformOf(scheme, header), platform, `${scheme} ${header}`);
+    equal(platformOf(scheme, header)?.name, platform, `${scheme} ${header}`);
   }
 });
 

@@ -6,7 +6,7 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { diagnose, type Diagnosis } from "../../src/signatures/doctor.ts";
-import { findScheme } from "../../src/signatures/schemes.ts";
+import { findScheme, SCHEMES } from "../../src/platforms/schemes.ts";
 import { BODY, hex, mac, type Mistake, MISTAKES, NOW, SECRET, sha256 } from "./doctor_cases.ts";
 import { keysOf, lowerCase } from "./platform_cases.ts";
 import { cpuMs } from "../helpers/cpu_time.ts";
@@ -23,11 +23,14 @@ function examine(mistake: Mistake, extra: Readonly<Record<string, string>> = {})
       url,
       now: now * 1000,
     },
-    [
-      { store: "unrelated", keys: keysOf("unrelated") },
-      { store: "own", keys: keysOf(...secrets) },
-      ...(others === undefined ? [] : [{ store: "theirs", keys: keysOf(...others) }]),
-    ],
+    {
+      stores: [
+        { store: "unrelated", keys: keysOf("unrelated") },
+        { store: "own", keys: keysOf(...secrets) },
+        ...(others === undefined ? [] : [{ store: "theirs", keys: keysOf(...others) }]),
+      ],
+      schemes: SCHEMES,
+    },
     {
       scheme,
       options: {

@@ -13,7 +13,7 @@ import type {
   SignedRequest,
   SigningKey,
 } from "../../src/signatures/scheme.ts";
-import { SCHEMES } from "../../src/signatures/schemes.ts";
+import { SCHEMES } from "../../src/platforms/schemes.ts";
 
 /** One vector of the fixture, as far as it is used. */
 interface Vector {

@@ -12,7 +12,7 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import type { Verdict, VerifyFailure } from "../../src/signatures/scheme.ts";
-import { SCHEMES } from "../../src/signatures/schemes.ts";
+import { SCHEMES } from "../../src/platforms/schemes.ts";
 import {
   type Case,
   CASES,

@@ -1,5 +1,5 @@
 /**
- * One contract over every signature scheme (security 2): what is genuine is accepted, and nothing
+ * One contract over every signature scheme: what is genuine is accepted, and nothing
  * that differs from it in any way. Expected signatures are literals from outside (`fixtures/`), never
  * computed by the code under test. A new scheme needs a row here; a scheme without one fails.
  *
@@ -9,7 +9,7 @@
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { findBase64, findHex, latin1Bytes, toBase64, toHex, utf8 } from "../../src/base/bytes.ts";
 import type { SchemeOptions, SigningKey, Verdict } from "../../src/signatures/scheme.ts";
-import { findScheme, SCHEMES } from "../../src/signatures/schemes.ts";
+import { findScheme, SCHEMES } from "../../src/platforms/schemes.ts";
 
 /** One entry of `fixtures/signatures.json`. */
 interface Vector {

@@ -6,7 +6,7 @@
 
 import { strictEqual as equal } from "node:assert/strict";
 import type { HmacOptions, Verdict } from "../../src/signatures/scheme.ts";
-import { findScheme } from "../../src/signatures/schemes.ts";
+import { findScheme } from "../../src/platforms/schemes.ts";
 import { caseNamed, keysOf, lowerCase } from "./platform_cases.ts";
 
 /** A request to be verified under some scheme. */

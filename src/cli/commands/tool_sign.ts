@@ -7,8 +7,7 @@
 import { findText } from "../../base/bytes.ts";
 import { LAST_TIME_MS, systemClock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
-import type { SigningKey } from "../../signatures/scheme.ts";
-import { twilioScheme, twilioUrl } from "../../signatures/twilio.ts";
+import { type SigningKey, signsUrl } from "../../signatures/scheme.ts";
 import { type Command, type CommandContext, OUTPUT_TEXT_JSON } from "../command.ts";
 import { curlLine, inlineData } from "../curl_line.ts";
 import {
@@ -50,8 +49,7 @@ export const command: Command = {
     }
     const json = context.option("output") === "json";
     const given = context.option("url");
-    const signsUrl = scheme === twilioScheme || options.hmac?.template?.includes("{url}") === true;
-    if (given === undefined && (!json || signsUrl)) {
+    if (given === undefined && (!json || signsUrl(scheme, options))) {
       throw new AppError("usage", "Give the endpoint: --url http://HOST/webhook/TRIGGER");
     }
     if (given !== undefined && !/^https?:\/\/[^\s/]+\S*$/i.test(given)) {
@@ -60,8 +58,8 @@ export const command: Command = {
     const key = onlyKey(await readKeys(context));
     const body = await readBody(context);
     const type = context.option("contentType") ?? typeOf(body);
-    const url = scheme === twilioScheme && type !== FORM_TYPE
-      ? twilioUrl(given ?? "", body.bytes)
+    const url = scheme.sentUrl !== undefined && type !== FORM_TYPE
+      ? scheme.sentUrl(given ?? "", body.bytes)
       : given ?? "";
     const secs = context.count("timestamp", 0, Math.floor(LAST_TIME_MS / 1000));
     const now = secs === undefined ? systemClock.now() : secs * 1000;

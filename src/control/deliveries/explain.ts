@@ -1,5 +1,5 @@
 /**
- * `svc delivery explain` (contract 3): what happened to a delivery at each stage, why the filter said
+ * `svc delivery explain`: what happened to a delivery at each stage, why the filter said
  * no, and for a rejected signature what would have to change. For the operator only.
  *
  * @module
@@ -14,6 +14,7 @@ import type { Resource } from "../../resources/resource.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
 import type { SecretStoreSpec } from "../../resources/secret_store.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
+import { SCHEMES } from "../../platforms/schemes.ts";
 import { diagnose, type Diagnosis } from "../../signatures/doctor.ts";
 import {
   authenticatedBefore,
@@ -163,14 +164,14 @@ async function diagnoseSignature(
   if (delivery.status !== 401 || content === undefined || trigger === undefined) return [];
   const webhook = webhookOf(delivery, trigger);
   const own = findStore(trigger, host.catalog)?.name;
-  const candidates = host.catalog.list("SecretStore", delivery.project).map((store) => ({
+  const stores = host.catalog.list("SecretStore", delivery.project).map((store) => ({
     store: store.name,
     keys: signingKeys(store as Resource<SecretStoreSpec>),
   })).sort((a, b) => Number(b.store === own) - Number(a.store === own));
   const request = signedRequest(toReceived(delivery, content), webhook);
   return await diagnose(
     { ...request, headers: content.headers },
-    candidates,
+    { stores, schemes: SCHEMES },
     { ...schemeOf(webhook), ...(own === undefined ? {} : { store: own }) },
   );
 }

@@ -23,8 +23,8 @@ import type {
   SigningKey,
   Verdict,
 } from "../../signatures/scheme.ts";
-import { platformOf } from "../../signatures/platform.ts";
-import { findScheme } from "../../signatures/schemes.ts";
+import { platformOf } from "../../platforms/platforms.ts";
+import { findScheme } from "../../platforms/schemes.ts";
 import type { StoredDelivery } from "../../store/delivery_records.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import { DeliveryContext, type ReceivedDelivery } from "./delivery_context.ts";
@@ -105,7 +105,7 @@ export async function authenticateBy(
     if (webhook.secret === undefined) throw unauthorized("the trigger names no secret");
     if (webhook.crdRef !== undefined) throw unauthorized("crdRef is for /webhook/ only");
     const unnamed = named === "auto" && signatureHeader === undefined;
-    if (!unnamed && platformOf(named, signatureHeader ?? "") !== scheme) {
+    if (!unnamed && platformOf(named, signatureHeader)?.name !== scheme) {
       throw unauthorized(`the trigger is not one of ${scheme}`);
     }
     storeOf(trigger, host.catalog);

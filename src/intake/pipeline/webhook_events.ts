@@ -9,12 +9,11 @@ import { sha256Hex, utf8 } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
 import { type JsonObject, toJson } from "../../base/json.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
-import { platformOf } from "../../signatures/platform.ts";
 import type { TriggerEvent } from "../admission/admit.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import type { ParsedDelivery } from "./payload.ts";
-import type { EventName, Handshake, Platform } from "../../platforms/platform.ts";
-import { findPlatform } from "../../platforms/platforms.ts";
+import type { EventId, Handshake, Platform } from "../../platforms/platform.ts";
+import { platformOf } from "../../platforms/platforms.ts";
 
 /**
  * Events one request may bring: each is filtered, written down and may start a task, all in one
@@ -93,7 +92,7 @@ function platformKey(
   const whole = covered?.content ?? body;
   const digest = () => sha256Hex(part === payload ? whole : own ?? whole);
   if (dedup === "bytes") return digest();
-  const name: EventName | undefined = from?.eventName?.({
+  const name: EventId | undefined = from?.eventId?.({
     payload: part,
     header: (header) => Object.hasOwn(headers, header) ? headers[header] : undefined,
     signatureHeader: signatureHeader.toLowerCase(),
@@ -108,6 +107,6 @@ function webhookOf(trigger: ActiveTrigger): WebhookSpec {
   return trigger.resource.spec.event.webhook ?? {};
 }
 
-function platform({ scheme = "auto", signatureHeader = "" }: WebhookSpec): Platform | undefined {
-  return findPlatform(platformOf(scheme, signatureHeader));
+function platform({ scheme, signatureHeader }: WebhookSpec): Platform | undefined {
+  return platformOf(scheme, signatureHeader);
 }

@@ -1,0 +1,60 @@
+/**
+ * Scheme `auto`: the interface's own `sha256=<hex>` under every header, and under a header of a
+ * platform that allows it that platform's form, too. Signatures made with SHA-1 need a scheme by name.
+ *
+ * @module
+ */
+
+import { firstByte } from "../base/form.ts";
+import { bearerScheme } from "../signatures/bearer.ts";
+import {
+  findSignature,
+  namedScheme,
+  refused,
+  type Scheme,
+  type Signature,
+} from "../signatures/scheme.ts";
+import { sha256Scheme } from "../signatures/sha256.ts";
+import { PLATFORMS } from "./platforms.ts";
+
+/** What `auto` is under headers that tell how a request is signed, by their lower-case names. */
+const BY_HEADER: ReadonlyMap<string, Scheme> = new Map([
+  ...PLATFORMS.filter(({ auto }) => auto).flatMap(({ headers, signature }) => {
+    const scheme = autoOver(signature, headers[0]);
+    return headers.map((header) => [header.toLowerCase(), scheme] as const);
+  }),
+  ["authorization", autoOver(bearerScheme, bearerScheme.defaultHeader)],
+]);
+
+/** The scheme `auto` for a header; `sha256` where the header is no platform's. */
+export function autoScheme(signatureHeader: string): Scheme {
+  return BY_HEADER.get(signatureHeader.toLowerCase()) ?? sha256Scheme;
+}
+
+/**
+ * The form of the value decides, once: what is not `sha256=<hex>` is the platform's and is held to all
+ * of its rules, the window among them. No signature of a platform is ever tried under both.
+ *
+ * Two ways remain in which `sha256=<hex>` would undo the platform's form. Whoever captured a Slack
+ * request holds HMAC(secret, `v0:<time>:<body>`), and could send that whole text as a body, years
+ * later, with the same digest behind `sha256=`: so where a time is signed, a body under `sha256=` has
+ * to be a JSON object, which no signed text of a platform begins like. And a public key is known to
+ * everyone, so it is never the key of an HMAC.
+ */
+function autoOver(signature: Signature, defaultHeader: string): Scheme {
+  const { isPublicKey, signedTime } = signature;
+  return namedScheme({ name: "auto", defaultHeader }, {
+    ...signature,
+    verify(request, keys, options) {
+      const value = findSignature(request, options) ?? "";
+      if (!/^sha256=[0-9a-fA-F]{64}$/.test(value)) return signature.verify(request, keys, options);
+      if (signedTime !== undefined && firstByte(request.body) !== 0x7b) {
+        return Promise.resolve(refused("signature_malformed"));
+      }
+      const secrets = isPublicKey === undefined
+        ? keys
+        : keys.filter(({ value }) => !isPublicKey(value));
+      return sha256Scheme.verify(request, secrets, options);
+    },
+  });
+}

@@ -1,0 +1,42 @@
+/**
+ * Every signature scheme that a manifest can name: those of no platform, and one of each platform.
+ *
+ * @module
+ */
+
+import { basicScheme } from "../signatures/basic.ts";
+import { bearerScheme } from "../signatures/bearer.ts";
+import { genericHmacScheme } from "../signatures/generic_hmac.ts";
+import { namedScheme, type Scheme } from "../signatures/scheme.ts";
+import { sha256Scheme } from "../signatures/sha256.ts";
+import { autoScheme } from "./auto.ts";
+import { PLATFORMS } from "./platforms.ts";
+
+/** Every scheme but `auto`, which is one of them or two, depending on the header. */
+export const SCHEMES: readonly Scheme[] = [
+  sha256Scheme,
+  genericHmacScheme,
+  ...PLATFORMS.map(({ name, headers: [defaultHeader], headerPrefix, signature }) =>
+    namedScheme(
+      headerPrefix === undefined ? { name, defaultHeader } : { name, defaultHeader, headerPrefix },
+      signature,
+    )
+  ),
+  bearerScheme,
+  basicScheme,
+];
+
+/** What `scheme` in a manifest may say. */
+export const SCHEME_NAMES: readonly string[] = ["auto", ...SCHEMES.map(({ name }) => name)];
+
+const BY_NAME: ReadonlyMap<string, Scheme> = new Map(SCHEMES.map((one) => [one.name, one]));
+
+/**
+ * The scheme of a trigger; `undefined` for a name there is none for.
+ *
+ * @param name Value of `scheme` in the manifest; `auto` looks at the header.
+ * @param signatureHeader Value of `signatureHeader` in the manifest, in any case, if any.
+ */
+export function findScheme(name: string, signatureHeader = ""): Scheme | undefined {
+  return name === "auto" ? autoScheme(signatureHeader) : BY_NAME.get(name);
+}
