@@ -4,7 +4,7 @@
 export DENO_TLS_CA_STORE ?= system,mozilla
 export NODE_EXTRA_CA_CERTS ?= $(wildcard /etc/ssl/certs/ca-certificates.crt)
 .DEFAULT_GOAL := help
-.PHONY: help demo test run check compile embed bench soak fmt clean
+.PHONY: help demo test run check compile embed docs bench soak fmt clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -26,6 +26,9 @@ compile: ## build dist/svc and dist/svcd
 
 embed: ## put the packages of integrations/ into the program, after changing them
 	@deno=$$(.ci/deno) && exec "$$deno" run --allow-read --allow-write integrations/embed.ts
+
+docs: ## write the tables of platforms in docs/, after changing src/platforms/
+	@deno=$$(.ci/deno) && exec "$$deno" run --allow-read --allow-write docs/platform_tables.ts
 
 bench: ## measure speed, against targets: ARGS="--quick", "--only NAME", "--list"
 	@deno=$$(.ci/deno) && exec "$$deno" run -A --unstable-worker-options tests/bench/bench.ts $(ARGS)

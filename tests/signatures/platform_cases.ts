@@ -1,6 +1,7 @@
 /**
- * Real requests, one or more for every scheme: the vectors of `fixtures/signatures.json`, and where
- * they have none the platforms' own tests and RFCs. Every signature is a literal from outside.
+ * Real requests, one or more for every scheme: the vectors of `fixtures/signatures.json`, where they
+ * have none the platforms' own tests and RFCs, and those of `tests/platforms/`. Every signature is a
+ * literal from outside.
  *
  * @module
  */
@@ -14,9 +15,10 @@ import type {
   SigningKey,
 } from "../../src/signatures/scheme.ts";
 import { SCHEMES } from "../../src/platforms/schemes.ts";
+import { SAMPLES } from "../platforms/sample.ts";
 
 /** One vector of the fixture, as far as it is used. */
-interface Vector {
+export interface Vector {
   readonly name: string;
   readonly secret: string;
   readonly body_utf8: string;
@@ -27,7 +29,7 @@ interface Vector {
 }
 
 /** What there is to know of a case beside its vector. */
-interface Facts {
+export interface Facts {
   readonly scheme: string;
   /** Header of the signature. */
   readonly header: string;
@@ -271,6 +273,7 @@ export const CASES: readonly Case[] = [
     return facts === undefined ? [] : [toCase({ ...vector, ...facts })];
   }),
   ...MORE.map(toCase),
+  ...[...SAMPLES.values()].flatMap(({ requests = [] }) => requests.map(toCase)),
 ];
 
 function toCase(vector: Vector & Facts): Case {

@@ -1,7 +1,8 @@
 /**
  * One contract over every signature scheme: what is genuine is accepted, and nothing
  * that differs from it in any way. Expected signatures are literals from outside (`fixtures/`), never
- * computed by the code under test. A new scheme needs a row here; a scheme without one fails.
+ * computed by the code under test. A new scheme needs a row here, or a request in its platform's
+ * sample; a scheme without either fails.
  *
  * @module
  */
@@ -10,6 +11,7 @@ import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:ass
 import { findBase64, findHex, latin1Bytes, toBase64, toHex, utf8 } from "../../src/base/bytes.ts";
 import type { SchemeOptions, SigningKey, Verdict } from "../../src/signatures/scheme.ts";
 import { findScheme, SCHEMES } from "../../src/platforms/schemes.ts";
+import { SAMPLES } from "../platforms/sample.ts";
 
 /** One entry of `fixtures/signatures.json`. */
 interface Vector {
@@ -68,7 +70,7 @@ interface Row {
   readonly otherKey?: string;
 }
 
-const ROWS: readonly Row[] = [
+const OWN_ROWS: readonly Row[] = [
   {
     scheme: "sha256",
     vector: "github-docs",
@@ -228,6 +230,32 @@ const ROWS: readonly Row[] = [
   { scheme: "bearer", vector: "RFC 6750 section 2.1", coversBody: false },
 ];
 
+/** Requests of the platforms' samples. */
+const FROM_SAMPLES = [...SAMPLES.values()].flatMap(({ requests = [] }) => requests);
+
+/** A request of a sample as a row; how its digest is written is what the platform's file says. */
+function toRow(
+  { name, scheme, header, now, signs, otherSecret }: typeof FROM_SAMPLES[number],
+): Row {
+  const found = findScheme(scheme);
+  const options = { signatureHeader: header.toLowerCase(), toleranceSecs: 300 };
+  const spec = found?.hmacSpec?.(options);
+  const time = found?.signedTime?.header(options);
+  return {
+    scheme,
+    vector: name,
+    header,
+    otherKey: otherSecret,
+    ...(spec === undefined ? {} : { digest: spec.form.encoding, prefix: spec.form.prefix }),
+    ...(signs.time === undefined || now === undefined ? {} : { signedAt: now }),
+    ...(time === undefined ? {} : { signedHeaders: [time] }),
+    ...(signs.body === undefined ? {} : { coversBody: signs.body }),
+    ...(signs.url === undefined ? {} : { coversUrl: signs.url }),
+  };
+}
+
+const ROWS: readonly Row[] = [...OWN_ROWS, ...FROM_SAMPLES.map(toRow)];
+
 /** What a sender sends, with headers by lower-case name. */
 interface Sent {
   readonly body: Uint8Array<ArrayBuffer>;
@@ -244,7 +272,9 @@ class Contract {
   readonly genuine: Sent;
 
   constructor(row: Row) {
-    const vector = [...VECTORS, ...FROM_RFCS].find((one) => one.name === row.vector);
+    const vector = [...VECTORS, ...FROM_RFCS, ...FROM_SAMPLES].find((one) =>
+      one.name === row.vector
+    );
     ok(vector !== undefined, `no vector is called ${row.vector}`);
     const scheme = findScheme(row.scheme, row.header);
     ok(scheme !== undefined, `no scheme is called ${row.scheme}`);

@@ -1,0 +1,16 @@
+/**
+ * The tables of platforms in `docs/` say what the list of platforms says.
+ *
+ * @module
+ */
+
+import { strictEqual as equal } from "node:assert/strict";
+import { basename } from "node:path";
+import { PAGES, withTable } from "../../docs/platform_tables.ts";
+
+for (const page of PAGES) {
+  Deno.test(`docs/${basename(page)} has every platform as the program knows it: make docs`, () => {
+    const text = Deno.readTextFileSync(page);
+    equal(text, withTable(page, text));
+  });
+}

@@ -1,0 +1,30 @@
+/**
+ * GitLab; its signatures are in the fixture and beside it.
+ *
+ * @module
+ */
+
+import type { Sample } from "./sample.ts";
+
+/** GitLab. */
+export const sample: Sample = {
+  handshakes: [],
+  events: [
+    {
+      payload: { object_kind: "push" },
+      headers: { "webhook-id": "w", "idempotency-key": "k", "x-gitlab-event-uuid": "u" },
+      messageId: "w",
+      id: { id: "w", signed: true },
+    },
+    {
+      payload: { object_kind: "push" },
+      headers: { "webhook-id": "w", "idempotency-key": "k", "x-gitlab-event-uuid": "u" },
+      id: { id: "k", signed: false },
+    },
+    {
+      payload: { object_kind: "push" },
+      headers: { "x-gitlab-event-uuid": "u" },
+      id: { id: "u", signed: false },
+    },
+  ],
+};
