@@ -15,6 +15,7 @@
  */
 
 import { discord } from "./discord.ts";
+import { gitea } from "./gitea.ts";
 import { github } from "./github.ts";
 import { gitlab } from "./gitlab.ts";
 import { line } from "./line.ts";
@@ -36,6 +37,7 @@ export const PLATFORMS: readonly Platform[] = [
   standardWebhooks,
   twilio,
   discord,
+  gitea,
 ];
 
 const BY_NAME: ReadonlyMap<string, Platform> = new Map(

@@ -1,0 +1,29 @@
+/**
+ * Gitea and Forgejo: the hexadecimal HMAC-SHA256 of the JSON, without a prefix, in a header of each;
+ * Forgejo sends both. A webhook of the content type form signs the JSON in the form, not the body
+ * that is sent, so it has to be set to JSON. No time is signed, nor the delivery id. They send GitHub's
+ * headers, too: a trigger for `X-Hub-Signature-256` takes their requests as GitHub's.
+ *
+ * @module
+ */
+
+import { templatedHmac } from "../signatures/templated_hmac.ts";
+import { headerId, type Platform } from "./platform.ts";
+
+/** Gitea and Forgejo. */
+export const gitea: Platform = {
+  name: "gitea",
+  title: "Gitea, Forgejo",
+  headers: ["X-Gitea-Signature", "X-Forgejo-Signature"],
+  signature: templatedHmac({
+    form: { hash: "sha256", encoding: "hex", prefix: "" },
+    template: "{body}",
+  }),
+  auto: true,
+  headerPrefix: "x-gitea-",
+  eventId: (event) => headerId("x-gitea-delivery", event),
+  docs: {
+    signs: "body, hexadecimal; the webhook has to send JSON: of a form Gitea signs another text",
+    eventId: "`X-Gitea-Delivery` and the body",
+  },
+};
