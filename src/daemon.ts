@@ -153,7 +153,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     log.warn("no traces are collected: a compiled program does that only when it was built so");
   }
   const store = telemetry.observe(
-    opening.use(await openStore(dir.database, telemetry.onBatch)),
+    opening.use(await openStore(dir.database, { node: newId(), onBatch: telemetry.onBatch })),
   );
   const catalog = await loadCatalog(store, keyring);
   const unclosed = keyring.opensUnbound ? await closeToUnbound(dir.secretKey) : undefined;

@@ -225,6 +225,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/store/sqlite/audit": {
     "src/base": "values",
     "src/store": "types",
+    "src/store/rules": "values",
     "src/store/sqlite/engine": "values",
   },
   "src/store/sqlite/tasks": {
@@ -242,6 +243,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   },
   "src/store/sqlite/chat": {
     "src/store": "types",
+    "src/store/rules": "values",
     "src/store/sqlite/deliveries": "values",
     "src/store/sqlite/engine": "values",
     "src/store/sqlite/tasks": "values",

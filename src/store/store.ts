@@ -107,8 +107,8 @@ export interface Store extends AsyncDisposable {
   findTasks(prefix: string): Promise<Task[]>;
   /** Marks the oldest tasks that are due and have room running and hands them over, at most `limit`. */
   claimTasks(limit: number, now: number): Promise<Claim>;
-  /** Hands over the tasks that were running when the daemon last ended. */
-  claimInterrupted(now: number): Promise<ClaimedTask[]>;
+  /** Takes over the tasks that run for a node that is gone; what they left behind is to be ended. */
+  claimInterrupted(): Promise<ClaimedTask[]>;
   /** Counts one more restart of each of these tasks. */
   countRestarts(taskIds: readonly string[]): Promise<void>;
   /** Stores how a step stands. */
@@ -198,8 +198,8 @@ export interface Store extends AsyncDisposable {
   recordAudit(
     rows: readonly { readonly start: AuditStart; readonly end: AuditEnd }[],
   ): Promise<void>;
-  /** Marks what was running when the daemon last ended. */
-  interruptAudits(now: number): Promise<number>;
+  /** Takes over the running rows of a node that is gone, oldest first; each has to be finished. */
+  claimInterruptedAudits(): Promise<AuditRow[]>;
   /** Newest first. */
   listAudit(query: AuditQuery): Promise<AuditRow[]>;
   /** Audit rows whose id starts with `prefix`, at most two. */

@@ -79,7 +79,7 @@ async function besideAccepts(
 /** How long each step of the removal keeps the one thread that writes: nobody waits longer for it. */
 async function eachStep(path: string): Promise<readonly Figure[]> {
   let tookMs = 0;
-  await using store = await openStore(path, (batch) => tookMs = batch.tookMs);
+  await using store = await openStore(path, { onBatch: (batch) => tookMs = batch.tookMs });
   const slowest = async (step: () => Promise<unknown>) => {
     const times: number[] = [];
     for (let n = 0; n < STEP.times; n++) {

@@ -253,7 +253,7 @@ test("a restart in the middle keeps who runs and who waits", async (store, { dir
   await accept(first, 14, { ...grouped("Replace"), trigger: "replace" });
   await first[Symbol.asyncDispose]();
   await using again = await openStore(path);
-  const interrupted = await again.claimInterrupted(1);
+  const interrupted = await again.claimInterrupted();
   deepEqual(interrupted.map(({ task }) => [numberOf(task.id), task.cancelReason]), [
     [0, ""],
     [13, `replaced by task ${taskIdOf(14)}`],

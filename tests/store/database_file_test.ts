@@ -58,7 +58,7 @@ Deno.test("a closed store leaves one file, and opens again with all that was in 
     (await again.listTasks({ limit: 9 })).map(({ state, reason }) => [state, reason]),
     [["pending", ""], ["failed", "why"], ["running", ""]],
   );
-  deepEqual((await again.claimInterrupted(9)).map(({ task }) => task.steps[0]?.state), [
+  deepEqual((await again.claimInterrupted()).map(({ task }) => task.steps[0]?.state), [
     "succeeded",
   ]);
 });

@@ -130,7 +130,7 @@ const CALLS: Calls = {
   },
   findTasks: (run, db) => run(db, "01"),
   claimTasks: (run, db) => run(db, 5, 100),
-  claimInterrupted: (run, db) => run(db, 100),
+  claimInterrupted: (run, db) => run(db),
   countRestarts: (run, db) => run(db, [T1]),
   saveStep: (run, db) => run(db, T1, step(0, "succeeded")),
   finishTask: (run, db) =>
@@ -155,7 +155,7 @@ const CALLS: Calls = {
   startAudit: (run, db) => run(db, AUDIT),
   finishAudit: (run, db) => run(db, AUDIT.id, END),
   recordAudit: (run, db) => run(db, [{ start: { ...AUDIT, id: `${AUDIT.id}B` }, end: END }]),
-  interruptAudits: (run, db) => run(db, 1),
+  claimInterruptedAudits: (run, db) => run(db),
   listAudit: (run, db) => {
     for (const query of [{}, { trigger: "t" }, { outcome: "failed" }, { since: 5 }]) {
       run(db, { limit: 5, ...query });

@@ -39,7 +39,7 @@ async function useTasks(db: Watched): Promise<void> {
       METHODS.requeueTask(db, task.id);
     }
   }
-  METHODS.claimInterrupted(db, 1);
+  METHODS.claimInterrupted(db);
   const { tasks: [first] } = METHODS.claimTasks(db, 9, 2e12);
   const id = first?.task.id ?? "";
   METHODS.countRestarts(db, [id]);

@@ -293,20 +293,6 @@ test(
   },
 );
 
-test("claimInterrupted hands over what was running, until it has ended", async (_, store) => {
-  for (const n of [1, 2, 3]) await accept(store, n);
-  deepEqual(await store.claimInterrupted(1), []);
-  await store.claimTasks(2, 5);
-  await store.saveStep(taskIdOf(1), { ...step(0, "running"), processGroup: 4711 });
-  const interrupted = await store.claimInterrupted(9);
-  deepEqual(interrupted.map(({ task }) => task.id), [1, 2].map(taskIdOf));
-  equal(interrupted[0]?.task.steps[0]?.processGroup, 4711);
-  await store.countRestarts([taskIdOf(1), taskIdOf(2)]);
-  await store.countRestarts([taskIdOf(1), "none"]);
-  await store.countRestarts([]);
-  deepEqual((await store.claimInterrupted(9)).map(({ task }) => task.restarts), [2, 1]);
-});
-
 test("a plan is stored once, however many tasks have it", async ({ path }, store) => {
   await Promise.all(range(0, 50).map((n) => accept(store, n)));
   const json = '{"steps":[{"id":"only"}]}';

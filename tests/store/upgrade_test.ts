@@ -56,7 +56,7 @@ Deno.test("a database of schema 1 opens with its tasks, which run on", async () 
     [taskIdOf(1), "failed"],
     [taskIdOf(0), "succeeded"],
   ]);
-  const [interrupted] = await store.claimInterrupted(1);
+  const [interrupted] = await store.claimInterrupted();
   deepEqual(interrupted?.task, {
     id: taskIdOf(2),
     project: "default",

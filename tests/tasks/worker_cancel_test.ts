@@ -10,7 +10,7 @@ import type { Clock } from "../../src/base/clock.ts";
 import type { NewTask, Task } from "../../src/store/task_records.ts";
 import { processRuns, until, untilFile } from "../helpers/until.ts";
 import { accept, taskIdOf, within } from "../store/temp_store.ts";
-import { type Rig, testWithRig as test } from "./worker_rig.ts";
+import { claimAndCrash, type Rig, testWithRig as test } from "./worker_rig.ts";
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
 
@@ -103,7 +103,7 @@ test("a cancelled task runs what stands under finally, also after a crash", asyn
     "{steps: [{id: a, run: 'echo a >> log; sleep 60'}, {id: b, run: echo b >> log}], " +
     "finally: [{id: z, run: echo z >> log}]}";
   const id = await rig.queue(1, workflow);
-  await rig.store.claimTasks(1, Date.now());
+  await claimAndCrash(rig);
   const step = {
     position: 0,
     id: "a",

@@ -157,6 +157,12 @@ spec: {event: {source: webhook}, action: {workflow: ci, workspace: repo}}
   };
 }
 
+/** Claims a task in the name of another daemon, as one that crashes right after that leaves it. */
+export async function claimAndCrash({ dirs }: Pick<Rig, "dirs">): Promise<void> {
+  await using other = await openStore(dirs.database);
+  await other.claimTasks(1, Date.now());
+}
+
 /** A test with surroundings of its own. */
 export function testWithRig(name: string, body: (rig: Rig) => Promise<void>): void {
   Deno.test(name, async () => {

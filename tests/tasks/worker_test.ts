@@ -12,7 +12,7 @@ import { logPath } from "../../src/tasks/log/task_log.ts";
 import { processRuns, until, untilFile } from "../helpers/until.ts";
 import { countsOf, taskIdOf, within } from "../store/temp_store.ts";
 import { manifestResources } from "../intake/webhook_rig.ts";
-import { type Rig, SECRETS, testWithRig as test } from "./worker_rig.ts";
+import { claimAndCrash, type Rig, SECRETS, testWithRig as test } from "./worker_rig.ts";
 
 /** Queues one task and runs it to its end. */
 async function runOne(rig: Rig, workflow: string, payload?: string | Uint8Array): Promise<Task> {
@@ -369,7 +369,7 @@ async function crashed(rig: Rig, n: number, restarts: number): Promise<string> {
     n,
     `{steps: [{id: a, run: echo a >> log}, {id: b, run: echo b >> log}]}`,
   );
-  await rig.store.claimTasks(1, Date.now());
+  await claimAndCrash(rig);
   const base = { reason: "", startedAt: 1 };
   await rig.store.saveStep(id, {
     ...base,

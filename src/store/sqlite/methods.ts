@@ -84,7 +84,7 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   startAudit: audit.startAudit,
   finishAudit: audit.finishAudit,
   recordAudit: audit.recordAudit,
-  interruptAudits: audit.interruptAudits,
+  claimInterruptedAudits: audit.claimInterruptedAudits,
   listAudit: audit.listAudit,
   findAudit: audit.findAudit,
   verifyAudit: chain.verifyAudit,
@@ -125,7 +125,6 @@ export const READS: ReadonlySet<StoreMethod> = new Set<StoreMethod>([
   "findCursor",
   "findPlan",
   "findTasks",
-  "claimInterrupted",
   "counts",
   "freeSpace",
 ]);

@@ -21,6 +21,14 @@ interface Waiting extends Call {
   readonly reject: (error: Error) => void;
 }
 
+/** How to open a store. */
+export interface StoreOptions {
+  /** The node in whose name it claims tasks, events and plugins; one of its own when absent. */
+  readonly node?: string;
+  /** Told what each batch of calls came to. */
+  readonly onBatch?: (batch: Batch) => void;
+}
+
 /**
  * Opens the database at `path` in a thread of its own, which can touch that directory only.
  *
@@ -28,10 +36,10 @@ interface Waiting extends Call {
  */
 export async function openStore(
   path: string,
-  onBatch: (batch: Batch) => void = () => {},
+  { node = crypto.randomUUID(), onBatch = () => {} }: StoreOptions = {},
 ): Promise<Store> {
   const thread = new StoreThread(dirname(path), onBatch);
-  await thread.open(path);
+  await thread.open(path, node);
   const own = {
     failed: thread.failed,
     [Symbol.asyncDispose]: () => thread.close(),
@@ -72,8 +80,8 @@ class StoreThread {
     this.#worker.onmessage = (event: MessageEvent<Reply>) => this.#receive(event.data);
   }
 
-  async open(path: string): Promise<void> {
-    const reply = await this.#ask({ type: "open", path });
+  async open(path: string, node: string): Promise<void> {
+    const reply = await this.#ask({ type: "open", path, node });
     if (reply.type !== "refused") return;
     this.#worker.terminate();
     throw receiveError(reply.error);

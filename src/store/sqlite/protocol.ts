@@ -18,7 +18,7 @@ export interface Call {
 
 /** To the store's thread. */
 export type Request =
-  | { readonly type: "open"; readonly path: string }
+  | { readonly type: "open"; readonly path: string; readonly node: string }
   | { readonly type: "batch"; readonly calls: readonly Call[] }
   | { readonly type: "close" };
 

@@ -75,7 +75,7 @@ function handle(request: Request): Reply {
   switch (request.type) {
     case "open":
       try {
-        db = new Database(request.path);
+        db = new Database(request.path, { node: request.node });
         refuseOtherSchema(db);
         migrate(db);
         db.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);

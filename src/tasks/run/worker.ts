@@ -83,8 +83,8 @@ class Worker implements TaskWorker {
 
   /** Ends leftover processes of interrupted tasks, then runs these tasks on or gives them up. */
   async recover(): Promise<void> {
-    const { store, clock, groups, log, dirs } = this.#host;
-    const interrupted = await store.claimInterrupted(clock.now());
+    const { store, groups, log, dirs } = this.#host;
+    const interrupted = await store.claimInterrupted();
     for (const { task } of interrupted) await groups.endMarked(TASK_MARK, task.id);
     await removeLeftFiles(dirs.run);
     await store.countRestarts(interrupted.map(({ task }) => task.id));

@@ -1,5 +1,5 @@
 /**
- * The table `plugin_audit` (spec 2.8, contract 4). Times are RFC 3339 text, so that it reads well in
+ * The table `plugin_audit`. Times are RFC 3339 text, so that it reads well in
  * `sqlite3`. Each write adds a link to the chain of `audit_chain.ts`.
  *
  * @module
@@ -13,6 +13,7 @@ import type {
   AuditRow,
   AuditStart,
 } from "../../audit_records.ts";
+import { isGone } from "../../rules/ownership.ts";
 import { addLink } from "./audit_chain.ts";
 import { optionalNumber, storable, text } from "../engine/columns.ts";
 import type { Database, Row, SqlValue } from "../engine/database.ts";
@@ -22,8 +23,8 @@ import { newestIds, oldestIdSince, prefixEnd, where } from "../engine/queries.ts
 export function startAudit(db: Database, start: AuditStart): void {
   db.run(
     `INSERT INTO plugin_audit (id, created_at, action, crd_kind, plugin_name, command, result,
-       plugin_type, phase, "trigger", delivery_id, stderr, role, policy_mode)
-     VALUES (?, ?, ?, ?, ?, ?, 'running', ?, ?, ?, ?, '', ?, ?)`,
+       plugin_type, phase, "trigger", delivery_id, stderr, role, policy_mode, node)
+     VALUES (?, ?, ?, ?, ?, ?, 'running', ?, ?, ?, ?, '', ?, ?, ?)`,
     start.id,
     rfc3339(start.createdAt),
     start.action,
@@ -36,6 +37,7 @@ export function startAudit(db: Database, start: AuditStart): void {
     start.deliveryId,
     start.role,
     start.policyMode,
+    db.node,
   );
   addLink(db, start.id, "start");
 }
@@ -66,12 +68,14 @@ export function recordAudit(
   }
 }
 
-/** Marks what was running when the daemon last ended. */
-export function interruptAudits(db: Database, now: number): number {
-  const running = db.all("SELECT id FROM plugin_audit WHERE result = 'running'");
-  const end = { result: "interrupted", finishedAt: now, stderr: "" } as const;
-  for (const row of running) finishAudit(db, text(row, "id"), end);
-  return running.length;
+/** Takes over the rows of plugins that run for a node that is gone, oldest first. */
+export function claimInterruptedAudits(db: Database): AuditRow[] {
+  const rows = db.all("SELECT * FROM plugin_audit WHERE result = 'running' ORDER BY id")
+    .filter((row) => isGone(text(row, "node"), db.node));
+  for (const row of rows) {
+    db.run("UPDATE plugin_audit SET node = ? WHERE id = ?", db.node, text(row, "id"));
+  }
+  return rows.map(toAuditRow);
 }
 
 const RESULTS: readonly AuditResult[] = [

@@ -8,6 +8,7 @@
 
 import type { ThreadKey } from "../../source_event_records.ts";
 import { storable, text } from "../engine/columns.ts";
+import { isAbandoned } from "../../rules/ownership.ts";
 import type { Database, Row, SqlValue } from "../engine/database.ts";
 
 /** Due whatever the clock says: what is to be routed now does not wait for one that was set back. */
@@ -105,15 +106,20 @@ export function nextDueAt(db: Database, now: number, staleMs: number): number | 
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/** Puts back what nobody routes any more; `routing` are those that somebody does. */
+/** Puts back what nobody routes any more; `routing` are those that this node does. */
 export function takeBack(db: Database, routing: readonly string[]): void {
-  db.run(
-    `UPDATE source_events INDEXED BY source_events_claimed
-     SET state = 'received', due_at = ?, claimed_at = NULL
-     WHERE state = 'routing' AND claimed_at >= 0 AND id NOT IN (SELECT value FROM json_each(?))`,
-    AT_ONCE,
-    JSON.stringify(routing),
-  );
+  const claimed = db.all(
+    `SELECT id, node FROM source_events INDEXED BY source_events_claimed
+     WHERE state = 'routing' AND claimed_at >= 0`,
+  ).map((row) => ({ id: text(row, "id"), node: text(row, "node") }));
+  for (const claim of claimed) {
+    if (!isAbandoned(claim, { self: db.node, routing })) continue;
+    db.run(
+      "UPDATE source_events SET state = 'received', due_at = ?, claimed_at = NULL WHERE id = ?",
+      AT_ONCE,
+      claim.id,
+    );
+  }
 }
 
 /** Notes that routing failed or has to wait. */

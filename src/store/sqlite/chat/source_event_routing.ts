@@ -40,7 +40,12 @@ export function claimSourceEvents(
   const without = JSON.stringify(busy);
   const ids = dueEvents(db, { limit, now, staleBefore: now - staleMs, without });
   for (const id of ids) {
-    db.run("UPDATE source_events SET state = 'routing', claimed_at = ? WHERE id = ?", now, id);
+    db.run(
+      "UPDATE source_events SET state = 'routing', claimed_at = ?, node = ? WHERE id = ?",
+      now,
+      db.node,
+      id,
+    );
   }
   const nextAt = nextDueAt(db, now, staleMs);
   return {

@@ -34,6 +34,8 @@ export interface DatabaseOptions {
   readonly readOnly?: boolean;
   /** Settings of a connection that writes, for those of the daemon's. */
   readonly settings?: string;
+  /** The node in whose name it claims; empty for a connection that claims nothing. */
+  readonly node?: string;
 }
 
 /** How to copy a database. */
@@ -46,11 +48,14 @@ export interface CopyOptions {
 
 /** One connection. Statements are prepared once and kept (2.8M/s against 0.16M/s). */
 export class Database implements Disposable {
+  /** The node in whose name it claims. */
+  readonly node: string;
   readonly #db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
 
   /** Opens the file at `path`; a read-only connection may leave an empty log beside it. */
   constructor(path: string, options: DatabaseOptions = {}) {
+    this.node = options.node ?? "";
     this.#db = new DatabaseSync(path, { readOnly: options.readOnly === true });
     try {
       this.#db.exec("PRAGMA busy_timeout = 5000; PRAGMA trusted_schema = OFF;");

@@ -212,6 +212,13 @@ const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   `,
   "CREATE INDEX control_audit_of_caller ON control_audit (caller, result)",
+  `
+  -- The node (one start of a daemon) that claimed it last; empty where nobody did, or before nodes
+  -- were recorded. The claim holds while the row says that it runs.
+  ALTER TABLE tasks ADD COLUMN node TEXT NOT NULL DEFAULT '';
+  ALTER TABLE source_events ADD COLUMN node TEXT NOT NULL DEFAULT '';
+  ALTER TABLE plugin_audit ADD COLUMN node TEXT NOT NULL DEFAULT '';
+  `,
 ];
 
 /** The version of the schema this program writes. */

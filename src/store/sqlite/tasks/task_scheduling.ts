@@ -7,6 +7,7 @@
 
 import type { Cancelled, Claim, ClaimedTask, TaskEnd, TaskState } from "../../task_records.ts";
 import { storable, text } from "../engine/columns.ts";
+import { isGone } from "../../rules/ownership.ts";
 import type { Database } from "../engine/database.ts";
 import { WAIT_REASON } from "../engine/wait_reasons.ts";
 import { decideCancel } from "../../rules/cancel.ts";
@@ -35,7 +36,9 @@ export function claimTasks(db: Database, limit: number, now: number): Claim {
   ).map((row) => text(row, "id"));
   for (const id of ids) {
     db.run(
-      "UPDATE tasks SET state = 'running', started_at = COALESCE(started_at, ?) WHERE id = ?",
+      `UPDATE tasks SET state = 'running', node = ?, started_at = COALESCE(started_at, ?)
+       WHERE id = ?`,
+      db.node,
       now,
       id,
     );
@@ -47,10 +50,13 @@ export function claimTasks(db: Database, limit: number, now: number): Claim {
   };
 }
 
-/** Hands over the tasks whose state is running; at the start these are the interrupted ones. */
-export function claimInterrupted(db: Database, _now: number): ClaimedTask[] {
-  const ids = db.all("SELECT id FROM tasks WHERE state = 'running' ORDER BY id");
-  return ids.map((row) => readClaimed(db, text(row, "id")));
+/** Takes over the tasks that run for a node that is gone. */
+export function claimInterrupted(db: Database): ClaimedTask[] {
+  const ids = db.all("SELECT id, node FROM tasks WHERE state = 'running' ORDER BY id")
+    .filter((row) => isGone(text(row, "node"), db.node))
+    .map((row) => text(row, "id"));
+  for (const id of ids) db.run("UPDATE tasks SET node = ? WHERE id = ?", db.node, id);
+  return ids.map((id) => readClaimed(db, id));
 }
 
 /** Counts one more restart of each task. */
