@@ -136,7 +136,6 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/api": "types",
     "src/base": "values",
     "src/cel": "values",
-    "src/intake": "values",
     "src/intake/admission": "values",
     "src/intake/pipeline": "values",
     "src/resources": "values",

@@ -7,7 +7,6 @@
 
 import { sha256Hex } from "../base/bytes.ts";
 import { AppError, toAppError } from "../base/errors.ts";
-import type { Delivery } from "../store/delivery_records.ts";
 import type { RecordedSourceEvent, SourceEventFacts } from "../store/source_event_records.ts";
 import type { ActiveTrigger } from "./admission/triggers.ts";
 import { authenticateBy } from "./pipeline/authenticate.ts";
@@ -35,11 +34,6 @@ export interface SlackHost extends WebhookHost {
 /** What deliveries that came here have as their source. */
 const SOURCE = "slack";
 
-/** Whether a delivery came through this source: then its event is routed, and replayed, on its own. */
-export function isSlackDelivery({ source }: Pick<Delivery, "source">): boolean {
-  return source === SOURCE;
-}
-
 /** Largest body; Slack's own are far smaller (contract 8). */
 const MAX_BODY_BYTES = 256 * 1024;
 
@@ -57,6 +51,7 @@ export async function receiveSlackEvent(
     id: host.newId(),
     clock: host.clock,
     source: SOURCE,
+    via: "chat",
   });
   const held = holdBody(target, host);
   let received: ReceivedDelivery | undefined;

@@ -16,6 +16,13 @@ export type DeliveryOutcome =
   | "handshake"
   | "rejected";
 
+/**
+ * How an event came in: with a request to a webhook, with a request to the endpoint of a chat platform,
+ * where it is routed by itself, or with no request at all (a time, a file, the end of a task, an
+ * operator).
+ */
+export type DeliveryVia = "http" | "chat" | "internal";
+
 /** What became of one event of a delivery; most deliveries have one. */
 export interface EventOutcome {
   /** What was decided. */
@@ -52,15 +59,17 @@ export interface Delivery {
   readonly project: string;
   /** Name of the trigger. */
   readonly trigger: string;
-  /** Name of the source it came through. */
+  /** Name of the source it came through: `webhook`, `cron` and so on, or that of a chat platform. */
   readonly source: string;
+  /** How it came in. */
+  readonly via: DeliveryVia;
   /** Milliseconds since the epoch when its headers had arrived. */
   readonly receivedAt: number;
   /** What became of it. */
   readonly outcome: DeliveryOutcome;
   /** Why, for the operator; empty when there is nothing to say. */
   readonly reason: string;
-  /** Status the sender got; 0 where nobody asked over HTTP. */
+  /** Status the sender got; 0 where no request brought it. */
   readonly status: number;
   /** Address of the peer, without its port. */
   readonly remote: string;

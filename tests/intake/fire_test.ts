@@ -19,7 +19,6 @@ import {
   firedEvent,
   firedPayload,
   parseObject,
-  wasFired,
 } from "../../src/intake/pipeline/fire.ts";
 import { BASE, type SourceRig, sourceRig, triggerOf } from "./source_rig.ts";
 
@@ -38,13 +37,16 @@ Deno.test("fire leaves a delivery of its source, without status, sender and head
   const [delivery] = await rig.deliveries();
   const [task] = await rig.tasks();
   deepEqual(outcome, { outcome: "accepted", reason: "", taskId: task?.id });
-  const { source, status, remote, secretKey, bodyBytes, taskId } = delivery ?? {};
-  deepEqual(
-    { source, status, remote, secretKey, bodyBytes, taskId },
-    { source: "manual", status: 0, remote: "", secretKey: "", bodyBytes: 7, taskId: task?.id },
-  );
-  equal(wasFired({ status: 0 }), true);
-  equal(wasFired({ status: 200 }), false);
+  const { source, via, status, remote, secretKey, bodyBytes, taskId } = delivery ?? {};
+  deepEqual({ source, via, status, remote, secretKey, bodyBytes, taskId }, {
+    source: "manual",
+    via: "internal",
+    status: 0,
+    remote: "",
+    secretKey: "",
+    bodyBytes: 7,
+    taskId: task?.id,
+  });
   equal(rig.kicks.count, 1);
 });
 

@@ -35,6 +35,7 @@ const DELIVERY = {
   project: "default",
   trigger: "push",
   source: "webhook",
+  via: "http",
   receivedAt: 5,
   remote: "r",
   secretStore: "",

@@ -41,6 +41,7 @@ export function sourceEvent(n: number, facts: Partial<SourceEventFacts> = {}): N
       project,
       trigger,
       source: "slack",
+      via: "chat",
       receivedAt,
       status: 200,
       remote: "192.0.2.1",

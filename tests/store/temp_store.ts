@@ -210,6 +210,7 @@ function record(n: number, given: Accepted): NewDelivery["delivery"] {
     project: given.project ?? "default",
     trigger: given.trigger ?? "push",
     source: "webhook",
+    via: "http",
     receivedAt: given.receivedAt ?? 1_700_000_000_000 + n,
     status: 200,
     remote: "192.0.2.1",

@@ -6,11 +6,27 @@
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
-import { checkDatabase, SCHEMA_VERSION } from "../../src/store/sqlite/engine/migrations.ts";
+import { createHash } from "node:crypto";
+import { Database } from "../../src/store/sqlite/engine/database.ts";
+import {
+  checkDatabase,
+  migrate,
+  SCHEMA_VERSION,
+} from "../../src/store/sqlite/engine/migrations.ts";
 import { openStore } from "../../src/store/sqlite/open_store.ts";
 import { accept, idOf, PLAN, rowsOf, taskIdOf, tempDir, tempStore } from "./temp_store.ts";
 
 const SCHEMA_1 = new URL("../fixtures/schema_1.sql", import.meta.url);
+
+/** Changes a database past the store. */
+function change(path: string, statements: readonly string[]): void {
+  const db = new DatabaseSync(path);
+  try {
+    for (const sql of statements) db.exec(sql);
+  } finally {
+    db.close();
+  }
+}
 
 /** Makes a database of schema 1 with a task in every state. */
 function makeOldDatabase(path: string): void {
@@ -121,6 +137,62 @@ Deno.test("the tasks of an upgraded database are retried and removed like others
   deepEqual(rowsOf(path, "SELECT hash, tasks FROM plan_uses").map((row) => Object.values(row)), [
     [PLAN.hash, 4],
   ]);
+});
+
+Deno.test("an upgraded database says of old deliveries how they came in", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/svc.db`;
+  makeOldDatabase(path);
+  change(path, [
+    `UPDATE deliveries SET status = 0, source = 'cron' WHERE id = '${idOf(0)}'`,
+    `UPDATE deliveries SET source = 'slack' WHERE id = '${idOf(1)}'`,
+    `UPDATE deliveries SET source = 'slack', status = 401 WHERE id = '${idOf(2)}'`,
+  ]);
+  await using store = await openStore(path);
+  deepEqual((await store.listDeliveries({ limit: 9 })).map(({ via }) => via), [
+    ...["http", "http", "chat", "chat", "internal"],
+  ]);
+  deepEqual((await store.readDelivery(idOf(3)))?.content, {
+    headers: { a: "b" },
+    body: new TextEncoder().encode('{"n":3}'),
+  });
+});
+
+Deno.test("what an older version had claimed is nobody's, and is taken over", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/svc.db`;
+  makeOldDatabase(path);
+  {
+    using db = new Database(path);
+    migrate(db, 3);
+  }
+  const covered = ["A1", "1970-01-01T00:00:01.000Z", "execute", "Hook", "check", "x.sh"];
+  const more = ["interceptor", "p", "t", "d", "system", "allowlist"];
+  const hash = createHash("sha256").update(JSON.stringify(["", "start", ...covered, ...more]));
+  const quoted = (values: readonly string[]) => values.map((value) => `'${value}'`).join(", ");
+  change(path, [
+    `INSERT INTO plugin_audit (id, created_at, action, crd_kind, plugin_name, command, plugin_type,
+       phase, "trigger", delivery_id, role, policy_mode, result, stderr)
+     VALUES (${quoted([...covered, ...more, "running", ""])})`,
+    `INSERT INTO plugin_audit_chain (audit_id, link, hash)
+     VALUES ('A1', 'start', '${hash.digest("hex")}')`,
+    `INSERT INTO source_events (id, project, "trigger", provider, installation_id,
+       external_event_id, delivery_id, kind, actor, conversation_id, thread_id, post_id, top_level,
+       text, occurred_at, received_at, state, reason, queued_at, due_at, claimed_at)
+     VALUES (${quoted(["E1", "p", "t", "slack", "i", "x", "d", "message", "u", "c", "h", "o"])},
+       1, '', 1, 1, 'routing', '', 1, 0, 5)`,
+  ]);
+  await using store = await openStore(path);
+  deepEqual((await store.claimInterrupted()).map(({ task }) => task.id), [taskIdOf(2)]);
+  deepEqual((await store.claimInterruptedAudits()).map(({ id }) => id), ["A1"]);
+  deepEqual(await store.verifyAudit(), { rows: 1, faults: [] });
+  const { events } = await store.claimSourceEvents({
+    limit: 9,
+    now: 6,
+    staleMs: 300_000,
+    routing: [],
+  });
+  deepEqual(events.map(({ event }) => event.id), ["E1"]);
 });
 
 Deno.test("an upgraded database has the schema of a new one", async () => {

@@ -25,9 +25,8 @@ import {
   signingKeys,
 } from "../../intake/pipeline/authenticate.ts";
 import { findTrigger } from "../../intake/pipeline/find_trigger.ts";
-import { firedEvent, firedName, MANUAL, wasFired } from "../../intake/pipeline/fire.ts";
+import { firedEvent, firedName, MANUAL } from "../../intake/pipeline/fire.ts";
 import { parsePayload } from "../../intake/pipeline/payload.ts";
-import { isSlackDelivery } from "../../intake/slack.ts";
 import { DeliveryContext } from "../../intake/pipeline/delivery_context.ts";
 import { toEvents } from "../../intake/pipeline/webhook_events.ts";
 import type { Delivery, DeliveryContent, StoredDelivery } from "../../store/delivery_records.ts";
@@ -78,15 +77,22 @@ export async function explain(id: string, host: ExplainHost): Promise<Explanatio
   });
 }
 
-function triggerName(delivery: Delivery): Parameters<Triggers["named"]>[0] {
-  if (wasFired(delivery)) return firedName(delivery);
-  return isSlackDelivery(delivery) ? { ...delivery, source: "webhook" } : delivery;
+/** Names the trigger of a delivery: that of a chat platform's endpoint is one of webhooks, too. */
+export function triggerName(delivery: Delivery): Parameters<Triggers["named"]>[0] {
+  switch (delivery.via) {
+    case "internal":
+      return firedName(delivery);
+    case "chat":
+      return { ...delivery, source: "webhook" };
+    case "http":
+      return delivery;
+  }
 }
 
 /** What holds for a delivery: a platform's own source does not ask the trigger for the scheme. */
-function webhookOf(delivery: Delivery, { resource }: ActiveTrigger): WebhookSpec {
+export function webhookOf({ via }: Delivery, { resource }: ActiveTrigger): WebhookSpec {
   const webhook = resource.spec.event.webhook ?? {};
-  return isSlackDelivery(delivery) ? nativeWebhook("slack", webhook) : webhook;
+  return via === "chat" ? nativeWebhook("slack", webhook) : webhook;
 }
 
 /**
@@ -102,7 +108,7 @@ export async function findStored(id: string, store: Store): Promise<StoredDelive
 }
 
 function authentication(delivery: Delivery): string {
-  if (wasFired(delivery)) {
+  if (delivery.via === "internal") {
     const by = delivery.source === MANUAL ? "an operator fired it" : "the event is svc's own";
     return `none needed, ${by}`;
   }
@@ -149,7 +155,7 @@ async function explainFilter(
 /** The events of a stored delivery, as its condition saw them. */
 function eventsOf(stored: StoredDelivery, trigger: ActiveTrigger): readonly TriggerEvent[] {
   const { delivery } = stored;
-  if (wasFired(delivery)) return [firedEvent(stored, trigger)];
+  if (delivery.via === "internal") return [firedEvent(stored, trigger)];
   const clock = { now: () => delivery.receivedAt };
   const context = new DeliveryContext({ id: delivery.id, clock, remote: "" });
   context.trigger = trigger;

@@ -1,5 +1,5 @@
 /**
- * `svc delivery redeliver` (contract 3): sends stored deliveries through the pipeline again.
+ * `svc delivery redeliver`: sends stored deliveries through the pipeline again.
  * Authentication is kept and deduplication passed over; everything else is done anew.
  *
  * @module
@@ -10,11 +10,10 @@ import type { Clock } from "../../base/clock.ts";
 import { AppError, toAppError } from "../../base/errors.ts";
 import type { NewId } from "../../base/ids.ts";
 import { authenticatedBefore } from "../../intake/pipeline/authenticate.ts";
-import { fire, firedName, firedPayload, wasFired } from "../../intake/pipeline/fire.ts";
+import { fire, firedName, firedPayload } from "../../intake/pipeline/fire.ts";
 import type { KeyUses } from "../../intake/pipeline/key_uses.ts";
 import { parsePayload } from "../../intake/pipeline/payload.ts";
 import { findPlace } from "../../intake/task.ts";
-import { isSlackDelivery } from "../../intake/slack.ts";
 import { DeliveryContext } from "../../intake/pipeline/delivery_context.ts";
 import { record } from "../../intake/webhook.ts";
 import { transform, type TransformHost } from "../../intake/pipeline/transform.ts";
@@ -86,10 +85,9 @@ async function idsOf(
   return ids.reverse();
 }
 
-/** Of a span, repetitions are left out: the first of them goes again. Slack's events have a replay. */
-function canGoAgain(delivery: Delivery): boolean {
-  const { outcome } = delivery;
-  if (isSlackDelivery(delivery)) return false;
+/** Of a span, repetitions are left out: the first of them goes again. Events of a chat have a replay. */
+function canGoAgain({ outcome, via }: Delivery): boolean {
+  if (via === "chat") return false;
   return outcome === "accepted" || outcome === "filtered" || outcome === "skipped";
 }
 
@@ -105,8 +103,8 @@ async function one(id: string, host: RedeliverHost): Promise<RedeliveryLine> {
 
 async function again(stored: StoredDelivery, host: RedeliverHost) {
   const { delivery } = stored;
-  if (wasFired(delivery)) return await fireAgain(stored, host);
-  if (isSlackDelivery(delivery)) throw await useReplay(delivery, host.store);
+  if (delivery.via === "internal") return await fireAgain(stored, host);
+  if (delivery.via === "chat") throw await useReplay(delivery, host.store);
   const context = new DeliveryContext({
     id: host.newId(),
     clock: host.clock,

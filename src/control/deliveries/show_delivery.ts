@@ -9,14 +9,12 @@ import type { ShownDelivery } from "../../api/operations.ts";
 import { findText, toBase64 } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
 import { DEFAULT_PROJECT } from "../../resources/resource.ts";
-import { nativeWebhook, schemeOf } from "../../intake/pipeline/authenticate.ts";
+import { schemeOf } from "../../intake/pipeline/authenticate.ts";
 import { findTrigger } from "../../intake/pipeline/find_trigger.ts";
-import { wasFired } from "../../intake/pipeline/fire.ts";
-import { isSlackDelivery } from "../../intake/slack.ts";
 import type { Delivery } from "../../store/delivery_records.ts";
 import type { Triggers } from "../../intake/admission/triggers.ts";
 import { type Caller, mayReadDelivery } from "../../auth/caller.ts";
-import { type ExplainHost, findStored } from "./explain.ts";
+import { type ExplainHost, findStored, triggerName, webhookOf } from "./explain.ts";
 import { maskHeaders } from "../records/masked_headers.ts";
 import type { StatusHost } from "../records/status.ts";
 import { deliveryView } from "../records/views.ts";
@@ -39,7 +37,7 @@ export async function showDelivery(
     const message = "What a delivery holds is for the role operator, and for the task it started";
     throw new AppError("forbidden", message);
   }
-  const webhook = webhookOf(delivery, host.triggers);
+  const webhook = findWebhook(delivery, host.triggers);
   if (content === undefined) {
     const why = whyNothing(delivery, webhook?.recordRejected);
     throw new AppError("not_found", `Nothing of delivery ${delivery.id} was kept: ${why}`);
@@ -48,7 +46,9 @@ export async function showDelivery(
   const text = findText(content.body);
   return {
     delivery: host.secrets.redactAll(deliveryView(delivery)),
-    url: webhookUrl === undefined || wasFired(delivery) ? null : webhookUrl + pathOf(delivery),
+    url: webhookUrl === undefined || delivery.via === "internal"
+      ? null
+      : webhookUrl + pathOf(delivery),
     headers: host.secrets.redactAll(
       maskHeaders(content.headers, webhook === undefined ? [] : signatureHeaders(webhook)),
     ),
@@ -58,14 +58,10 @@ export async function showDelivery(
 }
 
 /** The settings of its trigger as they are now. */
-function webhookOf(delivery: Delivery, triggers: Triggers) {
-  if (wasFired(delivery)) return undefined;
-  const isSlack = isSlackDelivery(delivery);
-  const name = isSlack ? { ...delivery, source: "webhook" } : delivery;
-  const trigger = findTrigger(triggers, name);
-  if (trigger === undefined) return undefined;
-  const webhook = trigger.resource.spec.event.webhook ?? {};
-  return isSlack ? nativeWebhook("slack", webhook) : webhook;
+function findWebhook(delivery: Delivery, triggers: Triggers) {
+  if (delivery.via === "internal") return undefined;
+  const trigger = findTrigger(triggers, triggerName(delivery));
+  return trigger === undefined ? undefined : webhookOf(delivery, trigger);
 }
 
 function signatureHeaders(webhook: Parameters<typeof schemeOf>[0]): readonly string[] {
@@ -80,8 +76,7 @@ function whyNothing({ outcome }: Delivery, recordRejected: boolean | undefined):
 }
 
 /** Where the request came in. */
-function pathOf(delivery: Delivery): string {
-  const { project, trigger } = delivery;
-  if (isSlackDelivery(delivery)) return `/source/slack/${project}/${trigger}`;
+function pathOf({ project, trigger, source, via }: Delivery): string {
+  if (via === "chat") return `/source/${source}/${project}/${trigger}`;
   return `/webhook/${project === DEFAULT_PROJECT ? "" : `${project}/`}${trigger}`;
 }

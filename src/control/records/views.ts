@@ -72,6 +72,7 @@ export function deliveryView(delivery: Delivery): Record<string, unknown> {
     project: delivery.project,
     trigger: delivery.trigger,
     source: delivery.source,
+    via: delivery.via,
     outcome: delivery.outcome,
     reason: delivery.reason,
     status: delivery.status || null,

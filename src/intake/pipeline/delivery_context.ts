@@ -1,13 +1,18 @@
 /**
  * What is known of one request so far: grows from stage to stage, so that a request that is refused
- * half-way still leaves its record (contract 3).
+ * half-way still leaves its record.
  *
  * @module
  */
 
 import type { Clock } from "../../base/clock.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
-import type { Delivery, DeliveryDetail, DeliveryOutcome } from "../../store/delivery_records.ts";
+import type {
+  Delivery,
+  DeliveryDetail,
+  DeliveryOutcome,
+  DeliveryVia,
+} from "../../store/delivery_records.ts";
 
 /** The course of one request. */
 export class DeliveryContext {
@@ -29,14 +34,19 @@ export class DeliveryContext {
   redeliveryOf: string | undefined;
   /** Endpoint it came through; the trigger's own source when absent. */
   readonly source: string | undefined;
+  /** How it came in. */
+  readonly via: DeliveryVia;
   readonly #clock: Clock;
   readonly #stages: Record<string, number> = {};
 
-  /** Starts now. */
-  constructor(start: { id: string; clock: Clock; remote: string; source?: string }) {
+  /** Starts now, for a request to a webhook unless `via` says otherwise. */
+  constructor(
+    start: { id: string; clock: Clock; remote: string; source?: string; via?: DeliveryVia },
+  ) {
     this.id = start.id;
     this.remote = start.remote;
     this.source = start.source;
+    this.via = start.via ?? "http";
     this.#clock = start.clock;
     this.receivedAt = start.clock.now();
   }
@@ -62,8 +72,9 @@ export class DeliveryContext {
       project,
       trigger: name,
       source: this.source ?? spec.event.source,
+      via: this.via,
       receivedAt: this.receivedAt,
-      status: 200,
+      status: this.via === "internal" ? 0 : 200,
       remote: this.remote,
       secretStore: this.secret?.store ?? "",
       secretKey: this.secret?.key ?? "",

@@ -62,14 +62,14 @@ export interface FiredEvent {
  */
 export async function fire(event: FiredEvent, host: FireHost): Promise<EventOutcome> {
   const { trigger, payload, body = utf8(toJson(payload)), once, cursor, redeliveryOf } = event;
-  const context = new DeliveryContext({ ...event, clock: host.clock, remote: "" });
+  const context = new DeliveryContext({ ...event, via: "internal", clock: host.clock, remote: "" });
   context.trigger = trigger;
   context.bodyBytes = body.length;
   context.redeliveryOf = redeliveryOf;
   const admitted = await admit([toTriggerEvent(event, context)], host);
   context.passed("decided");
   const [outcome] = await host.store.recordDelivery({
-    delivery: { ...context.facts(), status: 0 },
+    delivery: context.facts(),
     content: { headers: {}, body },
     events: admitted,
     dedupWindowMs: 0, // what has no platform has no key either
@@ -97,12 +97,7 @@ function toTriggerEvent(event: FiredEvent, context: DeliveryContext): TriggerEve
 /** Source of what an operator fires. */
 export const MANUAL = "manual";
 
-/** Whether a delivery was fired here, and not brought by a request. */
-export function wasFired({ status }: Pick<Delivery, "status">): boolean {
-  return status === 0;
-}
-
-/** Names the trigger of such a delivery: whatever its source is, an operator could fire it. */
+/** Names the trigger of a delivery that was fired: whatever its source is, an operator could fire it. */
 export function firedName(
   { project, trigger, source }: Pick<Delivery, "project" | "trigger" | "source">,
 ): { project: string; trigger: string; source?: string } {

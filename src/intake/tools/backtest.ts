@@ -13,9 +13,8 @@ import type { Catalog } from "../../resources/catalog.ts";
 import type { Resource } from "../../resources/resource.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 import { authenticate } from "../pipeline/authenticate.ts";
-import { firedEvent, wasFired } from "../pipeline/fire.ts";
+import { firedEvent } from "../pipeline/fire.ts";
 import { parsePayload } from "../pipeline/payload.ts";
-import { isSlackDelivery } from "../slack.ts";
 import { DeliveryContext } from "../pipeline/delivery_context.ts";
 import { transform, type TransformHost } from "../pipeline/transform.ts";
 import { findHandshake, toEvents } from "../pipeline/webhook_events.ts";
@@ -70,7 +69,7 @@ async function outcomeOf(
   host: BacktestHost,
 ): Promise<{ outcome: string; reason: string } | undefined> {
   if (trigger === undefined) return { outcome: "not found", reason: "the trigger would be gone" };
-  if (isSlackDelivery(delivery)) return undefined; // where its event goes depends on its thread
+  if (delivery.via === "chat") return undefined; // where its event goes depends on its thread
   const content = (await host.store.readDelivery(delivery.id))?.content;
   if (content === undefined) return undefined;
   const clock = { now: () => delivery.receivedAt }; // as it was then: a signed time is not stale
@@ -85,7 +84,7 @@ async function outcomeOf(
     };
     const { plugins } = host;
     const admitHost = { ...host, planner: new Planner(proposed, ""), share: OPERATORS };
-    if (wasFired(delivery)) {
+    if (delivery.via === "internal") {
       return bestOf(await admit([firedEvent({ delivery, content }, active)], admitHost));
     }
     const parsed = parsePayload(

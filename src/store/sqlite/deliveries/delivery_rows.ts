@@ -11,6 +11,7 @@ import type {
   DeliveryDetail,
   DeliveryOutcome,
   DeliveryQuery,
+  DeliveryVia,
   EventOutcome,
   NewDelivery,
   Rejection,
@@ -74,7 +75,7 @@ export function recordRejections(
 }
 
 const LISTED = `id, project, "trigger", source, received_at, outcome, reason, status, remote,
-  secret_store, secret_key, task_id, body_bytes, duration_ms, detail`;
+  secret_store, secret_key, task_id, body_bytes, duration_ms, detail, via`;
 
 const OUTCOMES: readonly DeliveryOutcome[] = [
   "accepted",
@@ -206,7 +207,8 @@ export function insertDelivery(
   content: DeliveryContent | undefined,
 ): void {
   db.run(
-    "INSERT INTO deliveries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    `INSERT INTO deliveries (${LISTED}, headers, body)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     delivery.id,
     delivery.project,
     delivery.trigger,
@@ -222,6 +224,7 @@ export function insertDelivery(
     delivery.bodyBytes,
     delivery.durationMs,
     JSON.stringify(delivery.detail),
+    delivery.via,
     content === undefined ? null : JSON.stringify(content.headers),
     content === undefined ? null : content.body,
   );
@@ -233,6 +236,7 @@ function toDelivery(row: Row): Delivery {
     project: text(row, "project"),
     trigger: text(row, "trigger"),
     source: text(row, "source"),
+    via: text(row, "via") as DeliveryVia,
     receivedAt: number(row, "received_at"),
     outcome: text(row, "outcome") as DeliveryOutcome,
     reason: text(row, "reason"),

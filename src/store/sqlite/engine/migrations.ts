@@ -218,6 +218,12 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE tasks ADD COLUMN node TEXT NOT NULL DEFAULT '';
   ALTER TABLE source_events ADD COLUMN node TEXT NOT NULL DEFAULT '';
   ALTER TABLE plugin_audit ADD COLUMN node TEXT NOT NULL DEFAULT '';
+
+  -- How it came in. Until now what no request brought had no status, and what came from a chat was
+  -- known by its source.
+  ALTER TABLE deliveries ADD COLUMN via TEXT NOT NULL DEFAULT 'http';
+  UPDATE deliveries SET via = CASE WHEN status = 0 THEN 'internal' ELSE 'chat' END
+    WHERE status = 0 OR source = 'slack';
   `,
 ];
 
