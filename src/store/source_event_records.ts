@@ -1,5 +1,5 @@
 /**
- * Events of chat platforms as storage keeps them (contract 8): normalised, with where their routing
+ * Events of chat platforms as storage keeps them: normalised, with where their routing
  * stands, and the threads that belong to a process.
  *
  * @module
@@ -133,7 +133,7 @@ export type Destination =
     readonly dedupWindowMs: number;
   };
 
-/** What is to become of a claimed event; looked at again when what it was decided on has changed. */
+/** What is to become of a claimed event; decided again when what it was decided on has changed. */
 export type Routing = Destination & {
   /** Task its thread was bound to then; absent when to none. */
   readonly boundTo?: string;
@@ -141,7 +141,7 @@ export type Routing = Destination & {
 
 /** What became of a claimed event. */
 export interface Routed {
-  /** Where it stands; `received` when it has to be looked at again. */
+  /** Where it stands; `received` when it has to be decided again. */
   readonly state: SourceEventState;
   /** Task it started or went to. */
   readonly taskId?: string;
@@ -195,9 +195,12 @@ export interface SourceEventDemand {
   readonly limit: number;
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** After how long an event that somebody else began to route is taken over. */
+  /** After how long the claim on an event is given up, in milliseconds. */
   readonly staleMs: number;
-  /** The only ones that are being routed; whoever began with others is gone. Not known when absent. */
+  /**
+   * The only ones that this node is routing: its other claims, and those of nodes that are gone, are
+   * given up. No claim is, when absent.
+   */
   readonly routing?: readonly string[];
   /** Triggers (`project/trigger`) that have had their share for now. */
   readonly busy?: readonly string[];

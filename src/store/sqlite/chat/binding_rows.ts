@@ -1,5 +1,5 @@
 /**
- * The table `bindings`: which process a thread belongs to (contract 8).
+ * The table `bindings`: which process a thread belongs to.
  *
  * @module
  */

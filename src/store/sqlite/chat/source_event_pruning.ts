@@ -5,6 +5,8 @@
  * @module
  */
 
+import { isBindingNeeded, isEventNeeded } from "../../rules/chat_retention.ts";
+import type { SourceEventState } from "../../source_event_records.ts";
 import { number, text } from "../engine/columns.ts";
 import type { Database, Row, SqlValue } from "../engine/database.ts";
 import { positionOf, savePosition } from "../tasks/prune_rows.ts";
@@ -23,7 +25,12 @@ export function pruneSourceEvents(
       WHERE rowid > ? ORDER BY rowid LIMIT ?`,
     from: (position) => Number(position ?? 0),
     isYoung: (row) => number(row, "received_at") >= before,
-    isNeeded: (row) => isOpen(row) || hasTask(db, row) || isRetried(db, text(row, "delivery_id")),
+    isNeeded: (row) =>
+      isEventNeeded({
+        state: text(row, "state") as SourceEventState,
+        hasTask: hasTask(db, row),
+        isRetried: isRetried(db, text(row, "delivery_id")),
+      }),
     limit,
   });
   return events + prune(db, {
@@ -31,8 +38,11 @@ export function pruneSourceEvents(
     select:
       "SELECT id AS at, id, updated_at, task_id FROM bindings WHERE id > ? ORDER BY id LIMIT ?",
     from: (position) => position ?? "",
-    isYoung: () => false, // a follow-up makes an old one young again
-    isNeeded: (row) => number(row, "updated_at") >= before || hasTask(db, row),
+    isYoung: () => false, // they do not lie in the order of their age
+    isNeeded: (row) => {
+      const updatedAt = number(row, "updated_at");
+      return isBindingNeeded({ updatedAt, hasTask: hasTask(db, row) }, before);
+    },
     limit: limit - events,
   });
 }
@@ -69,16 +79,12 @@ function prune(db: Database, { name, limit, ...walk }: Walk): number {
   return removed;
 }
 
-function isOpen(row: Row): boolean {
-  return row["state"] === "received" || row["state"] === "routing";
-}
-
 function hasTask(db: Database, row: Row): boolean {
   const id = text(row, "task_id");
   return id !== "" && db.get("SELECT 1 FROM tasks WHERE id = ?", id) !== undefined;
 }
 
-/** Whether a task repeats the one this delivery started: it answers in the same thread. */
+/** Whether a task repeats the one this delivery started. */
 function isRetried(db: Database, deliveryId: string): boolean {
   const sql = "SELECT 1 FROM tasks WHERE delivery_id = ? AND retry_of IS NOT NULL LIMIT 1";
   return db.get(sql, deliveryId) !== undefined;

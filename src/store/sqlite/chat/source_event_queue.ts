@@ -1,21 +1,15 @@
 /**
- * The queue of source events (contract 8): which may be routed now, one of each thread at a time and in
- * the order they came. An event that another one of its thread stands before is `behind`, and is not
- * looked at; whoever is over lets in the next, so no look-up grows with what waits.
+ * The queue of source events: an event that another one of its thread stands before is `behind`, and is
+ * not looked at; an event that is over lets in the next, so no look-up grows with what waits.
  *
  * @module
  */
 
-import type { ThreadKey } from "../../source_event_records.ts";
-import { storable, text } from "../engine/columns.ts";
+import type { SourceEventState, ThreadKey } from "../../source_event_records.ts";
+import { number, storable, text } from "../engine/columns.ts";
+import { afterFailure, canReplay, DUE_NOW, dueTimes, earliest } from "../../rules/chat_queue.ts";
 import { isAbandoned } from "../../rules/ownership.ts";
 import type { Database, Row, SqlValue } from "../engine/database.ts";
-
-/** Due whatever the clock says: what is to be routed now does not wait for one that was set back. */
-export const AT_ONCE = 0;
-
-/** Nothing is put off for this long: what is due later comes from a clock that was set back. */
-const LONGEST_PAUSE_MS = 10 * 60_000;
 
 /** Events of a thread that are not over; the index is in their order. */
 const OPEN_IN_THREAD = `source_events INDEXED BY source_events_open
@@ -39,7 +33,7 @@ export function isThreadBusy(db: Database, thread: ThreadKey): boolean {
   return row !== undefined;
 }
 
-/** Lets in the oldest of a thread; to be called when the one that was routed is over. */
+/** Lets in the oldest of a thread; to be called when the routing of one is over. */
 export function letNextIn(db: Database, thread: ThreadKey): void {
   if (thread.threadId === "") return;
   const next = db.get(
@@ -57,14 +51,15 @@ export interface Wanted {
   readonly limit: number;
   /** The time. */
   readonly now: number;
-  /** Who began to route one before this is gone. */
+  /** A claim from before this is given up, in milliseconds since the epoch. */
   readonly staleBefore: number;
-  /** Triggers whose turn it is not, as JSON list of `project/trigger`. */
-  readonly without: string;
+  /** Triggers that have had their share for now (`project/trigger`). */
+  readonly busy: readonly string[];
 }
 
-/** Ids of the oldest events that are due, and of those whose router is gone. */
-export function dueEvents(db: Database, { limit, now, staleBefore, without }: Wanted): string[] {
+/** Ids of the oldest events that are due, before them those whose claim is given up. */
+export function dueEvents(db: Database, { limit, now, staleBefore, busy }: Wanted): string[] {
+  const { until, beyond } = dueTimes(now);
   const due = (condition: string, ...values: SqlValue[]) =>
     db.all(
       `SELECT id FROM source_events INDEXED BY source_events_due
@@ -72,7 +67,7 @@ export function dueEvents(db: Database, { limit, now, staleBefore, without }: Wa
          AND project || '/' || "trigger" NOT IN (SELECT value FROM json_each(?))
        ORDER BY due_at, id LIMIT ?`,
       ...values,
-      without,
+      JSON.stringify(busy),
       limit,
     );
   const stale = db.all(
@@ -83,13 +78,13 @@ export function dueEvents(db: Database, { limit, now, staleBefore, without }: Wa
   );
   const rows: Row[] = [
     ...stale,
-    ...due("due_at <= ?", now),
-    ...due("due_at > ?", now + LONGEST_PAUSE_MS),
+    ...due("due_at <= ?", until),
+    ...due("due_at > ?", beyond),
   ];
   return rows.slice(0, limit).map((row) => text(row, "id"));
 }
 
-/** When there is something to be done next, if nothing else comes; `staleMs` as for who is gone. */
+/** When an event is due next, or a claim older than `staleMs`; `undefined` when nothing waits for a time. */
 export function nextDueAt(db: Database, now: number, staleMs: number): number | undefined {
   const due = db.get(
     `SELECT due_at AS at FROM source_events INDEXED BY source_events_due
@@ -102,8 +97,7 @@ export function nextDueAt(db: Database, now: number, staleMs: number): number | 
     staleMs,
     now - staleMs,
   );
-  const times = [due?.["at"], stale?.["at"]].filter((at): at is number => typeof at === "number");
-  return times.length === 0 ? undefined : Math.min(...times);
+  return earliest([due, stale].map((row) => row === undefined ? undefined : number(row, "at")));
 }
 
 /** Puts back what nobody routes any more; `routing` are those that this node does. */
@@ -116,7 +110,7 @@ export function takeBack(db: Database, routing: readonly string[]): void {
     if (!isAbandoned(claim, { self: db.node, routing })) continue;
     db.run(
       "UPDATE source_events SET state = 'received', due_at = ?, claimed_at = NULL WHERE id = ?",
-      AT_ONCE,
+      DUE_NOW,
       claim.id,
     );
   }
@@ -126,29 +120,30 @@ export function takeBack(db: Database, routing: readonly string[]): void {
 export function postponeSourceEvent(
   db: Database,
   id: string,
-  { reason, dueAt, counts }: { reason: string; dueAt?: number; counts: boolean },
+  failure: { reason: string; dueAt?: number; counts: boolean },
 ): void {
+  const { state, attempts, letsNextIn } = afterFailure(failure);
   const row = db.get(
     `UPDATE source_events SET state = ?, reason = ?, due_at = COALESCE(?, due_at),
        attempts = attempts + ?, claimed_at = NULL WHERE id = ? AND state = 'routing'
      RETURNING project, "trigger", installation_id, conversation_id, thread_id`,
-    dueAt === undefined ? "failed" : "received",
-    storable(reason),
-    dueAt ?? null,
-    counts ? 1 : 0,
+    state,
+    storable(failure.reason),
+    failure.dueAt ?? null,
+    attempts,
     id,
   );
-  if (row !== undefined && dueAt === undefined) letNextIn(db, toThread(row));
+  if (row !== undefined && letsNextIn) letNextIn(db, toThread(row));
 }
 
 /** Puts an event that was not routed back in the queue. */
 export function replaySourceEvent(db: Database, id: string, now: number): boolean {
   const row = db.get(
-    `SELECT project, "trigger", installation_id, conversation_id, thread_id FROM source_events
-     WHERE id = ? AND state IN ('ignored', 'needs_attention', 'failed')`,
+    `SELECT state, project, "trigger", installation_id, conversation_id, thread_id
+     FROM source_events WHERE id = ?`,
     id,
   );
-  if (row === undefined) return false;
+  if (row === undefined || !canReplay(text(row, "state") as SourceEventState)) return false;
   putBack(db, id, { behind: isThreadBusy(db, toThread(row)), now });
   return true;
 }
@@ -177,7 +172,7 @@ function putBack(db: Database, id: string, { behind, now }: { behind: boolean; n
     `UPDATE source_events SET state = 'received', reason = '', attempts = 0, queued_at = ?1,
        due_at = ?2, behind = ?3 WHERE id = ?4`,
     now,
-    AT_ONCE,
+    DUE_NOW,
     behind ? 1 : 0,
     id,
   );

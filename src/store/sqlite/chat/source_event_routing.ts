@@ -1,6 +1,7 @@
 /**
- * Routing of source events in the store (contract 8): hands over those whose turn it is, and carries out
- * what was decided on one, at most once and in one transaction.
+ * Routing of source events in the store: hands over those whose turn it is, and carries out what was
+ * decided on one, at most once and in one transaction. What may have changed since then is for
+ * `rules/chat_routing.ts`.
  *
  * @module
  */
@@ -8,6 +9,7 @@
 import type {
   BoundTask,
   ClaimedSourceEvent,
+  Destination,
   Routed,
   Routing,
   SourceEvent,
@@ -16,19 +18,14 @@ import type {
   SourceEventState,
 } from "../../source_event_records.ts";
 import type { TaskState } from "../../task_records.ts";
+import { DUE_NOW } from "../../rules/chat_queue.ts";
+import { endOfStart, OPEN_ROOT, recheckRouting } from "../../rules/chat_routing.ts";
 import { bindThread, findBound } from "./binding_rows.ts";
 import { bytes, json, number, storable, text } from "../engine/columns.ts";
 import type { Database } from "../engine/database.ts";
 import { recordEvent } from "../deliveries/event_rows.ts";
 import { addToInbox } from "../tasks/inbox_rows.ts";
-import {
-  AT_ONCE,
-  dueEvents,
-  letNextIn,
-  nextDueAt,
-  putRepliesBack,
-  takeBack,
-} from "./source_event_queue.ts";
+import { dueEvents, letNextIn, nextDueAt, putRepliesBack, takeBack } from "./source_event_queue.ts";
 import { findEventOfPost, LISTED, toSourceEvent } from "./source_event_rows.ts";
 
 /** Takes the oldest events that are due. */
@@ -37,8 +34,7 @@ export function claimSourceEvents(
   { limit, now, staleMs, routing, busy = [] }: SourceEventDemand,
 ): SourceEventClaim {
   if (routing !== undefined) takeBack(db, routing);
-  const without = JSON.stringify(busy);
-  const ids = dueEvents(db, { limit, now, staleBefore: now - staleMs, without });
+  const ids = dueEvents(db, { limit, now, staleBefore: now - staleMs, busy });
   for (const id of ids) {
     db.run(
       "UPDATE source_events SET state = 'routing', claimed_at = ?, node = ? WHERE id = ?",
@@ -64,14 +60,13 @@ function readClaimed(db: Database, id: string): ClaimedSourceEvent {
   );
   if (row === undefined) throw new Error(`There is no source event ${id}`);
   const event = toSourceEvent(row);
-  const bound = findBound(db, event);
   return {
     event,
     queuedAt: number(row, "queued_at"),
     payload: bytes(row, "given"),
     payloadIsBody: number(row, "is_body") === 1,
     headers: json(row, "headers") as Record<string, string>,
-    ...(bound === undefined ? {} : { bound: boundTask(db, bound) }),
+    ...boundTask(db, event),
     rootIsOpen: isRootOpen(db, event),
   };
 }
@@ -79,39 +74,42 @@ function readClaimed(db: Database, id: string): ClaimedSourceEvent {
 /** Whether the post that began the thread of a reply waits for a person. */
 function isRootOpen(db: Database, event: SourceEvent): boolean {
   if (event.topLevel) return false;
-  return (["failed", "needs_attention"] as const).some((state) =>
-    findEventOfPost(db, event, event.threadId, state) !== undefined
-  );
+  return OPEN_ROOT.some((state) => findEventOfPost(db, event, event.threadId, state) !== undefined);
 }
 
-function boundTask(db: Database, id: string): BoundTask {
+/** `{bound}` where the thread is bound to a task, else nothing to spread. */
+function boundTask(db: Database, event: SourceEvent): { bound?: BoundTask } {
+  const id = findBound(db, event);
+  if (id === undefined) return {};
   const row = db.get("SELECT state FROM tasks WHERE id = ?", id);
-  return { id, ...(row === undefined ? {} : { state: text(row, "state") as TaskState }) };
+  return {
+    bound: { id, ...(row === undefined ? {} : { state: text(row, "state") as TaskState }) },
+  };
 }
 
-/** Carries out what was decided; an event that is no longer being routed stays as it is. */
+/** Carries out what was decided, where that still holds. */
 export function routeSourceEvent(db: Database, id: string, routing: Routing, now: number): Routed {
   const row = db.get(`SELECT ${LISTED} FROM source_events WHERE id = ?`, id);
-  const event = row === undefined ? undefined : toSourceEvent(row);
-  if (event === undefined || event.state !== "routing") {
-    return { state: event?.state ?? "failed" };
+  if (row === undefined) return { state: "failed" };
+  const event = toSourceEvent(row);
+  const samePost = findEventOfPost(db, event, event.postId, "routed");
+  const action = recheckRouting(routing, {
+    state: event.state,
+    ...(samePost === undefined ? {} : { samePost: samePost.id }),
+    ...boundTask(db, event),
+  });
+  switch (action.do) {
+    case "nothing":
+      return { state: action.state };
+    case "decide again":
+      return decideAgain(db, event);
+    case "end":
+      return end(db, event, action);
+    case "deliver":
+      return deliver(db, event, { to: action.to, now });
+    case "start":
+      return start(db, event, { to: action.to, now });
   }
-  if (routing.to === "nowhere" && routing.state === "ignored") {
-    return end(db, event, { state: "ignored", reason: routing.reason });
-  }
-  const twin = findEventOfPost(db, event, event.postId, "routed");
-  if (twin !== undefined) {
-    return end(db, event, { state: "ignored", reason: `the same post as source event ${twin.id}` });
-  }
-  if (findBound(db, event) !== routing.boundTo) return lookAgain(db, event);
-  if (routing.to === "nowhere") return end(db, event, routing);
-  if (routing.to === "inbox") {
-    const message = addToInbox(db, routing.taskId, routing.message, now);
-    if (message === undefined) return lookAgain(db, event); // the task has ended meanwhile
-    const { taskId } = routing;
-    return { ...end(db, event, { state: "routed", reason: "inbox", taskId }), message };
-  }
-  return start(db, event, { routing, now });
 }
 
 function end(
@@ -130,39 +128,45 @@ function end(
   return { state, ...(taskId === "" ? {} : { taskId }) };
 }
 
-/** What it was decided on has changed meanwhile. */
-function lookAgain(db: Database, { id }: SourceEvent): Routed {
+function decideAgain(db: Database, { id }: SourceEvent): Routed {
   db.run(
     "UPDATE source_events SET state = 'received', due_at = ?, claimed_at = NULL WHERE id = ?",
-    AT_ONCE,
+    DUE_NOW,
     id,
   );
   return { state: "received" };
 }
 
+function deliver(
+  db: Database,
+  event: SourceEvent,
+  { to: { taskId, message }, now }: { to: Destination & { to: "inbox" }; now: number },
+): Routed {
+  const added = addToInbox(db, taskId, message, now);
+  if (added === undefined) throw new Error(`Task ${taskId} takes no message, although it is open`);
+  return { ...end(db, event, { state: "routed", reason: "inbox", taskId }), message: added };
+}
+
 function start(
   db: Database,
   event: SourceEvent,
-  { routing, now }: { routing: Routing & { readonly to: "task" }; now: number },
+  { to, now }: { to: Destination & { to: "task" }; now: number },
 ): Routed {
-  const { decision, dedupWindowMs } = routing;
+  const { decision, bind, strays, dedupWindowMs } = to;
   const delivery = { id: event.deliveryId, receivedAt: now };
-  const { outcome, reason, taskId, replaces } = recordEvent(db, decision, {
-    delivery,
-    dedupWindowMs,
-  });
-  if (taskId === undefined || outcome !== "accepted") {
-    const found = taskId === undefined ? {} : { taskId };
-    return end(db, event, { state: "ignored", reason, ...found });
-  }
-  if (routing.bind && event.threadId !== "" && event.conversationId !== "") {
+  const admitted = recordEvent(db, decision, { delivery, dedupWindowMs });
+  const { reason, taskId, replaces } = admitted;
+  const { state, started, binds } = endOfStart(admitted, { bind, event });
+  const ended = () =>
+    end(db, event, { state, reason, ...(taskId === undefined ? {} : { taskId }) });
+  if (!started || taskId === undefined) return ended();
+  if (binds) {
     bindThread(db, { ...event, taskId, updatedAt: now });
-    const { strays } = routing;
     if (strays !== undefined) putRepliesBack(db, event, { reason: strays, now });
   }
   db.run("UPDATE deliveries SET task_id = ? WHERE id = ?", taskId, event.deliveryId);
   return {
-    ...end(db, event, { state: "routed", reason, taskId }),
+    ...ended(),
     started: true,
     ...(decision.outcome === "accepted" && decision.task.plan === undefined ? { ended: true } : {}),
     ...(replaces === undefined ? {} : { replaces }),

@@ -1,6 +1,6 @@
 /**
- * The table `source_events`: events of chat platforms (contract 8), stored once each and read back.
- * When one is routed, and to where, is decided in `source_event_queue.ts` and `source_event_routing.ts`.
+ * The table `source_events`: events of chat platforms, stored once each and read back. When one is
+ * routed, and to where, is up to `source_event_queue.ts` and `source_event_routing.ts`.
  *
  * @module
  */
@@ -18,7 +18,9 @@ import { number, storable, text } from "../engine/columns.ts";
 import type { Database, Row } from "../engine/database.ts";
 import { insertDelivery } from "../deliveries/delivery_rows.ts";
 import { ofEachProject, oldestIdSince, prefixEnd, where } from "../engine/queries.ts";
-import { AT_ONCE, isThreadBusy } from "./source_event_queue.ts";
+import { DUE_NOW, enqueue } from "../../rules/chat_queue.ts";
+import { threadOf } from "../../rules/chat_routing.ts";
+import { isThreadBusy } from "./source_event_queue.ts";
 
 /** Stores an event with its delivery, unless the platform sent it before. */
 export function recordSourceEvent(db: Database, given: NewSourceEvent): RecordedSourceEvent {
@@ -43,7 +45,10 @@ export function recordSourceEvent(db: Database, given: NewSourceEvent): Recorded
 function insert(db: Database, given: NewSourceEvent): void {
   const { ignored, payload } = given;
   const event = inThread(db, given.event);
-  const behind = ignored === undefined && isThreadBusy(db, event);
+  const { state, behind } = enqueue({
+    ignored: ignored !== undefined,
+    isThreadBusy: isThreadBusy(db, event),
+  });
   db.run(
     `INSERT INTO source_events (id, project, "trigger", provider, installation_id,
        external_event_id, delivery_id, kind, actor, conversation_id, thread_id, post_id, top_level,
@@ -66,21 +71,18 @@ function insert(db: Database, given: NewSourceEvent): void {
     payload ?? null,
     event.occurredAt,
     event.receivedAt,
-    ignored === undefined ? "received" : "ignored",
+    state,
     storable(ignored ?? ""),
     event.receivedAt,
-    AT_ONCE,
+    DUE_NOW,
     behind ? 1 : 0,
   );
 }
 
-/** A reaction names the post it is for: it belongs to the thread that this post stands in. */
 function inThread(db: Database, event: SourceEventFacts): SourceEventFacts {
   if (event.kind !== "reaction") return event;
-  return {
-    ...event,
-    threadId: findEventOfPost(db, event, event.threadId)?.threadId || event.threadId,
-  };
+  const post = findEventOfPost(db, event, event.threadId);
+  return { ...event, threadId: threadOf(event, post?.threadId) };
 }
 
 /** Newest first. */
