@@ -157,10 +157,10 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   },
   "src/control/deliveries": {
     "src/api": "types",
-    "src/auth": "values",
     "src/base": "values",
     "src/cel": "values",
     "src/control/records": "values",
+    "src/control/server": "types",
     "src/intake": "values",
     "src/intake/admission": "values",
     "src/intake/pipeline": "values",
@@ -169,13 +169,6 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/secrets": "types",
     "src/signatures": "values",
     "src/store": "types",
-  },
-  "src/control/server": {
-    "src/api": "values",
-    "src/auth": "values",
-    "src/base": "values",
-    "src/http": "values",
-    "src/resources": "values",
   },
   "src/tasks/log": { "src/base": "values", "src/secrets": "types", "src/shell": "types" },
   "src/tasks/workspace": {
@@ -200,7 +193,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   },
   "src/control/tasks": {
     "src/api": "types",
-    "src/auth": "values",
+    "src/auth": "types",
     "src/base": "values",
     "src/control/deliveries": "types",
     "src/control/records": "values",
@@ -219,6 +212,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/control/server": "types",
     "src/intake/admission": "types",
     "src/intake/pipeline": "values",
+    "src/intake/tools": "values",
     "src/resources": "values",
   },
   "src/store/sqlite/audit": {
@@ -292,7 +286,6 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/control/tasks": "values",
     "src/control/triggers": "values",
     "src/intake/slack": "types",
-    "src/intake/tools": "values",
     "src/plugins/policy": "values",
     "src/store": "types",
     "src/upkeep": "values",
@@ -379,7 +372,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "node:timers": ["src/plugins/run_plugin.ts", "src/store/sqlite/open_store.ts"],
   "node:url": ["src/launcher.ts"],
   "prom-client": ["src/telemetry/metrics.ts"],
-  "typebox": ["src/resources/", "src/auth/caller.ts", "src/control/server/inputs.ts"],
+  "typebox": ["src/resources/", "src/api/", "src/auth/caller.ts"],
   "typebox/error": ["src/resources/validate.ts"],
   "typebox/schema": ["src/resources/validate.ts"],
   "typebox/system": ["src/resources/validate.ts"],
@@ -629,6 +622,14 @@ Deno.test("nothing imports in a circle, neither files nor folders", () => {
     to: layerOf(to),
   }));
   equal(findCycle(folders.filter(({ from, to }) => from !== to)), undefined);
+});
+
+Deno.test("the client and the commands load no schema of an operation", () => {
+  const isClient = (path: string) => path.startsWith("src/cli/") || path === "src/api/client.ts";
+  const loads = IMPORTS.filter(({ from, to, use }) =>
+    isClient(from) && /^src\/api\/(\w+_)?operations?\.ts$/.test(to) && use === "values"
+  );
+  deepEqual(loads.map(({ from, to }) => `${from} loads ${to}`), []);
 });
 
 Deno.test("every package has its importers, and no others", () => {

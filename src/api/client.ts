@@ -5,7 +5,7 @@
  */
 
 import { AppError, isErrorCode, messageOf } from "../base/errors.ts";
-import type { OperationName, Operations, StreamName, Streams } from "./operations.ts";
+import type { CallName, Input, Output, StreamName } from "./operations.ts";
 
 /** Calls the daemon. */
 export interface Client extends Disposable {
@@ -14,10 +14,7 @@ export interface Client extends Disposable {
    *
    * @throws {AppError} whatever the daemon refused with; `unreachable` when it does not run.
    */
-  call<Name extends OperationName>(
-    name: Name,
-    input: Operations[Name]["in"],
-  ): Promise<Operations[Name]["out"]>;
+  call<Name extends CallName>(name: Name, input: Input<Name>): Promise<Output<Name>>;
   /**
    * Calls a streaming operation; gives its JSON lines as they come, until `signal` aborts.
    *
@@ -25,9 +22,9 @@ export interface Client extends Disposable {
    */
   stream<Name extends StreamName>(
     name: Name,
-    input: Streams[Name],
+    input: Input<Name>,
     signal?: AbortSignal,
-  ): AsyncIterable<unknown>;
+  ): AsyncIterable<Output<Name>>;
 }
 
 /** Where the daemon listens. */
@@ -74,7 +71,8 @@ export function connect(address: Address, token?: string): Client {
     },
     async *stream(name, input, signal) {
       const { body } = await send(name, input, signal);
-      if (body !== null) yield* readLines(body, signal);
+      type Line = Output<typeof name>;
+      if (body !== null) yield* readLines(body, signal) as AsyncGenerator<Line>;
     },
     [Symbol.dispose]: () => client.close(),
   };

@@ -1,21 +1,35 @@
 /**
- * The operations on events of chat platforms (contract 8): a part of what daemon and client agree on.
+ * The operations on events of chat platforms and on the threads that belong to tasks.
  *
  * @module
  */
 
-/** What each operation on source events takes and gives. */
-export interface SourceOperations {
-  /** Routes an event once more that was ignored, failed or needs attention. */
-  "source.replay": { in: { id: string }; out: { id: string } };
-  /** Binds the thread of an event to a task, and routes the event if nothing came of it before. */
-  "source.bind": {
-    in: { id: string; task: string };
-    out: { id: string; thread_id: string; task_id: string; replayed: boolean };
-  };
-  /** Posts a text to the thread a task came from. */
-  "slack.reply": {
-    in: { task: string; text: string };
-    out: { task_id: string; channel: string; ts: string };
-  };
-}
+import { defineOperation, ID, json, TEXT } from "./operation.ts";
+
+/** The operations on source events, by name. */
+export const SOURCE_OPERATIONS = {
+  "source.replay": defineOperation({
+    summary: "Routes an event once more that was ignored, failed or needs attention",
+    input: { id: ID },
+    output: json<{ readonly id: string }>(),
+    role: "operator",
+  }),
+  "source.bind": defineOperation({
+    summary: "Binds the thread of an event to a task, and routes the event if nothing came of it",
+    input: { id: ID, task: ID },
+    output: json<{
+      readonly id: string;
+      readonly thread_id: string;
+      readonly task_id: string;
+      readonly replayed: boolean;
+    }>(),
+    role: "operator",
+  }),
+  "slack.reply": defineOperation({
+    summary: "Posts a text to the thread a task came from",
+    input: { task: ID, text: TEXT },
+    output: json<{ readonly task_id: string; readonly channel: string; readonly ts: string }>(),
+    role: "operator",
+    grants: { step: { own: "task", in: "task" } },
+  }),
+};

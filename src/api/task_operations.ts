@@ -1,9 +1,20 @@
 /**
- * The operations on tasks (contract 6, 7): the part of what daemon and client agree on that is about
- * one task or several.
+ * The operations on tasks.
  *
  * @module
  */
+
+import Type from "typebox";
+import {
+  defineOperation,
+  ID,
+  json,
+  lines,
+  OPTIONAL_SECS,
+  OPTIONAL_TEXT,
+  TEXT,
+} from "./operation.ts";
+import { EVERY_RUN } from "./roles.ts";
 
 /** What became of a request to cancel one task. */
 export interface CancelResult {
@@ -31,39 +42,99 @@ export interface InboxEntry {
   readonly message: Readonly<Record<string, unknown>>;
 }
 
-/** What each operation on tasks takes and gives. */
-export interface TaskOperations {
-  /** Ends tasks; all are found, or none is touched. */
-  "task.cancel": {
-    in: { ids: readonly string[]; reason?: string };
-    out: { tasks: readonly CancelResult[] };
-  };
-  /** Stores a task that does again what another one did not get done. */
-  "task.retry": {
-    in: { id: string; from?: string };
-    out: { id: string; retry_of: string; kept: readonly string[]; note: string };
-  };
-  /** Messages to a task, oldest first. */
-  "task.inbox": { in: { id: string }; out: { id: string; messages: readonly InboxEntry[] } };
-  /** Sends a message to a task that has not ended. */
-  "task.inbox.send": { in: { id: string; text: string }; out: { id: string; position: number } };
-  /** The directory in which the steps of a task ran. */
-  "task.workspace": {
-    in: { id: string };
-    out: { id: string; workspace: string; isolation: string; path: string };
-  };
+/** A piece of a task's output. */
+export interface LogEntry {
+  /** RFC 3339. */
+  readonly at: string;
+  /** Id of the step. */
+  readonly step: string;
+  /** `out` or `err`. */
+  readonly stream: "out" | "err";
+  /** The bytes in base64. */
+  readonly data: string;
 }
 
-/** What each streaming operation on tasks takes; it answers in JSON lines. */
-export interface TaskStreams {
-  /** Output of a task: `LogEntry` lines, then one `LogEnd`. */
-  "task.logs": {
-    id: string;
-    step?: string;
-    follow: boolean;
-    tail?: number;
-    since_secs?: number;
-  };
-  /** Waits until tasks are over: `WaitLine` lines, one with each task when it is. */
-  "task.wait": { ids: readonly string[]; timeout_secs?: number };
+/** The last line of a log stream. */
+export interface LogEnd {
+  /** State of the task. */
+  readonly state: string;
+  /** Why it ended so; empty when there is nothing to say. */
+  readonly reason: string;
 }
+
+const TASK_IDS = Type.Array(ID, { minItems: 1, maxItems: 1000 });
+
+/** The operations on tasks, by name. */
+export const TASK_OPERATIONS = {
+  "task": defineOperation({
+    summary: "Finds one task by the beginning of its id",
+    input: { id: ID },
+    output: json<Record<string, unknown>>(),
+    role: "read_only",
+    grants: EVERY_RUN,
+  }),
+  "task.logs": defineOperation({
+    summary: "Tells the output of a task, `LogEntry` lines, then one `LogEnd`",
+    input: {
+      id: ID,
+      step: OPTIONAL_TEXT,
+      follow: Type.Boolean(),
+      tail: Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000 })),
+      since_secs: OPTIONAL_SECS,
+    },
+    output: lines<LogEntry | LogEnd>(),
+    role: "read_only",
+    grants: EVERY_RUN,
+  }),
+  "task.wait": defineOperation({
+    summary: "Waits until tasks are over, and tells of each when it is",
+    input: { ids: TASK_IDS, timeout_secs: OPTIONAL_SECS },
+    output: lines<WaitLine>(),
+    role: "read_only",
+    grants: EVERY_RUN,
+  }),
+  "task.cancel": defineOperation({
+    summary: "Ends tasks; all are found, or none is touched",
+    input: { ids: TASK_IDS, reason: OPTIONAL_TEXT },
+    output: json<{ readonly tasks: readonly CancelResult[] }>(),
+    role: "operator",
+    grants: { step: { own: "task", in: "ids" } },
+  }),
+  "task.retry": defineOperation({
+    summary: "Stores a task that repeats another one, its finished steps carried over",
+    input: { id: ID, from: OPTIONAL_TEXT },
+    output: json<{
+      readonly id: string;
+      readonly retry_of: string;
+      readonly kept: readonly string[];
+      readonly note: string;
+    }>(),
+    role: "operator",
+  }),
+  "task.inbox": defineOperation({
+    summary: "Reads the messages to a task, oldest first",
+    input: { id: ID },
+    output: json<{ readonly id: string; readonly messages: readonly InboxEntry[] }>(),
+    role: "read_only",
+    grants: { step: { own: "task", in: "id" } },
+  }),
+  "task.inbox.send": defineOperation({
+    summary: "Sends a message to a task that has not ended",
+    input: { id: ID, text: TEXT },
+    output: json<{ readonly id: string; readonly position: number }>(),
+    role: "operator",
+    grants: { step: { own: "task", in: "id" } },
+  }),
+  "task.workspace": defineOperation({
+    summary: "Finds the directory in which the steps of a task ran",
+    input: { id: ID },
+    output: json<{
+      readonly id: string;
+      readonly workspace: string;
+      readonly isolation: string;
+      readonly path: string;
+    }>(),
+    role: "read_only",
+    grants: EVERY_RUN,
+  }),
+};

@@ -1,11 +1,13 @@
 /**
- * The operations that look after the database: the part of what daemon and client agree on that
- * `svc db` uses. Each streams how far it is, and at last what came of it.
+ * The operations that look after the database. Each streams how far it is, and at last what came of
+ * it.
  *
  * @module
  */
 
+import Type from "typebox";
 import type { ErrorCode } from "../base/errors.ts";
+import { defineOperation, lines, TEXT } from "./operation.ts";
 
 /** One line: how far it is, what came of it, or why nothing did. */
 export type UpkeepLine<Result> =
@@ -71,12 +73,24 @@ export interface Vacuum {
   readonly bytes: number;
 }
 
-/** What each of these operations takes. */
-export interface UpkeepStreams {
-  /** Copies the database to an absolute path on the machine of the daemon. */
-  "db.backup": { file: string; force: boolean };
-  /** Checks every page and every row. */
-  "db.check": Record<string, never>;
-  /** Gives unused pages back to the file system. */
-  "db.vacuum": Record<string, never>;
-}
+/** The operations that look after the database, by name. */
+export const UPKEEP_OPERATIONS = {
+  "db.backup": defineOperation({
+    summary: "Copies the database to an absolute path on the machine of the daemon",
+    input: { file: TEXT, force: Type.Boolean() },
+    output: lines<UpkeepLine<Backup>>(),
+    role: "admin", // the copy holds everything there is
+  }),
+  "db.check": defineOperation({
+    summary: "Checks every page and every row of the database",
+    input: {},
+    output: lines<UpkeepLine<Check>>(),
+    role: "operator", // it reads the whole file
+  }),
+  "db.vacuum": defineOperation({
+    summary: "Gives unused pages of the database back to the file system",
+    input: {},
+    output: lines<UpkeepLine<Vacuum>>(),
+    role: "operator",
+  }),
+};

@@ -1,27 +1,26 @@
 /**
- * Who asks for an operation, and what they may do (contract 5): a run token carries the rights of its
- * run, and everybody else on the socket has the highest role the access policy leaves them.
+ * Who sent a request to the control plane: a run, by its run token; the holder of a bearer token; or
+ * anybody who can open the socket, with the highest role that the access policy leaves them.
  *
  * @module
  */
 
 import Type from "typebox";
-import { type Role, ROLES } from "../api/operations.ts";
+import { type Role, ROLES } from "../api/roles.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { findOtherWriter } from "../base/private_files.ts";
 import type { Grant, RunTokens } from "./run_tokens.ts";
 import { parseManifest } from "../resources/manifest.ts";
 import { compileSchema } from "../resources/validate.ts";
-import type { Store } from "../store/store.ts";
 import { findToken, type TokenHost } from "./tokens.ts";
 
-/** Who asks. */
+/** The sender of a request. */
 export interface Caller {
-  /** What they may do at most. */
+  /** What it may do at most; a run may do what the `grants` of an operation say, and only read. */
   readonly role: Role;
   /** `socket`, or what their token was given for. */
   readonly name: string;
-  /** Rights of a run, where a run asks. */
+  /** The run, where a run asks. */
   readonly grant?: Grant;
 }
 
@@ -30,7 +29,6 @@ export function hasRole(role: Role, needed: Role): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(needed);
 }
 
-/** Spec 2.7. */
 const UdsPolicy = compileSchema(
   Type.Object({ max_role: Type.Enum([...ROLES]) }, { additionalProperties: false }),
 );
@@ -106,37 +104,8 @@ export async function identifyByToken(
   return token === undefined ? undefined : { name: `token ${token.name}`, role: token.role };
 }
 
-/** Whether the caller may see the values of a project's secrets. */
+/** Whether the caller may see the values of a project's secrets: an admin, a plugin of the project. */
 export function maySeeSecrets(caller: Caller, project: string): boolean {
   if (caller.grant === undefined) return caller.role === "admin";
   return caller.grant.kind !== "step" && caller.grant.project === project;
-}
-
-/** Whether the caller may cancel a task or write to its inbox: a step may, of its own task alone. */
-export function mayActOnTask(caller: Caller, taskId: string): boolean {
-  if (caller.grant === undefined) return hasRole(caller.role, "operator");
-  return caller.grant.kind === "step" && caller.grant.taskId === taskId;
-}
-
-/** Whether the caller may read the inbox of a task: of runs, only its own steps. */
-export function mayReadInbox(caller: Caller, taskId: string): boolean {
-  return caller.grant === undefined || mayActOnTask(caller, taskId);
-}
-
-/** Whether the caller may read what a delivery holds: of runs, only the steps of the task it started. */
-export async function mayReadDelivery(
-  { role, grant }: Caller,
-  deliveryId: string,
-  store: Store,
-): Promise<boolean> {
-  if (grant === undefined) return hasRole(role, "operator");
-  if (grant.kind !== "step" || grant.taskId === undefined) return false;
-  const [task] = await store.findTasks(grant.taskId);
-  return task?.id === grant.taskId && task.deliveryId === deliveryId;
-}
-
-/** Whether a run may do more than read: a cron plugin rotates the secrets of its project. */
-export function mayRotate(caller: Caller, project: string): boolean {
-  if (caller.grant === undefined) return hasRole(caller.role, "operator");
-  return caller.grant.kind === "cron" && caller.grant.project === project;
 }

@@ -1,21 +1,22 @@
 /**
- * Run tokens (contract 5): each plugin run and each task gets one, with exactly the rights of that
- * run, and it dies with it. Kept in memory only.
+ * Run tokens: each plugin run and each task gets one, which names the run and dies with it. What it
+ * allows stands with each operation, as its `grants`. Kept in memory only.
  *
  * @module
  */
 
-/** What a token was given for. */
-export type GrantKind = "plugin" | "cron" | "step";
+import type { RunKind } from "../api/roles.ts";
 
-/** Rights of one run. */
+/** The run that a token was given to, and what is its own. */
 export interface Grant {
-  /** What it was given for. */
-  readonly kind: GrantKind;
+  /** What runs. */
+  readonly kind: RunKind;
   /** Project it belongs to. */
   readonly project: string;
   /** Task it belongs to, of a step. */
   readonly taskId?: string;
+  /** Delivery that started this task. */
+  readonly deliveryId?: string;
 }
 
 /** A token and its end. */
@@ -28,14 +29,14 @@ export interface IssuedToken extends Disposable {
 export class RunTokens {
   readonly #grants = new Map<string, Grant>();
 
-  /** A token for a run; disposing it takes the rights back. */
+  /** A token for a run; disposing it ends the token. */
   issue(grant: Grant): IssuedToken {
     const token = `run-${crypto.randomUUID()}${crypto.randomUUID()}`;
     this.#grants.set(token, grant);
     return { token, [Symbol.dispose]: () => void this.#grants.delete(token) };
   }
 
-  /** The rights of a token; `undefined` when it is unknown or its run is over. */
+  /** The run of a token; `undefined` when it is unknown or its run is over. */
   find(token: string): Grant | undefined {
     return this.#grants.get(token);
   }

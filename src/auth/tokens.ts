@@ -5,7 +5,8 @@
  * @module
  */
 
-import type { Operations, Role } from "../api/operations.ts";
+import type { Output } from "../api/operations.ts";
+import type { Role } from "../api/roles.ts";
 import { sha256Hex, toHex } from "../base/bytes.ts";
 import { type Clock, rfc3339 } from "../base/clock.ts";
 import { MAX_DURATION, MAX_DURATION_SECS } from "../base/duration.ts";
@@ -46,7 +47,7 @@ export interface NewToken {
   /** What is kept of it beside its hash. */
   readonly record: ControlToken;
   /** What whoever asked for it is shown. */
-  readonly shown: Operations["token.create"]["out"];
+  readonly shown: Output<"token.create">;
 }
 
 /**

@@ -5,8 +5,8 @@
  * @module
  */
 
-import type { Streams } from "../api/operations.ts";
-import type { UpkeepLine, UpkeepStreams } from "../api/upkeep_operations.ts";
+import type { Input } from "../api/operations.ts";
+import type { UPKEEP_OPERATIONS, UpkeepLine } from "../api/upkeep_operations.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
 import { lockDataDir } from "../base/lock.ts";
@@ -15,12 +15,15 @@ import type { CommandContext } from "./command.ts";
 import type { Io } from "./io.ts";
 import { CLEAR_LINE } from "./terminal_text.ts";
 
+/** Name of an operation on the database. */
+type UpkeepName = keyof typeof UPKEEP_OPERATIONS;
+
 /** Work that daemon and command line can do alike. */
-export interface DatabaseWork<Name extends keyof UpkeepStreams, Result> {
+export interface DatabaseWork<Name extends UpkeepName, Result> {
   /** Operation of the daemon. */
   readonly operation: Name;
   /** What it takes. */
-  readonly input: Streams[Name];
+  readonly input: Input<Name>;
   /** The same without a daemon; the lock is held meanwhile. */
   readonly onFiles: (dir: DataDir) => AsyncGenerator<UpkeepLine<Result>, void, undefined>;
   /** Whether a database that cannot be used is what it is about. */
@@ -40,7 +43,7 @@ export interface WorkPlace {
  *
  * @throws {AppError} whatever the daemon or the files refuse it with.
  */
-export async function doDatabaseWork<Name extends keyof UpkeepStreams, Result>(
+export async function doDatabaseWork<Name extends UpkeepName, Result>(
   work: DatabaseWork<Name, Result>,
   context: CommandContext,
   signal?: AbortSignal,

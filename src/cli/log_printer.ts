@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { LogEntry } from "../api/operations.ts";
+import type { LogEntry } from "../api/task_operations.ts";
 import { findBase64 } from "../base/bytes.ts";
 import { rfc3339 } from "../base/clock.ts";
 import { type Line, Lines } from "../base/lines.ts";

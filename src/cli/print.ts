@@ -6,7 +6,7 @@
  */
 
 import Table from "cli-table3";
-import type { Listing } from "../api/operations.ts";
+import type { Listing } from "../api/resource_operations.ts";
 import type { Io } from "./io.ts";
 import { printable } from "./terminal_text.ts";
 

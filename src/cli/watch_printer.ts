@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { WatchLine } from "../api/operations.ts";
+import type { WatchLine } from "../api/resource_operations.ts";
 import type { Io } from "./io.ts";
 import type { Format } from "./print.ts";
 import { printable } from "./terminal_text.ts";

@@ -1,5 +1,5 @@
 /**
- * Traces of control operations (contract 5): secrets that were read, admin work, refusals.
+ * The audit of the control plane: secrets that were read, admin work, refusals.
  *
  * @module
  */
@@ -10,19 +10,19 @@ import type { Log } from "../base/log.ts";
 import type { Store } from "../store/store.ts";
 import type { Caller } from "../auth/caller.ts";
 
-/** Leaves traces. */
+/** Writes audit rows. */
 export interface AuditLog {
   /**
-   * Of something that is about to be done; without the trace it is not done.
+   * Records an operation that is about to be carried out; without its row it is not.
    *
-   * @throws {AppError} `overloaded` when the trace cannot be written.
+   * @throws {AppError} `overloaded` when the row cannot be written.
    */
-  readonly trace: (operation: string, target: string, caller: Caller) => Promise<void>;
-  /** Of something that was refused. */
-  readonly traceRefusal: (operation: string, caller: Caller) => Promise<void>;
+  readonly audit: (operation: string, target: string, caller: Caller) => Promise<void>;
+  /** Records that a caller was refused. */
+  readonly auditRefusal: (operation: string, caller: Caller) => Promise<void>;
 }
 
-/** A tracer that writes to the store, and refusals to the log too. */
+/** An audit log that writes to the store, and refusals to the daemon's log too. */
 export function createAuditLog(host: {
   readonly store: Store;
   readonly clock: Clock;
@@ -41,15 +41,15 @@ export function createAuditLog(host: {
       role: by.role,
     });
   return {
-    trace: (operation, target, caller) => write({ operation, target, result: "done" }, caller),
-    async traceRefusal(operation, caller) {
+    audit: (operation, target, caller) => write({ operation, target, result: "done" }, caller),
+    async auditRefusal(operation, caller) {
       host.log.warn("refused on the control plane", {
         operation,
         caller: caller.name,
         role: caller.role,
       });
       await write({ operation, target: "", result: "denied" }, caller).catch((error) =>
-        host.log.error("the trace of a refusal could not be written", { error })
+        host.log.error("a refusal could not be written to the audit", { error })
       );
     },
   };

@@ -4,32 +4,30 @@
  * @module
  */
 
+import type { WholeIds } from "../auth/authorize.ts";
 import type { DataDir } from "../base/data_dir.ts";
-import { apply, type ApplyHost } from "./resources/apply.ts";
-import { explain, type ExplainHost } from "./deliveries/explain.ts";
-import { describe, get, type QueryHost, remove } from "./resources/queries.ts";
+import { deliveryHandlers, type DeliveryOperationsHost } from "./deliveries/delivery_operations.ts";
+import { findStored } from "./deliveries/explain.ts";
+import { accessHandlers, type AccessHost } from "./access_operations.ts";
 import { findTask } from "./records/records.ts";
-import { redeliver, type RedeliverHost } from "./deliveries/redeliver.ts";
-import { rotateSecret } from "./resources/rotate_secret.ts";
-import type { Handlers, StreamHandlers } from "./server/server.ts";
-import { showDelivery } from "./deliveries/show_delivery.ts";
-import { sourceEventHandlers, type SourceEventHost } from "./source_events.ts";
 import { status, type StatusHost } from "./records/status.ts";
-import { taskHandlers, type TaskOperationsHost, taskStreams } from "./tasks/task_operations.ts";
-import { keepToken, newToken, revokeToken } from "../auth/tokens.ts";
+import { apply, type ApplyHost } from "./resources/apply.ts";
+import { describe, get, type QueryHost, remove } from "./resources/queries.ts";
+import { rotateSecret } from "./resources/rotate_secret.ts";
+import type { Handlers } from "./server/server.ts";
+import { sourceEventHandlers, type SourceEventHost } from "./source_events.ts";
+import { taskHandlers, type TaskOperationsHost } from "./tasks/task_operations.ts";
 import { type TriggerActionHost, triggerHandlers } from "./triggers/trigger_actions.ts";
-import { tryTrigger } from "../intake/tools/try_trigger.ts";
-import { type UpkeepHost, upkeepStreams } from "./upkeep_streams.ts";
-import { taskView } from "./records/views.ts";
+import { upkeepHandlers, type UpkeepHost } from "./upkeep_streams.ts";
 import { watch } from "./watch.ts";
 
 /** What the operations need. */
 export interface OperationsHost
   extends
+    AccessHost,
     ApplyHost,
     QueryHost,
-    ExplainHost,
-    RedeliverHost,
+    DeliveryOperationsHost,
     TaskOperationsHost,
     TriggerActionHost,
     SourceEventHost,
@@ -39,42 +37,29 @@ export interface OperationsHost
   readonly dirs: DataDir;
 }
 
-/** The operations, by name. */
+/** The operations, by name, and how the ids they take are found. */
 export function controlOperations(
   host: OperationsHost,
-): { handlers: Handlers; streams: StreamHandlers } {
+): { readonly handlers: Handlers; readonly wholeIds: WholeIds } {
   return {
     handlers: {
-      status: () => status(host),
-      apply: (input, caller) => apply(input, caller, host),
-      get: (input) => get(input, host),
-      describe: (input, caller) => describe(input, caller, host),
-      delete: (input, caller) => remove(input, caller, host),
+      "status": () => status(host),
+      "apply": (input, caller) => apply(input, caller, host),
+      "get": (input) => get(input, host),
+      "get.watch": (input, _caller, signal) => watch(input, host, signal),
+      "describe": (input, caller) => describe(input, caller, host),
+      "delete": (input, caller) => remove(input, caller, host),
+      "secret.rotate": (input) => rotateSecret(input, host),
       ...taskHandlers(host),
       ...triggerHandlers(host),
+      ...deliveryHandlers(host),
       ...sourceEventHandlers(host),
-      task: async ({ id }) => taskView(await findTask(id, host.store)),
-      "delivery.explain": ({ id }) => explain(id, host),
-      "delivery.show": ({ id }, caller) => showDelivery(id, caller, host),
-      "audit.verify": () => host.store.verifyAudit(),
-      "token.create": async ({ role, ttl_secs: ttlSecs, name }, caller) => {
-        const made = newToken({ role, ttlSecs, name }, host);
-        await host.trace("token.create", name, caller);
-        await keepToken(made, host.store);
-        return made.shown;
-      },
-      "token.revoke": async ({ id }, caller) => {
-        await host.trace("token.revoke", id, caller);
-        return { id: (await revokeToken(id, host)).id };
-      },
-      "secret.rotate": (input, caller) => rotateSecret(input, caller, host),
-      "trigger.test": (input) => tryTrigger(input, host),
+      ...accessHandlers(host),
+      ...upkeepHandlers(host),
     },
-    streams: {
-      ...taskStreams(host),
-      "get.watch": (input, signal) => watch(input, host, signal),
-      "delivery.redeliver": (input, signal) => redeliver(input, host, signal),
-      ...upkeepStreams(host),
+    wholeIds: {
+      task: async (prefix) => (await findTask(prefix, host.store)).id,
+      delivery: async (prefix) => (await findStored(prefix, host.store)).delivery.id,
     },
   };
 }

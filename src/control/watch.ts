@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { GetInput, Listing, WatchLine } from "../api/operations.ts";
+import type { GetInput, Listing, WatchLine } from "../api/resource_operations.ts";
 import { pause } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { get, type QueryHost } from "./resources/queries.ts";

@@ -21,7 +21,7 @@ import type { AuditEnd, AuditResult, AuditStart } from "../store/audit_records.t
 import type { Store } from "../store/store.ts";
 import type { Semaphore } from "./semaphore.ts";
 import { type PolicyCheck, warnOfViolation } from "./policy/policy_check.ts";
-import type { GrantKind, RunTokens } from "../auth/run_tokens.ts";
+import type { Grant, RunTokens } from "../auth/run_tokens.ts";
 
 /** What plugins need. */
 export interface PluginHost {
@@ -293,6 +293,6 @@ function failed(run: PluginRun, why: string): Ended {
   return { end: { result, stderr: why }, result: { result, reason, output: new Uint8Array() } };
 }
 
-function grantKind(run: PluginRun): GrantKind {
+function grantKind(run: PluginRun): Grant["kind"] {
   return run.type === "cron" ? "cron" : "plugin";
 }

@@ -5,7 +5,7 @@
  */
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
-import type { WatchLine } from "../../src/api/operations.ts";
+import type { WatchLine } from "../../src/api/resource_operations.ts";
 import type { Io } from "../../src/cli/io.ts";
 import type { Format } from "../../src/cli/print.ts";
 import { WatchPrinter } from "../../src/cli/watch_printer.ts";

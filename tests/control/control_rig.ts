@@ -6,7 +6,7 @@
  */
 
 import { type Client, connect } from "../../src/api/client.ts";
-import type { Operations } from "../../src/api/operations.ts";
+import type { Output } from "../../src/api/operations.ts";
 import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
 import { createLog } from "../../src/base/log.ts";
 import { systemClock } from "../../src/base/clock.ts";
@@ -24,7 +24,7 @@ export interface ControlRig extends AsyncDisposable {
   readonly client: Client;
   readonly logged: string[];
   /** Applies manifests, each as a file of its own: `0.yaml`, `1.yaml`, … */
-  apply(...texts: readonly string[]): Promise<Operations["apply"]["out"]>;
+  apply(...texts: readonly string[]): Promise<Output<"apply">>;
   /** Sends any request to the socket. */
   raw(path: string, init?: RequestInit): Promise<{ status: number; json: Record<string, unknown> }>;
   /** POSTs a signed body to a webhook. */

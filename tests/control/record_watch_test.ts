@@ -6,7 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
-import type { GetInput } from "../../src/api/operations.ts";
+import type { GetInput } from "../../src/api/resource_operations.ts";
 import { RecordWatch } from "../../src/control/records/record_watch.ts";
 import { findRecordType } from "../../src/control/records/records.ts";
 import type { Store } from "../../src/store/store.ts";

@@ -5,7 +5,8 @@
  */
 
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
-import type { GetInput, LogEnd, LogEntry, WatchLine } from "../../src/api/operations.ts";
+import type { GetInput, WatchLine } from "../../src/api/resource_operations.ts";
+import type { LogEnd, LogEntry } from "../../src/api/task_operations.ts";
 import { logPath } from "../../src/tasks/log/task_log.ts";
 import { until } from "../helpers/until.ts";
 import { MANIFEST } from "../intake/webhook_rig.ts";

@@ -294,7 +294,7 @@ testEachProgram("svc slack reply: what it takes, and who may", async (program) =
   );
   const denied = await reply(id, "--text", "x");
   equal(denied.code, 5);
-  match(denied.stderr, /^error: Answering needs the role operator/);
+  match(denied.stderr, /^error: This needs the role operator, and you have read_only/);
   for (const words of [["source", "replay", id], ["source", "bind", id, id]]) {
     equal((await daemon.svc(words)).code, 5);
   }

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { OperationName, Operations } from "../../src/api/operations.ts";
+import type { CallName, Input, Output } from "../../src/api/operations.ts";
 import { AppError, type ErrorCode } from "../../src/base/errors.ts";
 import { type Answer, type Send } from "../helpers/daemon.ts";
 import { signGithub } from "../helpers/github.ts";
@@ -153,11 +153,11 @@ export class World {
   }
 
   /** Calls an operation; `undefined` when it was refused in a way that may be, or nobody answered. */
-  async call<Name extends OperationName>(
+  async call<Name extends CallName>(
     name: Name,
-    input: Operations[Name]["in"],
+    input: Input<Name>,
     mayFail: readonly ErrorCode[] = [],
-  ): Promise<Operations[Name]["out"] | undefined> {
+  ): Promise<Output<Name> | undefined> {
     await this.lives.now();
     const [ended, roles] = [this.lives.ended, this.roles.watch()];
     try {

@@ -5,7 +5,7 @@
  */
 
 import { join } from "node:path";
-import type { AgainstResult, ManifestFile } from "../../api/operations.ts";
+import type { AgainstResult, ManifestFile } from "../../api/resource_operations.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
 import {
   type Command,

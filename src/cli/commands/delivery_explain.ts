@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Explanation } from "../../api/operations.ts";
+import type { Explanation } from "../../api/delivery_operations.ts";
 import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
 import { printable } from "../terminal_text.ts";
 

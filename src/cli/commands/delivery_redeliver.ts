@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { RedeliveryLine } from "../../api/operations.ts";
+import type { RedeliveryLine } from "../../api/delivery_operations.ts";
 import { AppError } from "../../base/errors.ts";
 import {
   type Command,

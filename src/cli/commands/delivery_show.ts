@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ShownDelivery } from "../../api/operations.ts";
+import type { ShownDelivery } from "../../api/delivery_operations.ts";
 import { findBase64, utf8 } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
 import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";

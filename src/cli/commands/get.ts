@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { GetInput, Listing, WatchLine } from "../../api/operations.ts";
+import type { GetInput, Listing, WatchLine } from "../../api/resource_operations.ts";
 import { AppError } from "../../base/errors.ts";
 import { type Command, type CommandContext, CONNECTION, OUTPUT, PROJECT } from "../command.ts";
 import { interruptible } from "../interrupt.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { ApplyOutcome, ManifestFile } from "../../api/operations.ts";
+import type { ApplyOutcome, ManifestFile } from "../../api/resource_operations.ts";
 import type { Client } from "../../api/client.ts";
 import { AppError } from "../../base/errors.ts";
 import { fillStore } from "../../integrations/fill_secrets.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Rate, Status } from "../../api/operations.ts";
+import type { Rate, Status } from "../../api/status_operations.ts";
 import { shortDuration } from "../../base/duration.ts";
 import { sizeText } from "../../base/size.ts";
 import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { LogEnd, LogEntry } from "../../api/operations.ts";
+import type { LogEnd, LogEntry } from "../../api/task_operations.ts";
 import { AppError } from "../../base/errors.ts";
 import { type Command, type CommandContext, CONNECTION } from "../command.ts";
 import { interruptible } from "../interrupt.ts";

@@ -4,7 +4,8 @@
  * @module
  */
 
-import { type Operations, type Role, ROLES } from "../../api/operations.ts";
+import type { Input, Output } from "../../api/operations.ts";
+import { type Role, ROLES } from "../../api/roles.ts";
 import { systemClock } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { AppError } from "../../base/errors.ts";
@@ -52,10 +53,10 @@ export const command: Command = {
   },
 };
 
-type Created = Operations["token.create"]["out"];
+type Created = Output<"token.create">;
 
 async function create(
-  input: Operations["token.create"]["in"],
+  input: Input<"token.create">,
   context: CommandContext,
 ): Promise<Created> {
   using client = context.client();
@@ -70,7 +71,7 @@ async function create(
 
 /** Straight on the data directory, while no daemon runs on it. */
 async function createOffline(
-  { role, ttl_secs: ttlSecs, name }: Operations["token.create"]["in"],
+  { role, ttl_secs: ttlSecs, name }: Input<"token.create">,
   dir: DataDir,
 ): Promise<Created> {
   checkDatabase(dir.database);

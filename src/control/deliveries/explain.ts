@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Explanation } from "../../api/operations.ts";
+import type { Explanation } from "../../api/delivery_operations.ts";
 import type { Evaluator } from "../../cel/evaluator.ts";
 import { explainCondition, OPERATORS } from "../../cel/explain.ts";
 import { scopeOf } from "../../cel/expression.ts";

@@ -5,7 +5,8 @@
  * @module
  */
 
-import type { RedeliveryLine, Streams } from "../../api/operations.ts";
+import type { RedeliveryLine } from "../../api/delivery_operations.ts";
+import type { Input } from "../../api/operations.ts";
 import type { Clock } from "../../base/clock.ts";
 import { AppError, toAppError } from "../../base/errors.ts";
 import type { NewId } from "../../base/ids.ts";
@@ -50,7 +51,7 @@ const PAGE = 200;
  * @throws {AppError} `not_found` or `usage` when nothing is meant by the request.
  */
 export async function* redeliver(
-  input: Streams["delivery.redeliver"],
+  input: Input<"delivery.redeliver">,
   host: RedeliverHost,
   signal: AbortSignal,
 ): AsyncGenerator<RedeliveryLine> {
@@ -67,7 +68,7 @@ export async function* redeliver(
 
 /** Gathered first: what is sent again adds deliveries of its own. */
 async function idsOf(
-  input: Streams["delivery.redeliver"],
+  input: Input<"delivery.redeliver">,
   host: RedeliverHost,
 ): Promise<readonly string[]> {
   const query = toDeliveryQuery(toQuery({ ...input, limit: PAGE }, host.clock.now()));

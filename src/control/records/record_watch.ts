@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { GetInput } from "../../api/operations.ts";
+import type { GetInput } from "../../api/resource_operations.ts";
 import { sha256Hex } from "../../base/bytes.ts";
 import type { Store } from "../../store/store.ts";
 import type { RecordQuery, RecordType } from "./record_type.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { GetInput, Listing } from "../../api/operations.ts";
+import type { GetInput, Listing } from "../../api/resource_operations.ts";
 import { AppError } from "../../base/errors.ts";
 import type { DeliveryQuery } from "../../store/delivery_records.ts";
 import type { Store } from "../../store/store.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Rate, Status } from "../../api/operations.ts";
+import type { Rate, Status } from "../../api/status_operations.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { VERSION } from "../../base/version.ts";

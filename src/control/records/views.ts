@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Listing } from "../../api/operations.ts";
+import type { Listing } from "../../api/resource_operations.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { shortDuration } from "../../base/duration.ts";
 import type { AnyKind, Column } from "../../resources/kind.ts";

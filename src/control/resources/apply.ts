@@ -5,7 +5,8 @@
  * @module
  */
 
-import type { ApplyOutcome, Operations } from "../../api/operations.ts";
+import type { Input, Output } from "../../api/operations.ts";
+import type { ApplyOutcome } from "../../api/resource_operations.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { CRD_KIND, type CrdSpec } from "../../resources/custom_resource_definition.ts";
@@ -39,10 +40,10 @@ export interface ApplyHost extends BacktestHost, CodeHost {
  * @throws {AppError} `invalid`, with every finding, when anything is wrong; nothing has changed then.
  */
 export async function apply(
-  request: Operations["apply"]["in"],
+  request: Input<"apply">,
   caller: Caller,
   host: ApplyHost,
-): Promise<Operations["apply"]["out"]> {
+): Promise<Output<"apply">> {
   const { catalog, clock } = host;
   const read = async () => {
     const crds = crdsOf(catalog);

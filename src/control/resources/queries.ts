@@ -5,7 +5,8 @@
  * @module
  */
 
-import type { GetInput, Listing, Operations } from "../../api/operations.ts";
+import type { Input, Output } from "../../api/operations.ts";
+import type { GetInput, Listing } from "../../api/resource_operations.ts";
 import { shortDuration } from "../../base/duration.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Catalog } from "../../resources/catalog.ts";
@@ -36,8 +37,8 @@ export interface QueryHost extends CodeHost {
   readonly plugins: PluginHost;
   /** Knows when triggers fire. */
   readonly nextFires: NextFires;
-  /** Leaves a trace of an operation. */
-  readonly trace: (operation: string, target: string, caller: Caller) => Promise<void>;
+  /** Records an operation in the audit before it is carried out. */
+  readonly audit: (operation: string, target: string, caller: Caller) => Promise<void>;
 }
 
 /**
@@ -79,7 +80,7 @@ export async function get(input: GetInput, host: QueryHost): Promise<Listing> {
  * @throws {AppError} `usage` or `not_found` as {@linkcode get}.
  */
 export async function describe(
-  input: Operations["describe"]["in"],
+  input: Input<"describe">,
   caller: Caller,
   host: QueryHost,
 ): Promise<Record<string, unknown>> {
@@ -91,7 +92,7 @@ export async function describe(
   const next = await host.nextFires.of([resource], host.clock.now());
   const view = resourceView(kind, resource, { reveal, status: nextStatus(resource, next) });
   if (kind.kind !== "SecretStore") return view;
-  if (reveal) await host.trace("describe", displayName(resource), caller);
+  if (reveal) await host.audit("describe", displayName(resource), caller);
   return { ...view, status: { ...view["status"] as object, ...await keyUseView(resource, host) } };
 }
 
@@ -101,10 +102,10 @@ export async function describe(
  * @throws {AppError} `not_found`, and then none is deleted.
  */
 export function remove(
-  input: Operations["delete"]["in"],
+  input: Input<"delete">,
   caller: Caller,
   host: QueryHost,
-): Promise<Operations["delete"]["out"]> {
+): Promise<Output<"delete">> {
   if (findRecordType(input.what) !== undefined) {
     throw new AppError("usage", `Records of ${input.what} are kept, only resources can be deleted`);
   }
@@ -118,7 +119,7 @@ export function remove(
     checkNoInstances(found, host.catalog);
     const crds = found.map(({ kind }) => host.catalog.kinds.crd(kind));
     for (const one of found.filter(({ kind }) => kind === CRD_KIND)) {
-      await host.trace("delete", displayName(one), caller);
+      await host.audit("delete", displayName(one), caller);
     }
     await commit(
       found.map(({ kind, project, name }) => ({ op: "delete", key: { kind, project, name } })),

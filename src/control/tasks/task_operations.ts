@@ -4,8 +4,10 @@
  * @module
  */
 
-import type { TaskOperations, TaskStreams } from "../../api/task_operations.ts";
-import type { Handlers, StreamHandlers } from "../server/server.ts";
+import type { TASK_OPERATIONS } from "../../api/task_operations.ts";
+import { findTask } from "../records/records.ts";
+import { taskView } from "../records/views.ts";
+import type { Handlers } from "../server/server.ts";
 import {
   cancelTasks,
   readInbox,
@@ -20,21 +22,18 @@ import { waitForTasks } from "./task_wait.ts";
 /** What they need. */
 export interface TaskOperationsHost extends TaskActionHost, LogsHost, RetryHost {}
 
-/** Those that answer at once. */
-export function taskHandlers(host: TaskOperationsHost): Pick<Handlers, keyof TaskOperations> {
+/** The operations on tasks, by name. */
+export function taskHandlers(
+  host: TaskOperationsHost,
+): Pick<Handlers, keyof typeof TASK_OPERATIONS> {
   return {
+    "task": async ({ id }) => taskView(await findTask(id, host.store)),
+    "task.logs": (input, _caller, signal) => taskLogs(input, host, signal),
+    "task.wait": (input, _caller, signal) => waitForTasks(input, host, signal),
     "task.cancel": (input, caller) => cancelTasks(input, caller, host),
     "task.retry": (input) => retryTask(input, host),
-    "task.inbox": (input, caller) => readInbox(input, caller, host),
+    "task.inbox": (input) => readInbox(input, host),
     "task.inbox.send": (input, caller) => sendToInbox(input, caller, host),
     "task.workspace": (input) => taskWorkspace(input, host),
-  };
-}
-
-/** Those that stream. */
-export function taskStreams(host: TaskOperationsHost): Pick<StreamHandlers, keyof TaskStreams> {
-  return {
-    "task.logs": (input, signal) => taskLogs(input, host, signal),
-    "task.wait": (input, signal) => waitForTasks(input, host, signal),
   };
 }

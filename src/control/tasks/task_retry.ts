@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Operations } from "../../api/operations.ts";
+import type { Input, Output } from "../../api/operations.ts";
 import type { Clock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { NewId } from "../../base/ids.ts";
@@ -47,9 +47,9 @@ interface Again extends Pick<RetryOf, "planned" | "kept" | "keepDirectory"> {
  * `usage` for a step it does not have.
  */
 export async function retryTask(
-  { id, from }: Operations["task.retry"]["in"],
+  { id, from }: Input<"task.retry">,
   host: RetryHost,
-): Promise<Operations["task.retry"]["out"]> {
+): Promise<Output<"task.retry">> {
   const task = await findTask(id, host.store);
   if (task.finishedAt === undefined) {
     throw new AppError(

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Streams } from "../../api/operations.ts";
+import type { Input } from "../../api/operations.ts";
 import type { WaitLine } from "../../api/task_operations.ts";
 import { type Clock, pause } from "../../base/clock.ts";
 import type { Store } from "../../store/store.ts";
@@ -23,7 +23,7 @@ const ALIVE_MS = 15_000;
  * @throws {AppError} `not_found` when there is no such task.
  */
 export async function* waitForTasks(
-  input: Streams["task.wait"],
+  input: Input<"task.wait">,
   host: { readonly store: Store; readonly clock: Clock },
   signal: AbortSignal,
 ): AsyncGenerator<WaitLine> {

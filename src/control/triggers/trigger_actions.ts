@@ -1,22 +1,24 @@
 /**
- * `svc trigger fire`, `suspend` and `resume` (contract 6).
+ * `svc trigger test`, `fire`, `suspend` and `resume`.
  *
  * @module
  */
 
-import type { Fired, TriggerOperations } from "../../api/trigger_operations.ts";
+import type { Input, Output } from "../../api/operations.ts";
+import type { Fired, TRIGGER_OPERATIONS } from "../../api/trigger_operations.ts";
 import { utf8 } from "../../base/bytes.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { displayName, type Resource } from "../../resources/resource.ts";
 import { trigger as kind, type TriggerSpec } from "../../resources/trigger.ts";
 import { fire, type FireHost, MANUAL, parseObject } from "../../intake/pipeline/fire.ts";
 import type { Triggers } from "../../intake/admission/triggers.ts";
+import { type TryHost, tryTrigger } from "../../intake/tools/try_trigger.ts";
 import { findResource } from "../resources/queries.ts";
 import type { ResourceWriter } from "../resources/resource_writer.ts";
 import type { Handlers } from "../server/server.ts";
 
 /** What they need. */
-export interface TriggerActionHost extends FireHost {
+export interface TriggerActionHost extends FireHost, TryHost {
   /** Holds the triggers. */
   readonly catalog: Catalog;
   /** Triggers ready to be fired. */
@@ -28,8 +30,9 @@ export interface TriggerActionHost extends FireHost {
 /** The operations, by name. */
 export function triggerHandlers(
   host: TriggerActionHost,
-): Pick<Handlers, keyof TriggerOperations> {
+): Pick<Handlers, keyof typeof TRIGGER_OPERATIONS> {
   return {
+    "trigger.test": (input) => tryTrigger(input, host),
     "trigger.fire": (input) => fireByHand(input, host),
     "trigger.suspend": (input) => setSuspended(input, true, host),
     "trigger.resume": (input) => setSuspended(input, false, host),
@@ -42,7 +45,7 @@ export function triggerHandlers(
  * @throws {AppError} `not_found`; `invalid` when the payload is no JSON object; `overloaded`.
  */
 async function fireByHand(
-  { name, project: wanted, payload }: TriggerOperations["trigger.fire"]["in"],
+  { name, project: wanted, payload }: Input<"trigger.fire">,
   host: TriggerActionHost,
 ): Promise<Fired> {
   const { project } = findResource(kind, { project: wanted, name }, host.catalog);
@@ -59,10 +62,10 @@ async function fireByHand(
  * @throws {AppError} `not_found`.
  */
 function setSuspended(
-  { name, project }: TriggerOperations["trigger.suspend"]["in"],
+  { name, project }: Input<"trigger.suspend">,
   suspend: boolean,
   host: TriggerActionHost,
-): Promise<TriggerOperations["trigger.suspend"]["out"]> {
+): Promise<Output<"trigger.suspend">> {
   return host.writer.exclusively(async (commit) => {
     const resource = findResource(kind, { project, name }, host.catalog) as Resource<TriggerSpec>;
     const { suspend: before = false, ...spec } = resource.spec;

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { AgainstResult } from "../../api/operations.ts";
+import type { AgainstResult } from "../../api/resource_operations.ts";
 import type { Clock } from "../../base/clock.ts";
 import { toAppError } from "../../base/errors.ts";
 import { OPERATORS } from "../../cel/explain.ts";

@@ -5,7 +5,8 @@
  * @module
  */
 
-import type { Operations, TriedStage } from "../../api/operations.ts";
+import type { Input, Output } from "../../api/operations.ts";
+import type { TriedStage } from "../../api/trigger_operations.ts";
 import { findBase64, findText } from "../../base/bytes.ts";
 import type { Clock } from "../../base/clock.ts";
 import { AppError, toAppError } from "../../base/errors.ts";
@@ -44,9 +45,9 @@ export interface TryHost extends AdmitHost, TransformHost {
  * @throws {AppError} `not_found` for the trigger; `invalid` when it is to be signed and cannot be.
  */
 export async function tryTrigger(
-  input: Operations["trigger.test"]["in"],
+  input: Input<"trigger.test">,
   host: TryHost,
-): Promise<Operations["trigger.test"]["out"]> {
+): Promise<Output<"trigger.test">> {
   const project = input.project ?? DEFAULT_PROJECT;
   const trigger = host.triggers.named({ project, trigger: input.name });
   const { source } = trigger.resource.spec.event;
@@ -97,7 +98,7 @@ export async function tryTrigger(
 async function decide(
   events: readonly TriggerEvent[],
   { stages, host }: { stages: TriedStage[]; host: TryHost },
-): Promise<Operations["trigger.test"]["out"]> {
+): Promise<Output<"trigger.test">> {
   const say = (stage: string, result: string) => stages.push({ stage, result });
   const decisions = await admit(events, { ...host, share: OPERATORS });
   for (const [index, decision] of decisions.entries()) {

@@ -58,11 +58,11 @@ export async function runTask(
   signals: RunSignals,
 ): Promise<TaskResult> {
   const plan = JSON.parse(claimed.plan) as Plan;
-  const { id: taskId, project } = claimed.task;
+  const { id: taskId, project, deliveryId } = claimed.task;
   await using last = new AsyncDisposableStack(); // while the store takes the end of the last step
   await using files = await TaskFiles.open(join(host.dirs.run, taskId));
   using _known = host.secrets.runBegins();
-  using grant = host.tokens.issue({ kind: "step", project, taskId });
+  using grant = host.tokens.issue({ kind: "step", project, taskId, deliveryId });
   using log = new TaskLog(logPath(host.dirs.logs, taskId), host);
   using run = new TaskRun({ claimed, plan, host, log, files, stop: signals.stop });
   last.defer(() => run.saved());

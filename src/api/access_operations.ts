@@ -1,0 +1,44 @@
+/**
+ * The operations on the tokens of the control plane and on the audit.
+ *
+ * @module
+ */
+
+import Type from "typebox";
+import { defineOperation, ID, json, SECS, TEXT } from "./operation.ts";
+import { EVERY_RUN, type Role, ROLES } from "./roles.ts";
+
+/** A token that was made; its text is in no other answer. */
+export interface CreatedToken {
+  /** Its text. */
+  readonly token: string;
+  /** Its identifier, which tells nobody the text. */
+  readonly id: string;
+  /** What its holder may do. */
+  readonly role: Role;
+  /** RFC 3339. */
+  readonly expires_at: string;
+}
+
+/** The operations on tokens and the audit, by name. */
+export const ACCESS_OPERATIONS = {
+  "token.create": defineOperation({
+    summary: "Makes a token",
+    input: { role: Type.Enum([...ROLES]), ttl_secs: SECS, name: TEXT },
+    output: json<CreatedToken>(),
+    role: "admin",
+  }),
+  "token.revoke": defineOperation({
+    summary: "Ends a token",
+    input: { id: ID },
+    output: json<{ readonly id: string }>(),
+    role: "admin",
+  }),
+  "audit.verify": defineOperation({
+    summary: "Tells whether audit rows were changed or removed",
+    input: {},
+    output: json<{ readonly rows: number; readonly faults: readonly string[] }>(),
+    role: "read_only",
+    grants: EVERY_RUN,
+  }),
+};

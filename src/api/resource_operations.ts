@@ -1,0 +1,165 @@
+/**
+ * The operations on resources, and those that list and show both resources and records.
+ *
+ * @module
+ */
+
+import Type from "typebox";
+import {
+  defineOperation,
+  type InputOf,
+  json,
+  lines,
+  OPTIONAL_SECS,
+  PROJECT,
+  TEXT,
+} from "./operation.ts";
+import { EVERY_RUN } from "./roles.ts";
+
+const MANIFEST_FILE = Type.Object({
+  name: Type.String({ description: "Name as the user gave it; `-` is standard input" }),
+  text: TEXT,
+  fromDirectory: Type.Optional(
+    Type.Boolean({ description: "Whether it was found in a directory rather than named" }),
+  ),
+}, { additionalProperties: false });
+
+/** One manifest file of an apply. */
+export type ManifestFile = Readonly<Type.Static<typeof MANIFEST_FILE>>;
+
+/** What happened to one resource. */
+export interface ApplyOutcome {
+  /** `kind/name`, the kind in lower case. */
+  readonly name: string;
+  /** Project; empty for global kinds. */
+  readonly project: string;
+  /** What the apply did, or would do. */
+  readonly action: "created" | "configured" | "unchanged";
+}
+
+/** How stored deliveries would end under proposed manifests. */
+export interface AgainstResult {
+  /** Deliveries that were run. */
+  readonly examined: number;
+  /** How many by change, such as `accepted → filtered`, and `unchanged`. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** The newest of those that change. */
+  readonly changed: readonly {
+    readonly delivery_id: string;
+    readonly project: string;
+    readonly trigger: string;
+    readonly change: string;
+    readonly reason: string;
+  }[];
+}
+
+/** One column of a table. */
+export interface TableColumn {
+  /** Heading. */
+  readonly header: string;
+  /** Only with `-o wide`. */
+  readonly wide: boolean;
+}
+
+/** Resources of one kind or records of one type, for machines and for people. */
+export interface Listing {
+  /** One JSON object for each. */
+  readonly items: readonly Record<string, unknown>[];
+  /** `kind/name` of each. */
+  readonly names: readonly string[];
+  /** Columns of the table. */
+  readonly columns: readonly TableColumn[];
+  /** Cells of each, one a column. */
+  readonly rows: readonly (readonly string[])[];
+  /** Where there may be more: what `before` has to be to read on. */
+  readonly more_before?: string;
+}
+
+/** What a watch saw since its last line; empty lists are a sign of life. */
+export interface WatchLine extends Listing {
+  /** `kind/name` of what was deleted. */
+  readonly deleted: readonly string[];
+}
+
+const QUERY = {
+  what: Type.String({ description: "Kind of resource or type of record, under any of its names" }),
+  name: Type.Optional(Type.String({ description: "Only this one: a name, or how an id begins" })),
+  project: Type.Optional(Type.String({ description: "Only of this project" })),
+  trigger: Type.Optional(Type.String({ description: "Only records of this trigger" })),
+  outcome: Type.Optional(
+    Type.String({ description: "Only deliveries and audit rows with this outcome" }),
+  ),
+  state: Type.Optional(Type.String({ description: "Only tasks or source events in this state" })),
+  workflow: Type.Optional(Type.String({ description: "Only tasks of this workflow" })),
+  since_secs: OPTIONAL_SECS,
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
+  before: Type.Optional(
+    Type.String({
+      description: "Only records older than this id, or than every id that starts so",
+    }),
+  ),
+  selector: Type.Optional(
+    Type.String({ description: "Only resources with these labels, `k=v,k2=v2`" }),
+  ),
+};
+
+/** What `get` and `get.watch` list. */
+export type GetInput = InputOf<typeof RESOURCE_OPERATIONS["get"]>;
+
+/** The operations on resources, by name. */
+export const RESOURCE_OPERATIONS = {
+  "apply": defineOperation({
+    summary: "Applies manifests, all or nothing",
+    input: {
+      files: Type.Array(MANIFEST_FILE),
+      project: PROJECT,
+      dry_run: Type.Boolean(),
+      against_secs: OPTIONAL_SECS,
+    },
+    output: json<{
+      readonly results: readonly ApplyOutcome[];
+      readonly warnings: readonly string[];
+      readonly hook_failures: readonly string[];
+      readonly against?: AgainstResult;
+    }>(),
+    role: "operator",
+  }),
+  "get": defineOperation({
+    summary: "Lists resources or records, or finds one by name or by the beginning of its id",
+    input: QUERY,
+    output: json<Listing>(),
+    role: "read_only",
+    grants: EVERY_RUN,
+  }),
+  "get.watch": defineOperation({
+    summary: "Lists as `get` does, oldest record first, then whatever appears, changes or goes",
+    input: QUERY,
+    output: lines<WatchLine>(),
+    role: "read_only",
+    grants: EVERY_RUN,
+  }),
+  "describe": defineOperation({
+    // Whose secrets `reveal` shows depends on the resource: `maySeeSecrets`, else they stay masked.
+    summary: "Shows everything about one resource or record",
+    input: { what: TEXT, name: TEXT, project: PROJECT, reveal: Type.Boolean() },
+    output: json<Record<string, unknown>>(),
+    role: "read_only",
+    grants: EVERY_RUN,
+  }),
+  "delete": defineOperation({
+    summary: "Deletes resources, all or none",
+    input: { what: TEXT, names: Type.Array(TEXT), project: PROJECT },
+    output: json<{
+      readonly deleted: readonly string[];
+      readonly hook_failures: readonly string[];
+    }>(),
+    role: "operator",
+  }),
+  "secret.rotate": defineOperation({
+    summary: "Sets one key of a SecretStore",
+    input: { store: TEXT, key: TEXT, value: TEXT, project: PROJECT, create: Type.Boolean() },
+    output: json<{ readonly store: string; readonly key: string; readonly created: boolean }>(),
+    role: "operator",
+    grants: { cron: { own: "project", in: "project" } },
+  }),
+};

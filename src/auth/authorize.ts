@@ -1,0 +1,79 @@
+/**
+ * Whether a caller may use an operation, from what the operation's definition says about roles and
+ * run tokens. The control server asks both questions before any code of the operation runs.
+ *
+ * @module
+ */
+
+import type { Access, RunKind } from "../api/roles.ts";
+import { AppError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
+import { DEFAULT_PROJECT } from "../resources/resource.ts";
+import { type Caller, hasRole } from "./caller.ts";
+
+/** Finds whole ids by their beginnings; throws `not_found`, or `usage` when several start so. */
+export interface WholeIds {
+  /** Of tasks. */
+  readonly task: (prefix: string) => Promise<string>;
+  /** Of deliveries. */
+  readonly delivery: (prefix: string) => Promise<string>;
+}
+
+const RUNS: Readonly<Record<RunKind, string>> = {
+  step: "a step",
+  plugin: "a plugin",
+  cron: "a cron plugin",
+};
+
+const OWN = {
+  task: "its own task",
+  delivery: "the delivery that started its own task",
+  project: "its own project",
+} as const;
+
+/**
+ * Refuses a caller who may not use the operation with any input. Asked before the input is read.
+ *
+ * @throws {AppError} `forbidden`.
+ */
+export function checkCaller({ role, grants }: Access, caller: Caller): void {
+  const { grant } = caller;
+  if (grant === undefined) {
+    if (hasRole(caller.role, role)) return;
+    throw new AppError("forbidden", `This needs the role ${role}, and you have ${caller.role}`);
+  }
+  if (grants[grant.kind] !== undefined) return;
+  throw new AppError("forbidden", `The run token of ${RUNS[grant.kind]} does not allow this`);
+}
+
+/**
+ * Refuses a run whatever is not its own, where the operation grants it no more than that. Gives the
+ * input to go on with: ids are whole in it, so that what was checked is what is acted on.
+ *
+ * @throws {AppError} `forbidden`, or what {@linkcode WholeIds} throws.
+ */
+export async function checkOwn(
+  input: JsonObject,
+  { grants }: Access,
+  { caller, wholeIds }: { readonly caller: Caller; readonly wholeIds: WholeIds },
+): Promise<JsonObject> {
+  const { grant } = caller;
+  if (grant === undefined) return input;
+  const scope = grants[grant.kind];
+  if (scope === "everything") return input;
+  const refused = (what: string) =>
+    new AppError("forbidden", `The run token of ${RUNS[grant.kind]} allows this with ${what} only`);
+  if (scope === undefined) throw refused("nothing");
+  const named = input[scope.in];
+  if (scope.own === "project") {
+    if ((named ?? DEFAULT_PROJECT) === grant.project) return input;
+    throw refused(OWN.project);
+  }
+  const own = scope.own === "task" ? grant.taskId : grant.deliveryId;
+  const find = wholeIds[scope.own];
+  const ids = await Promise.all([named].flat().map((prefix) => find(String(prefix))));
+  if (own === undefined || ids.length === 0 || ids.some((id) => id !== own)) {
+    throw refused(OWN[scope.own]);
+  }
+  return { ...input, [scope.in]: Array.isArray(named) ? ids : own };
+}

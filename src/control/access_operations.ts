@@ -1,0 +1,32 @@
+/**
+ * The operations on tokens and on the audit, and what carries each out.
+ *
+ * @module
+ */
+
+import type { ACCESS_OPERATIONS } from "../api/access_operations.ts";
+import { keepToken, newToken, revokeToken, type TokenHost } from "../auth/tokens.ts";
+import type { AuditLog } from "./audit_log.ts";
+import type { Handlers } from "./server/server.ts";
+
+/** What they need. */
+export interface AccessHost extends TokenHost, Pick<AuditLog, "audit"> {}
+
+/** The operations on tokens and on the audit, by name. */
+export function accessHandlers(
+  host: AccessHost,
+): Pick<Handlers, keyof typeof ACCESS_OPERATIONS> {
+  return {
+    async "token.create"({ role, ttl_secs: ttlSecs, name }, caller) {
+      const made = newToken({ role, ttlSecs, name }, host);
+      await host.audit("token.create", name, caller);
+      await keepToken(made, host.store);
+      return made.shown;
+    },
+    async "token.revoke"({ id }, caller) {
+      await host.audit("token.revoke", id, caller);
+      return { id: (await revokeToken(id, host)).id };
+    },
+    "audit.verify": () => host.store.verifyAudit(),
+  };
+}

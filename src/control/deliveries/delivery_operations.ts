@@ -1,0 +1,25 @@
+/**
+ * The operations on deliveries and what carries each out.
+ *
+ * @module
+ */
+
+import type { DELIVERY_OPERATIONS } from "../../api/delivery_operations.ts";
+import type { Handlers } from "../server/server.ts";
+import { explain } from "./explain.ts";
+import { redeliver, type RedeliverHost } from "./redeliver.ts";
+import { showDelivery, type ShowHost } from "./show_delivery.ts";
+
+/** What they need. */
+export interface DeliveryOperationsHost extends ShowHost, RedeliverHost {}
+
+/** The operations on deliveries, by name. */
+export function deliveryHandlers(
+  host: DeliveryOperationsHost,
+): Pick<Handlers, keyof typeof DELIVERY_OPERATIONS> {
+  return {
+    "delivery.explain": ({ id }) => explain(id, host),
+    "delivery.show": ({ id }) => showDelivery(id, host),
+    "delivery.redeliver": (input, _caller, signal) => redeliver(input, host, signal),
+  };
+}

@@ -1,0 +1,315 @@
+/**
+ * Who may use which operation, asked of the control server itself: every operation, by every caller.
+ * A new operation does not compile here without its line, and nobody may use what its line leaves out.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
+import { defineOperation, json } from "../../src/api/operation.ts";
+import { type Input, type OperationName, OPERATIONS } from "../../src/api/operations.ts";
+import { type Role, ROLES, RUN_KINDS, type RunKind } from "../../src/api/roles.ts";
+import { checkCaller, checkOwn, type WholeIds } from "../../src/auth/authorize.ts";
+import { identify, identifyByToken } from "../../src/auth/caller.ts";
+import { type Grant, RunTokens } from "../../src/auth/run_tokens.ts";
+import { keepToken, newToken } from "../../src/auth/tokens.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { dataDirAt } from "../../src/base/data_dir.ts";
+import { AppError } from "../../src/base/errors.ts";
+import { idFactory } from "../../src/base/ids.ts";
+import { createLog } from "../../src/base/log.ts";
+import { controlHandler, type Handlers } from "../../src/control/server/server.ts";
+import { tempStore } from "../store/temp_store.ts";
+
+/** What an input names: what is the run's own, or what is not. */
+interface Named {
+  readonly task: string;
+  readonly delivery: string;
+  readonly project: string;
+}
+
+const OWN: Named = { task: "01OWNTASK", delivery: "01OWNDELIVERY", project: "team" };
+const OTHER: Named = { task: "01STRANGETASK", delivery: "01STRANGEDELIVERY", project: "default" };
+
+/** Who may use one operation; a run that is left out may not. */
+interface Line<Name extends OperationName> {
+  readonly role: Role;
+  readonly step?: "all" | "own";
+  readonly plugin?: "all" | "own";
+  readonly cron?: "all" | "own";
+  readonly input: (named: Named) => Input<Name>;
+}
+
+const READ = { role: "read_only", step: "all", plugin: "all", cron: "all" } as const;
+const OPERATE = { role: "operator" } as const;
+const ADMINISTER = { role: "admin" } as const;
+
+const none = () => ({});
+const id = ({ task }: Named) => ({ id: task });
+const trigger = ({ project }: Named) => ({ name: "push", project });
+
+const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
+  "status": { ...READ, input: none },
+  "apply": { ...OPERATE, input: () => ({ files: [], dry_run: false }) },
+  "get": { ...READ, input: () => ({ what: "task" }) },
+  "get.watch": { ...READ, input: () => ({ what: "task" }) },
+  "describe": { ...READ, input: () => ({ what: "task", name: "x", reveal: true }) },
+  "delete": { ...OPERATE, input: () => ({ what: "workflow", names: ["x"] }) },
+  "secret.rotate": {
+    ...OPERATE,
+    cron: "own",
+    input: ({ project }) => ({ store: "s", key: "k", value: "v", project, create: false }),
+  },
+  "task": { ...READ, input: id },
+  "task.logs": { ...READ, input: ({ task }) => ({ id: task, follow: false }) },
+  "task.wait": { ...READ, input: ({ task }) => ({ ids: [task] }) },
+  "task.workspace": { ...READ, input: id },
+  "task.cancel": { ...OPERATE, step: "own", input: ({ task }) => ({ ids: [task] }) },
+  "task.retry": { ...OPERATE, input: id },
+  "task.inbox": { role: "read_only", step: "own", input: id },
+  "task.inbox.send": {
+    ...OPERATE,
+    step: "own",
+    input: ({ task }) => ({ id: task, text: "x" }),
+  },
+  "trigger.test": { ...OPERATE, input: (named) => ({ ...trigger(named), ...REQUEST }) },
+  "trigger.fire": { ...OPERATE, input: (named) => ({ ...trigger(named), payload: "{}" }) },
+  "trigger.suspend": { ...OPERATE, input: trigger },
+  "trigger.resume": { ...OPERATE, input: trigger },
+  "delivery.explain": { ...READ, input: ({ delivery }) => ({ id: delivery }) },
+  "delivery.show": { ...OPERATE, step: "own", input: ({ delivery }) => ({ id: delivery }) },
+  "delivery.redeliver": { ...OPERATE, input: ({ delivery }) => ({ id: delivery }) },
+  "source.replay": { ...OPERATE, input: () => ({ id: "01EVENT" }) },
+  "source.bind": { ...OPERATE, input: ({ task }) => ({ id: "01EVENT", task }) },
+  "slack.reply": { ...OPERATE, step: "own", input: ({ task }) => ({ task, text: "x" }) },
+  "token.create": {
+    ...ADMINISTER,
+    input: () => ({ role: "read_only", ttl_secs: 60, name: "x" }),
+  },
+  "token.revoke": { ...ADMINISTER, input: () => ({ id: "01TOKEN" }) },
+  "audit.verify": { ...READ, input: none },
+  "db.backup": { ...ADMINISTER, input: () => ({ file: "/x", force: false }) },
+  "db.check": { ...OPERATE, input: none },
+  "db.vacuum": { ...OPERATE, input: none },
+};
+
+const REQUEST = { body: "", headers: {}, sign: false };
+
+const GRANTS: Readonly<Record<RunKind, Grant>> = {
+  step: { kind: "step", project: OWN.project, taskId: OWN.task, deliveryId: OWN.delivery },
+  plugin: { kind: "plugin", project: OWN.project },
+  cron: { kind: "cron", project: OWN.project },
+};
+
+const NAMES = Object.keys(EXPECTED) as OperationName[];
+/** Of any operation: what ties a name to its input is checked above. */
+const lineOf = (name: OperationName) => EXPECTED[name] as Line<never>;
+
+function finder(kind: "task" | "delivery") {
+  return (prefix: string) => {
+    const [found] = [OWN[kind], OTHER[kind]].filter((whole) => whole.startsWith(prefix));
+    return found === undefined
+      ? Promise.reject(new AppError("not_found", `No ${kind} "${prefix}"`))
+      : Promise.resolve(found);
+  };
+}
+
+const wholeIds: WholeIds = { task: finder("task"), delivery: finder("delivery") };
+
+/** A control server whose operations do nothing but tell what they were given. */
+async function serverRig() {
+  const temp = await tempStore();
+  const dirs = dataDirAt(temp.dir);
+  await Deno.mkdir(dirs.controlPlane, { recursive: true, mode: 0o700 });
+  const tokens = new RunTokens();
+  const clock = systemClock;
+  const newId = idFactory(clock);
+  const ran: { name: string; input: unknown }[] = [];
+  const refused: string[] = [];
+  const handlers = Object.fromEntries(
+    Object.entries(OPERATIONS).map(([name, { output }]) => {
+      const note = (input: unknown) => void ran.push({ name, input });
+      const call = (input: unknown) => Promise.resolve(note(input)).then(() => ({}));
+      async function* stream(input: unknown) {
+        yield await call(input);
+      }
+      return [name, output.form === "lines" ? stream : call];
+    }),
+  ) as unknown as Handlers;
+  const host = {
+    handlers,
+    wholeIds,
+    auditRefusal: (operation: string) => Promise.resolve(void refused.push(operation)),
+    metrics: () => Promise.resolve(new Response("")),
+    signal: new AbortController().signal,
+    log: createLog({ level: "error", format: "json", clock, write: () => {} }),
+    newId,
+  };
+  const base = { store: temp.store, clock, newId, dirs, tokens };
+  const onSocket = controlHandler({ ...host, identify: (request) => identify(request, base) });
+  const overNetwork = controlHandler({
+    ...host,
+    identify: (request) => identifyByToken(request, base),
+  });
+  return {
+    dirs,
+    tokens,
+    ran,
+    refused,
+    async bearer(role: Role): Promise<string> {
+      const made = newToken({ role, ttlSecs: 60, name: role }, base);
+      await keepToken(made, temp.store);
+      return made.token;
+    },
+    /** Calls an operation; gives the code of its refusal, `unknown token`, or `done`. */
+    async call(
+      name: string,
+      input: unknown,
+      { token, network = false }: { token?: string; network?: boolean } = {},
+    ): Promise<string> {
+      const [before, refusals] = [ran.length, refused.length];
+      const response = await (network ? overNetwork : onSocket)(
+        new Request(`http://svc/v1/${name}`, {
+          method: "POST",
+          body: JSON.stringify(input),
+          headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+        }),
+      );
+      const text = await response.text();
+      const { code: refusal, detail } = response.ok
+        ? { code: "done", detail: "" }
+        : JSON.parse(text);
+      const code = /^Unknown or expired token/.test(detail) ? "unknown token" : String(refusal);
+      equal(
+        ran.length - before,
+        code === "done" ? 1 : 0,
+        `${name}: ${code}, yet it ran or did not`,
+      );
+      equal(refused.length - refusals, code === "forbidden" ? 1 : 0, `${name}: audited`);
+      return code;
+    },
+    [Symbol.asyncDispose]: () => temp[Symbol.asyncDispose](),
+  };
+}
+
+const atLeast = (role: Role, needed: Role) => ROLES.indexOf(role) >= ROLES.indexOf(needed);
+
+for (const role of ROLES) {
+  Deno.test(`a caller of role ${role} may use exactly what takes no higher role`, async () => {
+    await using rig = await serverRig();
+    await Deno.writeTextFile(rig.dirs.udsPolicy, `max_role: ${role}\n`, { mode: 0o600 });
+    const token = await rig.bearer(role);
+    for (const name of NAMES) {
+      const line = lineOf(name);
+      const expected = atLeast(role, line.role) ? "done" : "forbidden";
+      const input = line.input(OTHER);
+      equal(await rig.call(name, input), expected, `${name} on the socket`);
+      equal(await rig.call(name, input, { token }), expected, `${name} by token on the socket`);
+      equal(await rig.call(name, input, { token, network: true }), expected, `${name} by token`);
+    }
+    const unknown = role === "admin" ? "not_found" : "forbidden";
+    equal(await rig.call("nonsense", {}), unknown);
+    equal(rig.refused.filter((name) => name === "nonsense").length, 0, "its text is anybody's");
+  });
+}
+
+for (const kind of RUN_KINDS) {
+  Deno.test(`the run token of a ${kind} allows what is granted, whatever the policy says`, async () => {
+    await using rig = await serverRig();
+    using issued = rig.tokens.issue(GRANTS[kind]);
+    for (const policy of ROLES) {
+      await Deno.writeTextFile(rig.dirs.udsPolicy, `max_role: ${policy}\n`, { mode: 0o600 });
+      for (const name of NAMES) {
+        const { [kind]: reach, input } = lineOf(name);
+        const call = (named: Named) => rig.call(name, input(named), { token: issued.token });
+        const outcomes = [await call(OWN), await call(OTHER)];
+        const other = reach === "all" ? "done" : "forbidden";
+        deepEqual(outcomes, [reach === undefined ? "forbidden" : "done", other], name);
+        const { token } = issued;
+        const overNetwork = await rig.call(name, input(OWN), { token, network: true });
+        equal(overNetwork, "unknown token", `${name}: run tokens are for the socket`);
+      }
+      equal(await rig.call("nonsense", {}, { token: issued.token }), "forbidden");
+    }
+  });
+}
+
+Deno.test("a run token allows nothing once its run is over", async () => {
+  await using rig = await serverRig();
+  const issued = rig.tokens.issue(GRANTS.step);
+  equal(await rig.call("status", {}, { token: issued.token }), "done");
+  issued[Symbol.dispose]();
+  equal(await rig.call("status", {}, { token: issued.token }), "unknown token");
+});
+
+Deno.test("what a run names by the beginning of its id is acted on by the whole id", async () => {
+  await using rig = await serverRig();
+  using issued = rig.tokens.issue(GRANTS.step);
+  const { token } = issued;
+  const asStep = async (name: string, input: unknown) => {
+    const code = await rig.call(name, input, { token });
+    return code === "done" ? rig.ran.at(-1)?.input : code;
+  };
+  deepEqual(await asStep("task.cancel", { ids: ["01OWN", OWN.task], reason: "x" }), {
+    ids: [OWN.task, OWN.task],
+    reason: "x",
+  });
+  deepEqual(await asStep("slack.reply", { task: "01O", text: "x" }), { task: OWN.task, text: "x" });
+  deepEqual(await asStep("delivery.show", { id: "01O" }), { id: OWN.delivery });
+  equal(await asStep("task.cancel", { ids: [OWN.task, OTHER.task] }), "forbidden");
+  equal(await asStep("task.cancel", { ids: [OTHER.task, OWN.task] }), "forbidden");
+  equal(await asStep("task.cancel", { ids: [OWN.task, "01NONE"] }), "not_found");
+  equal(await asStep("task.cancel", { ids: [] }), "invalid");
+  equal(await asStep("task.inbox", { id: "01NONE" }), "not_found");
+});
+
+Deno.test("a cron plugin that names no project means the default one", async () => {
+  await using rig = await serverRig();
+  const input = { store: "s", key: "k", value: "v", create: false };
+  for (const [project, expected] of [["team", "forbidden"], ["default", "done"]] as const) {
+    using issued = rig.tokens.issue({ kind: "cron", project });
+    equal(await rig.call("secret.rotate", input, { token: issued.token }), expected, project);
+  }
+});
+
+/** The message of a refusal; `allowed` when there is none. */
+async function refusal(check: () => unknown): Promise<string> {
+  try {
+    await check();
+    return "allowed";
+  } catch (error) {
+    ok(error instanceof AppError && error.code === "forbidden", String(error));
+    return error.message;
+  }
+}
+
+Deno.test("an operation that says neither role nor grants is for admins, and for no run", async () => {
+  const silent = defineOperation({ summary: "x", input: {}, output: json<unknown>() });
+  for (const role of ROLES) {
+    equal(
+      await refusal(() => checkCaller(silent, { role, name: "socket" })),
+      role === "admin" ? "allowed" : `This needs the role admin, and you have ${role}`,
+    );
+  }
+  for (const kind of RUN_KINDS) {
+    const caller = { role: "admin", name: kind, grant: GRANTS[kind] } as const;
+    equal(
+      await refusal(() => checkCaller(silent, caller)),
+      `The run token of a ${kind === "cron" ? "cron plugin" : kind} does not allow this`,
+    );
+    ok(await refusal(() => checkOwn({}, silent, { caller, wholeIds })) !== "allowed");
+  }
+});
+
+Deno.test("nothing is a run's own that the run has not, or that is not named", async () => {
+  const access = { role: "admin", grants: { step: { own: "task", in: "ids" } } } as const;
+  const check = (grant: Grant, input: Record<string, never[] | string>) =>
+    refusal(() =>
+      checkOwn(input, access, { caller: { role: "read_only", name: "step", grant }, wholeIds })
+    );
+  const only = "The run token of a step allows this with its own task only";
+  equal(await check({ kind: "step", project: "team" }, { ids: OWN.task }), only);
+  equal(await check(GRANTS.step, { ids: [] }), only);
+  equal(await check(GRANTS.step, { ids: OTHER.task }), only);
+  equal(await check(GRANTS.step, { ids: OWN.task }), "allowed");
+});
