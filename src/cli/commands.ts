@@ -13,7 +13,7 @@ export interface CommandEntry {
   readonly words: string;
   /** One line for lists of commands. */
   readonly summary: string;
-  /** Whether it is the daemon's own affair, which no list of commands shows. */
+  /** Whether only the daemon runs it, so that no list of commands shows it. */
   readonly internal?: true;
   /** Loads the command. */
   readonly load: () => Promise<{ readonly command: Command }>;
@@ -25,7 +25,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   { words: "daemon", summary: "run the daemon", load: () => import("./commands/daemon.ts") },
   {
     words: "status",
-    summary: "show how the daemon is",
+    summary: "show the daemon's status",
     load: () => import("./commands/status.ts"),
   },
   {
@@ -36,7 +36,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   { words: "get", summary: "list resources and records", load: () => import("./commands/get.ts") },
   {
     words: "describe",
-    summary: "show everything about one",
+    summary: "show everything about one resource or record",
     load: () => import("./commands/describe.ts"),
   },
   { words: "delete", summary: "delete resources", load: () => import("./commands/delete.ts") },
@@ -45,30 +45,34 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "show the output of a task",
     load: () => import("./commands/task_logs.ts"),
   },
-  { words: "task cancel", summary: "end tasks", load: () => import("./commands/task_cancel.ts") },
+  {
+    words: "task cancel",
+    summary: "cancel tasks",
+    load: () => import("./commands/task_cancel.ts"),
+  },
   {
     words: "task retry",
-    summary: "do again what a task did not get done",
+    summary: "retry a failed task",
     load: () => import("./commands/task_retry.ts"),
   },
   {
     words: "task wait",
-    summary: "wait until tasks are over",
+    summary: "wait until tasks have ended",
     load: () => import("./commands/task_wait.ts"),
   },
   {
     words: "task inbox",
-    summary: "read the messages to a task, or send one",
+    summary: "read a task's messages, or send one",
     load: () => import("./commands/task_inbox.ts"),
   },
   {
     words: "task workspace",
-    summary: "print the directory in which a task ran",
+    summary: "print the directory a task ran in",
     load: () => import("./commands/task_workspace.ts"),
   },
   {
     words: "trigger test",
-    summary: "try a request on a trigger, starting nothing",
+    summary: "run a request through a trigger, start nothing",
     load: () => import("./commands/trigger_try.ts"),
   },
   {
@@ -78,12 +82,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     words: "trigger suspend",
-    summary: "only record what comes to a trigger",
+    summary: "suspend a trigger: record deliveries, start nothing",
     load: () => import("./commands/trigger_suspend.ts"),
   },
   {
     words: "trigger resume",
-    summary: "let a suspended trigger start tasks again",
+    summary: "resume a suspended trigger",
     load: () => import("./commands/trigger_resume.ts"),
   },
   {
@@ -103,22 +107,22 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     words: "source replay",
-    summary: "route an event of a chat platform once more",
+    summary: "route a chat event again",
     load: () => import("./commands/source_replay.ts"),
   },
   {
     words: "source bind",
-    summary: "bind a thread to a task",
+    summary: "bind a chat thread to a task",
     load: () => import("./commands/source_bind.ts"),
   },
   {
     words: "slack reply",
-    summary: "post a text to the thread a task came from",
+    summary: "post to the Slack thread a task came from",
     load: () => import("./commands/slack_reply.ts"),
   },
   {
     words: "token create",
-    summary: "make a token for the control plane",
+    summary: "create a token for the control plane",
     load: () => import("./commands/token_create.ts"),
   },
   {
@@ -128,7 +132,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     words: "token revoke",
-    summary: "end a token of the control plane",
+    summary: "revoke a token of the control plane",
     load: () => import("./commands/token_revoke.ts"),
   },
   {
@@ -138,47 +142,47 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     words: "db backup",
-    summary: "copy the database, also while the daemon runs",
+    summary: "back up the database, also while the daemon runs",
     load: () => import("./commands/db_backup.ts"),
   },
   {
     words: "db check",
-    summary: "look for damage in the database or in a backup",
+    summary: "check the database or a backup for damage",
     load: () => import("./commands/db_check.ts"),
   },
   {
     words: "db restore",
-    summary: "put a backup in the place of the database",
+    summary: "replace the database by a backup",
     load: () => import("./commands/db_restore.ts"),
   },
   {
     words: "db vacuum",
-    summary: "give unused space back to the file system",
+    summary: "return unused space to the file system",
     load: () => import("./commands/db_vacuum.ts"),
   },
   {
     words: "policy check",
-    summary: "say whether a plugin's command may run",
+    summary: "check whether the policy lets a command run",
     load: () => import("./commands/policy_check.ts"),
   },
   {
     words: "policy lint",
-    summary: "look for mistakes in the plugin policy",
+    summary: "find mistakes in the plugin policy",
     load: () => import("./commands/policy_lint.ts"),
   },
   {
     words: "integration list",
-    summary: "list the packages for platforms",
+    summary: "list the integration packages",
     load: () => import("./commands/integration_list.ts"),
   },
   {
     words: "integration show",
-    summary: "show the guide or the files of a package",
+    summary: "show a package's guide or files",
     load: () => import("./commands/integration_show.ts"),
   },
   {
     words: "integration install",
-    summary: "apply a package, secrets included",
+    summary: "install a package with its secrets",
     load: () => import("./commands/integration_install.ts"),
   },
   {
@@ -188,7 +192,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     words: "tool webhook-verify-hmac",
-    summary: "check the signature of a body",
+    summary: "verify the signature of a body",
     load: () => import("./commands/tool_webhook_verify_hmac.ts"),
   },
   {
@@ -220,5 +224,5 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
 ];
 
-/** The commands that people are told of. */
+/** The commands that help and completions list. */
 export const LISTED: readonly CommandEntry[] = COMMANDS.filter(({ internal }) => internal !== true);

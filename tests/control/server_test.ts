@@ -37,10 +37,28 @@ controlTest("an unknown operation is not found, and any path but /v1/… is none
   }
 });
 
-controlTest("operations are POSTed", async (rig) => {
+controlTest("operations are called by POST, and a refusal says so", async (rig) => {
   for (const method of ["GET", "PUT", "DELETE"]) {
-    equal((await rig.raw("/v1/status", { method })).status, 405, method);
+    const { status, json } = await rig.raw("/v1/status", { method });
+    deepEqual([status, json["detail"]], [405, "Use POST for operations"], method);
   }
+});
+
+controlTest("an input of another shape is refused with what was found, and where", async (rig) => {
+  const refused = async (name: string, input: unknown) => {
+    const { json } = await rig.raw(`/v1/${name}`, { body: JSON.stringify(input) });
+    return [json["code"], json["detail"], json["details"] ?? []];
+  };
+  deepEqual(await refused("get", { what: "task", limit: 1.5 }), [
+    "invalid",
+    'Invalid input for "get": limit: Expected integer, found the number 1.5',
+    [],
+  ]);
+  deepEqual(await refused("task.wait", { ids: [7], colour: "red" }), [
+    "invalid",
+    'Invalid input for "task.wait": colour: Unknown field "colour", known here: ids, timeout_secs',
+    ["ids.0: Expected string, found the number 7"],
+  ]);
 });
 
 controlTest("a body that is no JSON object is refused", async (rig) => {
@@ -154,7 +172,9 @@ controlTest(
 controlTest("a token nobody gave is refused", async (rig) => {
   for (const value of ["Bearer x", "Bearer", "Basic eDp5", "", "Bearer run-x y"]) {
     const headers = { authorization: value };
-    equal((await rig.raw("/v1/status", { body: "{}", headers })).status, 403, value);
+    const { status, json } = await rig.raw("/v1/status", { body: "{}", headers });
+    equal(status, 403, value);
+    match(String(json["detail"]), /^Unknown or expired token/, value);
   }
 });
 

@@ -1,12 +1,15 @@
 /**
- * Who may post to a task's thread (contract 5 and 8).
+ * Who may post to a task's thread: what the definition of `slack.reply` grants, and what is posted then.
  *
  * @module
  */
 
 import { deepStrictEqual as deepEqual } from "node:assert/strict";
-import { AppError } from "../../src/base/errors.ts";
+import { type Input, OPERATIONS } from "../../src/api/operations.ts";
+import { checkCaller, checkOwn } from "../../src/auth/authorize.ts";
+import type { AppError } from "../../src/base/errors.ts";
 import type { Caller } from "../../src/auth/caller.ts";
+import { findTask } from "../../src/control/records/records.ts";
 import { sourceEventHandlers, type SourceEventHost } from "../../src/control/source_events.ts";
 import { accept, taskIdOf, tempStore } from "../store/temp_store.ts";
 
@@ -43,10 +46,16 @@ for (const [name, [caller, wanted]] of Object.entries(CALLERS)) {
         },
       },
     } as unknown as SourceEventHost;
-    const outcome = await sourceEventHandlers(host)["slack.reply"](
-      { task: taskIdOf(1), text: "hi" },
-      caller,
-    ).then(() => "posted", (error: AppError) => error.code);
+    const whole = async (prefix: string) => (await findTask(prefix, temp.store)).id;
+    const wholeIds = { task: whole, delivery: whole };
+    const access = OPERATIONS["slack.reply"];
+    const asked = async () => {
+      checkCaller(access, caller);
+      const named = { task: taskIdOf(1).slice(0, 25), text: "hi" };
+      const input = await checkOwn(named, access, { caller, wholeIds });
+      await sourceEventHandlers(host)["slack.reply"](input as Input<"slack.reply">, caller);
+    };
+    const outcome = await asked().then(() => "posted", (error: AppError) => error.code);
     deepEqual([outcome, posted.length], [wanted, Number(wanted === "posted")]);
   });
 }

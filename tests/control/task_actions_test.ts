@@ -316,7 +316,7 @@ controlTest(
     deepEqual(got.map((line) => JSON.parse(line)["text"]), texts);
     await rejects(rig.client.call("task.inbox.send", { id, text: "late" }), {
       code: "conflict",
-      message: /has ended, nobody would read/,
+      message: /has ended, no step would read/,
     });
     await rejects(rig.client.call("task.inbox.send", { id, text: "x".repeat(256 * 1024 + 1) }), {
       code: "too_large",

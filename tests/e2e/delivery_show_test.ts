@@ -164,7 +164,10 @@ testEachProgram("delivery show is for operators, and for the task it started", a
   const task = (await daemon.settled()).find((one) => one.delivery_id === id);
   const { stdout } = await daemon.svc(["task", "logs", task?.id ?? ""]);
   match(stdout, /^\{"own": true\}/);
-  match(stdout, /The run token of a step allows this with the delivery that started its own task only/);
+  match(
+    stdout,
+    /The run token of a step allows this with the delivery that started its own task only/,
+  );
   match(stdout, /code 5/);
   equal(stdout.includes('other": true'), false);
 

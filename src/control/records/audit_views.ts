@@ -32,7 +32,7 @@ export function auditView(row: AuditRow): Record<string, unknown> {
   };
 }
 
-/** A trace of the control plane as JSON. */
+/** An audit row of the control plane as JSON. */
 export function controlView(event: ControlEvent): Record<string, unknown> {
   const { id, createdAt, operation, target, caller, role, result } = event;
   return { id, created_at: rfc3339(createdAt), operation, target, caller, role, result };

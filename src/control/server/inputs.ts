@@ -1,6 +1,6 @@
 /**
  * Checks what is sent to an operation against the schema of its definition: a request comes from
- * outside, also over the network, so nothing looks at an input of another shape.
+ * outside, also over the network, so an operation gets no input of another shape.
  *
  * @module
  */
