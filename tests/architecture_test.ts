@@ -64,7 +64,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/api": "types",
     "src/base": "values",
     "src/resources": "values",
-    "src/store": "types",
+    "src/store": "values",
   },
   "src/tasks": { "src/base": "values", "src/resources": "values", "src/store": "types" },
   "src/intake/admission": {

@@ -7,6 +7,7 @@
 import { CRD_KIND, type CrdSpec } from "./custom_resource_definition.ts";
 import type { AnyKind } from "./kind.ts";
 import { KINDS } from "./kinds.ts";
+import { findRecordName } from "./record_names.ts";
 
 /** A CustomResourceDefinition, as far as its kind goes. */
 export interface CrdLike {
@@ -39,12 +40,14 @@ export class KindLookup {
     return this.all.find((definition) => namesOf(definition).includes(wanted));
   }
 
-  /** A name of `spec` that another kind has already, if there is one. */
+  /** Why a CustomResourceDefinition cannot have its names, if one is taken: a beginning of a sentence. */
   conflict(crd: CrdLike): string | undefined {
-    const others = new KindLookup(this.#crds.filter(({ name }) => name !== crd.name));
     const own = namesOf(kindOf(crd.spec));
-    return others.all.flatMap(namesOf).find((name) => own.includes(name)) ??
-      RESERVED.find((name) => own.includes(name));
+    const record = own.find((name) => findRecordName(name) !== undefined);
+    if (record !== undefined) return `"${record}" is what svc calls records of its own`;
+    const others = new KindLookup(this.#crds.filter(({ name }) => name !== crd.name));
+    const taken = others.all.flatMap(namesOf).find((name) => own.includes(name));
+    return taken === undefined ? undefined : `Another kind is called "${taken}" already`;
   }
 
   /** The CustomResourceDefinition that brings the kind `name`. */
@@ -52,9 +55,6 @@ export class KindLookup {
     return this.#crds.find(({ spec }) => spec.kind === name);
   }
 }
-
-/** Words of `svc get` that are records, not kinds. */
-const RESERVED = ["task", "tasks", "delivery", "deliveries", "audit", "token", "tokens"];
 
 function namesOf(kind: AnyKind): string[] {
   return [kind.kind.toLowerCase(), kind.plural, ...kind.shortNames];

@@ -153,11 +153,7 @@ function clashes(resource: Manifested, seen: ReadonlySet<string>, kinds: KindLoo
   }
   if (resource.kind === CRD_KIND) {
     const taken = kinds.conflict({ name: resource.name, spec: resource.spec as CrdSpec });
-    if (taken !== undefined) {
-      findings.push(
-        errorAt(["spec"], `Another kind is called "${taken}" already, choose another name`),
-      );
-    }
+    if (taken !== undefined) findings.push(errorAt(["spec"], `${taken}, choose another name`));
   }
   return findings;
 }

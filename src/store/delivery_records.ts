@@ -7,14 +7,20 @@
 import type { ListQuery } from "./list_query.ts";
 import type { NewTask } from "./task_records.ts";
 
+/** What can become of an inbound request. */
+export const DELIVERY_OUTCOMES = [
+  "accepted",
+  "filtered",
+  "duplicate",
+  "skipped",
+  "handshake",
+  "rejected",
+] as const;
 /** What became of one inbound request. */
-export type DeliveryOutcome =
-  | "accepted"
-  | "filtered"
-  | "duplicate"
-  | "skipped"
-  | "handshake"
-  | "rejected";
+export type DeliveryOutcome = typeof DELIVERY_OUTCOMES[number];
+
+/** What deliveries can be listed by: their outcome, or that a task they started failed. */
+export const DELIVERY_FILTERS = [...DELIVERY_OUTCOMES, "failed"] as const;
 
 /**
  * How an event came in: with a request to a webhook, with a request to the endpoint of a chat platform,
@@ -168,7 +174,7 @@ export interface KeyUse {
 /** Which deliveries a list is to hold. */
 export interface DeliveryQuery extends ListQuery {
   /** Only with this outcome; `failed` means that a task it started failed. */
-  readonly outcome?: DeliveryOutcome | "failed";
+  readonly outcome?: typeof DELIVERY_FILTERS[number];
   /** Only with an id below this one, to read on. */
   readonly before?: string;
 }

@@ -13,14 +13,17 @@ import type { InboxMessage, TaskState } from "./task_records.ts";
 /** What an event is about. */
 export type SourceEventKind = "message" | "reaction" | "command" | "interaction" | "system";
 
-/** Where routing stands; the last four are final until somebody replays the event. */
-export type SourceEventState =
-  | "received"
-  | "routing"
-  | "routed"
-  | "ignored"
-  | "needs_attention"
-  | "failed";
+/** Where routing can stand; the last four are final until an operator replays the event. */
+export const SOURCE_EVENT_STATES = [
+  "received",
+  "routing",
+  "routed",
+  "ignored",
+  "needs_attention",
+  "failed",
+] as const;
+/** One of {@linkcode SOURCE_EVENT_STATES}. */
+export type SourceEventState = typeof SOURCE_EVENT_STATES[number];
 
 /** The part of an event that does not change. */
 export interface SourceEventFacts {

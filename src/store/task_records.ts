@@ -7,8 +7,10 @@
 import type { JsonObject } from "../base/json.ts";
 import type { ListQuery } from "./list_query.ts";
 
-/** States of a task (contract 7); the last three are final. */
-export type TaskState = "pending" | "running" | "succeeded" | "failed" | "cancelled";
+/** States of a task; the last three are final. */
+export const TASK_STATES = ["pending", "running", "succeeded", "failed", "cancelled"] as const;
+/** One of {@linkcode TASK_STATES}. */
+export type TaskState = typeof TASK_STATES[number];
 
 /** States of a step. */
 export type StepState = TaskState | "skipped";

@@ -75,10 +75,10 @@ async function run(
   return text;
 }
 
-const listing = (count: number, kind = "task") => {
+const listing = (count: number) => {
   const ids = Array.from({ length: count }, (_, i) => `01K${i}`);
   return {
-    names: ids.map((id) => `${kind}/${id}`),
+    names: ids.map((id) => `task/${id}`),
     items: ids.map((id) => ({ id })),
     columns: [{ header: "ID", wide: false }],
     rows: ids.map((id) => [id]),
@@ -91,15 +91,10 @@ async function hint(answer: unknown, options: Record<string, unknown>, isTermina
 }
 
 Deno.test("svc get says on a terminal how to read on when the page is full", async () => {
-  equal(await hint(listing(2), { limit: "2" }), "There may be more: add --before 01K1\n");
-  equal(await hint(listing(50), {}), "There may be more: add --before 01K49\n");
-  equal(
-    await hint(listing(2, "delivery"), { limit: "2" }),
-    "There may be more: add --before 01K1\n",
-  );
-  equal(await hint(listing(49), {}), "");
-  equal(await hint(listing(2, "workflow"), { limit: "2" }), "");
-  equal(await hint(listing(2), { limit: "2" }, false), "");
+  const full = { ...listing(2), more_before: "01K1" };
+  equal(await hint(full, { limit: "2" }), "There may be more: add --before 01K1\n");
+  equal(await hint(full, { limit: "2" }, false), "");
+  equal(await hint(listing(2), { limit: "2" }), "");
 });
 
 Deno.test("svc task inbox is a table on a terminal, and lines elsewhere", async () => {

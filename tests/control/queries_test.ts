@@ -158,6 +158,16 @@ controlTest("records are found by the beginning of their id, in either case", as
     limit: 1,
   });
   deepEqual(deliveries.names, [`delivery/${second["delivery_id"]}`]);
+  equal(deliveries.more_before, second["delivery_id"], "where the list goes on");
+  const rest = await rig.client.call("get", {
+    what: "deliveries",
+    before: String(deliveries.more_before),
+  });
+  deepEqual(rest.names, [`delivery/${first["delivery_id"]}`]);
+  equal(rest.more_before, undefined, "the page is not full");
+  const one = { what: "delivery", name: String(first["delivery_id"]), limit: 1 };
+  equal((await rig.client.call("get", one)).more_before, undefined, "one was asked for");
+  equal((await rig.client.call("get", { what: "triggers", limit: 1 })).more_before, undefined);
   const delivery = await rig.client.call("describe", {
     what: "delivery",
     name: String(first["delivery_id"]),

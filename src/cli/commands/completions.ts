@@ -7,6 +7,7 @@
 import { AppError } from "../../base/errors.ts";
 import { listPackages } from "../../integrations/packages.ts";
 import { KINDS } from "../../resources/kinds.ts";
+import { RECORD_PLURALS } from "../../resources/record_names.ts";
 import { type Command, type CommandContext, type OptionDefinition } from "../command.ts";
 import { type CommandEntry, LISTED } from "../commands.ts";
 import { type CompletedOption, type Place, SCRIPTS } from "../completion_scripts.ts";
@@ -70,17 +71,6 @@ function toCompleted({ flags, help, choices }: OptionDefinition): CompletedOptio
   };
 }
 
-/** Sorts of records `get` knows beside the kinds; they are found in `control/queries.ts`. */
-const RECORDS = [
-  "tasks",
-  "deliveries",
-  "source-events",
-  "bindings",
-  "audits",
-  "tokens",
-  "control-audits",
-];
-
 /** The closed lists among first arguments; every other one is a name or an id. */
 function firstArgument(words: string): readonly string[] {
   const kinds = KINDS.map((kind) => kind.plural);
@@ -96,7 +86,7 @@ function firstArgument(words: string): readonly string[] {
       return kinds;
     case "get":
     case "describe":
-      return [...RECORDS, ...kinds];
+      return [...RECORD_PLURALS, ...kinds];
     default:
       return [];
   }

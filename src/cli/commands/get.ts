@@ -1,12 +1,14 @@
 /**
- * `svc get`.
+ * `svc get`: lists resources and records.
  *
  * @module
  */
 
-import type { GetInput, Listing, WatchLine } from "../../api/resource_operations.ts";
+import type { GetInput, Listing } from "../../api/resource_operations.ts";
 import { AppError } from "../../base/errors.ts";
+import { RECORD_PLURALS } from "../../resources/record_names.ts";
 import { type Command, type CommandContext, CONNECTION, OUTPUT, PROJECT } from "../command.ts";
+import type { Io } from "../io.ts";
 import { interruptible } from "../interrupt.ts";
 import { type Format, printListing, printValue } from "../print.ts";
 import { WatchPrinter } from "../watch_printer.ts";
@@ -14,7 +16,8 @@ import { WatchPrinter } from "../watch_printer.ts";
 /** Lists things. */
 export const command: Command = {
   help: "Lists resources (triggers, workflows, workspaces, secretstores, projects) and records " +
-    "(tasks, deliveries, source-events, bindings), records newest first. KIND may be singular, plural or a short name. " +
+    `(${RECORD_PLURALS.join(", ")}), records newest first. ` +
+    " KIND may be singular, plural or a short name. " +
     "With --watch, records oldest first, and then what appears or changes until Ctrl-C.",
   arguments: [
     { name: "<kind>", help: "what to list, or KIND/NAME for one" },
@@ -64,7 +67,7 @@ export const command: Command = {
       return await printValue(one, format, context.io);
     }
     await printListing(listing, format, context.io);
-    hintAtMore(listing, input, context);
+    hintAtMore(listing, context.io);
   },
 };
 
@@ -89,22 +92,15 @@ function watch(input: GetInput, format: Format, context: CommandContext): Promis
   const printer = new WatchPrinter(context.io, format);
   return interruptible(context.io, async (signal) => {
     using client = context.client();
-    const lines = client.stream("get.watch", input, signal) as AsyncIterable<WatchLine>;
+    const lines = client.stream("get.watch", input, signal);
     for await (const line of lines) await printer.print(line);
     throw new AppError("unreachable", "The daemon is stopping, watch again when it runs");
   });
 }
 
-/** Records listed when no limit is given. */
-const DEFAULT_LIMIT = 50;
-
-/** A full page of records has others behind it, most of the time; people are told how to see them. */
-function hintAtMore({ names }: Listing, input: GetInput, context: CommandContext): void {
-  const { io } = context;
-  const [kind, last] = names.at(-1)?.split("/") ?? [];
-  const canGoOn = ["task", "delivery", "source-event", "binding"].includes(kind ?? "");
-  if (!io.outIsTerminal || !canGoOn || names.length < (input.limit ?? DEFAULT_LIMIT)) return;
-  io.err(`There may be more: add --before ${last}\n`);
+/** People are told how to read on; a script that wants more asks for more. */
+function hintAtMore({ more_before: last }: Listing, io: Io): void {
+  if (io.outIsTerminal && last !== undefined) io.err(`There may be more: add --before ${last}\n`);
 }
 
 /**

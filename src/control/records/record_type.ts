@@ -1,18 +1,18 @@
 /**
- * What a sort of record is: how it is listed, found and shown. Each that there is has its entry in
- * `records.ts`.
+ * What a type of record is: how it is listed, found and shown. Each has its entry in `records.ts`.
  *
  * @module
  */
 
 import type { Column } from "../../resources/kind.ts";
+import type { RecordName } from "../../resources/record_names.ts";
 import type { ListQuery } from "../../store/list_query.ts";
 import type { Store } from "../../store/store.ts";
 
-/** One sort of record. */
-export interface RecordType<Row> {
-  /** What people call it; the first is the singular, the second the plural. */
-  readonly names: readonly string[];
+/** One type of record. */
+export interface RecordType<Row, Name extends RecordName = RecordName> {
+  /** Its name in the singular. */
+  readonly name: Name;
   /** Newest first. */
   readonly list: (store: Store, query: RecordQuery) => Promise<Row[]>;
   /** At most two whose id starts so. */
@@ -32,10 +32,10 @@ export interface RecordType<Row> {
   };
 }
 
-/** Filters that not every sort understands. */
+/** Filters that not every type understands. */
 export type RecordFilter = "outcome" | "state" | "workflow" | "before";
 
-/** Which records a list is to hold; what an outcome can be depends on the sort. */
+/** Which records a list is to hold; what an outcome can be depends on the type. */
 export interface RecordQuery extends ListQuery {
   /** Only with this outcome. */
   readonly outcome?: string;

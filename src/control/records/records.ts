@@ -1,13 +1,14 @@
 /**
  * REGISTRY of the records that `svc get` and `describe` know: what happened, as opposed to what was
- * applied. A new sort of record is an entry here.
+ * applied. A new type of record is an entry here, and its name one in `resources/record_names.ts`.
  *
  * @module
  */
 
 import type { GetInput, Listing } from "../../api/resource_operations.ts";
 import { AppError } from "../../base/errors.ts";
-import type { DeliveryQuery } from "../../store/delivery_records.ts";
+import { findRecordName, RECORD_NAMES, type RecordName } from "../../resources/record_names.ts";
+import { DELIVERY_FILTERS, type DeliveryQuery } from "../../store/delivery_records.ts";
 import type { Store } from "../../store/store.ts";
 import type { Task } from "../../store/task_records.ts";
 import {
@@ -23,16 +24,18 @@ import { TASKS } from "./task_record_type.ts";
 import { BINDINGS, SOURCE_EVENTS } from "./source_event_views.ts";
 import { deliveryColumns, deliveryView, table } from "./views.ts";
 
-/** Forgets the row type: each sort is only ever given rows that it listed itself. */
-function eraseRow<Row>(sort: RecordType<Row>): RecordType<unknown> {
-  return sort as unknown as RecordType<unknown>;
+/** Forgets the row type: each type is only ever given rows that it listed itself. */
+function eraseRow<Row, Name extends RecordName>(
+  type: RecordType<Row, Name>,
+): RecordType<unknown, Name> {
+  return type as unknown as RecordType<unknown, Name>;
 }
 
-/** Every sort of record. */
-export const RECORDS: readonly RecordType<unknown>[] = [
-  eraseRow(TASKS),
-  eraseRow({
-    names: ["delivery", "deliveries"],
+/** Every type of record. */
+const RECORDS: { readonly [Name in RecordName]: RecordType<unknown, Name> } = {
+  "task": eraseRow(TASKS),
+  "delivery": eraseRow({
+    name: "delivery",
     list: (store, query) => store.listDeliveries(toDeliveryQuery(query)),
     find: (store, prefix) => store.findDeliveries(prefix),
     id: (delivery) => delivery.id,
@@ -40,10 +43,10 @@ export const RECORDS: readonly RecordType<unknown>[] = [
     columns: deliveryColumns,
     filters: ["outcome", "before"],
   }),
-  eraseRow(SOURCE_EVENTS),
-  eraseRow(BINDINGS),
-  eraseRow({
-    names: ["audit", "audits"],
+  "source-event": eraseRow(SOURCE_EVENTS),
+  "binding": eraseRow(BINDINGS),
+  "audit": eraseRow({
+    name: "audit",
     list: (store, query) => store.listAudit(query),
     find: (store, prefix) => store.findAudit(prefix),
     id: (row) => row.id,
@@ -51,8 +54,8 @@ export const RECORDS: readonly RecordType<unknown>[] = [
     columns: auditColumns,
     filters: ["outcome"],
   }),
-  eraseRow({
-    names: ["token", "tokens"],
+  "token": eraseRow({
+    name: "token",
     list: (store, { limit }) => store.listTokens().then((all) => all.slice(0, limit)),
     find: (store, prefix) =>
       store.listTokens().then((all) => all.filter(({ id }) => id.startsWith(prefix)).slice(0, 2)),
@@ -60,8 +63,8 @@ export const RECORDS: readonly RecordType<unknown>[] = [
     view: tokenView,
     columns: tokenColumns,
   }),
-  eraseRow({
-    names: ["control-audit", "control-audits"],
+  "control-audit": eraseRow({
+    name: "control-audit",
     list: (store, query) => store.listControl(query),
     find: async (store, prefix) => {
       const all = await store.listControl({ limit: MAX_SEARCHED });
@@ -71,20 +74,10 @@ export const RECORDS: readonly RecordType<unknown>[] = [
     view: controlView,
     columns: controlColumns,
   }),
-];
+};
 
-/** Newest traces among which one is looked for by its id. */
+/** Newest audit rows among which one is looked for by its id. */
 const MAX_SEARCHED = 10_000;
-
-const OUTCOMES = [
-  "accepted",
-  "filtered",
-  "duplicate",
-  "skipped",
-  "handshake",
-  "rejected",
-  "failed",
-] as const;
 
 /**
  * A query for deliveries.
@@ -95,18 +88,21 @@ export function toDeliveryQuery(
   { outcome, state: _none, workflow: _nor, ...query }: RecordQuery,
 ): DeliveryQuery {
   if (outcome === undefined) return query;
-  const found = OUTCOMES.find((known) => known === outcome);
+  const found = DELIVERY_FILTERS.find((known) => known === outcome);
   if (found !== undefined) return { ...query, outcome: found };
-  throw new AppError("usage", `Unknown outcome "${outcome}", there are ${OUTCOMES.join(", ")}`);
+  throw new AppError(
+    "usage",
+    `Unknown outcome "${outcome}", there are ${DELIVERY_FILTERS.join(", ")}`,
+  );
 }
 
 /** Records listed when no limit is given. */
 const DEFAULT_LIMIT = 50;
 
-/** The sort a person means. */
+/** The type of record a person means. */
 export function findRecordType(what: string): RecordType<unknown> | undefined {
-  const word = what.toLowerCase();
-  return RECORDS.find((sort) => sort.names.includes(word));
+  const name = findRecordName(what);
+  return name === undefined ? undefined : RECORDS[name];
 }
 
 /**
@@ -115,72 +111,81 @@ export function findRecordType(what: string): RecordType<unknown> | undefined {
  * @throws {AppError} `not_found`, or `usage` when several ids start so or it cannot be asked so.
  */
 export async function listRecords(
-  sort: RecordType<unknown>,
+  type: RecordType<unknown>,
   input: GetInput,
   host: { readonly store: Store; readonly now: number },
 ): Promise<Listing> {
-  checkFilters(sort, input);
-  const rows = input.name === undefined
-    ? await listInSteps(sort, toQuery(input, host.now), host.store)
-    : [await findRecord(sort, input.name, host.store)];
-  return toListing(sort, rows, host.now);
+  checkFilters(type, input);
+  if (input.name !== undefined) {
+    return toListing(type, [await findRecord(type, input.name, host.store)], host.now);
+  }
+  const query = toQuery(input, host.now);
+  const rows = await listInSteps(type, query, host.store);
+  const listing = toListing(type, rows, host.now);
+  const last = rows.at(-1);
+  // A full page has others behind it, most of the time.
+  if (last === undefined || !canPage(type) || rows.length < query.limit) return listing;
+  return { ...listing, more_before: type.id(last) };
 }
 
-/** Records that are read at once: who writes meanwhile does not wait for a long list. */
-const AT_ONCE = 500;
+/** Whether a list goes on from an id. */
+function canPage({ filters }: RecordType<unknown>): boolean {
+  return filters?.includes("before") === true;
+}
+
+/** Records read at once, so that a long list does not hold up what writes meanwhile. */
+const PAGE_SIZE = 500;
 
 async function listInSteps(
-  sort: RecordType<unknown>,
+  type: RecordType<unknown>,
   query: RecordQuery,
   store: Store,
 ): Promise<unknown[]> {
-  if (sort.filters?.includes("before") !== true) return await sort.list(store, query);
+  if (!canPage(type)) return await type.list(store, query);
   const rows: unknown[] = [];
   for (let { before } = query; rows.length < query.limit;) {
-    const limit = Math.min(AT_ONCE, query.limit - rows.length);
-    const page = await sort.list(store, {
+    const limit = Math.min(PAGE_SIZE, query.limit - rows.length);
+    const page = await type.list(store, {
       ...query,
       limit,
       ...(before === undefined ? {} : { before }),
     });
     rows.push(...page);
     if (page.length < limit) break;
-    before = sort.id(page.at(-1));
+    before = type.id(page.at(-1));
   }
   return rows;
 }
 
 /** Records as they are shown. */
 export function toListing(
-  sort: RecordType<unknown>,
+  type: RecordType<unknown>,
   rows: readonly unknown[],
   now: number,
 ): Listing {
   return {
-    items: rows.map(sort.view),
-    names: rows.map((row) => `${sort.names[0]}/${sort.id(row)}`),
-    ...table(rows, sort.columns(now)),
+    items: rows.map(type.view),
+    names: rows.map((row) => `${type.name}/${type.id(row)}`),
+    ...table(rows, type.columns(now)),
   };
 }
 
 const FILTERS: readonly RecordFilter[] = ["outcome", "state", "workflow", "before"];
 
 /**
- * A filter that is not looked at would give the wrong list.
+ * A filter that is ignored would give the wrong list.
  *
- * @param sort what is listed; absent when it is no sort of record.
+ * @param type what is listed; absent when it is a kind of resource.
  * @throws {AppError} `usage` for a filter it does not know.
  */
-export function checkFilters(sort: RecordType<unknown> | undefined, input: GetInput): void {
+export function checkFilters(type: RecordType<unknown> | undefined, input: GetInput): void {
   const unknown = FILTERS.find((filter) =>
-    input[filter] !== undefined && sort?.filters?.includes(filter) !== true
+    input[filter] !== undefined && type?.filters?.includes(filter) !== true
   );
   if (unknown === undefined) return;
-  const known = RECORDS.filter(({ filters }) => filters?.includes(unknown) === true);
-  throw new AppError(
-    "usage",
-    `--${unknown} is for ${known.map(({ names }) => names[1]).join(" and ")}`,
-  );
+  const known = Object.values(RECORDS).filter(({ filters }) => filters?.includes(unknown) === true);
+  const names = known.map(({ name }) => RECORD_NAMES[name]);
+  throw new AppError("usage", `--${unknown} is for ${names.join(" and ")}`);
 }
 
 /**
@@ -189,14 +194,14 @@ export function checkFilters(sort: RecordType<unknown> | undefined, input: GetIn
  * @throws {AppError} `not_found`, or `usage` when several do.
  */
 export async function findRecord<Row>(
-  sort: RecordType<Row>,
+  type: RecordType<Row>,
   prefix: string,
   store: Store,
 ): Promise<Row> {
   const wanted = prefix.toUpperCase();
-  const [first, second] = /^[0-9A-Z]+$/.test(wanted) ? await sort.find(store, wanted) : [];
-  if (first === undefined) throw new AppError("not_found", `No ${sort.names[0]} "${prefix}"`);
-  if (second !== undefined && sort.id(first) !== wanted) {
+  const [first, second] = /^[0-9A-Z]+$/.test(wanted) ? await type.find(store, wanted) : [];
+  if (first === undefined) throw new AppError("not_found", `No ${type.name} "${prefix}"`);
+  if (second !== undefined && type.id(first) !== wanted) {
     throw new AppError("usage", `Several ids start with "${prefix}", give more of it`);
   }
   return first;
@@ -212,7 +217,7 @@ export function findTask(id: string, store: Store): Promise<Task> {
 }
 
 /**
- * What a request for records asks the store; each sort checks outcome and state itself.
+ * What a request for records asks the store; each type checks outcome and state itself.
  *
  * @throws {AppError} `usage` for a `before` that is no beginning of an id.
  */

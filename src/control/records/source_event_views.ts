@@ -1,5 +1,5 @@
 /**
- * What events of chat platforms and bound threads look like from outside (contract 6 and 8).
+ * What events of chat platforms and bound threads look like from outside.
  *
  * @module
  */
@@ -8,22 +8,13 @@ import { AppError } from "../../base/errors.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { shortDuration } from "../../base/duration.ts";
 import type { Column } from "../../resources/kind.ts";
-import type {
-  Binding,
-  SourceEvent,
-  SourceEventQuery,
-  SourceEventState,
+import {
+  type Binding,
+  SOURCE_EVENT_STATES,
+  type SourceEvent,
+  type SourceEventQuery,
 } from "../../store/source_event_records.ts";
 import type { RecordQuery, RecordType } from "./record_type.ts";
-
-const STATES: readonly SourceEventState[] = [
-  "received",
-  "routing",
-  "routed",
-  "ignored",
-  "needs_attention",
-  "failed",
-];
 
 /**
  * A query for events.
@@ -32,14 +23,17 @@ const STATES: readonly SourceEventState[] = [
  */
 function toEventQuery({ state, ...query }: RecordQuery): SourceEventQuery {
   if (state === undefined) return query;
-  const found = STATES.find((known) => known === state);
+  const found = SOURCE_EVENT_STATES.find((known) => known === state);
   if (found !== undefined) return { ...query, state: found };
-  throw new AppError("usage", `Unknown state "${state}", there are ${STATES.join(", ")}`);
+  throw new AppError(
+    "usage",
+    `Unknown state "${state}", there are ${SOURCE_EVENT_STATES.join(", ")}`,
+  );
 }
 
 /** Events of chat platforms, for `svc get`. */
-export const SOURCE_EVENTS: RecordType<SourceEvent> = {
-  names: ["source-event", "source-events"],
+export const SOURCE_EVENTS: RecordType<SourceEvent, "source-event"> = {
+  name: "source-event",
   list: (store, query) => store.listSourceEvents(toEventQuery(query)),
   find: (store, prefix) => store.findSourceEvents(prefix),
   id: (event) => event.id,
@@ -53,8 +47,8 @@ export const SOURCE_EVENTS: RecordType<SourceEvent> = {
 };
 
 /** Bound threads, for `svc get`. */
-export const BINDINGS: RecordType<Binding> = {
-  names: ["binding", "bindings"],
+export const BINDINGS: RecordType<Binding, "binding"> = {
+  name: "binding",
   list: (store, query) => store.listBindings(query),
   find: (store, prefix) => store.findBindings(prefix),
   id: (binding) => binding.id,

@@ -1,19 +1,17 @@
 /**
- * Tasks as a sort of record (contract 6).
+ * Tasks as a type of record.
  *
  * @module
  */
 
 import { AppError } from "../../base/errors.ts";
-import type { Task, TaskQuery, TaskState } from "../../store/task_records.ts";
+import { type Task, TASK_STATES, type TaskQuery } from "../../store/task_records.ts";
 import type { RecordQuery, RecordType } from "./record_type.ts";
 import { taskColumns, taskView } from "./views.ts";
 
-const STATES: readonly TaskState[] = ["pending", "running", "succeeded", "failed", "cancelled"];
-
 /** Tasks. */
-export const TASKS: RecordType<Task> = {
-  names: ["task", "tasks"],
+export const TASKS: RecordType<Task, "task"> = {
+  name: "task",
   list: (store, query) => store.listTasks(toTaskQuery(query)),
   find: (store, prefix) => store.findTasks(prefix),
   id: (task) => task.id,
@@ -33,6 +31,6 @@ export const TASKS: RecordType<Task> = {
  */
 function toTaskQuery({ outcome: _none, ...query }: RecordQuery): TaskQuery {
   const { state } = query;
-  if (state === undefined || STATES.some((known) => known === state)) return query;
-  throw new AppError("usage", `Unknown state "${state}", there are ${STATES.join(", ")}`);
+  if (state === undefined || TASK_STATES.some((known) => known === state)) return query;
+  throw new AppError("usage", `Unknown state "${state}", there are ${TASK_STATES.join(", ")}`);
 }

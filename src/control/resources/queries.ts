@@ -1,5 +1,5 @@
 /**
- * `get`, `describe` and `delete` (contract 6): finds what a person means by a word and a name, and
+ * `get`, `describe` and `delete`: finds what a person means by a word and a name, and
  * turns it into a listing.
  *
  * @module
@@ -11,6 +11,7 @@ import { shortDuration } from "../../base/duration.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import type { AnyKind, Column } from "../../resources/kind.ts";
+import { RECORD_PLURALS } from "../../resources/record_names.ts";
 import { DEFAULT_PROJECT, displayName, type Resource } from "../../resources/resource.ts";
 import { runHook } from "../../plugins/hooks.ts";
 import type { PluginHost } from "../../plugins/run_plugin.ts";
@@ -19,13 +20,7 @@ import { type Caller, maySeeSecrets } from "../../auth/caller.ts";
 import { checkMayChange, type CodeHost } from "./check_code.ts";
 import { keyUseView } from "./key_use_view.ts";
 import { nextColumns, type NextFires, nextStatus } from "./next_fires.ts";
-import {
-  checkFilters,
-  findRecord,
-  findRecordType,
-  listRecords,
-  RECORDS,
-} from "../records/records.ts";
+import { checkFilters, findRecord, findRecordType, listRecords } from "../records/records.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
 import { resourceView, table } from "../records/views.ts";
 
@@ -168,7 +163,7 @@ export function findResource(
 function kindNamed(what: string, { kinds }: Catalog): AnyKind {
   const kind = kinds.byAnyName(what);
   if (kind !== undefined) return kind;
-  const known = [...RECORDS.map((sort) => sort.names[1]), ...kinds.all.map((one) => one.plural)];
+  const known = [...RECORD_PLURALS, ...kinds.all.map((one) => one.plural)];
   throw new AppError("usage", `Unknown kind "${what}", there are ${known.join(", ")}`);
 }
 

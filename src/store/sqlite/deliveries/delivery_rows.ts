@@ -18,6 +18,7 @@ import type {
   RejectionLimits,
   StoredDelivery,
 } from "../../delivery_records.ts";
+import { DELIVERY_OUTCOMES } from "../../delivery_records.ts";
 import { bytes, json, number, storable, text } from "../engine/columns.ts";
 import { moveCursor } from "./cursor_rows.ts";
 import type { Database, Row, SqlValue } from "../engine/database.ts";
@@ -77,15 +78,6 @@ export function recordRejections(
 const LISTED = `id, project, "trigger", source, received_at, outcome, reason, status, remote,
   secret_store, secret_key, task_id, body_bytes, duration_ms, detail, via`;
 
-const OUTCOMES: readonly DeliveryOutcome[] = [
-  "accepted",
-  "filtered",
-  "duplicate",
-  "skipped",
-  "handshake",
-  "rejected",
-];
-
 /** Newest first. */
 export function listDeliveries(db: Database, query: DeliveryQuery): Delivery[] {
   const { project, trigger, outcome, before, since, limit } = query;
@@ -106,7 +98,9 @@ export function listDeliveries(db: Database, query: DeliveryQuery): Delivery[] {
     table: "deliveries",
     index: trigger === undefined ? "deliveries_of_project" : "deliveries_of_trigger",
     column: "outcome",
-    among: outcome === undefined ? OUTCOMES : OUTCOMES.filter((known) => known === outcome),
+    among: outcome === undefined
+      ? DELIVERY_OUTCOMES
+      : DELIVERY_OUTCOMES.filter((known) => known === outcome),
     conditions: { "project = ?": project, '"trigger" = ?': trigger, ...rows },
     limit,
   });

@@ -15,6 +15,7 @@ import type {
   TaskQuery,
   TaskState,
 } from "../../task_records.ts";
+import { TASK_STATES } from "../../task_records.ts";
 import { bytes, json, number, optionalNumber, storable, text } from "../engine/columns.ts";
 import type { Database, Row, SqlValue } from "../engine/database.ts";
 import { newestIds, ofEachProject, oldestIdSince, prefixEnd, where } from "../engine/queries.ts";
@@ -82,8 +83,6 @@ const TASK_COLUMNS = `tasks.id, tasks.project, tasks."trigger", tasks.workflow, 
   tasks.started_at, tasks.finished_at, tasks.restarts, tasks.parent_id, tasks.retry_of,
   tasks.depth, tasks.directory, tasks.cancel_reason`;
 
-const STATES: readonly TaskState[] = ["pending", "running", "succeeded", "failed", "cancelled"];
-
 /** Newest first. */
 export function listTasks(db: Database, query: TaskQuery): Task[] {
   const { project, trigger, workflow, state, before, since, limit } = query;
@@ -107,7 +106,7 @@ export function listTasks(db: Database, query: TaskQuery): Task[] {
       ? "tasks_of_workflow"
       : "tasks_of_project",
     column: "state",
-    among: state === undefined ? STATES : STATES.filter((known) => known === state),
+    among: state === undefined ? TASK_STATES : TASK_STATES.filter((known) => known === state),
     conditions: {
       "project = ?": project,
       '"trigger" = ?': trigger,

@@ -1,0 +1,30 @@
+/**
+ * What records are called, for `svc get` and `svc describe`: records are what happened, as opposed to
+ * the resources that were applied. No kind of resource can have one of these names.
+ *
+ * @module
+ */
+
+/** The plural of each type of record, by its singular. */
+export const RECORD_NAMES = {
+  "task": "tasks",
+  "delivery": "deliveries",
+  "source-event": "source-events",
+  "binding": "bindings",
+  "audit": "audits",
+  "token": "tokens",
+  "control-audit": "control-audits",
+} as const;
+
+/** A type of record, by its singular. */
+export type RecordName = keyof typeof RECORD_NAMES;
+
+/** The plurals, in the order in which they are listed. */
+export const RECORD_PLURALS: readonly string[] = Object.values(RECORD_NAMES);
+
+/** The type of record that a person means: singular or plural, in any case. */
+export function findRecordName(word: string): RecordName | undefined {
+  const wanted = word.toLowerCase();
+  const names = Object.keys(RECORD_NAMES) as RecordName[];
+  return names.find((name) => name === wanted || RECORD_NAMES[name] === wanted);
+}
