@@ -116,6 +116,13 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/shell": "values",
     "src/store": "types",
   },
+  "src/control/server": {
+    "src/api": "values",
+    "src/auth": "values",
+    "src/base": "values",
+    "src/http": "values",
+    "src/resources": "values",
+  },
   "src/intake/files": {
     "src/base": "values",
     "src/intake/admission": "types",
@@ -223,13 +230,13 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   },
   "src/store/sqlite/tasks": {
     "src/base": "types",
-    "src/store": "types",
+    "src/store": "values",
     "src/store/rules": "values",
     "src/store/sqlite/engine": "values",
   },
   "src/store/sqlite/deliveries": {
     "src/base": "values",
-    "src/store": "types",
+    "src/store": "values",
     "src/store/rules": "values",
     "src/store/sqlite/engine": "values",
     "src/store/sqlite/tasks": "values",

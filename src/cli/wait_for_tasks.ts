@@ -6,7 +6,6 @@
  */
 
 import type { Client } from "../api/client.ts";
-import type { WaitLine } from "../api/task_operations.ts";
 import { after } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import type { Io } from "./io.ts";
@@ -52,7 +51,7 @@ export async function waitForTasks(
   using note = new Note(io);
   const input = { ids, ...(timeoutSecs === undefined ? {} : { timeout_secs: timeoutSecs }) };
   let open: number | undefined;
-  for await (const line of client.stream("task.wait", input, signal) as AsyncIterable<WaitLine>) {
+  for await (const line of client.stream("task.wait", input, signal)) {
     if ("timed_out" in line) return line.timed_out;
     if ("waiting" in line) {
       open = line.waiting;

@@ -187,12 +187,17 @@ function parseBind(flag: string, text: string): HostAndPort | undefined {
   return { hostname, port: Number(port) };
 }
 
+const TLS_OPTIONS = {
+  webhook: ["webhookTlsCert", "webhookTlsKey"],
+  control: ["controlTlsCert", "controlTlsKey"],
+} as const;
+
 /** Certificate and key of a server; one without the other is a mistake. */
-function tlsFiles(server: "webhook" | "control", context: CommandContext): TlsFiles | undefined {
-  const [certFile, keyFile] = [
-    context.option(`${server}TlsCert`),
-    context.option(`${server}TlsKey`),
-  ];
+function tlsFiles(
+  server: keyof typeof TLS_OPTIONS,
+  context: CommandContext,
+): TlsFiles | undefined {
+  const [certFile, keyFile] = TLS_OPTIONS[server].map((name) => context.option(name));
   if (certFile === undefined && keyFile === undefined) return undefined;
   if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile };
   throw new AppError("usage", `--${server}-tls-cert and --${server}-tls-key go together`);

@@ -51,7 +51,7 @@ export const command: Command = {
       ...(trigger === undefined ? {} : { trigger }),
       ...(since === undefined ? {} : { since_secs: since }),
       ...(outcome === undefined ? {} : { outcome }),
-    }) as AsyncIterable<RedeliveryLine>;
+    });
     const progress = new Progress(context);
     for await (const line of lines) progress.take(line);
     progress.end();

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { LogEnd, LogEntry } from "../../api/task_operations.ts";
+import type { LogEnd } from "../../api/task_operations.ts";
 import { AppError } from "../../base/errors.ts";
 import { type Command, type CommandContext, CONNECTION } from "../command.ts";
 import { interruptible } from "../interrupt.ts";
@@ -53,7 +53,7 @@ export const command: Command = {
         ...(step === undefined ? {} : { step }),
         ...(tail === undefined ? {} : { tail }),
         ...(since === undefined ? {} : { since_secs: since }),
-      }, signal) as AsyncIterable<LogEntry | LogEnd>;
+      }, signal);
       let end: LogEnd | undefined;
       try {
         for await (const line of lines) {
