@@ -59,7 +59,7 @@ const REFUSED: readonly [string, Record<string, unknown>, RegExp][] = [
   ["a phase of a cron plugin", { plugins: [{ ...TICK, phase: "x" }] }, /plugins\.0\.phase: /],
   ["no schedule", { plugins: [{ ...TICK, schedule: undefined }] }, /plugins\.0: .*schedule/],
   ["six fields", { plugins: [{ ...TICK, schedule: "* * * * * *" }] }, /schedule: .*five fields/],
-  ["no cron", { plugins: [{ ...TICK, schedule: "a b c d e" }] }, /schedule: .*no schedule/],
+  ["no cron", { plugins: [{ ...TICK, schedule: "a b c d e" }] }, /schedule: .*not a schedule/],
   ["a day that never comes", { plugins: [{ ...TICK, schedule: "0 0 31 2 *" }] }, /never comes/],
   [
     "a schedule of an interceptor",
