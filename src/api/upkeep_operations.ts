@@ -9,9 +9,9 @@ import Type from "typebox";
 import type { ErrorCode } from "../base/errors.ts";
 import { defineOperation, lines, TEXT } from "./operation.ts";
 
-/** One line: how far it is, what came of it, or why nothing did. */
+/** One line: how far it is (from 0 to 1), what came of it, or why nothing did. */
 export type UpkeepLine<Result> =
-  | { readonly done_pages: number; readonly total_pages: number }
+  | { readonly fraction: number }
   | { readonly result: Result }
   | {
     readonly refused: {

@@ -103,9 +103,8 @@ export async function follow<Result>(
       const step = await Promise.race([lines.next(), stopped]);
       if (step === undefined || step.done === true) break;
       const line = step.value;
-      if ("done_pages" in line) {
-        const part = line.total_pages === 0 ? 1 : line.done_pages / line.total_pages;
-        show(`${Math.floor(part * 100)} %`);
+      if ("fraction" in line) {
+        show(`${Math.floor(line.fraction * 100)} %`);
         continue;
       }
       if ("result" in line) return line.result;

@@ -1,6 +1,6 @@
 /**
- * What is known of a whole database file, beside what is stored in it: how it is, and how work on it
- * goes.
+ * What concerns a database as a whole, beside what is stored in it: how it is, how work on it goes, and
+ * its upkeep while it is in use.
  *
  * @module
  */
@@ -9,10 +9,8 @@ import type { Resource } from "../resources/resource.ts";
 
 /** How far something long is. */
 export interface Progress {
-  /** Pages that are done. */
-  readonly donePages: number;
-  /** Pages there are. */
-  readonly totalPages: number;
+  /** Part that is done, from 0 to 1. */
+  readonly fraction: number;
 }
 
 /** A copy of a database. */
@@ -35,16 +33,25 @@ export interface CheckFacts extends BackupFacts {
   readonly secretStores: readonly Resource[];
 }
 
-/** How much of the file holds nothing. */
-export interface FreeSpace {
-  /** Pages of the file. */
-  readonly totalPages: number;
-  /** Pages that hold nothing. */
-  readonly freePages: number;
-  /** Size of a page in bytes. */
-  readonly pageBytes: number;
-  /** Whether they can be given back while the file is in use. */
-  readonly incremental: boolean;
+/** How large a database is. */
+export interface DatabaseSize {
+  /** All of it, in bytes. */
+  readonly bytes: number;
+  /** Part of it that holds nothing, in bytes. */
+  readonly unusedBytes: number;
+  /** Whether that part can be given back to the file system while the database is in use. */
+  readonly reclaimable: boolean;
+}
+
+/** Upkeep of a database while it is in use. */
+export interface Maintenance {
+  /** How large the database is. */
+  databaseSize(): Promise<DatabaseSize>;
+  /**
+   * Gives unused space back to the file system, about `maxBytes` at most; how large it is then. What
+   * cannot be reclaimed stays.
+   */
+  reclaimSpace(options: { readonly maxBytes: number }): Promise<DatabaseSize>;
 }
 
 /** Calls that went to the disk together. */

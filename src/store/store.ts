@@ -29,7 +29,7 @@ import type {
   StoredDelivery,
 } from "./delivery_records.ts";
 import type { ListQuery } from "./list_query.ts";
-import type { FreeSpace } from "./maintenance.ts";
+import type { Maintenance } from "./maintenance.ts";
 import type {
   Binding,
   BindingQuery,
@@ -75,7 +75,7 @@ export interface Counts {
 }
 
 /** Storage of one data directory. */
-export interface Store extends AsyncDisposable {
+export interface Store extends AsyncDisposable, Maintenance {
   /** Settles only when storage can no longer be used at all; the daemon then has to end. */
   readonly failed: Promise<Error>;
 
@@ -224,10 +224,6 @@ export interface Store extends AsyncDisposable {
 
   /** Counts for `svc status`. */
   counts(): Promise<Counts>;
-  /** How much of the file holds nothing. */
-  freeSpace(): Promise<FreeSpace>;
-  /** Gives at most `pages` pages that hold nothing back to the file system; how it stands then. */
-  giveBack(pages: number): Promise<FreeSpace>;
 }
 
 /** Names of the methods that run in the store's own thread. */

@@ -71,8 +71,8 @@ export interface Sizes {
 
 /** What there is to be read. */
 export interface ReadingsHost {
-  /** Counts tasks and pages. */
-  readonly store: Pick<Store, "counts" | "freeSpace">;
+  /** Counts tasks, and knows how large it is. */
+  readonly store: Pick<Store, "counts" | "databaseSize">;
   /** The time. */
   readonly clock: Clock;
   /** The data directory. */
@@ -142,15 +142,15 @@ function one(value: number | undefined): readonly Reading[] {
 /** Reads the sizes of the database and of its disk. */
 export async function readSizes(host: Pick<ReadingsHost, "store" | "dirs">): Promise<Sizes> {
   const { root, database } = host.dirs;
-  const [space, wal, disk] = await Promise.all([
-    host.store.freeSpace(),
+  const [size, wal, disk] = await Promise.all([
+    host.store.databaseSize(),
     Deno.stat(`${database}-wal`).then(({ size }) => size, () => 0),
     findDiskSpace(root),
   ]);
   return {
-    databaseBytes: space.totalPages * space.pageBytes,
+    databaseBytes: size.bytes,
     walBytes: wal,
-    unusedBytes: space.freePages * space.pageBytes,
+    unusedBytes: size.unusedBytes,
     ...(disk === undefined ? {} : { diskFreeBytes: disk.freeBytes, diskBytes: disk.totalBytes }),
   };
 }

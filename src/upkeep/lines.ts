@@ -70,8 +70,7 @@ async function* lines<Facts, Result>(
   try {
     let step = await work.next();
     while (step.done !== true) {
-      const { donePages, totalPages } = step.value;
-      yield { done_pages: donePages, total_pages: totalPages };
+      yield { fraction: step.value.fraction };
       step = await work.next();
     }
     yield { result: view(step.value) };

@@ -94,7 +94,7 @@ async function eachStep(path: string): Promise<readonly Figure[]> {
     "tasks by age": () => store.pruneTasks({ before, limit }),
     "tasks beyond a number": () => store.pruneTasks({ before: 0, keep: 10, limit }),
     "deliveries": () => store.pruneDeliveries({ before, limit }),
-    "pages given back": () => store.giveBack(128),
+    "pages given back": () => store.reclaimSpace({ maxBytes: 1024 * 1024 }),
   };
   const figures: Figure[] = [];
   for (const [name, step] of Object.entries(steps)) {

@@ -182,8 +182,8 @@ const CALLS: Calls = {
   listTokens: (run, db) => run(db),
   revokeToken: (run, db) => run(db, TOKEN.id, 5),
   counts: (run, db) => run(db),
-  freeSpace: (run, db) => run(db),
-  giveBack: (run, db) => run(db, 5),
+  databaseSize: (run, db) => run(db),
+  reclaimSpace: (run, db) => run(db, { maxBytes: 5 }),
 };
 
 /** What may look at a whole table, and why. */

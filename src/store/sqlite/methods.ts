@@ -12,7 +12,7 @@ import * as audit from "./audit/audit_rows.ts";
 import * as control from "./audit/control_rows.ts";
 import * as cursors from "./deliveries/cursor_rows.ts";
 import * as deliveries from "./deliveries/delivery_rows.ts";
-import * as space from "./engine/free_space.ts";
+import * as size from "./engine/database_size.ts";
 import * as inbox from "./tasks/inbox_rows.ts";
 import * as keyUses from "./deliveries/key_use_rows.ts";
 import * as plans from "./tasks/plan_rows.ts";
@@ -96,8 +96,8 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   listTokens: tokens.listTokens,
   revokeToken: tokens.revokeToken,
   counts: taskCounts.counts,
-  freeSpace: space.freeSpace,
-  giveBack: space.giveBack,
+  databaseSize: size.databaseSize,
+  reclaimSpace: size.reclaimSpace,
 };
 
 /** Methods that change nothing; a batch of these alone needs no write transaction. */
@@ -126,5 +126,5 @@ export const READS: ReadonlySet<StoreMethod> = new Set<StoreMethod>([
   "findPlan",
   "findTasks",
   "counts",
-  "freeSpace",
+  "databaseSize",
 ]);

@@ -30,7 +30,7 @@ export async function backUp(
     await source.copyTo(files.to, {
       rate: PAGES_AT_ONCE,
       onProgress: ({ totalPages, remainingPages }) =>
-        onProgress({ donePages: totalPages - remainingPages, totalPages }),
+        onProgress({ fraction: totalPages === 0 ? 1 : (totalPages - remainingPages) / totalPages }),
     });
   }
   using copy = new Database(files.to, { settings: "PRAGMA journal_mode = DELETE;" });
