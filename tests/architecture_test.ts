@@ -429,7 +429,7 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
   {
     what: "the end of the process",
     pattern: /\bDeno\.exit\b|\bDeno\.exitCode\b/,
-    // daemon.ts: a second signal, and an end that takes too long (contract 1)
+    // daemon.ts: a second signal, and an end that takes too long
     only: ["cli.ts", "main.ts", "src/cli/commands/daemon.ts"],
   },
   {

@@ -1,5 +1,5 @@
 /**
- * `POST /source/slack/{project}/{trigger}` (spec 4.2, contract 8), top to bottom in one function: an
+ * `POST /source/slack/{project}/{trigger}`, top to bottom in one function: an
  * event is on disk before Slack gets its answer, and routed after it (`slack/router.ts`).
  *
  * @module
@@ -34,12 +34,12 @@ export interface SlackHost extends WebhookHost {
 /** What deliveries that came here have as their source. */
 const SOURCE = "slack";
 
-/** Largest body; Slack's own are far smaller (contract 8). */
+/** Largest body; Slack's own are far smaller. */
 const MAX_BODY_BYTES = 256 * 1024;
 
 /**
  * Answers one request. Never throws; only a 200 means that the event is stored. Who cannot sign is
- * answered alike whether the trigger exists or not, after the same work (contract 3).
+ * answered alike whether the trigger exists or not, after the same work.
  */
 export async function receiveSlackEvent(
   request: Request,

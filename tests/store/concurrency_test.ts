@@ -1,5 +1,5 @@
 /**
- * Room for tasks (contract 2, `concurrency` and `maxParallel`), decided where they are stored: however
+ * Room for tasks (`concurrency` and `maxParallel`), decided where they are stored: however
  * many come at once, and in whatever order they end, a group is never over its limit.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * What each sort of thing looks like from outside (contract 6): resources as `{kind, metadata, spec,
+ * What each sort of thing looks like from outside: resources as `{kind, metadata, spec,
  * status}`, records flat in snake_case, and the cells of their tables.
  *
  * @module

@@ -1,6 +1,6 @@
 /**
  * Runs tasks side by side, up to `workers` of them: claims what is ready, runs it, stores its end. At
- * the start it first takes up what a crash left (contract 7). Woken by `kick` and by the time at which
+ * the start it first takes up what a crash left. Woken by `kick` and by the time at which
  * the next task is due; never polls.
  *
  * @module
@@ -39,7 +39,7 @@ export interface TaskWorker extends AsyncDisposable {
   end(task: Task, reason: string): Promise<Cancelled>;
 }
 
-/** How often a task may be interrupted by a crash before it is given up (contract 7). */
+/** How often a task may be interrupted by a crash before it is given up. */
 const MAX_RESTARTS = 3;
 /** Longest time without a look at what is due: the clock may be set forward meanwhile. */
 const MAX_WAIT_MS = 60_000;
