@@ -93,36 +93,6 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/signatures": "types",
     "src/store": "types",
   },
-  "src/intake/tools": {
-    "src/api": "types",
-    "src/base": "values",
-    "src/cel": "values",
-    "src/intake/admission": "values",
-    "src/intake/pipeline": "values",
-    "src/resources": "values",
-    "src/store": "types",
-    "src/tasks": "values",
-  },
-  "src/control/resources": {
-    "src/api": "types",
-    "src/auth": "values",
-    "src/base": "values",
-    "src/control/records": "values",
-    "src/intake/tools": "values",
-    "src/plugins": "values",
-    "src/plugins/policy": "values",
-    "src/resources": "values",
-    "src/secrets": "types",
-    "src/shell": "values",
-    "src/store": "types",
-  },
-  "src/control/server": {
-    "src/api": "values",
-    "src/auth": "values",
-    "src/base": "values",
-    "src/http": "values",
-    "src/resources": "values",
-  },
   "src/intake/files": {
     "src/base": "values",
     "src/intake/admission": "types",
@@ -160,21 +130,53 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/intake/slack": "values",
     "src/platforms": "values",
     "src/resources": "values",
-    "src/store": "types",
+    "src/store": "values",
   },
-  "src/control/deliveries": {
+  "src/intake/tools": {
     "src/api": "types",
     "src/base": "values",
     "src/cel": "values",
-    "src/control/records": "values",
-    "src/control/server": "types",
     "src/intake": "values",
     "src/intake/admission": "values",
     "src/intake/pipeline": "values",
     "src/platforms": "values",
+    "src/plugins": "values",
+    "src/resources": "values",
+    "src/signatures": "values",
+    "src/store": "values",
+    "src/tasks": "values",
+  },
+  "src/control/resources": {
+    "src/api": "types",
+    "src/auth": "values",
+    "src/base": "values",
+    "src/control/records": "values",
+    "src/intake/tools": "values",
+    "src/plugins": "values",
+    "src/plugins/policy": "values",
     "src/resources": "values",
     "src/secrets": "types",
-    "src/signatures": "values",
+    "src/shell": "values",
+    "src/store": "types",
+  },
+  "src/control/server": {
+    "src/api": "values",
+    "src/auth": "values",
+    "src/base": "values",
+    "src/http": "values",
+    "src/resources": "values",
+  },
+  "src/control/deliveries": {
+    "src/api": "types",
+    "src/base": "values",
+    "src/control/records": "values",
+    "src/control/server": "types",
+    "src/intake": "values",
+    "src/intake/admission": "types",
+    "src/intake/pipeline": "values",
+    "src/intake/tools": "values",
+    "src/resources": "types",
+    "src/secrets": "types",
     "src/store": "types",
   },
   "src/tasks/log": { "src/base": "values", "src/secrets": "types", "src/shell": "types" },
@@ -202,9 +204,9 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/api": "types",
     "src/auth": "types",
     "src/base": "values",
-    "src/control/deliveries": "types",
     "src/control/records": "values",
     "src/control/server": "types",
+    "src/intake/pipeline": "types",
     "src/resources": "types",
     "src/secrets": "types",
     "src/store": "types",
@@ -305,7 +307,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/store": "types",
     "src/tasks/log": "values",
   },
-  "src/telemetry": { "src/base": "values", "src/store": "types" },
+  "src/telemetry": { "src/base": "values", "src/store": "values" },
   "src/daemon.ts": {
     "src/auth": "values",
     "src/base": "values",
@@ -801,23 +803,49 @@ Deno.test("no file is too long: 400 lines, half of them 100, nine of ten 250", (
   deepEqual(lengths.filter(({ path, lines }) => lines > (most[path] ?? 400)), []);
 });
 
-Deno.test("the webhook path is one function of at most 40 lines", () => {
-  const { text } = readFile("src/intake/webhook.ts");
-  const body = /^export async function receiveWebhook\([\s\S]*?^}/m.exec(text)?.[0] ?? "";
-  const lines = body.split("\n").length;
-  ok(lines > 10 && lines <= 40, `${lines} lines`);
-  const stages = [
-    "receive",
-    "authenticate",
-    "parsePayload",
-    "findHandshake",
-    "transform",
-    "admit",
-    "record",
-    "answer",
-  ];
-  const places = stages.map((stage) => body.search(new RegExp(`\\b${stage}\\(`)));
-  deepEqual(places, places.filter((place) => place > 0).toSorted((a, b) => a - b), "in this order");
+/** The text of an exported function. */
+function functionText(path: string, name: string): string {
+  const { text } = readFile(path);
+  return new RegExp(`^export async function ${name}\\b[\\s\\S]*?^}`, "m").exec(text)?.[0] ?? "";
+}
+
+for (
+  const [path, name, stages] of [
+    [
+      "src/intake/webhook.ts",
+      "receiveWebhook",
+      ["named", "receive", "decide", "answerHandshake", "record", "answer", "refuseAndRecord"],
+    ],
+    ["src/intake/pipeline/pipeline.ts", "decide", ["read", "toEvents", "transform", "admit"]],
+    [
+      "src/intake/pipeline/pipeline.ts",
+      "read",
+      ["authenticate", "parsePayload", "findHandshake"],
+    ],
+  ] as const
+) {
+  Deno.test(`${name} is one function of at most 40 lines, its stages in their order`, () => {
+    const text = functionText(path, name);
+    const lines = text.split("\n").length;
+    ok(lines > 10 && lines <= 40, `${lines} lines`);
+    const body = text.slice(text.indexOf(" {\n"));
+    // Of two stages in one line the one that is done first stands inside the other.
+    const line = (stage: string) => body.split("\n").findIndex((one) => one.includes(`${stage}(`));
+    const places = stages.map(line);
+    deepEqual(
+      places,
+      places.filter((place) => place > 0).toSorted((a, b) => a - b),
+      "in this order",
+    );
+  });
+}
+
+Deno.test("the pipeline is put together in one file, for everybody that sends something through it", () => {
+  const stage = /(?<!function )\b(parsePayload|toEvents|transform)\(/;
+  const users = FILES.filter(({ path, code }) =>
+    /^src\/(intake|control)\//.test(path) && stage.test(code)
+  );
+  deepEqual(users.map(({ path }) => path), ["src/intake/pipeline/pipeline.ts"]);
 });
 
 /** Files that run when these do, themselves included. */

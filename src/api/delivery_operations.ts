@@ -17,6 +17,8 @@ export interface Explanation {
   readonly authentication: string;
   /** Condition that was evaluated. */
   readonly condition?: string;
+  /** Why its parts are not told. */
+  readonly not_evaluated?: string;
   /** Event of a chat platform that it brought. */
   readonly source_event_id?: string;
   /** What became of each event, and of each part of the condition. */

@@ -7,7 +7,7 @@
 import type { WholeIds } from "../auth/authorize.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { deliveryHandlers, type DeliveryOperationsHost } from "./deliveries/delivery_operations.ts";
-import { findStored } from "./deliveries/explain.ts";
+import { findStored } from "./deliveries/find_stored.ts";
 import { accessHandlers, type AccessHost } from "./access_operations.ts";
 import { findTask } from "./records/records.ts";
 import { status, type StatusHost } from "./records/status.ts";
@@ -35,6 +35,8 @@ export interface OperationsHost
     UpkeepHost {
   /** Where logs are. */
   readonly dirs: DataDir;
+  /** The daemon itself, as status and tries of triggers need it. */
+  readonly status: StatusHost["status"];
 }
 
 /** The operations, by name, and how the ids they take are found. */

@@ -1,5 +1,5 @@
 /**
- * The public HTTP server (contract 3): its paths, matched raw and undecoded, and what every answer
+ * The public HTTP server: its paths, matched raw and undecoded, and what every answer
  * has in common. Rules of a path are in the file of its source.
  *
  * @module
@@ -9,13 +9,13 @@ import { AppError } from "../base/errors.ts";
 import { DEFAULT_PROJECT, NAME_PATTERN } from "../resources/resource.ts";
 import { problemResponse } from "../http/problem.ts";
 import { receiveSlackEvent, type SlackHost } from "./slack.ts";
-import { receiveWebhook, type WebhookTarget } from "./webhook.ts";
+import { type IncomingRequest, receiveWebhook } from "./webhook.ts";
 
 /** Whether the daemon can take requests; `GET /readyz` tells. */
 export type Readiness = () => boolean;
 
 const NAME = new RegExp(NAME_PATTERN);
-/** `host[:port]`, or an IPv6 address in brackets; anything else would reach the path (security 4). */
+/** `host[:port]`, or an IPv6 address in brackets; anything else would reach the path. */
 const HOST = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?$/;
 /** Most bytes of all header names and values together. */
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -34,23 +34,23 @@ export function webhookHandler(
 
 function answer(
   request: Request,
-  sender: Pick<WebhookTarget, "remote" | "headers">,
+  sender: Pick<IncomingRequest, "remote" | "headers">,
   host: SlackHost,
   ready: Readiness,
 ): Response | Promise<Response> {
   const malformed = findMalformed(sender.headers);
-  if (malformed !== undefined) return refuse(malformed, host);
+  if (malformed !== undefined) return refuseUnrecorded(malformed, host);
   const path = rawPath(request.url);
   if (path === "/healthz") return Response.json({ status: "ok" });
   if (path === "/readyz") {
     return ready()
       ? Response.json({ status: "ready" })
-      : refuse(new AppError("overloaded", ""), host);
+      : refuseUnrecorded(new AppError("overloaded", ""), host);
   }
   const found = findEndpoint(path);
-  if (found === undefined) return refuse(new AppError("not_found", ""), host);
+  if (found === undefined) return refuseUnrecorded(new AppError("not_found", ""), host);
   if (request.method !== "POST") {
-    return refuse(new AppError("method_not_allowed", ""), host, "POST");
+    return refuseUnrecorded(new AppError("method_not_allowed", ""), host, "POST");
   }
   return found.receive(request, { ...found.names, ...sender }, host);
 }
@@ -66,7 +66,12 @@ async function asLast(response: Response | Promise<Response>): Promise<Response>
   return last;
 }
 
-function refuse(error: AppError, host: Pick<SlackHost, "newId">, allow?: string): Response {
+/** Answers what no trigger can be found for; there is nobody whose record it would be. */
+function refuseUnrecorded(
+  error: AppError,
+  host: Pick<SlackHost, "newId">,
+  allow?: string,
+): Response {
   const requestId = host.newId();
   return problemResponse(error, { requestId, ...(allow === undefined ? {} : { allow }) });
 }
@@ -88,14 +93,21 @@ function rawPath(url: string): string {
   return url.slice(start, end === -1 ? undefined : end);
 }
 
+/** Path of a webhook trigger. */
+export function webhookPath(
+  { project, trigger }: Pick<IncomingRequest, "project" | "trigger">,
+): string {
+  return `/webhook/${project === DEFAULT_PROJECT ? "" : `${project}/`}${trigger}`;
+}
+
 /** One way in: what takes a request, and which trigger its path names. */
 interface Endpoint {
   readonly receive: (
     request: Request,
-    target: WebhookTarget,
+    incoming: IncomingRequest,
     host: SlackHost,
   ) => Promise<Response>;
-  readonly names: Pick<WebhookTarget, "project" | "trigger">;
+  readonly names: Pick<IncomingRequest, "project" | "trigger">;
 }
 
 function findEndpoint(path: string): Endpoint | undefined {

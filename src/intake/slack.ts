@@ -6,11 +6,12 @@
  */
 
 import { sha256Hex } from "../base/bytes.ts";
-import { AppError, toAppError } from "../base/errors.ts";
+import { toAppError } from "../base/errors.ts";
 import type { RecordedSourceEvent, SourceEventFacts } from "../store/source_event_records.ts";
 import type { ActiveTrigger } from "./admission/triggers.ts";
 import { authenticateBy } from "./pipeline/authenticate.ts";
-import { checkContentType, type ParsedDelivery, parsePayload } from "./pipeline/payload.ts";
+import { checkContentType, type ParsedDelivery } from "./pipeline/payload.ts";
+import { type Entrance, read } from "./pipeline/pipeline.ts";
 import type { Handshake } from "../platforms/platform.ts";
 import { slack } from "../platforms/slack.ts";
 import { asksForChoices } from "./slack/interaction.ts";
@@ -19,10 +20,10 @@ import { DeliveryContext, type ReceivedDelivery } from "./pipeline/delivery_cont
 import {
   answerHandshake,
   holdBody,
+  type IncomingRequest,
   receive,
-  refuse,
+  refuseAndRecord,
   type WebhookHost,
-  type WebhookTarget,
 } from "./webhook.ts";
 
 /** What the Slack source needs. */
@@ -38,51 +39,46 @@ const SOURCE = "slack";
 const MAX_BODY_BYTES = 256 * 1024;
 
 /**
- * Answers one request. Never throws; only a 200 means that the event is stored. Who cannot sign is
- * answered alike whether the trigger exists or not, after the same work.
+ * Answers one request. Never throws; only a 200 means that the event is stored. A sender that cannot
+ * sign is answered alike whether the trigger exists or not, after the same work.
  */
 export async function receiveSlackEvent(
   request: Request,
-  target: WebhookTarget,
+  incoming: IncomingRequest,
   host: SlackHost,
 ): Promise<Response> {
   const context = new DeliveryContext({
-    ...target,
+    ...incoming,
     id: host.newId(),
     clock: host.clock,
     source: SOURCE,
     via: "chat",
   });
-  const held = holdBody(target, host);
+  const held = holdBody(incoming, host);
   let received: ReceivedDelivery | undefined;
   try {
-    const trigger = context.trigger = findTrigger(target, host);
+    const trigger = host.triggers.find({ ...incoming, source: "webhook" });
+    context.trigger = trigger;
     const maxBytes = Math.min(host.limits.maxBytes, MAX_BODY_BYTES);
     const limits = { ...host.limits, maxBytes };
-    const delivery = received = await receive(request, { ...target, context, held }, { limits });
-    checkContentType(delivery.headers);
-    const sender = await authenticateBy("slack", delivery, trigger, host);
-    const parsed = parsePayload(sender);
-    const handshake = findHandshake(parsed);
-    if (handshake !== undefined) return await answerHandshake(parsed, handshake, host);
+    received = await receive(request, { ...incoming, context, held }, { limits });
+    checkContentType(received.headers);
+    const { parsed, handshake } = await read(received, trigger, NATIVE, host);
+    if (handshake !== undefined) return await answerHandshake({ parsed, handshake }, host);
     const event = normalise(parsed.payload, context.receivedAt);
     return answer(parsed, event, await record(event, parsed, host));
   } catch (error) {
-    return refuse(toAppError(error), { context, received }, host);
+    return refuseAndRecord(toAppError(error), { context, received }, host);
   } finally {
     held.release();
   }
 }
 
-/** Absent where there is none that can be used: then nothing authenticates. */
-function findTrigger(target: WebhookTarget, host: SlackHost): ActiveTrigger | undefined {
-  try {
-    return host.triggers.named({ ...target, source: "webhook" });
-  } catch (error) {
-    if (error instanceof AppError) return undefined;
-    throw error;
-  }
-}
+/** Slack's own endpoint: no manifest says how it signs, and its triggers need not name the platform. */
+const NATIVE: Entrance<ReceivedDelivery, ActiveTrigger | undefined> = {
+  authenticate: (received, trigger, host) => authenticateBy("slack", received, trigger, host),
+  findHandshake,
+};
 
 /** The challenge, or the check of a certificate; neither is an event. */
 function findHandshake({ payload }: ParsedDelivery): Handshake | undefined {
@@ -96,7 +92,7 @@ async function record(
   { delivery, json }: ParsedDelivery,
   host: SlackHost,
 ): Promise<RecordedSourceEvent> {
-  const { headers, body, context } = delivery;
+  const { headers, body, url, context } = delivery;
   context.passed("decided");
   const { externalId, ignored, isMention: _mention, ...facts } = event;
   const { project, trigger, ...rest } = context.facts();
@@ -114,7 +110,7 @@ async function record(
     event: stored,
     ...(ignored === undefined ? {} : { ignored }),
     delivery: { ...rest, project, trigger },
-    content: { headers, body },
+    content: { headers, body, url },
     ...(json === undefined ? {} : { payload: json }),
   });
   host.keyUses.add(context);

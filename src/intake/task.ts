@@ -1,5 +1,5 @@
 /**
- * Fires triggers when tasks end (contract 2). Ends are kept on disk until they have been looked at, and
+ * Fires triggers when tasks end. Ends are kept on disk until they have been looked at, and
  * each names its events, so that a crash in between neither loses nor doubles any.
  *
  * @module
@@ -16,7 +16,6 @@ import type { TriggerSpec } from "../resources/trigger.ts";
 import type { Store } from "../store/store.ts";
 import type { Task } from "../store/task_records.ts";
 import type { ActiveTrigger, Triggers } from "./admission/triggers.ts";
-import { findTrigger } from "./pipeline/find_trigger.ts";
 import { fire, type FireHost } from "./pipeline/fire.ts";
 
 /** Knows which triggers follow which workflow. */
@@ -126,7 +125,7 @@ export class TaskSource implements AsyncDisposable {
     const { followers, triggers, log } = this.#host;
     for (const { project, name, spec } of followers.of(task)) {
       if (!(spec.event.task?.states ?? DEFAULT_STATES).includes(task.state)) continue;
-      const trigger = findTrigger(triggers, { project, trigger: name, source: "task" });
+      const trigger = triggers.find({ project, trigger: name, source: "task" });
       if (trigger === undefined) continue;
       await this.#fire(trigger, task).catch((error) => {
         if (error instanceof AppError && error.code === "overloaded") throw error;

@@ -1,6 +1,6 @@
 /**
- * `POST /webhook/{project}/{trigger}` (spec 4.1, contract 3): the whole pipeline, top to bottom in
- * one function. Each stage takes what only the stage before it can make, so none can be left out.
+ * `POST /webhook/{project}/{trigger}`: from a request to its answer, top to bottom in one function. Each
+ * stage takes what only the stage before it can make, so none can be left out.
  *
  * @module
  */
@@ -12,21 +12,23 @@ import type { Log } from "../base/log.ts";
 import type { BodyBudget, HeldBytes } from "../http/body_budget.ts";
 import { problemResponse } from "../http/problem.ts";
 import { type BodyLimits, readBody } from "../http/read_body.ts";
-import type { Admitted, EventOutcome } from "../store/delivery_records.ts";
+import { bestOf, type EventOutcome, startedTasks } from "../store/delivery_records.ts";
 import type { Store } from "../store/store.ts";
-import { admit, type AdmitHost, DEDUP_WINDOW_MS } from "./admission/admit.ts";
+import { DEDUP_WINDOW_MS } from "./admission/admit.ts";
 import type { Triggers } from "./admission/triggers.ts";
-import { authenticate } from "./pipeline/authenticate.ts";
 import type { KeyUses } from "./pipeline/key_uses.ts";
-import { type ParsedDelivery, parsePayload } from "./pipeline/payload.ts";
-import type { Handshake } from "../platforms/platform.ts";
+import {
+  decide,
+  type EventsDecision,
+  type HandshakeDecision,
+  type PipelineHost,
+  SIGNED,
+} from "./pipeline/pipeline.ts";
 import type { Rejections } from "./pipeline/rejections.ts";
 import { DeliveryContext, type ReceivedDelivery } from "./pipeline/delivery_context.ts";
-import { transform, type TransformHost } from "./pipeline/transform.ts";
-import { findHandshake, toEvents } from "./pipeline/webhook_events.ts";
 
 /** What the webhook source needs. */
-export interface WebhookHost extends AdmitHost, TransformHost {
+export interface WebhookHost extends PipelineHost {
   /** Finds triggers. */
   readonly triggers: Triggers;
   /** Keeps deliveries and tasks. */
@@ -49,8 +51,8 @@ export interface WebhookHost extends AdmitHost, TransformHost {
   readonly onTask: (replaced?: readonly string[]) => void;
 }
 
-/** Which trigger a path names, who asks, and with which headers. */
-export interface WebhookTarget {
+/** A request as its path and headers have it, before its body is read. */
+export interface IncomingRequest {
   /** Project in the path, or the default one. */
   readonly project: string;
   /** Trigger in the path. */
@@ -64,37 +66,31 @@ export interface WebhookTarget {
 /** Answers one request. Never throws; a status other than 200 means that no task exists. */
 export async function receiveWebhook(
   request: Request,
-  target: WebhookTarget,
+  incoming: IncomingRequest,
   host: WebhookHost,
 ): Promise<Response> {
-  const context = new DeliveryContext({
-    id: host.newId(),
-    clock: host.clock,
-    remote: target.remote,
-  });
-  const held = holdBody(target, host);
+  const { remote } = incoming;
+  const context = new DeliveryContext({ id: host.newId(), clock: host.clock, remote });
+  const held = holdBody(incoming, host);
   let received: ReceivedDelivery | undefined;
   try {
-    const trigger = context.trigger = host.triggers.named({ ...target, source: "webhook" });
-    const delivery = received = await receive(request, { ...target, context, held }, host);
-    const sender = await authenticate(delivery, trigger, host);
-    const parsed = parsePayload(sender);
-    const handshake = findHandshake(parsed, trigger);
-    if (handshake !== undefined) return await answerHandshake(parsed, handshake, host);
-    const events = await transform(toEvents(parsed, trigger), parsed, host);
-    const admitted = await admit(events, host);
-    const outcomes = await record(parsed, admitted, host);
+    const trigger = host.triggers.named({ ...incoming, source: "webhook" });
+    context.trigger = trigger;
+    received = await receive(request, { ...incoming, context, held }, host);
+    const decision = await decide(received, trigger, SIGNED, host);
+    if (decision.handshake !== undefined) return await answerHandshake(decision, host);
+    const outcomes = await record(decision, host);
     return answer(context, outcomes);
   } catch (error) {
-    return refuse(toAppError(error), { context, received }, host);
+    return refuseAndRecord(toAppError(error), { context, received }, host);
   } finally {
     held.release();
   }
 }
 
-/** Nothing yet: only who has a trigger gets as far as a body. */
+/** Holds nothing yet: a body is read for a trigger that exists only. */
 export function holdBody(
-  { project, trigger }: WebhookTarget,
+  { project, trigger }: IncomingRequest,
   { bodies }: Pick<WebhookHost, "bodies">,
 ): HeldBytes {
   return bodies.hold(`${project}/${trigger}`);
@@ -115,27 +111,27 @@ export async function receive(
 
 /** A handshake starts nothing, but an operator wants to see that it came. */
 export async function answerHandshake(
-  { delivery: { headers, body, context } }: ParsedDelivery,
-  handshake: Handshake,
+  { parsed, handshake }: HandshakeDecision,
   host: WebhookHost,
 ): Promise<Response> {
+  const { headers, body, url, context } = parsed.delivery;
   const { status } = handshake;
   const record = context.toDelivery({ outcome: "handshake", status, reason: "" });
-  await host.store.recordHandshake(record, { headers, body });
+  await host.store.recordHandshake(record, { headers, body, url });
   if (status === 204) return new Response(null, { status });
   return new Response(handshake.body, { headers: { "content-type": handshake.type } });
 }
 
 /** Delivery and tasks in one transaction; when this has returned, they are on disk. */
 export async function record(
-  { delivery: { headers, body, context } }: ParsedDelivery,
-  events: readonly Admitted[],
+  { parsed, events }: EventsDecision,
   host: Pick<WebhookHost, "store" | "keyUses" | "onTask">,
 ): Promise<readonly EventOutcome[]> {
+  const { headers, body, url, context } = parsed.delivery;
   context.passed("decided");
   const outcomes = await host.store.recordDelivery({
     delivery: context.facts(),
-    content: { headers, body },
+    content: { headers, body, url },
     events,
     dedupWindowMs: DEDUP_WINDOW_MS,
   });
@@ -148,30 +144,21 @@ export async function record(
 
 function answer(context: DeliveryContext, outcomes: readonly EventOutcome[]): Response {
   const trigger = context.trigger?.resource.name;
-  const of = (outcome: EventOutcome["outcome"]) =>
-    outcomes.filter((one) => one.outcome === outcome);
-  const [started] = of("accepted");
-  const [seen] = of("duplicate");
-  const [skipped] = of("skipped");
-  if (started !== undefined) {
-    const ids = { delivery_id: context.id, task_id: started.taskId };
-    const tasks = new Set(of("accepted").map(({ taskId }) => taskId)); // joined ones share theirs
-    const all = outcomes.length > 1 ? { task_ids: [...tasks] } : {};
-    return Response.json({ status: "accepted", trigger, ...ids, ...all });
+  const best = bestOf(outcomes);
+  const status = best?.outcome ?? "filtered";
+  if (status === "duplicate") {
+    const first = { delivery_id: best?.duplicateOf, task_id: best?.taskId };
+    return Response.json({ status, trigger, ...first });
   }
-  if (seen !== undefined) {
-    const first = { delivery_id: seen.duplicateOf, task_id: seen.taskId };
-    return Response.json({ status: "duplicate", trigger, ...first });
-  }
-  if (skipped !== undefined && of("filtered").length === 0) {
-    const { reason } = skipped;
-    return Response.json({ status: "skipped", trigger, delivery_id: context.id, reason });
-  }
-  return Response.json({ status: "filtered", trigger, delivery_id: context.id });
+  const told = { status, trigger, delivery_id: context.id };
+  if (status === "skipped") return Response.json({ ...told, reason: best?.reason });
+  if (status === "filtered") return Response.json(told);
+  const all = outcomes.length > 1 ? { task_ids: startedTasks(outcomes) } : {};
+  return Response.json({ ...told, task_id: best?.taskId, ...all });
 }
 
 /** Answers a refusal with what a stranger may know, and keeps the rest for the operator. */
-export function refuse(
+export function refuseAndRecord(
   error: AppError,
   { context, received }: { context: DeliveryContext; received: ReceivedDelivery | undefined },
   host: WebhookHost,

@@ -9,7 +9,13 @@ import { findText, latin1Bytes, latin1Text, utf8 } from "../base/bytes.ts";
 import { shortDuration } from "../base/duration.ts";
 import { messageOf } from "../base/errors.ts";
 import { parseJson } from "../base/json.ts";
-import { type Attempt, type Cause, headerOf, type Suspicion } from "./mistake.ts";
+import {
+  type Attempt,
+  type Cause,
+  headerOf,
+  type Surroundings,
+  type Suspicion,
+} from "./mistake.ts";
 import { signsUrl } from "./scheme.ts";
 
 /** Bodies beyond this are not written anew: it would take memory, and such bodies are rare. */
@@ -182,26 +188,53 @@ export function* otherTime(attempt: Attempt): Iterable<Suspicion> {
 }
 
 /** The right signature over the URL that the sender knows. */
-export function* otherUrl(attempt: Attempt): Iterable<Suspicion> {
+export function* otherUrl(attempt: Attempt, { arrivedUrl }: Surroundings): Iterable<Suspicion> {
   const { url } = attempt;
-  const match = /^https?:\/\/([^/?#]+)([^?#]*)(\?[^#]*)?/i.exec(url);
-  if (!signsUrl(attempt.scheme, attempt.options) || match === null) return;
-  const [, given = "", path = "", query = ""] = match;
-  const hosts = ["x-forwarded-host", "x-original-host", "host"].map((name) =>
-    headerOf(attempt, name) ?? given
+  const checked = partsOf(url);
+  if (!signsUrl(attempt.scheme, attempt.options) || checked === undefined) return;
+  const arrived = partsOf(arrivedUrl) ?? checked;
+  const forwarded = ["x-forwarded-host", "x-original-host", "host"].map((name) =>
+    headerOf(attempt, name) ?? checked.host
   );
-  const paths = path.endsWith("/") ? [path, path.slice(0, -1)] : [path, `${path}/`];
-  for (const host of new Set([given, ...hosts])) {
-    for (const other of paths.flatMap((one) => [one + query, one])) {
-      for (const start of ["https://", "http://"]) {
-        const known = start + host + other;
-        if (known === url) continue;
-        yield {
-          cause: "url_differs",
-          message: () => `The sender knows the endpoint by another URL: set publicUrl: ${known}`,
-          attempt: { ...attempt, url: known },
-        };
+  const hosts = new Set([checked.host, ...forwarded]);
+  const paths = new Set([checked.path, arrived.path].flatMap((path) => [path, otherEnd(path)]));
+  const queries = new Set([checked.query, arrived.query, ""]);
+  for (const host of hosts) {
+    for (const path of paths) {
+      for (const query of queries) {
+        for (const start of ["https://", "http://"]) {
+          const known = start + host + path;
+          if (known + query === url) continue;
+          yield {
+            cause: "url_differs",
+            message: () => urlAdvice(known, query, arrived.query),
+            attempt: { ...attempt, url: known + query },
+          };
+        }
       }
     }
   }
+}
+
+/**
+ * What `publicUrl` has to be. Without a query of its own it takes the one that arrives, which may hold
+ * a token and is not shown.
+ */
+function urlAdvice(known: string, signed: string, arrived: string): string {
+  const says = "The sender knows the endpoint by another URL";
+  if (signed === arrived) return `${says}: set publicUrl: ${known}`;
+  if (signed !== "") return `${says}: set publicUrl: ${known}${signed}`;
+  return `The sender signs ${known} without the query that arrives: give it a URL that has none`;
+}
+
+function partsOf(url: string): { host: string; path: string; query: string } | undefined {
+  const match = /^https?:\/\/([^/?#]+)([^?#]*)(\?[^#]*)?/i.exec(url);
+  if (match === null) return undefined;
+  const [, host = "", path = "", query = ""] = match;
+  return { host, path, query };
+}
+
+/** The same path with the slash at its end that it lacks, or without the one that it has. */
+function otherEnd(path: string): string {
+  return path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
 }

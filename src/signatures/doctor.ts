@@ -37,8 +37,10 @@ export interface Diagnosis {
   readonly message: string;
 }
 
-/** A refused request; its `url` is empty where it is not known. */
+/** A refused request; its `url` is the one that was checked, empty where it is not known. */
 export type RefusedRequest = Omit<SignedRequest, "header"> & {
+  /** URL as it arrived, which `publicUrl` may have replaced; empty where it is not known. */
+  readonly arrivedUrl: string;
   /** All headers by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
 };
@@ -95,6 +97,7 @@ export async function diagnose(
   const isOwn = ({ store }: StoreKeys) => store === expected.store;
   const around: Surroundings = {
     store: expected.store,
+    arrivedUrl: request.arrivedUrl,
     others: stores.filter((one) => !isOwn(one)).slice(0, MAX_STORES)
       .map(({ store, keys }) => ({ store, keys: keys.slice(0, MAX_KEYS) })),
     schemes,

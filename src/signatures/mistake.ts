@@ -87,6 +87,8 @@ export interface Surroundings {
   readonly others: readonly StoreKeys[];
   /** Every scheme that a manifest can name. */
   readonly schemes: readonly Scheme[];
+  /** URL as it arrived, whatever the trigger's `publicUrl` says; empty where it is not known. */
+  readonly arrivedUrl: string;
 }
 
 /** One sort of mistake: every way in which it may have been made. */

@@ -43,6 +43,37 @@ export interface EventOutcome {
   readonly replaces?: readonly string[];
 }
 
+/** What may become of an event, best first; a request is told the best that came of its events. */
+const BEST_FIRST = ["accepted", "duplicate", "skipped", "filtered"] as const;
+
+/** Of several events the first among those that came to the best; `undefined` where there is none. */
+export function bestOf<Event extends Pick<EventOutcome, "outcome">>(
+  events: readonly Event[],
+): Event | undefined {
+  for (const outcome of BEST_FIRST) {
+    const best = events.find((one) => one.outcome === outcome);
+    if (best !== undefined) return best;
+  }
+  return undefined;
+}
+
+/** The tasks that events started; events that joined one task share it. */
+export function startedTasks(events: readonly EventOutcome[]): readonly string[] {
+  const started = events.flatMap(({ outcome, taskId }) =>
+    outcome === "accepted" && taskId !== undefined ? [taskId] : []
+  );
+  return [...new Set(started)];
+}
+
+/** How many events came to each, best first, such as `1 accepted, 2 filtered`. */
+export function countsText(events: readonly Pick<EventOutcome, "outcome">[]): string {
+  return BEST_FIRST.map((outcome) => ({
+    outcome,
+    count: events.filter((one) => one.outcome === outcome).length,
+  })).filter(({ count }) => count > 0)
+    .map(({ outcome, count }) => `${count} ${outcome}`).join(", ");
+}
+
 /** What else is worth knowing of a delivery, for `svc delivery explain`. */
 export interface DeliveryDetail {
   /** Names of the headers that came, in lower case. */
@@ -55,6 +86,8 @@ export interface DeliveryDetail {
   readonly events?: readonly EventOutcome[];
   /** Delivery that was sent again. */
   readonly redeliveryOf?: string;
+  /** Whether its trigger lets everybody in (`allowUnsigned`), so that nothing checked the sender. */
+  readonly unsigned?: boolean;
 }
 
 /** One inbound request and what became of it. */
@@ -99,6 +132,8 @@ export interface DeliveryContent {
   readonly headers: Readonly<Record<string, string>>;
   /** The exact bytes that arrived. */
   readonly body: Uint8Array;
+  /** URL as it arrived, query included; empty where no request brought it, or it was not kept. */
+  readonly url: string;
 }
 
 /** What the event itself and its trigger decide, before what is stored is looked at. */

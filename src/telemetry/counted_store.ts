@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { EventOutcome, NewDelivery } from "../store/delivery_records.ts";
+import { bestOf, type NewDelivery } from "../store/delivery_records.ts";
 import type { Store } from "../store/store.ts";
 import type { ClaimedTask, StepRecord } from "../store/task_records.ts";
 import type { Metrics } from "./metrics.ts";
@@ -34,7 +34,7 @@ export function withMetrics(store: Store, { metrics, rates }: Counting): Store {
   const own: Partial<Store> = {
     async recordDelivery(given) {
       const outcomes = await store.recordDelivery(given);
-      delivered(given.delivery, outcomeOf(outcomes));
+      delivered(given.delivery, bestOf(outcomes)?.outcome ?? "filtered");
       for (const event of given.events) {
         if (event.outcome === "accepted" && event.task.plan === undefined) {
           rates.add("tasks", "failed");
@@ -110,12 +110,4 @@ export function withMetrics(store: Store, { metrics, rates }: Counting): Store {
   return new Proxy(store, {
     get: (target, name) => Reflect.get(own, name) ?? Reflect.get(target, name),
   });
-}
-
-/** Of several events of one delivery, the most that came of any; what the sender is told. */
-function outcomeOf(outcomes: readonly EventOutcome[]): string {
-  for (const outcome of ["accepted", "duplicate", "filtered"] as const) {
-    if (outcomes.some((one) => one.outcome === outcome)) return outcome;
-  }
-  return outcomes.length === 0 ? "filtered" : "skipped";
 }

@@ -5,7 +5,7 @@
  */
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
-import { maskHeaders } from "../../src/control/records/masked_headers.ts";
+import { maskHeaders, maskQuery } from "../../src/control/records/masked_headers.ts";
 import { SCHEMES } from "../../src/platforms/schemes.ts";
 
 const maskOne = (name: string, value = "x") => maskHeaders({ [name]: value }, [])[name];
@@ -51,4 +51,19 @@ Deno.test("maskHeaders shows everything else", () => {
     "host": "hooks.example.com",
   };
   deepEqual(maskHeaders(shown, []), shown);
+});
+
+Deno.test("maskQuery masks values as maskHeaders does, and leaves the rest as it was sent", () => {
+  const cases = {
+    "": "",
+    "n=1&ref=refs%2Fheads%2Fmain&flag": "n=1&ref=refs%2Fheads%2Fmain&flag",
+    "token=t1&a=b": "token=***&a=b",
+    "API_Key=short": "API_Key=***",
+    "%74oken=t1": "%74oken=***",
+    "x=0123456789abcdef0123456789abcdef": "x=***",
+    "0123456789abcdef0123456789abcdef": "***",
+    "secret=a=b": "secret=***",
+    "a=%zz": "a=%zz",
+  };
+  for (const [query, shown] of Object.entries(cases)) equal(maskQuery(query), shown, query);
 });

@@ -78,6 +78,14 @@ testEachProgram("delivery show prints headers and body, the signature masked", a
   equal(json.headers["x-hub-signature-256"], "***");
   equal(json.url, `${daemon.url}/webhook/push`);
   equal((await daemon.svc(["delivery", "show", id.slice(0, 20), "--body"])).stdout, BODY);
+  const query = `?n=1&token=t1&x=${SECRET}`;
+  const { json: asked } = await daemon.send(`/webhook/default/push${query}`, {
+    body: "{}",
+    headers: githubHeaders(SECRET, "{}"),
+  });
+  const shown = await daemon.json("delivery", "show", String(asked["delivery_id"]));
+  const { url } = shown as { url: string };
+  equal(url, `${daemon.url}/webhook/default/push?n=1&token=***&x=***`);
 
   for (const args of [["--body", "--curl"], ["--headers", "-o", "json"]]) {
     equal((await daemon.svc(["delivery", "show", id, ...args])).code, 2);

@@ -577,3 +577,40 @@ testEachProgram(
     await Deno.remove(dir, { recursive: true });
   },
 );
+
+testEachProgram("delivery explain and apply --against tell what plugins did", async (program) => {
+  await using daemon = await startDaemon(program);
+  await withPlugins(
+    daemon,
+    { check: '[ ! -e "$(dirname "$0")/closed" ]', flat: `echo '{"prio":3}'` },
+    interceptor("scripts/check"),
+    transformer("flat", "scripts/flat"),
+  );
+  const webhook = { crdRef: "Hook" };
+  await daemon.apply(trigger("hook", { webhook, condition: "payload.prio < 3" }));
+  const send = () => daemon.send("/webhook/hook", { body: '{"deep":{}}', headers: JSON_TYPE });
+  const { json } = await send();
+  equal(json["status"], "filtered");
+  const explain = async (id: unknown) =>
+    (await daemon.svc(["delivery", "explain", String(id)])).stdout;
+  const filtered = await explain(json["delivery_id"]);
+  match(filtered, /^authentication: passed by the interceptors of its trigger$/m);
+  match(filtered, /^ {2}not evaluated: the condition sees what the transformer "flat" makes/m);
+  ok(!filtered.includes("payload.prio < 3 is"), filtered);
+
+  await write(daemon, "scripts/closed", ""); // as when the signed time is over
+  equal((await send()).status, 401);
+  const refused = await until("the record of the refusal", async () => {
+    const found = await daemon.json("get", "deliveries", "--outcome", "rejected");
+    return (found as { id: string }[])[0]?.id;
+  });
+  const told = await explain(refused);
+  match(told, /^next: The interceptor "check" checks the sender, not a signature: see svc get/m);
+  ok(!told.includes("recordRejected"), told);
+
+  const proposed = trigger("hook", { webhook, condition: "payload.prio == 3" });
+  const { stdout } = await daemon.svc(["apply", "-f", "-", "--dry-run", "--against", "1h"], {
+    stdin: JSON.stringify(proposed),
+  });
+  match(stdout, /1 stored deliveries examined\n {2}1 filtered → accepted\n/);
+});

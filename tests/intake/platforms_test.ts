@@ -255,3 +255,24 @@ Deno.test("allowFrom refuses other addresses, however well they sign", async () 
   equal((await rig.post("/webhook/near", "{}", sign("{}"))).status, 200);
   equal((await rig.post("/webhook/far", "{}", sign("{}"))).status, 401);
 });
+
+Deno.test("events that are skipped and filtered are told as skipped, to the sender and in the record", async () => {
+  const manifest = `${MANIFEST}${
+    triggerYaml("held", {
+      webhook: "secret: {fromRef: github}, signatureHeader: X-Line-Signature",
+      condition: 'payload.events[0].type == "message"',
+      more: "suspend: true",
+    })
+  }`;
+  await using rig = await webhookRig({ manifest });
+  const event = (id: string, type: string) => ({ webhookEventId: id, type });
+  const events = [event("e1", "follow"), event("e2", "message")];
+  const body = JSON.stringify({ destination: "U1", events });
+  const answer = await (await rig.post("/webhook/held", body, line(body))).json();
+  const [record] = await rig.deliveries();
+  deepEqual([answer.status, record?.outcome, record?.reason], [
+    "skipped",
+    "skipped",
+    "1 skipped, 1 filtered",
+  ]);
+});

@@ -29,6 +29,8 @@ import { tempStore } from "../store/temp_store.ts";
 /** A webhook server to send requests to. */
 export interface Rig extends AsyncDisposable {
   readonly store: Store;
+  /** What the server is made of, for the tools beside it. */
+  readonly host: SlackHost;
   readonly catalog: Catalog;
   /** Path of the database. */
   readonly path: string;
@@ -112,6 +114,7 @@ export async function webhookRig(options: RigOptions): Promise<Rig> {
   const handler = webhookHandler(host, options.ready ?? (() => true));
   return {
     store,
+    host,
     catalog,
     path: temp.path,
     clock,

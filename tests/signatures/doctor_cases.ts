@@ -14,6 +14,8 @@ export interface Mistake {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
   readonly url?: string;
+  /** URL that arrived, where `publicUrl` has replaced it. */
+  readonly arrivedUrl?: string;
   /** Seconds. */
   readonly now?: number;
   readonly scheme?: string;
@@ -263,7 +265,34 @@ export const MISTAKES: Readonly<Record<Cause, readonly Mistake[]>> = {
       scheme: "twilio",
       body: "b=2",
       url: "http://10.0.0.7:19090/webhook/t?a=1",
-      says: /set publicUrl: https:\/\/hooks.example.com\/webhook\/t\?a=1$/,
+      says: /set publicUrl: https:\/\/hooks.example.com\/webhook\/t$/,
+    },
+    { // publicUrl has a query of its own, which replaces the one that arrives
+      headers: {
+        "X-Twilio-Signature": mac("sha1", SECRET, "https://hooks.example.com/t?real=1", "base64"),
+      },
+      scheme: "twilio",
+      body: "",
+      url: "https://hooks.example.com/t?old=1",
+      arrivedUrl: "http://10.0.0.7:19090/webhook/t?real=1",
+      says: /set publicUrl: https:\/\/hooks.example.com\/t$/,
+    },
+    { // and here it is the right one
+      headers: {
+        "X-Twilio-Signature": mac("sha1", SECRET, "http://hooks.example.com/t?own=1", "base64"),
+      },
+      scheme: "twilio",
+      body: "",
+      url: "https://hooks.example.com/t?own=1",
+      arrivedUrl: "http://10.0.0.7:19090/webhook/t?real=1",
+      says: /set publicUrl: http:\/\/hooks.example.com\/t\?own=1$/,
+    },
+    {
+      headers: { "X-Twilio-Signature": mac("sha1", SECRET, "https://svc.example/t", "base64") },
+      scheme: "twilio",
+      body: "",
+      url: "https://svc.example/t?token=1",
+      says: /signs https:\/\/svc.example\/t without the query that arrives/,
     },
   ],
   body_json_layout: [

@@ -13,6 +13,7 @@ import { cpuMs } from "../helpers/cpu_time.ts";
 
 function examine(mistake: Mistake, extra: Readonly<Record<string, string>> = {}) {
   const { headers, body = BODY, url = "https://svc.example/webhook/t", now = NOW } = mistake;
+  const { arrivedUrl = url } = mistake;
   const { scheme: name = "auto", signatureHeader, hmac, secrets = [SECRET], others } = mistake;
   const scheme = findScheme(name, signatureHeader);
   ok(scheme);
@@ -21,6 +22,7 @@ function examine(mistake: Mistake, extra: Readonly<Record<string, string>> = {})
       body: typeof body === "string" ? new TextEncoder().encode(body) : body,
       headers: { host: "svc.example", ...extra, ...lowerCase(headers) },
       url,
+      arrivedUrl,
       now: now * 1000,
     },
     {

@@ -46,7 +46,7 @@ const DELIVERY = {
   reason: "",
   detail: { headerNames: [], stages: {} },
 } as const;
-const NOTHING = { headers: {}, body: new Uint8Array() };
+const NOTHING = { headers: {}, body: new Uint8Array(), url: "" };
 const BINDING = {
   project: "default",
   trigger: "chat",

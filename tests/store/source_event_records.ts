@@ -51,6 +51,6 @@ export function sourceEvent(n: number, facts: Partial<SourceEventFacts> = {}): N
       durationMs: 1,
       detail: { headerNames: [], stages: {} },
     },
-    content: { headers: {}, body: new TextEncoder().encode("{}") },
+    content: { headers: {}, body: new TextEncoder().encode("{}"), url: "" },
   };
 }

@@ -196,7 +196,11 @@ function recordWith(
   const body = given.body ?? new TextEncoder().encode(`{"n":${n}}`);
   return store.recordDelivery({
     delivery: record(n, { ...given, body }),
-    content: { headers: given.headers ?? { "x-n": String(n) }, body },
+    content: {
+      headers: given.headers ?? { "x-n": String(n) },
+      body,
+      url: `http://svc.example/webhook/push?n=${n}`,
+    },
     events,
     dedupWindowMs: 1000,
     ...(given.once === undefined ? {} : { once: given.once }),

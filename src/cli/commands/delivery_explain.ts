@@ -39,6 +39,7 @@ function toLines(found: Explanation): string[] {
     ...stages.map(({ stage, after_ms }) => `  ${stage} after ${after_ms} ms`),
     `authentication: ${found.authentication}`,
     ...(found.condition === undefined ? [] : [`condition: ${found.condition}`]),
+    ...(found.not_evaluated === undefined ? [] : [`  not evaluated: ${found.not_evaluated}`]),
     ...(found.source_event_id === undefined ? [] : [`source event: ${found.source_event_id}`]),
     ...events.flatMap((event, index) => [
       `${events.length === 1 ? "event" : `event ${index + 1}`}: ${event.outcome}` +

@@ -7,11 +7,12 @@
 import type { DELIVERY_OPERATIONS } from "../../api/delivery_operations.ts";
 import type { Handlers } from "../server/server.ts";
 import { explain } from "./explain.ts";
-import { redeliver, type RedeliverHost } from "./redeliver.ts";
+import type { RedeliveryHost } from "../../intake/tools/redeliver.ts";
+import { redeliver } from "./redeliver.ts";
 import { showDelivery, type ShowHost } from "./show_delivery.ts";
 
 /** What they need. */
-export interface DeliveryOperationsHost extends ShowHost, RedeliverHost {}
+export interface DeliveryOperationsHost extends ShowHost, RedeliveryHost {}
 
 /** The operations on deliveries, by name. */
 export function deliveryHandlers(

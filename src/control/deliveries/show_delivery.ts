@@ -7,13 +7,15 @@
 import type { ShownDelivery } from "../../api/delivery_operations.ts";
 import { findText, toBase64 } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
-import { DEFAULT_PROJECT } from "../../resources/resource.ts";
+import type { WebhookSpec } from "../../resources/event_webhook.ts";
 import { schemeOf } from "../../intake/pipeline/authenticate.ts";
-import { findTrigger } from "../../intake/pipeline/find_trigger.ts";
+import { webhookPath } from "../../intake/routes.ts";
+import { triggerNameOf, webhookOf } from "../../intake/tools/explain.ts";
 import type { Delivery } from "../../store/delivery_records.ts";
 import type { Triggers } from "../../intake/admission/triggers.ts";
-import { type ExplainHost, findStored, triggerName, webhookOf } from "./explain.ts";
-import { maskHeaders } from "../records/masked_headers.ts";
+import type { ExplainHost } from "./explain.ts";
+import { findStored } from "./find_stored.ts";
+import { maskHeaders, maskQuery } from "../records/masked_headers.ts";
 import type { StatusHost } from "../records/status.ts";
 import { deliveryView } from "../records/views.ts";
 
@@ -38,7 +40,7 @@ export async function showDelivery(id: string, host: ShowHost): Promise<ShownDel
     delivery: host.secrets.redactAll(deliveryView(delivery)),
     url: webhookUrl === undefined || delivery.via === "internal"
       ? null
-      : webhookUrl + pathOf(delivery),
+      : host.secrets.redactAll(webhookUrl + locationOf(delivery, content.url)),
     headers: host.secrets.redactAll(
       maskHeaders(content.headers, webhook === undefined ? [] : signatureHeaders(webhook)),
     ),
@@ -48,13 +50,12 @@ export async function showDelivery(id: string, host: ShowHost): Promise<ShownDel
 }
 
 /** The settings of its trigger as they are now. */
-function findWebhook(delivery: Delivery, triggers: Triggers) {
-  if (delivery.via === "internal") return undefined;
-  const trigger = findTrigger(triggers, triggerName(delivery));
+function findWebhook(delivery: Delivery, triggers: Triggers): WebhookSpec | undefined {
+  const trigger = delivery.via === "internal" ? undefined : triggers.find(triggerNameOf(delivery));
   return trigger === undefined ? undefined : webhookOf(delivery, trigger);
 }
 
-function signatureHeaders(webhook: Parameters<typeof schemeOf>[0]): readonly string[] {
+function signatureHeaders(webhook: WebhookSpec): readonly string[] {
   return [schemeOf(webhook).options.signatureHeader];
 }
 
@@ -65,8 +66,16 @@ function whyNothing({ outcome }: Delivery, recordRejected: boolean | undefined):
     : "it was rejected; set spec.event.webhook.recordRejected: true and let the sender try again";
 }
 
-/** Where the request came in. */
+/** Path and query as they arrived, without what would let a reader send in the sender's name. */
+function locationOf(delivery: Delivery, arrived: string): string {
+  const [, location] = /^[a-z]+:\/\/[^/?#]*([^#]*)/.exec(arrived) ?? [];
+  if (location === undefined) return pathOf(delivery);
+  const [path = "", ...query] = location.split("?");
+  return query.length === 0 ? path : `${path}?${maskQuery(query.join("?"))}`;
+}
+
+/** Where a request came in whose URL was not kept. */
 function pathOf({ project, trigger, source, via }: Delivery): string {
   if (via === "chat") return `/source/${source}/${project}/${trigger}`;
-  return `/webhook/${project === DEFAULT_PROJECT ? "" : `${project}/`}${trigger}`;
+  return webhookPath({ project, trigger });
 }

@@ -1,5 +1,5 @@
 /**
- * Which headers of a stored request are shown, and which are masked: whatever signs it or says who sent
+ * Which headers and fields of the query of a stored request are shown, and which are masked: whatever signs it or says who sent
  * it would let a reader send in that name.
  *
  * @module
@@ -25,10 +25,32 @@ export function maskHeaders(
   headers: Readonly<Record<string, string>>,
   own: readonly string[],
 ): Record<string, string> {
-  const isSecret = (name: string, value: string) =>
-    own.includes(name) ||
-    !ID_NAME.test(name) && (SECRET_NAME.test(name) || SECRET_VALUE.test(value));
   return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, isSecret(name, value) ? MASK : value]),
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      own.includes(name) || isSecret(name, value) ? MASK : value,
+    ]),
   );
+}
+
+/** The query of a URL as it may be shown: its values are masked as those of headers are. */
+export function maskQuery(query: string): string {
+  return query.split("&").map((field) => {
+    const [name = "", ...rest] = field.split("=");
+    if (rest.length === 0) return SECRET_VALUE.test(decoded(name)) ? MASK : field;
+    const value = rest.join("=");
+    return isSecret(decoded(name).toLowerCase(), decoded(value)) ? `${name}=${MASK}` : field;
+  }).join("&");
+}
+
+function isSecret(name: string, value: string): boolean {
+  return !ID_NAME.test(name) && (SECRET_NAME.test(name) || SECRET_VALUE.test(value));
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // no percent-encoding
+  }
 }

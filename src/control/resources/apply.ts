@@ -78,7 +78,11 @@ export async function apply(
       return { results, warnings, hook_failures: await runHooks(changes, host) };
     }
     if (request.against_secs === undefined) return { results, warnings, hook_failures: [] };
-    const against = await backtest(request.against_secs, catalog.with(puts), host);
+    const proposal = {
+      catalog: catalog.with(puts),
+      resources: changes.map(({ resource }) => resource),
+    };
+    const against = await backtest(request.against_secs, proposal, host);
     return { results, warnings, hook_failures: [], against };
   });
 }

@@ -16,7 +16,7 @@ import type { RetryOf, StepRecord, Task } from "../../store/task_records.ts";
 import { keptSteps } from "../../tasks/run/kept_steps.ts";
 import type { Plan, Planner } from "../../tasks/plan.ts";
 import { findTask } from "../records/records.ts";
-import type { RedeliverHost } from "../deliveries/redeliver.ts";
+import type { FireHost } from "../../intake/pipeline/fire.ts";
 
 /** What retrying needs. */
 export interface RetryHost {
@@ -31,7 +31,7 @@ export interface RetryHost {
   /** Names the new task. */
   readonly newId: NewId;
   /** Told after a task has been stored. */
-  readonly onTask: RedeliverHost["onTask"];
+  readonly onTask: FireHost["onTask"];
 }
 
 /** The parts of a retry that depend on what became of the old task. */

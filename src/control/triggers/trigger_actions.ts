@@ -1,5 +1,5 @@
 /**
- * `svc trigger test`, `fire`, `suspend` and `resume`.
+ * `svc trigger fire`, `suspend` and `resume`.
  *
  * @module
  */

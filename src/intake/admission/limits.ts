@@ -1,7 +1,6 @@
 /**
- * What a trigger allows of its tasks at once (`concurrency`, `debounce`, `rateLimit`), with the keys
- * worked out for one event. Whether there is room is decided where the task is stored
- * (`store/rules/event_outcome.ts`).
+ * What a trigger allows of its tasks at once (`concurrency`, `debounce`, `rateLimit`), with
+ * the keys worked out for one event. Whether there is room is decided where the task is stored.
  *
  * @module
  */

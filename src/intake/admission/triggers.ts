@@ -24,6 +24,16 @@ export interface ActiveTrigger {
   readonly debounceKey?: Expression;
 }
 
+/** What names a trigger; one of another source is not meant. */
+export interface TriggerName {
+  /** Its project. */
+  readonly project: string;
+  /** Its name. */
+  readonly trigger: string;
+  /** Its source; any when absent. */
+  readonly source?: string;
+}
+
 /** Finds triggers. */
 export class Triggers {
   readonly #catalog: Catalog;
@@ -37,14 +47,23 @@ export class Triggers {
   /**
    * The trigger of that name, and of that source where one is given.
    *
-   * @throws {AppError} `not_found` when there is none.
+   * @throws {AppError} `not_found` when there is none; `invalid` when its expressions do not compile.
    */
-  named(name: { project: string; trigger: string; source?: string }): ActiveTrigger {
+  named(name: TriggerName): ActiveTrigger {
+    const found = this.find(name);
+    if (found === undefined) throw new AppError("not_found", "No such trigger");
+    return found;
+  }
+
+  /**
+   * The same; `undefined` when there is none.
+   *
+   * @throws {AppError} `invalid` when its expressions do not compile.
+   */
+  find(name: TriggerName): ActiveTrigger | undefined {
     const resource = this.#catalog.find<TriggerSpec>("Trigger", name.project, name.trigger);
     const { source = resource?.spec.event.source } = name;
-    if (resource === undefined || resource.spec.event.source !== source) {
-      throw new AppError("not_found", "No such trigger");
-    }
+    if (resource === undefined || resource.spec.event.source !== source) return undefined;
     const known = this.#active.get(resource);
     if (known !== undefined) return known;
     const active = activate(resource);

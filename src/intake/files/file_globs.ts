@@ -1,5 +1,5 @@
 /**
- * Which files of a workspace a trigger looks at (contract 2, `event.filesystem`): its globs, what they
+ * Which files of a workspace a trigger looks at (`event.filesystem`): its globs, what they
  * leave out, and where there is anything to look for.
  *
  * @module

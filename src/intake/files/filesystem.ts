@@ -1,5 +1,5 @@
 /**
- * Fires triggers when files in their workspace change (contract 2): each change of each file is one
+ * Fires triggers when files in their workspace change: each change of each file is one
  * event. What changes while the daemon is away is not seen.
  *
  * @module
@@ -24,7 +24,6 @@ import type { Triggers } from "../admission/triggers.ts";
 import { FileGlobs } from "./file_globs.ts";
 import type { FileChange } from "./file_scan.ts";
 import { FileWatcher, type OpenWatch } from "./file_watcher.ts";
-import { findTrigger } from "../pipeline/find_trigger.ts";
 import { fire, type FireHost } from "../pipeline/fire.ts";
 import { WatchedFiles } from "./watched_files.ts";
 
@@ -185,7 +184,7 @@ export class FilesystemSource implements AsyncDisposable {
   }
 
   async #fire(name: TriggerName, change: FileChange, now: number): Promise<void> {
-    const trigger = findTrigger(this.#host.triggers, { ...name, source: "filesystem" });
+    const trigger = this.#host.triggers.find({ ...name, source: "filesystem" });
     const { events = FILE_EVENTS } = trigger?.resource.spec.event.filesystem ?? {};
     if (trigger === undefined || !events.includes(change.event)) return;
     const { event, path } = change;

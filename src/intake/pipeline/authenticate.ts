@@ -1,5 +1,5 @@
 /**
- * Authenticates a webhook delivery (spec 5.1, contract 3): the signature scheme of its trigger
+ * Authenticates a webhook delivery: the signature scheme of its trigger
  * against every value of its SecretStore. Whatever is missing ends in `unauthorized`; the only way
  * past without a signature is `allowUnsigned`, written in the manifest.
  *
@@ -25,9 +25,9 @@ import type {
 } from "../../signatures/scheme.ts";
 import { platformOf } from "../../platforms/platforms.ts";
 import { findScheme } from "../../platforms/schemes.ts";
-import type { StoredDelivery } from "../../store/delivery_records.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
-import { DeliveryContext, type ReceivedDelivery } from "./delivery_context.ts";
+import type { ReceivedDelivery } from "./delivery_context.ts";
+import { checkedBy, type StoredRequest } from "./stored_request.ts";
 
 /** Exists for the compiler only. */
 declare const authenticatedBrand: unique symbol;
@@ -51,7 +51,7 @@ export interface AuthenticateHost {
   readonly plugins: PluginHost;
 }
 
-/** Replay window where a trigger names none (contract 2). */
+/** Replay window where a trigger names none. */
 const DEFAULT_TOLERANCE_SECS = 300;
 
 /**
@@ -77,6 +77,7 @@ export async function authenticate(
   if (webhook.secret === undefined) {
     if (webhook.allowUnsigned !== true) throw unauthorized("the trigger names no secret");
     checkNoPage(delivery.headers, webhook);
+    delivery.context.unsigned = true;
     return authenticated(delivery);
   }
   return await checkSignature(delivery, trigger, host.catalog, webhook);
@@ -156,29 +157,22 @@ function storeOf(trigger: ActiveTrigger, catalog: Catalog): Resource<SecretStore
 }
 
 /**
- * A stored delivery that was authenticated when it arrived, to be sent through the rest again.
+ * A stored request whose sender was checked when it arrived.
  *
- * @throws {AppError} `refused` when it was not, or when its content is no longer there.
+ * @throws {AppError} `refused` when it was not let in then.
  */
-export function authenticatedBefore(
-  { delivery, content }: StoredDelivery,
-  context: DeliveryContext,
-): AuthenticatedDelivery {
-  if (delivery.outcome === "rejected") {
-    throw new AppError(
-      "refused",
-      `Delivery ${delivery.id} was rejected, only accepted ones can go again`,
-    );
+export function authenticatedBefore(stored: StoredRequest): AuthenticatedDelivery {
+  const { record, context } = stored;
+  const by = checkedBy(record);
+  if (by === undefined) {
+    throw new AppError("refused", `Delivery ${record.id} was not authenticated when it arrived`, {
+      reason: record.reason,
+    });
   }
-  if (content === undefined) {
-    throw new AppError("refused", `The content of delivery ${delivery.id} is no longer stored`);
-  }
-  context.bodyBytes = content.body.length;
-  if (delivery.secretStore !== "") {
-    context.secret = { store: delivery.secretStore, key: delivery.secretKey };
-  }
-  const body = new Uint8Array(content.body);
-  return authenticated({ body, headers: content.headers, url: "", context });
+  if (by === "key") context.secret = { store: record.secretStore, key: record.secretKey };
+  if (by === "nothing") context.unsigned = true;
+  else context.passed("authenticated");
+  return authenticated(stored);
 }
 
 /** A delivery as plugins see it. */
@@ -188,7 +182,7 @@ export function pluginDelivery(delivery: ReceivedDelivery, trigger: ActiveTrigge
   return { project, trigger: name, deliveryId: context.id, headers, body };
 }
 
-/** Missing is refused, never passed over: it may be what authenticates (contract 2). */
+/** Missing is refused, never passed over: it may be what authenticates. */
 function findCrd(kind: string, catalog: Catalog): CrdSpec {
   const crd = catalog.kinds.crd(kind);
   if (crd === undefined) {
@@ -232,7 +226,7 @@ export function signedRequest(delivery: ReceivedDelivery, webhook: WebhookSpec):
   };
 }
 
-/** The URL the sender knows: behind a proxy it is not the one that arrived (contract 2). */
+/** The URL the sender knows: behind a proxy it is not the one that arrived. */
 function publicUrl(configured: string | undefined, arrived: string): string {
   if (configured === undefined) return arrived;
   const query = arrived.indexOf("?");

@@ -26,6 +26,8 @@ export class DeliveryContext {
   trigger: ActiveTrigger | undefined;
   /** Key that matched. */
   secret: { readonly store: string; readonly key: string } | undefined;
+  /** Whether its trigger lets everybody in. */
+  unsigned = false;
   /** Size of the body. */
   bodyBytes = 0;
   /** Names of the headers that came. */
@@ -66,6 +68,7 @@ export class DeliveryContext {
       stages: this.#stages,
       ...(condition === undefined ? {} : { condition }),
       ...(this.redeliveryOf === undefined ? {} : { redeliveryOf: this.redeliveryOf }),
+      ...(this.unsigned ? { unsigned: true } : {}),
     };
     return {
       id: this.id,

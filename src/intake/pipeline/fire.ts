@@ -70,7 +70,7 @@ export async function fire(event: FiredEvent, host: FireHost): Promise<EventOutc
   context.passed("decided");
   const [outcome] = await host.store.recordDelivery({
     delivery: context.facts(),
-    content: { headers: {}, body },
+    content: { headers: {}, body, url: "" },
     events: admitted,
     dedupWindowMs: 0, // what has no platform has no key either
     ...(once === undefined ? {} : { once }),

@@ -1,5 +1,5 @@
 /**
- * The payload of an authenticated delivery (contract 3): which content types are read, and that the
+ * The payload of an authenticated delivery: which content types are read, and that the
  * result is one JSON object. Platforms that send forms put JSON in the field `payload`.
  *
  * @module

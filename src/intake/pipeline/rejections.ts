@@ -1,12 +1,12 @@
 /**
  * Records of refused requests, written behind the answer and bounded in rate, number and size: a
- * flood of bad signatures may not fill the disk nor slow down good ones (contract 3).
+ * flood of bad signatures may not fill the disk nor slow down good ones.
  *
  * @module
  */
 
 import type { Log } from "../../base/log.ts";
-import type { Delivery, Rejection } from "../../store/delivery_records.ts";
+import type { Delivery, DeliveryContent, Rejection } from "../../store/delivery_records.ts";
 import type { Store } from "../../store/store.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import type { ReceivedDelivery } from "./delivery_context.ts";
@@ -49,7 +49,7 @@ export class Rejections implements AsyncDisposable {
       wantsContent(received.context.trigger);
     this.#waiting.push({
       delivery,
-      ...(keep ? { content: { headers: received.headers, body: received.body } } : {}),
+      ...(keep ? { content: contentOf(received) } : {}),
     });
   }
 
@@ -72,6 +72,10 @@ export class Rejections implements AsyncDisposable {
       this.#log.warn("records of refused requests could not be written", { error })
     );
   }
+}
+
+function contentOf({ headers, body, url }: ReceivedDelivery): DeliveryContent {
+  return { headers, body, url };
 }
 
 function wantsContent(trigger: ActiveTrigger | undefined): boolean {

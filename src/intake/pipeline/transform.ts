@@ -1,5 +1,5 @@
 /**
- * The transform stage (spec 4.1): each event through the transformers of the trigger's CRD. Without
+ * The transform stage: each event through the transformers of the trigger's CRD. Without
  * any, events pass as they are.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * From a parsed request to what it means (contract 3): a handshake of its platform, or one event or
+ * From a parsed request to what it means: a handshake of its platform, or one event or
  * several, each with the key that tells it from a repetition.
  *
  * @module
@@ -52,6 +52,7 @@ export function toEvents(parsed: ParsedDelivery, trigger: ActiveTrigger): Trigge
       headers: delivery.headers,
       delivery: delivery.context,
       ...(own === undefined ? {} : { ownPayload: own }),
+      ...(delivery.context.redeliveryOf === undefined ? {} : { again: true }),
       ...(key === undefined ? {} : { platformKey: key }),
     };
   });

@@ -1,5 +1,5 @@
 /**
- * Fires triggers by the clock (contract 2): never twice for one time, however the clock is moved, and
+ * Fires triggers by the clock: never twice for one time, however the clock is moved, and
  * what was missed while the daemon was away as each trigger wants it. One timer for all of them.
  *
  * @module
@@ -16,7 +16,6 @@ import type { TriggerSpec } from "../../resources/trigger.ts";
 import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import type { Triggers } from "../admission/triggers.ts";
 import { dueRuns, type Span } from "./cron_runs.ts";
-import { findTrigger } from "../pipeline/find_trigger.ts";
 import { fire, type FireHost } from "../pipeline/fire.ts";
 
 /** What the source needs. */
@@ -153,7 +152,7 @@ export class CronSource implements AsyncDisposable {
 
   async #fire(plan: Plan, at: number): Promise<void> {
     const { project, trigger: name } = plan.name;
-    const trigger = findTrigger(this.#host.triggers, { ...plan.name, source: "cron" });
+    const trigger = this.#host.triggers.find({ ...plan.name, source: "cron" });
     if (trigger === undefined) return;
     await fire({
       trigger,

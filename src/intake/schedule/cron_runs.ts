@@ -1,5 +1,5 @@
 /**
- * Which times of a schedule are to fire (contract 2, `catchUp`): those that come on time, and of those
+ * Which times of a schedule are to fire (`catchUp`): those that come on time, and of those
  * that were missed as many as the trigger wants.
  *
  * @module

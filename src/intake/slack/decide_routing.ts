@@ -38,7 +38,9 @@ export async function decideRouting(
 ): Promise<Routing> {
   const { event, bound, rootIsOpen } = claimed;
   const payload = payloadOf(claimed.payload);
-  const trigger = findTrigger(event, host.triggers);
+  const { project, trigger: name } = event;
+  const trigger = host.triggers.find({ project, trigger: name, source: "webhook" });
+  // A task that runs gets its replies also when its trigger is gone.
   const route = chooseRoute({
     event,
     rootIsOpen,
@@ -48,19 +50,6 @@ export async function decideRouting(
   });
   const destination = await destinationOf(route, { claimed, payload, trigger }, host);
   return bound === undefined ? destination : { ...destination, boundTo: bound.id };
-}
-
-/** A task that runs gets its replies also when its trigger is gone. */
-function findTrigger(
-  { project, trigger }: ClaimedSourceEvent["event"],
-  triggers: Triggers,
-): ActiveTrigger | undefined {
-  try {
-    return triggers.named({ project, trigger, source: "webhook" });
-  } catch (error) {
-    if (error instanceof AppError && error.code === "not_found") return undefined;
-    throw error;
-  }
 }
 
 /** What a decision is made on. */

@@ -14,29 +14,34 @@ import type { NewId } from "../../base/ids.ts";
 import { explainCondition, OPERATORS } from "../../cel/explain.ts";
 import { scopeOf } from "../../cel/expression.ts";
 import { DEFAULT_PROJECT } from "../../resources/resource.ts";
-import {
-  authenticate,
-  findStore,
-  schemeOf,
-  signedRequest,
-  signingKeys,
-} from "../pipeline/authenticate.ts";
-import { parseObject } from "../pipeline/fire.ts";
-import { parsePayload } from "../pipeline/payload.ts";
-import { DeliveryContext, type ReceivedDelivery } from "../pipeline/delivery_context.ts";
-import { transform, type TransformHost } from "../pipeline/transform.ts";
-import { findHandshake, toEvents } from "../pipeline/webhook_events.ts";
-import { admit, type AdmitHost, eventVariables, type TriggerEvent } from "../admission/admit.ts";
+import { signsUrl } from "../../signatures/scheme.ts";
+import { bestOf } from "../../store/delivery_records.ts";
+import { admit, eventVariables, type TriggerEvent } from "../admission/admit.ts";
+import type { Admitted } from "../../store/delivery_records.ts";
 import type { ActiveTrigger, Triggers } from "../admission/triggers.ts";
+import { findStore, schemeOf, signedRequest, signingKeys } from "../pipeline/authenticate.ts";
+import { DeliveryContext, type ReceivedDelivery } from "../pipeline/delivery_context.ts";
+import { parseObject } from "../pipeline/fire.ts";
+import { decide, type Observer, type PipelineHost, SIGNED } from "../pipeline/pipeline.ts";
+import { webhookPath } from "../routes.ts";
 
 /** What trying a trigger needs. */
-export interface TryHost extends AdmitHost, TransformHost {
+export interface TryHost extends PipelineHost {
   /** Finds the trigger. */
   readonly triggers: Triggers;
   /** The time. */
   readonly clock: Clock;
   /** Names what is not stored. */
   readonly newId: NewId;
+  /** Where the daemon takes webhooks, if it does. */
+  readonly status: () => { readonly webhookUrl: string | undefined };
+}
+
+/** Stages so far, and what the next ones need. */
+interface Trial {
+  readonly trigger: ActiveTrigger;
+  readonly stages: TriedStage[];
+  readonly host: TryHost;
 }
 
 /**
@@ -48,9 +53,31 @@ export async function tryTrigger(
   input: Input<"trigger.test">,
   host: TryHost,
 ): Promise<Output<"trigger.test">> {
-  const project = input.project ?? DEFAULT_PROJECT;
-  const trigger = host.triggers.named({ project, trigger: input.name });
-  const { source } = trigger.resource.spec.event;
+  const { name, project = DEFAULT_PROJECT } = input;
+  const trigger = host.triggers.named({ project, trigger: name });
+  const given = toReceived(input, trigger, host);
+  const stages: TriedStage[] = [];
+  const trial = { trigger, stages, host: { ...host, share: OPERATORS } };
+  try {
+    const would = trigger.resource.spec.event.source === "webhook"
+      ? await tryRequest(input.sign ? await sign(given, trigger, host) : given, trial)
+      : await tryEvent(given, trial);
+    return { would, stages };
+  } catch (thrown) {
+    const error = toAppError(thrown);
+    if (error.code === "internal") throw error;
+    const result = `${error.status} ${error.code}: ${error.reason || error.message}`;
+    return { would: "rejected", stages: [...stages, { stage: "refused", result }] };
+  }
+}
+
+/** The request as if it arrived at the address where the daemon takes webhooks. */
+function toReceived(
+  input: Input<"trigger.test">,
+  trigger: ActiveTrigger,
+  host: TryHost,
+): ReceivedDelivery {
+  const { project, name } = trigger.resource;
   const context = new DeliveryContext({ id: host.newId(), clock: host.clock, remote: "127.0.0.1" });
   context.trigger = trigger;
   const body = findBase64(input.body);
@@ -58,74 +85,84 @@ export async function tryTrigger(
   const headers = Object.fromEntries(
     Object.entries(input.headers).map(([name, value]) => [name.toLowerCase(), value]),
   );
-  const url = `http://127.0.0.1/webhook/${project}/${input.name}`;
-  const given = { body, headers: { "content-type": "application/json", ...headers }, url, context };
-  const stages: TriedStage[] = [];
-  const say = (stage: string, result: string) => stages.push({ stage, result });
-  try {
-    if (source !== "webhook") {
-      say("authenticate", `none needed, the source is ${source}`);
-      const event = { trigger, payload: parseObject(findText(body) ?? ""), headers: {} };
-      return await decide([{ ...event, delivery: context }], { stages, host });
-    }
-    const delivery = input.sign ? await sign(given, trigger, host) : given;
-    const sender = await authenticate(delivery, trigger, host);
-    say(
-      "authenticate",
-      context.secret === undefined ? "passed unsigned" : `key "${context.secret.key}" matched`,
-    );
-    const parsed = parsePayload(sender);
-    say("parse", `a JSON object with ${Object.keys(parsed.payload).length} fields`);
-    const handshake = findHandshake(parsed, trigger);
-    if (handshake !== undefined) {
-      say(
-        "handshake",
-        `answered with ${handshake.status === 200 ? handshake.body : "an empty 204"}`,
-      );
-      return { would: "handshake", stages };
-    }
-    const events = await transform(toEvents(parsed, trigger), parsed, host);
-    return await decide(events, { stages, host });
-  } catch (thrown) {
-    const error = toAppError(thrown);
-    if (error.code === "internal") throw error;
-    say("refused", `${error.status} ${error.code}: ${error.reason || error.message}`);
-    return { would: "rejected", stages };
-  }
+  const { webhookUrl = "http://127.0.0.1" } = host.status();
+  const url = webhookUrl + webhookPath({ project, trigger: name });
+  return { body, headers: { "content-type": "application/json", ...headers }, url, context };
 }
 
-/** The stages that are the same for every source. */
-async function decide(
+/** Through the pipeline, plugins included, each stage told when it is done. */
+async function tryRequest(
+  received: ReceivedDelivery,
+  { trigger, stages, host }: Trial,
+): Promise<string> {
+  const say = (stage: string, result: string) => void stages.push({ stage, result });
+  let events: readonly TriggerEvent[] = [];
+  const observe: Observer = {
+    authenticated: ({ context }) => say("authenticate", authenticationText(context)),
+    parsed: ({ payload }) =>
+      say("parse", `a JSON object with ${Object.keys(payload).length} fields`),
+    transformed: (given) => events = given,
+  };
+  const webhook = trigger.resource.spec.event.webhook ?? {};
+  const { scheme, options } = schemeOf(webhook);
+  if (webhook.secret !== undefined && signsUrl(scheme, options)) {
+    const assumed = webhook.publicUrl === undefined
+      ? ", assumed: set publicUrl to the URL that the sender knows"
+      : "";
+    say("url", `${signedRequest(received, webhook).url}${assumed}`);
+  }
+  const decision = await decide(received, trigger, { ...SIGNED, observe }, host);
+  if (decision.handshake !== undefined) {
+    const { handshake } = decision;
+    const answer = handshake.status === 200 ? handshake.body : "an empty 204";
+    say("handshake", `answered with ${answer}`);
+    return "handshake";
+  }
+  return await tell(events, decision.events, { trigger, stages, host });
+}
+
+/** An event that no request brings needs no more than its payload. */
+async function tryEvent({ body, context }: ReceivedDelivery, trial: Trial): Promise<string> {
+  const { trigger, stages, host } = trial;
+  const { source } = trigger.resource.spec.event;
+  stages.push({ stage: "authenticate", result: `none needed, the source is ${source}` });
+  const payload = parseObject(findText(body) ?? "");
+  const events = [{ trigger, payload, headers: {}, delivery: context }];
+  return await tell(events, await admit(events, host), trial);
+}
+
+function authenticationText({ secret, unsigned }: DeliveryContext): string {
+  if (secret !== undefined) return `key "${secret.key}" matched`;
+  return unsigned ? "passed unsigned (allowUnsigned)" : "passed by the interceptors";
+}
+
+/** What was decided on each event and why; the best of it. */
+async function tell(
   events: readonly TriggerEvent[],
-  { stages, host }: { stages: TriedStage[]; host: TryHost },
-): Promise<Output<"trigger.test">> {
-  const say = (stage: string, result: string) => stages.push({ stage, result });
-  const decisions = await admit(events, { ...host, share: OPERATORS });
+  decisions: readonly Admitted[],
+  { stages, host }: Trial,
+): Promise<string> {
+  const say = (stage: string, result: string) => void stages.push({ stage, result });
   for (const [index, decision] of decisions.entries()) {
     const name = events.length === 1 ? "decide" : `decide event ${index + 1}`;
-    if (decision.outcome !== "accepted") say(name, `${decision.outcome}: ${decision.reason}`);
-    else {say(
-        name,
-        `starts workflow "${decision.task.workflow}"${missing(decision.task.missing)}`,
-      );}
+    say(name, decisionText(decision));
     const event = events[index];
     const condition = event?.trigger.resource.spec.event.filter?.condition;
     if (condition === undefined || event === undefined) continue;
     const scope = scopeOf(eventVariables(event), OPERATORS);
     for (const part of await explainCondition(condition, scope, host.evaluator)) {
       const saw = Object.entries(part.saw).map(([field, value]) => `${field} is ${value}`);
-      say(
-        "filter",
-        `${part.expression} → ${part.value ?? `error: ${part.error}`} (${saw.join(", ")})`,
-      );
+      const value = part.value ?? `error: ${part.error}`;
+      say("filter", `${part.expression} → ${value} (${saw.join(", ")})`);
     }
   }
-  const starts = decisions.some(({ outcome }) => outcome === "accepted");
-  return { would: starts ? "accepted" : decisions[0]?.outcome ?? "filtered", stages };
+  return bestOf(decisions)?.outcome ?? "filtered";
 }
 
-function missing(text: string | undefined): string {
-  return text === undefined ? "" : `, which fails: ${text}`;
+function decisionText(decision: Admitted): string {
+  if (decision.outcome !== "accepted") return `${decision.outcome}: ${decision.reason}`;
+  const { workflow, missing } = decision.task;
+  return `starts workflow "${workflow}"${missing === undefined ? "" : `, which fails: ${missing}`}`;
 }
 
 /** Adds the headers that the platform would send, made with the first key of the store. */

@@ -5,20 +5,22 @@
  * @module
  */
 
-import type {
-  Delivery,
-  DeliveryContent,
-  DeliveryDetail,
-  DeliveryOutcome,
-  DeliveryQuery,
-  DeliveryVia,
-  EventOutcome,
-  NewDelivery,
-  Rejection,
-  RejectionLimits,
-  StoredDelivery,
+import {
+  bestOf,
+  countsText,
+  type Delivery,
+  DELIVERY_OUTCOMES,
+  type DeliveryContent,
+  type DeliveryDetail,
+  type DeliveryOutcome,
+  type DeliveryQuery,
+  type DeliveryVia,
+  type EventOutcome,
+  type NewDelivery,
+  type Rejection,
+  type RejectionLimits,
+  type StoredDelivery,
 } from "../../delivery_records.ts";
-import { DELIVERY_OUTCOMES } from "../../delivery_records.ts";
 import { bytes, json, number, storable, text } from "../engine/columns.ts";
 import { moveCursor } from "./cursor_rows.ts";
 import type { Database, Row, SqlValue } from "../engine/database.ts";
@@ -66,7 +68,7 @@ export function recordRejections(
   for (const { project, trigger } of triggers.values()) {
     db.run(`DELETE FROM deliveries WHERE ${old("?3", "")}`, project, trigger, limits.records);
     db.run(
-      `UPDATE deliveries SET headers = NULL, body = NULL WHERE body IS NOT NULL AND
+      `UPDATE deliveries SET headers = NULL, body = NULL, url = NULL WHERE body IS NOT NULL AND
          ${old("?3", "AND body IS NOT NULL")}`,
       project,
       trigger,
@@ -77,6 +79,10 @@ export function recordRejections(
 
 const LISTED = `id, project, "trigger", source, received_at, outcome, reason, status, remote,
   secret_store, secret_key, task_id, body_bytes, duration_ms, detail, via`;
+
+/** Its columns by name: a new one is added at the end of the table, wherever it stands here. */
+const INSERT_DELIVERY = `INSERT INTO deliveries (${LISTED}, headers, body, url)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** Newest first. */
 export function listDeliveries(db: Database, query: DeliveryQuery): Delivery[] {
@@ -168,7 +174,8 @@ export function readDelivery(db: Database, id: string): StoredDelivery | undefin
   const delivery = toDelivery(row);
   if (row["headers"] === null) return { delivery };
   const headers = json(row, "headers") as Record<string, string>;
-  return { delivery, content: { headers, body: bytes(row, "body") } };
+  const url = row["url"] === null ? "" : text(row, "url");
+  return { delivery, content: { headers, body: bytes(row, "body"), url } };
 }
 
 /** The record as a whole: the best that became of any of its events. */
@@ -176,20 +183,11 @@ function summary(
   detail: DeliveryDetail,
   outcomes: readonly EventOutcome[],
 ): Pick<Delivery, "outcome" | "reason" | "taskId" | "detail"> {
-  const order = ["accepted", "duplicate", "filtered", "skipped"] as const;
-  const best = order.find((outcome) => outcomes.some((one) => one.outcome === outcome)) ??
-    "filtered";
-  const [first] = outcomes.filter((one) => one.outcome === best);
-  const counts = order.map((outcome) => ({
-    outcome,
-    n: outcomes.filter((one) => one.outcome === outcome).length,
-  })).filter(({ n }) => n > 0);
+  const best = bestOf(outcomes);
   return {
-    outcome: best,
-    reason: outcomes.length === 1
-      ? first?.reason ?? ""
-      : counts.map(({ outcome, n }) => `${n} ${outcome}`).join(", "),
-    taskId: first?.taskId ?? "",
+    outcome: best?.outcome ?? "filtered",
+    reason: outcomes.length === 1 ? best?.reason ?? "" : countsText(outcomes),
+    taskId: best?.taskId ?? "",
     detail: outcomes.length === 1 ? detail : { ...detail, events: outcomes },
   };
 }
@@ -201,8 +199,7 @@ export function insertDelivery(
   content: DeliveryContent | undefined,
 ): void {
   db.run(
-    `INSERT INTO deliveries (${LISTED}, headers, body)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    INSERT_DELIVERY,
     delivery.id,
     delivery.project,
     delivery.trigger,
@@ -221,6 +218,7 @@ export function insertDelivery(
     delivery.via,
     content === undefined ? null : JSON.stringify(content.headers),
     content === undefined ? null : content.body,
+    content === undefined ? null : content.url,
   );
 }
 

@@ -225,6 +225,8 @@ const MIGRATIONS: readonly string[] = [
   UPDATE deliveries SET via = CASE WHEN status = 0 THEN 'internal' ELSE 'chat' END
     WHERE status = 0 OR source = 'slack';
   `,
+  // Beside headers and body, and like them NULL where what arrived is not kept.
+  "ALTER TABLE deliveries ADD COLUMN url TEXT",
 ];
 
 /** The version of the schema this program writes. */

@@ -1,0 +1,53 @@
+/**
+ * A stored request, to go through the pipeline once more: exactly what arrived, under the URL it
+ * arrived at.
+ *
+ * @module
+ */
+
+import { AppError } from "../../base/errors.ts";
+import type { Delivery, StoredDelivery } from "../../store/delivery_records.ts";
+import { DeliveryContext, type ReceivedDelivery } from "./delivery_context.ts";
+
+/** A request that was stored when it arrived. */
+export interface StoredRequest extends ReceivedDelivery {
+  /** What became of it then. */
+  readonly record: Delivery;
+}
+
+/**
+ * What arrived with a delivery.
+ *
+ * @param context The course it takes now; that of {@linkcode contextOf} where the time of then counts.
+ * @throws {AppError} `refused` when it is no longer stored.
+ */
+export function storedRequest(
+  { delivery, content }: StoredDelivery,
+  context: DeliveryContext,
+): StoredRequest {
+  if (content === undefined) {
+    throw new AppError("refused", `The content of delivery ${delivery.id} is no longer stored`);
+  }
+  const { headers, body, url } = content;
+  context.bodyBytes = body.length;
+  context.headerNames = delivery.detail.headerNames;
+  return { record: delivery, body: new Uint8Array(body), headers, url, context };
+}
+
+/** The course of a delivery as if it arrived now at the time it arrived: a signed time is not stale. */
+export function contextOf({ id, remote, receivedAt }: Delivery): DeliveryContext {
+  return new DeliveryContext({ id, remote, clock: { now: () => receivedAt } });
+}
+
+/** What checked the sender of a delivery when it arrived, as far as its record tells. */
+export type CheckedBy = "key" | "interceptor" | "nothing";
+
+/**
+ * What checked the sender of a delivery; `undefined` when the delivery was refused before, or by, that
+ * check.
+ */
+export function checkedBy({ outcome, secretStore, detail }: Delivery): CheckedBy | undefined {
+  if (secretStore !== "") return "key";
+  if (detail.stages["authenticated"] !== undefined) return "interceptor";
+  return detail.unsigned === true || outcome !== "rejected" ? "nothing" : undefined;
+}

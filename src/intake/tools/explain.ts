@@ -1,0 +1,195 @@
+/**
+ * What can be told of a stored delivery for `svc delivery explain`: what checked its sender, why the
+ * condition said what it said, and what would have to change. Runs no plugin and decides nothing.
+ *
+ * @module
+ */
+
+import type { Explanation } from "../../api/delivery_operations.ts";
+import type { Evaluator } from "../../cel/evaluator.ts";
+import { explainCondition, OPERATORS } from "../../cel/explain.ts";
+import { scopeOf } from "../../cel/expression.ts";
+import { pluginsOf } from "../../plugins/phases.ts";
+import type { Catalog } from "../../resources/catalog.ts";
+import type { PluginType } from "../../resources/custom_resource_definition.ts";
+import type { WebhookSpec } from "../../resources/event_webhook.ts";
+import type { Resource } from "../../resources/resource.ts";
+import type { SecretStoreSpec } from "../../resources/secret_store.ts";
+import { SCHEMES } from "../../platforms/schemes.ts";
+import { diagnose, type Diagnosis } from "../../signatures/doctor.ts";
+import type { Delivery, StoredDelivery } from "../../store/delivery_records.ts";
+import { eventVariables, type TriggerEvent } from "../admission/admit.ts";
+import type { ActiveTrigger, TriggerName } from "../admission/triggers.ts";
+import {
+  findStore,
+  nativeWebhook,
+  schemeOf,
+  signedRequest,
+  signingKeys,
+} from "../pipeline/authenticate.ts";
+import { firedEvent, firedName, MANUAL } from "../pipeline/fire.ts";
+import { storedEvents } from "../pipeline/pipeline.ts";
+import { checkedBy, contextOf, storedRequest } from "../pipeline/stored_request.ts";
+
+/** What explaining needs. */
+export interface ExplainingHost {
+  /** SecretStores and CRDs as they are now. */
+  readonly catalog: Catalog;
+  /** Runs parts of conditions. */
+  readonly evaluator: Evaluator;
+}
+
+/** What became of one event, before its condition is looked into. */
+export type ToldEvent = Omit<Explanation["events"][number], "parts">;
+
+/** Which trigger a delivery came to. */
+export function triggerNameOf(delivery: Delivery): TriggerName {
+  const { project, trigger } = delivery;
+  return delivery.via === "internal"
+    ? firedName(delivery)
+    : { project, trigger, source: "webhook" };
+}
+
+/** What holds for a delivery: a platform's own endpoint does not ask the trigger for the scheme. */
+export function webhookOf(delivery: Delivery, { resource }: ActiveTrigger): WebhookSpec {
+  const webhook = resource.spec.event.webhook ?? {};
+  return delivery.via === "chat" ? nativeWebhook("slack", webhook) : webhook;
+}
+
+/** What checked the sender of a delivery, in words. */
+export function explainAuthentication(delivery: Delivery): string {
+  if (delivery.via === "internal") {
+    const by = delivery.source === MANUAL ? "an operator fired it" : "the event is svc's own";
+    return `none needed, ${by}`;
+  }
+  if (delivery.status === 401) return `refused: ${delivery.reason}`;
+  const { redeliveryOf } = delivery.detail;
+  const then = redeliveryOf === undefined ? "" : `, when delivery ${redeliveryOf} arrived`;
+  switch (checkedBy(delivery)) {
+    case "key":
+      return `passed with key "${delivery.secretKey}" of SecretStore "${delivery.secretStore}"${then}`;
+    case "interceptor":
+      return `passed by the interceptors of its trigger${then}`;
+    case "nothing":
+      return `passed without a signature (allowUnsigned)${then}`;
+    case undefined:
+      return "not reached";
+  }
+}
+
+/** The parts of the condition of then, or why they are not told. */
+export async function explainEvents(
+  stored: StoredDelivery,
+  trigger: ActiveTrigger | undefined,
+  told: readonly ToldEvent[],
+  host: ExplainingHost,
+): Promise<Pick<Explanation, "events" | "not_evaluated">> {
+  const { outcome, detail: { condition } } = stored.delivery;
+  const events = told.map((one) => ({ ...one, parts: [] }));
+  if (condition === undefined || trigger === undefined || stored.content === undefined) {
+    return { events };
+  }
+  if (outcome === "rejected" || outcome === "handshake") return { events };
+  const [transformer] = pluginsFor(stored.delivery, trigger, "transformer", host.catalog);
+  if (transformer !== undefined) {
+    const why = `the condition sees what the transformer "${transformer}" makes of the body, and ` +
+      "explain runs no plugins; svc trigger test does";
+    return { events, not_evaluated: why };
+  }
+  const seen = eventsOf(stored, trigger);
+  return {
+    events: await Promise.all(told.map(async (one, index) => {
+      const event = seen[index];
+      if (event === undefined) return { ...one, parts: [] };
+      const scope = scopeOf(eventVariables(event), OPERATORS);
+      return { ...one, parts: await explainCondition(condition, scope, host.evaluator) };
+    })),
+  };
+}
+
+/** The events of a stored delivery, as its condition saw them. */
+function eventsOf(stored: StoredDelivery, trigger: ActiveTrigger): readonly TriggerEvent[] {
+  if (stored.delivery.via === "internal") return [firedEvent(stored, trigger)];
+  return storedEvents(storedRequest(stored, contextOf(stored.delivery)), trigger);
+}
+
+/** What would make a refused signature pass; nothing where plugins check the sender. */
+export async function diagnoseSignature(
+  stored: StoredDelivery,
+  trigger: ActiveTrigger | undefined,
+  { catalog }: ExplainingHost,
+): Promise<readonly Diagnosis[]> {
+  const { delivery, content } = stored;
+  if (delivery.status !== 401 || content === undefined || trigger === undefined) return [];
+  if (pluginsFor(delivery, trigger, "interceptor", catalog).length > 0) return [];
+  const webhook = webhookOf(delivery, trigger);
+  const own = findStore(trigger, catalog)?.name;
+  const stores = catalog.list("SecretStore", delivery.project).map((store) => ({
+    store: store.name,
+    keys: signingKeys(store as Resource<SecretStoreSpec>),
+  })).sort((a, b) => Number(b.store === own) - Number(a.store === own));
+  const received = storedRequest(stored, contextOf(delivery));
+  const request = signedRequest(received, webhook);
+  return await diagnose(
+    { ...request, headers: received.headers, arrivedUrl: received.url },
+    { stores, schemes: SCHEMES },
+    { ...schemeOf(webhook), ...(own === undefined ? {} : { store: own }) },
+  );
+}
+
+/** What to do next, where there is something. */
+export function advise(
+  { delivery, content }: StoredDelivery,
+  trigger: ActiveTrigger | undefined,
+  { catalog }: ExplainingHost,
+): string[] {
+  if (trigger === undefined) return [`Trigger "${delivery.trigger}" no longer exists`];
+  const lines: string[] = [];
+  if (delivery.status === 401) {
+    const [interceptor] = pluginsFor(delivery, trigger, "interceptor", catalog);
+    if (interceptor === undefined) {
+      lines.push(...signatureAdvice(delivery, webhookOf(delivery, trigger), content !== undefined));
+    } else {
+      lines.push(
+        `The interceptor "${interceptor}" checks the sender, not a signature: see svc get audit for its runs`,
+      );
+    }
+  }
+  if (delivery.outcome === "filtered") {
+    lines.push(`After changing the condition: svc delivery redeliver ${delivery.id}`);
+  }
+  if (delivery.outcome === "skipped") {
+    lines.push(`To try it once more: svc delivery redeliver ${delivery.id}`);
+  }
+  return lines;
+}
+
+function signatureAdvice(delivery: Delivery, webhook: WebhookSpec, isKept: boolean): string[] {
+  const lines: string[] = [];
+  if (!isKept) {
+    lines.push(
+      webhook.recordRejected === true
+        ? "The body was too large to be kept, or newer rejections have replaced it"
+        : "Set spec.event.webhook.recordRejected: true and send again, then the signature can be examined",
+    );
+  }
+  if (webhook.secret === undefined) return lines;
+  const header = schemeOf(webhook).options.signatureHeader;
+  if (delivery.detail.headerNames.includes(header)) return lines;
+  const near = delivery.detail.headerNames.filter((name) => /sign|token|auth|hmac/.test(name));
+  const had = near.length === 0 ? "no header that looks like a signature" : near.join(", ");
+  return [...lines, `The trigger looks for the header ${header}; the request had ${had}`];
+}
+
+/** Names of the plugins that such a delivery meets now; only the webhook endpoint has any. */
+function pluginsFor(
+  delivery: Delivery,
+  { resource }: ActiveTrigger,
+  type: PluginType,
+  catalog: Catalog,
+): string[] {
+  if (delivery.via === "internal" || delivery.via === "chat") return [];
+  const kind = resource.spec.event.webhook?.crdRef;
+  const crd = kind === undefined ? undefined : catalog.kinds.crd(kind);
+  return crd === undefined ? [] : pluginsOf(crd.spec, type).map(({ name }) => name);
+}

@@ -1,0 +1,67 @@
+/**
+ * What a proposed change has to do with a trigger: whether it concerns it at all, and whether it changes
+ * what checks the trigger's senders.
+ *
+ * @module
+ */
+
+import { pluginsOf } from "../../plugins/phases.ts";
+import type { Catalog } from "../../resources/catalog.ts";
+import { CRD_KIND, type CrdSpec } from "../../resources/custom_resource_definition.ts";
+import type { Resource } from "../../resources/resource.ts";
+import type { SecretStoreSpec } from "../../resources/secret_store.ts";
+import { trigger as triggerKind, type TriggerSpec } from "../../resources/trigger.ts";
+
+/** Manifests that are not applied yet. */
+export interface Proposal {
+  /** Everything there would be. */
+  readonly catalog: Catalog;
+  /** The resources of the manifests, changed or not. */
+  readonly resources: readonly Resource[];
+}
+
+/** Whether the manifests hold a trigger, or something that it names. */
+export function concerns({ resources }: Proposal, trigger: Resource<TriggerSpec>): boolean {
+  const references = triggerKind.references?.(trigger.spec) ?? [];
+  const names = [{ kind: trigger.kind, name: trigger.name }, ...references];
+  return resources.some((one) =>
+    (one.project === trigger.project || one.project === "") &&
+    names.some(({ kind, name }) =>
+      one.kind === kind && (one.name === name || kindMadeBy(one) === name)
+    )
+  );
+}
+
+/** A custom resource definition is named by the kind that it brings. */
+function kindMadeBy({ kind, spec }: Resource): string | undefined {
+  return kind === CRD_KIND ? (spec as CrdSpec).kind : undefined;
+}
+
+/** Whether the senders of a trigger are checked by the same settings, secrets and interceptors. */
+export function checksTheSame(
+  trigger: Resource<TriggerSpec>,
+  one: Catalog,
+  other: Catalog,
+): boolean {
+  const [before, after] = [one, other].map((catalog) => checksOf(trigger, catalog));
+  return before !== undefined && before === after;
+}
+
+/** Everything that checks the senders of a trigger, as text; `undefined` when there is no such trigger. */
+function checksOf({ project, name }: Resource<TriggerSpec>, catalog: Catalog): string | undefined {
+  const trigger = catalog.find<TriggerSpec>("Trigger", project, name);
+  if (trigger === undefined) return undefined;
+  const webhook = trigger.spec.event.webhook ?? {};
+  const { secret, signatureHeader, scheme, hmac, toleranceSecs } = webhook;
+  const { crdRef, allowUnsigned, allowFrom, publicUrl } = webhook;
+  const store = secret === undefined
+    ? undefined
+    : catalog.find<SecretStoreSpec>("SecretStore", project, secret.fromRef);
+  const crd = crdRef === undefined ? undefined : catalog.kinds.crd(crdRef);
+  return JSON.stringify([
+    [secret?.fromRef, signatureHeader, scheme, hmac, toleranceSecs],
+    [crdRef, allowUnsigned, allowFrom, publicUrl],
+    store?.spec.data,
+    crd === undefined ? undefined : pluginsOf(crd.spec, "interceptor"),
+  ]);
+}

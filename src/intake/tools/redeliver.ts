@@ -1,0 +1,114 @@
+/**
+ * Sends one stored delivery through the pipeline again, for `svc delivery redeliver`: its sender counts
+ * as authenticated and earlier events do not stop it; everything else is decided anew.
+ *
+ * @module
+ */
+
+import { AppError } from "../../base/errors.ts";
+import {
+  bestOf,
+  type Delivery,
+  startedTasks,
+  type StoredDelivery,
+} from "../../store/delivery_records.ts";
+import type { Store } from "../../store/store.ts";
+import type { Triggers } from "../admission/triggers.ts";
+import { DeliveryContext } from "../pipeline/delivery_context.ts";
+import { fire, firedName, firedPayload, type FireHost } from "../pipeline/fire.ts";
+import type { KeyUses } from "../pipeline/key_uses.ts";
+import { decide, LET_IN_BEFORE, type PipelineHost } from "../pipeline/pipeline.ts";
+import { storedRequest } from "../pipeline/stored_request.ts";
+import { findPlace } from "../task.ts";
+import { record } from "../webhook.ts";
+
+/** What sending again needs. */
+export interface RedeliveryHost extends PipelineHost, FireHost {
+  /** Triggers as they are now. */
+  readonly triggers: Triggers;
+  /** Counts which secrets match. */
+  readonly keyUses: KeyUses;
+}
+
+/** What became of a delivery that was sent again. */
+export interface Redelivered {
+  /** Id of the new delivery. */
+  readonly id: string;
+  /** The best that came of its events. */
+  readonly outcome: string;
+  /** Why; empty when there is nothing to say. */
+  readonly reason: string;
+  /** Tasks it started. */
+  readonly taskIds: readonly string[];
+}
+
+/**
+ * Sends a delivery again; when this has returned, the new delivery and its tasks are on disk.
+ *
+ * @throws {AppError} `refused` when it cannot go again: it was rejected, it is a handshake, it came
+ * through a source of its own, or what arrived is no longer stored; whatever the pipeline throws.
+ */
+export async function redeliverOne(
+  stored: StoredDelivery,
+  host: RedeliveryHost,
+): Promise<Redelivered> {
+  const { delivery } = stored;
+  if (delivery.via === "internal") return await fireAgain(stored, host);
+  if (delivery.via === "chat") throw await useReplay(delivery, host.store);
+  const { id, remote, outcome } = delivery;
+  if (outcome === "rejected") {
+    throw new AppError("refused", `Delivery ${id} was rejected, only accepted ones can go again`);
+  }
+  const trigger = host.triggers.named(delivery);
+  const context = new DeliveryContext({ id: host.newId(), clock: host.clock, remote });
+  context.redeliveryOf = id;
+  context.trigger = trigger;
+  if (outcome === "handshake") throw startsNothing(id);
+  const decision = await decide(storedRequest(stored, context), trigger, LET_IN_BEFORE, host);
+  if (decision.handshake !== undefined) throw startsNothing(id);
+  const outcomes = await record(decision, host);
+  const best = bestOf(outcomes);
+  return {
+    id: context.id,
+    outcome: best?.outcome ?? "filtered",
+    reason: best?.reason ?? "",
+    taskIds: startedTasks(outcomes),
+  };
+}
+
+function startsNothing(id: string): AppError {
+  return new AppError(
+    "refused",
+    `Delivery ${id} is a handshake of its platform: it starts nothing`,
+  );
+}
+
+/** A second way for its event would start a second task, in no thread. */
+async function useReplay({ id, outcome, reason }: Delivery, store: Store): Promise<AppError> {
+  const event = await store.findEventOfDelivery(id);
+  const remedy = event !== undefined
+    ? `use "svc source replay ${event.id}"`
+    : outcome === "duplicate"
+    ? `it was ${reason}, use "svc source replay" with that`
+    : "it brought no event";
+  return new AppError("refused", `Delivery ${id} came through the Slack source: ${remedy}`);
+}
+
+/** An event that no request brought has no platform, no plugins and no sender. */
+async function fireAgain(stored: StoredDelivery, host: RedeliveryHost): Promise<Redelivered> {
+  const { delivery } = stored;
+  const { source } = delivery;
+  const { payload, body } = firedPayload(stored);
+  const id = host.newId();
+  const outcome = await fire({
+    id,
+    source,
+    payload,
+    body,
+    redeliveryOf: delivery.id,
+    trigger: host.triggers.named(firedName(delivery)),
+    ...(source === "task" ? await findPlace(payload, host.store) : {}),
+  }, host);
+  const { reason } = outcome;
+  return { id, outcome: outcome.outcome, reason, taskIds: startedTasks([outcome]) };
+}
