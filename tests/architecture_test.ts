@@ -104,6 +104,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/intake/admission": "types",
     "src/intake/pipeline": "values",
     "src/resources": "values",
+    "src/store": "types",
   },
   "src/tasks/step": {
     "src/base": "values",
@@ -907,6 +908,16 @@ Deno.test("no test compares loosely: by name, node:assert/strict gives the loose
     /import \{[^}]*(?<!as )\b(equal|notEqual|deepEqual|notDeepEqual)\b(?! as)[^}]*\} from "node:assert/;
   const files = [...filesUnder("tests"), ...FILES.map(({ path }) => path)];
   deepEqual(files.filter((path) => loose.test(Deno.readTextFileSync(join(ROOT, path)))), []);
+});
+
+Deno.test("the contract of the store knows no implementation: no file, no row, nothing of SQLite", () => {
+  const files = filesUnder("tests/store/contract").filter((path) =>
+    basename(path) !== "implementations.ts"
+  );
+  ok(files.length > 20);
+  const inside = /sqlite|\browsOf\b|helpers\/temp_store|\bDatabaseSync\b/i;
+  const known = files.filter((path) => inside.test(Deno.readTextFileSync(join(ROOT, path))));
+  deepEqual(known, []);
 });
 
 Deno.test("no object literal is spread into another: the compiler would not see a misspelt field", () => {

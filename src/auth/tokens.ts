@@ -13,12 +13,12 @@ import { MAX_DURATION, MAX_DURATION_SECS } from "../base/duration.ts";
 import { AppError } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
 import type { ControlToken } from "../store/audit_records.ts";
-import type { Store } from "../store/store.ts";
+import type { TokenStore } from "../store/audit_store.ts";
 
 /** What tokens need. */
 export interface TokenHost {
   /** Keeps their hashes. */
-  readonly store: Store;
+  readonly store: TokenStore;
   /** The time. */
   readonly clock: Clock;
   /** Names them. */
@@ -70,7 +70,7 @@ export function newToken({ role, ttlSecs, name }: TokenRequest, host: TokenHost)
 }
 
 /** Keeps a token, by the hash of its text: from then on it is one. */
-export async function keepToken({ token, record }: NewToken, store: Store): Promise<void> {
+export async function keepToken({ token, record }: NewToken, store: TokenStore): Promise<void> {
   await store.createToken(record, sha256Hex(token));
 }
 

@@ -8,9 +8,13 @@ import type { ACCESS_OPERATIONS } from "../api/access_operations.ts";
 import { keepToken, newToken, revokeToken, type TokenHost } from "../auth/tokens.ts";
 import type { AuditLog } from "./audit_log.ts";
 import type { Handlers } from "./server/server.ts";
+import type { AuditStore } from "../store/audit_store.ts";
 
 /** What they need. */
-export interface AccessHost extends TokenHost, Pick<AuditLog, "audit"> {}
+export type AccessHost =
+  & TokenHost
+  & Pick<AuditLog, "audit">
+  & { readonly store: AuditStore };
 
 /** The operations on tokens and on the audit, by name. */
 export function accessHandlers(

@@ -7,7 +7,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import type { Store } from "../store/store.ts";
+import type { ControlAuditStore } from "../store/audit_store.ts";
 import type { Caller } from "../auth/caller.ts";
 
 /** Writes audit rows. */
@@ -24,7 +24,7 @@ export interface AuditLog {
 
 /** An audit log that writes to the store, and refusals to the daemon's log too. */
 export function createAuditLog(host: {
-  readonly store: Store;
+  readonly store: ControlAuditStore;
   readonly clock: Clock;
   readonly newId: NewId;
   readonly log: Log;

@@ -19,6 +19,7 @@ import { sourceEventHandlers, type SourceEventHost } from "./source_events.ts";
 import { taskHandlers, type TaskOperationsHost } from "./tasks/task_operations.ts";
 import { type TriggerActionHost, triggerHandlers } from "./triggers/trigger_actions.ts";
 import { upkeepHandlers, type UpkeepHost } from "./upkeep_streams.ts";
+import type { Store } from "../store/store.ts";
 import { watch } from "./watch.ts";
 
 /** What the operations need. */
@@ -33,6 +34,8 @@ export interface OperationsHost
     SourceEventHost,
     StatusHost,
     UpkeepHost {
+  /** All of it: each operation asks for its part. */
+  readonly store: Store;
   /** Where logs are. */
   readonly dirs: DataDir;
   /** The daemon itself, as status and tries of triggers need it. */

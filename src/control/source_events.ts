@@ -12,7 +12,8 @@ import { AppError } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
 import type { SlackNotifier } from "../intake/slack/notify.ts";
 import type { SourceEvent } from "../store/source_event_records.ts";
-import type { Store } from "../store/store.ts";
+import type { SourceEventStore, ThreadStore } from "../store/source_event_store.ts";
+import type { TaskStore } from "../store/task_store.ts";
 import type { Handlers } from "./server/server.ts";
 import { findRecord, findTask } from "./records/records.ts";
 import { SOURCE_EVENTS } from "./records/source_event_views.ts";
@@ -20,7 +21,7 @@ import { SOURCE_EVENTS } from "./records/source_event_views.ts";
 /** What these operations need. */
 export interface SourceEventHost {
   /** Events and bindings. */
-  readonly store: Store;
+  readonly store: SourceEventStore & ThreadStore & TaskStore;
   /** The time. */
   readonly clock: Clock;
   /** Names bindings. */

@@ -8,7 +8,7 @@
 import type { UPKEEP_OPERATIONS } from "../api/upkeep_operations.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import type { Log } from "../base/log.ts";
-import type { Store } from "../store/store.ts";
+import type { Maintenance } from "../store/maintenance.ts";
 import { backupLines, checkLines, type UpkeepLines, vacuumLines } from "../upkeep/lines.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Handlers } from "./server/server.ts";
@@ -18,7 +18,7 @@ export interface UpkeepHost {
   /** The data directory. */
   readonly dirs: DataDir;
   /** Its store. */
-  readonly store: Store;
+  readonly store: Maintenance;
   /** The daemon's log. */
   readonly log: Log;
   /** Records an operation in the audit before it is carried out. */

@@ -17,6 +17,8 @@ import { slack } from "../platforms/slack.ts";
 import { asksForChoices } from "./slack/interaction.ts";
 import { normalise, type SlackEvent } from "./slack/normalise.ts";
 import { DeliveryContext, type ReceivedDelivery } from "./pipeline/delivery_context.ts";
+import type { DeliveryRecorder } from "../store/delivery_store.ts";
+import type { SourceEventRecorder } from "../store/source_event_store.ts";
 import {
   answerHandshake,
   holdBody,
@@ -28,6 +30,8 @@ import {
 
 /** What the Slack source needs. */
 export interface SlackHost extends WebhookHost {
+  /** Where events are recorded, and requests. */
+  readonly store: DeliveryRecorder & SourceEventRecorder;
   /** Told after an event has been stored. */
   readonly onSourceEvent: () => void;
 }

@@ -10,7 +10,7 @@ import { type FilesystemHost, FilesystemSource } from "./files/filesystem.ts";
 import { TaskSource, type TaskSourceHost } from "./task.ts";
 
 /** What all of them need. */
-export interface SourcesHost extends CronHost, FilesystemHost, TaskSourceHost {}
+export type SourcesHost = CronHost & FilesystemHost & TaskSourceHost;
 
 /** The running sources. */
 export interface Sources extends AsyncDisposable {

@@ -13,7 +13,8 @@ import type { Catalog } from "../resources/catalog.ts";
 import { DEFAULT_STATES } from "../resources/event_task.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
-import type { Store } from "../store/store.ts";
+import type { DeliveryRecorder } from "../store/delivery_store.ts";
+import type { TaskEndStore, TaskStore } from "../store/task_store.ts";
 import type { Task } from "../store/task_records.ts";
 import type { ActiveTrigger, Triggers } from "./admission/triggers.ts";
 import { fire, type FireHost } from "./pipeline/fire.ts";
@@ -55,6 +56,8 @@ export class TaskTriggerIndex {
 
 /** What the source needs. */
 export interface TaskSourceHost extends FireHost {
+  /** Ends that triggers follow, and what they start. */
+  readonly store: DeliveryRecorder & TaskEndStore & TaskStore;
   /** Which triggers follow which workflow. */
   readonly followers: TaskTriggerIndex;
   /** Triggers ready to be fired. */
@@ -155,7 +158,7 @@ function placeBehind(task: Task): { parentId: string; depth: number } {
 /** The same for an event that is stored; nothing when its task is no longer there. */
 export async function findPlace(
   { task_id: id }: JsonObject,
-  store: Store,
+  store: TaskStore,
 ): Promise<{ parentId: string; depth: number } | undefined> {
   const [task] = typeof id === "string" ? await store.findTasks(id) : [];
   return task === undefined || task.id !== id ? undefined : placeBehind(task);

@@ -13,7 +13,6 @@ import type { BodyBudget, HeldBytes } from "../http/body_budget.ts";
 import { problemResponse } from "../http/problem.ts";
 import { type BodyLimits, readBody } from "../http/read_body.ts";
 import { bestOf, type EventOutcome, startedTasks } from "../store/delivery_records.ts";
-import type { Store } from "../store/store.ts";
 import { DEDUP_WINDOW_MS } from "./admission/admit.ts";
 import type { Triggers } from "./admission/triggers.ts";
 import type { KeyUses } from "./pipeline/key_uses.ts";
@@ -26,13 +25,14 @@ import {
 } from "./pipeline/pipeline.ts";
 import type { Rejections } from "./pipeline/rejections.ts";
 import { DeliveryContext, type ReceivedDelivery } from "./pipeline/delivery_context.ts";
+import type { DeliveryRecorder } from "../store/delivery_store.ts";
 
 /** What the webhook source needs. */
 export interface WebhookHost extends PipelineHost {
   /** Finds triggers. */
   readonly triggers: Triggers;
   /** Keeps deliveries and tasks. */
-  readonly store: Store;
+  readonly store: DeliveryRecorder;
   /** Keeps what was refused. */
   readonly rejections: Rejections;
   /** Counts which secrets match. */

@@ -9,7 +9,7 @@ import type { HealthConditions } from "../base/health_conditions.ts";
 import { type Clock, pause } from "../base/clock.ts";
 import { messageOf } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
-import type { Store } from "../store/store.ts";
+import type { AuditStore } from "../store/audit_store.ts";
 
 /** Rows older than this go. */
 const KEPT_MS = 90 * 24 * 3600 * 1000;
@@ -23,7 +23,7 @@ const PAUSE_MS = 50;
 
 /** Prunes the audit now and then until disposed. */
 export function startAuditRetention(host: {
-  readonly store: Store;
+  readonly store: AuditStore;
   readonly clock: Clock;
   readonly log: Log;
   readonly health: HealthConditions;
@@ -51,7 +51,7 @@ export function startAuditRetention(host: {
 
 /** Goes on until nothing is left to remove, or the next look would begin; says how many went. */
 async function prune(
-  { store, clock }: { readonly store: Store; readonly clock: Clock },
+  { store, clock }: { readonly store: AuditStore; readonly clock: Clock },
   signal: AbortSignal,
 ): Promise<number> {
   let removed = 0;

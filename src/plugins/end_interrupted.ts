@@ -5,11 +5,14 @@
  * @module
  */
 
+import type { AuditRecorder, AuditStore } from "../store/audit_store.ts";
 import { type PluginHost, RUN_MARK } from "./run_plugin.ts";
 
 /** To be called before any plugin runs. */
 export async function endInterruptedPlugins(
-  { store, groups, clock, log }: Pick<PluginHost, "store" | "groups" | "clock" | "log">,
+  { store, groups, clock, log }: Pick<PluginHost, "groups" | "clock" | "log"> & {
+    readonly store: AuditStore & AuditRecorder;
+  },
 ): Promise<void> {
   const rows = await store.claimInterruptedAudits();
   for (const { id, pluginName } of rows) {

@@ -18,7 +18,7 @@ import { Capture } from "../shell/capture.ts";
 import type { ProcessGroups } from "../shell/process_groups.ts";
 import { type OutputStream, runShell, type ShellExit } from "../shell/run_shell.ts";
 import type { AuditEnd, AuditResult, AuditStart } from "../store/audit_records.ts";
-import type { Store } from "../store/store.ts";
+import type { AuditRecorder } from "../store/audit_store.ts";
 import type { Semaphore } from "./semaphore.ts";
 import { type PolicyCheck, warnOfViolation } from "./policy/policy_check.ts";
 import type { Grant, RunTokens } from "../auth/run_tokens.ts";
@@ -26,7 +26,7 @@ import type { Grant, RunTokens } from "../auth/run_tokens.ts";
 /** What plugins need. */
 export interface PluginHost {
   /** Where rows go. */
-  readonly store: Store;
+  readonly store: AuditRecorder;
   /** Decides whether a command may run; looks at the policy file every time. */
   readonly policy: PolicyCheck;
   /** Before every spawn. */

@@ -53,7 +53,7 @@ export interface NewTask {
   readonly rateLimit?: { readonly perMinute: number; readonly reject: boolean };
 }
 
-/** How tasks of one trigger and key share (contract 2, `concurrency`). */
+/** How tasks of one trigger and key share (`concurrency`). */
 export interface TaskConcurrency {
   /** What happens to a task that finds no room. */
   readonly policy: "Forbid" | "Replace" | "Queue";
@@ -209,4 +209,18 @@ export interface TaskEnd {
   readonly followed?: boolean;
   /** Steps that have ended and are stored together with this. */
   readonly steps?: readonly StepRecord[];
+}
+
+/** How many tasks wait and run, and since when. */
+export interface TaskCounts {
+  /** Tasks that wait. */
+  readonly pending: number;
+  /** Of these, those that wait for their time or for room beside others, not for a worker. */
+  readonly held: number;
+  /** Tasks that run. */
+  readonly running: number;
+  /** When the oldest that waits came, in milliseconds since the epoch; absent when none waits. */
+  readonly oldestPendingAt?: number;
+  /** The same of those that wait for a worker only. */
+  readonly oldestReadyAt?: number;
 }

@@ -31,7 +31,7 @@ export function withMetrics(store: Store, { metrics, rates }: Counting): Store {
     if (step.finishedAt !== undefined) metrics.stepEnd(step.state);
   };
 
-  const own: Partial<Store> = {
+  const own = {
     async recordDelivery(given) {
       const outcomes = await store.recordDelivery(given);
       delivered(given.delivery, bestOf(outcomes)?.outcome ?? "filtered");
@@ -106,8 +106,6 @@ export function withMetrics(store: Store, { metrics, rates }: Counting): Store {
         if (start.action === "execute") metrics.pluginEnd(start.pluginType, end.result, undefined);
       }
     },
-  };
-  return new Proxy(store, {
-    get: (target, name) => Reflect.get(own, name) ?? Reflect.get(target, name),
-  });
+  } satisfies Partial<Store>;
+  return { ...store, ...own };
 }

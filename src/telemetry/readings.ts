@@ -7,8 +7,8 @@
 import type { Clock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { findDiskSpace } from "../base/disk_space.ts";
-import type { Store } from "../store/store.ts";
 import { findCpuSecs, findOpenDescriptors } from "./process_facts.ts";
+import type { Store } from "../store/store.ts";
 
 /** Everything that is read, without its prefix; a `counter` only grows. */
 export const READ = [

@@ -35,7 +35,7 @@ export function withTracing(store: Store, { startSpan, clock }: TracedStoreHost)
     return span;
   };
 
-  const own: Partial<Store> = {
+  const own = {
     async recordDelivery(given) {
       const span = beginDelivery(given.delivery);
       const commit = startSpan({ name: "commit", parent: span.traceparent, attributes: {} });
@@ -108,7 +108,7 @@ export function withTracing(store: Store, { startSpan, clock }: TracedStoreHost)
       span?.note({ "svc.result": end.result, "svc.exit_code": end.exitCode });
       span?.end({ failed: end.result !== "ok", at: end.finishedAt });
     },
-  };
+  } satisfies Partial<Store>;
 
   const stepStored = (taskId: string, step: StepRecord) => {
     const task = tasks.get(taskId);
@@ -122,9 +122,7 @@ export function withTracing(store: Store, { startSpan, clock }: TracedStoreHost)
     span?.end({ failed: state === "failed", at: clock.now() });
   };
 
-  return new Proxy(store, {
-    get: (target, name) => Reflect.get(own, name) ?? Reflect.get(target, name),
-  });
+  return { ...store, ...own };
 }
 
 function withTrace(event: Admitted, trace: string): Admitted {

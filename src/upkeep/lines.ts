@@ -10,7 +10,7 @@ import type { Clock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
 import type { Progress } from "../store/maintenance.ts";
-import type { Store } from "../store/store.ts";
+import type { Maintenance } from "../store/maintenance.ts";
 import { backUp, type BackupRequest } from "./back_up.ts";
 import { check, type CheckRequest } from "./check.ts";
 import { restore, type RestoreRequest } from "./restore.ts";
@@ -57,7 +57,7 @@ export function restoreLines(
 }
 
 /** Gives back what is unused. */
-export function vacuumLines(store: Store): UpkeepLines<Vacuum> {
+export function vacuumLines(store: Maintenance): UpkeepLines<Vacuum> {
   return lines(vacuum(store), ({ freedBytes, bytes }) => ({ freed_bytes: freedBytes, bytes }));
 }
 

@@ -16,8 +16,9 @@ import { Catalog } from "../../src/resources/catalog.ts";
 import { KeyUses } from "../../src/intake/pipeline/key_uses.ts";
 import { Rejections } from "../../src/intake/pipeline/rejections.ts";
 import { webhookHandler } from "../../src/intake/routes.ts";
-import type { EventDecision, EventOutcome, NewDelivery } from "../../src/store/delivery_records.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { EventDecision, EventOutcome } from "../../src/store/delivery_records.ts";
+import type { DeliveryRecorder, KeyUseStore } from "../../src/store/delivery_store.ts";
+import type { SourceEventRecorder } from "../../src/store/source_event_store.ts";
 import { Planner } from "../../src/tasks/plan.ts";
 import { Triggers } from "../../src/intake/admission/triggers.ts";
 import { toText } from "../helpers/manifests.ts";
@@ -36,11 +37,14 @@ const defaultWorkspace = {
   spec: { path: "workspaces/default" },
 };
 const catalog = new Catalog(manifestResources(toText([...MANIFEST, defaultWorkspace])));
-const store = {
-  recordDelivery: ({ events }: NewDelivery) => Promise.resolve(events.map(outcomeOf)),
+const store: DeliveryRecorder & KeyUseStore & SourceEventRecorder = {
+  recordDelivery: ({ events }) => Promise.resolve(events.map(outcomeOf)),
+  recordHandshake: () => Promise.resolve(),
   recordRejections: () => Promise.resolve(),
+  recordSourceEvent: ({ event }) => Promise.resolve({ status: "accepted", id: event.id }),
   recordKeyUse: () => Promise.resolve(),
-} as unknown as Store;
+  listKeyUse: () => Promise.resolve([]),
+};
 
 function outcomeOf(event: EventDecision): EventOutcome {
   if (event.outcome !== "accepted") return event;

@@ -13,7 +13,7 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import type { AppError } from "../../src/base/errors.ts";
-import { lockDatabase } from "../store/temp_store.ts";
+import { lockDatabase } from "../helpers/sqlite_file.ts";
 import { MANIFEST, SECRET } from "../intake/webhook_rig.ts";
 import { type ControlRig, controlTest } from "./control_rig.ts";
 import { cpuMs } from "../helpers/cpu_time.ts";

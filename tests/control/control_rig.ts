@@ -16,7 +16,7 @@ import { createDatabase } from "../../src/store/sqlite/create_database.ts";
 import { DENO_DIR } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { sign } from "../intake/webhook_rig.ts";
-import { within } from "../store/temp_store.ts";
+import { within } from "../helpers/within.ts";
 
 /** A daemon and a client of it. */
 export interface ControlRig extends AsyncDisposable {

@@ -19,7 +19,7 @@ import { AppError } from "../../src/base/errors.ts";
 import { idFactory } from "../../src/base/ids.ts";
 import { createLog } from "../../src/base/log.ts";
 import { controlHandler, type Handlers } from "../../src/control/server/server.ts";
-import { tempStore } from "../store/temp_store.ts";
+import { tempStore } from "../helpers/temp_store.ts";
 
 /** What an input names: what is the run's own, or what is not. */
 interface Named {

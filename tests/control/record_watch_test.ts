@@ -11,7 +11,8 @@ import { RecordWatch } from "../../src/control/records/record_watch.ts";
 import { findRecordType } from "../../src/control/records/records.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Task } from "../../src/store/task_records.ts";
-import { accept, filterOut, taskIdOf, tempStore } from "../store/temp_store.ts";
+import { accept, filterOut, taskIdOf } from "../helpers/store_records.ts";
+import { tempStore } from "../helpers/temp_store.ts";
 
 const NOW = 1_700_000_100_000;
 

@@ -11,7 +11,8 @@ import type { AppError } from "../../src/base/errors.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { findTask } from "../../src/control/records/records.ts";
 import { sourceEventHandlers, type SourceEventHost } from "../../src/control/source_events.ts";
-import { accept, taskIdOf, tempStore } from "../store/temp_store.ts";
+import { accept, taskIdOf } from "../helpers/store_records.ts";
+import { tempStore } from "../helpers/temp_store.ts";
 
 const run = (grant: Caller["grant"] & object): Caller => ({
   role: "read_only",

@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { serve } from "../../src/http/server/serve.ts";
 import { MANIFEST, type Rig, sign, triggerYaml, webhookRig } from "../intake/webhook_rig.ts";
 import { until } from "../helpers/until.ts";
-import { within } from "../store/temp_store.ts";
+import { within } from "../helpers/within.ts";
 import { ask, type RawAnswer, RawClient } from "./raw_client.ts";
 
 const LOG = { debug() {}, info() {}, warn() {}, error() {} };

@@ -19,7 +19,8 @@ import { BodyBudget } from "../../src/http/body_budget.ts";
 import { readBody } from "../../src/http/read_body.ts";
 import { type HttpServer, serve, type ServeOptions } from "../../src/http/server/serve.ts";
 import { until as untilGiven } from "../helpers/until.ts";
-import { tempDir, within } from "../store/temp_store.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
+import { within } from "../helpers/within.ts";
 import { ask, RawClient } from "./raw_client.ts";
 
 /** A connection that was cut is gone a moment later, which the sanitizers take for a leak. */

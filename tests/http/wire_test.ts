@@ -13,7 +13,8 @@ import {
 } from "node:assert/strict";
 import { type HttpServer, serve } from "../../src/http/server/serve.ts";
 import { MANIFEST, type Rig, sign, webhookRig } from "../intake/webhook_rig.ts";
-import { tempDir, within } from "../store/temp_store.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
+import { within } from "../helpers/within.ts";
 import { ask, RawClient } from "./raw_client.ts";
 
 const BODY = '{"a":1}';

@@ -19,11 +19,12 @@ import type { Store } from "../../src/store/store.ts";
 import type { Task } from "../../src/store/task_records.ts";
 import { Planner } from "../../src/tasks/plan.ts";
 import { Triggers } from "../../src/intake/admission/triggers.ts";
-import { tempStore } from "../store/temp_store.ts";
+import { tempStore } from "../helpers/temp_store.ts";
 import { manifestResources, NOW } from "./webhook_rig.ts";
 
 /** What every source of this program needs. */
 export type SourceHost = FireHost & {
+  readonly store: Store;
   readonly catalog: Catalog;
   readonly triggers: Triggers;
   readonly followers: TaskTriggerIndex;
@@ -42,8 +43,8 @@ export interface SourceRig extends AsyncDisposable {
   readonly logged: string[];
   /** How often the worker was told of a task. */
   readonly kicks: { count: number };
-  /** Stands in for methods of the store, for as long as it is there. */
-  readonly broken: Partial<Store>;
+  /** The store as the host has it: a test may put methods of its own in it, and those of `store` back. */
+  readonly broken: Store;
   /** Applies manifests at the time of the clock, as `svc apply` would. */
   apply(text: string): void;
   /** Deletes a trigger. */
@@ -92,7 +93,7 @@ export async function sourceRig(manifest: string): Promise<SourceRig> {
   const catalog = new Catalog();
   const evaluator = createEvaluator({ deadlineMs: 1000 });
   const kicks = { count: 0 };
-  const broken: Partial<Store> = {};
+  const broken: Store = { ...store };
   const followers = new TaskTriggerIndex(catalog);
   const host: SourceHost = {
     catalog,
@@ -101,9 +102,7 @@ export async function sourceRig(manifest: string): Promise<SourceRig> {
     log,
     followers,
     health: new HealthConditions(),
-    store: new Proxy(store, {
-      get: (target, name) => Reflect.get(broken, name) ?? Reflect.get(target, name),
-    }),
+    store: broken,
     dirs: dataDirAt(temp.dir),
     newId: idFactory(clock),
     triggers: new Triggers(catalog),

@@ -24,13 +24,13 @@ import type { Store } from "../../src/store/store.ts";
 import type { Task } from "../../src/store/task_records.ts";
 import { Planner } from "../../src/tasks/plan.ts";
 import { Triggers } from "../../src/intake/admission/triggers.ts";
-import { tempStore } from "../store/temp_store.ts";
+import { tempStore } from "../helpers/temp_store.ts";
 
 /** A webhook server to send requests to. */
 export interface Rig extends AsyncDisposable {
   readonly store: Store;
   /** What the server is made of, for the tools beside it. */
-  readonly host: SlackHost;
+  readonly host: SlackHost & { readonly store: Store };
   readonly catalog: Catalog;
   /** Path of the database. */
   readonly path: string;
@@ -92,7 +92,7 @@ export async function webhookRig(options: RigOptions): Promise<Rig> {
   const keyUses = new KeyUses(store, log);
   const kicks = { count: 0, events: 0 };
   const bodies = new BodyBudget(options.bodyBudget ?? 128 << 20);
-  const host: SlackHost = {
+  const host: Rig["host"] = {
     catalog,
     evaluator,
     rejections,
@@ -100,9 +100,7 @@ export async function webhookRig(options: RigOptions): Promise<Rig> {
     plugins: NO_PLUGINS,
     clock,
     log,
-    store: new Proxy(store, {
-      get: (target, name) => Reflect.get(options.broken ?? {}, name) ?? Reflect.get(target, name),
-    }),
+    store: { ...store, ...options.broken },
     newId: idFactory(clock),
     triggers: new Triggers(catalog),
     planner: new Planner(catalog, temp.dir),

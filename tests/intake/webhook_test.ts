@@ -6,7 +6,7 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { AppError } from "../../src/base/errors.ts";
-import { lockDatabase } from "../store/temp_store.ts";
+import { lockDatabase } from "../helpers/sqlite_file.ts";
 import {
   MANIFEST,
   manifestResources,

@@ -15,10 +15,10 @@ import { Catalog } from "../../src/resources/catalog.ts";
 import { Semaphore } from "../../src/plugins/semaphore.ts";
 import { type PluginHost, type PluginRun, runPlugin } from "../../src/plugins/run_plugin.ts";
 import { openProcessGroups } from "../../src/shell/process_groups.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { AuditRecorder } from "../../src/store/audit_store.ts";
 import { until } from "../helpers/until.ts";
 import { known, storeOf } from "../secrets/known.ts";
-import { tempDir } from "../store/temp_store.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
 
 /** Runs a command as an interceptor would be; `startAudit` is the store's. */
 interface Bench extends AsyncDisposable {
@@ -45,17 +45,18 @@ async function bench(
   const gate = new Semaphore({ running: 1, waiting: 10 });
   const calls: string[] = [];
   const said: string[] = [];
-  const store = {
+  const store: AuditRecorder = {
     async startAudit() {
       calls.push("start asked");
       await startAudit();
       calls.push("start stored");
     },
-    finishAudit: (_: string, { result, stderr }: { result: string; stderr: string }) => {
+    finishAudit(_, { result, stderr }) {
       calls.push(`finish ${result}`);
       said.push(stderr);
       return Promise.resolve();
     },
+    recordAudit: () => Promise.reject(new Error("no run here is denied")),
   };
   const run = `${dir.path}/run`;
   await Deno.mkdir(run);
@@ -71,7 +72,7 @@ async function bench(
     maxPayloadBytes: 1000,
     inherited: { PATH: "/usr/bin:/bin" },
     tokens: new RunTokens(),
-    store: store as unknown as Store,
+    store,
     policy: () =>
       Promise.resolve({ verdict: "allowed", reason: "", mode: "allowlist", maxTimeoutSecs: 5 }),
     log: { debug: nobody, info: nobody, warn: nobody, error: nobody } as unknown as Log,

@@ -16,7 +16,7 @@ import { pause } from "../../src/base/clock.ts";
 import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import { runShell, type ShellCommand } from "../../src/shell/run_shell.ts";
 import { until } from "../helpers/until.ts";
-import { tempDir } from "../store/temp_store.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PATH = "/usr/bin:/bin";

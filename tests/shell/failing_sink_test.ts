@@ -8,7 +8,7 @@
 import { rejects, strictEqual as equal } from "node:assert/strict";
 import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import { runShell } from "../../src/shell/run_shell.ts";
-import { within } from "../store/temp_store.ts";
+import { within } from "../helpers/within.ts";
 
 Deno.test("what the taker of output throws comes out of runShell, and nothing is left running", async () => {
   await using groups = openProcessGroups();

@@ -9,7 +9,8 @@ import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:ass
 import { openProcessGroups, type ProcessGroups } from "../../src/shell/process_groups.ts";
 import { runShell, type ShellCommand, type ShellExit } from "../../src/shell/run_shell.ts";
 import { processRuns, untilFile } from "../helpers/until.ts";
-import { tempDir, within } from "../store/temp_store.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
+import { within } from "../helpers/within.ts";
 
 /** What a test works with. */
 interface Bench {

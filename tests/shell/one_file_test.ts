@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import { runShell, type ShellCommand } from "../../src/shell/run_shell.ts";
-import { tempDir } from "../store/temp_store.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
 
 const PATH = "/usr/bin:/bin";
 const before = () => Promise.resolve();

@@ -19,7 +19,8 @@ import {
   type ShellExit,
 } from "../../src/shell/run_shell.ts";
 import { until } from "../helpers/until.ts";
-import { tempDir, within } from "../store/temp_store.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
+import { within } from "../helpers/within.ts";
 
 /** How a line ended, and all it printed. */
 interface Ran extends ShellExit {

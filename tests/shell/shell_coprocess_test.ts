@@ -7,7 +7,7 @@
 
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
 import { startShellCoprocess } from "../../src/shell/shell_coprocess.ts";
-import { within } from "../store/temp_store.ts";
+import { within } from "../helpers/within.ts";
 
 const ECHO = 'while IFS= read -r line; do echo "<$line>"; done';
 

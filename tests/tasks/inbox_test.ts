@@ -7,7 +7,8 @@
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
 import { AppError } from "../../src/base/errors.ts";
 import { Inboxes } from "../../src/tasks/step/inbox.ts";
-import { accept, taskIdOf, tempStore } from "../store/temp_store.ts";
+import { accept, taskIdOf } from "../helpers/store_records.ts";
+import { tempStore } from "../helpers/temp_store.ts";
 
 const CLOCK = { now: () => 1_700_000_000_000 };
 

@@ -12,14 +12,8 @@ import type { Store } from "../../src/store/store.ts";
 import { removeOrphans } from "../../src/tasks/retention/orphans.ts";
 import { type Keep, prune, type RetentionHost } from "../../src/tasks/retention/retention.ts";
 import { logPath } from "../../src/tasks/log/task_log.ts";
-import {
-  accept,
-  filterOut,
-  idOf,
-  taskIdOf,
-  type TempStore,
-  tempStore,
-} from "../store/temp_store.ts";
+import { accept, filterOut, idOf, taskIdOf } from "../helpers/store_records.ts";
+import { type TempStore, tempStore } from "../helpers/temp_store.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
 const START = 1_700_000_000_000;
@@ -62,9 +56,7 @@ async function rig(broken: Partial<Store> = {}): Promise<Rig> {
     log,
     dirs,
     keep: { days: 30, perTrigger: 10_000 },
-    store: new Proxy(store, {
-      get: (target, name) => Reflect.get(broken, name) ?? Reflect.get(target, name),
-    }),
+    store: { ...store, ...broken },
     removeDirectory: (directory) => Promise.resolve(void removed?.push(directory)),
   };
   const numberOf = (id: string) => Number(id.slice(-6));
@@ -156,14 +148,14 @@ Deno.test("retention removes what is too much in small steps, all of it in one l
   await using r = await rig();
   for (let n = 1; n <= 250; n++) await r.ended(n);
   r.clock.time += 31 * DAY_MS;
-  const store = new Proxy(r.store, {
-    get: (target, name) =>
-      name !== "pruneTasks" ? Reflect.get(target, name) : async (options: { limit: number }) => {
-        const removed = await r.store.pruneTasks(options as Parameters<Store["pruneTasks"]>[0]);
-        steps.push(removed.length);
-        return removed;
-      },
-  });
+  const store: Store = {
+    ...r.store,
+    async pruneTasks(options) {
+      const removed = await r.store.pruneTasks(options);
+      steps.push(removed.length);
+      return removed;
+    },
+  };
   await prune({ ...r.host, store }, new AbortController().signal);
   deepEqual(await r.tasks(), []);
   deepEqual(await r.deliveries(), []);

@@ -24,7 +24,9 @@ import { TaskDirectories } from "../../src/tasks/workspace/task_directory.ts";
 import { logPath, readLog } from "../../src/tasks/log/task_log.ts";
 import type { RunHost } from "../../src/tasks/run/task_run.ts";
 import { manifestResources } from "../intake/webhook_rig.ts";
-import { accept, taskIdOf, tempDir, within } from "../store/temp_store.ts";
+import { accept, taskIdOf } from "../helpers/store_records.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
+import { within } from "../helpers/within.ts";
 
 /** Documents beside the workflow, and what the event brings. */
 export interface Given {
@@ -58,11 +60,17 @@ export class RunRig implements AsyncDisposable {
   #count = 0;
 
   constructor(
-    parts: { dirs: DataDir; host: RunHost; catalog: Catalog; close: AsyncDisposableStack },
+    parts: {
+      dirs: DataDir;
+      store: Store;
+      host: RunHost;
+      catalog: Catalog;
+      close: AsyncDisposableStack;
+    },
   ) {
     this.dirs = parts.dirs;
     this.host = parts.host;
-    this.store = parts.host.store;
+    this.store = parts.store;
     this.catalog = parts.catalog;
     this.workspace = `${parts.dirs.root}/repo`;
     this.#close = parts.close;
@@ -183,7 +191,7 @@ export async function runRig(secrets: Readonly<Record<string, string>> = {}): Pr
     inboxes: new Inboxes({ store, clock: systemClock }),
     directories: new TaskDirectories(base),
   };
-  return new RunRig({ dirs, host, catalog, close });
+  return new RunRig({ dirs, store, host, catalog, close });
 }
 
 /** What is compared of steps: `a succeeded`, with the reason where there is one. */

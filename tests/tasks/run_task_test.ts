@@ -8,6 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import type { ProcessGroups } from "../../src/shell/process_groups.ts";
 import type { ClaimedTask } from "../../src/store/task_records.ts";
+import type { RunHost } from "../../src/tasks/run/task_run.ts";
 import type { TaskResult } from "../../src/tasks/run/run_task.ts";
 import { processRuns, until, untilFile } from "../helpers/until.ts";
 import { type RunRig, runRig, stepsOf } from "./run_rig.ts";
@@ -498,17 +499,15 @@ test("secrets in outputs are hidden before they are stored", async () => {
 test("a step that takes a moment is noted while it runs, and states never go back", async (rig) => {
   const saved: string[] = [];
   const { store } = rig.host;
-  const host = {
+  const host: RunHost = {
     ...rig.host,
-    store: new Proxy(store, {
-      get: (target, name) =>
-        name === "saveStep"
-          ? (id: string, step: { state: string; id: string }) => {
-            saved.push(`${step.id} ${step.state}`);
-            return target.saveStep(id, step as never);
-          }
-          : Reflect.get(target, name),
-    }),
+    store: {
+      ...store,
+      saveStep(id, step) {
+        saved.push(`${step.id} ${step.state}`);
+        return store.saveStep(id, step);
+      },
+    },
   };
   const claimed = await rig.claim("{steps: [{id: a, run: sleep 0.5}, {id: b, run: exit 1}]}");
   Object.assign(rig, { host });

@@ -7,7 +7,8 @@
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { parseOutputs, readOutputs } from "../../src/tasks/step/step_outputs.ts";
-import { tempDir, within } from "../store/temp_store.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
+import { within } from "../helpers/within.ts";
 
 const TAKEN: readonly [text: string, outputs: Record<string, string>][] = [
   ["", {}],

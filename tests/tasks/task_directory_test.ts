@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { branchOf } from "../../src/tasks/workspace/git_worktree.ts";
 import { findFile, processRuns, until, untilFile } from "../helpers/until.ts";
-import { taskIdOf } from "../store/temp_store.ts";
+import { taskIdOf } from "../helpers/store_records.ts";
 import { type RunRig, runRig } from "./run_rig.ts";
 
 const WORKTREE = { workspace: "{path: repo, isolation: worktree}" };

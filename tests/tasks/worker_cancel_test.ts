@@ -9,7 +9,8 @@ import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:ass
 import type { Clock } from "../../src/base/clock.ts";
 import type { NewTask, Task } from "../../src/store/task_records.ts";
 import { processRuns, until, untilFile } from "../helpers/until.ts";
-import { accept, taskIdOf, within } from "../store/temp_store.ts";
+import { accept, taskIdOf } from "../helpers/store_records.ts";
+import { within } from "../helpers/within.ts";
 import { claimAndCrash, type Rig, testWithRig as test } from "./worker_rig.ts";
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);

@@ -1,15 +1,15 @@
 import { strictEqual as equal } from "node:assert/strict";
-import type { Claim } from "../../src/store/task_records.ts";
+import type { TaskQueue } from "../../src/store/task_store.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { startWorker, type WorkerHost } from "../../src/tasks/run/worker.ts";
 
 /** A worker that finds nothing to do, and how often it has looked. */
 async function idleWorker(run: string, onLook: (look: number) => void) {
   let looks = 0;
-  const store = {
+  const store: Pick<TaskQueue, "claimInterrupted" | "countRestarts" | "claimTasks"> = {
     claimInterrupted: () => Promise.resolve([]),
     countRestarts: () => Promise.resolve(),
-    claimTasks(): Promise<Claim> {
+    claimTasks() {
       onLook(++looks);
       return Promise.resolve({ tasks: [] });
     },

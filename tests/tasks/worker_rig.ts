@@ -24,7 +24,9 @@ import { logPath, readLog } from "../../src/tasks/log/task_log.ts";
 import { startWorker, type TaskWorker, type WorkerHost } from "../../src/tasks/run/worker.ts";
 import { until } from "../helpers/until.ts";
 import { manifestResources } from "../intake/webhook_rig.ts";
-import { accept, taskIdOf, tempDir, within } from "../store/temp_store.ts";
+import { accept, taskIdOf } from "../helpers/store_records.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
+import { within } from "../helpers/within.ts";
 
 /** A worker's surroundings. */
 export interface Rig extends AsyncDisposable {
@@ -103,9 +105,7 @@ export async function workerRig(): Promise<Rig> {
         workers: workerCount,
         isFollowed: () => false,
         onEnded: () => {},
-        store: new Proxy(store, {
-          get: (target, name) => Reflect.get(broken, name) ?? Reflect.get(target, name),
-        }),
+        store: { ...store, ...broken },
         ...more,
       });
       workers.push(worker);

@@ -10,7 +10,8 @@ import type { Store } from "../../src/store/store.ts";
 import type { Task } from "../../src/store/task_records.ts";
 import { logPath } from "../../src/tasks/log/task_log.ts";
 import { processRuns, until, untilFile } from "../helpers/until.ts";
-import { countsOf, taskIdOf, within } from "../store/temp_store.ts";
+import { countsOf, taskIdOf } from "../helpers/store_records.ts";
+import { within } from "../helpers/within.ts";
 import { manifestResources } from "../intake/webhook_rig.ts";
 import { claimAndCrash, type Rig, SECRETS, testWithRig as test } from "./worker_rig.ts";
 

@@ -6,7 +6,7 @@ import {
 } from "node:assert/strict";
 import { join } from "node:path";
 import { backUp } from "../../src/upkeep/back_up.ts";
-import { accept, taskIdOf } from "../store/temp_store.ts";
+import { accept, taskIdOf } from "../helpers/store_records.ts";
 import { filesIn, finish, upkeepRig } from "./upkeep_rig.ts";
 
 Deno.test("backUp copies all that is stored into one private file", async () => {

@@ -10,7 +10,8 @@ import { newKeyFile } from "../../src/secrets/keyring.ts";
 import { backUp } from "../../src/upkeep/back_up.ts";
 import { check } from "../../src/upkeep/check.ts";
 import { restore, type RestoreRequest } from "../../src/upkeep/restore.ts";
-import { accept, rowsOf, taskIdOf } from "../store/temp_store.ts";
+import { rowsOf } from "../helpers/sqlite_file.ts";
+import { accept, taskIdOf } from "../helpers/store_records.ts";
 import { filesIn, finish, type UpkeepRig, upkeepRig } from "./upkeep_rig.ts";
 
 const NOW = Date.parse("2026-01-02T03:04:05.678Z");

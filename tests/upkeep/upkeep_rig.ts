@@ -12,7 +12,8 @@ import { createDatabase } from "../../src/store/sqlite/create_database.ts";
 import { openStore } from "../../src/store/sqlite/open_store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
-import { accept, rowsOf } from "../store/temp_store.ts";
+import { rowsOf } from "../helpers/sqlite_file.ts";
+import { accept } from "../helpers/store_records.ts";
 
 /** The directory. */
 export interface UpkeepRig extends AsyncDisposable {

@@ -7,12 +7,11 @@
 import type { DELIVERY_OPERATIONS } from "../../api/delivery_operations.ts";
 import type { Handlers } from "../server/server.ts";
 import { explain } from "./explain.ts";
-import type { RedeliveryHost } from "../../intake/tools/redeliver.ts";
-import { redeliver } from "./redeliver.ts";
+import { redeliver, type RedeliverHost } from "./redeliver.ts";
 import { showDelivery, type ShowHost } from "./show_delivery.ts";
 
 /** What they need. */
-export interface DeliveryOperationsHost extends ShowHost, RedeliveryHost {}
+export type DeliveryOperationsHost = ShowHost & RedeliverHost;
 
 /** The operations on deliveries, by name. */
 export function deliveryHandlers(

@@ -19,14 +19,14 @@ import type { Triggers } from "../../intake/admission/triggers.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { Delivery } from "../../store/delivery_records.ts";
 import type { SourceEvent } from "../../store/source_event_records.ts";
-import type { Store } from "../../store/store.ts";
 import { deliveryView } from "../records/views.ts";
 import { findStored } from "./find_stored.ts";
+import type { RecordStore } from "../records/record_type.ts";
 
 /** What explaining needs. */
 export interface ExplainHost extends ExplainingHost {
   /** Deliveries. */
-  readonly store: Store;
+  readonly store: RecordStore;
   /** Hides the values of SecretStores in what is told. */
   readonly secrets: KnownSecrets;
   /** Triggers as they are now. */

@@ -11,6 +11,10 @@ import { redeliverOne, type RedeliveryHost } from "../../intake/tools/redeliver.
 import type { Delivery } from "../../store/delivery_records.ts";
 import { toDeliveryQuery, toQuery } from "../records/records.ts";
 import { findStored } from "./find_stored.ts";
+import type { RecordStore } from "../records/record_type.ts";
+
+/** What sending deliveries again needs. */
+export type RedeliverHost = RedeliveryHost & { readonly store: RecordStore };
 
 /** Deliveries read at once when many are sent again. */
 const PAGE = 200;
@@ -22,7 +26,7 @@ const PAGE = 200;
  */
 export async function* redeliver(
   input: Input<"delivery.redeliver">,
-  host: RedeliveryHost,
+  host: RedeliverHost,
   signal: AbortSignal,
 ): AsyncGenerator<RedeliveryLine> {
   if (input.id !== undefined) {
@@ -39,7 +43,7 @@ export async function* redeliver(
 /** Gathered first: what is sent again adds deliveries of its own. */
 async function idsOf(
   input: Input<"delivery.redeliver">,
-  host: RedeliveryHost,
+  host: RedeliverHost,
 ): Promise<readonly string[]> {
   const query = toDeliveryQuery(toQuery({ ...input, limit: PAGE }, host.clock.now()));
   const ids: string[] = [];
@@ -65,7 +69,7 @@ function canGoAgain({ outcome, via }: Delivery): boolean {
   return outcome === "accepted" || outcome === "filtered" || outcome === "skipped";
 }
 
-async function one(id: string, host: RedeliveryHost): Promise<RedeliveryLine> {
+async function one(id: string, host: RedeliverHost): Promise<RedeliveryLine> {
   try {
     const stored = await host.store.readDelivery(id);
     if (stored === undefined) return { delivery_id: id, error: "it is no longer stored" };

@@ -7,16 +7,29 @@
 import type { Column } from "../../resources/kind.ts";
 import type { RecordName } from "../../resources/record_names.ts";
 import type { ListQuery } from "../../store/list_query.ts";
-import type { Store } from "../../store/store.ts";
+import type { AuditStore, ControlAuditStore, TokenStore } from "../../store/audit_store.ts";
+import type { DeliveryStore } from "../../store/delivery_store.ts";
+import type { SourceEventStore, ThreadStore } from "../../store/source_event_store.ts";
+import type { TaskStore } from "../../store/task_store.ts";
 
-/** One type of record. */
-export interface RecordType<Row, Name extends RecordName = RecordName> {
+/** What is asked of storage about records of any type. */
+export type RecordStore =
+  & AuditStore
+  & ControlAuditStore
+  & DeliveryStore
+  & SourceEventStore
+  & TaskStore
+  & ThreadStore
+  & TokenStore;
+
+/** One type of record, and the part of storage in which it is found. */
+export interface RecordType<Row, Name extends RecordName = RecordName, Part = RecordStore> {
   /** Its name in the singular. */
   readonly name: Name;
   /** Newest first. */
-  readonly list: (store: Store, query: RecordQuery) => Promise<Row[]>;
+  readonly list: (store: Part, query: RecordQuery) => Promise<Row[]>;
   /** At most two whose id starts so. */
-  readonly find: (store: Store, prefix: string) => Promise<Row[]>;
+  readonly find: (store: Part, prefix: string) => Promise<Row[]>;
   /** Its identifier. */
   readonly id: (row: Row) => string;
   /** As JSON. */

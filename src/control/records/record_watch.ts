@@ -7,8 +7,7 @@
 
 import type { GetInput } from "../../api/resource_operations.ts";
 import { sha256Hex } from "../../base/bytes.ts";
-import type { Store } from "../../store/store.ts";
-import type { RecordQuery, RecordType } from "./record_type.ts";
+import type { RecordQuery, RecordStore, RecordType } from "./record_type.ts";
 import { checkFilters, toQuery } from "./records.ts";
 
 /** Rows read at once. */
@@ -19,7 +18,7 @@ const READ_AGAIN = 200;
 /** One watch over a list of records. */
 export class RecordWatch {
   readonly #sort: RecordType<unknown>;
-  readonly #store: Store;
+  readonly #store: RecordStore;
   /** What is asked for, in whatever state: one that changes its state has to be seen. */
   readonly #query: RecordQuery;
   readonly #state: string | undefined;
@@ -41,7 +40,7 @@ export class RecordWatch {
   constructor(
     sort: RecordType<unknown>,
     input: GetInput,
-    host: { readonly store: Store; readonly now: number },
+    host: { readonly store: RecordStore; readonly now: number },
   ) {
     checkFilters(sort, input);
     const { state, ...query } = toQuery(input, host.now);

@@ -9,7 +9,7 @@ import type { GetInput, Listing } from "../../api/resource_operations.ts";
 import { AppError } from "../../base/errors.ts";
 import { findRecordName, RECORD_NAMES, type RecordName } from "../../resources/record_names.ts";
 import { DELIVERY_FILTERS, type DeliveryQuery } from "../../store/delivery_records.ts";
-import type { Store } from "../../store/store.ts";
+import type { TaskStore } from "../../store/task_store.ts";
 import type { Task } from "../../store/task_records.ts";
 import {
   auditColumns,
@@ -19,7 +19,7 @@ import {
   tokenColumns,
   tokenView,
 } from "./audit_views.ts";
-import type { RecordFilter, RecordQuery, RecordType } from "./record_type.ts";
+import type { RecordFilter, RecordQuery, RecordStore, RecordType } from "./record_type.ts";
 import { TASKS } from "./task_record_type.ts";
 import { BINDINGS, SOURCE_EVENTS } from "./source_event_views.ts";
 import { deliveryColumns, deliveryView, table } from "./views.ts";
@@ -113,7 +113,7 @@ export function findRecordType(what: string): RecordType<unknown> | undefined {
 export async function listRecords(
   type: RecordType<unknown>,
   input: GetInput,
-  host: { readonly store: Store; readonly now: number },
+  host: { readonly store: RecordStore; readonly now: number },
 ): Promise<Listing> {
   checkFilters(type, input);
   if (input.name !== undefined) {
@@ -139,7 +139,7 @@ const PAGE_SIZE = 500;
 async function listInSteps(
   type: RecordType<unknown>,
   query: RecordQuery,
-  store: Store,
+  store: RecordStore,
 ): Promise<unknown[]> {
   if (!canPage(type)) return await type.list(store, query);
   const rows: unknown[] = [];
@@ -193,10 +193,10 @@ export function checkFilters(type: RecordType<unknown> | undefined, input: GetIn
  *
  * @throws {AppError} `not_found`, or `usage` when several do.
  */
-export async function findRecord<Row>(
-  type: RecordType<Row>,
+export async function findRecord<Row, Part>(
+  type: RecordType<Row, RecordName, Part>,
   prefix: string,
-  store: Store,
+  store: Part,
 ): Promise<Row> {
   const wanted = prefix.toUpperCase();
   const [first, second] = /^[0-9A-Z]+$/.test(wanted) ? await type.find(store, wanted) : [];
@@ -212,7 +212,7 @@ export async function findRecord<Row>(
  *
  * @throws {AppError} `not_found`, or `usage` when several do.
  */
-export function findTask(id: string, store: Store): Promise<Task> {
+export function findTask(id: string, store: TaskStore): Promise<Task> {
   return findRecord(TASKS, id, store);
 }
 

@@ -14,6 +14,7 @@ import {
   type SourceEvent,
   type SourceEventQuery,
 } from "../../store/source_event_records.ts";
+import type { SourceEventStore, ThreadStore } from "../../store/source_event_store.ts";
 import type { RecordQuery, RecordType } from "./record_type.ts";
 
 /**
@@ -32,7 +33,7 @@ function toEventQuery({ state, ...query }: RecordQuery): SourceEventQuery {
 }
 
 /** Events of chat platforms, for `svc get`. */
-export const SOURCE_EVENTS: RecordType<SourceEvent, "source-event"> = {
+export const SOURCE_EVENTS: RecordType<SourceEvent, "source-event", SourceEventStore> = {
   name: "source-event",
   list: (store, query) => store.listSourceEvents(toEventQuery(query)),
   find: (store, prefix) => store.findSourceEvents(prefix),
@@ -47,7 +48,7 @@ export const SOURCE_EVENTS: RecordType<SourceEvent, "source-event"> = {
 };
 
 /** Bound threads, for `svc get`. */
-export const BINDINGS: RecordType<Binding, "binding"> = {
+export const BINDINGS: RecordType<Binding, "binding", ThreadStore> = {
   name: "binding",
   list: (store, query) => store.listBindings(query),
   find: (store, prefix) => store.findBindings(prefix),

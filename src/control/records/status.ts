@@ -10,12 +10,12 @@ import type { DataDir } from "../../base/data_dir.ts";
 import { VERSION } from "../../base/version.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { KINDS } from "../../resources/kinds.ts";
-import type { Store } from "../../store/store.ts";
+import type { TaskCounter } from "../../store/task_store.ts";
 
 /** What status needs. */
 export interface StatusHost {
   /** Counts tasks. */
-  readonly store: Store;
+  readonly store: TaskCounter;
   /** Holds the resources. */
   readonly catalog: Catalog;
   /** The data directory. */

@@ -6,11 +6,12 @@
 
 import { AppError } from "../../base/errors.ts";
 import { type Task, TASK_STATES, type TaskQuery } from "../../store/task_records.ts";
+import type { TaskStore } from "../../store/task_store.ts";
 import type { RecordQuery, RecordType } from "./record_type.ts";
 import { taskColumns, taskView } from "./views.ts";
 
 /** Tasks. */
-export const TASKS: RecordType<Task, "task"> = {
+export const TASKS: RecordType<Task, "task", TaskStore> = {
   name: "task",
   list: (store, query) => store.listTasks(toTaskQuery(query)),
   find: (store, prefix) => store.findTasks(prefix),

@@ -17,6 +17,8 @@ import { displayName, type Resource } from "../../resources/resource.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 import { runHook } from "../../plugins/hooks.ts";
 import type { PluginHost } from "../../plugins/run_plugin.ts";
+import type { AuditRecorder } from "../../store/audit_store.ts";
+import type { DeliveryStore } from "../../store/delivery_store.ts";
 import { backtest, type BacktestHost } from "../../intake/tools/backtest.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { checkMayChange, checkPolicy, type CodeHost } from "./check_code.ts";
@@ -24,6 +26,8 @@ import type { ResourceWriter } from "./resource_writer.ts";
 
 /** What an apply needs. */
 export interface ApplyHost extends BacktestHost, CodeHost {
+  /** Past deliveries, and the audit. */
+  readonly store: AuditRecorder & DeliveryStore;
   /** Runs hooks. */
   readonly plugins: PluginHost;
   /** What there is. */

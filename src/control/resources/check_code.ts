@@ -19,7 +19,7 @@ import {
 } from "../../resources/custom_resource_definition.ts";
 import { displayName, type Resource, type ResourceKey } from "../../resources/resource.ts";
 import type { AuditEnd, AuditStart } from "../../store/audit_records.ts";
-import type { Store } from "../../store/store.ts";
+import type { AuditRecorder } from "../../store/audit_store.ts";
 import type { Caller } from "../../auth/caller.ts";
 
 /** What the check needs. */
@@ -27,7 +27,7 @@ export interface CodeHost {
   /** What there is. */
   readonly catalog: Catalog;
   /** Where rows go. */
-  readonly store: Store;
+  readonly store: AuditRecorder;
   /** Decides on commands. */
   readonly policy: PolicyCheck;
   /** The time. */

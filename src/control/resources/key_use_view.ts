@@ -7,7 +7,7 @@
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import type { Resource } from "../../resources/resource.ts";
 import type { SecretStoreSpec } from "../../resources/secret_store.ts";
-import type { Store } from "../../store/store.ts";
+import type { KeyUseStore } from "../../store/delivery_store.ts";
 
 /** A key that was not used for this long while another was can go. */
 const IDLE_MS = 72 * 3600 * 1000;
@@ -15,7 +15,7 @@ const IDLE_MS = 72 * 3600 * 1000;
 /** `status.keys` of a SecretStore. */
 export async function keyUseView(
   resource: Resource,
-  host: { readonly store: Store; readonly clock: Clock },
+  host: { readonly store: KeyUseStore; readonly clock: Clock },
 ): Promise<{ keys: Record<string, unknown> }> {
   const uses = await host.store.listKeyUse(resource.project, resource.name);
   const names = Object.keys((resource.spec as SecretStoreSpec).data);

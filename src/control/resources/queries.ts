@@ -20,12 +20,17 @@ import { type Caller, maySeeSecrets } from "../../auth/caller.ts";
 import { checkMayChange, type CodeHost } from "./check_code.ts";
 import { keyUseView } from "./key_use_view.ts";
 import { nextColumns, type NextFires, nextStatus } from "./next_fires.ts";
+import type { RecordStore } from "../records/record_type.ts";
+import type { AuditRecorder } from "../../store/audit_store.ts";
+import type { KeyUseStore } from "../../store/delivery_store.ts";
 import { checkFilters, findRecord, findRecordType, listRecords } from "../records/records.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
 import { resourceView, table } from "../records/views.ts";
 
 /** What queries need. */
 export interface QueryHost extends CodeHost {
+  /** Records, uses of keys, and the audit. */
+  readonly store: AuditRecorder & KeyUseStore & RecordStore;
   /** Deletes resources. */
   readonly writer: ResourceWriter;
   /** Runs hooks. */

@@ -9,20 +9,20 @@ import { Catalog } from "../../resources/catalog.ts";
 import type { Resource } from "../../resources/resource.ts";
 import type { SecretStoreSpec } from "../../resources/secret_store.ts";
 import type { Keyring, SecretPlace } from "../../secrets/keyring.ts";
-import type { ResourceChange, Store } from "../../store/store.ts";
+import type { ResourceChange, ResourceStore } from "../../store/resource_store.ts";
 
 /** Commits changes; resolves when they are on disk and in the catalog. */
 export type Commit = (changes: readonly ResourceChange[]) => Promise<void>;
 
 /** Changes resources. */
 export class ResourceWriter {
-  readonly #store: Store;
+  readonly #store: ResourceStore;
   readonly #catalog: Catalog;
   readonly #keyring: Keyring;
   #tail: Promise<unknown> = Promise.resolve();
 
   /** Keeps `catalog` equal to what is in `store`. */
-  constructor(parts: { store: Store; catalog: Catalog; keyring: Keyring }) {
+  constructor(parts: { store: ResourceStore; catalog: Catalog; keyring: Keyring }) {
     this.#store = parts.store;
     this.#catalog = parts.catalog;
     this.#keyring = parts.keyring;
@@ -54,7 +54,7 @@ export class ResourceWriter {
  *
  * @throws {AppError} `internal` when a value does not open with this keyring.
  */
-export async function loadCatalog(store: Store, keyring: Keyring): Promise<Catalog> {
+export async function loadCatalog(store: ResourceStore, keyring: Keyring): Promise<Catalog> {
   const stored = await store.loadResources();
   const resources = await Promise.all(stored.map((one) => mapSecrets(one, keyring.open)));
   const puts = await Promise.all(

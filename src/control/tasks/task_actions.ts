@@ -11,7 +11,7 @@ import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
-import type { Store } from "../../store/store.ts";
+import type { InboxStore, TaskStore } from "../../store/task_store.ts";
 import type { InboxMessage, Task } from "../../store/task_records.ts";
 import type { Plan } from "../../tasks/plan.ts";
 import type { Caller } from "../../auth/caller.ts";
@@ -22,7 +22,7 @@ export interface TaskActionHost {
   /** Hides secrets in what a step gives as its reason. */
   readonly secrets: KnownSecrets;
   /** Tasks. */
-  readonly store: Store;
+  readonly store: TaskStore & InboxStore;
   /** The time. */
   readonly clock: Clock;
   /** Ends a task that waits, or begins to end one that runs. */

@@ -12,7 +12,7 @@ import { type Clock, pause, rfc3339 } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { AppError } from "../../base/errors.ts";
 import { type Line, Lines } from "../../base/lines.ts";
-import type { Store } from "../../store/store.ts";
+import type { TaskStore } from "../../store/task_store.ts";
 import type { Task } from "../../store/task_records.ts";
 import { type LogChunk, logPath, readLog } from "../../tasks/log/task_log.ts";
 import { findTask } from "../records/records.ts";
@@ -25,7 +25,7 @@ const MAX_TAIL_BYTES = 16 * 1024 * 1024;
 /** What reading logs needs. */
 export interface LogsHost {
   /** Tasks. */
-  readonly store: Store;
+  readonly store: TaskStore;
   /** Where logs are. */
   readonly dirs: DataDir;
   /** The time. */

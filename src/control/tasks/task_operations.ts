@@ -20,7 +20,7 @@ import { type RetryHost, retryTask } from "./task_retry.ts";
 import { waitForTasks } from "./task_wait.ts";
 
 /** What they need. */
-export interface TaskOperationsHost extends TaskActionHost, LogsHost, RetryHost {}
+export type TaskOperationsHost = TaskActionHost & LogsHost & RetryHost;
 
 /** The operations on tasks, by name. */
 export function taskHandlers(

@@ -11,7 +11,7 @@ import { AppError } from "../../base/errors.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
-import type { Store } from "../../store/store.ts";
+import type { TaskStore } from "../../store/task_store.ts";
 import type { RetryOf, StepRecord, Task } from "../../store/task_records.ts";
 import { keptSteps } from "../../tasks/run/kept_steps.ts";
 import type { Plan, Planner } from "../../tasks/plan.ts";
@@ -21,7 +21,7 @@ import type { FireHost } from "../../intake/pipeline/fire.ts";
 /** What retrying needs. */
 export interface RetryHost {
   /** Tasks. */
-  readonly store: Store;
+  readonly store: TaskStore;
   /** Triggers as they are now. */
   readonly catalog: Catalog;
   /** Plans a task that never had a plan. */

@@ -8,7 +8,7 @@
 import type { Input } from "../../api/operations.ts";
 import type { WaitLine } from "../../api/task_operations.ts";
 import { type Clock, pause } from "../../base/clock.ts";
-import type { Store } from "../../store/store.ts";
+import type { TaskStore } from "../../store/task_store.ts";
 import { findTask } from "../records/records.ts";
 import { taskView } from "../records/views.ts";
 
@@ -24,7 +24,7 @@ const ALIVE_MS = 15_000;
  */
 export async function* waitForTasks(
   input: Input<"task.wait">,
-  host: { readonly store: Store; readonly clock: Clock },
+  host: { readonly store: TaskStore; readonly clock: Clock },
   signal: AbortSignal,
 ): AsyncGenerator<WaitLine> {
   const { store, clock } = host;

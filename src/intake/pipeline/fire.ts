@@ -16,7 +16,7 @@ import type {
   EventOutcome,
   StoredDelivery,
 } from "../../store/delivery_records.ts";
-import type { Store } from "../../store/store.ts";
+import type { DeliveryRecorder } from "../../store/delivery_store.ts";
 import { admit, type AdmitHost, type TriggerEvent } from "../admission/admit.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import { DeliveryContext } from "./delivery_context.ts";
@@ -24,7 +24,7 @@ import { DeliveryContext } from "./delivery_context.ts";
 /** What firing needs. */
 export interface FireHost extends AdmitHost {
   /** Keeps deliveries and tasks. */
-  readonly store: Store;
+  readonly store: DeliveryRecorder;
   /** The time. */
   readonly clock: Clock;
   /** Told after a task has been stored, with those that run and have to end for it. */

@@ -7,7 +7,7 @@
 
 import type { Log } from "../../base/log.ts";
 import type { KeyUse } from "../../store/delivery_records.ts";
-import type { Store } from "../../store/store.ts";
+import type { KeyUseStore } from "../../store/delivery_store.ts";
 import type { DeliveryContext } from "./delivery_context.ts";
 
 /** Time between two writes. */
@@ -15,13 +15,13 @@ const FLUSH_MS = 2000;
 
 /** Collects uses and writes them. */
 export class KeyUses implements AsyncDisposable {
-  readonly #store: Store;
+  readonly #store: KeyUseStore;
   readonly #log: Log;
   readonly #uses = new Map<string, KeyUse>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** Writes to `store`. */
-  constructor(store: Store, log: Log) {
+  constructor(store: KeyUseStore, log: Log) {
     this.#store = store;
     this.#log = log;
   }

@@ -7,9 +7,9 @@
 
 import type { Log } from "../../base/log.ts";
 import type { Delivery, DeliveryContent, Rejection } from "../../store/delivery_records.ts";
-import type { Store } from "../../store/store.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import type { ReceivedDelivery } from "./delivery_context.ts";
+import type { DeliveryRecorder } from "../../store/delivery_store.ts";
 
 /** Most records written per flush; what is beyond is counted in the log. */
 const MAX_PER_FLUSH = 100;
@@ -22,7 +22,7 @@ const MAX_KEPT_BODY = 256 * 1024;
 
 /** Takes rejections and writes them now and then. */
 export class Rejections implements AsyncDisposable {
-  readonly #store: Store;
+  readonly #store: DeliveryRecorder;
   readonly #log: Log;
   readonly #onRefused: (delivery: Delivery) => void;
   #waiting: Rejection[] = [];
@@ -31,7 +31,11 @@ export class Rejections implements AsyncDisposable {
   #flushing: Promise<void> = Promise.resolve();
 
   /** Writes to `store`; `onRefused` hears of each, also of those that get no record. */
-  constructor(store: Store, log: Log, onRefused: (delivery: Delivery) => void = () => {}) {
+  constructor(
+    store: DeliveryRecorder,
+    log: Log,
+    onRefused: (delivery: Delivery) => void = () => {},
+  ) {
     this.#store = store;
     this.#log = log;
     this.#onRefused = onRefused;

@@ -17,9 +17,12 @@ import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import type { Triggers } from "../admission/triggers.ts";
 import { dueRuns, type Span } from "./cron_runs.ts";
 import { fire, type FireHost } from "../pipeline/fire.ts";
+import type { CursorStore, DeliveryRecorder } from "../../store/delivery_store.ts";
 
 /** What the source needs. */
 export interface CronHost extends FireHost {
+  /** Where deliveries are recorded, and cursors. */
+  readonly store: CursorStore & DeliveryRecorder;
   /** Holds the triggers. */
   readonly catalog: Catalog;
   /** Triggers ready to be fired. */

@@ -14,7 +14,8 @@ import type { SecretStoreSpec } from "../../resources/secret_store.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { Routed, ThreadKey } from "../../store/source_event_records.ts";
-import type { Store } from "../../store/store.ts";
+import type { ThreadStore } from "../../store/source_event_store.ts";
+import type { TaskStore } from "../../store/task_store.ts";
 import type { Task } from "../../store/task_records.ts";
 import { postMessage } from "./api.ts";
 import { cut } from "./fields.ts";
@@ -26,7 +27,7 @@ export interface NotifyHost {
   /** Hides them in what is posted. */
   readonly secrets: KnownSecrets;
   /** Which thread a task came from. */
-  readonly store: Store;
+  readonly store: TaskStore & ThreadStore;
   /** Base URL of Slack's Web API. */
   readonly slackApiUrl: string;
   /** The daemon's log. */

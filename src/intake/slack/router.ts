@@ -9,14 +9,14 @@ import { after, type Clock } from "../../base/clock.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { ClaimedSourceEvent, Routed } from "../../store/source_event_records.ts";
-import type { Store } from "../../store/store.ts";
+import type { SourceEventQueue } from "../../store/source_event_store.ts";
 import type { Inboxes } from "../../tasks/step/inbox.ts";
 import { decideRouting, type RoutingHost } from "./decide_routing.ts";
 
 /** What routing needs. */
 export interface RouterHost extends RoutingHost {
   /** Events, bindings and tasks. */
-  readonly store: Store;
+  readonly store: SourceEventQueue;
   /** Hands messages to running tasks. */
   readonly inboxes: Inboxes;
   /** The time. */

@@ -17,7 +17,6 @@ import {
   type Delivery,
   type StoredDelivery,
 } from "../../store/delivery_records.ts";
-import type { Store } from "../../store/store.ts";
 import { Planner } from "../../tasks/plan.ts";
 import { admit, type AdmitHost } from "../admission/admit.ts";
 import { activate, type ActiveTrigger, Triggers } from "../admission/triggers.ts";
@@ -33,11 +32,12 @@ import {
 import { findHandshake } from "../pipeline/webhook_events.ts";
 import { triggerNameOf } from "./explain.ts";
 import { checksTheSame, concerns, type Proposal } from "./proposal.ts";
+import type { DeliveryStore } from "../../store/delivery_store.ts";
 
 /** What it needs. */
 export interface BacktestHost extends Omit<AdmitHost, "planner"> {
   /** Stored deliveries. */
-  readonly store: Store;
+  readonly store: DeliveryStore;
   /** The time. */
   readonly clock: Clock;
   /** What is applied now. */
@@ -155,7 +155,7 @@ function toldOf(decisions: readonly Admitted[]): { outcome: string; reason: stri
   return { outcome: best.outcome, reason: best.reason };
 }
 
-async function* deliveriesSince(since: number, store: Store): AsyncGenerator<Delivery> {
+async function* deliveriesSince(since: number, store: DeliveryStore): AsyncGenerator<Delivery> {
   let before: string | undefined;
   for (;;) {
     const page = await store.listDeliveries({

@@ -12,7 +12,8 @@ import {
   startedTasks,
   type StoredDelivery,
 } from "../../store/delivery_records.ts";
-import type { Store } from "../../store/store.ts";
+import type { DeliveryRecorder } from "../../store/delivery_store.ts";
+import type { SourceEventStore } from "../../store/source_event_store.ts";
 import type { Triggers } from "../admission/triggers.ts";
 import { DeliveryContext } from "../pipeline/delivery_context.ts";
 import { fire, firedName, firedPayload, type FireHost } from "../pipeline/fire.ts";
@@ -21,9 +22,12 @@ import { decide, LET_IN_BEFORE, type PipelineHost } from "../pipeline/pipeline.t
 import { storedRequest } from "../pipeline/stored_request.ts";
 import { findPlace } from "../task.ts";
 import { record } from "../webhook.ts";
+import type { TaskStore } from "../../store/task_store.ts";
 
 /** What sending again needs. */
 export interface RedeliveryHost extends PipelineHost, FireHost {
+  /** Keeps the new delivery, and finds what the old one belongs to. */
+  readonly store: DeliveryRecorder & SourceEventStore & TaskStore;
   /** Triggers as they are now. */
   readonly triggers: Triggers;
   /** Counts which secrets match. */
@@ -84,7 +88,10 @@ function startsNothing(id: string): AppError {
 }
 
 /** A second way for its event would start a second task, in no thread. */
-async function useReplay({ id, outcome, reason }: Delivery, store: Store): Promise<AppError> {
+async function useReplay(
+  { id, outcome, reason }: Delivery,
+  store: SourceEventStore,
+): Promise<AppError> {
   const event = await store.findEventOfDelivery(id);
   const remedy = event !== undefined
     ? `use "svc source replay ${event.id}"`

@@ -99,32 +99,3 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   databaseSize: size.databaseSize,
   reclaimSpace: size.reclaimSpace,
 };
-
-/** Methods that change nothing; a batch of these alone needs no write transaction. */
-export const READS: ReadonlySet<StoreMethod> = new Set<StoreMethod>([
-  "loadResources",
-  "listDeliveries",
-  "findDeliveries",
-  "readDelivery",
-  "listKeyUse",
-  "listSourceEvents",
-  "findSourceEvents",
-  "findEventOfDelivery",
-  "findThreadOfTask",
-  "listBindings",
-  "findBindings",
-  "listAudit",
-  "findAudit",
-  "verifyAudit",
-  "listControl",
-  "findToken",
-  "listTokens",
-  "listTasks",
-  "listInbox",
-  "listTaskEnds",
-  "findCursor",
-  "findPlan",
-  "findTasks",
-  "counts",
-  "databaseSize",
-]);

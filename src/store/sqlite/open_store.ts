@@ -11,6 +11,7 @@ import { setImmediate } from "node:timers";
 import { AppError } from "../../base/errors.ts";
 import type { Batch } from "../maintenance.ts";
 import type { Store, StoreMethod } from "../store.ts";
+import { ACCESS } from "./access.ts";
 import { type Call, type Outcome, receiveError, type Reply, type Request } from "./protocol.ts";
 
 /** Most calls that may wait for the disk; beyond it requests are refused as overload. */
@@ -40,19 +41,21 @@ export async function openStore(
 ): Promise<Store> {
   const thread = new StoreThread(dirname(path), onBatch);
   await thread.open(path, node);
-  const own = {
+  return {
+    ...methodsOf(thread),
     failed: thread.failed,
     [Symbol.asyncDispose]: () => thread.close(),
   };
-  // Every other property is a method that runs in the thread; `methods.ts` holds them all, by type.
-  return new Proxy(own, {
-    get: (target, name) => {
-      if (typeof name === "symbol" || name in target || name === "then") {
-        return Reflect.get(target, name);
-      }
-      return (...args: unknown[]) => thread.call({ method: name as StoreMethod, args });
-    },
-  }) as unknown as Store;
+}
+
+/** The methods of the store: each is a call to its thread. */
+function methodsOf(thread: StoreThread): Pick<Store, StoreMethod> {
+  const methods: Record<string, (...args: readonly unknown[]) => Promise<unknown>> = {};
+  for (const method of Object.keys(ACCESS) as StoreMethod[]) {
+    methods[method] = (...args) => thread.call({ method, args });
+  }
+  // ACCESS has every name, and METHODS, which the thread calls, the types behind each of them.
+  return methods as Pick<Store, StoreMethod>;
 }
 
 class StoreThread {

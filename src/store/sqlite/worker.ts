@@ -7,9 +7,10 @@
 
 import { stopwatchMs } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
+import { ACCESS } from "./access.ts";
 import { refuseOtherSchema } from "./engine/check_schema.ts";
 import { Database, fromSqliteError } from "./engine/database.ts";
-import { METHODS, READS } from "./methods.ts";
+import { METHODS } from "./methods.ts";
 import { migrate } from "./engine/migrations.ts";
 import { type Call, type Outcome, type Reply, type Request, sendError } from "./protocol.ts";
 
@@ -32,9 +33,11 @@ function call({ method, args }: Call): unknown {
   return run(opened(), ...args);
 }
 
+const isRead = ({ method }: Call): boolean => ACCESS[method] === "read";
+
 function runTogether(calls: readonly Call[]): Outcome[] {
   const all = () => calls.map(attempt);
-  return calls.every((one) => READS.has(one.method)) ? all() : opened().transaction(all);
+  return calls.every(isRead) ? all() : opened().transaction(all);
 }
 
 /** A refusal before anything was written spoils nothing; whatever else is thrown undoes the batch. */
@@ -65,7 +68,7 @@ function runBatch(calls: readonly Call[]): Outcome[] {
     // Nobody can write now: alone, each call would wait for it again. Reading goes on.
     if (refusal instanceof AppError && refusal.code === "overloaded") {
       const refused = { error: sendError(refusal) };
-      return calls.map((one) => READS.has(one.method) ? runAlone(one) : refused);
+      return calls.map((one) => isRead(one) ? runAlone(one) : refused);
     }
     return calls.map(runAlone);
   }

@@ -9,13 +9,13 @@ import { join } from "node:path";
 import { pause } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import type { Log } from "../../base/log.ts";
-import type { Store } from "../../store/store.ts";
+import type { TaskStore } from "../../store/task_store.ts";
 import { findLogOwner, logPath } from "../log/task_log.ts";
 
 /** What looking for orphans needs. */
 export interface OrphansHost {
   /** Tasks. */
-  readonly store: Store;
+  readonly store: TaskStore;
   /** The daemon's log. */
   readonly log: Log;
   /** Where logs and the directories of tasks are. */
@@ -58,7 +58,7 @@ async function* withoutTask(
   directory: string,
   { findOwner, store, signal }: {
     readonly findOwner: (name: string) => string | undefined;
-    readonly store: Store;
+    readonly store: TaskStore;
     readonly signal: AbortSignal;
   },
 ): AsyncGenerator<string> {
@@ -81,7 +81,7 @@ async function* withoutTask(
 /** A retry goes on in the directory of the task it repeats, which may be gone by now. */
 async function directoriesInUse(
   candidates: readonly string[],
-  { store, signal }: { readonly store: Store; readonly signal: AbortSignal },
+  { store, signal }: { readonly store: TaskStore; readonly signal: AbortSignal },
 ): Promise<readonly string[]> {
   const [oldest] = candidates.toSorted();
   const used: string[] = [];

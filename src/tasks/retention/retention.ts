@@ -11,7 +11,8 @@ import { type Clock, pause } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { Store } from "../../store/store.ts";
+import type { RetentionStore } from "../../store/retention_store.ts";
+import type { TaskStore } from "../../store/task_store.ts";
 import { DEDUP_WINDOW_MS } from "../../intake/admission/admit.ts";
 import { removeIfThere, removeOrphans } from "./orphans.ts";
 import { logPath } from "../log/task_log.ts";
@@ -27,7 +28,7 @@ export interface Keep {
 /** What retention needs. */
 export interface RetentionHost {
   /** Tasks and deliveries. */
-  readonly store: Store;
+  readonly store: RetentionStore & TaskStore;
   /** The time. */
   readonly clock: Clock;
   /** The daemon's log. */

@@ -14,7 +14,7 @@ import type { Template } from "../../cel/template.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { ProcessGroups } from "../../shell/process_groups.ts";
-import type { Store } from "../../store/store.ts";
+import type { TaskRecorder } from "../../store/task_store.ts";
 import type { ClaimedTask, StepRecord, TaskState } from "../../store/task_records.ts";
 import type { Inboxes } from "../step/inbox.ts";
 import { isOver } from "./flow.ts";
@@ -29,7 +29,7 @@ import { taskScope } from "./task_scope.ts";
 /** What running a task needs. */
 export interface RunHost {
   /** Where steps are recorded. */
-  readonly store: Store;
+  readonly store: TaskRecorder;
   /** Holds the secrets that steps are given. */
   readonly catalog: Catalog;
   /** Hides them in what steps say. */

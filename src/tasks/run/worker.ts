@@ -9,6 +9,7 @@
 import { after } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Cancelled, ClaimedTask, Task } from "../../store/task_records.ts";
+import type { TaskQueue, TaskRecorder } from "../../store/task_store.ts";
 import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import { runTask, type TaskResult } from "./run_task.ts";
 import { TASK_MARK } from "../step/step_env.ts";
@@ -17,6 +18,8 @@ import type { RunHost } from "./task_run.ts";
 
 /** What the worker needs. */
 export interface WorkerHost extends RunHost {
+  /** Where tasks wait, and where their steps are recorded. */
+  readonly store: TaskQueue & TaskRecorder;
   /** Most tasks at once. */
   readonly workers: number;
   /** The daemon's log. */

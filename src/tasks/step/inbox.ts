@@ -7,14 +7,14 @@
  */
 
 import type { JsonObject } from "../../base/json.ts";
-import type { Store } from "../../store/store.ts";
+import type { InboxStore } from "../../store/task_store.ts";
 import type { InboxMessage } from "../../store/task_records.ts";
 import { KeyedMutex } from "../../base/keyed_mutex.ts";
 
 /** What inboxes need. */
 export interface InboxHost {
   /** Where messages are kept. */
-  readonly store: Pick<Store, "addToInbox" | "listInbox">;
+  readonly store: InboxStore;
   /** The time, in milliseconds since the epoch. */
   readonly clock: { now(): number };
 }

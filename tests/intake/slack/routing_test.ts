@@ -375,7 +375,7 @@ Deno.test("what nobody can tell waits for a person: a task that is gone, a root 
     clock.time += 200_000;
     router.kick();
   }
-  rig.base.broken.routeSourceEvent = undefined as never;
+  rig.base.broken.routeSourceEvent = rig.base.store.routeSourceEvent;
   const asked = (await rig.events())[1]?.id ?? "";
   await store.replaySourceEvent(asked, clock.time);
   const reply = await rig.say("reply to bad root", later(3), { thread: later(2) });

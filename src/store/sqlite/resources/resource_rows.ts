@@ -5,7 +5,7 @@
  */
 
 import type { Resource } from "../../../resources/resource.ts";
-import type { ResourceChange } from "../../store.ts";
+import type { ResourceChange } from "../../resource_store.ts";
 import type { Database } from "../engine/database.ts";
 import { json, number, text } from "../engine/columns.ts";
 

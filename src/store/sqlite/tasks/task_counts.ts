@@ -5,13 +5,13 @@
  * @module
  */
 
-import type { Counts } from "../../store.ts";
+import type { TaskCounts } from "../../task_records.ts";
 import { number, optionalNumber } from "../engine/columns.ts";
 import type { Database, Row } from "../engine/database.ts";
 import { WAIT_REASON } from "../engine/wait_reasons.ts";
 
 /** Tasks by what they are at, and since when the oldest waits. */
-export function counts(db: Database): Counts {
+export function counts(db: Database): TaskCounts {
   const count = (from: string) =>
     number(db.get(`SELECT count(*) AS n FROM tasks ${from}`) ?? {}, "n");
   const oldest = (from: string): Row =>

@@ -1,86 +1,15 @@
 /**
- * A store in a directory of its own, and records to fill it with. The only place of the store's tests
- * that knows every field of a record.
+ * Records to fill a store with: the one place of the tests that knows every field of a delivery and of
+ * a task.
  *
  * @module
  */
 
-import { DatabaseSync } from "node:sqlite";
 import type { EventOutcome, NewDelivery } from "../../src/store/delivery_records.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { DeliveryRecorder } from "../../src/store/delivery_store.ts";
+import type { TaskCounter } from "../../src/store/task_store.ts";
 import type { NewTask, StepRecord } from "../../src/store/task_records.ts";
-import { openStore } from "../../src/store/sqlite/open_store.ts";
-import { admitted } from "../helpers/admitted.ts";
-
-/** A store that goes away with everything in it. */
-export interface TempStore extends AsyncDisposable {
-  readonly store: Store;
-  /** Directory of the database. */
-  readonly dir: string;
-  /** Path of the database. */
-  readonly path: string;
-}
-
-/** Opens a store in a fresh directory. */
-export async function tempStore(): Promise<TempStore> {
-  const dir = await Deno.makeTempDir({ prefix: "svc-store-" });
-  const path = `${dir}/svc.db`;
-  const store = await openStore(path);
-  return {
-    store,
-    dir,
-    path,
-    async [Symbol.asyncDispose]() {
-      await within(10_000, store[Symbol.asyncDispose]());
-      await Deno.remove(dir, { recursive: true });
-    },
-  };
-}
-
-/** How much longer than alone something may take on a busy machine. */
-const BUSY = 10;
-
-/**
- * Rejects when `work` takes far longer than the `ms` it may take on a machine that has nothing else to
- * do: what hangs shall fail its test and not stop them all.
- */
-export async function within<T>(ms: number, work: PromiseLike<T>): Promise<T> {
-  const { promise, reject: giveUp } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => giveUp(new Error(`far from done within ${ms} ms`)), BUSY * ms);
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** A fresh directory. */
-export async function tempDir(): Promise<AsyncDisposable & { readonly path: string }> {
-  const path = await Deno.makeTempDir({ prefix: "svc-test-" });
-  return { path, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };
-}
-
-/** Rows of a query over the file itself, past the store. */
-export function rowsOf(path: string, sql: string): Record<string, unknown>[] {
-  const db = new DatabaseSync(path, { readOnly: true });
-  try {
-    return db.prepare(sql).all() as Record<string, unknown>[];
-  } finally {
-    db.close();
-  }
-}
-
-/** Keeps everybody else from writing to the database, until disposed. */
-export function lockDatabase(path: string): Disposable {
-  const db = new DatabaseSync(path);
-  db.exec("BEGIN EXCLUSIVE");
-  return {
-    [Symbol.dispose]() {
-      db.exec("ROLLBACK");
-      db.close();
-    },
-  };
-}
+import { admitted } from "./admitted.ts";
 
 /** An id that sorts as its number does. */
 export function idOf(n: number): string {
@@ -125,7 +54,7 @@ export const PLAN = { hash: "h1", json: JSON.stringify({ steps: STEPS.map((id) =
 
 /** Stores delivery `n` and task `n`; gives what became of it. */
 export async function accept(
-  store: Pick<Store, "recordDelivery">,
+  store: Pick<DeliveryRecorder, "recordDelivery">,
   n: number,
   given: Accepted = {},
 ): Promise<EventOutcome | undefined> {
@@ -135,7 +64,7 @@ export async function accept(
 
 /** Stores delivery `n` with several events; their tasks are those of these numbers. */
 export function acceptBatch(
-  store: Store,
+  store: DeliveryRecorder,
   n: number,
   { tasks, ...given }: Accepted & { readonly tasks: readonly number[] },
 ): Promise<readonly EventOutcome[]> {
@@ -160,7 +89,7 @@ function eventOf(n: number, given: Accepted): NewDelivery["events"][number] {
 }
 
 /** Stores delivery `n`, which its filter held back. */
-export async function filterOut(store: Store, n: number): Promise<void> {
+export async function filterOut(store: DeliveryRecorder, n: number): Promise<void> {
   const reason = "the condition is false";
   await recordWith(store, n, { body: new TextEncoder().encode("{}") }, [
     admitted({ outcome: "filtered", reason }),
@@ -169,7 +98,7 @@ export async function filterOut(store: Store, n: number): Promise<void> {
 
 /** Stores refused requests, keeping the newest `keep` of each trigger. */
 export async function reject(
-  store: Store,
+  store: DeliveryRecorder,
   rejected: readonly { readonly n: number; readonly trigger?: string }[],
   keep: number,
 ): Promise<void> {
@@ -188,7 +117,7 @@ export async function reject(
 }
 
 function recordWith(
-  store: Pick<Store, "recordDelivery">,
+  store: Pick<DeliveryRecorder, "recordDelivery">,
   n: number,
   given: Accepted,
   events: NewDelivery["events"],
@@ -232,7 +161,7 @@ export function step(position: number, state: StepRecord["state"]): StepRecord {
 }
 
 /** How many tasks wait and run. */
-export async function countsOf(store: Store): Promise<{ pending: number; running: number }> {
+export async function countsOf(store: TaskCounter): Promise<{ pending: number; running: number }> {
   const { pending, running } = await store.counts();
   return { pending, running };
 }

@@ -7,16 +7,19 @@
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { createHash } from "node:crypto";
-import { Database } from "../../src/store/sqlite/engine/database.ts";
+import { Database } from "../../../src/store/sqlite/engine/database.ts";
 import {
   checkDatabase,
   migrate,
   SCHEMA_VERSION,
-} from "../../src/store/sqlite/engine/migrations.ts";
-import { openStore } from "../../src/store/sqlite/open_store.ts";
-import { accept, idOf, PLAN, rowsOf, taskIdOf, tempDir, tempStore } from "./temp_store.ts";
+} from "../../../src/store/sqlite/engine/migrations.ts";
+import { openStore } from "../../../src/store/sqlite/open_store.ts";
+import { rowsOf } from "../../helpers/sqlite_file.ts";
+import { accept, idOf, PLAN, taskIdOf } from "../../helpers/store_records.ts";
+import { tempDir } from "../../helpers/temp_dir.ts";
+import { tempStore } from "../../helpers/temp_store.ts";
 
-const SCHEMA_1 = new URL("../fixtures/schema_1.sql", import.meta.url);
+const SCHEMA_1 = new URL("../../fixtures/schema_1.sql", import.meta.url);
 
 /** Changes a database past the store. */
 function change(path: string, statements: readonly string[]): void {

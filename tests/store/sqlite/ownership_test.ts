@@ -6,11 +6,13 @@
  */
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
-import type { AuditStart } from "../../src/store/audit_records.ts";
-import { openStore } from "../../src/store/sqlite/open_store.ts";
-import type { Store } from "../../src/store/store.ts";
-import { eventIdOf, sourceEvent } from "./source_event_records.ts";
-import { accept, rowsOf, step, taskIdOf, tempDir } from "./temp_store.ts";
+import type { AuditStart } from "../../../src/store/audit_records.ts";
+import { openStore } from "../../../src/store/sqlite/open_store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { eventIdOf, sourceEvent } from "../../helpers/source_event_records.ts";
+import { rowsOf } from "../../helpers/sqlite_file.ts";
+import { accept, step, taskIdOf } from "../../helpers/store_records.ts";
+import { tempDir } from "../../helpers/temp_dir.ts";
 
 interface Nodes {
   readonly before: Store;

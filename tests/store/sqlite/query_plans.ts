@@ -5,9 +5,9 @@
  * @module
  */
 
-import { Database, type SqlValue } from "../../src/store/sqlite/engine/database.ts";
-import { migrate } from "../../src/store/sqlite/engine/migrations.ts";
-import { tempDir } from "./temp_store.ts";
+import { Database, type SqlValue } from "../../../src/store/sqlite/engine/database.ts";
+import { migrate } from "../../../src/store/sqlite/engine/migrations.ts";
+import { tempDir } from "../../helpers/temp_dir.ts";
 
 /** Notes every statement that it is given. */
 export class Watched extends Database {

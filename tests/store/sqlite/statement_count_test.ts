@@ -6,11 +6,11 @@
  */
 
 import { deepStrictEqual as deepEqual } from "node:assert/strict";
-import type { SqlValue } from "../../src/store/sqlite/engine/database.ts";
-import { METHODS } from "../../src/store/sqlite/methods.ts";
-import type { NewTask, TaskConcurrency } from "../../src/store/task_records.ts";
+import type { SqlValue } from "../../../src/store/sqlite/engine/database.ts";
+import { METHODS } from "../../../src/store/sqlite/methods.ts";
+import type { NewTask, TaskConcurrency } from "../../../src/store/task_records.ts";
 import { Watched, watched } from "./query_plans.ts";
-import { accept, type Accepted, taskIdOf } from "./temp_store.ts";
+import { accept, type Accepted, taskIdOf } from "../../helpers/store_records.ts";
 
 /** Counts the statements that one piece of work runs. */
 class Counted {

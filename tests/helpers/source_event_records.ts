@@ -5,7 +5,7 @@
  */
 
 import type { NewSourceEvent, SourceEventFacts } from "../../src/store/source_event_records.ts";
-import { idOf } from "./temp_store.ts";
+import { idOf } from "./store_records.ts";
 
 /** The id of event `n`; sorts as its number does. */
 export function eventIdOf(n: number): string {

@@ -6,10 +6,10 @@
  */
 
 import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
-import { METHODS } from "../../src/store/sqlite/methods.ts";
-import type { NewTask, TaskConcurrency } from "../../src/store/task_records.ts";
+import { METHODS } from "../../../src/store/sqlite/methods.ts";
+import type { NewTask, TaskConcurrency } from "../../../src/store/task_records.ts";
 import { isGrowing, type Watched, watched } from "./query_plans.ts";
-import { accept, step, taskIdOf } from "./temp_store.ts";
+import { accept, step, taskIdOf } from "../../helpers/store_records.ts";
 
 /** Goes through every way a task can take. */
 async function useTasks(db: Watched): Promise<void> {

@@ -6,14 +6,14 @@
  */
 
 import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
-import type { AuditStart, ControlToken } from "../../src/store/audit_records.ts";
-import type { Database } from "../../src/store/sqlite/engine/database.ts";
-import { METHODS } from "../../src/store/sqlite/methods.ts";
-import type { StoreMethod } from "../../src/store/store.ts";
+import type { AuditStart, ControlToken } from "../../../src/store/audit_records.ts";
+import type { Database } from "../../../src/store/sqlite/engine/database.ts";
+import { METHODS } from "../../../src/store/sqlite/methods.ts";
+import type { StoreMethod } from "../../../src/store/store.ts";
 import { isGrowing, watched } from "./query_plans.ts";
-import { eventIdOf, sourceEvent } from "./source_event_records.ts";
-import { accept, idOf, step, taskIdOf } from "./temp_store.ts";
-import { admitted } from "../helpers/admitted.ts";
+import { admitted } from "../../helpers/admitted.ts";
+import { eventIdOf, sourceEvent } from "../../helpers/source_event_records.ts";
+import { accept, idOf, step, taskIdOf } from "../../helpers/store_records.ts";
 
 const T1 = taskIdOf(1);
 const AUDIT: AuditStart = {

@@ -6,7 +6,9 @@
  */
 
 import { deepStrictEqual as deepEqual, rejects } from "node:assert/strict";
-import { accept, countsOf, tempStore, within } from "./temp_store.ts";
+import { accept, countsOf } from "../../helpers/store_records.ts";
+import { tempStore } from "../../helpers/temp_store.ts";
+import { within } from "../../helpers/within.ts";
 
 Deno.test("a call whose arguments cannot be sent fails, and no other with it", async () => {
   await using temp = await tempStore();

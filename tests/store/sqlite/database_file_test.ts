@@ -16,22 +16,16 @@ import {
 import { hash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
-import { createDatabase } from "../../src/store/sqlite/create_database.ts";
-import { checkDatabase, SCHEMA_VERSION } from "../../src/store/sqlite/engine/migrations.ts";
-import { openStore } from "../../src/store/sqlite/open_store.ts";
-import {
-  accept,
-  idOf,
-  lockDatabase,
-  rowsOf,
-  step,
-  taskIdOf,
-  tempDir,
-  tempStore,
-  within,
-} from "./temp_store.ts";
+import { createDatabase } from "../../../src/store/sqlite/create_database.ts";
+import { checkDatabase, SCHEMA_VERSION } from "../../../src/store/sqlite/engine/migrations.ts";
+import { openStore } from "../../../src/store/sqlite/open_store.ts";
+import { lockDatabase, rowsOf } from "../../helpers/sqlite_file.ts";
+import { accept, idOf, taskIdOf } from "../../helpers/store_records.ts";
+import { tempDir } from "../../helpers/temp_dir.ts";
+import { tempStore } from "../../helpers/temp_store.ts";
+import { within } from "../../helpers/within.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 
 /** Every file of a directory, with its size and the digest of its content. */
 function snapshot(dir: string): Record<string, string> {
@@ -42,25 +36,14 @@ function snapshot(dir: string): Record<string, string> {
   }));
 }
 
-Deno.test("a closed store leaves one file, and opens again with all that was in it", async () => {
+Deno.test("a closed store leaves one file, which passes the check", async () => {
   await using dir = await tempDir();
   const path = `${dir.path}/svc.db`;
-  const first = await openStore(path);
-  for (const n of [1, 2, 3]) await accept(first, n);
-  await first.claimTasks(2, 5);
-  await first.saveStep(taskIdOf(1), step(0, "succeeded"));
-  await first.finishTask({ taskId: taskIdOf(2), state: "failed", reason: "why", now: 8 });
-  await first[Symbol.asyncDispose]();
+  const store = await openStore(path);
+  for (const n of [1, 2, 3]) await accept(store, n);
+  await store[Symbol.asyncDispose]();
   deepEqual(Object.keys(snapshot(dir.path)), ["svc.db"]);
   checkDatabase(path);
-  await using again = await openStore(path);
-  deepEqual(
-    (await again.listTasks({ limit: 9 })).map(({ state, reason }) => [state, reason]),
-    [["pending", ""], ["failed", "why"], ["running", ""]],
-  );
-  deepEqual((await again.claimInterrupted()).map(({ task }) => task.steps[0]?.state), [
-    "succeeded",
-  ]);
 });
 
 Deno.test("what a store answered is on disk although it is never closed", async () => {
@@ -68,7 +51,7 @@ Deno.test("what a store answered is on disk although it is never closed", async 
   const path = `${dir.path}/svc.db`;
   const program = `
     const { openStore } = await import(${JSON.stringify(`${ROOT}src/store/sqlite/open_store.ts`)});
-    const { accept } = await import(${JSON.stringify(`${ROOT}tests/store/temp_store.ts`)});
+    const { accept } = await import(${JSON.stringify(`${ROOT}tests/helpers/store_records.ts`)});
     const store = await openStore(${JSON.stringify(path)});
     for (let n = 0; n < 10; n++) await accept(store, n);
     Deno.kill(Deno.pid, "SIGKILL");`;
@@ -101,24 +84,6 @@ Deno.test("under the daemon's umask every file of the database is for its owner 
     "svc.db 600\nsvc.db-shm 600\nsvc.db-wal 600\n",
     new TextDecoder().decode(stderr),
   );
-});
-
-Deno.test("closing lets everything finish that was asked before", async () => {
-  await using dir = await tempDir();
-  const path = `${dir.path}/svc.db`;
-  const store = await openStore(path);
-  const calls = Array.from({ length: 500 }, (_, n) => accept(store, n));
-  await within(10_000, store[Symbol.asyncDispose]());
-  await Promise.all(calls);
-  equal(rowsOf(path, "SELECT id FROM tasks").length, 500);
-});
-
-Deno.test("a closed store refuses calls, and may be closed again", async () => {
-  await using temp = await tempStore();
-  const store = await openStore(`${temp.dir}/other.db`);
-  await store[Symbol.asyncDispose]();
-  await rejects(within(2000, store.counts()), (error: Error) => !error.message.includes("2000 ms"));
-  await within(2000, store[Symbol.asyncDispose]());
 });
 
 Deno.test("init makes a database once, and leaves an existing one as it is", async () => {

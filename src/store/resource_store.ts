@@ -1,0 +1,20 @@
+/**
+ * What the program asks of storage about resources.
+ *
+ * @module
+ */
+
+import type { Resource, ResourceKey } from "../resources/resource.ts";
+
+/** A change of one resource. */
+export type ResourceChange =
+  | { readonly op: "put"; readonly resource: Resource }
+  | { readonly op: "delete"; readonly key: ResourceKey };
+
+/** The resources of the catalog. */
+export interface ResourceStore {
+  /** Every resource there is. */
+  loadResources(): Promise<Resource[]>;
+  /** Makes all changes, or none. */
+  changeResources(changes: readonly ResourceChange[]): Promise<void>;
+}

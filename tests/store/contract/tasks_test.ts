@@ -1,0 +1,157 @@
+/**
+ * Tasks: claimed once, ended once, and taken up again after an interruption.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
+import type { Claim } from "../../../src/store/task_records.ts";
+import { accept, countsOf, PLAN, step, taskIdOf } from "../../helpers/store_records.ts";
+import { eachStore, range } from "./each_store.ts";
+
+const taskIds = ({ tasks }: Claim) => tasks.map(({ task }) => task.id);
+
+eachStore("claimTasks hands each task out once, oldest first", async (store) => {
+  for (const n of [3, 1, 2, 0, 4, 6, 5]) await accept(store, n);
+  deepEqual(taskIds(await store.claimTasks(0, 1)), []);
+  const claims = await Promise.all([1, 3, 2, 5, 1].map((limit) => store.claimTasks(limit, 50)));
+  deepEqual(claims.map(taskIds), [[0], [1, 2, 3], [4, 5], [6], []].map((ns) => ns.map(taskIdOf)));
+  const [first] = claims[0]?.tasks ?? [];
+  equal(first?.task.state, "running");
+  equal(first?.task.startedAt, 50);
+  deepEqual(JSON.parse(first?.plan ?? ""), { steps: [{ id: "build" }, { id: "deploy" }] });
+  deepEqual(await countsOf(store), { pending: 0, running: 7 });
+});
+
+eachStore(
+  "a task that misses something is failed from the start and never claimed",
+  async (store) => {
+    await accept(store, 1, { plan: undefined });
+    const [task] = await store.listTasks({ limit: 1 });
+    equal(task?.state, "failed");
+    equal(task?.reason, 'missing: Workflow "ci"');
+    equal(task?.finishedAt, task?.createdAt);
+    deepEqual(task?.steps, []);
+    deepEqual(await store.claimTasks(9, 1), { tasks: [] });
+  },
+);
+
+eachStore("finishTask ends a running task once, and no other", async (store) => {
+  await accept(store, 1);
+  const end = (state: "succeeded" | "failed" | "cancelled") =>
+    store.finishTask({ taskId: taskIdOf(1), state, reason: state, now: 90 });
+  equal(await end("succeeded"), false, "pending");
+  await store.claimTasks(1, 5);
+  deepEqual(await Promise.all([end("failed"), end("succeeded"), end("cancelled")]), [
+    ...[true, false, false],
+  ]);
+  await store.requeueTask(taskIdOf(1));
+  const [task] = await store.listTasks({ limit: 1 });
+  deepEqual([task?.state, task?.reason, task?.finishedAt], ["failed", "failed", 90]);
+  equal(await store.finishTask({ taskId: "none", state: "failed", reason: "", now: 1 }), false);
+  deepEqual(await countsOf(store), { pending: 0, running: 0 });
+});
+
+eachStore(
+  "steps without a record wait while the task is open, and are skipped once it ended",
+  async (store) => {
+    await accept(store, 1);
+    await store.claimTasks(1, 5);
+    await store.saveStep(taskIdOf(1), { ...step(0, "running"), processGroup: 4711 });
+    const states = async () => (await store.findTasks(taskIdOf(1)))[0]?.steps.map((s) => s.state);
+    deepEqual(await states(), ["running", "pending"]);
+    await store.saveStep(taskIdOf(1), { ...step(0, "failed"), exitCode: 3, reason: "exit code 3" });
+    await store.finishTask({ taskId: taskIdOf(1), state: "failed", reason: "", now: 9 });
+    deepEqual((await store.findTasks(taskIdOf(1)))[0]?.steps, [
+      {
+        position: 0,
+        id: "build",
+        state: "failed",
+        reason: "exit code 3",
+        exitCode: 3,
+        startedAt: 1,
+        finishedAt: 2,
+      },
+      { position: 1, id: "deploy", state: "skipped", reason: "" },
+    ]);
+  },
+);
+
+eachStore(
+  "requeueTask puts a task back with its finished steps and its first start",
+  async (store) => {
+    await accept(store, 1);
+    await accept(store, 2);
+    await store.claimTasks(1, 50);
+    await store.saveStep(taskIdOf(1), step(0, "succeeded"));
+    await store.requeueTask(taskIdOf(1));
+    await store.requeueTask(taskIdOf(2));
+    deepEqual(await countsOf(store), { pending: 2, running: 0 });
+    const { tasks: [again] } = await store.claimTasks(1, 80);
+    equal(again?.task.id, taskIdOf(1), "its turn is that of its age");
+    equal(again?.task.startedAt, 50);
+    equal(again?.task.restarts, 0);
+    deepEqual(again?.task.steps.map(({ state }) => state), ["succeeded", "pending"]);
+  },
+);
+
+eachStore("claimInterrupted takes over what ran before a restart", async (first, { restart }) => {
+  for (const n of [1, 2, 3]) await accept(first, n);
+  await first.claimTasks(2, 5);
+  await first.saveStep(taskIdOf(1), { ...step(0, "running"), processGroup: 4711 });
+  deepEqual(await first.claimInterrupted(), [], "what it runs itself is not interrupted");
+  const again = await restart();
+  const interrupted = await again.claimInterrupted();
+  deepEqual(interrupted.map(({ task }) => task.id), [1, 2].map(taskIdOf));
+  equal(interrupted[0]?.task.steps[0]?.processGroup, 4711);
+  deepEqual(await again.claimInterrupted(), [], "once");
+  await again.countRestarts([taskIdOf(1), taskIdOf(2)]);
+  await again.countRestarts([taskIdOf(1), "none"]);
+  await again.countRestarts([]);
+  const tasks = await again.listTasks({ limit: 9 });
+  deepEqual(tasks.map(({ restarts }) => restarts), [0, 1, 2]);
+});
+
+eachStore("tasks of one plan share it, and each of another has its own", async (store) => {
+  await Promise.all(range(0, 50).map((n) => accept(store, n)));
+  const json = '{"steps":[{"id":"only"}]}';
+  await accept(store, 60, { plan: { hash: "h2", json } });
+  await accept(store, 61, { plan: undefined });
+  deepEqual((await store.findTasks(taskIdOf(60)))[0]?.steps.map(({ id }) => id), ["only"]);
+  const plans = await Promise.all([0, 49, 60, 61].map((n) => store.findPlan(taskIdOf(n))));
+  deepEqual(plans, [PLAN.json, PLAN.json, json, undefined]);
+});
+
+eachStore("a store that is opened again has all that was in it", async (first, { restart }) => {
+  for (const n of [1, 2, 3]) await accept(first, n);
+  await first.claimTasks(2, 5);
+  await first.saveStep(taskIdOf(1), step(0, "succeeded"));
+  await first.finishTask({ taskId: taskIdOf(2), state: "failed", reason: "why", now: 8 });
+  const again = await restart();
+  deepEqual(
+    (await again.listTasks({ limit: 9 })).map(({ state, reason }) => [state, reason]),
+    [["pending", ""], ["failed", "why"], ["running", ""]],
+  );
+  deepEqual((await again.claimInterrupted()).map(({ task }) => task.steps[0]?.state), [
+    "succeeded",
+  ]);
+});
+
+eachStore("counts tells who waits for a worker from who waits for time or room", async (store) => {
+  deepEqual(await store.counts(), { pending: 0, held: 0, running: 0 });
+  await accept(store, 1, { task: { debounce: { key: "", forMs: 1000 } }, trigger: "slow" });
+  await accept(store, 2);
+  await accept(store, 3);
+  const [one, two] = [1_700_000_000_001, 1_700_000_000_002];
+  const waiting = { pending: 3, held: 1, running: 0, oldestPendingAt: one, oldestReadyAt: two };
+  deepEqual(await store.counts(), waiting);
+  await store.claimTasks(1, two + 5);
+  deepEqual(await store.counts(), { ...waiting, pending: 2, running: 1, oldestReadyAt: two + 1 });
+});
+
+eachStore("unused space can be asked for and given back", async (store) => {
+  const before = await store.databaseSize();
+  ok(before.bytes > 0 && before.unusedBytes >= 0 && before.unusedBytes <= before.bytes);
+  const after = await store.reclaimSpace({ maxBytes: 40_960 });
+  ok(after.unusedBytes <= before.unusedBytes);
+});

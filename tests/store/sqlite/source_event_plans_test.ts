@@ -1,0 +1,122 @@
+/**
+ * Source events and bindings in SQLite: a queue that does not grow slower, and how each statement is
+ * carried out.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
+import type { NewSourceEvent } from "../../../src/store/source_event_records.ts";
+import type { Database } from "../../../src/store/sqlite/engine/database.ts";
+import { METHODS } from "../../../src/store/sqlite/methods.ts";
+import { cpuMs } from "../../helpers/cpu_time.ts";
+import { eventIdOf, sourceEvent } from "../../helpers/source_event_records.ts";
+import { taskIdOf } from "../../helpers/store_records.ts";
+import { DEMAND, IGNORED, toTask } from "../contract/chat_tasks.ts";
+import { isGrowing, watched } from "./query_plans.ts";
+
+Deno.test("a backlog of 10,000 in one thread is handed over as fast at its end as at its beginning", () =>
+  watched((db) => {
+    db.exec("BEGIN");
+    for (let n = 0; n < 10_000; n++) {
+      METHODS.recordSourceEvent(db, sourceEvent(n, { threadId: "A" }));
+    }
+    const workOf = (from: number, to: number) => {
+      const start = cpuMs();
+      for (let n = from; n < to; n++) {
+        const { events: [claimed] } = METHODS.claimSourceEvents(db, DEMAND);
+        METHODS.routeSourceEvent(db, eventIdOf(n), IGNORED, 1);
+        equal(claimed?.event.id, eventIdOf(n));
+      }
+      return cpuMs() - start;
+    };
+    const first = workOf(0, 500);
+    workOf(500, 9000);
+    const last = workOf(9000, 9500);
+    db.exec("COMMIT");
+    ok(last < first * 4, `500 took ${first} ms, and ${last} ms at the end`);
+    return Promise.resolve();
+  }));
+
+async function use(db: Database): Promise<void> {
+  const record = (event: NewSourceEvent) => METHODS.recordSourceEvent(db, event);
+  const demand = { ...DEMAND, limit: 1, routing: [] };
+  for (let n = 0; n < 4; n++) {
+    record(sourceEvent(n, { threadId: "A", topLevel: n === 0 }));
+    record(sourceEvent(10 + n, { kind: "reaction", threadId: "0" }));
+  }
+  METHODS.claimSourceEvents(db, demand);
+  METHODS.routeSourceEvent(db, eventIdOf(0), { ...toTask(0), strays: "no" }, 1);
+  METHODS.claimSourceEvents(db, { ...demand, limit: 9 });
+  METHODS.routeSourceEvent(db, eventIdOf(1), {
+    to: "inbox",
+    taskId: taskIdOf(0),
+    message: {},
+    boundTo: taskIdOf(0),
+  }, 1);
+  METHODS.postponeSourceEvent(db, eventIdOf(10), { reason: "", dueAt: 1, counts: true });
+  METHODS.postponeSourceEvent(db, eventIdOf(11), { reason: "", counts: true });
+  METHODS.replaySourceEvent(db, eventIdOf(11), 1);
+  METHODS.findSourceEvents(db, "01");
+  METHODS.findBindings(db, "01");
+  METHODS.findThreadOfTask(db, taskIdOf(0));
+  METHODS.claimTasks(db, 1, 1);
+  METHODS.finishTask(db, { taskId: taskIdOf(0), state: "failed", reason: "", now: 1 });
+  METHODS.retryTask(db, {
+    id: taskIdOf(5),
+    of: taskIdOf(0),
+    kept: [],
+    keepDirectory: false,
+    now: 1,
+  });
+  await Promise.resolve();
+}
+
+Deno.test("storing, claiming and routing events: no statement grows with what is stored", () =>
+  watched(async (db) => {
+    await use(db);
+    const plans = db.plans();
+    ok(plans.length > 25, `${plans.length} were looked at`);
+    deepEqual(plans.filter(isGrowing), []);
+  }));
+
+Deno.test("retention of events: no statement grows with what is stored", () =>
+  watched(async (db) => {
+    await use(db);
+    db.plans();
+    METHODS.pruneSourceEvents(db, { before: 1e15, limit: 3 });
+    METHODS.pruneDeliveries(db, { before: 1e15, limit: 3 });
+    deepEqual(db.plans().filter(isGrowing), []);
+  }));
+
+const QUERIES: readonly Record<string, unknown>[] = [
+  {},
+  { project: "default" },
+  { project: "default", trigger: "chat" },
+  { trigger: "chat" },
+  { before: "01J" },
+  { project: "default", since: 1_700_000_000_000 },
+];
+const STATES = ["received", "routed", "needs_attention"].map((state) => ({ state }));
+
+for (
+  const query of [...QUERIES, ...STATES, { trigger: "chat", project: "default", state: "routed" }]
+) {
+  Deno.test(`listSourceEvents ${JSON.stringify(query)}: by an index, in its order`, () =>
+    watched(async (db) => {
+      await use(db);
+      db.plans();
+      METHODS.listSourceEvents(db, { limit: 5, ...query });
+      deepEqual(db.plans().filter(isGrowing), []);
+    }));
+}
+
+for (const query of QUERIES) {
+  Deno.test(`listBindings ${JSON.stringify(query)}: by an index, in its order`, () =>
+    watched(async (db) => {
+      await use(db);
+      db.plans();
+      METHODS.listBindings(db, { limit: 5, ...query });
+      deepEqual(db.plans().filter(isGrowing), []);
+    }));
+}
