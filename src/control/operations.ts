@@ -12,7 +12,7 @@ import { accessHandlers, type AccessHost } from "./access_operations.ts";
 import { findTask } from "./records/records.ts";
 import { status, type StatusHost } from "./records/status.ts";
 import { apply, type ApplyHost } from "./resources/apply.ts";
-import { describe, get, type QueryHost, remove } from "./resources/queries.ts";
+import { describe, get, remove } from "./resources/queries.ts";
 import { rotateSecret } from "./resources/rotate_secret.ts";
 import type { Handlers } from "./server/server.ts";
 import { sourceEventHandlers, type SourceEventHost } from "./source_events.ts";
@@ -20,14 +20,14 @@ import { taskHandlers, type TaskOperationsHost } from "./tasks/task_operations.t
 import { type TriggerActionHost, triggerHandlers } from "./triggers/trigger_actions.ts";
 import { upkeepHandlers, type UpkeepHost } from "./upkeep_streams.ts";
 import type { Store } from "../store/store.ts";
-import { watch } from "./watch.ts";
+import { watch, type WatchHost } from "./watch.ts";
 
 /** What the operations need. */
 export interface OperationsHost
   extends
     AccessHost,
     ApplyHost,
-    QueryHost,
+    WatchHost,
     DeliveryOperationsHost,
     TaskOperationsHost,
     TriggerActionHost,

@@ -26,8 +26,6 @@ export interface SourceEventHost {
   readonly clock: Clock;
   /** Names bindings. */
   readonly newId: NewId;
-  /** Told after an event went back in the queue. */
-  readonly onSourceEvent: () => void;
   /** Posts to threads. */
   readonly slack: SlackNotifier;
 }
@@ -56,7 +54,6 @@ async function replaySourceEvent(
   if (!await host.store.replaySourceEvent(event.id, host.clock.now())) {
     throw new AppError("conflict", `Source event ${event.id} ${whyNotAgain(event)}`);
   }
-  host.onSourceEvent();
   return { id: event.id };
 }
 
@@ -92,7 +89,6 @@ async function bindSourceEvent(
     updatedAt: now,
   });
   const replayed = await host.store.replaySourceEvent(event.id, now);
-  if (replayed) host.onSourceEvent();
   return { id: event.id, thread_id: event.threadId, task_id: task.id, replayed };
 }
 

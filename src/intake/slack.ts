@@ -32,8 +32,6 @@ import {
 export interface SlackHost extends WebhookHost {
   /** Where events are recorded, and requests. */
   readonly store: DeliveryRecorder & SourceEventRecorder;
-  /** Told after an event has been stored. */
-  readonly onSourceEvent: () => void;
 }
 
 /** What deliveries that came here have as their source. */
@@ -118,7 +116,6 @@ async function record(
     ...(json === undefined ? {} : { payload: json }),
   });
   host.keyUses.add(context);
-  if (recorded.status === "accepted" && ignored === undefined) host.onSourceEvent();
   return recorded;
 }
 

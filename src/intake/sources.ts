@@ -12,18 +12,10 @@ import { TaskSource, type TaskSourceHost } from "./task.ts";
 /** What all of them need. */
 export type SourcesHost = CronHost & FilesystemHost & TaskSourceHost;
 
-/** The running sources. */
-export interface Sources extends AsyncDisposable {
-  /** A task has ended. */
-  taskEnded(): void;
-}
-
-/** Starts all of them; each takes up what is left from before. */
-export function startSources(host: SourcesHost): Sources {
-  const task = new TaskSource(host);
-  const running = [new CronSource(host), new FilesystemSource(host), task];
+/** Starts all of them until they are disposed; each takes up what is left from before. */
+export function startSources(host: SourcesHost): AsyncDisposable {
+  const running = [new CronSource(host), new FilesystemSource(host), new TaskSource(host)];
   return {
-    taskEnded: () => task.kick(),
     async [Symbol.asyncDispose]() {
       await Promise.all(running.map((source) => source[Symbol.asyncDispose]()));
     },

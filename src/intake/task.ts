@@ -14,6 +14,7 @@ import { DEFAULT_STATES } from "../resources/event_task.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { DeliveryRecorder } from "../store/delivery_store.ts";
+import type { Events } from "../store/events.ts";
 import type { TaskEndStore, TaskStore } from "../store/task_store.ts";
 import type { Task } from "../store/task_records.ts";
 import type { ActiveTrigger, Triggers } from "./admission/triggers.ts";
@@ -62,6 +63,8 @@ export interface TaskSourceHost extends FireHost {
   readonly followers: TaskTriggerIndex;
   /** Triggers ready to be fired. */
   readonly triggers: Triggers;
+  /** Tell when a task has ended. */
+  readonly events: Events;
   /** The daemon's log. */
   readonly log: Log;
 }
@@ -75,6 +78,7 @@ const POLL_INTERVAL_MS = 1000;
 export class TaskSource implements AsyncDisposable {
   readonly #host: TaskSourceHost;
   readonly #timer: ReturnType<typeof setInterval>;
+  readonly #subscription: Disposable;
   #running: Promise<void> | undefined;
   #again = false;
   #stopped = false;
@@ -85,6 +89,9 @@ export class TaskSource implements AsyncDisposable {
     this.#timer = setInterval(() => {
       if (host.followers.any()) this.kick();
     }, POLL_INTERVAL_MS);
+    this.#subscription = host.events.on("taskEnded", ({ followed }) => {
+      if (followed) this.kick();
+    });
     this.kick();
   }
 
@@ -104,6 +111,7 @@ export class TaskSource implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#timer);
+    this.#subscription[Symbol.dispose]();
     await this.#running;
   }
 

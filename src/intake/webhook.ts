@@ -47,8 +47,6 @@ export interface WebhookHost extends PipelineHost {
   readonly bodies: BodyBudget;
   /** Names requests. */
   readonly newId: NewId;
-  /** Told after a task has been stored, with those that run and have to end for it. */
-  readonly onTask: (replaced?: readonly string[]) => void;
 }
 
 /** A request as its path and headers have it, before its body is read. */
@@ -125,7 +123,7 @@ export async function answerHandshake(
 /** Delivery and tasks in one transaction; when this has returned, they are on disk. */
 export async function record(
   { parsed, events }: EventsDecision,
-  host: Pick<WebhookHost, "store" | "keyUses" | "onTask">,
+  host: Pick<WebhookHost, "store" | "keyUses">,
 ): Promise<readonly EventOutcome[]> {
   const { headers, body, url, context } = parsed.delivery;
   context.passed("decided");
@@ -136,9 +134,6 @@ export async function record(
     dedupWindowMs: DEDUP_WINDOW_MS,
   });
   host.keyUses.add(context);
-  if (outcomes.some(({ outcome }) => outcome === "accepted")) {
-    host.onTask(outcomes.flatMap(({ replaces = [] }) => replaces));
-  }
   return outcomes;
 }
 

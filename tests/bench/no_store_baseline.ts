@@ -69,8 +69,6 @@ const server = await serve({
     plugins: {} as PluginHost, // the triggers of the bench have none
     limits: { maxBytes: 25 * 1024 * 1024, deadlineMs: 30_000 },
     bodies: new BodyBudget(128 << 20),
-    onTask: () => {},
-    onSourceEvent: () => {},
   }, () => true),
 });
 console.log(`http://127.0.0.1:${server.port}`);

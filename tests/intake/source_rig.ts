@@ -5,6 +5,7 @@
  * @module
  */
 
+import { EventHub } from "../../src/base/event_hub.ts";
 import { HealthConditions } from "../../src/base/health_conditions.ts";
 import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
 import { idFactory } from "../../src/base/ids.ts";
@@ -14,6 +15,7 @@ import { Catalog } from "../../src/resources/catalog.ts";
 import type { Resource } from "../../src/resources/resource.ts";
 import { TaskTriggerIndex } from "../../src/intake/task.ts";
 import type { FireHost } from "../../src/intake/pipeline/fire.ts";
+import type { DaemonEvents, Events } from "../../src/store/events.ts";
 import type { Delivery } from "../../src/store/delivery_records.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Task } from "../../src/store/task_records.ts";
@@ -30,6 +32,7 @@ export type SourceHost = FireHost & {
   readonly followers: TaskTriggerIndex;
   readonly dirs: DataDir;
   readonly log: Log;
+  readonly events: Events;
   readonly health: HealthConditions;
 };
 
@@ -92,7 +95,9 @@ export async function sourceRig(manifest: string): Promise<SourceRig> {
   });
   const catalog = new Catalog();
   const evaluator = createEvaluator({ deadlineMs: 1000 });
+  const events = new EventHub<DaemonEvents>(log);
   const kicks = { count: 0 };
+  events.on("tasksStored", () => void kicks.count++);
   const broken: Store = { ...store };
   const followers = new TaskTriggerIndex(catalog);
   const host: SourceHost = {
@@ -102,13 +107,13 @@ export async function sourceRig(manifest: string): Promise<SourceRig> {
     log,
     followers,
     health: new HealthConditions(),
-    store: broken,
+    events,
+    store: withAnnouncements(broken, events),
     dirs: dataDirAt(temp.dir),
     newId: idFactory(clock),
     triggers: new Triggers(catalog),
     planner: new Planner(catalog, temp.dir),
     isFollowed: (task) => followers.of(task).length > 0,
-    onTask: () => void kicks.count++,
   };
   const deliveries = async () => (await store.listDeliveries({ limit: 1_000_000 })).toReversed();
   const rig: SourceRig = {

@@ -6,6 +6,7 @@
  */
 
 import { createHmac } from "node:crypto";
+import { EventHub } from "../../src/base/event_hub.ts";
 import { idFactory } from "../../src/base/ids.ts";
 import { createLog } from "../../src/base/log.ts";
 import { createEvaluator } from "../../src/cel/evaluator.ts";
@@ -17,14 +18,16 @@ import type { Resource } from "../../src/resources/resource.ts";
 import type { PluginHost } from "../../src/plugins/run_plugin.ts";
 import { KeyUses } from "../../src/intake/pipeline/key_uses.ts";
 import { Rejections } from "../../src/intake/pipeline/rejections.ts";
-import type { SlackHost } from "../../src/intake/slack.ts";
 import { webhookHandler } from "../../src/intake/routes.ts";
+import { withAnnouncements } from "../../src/store/announcements.ts";
+import type { DaemonEvents } from "../../src/store/events.ts";
 import type { Delivery } from "../../src/store/delivery_records.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Task } from "../../src/store/task_records.ts";
 import { Planner } from "../../src/tasks/plan.ts";
 import { Triggers } from "../../src/intake/admission/triggers.ts";
 import { tempStore } from "../helpers/temp_store.ts";
+import type { SlackHost } from "../../src/intake/slack.ts";
 
 /** A webhook server to send requests to. */
 export interface Rig extends AsyncDisposable {
@@ -91,6 +94,9 @@ export async function webhookRig(options: RigOptions): Promise<Rig> {
   const rejections = new Rejections(store, log);
   const keyUses = new KeyUses(store, log);
   const kicks = { count: 0, events: 0 };
+  const events = new EventHub<DaemonEvents>(log);
+  events.on("tasksStored", () => void kicks.count++);
+  events.on("sourceEventsStored", () => void kicks.events++);
   const bodies = new BodyBudget(options.bodyBudget ?? 128 << 20);
   const host: Rig["host"] = {
     catalog,
@@ -100,14 +106,12 @@ export async function webhookRig(options: RigOptions): Promise<Rig> {
     plugins: NO_PLUGINS,
     clock,
     log,
-    store: { ...store, ...options.broken },
+    store: withAnnouncements({ ...store, ...options.broken }, events),
     newId: idFactory(clock),
     triggers: new Triggers(catalog),
     planner: new Planner(catalog, temp.dir),
     limits: { maxBytes: options.maxBytes ?? 1 << 20, deadlineMs: options.deadlineMs ?? 5000 },
     bodies,
-    onTask: () => void kicks.count++,
-    onSourceEvent: () => void kicks.events++,
   };
   const handler = webhookHandler(host, options.ready ?? (() => true));
   return {

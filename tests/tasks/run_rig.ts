@@ -6,6 +6,7 @@
  */
 
 import { systemClock } from "../../src/base/clock.ts";
+import { EventHub } from "../../src/base/event_hub.ts";
 import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
 import { RunTokens } from "../../src/auth/run_tokens.ts";
 import { createEvaluator } from "../../src/cel/evaluator.ts";
@@ -14,6 +15,7 @@ import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
 import type { TriggerSpec } from "../../src/resources/trigger.ts";
 import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import { openStore } from "../../src/store/sqlite/open_store.ts";
+import type { DaemonEvents } from "../../src/store/events.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { ClaimedTask, StepRecord, Task } from "../../src/store/task_records.ts";
 import { Inboxes } from "../../src/tasks/step/inbox.ts";
@@ -187,6 +189,7 @@ export async function runRig(secrets: Readonly<Record<string, string>> = {}): Pr
   const host: RunHost = {
     ...base,
     clock: systemClock,
+    events: new EventHub<DaemonEvents>({ error: (message) => console.error(message) }),
     tokens: new RunTokens(),
     inboxes: new Inboxes({ store, clock: systemClock }),
     directories: new TaskDirectories(base),

@@ -28,7 +28,8 @@ async function read(rig: Rig, id: string): Promise<Task> {
 
 test("end: a running task is cancelled once its processes are gone", async (rig) => {
   const ended: Task[] = [];
-  const worker = await rig.start(2, {}, { onEnded: (task) => void ended.push(task) });
+  rig.events.on("taskEnded", ({ task }) => void ended.push(task));
+  const worker = await rig.start(2);
   const id = await rig.queue(1, SLEEPS);
   worker.kick();
   const pid = await isRunning(rig, id);
@@ -37,7 +38,7 @@ test("end: a running task is cancelled once its processes are gone", async (rig)
   deepEqual([task.state, task.reason], ["cancelled", "cancelled by hand"]);
   equal(await processRuns(pid), false);
   equal(task.steps[0]?.state, "cancelled");
-  await until("onEnded", () => ended.length > 0 || undefined);
+  await until("the event", () => ended.length > 0 || undefined);
   deepEqual(ended.map(({ id, state }) => [id, state]), [[id, "cancelled"]], "once");
   equal(await worker.end(task, "again"), "ended");
 });
@@ -45,8 +46,8 @@ test("end: a running task is cancelled once its processes are gone", async (rig)
 test("end: a task that waits never starts, and the next one has its room", async (rig) => {
   const queue: Partial<NewTask> = { concurrency: { policy: "Queue", key: "", max: 1 } };
   const ended: Task[] = [];
+  rig.events.on("taskEnded", ({ task }) => void ended.push(task));
   const worker = await rig.start(4, {}, {
-    onEnded: (task) => void ended.push(task),
     isFollowed: ({ project, workflow }) => project === "default" && workflow === "ci",
   });
   const [first, second] = [
@@ -129,7 +130,8 @@ test("a cancelled task runs what stands under finally, also after a crash", asyn
 
 test("Replace: of a hundred in a row one runs, the others are cancelled, once each", async (rig) => {
   const ended: Task[] = [];
-  const worker = await rig.start(4, {}, { onEnded: (task) => void ended.push(task) });
+  rig.events.on("taskEnded", ({ task }) => void ended.push(task));
+  const worker = await rig.start(4);
   const concurrency = { policy: "Replace", key: "", max: 1 } as const;
   const plan = await planOf(rig, SLEEPS);
   const accepted = await Promise.all(

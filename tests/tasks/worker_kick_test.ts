@@ -1,4 +1,5 @@
 import { strictEqual as equal } from "node:assert/strict";
+import { EventHub } from "../../src/base/event_hub.ts";
 import type { TaskQueue } from "../../src/store/task_store.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { startWorker, type WorkerHost } from "../../src/tasks/run/worker.ts";
@@ -18,6 +19,7 @@ async function idleWorker(run: string, onLook: (look: number) => void) {
     store,
     clock: { now: () => 0 },
     workers: 1,
+    events: new EventHub({ error: () => {} }),
     dirs: { run },
   } as unknown as WorkerHost;
   const worker = await startWorker(host);

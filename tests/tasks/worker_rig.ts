@@ -5,6 +5,7 @@
  */
 
 import { systemClock } from "../../src/base/clock.ts";
+import { EventHub } from "../../src/base/event_hub.ts";
 import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
 import { createLog } from "../../src/base/log.ts";
 import { RunTokens } from "../../src/auth/run_tokens.ts";
@@ -14,6 +15,7 @@ import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
 import type { TriggerSpec } from "../../src/resources/trigger.ts";
 import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import { openStore } from "../../src/store/sqlite/open_store.ts";
+import type { DaemonEvents, Events } from "../../src/store/events.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { NewTask, Task } from "../../src/store/task_records.ts";
 import { Planner } from "../../src/tasks/plan.ts";
@@ -36,6 +38,7 @@ export interface Rig extends AsyncDisposable {
   /** Directory of the workspace. */
   readonly workspace: string;
   readonly logged: string[];
+  readonly events: Events;
   /** Starts a worker, which ends with the rig unless it is ended before. */
   start(workers?: number, broken?: Partial<Store>, host?: Partial<WorkerHost>): Promise<TaskWorker>;
   /** Queues task `n` with this workflow (`spec`, as YAML); the worker still has to be kicked. */
@@ -72,6 +75,7 @@ export async function workerRig(): Promise<Rig> {
     clock: systemClock,
     write: (line) => void logged.push(line),
   });
+  const events = new EventHub<DaemonEvents>(log);
   const catalog = new Catalog(manifestResources(SECRETS));
   const secrets = new KnownSecrets(catalog);
   const planner = new Planner(catalog, temp.path);
@@ -88,6 +92,7 @@ export async function workerRig(): Promise<Rig> {
     dirs,
     workspace,
     logged,
+    events,
     async start(workerCount = 2, broken = {}, more = {}) {
       const worker = await startWorker({
         catalog,
@@ -104,7 +109,7 @@ export async function workerRig(): Promise<Rig> {
         directories: new TaskDirectories({ groups, dirs, secrets, inherited, umask }),
         workers: workerCount,
         isFollowed: () => false,
-        onEnded: () => {},
+        events,
         store: { ...store, ...broken },
         ...more,
       });

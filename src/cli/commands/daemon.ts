@@ -16,7 +16,8 @@ import {
   type LogFormat,
   type LogLevel,
 } from "../../base/log.ts";
-import { type DaemonOptions, type HostAndPort, startDaemon } from "../../daemon.ts";
+import { startDaemon } from "../../daemon.ts";
+import type { DaemonOptions, HostAndPort } from "../../daemon/config.ts";
 import type { TlsFiles } from "../../http/server/tls_files.ts";
 import { SLACK_API_URL } from "../../intake/slack/api.ts";
 import { type Command, type CommandContext, DATA_DIR } from "../command.ts";

@@ -1,12 +1,14 @@
 /**
- * Watches one sort of record: what appears, and what changes of those that still can. Looks again and
- * again, a bounded number of rows each time, so that ten thousand open records hold up nobody.
+ * Watches one type of record: what appears, and what changes of those that still can. Each look reads
+ * what has changed, or where that is not known a bounded number of rows, so that ten thousand open records
+ * hold up nobody.
  *
  * @module
  */
 
 import type { GetInput } from "../../api/resource_operations.ts";
 import { sha256Hex } from "../../base/bytes.ts";
+import type { Changed } from "./changes.ts";
 import type { RecordQuery, RecordStore, RecordType } from "./record_type.ts";
 import { checkFilters, toQuery } from "./records.ts";
 
@@ -28,6 +30,8 @@ export class RecordWatch {
   readonly #open = new Set<string>();
   /** Those that were shown in the state that is asked for. */
   readonly #shown = new Set<string>();
+  /** How many of the open ones have not been read since anything may have changed. */
+  #unread = 0;
   #newest = "";
   /** Below it, records are known or of no interest: they were there before. */
   #floor = "";
@@ -53,20 +57,30 @@ export class RecordWatch {
   /** The newest records there are, oldest first; from here on they are known. */
   async start(): Promise<unknown[]> {
     const state = this.#state === undefined ? {} : { state: this.#state };
-    const shown = await this.#list(state);
-    for (const row of shown) this.#shown.add(this.#sort.id(row));
     for (const state of this.#sort.open?.states ?? []) {
       for await (const page of this.#pages({ state })) for (const row of page) this.#note(row);
     }
-    await this.look();
+    await this.look("quiet");
+    const shown = await this.#list(state); // last: what came meanwhile is in it, or new to the next look
+    for (const row of shown) {
+      this.#note(row);
+      this.#shown.add(this.#sort.id(row));
+    }
     return shown.reverse();
   }
 
+  /** Whether there are more rows that may have changed than were read: another look is needed. */
+  get isBehind(): boolean {
+    return this.#unread > 0;
+  }
+
   /** What appeared or changed since the last look, oldest first. */
-  async look(): Promise<unknown[]> {
-    const rows = [...await this.#readNewest(), ...await this.#readOpen()];
-    const changed = rows.filter((row) => this.#note(row)).filter((row) => this.#isWanted(row));
-    return changed.toSorted((a, b) => this.#sort.id(a) < this.#sort.id(b) ? -1 : 1);
+  async look(changed: Changed = "any"): Promise<unknown[]> {
+    const rows = typeof changed === "string"
+      ? [...await this.#readNewest(), ...await this.#readOpen(changed)]
+      : await this.#read([...changed].filter((id) => this.#known.has(id)));
+    const news = rows.filter((row) => this.#note(row)).filter((row) => this.#isWanted(row));
+    return news.toSorted((a, b) => this.#sort.id(a) < this.#sort.id(b) ? -1 : 1);
   }
 
   /** All that came since the last look; the first page also shows changes of what is known. */
@@ -87,8 +101,14 @@ export class RecordWatch {
     return fresh;
   }
 
-  async #readOpen(): Promise<unknown[]> {
-    const ids = [...this.#open].filter((id) => id < this.#floor).slice(0, READ_AGAIN);
+  async #readOpen(changed: "any" | "quiet"): Promise<unknown[]> {
+    const open = [...this.#open].filter((id) => id < this.#floor);
+    const unread = changed === "any" ? open.length : Math.min(this.#unread, open.length);
+    this.#unread = Math.max(0, unread - READ_AGAIN);
+    return await this.#read(open.slice(0, READ_AGAIN));
+  }
+
+  async #read(ids: readonly string[]): Promise<unknown[]> {
     const rows = await Promise.all(ids.map((id) => this.#sort.find(this.#store, id)));
     for (const [index, id] of ids.entries()) {
       this.#open.delete(id); // and added again behind the others, if it still is open

@@ -9,6 +9,7 @@ import { Catalog } from "../../resources/catalog.ts";
 import type { Resource } from "../../resources/resource.ts";
 import type { SecretStoreSpec } from "../../resources/secret_store.ts";
 import type { Keyring, SecretPlace } from "../../secrets/keyring.ts";
+import type { Events } from "../../store/events.ts";
 import type { ResourceChange, ResourceStore } from "../../store/resource_store.ts";
 
 /** Commits changes; resolves when they are on disk and in the catalog. */
@@ -19,13 +20,15 @@ export class ResourceWriter {
   readonly #store: ResourceStore;
   readonly #catalog: Catalog;
   readonly #keyring: Keyring;
+  readonly #events: Events;
   #tail: Promise<unknown> = Promise.resolve();
 
-  /** Keeps `catalog` equal to what is in `store`. */
-  constructor(parts: { store: ResourceStore; catalog: Catalog; keyring: Keyring }) {
+  /** Keeps `catalog` equal to what is in `store`, and publishes on `events` that it has changed. */
+  constructor(parts: { store: ResourceStore; catalog: Catalog; keyring: Keyring; events: Events }) {
     this.#store = parts.store;
     this.#catalog = parts.catalog;
     this.#keyring = parts.keyring;
+    this.#events = parts.events;
   }
 
   /** Runs `work` while nothing else changes resources, so what it read is still so when it commits. */
@@ -46,6 +49,7 @@ export class ResourceWriter {
     );
     await this.#store.changeResources(sealed);
     this.#catalog.change(changes);
+    this.#events.publish("resourcesChanged", undefined);
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * `task logs` (contract 6): the output of a task as it was printed, from the file the run writes;
+ * `task logs`: the output of a task as it was printed, from the file the run writes;
  * with `follow` until the task has ended, with `tail` from its last lines on.
  *
  * @module
@@ -8,17 +8,21 @@
 import type { Input } from "../../api/operations.ts";
 import type { LogEnd, LogEntry } from "../../api/task_operations.ts";
 import { toBase64 } from "../../base/bytes.ts";
-import { type Clock, pause, rfc3339 } from "../../base/clock.ts";
+import { type Clock, rfc3339 } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { AppError } from "../../base/errors.ts";
 import { type Line, Lines } from "../../base/lines.ts";
+import type { Events } from "../../store/events.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 import type { Task } from "../../store/task_records.ts";
 import { type LogChunk, logPath, readLog } from "../../tasks/log/task_log.ts";
+import { type Changed, Changes } from "../records/changes.ts";
 import { findTask } from "../records/records.ts";
 
-/** How often a followed log is looked at. */
-const FOLLOW_MS = 100;
+/** Shortest time between two looks at a followed log. */
+const SPACING_MS = 100;
+/** A followed log is looked at this often in any case. */
+const POLL_INTERVAL_MS = 15_000;
 /** Most bytes of last lines, however many were asked for. */
 const MAX_TAIL_BYTES = 16 * 1024 * 1024;
 
@@ -26,6 +30,8 @@ const MAX_TAIL_BYTES = 16 * 1024 * 1024;
 export interface LogsHost {
   /** Tasks. */
   readonly store: TaskStore;
+  /** Tell when there is more of a log, and when its task has changed. */
+  readonly events: Events;
   /** Where logs are. */
   readonly dirs: DataDir;
   /** The time. */
@@ -44,6 +50,7 @@ export async function* taskLogs(
 ): AsyncGenerator<LogEntry | LogEnd> {
   const found = await findTask(input.id, host.store);
   checkStep(input.step, found);
+  using changes = logChanges(found.id, host.events);
   const path = logPath(host.dirs.logs, found.id);
   const isWanted = chunkFilter(input, host.clock.now());
   let offset = 0;
@@ -52,9 +59,11 @@ export async function* taskLogs(
     for (const { at, source, bytes } of lines) yield toEntry({ ...source, at, bytes });
     offset = next;
   }
-  while (!signal.aborted) {
+  let task = found;
+  for (let changed: Changed = "any"; !signal.aborted;) {
     // Asked before the file is read: what was written before the end is in it.
-    const task = await findTask(found.id, host.store);
+    const mayHaveEnded = typeof changed === "string" || changed.has(found.id);
+    if (mayHaveEnded) task = await findTask(found.id, host.store);
     const over = task.finishedAt !== undefined || !input.follow;
     for (;;) {
       const { chunks, next } = await readLog(path, offset);
@@ -63,8 +72,19 @@ export async function* taskLogs(
       offset = next;
     }
     if (over) return yield { state: task.state, reason: task.reason };
-    await pause(FOLLOW_MS, signal);
+    changed = await changes.next(POLL_INTERVAL_MS, signal);
   }
+}
+
+/** Changes of the task, and of the file with its output: that is no reason to ask for the task. */
+function logChanges(id: string, events: Events): Changes {
+  const spacingMs = SPACING_MS;
+  const isWanted = (changed: string) => changed === id;
+  const changes = Changes.ofRecords({ events, record: "task", spacingMs, isWanted });
+  changes.hear(events.on("logWritten", ({ taskId }) => {
+    if (taskId === id) changes.add("log");
+  }));
+  return changes;
 }
 
 function checkStep(step: string | undefined, { id, steps }: Task): void {

@@ -16,7 +16,6 @@ import type { RetryOf, StepRecord, Task } from "../../store/task_records.ts";
 import { keptSteps } from "../../tasks/run/kept_steps.ts";
 import type { Plan, Planner } from "../../tasks/plan.ts";
 import { findTask } from "../records/records.ts";
-import type { FireHost } from "../../intake/pipeline/fire.ts";
 
 /** What retrying needs. */
 export interface RetryHost {
@@ -30,8 +29,6 @@ export interface RetryHost {
   readonly clock: Clock;
   /** Names the new task. */
   readonly newId: NewId;
-  /** Told after a task has been stored. */
-  readonly onTask: FireHost["onTask"];
 }
 
 /** The parts of a retry that depend on what became of the old task. */
@@ -67,7 +64,6 @@ export async function retryTask(
     of: task.id,
     now: host.clock.now(),
   });
-  host.onTask();
   return { id: made.id, retry_of: task.id, kept: again.kept.map((step) => step.id), note };
 }
 

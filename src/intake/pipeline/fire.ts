@@ -27,8 +27,6 @@ export interface FireHost extends AdmitHost {
   readonly store: DeliveryRecorder;
   /** The time. */
   readonly clock: Clock;
-  /** Told after a task has been stored, with those that run and have to end for it. */
-  readonly onTask: (replaced?: readonly string[]) => void;
 }
 
 /** An event that no request brought. */
@@ -77,7 +75,6 @@ export async function fire(event: FiredEvent, host: FireHost): Promise<EventOutc
     ...(cursor === undefined ? {} : { cursor }),
   });
   if (outcome === undefined) throw new Error(`Delivery ${event.id} has no event`);
-  if (outcome.outcome === "accepted") host.onTask(outcome.replaces);
   return outcome;
 }
 

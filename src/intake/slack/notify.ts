@@ -13,6 +13,7 @@ import type { SlackSpec } from "../../resources/event_webhook.ts";
 import type { SecretStoreSpec } from "../../resources/secret_store.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
+import type { Events } from "../../store/events.ts";
 import type { Routed, ThreadKey } from "../../store/source_event_records.ts";
 import type { ThreadStore } from "../../store/source_event_store.ts";
 import type { TaskStore } from "../../store/task_store.ts";
@@ -30,6 +31,8 @@ export interface NotifyHost {
   readonly store: TaskStore & ThreadStore;
   /** Base URL of Slack's Web API. */
   readonly slackApiUrl: string;
+  /** Tell how tasks began and ended. */
+  readonly events: Events;
   /** The daemon's log. */
   readonly log: Log;
 }
@@ -45,9 +48,17 @@ export class SlackNotifier implements AsyncDisposable {
   readonly #stopping = new AbortController();
   readonly #posting = new Set<Promise<void>>();
 
-  /** Posts nothing by itself. */
+  readonly #subscriptions: readonly Disposable[];
+
+  /** Posts from here on what triggers want to be told. */
   constructor(host: NotifyHost) {
     this.#host = host;
+    const { events } = host;
+    this.#subscriptions = [
+      events.on("taskStarted", (task) => this.#started(task)),
+      events.on("taskEnded", ({ task }) => this.#ended(task)),
+      events.on("sourceEventRouted", ({ routed }) => this.#routed(routed)),
+    ];
   }
 
   /**
@@ -65,13 +76,11 @@ export class SlackNotifier implements AsyncDisposable {
     return { channel: thread.conversationId, ts: await this.#post(thread, text) };
   }
 
-  /** A task has begun to run. */
-  started(task: Task): void {
+  #started(task: Task): void {
     if (this.#wants(task, "started")) this.#later(task, `Task ${task.id} started`);
   }
 
-  /** A task has ended. */
-  ended(task: Task): void {
+  #ended(task: Task): void {
     const { state } = task;
     if (state !== "succeeded" && state !== "failed" || !this.#wants(task, state)) return;
     const { id, reason, startedAt, finishedAt } = task;
@@ -82,18 +91,19 @@ export class SlackNotifier implements AsyncDisposable {
     this.#later(task, `Task ${id} ${state}${took}${why}`);
   }
 
-  /** An event was routed; of a task that ends as it is stored nobody else tells. */
-  routed({ taskId, ended }: Routed): void {
+  /** A task that ends as it is stored, because something is missing for it, never runs. */
+  #routed({ taskId, ended }: Routed): void {
     if (taskId === undefined || ended !== true) return;
     const { store, log } = this.#host;
     store.findTasks(taskId).then(
-      ([task]) => task === undefined ? undefined : this.ended(task),
+      ([task]) => task === undefined ? undefined : this.#ended(task),
       (error) => log.warn("the end of a task could not be told", { task: taskId, error }),
     );
   }
 
   /** Gives up what is still to be posted. */
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const subscription of this.#subscriptions) subscription[Symbol.dispose]();
     this.#stopping.abort();
     await Promise.all(this.#posting);
   }

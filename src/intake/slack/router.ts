@@ -8,7 +8,8 @@
 import { after, type Clock } from "../../base/clock.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import type { ClaimedSourceEvent, Routed } from "../../store/source_event_records.ts";
+import type { Events } from "../../store/events.ts";
+import type { ClaimedSourceEvent } from "../../store/source_event_records.ts";
 import type { SourceEventQueue } from "../../store/source_event_store.ts";
 import type { Inboxes } from "../../tasks/step/inbox.ts";
 import { decideRouting, type RoutingHost } from "./decide_routing.ts";
@@ -23,8 +24,8 @@ export interface RouterHost extends RoutingHost {
   readonly clock: Clock;
   /** The daemon's log. */
   readonly log: Log;
-  /** Told after an event was routed to a task. */
-  readonly onRouted: (event: ClaimedSourceEvent["event"], routed: Routed) => void;
+  /** Tell when there may be something to route. */
+  readonly events: Events;
 }
 
 /** Events routed side by side. */
@@ -47,6 +48,7 @@ const STOP_WITHIN_MS = 2000;
 /** Routes events until disposed. */
 export class SlackRouter implements AsyncDisposable {
   readonly #host: RouterHost;
+  readonly #subscription: Disposable;
   readonly #routing = new Map<string, Promise<void>>();
   /** How many are being routed of each trigger. */
   readonly #shares = new Map<string, number>();
@@ -61,6 +63,7 @@ export class SlackRouter implements AsyncDisposable {
   /** Starts with what is left from before. */
   constructor(host: RouterHost) {
     this.#host = host;
+    this.#subscription = host.events.on("sourceEventsStored", () => this.kick());
     this.kick();
   }
 
@@ -77,6 +80,7 @@ export class SlackRouter implements AsyncDisposable {
   /** Finishes what is being stored; everything else waits on disk for the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true;
+    this.#subscription[Symbol.dispose]();
     this.#due?.[Symbol.dispose]();
     this.#retry?.[Symbol.dispose]();
     await this.#claiming;
@@ -141,7 +145,7 @@ export class SlackRouter implements AsyncDisposable {
   }
 
   async #route(claimed: ClaimedSourceEvent): Promise<void> {
-    const { store, clock, inboxes, log, onRouted } = this.#host;
+    const { store, clock, inboxes, log } = this.#host;
     const { event } = claimed;
     try {
       const routing = await decideRouting(claimed, this.#host);
@@ -150,7 +154,6 @@ export class SlackRouter implements AsyncDisposable {
       if (routed.message !== undefined && routed.taskId !== undefined) {
         await inboxes.deliver(routed.taskId, routed.message);
       }
-      if (routed.taskId !== undefined) onRouted(event, routed);
       log.debug("source event routed", { event: event.id, ...routed });
     } catch (error) {
       if (!this.#stopped) await this.#postpone(claimed, error);

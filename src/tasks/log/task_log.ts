@@ -56,11 +56,22 @@ export interface StepLog {
   end(): Promise<void>;
 }
 
+/** What a log needs. */
+export interface TaskLogHost {
+  /** Says when output came. */
+  readonly clock: Clock;
+  /** Values to hide in it. */
+  readonly secrets: KnownSecrets;
+  /** Called when more of the output can be read from the file. */
+  readonly onWritten?: () => void;
+}
+
 /** The log of one running task. Its file is made when there is something to write. */
 export class TaskLog implements Disposable {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #secrets: KnownSecrets;
+  readonly #onWritten: () => void;
   #file: Deno.FsFile | undefined;
   /** Whether the file ends in a line that a crash or a full disk cut off. */
   #torn = false;
@@ -69,10 +80,11 @@ export class TaskLog implements Disposable {
   #last: Promise<void> = Promise.resolve();
 
   /** The log in the file at `path`, written on at its end; `secrets` are hidden. */
-  constructor(path: string, { clock, secrets }: { clock: Clock; secrets: KnownSecrets }) {
+  constructor(path: string, { clock, secrets, onWritten = () => {} }: TaskLogHost) {
     this.#path = path;
     this.#clock = clock;
     this.#secrets = secrets;
+    this.#onWritten = onWritten;
   }
 
   /** A sink for the output of one step. */
@@ -93,6 +105,7 @@ export class TaskLog implements Disposable {
       try {
         if (this.#lost.bytes > 0) await this.#tellOfLoss(step, at);
         await this.#write(data);
+        this.#onWritten();
       } catch (error) { // a full disk costs output, and not the task
         this.#lost = { bytes: this.#lost.bytes + bytes.length, why: messageOf(error) };
       }

@@ -1,5 +1,5 @@
 /**
- * One try of a step: its environment, its prompt where it is an agent's, its process, and what that
+ * One attempt at a step: its environment, its prompt where it is an agent's, its process, and what that
  * gave. Text from outside gets to the process as a variable, an argument, a file or standard input.
  *
  * @module
@@ -30,45 +30,47 @@ export interface PlacedStep {
   readonly defaultTimeoutSecs?: number;
 }
 
-/** What one try is about. */
-export interface Try {
+/** One attempt. */
+export interface Attempt {
   /** The task. */
   readonly run: TaskRun;
   /** Ends it before its time. */
   readonly cancellation: CancellationScope;
-  /** Which try it is, from 1. */
-  readonly attempt: number;
+  /** Which attempt it is, from 1. */
+  readonly number: number;
   /** Takes its output. */
   readonly log: StepLog;
   /** Told the process group as soon as there is one. */
   readonly onStart: (group: number) => void;
 }
 
-/** What a try came to; `pending` when the daemon goes down and it is to be made again. */
-export type Tried = Pick<StepRecord, "reason" | "exitCode" | "outputs"> & {
+/** What an attempt came to; `pending` when the daemon goes down and it is to be made again. */
+export type AttemptResult = Pick<StepRecord, "reason" | "exitCode" | "outputs"> & {
   readonly state: "succeeded" | "failed" | "cancelled" | "pending";
 };
 
 /** How long a step has between TERM and KILL. */
 const GRACE_MS = 5000;
 
-/** Name of the variable that marks every process of one try, in whatever group it is. */
-const TRY_MARK = "SVC_STEP_RUN";
+/** Name of the variable that marks every process of one attempt, in whatever group it is. */
+const ATTEMPT_MARK = "SVC_STEP_RUN";
 
 /** Runs a step once. Throws only for bugs, and for a store or a disk that is gone. */
-export async function tryStep(placed: PlacedStep, one: Try): Promise<Tried> {
+export async function attemptStep(placed: PlacedStep, attempt: Attempt): Promise<AttemptResult> {
   try {
-    return await run(placed, one);
+    return await runCommand(placed, attempt);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "invalid") throw error;
     return { state: "failed", reason: error.message };
   }
 }
 
-async function run({ step, position, defaultTimeoutSecs }: PlacedStep, one: Try): Promise<Tried> {
-  const { run, cancellation, attempt, log, onStart } = one;
+async function runCommand(
+  { step, position, defaultTimeoutSecs }: PlacedStep,
+  { run, cancellation, number, log, onStart }: Attempt,
+): Promise<AttemptResult> {
   const { host, plan, claimed, files } = run.parts;
-  const name = `${position}.${attempt}`;
+  const name = `${position}.${number}`;
   const mark = `${claimed.task.id}.${name}`;
   const sources = {
     evaluator: run.evaluator,
@@ -94,9 +96,9 @@ async function run({ step, position, defaultTimeoutSecs }: PlacedStep, one: Try)
       ...env,
       ...run.variables,
       SVC_STEP: step.id,
-      SVC_ATTEMPT: String(attempt),
+      SVC_ATTEMPT: String(number),
       SVC_OUTPUT: output,
-      [TRY_MARK]: mark,
+      [ATTEMPT_MARK]: mark,
     },
     umask: host.umask,
     graceMs: GRACE_MS,
@@ -106,14 +108,14 @@ async function run({ step, position, defaultTimeoutSecs }: PlacedStep, one: Try)
     onStart,
   }, host.groups);
   await log.end();
-  if (exit.endedFor !== undefined) await host.groups.endMarked(TRY_MARK, mark);
-  const outputs = await takeOutputs(output, one);
+  if (exit.endedFor !== undefined) await host.groups.endMarked(ATTEMPT_MARK, mark);
+  const outputs = await takeOutputs(output, log);
   const verdict = exit.endedFor === "signal" ? endedFor(cancellation) : judge(exit);
   return { ...verdict, exitCode: exit.code, ...(outputs === undefined ? {} : { outputs }) };
 }
 
 /** What is to become of a step that was ended, or not started, because of its task. */
-function endedFor({ why }: CancellationScope): Tried {
+function endedFor({ why }: CancellationScope): AttemptResult {
   switch (why) {
     case "cancel":
       return { state: "cancelled", reason: "cancelled" };
@@ -124,7 +126,7 @@ function endedFor({ why }: CancellationScope): Tried {
   }
 }
 
-function judge(exit: ShellExit): Tried {
+function judge(exit: ShellExit): AttemptResult {
   if (exit.endedFor === "timeout") return { state: "failed", reason: "timed out" };
   if (exit.killedBy !== undefined) return { state: "failed", reason: `killed by ${exit.killedBy}` };
   if (exit.code === 0) return { state: "succeeded", reason: "" };
@@ -157,7 +159,7 @@ async function promptOf(
 /** What the step gave to the others. */
 async function takeOutputs(
   path: string,
-  { log }: Try,
+  log: StepLog,
 ): Promise<Record<string, string> | undefined> {
   const { outputs, problems } = await readOutputs(path);
   for (const problem of problems) await log.note(problem);

@@ -1,5 +1,5 @@
 /**
- * Which steps a retry carries over (contract 6): those that are done and that wait for nothing that
+ * Which steps a retry carries over: those that are done and that wait for nothing that
  * runs again. Pure.
  *
  * @module
@@ -11,7 +11,7 @@ import { OUT_OF_TIME } from "./flow.ts";
 import type { Plan, PlannedStep } from "../plan.ts";
 
 /** What of a task is looked at. */
-export interface Tried {
+export interface EndedTask {
   /** Its steps and those under `finally`, as the plan has them. */
   readonly plan: Pick<Plan, "steps" | "finally">;
   /** How each ended, in the same order. */
@@ -22,7 +22,7 @@ export interface Tried {
  * The steps that are not run again: not the step `from` nor what failed, was cancelled or never ran,
  * nor what waits for any of those. Steps under `finally` always run again.
  */
-export function keptSteps({ plan: { steps }, records }: Tried, from?: string): StepRecord[] {
+export function keptSteps({ plan: { steps }, records }: EndedTask, from?: string): StepRecord[] {
   const again = new Set(
     steps.filter((step, place) => step.id === from || !isDone(step, records[place]))
       .map(({ id }) => id),

@@ -11,7 +11,7 @@ import { runStep } from "./run_step.ts";
 import type { TaskRun } from "./task_run.ts";
 
 /** Most steps of one task at once. */
-const AT_ONCE = 16;
+const MAX_CONCURRENT_STEPS = 16;
 
 /** Runs every step that can run; what `cancellation` ended before it started is left as it is. */
 export async function runFlow(run: TaskRun, cancellation: CancellationScope): Promise<void> {
@@ -19,7 +19,7 @@ export async function runFlow(run: TaskRun, cancellation: CancellationScope): Pr
   const running = new Map<number, Promise<void>>();
   const start = (position: number) => {
     const step = steps[position];
-    if (step === undefined || running.has(position) || running.size >= AT_ONCE) return;
+    if (step === undefined || running.has(position) || running.size >= MAX_CONCURRENT_STEPS) return;
     const work = runStep({ step, position }, run, cancellation)
       .finally(() => running.delete(position));
     running.set(position, work);
@@ -28,10 +28,10 @@ export async function runFlow(run: TaskRun, cancellation: CancellationScope): Pr
     for (;;) {
       if (cancellation.why === undefined) {
         const { ready, skip } = nextMoves(steps, run.records.slice(0, steps.length));
-        for (const { position, reason } of skip) saveSkipped(run, position, reason);
+        for (const { position, reason } of skip) recordSkipped(run, position, reason);
         if (skip.length > 0) continue; // others may be ready now
         if (ready.some((position) => !running.has(position))) {
-          await run.saved(); // no step starts before the store knows the end of those it needs
+          await run.steps.flush(); // no step starts before the store knows the end of those it needs
           ready.forEach(start);
         }
       }
@@ -49,11 +49,11 @@ export async function runFlow(run: TaskRun, cancellation: CancellationScope): Pr
 export function skipForTime(run: TaskRun): void {
   const { steps } = run.parts.plan;
   for (const record of run.records.slice(0, steps.length)) {
-    if (!isOver(record)) saveSkipped(run, record.position, OUT_OF_TIME);
+    if (!isOver(record)) recordSkipped(run, record.position, OUT_OF_TIME);
   }
 }
 
-function saveSkipped(run: TaskRun, position: number, reason: string): void {
+function recordSkipped(run: TaskRun, position: number, reason: string): void {
   const id = run.parts.plan.steps[position]?.id ?? "";
-  run.save({ position, id, state: "skipped", reason });
+  run.steps.record({ position, id, state: "skipped", reason });
 }

@@ -1,6 +1,6 @@
 /**
- * One step of a task, with its tries: recorded before and after each, run again after a pause where it
- * may, and ended before its time where it has to be. `try_step.ts` runs one try.
+ * One step of a task, with its attempts: recorded before and after each, run again after a pause where it
+ * may, and ended before its time where it has to be. `attempt_step.ts` makes one attempt.
  *
  * @module
  */
@@ -11,12 +11,12 @@ import type { StepRecord } from "../../store/task_records.ts";
 import type { CancelCause, CancellationScope } from "../cancellation_scope.ts";
 import type { PlannedStep } from "../plan.ts";
 import type { TaskRun } from "./task_run.ts";
-import { type PlacedStep, type Tried, tryStep } from "./attempt_step.ts";
+import { type AttemptResult, attemptStep, type PlacedStep } from "./attempt_step.ts";
 
 /** Reason of a step that goes on with the next start of the daemon. */
 const INTERRUPTED = "interrupted";
 
-/** Longest pause between two tries (contract 2). */
+/** Longest pause between two attempts. */
 const MAX_BACKOFF_SECS = 3600;
 
 /**
@@ -31,28 +31,36 @@ export async function runStep(
   const { step, position } = placed;
   const whyNot = await whySkipped(step, run);
   if (whyNot !== undefined) {
-    return run.save({ ...blank(placed), state: "skipped", ...whyNot });
+    return run.steps.record({ ...blank(placed), state: "skipped", ...whyNot });
   }
   const log = run.parts.log.step(step.id);
   const startedAt = run.now();
   const { attempts = 1 } = step.retry ?? {};
   for (let attempt = run.records[position]?.attempt ?? 1;; attempt++) {
     const base = { ...blank(placed), startedAt, ...(attempt === 1 ? {} : { attempt }) };
-    const onStart = (group: number) => run.note({ ...base, state: "running", processGroup: group });
-    const tried = await tryStep(placed, { run, cancellation, attempt, log, onStart });
-    const again = attempt < attempts && tried.state === "failed";
-    if (!again) return run.save(lastRecord(base, tried, { attempt, finishedAt: run.now() }));
+    const onStart = (group: number) =>
+      run.steps.recordStarted({ ...base, state: "running", processGroup: group });
+    const result = await attemptStep(placed, { run, cancellation, number: attempt, log, onStart });
+    const again = attempt < attempts && result.state === "failed";
+    if (!again) {
+      return run.steps.record(lastRecord(base, result, { attempt, finishedAt: run.now() }));
+    }
 
-    // An end that comes now is one between two tries, also where this one is only just over.
+    // An end that comes now is one between two attempts, also where this one is only just over.
     const secs = backoffSecs(step, attempt);
-    const reason = `try ${attempt} of ${attempts}: ${tried.reason}, the next one in ${secs} s`;
+    const reason = `try ${attempt} of ${attempts}: ${result.reason}, the next one in ${secs} s`;
     if (cancellation.why === undefined) await log.note(reason);
-    run.save({ ...base, ...tried, state: "pending", reason, attempt: attempt + 1 });
-    await run.saved();
+    run.steps.record({ ...base, ...result, state: "pending", reason, attempt: attempt + 1 });
+    await run.steps.flush();
     await pause(secs * 1000, cancellation.signal);
     if (cancellation.why === "stop") return;
     if (cancellation.why !== undefined) {
-      return run.save({ ...base, ...tried, ...endedFor(cancellation.why), finishedAt: run.now() });
+      return run.steps.record({
+        ...base,
+        ...result,
+        ...endedFor(cancellation.why),
+        finishedAt: run.now(),
+      });
     }
   }
 }
@@ -61,27 +69,27 @@ function blank({ step, position }: PlacedStep) {
   return { position, id: step.id, reason: "" };
 }
 
-/** What is stored of a step after its last try. */
+/** What is stored of a step after its last attempt. */
 function lastRecord(
   base: Omit<StepRecord, "state">,
-  tried: Tried,
+  result: AttemptResult,
   { attempt, finishedAt }: { attempt: number; finishedAt: number },
 ): StepRecord {
-  if (tried.state === "pending") {
+  if (result.state === "pending") {
     return { position: base.position, id: base.id, state: "pending", reason: INTERRUPTED, attempt };
   }
-  const tries = tried.state === "failed" && attempt > 1 ? `, after ${attempt} tries` : "";
-  return { ...base, ...tried, reason: tried.reason + tries, finishedAt };
+  const after = result.state === "failed" && attempt > 1 ? `, after ${attempt} tries` : "";
+  return { ...base, ...result, reason: result.reason + after, finishedAt };
 }
 
-/** How a step ends that is ended between two tries. */
+/** How a step ends that is ended between two attempts. */
 function endedFor(why: Exclude<CancelCause, "stop">): Pick<StepRecord, "state" | "reason"> {
   return why === "cancel"
     ? { state: "cancelled", reason: "cancelled" }
     : { state: "failed", reason: "timed out" };
 }
 
-/** The pause after a try: it doubles each time. */
+/** The pause after an attempt: it doubles each time. */
 function backoffSecs({ retry }: PlannedStep, attempt: number): number {
   return Math.min((retry?.backoffSecs ?? 1) * 2 ** (attempt - 1), MAX_BACKOFF_SECS);
 }

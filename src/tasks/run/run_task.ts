@@ -63,12 +63,15 @@ export async function runTask(
   await using files = await TaskFiles.open(join(host.dirs.run, taskId));
   using _known = host.secrets.runBegins();
   using grant = host.tokens.issue({ kind: "step", project, taskId, deliveryId });
-  using log = new TaskLog(logPath(host.dirs.logs, taskId), host);
+  const { clock, secrets, events } = host;
+  const written = { taskId };
+  const onWritten = () => events.publish("logWritten", written);
+  using log = new TaskLog(logPath(host.dirs.logs, taskId), { clock, secrets, onWritten });
   using run = new TaskRun({ claimed, plan, host, log, files, stop: signals.stop });
-  last.defer(() => run.saved());
+  last.defer(() => run.steps.flush());
   const result = await runAndTidy(run, grant.token, signals);
   if (result.state === "interrupted") return result;
-  return { ...result, reason: host.secrets.redact(result.reason), steps: run.takeUnsaved() };
+  return { ...result, reason: host.secrets.redact(result.reason), steps: run.steps.takePending() };
 }
 
 async function runAndTidy(run: TaskRun, token: string, signals: RunSignals): Promise<TaskResult> {
@@ -139,7 +142,7 @@ async function runLast(run: TaskRun, signals: RunSignals): Promise<TaskResult> {
     const position = steps.length + index;
     const isDone = () => isOver(run.records[position] ?? { state: "pending" });
     if (isDone()) continue;
-    await run.saved();
+    await run.steps.flush();
     await runStep({ step, position, defaultTimeoutSecs: FINALLY_TIMEOUT_SECS }, run, cancellation);
     if (!isDone()) return INTERRUPTED;
   }

@@ -26,10 +26,6 @@ export interface WorkerHost extends RunHost {
   readonly log: Log;
   /** Whether triggers follow the ends of tasks of this workflow. */
   readonly isFollowed: (task: Pick<Task, "project" | "workflow">) => boolean;
-  /** Told when a task begins to run; not again when it goes on after an interruption. */
-  readonly onStarted?: (task: Task) => void;
-  /** Told after the end of a task has been stored, and whether triggers follow it. */
-  readonly onEnded: (task: Task, followed: boolean) => void;
 }
 
 /** A running worker. */
@@ -51,7 +47,7 @@ const MAX_WAIT_MS = 60_000;
 export async function startWorker(host: WorkerHost): Promise<TaskWorker> {
   const worker = new Worker(host);
   await worker.recover();
-  worker.kick();
+  worker.listen();
   return worker;
 }
 
@@ -74,6 +70,7 @@ class Worker implements TaskWorker {
   readonly #running = new Map<string, Running>();
   readonly #storing = new Set<Promise<void>>();
   readonly #claims = new Set<Claim>();
+  #subscription: Disposable | undefined;
   /** Most tasks that the claims under way may bring. */
   #asked = 0;
   /** Whether somebody kicked while all room was taken by claims under way, which may bring nothing. */
@@ -103,6 +100,15 @@ class Worker implements TaskWorker {
     }
   }
 
+  /** Takes up what waits, and from here on whatever is stored. */
+  listen(): void {
+    this.#subscription = this.#host.events.on("tasksStored", ({ replaced }) => {
+      this.cancel(replaced);
+      this.kick();
+    });
+    this.kick();
+  }
+
   kick(): void {
     if (this.#stopping.signal.aborted) return;
     const free = this.#host.workers - this.#running.size - this.#asked;
@@ -125,14 +131,15 @@ class Worker implements TaskWorker {
   }
 
   async end(task: Task, reason: string): Promise<Cancelled> {
-    const { store, clock, log, isFollowed, onEnded } = this.#host;
+    const { store, clock, log, isFollowed, events } = this.#host;
     const now = clock.now();
     const end = { reason, now, followed: isFollowed(task) };
     const result = await store.cancelTask(task.id, end);
     if (result === "stopping") this.cancel([task.id]);
     if (result === "cancelled") {
       log.info("task ended", { task: task.id, state: "cancelled", reason });
-      onEnded({ ...task, state: "cancelled", reason, finishedAt: now }, end.followed);
+      const ended: Task = { ...task, state: "cancelled", reason, finishedAt: now };
+      events.publish("taskEnded", { task: ended, followed: end.followed });
       this.kick(); // another one may have room now
     }
     return result;
@@ -141,6 +148,7 @@ class Worker implements TaskWorker {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort();
     this.#timer?.[Symbol.dispose]();
+    this.#subscription?.[Symbol.dispose]();
     await Promise.all([...this.#claims].map(({ over }) => over));
     await Promise.all([...this.#running.values()].map(({ over }) => over));
     await Promise.all(this.#storing);
@@ -148,12 +156,12 @@ class Worker implements TaskWorker {
 
   /** Takes up at most `limit` tasks; several claims may be under way, for different room. */
   async #claim(claim: Claim, limit: number): Promise<void> {
-    const { store, clock, log } = this.#host;
+    const { store, clock, log, events } = this.#host;
     const now = clock.now();
     try {
       const { tasks, nextAt } = await store.claimTasks(limit, now);
       for (const claimed of tasks) {
-        if (claimed.task.startedAt === now) this.#host.onStarted?.(claimed.task);
+        if (claimed.task.startedAt === now) events.publish("taskStarted", claimed.task);
         this.#start(claimed, claim);
       }
       this.#wakeAt(nextAt);
@@ -209,7 +217,7 @@ class Worker implements TaskWorker {
   }
 
   async #finish({ task }: ClaimedTask, result: TaskResult): Promise<void> {
-    const { store, clock, log, isFollowed, onEnded } = this.#host;
+    const { store, clock, log, isFollowed, events } = this.#host;
     const { state, reason, steps = [] } = result;
     const { signal } = this.#stopping;
     if (state === "interrupted") {
@@ -218,6 +226,7 @@ class Worker implements TaskWorker {
     const end = { state, reason, now: clock.now(), followed: isFollowed(task) };
     await retryWhileOverloaded(() => store.finishTask({ ...end, taskId: task.id, steps }), signal);
     log.info("task ended", { task: task.id, state, ...(reason === "" ? {} : { reason }) });
-    onEnded({ ...task, state, reason, finishedAt: end.now }, end.followed);
+    const ended: Task = { ...task, state, reason, finishedAt: end.now };
+    events.publish("taskEnded", { task: ended, followed: end.followed });
   }
 }

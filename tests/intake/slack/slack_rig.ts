@@ -9,13 +9,14 @@ import { BodyBudget } from "../../../src/http/body_budget.ts";
 import type { PluginHost } from "../../../src/plugins/run_plugin.ts";
 import { KeyUses } from "../../../src/intake/pipeline/key_uses.ts";
 import { Rejections } from "../../../src/intake/pipeline/rejections.ts";
-import { receiveSlackEvent, type SlackHost } from "../../../src/intake/slack.ts";
+import { receiveSlackEvent } from "../../../src/intake/slack.ts";
 import { type RouterHost, SlackRouter } from "../../../src/intake/slack/router.ts";
 import type { Routed, SourceEvent } from "../../../src/store/source_event_records.ts";
 import type { Task } from "../../../src/store/task_records.ts";
 import { Inboxes } from "../../../src/tasks/step/inbox.ts";
 import { until } from "../../helpers/until.ts";
 import { SLACK_SECRET, slackHeaders, slackMessage } from "../../helpers/slack.ts";
+import type { SlackHost } from "../../../src/intake/slack.ts";
 import { BASE, type SourceRig, sourceRig } from "../source_rig.ts";
 
 /** A trigger of Slack; `more` is YAML flow. */
@@ -83,6 +84,7 @@ export async function slackRig(triggers: string): Promise<SlackRig> {
   const rejections = new Rejections(store, log);
   const keyUses = new KeyUses(store, log);
   const told: (Routed & { event: string })[] = [];
+  host.events.on("sourceEventRouted", ({ id, routed }) => void told.push({ event: id, ...routed }));
   const routers: SlackRouter[] = [];
   const inboxes = new Inboxes({ store, clock: host.clock });
   const slackHost: SlackHost = {
@@ -92,7 +94,6 @@ export async function slackRig(triggers: string): Promise<SlackRig> {
     plugins: {} as PluginHost,
     limits: { maxBytes: 1 << 20, deadlineMs: 5000 },
     bodies: new BodyBudget(128 << 20),
-    onSourceEvent: () => routers.at(-1)?.kick(),
   };
   const events = async () => (await store.listSourceEvents({ limit: 1_000_000 })).toReversed();
   const rig: SlackRig = {
@@ -124,7 +125,6 @@ export async function slackRig(triggers: string): Promise<SlackRig> {
       const router = new SlackRouter({
         ...host,
         inboxes,
-        onRouted: (event, routed) => void told.push({ event: event.id, ...routed }),
         ...standIn,
       });
       routers.push(router);

@@ -1,0 +1,71 @@
+/**
+ * Takes the data directory for one daemon: it has to be initialised, closed to others, and used by no
+ * other daemon.
+ *
+ * @module
+ */
+
+import { checkSocketPath, type DataDir } from "../base/data_dir.ts";
+import { AppError, messageOf } from "../base/errors.ts";
+import { lockDataDir } from "../base/lock.ts";
+import { closeToOthers } from "../base/private_files.ts";
+import { writeLauncher } from "../launcher.ts";
+import { readKeyFile } from "../secrets/key_file.ts";
+import type { Keyring } from "../secrets/keyring.ts";
+import { checkDatabase } from "../store/sqlite/engine/migrations.ts";
+import type { DaemonConfig } from "./config.ts";
+
+/** The data directory while it is this daemon's own; disposing it lets go of the lock. */
+export interface OwnDataDir extends Disposable {
+  /** Opens and seals the secrets in it. */
+  readonly keyring: Keyring;
+}
+
+/**
+ * Locks the data directory, and makes ready what does not need the store.
+ *
+ * @throws {AppError} `refused` when the directory cannot be used, or is used already.
+ */
+export async function takeDataDir({ dir, env, log }: DaemonConfig): Promise<OwnDataDir> {
+  checkSocketPath(dir);
+  await checkInitialised(dir);
+  const closed = await closeToOthers(dir);
+  if (closed !== undefined) log.warn(closed);
+  using opening = new DisposableStack();
+  opening.use(await lockDataDir(dir));
+  checkDatabase(dir.database);
+  const keyring = await readKeyFile(dir.secretKey);
+  const warning = await usePath(dir.bin, writeLauncher({ bin: dir.bin, env }));
+  if (warning !== undefined) log.warn(warning);
+  const lock = opening.move();
+  return { keyring, [Symbol.dispose]: () => lock.dispose() };
+}
+
+async function checkInitialised(dir: DataDir): Promise<void> {
+  for (const path of [dir.database, dir.secretKey]) {
+    try {
+      await Deno.stat(path);
+    } catch (cause) {
+      if (cause instanceof Deno.errors.NotFound) {
+        const what = path === dir.database
+          ? `The data directory "${dir.root}" is not initialised: run "svc init"`
+          : `The key "${path}" is missing, secrets cannot be read: restore it from your backup`;
+        throw new AppError("refused", what);
+      }
+      throw new AppError("refused", `Cannot use "${path}": ${messageOf(cause)}`, { cause });
+    }
+  }
+}
+
+/**
+ * What `work` gives, which uses the file or directory at `path`.
+ *
+ * @throws {AppError} `refused` with the path and the reason when `work` fails.
+ */
+export async function usePath<T>(path: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    throw new AppError("refused", `Cannot use "${path}": ${messageOf(cause)}`, { cause });
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * What runs commands: the worker with its tasks, plugins and hooks, and what removes what is left of
+ * them after a while.
+ *
+ * @module
+ */
+
+import { ParallelDisposer } from "../base/parallel_disposer.ts";
+import { SlackNotifier } from "../intake/slack/notify.ts";
+import { startAuditRetention } from "../plugins/audit_retention.ts";
+import { CronPlugins } from "../plugins/cron_plugins.ts";
+import { endInterruptedPlugins } from "../plugins/end_interrupted.ts";
+import { policyCheck } from "../plugins/policy/policy_check.ts";
+import type { PluginHost } from "../plugins/run_plugin.ts";
+import { Semaphore } from "../plugins/semaphore.ts";
+import { startRetention } from "../tasks/retention/retention.ts";
+import { startWorker, type TaskWorker } from "../tasks/run/worker.ts";
+import { Inboxes } from "../tasks/step/inbox.ts";
+import { TaskDirectories } from "../tasks/workspace/task_directory.ts";
+import type { DaemonConfig } from "./config.ts";
+import type { State } from "./state.ts";
+
+/** What runs, and how others reach it. */
+export interface Execution extends AsyncDisposable {
+  /** Runs tasks. */
+  readonly worker: TaskWorker;
+  /** Messages to tasks. */
+  readonly inboxes: Inboxes;
+  /** Runs plugins and hooks. */
+  readonly plugins: PluginHost;
+  /** Posts to the threads that tasks came from. */
+  readonly slack: SlackNotifier;
+}
+
+/** Plugins at once, and those that wait: each needs some six descriptors. */
+const PLUGIN_LIMITS = { running: 16, waiting: 2000 };
+
+/** Takes up what a crash has left, then runs what is stored. */
+export async function openExecution(config: DaemonConfig, state: State): Promise<Execution> {
+  const { umask, workers, slackApiUrl, keep } = config;
+  await using opening = new AsyncDisposableStack();
+  const busy = opening.use(new ParallelDisposer());
+  const inboxes = new Inboxes(state);
+  const forSteps = { ...state, inherited: config.stepEnv, umask };
+  const directories = new TaskDirectories(forSteps);
+  const slack = busy.use(new SlackNotifier({ ...state, slackApiUrl })); // hears the worker begin
+  const worker = busy.use(await startWorker({ ...forSteps, inboxes, directories, workers }));
+  const plugins = pluginHost(config, state);
+  await endInterruptedPlugins(state);
+  opening.use(startAuditRetention(state));
+  busy.use(startRetention({
+    ...state,
+    keep,
+    removeDirectory: (directory, signal) => directories.remove(directory, { signal }),
+  }));
+  busy.use(new CronPlugins({ ...plugins, catalog: state.catalog }));
+  const open = opening.move();
+  const dispose = () => open.disposeAsync();
+  return { worker, inboxes, plugins, slack, [Symbol.asyncDispose]: dispose };
+}
+
+/** What running a plugin needs. */
+function pluginHost(config: DaemonConfig, state: State): PluginHost {
+  const { pluginRoot, umask, maxBodyBytes, pluginEnv } = config;
+  return {
+    ...state,
+    pluginRoot,
+    umask,
+    policy: policyCheck({ ...state, pluginRoot }),
+    gate: new Semaphore(PLUGIN_LIMITS),
+    maxPayloadBytes: maxBodyBytes,
+    inherited: pluginEnv.variables,
+  };
+}

@@ -1,0 +1,51 @@
+/**
+ * What turns events into tasks: what a webhook is taken through, the sources that no request brings, and
+ * the router of chat events.
+ *
+ * @module
+ */
+
+import { ParallelDisposer } from "../base/parallel_disposer.ts";
+import { BodyBudget } from "../http/body_budget.ts";
+import { Triggers } from "../intake/admission/triggers.ts";
+import { SlackRouter } from "../intake/slack/router.ts";
+import { startSources } from "../intake/sources.ts";
+import type { WebhookHost } from "../intake/webhook.ts";
+import { Planner } from "../tasks/plan.ts";
+import type { DaemonConfig } from "./config.ts";
+import type { Execution } from "./execution.ts";
+import type { State } from "./state.ts";
+
+/** What takes events. */
+export interface Intake extends AsyncDisposable, Pick<WebhookHost, "limits"> {
+  /** Triggers, ready to be fired. */
+  readonly triggers: Triggers;
+  /** Plans the tasks of triggers. */
+  readonly planner: Planner;
+  /** What all bodies share that are under way. */
+  readonly bodies: BodyBudget;
+}
+
+/** Longest time a body may take to arrive. */
+const BODY_DEADLINE_MS = 30_000;
+
+/** Starts routing what is stored, and the sources; each takes up what is left from before. */
+export function openIntake(
+  config: DaemonConfig,
+  state: State,
+  { plugins, inboxes }: Pick<Execution, "plugins" | "inboxes">,
+): Intake {
+  const busy = new ParallelDisposer();
+  const triggers = new Triggers(state.catalog);
+  const planner = new Planner(state.catalog, state.dirs.root);
+  const pipeline = { ...state, plugins, triggers, planner };
+  busy.use(new SlackRouter({ ...pipeline, inboxes }));
+  busy.use(startSources(pipeline));
+  return {
+    triggers,
+    planner,
+    bodies: new BodyBudget(config.maxInflightBytes),
+    limits: { maxBytes: config.maxBodyBytes, deadlineMs: BODY_DEADLINE_MS },
+    [Symbol.asyncDispose]: () => busy[Symbol.asyncDispose](),
+  };
+}

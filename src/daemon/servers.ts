@@ -1,0 +1,114 @@
+/**
+ * What a daemon can be reached through: the control plane on its socket and where wanted over TLS, and
+ * at last the webhook server.
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import { identify, identifyByToken } from "../auth/caller.ts";
+import type { DataDir } from "../base/data_dir.ts";
+import { ParallelDisposer } from "../base/parallel_disposer.ts";
+import { createAuditLog } from "../control/audit_log.ts";
+import { controlOperations } from "../control/operations.ts";
+import { ManifestReader } from "../control/resources/manifest_reader.ts";
+import { NextFires } from "../control/resources/next_fires.ts";
+import { ResourceWriter } from "../control/resources/resource_writer.ts";
+import { controlHandler, type ControlHost } from "../control/server/server.ts";
+import { serve } from "../http/server/serve.ts";
+import { webhookHandler } from "../intake/routes.ts";
+import { readDescriptorLimit } from "../shell/descriptor_limit.ts";
+import type { DaemonConfig } from "./config.ts";
+import { usePath } from "./data_dir_lock.ts";
+import type { Execution } from "./execution.ts";
+import type { Intake } from "./intake.ts";
+import { type SelfReport, selfReport } from "./self_report.ts";
+import type { State } from "./state.ts";
+import { WebhookServer } from "./webhook_server.ts";
+
+/** The servers of a daemon. */
+export interface Servers extends AsyncDisposable {
+  /** Base address of the webhook server, if there is one. */
+  readonly webhookUrl: string | undefined;
+}
+
+/** How long requests under way may take at the end. */
+const DRAIN_MS = 5000;
+/** Parts of all descriptors that connections may take; the others are for plugins, steps and files. */
+const WEBHOOK_SHARE = 1 / 2;
+const CONTROL_SHARE = 1 / 8;
+
+/**
+ * Opens the control plane, then the webhook server.
+ *
+ * @throws {AppError} `refused` when an address, the socket or a certificate cannot be used.
+ */
+export async function openServers(
+  config: DaemonConfig,
+  state: State,
+  execution: Execution,
+  intake: Intake,
+): Promise<Servers> {
+  const { dir, log, control } = config;
+  await using opening = new AsyncDisposableStack();
+  const busy = opening.use(new ParallelDisposer());
+  const stopping = new AbortController();
+  const webhook = busy.use(new WebhookServer());
+  const descriptors = await readDescriptorLimit();
+  const report = selfReport(state, execution, intake, { webhook, descriptors });
+  const manifests = opening.use(
+    new ManifestReader({ program: join(dir.bin, "svc"), groups: state.groups }),
+  );
+  const host = { ...state, ...execution, ...intake, ...report, manifests };
+  const answer = controlPlane(host, stopping.signal);
+  await usePath(dir.socket, removeStaleSocket(dir));
+  const bySocket = answer((request) => identify(request, state));
+  busy.use(await serve({ on: { path: dir.socket }, log, drainMs: DRAIN_MS, handler: bySocket }));
+  await Deno.chmod(dir.socket, 0o600);
+  if (control !== undefined) {
+    const byToken = answer((request) => identifyByToken(request, state));
+    const maxConnections = Math.floor(descriptors * CONTROL_SHARE);
+    const how = { maxConnections, log, drainMs: DRAIN_MS, streams: true, handler: byToken };
+    busy.use(await serve({ ...control, ...how }));
+  }
+  opening.defer(() => stopping.abort()); // first of all: streams end, and `GET /readyz` says no
+  const receive = webhookHandler(host, () => !stopping.signal.aborted);
+  await webhook.listen({
+    config,
+    handler: state.telemetry.measured(
+      receive,
+      config.hasPublicMetrics ? report.metrics : undefined,
+    ),
+    maxConnections: Math.floor(descriptors * WEBHOOK_SHARE),
+    drainMs: DRAIN_MS,
+  });
+  const open = opening.move();
+  return { webhookUrl: webhook.url, [Symbol.asyncDispose]: () => open.disposeAsync() };
+}
+
+/** The operations, once for all ways in, which differ in how they tell whose a request is. */
+function controlPlane(
+  host: State & Execution & Intake & SelfReport & { readonly manifests: ManifestReader },
+  signal: AbortSignal,
+): (identify: ControlHost["identify"]) => ReturnType<typeof controlHandler> {
+  const auditLog = createAuditLog(host);
+  const operations = controlOperations({
+    ...host,
+    ...auditLog,
+    policy: host.plugins.policy,
+    nextFires: new NextFires(),
+    cancelTask: (task, reason) => host.worker.end(task, reason),
+    sendToInbox: (taskId, message) => host.inboxes.add(taskId, message),
+    writer: new ResourceWriter(host),
+  });
+  const { log, newId, metrics } = host;
+  return (identify) =>
+    controlHandler({ ...operations, ...auditLog, log, newId, metrics, signal, identify });
+}
+
+/** The lock is held, so whatever lies there belongs to nobody. */
+async function removeStaleSocket(dir: DataDir): Promise<void> {
+  await Deno.remove(dir.socket).catch((error) => {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  });
+}

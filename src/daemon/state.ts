@@ -1,0 +1,131 @@
+/**
+ * What a daemon has and keeps: its data directory, the store and the catalog in it, and what everything
+ * else uses until the very end. Nothing here does anything by itself.
+ *
+ * @module
+ */
+
+import { RunTokens } from "../auth/run_tokens.ts";
+import type { Clock } from "../base/clock.ts";
+import type { DataDir } from "../base/data_dir.ts";
+import { EventHub } from "../base/event_hub.ts";
+import { HealthConditions } from "../base/health_conditions.ts";
+import { idFactory, type NewId } from "../base/ids.ts";
+import type { DaemonLog } from "../base/log.ts";
+import { createEvaluator, type Evaluator } from "../cel/evaluator.ts";
+import { loadCatalog } from "../control/resources/resource_writer.ts";
+import { KeyUses } from "../intake/pipeline/key_uses.ts";
+import { Rejections } from "../intake/pipeline/rejections.ts";
+import { TaskTriggerIndex } from "../intake/task.ts";
+import type { Catalog } from "../resources/catalog.ts";
+import { closeToUnbound } from "../secrets/key_file.ts";
+import type { Keyring } from "../secrets/keyring.ts";
+import { KnownSecrets } from "../secrets/known_secrets.ts";
+import { openProcessGroups, type ProcessGroups } from "../shell/process_groups.ts";
+import { withAnnouncements } from "../store/announcements.ts";
+import type { DaemonEvents, Events } from "../store/events.ts";
+import { openStore } from "../store/sqlite/open_store.ts";
+import type { Store } from "../store/store.ts";
+import type { Task } from "../store/task_records.ts";
+import { Telemetry } from "../telemetry/telemetry.ts";
+import type { DaemonConfig } from "./config.ts";
+import { takeDataDir } from "./data_dir_lock.ts";
+
+/** What everything else is made with. */
+export interface State extends AsyncDisposable {
+  /** The data directory. */
+  readonly dirs: DataDir;
+  /** The time. */
+  readonly clock: Clock;
+  /** The daemon's log. */
+  readonly log: DaemonLog;
+  /** Names whatever needs a name. */
+  readonly newId: NewId;
+  /** What happens, for those that want to hear of it. */
+  readonly events: Events;
+  /** What does not work as it should. */
+  readonly health: HealthConditions;
+  /** Counts and measures. */
+  readonly telemetry: Telemetry;
+  /** Opens and seals secrets. */
+  readonly keyring: Keyring;
+  /** Resources and records, on disk; what changes is published on `events`. */
+  readonly store: Store;
+  /** Resources, in memory. */
+  readonly catalog: Catalog;
+  /** Hides the secrets of the catalog. */
+  readonly secrets: KnownSecrets;
+  /** Triggers by the workflow whose ends they follow. */
+  readonly followers: TaskTriggerIndex;
+  /** Whether triggers follow the ends of tasks of this workflow. */
+  readonly isFollowed: (task: Pick<Task, "project" | "workflow">) => boolean;
+  /** Runs expressions. */
+  readonly evaluator: Evaluator;
+  /** Ends what processes leave behind. */
+  readonly groups: ProcessGroups;
+  /** Rights of steps and plugins while they run. */
+  readonly tokens: RunTokens;
+  /** Stores what was refused, a little later. */
+  readonly rejections: Rejections;
+  /** Stores which keys matched, a little later. */
+  readonly keyUses: KeyUses;
+}
+
+/** Longest time an expression that loops may take. */
+const CEL_DEADLINE_MS = 1000;
+
+/**
+ * Opens what a daemon keeps.
+ *
+ * @throws {AppError} `refused` when the data directory cannot be used, or is used already.
+ */
+export async function openState(config: DaemonConfig): Promise<State> {
+  const { dir, clock, log } = config;
+  await using opening = new AsyncDisposableStack();
+  const { keyring } = opening.use(await takeDataDir(config));
+  const health = new HealthConditions();
+  const telemetry = opening.use(new Telemetry({ clock, health }));
+  if (config.wantsTraces && !telemetry.traces) {
+    log.warn("no traces are collected: a compiled program does that only when it was built so");
+  }
+  const events = new EventHub<DaemonEvents>(log);
+  const newId = idFactory(clock);
+  const node = newId();
+  const stored = opening.use(
+    await openStore(dir.database, { node, onBatch: telemetry.onBatch }),
+  );
+  const store = telemetry.observe(withAnnouncements(stored, events));
+  const catalog = await loadCatalog(store, keyring);
+  const unclosed = keyring.opensUnbound ? await closeToUnbound(dir.secretKey) : undefined;
+  if (unclosed !== undefined) log.warn(unclosed);
+  const secrets = new KnownSecrets(catalog);
+  log.redactWith((line) => secrets.redact(line));
+  const limits = { deadlineMs: CEL_DEADLINE_MS, onLate: telemetry.onLate };
+  const evaluator = opening.use(createEvaluator(limits));
+  const groups = opening.use(openProcessGroups());
+  const rejections = opening.use(new Rejections(store, log, telemetry.onRefused));
+  const keyUses = opening.use(new KeyUses(store, log));
+  const followers = new TaskTriggerIndex(catalog);
+  const open = opening.move();
+  return {
+    dirs: dir,
+    clock,
+    log,
+    newId,
+    events,
+    health,
+    telemetry,
+    keyring,
+    store,
+    catalog,
+    secrets,
+    followers,
+    isFollowed: (task) => followers.of(task).length > 0,
+    evaluator,
+    groups,
+    tokens: new RunTokens(),
+    rejections,
+    keyUses,
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}

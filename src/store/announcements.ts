@@ -1,0 +1,133 @@
+/**
+ * A store that announces what goes through it: whoever stores something wakes those that wait for it,
+ * whatever way it came. Told after it is on disk, and before the caller goes on.
+ *
+ * @module
+ */
+
+import type { RecordName } from "../resources/record_names.ts";
+import type { DaemonEvents, Events } from "./events.ts";
+import type { Store, StoreMethod } from "./store.ts";
+
+/** Publishes what one call has changed, after it went well. */
+type Announcement<Name extends StoreMethod> = (
+  events: Events,
+  result: Awaited<ReturnType<Store[Name]>>,
+  ...args: Parameters<Store[Name]>
+) => void;
+
+/** Made once: a busy daemon announces thousands of these in a second. */
+const CHANGED = {
+  task: { record: "task" },
+  delivery: { record: "delivery" },
+  "source-event": { record: "source-event" },
+  binding: { record: "binding" },
+  audit: { record: "audit" },
+  token: { record: "token" },
+  "control-audit": { record: "control-audit" },
+} as const satisfies Record<RecordName, DaemonEvents["recordsChanged"]>;
+const NONE_REPLACED: readonly string[] = [];
+
+function changed(events: Events, ...records: readonly RecordName[]): void {
+  for (const record of records) events.publish("recordsChanged", CHANGED[record]);
+}
+
+function taskChanged(events: Events, id: string): void {
+  events.publish("recordsChanged", { record: "task", id });
+}
+
+const changes = (...records: readonly RecordName[]) => (events: Events) =>
+  changed(events, ...records);
+const changesWhenSome = (...records: readonly RecordName[]) => (events: Events, count: number) => {
+  if (count > 0) changed(events, ...records);
+};
+const changesTask = (events: Events, _result: unknown, id: string) => taskChanged(events, id);
+/** What is written, but neither listed nor waited for. */
+const changesNothing = () => {};
+
+/** What each method announces that writes; those that only read are not here. */
+export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name> } = {
+  changeResources: changesNothing, // the catalog announces it, once it has the change
+  recordDelivery(events, outcomes) {
+    changed(events, "delivery");
+    if (!outcomes.some(({ outcome }) => outcome === "accepted")) return;
+    changed(events, "task");
+    const replaced = outcomes.flatMap(({ replaces = NONE_REPLACED }) => replaces);
+    events.publish("tasksStored", { replaced });
+  },
+  recordHandshake: changes("delivery"),
+  recordRejections: changes("delivery"),
+  claimTasks(events, { tasks }) {
+    for (const { task } of tasks) taskChanged(events, task.id);
+  },
+  claimInterrupted: (events, tasks) => tasks.length > 0 && changed(events, "task"),
+  countRestarts: (events, _, ids) => ids.length > 0 && changed(events, "task"),
+  saveStep: changesTask,
+  finishTask: (events, ended, { taskId }) => ended && taskChanged(events, taskId),
+  requeueTask: changesTask,
+  cancelTask: changesTask,
+  retryTask(events) {
+    changed(events, "task");
+    events.publish("tasksStored", { replaced: NONE_REPLACED });
+  },
+  setTaskDirectory: changesTask,
+  addToInbox: changesNothing,
+  forgetTaskEnd: changesNothing,
+  pruneTasks: (events, removed) => removed.length > 0 && changed(events, "task"),
+  pruneDeliveries: changesWhenSome("delivery"),
+  recordSourceEvent(events, { status }, { ignored }) {
+    changed(events, "source-event", "delivery");
+    if (status === "accepted" && ignored === undefined) {
+      events.publish("sourceEventsStored", undefined);
+    }
+  },
+  claimSourceEvents: (events, claim) => claim.events.length > 0 && changed(events, "source-event"),
+  routeSourceEvent(events, routed, id) {
+    changed(events, "source-event", "binding", "delivery");
+    if (routed.taskId === undefined) return;
+    if (routed.started === true) {
+      changed(events, "task");
+      events.publish("tasksStored", { replaced: routed.replaces ?? NONE_REPLACED });
+    }
+    events.publish("sourceEventRouted", { id, routed });
+  },
+  postponeSourceEvent: changes("source-event"),
+  replaySourceEvent(events, replayed) {
+    if (!replayed) return;
+    changed(events, "source-event");
+    events.publish("sourceEventsStored", undefined);
+  },
+  pruneSourceEvents: changesWhenSome("source-event", "binding"),
+  bindThread: changes("binding"),
+  moveCursor: changesNothing,
+  recordKeyUse: changesNothing,
+  startAudit: changes("audit"),
+  finishAudit: changes("audit"),
+  recordAudit: changes("audit"),
+  claimInterruptedAudits: (events, rows) => rows.length > 0 && changed(events, "audit"),
+  pruneAudit: changesWhenSome("audit"),
+  recordControl: changes("control-audit"),
+  createToken: changes("token"),
+  revokeToken: changes("token"),
+  reclaimSpace: changesNothing,
+};
+
+/** An announcement, or a method, of any name. */
+type AnyAnnouncement = (events: Events, result: unknown, ...args: readonly unknown[]) => void;
+type AnyMethod = (...args: readonly unknown[]) => Promise<unknown>;
+
+/** The same store; what its calls change is published on `events`. */
+export function withAnnouncements(store: Store, events: Events): Store {
+  const own = Object.fromEntries(
+    Object.entries(ANNOUNCEMENTS).map(([name, given]) => [
+      name,
+      (...args: readonly unknown[]) => {
+        const announce = given as AnyAnnouncement;
+        const result = (Reflect.get(store, name) as AnyMethod)(...args);
+        result.then((value) => announce(events, value, ...args), () => {});
+        return result; // the caller's own promise: nobody waits longer for the announcement
+      },
+    ]),
+  );
+  return { ...store, ...own };
+}

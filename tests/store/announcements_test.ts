@@ -1,0 +1,71 @@
+/**
+ * What is stored is announced: by the store itself, so that every way in wakes those that wait.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
+import { EventHub } from "../../src/base/event_hub.ts";
+import { ANNOUNCEMENTS, withAnnouncements } from "../../src/store/announcements.ts";
+import type { DaemonEvents } from "../../src/store/events.ts";
+import { ACCESS } from "../../src/store/sqlite/access.ts";
+import type { Store } from "../../src/store/store.ts";
+import { accept, taskIdOf } from "../helpers/store_records.ts";
+import { tempStore } from "../helpers/temp_store.ts";
+
+const NAMES = [
+  ...["recordsChanged", "tasksStored", "sourceEventsStored", "sourceEventRouted"],
+] as (keyof DaemonEvents)[];
+
+function announcing(store: Store) {
+  const events = new EventHub<DaemonEvents>({ error: (_, fields) => void told.push(fields) });
+  const told: unknown[] = [];
+  for (const name of NAMES) events.on(name, (event) => void told.push([name, event]));
+  return { store: withAnnouncements(store, events), told, take: () => told.splice(0) };
+}
+
+Deno.test("every method that writes says what it announces, be it nothing; no other does", () => {
+  const writes = Object.entries(ACCESS).filter(([, access]) => access === "write")
+    .map(([name]) => name);
+  deepEqual(Object.keys(ANNOUNCEMENTS).toSorted(), writes.toSorted());
+});
+
+Deno.test("a task is announced as it is stored, claimed, changed and ended; what failed is not", async () => {
+  await using temp = await tempStore();
+  const { store, take } = announcing(temp.store);
+  const [id, record] = [taskIdOf(1), "task"];
+  await accept(store, 1);
+  deepEqual(take(), [
+    ["recordsChanged", { record: "delivery" }],
+    ["recordsChanged", { record }],
+    ["tasksStored", { replaced: [] }],
+  ]);
+  await store.claimTasks(5, 1);
+  deepEqual(take(), [["recordsChanged", { record, id }]]);
+  await store.claimTasks(5, 1);
+  await store.listTasks({ limit: 1 });
+  deepEqual(take(), [], "nothing was claimed, and a list changes nothing");
+  await store.saveStep(id, { position: 0, id: "build", state: "running", reason: "" });
+  deepEqual(take(), [["recordsChanged", { record, id }]]);
+  await rejects(
+    store.retryTask({ id: taskIdOf(2), of: id, now: 1, kept: [], keepDirectory: false }),
+  );
+  deepEqual(take(), []);
+  const end = { taskId: id, state: "failed", reason: "", now: 1 } as const;
+  equal(await store.finishTask(end), true);
+  deepEqual(take(), [["recordsChanged", { record, id }]]);
+  equal(await store.finishTask(end), false);
+  deepEqual(take(), []);
+});
+
+Deno.test("a task that replaces a running one says which has to end, before the caller goes on", async () => {
+  await using temp = await tempStore();
+  const { store, told, take } = announcing(temp.store);
+  const task = { concurrency: { policy: "Replace", key: "", max: 1 } } as const;
+  await accept(store, 1, { task });
+  await store.claimTasks(1, 1);
+  take();
+  const outcome = await accept(store, 2, { task }).finally(() => told.push("the caller"));
+  deepEqual(outcome?.replaces, [taskIdOf(1)]);
+  deepEqual(take().slice(-2), [["tasksStored", { replaced: [taskIdOf(1)] }], "the caller"]);
+});
