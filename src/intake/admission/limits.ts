@@ -11,7 +11,7 @@ import type { NewTask } from "../../store/task_records.ts";
 import type { ActiveTrigger } from "./triggers.ts";
 
 /** The limits of a new task, and what an operator should know about its keys. */
-export interface Limits {
+export interface EventLimits {
   /** The fields of the task. */
   readonly fields: Pick<NewTask, "concurrency" | "debounce" | "rateLimit">;
   /** Why a key could not be used; the event then belongs to the group without a key. */
@@ -23,7 +23,7 @@ export async function limitsOf(
   { trigger, answered }: { readonly trigger: ActiveTrigger; readonly answered?: boolean },
   scope: Scope,
   evaluator: Evaluator,
-): Promise<Limits> {
+): Promise<EventLimits> {
   const { concurrency, event } = trigger.resource.spec;
   const { debounce, rateLimit } = event.webhook ?? {};
   const notes: string[] = [];

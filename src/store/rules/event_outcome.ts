@@ -81,12 +81,12 @@ export type EventAction =
 export type Move = "stay" | "later" | "now";
 
 /** What becomes of an event. */
-export type EventVerdict =
+export type OutcomeDecision =
   | { readonly outcome: EventOutcome; readonly actions: readonly EventAction[] }
   /** Over a rate whose trigger refuses: nothing is stored, not even of the other events with it. */
   | { readonly refused: string; readonly retryAfterSecs: number };
 
-/** Where an event came in. */
+/** When an event came, and how long its key counts. */
 export interface Arrival {
   /** When its delivery came, in milliseconds since the epoch. */
   readonly receivedAt: number;
@@ -97,12 +97,15 @@ export interface Arrival {
 /** An event that `admit` lets through, with the task it would start. */
 export type AdmittedTask = Extract<Admitted, { readonly outcome: "accepted" }>;
 
-/** Decides what becomes of an event; the actions are to be carried out in their order. */
+/**
+ * Decides what becomes of an event, or asks for the next fact; the actions of a decision are to be
+ * carried out in their order.
+ */
 export function decideOutcome(
   { task, note = "" }: AdmittedTask,
   arrival: Arrival,
   known: Partial<EventFacts>,
-): EventVerdict | Needs<EventFacts> {
+): OutcomeDecision | Needs<EventFacts> {
   if (task.dedupKey !== undefined) {
     if (known.earlier === undefined) return { needs: "earlier" };
     const { earlier } = known;
@@ -133,7 +136,7 @@ function windowStart({ receivedAt, dedupWindowMs }: Arrival): number {
   return receivedAt - dedupWindowMs;
 }
 
-function duplicateOf({ deliveryId, taskId }: EarlierEvent): EventVerdict {
+function duplicateOf({ deliveryId, taskId }: EarlierEvent): OutcomeDecision {
   const reason = `seen before, in delivery ${deliveryId}`;
   return {
     outcome: { outcome: "duplicate", reason, taskId, duplicateOf: deliveryId },
@@ -141,7 +144,7 @@ function duplicateOf({ deliveryId, taskId }: EarlierEvent): EventVerdict {
   };
 }
 
-function skipped(first: string, max: number): EventVerdict {
+function skipped(first: string, max: number): OutcomeDecision {
   const busy = max === 1 ? `task ${first} is not over` : `${max} tasks are not over`;
   return { outcome: { outcome: "skipped", reason: `concurrency: ${busy}` }, actions: [] };
 }
@@ -158,7 +161,7 @@ function join(
   { task, note, arrival }: Accepted,
   waiting: DebouncedTask,
   known: Partial<EventFacts>,
-): EventVerdict | Needs<EventFacts> {
+): OutcomeDecision | Needs<EventFacts> {
   const replaced = replacedBy(waiting.id, task, known);
   if ("needs" in replaced) return replaced;
   const joined = "debounced, joined to a task that waits";
@@ -181,7 +184,7 @@ function join(
 function start(
   { task, note, arrival }: Accepted,
   known: Partial<EventFacts>,
-): EventVerdict | Needs<EventFacts> {
+): OutcomeDecision | Needs<EventFacts> {
   const { receivedAt } = arrival;
   if (task.rateLimit !== undefined && known.rate === undefined) return { needs: "rate" };
   const slot = task.rateLimit === undefined || known.rate === undefined

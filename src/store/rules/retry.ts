@@ -13,8 +13,8 @@ import type { Found } from "./needs.ts";
 export interface RetriedTask {
   /** Where it stands. */
   readonly state: TaskState;
-  /** Its plan; none when something was missing for it. */
-  readonly planHash: Found<string>;
+  /** Its plan; absent when something was missing for it. */
+  readonly planHash?: string;
   /** Whether it still has the directory it ran in. */
   readonly hasDirectory: boolean;
   /** What it took room in. */
@@ -22,7 +22,7 @@ export interface RetriedTask {
 }
 
 /** What becomes of a request to retry. */
-export type RetryVerdict =
+export type RetryDecision =
   | { readonly refused: "not_found" | "conflict"; readonly message: string }
   /** The new task runs this plan, that of the old one or the one that came with the request. */
   | { readonly planHash: string; readonly limits: TaskLimits };
@@ -31,7 +31,7 @@ export type RetryVerdict =
 export function decideRetry(
   { of, planned, keepDirectory }: Pick<RetryOf, "of" | "planned" | "keepDirectory">,
   old: Found<RetriedTask>,
-): RetryVerdict {
+): RetryDecision {
   if (old === "none") return { refused: "not_found", message: `There is no task ${of}` };
   if (old.state === "pending" || old.state === "running") {
     return conflict(`Task ${of} has not ended: cancel it, or wait for it`);
@@ -42,13 +42,13 @@ export function decideRetry(
   if (planned !== undefined) {
     return { planHash: planned.plan.hash, limits: inWorkspaceOf(planned, old.limits) };
   }
-  if (old.planHash === "none") {
+  if (old.planHash === undefined) {
     return conflict(`Task ${of} never could run: apply what it misses first`);
   }
   return { planHash: old.planHash, limits: old.limits };
 }
 
-function conflict(message: string): RetryVerdict {
+function conflict(message: string): RetryDecision {
   return { refused: "conflict", message };
 }
 

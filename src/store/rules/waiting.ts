@@ -25,7 +25,7 @@ export interface RoomFacts {
 
 /**
  * Where a task has to wait whose time has come: a new one, a retry, one whose limits changed, and with
- * its workspace alone one that has just been promoted from its group. Those that wait already go first.
+ * its workspace alone one that has just been promoted from its group. Tasks that wait already go first.
  */
 export function decideWait(
   { group, workspace }: { readonly group?: TaskLimits["group"] } & Pick<TaskLimits, "workspace">,
@@ -44,7 +44,7 @@ export function decideWait(
   return { waitsFor: known.workspaceOpen >= workspace.max ? "workspace" : "none" };
 }
 
-/** Whether a task that begins to wait may change who is next: it brings the newest limit along. */
+/** Whether a task that begins to wait may change which one is next: it brings the newest limit along. */
 export function bringsNewLimit(waitsFor: WaitReason): boolean {
   return waitsFor === "group" || waitsFor === "workspace";
 }
@@ -59,7 +59,7 @@ export interface Queue<Task> {
 
 /** One group or one workspace in which room may have become free. */
 export interface PromotionFacts<Task> {
-  /** Who waits. */
+  /** The tasks that wait. */
   readonly queue: Found<Queue<Task>>;
   /** Tasks that have room; need not be counted beyond the limit. */
   readonly open: number;

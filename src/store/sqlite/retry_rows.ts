@@ -7,7 +7,7 @@
 
 import { AppError } from "../../base/errors.ts";
 import type { RetryOf, Task, TaskState } from "../task_records.ts";
-import { decideRetry, type RetriedTask, type RetryVerdict } from "../rules/retry.ts";
+import { decideRetry, type RetriedTask, type RetryDecision } from "../rules/retry.ts";
 import type { Found } from "../rules/needs.ts";
 import { bringsNewLimit, type WaitReason } from "../rules/waiting.ts";
 import { bindRetry } from "./chat/binding_rows.ts";
@@ -25,11 +25,11 @@ import { findWaitReason, LIMIT_COLUMNS, promoteWaiting, toLimits } from "./tasks
  * be run.
  */
 export function retryTask(db: Database, retry: RetryOf): Task {
-  const verdict = decideRetry(retry, findRetried(db, retry.of));
-  if ("refused" in verdict) throw new AppError(verdict.refused, verdict.message);
-  const { limits } = verdict;
+  const decision = decideRetry(retry, findRetried(db, retry.of));
+  if ("refused" in decision) throw new AppError(decision.refused, decision.message);
+  const { limits } = decision;
   const waitsFor = findWaitReason(db, limits);
-  insert(db, retry, { verdict, waitsFor });
+  insert(db, retry, { decision, waitsFor });
   bindRetry(db, retry);
   if (retry.keepDirectory) db.run("UPDATE tasks SET directory = NULL WHERE id = ?", retry.of);
   for (const step of retry.kept) saveStep(db, retry.id, step);
@@ -47,7 +47,7 @@ function findRetried(db: Database, id: string): Found<RetriedTask> {
   if (row === undefined) return "none";
   return {
     state: text(row, "state") as TaskState,
-    planHash: row["plan_hash"] === null ? "none" : text(row, "plan_hash"),
+    ...(row["plan_hash"] === null ? {} : { planHash: text(row, "plan_hash") }),
     hasDirectory: row["directory"] !== null,
     limits: toLimits(row),
   };
@@ -56,8 +56,8 @@ function findRetried(db: Database, id: string): Found<RetriedTask> {
 function insert(
   db: Database,
   retry: RetryOf,
-  { verdict: { planHash, limits: { workspace } }, waitsFor }: {
-    verdict: Exclude<RetryVerdict, { readonly refused: string }>;
+  { decision: { planHash, limits: { workspace } }, waitsFor }: {
+    decision: Exclude<RetryDecision, { readonly refused: string }>;
     waitsFor: WaitReason;
   },
 ): void {

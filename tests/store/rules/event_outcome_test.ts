@@ -262,6 +262,6 @@ for (const [task, known, needs] of QUESTIONS) {
 }
 
 Deno.test("over the rate, what there is to replace is not even looked for", () => {
-  const verdict = decide({ ...rate(true), ...group("Replace") }, FULL);
-  deepEqual("refused" in verdict, true);
+  const decision = decide({ ...rate(true), ...group("Replace") }, FULL);
+  deepEqual("refused" in decision, true);
 });

@@ -23,10 +23,12 @@ const PLANNED: NonNullable<RetryOf["planned"]> = {
   plan: { hash: "h2", json: "{}" },
 };
 
+const { planHash: _none, ...NEVER_PLANNED } = OLD;
+
 type Asked = Partial<Pick<RetryOf, "planned" | "keepDirectory">>;
 const conflict = (message: string) => ({ refused: "conflict", message });
 
-type Retry = readonly [what: string, asked: Asked, old: Found<RetriedTask>, verdict: object];
+type Retry = readonly [what: string, asked: Asked, old: Found<RetriedTask>, decision: object];
 
 const RETRIES: readonly Retry[] = [
   ["one that is gone", {}, "none", { refused: "not_found", message: "There is no task t1" }],
@@ -56,13 +58,13 @@ const RETRIES: readonly Retry[] = [
   [
     "one that never had a plan",
     {},
-    { ...OLD, planHash: "none" },
+    NEVER_PLANNED,
     conflict("Task t1 never could run: apply what it misses first"),
   ],
   [
     "one that never had a plan, with one, in another workspace",
     { planned: PLANNED },
-    { ...OLD, planHash: "none" },
+    NEVER_PLANNED,
     { planHash: "h2", limits: { group, workspace: { project: "default", name: "other" } } },
   ],
   [
@@ -73,13 +75,13 @@ const RETRIES: readonly Retry[] = [
   ],
 ];
 
-for (const [what, asked, old, verdict] of RETRIES) {
+for (const [what, asked, old, decision] of RETRIES) {
   Deno.test(`a retry of ${what}`, () => {
-    deepEqual(decideRetry({ of: "t1", keepDirectory: false, ...asked }, old), verdict);
+    deepEqual(decideRetry({ of: "t1", keepDirectory: false, ...asked }, old), decision);
   });
 }
 
-const CANCELS: readonly [task: Found<CancelledTask>, verdict: string][] = [
+const CANCELS: readonly [task: Found<CancelledTask>, decision: string][] = [
   ["none", "ended"],
   [{ state: "pending", hasStarted: false }, "cancelled"],
   [{ state: "pending", hasStarted: true }, "stopping"], // it was interrupted, and has steps to end
@@ -89,8 +91,8 @@ const CANCELS: readonly [task: Found<CancelledTask>, verdict: string][] = [
   [{ state: "cancelled", hasStarted: false }, "ended"],
 ];
 
-for (const [task, verdict] of CANCELS) {
-  Deno.test(`to cancel ${JSON.stringify(task)}: ${verdict}`, () => {
-    equal(decideCancel(task), verdict);
+for (const [task, decision] of CANCELS) {
+  Deno.test(`to cancel ${JSON.stringify(task)}: ${decision}`, () => {
+    equal(decideCancel(task), decision);
   });
 }

@@ -88,7 +88,7 @@ for (const [what, facts, decision] of PROMOTIONS) {
   });
 }
 
-Deno.test("only a task that waits for room can change who is next", () => {
+Deno.test("only a task that waits for room can change which one is next", () => {
   const reasons = ["time", "group", "workspace", "none"] as const;
   deepEqual(reasons.filter(bringsNewLimit), ["group", "workspace"]);
 });

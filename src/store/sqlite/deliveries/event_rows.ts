@@ -13,7 +13,7 @@ import {
   decideOutcome,
   type EventAction,
   type EventFacts,
-  type EventVerdict,
+  type OutcomeDecision,
 } from "../../rules/event_outcome.ts";
 import { debounceDigest } from "../../rules/keys.ts";
 import { limitsOf } from "../../rules/limits.ts";
@@ -46,7 +46,7 @@ export function recordEvent(db: Database, event: Admitted, context: EventContext
   if (event.outcome !== "accepted") return event;
   const { task } = event;
   const { delivery: { receivedAt }, dedupWindowMs } = context;
-  const verdict = settle<EventFacts, EventVerdict>(
+  const decision = settle<EventFacts, OutcomeDecision>(
     (known) => decideOutcome(event, { receivedAt, dedupWindowMs }, known),
     {
       earlier: () => findEarlier(db, task),
@@ -56,12 +56,12 @@ export function recordEvent(db: Database, event: Admitted, context: EventContext
       rate: () => findRate(db, task),
     },
   );
-  if ("refused" in verdict) {
-    const { refused, retryAfterSecs } = verdict;
+  if ("refused" in decision) {
+    const { refused, retryAfterSecs } = decision;
     throw new AppError("rate_limited", refused, { retryAfterSecs });
   }
-  for (const action of verdict.actions) carryOut(db, task, { action, context });
-  return verdict.outcome;
+  for (const action of decision.actions) carryOut(db, task, { action, context });
+  return decision.outcome;
 }
 
 function carryOut(

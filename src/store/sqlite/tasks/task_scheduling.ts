@@ -82,20 +82,20 @@ export function cancelTask(
   end: { reason: string; now: number; followed?: boolean },
 ): Cancelled {
   const row = db.get("SELECT state, started_at FROM tasks WHERE id = ?", taskId);
-  const verdict = decideCancel(
+  const decision = decideCancel(
     row === undefined
       ? "none"
       : { state: text(row, "state") as TaskState, hasStarted: row["started_at"] !== null },
   );
-  if (verdict === "stopping") {
+  if (decision === "stopping") {
     db.run(
       "UPDATE tasks SET cancel_reason = COALESCE(cancel_reason, ?) WHERE id = ?",
       storable(end.reason),
       taskId,
     );
   }
-  if (verdict === "cancelled") endTask(db, { ...end, taskId, state: "cancelled" }, "pending");
-  return verdict;
+  if (decision === "cancelled") endTask(db, { ...end, taskId, state: "cancelled" }, "pending");
+  return decision;
 }
 
 /** Steps that a crash or a bug cut off are over with their task. */
