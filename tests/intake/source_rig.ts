@@ -6,6 +6,7 @@
  */
 
 import { EventHub } from "../../src/base/event_hub.ts";
+import { withAnnouncements } from "../../src/store/announcements.ts";
 import { HealthConditions } from "../../src/base/health_conditions.ts";
 import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
 import { idFactory } from "../../src/base/ids.ts";
