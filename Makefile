@@ -4,16 +4,19 @@
 export DENO_TLS_CA_STORE ?= system,mozilla
 export NODE_EXTRA_CA_CERTS ?= $(wildcard /etc/ssl/certs/ca-certificates.crt)
 .DEFAULT_GOAL := help
-.PHONY: help demo test run check compile embed docs bench soak fmt clean
+.PHONY: help demo test test-all run check compile embed docs bench soak fmt clean
 
 help: ## print this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
 demo: ## show the main job: a signed push from GitHub starts a workflow
 	@.ci/demo $(ARGS)
 
-test: ## run every test, on the sources and on the compiled programs
+test: ## run the tests, end to end on the compiled programs
 	@.ci/test $(ARGS)
+
+test-all: ## the same on the sources, too, and what takes long: kills, floods, stalls, a soak
+	@.ci/test --all $(ARGS)
 
 run: ## start a daemon to play with, on ~/.svc
 	@.ci/svc init && exec .ci/svc daemon $(ARGS)

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Clock } from "./base/clock.ts";
+import { type WallClock } from "./base/clock.ts";
 import { checkSocketPath, type DataDir } from "./base/data_dir.ts";
 import { AppError, messageOf } from "./base/errors.ts";
 import { closeToOthers } from "./base/private_files.ts";
@@ -17,7 +17,7 @@ import { createDatabase } from "./store/sqlite/create_database.ts";
 /** What `init` depends on. */
 export interface InitOptions {
   /** The clock. */
-  readonly clock: Clock;
+  readonly clock: WallClock;
   /** Reads an environment variable. */
   readonly env: (name: string) => string | undefined;
 }
@@ -68,7 +68,7 @@ export async function initDataDir(dir: DataDir, options: InitOptions): Promise<I
   return { made, closed };
 }
 
-function defaultWorkspace(clock: Clock): Resource<WorkspaceSpec> {
+function defaultWorkspace(clock: WallClock): Resource<WorkspaceSpec> {
   return {
     kind: "Workspace",
     project: DEFAULT_PROJECT,

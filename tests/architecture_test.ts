@@ -421,6 +421,32 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
     // schedule.ts: the cron library speaks in dates; it is given the time. times.ts: so does CEL
     only: ["src/base/clock.ts", "src/cel/times.ts", "src/resources/schedule.ts"],
   },
+  {
+    what: "timers",
+    pattern: /\bset(Timeout|Interval)\b|\bAbortSignal\.timeout\b/,
+    // timed_worker.ts: the deadline of a Worker, which computes in real time
+    only: ["src/base/clock.ts", "src/cel/timed_worker.ts"],
+  },
+  {
+    what: "the clock of the machine, where one is to be handed in",
+    pattern: /\bsystemClock\b/,
+    only: [
+      "src/base/clock.ts",
+      // where the clock is handed out: a command, and the daemon unless it is given another
+      "src/cli/",
+      "src/daemon/config.ts",
+      // threads of their own, to which no clock can be handed, and the evaluator that starts such
+      "src/cel/evaluator.ts",
+      "src/cel/time_limit.ts",
+      "src/store/sqlite/worker.ts",
+      "src/store/sqlite/maintenance/job_worker.ts",
+      // what other processes, or sockets between them and us, do in real time
+      "src/http/read_body.ts",
+      "src/http/server/connection_server.ts",
+      "src/http/server/serve.ts",
+      "src/shell/process_groups.ts",
+    ],
+  },
   { what: "the environment", pattern: /\bDeno\.env\b|\bprocess\.env\b/, only: ["src/cli/io.ts"] },
   {
     what: "standard streams, signals and the console",
@@ -687,6 +713,8 @@ Deno.test("these rules find what they forbid", () => {
     "Deno.listen({})",
     "await fetch(url)",
     "const now = Date.now()",
+    "setTimeout(() => {}, 5)",
+    "await systemClock.pause(5)",
     'Deno.env.get("X")',
     "console.log(1)",
     "Deno.exit(1)",

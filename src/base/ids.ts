@@ -6,13 +6,13 @@
 
 import { encodeTime, monotonicFactory } from "ulid";
 import { sha256Hex } from "./bytes.ts";
-import { type Clock, LAST_TIME_MS } from "./clock.ts";
+import { LAST_TIME_MS, type WallClock } from "./clock.ts";
 
 /** Makes a new identifier: 26 characters, later ones sort after earlier ones. */
 export type NewId = () => string;
 
 /** A maker of identifiers that reads the time from `clock`. */
-export function idFactory(clock: Clock): NewId {
+export function idFactory(clock: WallClock): NewId {
   const next = monotonicFactory(randomFractions());
   return () => next(clock.now());
 }

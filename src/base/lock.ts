@@ -5,7 +5,7 @@
  * @module
  */
 
-import { pause, stopwatchMs } from "./clock.ts";
+import type { Clock } from "./clock.ts";
 import type { DataDir } from "./data_dir.ts";
 import { AppError, messageOf } from "./errors.ts";
 
@@ -22,7 +22,7 @@ const POLL_INTERVAL_MS = 20;
  *
  * @throws {AppError} `refused` when another process holds it, or the directory cannot be used.
  */
-export async function lockDataDir(dir: DataDir): Promise<Disposable> {
+export async function lockDataDir(dir: DataDir, clock: Clock): Promise<Disposable> {
   const file = await Deno.open(dir.lock, { create: true, write: true, mode: 0o600 }).catch(
     (cause) => {
       const what = cause instanceof Deno.errors.NotFound
@@ -32,9 +32,9 @@ export async function lockDataDir(dir: DataDir): Promise<Disposable> {
     },
   );
   for (
-    const start = stopwatchMs();
-    stopwatchMs() - start < WITHIN_MS;
-    await pause(POLL_INTERVAL_MS)
+    const start = clock.monotonicMs();
+    clock.monotonicMs() - start < WITHIN_MS;
+    await clock.pause(POLL_INTERVAL_MS)
   ) {
     if (await file.tryLock(true)) return file;
   }

@@ -6,7 +6,7 @@
  */
 
 import { AppError, messageOf } from "./errors.ts";
-import { type Clock, rfc3339 } from "./clock.ts";
+import { rfc3339, type WallClock } from "./clock.ts";
 import { escapeControls } from "./control_characters.ts";
 import { toJson } from "./json.ts";
 
@@ -50,7 +50,7 @@ export interface LogOptions {
   /** How a line looks. */
   format: LogFormat;
   /** Source of the time of each line. */
-  clock: Clock;
+  clock: WallClock;
   /** Receives each line, without its line break. */
   write: (line: string) => void;
 }

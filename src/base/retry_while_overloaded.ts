@@ -4,7 +4,7 @@
  * @module
  */
 
-import { pause } from "./clock.ts";
+import type { Clock } from "./clock.ts";
 import { AppError } from "./errors.ts";
 
 /** Longest pause between two tries. */
@@ -19,7 +19,7 @@ const MIN_TRIES = 3;
  */
 export async function retryWhileOverloaded<T>(
   write: () => Promise<T>,
-  signal: AbortSignal,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<T> {
   for (let tries = 1, ms = 100;; tries++, ms = Math.min(ms * 2, MAX_PAUSE_MS)) {
     try {
@@ -27,7 +27,7 @@ export async function retryWhileOverloaded<T>(
     } catch (error) {
       const later = error instanceof AppError && error.code === "overloaded";
       if (!later || (signal.aborted && tries >= MIN_TRIES)) throw error;
-      await pause(ms);
+      await clock.pause(ms);
     }
   }
 }

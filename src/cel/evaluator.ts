@@ -10,7 +10,7 @@
  * @module
  */
 
-import { after } from "../base/clock.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
 import type { CelResult, Expression, Scope } from "./expression.ts";
 import { type Job, Lane } from "./lane.ts";
 import { cutOut, isHeavier } from "./references.ts";
@@ -38,11 +38,15 @@ export interface Evaluator extends Disposable {
 }
 
 /**
- * An evaluator whose costly evaluations may take `deadlineMs` each; `onLate` hears of those that do
- * not.
+ * An evaluator whose costly evaluations may take `deadlineMs` each, by the machine's own clock, as a
+ * Worker has no other; `onLate` hears of those that do not. `clock` says how long slow ones are remembered.
  */
 export function createEvaluator(
-  { deadlineMs, onLate = () => {} }: { deadlineMs: number; onLate?: () => void },
+  { deadlineMs, clock = systemClock, onLate = () => {} }: {
+    readonly deadlineMs: number;
+    readonly clock?: Clock;
+    readonly onLate?: () => void;
+  },
 ): Evaluator {
   /** Shares that were too slow lately, with what forgets it. */
   const slowShares = new Map<string, Disposable>();
@@ -51,7 +55,7 @@ export function createEvaluator(
     slowShares.get(share)?.[Symbol.dispose]();
     slowShares.set(
       share,
-      after(SLOW_FOR_MS, () => {
+      clock.after(SLOW_FOR_MS, () => {
         slowShares.delete(share);
         if (slowShares.size === 0) slow.rest();
       }),

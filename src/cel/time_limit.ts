@@ -7,7 +7,7 @@
  */
 
 import { type CelFunc, celFunc, CelScalar } from "@bufbuild/cel";
-import { stopwatchMs } from "../base/clock.ts";
+import { systemClock } from "../base/clock.ts";
 
 /** Name of {@linkcode IN_TIME}, which no expression can write. */
 export const IN_TIME_NAME = "@in_time";
@@ -17,7 +17,7 @@ let isOver = false;
 
 /** Begins an evaluation that may take `ms`; evaluations never overlap, as none can wait. */
 export function allowTime(ms: number): void {
-  until = stopwatchMs() + ms;
+  until = systemClock.monotonicMs() + ms;
   isOver = false;
 }
 
@@ -28,7 +28,7 @@ export function ranOutOfTime(): boolean {
 
 /** Hands on what it is given while there is time. An error ends a loop, and so those around it. */
 export const IN_TIME: CelFunc = celFunc(IN_TIME_NAME, [CelScalar.DYN], CelScalar.DYN, (value) => {
-  isOver ||= stopwatchMs() > until;
+  isOver ||= systemClock.monotonicMs() > until;
   if (isOver) throw new Error("took too long");
   return value;
 });

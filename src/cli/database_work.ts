@@ -7,6 +7,7 @@
 
 import type { Input } from "../api/operations.ts";
 import type { UPKEEP_OPERATIONS, UpkeepLine } from "../api/upkeep_operations.ts";
+import { systemClock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
 import { lockDataDir } from "../base/lock.ts";
@@ -62,7 +63,7 @@ export async function doDatabaseWork<Name extends UpkeepName, Result>(
     return await follow(startingWith(first, lines) as AsyncGenerator<UpkeepLine<Result>>, place);
   }
   const dir = context.dir();
-  using _lock = await lockDataDir(dir);
+  using _lock = await lockDataDir(dir, systemClock);
   if (work.anyDatabase !== true) checkDatabase(dir.database);
   return await follow(work.onFiles(dir), place);
 }

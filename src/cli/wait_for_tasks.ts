@@ -6,7 +6,7 @@
  */
 
 import type { Client } from "../api/client.ts";
-import { after } from "../base/clock.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import type { Io } from "./io.ts";
 import { CLEAR_LINE } from "./terminal_text.ts";
@@ -27,6 +27,8 @@ export interface Waiting {
   readonly client: Client;
   /** Where people are told. */
   readonly io: Io;
+  /** The time; the machine's own when absent. */
+  readonly clock?: Clock;
   /** Ends the waiting. */
   readonly signal: AbortSignal;
   /** Longest time; any when absent. */
@@ -46,9 +48,9 @@ const TELL_AFTER_MS = 1000;
  */
 export async function waitForTasks(
   ids: readonly string[],
-  { client, io, signal, timeoutSecs, onEnd }: Waiting,
+  { client, io, clock = systemClock, signal, timeoutSecs, onEnd }: Waiting,
 ): Promise<readonly string[]> {
-  using note = new Note(io);
+  using note = new Note(io, clock);
   const input = { ids, ...(timeoutSecs === undefined ? {} : { timeout_secs: timeoutSecs }) };
   let open: number | undefined;
   for await (const line of client.stream("task.wait", input, signal)) {
@@ -77,9 +79,9 @@ class Note implements Disposable {
   #open = 0;
   #shown = false;
 
-  constructor(io: Io) {
+  constructor(io: Io, clock: Clock) {
     this.#io = io;
-    this.#due = after(TELL_AFTER_MS, () => {
+    this.#due = clock.after(TELL_AFTER_MS, () => {
       this.#isDue = true;
       this.tell(this.#open);
     });

@@ -6,7 +6,6 @@
  */
 
 import type { GetInput, Listing, WatchLine } from "../api/resource_operations.ts";
-import { stopwatchMs } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import type { Events } from "../store/events.ts";
 import { get, type QueryHost } from "./resources/queries.ts";
@@ -54,19 +53,20 @@ export async function* watch(
   signal: AbortSignal,
   timing = TIMING,
 ): AsyncGenerator<WatchLine> {
+  const { clock } = host;
   const type = findRecordType(input.what);
   const { look, changes, isBehind = () => false } = type === undefined
     ? watchResources(input, host, timing)
     : watchRecords(type, input, { host, timing });
   using _listening = changes; // before the first look, so that no change falls between them
   yield { deleted: [], ...await look("any") };
-  for (let toldAt = stopwatchMs(); !signal.aborted;) {
-    const quietMs = () => Math.max(0, timing.aliveMs - (stopwatchMs() - toldAt));
+  for (let toldAt = clock.monotonicMs(); !signal.aborted;) {
+    const quietMs = () => Math.max(0, timing.aliveMs - (clock.monotonicMs() - toldAt));
     const changed = await changes.next(isBehind() ? 0 : quietMs(), signal);
     if (signal.aborted) return;
     const line = { deleted: [], ...await look(changed) };
     if (line.names.length === 0 && line.deleted.length === 0 && quietMs() > 0) continue;
-    toldAt = stopwatchMs();
+    toldAt = clock.monotonicMs();
     yield line;
   }
 }
@@ -79,7 +79,7 @@ function watchRecords(
   const { store, clock, events } = host;
   const { spacingMs } = timing;
   const record = type.name;
-  const changes = Changes.ofRecords({ events, record, spacingMs });
+  const changes = Changes.ofRecords({ events, record, spacingMs, clock });
   const show = (rows: readonly unknown[]) => toListing(type, rows, clock.now());
   if (input.name !== undefined) {
     return { look: watchOne(type, input.name, { store, show }), changes };
@@ -115,7 +115,7 @@ function watchOne(
 
 /** Resources are in memory: they are compared whenever one of them has changed. */
 function watchResources(input: GetInput, host: WatchHost, { spacingMs }: WatchTiming): Watch {
-  const changes = new Changes(spacingMs);
+  const changes = new Changes({ spacingMs, clock: host.clock });
   changes.hear(host.events.on("resourcesChanged", () => changes.addAny()));
   const list = onlyChanges(() => get(input, host));
   return { look: (changed) => changed === "quiet" ? Promise.resolve(NOTHING) : list(), changes };

@@ -26,13 +26,13 @@ export interface OwnDataDir extends Disposable {
  *
  * @throws {AppError} `refused` when the directory cannot be used, or is used already.
  */
-export async function takeDataDir({ dir, env, log }: DaemonConfig): Promise<OwnDataDir> {
+export async function takeDataDir({ dir, env, clock, log }: DaemonConfig): Promise<OwnDataDir> {
   checkSocketPath(dir);
   await checkInitialised(dir);
   const closed = await closeToOthers(dir);
   if (closed !== undefined) log.warn(closed);
   using opening = new DisposableStack();
-  opening.use(await lockDataDir(dir));
+  opening.use(await lockDataDir(dir, clock));
   checkDatabase(dir.database);
   const keyring = await readKeyFile(dir.secretKey);
   const warning = await usePath(dir.bin, writeLauncher({ bin: dir.bin, env }));

@@ -49,7 +49,7 @@ export async function openServers(
   execution: Execution,
   intake: Intake,
 ): Promise<Servers> {
-  const { dir, log, control } = config;
+  const { dir, clock, log, control } = config;
   await using opening = new AsyncDisposableStack();
   const busy = opening.use(new ParallelDisposer());
   const stopping = new AbortController();
@@ -57,18 +57,20 @@ export async function openServers(
   const descriptors = await readDescriptorLimit();
   const report = selfReport(state, execution, intake, { webhook, descriptors });
   const manifests = opening.use(
-    new ManifestReader({ program: join(dir.bin, "svc"), groups: state.groups }),
+    new ManifestReader({ program: join(dir.bin, "svc"), groups: state.groups, clock: state.clock }),
   );
   const host = { ...state, ...execution, ...intake, ...report, manifests };
   const answer = controlPlane(host, stopping.signal);
   await usePath(dir.socket, removeStaleSocket(dir));
   const bySocket = answer((request) => identify(request, state));
-  busy.use(await serve({ on: { path: dir.socket }, log, drainMs: DRAIN_MS, handler: bySocket }));
+  busy.use(
+    await serve({ on: { path: dir.socket }, clock, log, drainMs: DRAIN_MS, handler: bySocket }),
+  );
   await Deno.chmod(dir.socket, 0o600);
   if (control !== undefined) {
     const byToken = answer((request) => identifyByToken(request, state));
     const maxConnections = Math.floor(descriptors * CONTROL_SHARE);
-    const how = { maxConnections, log, drainMs: DRAIN_MS, streams: true, handler: byToken };
+    const how = { maxConnections, clock, log, drainMs: DRAIN_MS, streams: true, handler: byToken };
     busy.use(await serve({ ...control, ...how }));
   }
   opening.defer(() => stopping.abort()); // first of all: streams end, and `GET /readyz` says no

@@ -100,11 +100,13 @@ export async function openState(config: DaemonConfig): Promise<State> {
   if (unclosed !== undefined) log.warn(unclosed);
   const secrets = new KnownSecrets(catalog);
   log.redactWith((line) => secrets.redact(line));
-  const limits = { deadlineMs: CEL_DEADLINE_MS, onLate: telemetry.onLate };
+  const limits = { deadlineMs: CEL_DEADLINE_MS, clock, onLate: telemetry.onLate };
   const evaluator = opening.use(createEvaluator(limits));
   const groups = opening.use(openProcessGroups());
-  const rejections = opening.use(new Rejections(store, log, telemetry.onRefused));
-  const keyUses = opening.use(new KeyUses(store, log));
+  const rejections = opening.use(
+    new Rejections({ store, log, clock, onRefused: telemetry.onRefused }),
+  );
+  const keyUses = opening.use(new KeyUses({ store, log, clock }));
   const followers = new TaskTriggerIndex(catalog);
   const open = opening.move();
   return {

@@ -43,10 +43,10 @@ export class WebhookServer implements AsyncDisposable {
    * @throws {AppError} `refused` when the address or the certificate cannot be used.
    */
   async listen({ config, ...options }: WebhookServerOptions): Promise<void> {
-    const { webhookBind: on, webhookTls: tls, trustedProxies, log } = config;
+    const { webhookBind: on, webhookTls: tls, trustedProxies, clock, log } = config;
     if (on === undefined) return;
     const secure = tls === undefined ? {} : { tls };
-    this.#server = await serve({ on, log, trustedProxies, ...options, ...secure });
+    this.#server = await serve({ on, clock, log, trustedProxies, ...options, ...secure });
     this.#url = urlOf(tls === undefined ? "http" : "https", on, this.#server.port);
   }
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { after } from "../base/clock.ts";
+import { systemClock } from "../base/clock.ts";
 import { AppError, toAppError } from "../base/errors.ts";
 import { tellArrival } from "./arrival.ts";
 import type { HeldBytes } from "./body_budget.ts";
@@ -110,7 +110,7 @@ const DISCARDED = { bytes: 32 * 1024 * 1024, ms: 1000 };
  */
 async function discard(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
   const { promise: enough, resolve } = Promise.withResolvers<{ done: true; value: undefined }>();
-  using _timer = after(DISCARDED.ms, () => resolve({ done: true, value: undefined }));
+  using _timer = systemClock.after(DISCARDED.ms, () => resolve({ done: true, value: undefined }));
   for (let left = DISCARDED.bytes; left > 0;) {
     const { done, value } = await Promise.race([reader.read().catch(() => END), enough]);
     if (done) return;
@@ -133,7 +133,7 @@ const END = { done: true, value: undefined } as const;
 const lists = new Map<number, SharedTimeout>();
 
 function withDeadline<T>(work: Promise<T>, { deadlineMs }: BodyLimits): Promise<T> {
-  const list = lists.get(deadlineMs) ?? new SharedTimeout(deadlineMs);
+  const list = lists.get(deadlineMs) ?? new SharedTimeout(deadlineMs, systemClock);
   lists.set(deadlineMs, list);
   return list.wait(
     work,

@@ -6,6 +6,8 @@
  * @module
  */
 
+import type { Clock } from "../base/clock.ts";
+
 /** Ticks in the time that anybody waits. */
 const TICKS = 16;
 
@@ -26,13 +28,15 @@ interface Waiter {
  */
 export class SharedTimeout {
   readonly #tickMs: number;
+  readonly #clock: Clock;
   #first: Waiter | undefined;
   #last: Waiter | undefined;
   #tick = 0;
-  #timer: ReturnType<typeof setInterval> | undefined;
+  #timer: Disposable | undefined;
 
   /** A list whose waiters each wait for `ms` milliseconds. */
-  constructor(ms: number) {
+  constructor(ms: number, clock: Clock) {
+    this.#clock = clock;
     this.#tickMs = Math.ceil(ms / TICKS);
   }
 
@@ -56,7 +60,7 @@ export class SharedTimeout {
     if (this.#last === undefined) this.#first = waiter;
     else this.#last.after = waiter;
     this.#last = waiter;
-    this.#timer ??= setInterval(() => this.#sweep(), this.#tickMs);
+    this.#timer ??= this.#clock.every(this.#tickMs, () => this.#sweep());
     return waiter;
   }
 
@@ -70,7 +74,7 @@ export class SharedTimeout {
     else after.before = before;
     waiter.giveUp = waiter.before = waiter.after = undefined;
     if (this.#first !== undefined) return;
-    clearInterval(this.#timer);
+    this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;
   }
 

@@ -77,7 +77,7 @@ const POLL_INTERVAL_MS = 1000;
 /** Fires triggers until disposed. */
 export class TaskSource implements AsyncDisposable {
   readonly #host: TaskSourceHost;
-  readonly #timer: ReturnType<typeof setInterval>;
+  readonly #timer: Disposable;
   readonly #subscription: Disposable;
   #running: Promise<void> | undefined;
   #again = false;
@@ -86,9 +86,9 @@ export class TaskSource implements AsyncDisposable {
   /** Takes up what is left from before. */
   constructor(host: TaskSourceHost) {
     this.#host = host;
-    this.#timer = setInterval(() => {
+    this.#timer = host.clock.every(POLL_INTERVAL_MS, () => {
       if (host.followers.any()) this.kick();
-    }, POLL_INTERVAL_MS);
+    });
     this.#subscription = host.events.on("taskEnded", ({ followed }) => {
       if (followed) this.kick();
     });
@@ -110,7 +110,7 @@ export class TaskSource implements AsyncDisposable {
   /** Finishes the ends under way; the others wait on disk. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true;
-    clearInterval(this.#timer);
+    this.#timer[Symbol.dispose]();
     this.#subscription[Symbol.dispose]();
     await this.#running;
   }

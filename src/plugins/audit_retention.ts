@@ -6,7 +6,7 @@
  */
 
 import type { HealthConditions } from "../base/health_conditions.ts";
-import { type Clock, pause } from "../base/clock.ts";
+import type { Clock } from "../base/clock.ts";
 import { messageOf } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { AuditStore } from "../store/audit_store.ts";
@@ -29,7 +29,7 @@ export function startAuditRetention(host: {
   readonly health: HealthConditions;
 }): Disposable {
   const stopping = new AbortController();
-  const timer = setInterval(async () => {
+  const timer = host.clock.every(POLL_INTERVAL_MS, async () => {
     try {
       const removed = await prune(host, stopping.signal);
       if (removed > 0) host.log.info("old audit rows removed", { removed });
@@ -40,10 +40,10 @@ export function startAuditRetention(host: {
       const why = messageOf(error);
       host.health.set("audit retention", `old audit rows could not be removed: ${why}`);
     }
-  }, POLL_INTERVAL_MS);
+  });
   return {
     [Symbol.dispose]() {
-      clearInterval(timer);
+      timer[Symbol.dispose]();
       stopping.abort();
     },
   };
@@ -59,7 +59,7 @@ async function prune(
     const now = await store.pruneAudit(clock.now() - KEPT_MS, KEPT_ROWS);
     if (now === 0) break;
     removed += now;
-    await pause(PAUSE_MS, signal);
+    await clock.pause(PAUSE_MS, signal);
   }
   return removed;
 }

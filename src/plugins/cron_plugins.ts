@@ -27,14 +27,14 @@ const MAX_OUTPUT = 1024;
 export class CronPlugins implements AsyncDisposable {
   readonly #host: CronPluginHost;
   readonly #running = new Map<string, Promise<void>>();
-  readonly #timer: ReturnType<typeof setInterval>;
+  readonly #timer: Disposable;
   #looked: number;
 
   /** Starts now: what was due before is not made up for. */
   constructor(host: CronPluginHost) {
     this.#host = host;
     this.#looked = host.clock.now();
-    this.#timer = setInterval(() => this.look(), POLL_INTERVAL_MS);
+    this.#timer = host.clock.every(POLL_INTERVAL_MS, () => this.look());
   }
 
   /** Starts every plugin that came due since the last look, once each. */
@@ -56,7 +56,7 @@ export class CronPlugins implements AsyncDisposable {
 
   /** Starts nothing more and waits for what runs; each run has a limit of its own. */
   async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#timer);
+    this.#timer[Symbol.dispose]();
     await Promise.all(this.#running.values());
   }
 

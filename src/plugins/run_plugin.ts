@@ -215,7 +215,7 @@ async function execute(
       timeoutMs: timeoutSecs * 1000,
       graceMs: GRACE_MS,
       onOutput: (stream: OutputStream, chunk) => (stream === "out" ? out : err).add(chunk),
-    }, host.groups);
+    }, host);
     if (exit.endedFor !== undefined) await host.groups.endMarked(RUN_MARK, id);
     const stderr = toText(err, host.secrets);
     return judge(run, { exit, timeoutSecs, out, stderr });

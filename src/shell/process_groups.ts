@@ -6,7 +6,7 @@
  * @module
  */
 
-import { pause, stopwatchMs } from "../base/clock.ts";
+import { systemClock } from "../base/clock.ts";
 import { type ShellCoprocess, startShellCoprocess } from "./shell_coprocess.ts";
 import { SCANS } from "./scan_script.ts";
 import { findSetsid } from "./setsid.ts";
@@ -59,11 +59,12 @@ export function openProcessGroups(): ProcessGroups {
   const alive = async (group: number) => await signal("0", group) && await scan(`living ${group}`);
 
   const gone = async (group: number, withinMs: number): Promise<boolean> => {
-    // By the clock: on a busy machine a look takes far longer than the pause after it.
-    const start = stopwatchMs();
+    // The machine's own clock, as processes live by no other. By the clock and not by counting: on a
+    // busy machine a look takes far longer than the pause after it.
+    const start = systemClock.monotonicMs();
     for (let step = 2; await alive(group); step = Math.min(step * 2, 50)) {
-      if (stopwatchMs() - start >= withinMs) return false;
-      await pause(step);
+      if (systemClock.monotonicMs() - start >= withinMs) return false;
+      await systemClock.pause(step);
     }
     return true;
   };
@@ -73,7 +74,7 @@ export function openProcessGroups(): ProcessGroups {
    * found.
    */
   const untilNone = async (line: string) => {
-    for (let round = 0; round < MAX_ROUNDS && await scan(line); round++) await pause(5);
+    for (let round = 0; round < MAX_ROUNDS && await scan(line); round++) await systemClock.pause(5);
   };
 
   return {

@@ -7,7 +7,7 @@
  */
 
 import { AppError, messageOf } from "../base/errors.ts";
-import { after, pause } from "../base/clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { ProcessGroups } from "./process_groups.ts";
 
 /** Which stream some output came from. */
@@ -45,6 +45,14 @@ export interface ShellCommand {
   readonly onOutput: (stream: OutputStream, chunk: Uint8Array) => void | Promise<void>;
   /** Told the process group as soon as there is one. */
   readonly onStart?: (group: number) => void;
+}
+
+/** What commands run with. */
+export interface ShellHost {
+  /** Ends what they leave behind. */
+  readonly groups: ProcessGroups;
+  /** Measures their timeouts. */
+  readonly clock: Clock;
 }
 
 /** How it ended. */
@@ -92,7 +100,8 @@ const ONE_FILE = /^(?!-)[\w.+,@-]*\/[\w.+,@/-]*(?: +[\w.+,@/:=-]+)*$/;
  *
  * @throws {AppError} `invalid` when the process cannot be started at all; and what `before` threw.
  */
-export async function runShell(command: ShellCommand, groups: ProcessGroups): Promise<ShellExit> {
+export async function runShell(command: ShellCommand, host: ShellHost): Promise<ShellExit> {
+  const { groups, clock } = host;
   const child = spawn(command, groups.setsid);
   command.onStart?.(child.pid);
   const pumps = [
@@ -101,10 +110,10 @@ export async function runShell(command: ShellCommand, groups: ProcessGroups): Pr
   ];
   const failure = await command.before?.().then(() => undefined, (error) => ({ error }));
   const feeding = feed(child, failure === undefined ? inputOf(command) : []);
-  const endedFor = await untilOver(child, command, groups);
+  const endedFor = await untilOver(child, command, host);
   const status = await child.status;
   if (await groups.alive(child.pid)) await groups.end(child.pid, LEFTOVER_GRACE_MS);
-  await Promise.all(pumps.map((pump) => pump.finish(DRAIN_MS)));
+  await Promise.all(pumps.map((pump) => pump.finish(DRAIN_MS, clock)));
   await feeding;
   if (failure !== undefined) throw failure.error;
   return {
@@ -143,19 +152,19 @@ function spawn(command: ShellCommand, setsid: string | undefined): Deno.ChildPro
 async function untilOver(
   child: Deno.ChildProcess,
   command: ShellCommand,
-  groups: ProcessGroups,
+  host: ShellHost,
 ): Promise<ShellExit["endedFor"]> {
   const { promise: stop, resolve: stopFor } = Promise.withResolvers<"timeout" | "signal">();
   const onAbort = () => stopFor("signal");
   using _timer = command.timeoutMs === undefined
     ? undefined
-    : after(command.timeoutMs, () => stopFor("timeout"));
+    : host.clock.after(command.timeoutMs, () => stopFor("timeout"));
   command.signal?.addEventListener("abort", onAbort);
   if (command.signal?.aborted === true) onAbort();
   try {
     const over = child.status.then(() => undefined);
     const why = await Promise.race([over, stop]);
-    if (why !== undefined) await endChild(child, command.graceMs, groups);
+    if (why !== undefined) await endChild(child, command.graceMs, host);
     return why;
   } finally {
     command.signal?.removeEventListener("abort", onAbort);
@@ -166,13 +175,13 @@ async function untilOver(
 async function endChild(
   child: Deno.ChildProcess,
   graceMs: number,
-  groups: ProcessGroups,
+  { groups, clock }: ShellHost,
 ): Promise<void> {
   const over = new AbortController();
   child.status.then(() => over.abort());
   for (let step = 5; !over.signal.aborted; step = Math.min(step * 2, MAX_STEP_MS)) {
     await groups.end(child.pid, graceMs);
-    await pause(step, over.signal);
+    await clock.pause(step, over.signal);
   }
 }
 
@@ -231,10 +240,10 @@ class Pump {
     }
   }
 
-  async finish(withinMs: number): Promise<void> {
+  async finish(withinMs: number, clock: Clock): Promise<void> {
     if (!this.#over) {
       const patience = new AbortController();
-      await Promise.race([this.#done, pause(withinMs, patience.signal)]);
+      await Promise.race([this.#done, clock.pause(withinMs, patience.signal)]);
       patience.abort();
       await this.#reader.cancel().catch(() => {});
       await this.#done;

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { after } from "../base/clock.ts";
+import type { Clock } from "../base/clock.ts";
 
 /** Why something is to end. */
 export type CancelCause = "stop" | "cancel" | "timeout";
@@ -43,8 +43,8 @@ export class CancellationScope implements Disposable {
   }
 
   /** Ends it for `timeout` after this long. */
-  endAfter(ms: number): void {
-    this.#sources.use(after(ms, () => this.end("timeout")));
+  endAfter(ms: number, clock: Clock): void {
+    this.#sources.use(clock.after(ms, () => this.end("timeout")));
   }
 
   /** Nothing ends it any more. */

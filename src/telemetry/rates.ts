@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { Clock } from "../base/clock.ts";
+
 /** How often something happened. */
 export interface Rate {
   /** In the last minute. */
@@ -26,11 +28,11 @@ const LOOKS_A_MINUTE = 60_000 / POLL_INTERVAL_MS;
 export class Rates implements Disposable {
   readonly #totals = { deliveries: new Map<string, number>(), tasks: new Map<string, number>() };
   readonly #looks: Totals[] = [];
-  readonly #timer: ReturnType<typeof setInterval>;
+  readonly #timer: Disposable;
 
   /** Starts at nothing; has to be disposed. */
-  constructor() {
-    this.#timer = setInterval(() => this.look(), POLL_INTERVAL_MS);
+  constructor(clock: Clock) {
+    this.#timer = clock.every(POLL_INTERVAL_MS, () => this.#look());
   }
 
   /** Something happened; `outcome` is one of a few. */
@@ -40,7 +42,7 @@ export class Rates implements Disposable {
   }
 
   /** Remembers how it stands; called every five seconds. */
-  look(): void {
+  #look(): void {
     const { deliveries, tasks } = this.#totals;
     this.#looks.push({ deliveries: new Map(deliveries), tasks: new Map(tasks) });
     if (this.#looks.length > 5 * LOOKS_A_MINUTE) this.#looks.shift();
@@ -53,7 +55,7 @@ export class Rates implements Disposable {
 
   /** Stops looking. */
   [Symbol.dispose](): void {
-    clearInterval(this.#timer);
+    this.#timer[Symbol.dispose]();
   }
 
   #of(sort: Sort): Record<string, Rate> {

@@ -6,7 +6,7 @@
  */
 
 import type { HealthConditions } from "../base/health_conditions.ts";
-import { type Clock, stopwatchMs } from "../base/clock.ts";
+import type { Clock } from "../base/clock.ts";
 import { VERSION } from "../base/version.ts";
 import type { Delivery } from "../store/delivery_records.ts";
 import type { Batch } from "../store/maintenance.ts";
@@ -37,7 +37,7 @@ const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 /** Counts, measures and traces. */
 export class Telemetry implements Disposable {
   readonly #metrics = new Metrics({ version: VERSION, deno: Deno.version.deno });
-  readonly #rates = new Rates();
+  readonly #rates: Rates;
   readonly #host: TelemetryHost;
   readonly #startSpan = findTracing();
   /** Whether traces are collected. */
@@ -47,6 +47,7 @@ export class Telemetry implements Disposable {
   /** Starts at nothing. */
   constructor(host: TelemetryHost) {
     this.#host = host;
+    this.#rates = new Rates(host.clock);
   }
 
   /** Told of every batch of the store. */
@@ -80,14 +81,15 @@ export class Telemetry implements Disposable {
 
   /** The same handler, its answers measured; with `page`, it also answers `GET /metrics`. */
   measured(handler: Handler, page?: () => Promise<Response>): Handler {
+    const { clock } = this.#host;
     return (request, remote) => {
       if (request.method === "GET") {
         const asked = page !== undefined && /^https?:\/\/[^/]+\/metrics$/.test(request.url);
         return asked ? page() : handler(request, remote);
       }
-      const start = stopwatchMs();
+      const start = clock.monotonicMs();
       const done = (response: Response) => {
-        this.#metrics.request(response.status, (stopwatchMs() - start) / 1000);
+        this.#metrics.request(response.status, (clock.monotonicMs() - start) / 1000);
         return response;
       };
       const answer = handler(request, remote);
@@ -102,7 +104,7 @@ export class Telemetry implements Disposable {
 
   /** The answer to `GET /metrics`. */
   async page(host: ReadingsHost, exists: TriggerExists): Promise<Response> {
-    const now = stopwatchMs();
+    const now = this.#host.clock.monotonicMs();
     if (this.#text === undefined || now - this.#text.at > FRESH_MS) {
       const promise = takeReadings(host)
         .then((readings) => this.#metrics.text({ readings, exists }));

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Clock } from "../base/clock.ts";
+import type { WallClock } from "../base/clock.ts";
 import type { Admitted, Delivery, NewDelivery } from "../store/delivery_records.ts";
 import type { Store } from "../store/store.ts";
 import type { StepRecord } from "../store/task_records.ts";
@@ -16,7 +16,7 @@ export interface TracedStoreHost {
   /** Begins them. */
   readonly startSpan: StartSpan;
   /** The time. */
-  readonly clock: Clock;
+  readonly clock: WallClock;
 }
 
 /** The same store, reporting. */

@@ -57,7 +57,7 @@ export async function* restore(
   { file, cancelTasks, dropSecrets }: RestoreRequest,
   { dirs, clock }: { dirs: DataDir; clock: Clock },
 ): AsyncGenerator<Progress, RestoreResult, undefined> {
-  using _lock = await lockDataDir(dirs);
+  using _lock = await lockDataDir(dirs, clock);
   const { database } = dirs;
   const part = `${database}.restore.part`;
   const facts = yield* checkWholeFile(file);

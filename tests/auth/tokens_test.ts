@@ -11,6 +11,7 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
+import { setClock } from "../helpers/manual_clock.ts";
 import { MAX_DURATION_SECS } from "../../src/base/duration.ts";
 import { newToken } from "../../src/auth/tokens.ts";
 import { type ControlRig, controlTest } from "../control/control_rig.ts";
@@ -88,7 +89,7 @@ controlTest(
 );
 
 Deno.test("a name is measured in characters, not in halves of them", () => {
-  const host = { clock: { now: () => 1 }, newId: () => "01J", store: undefined as never };
+  const host = { clock: setClock(1), newId: () => "01J", store: undefined as never };
   const { shown } = newToken({ role: "admin", ttlSecs: 1, name: "😀".repeat(100) }, host);
   equal(shown.expires_at, "1970-01-01T00:00:01.001Z");
 });

@@ -1,34 +1,95 @@
 /**
- * Timers and pauses.
+ * Timers and pauses, of the machine's clock and of the one that tests move.
  *
  * @module
  */
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
-import { after, pause, rfc3339 } from "../../src/base/clock.ts";
+import { rfc3339, systemClock } from "../../src/base/clock.ts";
+import { ManualClock } from "../helpers/manual_clock.ts";
+
+const DAY_MS = 24 * 3600 * 1000;
 
 Deno.test("after does not call at once when the time is longer than a timer takes", async () => {
   const called: string[] = [];
   {
-    using _month = after(30 * 24 * 3600 * 1000, () => called.push("month"));
-    using _soon = after(10, () => called.push("soon"));
-    await pause(60);
+    using _month = systemClock.after(30 * DAY_MS, () => called.push("month"));
+    await systemClock.pause(10); // a timer that is too long for the runtime is due after 1 ms
   }
-  deepEqual(called, ["soon"]);
-});
-
-Deno.test("after does not call once it is disposed", async () => {
-  const called: string[] = [];
-  after(10, () => called.push("late"))[Symbol.dispose]();
-  await pause(40);
   deepEqual(called, []);
 });
 
-Deno.test("pause ends with its signal", async () => {
+Deno.test("after calls in the order of time, and what is disposed not at all", async () => {
+  const called: string[] = [];
+  systemClock.after(5, () => called.push("disposed"))[Symbol.dispose]();
+  using _late = systemClock.after(20, () => called.push("late"));
+  using _soon = systemClock.after(10, () => called.push("soon"));
+  await systemClock.pause(20); // set last, so called after what is due at the same time
+  deepEqual(called, ["soon", "late"]);
+});
+
+Deno.test("every calls again and again until it is disposed", async () => {
+  const { promise: thrice, resolve } = Promise.withResolvers<void>();
+  let calls = 0;
+  {
+    using _ticks = systemClock.every(1, () => ++calls === 3 && resolve());
+    await thrice;
+  }
+  await systemClock.pause(5);
+  equal(calls, 3);
+});
+
+Deno.test("pause ends with its signal, and leaves no timer behind", async () => {
+  const clock = new ManualClock();
   const stop = new AbortController();
-  setTimeout(() => stop.abort(), 10);
-  await pause(60_000, stop.signal);
-  await pause(60_000, AbortSignal.abort());
+  let isOver = false;
+  const paused = clock.pause(60_000, stop.signal).then(() => isOver = true);
+  await clock.advance(59_999);
+  equal(isOver, false);
+  equal(clock.waiting, 1);
+  stop.abort();
+  await paused;
+  equal(clock.waiting, 0);
+  equal(clock.monotonicMs(), 59_999);
+  await clock.pause(60_000, AbortSignal.abort()); // at once: nobody moves the clock
+});
+
+Deno.test("the machine's pause ends with its signal: the test runner would find its timer", async () => {
+  const stop = new AbortController();
+  const paused = systemClock.pause(DAY_MS, stop.signal).then(() => "ended");
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  using _late = systemClock.after(60_000, () => reject(new Error("The signal was not heard")));
+  stop.abort();
+  equal(await Promise.race([paused, late]), "ended");
+});
+
+Deno.test("a manual clock calls what is due in order, and what follows from it, each at its time", async () => {
+  const clock = new ManualClock(1000);
+  const called: [what: string, at: number][] = [];
+  const note = (what: string) => called.push([what, clock.now()]);
+  clock.after(20, () => note("second"));
+  clock.after(10, () => {
+    note("first");
+    clock.after(5, () => note("after the first"));
+  });
+  const pausing = async () => {
+    await clock.pause(12);
+    note("pause");
+    await clock.pause(8);
+    note("again");
+  };
+  const over = pausing();
+  clock.after(21, () => note("not yet"));
+  await clock.advance(20);
+  await over;
+  deepEqual(called, [
+    ["first", 1010],
+    ["pause", 1012],
+    ["after the first", 1015],
+    ["second", 1020],
+    ["again", 1020],
+  ]);
+  equal(clock.waiting, 1);
 });
 
 const SHOWN: readonly (readonly [number, string])[] = [

@@ -1,6 +1,7 @@
-import { rejects } from "node:assert/strict";
+import { ok, rejects } from "node:assert/strict";
 import { dataDirAt } from "../../src/base/data_dir.ts";
 import { lockDataDir } from "../../src/base/lock.ts";
+import { ManualClock, passUntil } from "../helpers/manual_clock.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
@@ -10,29 +11,20 @@ Deno.test("a lock whose holder is about to go is waited for, one that is held on
   await Deno.mkdir(dir.lock.replace(/\/[^/]*$/, ""), { recursive: true });
 
   // What a killed daemon leaves for a moment has its descriptor, and nothing else that could be seen.
-  const left = await lockDataDir(dir);
-  using looks = lookedAt();
-  const waiting = lockDataDir(dir);
-  await Promise.race([waiting, until("a second look", () => looks.missed >= 2 || undefined)]);
+  const clock = new ManualClock();
+  const left = await lockDataDir(dir, clock);
+  const waiting = lockDataDir(dir, clock);
+  for (let missed = 0; missed < 2; missed++) {
+    await until("the pause after it did not get the lock", () => clock.waiting > 0 || undefined);
+    await clock.advance(20);
+  }
   left[Symbol.dispose]();
   {
-    using _held = await waiting;
-    await rejects(lockDataDir(dir), { code: "refused", message: /Another daemon runs/ });
+    using _held = await passUntil(clock, waiting, 20);
+    const since = clock.monotonicMs();
+    const refused = passUntil(clock, lockDataDir(dir, clock), 20);
+    await rejects(refused, { code: "refused", message: /Another daemon runs/ });
+    ok(clock.monotonicMs() - since >= 3000);
   }
-  using _free = await lockDataDir(dir);
+  using _free = await lockDataDir(dir, clock);
 });
-
-/** Counts how often somebody has looked at a lock and not got it. */
-function lookedAt(): { missed: number } & Disposable {
-  const original = Deno.FsFile.prototype.tryLock;
-  const looks = {
-    missed: 0,
-    [Symbol.dispose]: () => void (Deno.FsFile.prototype.tryLock = original),
-  };
-  Deno.FsFile.prototype.tryLock = async function (exclusive) {
-    const got = await original.call(this, exclusive);
-    if (!got) looks.missed++;
-    return got;
-  };
-  return looks;
-}

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { pause } from "../../src/base/clock.ts";
+import { systemClock } from "../../src/base/clock.ts";
 import type { LoadRequest } from "./load.ts";
 import type { OwnLoadOrder, OwnLoadReport } from "./load_generator.ts";
 
@@ -66,9 +66,9 @@ async function paced(
   for (let sent = 0, now = start; now < end; now = performance.now()) {
     for (const until = (now - start) / 1000 * rate; sent < until; sent++) due.push(now);
     while (due.length > 0 && free.length > 0) next(free.pop() as Connection);
-    await pause(1);
+    await systemClock.pause(1);
   }
-  while (free.length < connections.length) await pause(1);
+  while (free.length < connections.length) await systemClock.pause(1);
 }
 
 /** Bytes of one request after another. */

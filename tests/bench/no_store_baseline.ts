@@ -64,8 +64,8 @@ const server = await serve({
     triggers: new Triggers(catalog),
     planner: new Planner(catalog, "/nowhere"),
     evaluator: createEvaluator({ deadlineMs: 1000 }),
-    rejections: new Rejections(store, log),
-    keyUses: new KeyUses(store, log),
+    rejections: new Rejections({ store, log, clock: systemClock }),
+    keyUses: new KeyUses({ store, log, clock: systemClock }),
     plugins: {} as PluginHost, // the triggers of the bench have none
     limits: { maxBytes: 25 * 1024 * 1024, deadlineMs: 30_000 },
     bodies: new BodyBudget(128 << 20),

@@ -11,15 +11,16 @@ import { CommandContext } from "../../src/cli/command.ts";
 import { command as get } from "../../src/cli/commands/get.ts";
 import { command as inbox } from "../../src/cli/commands/task_inbox.ts";
 import { waitForTasks } from "../../src/cli/wait_for_tasks.ts";
+import { ManualClock } from "../helpers/manual_clock.ts";
 import { screen } from "./screen.ts";
 
 /** A client whose streams give these lines, a number being a pause in milliseconds. */
-function streaming(lines: readonly (WaitLine | number)[]): Client {
+function streaming(lines: readonly (WaitLine | number)[], clock: ManualClock): Client {
   return {
     async *stream() {
       for (const line of lines) {
         if (typeof line !== "number") yield line;
-        else await new Promise((resolve) => setTimeout(resolve, line));
+        else await clock.advance(line);
       }
     },
   } as unknown as Client;
@@ -29,10 +30,12 @@ const task = (id: string, state = "succeeded") => ({ task: { id, state, reason: 
 
 async function wait(lines: readonly (WaitLine | number)[], isTerminal: boolean) {
   const { io, text } = screen(isTerminal);
+  const clock = new ManualClock();
   const ended: string[] = [];
   const late = await waitForTasks(["A", "B"], {
     io,
-    client: streaming(lines),
+    clock,
+    client: streaming(lines, clock),
     signal: new AbortController().signal,
     onEnd: ({ id }) => void ended.push(id),
   });
@@ -40,14 +43,14 @@ async function wait(lines: readonly (WaitLine | number)[], isTerminal: boolean) 
 }
 
 Deno.test("waiting for tasks says so on a terminal after a second, and clears it away", async () => {
-  const found = await wait([{ waiting: 2 }, 1200, task("A"), 50, task("B")], true);
+  const found = await wait([{ waiting: 2 }, 1000, task("A"), task("B")], true);
   const [first, second] = ["Waiting for the end of 2 tasks …", "Waiting for the end of the task …"];
   equal(found.err, `${first}\r\x1b[K${second}\r\x1b[K`);
   deepEqual([found.ended, found.late], [["A", "B"], []]);
 });
 
 Deno.test("waiting for tasks says nothing that is over within a second, nor without a terminal", async () => {
-  equal((await wait([{ waiting: 2 }, task("A"), task("B")], true)).err, "");
+  equal((await wait([{ waiting: 2 }, 999, task("A"), task("B")], true)).err, "");
   equal((await wait([{ waiting: 2 }, 1200, task("A"), task("B")], false)).err, "");
 });
 

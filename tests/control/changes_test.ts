@@ -71,7 +71,7 @@ const shown = ({ value }: IteratorResult<WatchLine>) =>
 Deno.test("changes: ids are kept apart until anything may have changed; each is given once", async () => {
   const events = newHub();
   const { signal } = new AbortController();
-  using changes = Changes.ofRecords({ events, record: "task", spacingMs: 0 });
+  using changes = Changes.ofRecords({ events, record: "task", spacingMs: 0, clock: systemClock });
   events.publish("recordsChanged", { record: "task", id: "a" });
   events.publish("recordsChanged", { record: "delivery" });
   events.publish("recordsChanged", { record: "task", id: "b" });
@@ -91,7 +91,7 @@ Deno.test("changes: ids are kept apart until anything may have changed; each is 
 Deno.test("changes: an abort ends the wait, and whoever is disposed hears no more", async () => {
   const events = newHub();
   const stop = new AbortController();
-  const changes = Changes.ofRecords({ events, record: "task", spacingMs: 0 });
+  const changes = Changes.ofRecords({ events, record: "task", spacingMs: 0, clock: systemClock });
   const waiting = changes.next(HOUR_MS, stop.signal);
   stop.abort();
   equal(await waiting, "quiet");

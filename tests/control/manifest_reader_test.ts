@@ -13,6 +13,7 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import { join } from "node:path";
+import { systemClock } from "../../src/base/clock.ts";
 import { ManifestReader } from "../../src/control/resources/manifest_reader.ts";
 import { writeLauncher } from "../../src/launcher.ts";
 import { readManifests } from "../../src/resources/read_manifests.ts";
@@ -37,6 +38,7 @@ function test(
     using reader = new ManifestReader({
       program,
       groups,
+      clock: systemClock,
       ...(baseMs === undefined ? {} : { baseMs }),
     });
     await body(reader, pidFile);

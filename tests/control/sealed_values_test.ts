@@ -61,7 +61,7 @@ controlTest("a value that was rotated away does not open where it is put back", 
     value: NEW,
     create: false,
   });
-  await refusesToStart(rig, old, /SecretStore "github" key "current" does not open/);
+  await refusesToStart(rig, old, /SecretStore "github" key "current" cannot be decrypted/);
   await rig.restart();
   equal(await valueIn(rig), NEW);
 });
@@ -71,7 +71,7 @@ controlTest("nor where the SecretStore was deleted and made again", async (rig) 
   const old = sealedIn(rig.dirs);
   await rig.client.call("delete", { what: "secretstore", names: ["github"] });
   await rig.apply(manifest(NEW));
-  await refusesToStart(rig, old, /SecretStore "github" key "current" does not open/);
+  await refusesToStart(rig, old, /SecretStore "github" key "current" cannot be decrypted/);
   await rig.restart();
 });
 

@@ -51,13 +51,13 @@ controlTest("an input of another shape is refused with what was found, and where
   };
   deepEqual(await refused("get", { what: "task", limit: 1.5 }), [
     "invalid",
-    'Invalid input for "get": limit: Expected integer, found the number 1.5',
+    'Invalid input for "get": limit: Expected an integer, found the number 1.5',
     [],
   ]);
   deepEqual(await refused("task.wait", { ids: [7], colour: "red" }), [
     "invalid",
     'Invalid input for "task.wait": colour: Unknown field "colour", known here: ids, timeout_secs',
-    ["ids.0: Expected string, found the number 7"],
+    ["ids.0: Expected a string, found the number 7"],
   ]);
 });
 

@@ -17,7 +17,7 @@ import {
   type TestDaemon,
 } from "../helpers/daemon.ts";
 import { trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, run, runSvc, testEachProgram } from "../helpers/program.ts";
+import { longTest, ONE_PROGRAM, run, runSvc, testEachProgram } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { processRuns, until, untilFile } from "../helpers/until.ts";
 
@@ -292,22 +292,25 @@ async function holdDatabase(dataDir: string): Promise<AsyncDisposable> {
   };
 }
 
-Deno.test(`a database that another process holds: 503 after a while, reading goes on; then the next request is accepted ${CONTEXT}`, async () => {
-  await using daemon = await startDaemon(ONE_PROGRAM);
-  await apply(daemon);
-  equal((await post(daemon)).status, 200);
-  {
-    await using _held = await holdDatabase(daemon.dataDir);
-    const answers = await Promise.all(Array.from({ length: 20 }, () => post(daemon)));
-    deepEqual([...new Set(answers.map(({ status }) => status))], [503]);
-    equal((await daemon.send("/healthz", { method: "GET" })).status, 200);
-    match(await degraded(daemon), /database cannot be written.*locked/);
-    equal((await daemon.tasks()).length, 1);
-  }
-  equal((await post(daemon)).status, 200);
-  equal((await daemon.settled()).length, 2);
-  equal((await degraded(daemon)).includes("cannot be written"), false);
-});
+longTest(
+  `a database that another process holds: 503 after a while, reading goes on; then the next request is accepted ${CONTEXT}`,
+  async () => {
+    await using daemon = await startDaemon(ONE_PROGRAM);
+    await apply(daemon);
+    equal((await post(daemon)).status, 200);
+    {
+      await using _held = await holdDatabase(daemon.dataDir);
+      const answers = await Promise.all(Array.from({ length: 20 }, () => post(daemon)));
+      deepEqual([...new Set(answers.map(({ status }) => status))], [503]);
+      equal((await daemon.send("/healthz", { method: "GET" })).status, 200);
+      match(await degraded(daemon), /database cannot be written.*locked/);
+      equal((await daemon.tasks()).length, 1);
+    }
+    equal((await post(daemon)).status, 200);
+    equal((await daemon.settled()).length, 2);
+    equal((await degraded(daemon)).includes("cannot be written"), false);
+  },
+);
 
 Deno.test(`a database that another process holds when the daemon starts: one sentence, and it starts afterwards ${CONTEXT}`, async () => {
   await using directory = await initDataDirectory(ONE_PROGRAM);

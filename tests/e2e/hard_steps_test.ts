@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, trigger } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, testEachProgram } from "../helpers/program.ts";
+import { longTest, ONE_PROGRAM, testEachProgram } from "../helpers/program.ts";
 import { processRuns, untilFile } from "../helpers/until.ts";
 
 /** Applies a workflow of these steps, and starts a task of it. */
@@ -37,26 +37,29 @@ async function peak(pid: number): Promise<number> {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
 }
 
-Deno.test(`a step that prints a gigabyte: it ends, 64 MiB are kept, and the daemon stays small (${ONE_PROGRAM.name})`, async () => {
-  await using daemon = await startDaemon(ONE_PROGRAM);
-  const before = await peak(daemon.pid);
-  const id = await start(daemon, {
-    steps: [
-      { id: "loud", run: "head -c 1000000000 /dev/zero" },
-      { id: "louder", needs: [], run: "yes 2>/dev/null | head -c 500000000 >&2" },
-      { id: "after", run: "echo fine" },
-    ],
-  });
-  const tasks = await daemon.settled(240_000);
-  const task = tasks.find((one) => one.id === id);
-  deepEqual([task?.state, task?.reason], ["succeeded", ""]);
-  const more = await peak(daemon.pid) - before;
-  ok(more < 200_000_000, `${more} bytes more`);
-  const logs = await daemon.svc(["task", "logs", id, "--step", "after"]);
-  equal(logs.stdout, "fine\n");
-  const { size } = await Deno.stat(`${daemon.dataDir}/logs/${id}.jsonl`);
-  ok(size < 200_000_000, `${size}`);
-});
+longTest(
+  `a step that prints a gigabyte: it ends, 64 MiB are kept, and the daemon stays small (${ONE_PROGRAM.name})`,
+  async () => {
+    await using daemon = await startDaemon(ONE_PROGRAM);
+    const before = await peak(daemon.pid);
+    const id = await start(daemon, {
+      steps: [
+        { id: "loud", run: "head -c 1000000000 /dev/zero" },
+        { id: "louder", needs: [], run: "yes 2>/dev/null | head -c 500000000 >&2" },
+        { id: "after", run: "echo fine" },
+      ],
+    });
+    const tasks = await daemon.settled(240_000);
+    const task = tasks.find((one) => one.id === id);
+    deepEqual([task?.state, task?.reason], ["succeeded", ""]);
+    const more = await peak(daemon.pid) - before;
+    ok(more < 200_000_000, `${more} bytes more`);
+    const logs = await daemon.svc(["task", "logs", id, "--step", "after"]);
+    equal(logs.stdout, "fine\n");
+    const { size } = await Deno.stat(`${daemon.dataDir}/logs/${id}.jsonl`);
+    ok(size < 200_000_000, `${size}`);
+  },
+);
 
 testEachProgram("exit codes, signals and missing programs are told apart", async (program) => {
   await using daemon = await startDaemon(program);

@@ -8,7 +8,7 @@
 import { match, ok, strictEqual as equal } from "node:assert/strict";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { cleanEnv, ONE_PROGRAM, type Program } from "../helpers/program.ts";
+import { cleanEnv, longTest, ONE_PROGRAM, type Program } from "../helpers/program.ts";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { until } from "../helpers/until.ts";
 
@@ -81,31 +81,29 @@ class Stalled implements Disposable {
 const HALF_HEADERS = `POST ${PATH} HTTP/1.1\r\nHost: a\r\nX-Half: `;
 const HALF_BODY = `POST ${PATH} HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n{`;
 
-Deno.test({
-  name: "300 stalled clients hold up nobody, and are closed one day",
+longTest("300 stalled clients hold up nobody, and are closed one day", async () => {
+  await using daemon = await startWithTrigger(ONE_PROGRAM);
+  using clients = new DisposableStack();
+  const stalled: Stalled[] = [];
+  for (let n = 0; n < 100; n++) {
+    for (
+      const [text, drips] of [["", false], [HALF_HEADERS, false], [HALF_BODY, true]] as const
+    ) {
+      stalled.push(clients.use(await Stalled.open(daemon, text, drips)));
+    }
+  }
+  const open = () => stalled.filter(({ closed }) => !closed).length;
+  equal(await sendSigned(daemon), 200);
+  ok(open() > 0, "who stalls was there when the answer came");
+  await until("the end of all who stall", async () => {
+    equal(await sendSigned(daemon), 200);
+    await sleep(250);
+    return open() === 0 || undefined;
+  });
+  equal(await daemon.stop(), 0);
+}, {
   sanitizeOps: false, // the connections of 300 clients, closed by the other side
   sanitizeResources: false,
-  async fn() {
-    await using daemon = await startWithTrigger(ONE_PROGRAM);
-    using clients = new DisposableStack();
-    const stalled: Stalled[] = [];
-    for (let n = 0; n < 100; n++) {
-      for (
-        const [text, drips] of [["", false], [HALF_HEADERS, false], [HALF_BODY, true]] as const
-      ) {
-        stalled.push(clients.use(await Stalled.open(daemon, text, drips)));
-      }
-    }
-    const open = () => stalled.filter(({ closed }) => !closed).length;
-    equal(await sendSigned(daemon), 200);
-    ok(open() > 0, "who stalls was there when the answer came");
-    await until("the end of all who stall", async () => {
-      equal(await sendSigned(daemon), 200);
-      await sleep(250);
-      return open() === 0 || undefined;
-    });
-    equal(await daemon.stop(), 0);
-  },
 });
 
 Deno.test({

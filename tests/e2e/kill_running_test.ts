@@ -8,7 +8,7 @@
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { initDataDirectory } from "../helpers/daemon.ts";
-import { ONE_PROGRAM } from "../helpers/program.ts";
+import { longTest, ONE_PROGRAM } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 import { Journal } from "../soak/journal.ts";
@@ -34,43 +34,46 @@ const WORKFLOWS = ["wide", "wide", "wide", "queue", "replace", "hard", "late", "
 /** After how long a life ends, in turn: before, in, and between the steps of what runs. */
 const LIVES_MS = [150, 900, 400, 1500, 250, 650];
 
-Deno.test(`${KILLS} kill -9 of the daemon while tasks run: each ends once, no step meets its twin, nothing is left ${CONTEXT}`, async () => {
-  await using base = await tempDir();
-  await using directory = await initDataDirectory(ONE_PROGRAM);
-  const [site, journal] = [await makeSite(base.path, directory), new Journal()];
-  const args = ["--workers", "8", "--log-format", "json"];
-  await using lives = new Lives({ program: ONE_PROGRAM, site, journal, args });
-  const world = new World({ site, lives, journal, stop: new AbortController().signal });
-  await lives.start();
-  await (await lives.now()).apply(...manifestsOf(site));
-  for (let round = 0; round < KILLS; round++) {
-    const shots = WORKFLOWS.map((trigger, n) =>
-      world.shoot({ trigger, body: JSON.stringify({ round, n, key: "red" }) }, ["200 accepted"])
-    );
-    await Promise.all(shots);
-    await new Promise((resolve) => setTimeout(resolve, LIVES_MS[round % LIVES_MS.length]));
-    await lives.replace("KILL");
-  }
-  const daemon = await lives.now();
-  await daemon.settled(120_000);
-  await judgeProcesses(directory.path, journal);
-  const records = readRecords(directory.path);
-  const lines = await readLedger(`${base.path}/ledger`);
-  await judgeFiles(records, { site, journal });
-  judgePromises(records, journal);
-  judgeTasks(records, journal);
-  judgeSteps(records, lines, { deaths: lives.deaths, journal });
-  equal((await daemon.svc(["db", "check"])).code, 0);
-  await lives.end("TERM");
-  await judgeProcesses(directory.path, journal);
+longTest(
+  `${KILLS} kill -9 of the daemon while tasks run: each ends once, no step meets its twin, nothing is left ${CONTEXT}`,
+  async () => {
+    await using base = await tempDir();
+    await using directory = await initDataDirectory(ONE_PROGRAM);
+    const [site, journal] = [await makeSite(base.path, directory), new Journal()];
+    const args = ["--workers", "8", "--log-format", "json"];
+    await using lives = new Lives({ program: ONE_PROGRAM, site, journal, args });
+    const world = new World({ site, lives, journal, stop: new AbortController().signal });
+    await lives.start();
+    await (await lives.now()).apply(...manifestsOf(site));
+    for (let round = 0; round < KILLS; round++) {
+      const shots = WORKFLOWS.map((trigger, n) =>
+        world.shoot({ trigger, body: JSON.stringify({ round, n, key: "red" }) }, ["200 accepted"])
+      );
+      await Promise.all(shots);
+      await new Promise((resolve) => setTimeout(resolve, LIVES_MS[round % LIVES_MS.length]));
+      await lives.replace("KILL");
+    }
+    const daemon = await lives.now();
+    await daemon.settled(120_000);
+    await judgeProcesses(directory.path, journal);
+    const records = readRecords(directory.path);
+    const lines = await readLedger(`${base.path}/ledger`);
+    await judgeFiles(records, { site, journal });
+    judgePromises(records, journal);
+    judgeTasks(records, journal);
+    judgeSteps(records, lines, { deaths: lives.deaths, journal });
+    equal((await daemon.svc(["db", "check"])).code, 0);
+    await lives.end("TERM");
+    await judgeProcesses(directory.path, journal);
 
-  deepEqual([journal.faults, journal.moreFaults], [[], 0]);
-  equal(journal.promised.length, KILLS * WORKFLOWS.length);
-  const tasks = [...records.tasks.values()];
-  const interrupted = tasks.filter(({ restarts }) => restarts > 0);
-  ok(interrupted.length >= KILLS, `only ${interrupted.length} tasks were interrupted`);
-  ok(tasks.some(({ restarts, state }) => restarts > 0 && state === "succeeded"));
-});
+    deepEqual([journal.faults, journal.moreFaults], [[], 0]);
+    equal(journal.promised.length, KILLS * WORKFLOWS.length);
+    const tasks = [...records.tasks.values()];
+    const interrupted = tasks.filter(({ restarts }) => restarts > 0);
+    ok(interrupted.length >= KILLS, `only ${interrupted.length} tasks were interrupted`);
+    ok(tasks.some(({ restarts, state }) => restarts > 0 && state === "succeeded"));
+  },
+);
 
 Deno.test(`kill -9 while plugins run: what they left is ended at the next start, before their rows say interrupted ${CONTEXT}`, async () => {
   await using base = await tempDir();
@@ -102,7 +105,10 @@ Deno.test(`kill -9 while plugins run: what they left is ended at the next start,
 /** As many as go in half a minute on a busy machine; `make soak` drains 10,000. */
 const TASKS = 4000;
 
-Deno.test(`${TASKS} queued tasks drain: none is lost, none runs twice, memory stays flat, svc get task is quick ${CONTEXT}`, async () => {
-  const { faults } = await drainLongQueue(ONE_PROGRAM, TASKS);
-  deepEqual(faults, []);
-});
+longTest(
+  `${TASKS} queued tasks drain: none is lost, none runs twice, memory stays flat, svc get task is quick ${CONTEXT}`,
+  async () => {
+    const { faults } = await drainLongQueue(ONE_PROGRAM, TASKS);
+    deepEqual(faults, []);
+  },
+);

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, PROGRAMS, ROOT, run, testEachProgram } from "../helpers/program.ts";
+import { ONE_PROGRAM, ROOT, run, SOURCE, testEachProgram } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
@@ -229,15 +229,12 @@ function startCollector() {
 }
 
 // A compiled program collects traces only when it was compiled so: docs/operations.md.
-const [SOURCE] = PROGRAMS;
-
 Deno.test({
   name:
     "traces: one from the request to the last step, with names and ids and nothing of the payload (source)",
   sanitizeResources: false, // connections of the collector that are about to close
   async fn() {
     await using collector = startCollector();
-    ok(SOURCE !== undefined);
     await using daemon = await startDaemon(SOURCE, {
       env: {
         OTEL_DENO: "true",

@@ -11,7 +11,7 @@ import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, ROOT, testEachProgram } from "../helpers/program.ts";
+import { longTest, ONE_PROGRAM, ROOT, testEachProgram } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 const EXAMPLES = join(ROOT, "docs/examples/plugins");
@@ -508,37 +508,42 @@ testEachProgram(
   },
 );
 
-Deno.test("1,000 requests at once to a slow interceptor: nothing dies, every run has its row", async () => {
-  await using daemon = await startDaemon(ONE_PROGRAM, { descriptors: 1024 });
-  await withPlugins(
-    daemon,
-    { "check.sh": "sleep 0.2" },
-    interceptor("scripts/check.sh", { timeout: 10 }),
-  );
-  const before = (await executions(daemon)).length;
-  // Beyond what its descriptors allow, the daemon closes connections: those senders try again.
-  const requests = Promise.allSettled(
-    Array.from(
-      { length: 1000 },
-      () => daemon.send("/webhook/hook", { body: "{}", headers: JSON_TYPE }),
-    ),
-  );
-  await new Promise((resolve) => setTimeout(resolve, 500));
-  let over = false;
-  requests.then(() => over = true);
-  await until("an answer of /healthz", async () => {
-    const answer = await daemon.send("/healthz", { method: "GET" }).catch(() => undefined);
-    return answer?.status === 200 ? true : undefined;
-  });
-  equal(over, false, "it is answered while they wait");
-  const answers = (await requests).map((one) => one.status === "fulfilled" ? one.value.status : 0);
-  const passed = answers.filter((status) => status === 200).length;
-  deepEqual(answers.filter((status) => ![200, 503, 0].includes(status)), []);
-  ok(passed >= 300, `only ${passed} of 1,000 were let in`);
-  const rows = (await executions(daemon)).slice(before);
-  equal(rows.filter(({ result }) => result === "ok").length, rows.length);
-  ok(rows.length >= passed, `${rows.length} rows for ${passed} answers`);
-});
+longTest(
+  "1,000 requests at once to a slow interceptor: nothing dies, every run has its row",
+  async () => {
+    await using daemon = await startDaemon(ONE_PROGRAM, { descriptors: 1024 });
+    await withPlugins(
+      daemon,
+      { "check.sh": "sleep 0.2" },
+      interceptor("scripts/check.sh", { timeout: 10 }),
+    );
+    const before = (await executions(daemon)).length;
+    // Beyond what its descriptors allow, the daemon closes connections: those senders try again.
+    const requests = Promise.allSettled(
+      Array.from(
+        { length: 1000 },
+        () => daemon.send("/webhook/hook", { body: "{}", headers: JSON_TYPE }),
+      ),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    let over = false;
+    requests.then(() => over = true);
+    await until("an answer of /healthz", async () => {
+      const answer = await daemon.send("/healthz", { method: "GET" }).catch(() => undefined);
+      return answer?.status === 200 ? true : undefined;
+    });
+    equal(over, false, "it is answered while they wait");
+    const answers = (await requests).map((one) =>
+      one.status === "fulfilled" ? one.value.status : 0
+    );
+    const passed = answers.filter((status) => status === 200).length;
+    deepEqual(answers.filter((status) => ![200, 503, 0].includes(status)), []);
+    ok(passed >= 300, `only ${passed} of 1,000 were let in`);
+    const rows = (await executions(daemon)).slice(before);
+    equal(rows.filter(({ result }) => result === "ok").length, rows.length);
+    ok(rows.length >= passed, `${rows.length} rows for ${passed} answers`);
+  },
+);
 
 testEachProgram(
   "the control plane answers over TLS to who has a token, and to nobody else",

@@ -6,6 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import type { WatchLine } from "../../src/api/resource_operations.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, trigger, workflow } from "../helpers/manifests.ts";
 import { ONE_PROGRAM, testEachProgram } from "../helpers/program.ts";
@@ -107,14 +108,22 @@ Deno.test(`get source-events -w shows an event as it is routed (${ONE_PROGRAM.na
   await using daemon = await startDaemon(ONE_PROGRAM);
   await daemon.apply(STORE, workflow("talk", ":"), chat({ suspend: true }));
   const event = await say(daemon, "root");
-  const watching = daemon.svc(["get", "source-events", "-w", "-o", "json"], { withinMs: 8000 });
-  await new Promise((resolve) => setTimeout(resolve, 2000)); // until it watches; nothing tells
+  using client = daemon.client();
+  const stop = new AbortController();
+  const states: unknown[] = [];
+  const watching = (async () => {
+    const lines = client.stream("get.watch", { what: "source-events" }, stop.signal);
+    for await (const { items } of lines as AsyncIterable<WatchLine>) {
+      states.push(...items.map(({ state }) => state));
+    }
+  })().catch(() => {});
+  await until("what there is", () => states.length > 0 || undefined);
   await daemon.apply(chat());
   equal((await daemon.svc(["source", "replay", String(event["id"])])).code, 0);
-  await daemon.settled();
-  const lines = (await watching).stdout.trim().split("\n").map((line) => JSON.parse(line));
-  deepEqual(lines[0]?.state, "ignored");
-  deepEqual(lines.at(-1)?.state, "routed");
+  await until("the routing", () => states.at(-1) === "routed" || undefined);
+  equal(states[0], "ignored");
+  stop.abort();
+  await watching;
 });
 
 testEachProgram(

@@ -6,24 +6,27 @@
  */
 
 import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
-import { ONE_PROGRAM } from "../helpers/program.ts";
+import { longTest, ONE_PROGRAM } from "../helpers/program.ts";
 import { runSoak } from "../soak/run_soak.ts";
 
 /** A new one every day, so that no lucky order stays unseen, and the same for whoever looks into it. */
 const SEED = Math.floor(Date.now() / 86_400_000);
 
-Deno.test(`soak: the invariants hold through good, bad, slow and repeated requests, changes of everything, and kills; seed ${SEED} (${ONE_PROGRAM.name})`, async () => {
-  const said: string[] = [];
-  const { faults, moreFaults, totals, counts } = await runSoak({
-    program: ONE_PROGRAM,
-    seed: SEED,
-    say: (text) => void said.push(text),
-    stormSecs: 20,
-    steadySecs: 3,
-    killEverySecs: 4,
-    crowd: 12,
-  });
-  deepEqual([faults, moreFaults], [[], 0], JSON.stringify({ said, counts }));
-  ok((totals["tasks"] ?? 0) > 10, JSON.stringify(totals));
-  ok((totals["runs of plugins"] ?? 0) > 0, JSON.stringify(totals));
-});
+longTest(
+  `soak: the invariants hold through good, bad, slow and repeated requests, changes of everything, and kills; seed ${SEED} (${ONE_PROGRAM.name})`,
+  async () => {
+    const said: string[] = [];
+    const { faults, moreFaults, totals, counts } = await runSoak({
+      program: ONE_PROGRAM,
+      seed: SEED,
+      say: (text) => void said.push(text),
+      stormSecs: 20,
+      steadySecs: 3,
+      killEverySecs: 4,
+      crowd: 12,
+    });
+    deepEqual([faults, moreFaults], [[], 0], JSON.stringify({ said, counts }));
+    ok((totals["tasks"] ?? 0) > 10, JSON.stringify(totals));
+    ok((totals["runs of plugins"] ?? 0) > 0, JSON.stringify(totals));
+  },
+);

@@ -12,6 +12,7 @@ import { createLog } from "../../src/base/log.ts";
 import { startDaemon as startInside } from "../../src/daemon.ts";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, toText, workflow } from "../helpers/manifests.ts";
+import { setClock } from "../helpers/manual_clock.ts";
 import { ONE_PROGRAM, testEachProgram } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
@@ -250,7 +251,7 @@ const HOUR = 60 * MINUTE;
 Deno.test("a clock moved an hour back and a day forward neither storms nor repeats a cron trigger", async () => {
   await using directory = await initDataDirectory(ONE_PROGRAM);
   const dir = dataDirAt(directory.path);
-  const clock = { time: Date.parse("2026-05-05T11:59:30Z"), now: () => clock.time };
+  const clock = setClock(Date.parse("2026-05-05T11:59:30Z"));
   await using _daemon = await startInside({
     dir,
     clock,

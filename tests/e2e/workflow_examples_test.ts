@@ -8,6 +8,7 @@
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { join } from "node:path";
 import { type Client, connect } from "../../src/api/client.ts";
+import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { dataDirAt } from "../../src/base/data_dir.ts";
 import { createLog } from "../../src/base/log.ts";
 import { startDaemon as startInside } from "../../src/daemon.ts";
@@ -213,6 +214,7 @@ Deno.test("docs/examples/workflows: a push replaces the deployment before it, an
 function movableClock(at: string) {
   let offset = 0;
   const clock = {
+    ...systemClock,
     now: () => Date.now() + offset,
     set: (time: string) => void (offset = Date.parse(time) - Date.now()),
   };
@@ -273,7 +275,7 @@ interface InProcess extends AsyncDisposable {
 }
 
 async function inProcess(
-  { clock, home, path }: { clock: { now(): number }; home: string; path: string },
+  { clock, home, path }: { clock: Clock; home: string; path: string },
 ): Promise<InProcess> {
   const dir = dataDirAt(path);
   const env = { HOME: home, PATH: `${home}/bin:${Deno.env.get("PATH")}` } as Record<string, string>;

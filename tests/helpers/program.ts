@@ -1,6 +1,7 @@
 /**
- * The programs under test: svc from the sources, and the compiled one where `.ci/test` has built it
- * (it hands over the directory as `SVC_TEST_DIST`). Runs them as a user would: as processes.
+ * The programs under test: the compiled svc where `.ci/test` has built it (it hands over the directory
+ * as `SVC_TEST_DIST`), else svc from the sources; both under `make test-all`. Runs them as a user
+ * would: as processes.
  *
  * @module
  */
@@ -27,7 +28,7 @@ export const DENO_DIR = Deno.env.get("DENO_DIR") ??
   join(Deno.env.get("XDG_CACHE_HOME") ?? join(Deno.env.get("HOME") ?? "", ".cache"), "deno");
 
 /** Runs the sources. */
-const SOURCE: Program = {
+export const SOURCE: Program = {
   name: "source",
   command: Deno.execPath(),
   args: [
@@ -49,13 +50,21 @@ export function svcdOf(program: Program): Program {
   return { ...program, args: [...program.args.slice(0, -1), join(ROOT, "main.ts")] };
 }
 
-/** Every program there is to test. */
-export const PROGRAMS: readonly Program[] = COMPILED === undefined ? [SOURCE] : [SOURCE, COMPILED];
+/** Whether everything is to run (`make test-all`): on both programs, and the tests that take long. */
+export const TEST_ALL = Deno.env.get("SVC_TEST_ALL") === "1";
 
 /** The program of tests that run once: the compiled one where there is one. */
 export const ONE_PROGRAM: Program = COMPILED ?? SOURCE;
 
-/** One test for each program. Where there is no compiled one, its test is ignored and says why. */
+/** The programs of {@linkcode testEachProgram}: both when everything is to run, else one. */
+export const PROGRAMS: readonly Program[] = TEST_ALL && COMPILED !== undefined
+  ? [SOURCE, COMPILED]
+  : [ONE_PROGRAM];
+
+/**
+ * One test for each of {@linkcode PROGRAMS}. Where everything is to run and there is no compiled one,
+ * its test is ignored and says why.
+ */
 export function testEachProgram(
   name: string,
   body: (program: Program, t: Deno.TestContext) => Promise<void>,
@@ -63,13 +72,31 @@ export function testEachProgram(
   for (const program of PROGRAMS) {
     Deno.test(`${name} (${program.name})`, (t) => body(program, t));
   }
-  if (COMPILED === undefined) {
+  if (TEST_ALL && COMPILED === undefined) {
     Deno.test({
       name: `${name} (compiled; ignored, SVC_TEST_DIST names no directory with a compiled svc)`,
       ignore: true,
       fn() {},
     });
   }
+}
+
+/**
+ * A test that takes long (many kills, floods, stalls): it runs only when everything is to run, and says
+ * so when it does not.
+ */
+export function longTest(
+  name: string,
+  fn: (t: Deno.TestContext) => void | Promise<void>,
+  options: Pick<Deno.TestDefinition, "sanitizeOps" | "sanitizeResources"> = {},
+): void {
+  const shown = TEST_ALL ? name : `${name} (SKIPPED: long, run by make test-all)`;
+  Deno.test({ ...options, name: shown, ignore: !TEST_ALL, fn });
+}
+
+/** How often a test is to repeat itself: the `few` times that show that it holds, or all of them. */
+export function times(all: number, few: number): number {
+  return TEST_ALL ? all : few;
 }
 
 /** How to run a program. */

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { systemClock } from "../../src/base/clock.ts";
 import { memoryUsage } from "node:process";
 import { BodyBudget } from "../../src/http/body_budget.ts";
 import { readBody } from "../../src/http/read_body.ts";
@@ -60,7 +61,7 @@ async function ofRequest(): Promise<number> {
 }
 
 async function ofWait(): Promise<number> {
-  const list = new SharedTimeout(10_000);
+  const list = new SharedTimeout(10_000, systemClock);
   const late = () => new Error("late");
   const open: { resolve: (value: unknown) => void; over: Promise<unknown> }[] = [];
   const left = await bytesLeft(async () => {

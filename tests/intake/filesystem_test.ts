@@ -7,7 +7,7 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { AppError } from "../../src/base/errors.ts";
-import { pause } from "../../src/base/clock.ts";
+import { systemClock } from "../../src/base/clock.ts";
 import type { OpenWatch } from "../../src/intake/files/file_watcher.ts";
 import { type FilesystemHost, FilesystemSource } from "../../src/intake/files/filesystem.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -134,7 +134,7 @@ Deno.test("filesystem does not wait for ever where it is never quiet", async () 
   const writer = (async () => {
     for (let i = 0; writing; i++) {
       await at.write("log", "x".repeat(i));
-      await pause(10);
+      await systemClock.pause(10);
     }
   })();
   await at.write("wanted", "1");
@@ -147,13 +147,13 @@ Deno.test("filesystem looks when something happens that may matter, and not else
   await using at = await rigWith(files('"in/*.csv"', ", ignore: [skip]"), "in/a.csv");
   const { openWatch, emit } = handWatch();
   await using _source = await started(at.rig, { openWatch });
-  await pause(1000); // the second look, after the watch was opened
+  await systemClock.pause(1000); // the second look, after the watch was opened
   await at.write("in/b.csv", "1");
   emit("modify", `${at.root}/in/app.log`);
   emit("access", `${at.root}/in/b.csv`);
   emit("create", `${at.root}/in/skip`);
   emit("create", `${at.root}/elsewhere/in`);
-  await pause(100);
+  await systemClock.pause(100);
   equal((await at.rig.deliveries()).length, 0);
   emit("modify", `${at.root}/in/b.csv`);
   deepEqual(await events(at.rig, 1), ["create in/b.csv"]);
@@ -230,7 +230,7 @@ Deno.test("filesystem waits for a workspace that is not there yet, and says so o
   await using at = await rigWith(LATE);
   await using source = new FilesystemSource({ ...at.rig.host, rescanMs: 40 });
   await until("the fault", () => at.rig.host.health.list().length > 0 || undefined);
-  await pause(120);
+  await systemClock.pause(120);
   match(at.rig.host.health.list().join(), /files of trigger "late" .*late" does not exist/);
   equal(at.rig.logged.filter((line) => line.includes("are not all seen")).length, 1);
   const late = `${at.rig.host.dirs.root}/late`;
@@ -298,7 +298,7 @@ Deno.test("filesystem follows applies and deletes of triggers and workspaces", a
 
   at.rig.remove("files");
   await Deno.writeTextFile(`${other}/f`, "1");
-  await pause(100);
+  await systemClock.pause(100);
   equal((await at.rig.deliveries()).length, 3);
 });
 
@@ -308,7 +308,7 @@ Deno.test("filesystem in a workspace around the data directory does not see svc 
   await using _source = await started(at.rig, { rescanMs: 40 });
   await at.write("a", "1");
   await events(at.rig, 1);
-  await pause(200); // the event has been stored, in a file of this very workspace
+  await systemClock.pause(200); // the event has been stored, in a file of this very workspace
   deepEqual(await events(at.rig, 1), ["create repo/a"]);
 });
 

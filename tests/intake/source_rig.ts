@@ -22,6 +22,7 @@ import type { Store } from "../../src/store/store.ts";
 import type { Task } from "../../src/store/task_records.ts";
 import { Planner } from "../../src/tasks/plan.ts";
 import { Triggers } from "../../src/intake/admission/triggers.ts";
+import { setClock } from "../helpers/manual_clock.ts";
 import { tempStore } from "../helpers/temp_store.ts";
 import { manifestResources, NOW } from "./webhook_rig.ts";
 
@@ -86,7 +87,7 @@ spec: {event: {${event}}, action: {workflow: ci, workspace: repo}${more === "" ?
 export async function sourceRig(manifest: string): Promise<SourceRig> {
   const temp = await tempStore();
   const { store } = temp;
-  const clock = { time: NOW, now: () => clock.time };
+  const clock = setClock(NOW);
   const logged: string[] = [];
   const log = createLog({
     level: "debug",

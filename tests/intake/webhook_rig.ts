@@ -26,6 +26,7 @@ import type { Store } from "../../src/store/store.ts";
 import type { Task } from "../../src/store/task_records.ts";
 import { Planner } from "../../src/tasks/plan.ts";
 import { Triggers } from "../../src/intake/admission/triggers.ts";
+import { setClock } from "../helpers/manual_clock.ts";
 import { tempStore } from "../helpers/temp_store.ts";
 import type { SlackHost } from "../../src/intake/slack.ts";
 
@@ -81,7 +82,7 @@ const NO_PLUGINS = new Proxy({} as PluginHost, {
 export async function webhookRig(options: RigOptions): Promise<Rig> {
   const temp = await tempStore();
   const { store } = temp;
-  const clock = { time: NOW, now: () => clock.time };
+  const clock = setClock(NOW);
   const logged: string[] = [];
   const log = createLog({
     level: "debug",
@@ -91,8 +92,8 @@ export async function webhookRig(options: RigOptions): Promise<Rig> {
   });
   const catalog = new Catalog(manifestResources(options.manifest));
   const evaluator = createEvaluator({ deadlineMs: options.celDeadlineMs ?? 1000 });
-  const rejections = new Rejections(store, log);
-  const keyUses = new KeyUses(store, log);
+  const rejections = new Rejections({ store, log, clock });
+  const keyUses = new KeyUses({ store, log, clock });
   const kicks = { count: 0, events: 0 };
   const events = new EventHub<DaemonEvents>(log);
   events.on("tasksStored", () => void kicks.count++);

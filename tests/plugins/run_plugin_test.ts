@@ -5,7 +5,7 @@
  */
 
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
-import { pause, systemClock } from "../../src/base/clock.ts";
+import { type Clock, systemClock } from "../../src/base/clock.ts";
 import type { DataDir } from "../../src/base/data_dir.ts";
 import { AppError } from "../../src/base/errors.ts";
 import type { Log } from "../../src/base/log.ts";
@@ -18,6 +18,7 @@ import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import type { AuditRecorder } from "../../src/store/audit_store.ts";
 import { until } from "../helpers/until.ts";
 import { known, storeOf } from "../secrets/known.ts";
+import { ManualClock, passUntil } from "../helpers/manual_clock.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
 /** Runs a command as an interceptor would be; `startAudit` is the store's. */
@@ -38,7 +39,7 @@ interface Bench extends AsyncDisposable {
 
 async function bench(
   startAudit: () => Promise<void> = () => Promise.resolve(),
-  secrets: KnownSecrets = known(),
+  { secrets = known(), clock = systemClock }: { secrets?: KnownSecrets; clock?: Clock } = {},
 ): Promise<Bench> {
   const dir = await tempDir();
   const groups = openProcessGroups();
@@ -66,7 +67,7 @@ async function bench(
     secrets,
     gate,
     groups,
-    clock: systemClock,
+    clock,
     pluginRoot: dir.path,
     umask: 0o022,
     maxPayloadBytes: 1000,
@@ -112,13 +113,13 @@ async function bench(
 Deno.test("a plugin whose row cannot be stored does not run, and makes room again", async () => {
   for (const waitMs of [0, 100]) {
     await using rig = await bench(async () => {
-      await pause(waitMs);
+      await systemClock.pause(waitMs);
       throw new AppError("overloaded", "The disk is full");
     });
     await rejects(rig.run("touch ran"), { code: "overloaded" });
     await rejects(rig.run("touch ran", { input: new Uint8Array(500_000) }), { code: "overloaded" });
     await until("nothing is left", () => rig.left().length === 0 || undefined);
-    await pause(50);
+    await systemClock.pause(50);
     deepEqual([rig.ran(), rig.gate.running], [false, 0]);
     deepEqual(rig.calls, ["start asked", "start asked"]);
   }
@@ -127,7 +128,7 @@ Deno.test("a plugin whose row cannot be stored does not run, and makes room agai
 Deno.test("nothing of a plugin runs before its row is stored", async () => {
   let early: boolean | undefined;
   await using rig: Bench = await bench(async () => {
-    await pause(300);
+    await systemClock.pause(300);
     early = rig.ran();
   });
   const { result } = await rig.run('touch ran; cmp - "$WEBHOOK_BODY_FILE"');
@@ -150,13 +151,15 @@ Deno.test("what a plugin puts beside the file with its input goes with it", asyn
 });
 
 Deno.test("the time of a plugin counts from when its row is stored", async () => {
-  await using rig = await bench(() => pause(2200));
+  const clock = new ManualClock();
+  await using rig = await bench(() => clock.advance(3000), { clock });
   equal((await rig.run("exit 0", { timeout: 2 })).result, "ok");
-  equal((await rig.run("sleep 600", { timeout: 2 })).result, "timeout");
+  const late = rig.run("sleep 600", { timeout: 2 });
+  equal((await passUntil(clock, late, 500)).result, "timeout");
 });
 
 Deno.test("a plugin that cannot be started has a row that says so, once that is stored", async () => {
-  await using rig = await bench(() => pause(100));
+  await using rig = await bench(() => systemClock.pause(100));
   const { result } = await rig.run("touch ran", { env: { A: "x".repeat(200_000) } });
   deepEqual([result, rig.ran()], ["rejected", false]);
   deepEqual(rig.calls, ["start asked", "start stored", "finish rejected"]);
@@ -190,7 +193,7 @@ for (
   ] as const
 ) {
   Deno.test(`runPlugin stores and tells no secret of ${what}`, async () => {
-    await using one = await bench(undefined, known(SECRET));
+    await using one = await bench(undefined, { secrets: known(SECRET) });
     const { reason } = await one.run(command);
     equal(one.said.length, 1);
     const [stored = ""] = one.said;
@@ -207,9 +210,9 @@ for (
 
 Deno.test("runPlugin hides a value that was replaced while the plugin ran", async () => {
   const catalog = new Catalog([storeOf("hooks", { k1: SECRET })]);
-  await using one = await bench(undefined, new KnownSecrets(catalog));
+  await using one = await bench(undefined, { secrets: new KnownSecrets(catalog) });
   const run = one.run(`until [ -e go ]; do sleep 0.01; done; echo ${SECRET} >&2; exit 1`);
-  while (!one.calls.includes("start stored")) await pause(1);
+  while (!one.calls.includes("start stored")) await systemClock.pause(1);
   catalog.change([{ op: "put", resource: storeOf("hooks", { k1: "another-value" }) }]);
   await Deno.writeTextFile(one.path("go"), "");
   equal((await run).reason, 'interceptor "check": exit code 1: ***');

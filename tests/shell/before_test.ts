@@ -12,7 +12,7 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import { pause } from "../../src/base/clock.ts";
+import { systemClock } from "../../src/base/clock.ts";
 import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import { runShell, type ShellCommand } from "../../src/shell/run_shell.ts";
 import { until } from "../helpers/until.ts";
@@ -36,7 +36,7 @@ async function run(line: string, more: Partial<ShellCommand> & { before: () => P
     onOutput: (stream, chunk) => void (said[stream] += new TextDecoder("latin1").decode(chunk)),
     onStart: (pid) => group = pid,
     ...more,
-  }, groups);
+  }, { groups, clock: systemClock });
   return { ...exit, ...said, group, ms: performance.now() - started };
 }
 
@@ -54,7 +54,7 @@ Deno.test("nothing of the line runs before what it waits for is done", async () 
     cwd: dir.path,
     stdin: new TextEncoder().encode("input"),
     async before() {
-      await pause(300);
+      await systemClock.pause(300);
       early = await isThere(`${dir.path}/ran`);
     },
   });
@@ -104,9 +104,12 @@ Deno.test("when what it waits for fails, nothing of the line runs, ever", async 
 });
 
 Deno.test("a line that waits may be ended, and its time counts from when it may run", async () => {
-  const late = await run("exit 0", { timeoutMs: 1500, before: () => pause(1800) });
+  const late = await run("exit 0", { timeoutMs: 1500, before: () => systemClock.pause(1800) });
   deepEqual([late.code, late.endedFor], [0, undefined]);
-  const long = await run("exec sleep 600", { timeoutMs: 300, before: () => pause(300) });
+  const long = await run("exec sleep 600", {
+    timeoutMs: 300,
+    before: () => systemClock.pause(300),
+  });
   equal(long.endedFor, "timeout");
   ok(long.ms >= 590, `${long.ms}`);
   const signal = AbortSignal.abort();
@@ -115,6 +118,7 @@ Deno.test("a line that waits may be ended, and its time counts from when it may 
 
 const PROGRAM = `
 const { openProcessGroups } = await import("${ROOT}src/shell/process_groups.ts");
+const { systemClock } = await import("${ROOT}src/base/clock.ts");
 const { runShell } = await import("${ROOT}src/shell/run_shell.ts");
 runShell({
   line: "touch ran", cwd: Deno.args[0], env: { PATH: "/usr/bin:/bin" }, umask: 0o022, graceMs: 200,
@@ -122,7 +126,7 @@ runShell({
   onOutput() {},
   onStart: (pid) => console.log(pid),
   before: () => new Promise(() => setTimeout(() => {}, 60_000)),
-}, openProcessGroups());
+}, { groups: openProcessGroups(), clock: systemClock });
 `;
 
 Deno.test("a line whose starter is killed while it waits never runs", async () => {
@@ -138,7 +142,7 @@ Deno.test("a line whose starter is killed while it waits never runs", async () =
   await writer.close();
   const reader = starter.stdout.getReader();
   const pid = Number(new TextDecoder().decode((await reader.read()).value));
-  await pause(200); // the shell has started, and reads
+  await systemClock.pause(200); // the shell has started, and reads
   equal(await isThere(`/proc/${pid}`), true);
   starter.kill("SIGKILL");
   await starter.status;

@@ -6,6 +6,7 @@
  */
 
 import { rejects, strictEqual as equal } from "node:assert/strict";
+import { systemClock } from "../../src/base/clock.ts";
 import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import { runShell } from "../../src/shell/run_shell.ts";
 import { within } from "../helpers/within.ts";
@@ -22,7 +23,7 @@ Deno.test("what the taker of output throws comes out of runShell, and nothing is
     timeoutMs: 1500,
     onStart: (pid) => group = pid,
     onOutput: () => Promise.reject(new Error("No space left on device")),
-  }, groups);
+  }, { groups, clock: systemClock });
   await rejects(within(8000, running), /No space left/);
   equal(await groups.alive(group), false);
 });

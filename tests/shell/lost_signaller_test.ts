@@ -13,11 +13,12 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PROGRAM = `
 const { openProcessGroups } = await import("${ROOT}src/shell/process_groups.ts");
 const { runShell } = await import("${ROOT}src/shell/run_shell.ts");
+const { systemClock } = await import("${ROOT}src/base/clock.ts");
 const groups = openProcessGroups();
 const run = (line) => runShell({
   line, cwd: "/", env: { PATH: "/usr/bin:/bin" }, umask: 0o022, graceMs: 200, onOutput() {},
   timeoutMs: 3000,
-}, groups).then(({ code }) => code, (error) => error.message);
+}, { groups, clock: systemClock }).then(({ code }) => code, (error) => error.message);
 const codes = [await run("exit 1")];
 for (const { name } of Deno.readDirSync("/proc/self/task")) {
   const children = Deno.readTextFileSync(\`/proc/self/task/\${name}/children\`).trim().split(" ");

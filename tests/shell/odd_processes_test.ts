@@ -6,6 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
+import { systemClock } from "../../src/base/clock.ts";
 import { openProcessGroups, type ProcessGroups } from "../../src/shell/process_groups.ts";
 import { runShell, type ShellCommand, type ShellExit } from "../../src/shell/run_shell.ts";
 import { processRuns, untilFile } from "../helpers/until.ts";
@@ -37,7 +38,7 @@ function test(name: string, body: (bench: Bench) => Promise<void>): void {
             graceMs: 200,
             onOutput() {},
             ...more,
-          }, groups),
+          }, { groups, clock: systemClock }),
         ),
     });
   });

@@ -6,6 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import { systemClock } from "../../src/base/clock.ts";
 import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import { runShell, type ShellCommand } from "../../src/shell/run_shell.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
@@ -39,7 +40,7 @@ async function bench() {
         graceMs: 2000,
         onOutput: (stream, chunk) => void (said[stream] += new TextDecoder().decode(chunk)),
         ...more,
-      }, groups);
+      }, { groups, clock: systemClock });
       return { code, ...said, ...(endedFor === undefined ? {} : { endedFor }) };
     },
     async [Symbol.asyncDispose]() {

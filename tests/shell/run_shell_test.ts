@@ -11,6 +11,7 @@ import {
   rejects,
   strictEqual as equal,
 } from "node:assert/strict";
+import { systemClock } from "../../src/base/clock.ts";
 import { openProcessGroups, type ProcessGroups } from "../../src/shell/process_groups.ts";
 import {
   type OutputStream,
@@ -62,7 +63,7 @@ function test(name: string, body: (bench: Bench) => Promise<void>): void {
             onOutput: (stream, chunk) => void parts[stream].push(chunk.slice()),
             onStart: (pid) => group = pid,
             ...more,
-          }, groups),
+          }, { groups, clock: systemClock }),
         );
         const ms = performance.now() - started;
         const [out, err] = await Promise.all(

@@ -6,6 +6,7 @@
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import { CancellationScope } from "../../src/tasks/cancellation_scope.ts";
+import { ManualClock } from "../helpers/manual_clock.ts";
 
 Deno.test("CancellationScope: the first signal says why", () => {
   const [stop, cancel] = [new AbortController(), new AbortController()];
@@ -25,21 +26,26 @@ Deno.test("CancellationScope: of signals that have aborted before, the daemon's 
 });
 
 Deno.test("CancellationScope: time that is over is a timeout, unless something came before", async () => {
+  const clock = new ManualClock();
   using late = new CancellationScope({});
-  late.endAfter(20);
+  late.endAfter(20, clock);
   using early = new CancellationScope({});
-  early.endAfter(20);
+  early.endAfter(20, clock);
+  await clock.advance(19);
+  deepEqual([late.why, early.why], [undefined, undefined]);
   early.end("cancel");
-  await new Promise((resolve) => setTimeout(resolve, 60));
+  await clock.advance(1);
   deepEqual([late.why, late.signal.aborted, early.why], ["timeout", true, "cancel"]);
 });
 
 Deno.test("CancellationScope: nothing ends it once it is disposed", async () => {
   const stop = new AbortController();
   const cancellation = new CancellationScope({ stop: stop.signal });
-  cancellation.endAfter(10);
+  const clock = new ManualClock();
+  cancellation.endAfter(10, clock);
   cancellation[Symbol.dispose]();
   stop.abort();
-  await new Promise((resolve) => setTimeout(resolve, 40));
+  await clock.advance(10);
+  equal(clock.waiting, 0);
   deepEqual([cancellation.why, cancellation.signal.aborted], [undefined, false]);
 });

@@ -12,6 +12,7 @@ import type { Store } from "../../src/store/store.ts";
 import { removeOrphans } from "../../src/tasks/retention/orphans.ts";
 import { type Keep, prune, type RetentionHost } from "../../src/tasks/retention/retention.ts";
 import { logPath } from "../../src/tasks/log/task_log.ts";
+import { setClock } from "../helpers/manual_clock.ts";
 import { accept, filterOut, idOf, taskIdOf } from "../helpers/store_records.ts";
 import { type TempStore, tempStore } from "../helpers/temp_store.ts";
 
@@ -43,7 +44,7 @@ async function rig(broken: Partial<Store> = {}): Promise<Rig> {
   const { store } = temp;
   const dirs = dataDirAt(temp.dir);
   await Deno.mkdir(dirs.logs);
-  const clock = { time: START, now: () => clock.time };
+  const clock = setClock(START);
   const [removed, logged]: string[][] = [[], []];
   const log = createLog({
     level: "debug",

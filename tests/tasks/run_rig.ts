@@ -183,12 +183,12 @@ export async function runRig(secrets: Readonly<Record<string, string>> = {}): Pr
     evaluator,
     groups,
     dirs,
+    clock: systemClock,
     inherited,
     umask: 0o022,
   };
   const host: RunHost = {
     ...base,
-    clock: systemClock,
     events: new EventHub<DaemonEvents>({ error: (message) => console.error(message) }),
     tokens: new RunTokens(),
     inboxes: new Inboxes({ store, clock: systemClock }),

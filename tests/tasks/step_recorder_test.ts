@@ -5,6 +5,7 @@
  */
 
 import { deepStrictEqual as deepEqual, rejects } from "node:assert/strict";
+import { systemClock } from "../../src/base/clock.ts";
 import type { StepRecord } from "../../src/store/task_records.ts";
 import { StepRecorder } from "../../src/tasks/run/step_recorder.ts";
 import { known } from "../secrets/known.ts";
@@ -18,7 +19,7 @@ function recorder(saveStep?: () => Promise<void>) {
       saveStep?.() ?? Promise.resolve(void saved.push(step)),
   };
   const task = { id: "t", steps: [] };
-  const host = { store, secrets: known("s3cr3t-value") };
+  const host = { store, clock: systemClock, secrets: known("s3cr3t-value") };
   return { saved, steps: new StepRecorder(task, host, new AbortController().signal) };
 }
 

@@ -10,6 +10,7 @@ import {
   rejects,
   strictEqual as equal,
 } from "node:assert/strict";
+import { systemClock } from "../../src/base/clock.ts";
 import type { AuditStart } from "../../src/store/audit_records.ts";
 import type { Store } from "../../src/store/store.ts";
 import { withMetrics } from "../../src/telemetry/counted_store.ts";
@@ -22,7 +23,7 @@ import { tempStore } from "../helpers/temp_store.ts";
 
 async function counting(store: Store) {
   const metrics = new Metrics({ version: "1", deno: "2" });
-  const rates = new Rates();
+  const rates = new Rates(systemClock);
   const counted = withMetrics(store, { metrics, rates });
   const lines = async () =>
     (await metrics.text({ readings: {}, exists: () => true })).split("\n")

@@ -1,15 +1,12 @@
 import { deepStrictEqual as deepEqual } from "node:assert/strict";
 import { Rates } from "../../src/telemetry/rates.ts";
+import { ManualClock } from "../helpers/manual_clock.ts";
 
-/** So many looks make a minute. */
-const MINUTE = 12;
+const MINUTE_MS = 60_000;
 
-function lookFor(rates: Rates, minutes: number): void {
-  for (let i = 0; i < minutes * MINUTE; i++) rates.look();
-}
-
-Deno.test("Rates tells the last minute from the last five, and forgets what is older", () => {
-  using rates = new Rates();
+Deno.test("Rates tells the last minute from the last five, and forgets what is older", async () => {
+  const clock = new ManualClock();
+  using rates = new Rates(clock);
   rates.add("deliveries", "accepted");
   rates.add("deliveries", "accepted");
   rates.add("tasks", "failed");
@@ -17,14 +14,14 @@ Deno.test("Rates tells the last minute from the last five, and forgets what is o
     deliveries: { accepted: { last_minute: 2, last_five_minutes: 2 } },
     tasks: { failed: { last_minute: 1, last_five_minutes: 1 } },
   });
-  lookFor(rates, 2);
+  await clock.advance(2 * MINUTE_MS);
   rates.add("deliveries", "accepted");
   rates.add("deliveries", "rejected");
   deepEqual(rates.lately().deliveries, {
     accepted: { last_minute: 1, last_five_minutes: 3 },
     rejected: { last_minute: 1, last_five_minutes: 1 },
   });
-  lookFor(rates, 6);
+  await clock.advance(6 * MINUTE_MS);
   deepEqual(rates.lately(), {
     deliveries: {
       accepted: { last_minute: 0, last_five_minutes: 0 },

@@ -51,9 +51,9 @@ const REFUSED = [
     name: "with force, a file that is no database",
     make: "a letter",
     force: true,
-    says: /no earlier/,
+    says: /not an earlier/,
   },
-  { name: "with force, an empty file", make: "", force: true, says: /no earlier/ },
+  { name: "with force, an empty file", make: "", force: true, says: /not an earlier/ },
 ] as const;
 
 for (const { name, make, force, says } of REFUSED) {
@@ -79,12 +79,15 @@ Deno.test("backUp with force takes the place of an earlier copy, and never of th
   equal(rig.tasksOf(file).length, 2);
   const link = join(rig.elsewhere, "link.db");
   await Deno.link(rig.dirs.database, link);
-  await rejects(finish(backUp({ file: rig.dirs.database, force: true }, rig.dirs)), /no earlier/);
-  await rejects(finish(backUp({ file: link, force: true }, rig.dirs)), /no earlier/);
+  await rejects(
+    finish(backUp({ file: rig.dirs.database, force: true }, rig.dirs)),
+    /not an earlier/,
+  );
+  await rejects(finish(backUp({ file: link, force: true }, rig.dirs)), /not an earlier/);
   await Deno.symlink(rig.dirs.database, join(rig.elsewhere, "symlink.db"));
   await rejects(
     finish(backUp({ file: join(rig.elsewhere, "symlink.db"), force: true }, rig.dirs)),
-    /no earlier/,
+    /not an earlier/,
   );
 });
 

@@ -97,7 +97,7 @@ Deno.test("check finds damaged pages, and says of what is no database at all tha
   rig.change(
     `ATTACH '${other}' AS other; CREATE TABLE other.t (a); PRAGMA other.user_version = 2;`,
   );
-  deepEqual((await checked(rig, other)).faults, ["It is no database of svc"]);
+  deepEqual((await checked(rig, other)).faults, ["It is not a database of svc"]);
 });
 
 Deno.test("check finds a database of a newer svc", async () => {

@@ -10,6 +10,7 @@ import { newKeyFile } from "../../src/secrets/keyring.ts";
 import { backUp } from "../../src/upkeep/back_up.ts";
 import { check } from "../../src/upkeep/check.ts";
 import { restore, type RestoreRequest } from "../../src/upkeep/restore.ts";
+import { setClock } from "../helpers/manual_clock.ts";
 import { rowsOf } from "../helpers/sqlite_file.ts";
 import { accept, taskIdOf } from "../helpers/store_records.ts";
 import { filesIn, finish, type UpkeepRig, upkeepRig } from "./upkeep_rig.ts";
@@ -28,7 +29,7 @@ async function copyThenChange(rig: UpkeepRig): Promise<string> {
 
 async function restored(rig: UpkeepRig, file: string, more: Partial<RestoreRequest> = {}) {
   const request = { file, cancelTasks: false, dropSecrets: false, ...more };
-  return (await finish(restore(request, { dirs: rig.dirs, clock: { now: () => NOW } }))).result;
+  return (await finish(restore(request, { dirs: rig.dirs, clock: setClock(NOW) }))).result;
 }
 
 async function faultsOf(rig: UpkeepRig): Promise<readonly string[]> {
@@ -139,7 +140,7 @@ for (const { name, spoil, says } of REFUSED) {
 Deno.test("restore is refused while a daemon holds the directory", async () => {
   await using rig = await upkeepRig();
   const file = await copyThenChange(rig);
-  using _daemon = await lockDataDir(rig.dirs);
+  using _daemon = await lockDataDir(rig.dirs, setClock());
   await rejects(restored(rig, file), /Another daemon/);
   equal(rig.tasksOf(rig.dirs.database).length, 4);
 });

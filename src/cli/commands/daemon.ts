@@ -164,14 +164,14 @@ function ignoringFailures(write: () => void): void {
 
 /** A second signal, or an end that takes too long, ends the process. */
 function forceEnd(context: CommandContext): Disposable {
-  const timer = setTimeout(() => {
+  const timer = systemClock.after(STOP_WITHIN_MS, () => {
     ignoringFailures(() => context.io.err("Stopping takes too long, ending now\n"));
     Deno.exit(0);
-  }, STOP_WITHIN_MS);
+  });
   const signals = context.io.onStop(() => Deno.exit(130));
   return {
     [Symbol.dispose]() {
-      clearTimeout(timer);
+      timer[Symbol.dispose]();
       signals[Symbol.dispose]();
     },
   };

@@ -75,7 +75,7 @@ async function createOffline(
   dir: DataDir,
 ): Promise<Created> {
   checkDatabase(dir.database);
-  using _lock = await lockDataDir(dir);
+  using _lock = await lockDataDir(dir, systemClock);
   await using store = await openStore(dir.database);
   const host = { store, clock: systemClock, newId: idFactory(systemClock) };
   const made = newToken({ role, ttlSecs, name }, host);

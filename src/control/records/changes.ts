@@ -6,7 +6,7 @@
  * @module
  */
 
-import { after, pause, stopwatchMs } from "../../base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { RecordName } from "../../resources/record_names.ts";
 import type { Events } from "../../store/events.ts";
 
@@ -22,6 +22,7 @@ const MAX_IDS = 200;
 /** Collects changes until they are taken. To be made before the first look, so that none is missed. */
 export class Changes implements Disposable {
   readonly #spacingMs: number;
+  readonly #clock: Clock;
   readonly #subscriptions = new DisposableStack();
   #ids = new Set<string>();
   #isAny = false;
@@ -30,20 +31,22 @@ export class Changes implements Disposable {
   #wake: () => void = () => {};
 
   /** Hears of nothing yet; gives what it hears of at most every `spacingMs` milliseconds. */
-  constructor(spacingMs: number) {
+  constructor({ spacingMs, clock }: { readonly spacingMs: number; readonly clock: Clock }) {
     this.#spacingMs = spacingMs;
+    this.#clock = clock;
   }
 
   /** Changes of one type of record; of those with an id only where `isWanted` says so. */
   static ofRecords(
-    { events, record, spacingMs, isWanted = () => true }: {
+    { events, record, spacingMs, clock, isWanted = () => true }: {
       readonly events: Events;
       readonly record: RecordName;
       readonly spacingMs: number;
+      readonly clock: Clock;
       readonly isWanted?: (id: string) => boolean;
     },
   ): Changes {
-    const changes = new Changes(spacingMs);
+    const changes = new Changes({ spacingMs, clock });
     changes.hear(events.on("recordsChanged", ({ record: changed, id }) => {
       if (changed !== record) return;
       if (id === undefined) changes.addAny();
@@ -76,9 +79,9 @@ export class Changes implements Disposable {
   /** What was announced since this was asked last; waits for it, but no longer than `quietMs`. */
   async next(quietMs: number, signal: AbortSignal): Promise<Changed> {
     if (!this.#isAny && this.#ids.size === 0) await this.#announced(quietMs, signal);
-    const earlyMs = this.#takenAt + this.#spacingMs - stopwatchMs();
-    if (earlyMs > 0) await pause(earlyMs, signal);
-    this.#takenAt = stopwatchMs();
+    const earlyMs = this.#takenAt + this.#spacingMs - this.#clock.monotonicMs();
+    if (earlyMs > 0) await this.#clock.pause(earlyMs, signal);
+    this.#takenAt = this.#clock.monotonicMs();
     return this.#take();
   }
 
@@ -87,7 +90,7 @@ export class Changes implements Disposable {
     const { promise, resolve } = Promise.withResolvers<void>();
     const wake = this.#wake = () => resolve();
     signal.addEventListener("abort", wake);
-    using _timer = after(ms, wake);
+    using _timer = this.#clock.after(ms, wake);
     await promise;
     signal.removeEventListener("abort", wake);
   }

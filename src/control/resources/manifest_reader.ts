@@ -7,6 +7,7 @@
  * @module
  */
 
+import type { Clock } from "../../base/clock.ts";
 import { utf8 } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
 import { CRD_KIND } from "../../resources/custom_resource_definition.ts";
@@ -44,6 +45,8 @@ export interface ManifestReaderOptions {
   readonly program: string;
   /** Ends it. */
   readonly groups: ProcessGroups;
+  /** The time. */
+  readonly clock: Clock;
   /** What any input may take, in milliseconds; 10 s when absent. */
   readonly baseMs?: number;
 }
@@ -90,7 +93,7 @@ export class ManifestReader implements Disposable {
   }
 
   async #readApart(input: ManifestInput, timeoutMs: number): Promise<ManifestsRead> {
-    const { program, groups } = this.#options;
+    const { program } = this.#options;
     const { signal } = this.#closing;
     const out = new Capture(MAX_ANSWER_BYTES);
     const err = new Capture(MAX_MESSAGE_BYTES);
@@ -105,7 +108,7 @@ export class ManifestReader implements Disposable {
       graceMs: 0,
       signal,
       onOutput: (stream, chunk) => (stream === "out" ? out : err).add(chunk),
-    }, groups);
+    }, this.#options);
     if (signal.aborted) throw new AppError("overloaded", "The daemon is stopping");
     if (endedFor === "timeout") {
       throw new AppError(

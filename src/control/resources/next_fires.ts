@@ -4,7 +4,7 @@
  * @module
  */
 
-import { pause, rfc3339 } from "../../base/clock.ts";
+import { nextTurn, rfc3339 } from "../../base/clock.ts";
 import { shortDuration } from "../../base/duration.ts";
 import { DEFAULT_TIMEZONE } from "../../resources/event_cron.ts";
 import type { Column } from "../../resources/kind.ts";
@@ -28,7 +28,7 @@ export class NextFires {
       const next = this.#scheduleOf(resource, made)?.next(now);
       if (next === undefined) continue;
       found.set(resource, next);
-      if (++worked % AT_ONCE === 0) await pause(0); // others want to be answered meanwhile
+      if (++worked % AT_ONCE === 0) await nextTurn(); // others want to be answered meanwhile
     }
     return found;
   }

@@ -50,7 +50,7 @@ export async function* taskLogs(
 ): AsyncGenerator<LogEntry | LogEnd> {
   const found = await findTask(input.id, host.store);
   checkStep(input.step, found);
-  using changes = logChanges(found.id, host.events);
+  using changes = logChanges(found.id, host);
   const path = logPath(host.dirs.logs, found.id);
   const isWanted = chunkFilter(input, host.clock.now());
   let offset = 0;
@@ -77,10 +77,10 @@ export async function* taskLogs(
 }
 
 /** Changes of the task, and of the file with its output: that is no reason to ask for the task. */
-function logChanges(id: string, events: Events): Changes {
+function logChanges(id: string, { events, clock }: LogsHost): Changes {
   const spacingMs = SPACING_MS;
   const isWanted = (changed: string) => changed === id;
-  const changes = Changes.ofRecords({ events, record: "task", spacingMs, isWanted });
+  const changes = Changes.ofRecords({ events, record: "task", spacingMs, clock, isWanted });
   changes.hear(events.on("logWritten", ({ taskId }) => {
     if (taskId === id) changes.add("log");
   }));

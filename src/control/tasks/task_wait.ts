@@ -43,7 +43,7 @@ export async function* waitForTasks(
   const open = new Set(found.map(({ id }) => id));
   const spacingMs = Math.max(SPACING_MS.least, open.size * SPACING_MS.each);
   const isWanted = (id: string) => open.has(id);
-  using changes = Changes.ofRecords({ events, record: "task", spacingMs, isWanted });
+  using changes = Changes.ofRecords({ events, record: "task", spacingMs, clock, isWanted });
   yield { waiting: open.size }; // at once, so that the client knows that they were found
   const until = clock.now() + (input.timeout_secs ?? Infinity) * 1000;
   let alive = clock.now();

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { pause } from "../../base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 
@@ -21,6 +21,8 @@ export interface AcceptLoopOptions {
   readonly onShortage: () => void;
   /** The daemon's log. */
   readonly log: Log;
+  /** The time. */
+  readonly clock: Clock;
 }
 
 /** A running loop; disposing it closes the listening socket. */
@@ -44,7 +46,7 @@ const LOG_EVERY = 200;
  * @throws {AppError} `refused` when the address cannot be listened on.
  */
 export function startAcceptLoop(options: AcceptLoopOptions): AcceptLoop {
-  const { on, log } = options;
+  const { on, log, clock } = options;
   const stop = new AbortController();
   let listener = firstListener(on);
   const { port } = listener.addr as Deno.NetAddr;
@@ -63,7 +65,7 @@ export function startAcceptLoop(options: AcceptLoopOptions): AcceptLoop {
         return;
       } catch (error) {
         if (failures % LOG_EVERY === 0) log.error("cannot listen, trying again", { error });
-        await pause(REST_MS, stop.signal);
+        await clock.pause(REST_MS, stop.signal);
       }
     }
   };
@@ -90,7 +92,7 @@ async function acceptAll(
     readonly relisten: () => Promise<void>;
   },
 ): Promise<void> {
-  const { signal, log } = options;
+  const { signal, log, clock } = options;
   let failures = 0;
   while (!signal.aborted) {
     try {
@@ -98,7 +100,7 @@ async function acceptAll(
       failures = 0;
       options.take(connection);
       for (let waited = 0; waited < CROWDED_MS && options.isCrowded(); waited++) {
-        await pause(1, signal);
+        await clock.pause(1, signal);
       }
     } catch (error) {
       if (signal.aborted) return;
@@ -108,7 +110,7 @@ async function acceptAll(
       }
       if (failures++ % LOG_EVERY === 0) log.error("cannot accept connections", { error });
       options.onShortage();
-      await pause(REST_MS, signal);
+      await clock.pause(REST_MS, signal);
       if (failures % REPLACE_AFTER === 0 && !isShortage(error)) await options.relisten();
     }
   }

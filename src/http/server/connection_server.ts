@@ -6,7 +6,7 @@
  * @module
  */
 
-import { pause } from "../../base/clock.ts";
+import { systemClock } from "../../base/clock.ts";
 import { messageOf } from "../../base/errors.ts";
 
 /** What Deno tells of a request beside the request. */
@@ -122,7 +122,7 @@ async function tryOut(serveConnection: ServeConnection): Promise<void> {
       return new Response(new URL(request.url).pathname);
     }, () => new Response(null, { status: 500 }));
     const answered = ask(client).then(() => completed.promise).then(() => true);
-    const late = pause(TRIAL_MS, patience.signal);
+    const late = systemClock.pause(TRIAL_MS, patience.signal);
     if (await Promise.race([answered, served.closed, late]) !== true) throw new Error("No answer");
     served.cut();
     if (await client.read(new Uint8Array(1)).catch(() => null) !== null) throw new Error("Not cut");

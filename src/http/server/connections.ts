@@ -5,7 +5,7 @@
  * @module
  */
 
-import { pause } from "../../base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { expectArrival } from "../arrival.ts";
 import { type Connection, type Deadlines, isIdle, isLate, newConnection } from "./connection.ts";
@@ -27,6 +27,8 @@ export interface ConnectionsOptions {
   readonly deadlines: Deadlines;
   /** The daemon's log. */
   readonly log: Log;
+  /** The time. */
+  readonly clock: Clock;
 }
 
 /** An answer just handed over reaches the socket within this time; then the connection may go. */
@@ -55,7 +57,7 @@ export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #open = new Set<Connection>();
   readonly #tickMs: number;
-  readonly #timer: ReturnType<typeof setInterval>;
+  readonly #timer: Disposable;
   /** Time in ticks: no clock is read for a request, and no jump of the clock closes anything. */
   #tick = 0;
   /** Requests without a complete answer, those of connections that are gone included. */
@@ -72,7 +74,7 @@ export class Connections {
   constructor(options: ConnectionsOptions) {
     this.#options = options;
     this.#tickMs = Math.min(1000, Math.ceil(Math.min(...Object.values(options.deadlines)) / 4));
-    this.#timer = setInterval(() => this.#sweep(), this.#tickMs);
+    this.#timer = options.clock.every(this.#tickMs, () => this.#sweep());
   }
 
   /**
@@ -109,13 +111,13 @@ export class Connections {
    */
   async stop(drainMs: number): Promise<void> {
     this.#stopping = true;
-    await pause(FLUSH_MS);
+    await this.#options.clock.pause(FLUSH_MS);
     for (const connection of this.#open) this.#cutIdle(connection);
     this.#checkOver();
     await this.#overWithin(drainMs);
     for (const connection of this.#open) this.#cut(connection);
     await this.#overWithin(UNWIND_MS);
-    clearInterval(this.#timer);
+    this.#timer[Symbol.dispose]();
   }
 
   /** What is done for each request costs as little as it can. */
@@ -160,7 +162,7 @@ export class Connections {
 
   /** Its answer was the last. */
   #dismiss(connection: Connection): void {
-    setTimeout(() => this.#cutIdle(connection), FLUSH_MS);
+    this.#options.clock.after(FLUSH_MS, () => this.#cutIdle(connection));
     this.#checkOver();
   }
 
@@ -219,7 +221,7 @@ export class Connections {
 
   async #overWithin(ms: number): Promise<void> {
     const patience = new AbortController();
-    await Promise.race([this.#over.promise, pause(ms, patience.signal)]);
+    await Promise.race([this.#over.promise, this.#options.clock.pause(ms, patience.signal)]);
     patience.abort();
   }
 }

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { pause } from "../../base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
 import { type AnswerError, StopSignal } from "./connection_server.ts";
 import { readPair, type TlsFiles } from "./tls_files.ts";
@@ -28,6 +28,8 @@ export interface DenoServerOptions {
   readonly onError: AnswerError;
   /** How long requests under way may take at the end. */
   readonly drainMs: number;
+  /** The time. */
+  readonly clock: Clock;
 }
 
 /** An answer just handed over reaches the socket within this time. */
@@ -64,10 +66,10 @@ export function startDenoServer(
       stopping = true;
       const patience = new AbortController();
       if (underWay > 0) {
-        await Promise.race([over.promise, pause(options.drainMs, patience.signal)]);
+        await Promise.race([over.promise, options.clock.pause(options.drainMs, patience.signal)]);
       }
       patience.abort();
-      await pause(FLUSH_MS);
+      await options.clock.pause(FLUSH_MS);
       // Not shutdown(): it waits as long as a client likes, and takes away the means to end it.
       stop.fire();
       await server.finished;

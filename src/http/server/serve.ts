@@ -6,6 +6,7 @@
  */
 
 import { cidrMatcher } from "../../base/cidr.ts";
+import { type Clock, systemClock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { startAcceptLoop } from "./accept_loop.ts";
 import { clientAddress } from "./client_address.ts";
@@ -24,6 +25,8 @@ export interface ServeOptions {
   readonly handler: (request: Request, remote: string) => Response | Promise<Response>;
   /** The daemon's log. */
   readonly log: Log;
+  /** The time; the machine's own when absent. */
+  readonly clock?: Clock;
   /** How long requests under way may take once the server is to stop. */
   readonly drainMs: number;
   /** Most connections at once, never more than 10,000; that many when absent. */
@@ -66,7 +69,7 @@ const TLS_CHECK_MS = 2000;
  * @throws {AppError} `refused` when the address cannot be listened on, or the certificate not used.
  */
 export async function serve(options: ServeOptions): Promise<HttpServer> {
-  const { on, log, drainMs } = options;
+  const { on, log, clock = systemClock, drainMs } = options;
   const answer = withClientAddress(options);
   const onError = (error: unknown) => {
     log.error("request failed", { error });
@@ -75,19 +78,20 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
   const tls = options.tls === undefined ? {} : { tls: options.tls };
   const byRuntime = (server: AsyncDisposable & { readonly port: number }): HttpServer =>
     Object.assign(server, { load: () => undefined });
-  if ("path" in on) return byRuntime(startDenoServer({ on, answer, onError, drainMs }));
+  if ("path" in on) return byRuntime(startDenoServer({ on, answer, onError, clock, drainMs }));
   const serveConnection = await (options.findConnectionServer ?? findConnectionServer)();
   if (typeof serveConnection !== "function") {
     log.warn("slow clients are not limited, and a new certificate needs a restart", {
       because: `This Deno has no usable entry point: ${serveConnection.lack}`,
     });
-    return byRuntime(startDenoServer({ on, ...tls, answer, onError, drainMs }));
+    return byRuntime(startDenoServer({ on, ...tls, answer, onError, clock, drainMs }));
   }
   await using opening = new AsyncDisposableStack();
   const front = options.tls === undefined ? undefined : opening.use(startTlsFront({
     files: options.tls,
     serveConnection,
     log,
+    clock,
     checkMs: options.tlsCheckMs ?? TLS_CHECK_MS,
   }));
   const most = Math.min(options.maxConnections ?? MAX_CONNECTIONS, MAX_CONNECTIONS);
@@ -95,6 +99,7 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
     answer,
     onError,
     log,
+    clock,
     streams: options.streams ?? false,
     deadlines: deadlinesOf(options),
     serveConnection: front?.serveConnection ?? serveConnection,
@@ -104,6 +109,7 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
   const loop = opening.use(startAcceptLoop({
     on,
     log,
+    clock,
     take: (connection) => connections.add(connection),
     isCrowded: () => connections.isCrowded,
     onShortage: () => connections.shed(),

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { pause } from "../../base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 
@@ -39,6 +39,8 @@ export interface WatchOptions {
   readonly signal: AbortSignal;
   /** The daemon's log. */
   readonly log: Log;
+  /** The time. */
+  readonly clock: Clock;
 }
 
 /**
@@ -85,7 +87,7 @@ export async function watchPair(options: WatchOptions): Promise<void> {
     complaint = message;
   };
   for (;;) {
-    await pause(everyMs, signal);
+    await options.clock.pause(everyMs, signal);
     if (signal.aborted) return;
     try {
       const found = readPair(files);

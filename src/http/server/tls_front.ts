@@ -7,7 +7,7 @@
  * @module
  */
 
-import { pause } from "../../base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { ServeConnection, ServedConnection } from "./connection_server.ts";
@@ -23,6 +23,8 @@ export interface TlsFrontOptions {
   readonly serveConnection: ServeConnection;
   /** The daemon's log. */
   readonly log: Log;
+  /** The time. */
+  readonly clock: Clock;
 }
 
 /** A front; disposing it ends its listener, not the connections. */
@@ -48,25 +50,26 @@ const BUFFER_BYTES = 16 * 1024;
  * @throws {AppError} `refused` when the certificate cannot be used.
  */
 export function startTlsFront(options: TlsFrontOptions): TlsFront {
-  const { files, checkMs, log } = options;
+  const { files, checkMs, log, clock } = options;
   const stop = new AbortController();
   const pair = readPair(files);
-  let inner = new InnerListener(files, pair, log);
+  let inner = new InnerListener(files, pair, options);
   const watching = watchPair({
     files,
     pair,
     everyMs: checkMs,
     signal: stop.signal,
     log,
+    clock,
     use(found) {
       const old = inner;
-      inner = new InnerListener(files, found, log);
-      pause(REPLACED_MS, stop.signal).then(() => old.close());
+      inner = new InnerListener(files, found, options);
+      clock.pause(REPLACED_MS, stop.signal).then(() => old.close());
     },
   });
   return {
     serveConnection: (socket, answer, onError) => {
-      const tunnel = new Tunnel(socket as Deno.TcpConn);
+      const tunnel = new Tunnel(socket as Deno.TcpConn, clock);
       return tunnel.serve(
         inner,
         (connection) =>
@@ -90,12 +93,14 @@ class Tunnel {
   /** Whether a request has come through, so that there may be an answer under way. */
   spoken = false;
   readonly #socket: Deno.TcpConn;
+  readonly #clock: Clock;
   #inside: Deno.TcpConn | undefined;
   #served: ServedConnection | undefined;
   #closed = false;
 
-  constructor(socket: Deno.TcpConn) {
+  constructor(socket: Deno.TcpConn, clock: Clock) {
     this.#socket = socket;
+    this.#clock = clock;
   }
 
   serve(
@@ -122,14 +127,14 @@ class Tunnel {
     const asking = pump(this.#socket, inside);
     await pump(inside, this.#socket);
     const patience = new AbortController();
-    await Promise.race([asking, pause(LINGER_MS, patience.signal)]);
+    await Promise.race([asking, this.#clock.pause(LINGER_MS, patience.signal)]);
     patience.abort();
   }
 
   /** An answer that is under way gets to the client; a handshake has no such claim. */
   #cut(): void {
     this.#served?.cut();
-    if (this.spoken) setTimeout(() => this.#close(), LINGER_MS);
+    if (this.spoken) this.#clock.after(LINGER_MS, () => this.#close());
     else this.#close();
   }
 
@@ -143,10 +148,15 @@ class Tunnel {
 /** A TLS listener that only this process is meant to reach. */
 class InnerListener {
   readonly #listener: Deno.TlsListener;
+  readonly #clock: Clock;
   /** Our connections by the port they come from: the one end knows it as its own. */
   readonly #expected = new Map<number, PromiseWithResolvers<Deno.Conn>>();
 
-  constructor(files: TlsFiles, pair: TlsPair, log: Log) {
+  constructor(
+    files: TlsFiles,
+    pair: TlsPair,
+    { log, clock }: Pick<TlsFrontOptions, "log" | "clock">,
+  ) {
     try {
       const on = { hostname: "127.0.0.1", port: 0 };
       // HTTP/1.1 only: nothing that sends webhooks needs more, and less can go wrong
@@ -154,6 +164,7 @@ class InnerListener {
     } catch (cause) {
       throw unusable(files, cause);
     }
+    this.#clock = clock;
     this.#acceptAll(log);
   }
 
@@ -199,7 +210,7 @@ class InnerListener {
           return;
         }
         log.debug("TLS listener does not accept", { because: messageOf(error) });
-        await pause(LINGER_MS);
+        await this.#clock.pause(LINGER_MS);
       }
     }
   }
@@ -208,11 +219,11 @@ class InnerListener {
   #keep(port: number, connection: Deno.Conn): void {
     const expected = this.#expect(port);
     expected.resolve(connection);
-    setTimeout(() => {
+    this.#clock.after(STRANGER_MS, () => {
       if (this.#expected.get(port) !== expected) return;
       this.#expected.delete(port);
       closeQuietly(connection);
-    }, STRANGER_MS);
+    });
   }
 }
 

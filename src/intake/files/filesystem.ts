@@ -72,14 +72,14 @@ export class FilesystemSource implements AsyncDisposable {
   readonly #watcher: FileWatcher;
   #watched = new Map<string, Watched>();
   readonly #ending = new Set<Promise<void>>();
-  readonly #timer: ReturnType<typeof setInterval>;
+  readonly #timer: Disposable;
   #version = -1;
 
   /** Takes a first look at the files of every trigger. */
   constructor(host: FilesystemHost) {
     this.#host = host;
     this.#watcher = new FileWatcher(host);
-    this.#timer = setInterval(() => this.look(), POLL_INTERVAL_MS);
+    this.#timer = host.clock.every(POLL_INTERVAL_MS, () => this.look());
     this.look();
   }
 
@@ -110,7 +110,7 @@ export class FilesystemSource implements AsyncDisposable {
 
   /** Looks no more; what was seen before is stored first. */
   async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#timer);
+    this.#timer[Symbol.dispose]();
     for (const { files } of this.#watched.values()) if (files !== undefined) this.#end(files);
     await Promise.all(this.#ending);
     await this.#watcher[Symbol.asyncDispose]();
@@ -174,7 +174,7 @@ export class FilesystemSource implements AsyncDisposable {
       const some = changes.slice(at, at + AT_ONCE);
       await Promise.all(
         some.map((change) =>
-          retryWhileOverloaded(() => this.#fire(name, change, now), signal)
+          retryWhileOverloaded(() => this.#fire(name, change, now), { clock, signal })
             .catch((error) =>
               log.error("a change of a file is lost", { ...name, ...change, error })
             )

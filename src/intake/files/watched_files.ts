@@ -62,9 +62,9 @@ export class WatchedFiles implements AsyncDisposable, DirectoryOwner {
   #root = "";
   #files: ReadonlyMap<string, string> | undefined;
   #fault: string | undefined;
-  #quiet: ReturnType<typeof setTimeout> | undefined;
-  #deadline: ReturnType<typeof setTimeout> | undefined;
-  #rescan: ReturnType<typeof setTimeout> | undefined;
+  #quiet: Disposable | undefined;
+  #deadline: Disposable | undefined;
+  #rescan: Disposable | undefined;
   #looking: Promise<void> | undefined;
   #again = false;
   /** How long the last look took, in milliseconds. */
@@ -94,12 +94,13 @@ export class WatchedFiles implements AsyncDisposable, DirectoryOwner {
   /** Something happened in a directory. */
   onEvent({ kind, path }: FileEvent): void {
     if (this.#stopping.signal.aborted || (path !== "" && !this.#concerns(kind, path))) return;
-    clearTimeout(this.#quiet);
+    this.#quiet?.[Symbol.dispose]();
+    const { clock } = this.#host;
     const waitMs = Math.max(this.debounceMs, this.#tookMs * BUSY_SHARE);
-    this.#quiet = setTimeout(() => this.look(), waitMs);
-    this.#deadline ??= setTimeout(
-      () => this.look(),
+    this.#quiet = clock.after(waitMs, () => this.look());
+    this.#deadline ??= clock.after(
       Math.max(this.debounceMs * MAX_DEBOUNCES, waitMs),
+      () => this.look(),
     );
   }
 
@@ -123,14 +124,14 @@ export class WatchedFiles implements AsyncDisposable, DirectoryOwner {
   }
 
   #clearTimers(): void {
-    clearTimeout(this.#quiet);
-    clearTimeout(this.#deadline);
-    clearTimeout(this.#rescan);
+    this.#quiet?.[Symbol.dispose]();
+    this.#deadline?.[Symbol.dispose]();
+    this.#rescan?.[Symbol.dispose]();
     this.#quiet = this.#deadline = this.#rescan = undefined;
   }
 
   async #lookAndLook(): Promise<void> {
-    const { rescanMs = RESCAN_MS } = this.#host;
+    const { clock, rescanMs = RESCAN_MS } = this.#host;
     let waitMs = rescanMs;
     while (this.#again && !this.#stopping.signal.aborted) {
       this.#again = false;
@@ -139,8 +140,8 @@ export class WatchedFiles implements AsyncDisposable, DirectoryOwner {
       waitMs = Math.max(leastMs, this.#tookMs * LOOK_SHARE);
     }
     if (this.#stopping.signal.aborted) return;
-    clearTimeout(this.#rescan);
-    this.#rescan = setTimeout(() => this.look(), waitMs);
+    this.#rescan?.[Symbol.dispose]();
+    this.#rescan = clock.after(waitMs, () => this.look());
   }
 
   /** Whether there was anything to see. */

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Clock } from "../../base/clock.ts";
+import type { WallClock } from "../../base/clock.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import type {
   Delivery,
@@ -38,12 +38,12 @@ export class DeliveryContext {
   readonly source: string | undefined;
   /** How it came in. */
   readonly via: DeliveryVia;
-  readonly #clock: Clock;
+  readonly #clock: WallClock;
   readonly #stages: Record<string, number> = {};
 
   /** Starts now, for a request to a webhook unless `via` says otherwise. */
   constructor(
-    start: { id: string; clock: Clock; remote: string; source?: string; via?: DeliveryVia },
+    start: { id: string; clock: WallClock; remote: string; source?: string; via?: DeliveryVia },
   ) {
     this.id = start.id;
     this.remote = start.remote;

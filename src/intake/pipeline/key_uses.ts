@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { KeyUse } from "../../store/delivery_records.ts";
 import type { KeyUseStore } from "../../store/delivery_store.ts";
@@ -13,17 +14,25 @@ import type { DeliveryContext } from "./delivery_context.ts";
 /** Time between two writes. */
 const FLUSH_MS = 2000;
 
+/** What counting uses of keys needs. */
+export interface KeyUsesHost {
+  /** Holds the counts. */
+  readonly store: KeyUseStore;
+  /** The time. */
+  readonly clock: Clock;
+  /** The daemon's log. */
+  readonly log: Log;
+}
+
 /** Collects uses and writes them. */
 export class KeyUses implements AsyncDisposable {
-  readonly #store: KeyUseStore;
-  readonly #log: Log;
+  readonly #host: KeyUsesHost;
   readonly #uses = new Map<string, KeyUse>();
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #timer: Disposable | undefined;
 
-  /** Writes to `store`. */
-  constructor(store: KeyUseStore, log: Log) {
-    this.#store = store;
-    this.#log = log;
+  /** Writes nothing yet. */
+  constructor(host: KeyUsesHost) {
+    this.#host = host;
   }
 
   /** Counts the key that authenticated this request, if one did. */
@@ -33,18 +42,19 @@ export class KeyUses implements AsyncDisposable {
     const id = [project, secret.store, secret.key, name].join("\n");
     const count = (this.#uses.get(id)?.count ?? 0) + 1;
     this.#uses.set(id, { project, ...secret, trigger: name, count, lastAt: receivedAt });
-    this.#timer ??= setTimeout(() => void this.flush(), FLUSH_MS);
+    this.#timer ??= this.#host.clock.after(FLUSH_MS, () => void this.flush());
   }
 
   /** Writes what was counted since the last time. */
   async flush(): Promise<void> {
-    clearTimeout(this.#timer);
+    this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;
+    const { store, log } = this.#host;
     const uses = [...this.#uses.values()];
     this.#uses.clear();
     if (uses.length === 0) return;
-    await this.#store.recordKeyUse(uses).catch((error) =>
-      this.#log.warn("uses of secret keys could not be written", { error })
+    await store.recordKeyUse(uses).catch((error) =>
+      log.warn("uses of secret keys could not be written", { error })
     );
   }
 

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Delivery, DeliveryContent, Rejection } from "../../store/delivery_records.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
@@ -20,31 +21,36 @@ const KEPT = { records: 1000, contents: 20 };
 /** Largest body that is kept of a refused request. */
 const MAX_KEPT_BODY = 256 * 1024;
 
+/** What rejections need. */
+export interface RejectionsHost {
+  /** Holds the records. */
+  readonly store: DeliveryRecorder;
+  /** The time. */
+  readonly clock: Clock;
+  /** The daemon's log. */
+  readonly log: Log;
+  /** Told of each, also of those that get no record. */
+  readonly onRefused?: (delivery: Delivery) => void;
+}
+
 /** Takes rejections and writes them now and then. */
 export class Rejections implements AsyncDisposable {
-  readonly #store: DeliveryRecorder;
-  readonly #log: Log;
-  readonly #onRefused: (delivery: Delivery) => void;
+  readonly #host: RejectionsHost;
   #waiting: Rejection[] = [];
   #dropped = 0;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #timer: Disposable | undefined;
   #flushing: Promise<void> = Promise.resolve();
 
-  /** Writes to `store`; `onRefused` hears of each, also of those that get no record. */
-  constructor(
-    store: DeliveryRecorder,
-    log: Log,
-    onRefused: (delivery: Delivery) => void = () => {},
-  ) {
-    this.#store = store;
-    this.#log = log;
-    this.#onRefused = onRefused;
+  /** Writes nothing yet. */
+  constructor(host: RejectionsHost) {
+    this.#host = host;
   }
 
   /** Takes one record, and what arrived if its trigger wants that kept; returns at once. */
   add(delivery: Delivery, received: ReceivedDelivery | undefined): void {
-    this.#onRefused(delivery);
-    this.#timer ??= setTimeout(() => this.#flushing = this.#flush(), FLUSH_MS);
+    const { clock, onRefused } = this.#host;
+    onRefused?.(delivery);
+    this.#timer ??= clock.after(FLUSH_MS, () => this.#flushing = this.#flush());
     if (this.#waiting.length >= MAX_PER_FLUSH) {
       this.#dropped++;
       return;
@@ -59,21 +65,22 @@ export class Rejections implements AsyncDisposable {
 
   /** Writes what waits. */
   async [Symbol.asyncDispose](): Promise<void> {
-    clearTimeout(this.#timer);
+    this.#timer?.[Symbol.dispose]();
     await this.#flushing;
     await this.#flush();
   }
 
   async #flush(): Promise<void> {
+    const { store, log } = this.#host;
     const batch = this.#waiting;
     const dropped = this.#dropped;
     this.#waiting = [];
     this.#dropped = 0;
     this.#timer = undefined;
-    if (dropped > 0) this.#log.warn("refused requests without a record of their own", { dropped });
+    if (dropped > 0) log.warn("refused requests without a record of their own", { dropped });
     if (batch.length === 0) return;
-    await this.#store.recordRejections(batch, KEPT).catch((error) =>
-      this.#log.warn("records of refused requests could not be written", { error })
+    await store.recordRejections(batch, KEPT).catch((error) =>
+      log.warn("records of refused requests could not be written", { error })
     );
   }
 }

@@ -64,7 +64,7 @@ export class CronSource implements AsyncDisposable {
   #refreshing: Promise<void> | undefined;
   readonly #waiting: Plan[] = [];
   readonly #working = new Set<Promise<void>>();
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #timer: Disposable | undefined;
 
   /** Takes up what is left from before. */
   constructor(host: CronHost) {
@@ -87,8 +87,8 @@ export class CronSource implements AsyncDisposable {
       if (plan.next !== undefined && plan.next <= now) this.#schedule(plan, now);
       if (plan.next !== undefined) waitMs = Math.min(waitMs, plan.next - now);
     }
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.look(), Math.max(1, waitMs));
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = clock.after(Math.max(1, waitMs), () => this.look());
   }
 
   /** Resolves when everything that had come due has been dealt with. */
@@ -101,7 +101,7 @@ export class CronSource implements AsyncDisposable {
   /** Starts nothing more; what has come due and is not stored comes due again at the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort();
-    clearTimeout(this.#timer);
+    this.#timer?.[Symbol.dispose]();
     this.#waiting.length = 0;
     await this.settled();
   }
@@ -128,7 +128,7 @@ export class CronSource implements AsyncDisposable {
   }
 
   async #fireDue(plan: Plan, span: Span): Promise<void> {
-    const { store, log } = this.#host;
+    const { store, clock, log } = this.#host;
     const { signal } = this.#stopping;
     const { fire: runs, missed } = await dueRuns(plan.schedule, span, plan.spec);
     if (missed) {
@@ -142,14 +142,14 @@ export class CronSource implements AsyncDisposable {
     }
     for (const at of runs) {
       if (signal.aborted) return;
-      await retryWhileOverloaded(() => this.#fire(plan, at), signal).catch((error) =>
+      await retryWhileOverloaded(() => this.#fire(plan, at), { clock, signal }).catch((error) =>
         this.#complain(plan, error)
       );
     }
     if (!missed || runs.length > 0) return;
     await retryWhileOverloaded(
       () => store.moveCursor({ name: cursorOf(plan), at: span.now }),
-      signal,
+      { clock, signal },
     );
   }
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { pause } from "../../base/clock.ts";
+import { nextTurn } from "../../base/clock.ts";
 import { type CronSpec, DEFAULT_CATCH_UP_WINDOW_SECS } from "../../resources/event_cron.ts";
 import type { Schedule } from "../../resources/schedule.ts";
 
@@ -77,7 +77,7 @@ async function newestRuns(
     const last = inside.at(-1);
     if (last === undefined || inside.length < page.length) break;
     before = last;
-    await pause(0); // others want to be answered meanwhile
+    await nextTurn(); // others want to be answered meanwhile
   }
   return found.reverse();
 }

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { pause } from "../../base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
 
@@ -25,6 +25,8 @@ export interface SlackAccess {
   readonly apiUrl: string;
   /** Bot token as it is now: one that is rotated while a post waits is used for the next try. */
   readonly token: () => string;
+  /** The time. */
+  readonly clock: Clock;
   /** Ends waiting and sending. */
   readonly signal: AbortSignal;
 }
@@ -71,7 +73,7 @@ export async function postMessage(post: Post, access: SlackAccess): Promise<stri
     if (access.signal.aborted) throw stopping();
     const { error, retryAfterSecs = Infinity } = result;
     if (retryAfterSecs > MAX_PAUSE_SECS || tries >= MAX_TRIES) throw error;
-    await pause(retryAfterSecs * 1000, access.signal);
+    await access.clock.pause(retryAfterSecs * 1000, access.signal);
     if (access.signal.aborted) throw stopping();
   }
 }
@@ -91,7 +93,8 @@ async function tryOnce({ channel, threadId, text }: Post, access: SlackAccess): 
   if (!TOKEN.test(token)) { // an error of `fetch` would show it
     throw new AppError("refused", "The bot token has characters that no token has: set it again");
   }
-  const timeout = AbortSignal.timeout(TRY_MS);
+  const timeout = new AbortController();
+  using _timer = access.clock.after(TRY_MS, () => timeout.abort());
   try {
     const response = await fetch(`${access.apiUrl}/chat.postMessage`, {
       method: "POST",
@@ -110,11 +113,11 @@ async function tryOnce({ channel, threadId, text }: Post, access: SlackAccess): 
         ...(threadId === "" ? {} : { thread_ts: threadId }),
       }),
       redirect: "manual", // the token goes to the configured host only
-      signal: AbortSignal.any([access.signal, timeout]),
+      signal: AbortSignal.any([access.signal, timeout.signal]),
     });
     return await readAnswer(response);
   } catch (cause) {
-    if (timeout.aborted) {
+    if (timeout.signal.aborted) {
       const message = `Slack did not answer within ${TRY_MS / 1000} s, it may have posted the text`;
       return { error: new AppError("refused", message, { cause }) };
     }

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Clock } from "../../base/clock.ts";
 import { shortDuration } from "../../base/duration.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
@@ -33,6 +34,8 @@ export interface NotifyHost {
   readonly slackApiUrl: string;
   /** Tell how tasks began and ended. */
   readonly events: Events;
+  /** The time. */
+  readonly clock: Clock;
   /** The daemon's log. */
   readonly log: Log;
 }
@@ -148,6 +151,7 @@ export class SlackNotifier implements AsyncDisposable {
     const access = {
       apiUrl: this.#host.slackApiUrl,
       token: () => this.#token(project, trigger),
+      clock: this.#host.clock,
       signal: this.#stopping.signal,
     };
     return await postMessage({ channel: conversationId, threadId, text }, access);

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { after, type Clock } from "../../base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Events } from "../../store/events.ts";
@@ -85,7 +85,7 @@ export class SlackRouter implements AsyncDisposable {
     this.#retry?.[Symbol.dispose]();
     await this.#claiming;
     const { promise: late, resolve } = Promise.withResolvers<void>();
-    using _timer = after(STOP_WITHIN_MS, resolve);
+    using _timer = this.#host.clock.after(STOP_WITHIN_MS, resolve);
     await Promise.race([Promise.all(this.#routing.values()), late]);
   }
 
@@ -116,13 +116,13 @@ export class SlackRouter implements AsyncDisposable {
     this.#due = undefined;
     if (time === undefined || this.#stopped) return;
     const waitMs = Math.min(Math.max(0, time - this.#host.clock.now()), MAX_WAIT_MS);
-    this.#due = after(waitMs, () => this.kick());
+    this.#due = this.#host.clock.after(waitMs, () => this.kick());
   }
 
   /** What the store did not take now stays with nobody; not looked at at once, it may be down. */
   #lookForOrphans(): void {
     if (this.#stopped) return;
-    this.#retry ??= after(RETRY_MS, () => {
+    this.#retry ??= this.#host.clock.after(RETRY_MS, () => {
       this.#retry = undefined;
       this.#hasOrphans = true;
       this.kick();

@@ -8,6 +8,7 @@
 
 import { dirname } from "node:path";
 import { setImmediate } from "node:timers";
+import { nextTurn } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Batch } from "../maintenance.ts";
 import type { Store, StoreMethod } from "../store.ts";
@@ -104,7 +105,7 @@ class StoreThread {
   /** Lets everything that waits finish, then closes the file. */
   async close(): Promise<void> {
     while (this.#broken === undefined && this.#waiting.length + this.#inFlight.length > 0) {
-      await new Promise((resolve) => setTimeout(resolve, 1));
+      await nextTurn();
     }
     if (this.#broken !== undefined) return;
     await this.#ask({ type: "close" });

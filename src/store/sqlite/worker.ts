@@ -5,7 +5,7 @@
  * @module
  */
 
-import { stopwatchMs } from "../../base/clock.ts";
+import { systemClock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { ACCESS } from "./access.ts";
 import { refuseOtherSchema } from "./engine/check_schema.ts";
@@ -89,11 +89,11 @@ function handle(request: Request): Reply {
         return { type: "refused", error: sendError(fromSqliteError(error)) };
       }
     case "batch": {
-      const start = stopwatchMs();
+      const start = systemClock.monotonicMs();
       const before = opened().changes();
       const results = runBatch(request.calls);
       const wrote = opened().changes() !== before;
-      return { type: "results", results, wrote, tookMs: stopwatchMs() - start };
+      return { type: "results", results, wrote, tookMs: systemClock.monotonicMs() - start };
     }
     case "close":
       db?.[Symbol.dispose]();

@@ -7,7 +7,7 @@
 
 import { join } from "node:path";
 import { findBase64, findText, toBase64, utf8 } from "../../base/bytes.ts";
-import type { Clock } from "../../base/clock.ts";
+import type { WallClock } from "../../base/clock.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { OutputStream } from "../../shell/run_shell.ts";
@@ -59,7 +59,7 @@ export interface StepLog {
 /** What a log needs. */
 export interface TaskLogHost {
   /** Says when output came. */
-  readonly clock: Clock;
+  readonly clock: WallClock;
   /** Values to hide in it. */
   readonly secrets: KnownSecrets;
   /** Called when more of the output can be read from the file. */
@@ -69,7 +69,7 @@ export interface TaskLogHost {
 /** The log of one running task. Its file is made when there is something to write. */
 export class TaskLog implements Disposable {
   readonly #path: string;
-  readonly #clock: Clock;
+  readonly #clock: WallClock;
   readonly #secrets: KnownSecrets;
   readonly #onWritten: () => void;
   #file: Deno.FsFile | undefined;

@@ -6,7 +6,7 @@
  */
 
 import { join } from "node:path";
-import { pause } from "../../base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import type { Log } from "../../base/log.ts";
 import type { TaskStore } from "../../store/task_store.ts";
@@ -16,6 +16,8 @@ import { findLogOwner, logPath } from "../log/task_log.ts";
 export interface OrphansHost {
   /** Tasks. */
   readonly store: TaskStore;
+  /** The time. */
+  readonly clock: Clock;
   /** The daemon's log. */
   readonly log: Log;
   /** Where logs and the directories of tasks are. */
@@ -30,15 +32,17 @@ const PAUSE_MS = 200;
 
 /** Removes the logs and directories of tasks that are gone. */
 export async function removeOrphans(host: OrphansHost, signal: AbortSignal): Promise<void> {
-  const { dirs, log, store } = host;
-  for await (const id of withoutTask(dirs.logs, { findOwner: findLogOwner, store, signal })) {
+  const { dirs, log, store, clock } = host;
+  for await (
+    const id of withoutTask(dirs.logs, { findOwner: findLogOwner, store, clock, signal })
+  ) {
     await removeIfThere(logPath(dirs.logs, id));
     log.info("log of a removed task removed", { task: id });
   }
   for (const parent of [dirs.worktrees, dirs.copies]) {
-    const found = withoutTask(parent, { findOwner: findDirectoryOwner, store, signal });
+    const found = withoutTask(parent, { findOwner: findDirectoryOwner, store, clock, signal });
     const candidates = await Array.fromAsync(found);
-    const used = await directoriesInUse(candidates, { store, signal });
+    const used = await directoriesInUse(candidates, { store, clock, signal });
     for (const id of candidates) {
       const path = join(parent, id);
       if (signal.aborted || used.some((one) => `${one}/`.startsWith(`${path}/`))) continue;
@@ -56,15 +60,16 @@ function findDirectoryOwner(name: string): string | undefined {
 /** Ids of tasks that are gone and have something in a directory. */
 async function* withoutTask(
   directory: string,
-  { findOwner, store, signal }: {
+  { findOwner, store, clock, signal }: {
     readonly findOwner: (name: string) => string | undefined;
     readonly store: TaskStore;
+    readonly clock: Clock;
     readonly signal: AbortSignal;
   },
 ): AsyncGenerator<string> {
   const missing = async (ids: readonly string[]) => {
     const found = await Promise.all(ids.map((id) => store.findTasks(id)));
-    await pause(PAUSE_MS, signal);
+    await clock.pause(PAUSE_MS, signal);
     return ids.filter((_, index) => found[index]?.length === 0);
   };
   let batch: string[] = [];
@@ -81,7 +86,11 @@ async function* withoutTask(
 /** A retry goes on in the directory of the task it repeats, which may be gone by now. */
 async function directoriesInUse(
   candidates: readonly string[],
-  { store, signal }: { readonly store: TaskStore; readonly signal: AbortSignal },
+  { store, clock, signal }: {
+    readonly store: TaskStore;
+    readonly clock: Clock;
+    readonly signal: AbortSignal;
+  },
 ): Promise<readonly string[]> {
   const [oldest] = candidates.toSorted();
   const used: string[] = [];
@@ -91,7 +100,7 @@ async function directoriesInUse(
     used.push(...page.flatMap(({ directory }) => directory === "" ? [] : [directory]));
     before = page.at(-1)?.id;
     if (before === undefined || before < oldest) break;
-    await pause(PAUSE_MS, signal);
+    await clock.pause(PAUSE_MS, signal);
   }
   // A retry that was made meanwhile took its directory from a task that may have been read after it.
   const newest = await store.listTasks({ limit: AT_ONCE });

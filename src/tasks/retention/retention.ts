@@ -7,7 +7,7 @@
  */
 
 import type { HealthConditions } from "../../base/health_conditions.ts";
-import { type Clock, pause } from "../../base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
@@ -60,12 +60,12 @@ export function startRetention(host: RetentionHost): AsyncDisposable {
   const stopping = new AbortController();
   const { signal } = stopping;
   const orphans = async () => {
-    await pause(FIRST_LOOK_MS, signal);
+    await host.clock.pause(FIRST_LOOK_MS, signal);
     if (!signal.aborted) await told(host, () => removeOrphans(host, signal));
   };
   const prunes = async () => {
     for (let ms = FIRST_LOOK_MS;; ms = POLL_INTERVAL_MS) {
-      await pause(ms, signal);
+      await host.clock.pause(ms, signal);
       if (signal.aborted) return;
       await told(host, () => prune(host, signal));
     }
@@ -93,7 +93,7 @@ async function told(host: RetentionHost, work: () => Promise<void>): Promise<voi
 export async function prune(host: RetentionHost, signal: AbortSignal): Promise<void> {
   const { store, clock, log, keep } = host;
   const aged = keep.days === 0 ? 0 : clock.now() - keep.days * DAY_MS;
-  const tasks = await inSteps(signal, async () => {
+  const tasks = await inSteps(clock, signal, async () => {
     const removed = await store.pruneTasks({
       before: aged,
       limit: AT_ONCE,
@@ -106,10 +106,12 @@ export async function prune(host: RetentionHost, signal: AbortSignal): Promise<v
   const before = Math.min(aged, clock.now() - DEDUP_WINDOW_MS);
   // Before the deliveries: an event that can be replayed needs what its delivery holds.
   const sourceEvents = await inSteps(
+    clock,
     signal,
     () => store.pruneSourceEvents({ before, limit: AT_ONCE }),
   );
   const deliveries = await inSteps(
+    clock,
     signal,
     () => store.pruneDeliveries({ before, limit: AT_ONCE }),
   );
@@ -119,13 +121,17 @@ export async function prune(host: RetentionHost, signal: AbortSignal): Promise<v
 }
 
 /** Calls `step`, which says how many it removed, until there is nothing more to be expected. */
-async function inSteps(signal: AbortSignal, step: () => Promise<number>): Promise<number> {
+async function inSteps(
+  clock: Clock,
+  signal: AbortSignal,
+  step: () => Promise<number>,
+): Promise<number> {
   let removed = 0;
   for (let idle = 0; idle < IDLE_CALLS && !signal.aborted;) {
     const now = await step();
     removed += now;
     idle = now === 0 ? idle + 1 : 0;
-    await pause(PAUSE_MS, signal);
+    await clock.pause(PAUSE_MS, signal);
   }
   return removed;
 }

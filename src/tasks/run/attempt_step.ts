@@ -106,7 +106,7 @@ async function runCommand(
     ...(timeoutSecs === undefined ? {} : { timeoutMs: timeoutSecs * 1000 }),
     onOutput: (stream, chunk) => log.write(stream, chunk),
     onStart,
-  }, host.groups);
+  }, host);
   await log.end();
   if (exit.endedFor !== undefined) await host.groups.endMarked(ATTEMPT_MARK, mark);
   const outputs = await takeOutputs(output, log);

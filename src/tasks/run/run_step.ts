@@ -5,7 +5,6 @@
  * @module
  */
 
-import { pause } from "../../base/clock.ts";
 import { compileExpression } from "../../cel/expression.ts";
 import type { StepRecord } from "../../store/task_records.ts";
 import type { CancelCause, CancellationScope } from "../cancellation_scope.ts";
@@ -52,7 +51,7 @@ export async function runStep(
     if (cancellation.why === undefined) await log.note(reason);
     run.steps.record({ ...base, ...result, state: "pending", reason, attempt: attempt + 1 });
     await run.steps.flush();
-    await pause(secs * 1000, cancellation.signal);
+    await run.parts.host.clock.pause(secs * 1000, cancellation.signal);
     if (cancellation.why === "stop") return;
     if (cancellation.why !== undefined) {
       return run.steps.record({

@@ -79,7 +79,7 @@ async function runAndTidy(run: TaskRun, token: string, signals: RunSignals): Pro
   const since = run.now();
   using cancellation = new CancellationScope(signals);
   const limitMs = limitOf(run);
-  if (limitMs !== undefined) cancellation.endAfter(limitMs);
+  if (limitMs !== undefined) cancellation.endAfter(limitMs, host.clock);
   try {
     const result = await prepareAndRun(run, token, { cancellation, signals });
     return result.state === "succeeded" ? await release(run, since, signals) : result;
@@ -180,7 +180,10 @@ async function enterDirectory(run: TaskRun, cancellation: CancellationScope): Pr
     throw new AppError("invalid", `${limit} ran out while its ${whatOf(run)} was made`);
   });
   if (run.directory === workspace.path) return;
-  await retryWhileOverloaded(() => host.store.setTaskDirectory(task.id, run.directory), stop);
+  await retryWhileOverloaded(
+    () => host.store.setTaskDirectory(task.id, run.directory),
+    { clock: host.clock, signal: stop },
+  );
 }
 
 /** The end of a task that has succeeded: nobody needs its own directory any more. */
@@ -193,7 +196,7 @@ async function release(run: TaskRun, since: number, signals: RunSignals): Promis
   const hurried = signals.cancel.aborted;
   using cancellation = new CancellationScope(hurried ? { stop } : signals);
   const leftMs = hurried ? 0 : since + (limitOf(run) ?? Infinity) - run.now();
-  if (leftMs < Infinity) cancellation.endAfter(Math.max(leftMs, TIDY_MS));
+  if (leftMs < Infinity) cancellation.endAfter(Math.max(leftMs, TIDY_MS), host.clock);
   const how = { from: workspace.path, signal: cancellation.signal, taskId: task.id };
   const reason = await host.directories.remove(own, how).catch((error) => {
     if (stop.aborted || !(error instanceof AppError)) throw error;
@@ -203,7 +206,10 @@ async function release(run: TaskRun, since: number, signals: RunSignals): Promis
       : `its ${whatOf(run)} was not removed in time`;
   });
   if (!await isDirectory(own)) {
-    await retryWhileOverloaded(() => host.store.setTaskDirectory(task.id, ""), stop);
+    await retryWhileOverloaded(
+      () => host.store.setTaskDirectory(task.id, ""),
+      { clock: host.clock, signal: stop },
+    );
   }
   return { state: "succeeded", reason };
 }

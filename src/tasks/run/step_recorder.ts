@@ -4,17 +4,19 @@
  * @module
  */
 
-import { after } from "../../base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
-import type { Store } from "../../store/store.ts";
+import type { TaskRecorder } from "../../store/task_store.ts";
 import type { StepRecord, Task } from "../../store/task_records.ts";
 import { isOver } from "./flow.ts";
 
 /** What recording needs. */
 export interface StepRecorderHost {
   /** Where records go. */
-  readonly store: Pick<Store, "saveStep">;
+  readonly store: Pick<TaskRecorder, "saveStep">;
+  /** The time. */
+  readonly clock: Clock;
   /** Hides secrets in them. */
   readonly secrets: KnownSecrets;
 }
@@ -100,8 +102,11 @@ export class StepRecorder implements Disposable {
   }
 
   #store(record: StepRecord): void {
-    const { store } = this.#host;
-    const saving = retryWhileOverloaded(() => store.saveStep(this.#taskId, record), this.#stop);
+    const { store, clock } = this.#host;
+    const saving = retryWhileOverloaded(
+      () => store.saveStep(this.#taskId, record),
+      { clock, signal: this.#stop },
+    );
     this.#storing = Promise.all([this.#storing, saving]);
     this.#storing.catch(() => {}); // `flush` gives the error
   }
@@ -110,7 +115,7 @@ export class StepRecorder implements Disposable {
     const { position } = record;
     this.records[position] = record;
     this.#dropDelayed(position);
-    const timer = after(DELAY_MS, () => {
+    const timer = this.#host.clock.after(DELAY_MS, () => {
       this.#delayed.delete(position);
       store();
     });

@@ -107,7 +107,10 @@ export class TaskRun implements Disposable {
     this.scope = taskScope(claimed, this);
     this.evaluator = {
       evaluate: (expression, scope) =>
-        retryWhileOverloaded(async () => await host.evaluator.evaluate(expression, scope), stop),
+        retryWhileOverloaded(
+          async () => await host.evaluator.evaluate(expression, scope),
+          { clock: host.clock, signal: stop },
+        ),
     };
   }
 

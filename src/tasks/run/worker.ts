@@ -6,7 +6,6 @@
  * @module
  */
 
-import { after } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Cancelled, ClaimedTask, Task } from "../../store/task_records.ts";
 import type { TaskQueue, TaskRecorder } from "../../store/task_store.ts";
@@ -181,7 +180,7 @@ class Worker implements TaskWorker {
     this.#timer = undefined;
     if (time === undefined || this.#stopping.signal.aborted) return;
     const waitMs = Math.min(Math.max(0, time - this.#host.clock.now()), MAX_WAIT_MS);
-    this.#timer = after(waitMs, () => this.kick());
+    this.#timer = this.#host.clock.after(waitMs, () => this.kick());
   }
 
   #start(claimed: ClaimedTask, { cancelled }: Claim): void {
@@ -221,10 +220,13 @@ class Worker implements TaskWorker {
     const { state, reason, steps = [] } = result;
     const { signal } = this.#stopping;
     if (state === "interrupted") {
-      return await retryWhileOverloaded(() => store.requeueTask(task.id), signal);
+      return await retryWhileOverloaded(() => store.requeueTask(task.id), { clock, signal });
     }
     const end = { state, reason, now: clock.now(), followed: isFollowed(task) };
-    await retryWhileOverloaded(() => store.finishTask({ ...end, taskId: task.id, steps }), signal);
+    await retryWhileOverloaded(
+      () => store.finishTask({ ...end, taskId: task.id, steps }),
+      { clock, signal },
+    );
     log.info("task ended", { task: task.id, state, ...(reason === "" ? {} : { reason }) });
     const ended: Task = { ...task, state, reason, finishedAt: end.now };
     events.publish("taskEnded", { task: ended, followed: end.followed });

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Clock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { ProcessGroups } from "../../shell/process_groups.ts";
@@ -13,6 +14,8 @@ import { type InheritedEnv, TASK_MARK } from "../step/step_env.ts";
 
 /** What running a tool needs. */
 export interface ToolHost {
+  /** The time. */
+  readonly clock: Clock;
   /** Ends what it leaves behind. */
   readonly groups: ProcessGroups;
   /** Hides secrets in what it says: addresses hold them, and hooks of a repository print anything. */
@@ -81,7 +84,7 @@ export async function runTool(tool: Tool, host: ToolHost): Promise<ToolResult> {
       const text = decoders[stream].decode(chunk, { stream: true });
       kept[stream] += text.slice(0, MAX_OUTPUT - kept[stream].length);
     },
-  }, host.groups);
+  }, host);
   if (exit.endedFor === "timeout") {
     throw new AppError("invalid", `It took longer than ${TIMEOUT_MS / 60_000} minutes`);
   }

@@ -7,6 +7,7 @@
  */
 
 import { join, relative, resolve } from "node:path";
+import type { Clock } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
 import { CancellationScope } from "../cancellation_scope.ts";
@@ -155,7 +156,10 @@ export class TaskDirectories {
       } catch (error) {
         // In the same turn: another one may be long in coming.
         if (cancellation.why !== "stop") {
-          await inTime((signal) => removeWorktree(worktree, { ...tools, common, signal }));
+          await inTime(
+            this.#host.clock,
+            (signal) => removeWorktree(worktree, { ...tools, common, signal }),
+          );
         }
         throw error;
       }
@@ -170,7 +174,10 @@ export class TaskDirectories {
     if (parent === undefined) return;
     const path = join(parent, taskId);
     if (!await isDirectory(path) && !await isDirectory(`${path}.part`)) return;
-    await inTime((signal) => this.remove(path, { from: plan.path, signal, taskId }));
+    await inTime(
+      this.#host.clock,
+      (signal) => this.remove(path, { from: plan.path, signal, taskId }),
+    );
   }
 
   async #makeCopy({ taskId, plan }: DirectoryUser, signal: AbortSignal): Promise<string> {
@@ -192,9 +199,12 @@ export class TaskDirectories {
 }
 
 /** Tidies up, for a time: what cannot be removed in it stays. */
-async function inTime(tidy: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+async function inTime(
+  clock: Clock,
+  tidy: (signal: AbortSignal) => Promise<unknown>,
+): Promise<void> {
   using cancellation = new CancellationScope({});
-  cancellation.endAfter(TIDY_MS);
+  cancellation.endAfter(TIDY_MS, clock);
   await tidy(cancellation.signal).catch(() => {});
 }
 

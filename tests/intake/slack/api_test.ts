@@ -11,6 +11,7 @@ import {
   rejects,
   strictEqual as equal,
 } from "node:assert/strict";
+import { systemClock } from "../../../src/base/clock.ts";
 import { AppError, type ErrorCode } from "../../../src/base/errors.ts";
 import { escapeText, type Post, postMessage } from "../../../src/intake/slack/api.ts";
 
@@ -43,6 +44,7 @@ function slackServer(...answers: readonly (() => Response | Promise<Response>)[]
       postMessage({ ...POST, ...post }, {
         apiUrl: `http://127.0.0.1:${(server.addr as Deno.NetAddr).port}/api`,
         token,
+        clock: systemClock,
         signal: stopping.signal,
       }),
     [Symbol.asyncDispose]: () => server.shutdown(),
@@ -152,7 +154,7 @@ Deno.test("postMessage says where nobody answers", async () => {
   const access = { apiUrl: "http://127.0.0.1:1/api", token: () => TOKEN };
   const { signal } = new AbortController();
   await rejects(
-    postMessage(POST, { ...access, signal }),
+    postMessage(POST, { ...access, clock: systemClock, signal }),
     refusal("refused", /^Slack cannot be reached at http:\/\/127\.0\.0\.1:1\/api: /),
   );
 });

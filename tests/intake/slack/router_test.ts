@@ -8,8 +8,9 @@
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { AppError } from "../../../src/base/errors.ts";
 import type { SlackRouter } from "../../../src/intake/slack/router.ts";
+import { ManualClock, passUntil } from "../../helpers/manual_clock.ts";
 import { until } from "../../helpers/until.ts";
-import { ROOT, slackRig, slackTrigger } from "./slack_rig.ts";
+import { ROOT, type SlackRig, slackRig, slackTrigger } from "./slack_rig.ts";
 
 const CHAT = slackTrigger("chat");
 const STALE_MS = 300_000;
@@ -156,6 +157,14 @@ Deno.test("an event that cannot be routed holds up its own thread only, and that
   ]);
 });
 
+/** Lets time pass in steps; in each, the store answers what was asked before. */
+async function pass(rig: SlackRig, clock: ManualClock, ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 10) {
+    await clock.advance(10);
+    await rig.events();
+  }
+}
+
 Deno.test("while the first of a thread waits for its next try, the store is left alone", async () => {
   await using rig = await slackRig(CHAT);
   const tried = failing(rig, () => true);
@@ -166,9 +175,11 @@ Deno.test("while the first of a thread waits for its next try, the store is left
   };
   await rig.say("bad", ROOT);
   await rig.say("behind it", later(1), { thread: ROOT });
-  rig.route();
+  const clock = new ManualClock(rig.base.clock.time);
+  rig.route({ clock });
   await until("the first try", () => tried.length === 1 || undefined);
-  await new Promise((resolve) => setTimeout(resolve, 700));
+  await until("the pause", async () => (await rig.events())[0]?.state === "received" || undefined);
+  await pass(rig, clock, 700);
   ok(asked <= 4, `asked ${asked} times`);
 });
 
@@ -185,12 +196,13 @@ Deno.test("a database that cannot be written for a moment costs no event a try, 
   rig.base.broken.routeSourceEvent = (...args) => down ? refuse() : store.routeSourceEvent(...args);
   rig.base.broken.postponeSourceEvent = (...args) =>
     down ? refuse() : store.postponeSourceEvent(...args);
-  rig.route();
+  const clock = new ManualClock(rig.base.clock.time);
+  rig.route({ clock });
   await until("a question", () => asked > 0 || undefined);
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await pass(rig, clock, 300);
   ok(asked <= 20, `the store was asked ${asked} times`);
   down = false;
-  const all = await rig.settled();
+  const all = await passUntil(clock, rig.settled(), 100);
   deepEqual(all.map(({ state, attempts }) => [state, attempts]), Array(5).fill(["routed", 0]));
 });
 

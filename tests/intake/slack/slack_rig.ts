@@ -81,8 +81,8 @@ export async function slackRig(triggers: string): Promise<SlackRig> {
   const base = await sourceRig(SLACK_BASE + triggers);
   const { host, store, clock } = base;
   const { log } = host;
-  const rejections = new Rejections(store, log);
-  const keyUses = new KeyUses(store, log);
+  const rejections = new Rejections({ store, log, clock: host.clock });
+  const keyUses = new KeyUses({ store, log, clock: host.clock });
   const told: (Routed & { event: string })[] = [];
   host.events.on("sourceEventRouted", ({ id, routed }) => void told.push({ event: id, ...routed }));
   const routers: SlackRouter[] = [];

@@ -158,6 +158,7 @@ Deno.test("an upgraded database says of old deliveries how they came in", async 
   deepEqual((await store.readDelivery(idOf(3)))?.content, {
     headers: { a: "b" },
     body: new TextEncoder().encode('{"n":3}'),
+    url: "",
   });
 });
 

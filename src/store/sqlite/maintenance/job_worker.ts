@@ -5,7 +5,7 @@
  * @module
  */
 
-import { stopwatchMs } from "../../../base/clock.ts";
+import { systemClock } from "../../../base/clock.ts";
 import { backUp } from "./back_up.ts";
 import { checkFile } from "./check_file.ts";
 import { fromSqliteError } from "../engine/database.ts";
@@ -23,13 +23,13 @@ async function run(job: Job): Promise<unknown> {
   if (job.type === "check") return checkFile(job.path);
   const stop = new Int32Array(job.stop);
   let steps = 0;
-  let since = stopwatchMs();
+  let since = systemClock.monotonicMs();
   return await backUp(job, (progress) => {
     if (steps++ % STEPS_PER_REPORT === 0) say({ type: "progress", progress });
     // Half the time goes to the others on this disk; being told to stop ends the pause.
-    Atomics.wait(stop, 0, 0, Math.min(stopwatchMs() - since, LONGEST_PAUSE_MS));
+    Atomics.wait(stop, 0, 0, Math.min(systemClock.monotonicMs() - since, LONGEST_PAUSE_MS));
     if (Atomics.load(stop, 0) !== 0) throw new Error("Told to stop");
-    since = stopwatchMs();
+    since = systemClock.monotonicMs();
   });
 }
 
