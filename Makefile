@@ -3,6 +3,9 @@
 # Behind a private CA, Deno 2.7 and npm refuse the registry unless told to look at the system's store.
 export DENO_TLS_CA_STORE ?= system,mozilla
 export NODE_EXTRA_CA_CERTS ?= $(wildcard /etc/ssl/certs/ca-certificates.crt)
+# Where a build machine keeps what it cannot download: a base for compiled programs (tools/denort) and
+# example payloads (payloads/). Empty where there is none; the tests that need it then say so.
+export SVC_SHARED ?= $(abspath $(wildcard ../shared))
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all run check compile embed docs bench soak fmt clean
 

@@ -1,7 +1,7 @@
 /**
- * A daemon, from its options to its end: the page to start reading at. Four rooms are opened one after
- * the other, each with what the ones before it give; they speak to those before them by calls, and to
- * everybody else by events.
+ * A daemon, from its options to its end: the page to start reading at. Four rooms are opened one
+ * after the other, each with what the ones before it give; they speak to those before them by
+ * calls, and to everybody else by events.
  *
  * @module
  */
@@ -24,8 +24,8 @@ export interface Daemon extends AsyncDisposable {
 /**
  * Starts a daemon.
  *
- * @throws {AppError} `usage` when options do not go together; `refused` when the data directory or an
- * address cannot be used, or is used already.
+ * @throws {AppError} `usage` when options do not go together; `refused` when the data directory or
+ * an address cannot be used, or is used already.
  */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const config = toConfig(options);

@@ -1,5 +1,5 @@
 /**
- * `svc init` (contract 1): makes whatever of the data directory is not there yet, and nothing else.
+ * `svc init`: makes whatever of the data directory is not there yet, and nothing else.
  *
  * @module
  */
@@ -16,7 +16,6 @@ import { createDatabase } from "./store/sqlite/create_database.ts";
 
 /** What `init` depends on. */
 export interface InitOptions {
-  /** The clock. */
   readonly clock: WallClock;
   /** Reads an environment variable. */
   readonly env: (name: string) => string | undefined;
@@ -26,7 +25,9 @@ export interface InitOptions {
 export interface Initialised {
   /** The paths that were made, in order; empty when everything was there. */
   readonly made: readonly string[];
-  /** What was there and had to be closed to others, as a sentence; `undefined` when nothing had to. */
+  /**
+   * What was there and had to be closed to others, as a sentence; `undefined` when nothing had to.
+   */
   readonly closed: string | undefined;
 }
 

@@ -1,5 +1,5 @@
 /**
- * `bin/svc` in the data directory (contract 1): runs this very program, so that plugins and steps
+ * `bin/svc` in the data directory: runs this very program, so that plugins and steps
  * can call `svc` wherever and however it was installed.
  *
  * @module

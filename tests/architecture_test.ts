@@ -982,7 +982,9 @@ function anchorsOf(path: string): Set<string> {
   );
 }
 
-/** What is wrong with a reference, from the root of the project; nothing when it leads somewhere. */
+/**
+ * What is wrong with a reference, from the root of the project; nothing when it leads somewhere.
+ */
 function faultOf(path: string, anchor: string | undefined): string | undefined {
   try {
     Deno.statSync(join(ROOT, path));
@@ -1011,6 +1013,18 @@ Deno.test("every link in the documentation and every page that code names is the
     const fault = faultOf(to, anchor);
     return fault === undefined ? [] : [`${from}: ${to} ${fault}`];
   });
+  deepEqual(wrong, []);
+});
+
+Deno.test("no comment points outside the repository", () => {
+  const outside =
+    /\b(contract|spec|security|layout|toolchain|issue) \d|\.\.\/shared\b|\bshared\/(spec|design)\b/i;
+  const wrong = [...filesUnder("tests"), ...FILES.map(({ path }) => path)]
+    .filter((path) => path !== "tests/architecture_test.ts")
+    .flatMap((path) =>
+      Deno.readTextFileSync(join(ROOT, path)).split("\n")
+        .flatMap((line, at) => outside.test(line) ? [`${path}:${at + 1}: ${line.trim()}`] : [])
+    );
   deepEqual(wrong, []);
 });
 

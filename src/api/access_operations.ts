@@ -10,7 +10,6 @@ import { EVERY_RUN, type Role, ROLES } from "./roles.ts";
 
 /** A token that was made; its text is in no other answer. */
 export interface CreatedToken {
-  /** Its text. */
   readonly token: string;
   /** Its identifier, which tells nobody the text. */
   readonly id: string;

@@ -9,7 +9,6 @@ import { EVERY_RUN } from "./roles.ts";
 
 /** What happened to a delivery, stage by stage. */
 export interface Explanation {
-  /** The record. */
   readonly delivery: Record<string, unknown>;
   /** When each stage was done. */
   readonly stages: readonly { readonly stage: string; readonly after_ms: number }[];
@@ -41,13 +40,11 @@ export interface Explanation {
 
 /** What was kept of a delivery. */
 export interface ShownDelivery {
-  /** The record. */
   readonly delivery: Record<string, unknown>;
   /** Address it came to; `null` when it was no request, or no webhooks are taken. */
   readonly url: string | null;
   /** Headers by name in lower case, those that would let somebody send in its name as `***`. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The exact body. */
   readonly body: string;
   /** What `body` is: the text itself, or the base64 of bytes that are none. */
   readonly body_encoding: "text" | "base64";

@@ -1,7 +1,7 @@
 /**
  * What an operation of the control plane is: its name in a list (`operations.ts`), and here what it
- * takes, what it gives and who may use it. Client, server and every list of operations read that one
- * definition; the code that carries an operation out is in `src/control`, and typed by it.
+ * takes, what it gives and who may use it. Client, server and every list of operations read that
+ * one definition; the code that carries an operation out is in `src/control`, and typed by it.
  *
  * @module
  */
@@ -25,7 +25,6 @@ export interface Definition<Fields extends TProperties, Given extends Output>
   readonly summary: string;
   /** The fields of its input; any other field is refused. */
   readonly input: Fields;
-  /** What it answers. */
   readonly output: Given;
 }
 
@@ -36,11 +35,12 @@ export interface Operation<Fields extends TProperties = TProperties, Given exten
   readonly summary: string;
   /** What it takes: a JSON object of exactly these fields. */
   readonly input: TObject<Fields>;
-  /** What it answers. */
   readonly output: Given;
 }
 
-/** Defines an operation. One without `role` is for admins, one without `grants` for no run token. */
+/**
+ * Defines an operation. One without `role` is for admins, one without `grants` for no run token.
+ */
 export function defineOperation<Fields extends TProperties, Given extends Output>(
   { summary, input, output, role = "admin", grants = {} }: Definition<Fields, Given>,
 ): Operation<Fields, Given> {

@@ -1,7 +1,7 @@
 /**
- * REGISTRY of the operations of the control plane, which is what daemon and client agree on. Each is
- * `POST /v1/{operation}` with a JSON object as its body. The client takes only types from here, so
- * that no command loads a schema.
+ * REGISTRY of the operations of the control plane, which is what daemon and client agree on. Each
+ * is `POST /v1/{operation}` with a JSON object as its body. The client takes only types from here,
+ * so that no command loads a schema.
  *
  * @module
  */

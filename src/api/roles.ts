@@ -16,13 +16,15 @@ export const RUN_KINDS = ["step", "plugin", "cron"] as const;
 export type RunKind = typeof RUN_KINDS[number];
 
 /**
- * How far a run token reaches with an operation: everything, or only what is the run's own, which the
- * field `in` of the input names.
+ * How far a run token reaches with an operation: everything, or only what is the run's own, which
+ * the field `in` of the input names.
  */
 export type Scope<Field extends string = string> = "everything" | {
   /** The run's own task, the delivery that started it, or the project it belongs to. */
   readonly own: "task" | "delivery" | "project";
-  /** Field of the input that names it; a task or delivery by the beginning of its id, or several. */
+  /**
+   * Field of the input that names it; a task or delivery by the beginning of its id, or several.
+   */
   readonly in: Field;
 };
 

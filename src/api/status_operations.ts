@@ -40,7 +40,6 @@ export interface Status {
   readonly database: {
     /** `svc.db`. */
     readonly bytes: number;
-    /** Its write-ahead log. */
     readonly wal_bytes: number;
     /** What `svc db vacuum` would give back. */
     readonly unused_bytes: number;

@@ -38,7 +38,6 @@ export interface InboxEntry {
   readonly position: number;
   /** RFC 3339. */
   readonly created_at: string;
-  /** The message itself. */
   readonly message: Readonly<Record<string, unknown>>;
 }
 

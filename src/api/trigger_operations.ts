@@ -15,7 +15,6 @@ export interface Fired {
   readonly outcome: string;
   /** Why; empty when there is nothing to say. */
   readonly reason: string;
-  /** Its delivery. */
   readonly delivery_id: string;
   /** The task it started. */
   readonly task_id: string | null;

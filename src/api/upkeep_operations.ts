@@ -25,7 +25,6 @@ export type UpkeepLine<Result> =
 export interface Backup {
   /** Its path, on the machine of the daemon. */
   readonly file: string;
-  /** Its size. */
   readonly bytes: number;
   /** Version of its schema. */
   readonly schema_version: number;
@@ -35,7 +34,6 @@ export interface Backup {
 
 /** What a check found. */
 export interface Check {
-  /** The file. */
   readonly file: string;
   /** Its size in bytes. */
   readonly bytes: number;
@@ -49,9 +47,7 @@ export interface Check {
 
 /** What a restore did; the command line does it by itself, with no daemon there. */
 export interface Restored {
-  /** The backup. */
   readonly file: string;
-  /** The database now. */
   readonly database: string;
   /** Where the one that was there is kept; `null` when there was none. */
   readonly kept: string | null;

@@ -1,6 +1,6 @@
 /**
- * Who sent a request to the control plane: a run, by its run token; the holder of a bearer token; or
- * anybody who can open the socket, with the highest role that the access policy leaves them.
+ * Who sent a request to the control plane: a run, by its run token; the holder of a bearer token;
+ * or anybody who can open the socket, with the highest role that the access policy leaves them.
  *
  * @module
  */
@@ -38,13 +38,14 @@ const MAX_POLICY_BYTES = 16 * 1024;
 
 /** The highest role on the socket, and what is wrong with the file that says so, if anything. */
 export interface SocketRole {
-  /** The role. */
   readonly role: Role;
   /** Why it is `read_only` although nobody said so. */
   readonly fault?: string;
 }
 
-/** Reads the access policy: without one the owner is admin; one that is not understood is closed. */
+/**
+ * Reads the access policy: without one the owner is admin; one that is not understood is closed.
+ */
 export async function socketRole(dirs: DataDir): Promise<SocketRole> {
   const path = dirs.udsPolicy;
   const closed = (why: string): SocketRole => ({
@@ -104,7 +105,9 @@ export async function identifyByToken(
   return token === undefined ? undefined : { name: `token ${token.name}`, role: token.role };
 }
 
-/** Whether the caller may see the values of a project's secrets: an admin, a plugin of the project. */
+/**
+ * Whether the caller may see the values of a project's secrets: an admin, a plugin of the project.
+ */
 export function maySeeSecrets(caller: Caller, project: string): boolean {
   if (caller.grant === undefined) return caller.role === "admin";
   return caller.grant.kind !== "step" && caller.grant.project === project;

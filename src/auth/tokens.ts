@@ -1,5 +1,5 @@
 /**
- * Bearer tokens of the control plane (contract 5): made once, shown once, stored as a hash. They work
+ * Bearer tokens of the control plane: made once, shown once, stored as a hash. They work
  * on the socket too, so admin work stays possible when the socket is capped.
  *
  * @module
@@ -19,9 +19,7 @@ import type { TokenStore } from "../store/audit_store.ts";
 export interface TokenHost {
   /** Keeps their hashes. */
   readonly store: TokenStore;
-  /** The time. */
   readonly clock: Clock;
-  /** Names them. */
   readonly newId: NewId;
 }
 
@@ -51,7 +49,8 @@ export interface NewToken {
 }
 
 /**
- * Makes a token that nobody knows yet: whatever can be wrong with it is said before anything is kept.
+ * Makes a token that nobody knows yet: whatever can be wrong with it is said before anything is
+ * kept.
  *
  * @throws {AppError} `usage` when its name or its time cannot be.
  */

@@ -88,8 +88,8 @@ export function latin1Bytes(text: string): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * HMAC of `data`. Not through Web Crypto, which takes three times as long for 2 KiB and holds up the
- * event loop all the same.
+ * HMAC of `data`. Not through Web Crypto, which takes three times as long for 2 KiB and holds up
+ * the event loop all the same.
  */
 export function hmacBytes(
   algorithm: "sha1" | "sha256" | "sha512",

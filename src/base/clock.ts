@@ -1,6 +1,6 @@
 /**
- * Time as an argument, so that tests move it: what time it is, how long something took, and waiting.
- * Nothing else in the program reads the system clock or starts a timer.
+ * Time as an argument, so that tests move it: what time it is, how long something took, and
+ * waiting. Nothing else in the program reads the system clock or starts a timer.
  *
  * @module
  */
@@ -13,7 +13,10 @@ export interface WallClock {
 
 /** Time in full. What only stamps records asks for a {@linkcode WallClock}. */
 export interface Clock extends WallClock {
-  /** Milliseconds since some moment, to measure how long something takes: setting the clock is not in it. */
+  /**
+   * Milliseconds since some moment, to measure how long something takes: setting the clock is not
+   * in it.
+   */
   monotonicMs(): number;
   /** Calls `then` once, after `ms` milliseconds, however many; not after it has been disposed. */
   after(ms: number, then: () => void): Disposable;
@@ -84,8 +87,8 @@ export const LAST_TIME_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const FIRST_TIME_MS = new Date(0).setUTCFullYear(0, 0, 1);
 
 /**
- * `ms` since the epoch as RFC 3339 in UTC, as every time is shown. A time it cannot write becomes the
- * nearest it can: one row with such a time must not keep a whole list from being shown.
+ * `ms` since the epoch as RFC 3339 in UTC, as every time is shown. A time it cannot write becomes
+ * the nearest it can: one row with such a time must not keep a whole list from being shown.
  */
 export function rfc3339(ms: number): string {
   const known = Number.isNaN(ms) ? 0 : ms;

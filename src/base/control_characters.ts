@@ -1,6 +1,6 @@
 /**
- * Characters that nobody sees and that a terminal obeys: control characters, and marks that turn the
- * direction of a line, with which a text looks like another.
+ * Characters that nobody sees and that a terminal obeys: control characters, and marks that turn
+ * the direction of a line, with which a text looks like another.
  *
  * @module
  */

@@ -9,7 +9,6 @@ import { AppError } from "./errors.ts";
 
 /** Absolute paths of everything the daemon keeps. */
 export interface DataDir {
-  /** The directory itself. */
   readonly root: string;
   /** SQLite database. */
   readonly database: string;

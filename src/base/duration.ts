@@ -15,7 +15,10 @@
 
 const UNIT_SECS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 
-/** Longest duration that is taken: a hundred years, with which every time stays one that can be shown. */
+/**
+ * Longest duration that is taken: a hundred years, with which every time stays one that can be
+ * shown.
+ */
 export const MAX_DURATION_SECS = 36_500 * 86_400;
 /** {@linkcode MAX_DURATION_SECS} as people write it. */
 export const MAX_DURATION = "36500d";
@@ -24,8 +27,8 @@ export const MAX_DURATION = "36500d";
 export const DURATION_PATTERN = "^([0-9]{1,9}[smhdw])+$";
 
 /**
- * Whole seconds of `10`, `"10"`, `"10m"` or `"1h30m"`; `undefined` for anything else, and for what is
- * longer than {@linkcode MAX_DURATION_SECS}.
+ * Whole seconds of `10`, `"10"`, `"10m"` or `"1h30m"`; `undefined` for anything else, and for what
+ * is longer than {@linkcode MAX_DURATION_SECS}.
  */
 export function findDurationSecs(value: string | number): number | undefined {
   const secs = typeof value === "number" ? value : readDuration(value);

@@ -1,6 +1,6 @@
 /**
- * Tells the rooms of the daemon what has happened, without their knowing each other. Publishing is a
- * plain loop over the listeners: nothing is queued, and nothing is allocated.
+ * Tells the rooms of the daemon what has happened, without their knowing each other. Publishing is
+ * a plain loop over the listeners: nothing is queued, and nothing is allocated.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /**
- * Globs over paths: `*`, `?`, `[a-z]`, `{a,b}` and `**` for any number of directories. Matching takes
- * time in proportion to glob and path, whatever is in them: names of files come from strangers, and
- * a regular expression made of a glob can be stalled by one.
+ * Globs over paths: `*`, `?`, `[a-z]`, `{a,b}` and `**` for any number of directories. Matching
+ * takes time in proportion to glob and path, whatever is in them: names of files come from
+ * strangers, and a regular expression made of a glob can be stalled by one.
  *
  * @module
  */
@@ -38,7 +38,8 @@ export class Glob {
   /**
    * Parses a glob.
    *
-   * @throws {AppError} `invalid` for a bracket or brace that is not closed, or too many alternatives.
+   * @throws {AppError} `invalid` for a bracket or brace that is not closed, or too many
+   * alternatives.
    */
   constructor(text: string, { dots = false }: GlobOptions = {}) {
     this.#patterns = expandBraces(text).map(parsePattern);

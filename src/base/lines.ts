@@ -44,7 +44,9 @@ export class Lines<Source> {
     this.#keyOf = keyOf;
   }
 
-  /** The lines that end in a piece, with their line breaks; their time is that of their beginning. */
+  /**
+   * The lines that end in a piece, with their line breaks; their time is that of their beginning.
+   */
   push(source: Source, piece: Piece): Line<Source>[] {
     const lines: Line<Source>[] = [];
     const key = this.#keyOf(source);

@@ -1,6 +1,6 @@
 /**
- * The lock of a data directory: one process at a time may write to it. An operating system lock, gone
- * with the process, however that ends.
+ * The lock of a data directory: one process at a time may write to it. An operating system lock,
+ * gone with the process, however that ends.
  *
  * @module
  */

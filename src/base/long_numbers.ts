@@ -1,6 +1,6 @@
 /**
- * Finds the numbers of a JSON text that a double cannot hold. One pass over the characters: a payload
- * has megabytes, and a reviver, which V8 calls for every value, takes seconds for them.
+ * Finds the numbers of a JSON text that a double cannot hold. One pass over the characters: a
+ * payload has megabytes, and a reviver, which V8 calls for every value, takes seconds for them.
  *
  * @module
  */
@@ -61,7 +61,9 @@ export function isDigit(code: number): boolean {
 /** Digits that a double holds, whatever they are. */
 const SAFE_DIGITS = 15;
 
-/** Whether a double does not hold the number from `first` to `last`, as far as people expect that. */
+/**
+ * Whether a double does not hold the number from `first` to `last`, as far as people expect that.
+ */
 export function isLongNumber(text: string, first: number, last: number): boolean {
   if (last - first < 2) return false; // even with an exponent: 9e9
   if (last - first < SAFE_DIGITS && !hasExponent(text, first, last)) return false;

@@ -1,6 +1,7 @@
 /**
  * Ends several things side by side, where a stack would end one after the other: each may wait some
- * seconds for work under way, and all together have to be done within the time a service manager gives.
+ * seconds for work under way, and all together have to be done within the time a service manager
+ * gives.
  *
  * @module
  */

@@ -1,5 +1,6 @@
 /**
- * Writes that have to happen: what a process has done is done, whether or not the disk takes it now.
+ * Writes that have to happen: what a process has done is done, whether or not the disk takes it
+ * now.
  *
  * @module
  */

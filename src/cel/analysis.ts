@@ -13,14 +13,14 @@ export interface Analysis {
   /** Every free variable it names, comprehension variables left out. */
   readonly variables: ReadonlySet<string>;
   /**
-   * What it looks at: each free variable with the constant fields selected from it. The longest come
-   * first: `payload` holds whatever `payload.x` does.
+   * What it looks at: each free variable with the constant fields selected from it. The longest
+   * come first: `payload` holds whatever `payload.x` does.
    */
   readonly paths: readonly Path[];
   /**
    * `cheap`: time bounded by the length of expression and values. `small`: cheap while the values
-   * are small (searching and pattern matching). `deadline`: loops, which can nest, patterns that can
-   * unfold, and texts that can grow; needs a deadline.
+   * are small (searching and pattern matching). `deadline`: loops, which can nest, patterns that
+   * can unfold, and texts that can grow; needs a deadline.
    */
   readonly cost: "cheap" | "small" | "deadline";
 }
@@ -59,7 +59,9 @@ export function analyse(root: Expr | undefined): Analysis {
   };
 }
 
-/** Whether a pattern stands in the expression itself and repeats nothing a counted number of times. */
+/**
+ * Whether a pattern stands in the expression itself and repeats nothing a counted number of times.
+ */
 function isPlainPattern(expr: Expr | undefined): boolean {
   const pattern = findText(expr);
   return pattern !== undefined && !pattern.includes("{");

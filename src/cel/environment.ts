@@ -36,7 +36,9 @@ function matches(text: string, pattern: string): boolean {
   return result === true;
 }
 
-/** How many parts a pattern can unfold to; one whose repetitions come to more than 1,000 is refused. */
+/**
+ * How many parts a pattern can unfold to; one whose repetitions come to more than 1,000 is refused.
+ */
 export function partsOfPattern(pattern: string): number {
   const counts = [...pattern.matchAll(/\{(?:\d+,)?(\d+)/g)].map(([, count]) => Number(count));
   const times = counts.reduce((product, count) => product * Math.max(1, count), 1);
@@ -60,9 +62,9 @@ export const ENVIRONMENT: CelEnv = celEnv({ funcs: FUNCTIONS });
 export const LIMITED_ENVIRONMENT: CelEnv = celEnv({ funcs: [...FUNCTIONS, IN_TIME] });
 
 /**
- * To the library a key that holds null is not there; to CEL it is, and `has` and `in` say so. Both ask
- * the map, those of a payload and those written in an expression alike, so it is put right in what all
- * of them inherit.
+ * To the library a key that holds null is not there; to CEL it is, and `has` and `in` say so. Both
+ * ask the map, those of a payload and those written in an expression alike, so it is put right in
+ * what all of them inherit.
  */
 const maps: { has: CelMap["has"] } = Object.getPrototypeOf(celMap(new Map()));
 maps.has = function (this: CelMap, key) {
@@ -77,7 +79,9 @@ const TYPES = new Set(
 /** Where the names of all other types and constants begin. */
 const LIBRARY = "google";
 
-/** Whether CEL itself gives a name a value: types, such as `int` and `google.protobuf.Timestamp`. */
+/**
+ * Whether CEL itself gives a name a value: types, such as `int` and `google.protobuf.Timestamp`.
+ */
 export function isConstant(path: readonly string[]): boolean {
   if (path.length === 1) return TYPES.has(path[0] ?? "");
   if (path[0] !== LIBRARY) return false;

@@ -38,8 +38,9 @@ export interface Evaluator extends Disposable {
 }
 
 /**
- * An evaluator whose costly evaluations may take `deadlineMs` each, by the machine's own clock, as a
- * Worker has no other; `onLate` hears of those that do not. `clock` says how long slow ones are remembered.
+ * An evaluator whose costly evaluations may take `deadlineMs` each, by the machine's own clock, as
+ * a Worker has no other; `onLate` hears of those that do not. `clock` says how long slow ones are
+ * remembered.
  */
 export function createEvaluator(
   { deadlineMs, clock = systemClock, onLate = () => {} }: {

@@ -1,6 +1,6 @@
 /**
- * Why a condition gave what it gave: its parts, split at `&&`, `||` and `!`, each with its own value
- * and the values of the fields it looked at. For operators; never on the hot path.
+ * Why a condition gave what it gave: its parts, split at `&&`, `||` and `!`, each with its own
+ * value and the values of the fields it looked at. For operators; never on the hot path.
  *
  * @module
  */
@@ -14,7 +14,6 @@ import { callOf, type Expr, findPath } from "./walk.ts";
 
 /** One part of a condition. */
 export interface ExplainedPart {
-  /** Its text. */
   readonly expression: string;
   /** Its value as JSON, cut when it is long; absent when it has none. */
   readonly value?: string;

@@ -88,7 +88,9 @@ function substring(this: string, start: bigint, end?: bigint): string {
   return this.slice(from, to);
 }
 
-/** The first `limit` parts of a text, the last of them with all that is left; below 0: every part. */
+/**
+ * The first `limit` parts of a text, the last of them with all that is left; below 0: every part.
+ */
 function split(this: string, separator: string, limit = -1n): string[] {
   const parts = separator === "" ? Array.from(this) : this.split(separator);
   take(this.length + parts.length);
@@ -98,7 +100,10 @@ function split(this: string, separator: string, limit = -1n): string[] {
   return [...whole, parts.slice(whole.length).join(separator)];
 }
 
-/** Replaces the first `limit` occurrences; below 0: every one. The empty text is before each character. */
+/**
+ * Replaces the first `limit` occurrences; below 0: every one. The empty text is before each
+ * character.
+ */
 function replace(this: string, sought: string, by: string, limit = -1n): string {
   const parts = sought === "" ? ["", ...this, ""] : this.split(sought);
   const count = limit < 0n ? parts.length - 1 : Math.min(Number(limit), parts.length - 1);

@@ -87,7 +87,9 @@ export async function renderTemplate(
   return filled.map((part) => "text" in part ? part.text : textOf(part.value)).join("");
 }
 
-/** The first `{{ … }}` in a shell line that names one of our variables: it would never be filled. */
+/**
+ * The first `{{ … }}` in a shell line that names one of our variables: it would never be filled.
+ */
 export function findUnsafePlaceholder(shellLine: string): string | undefined {
   for (const hole of shellLine.matchAll(HOLE)) {
     if (OUR_VARIABLE.test((hole[1] ?? "").replace(QUOTED, "' '"))) return hole[0];
@@ -95,7 +97,9 @@ export function findUnsafePlaceholder(shellLine: string): string | undefined {
   return undefined;
 }
 
-/** What a value looks like in a text: text as itself, nothing as nothing, everything else as JSON. */
+/**
+ * What a value looks like in a text: text as itself, nothing as nothing, everything else as JSON.
+ */
 export function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   if (value === null || value === undefined) return "";

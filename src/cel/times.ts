@@ -1,6 +1,6 @@
 /**
- * CEL's functions of time where the library answers otherwise than CEL says: `timestamp(int)` counts
- * seconds, and what a clock shows does not depend on the zone in which the daemon runs.
+ * CEL's functions of time where the library answers otherwise than CEL says: `timestamp(int)`
+ * counts seconds, and what a clock shows does not depend on the zone in which the daemon runs.
  *
  * @module
  */

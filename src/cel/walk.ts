@@ -28,13 +28,14 @@ export type Loop = Extract<Node, { case: "comprehensionExpr" }>["value"];
 
 /** Hears of what is in a tree. */
 export interface Visitor {
-  /** A variable that no loop binds, with the constant fields selected from it; `expr` is its name. */
+  /**
+   * A variable that no loop binds, with the constant fields selected from it; `expr` is its name.
+   */
   variable?(path: Path, expr: Expr): void;
   /** A function or an operator is called. */
   call?(call: Call, expr: Expr): void;
   /** A message is made. */
   message?(type: string, expr: Expr): void;
-  /** A macro loops. */
   loop?(loop: Loop): void;
 }
 
@@ -101,7 +102,9 @@ export function callOf(
   return isFunction ? { name: qualified, target: undefined, args } : { name, target, args };
 }
 
-/** A variable, or fields of one: `payload.a`, `headers["x-event"]`; `undefined` for anything else. */
+/**
+ * A variable, or fields of one: `payload.a`, `headers["x-event"]`; `undefined` for anything else.
+ */
 export function findPath(expr: Expr | undefined): { path: Path; root: Expr } | undefined {
   const fields: string[] = [];
   for (let inner = expr; inner !== undefined;) {

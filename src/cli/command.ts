@@ -169,7 +169,6 @@ export class CommandContext {
     );
   }
 
-  /** The data directory. */
   dir(): DataDir {
     return locateDataDir({ flag: this.option("dataDir"), env: this.io.env });
   }

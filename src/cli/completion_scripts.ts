@@ -1,6 +1,6 @@
 /**
- * Completion scripts for shells: plain text made once, so that pressing Tab never starts `svc`. What
- * there is to complete comes from outside; what a script looks like is only here.
+ * Completion scripts for shells: plain text made once, so that pressing Tab never starts `svc`.
+ * What there is to complete comes from outside; what a script looks like is only here.
  *
  * @module
  */

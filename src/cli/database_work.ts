@@ -23,7 +23,6 @@ type UpkeepName = keyof typeof UPKEEP_OPERATIONS;
 export interface DatabaseWork<Name extends UpkeepName, Result> {
   /** Operation of the daemon. */
   readonly operation: Name;
-  /** What it takes. */
   readonly input: Input<Name>;
   /** The same without a daemon; the lock is held meanwhile. */
   readonly onFiles: (dir: DataDir) => AsyncGenerator<UpkeepLine<Result>, void, undefined>;
@@ -33,7 +32,6 @@ export interface DatabaseWork<Name extends UpkeepName, Result> {
 
 /** Where work is shown, and what ends it early. */
 export interface WorkPlace {
-  /** The terminal. */
   readonly io: Io;
   /** Ends it in order, what it has begun included; it cannot be ended when absent. */
   readonly signal?: AbortSignal;

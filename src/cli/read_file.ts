@@ -7,7 +7,9 @@
 import { AppError, messageOf } from "../base/errors.ts";
 import type { Io } from "./io.ts";
 
-/** Most bytes of one input: what the daemon takes of a request. A device or a pipe may never end. */
+/**
+ * Most bytes of one input: what the daemon takes of a request. A device or a pipe may never end.
+ */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /**

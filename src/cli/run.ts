@@ -1,6 +1,6 @@
 /**
- * Runs one command line from words to exit code. The only place of the program that catches an error
- * in order to print it.
+ * Runs one command line from words to exit code. The only place of the program that catches an
+ * error in order to print it.
  *
  * @module
  */

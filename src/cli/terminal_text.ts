@@ -1,7 +1,7 @@
 /**
- * What a terminal gets to see: of texts from outside colours at most, and those only in the output of
- * tasks; everything else that would drive it (titles, cursor, clipboard, links) goes. What svc itself
- * does with the terminal is here, too.
+ * What a terminal gets to see: of texts from outside colours at most, and those only in the output
+ * of tasks; everything else that would drive it (titles, cursor, clipboard, links) goes. What svc
+ * itself does with the terminal is here, too.
  *
  * @module
  */
@@ -15,7 +15,6 @@ let safe: (text: string) => SafeText;
 
 /** A text that may drive the terminal. Nothing outside of this file can make one. */
 export class SafeText {
-  /** The text. */
   readonly text: string;
 
   private constructor(text: string) {
@@ -78,7 +77,9 @@ export function styledLine(text: string): SafeText {
   return safe(line.includes(ESCAPE) ? line + PLAIN.text : line);
 }
 
-/** What of the output of a task may be printed: a line that begins anew is another, and hides none. */
+/**
+ * What of the output of a task may be printed: a line that begins anew is another, and hides none.
+ */
 function cleanText(text: string): string {
   const parts: string[] = [];
   const shown = text.replace(/\r\n?/g, "\n").replace(COMMAND, "");

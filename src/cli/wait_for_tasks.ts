@@ -1,6 +1,6 @@
 /**
- * Waiting for the end of tasks, for the commands that do: tells of each as it comes, and on a terminal
- * what is being waited for once it takes a while.
+ * Waiting for the end of tasks, for the commands that do: tells of each as it comes, and on a
+ * terminal what is being waited for once it takes a while.
  *
  * @module
  */

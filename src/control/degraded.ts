@@ -15,7 +15,6 @@ import { socketRole } from "../auth/caller.ts";
 
 /** What is looked at. */
 export interface DegradedHost {
-  /** The data directory. */
   readonly dirs: DataDir;
   /** What others have noticed. */
   readonly health: HealthConditions;

@@ -22,9 +22,7 @@ import { SOURCE_EVENTS } from "./records/source_event_views.ts";
 export interface SourceEventHost {
   /** Events and bindings. */
   readonly store: SourceEventStore & ThreadStore & TaskStore;
-  /** The time. */
   readonly clock: Clock;
-  /** Names bindings. */
   readonly newId: NewId;
   /** Posts to threads. */
   readonly slack: SlackNotifier;

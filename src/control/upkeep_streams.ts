@@ -1,6 +1,6 @@
 /**
- * `svc db` while a daemon runs: the daemon's own files, its own store, and an audit row for each copy
- * of everything.
+ * `svc db` while a daemon runs: the daemon's own files, its own store, and an audit row for each
+ * copy of everything.
  *
  * @module
  */
@@ -15,11 +15,8 @@ import type { Handlers } from "./server/server.ts";
 
 /** What these operations need. */
 export interface UpkeepHost {
-  /** The data directory. */
   readonly dirs: DataDir;
-  /** Its store. */
   readonly store: Maintenance;
-  /** The daemon's log. */
   readonly log: Log;
   /** Records an operation in the audit before it is carried out. */
   readonly audit: (operation: string, target: string, caller: Caller) => Promise<void>;

@@ -1,6 +1,7 @@
 /**
- * `get --watch`: what is there now, then whatever appears, changes or goes, as a stream that lasts until
- * its reader has had enough. It hears of changes, so that a watch of what does not change costs nothing.
+ * `get --watch`: what is there now, then whatever appears, changes or goes, as a stream that lasts
+ * until its reader has had enough. It hears of changes, so that a watch of what does not change
+ * costs nothing.
  *
  * @module
  */
@@ -18,7 +19,10 @@ import { findRecord, findRecordType, toListing } from "./records/records.ts";
 interface WatchTiming {
   /** Shortest time between two looks, however much changes. */
   readonly spacingMs: number;
-  /** After this long without a line there is an empty one, as a sign of life, and a look in any case. */
+  /**
+   * After this long without a line there is an empty one, as a sign of life, and a look in any
+   * case.
+   */
   readonly aliveMs: number;
 }
 

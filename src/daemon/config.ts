@@ -1,6 +1,6 @@
 /**
- * From the options of a daemon to its configuration: every default filled in, every value checked. Pure,
- * so that nothing has been opened when an option is wrong.
+ * From the options of a daemon to its configuration: every default filled in, every value checked.
+ * Pure, so that nothing has been opened when an option is wrong.
  *
  * @module
  */
@@ -45,7 +45,6 @@ interface Settings {
   readonly umask: number;
   /** Reads an environment variable. */
   readonly env: (name: string) => string | undefined;
-  /** The daemon's log. */
   readonly log: DaemonLog;
 }
 
@@ -53,7 +52,10 @@ interface Settings {
 export interface DaemonOptions extends Settings {
   /** Most bytes of bodies under way; 128 MiB when absent, or what the largest body needs. */
   readonly maxInflightBytes?: number;
-  /** Whether the webhook server answers `GET /metrics`, to anybody who can reach it; not when absent. */
+  /**
+   * Whether the webhook server answers `GET /metrics`, to anybody who can reach it; not when
+   * absent.
+   */
   readonly metrics?: boolean;
   /** Days for which ended tasks are kept, 0 for ever; 30 when absent. */
   readonly keepTasksDays?: number;
@@ -79,7 +81,6 @@ export interface DaemonConfig extends Settings {
   readonly pluginEnv: InheritedEnv;
   /** Whether traces were asked for, by the variable of the OpenTelemetry support of Deno. */
   readonly wantsTraces: boolean;
-  /** The time. */
   readonly clock: Clock;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Takes the data directory for one daemon: it has to be initialised, closed to others, and used by no
- * other daemon.
+ * Takes the data directory for one daemon: it has to be initialised, closed to others, and used by
+ * no other daemon.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * What runs commands: the worker with its tasks, plugins and hooks, and what removes what is left of
- * them after a while.
+ * What runs commands: the worker with its tasks, plugins and hooks, and what removes what is left
+ * of them after a while.
  *
  * @module
  */

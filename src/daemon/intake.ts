@@ -1,6 +1,6 @@
 /**
- * What turns events into tasks: what a webhook is taken through, the sources that no request brings, and
- * the router of chat events.
+ * What turns events into tasks: what a webhook is taken through, the sources that no request
+ * brings, and the router of chat events.
  *
  * @module
  */

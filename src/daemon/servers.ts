@@ -1,6 +1,6 @@
 /**
- * What a daemon can be reached through: the control plane on its socket and where wanted over TLS, and
- * at last the webhook server.
+ * What a daemon can be reached through: the control plane on its socket and where wanted over TLS,
+ * and at last the webhook server.
  *
  * @module
  */
@@ -34,7 +34,9 @@ export interface Servers extends AsyncDisposable {
 
 /** How long requests under way may take at the end. */
 const DRAIN_MS = 5000;
-/** Parts of all descriptors that connections may take; the others are for plugins, steps and files. */
+/**
+ * Parts of all descriptors that connections may take; the others are for plugins, steps and files.
+ */
 const WEBHOOK_SHARE = 1 / 2;
 const CONTROL_SHARE = 1 / 8;
 

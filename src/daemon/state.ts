@@ -1,6 +1,6 @@
 /**
- * What a daemon has and keeps: its data directory, the store and the catalog in it, and what everything
- * else uses until the very end. Nothing here does anything by itself.
+ * What a daemon has and keeps: its data directory, the store and the catalog in it, and what
+ * everything else uses until the very end. Nothing here does anything by itself.
  *
  * @module
  */
@@ -33,11 +33,8 @@ import { takeDataDir } from "./data_dir_lock.ts";
 
 /** What everything else is made with. */
 export interface State extends AsyncDisposable {
-  /** The data directory. */
   readonly dirs: DataDir;
-  /** The time. */
   readonly clock: Clock;
-  /** The daemon's log. */
   readonly log: DaemonLog;
   /** Names whatever needs a name. */
   readonly newId: NewId;

@@ -9,7 +9,6 @@ const ARRIVALS = Symbol("arrivals");
 
 /** Counts requests that have arrived whole. */
 export interface Arrivals {
-  /** How many. */
   arrived: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Bytes that arrive in parts, as one piece of memory that is never much larger than what has arrived:
- * a length that is only stated costs nothing, and nor does a body of many small parts.
+ * Bytes that arrive in parts, as one piece of memory that is never much larger than what has
+ * arrived: a length that is only stated costs nothing, and nor does a body of many small parts.
  *
  * ```ts
  * import { GrowingBytes } from "./growing_bytes.ts";

@@ -1,6 +1,6 @@
 /**
- * Error answers of both servers: `application/problem+json` (RFC 9457) with a stable code. Strangers
- * get the title of the code and nothing else; the control plane adds the message.
+ * Error answers of both servers: `application/problem+json` (RFC 9457) with a stable code.
+ * Strangers get the title of the code and nothing else; the control plane adds the message.
  *
  * @module
  */
@@ -51,7 +51,6 @@ export interface Problem {
 
 /** How to answer with an error. */
 export interface ProblemOptions {
-  /** Names the request. */
   readonly requestId: string;
   /** Whether the caller may read the message: true on the control plane only. */
   readonly trusted?: boolean;

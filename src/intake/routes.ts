@@ -56,9 +56,9 @@ function answer(
 }
 
 /**
- * The last answer on its connection (RFC 9112, 6.1). Where a body ends that has a coding can be seen
- * otherwise by a proxy, and then what follows would be a request of somebody else's making. Deno hides
- * a length that comes after the coding, so this holds for all that have one.
+ * The last answer on its connection (RFC 9112, 6.1). Where a body ends that has a coding can be
+ * seen otherwise by a proxy, and then what follows would be a request of somebody else's making.
+ * Deno hides a length that comes after the coding, so this holds for all that have one.
  */
 async function asLast(response: Response | Promise<Response>): Promise<Response> {
   const last = await response;

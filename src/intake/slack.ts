@@ -41,8 +41,8 @@ const SOURCE = "slack";
 const MAX_BODY_BYTES = 256 * 1024;
 
 /**
- * Answers one request. Never throws; only a 200 means that the event is stored. A sender that cannot
- * sign is answered alike whether the trigger exists or not, after the same work.
+ * Answers one request. Never throws; only a 200 means that the event is stored. A sender that
+ * cannot sign is answered alike whether the trigger exists or not, after the same work.
  */
 export async function receiveSlackEvent(
   request: Request,
@@ -76,7 +76,9 @@ export async function receiveSlackEvent(
   }
 }
 
-/** Slack's own endpoint: no manifest says how it signs, and its triggers need not name the platform. */
+/**
+ * Slack's own endpoint: no manifest says how it signs, and its triggers need not name the platform.
+ */
 const NATIVE: Entrance<ReceivedDelivery, ActiveTrigger | undefined> = {
   authenticate: (received, trigger, host) => authenticateBy("slack", received, trigger, host),
   findHandshake,

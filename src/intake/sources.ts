@@ -1,6 +1,6 @@
 /**
- * REGISTRY of the sources that no request brings: each is started with the daemon, and fires triggers
- * through `fire.ts` until it is disposed.
+ * REGISTRY of the sources that no request brings: each is started with the daemon, and fires
+ * triggers through `fire.ts` until it is disposed.
  *
  * @module
  */

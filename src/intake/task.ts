@@ -65,7 +65,6 @@ export interface TaskSourceHost extends FireHost {
   readonly triggers: Triggers;
   /** Tell when a task has ended. */
   readonly events: Events;
-  /** The daemon's log. */
   readonly log: Log;
 }
 

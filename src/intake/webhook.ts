@@ -1,6 +1,6 @@
 /**
- * `POST /webhook/{project}/{trigger}`: from a request to its answer, top to bottom in one function. Each
- * stage takes what only the stage before it can make, so none can be left out.
+ * `POST /webhook/{project}/{trigger}`: from a request to its answer, top to bottom in one function.
+ * Each stage takes what only the stage before it can make, so none can be left out.
  *
  * @module
  */
@@ -37,15 +37,12 @@ export interface WebhookHost extends PipelineHost {
   readonly rejections: Rejections;
   /** Counts which secrets match. */
   readonly keyUses: KeyUses;
-  /** The time. */
   readonly clock: Clock;
-  /** The daemon's log. */
   readonly log: Log;
   /** What a body may cost. */
   readonly limits: BodyLimits;
   /** What all bodies share that are under way. */
   readonly bodies: BodyBudget;
-  /** Names requests. */
   readonly newId: NewId;
 }
 

@@ -14,7 +14,6 @@ import { EMBEDDED_FILES } from "./embedded.ts";
 export interface PackageFile {
   /** Path in the package's directory, such as `trigger-push.yaml` or `crd/README.md`. */
   readonly path: string;
-  /** Its text. */
   readonly text: string;
 }
 

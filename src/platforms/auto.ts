@@ -1,6 +1,7 @@
 /**
  * Scheme `auto`: the interface's own `sha256=<hex>` under every header, and under a header of a
- * platform that allows it that platform's form, too. Signatures made with SHA-1 need a scheme by name.
+ * platform that allows it that platform's form, too. Signatures made with SHA-1 need a scheme by
+ * name.
  *
  * @module
  */
@@ -32,14 +33,14 @@ export function autoScheme(signatureHeader: string): Scheme {
 }
 
 /**
- * The form of the value decides, once: what is not `sha256=<hex>` is the platform's and is held to all
- * of its rules, the window among them. No signature of a platform is ever tried under both.
+ * The form of the value decides, once: what is not `sha256=<hex>` is the platform's and is held to
+ * all of its rules, the window among them. No signature of a platform is ever tried under both.
  *
  * Two ways remain in which `sha256=<hex>` would undo the platform's form. Whoever captured a Slack
  * request holds HMAC(secret, `v0:<time>:<body>`), and could send that whole text as a body, years
- * later, with the same digest behind `sha256=`: so where a time is signed, a body under `sha256=` has
- * to be a JSON object, which no signed text of a platform begins like. And a public key is known to
- * everyone, so it is never the key of an HMAC.
+ * later, with the same digest behind `sha256=`: so where a time is signed, a body under `sha256=`
+ * has to be a JSON object, which no signed text of a platform begins like. And a public key is
+ * known to everyone, so it is never the key of an HMAC.
  */
 function autoOver(signature: Signature, defaultHeader: string): Scheme {
   const { isPublicKey, signedTime } = signature;

@@ -1,8 +1,8 @@
 /**
  * Discord: an Ed25519 signature in hexadecimal over `<timestamp><body>`; the store holds the public
  * key. Discord sends wrong signatures on purpose and takes an endpoint down that lets one through.
- * Interactions have an `id`, and one of type 1 is a PING that wants a PONG of type 1. Webhook events
- * have no id; among them type 0 is the PING and wants an empty 204, type 1 is an event.
+ * Interactions have an `id`, and one of type 1 is a PING that wants a PONG of type 1. Webhook
+ * events have no id; among them type 0 is the PING and wants an empty 204, type 1 is an event.
  *
  * @module
  */

@@ -1,8 +1,9 @@
 /**
  * GitLab: the secret token itself in `X-Gitlab-Token`; or, where the webhook has a signing token
- * (`whsec_…`), Standard Webhooks in `webhook-signature`. A webhook with both sends both, and then the
- * signature alone counts: the token can be copied from any request, the signature covers this one.
- * The plain token covers nothing, so `Idempotency-Key`, the same over retries, needs the body beside it.
+ * (`whsec_…`), Standard Webhooks in `webhook-signature`. A webhook with both sends both, and then
+ * the signature alone counts: the token can be copied from any request, the signature covers this
+ * one. The plain token covers nothing, so `Idempotency-Key`, the same over retries, needs the body
+ * beside it.
  *
  * @module
  */

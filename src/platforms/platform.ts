@@ -16,17 +16,17 @@ export interface Platform {
   /** Name as people write it. */
   readonly title: string;
   /**
-   * Headers that it signs in and no other platform does, as it spells them; the first is the default
-   * of `signatureHeader`. One of them in a trigger says that the trigger is this platform's.
+   * Headers that it signs in and no other platform does, as it spells them; the first is the
+   * default of `signatureHeader`. One of them in a trigger says that the trigger is this
+   * platform's.
    */
   readonly headers: readonly [string, ...string[]];
-  /** How it signs. */
   readonly signature: Signature;
   /** Whether `auto` accepts its signatures under its headers; never where SHA-1 makes them. */
   readonly auto: boolean;
   /**
-   * What names of its headers begin with, where its signature fits other senders, too: the signature
-   * doctor then proposes it only for a request that has such a header.
+   * What names of its headers begin with, where its signature fits other senders, too: the
+   * signature doctor then proposes it only for a request that has such a header.
    */
   readonly headerPrefix?: string;
   /**
@@ -49,7 +49,6 @@ export interface Platform {
 
 /** One event of an authenticated request. */
 export interface PlatformEvent {
-  /** Its payload. */
   readonly payload: JsonObject;
   /** A header of the request by lower-case name. */
   readonly header: (name: string) => string | undefined;

@@ -1,6 +1,6 @@
 /**
- * Shopify: base64 of HMAC-SHA256 over the exact body, under the app's client secret as text. What it
- * calls Events is signed alike, under headers without `X-`. The webhook id stays the same over
+ * Shopify: base64 of HMAC-SHA256 over the exact body, under the app's client secret as text. What
+ * it calls Events is signed alike, under headers without `X-`. The webhook id stays the same over
  * retries; neither it nor the topic is covered by the signature, and no time is signed.
  *
  * @module

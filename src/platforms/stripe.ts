@@ -1,8 +1,9 @@
 /**
- * Stripe: `t=<seconds>,v1=<hex>[,v1=<hex>…]`, HMAC-SHA256 over `<t>.<body>` under the whole `whsec_…`
- * text, which Stripe, unlike Standard Webhooks, does not decode. While a secret is rolled there is one
- * `v1` for each secret. Test events carry a `v0` that proves nothing; it and whatever else may come are
- * passed over. The event's `id` is in the signed body and stays the same over retries.
+ * Stripe: `t=<seconds>,v1=<hex>[,v1=<hex>…]`, HMAC-SHA256 over `<t>.<body>` under the whole
+ * `whsec_…` text, which Stripe, unlike Standard Webhooks, does not decode. While a secret is rolled
+ * there is one `v1` for each secret. Test events carry a `v0` that proves nothing; it and whatever
+ * else may come are passed over. The event's `id` is in the signed body and stays the same over
+ * retries.
  *
  * @module
  */

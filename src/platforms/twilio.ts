@@ -1,9 +1,9 @@
 /**
  * Twilio: base64 of HMAC-SHA1 (of HMAC-SHA256 under a SharedKey) over the URL and, behind it, every
- * form parameter sorted by name, names and values run together: where one ends and the next begins is
- * not signed. A JSON body is covered by its SHA-256 in the URL's `bodySHA256`. No time is signed, nor
- * `I-Twilio-Idempotency-Token`, which stays the same over retries. The URL is the one Twilio was told,
- * so behind a proxy the trigger needs its `publicUrl`.
+ * form parameter sorted by name, names and values run together: where one ends and the next begins
+ * is not signed. A JSON body is covered by its SHA-256 in the URL's `bodySHA256`. No time is
+ * signed, nor `I-Twilio-Idempotency-Token`, which stays the same over retries. The URL is the one
+ * Twilio was told, so behind a proxy the trigger needs its `publicUrl`.
  *
  * @module
  */
@@ -110,8 +110,8 @@ function coveredBody({ url, body, header }: SignedRequest) {
 }
 
 /**
- * Twilio puts the hash at the end. Anywhere else it may be text out of a form: address and fields run
- * together in what is signed, so whoever wrote a message could have the whole of it read as an
+ * Twilio puts the hash at the end. Anywhere else it may be text out of a form: address and fields
+ * run together in what is signed, so whoever wrote a message could have the whole of it read as an
  * address, with the hash of another body in it.
  */
 function bodyHashIn(url: string): string | undefined {

@@ -1,6 +1,6 @@
 /**
- * What a daemon that was killed left of its plugins and hooks: their processes are ended, and only then
- * their rows say `interrupted`, so that no run of a plugin meets what is left of the last.
+ * What a daemon that was killed left of its plugins and hooks: their processes are ended, and only
+ * then their rows say `interrupted`, so that no run of a plugin meets what is left of the last.
  *
  * @module
  */

@@ -65,7 +65,6 @@ export async function intercept(
 
 /** A payload that a transformer gave. */
 export interface Transformed {
-  /** The object. */
   readonly payload: JsonObject;
   /** Exact bytes it was printed as. */
   readonly bytes: Uint8Array;
@@ -74,7 +73,8 @@ export interface Transformed {
 /**
  * Runs every transformer, each over the output of the one before; `undefined` when there is none.
  *
- * @throws {AppError} `plugin_failed` when one fails or does not print one JSON object; `overloaded`.
+ * @throws {AppError} `plugin_failed` when one fails or does not print one JSON object;
+ * `overloaded`.
  */
 export async function transformPayload(
   crd: CrdSpec,
@@ -121,7 +121,9 @@ function run(
   }, host);
 }
 
-/** The variables of a phase; `undefined` when the plugin relies on a body that would not be exact. */
+/**
+ * The variables of a phase; `undefined` when the plugin relies on a body that would not be exact.
+ */
 function variables(
   plugin: PluginSpec,
   delivery: PluginDelivery,

@@ -37,13 +37,9 @@ export interface PluginHost {
   readonly tokens: RunTokens;
   /** Ends what plugins leave behind. */
   readonly groups: ProcessGroups;
-  /** The time. */
   readonly clock: Clock;
-  /** The daemon's log. */
   readonly log: Log;
-  /** Names rows. */
   readonly newId: NewId;
-  /** The data directory. */
   readonly dirs: DataDir;
   /** Where relative commands start. */
   readonly pluginRoot: string;
@@ -61,11 +57,9 @@ export interface PluginRun {
   readonly crdKind: string;
   /** Its name; of a hook, `hook:create` and so on. */
   readonly name: string;
-  /** What it is. */
   readonly type: "interceptor" | "transformer" | "cron" | "hook";
   /** Phase of the pipeline; empty outside of it. */
   readonly phase: string;
-  /** Its shell line. */
   readonly command: string;
   /** Its own limit in seconds, if it has one. */
   readonly timeout?: number;
@@ -245,8 +239,8 @@ function removeQuietly(directory: string): void {
 }
 
 /**
- * What a plugin said, secrets hidden: when it is over, so that those it made itself are known. Where it
- * was cut off, the beginning of a secret goes with the rest of it.
+ * What a plugin said, secrets hidden: when it is over, so that those it made itself are known.
+ * Where it was cut off, the beginning of a secret goes with the rest of it.
  */
 function toText(said: Capture, secrets: KnownSecrets): string {
   const bytes = said.bytes();

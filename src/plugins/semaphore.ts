@@ -26,12 +26,10 @@ export class Semaphore {
     this.#limits = limits;
   }
 
-  /** How many run. */
   get running(): number {
     return this.#running;
   }
 
-  /** How many wait. */
   get waiting(): number {
     return this.#waiting.length;
   }

@@ -1,6 +1,6 @@
 /**
- * The manifest side of a trigger source: the schema of its own block of `spec.event`. What the source
- * does at run time is in `sources/`, under the same name.
+ * The manifest side of a trigger source: the schema of its own block of `spec.event`. What the
+ * source does at run time is in `sources/`, under the same name.
  *
  * @module
  */

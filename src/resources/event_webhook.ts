@@ -1,6 +1,6 @@
 /**
- * `spec.event.webhook` of a Trigger: where the signature stands and what it is checked against. Says
- * nothing about how; that is `platforms/` and `signatures/`.
+ * `spec.event.webhook` of a Trigger: where the signature stands and what it is checked against.
+ * Says nothing about how; that is `platforms/` and `signatures/`.
  *
  * @module
  */

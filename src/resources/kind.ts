@@ -46,7 +46,10 @@ export interface KindDefinition<Spec> {
   readonly spec: TSchema;
   /** Whether `spec` may be left out. */
   readonly specOptional?: boolean;
-  /** What the schema cannot say; runs only on a spec that has passed it. Paths start at the document. */
+  /**
+   * What the schema cannot say; runs only on a spec that has passed it. Paths start at the
+   * document.
+   */
   readonly check?: (spec: Spec) => Finding[];
   /** What is wrong with `metadata.name`, where the spec decides it. */
   readonly checkName?: (name: string, spec: Spec) => Finding[];

@@ -1,5 +1,6 @@
 /**
- * Every kind there is at a moment: the built-in ones, and those that CustomResourceDefinitions bring.
+ * Every kind there is at a moment: the built-in ones, and those that CustomResourceDefinitions
+ * bring.
  *
  * @module
  */
@@ -40,7 +41,10 @@ export class KindLookup {
     return this.all.find((definition) => namesOf(definition).includes(wanted));
   }
 
-  /** Why a CustomResourceDefinition cannot have its names, if one is taken: a beginning of a sentence. */
+  /**
+   * Why a CustomResourceDefinition cannot have its names, if one is taken: a beginning of a
+   * sentence.
+   */
   conflict(crd: CrdLike): string | undefined {
     const own = namesOf(kindOf(crd.spec));
     const record = own.find((name) => findRecordName(name) !== undefined);

@@ -1,6 +1,6 @@
 /**
- * What is too much for a manifest, found before the YAML library sees it: its time grows faster than
- * the text for deep nesting and for errors that it collects one by one.
+ * What is too much for a manifest, found before the YAML library sees it: its time grows faster
+ * than the text for deep nesting and for errors that it collects one by one.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Documents to resources: the envelope, the kind's schema, what the schema cannot say. Reports every
- * finding at once; makes no resource of a document that has an error.
+ * Documents to resources: the envelope, the kind's schema, what the schema cannot say. Reports
+ * every finding at once; makes no resource of a document that has an error.
  *
  * @module
  */
@@ -134,9 +134,9 @@ function validator(schema: object): Validator {
 }
 
 /**
- * What the schema cannot say. It is asked also where the schema has found something, so that a person
- * sees everything at once. Then the spec may have any shape: a check that trips over it is silent, and
- * of a field that the schema has refused nothing more is said.
+ * What the schema cannot say. It is asked also where the schema has found something, so that a
+ * person sees everything at once. Then the spec may have any shape: a check that trips over it is
+ * silent, and of a field that the schema has refused nothing more is said.
  */
 function checkSpec(
   kind: AnyKind,

@@ -1,6 +1,6 @@
 /**
- * What records are called, for `svc get` and `svc describe`: records are what happened, as opposed to
- * the resources that were applied. No kind of resource can have one of these names.
+ * What records are called, for `svc get` and `svc describe`: records are what happened, as opposed
+ * to the resources that were applied. No kind of resource can have one of these names.
  *
  * @module
  */

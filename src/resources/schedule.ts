@@ -21,7 +21,10 @@ export function findScheduleFault(schedule: string, timezone = "UTC"): string | 
   }
 }
 
-/** When a schedule comes next after `afterMs`, in milliseconds since the epoch; `undefined` for never. */
+/**
+ * When a schedule comes next after `afterMs`, in milliseconds since the epoch; `undefined` for
+ * never.
+ */
 export function nextRun(times: CronTimes, afterMs: number): number | undefined {
   return new Schedule(times).next(afterMs);
 }

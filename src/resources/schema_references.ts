@@ -1,6 +1,6 @@
 /**
- * The references of a JSON Schema, checked before any value is: each names a place in the schema, and
- * none leads back to itself before it has come any further into the value. Pure.
+ * The references of a JSON Schema, checked before any value is: each names a place in the schema,
+ * and none leads back to itself before it has come any further into the value. Pure.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Shell lines in manifests: they go to the shell as they stand, so nothing in them is ever filled in
- * ("Text templates").
+ * Shell lines in manifests: they go to the shell as they stand, so nothing in them is ever filled
+ * in ("Text templates").
  *
  * @module
  */

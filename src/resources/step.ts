@@ -47,7 +47,9 @@ export const StepSchema = Type.Object({
 /** One step of a workflow, as written by the user. */
 export type Step = Type.Static<typeof StepSchema>;
 
-/** What is wrong with a step by itself; its place among the others is looked at in `step_graph.ts`. */
+/**
+ * What is wrong with a step by itself; its place among the others is looked at in `step_graph.ts`.
+ */
 export function checkStep(step: Step, at: FieldPath): Finding[] {
   return [
     ...checkWhatRuns(step, at),

@@ -13,7 +13,9 @@ import type { Step } from "./step.ts";
 /** The part of a step that says what it waits for. */
 export type Waiting = Pick<Step, "id" | "needs">;
 
-/** Ids of the steps that the step at `index` waits for: the one before it unless it says otherwise. */
+/**
+ * Ids of the steps that the step at `index` waits for: the one before it unless it says otherwise.
+ */
 export function needsOf(steps: readonly Waiting[], index: number): readonly string[] {
   const before = steps[index - 1];
   return steps[index]?.needs ?? (before === undefined ? [] : [before.id]);

@@ -91,8 +91,8 @@ function describe(error: TLocalizedValidationError, node: unknown, value: unknow
 }
 
 /**
- * What was found: a number or boolean itself, else its type. The text of a string never: it may be a
- * secret in the wrong place. `isOfType` says that a string was expected, but not this one.
+ * What was found: a number or boolean itself, else its type. The text of a string never: it may be
+ * a secret in the wrong place. `isOfType` says that a string was expected, but not this one.
  */
 function nameOf(value: unknown, isOfType: boolean): string {
   if (typeof value === "number" || typeof value === "boolean") {

@@ -65,8 +65,8 @@ export class SecretPattern {
   }
 
   /**
-   * Every place of `bytes` where a form stands, in order, the longest where several begin; and where
-   * the end of `bytes` starts that may be the beginning of one, unless nothing follows.
+   * Every place of `bytes` where a form stands, in order, the longest where several begin; and
+   * where the end of `bytes` starts that may be the beginning of one, unless nothing follows.
    */
   search(bytes: Uint8Array, more: boolean): { found: readonly Span[]; begun: number } {
     const found: Span[] = [];
@@ -136,7 +136,10 @@ export class Redactor {
     return this.#held.length === 0 ? NOTHING : this.#next(this.#held, false);
   }
 
-  /** Shows `bytes`, but for what may go on when there is more; that is found again with what follows. */
+  /**
+   * Shows `bytes`, but for what may go on when there is more; that is found again with what
+   * follows.
+   */
   #next(bytes: Uint8Array, more: boolean): Uint8Array {
     const { found, begun } = this.#pattern().search(bytes, more);
     const shown: Uint8Array[] = [];

@@ -20,7 +20,9 @@ const MIN_LINE_BYTES = 16;
 /** Widths at which `openssl`, and `base64` and MIME, break lines. */
 const LINE_WIDTHS = [64, 76];
 
-/** Every form of `value` as text of code units 0 to 255; none of a value that is too short to hide. */
+/**
+ * Every form of `value` as text of code units 0 to 255; none of a value that is too short to hide.
+ */
 export function secretForms(value: string): string[] {
   const forms = new Set<string>();
   for (const text of new Set([value, value.trim()])) {
@@ -65,7 +67,9 @@ function base64Forms(bytes: Uint8Array): string[] {
     .flatMap((form) => [form, form.replaceAll("+", "-").replaceAll("/", "_")]);
 }
 
-/** A text that is broken into lines; nothing where one line holds it, or too little is left of it. */
+/**
+ * A text that is broken into lines; nothing where one line holds it, or too little is left of it.
+ */
 function linesOf(text: string, width: number): string[] {
   const lines: string[] = [];
   for (let at = 0; text.length > width && at < text.length; at += width) {

@@ -1,6 +1,6 @@
 /**
- * How many descriptors this process may have. Deno does not tell, and reads `/proc/self/limits` only
- * with every permission; a shell knows, and inherits the limit.
+ * How many descriptors this process may have. Deno does not tell, and reads `/proc/self/limits`
+ * only with every permission; a shell knows, and inherits the limit.
  *
  * @module
  */

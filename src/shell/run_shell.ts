@@ -21,7 +21,6 @@ export interface ShellCommand {
   readonly args?: readonly string[];
   /** Working directory. */
   readonly cwd: string;
-  /** The whole environment. */
   readonly env: Readonly<Record<string, string>>;
   /** Standard input; empty when absent. */
   readonly stdin?: Uint8Array;

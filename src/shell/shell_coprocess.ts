@@ -1,7 +1,7 @@
 /**
  * A `/bin/sh` that stays and answers one line for each line it is asked: what is built into a shell
- * costs no process then. Questions are handed over together and answered in order; one that is killed
- * (a step may do `killall sh`) is replaced, and what it owes is asked again.
+ * costs no process then. Questions are handed over together and answered in order; one that is
+ * killed (a step may do `killall sh`) is replaced, and what it owes is asked again.
  *
  * @module
  */

@@ -147,7 +147,9 @@ function sortKeys(value: unknown): unknown {
   return Object.fromEntries(sorted.map(([key, one]) => [key, sortKeys(one)]));
 }
 
-/** Numbers that keep their digits are objects without a prototype's `toString`; JSON writes them. */
+/**
+ * Numbers that keep their digits are objects without a prototype's `toString`; JSON writes them.
+ */
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && JSON.stringify(value).startsWith("{");
 }
@@ -217,8 +219,8 @@ export function* otherUrl(attempt: Attempt, { arrivedUrl }: Surroundings): Itera
 }
 
 /**
- * What `publicUrl` has to be. Without a query of its own it takes the one that arrives, which may hold
- * a token and is not shown.
+ * What `publicUrl` has to be. Without a query of its own it takes the one that arrives, which may
+ * hold a token and is not shown.
  */
 function urlAdvice(known: string, signed: string, arrived: string): string {
   const says = "The sender knows the endpoint by another URL";

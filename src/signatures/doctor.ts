@@ -1,8 +1,8 @@
 /**
- * The signature doctor: why a request was refused. Tries the usual mistakes one by one, and
- * where none explains it two at a time, and names those without which the request would pass. For
- * the operator only: an answer is as good as an oracle. Decides nothing, and never shows a secret or
- * an expected signature.
+ * The signature doctor: why a request was refused. Tries the usual mistakes one by one, and where
+ * none explains it two at a time, and names those without which the request would pass. For the
+ * operator only: an answer is as good as an oracle. Decides nothing, and never shows a secret or an
+ * expected signature.
  *
  * @module
  */
@@ -55,9 +55,7 @@ export interface Candidates {
 
 /** What the trigger asks for. */
 export interface Expected {
-  /** Its scheme. */
   readonly scheme: Scheme;
-  /** Its settings. */
   readonly options: SchemeOptions;
   /** Its SecretStore, by the name it has among the {@linkcode Candidates}. */
   readonly store?: string;

@@ -20,7 +20,9 @@ export interface SignedData {
   readonly readKey: (value: string) => Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** Which public key belongs to one of the signatures; values that are no public key are passed over. */
+/**
+ * Which public key belongs to one of the signatures; values that are no public key are passed over.
+ */
 export async function findSigner(
   keys: readonly SigningKey[],
   { data, signatures, readKey }: SignedData,

@@ -15,8 +15,8 @@ import { configuredHmac } from "./templated_hmac.ts";
 import { findTime } from "./timestamp.ts";
 
 /**
- * Options that protect nothing are refused, here too and not only on apply: a body or a time that is
- * not signed can be changed by whoever captured a request.
+ * Options that protect nothing are refused, here too and not only on apply: a body or a time that
+ * is not signed can be changed by whoever captured a request.
  */
 function isSound({ template = "{body}", timestampHeader }: HmacOptions): boolean {
   return template.includes("{body}") &&

@@ -63,7 +63,6 @@ export interface Attempt {
 
 /** An attempt, and what it would mean if it passed. */
 export interface Suspicion {
-  /** The mistake. */
   readonly cause: Cause;
   /** What the operator has to change; given the key that matched. */
   readonly message: (keyName: string) => string;
@@ -75,7 +74,6 @@ export interface Suspicion {
 export interface StoreKeys {
   /** Name of the store. */
   readonly store: string;
-  /** Its values. */
   readonly keys: readonly SigningKey[];
 }
 

@@ -68,7 +68,6 @@ export type VerifyFailure =
 export interface Refusal {
   /** It is not. */
   readonly ok: false;
-  /** Why not. */
   readonly reason: VerifyFailure;
 }
 
@@ -144,7 +143,9 @@ export type KeyForm = "text" | "whsec";
 
 /** How requests are signed and checked, whatever the header of the signature is called. */
 export interface Signature {
-  /** Whether one of `keys` made the signature; every key is tried, so that secrets can be rotated. */
+  /**
+   * Whether one of `keys` made the signature; every key is tried, so that secrets can be rotated.
+   */
   readonly verify: (
     request: SignedRequest,
     keys: readonly SigningKey[],
@@ -159,7 +160,9 @@ export interface Signature {
     key: SigningKey,
     options: SchemeOptions,
   ) => Record<string, string> | Promise<Record<string, string>>;
-  /** Why it cannot sign, one sentence; present exactly where {@linkcode Signature.sign} is absent. */
+  /**
+   * Why it cannot sign, one sentence; present exactly where {@linkcode Signature.sign} is absent.
+   */
   readonly cannotSign?: string;
   /** Where the time stands; absent where none is signed. */
   readonly signedTime?: SignedTime;
@@ -167,7 +170,9 @@ export interface Signature {
   readonly hmacSpec?: (options: SchemeOptions) => HmacSpec | undefined;
   /** Set where the URL is signed and no template says so. */
   readonly signsUrl?: true;
-  /** The URL under which the platform sends a body that is no form, where it adds something to it. */
+  /**
+   * The URL under which the platform sends a body that is no form, where it adds something to it.
+   */
   readonly sentUrl?: (url: string, body: Uint8Array) => string;
   /** How values become keys; text where it does not say. */
   readonly keyForms?: readonly KeyForm[];
@@ -182,8 +187,8 @@ interface SchemeNames {
   /** Header used when a trigger names none, as the platform spells it. */
   readonly defaultHeader: string;
   /**
-   * What names of its sender's headers begin with, where the signature fits other senders, too: only
-   * a request that has such a header makes the signature doctor propose the scheme.
+   * What names of its sender's headers begin with, where the signature fits other senders, too:
+   * only a request that has such a header makes the signature doctor propose the scheme.
    */
   readonly headerPrefix?: string;
 }

@@ -1,7 +1,7 @@
 /**
- * The signature of Standard Webhooks: over `<id>.<timestamp>.<body>`, or a list of them separated by
- * blanks. `v1` is HMAC-SHA256 under the base64 behind `whsec_`, `v1a` Ed25519 under the public key
- * behind `whpk_`. Svix sends the same under `svix-…`, or under a name of its customer's.
+ * The signature of Standard Webhooks: over `<id>.<timestamp>.<body>`, or a list of them separated
+ * by blanks. `v1` is HMAC-SHA256 under the base64 behind `whsec_`, `v1a` Ed25519 under the public
+ * key behind `whpk_`. Svix sends the same under `svix-…`, or under a name of its customer's.
  *
  * @module
  */

@@ -25,7 +25,9 @@ export function findSeconds(text: string): number | undefined {
   return /^[0-9]{1,12}$/.test(text) ? Number(text) * 1000 : undefined;
 }
 
-/** Milliseconds since the epoch of seconds, of 13 digits of milliseconds, of RFC 3339 or HTTP dates. */
+/**
+ * Milliseconds since the epoch of seconds, of 13 digits of milliseconds, of RFC 3339 or HTTP dates.
+ */
 export function findTime(text: string): number | undefined {
   if (/^[0-9]{13}$/.test(text)) return Number(text);
   return findSeconds(text) ?? findRfc3339(text) ?? findHttpDate(text);

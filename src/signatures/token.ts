@@ -1,6 +1,6 @@
 /**
- * Secrets that are sent as they are. Both sides are hashed before they are compared, so that the time
- * tells nothing of the secret's length either.
+ * Secrets that are sent as they are. Both sides are hashed before they are compared, so that the
+ * time tells nothing of the secret's length either.
  *
  * @module
  */
@@ -8,7 +8,10 @@
 import { equalBytes, latin1Bytes, sha256Hex, utf8 } from "../base/bytes.ts";
 import { covering, refused, type SigningKey, type Verdict } from "./scheme.ts";
 
-/** Which key is `presented`, which covers nothing; keys that are empty or not `usable` are passed over. */
+/**
+ * Which key is `presented`, which covers nothing; keys that are empty or not `usable` are passed
+ * over.
+ */
 export function findMatchingToken(
   presented: Uint8Array,
   keys: readonly SigningKey[],

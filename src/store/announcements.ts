@@ -1,6 +1,6 @@
 /**
- * A store that announces what goes through it: whoever stores something wakes those that wait for it,
- * whatever way it came. Told after it is on disk, and before the caller goes on.
+ * A store that announces what goes through it: whoever stores something wakes those that wait for
+ * it, whatever way it came. Told after it is on disk, and before the caller goes on.
  *
  * @module
  */

@@ -6,7 +6,7 @@
 
 import type { ListQuery } from "./list_query.ts";
 
-/** What is recorded of a plugin before it runs, or of an apply of one (spec 2.8, contract 4). */
+/** What is recorded of a plugin before it runs, or of an apply of one. */
 export interface AuditStart {
   /** Identifier, sorts by time. */
   readonly id: string;
@@ -48,7 +48,6 @@ export type AuditResult =
 
 /** What is recorded when it is over. */
 export interface AuditEnd {
-  /** How it ended. */
   readonly result: Exclude<AuditResult, "running">;
   /** Milliseconds since the epoch. */
   readonly finishedAt: number;

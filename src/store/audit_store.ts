@@ -1,5 +1,6 @@
 /**
- * What the program asks of storage about the audit of plugins and of the control plane, and about tokens.
+ * What the program asks of storage about the audit of plugins and of the control plane, and about
+ * tokens.
  *
  * @module
  */

@@ -23,9 +23,9 @@ export type DeliveryOutcome = typeof DELIVERY_OUTCOMES[number];
 export const DELIVERY_FILTERS = [...DELIVERY_OUTCOMES, "failed"] as const;
 
 /**
- * How an event came in: with a request to a webhook, with a request to the endpoint of a chat platform,
- * where it is routed by itself, or with no request at all (a time, a file, the end of a task, an
- * operator).
+ * How an event came in: with a request to a webhook, with a request to the endpoint of a chat
+ * platform, where it is routed by itself, or with no request at all (a time, a file, the end of a
+ * task, an operator).
  */
 export type DeliveryVia = "http" | "chat" | "internal";
 
@@ -46,7 +46,9 @@ export interface EventOutcome {
 /** What may become of an event, best first; a request is told the best that came of its events. */
 const BEST_FIRST = ["accepted", "duplicate", "skipped", "filtered"] as const;
 
-/** Of several events the first among those that came to the best; `undefined` where there is none. */
+/**
+ * Of several events the first among those that came to the best; `undefined` where there is none.
+ */
 export function bestOf<Event extends Pick<EventOutcome, "outcome">>(
   events: readonly Event[],
 ): Event | undefined {
@@ -86,7 +88,9 @@ export interface DeliveryDetail {
   readonly events?: readonly EventOutcome[];
   /** Delivery that was sent again. */
   readonly redeliveryOf?: string;
-  /** Whether its trigger lets everybody in (`allowUnsigned`), so that nothing checked the sender. */
+  /**
+   * Whether its trigger lets everybody in (`allowUnsigned`), so that nothing checked the sender.
+   */
   readonly unsigned?: boolean;
 }
 
@@ -98,7 +102,9 @@ export interface Delivery {
   readonly project: string;
   /** Name of the trigger. */
   readonly trigger: string;
-  /** Name of the source it came through: `webhook`, `cron` and so on, or that of a chat platform. */
+  /**
+   * Name of the source it came through: `webhook`, `cron` and so on, or that of a chat platform.
+   */
   readonly source: string;
   /** How it came in. */
   readonly via: DeliveryVia;
@@ -165,7 +171,6 @@ export interface NewDelivery {
 
 /** Up to where a schedule has been looked at. */
 export interface Cursor {
-  /** Names the schedule. */
   readonly name: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -173,7 +178,6 @@ export interface Cursor {
 
 /** A delivery as it was stored. */
 export interface StoredDelivery {
-  /** The record. */
   readonly delivery: Delivery;
   /** What arrived; absent of a rejected one that was not to be kept. */
   readonly content?: DeliveryContent;
@@ -200,7 +204,6 @@ export interface KeyUse {
   readonly key: string;
   /** Trigger whose delivery it matched. */
   readonly trigger: string;
-  /** How often. */
   readonly count: number;
   /** Milliseconds since the epoch of the last time. */
   readonly lastAt: number;

@@ -23,7 +23,8 @@ export interface DeliveryRecorder {
   /**
    * Decides which events are new and have room, and stores the delivery and the tasks of those.
    *
-   * @throws {AppError} `rate_limited` when its trigger refuses more at this rate; nothing is stored.
+   * @throws {AppError} `rate_limited` when its trigger refuses more at this rate; nothing is
+   * stored.
    */
   recordDelivery(delivery: NewDelivery): Promise<readonly EventOutcome[]>;
   /** Stores a handshake of a platform, which starts nothing. */

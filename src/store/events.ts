@@ -15,7 +15,9 @@ export interface DaemonEvents {
   /** Records appeared, changed or went. */
   readonly recordsChanged: {
     readonly record: RecordName;
-    /** The one that was known before and has changed; absent when others may have, or new ones came. */
+    /**
+     * The one that was known before and has changed; absent when others may have, or new ones came.
+     */
     readonly id?: string;
   };
   /** Tasks were stored which a worker may run now. */
@@ -36,7 +38,6 @@ export interface DaemonEvents {
   readonly sourceEventsStored: undefined;
   /** An event of a chat platform was routed to a task. */
   readonly sourceEventRouted: {
-    /** Its id. */
     readonly id: string;
     /** What became of it. */
     readonly routed: Routed;
@@ -45,7 +46,6 @@ export interface DaemonEvents {
   readonly resourcesChanged: undefined;
   /** Output of a step was written to the log of its task. */
   readonly logWritten: {
-    /** The task. */
     readonly taskId: string;
   };
 }

@@ -1,6 +1,6 @@
 /**
- * What concerns a database as a whole, beside what is stored in it: how it is, how work on it goes, and
- * its upkeep while it is in use.
+ * What concerns a database as a whole, beside what is stored in it: how it is, how work on it goes,
+ * and its upkeep while it is in use.
  *
  * @module
  */
@@ -48,15 +48,14 @@ export interface Maintenance {
   /** How large the database is. */
   databaseSize(): Promise<DatabaseSize>;
   /**
-   * Gives unused space back to the file system, about `maxBytes` at most; how large it is then. What
-   * cannot be reclaimed stays.
+   * Gives unused space back to the file system, about `maxBytes` at most; how large it is then.
+   * What cannot be reclaimed stays.
    */
   reclaimSpace(options: { readonly maxBytes: number }): Promise<DatabaseSize>;
 }
 
 /** Calls that went to the disk together. */
 export interface Batch {
-  /** How many. */
   readonly calls: number;
   /** Whether any of them changed a row. */
   readonly wrote: boolean;

@@ -75,7 +75,6 @@ export interface SourceEvent extends SourceEventFacts {
 
 /** An event to be stored. */
 export interface NewSourceEvent {
-  /** The event. */
   readonly event: SourceEventFacts;
   /** Why it is not to be routed; it is when absent. */
   readonly ignored?: string;
@@ -97,7 +96,6 @@ export interface RecordedSourceEvent {
 
 /** An event that is to be routed now. */
 export interface ClaimedSourceEvent {
-  /** The event. */
   readonly event: SourceEvent;
   /** Milliseconds since the epoch when it was put in the queue: when it came, or was replayed. */
   readonly queuedAt: number;
@@ -162,7 +160,9 @@ export interface Routed {
 export interface SourceEventClaim {
   /** Oldest first; at most one of a thread. */
   readonly events: readonly ClaimedSourceEvent[];
-  /** When the next one is due, in milliseconds since the epoch; absent when none waits for a time. */
+  /**
+   * When the next one is due, in milliseconds since the epoch; absent when none waits for a time.
+   */
   readonly nextAt?: number;
 }
 
@@ -201,8 +201,8 @@ export interface SourceEventDemand {
   /** After how long the claim on an event is given up, in milliseconds. */
   readonly staleMs: number;
   /**
-   * The only ones that this node is routing: its other claims, and those of nodes that are gone, are
-   * given up. No claim is, when absent.
+   * The only ones that this node is routing: its other claims, and those of nodes that are gone,
+   * are given up. No claim is, when absent.
    */
   readonly routing?: readonly string[];
   /** Triggers (`project/trigger`) that have had their share for now. */

@@ -31,8 +31,8 @@ export interface SourceEventQueue {
   /** Carries out what was decided on a claimed event, once. */
   routeSourceEvent(id: string, routing: Routing, now: number): Promise<Routed>;
   /**
-   * Notes that routing failed: `dueAt` says when it is tried again, never when absent; `counts` whether
-   * it is the event's own failure.
+   * Notes that routing failed: `dueAt` says when it is tried again, never when absent; `counts`
+   * whether it is the event's own failure.
    */
   postponeSourceEvent(
     id: string,
@@ -54,7 +54,10 @@ export interface SourceEventStore {
 
 /** Which thread of a chat belongs to which task. */
 export interface ThreadStore {
-  /** The thread, or where there is none the conversation, that a task or the one it repeats came from. */
+  /**
+   * The thread, or where there is none the conversation, that a task or the one it repeats came
+   * from.
+   */
   findThreadOfTask(taskId: string): Promise<ThreadKey | undefined>;
   /** Binds a thread to a task, whatever it was bound to before. */
   bindThread(binding: Omit<Binding, "createdAt">): Promise<void>;

@@ -1,7 +1,7 @@
 /**
- * All that the program asks of storage, in its own words: the sum of small interfaces, of which each
- * part of the program asks for its own. Every method is one transaction, synced to disk before it
- * resolves. Nothing here knows SQL; `sqlite/` is one implementation.
+ * All that the program asks of storage, in its own words: the sum of small interfaces, of which
+ * each part of the program asks for its own. Every method is one transaction, synced to disk before
+ * it resolves. Nothing here knows SQL; `sqlite/` is one implementation.
  *
  * @module
  */
@@ -32,8 +32,8 @@ import type {
 } from "./task_store.ts";
 
 /**
- * Storage of one data directory. An implementation is a plain object with its methods as properties of
- * its own, so that `{ ...store, saveStep }` is the same store with one method replaced.
+ * Storage of one data directory. An implementation is a plain object with its methods as properties
+ * of its own, so that `{ ...store, saveStep }` is the same store with one method replaced.
  */
 export interface Store
   extends

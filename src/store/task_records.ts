@@ -33,7 +33,9 @@ export interface NewTask {
   readonly missing?: string;
   /** Exact JSON its steps get, where that is not the delivery's body. */
   readonly payload?: Uint8Array;
-  /** Names the event among those of its trigger; an earlier one with the same key stops this one. */
+  /**
+   * Names the event among those of its trigger; an earlier one with the same key stops this one.
+   */
   readonly dedupKey?: string;
   /** Trace its spans belong to, as a W3C `traceparent`. */
   readonly trace?: string;
@@ -47,7 +49,9 @@ export interface NewTask {
   readonly concurrency?: TaskConcurrency;
   /** How many tasks may be under way in its workspace at once; any number when absent. */
   readonly workspaceMax?: number;
-  /** Tasks of the same key that arrive before it starts become this one, with the newest payload. */
+  /**
+   * Tasks of the same key that arrive before it starts become this one, with the newest payload.
+   */
   readonly debounce?: { readonly key: string; readonly forMs: number };
   /** How many of its trigger may start within a minute; `reject` refuses what is beyond. */
   readonly rateLimit?: { readonly perMinute: number; readonly reject: boolean };
@@ -69,7 +73,9 @@ export interface RetryOf {
   readonly id: string;
   /** The task it repeats; it has ended. */
   readonly of: string;
-  /** What it runs, where the old task had no plan; its names may be others than those of the old. */
+  /**
+   * What it runs, where the old task had no plan; its names may be others than those of the old.
+   */
   readonly planned?: {
     readonly workflow: string;
     readonly workspace: string;
@@ -175,7 +181,10 @@ export interface Task {
 export interface Claim {
   /** Tasks that are running from now on, oldest first. */
   readonly tasks: readonly ClaimedTask[];
-  /** When the next held task is due, in milliseconds since the epoch; absent when none waits for a time. */
+  /**
+   * When the next held task is due, in milliseconds since the epoch; absent when none waits for a
+   * time.
+   */
   readonly nextAt?: number;
 }
 

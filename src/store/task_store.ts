@@ -1,6 +1,6 @@
 /**
- * What the program asks of storage about tasks: to see them, to run them, and what goes in and out while
- * they run.
+ * What the program asks of storage about tasks: to see them, to run them, and what goes in and out
+ * while they run.
  *
  * @module
  */
@@ -33,9 +33,13 @@ export interface TaskStore {
 
 /** Tasks as a worker sees them: claimed, ended, or put back. */
 export interface TaskQueue {
-  /** Marks the oldest tasks that are due and have room running and hands them over, at most `limit`. */
+  /**
+   * Marks the oldest tasks that are due and have room running and hands them over, at most `limit`.
+   */
   claimTasks(limit: number, now: number): Promise<Claim>;
-  /** Takes over the tasks that run for a node that is gone; what they left behind is to be ended. */
+  /**
+   * Takes over the tasks that run for a node that is gone; what they left behind is to be ended.
+   */
   claimInterrupted(): Promise<ClaimedTask[]>;
   /** Counts one more restart of each of these tasks. */
   countRestarts(taskIds: readonly string[]): Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * Why what runs is to end before its time: the daemon goes down, somebody cancelled the task, or the
- * task has no time left. The first of these counts.
+ * Why what runs is to end before its time: the daemon goes down, somebody cancelled the task, or
+ * the task has no time left. The first of these counts.
  *
  * @module
  */

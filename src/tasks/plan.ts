@@ -1,5 +1,5 @@
 /**
- * What a task will run, copied from the resources at the moment it becomes runnable (contract 2):
+ * What a task will run, copied from the resources at the moment it becomes runnable:
  * later applies and deletes do not touch it. Secrets stay references.
  *
  * @module
@@ -26,13 +26,10 @@ export interface PlannedStep extends Omit<Step, "agent" | "template"> {
 
 /** An agent as one task runs it. */
 export interface PlannedAgent {
-  /** Its name. */
   readonly name: string;
-  /** Its shell line. */
   readonly command: string;
   /** How it gets the prompt. */
   readonly promptDelivery: "stdin" | "arg" | "env" | "file";
-  /** Its environment. */
   readonly env: Env;
   /** Limit of a run, as written; a step's own goes first. */
   readonly timeout?: string | number;

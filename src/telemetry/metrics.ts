@@ -1,7 +1,7 @@
 /**
- * The metrics of the daemon in the format of Prometheus; the only importer of its client library. No
- * value of a request becomes a label: projects, triggers and workflows are those that were applied,
- * and everything else is from closed lists.
+ * The metrics of the daemon in the format of Prometheus; the only importer of its client library.
+ * No value of a request becomes a label: projects, triggers and workflows are those that were
+ * applied, and everything else is from closed lists.
  *
  * @module
  */

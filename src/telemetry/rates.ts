@@ -1,6 +1,6 @@
 /**
- * How often things happened lately, for `svc status`: totals, and what they were some time ago. What
- * happens only adds one to a number.
+ * How often things happened lately, for `svc status`: totals, and what they were some time ago.
+ * What happens only adds one to a number.
  *
  * @module
  */

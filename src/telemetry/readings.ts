@@ -59,7 +59,6 @@ export type Readings = Readonly<Partial<Record<ReadName, readonly Reading[]>>>;
 export interface Sizes {
   /** `svc.db`. */
   readonly databaseBytes: number;
-  /** Its write-ahead log. */
   readonly walBytes: number;
   /** Part of `svc.db` that holds nothing. */
   readonly unusedBytes: number;
@@ -73,9 +72,7 @@ export interface Sizes {
 export interface ReadingsHost {
   /** Counts tasks, and knows how large it is. */
   readonly store: Pick<Store, "counts" | "databaseSize">;
-  /** The time. */
   readonly clock: Clock;
-  /** The data directory. */
   readonly dirs: Pick<DataDir, "root" | "database">;
   /** When the daemon was started, in milliseconds since the epoch. */
   readonly started: number;

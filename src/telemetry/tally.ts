@@ -10,7 +10,6 @@
 export interface Sample {
   /** Labels by name. */
   readonly labels: Readonly<Record<string, string | number>>;
-  /** The value. */
   readonly value: number;
   /** `_bucket`, `_sum` or `_count`, of a histogram. */
   readonly suffix?: string;

@@ -20,7 +20,6 @@ import { findTracing } from "./tracing.ts";
 
 /** What it needs. */
 export interface TelemetryHost {
-  /** The time. */
   readonly clock: Clock;
   /** Where it notes that the database cannot be written. */
   readonly health: HealthConditions;

@@ -15,7 +15,6 @@ import type { StartSpan, TraceSpan } from "./tracing.ts";
 export interface TracedStoreHost {
   /** Begins them. */
   readonly startSpan: StartSpan;
-  /** The time. */
   readonly clock: WallClock;
 }
 

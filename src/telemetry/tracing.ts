@@ -1,6 +1,6 @@
 /**
- * Spans, handed to the OpenTelemetry support of the runtime (`OTEL_DENO=true`); the only importer of
- * its API. Attributes are names, ids and states: no payload, no output, no reason, no secret.
+ * Spans, handed to the OpenTelemetry support of the runtime (`OTEL_DENO=true`); the only importer
+ * of its API. Attributes are names, ids and states: no payload, no output, no reason, no secret.
  *
  * @module
  */
@@ -27,7 +27,9 @@ export interface SpanStart {
   readonly name: string;
   /** When it began, in milliseconds since the epoch; now when absent. */
   readonly at?: number;
-  /** Span it is a part of, as a `traceparent`, or `none`; that of the request under way when absent. */
+  /**
+   * Span it is a part of, as a `traceparent`, or `none`; that of the request under way when absent.
+   */
   readonly parent?: string;
   /** What is known of it. */
   readonly attributes: SpanAttributes;

@@ -15,7 +15,6 @@ import { checkWholeFile } from "../store/sqlite/maintenance/run_job.ts";
 
 /** What was found. */
 export interface CheckReport {
-  /** The file. */
   readonly file: string;
   /** Its size in bytes. */
   readonly bytes: number;

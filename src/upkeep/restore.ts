@@ -1,6 +1,6 @@
 /**
- * `svc db restore`: puts a copy in the place of the database while no daemon runs. The copy is looked
- * at first, and the database that was there is kept beside it.
+ * `svc db restore`: puts a copy in the place of the database while no daemon runs. The copy is
+ * looked at first, and the database that was there is kept beside it.
  *
  * @module
  */
@@ -32,9 +32,7 @@ export interface RestoreRequest {
 
 /** What was put in place. */
 export interface RestoreResult {
-  /** The copy. */
   readonly file: string;
-  /** The database now. */
   readonly database: string;
   /** Where the database that was there is kept; `undefined` when there was none. */
   readonly kept: string | undefined;
@@ -51,7 +49,8 @@ export interface RestoreResult {
 /**
  * Restores a copy; gives how far it is.
  *
- * @throws {AppError} `refused` when a daemon runs or the copy cannot be used; then nothing has changed.
+ * @throws {AppError} `refused` when a daemon runs or the copy cannot be used; then nothing has
+ * changed.
  */
 export async function* restore(
   { file, cancelTasks, dropSecrets }: RestoreRequest,
@@ -109,9 +108,9 @@ async function checkUsable(
 }
 
 /**
- * Gives the database that is there a second name, its log too: opening a damaged one may remove that.
- * With the log folded into it, the database is one file; else the log has to be gone before the new
- * database comes, which would be read with it.
+ * Gives the database that is there a second name, its log too: opening a damaged one may remove
+ * that. With the log folded into it, the database is one file; else the log has to be gone before
+ * the new database comes, which would be read with it.
  */
 async function keep(database: string, clock: Clock): Promise<string | undefined> {
   if (!await isThere(database)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Puts the names in a directory on disk, as `fsync` of a file does its content: after a power failure
- * a file that was renamed is there under its new name.
+ * Puts the names in a directory on disk, as `fsync` of a file does its content: after a power
+ * failure a file that was renamed is there under its new name.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * `svc db vacuum`: gives unused space back to the file system, a little at a time, so that nobody who
- * writes meanwhile waits for long.
+ * `svc db vacuum`: gives unused space back to the file system, a little at a time, so that nobody
+ * who writes meanwhile waits for long.
  *
  * @module
  */

@@ -66,7 +66,10 @@ controlTest("a token of the longest time is made and shown", async (rig) => {
   equal((await listed(rig))[0]?.["expires_at"], made.expires_at);
 });
 
-/** What an earlier version took: `99999999d`, which no date holds, and `999999999d`, which no number does. */
+/**
+ * What an earlier version took: `99999999d`, which no date holds, and `999999999d`, which no number
+ * does.
+ */
 const TOO_LATE = ["86417637935999136", "604801763793599913"];
 
 controlTest(

@@ -1,5 +1,5 @@
 /**
- * The data directory: where it is looked for, what lies where (contract 1), and the limit of a
+ * The data directory: where it is looked for, what lies where, and the limit of a
  * socket's path.
  *
  * @module

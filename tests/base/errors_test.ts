@@ -1,5 +1,5 @@
 /**
- * Refusals: one table of code, HTTP status and exit code (contract 3 and 6), and nothing of a bug
+ * Refusals: one table of code, HTTP status and exit code, and nothing of a bug
  * ever shown to a stranger.
  *
  * @module

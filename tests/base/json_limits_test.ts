@@ -1,6 +1,6 @@
 /**
- * What a large JSON text may hold: hostile ones are refused before they are parsed, and those of real
- * platforms are not.
+ * What a large JSON text may hold: hostile ones are refused before they are parsed, and those of
+ * real platforms are not.
  *
  * @module
  */

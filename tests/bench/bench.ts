@@ -1,7 +1,7 @@
 /**
  * `make bench`: runs the scenarios and reports: a table on the terminal, `bench/results.json` and
- * `bench/chart.svg`. `--only NAME[,NAME]`, `--quick` (does it work?), `--long` (ten minutes of mixed
- * load), `--source` (not the compiled program), `--publish` (the chart goes to `docs/`, too).
+ * `bench/chart.svg`. `--only NAME[,NAME]`, `--quick` (does it work?), `--long` (ten minutes of
+ * mixed load), `--source` (not the compiled program), `--publish` (the chart goes to `docs/`, too).
  *
  * @module
  */

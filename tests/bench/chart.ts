@@ -1,6 +1,7 @@
 /**
- * The report as a picture for the docs: every figure that has a target as a bar, 1 being the target, and
- * accepts beside what the pipeline does with nothing stored. Plain SVG, readable on light and dark.
+ * The report as a picture for the docs: every figure that has a target as a bar, 1 being the
+ * target, and accepts beside what the pipeline does with nothing stored. Plain SVG, readable on
+ * light and dark.
  *
  * @module
  */

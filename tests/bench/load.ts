@@ -1,6 +1,6 @@
 /**
- * Requests as fast as they are answered, over a number of connections that are kept: by `wrk` where it
- * is installed, else by a client of our own.
+ * Requests as fast as they are answered, over a number of connections that are kept: by `wrk` where
+ * it is installed, else by a client of our own.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The bench's own client, in a thread of its own: as fast as answers come, or at a fixed rate whether
- * they come or not, so that a server that stalls is seen to stall.
+ * The bench's own client, in a thread of its own: as fast as answers come, or at a fixed rate
+ * whether they come or not, so that a server that stalls is seen to stall.
  *
  * @module
  */

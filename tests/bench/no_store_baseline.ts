@@ -1,6 +1,6 @@
 /**
- * A program: the webhook server as the daemon puts it together, but for the store, which keeps nothing
- * and answers at once. Prints its address. Shows what the pipeline alone can do.
+ * A program: the webhook server as the daemon puts it together, but for the store, which keeps
+ * nothing and answers at once. Prints its address. Shows what the pipeline alone can do.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The programs that are measured: svc from the sources, svc compiled where that can be done here, and
- * an empty program compiled with the same base, beside which a cold start is looked at.
+ * The programs that are measured: svc from the sources, svc compiled where that can be done here,
+ * and an empty program compiled with the same base, beside which a cold start is looked at.
  *
  * @module
  */
@@ -37,7 +37,7 @@ export async function compileNothing(directory: string): Promise<string> {
     // The base is found as `.ci/compile` finds it; the pinned Deno goes with it.
     args: [
       "-c",
-      `helper=../shared/tools/denort
+      `helper="\${SVC_SHARED:+$SVC_SHARED/tools/denort}"
        if [ -z "\${DENORT_BIN:-}" ] && [ -x "$helper" ]; then DENORT_BIN=$("$helper"); export DENORT_BIN; fi
        exec "$(.ci/deno --pinned)" compile --quiet --no-config --no-check --no-code-cache --output "$2" "$1"`,
       ...["sh", entry, output],

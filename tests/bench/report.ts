@@ -1,6 +1,6 @@
 /**
- * The report of a run: figures with their medians and whether they reach their targets, as a table and
- * as JSON.
+ * The report of a run: figures with their medians and whether they reach their targets, as a table
+ * and as JSON.
  *
  * @module
  */

@@ -1,6 +1,7 @@
 /**
- * The installation that requests are sent to: a daemon in a fresh data directory, a trigger for each
- * thing that can become of a request, and workers that are busy, so that only accepting is measured.
+ * The installation that requests are sent to: a daemon in a fresh data directory, a trigger for
+ * each thing that can become of a request, and workers that are busy, so that only accepting is
+ * measured.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * How fast this machine starts processes through `Deno.Command` with nothing else around it, measured
- * in a process of its own (`spawns_program.ts`).
+ * How fast this machine starts processes through `Deno.Command` with nothing else around it,
+ * measured in a process of its own (`spawns_program.ts`).
  *
  * @module
  */

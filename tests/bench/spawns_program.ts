@@ -1,7 +1,8 @@
 /**
- * A program: runs a shell line so many times, so many at once, and prints how long that took. Arguments:
- * how many at once, how many, the line, the working directory, bytes of standard input, and a program
- * to start the shell with, such as `setsid`. What the line prints is read as svc would read it.
+ * A program: runs a shell line so many times, so many at once, and prints how long that took.
+ * Arguments: how many at once, how many, the line, the working directory, bytes of standard input,
+ * and a program to start the shell with, such as `setsid`. What the line prints is read as svc
+ * would read it.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The few numbers the bench works with: medians, percentiles, and runs that take turns, so that what
- * else goes on in the machine meets all of them alike.
+ * The few numbers the bench works with: medians, percentiles, and runs that take turns, so that
+ * what else goes on in the machine meets all of them alike.
  *
  * @module
  */
@@ -19,7 +19,9 @@ export function percentile(values: Iterable<number>, part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * part) - 1)] ?? NaN;
 }
 
-/** The ratios of two series, value by value: both of a pair were measured one right after the other. */
+/**
+ * The ratios of two series, value by value: both of a pair were measured one right after the other.
+ */
 export function ratios(values: readonly number[], base: readonly number[]): number[] {
   return values.map((value, index) => value / (base[index] ?? NaN));
 }
@@ -27,7 +29,9 @@ export function ratios(values: readonly number[], base: readonly number[]): numb
 /** Measurements by name. */
 type Lanes = Readonly<Record<string, (round: number) => Promise<unknown>>>;
 
-/** Runs every lane once a round, in turn, every second round backwards; what each gave, in order. */
+/**
+ * Runs every lane once a round, in turn, every second round backwards; what each gave, in order.
+ */
 export async function run<L extends Lanes>(
   rounds: number,
   lanes: L,

@@ -1,6 +1,7 @@
 /**
- * Fills a database with a great many deliveries and tasks that are over: copies of one that the daemon
- * itself has made, each with ids and times of its own. The only SQL of the bench that writes.
+ * Fills a database with a great many deliveries and tasks that are over: copies of one that the
+ * daemon itself has made, each with ids and times of its own. The only SQL of the bench that
+ * writes.
  *
  * @module
  */
@@ -18,7 +19,9 @@ export interface FillOptions {
 /** First character that tells copies apart: their ids sort below all that are made now. */
 const IDS = { deliveries: "01HD", tasks: "01HT" } as const;
 
-/** Copies the newest task that is over, with its steps and its delivery; no daemon may be running. */
+/**
+ * Copies the newest task that is over, with its steps and its delivery; no daemon may be running.
+ */
 export function fillDatabase(path: string, { rows, agoMs }: FillOptions): void {
   using db = new DatabaseSync(path);
   db.exec("PRAGMA synchronous = OFF; PRAGMA cache_size = -400000;");

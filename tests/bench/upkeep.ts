@@ -1,6 +1,6 @@
 /**
- * What accepts feel of the removal of old tasks and deliveries and of the room that is given back: the
- * slowest of them while that goes on, against the slowest while it does not.
+ * What accepts feel of the removal of old tasks and deliveries and of the room that is given back:
+ * the slowest of them while that goes on, against the slowest while it does not.
  *
  * @module
  */
@@ -76,7 +76,9 @@ async function besideAccepts(
   ];
 }
 
-/** How long each step of the removal keeps the one thread that writes: nobody waits longer for it. */
+/**
+ * How long each step of the removal keeps the one thread that writes: nobody waits longer for it.
+ */
 async function eachStep(path: string): Promise<readonly Figure[]> {
   let tookMs = 0;
   await using store = await openStore(path, { onBatch: (batch) => tookMs = batch.tookMs });

@@ -29,7 +29,9 @@ async function evaluate(
   return await over.evaluate(compileExpression(source), scopeOf({ payload } as JsonObject, share));
 }
 
-/** What `work` gives, and the longest time for which this thread was at work before a timer came. */
+/**
+ * What `work` gives, and the longest time for which this thread was at work before a timer came.
+ */
 async function watched<T>(work: () => Promise<T>): Promise<{ result: T; stallMs: number }> {
   let last = cpuMs();
   let stallMs = 0;

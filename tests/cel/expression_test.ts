@@ -1,5 +1,5 @@
 /**
- * CEL expressions: which variables there are and what their types are (contract 2), and that every
+ * CEL expressions: which variables there are and what their types are, and that every
  * fault is a value at run time and an `invalid` with its column at compile time.
  *
  * @module

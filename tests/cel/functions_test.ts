@@ -210,7 +210,9 @@ Deno.test("an expression that can make a text grow has a deadline, others do not
   ) equal(cost(source), "deadline", source);
 });
 
-/** Payloads a sender can choose, with what anybody would write; one that is late is an error too. */
+/**
+ * Payloads a sender can choose, with what anybody would write; one that is late is an error too.
+ */
 const LARGE: readonly { source: string; payload: () => JsonObject }[] = [
   { source: "payload.s.lowerAscii() == 'x'", payload: () => ({ s: "A".repeat(5_000_000) }) },
   { source: "payload.s.split('').size()", payload: () => ({ s: "a".repeat(5_000_000) }) },

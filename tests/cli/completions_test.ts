@@ -1,5 +1,6 @@
 /**
- * `svc completions`: the scripts do what they should in the shells themselves, those that are there.
+ * `svc completions`: the scripts do what they should in the shells themselves, those that are
+ * there.
  *
  * @module
  */

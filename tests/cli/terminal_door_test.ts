@@ -1,6 +1,6 @@
 /**
- * What texts from outside can do to a terminal: nothing, whichever command shows them. Where there is no
- * terminal they come out byte for byte.
+ * What texts from outside can do to a terminal: nothing, whichever command shows them. Where there
+ * is no terminal they come out byte for byte.
  *
  * @module
  */
@@ -12,7 +12,9 @@ import { writers } from "../../src/cli/io.ts";
 import { runCli } from "../../src/cli/run.ts";
 import { screen } from "./screen.ts";
 
-/** Clipboard, title, link, cursor, 8-bit forms, a line that hides its beginning, and turned text. */
+/**
+ * Clipboard, title, link, cursor, 8-bit forms, a line that hides its beginning, and turned text.
+ */
 const HOSTILE = "a\x1b]52;c;cm0gLXJm\x07b\x1b]0;t\x1b\\\x1b[2J\x1b[31mc\x9b2J\x9d0;t\x9c\x7f" +
   "\rsafe\u202Ede\u2066\u2069\u200F\u061C\0";
 

@@ -1,5 +1,5 @@
 /**
- * `apply` on a running daemon (contract 2): all or nothing, every finding at once, and secrets that
+ * `apply` on a running daemon: all or nothing, every finding at once, and secrets that
  * never touch the disk in clear.
  *
  * @module

@@ -1,6 +1,6 @@
 /**
- * `mode: audit` of the plugin policy: what breaks a rule is accepted and runs, and the daemon's log has
- * a warning for each, on apply and on every run; plugins and hooks alike.
+ * `mode: audit` of the plugin policy: what breaks a rule is accepted and runs, and the daemon's log
+ * has a warning for each, on apply and on every run; plugins and hooks alike.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * A daemon inside the test's own process, on a data directory of its own: its control plane is spoken
- * to over its real socket.
+ * A daemon inside the test's own process, on a data directory of its own: its control plane is
+ * spoken to over its real socket.
  *
  * @module
  */

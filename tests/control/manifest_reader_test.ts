@@ -1,6 +1,6 @@
 /**
- * Reading manifests: whatever they hold, the event loop goes on, an end is put to what takes too long,
- * and what is read is the same in a process and outside of it.
+ * Reading manifests: whatever they hold, the event loop goes on, an end is put to what takes too
+ * long, and what is read is the same in a process and outside of it.
  *
  * @module
  */

@@ -1,6 +1,7 @@
 /**
- * Who may use which operation, asked of the control server itself: every operation, by every caller.
- * A new operation does not compile here without its line, and nobody may use what its line leaves out.
+ * Who may use which operation, asked of the control server itself: every operation, by every
+ * caller. A new operation does not compile here without its line, and nobody may use what its line
+ * leaves out.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * `get`, `describe`, `delete` and `task logs` on a running daemon (contract 6).
+ * `get`, `describe`, `delete` and `task logs` on a running daemon.
  *
  * @module
  */

@@ -1,6 +1,7 @@
 /**
- * Secret values at rest belong to one version of their SecretStore: an old one that somebody puts back
- * into the database does not open, nor does one of the form that had no version, once it is over.
+ * Secret values at rest belong to one version of their SecretStore: an old one that somebody puts
+ * back into the database does not open, nor does one of the form that had no version, once it is
+ * over.
  *
  * @module
  */

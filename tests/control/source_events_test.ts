@@ -1,5 +1,6 @@
 /**
- * Who may post to a task's thread: what the definition of `slack.reply` grants, and what is posted then.
+ * Who may post to a task's thread: what the definition of `slack.reply` grants, and what is posted
+ * then.
  *
  * @module
  */

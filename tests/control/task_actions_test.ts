@@ -1,6 +1,6 @@
 /**
- * What a person does with tasks, on a running daemon: cancel, retry, wait, inbox, workspace
- * (contract 5, 6, 7), and what of it a step may do.
+ * What a person does with tasks, on a running daemon: cancel, retry, wait, inbox, workspace, and
+ * what of it a step may do.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * `get --watch` and `task logs` as streams of a running daemon (contract 6).
+ * `get --watch` and `task logs` as streams of a running daemon.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Text of strangers (issue 5, bad input; contract 2): through every way into a step and into an agent it
+ * Text of strangers (bad input): through every way into a step and into an agent it
  * arrives as it was sent, is marked as data in a prompt, and never runs. The agent is a script that
  * behaves like one: it reads its prompt, writes slowly, and exits.
  *

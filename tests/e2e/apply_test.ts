@@ -1,5 +1,5 @@
 /**
- * `svc apply`, and what `get`, `describe` and `delete` then show (contract 2 and 6): refused with
+ * `svc apply`, and what `get`, `describe` and `delete` then show: refused with
  * place and remedy, all or nothing, secrets masked.
  *
  * @module
@@ -45,7 +45,9 @@ spec:
 ${step}
 `;
 
-/** What stands behind the good document, and what `apply` says: `LINE:COLUMN: …` in the text given. */
+/**
+ * What stands behind the good document, and what `apply` says: `LINE:COLUMN: …` in the text given.
+ */
 const REFUSED: readonly { name: string; text: string; says: readonly [string, RegExp][] }[] = [
   {
     name: "an unknown field, with the one that was meant",

@@ -1,5 +1,5 @@
 /**
- * The command line from outside (contract 6): help, exit codes, the tools that need no daemon, what a
+ * The command line from outside: help, exit codes, the tools that need no daemon, what a
  * pipe that closes does, and logs that are followed.
  *
  * @module

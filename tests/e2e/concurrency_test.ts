@@ -1,5 +1,5 @@
 /**
- * Tasks that share (contract 2, `concurrency`) in a real daemon with real processes: under a burst,
+ * Tasks that share (`concurrency`) in a real daemon with real processes: under a burst,
  * and over a kill of the daemon. On the compiled program where there is one.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * Kills and stalls (security 1 and 9, contract 1 and 7), once, on the compiled program where there is
+ * Kills and stalls, once, on the compiled program where there is
  * one: what was answered 200 is a task, exactly once, whatever happens to the daemon.
  *
  * @module
@@ -15,9 +15,13 @@ import { findFile, processRuns, until, untilFile } from "../helpers/until.ts";
 const SECRET = "a secret of 32 bytes, or so it is";
 const REQUESTS = times(2000, 500);
 const AT_ONCE = 32;
-/** After how many answers the daemon is killed, round by round: early, in the thick of it, and late. */
+/**
+ * After how many answers the daemon is killed, round by round: early, in the thick of it, and late.
+ */
 const KILLS = TEST_ALL ? [1, 20, 60, 120, 250, 400, 600, 900, 1300, 1900] : [1, 60, 400];
-/** One in so many starts a process. The others name a workflow that does not exist: as much a task. */
+/**
+ * One in so many starts a process. The others name a workflow that does not exist: as much a task.
+ */
 const RUNS = 5;
 
 interface Accepted {

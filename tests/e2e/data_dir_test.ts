@@ -1,5 +1,5 @@
 /**
- * The data directory from outside (contract 1): what `init` makes and who may read it, and that a
+ * The data directory from outside: what `init` makes and who may read it, and that a
  * daemon which cannot use it says what to do and touches nothing.
  *
  * @module
@@ -53,7 +53,7 @@ function octal(mode: number | null | undefined): string {
 }
 
 testEachProgram(
-  "svc init makes what contract 1 lists, says so, and is idempotent",
+  "svc init makes the data directory, says so, and is idempotent",
   async (program) => {
     await using dir = await tempDir();
     const root = join(dir.path, "a/data");

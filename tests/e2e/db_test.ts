@@ -1,5 +1,5 @@
 /**
- * `svc db` from outside (contract 6): a copy is taken while requests come, checked, and put back; with
+ * `svc db` from outside: a copy is taken while requests come, checked, and put back; with
  * the daemon running and without one; and who may do which of it.
  *
  * @module

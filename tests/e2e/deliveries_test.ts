@@ -1,6 +1,6 @@
 /**
- * Deliveries as an operator meets them: explained, sent again, tried before, and the rotation of the
- * secrets that sign them.
+ * Deliveries as an operator meets them: explained, sent again, tried before, and the rotation of
+ * the secrets that sign them.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * `svc delivery show`: what was kept of a delivery, exactly, and nothing with which somebody could send
- * in its name.
+ * `svc delivery show`: what was kept of a delivery, exactly, and nothing with which somebody could
+ * send in its name.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /**
- * What goes wrong around the daemon (security 9): a full or read-only disk, a database that somebody
- * else holds, nobody who reads the output, SIGTERM in the thick of it. Unusable data directories, two
- * daemons and stale sockets are in `data_dir_test.ts`, kills in `crash_test.ts`, policies in
+ * What goes wrong around the daemon: a full or read-only disk, a database that somebody else holds,
+ * nobody who reads the output, SIGTERM in the thick of it. Unusable data directories, two daemons
+ * and stale sockets are in `data_dir_test.ts`, kills in `crash_test.ts`, policies in
  * `plugins_test.ts`.
  *
  * @module
@@ -94,7 +94,10 @@ async function directoryOn(disk: SmallDisk): Promise<DataDirectory> {
   return { path, [Symbol.asyncDispose]: () => Promise.resolve() };
 }
 
-/** `now` starts nothing but is stored all the same; `run` starts a process that ends with the file `go`. */
+/**
+ * `now` starts nothing but is stored all the same; `run` starts a process that ends with the file
+ * `go`.
+ */
 function apply(daemon: TestDaemon) {
   return daemon.apply(
     workflow("wait", "echo started >started; while [ ! -e go ]; do sleep 0.05; done"),

@@ -1,5 +1,5 @@
 /**
- * Steps that behave badly (issue 5, bad input): each ends with its state, its reason and its exit code,
+ * Steps that behave badly (bad input): each ends with its state, its reason and its exit code,
  * nothing of it is left, and the worker goes on.
  *
  * @module

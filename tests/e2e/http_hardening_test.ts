@@ -1,6 +1,6 @@
 /**
- * The webhook server of the real program against clients that stall, too few descriptors, and with TLS
- * (security 4). Runs once, on the compiled program where there is one: it takes most of a minute.
+ * The webhook server of the real program against clients that stall, too few descriptors, and with
+ * TLS. Runs once, on the compiled program where there is one: it takes most of a minute.
  *
  * @module
  */

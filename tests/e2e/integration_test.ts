@@ -1,5 +1,5 @@
 /**
- * `svc integration` from outside (issue 6, contract 6): the packages come with the program, so it is
+ * `svc integration` from outside: the packages come with the program, so it is
  * run in an empty directory; secrets never have to stand on a command line.
  *
  * @module

@@ -1,7 +1,7 @@
 /**
- * Recovery and queues (contract 7), once, on the compiled program where there is one: the daemon is
- * killed again and again while tasks run, and a long queue is drained. What steps write into a ledger
- * of their own is held against the records, as the soak does it.
+ * Recovery and queues, once, on the compiled program where there is one: the daemon is killed again
+ * and again while tasks run, and a long queue is drained. What steps write into a ledger of their
+ * own is held against the records, as the soak does it.
  *
  * @module
  */
@@ -29,7 +29,9 @@ import { World } from "../soak/world.ts";
 
 const CONTEXT = `(${ONE_PROGRAM.name})`;
 const KILLS = 20;
-/** Side by side, with retries and `finally`; in groups; with forks, deaf to TERM, in time trouble. */
+/**
+ * Side by side, with retries and `finally`; in groups; with forks, deaf to TERM, in time trouble.
+ */
 const WORKFLOWS = ["wide", "wide", "wide", "queue", "replace", "hard", "late", "sleeps", "tree"];
 /** After how long a life ends, in turn: before, in, and between the steps of what runs. */
 const LIVES_MS = [150, 900, 400, 1500, 250, 650];

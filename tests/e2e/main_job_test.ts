@@ -1,5 +1,5 @@
 /**
- * The main job from outside (issue 2, contract 3): a signed webhook arrives, is checked, filtered,
+ * The main job from outside: a signed webhook arrives, is checked, filtered,
  * stored and answered, and its workflow runs on exactly the bytes that were sent.
  *
  * @module
@@ -255,9 +255,9 @@ function asText(body: string | Uint8Array): string {
 }
 
 // GitHub's own examples are read where they are and never copied into the project.
-const EXAMPLES = join(ROOT, "../shared/payloads/github");
+const EXAMPLES = `${Deno.env.get("SVC_SHARED") ?? ""}/payloads/github`;
 const examples = await listExamples();
-const why = examples.length > 0 ? "" : " (ignored, there is no ../shared/payloads/github)";
+const why = examples.length > 0 ? "" : " (SKIPPED: $SVC_SHARED has no payloads/github)";
 
 async function listExamples(): Promise<{ name: string; body: Uint8Array }[]> {
   const found: { name: string; body: Uint8Array }[] = [];

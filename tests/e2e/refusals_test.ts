@@ -1,5 +1,5 @@
 /**
- * Requests that must start nothing (contract 3): each gets exactly its status and its code, in a body
+ * Requests that must start nothing: each gets exactly its status and its code, in a body
  * that tells a stranger nothing, and leaves no task.
  *
  * @module
@@ -335,7 +335,9 @@ async function startHost(program: Parameters<typeof startDaemon>[0]): Promise<Te
   return daemon;
 }
 
-/** The whole body is known but for the id: nothing of the reason, the secret or the policy is in it. */
+/**
+ * The whole body is known but for the id: nothing of the reason, the secret or the policy is in it.
+ */
 function expectProblem(
   answer: Answer,
   expected: { readonly name: string; readonly status: number; readonly code: string },

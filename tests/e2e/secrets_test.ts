@@ -1,6 +1,6 @@
 /**
- * Where secrets could end up, from outside: every plugin, hook and step prints what it knows, before
- * and after it is replaced; then everything that is stored and shown is read.
+ * Where secrets could end up, from outside: every plugin, hook and step prints what it knows,
+ * before and after it is replaced; then everything that is stored and shown is read.
  *
  * @module
  */
@@ -114,7 +114,9 @@ function crd(kind: string, check: string, change: string) {
   };
 }
 
-/** Every text and blob of a database, by table and column; what is sealed is no text of a secret. */
+/**
+ * Every text and blob of a database, by table and column; what is sealed is no text of a secret.
+ */
 function* storedTexts(path: string): Generator<readonly [where: string, text: string]> {
   using db = new DatabaseSync(path, { readOnly: true });
   const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();

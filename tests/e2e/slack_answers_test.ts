@@ -1,5 +1,5 @@
 /**
- * Answers in Slack's threads from outside (contract 8): when a task is told of, who may post, and that
+ * Answers in Slack's threads from outside: when a task is told of, who may post, and that
  * neither a payload nor a bad answer of Slack decides anything.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * The Slack source under crashes and load (contract 8): what was answered 200 arrives once and in order,
+ * The Slack source under crashes and load: what was answered 200 arrives once and in order,
  * and answers stay quick whatever waits.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * What an operator sees of Slack's events (contract 6 and 8): lists, watches, explanations; and that
+ * What an operator sees of Slack's events: lists, watches, explanations; and that
  * nothing an operator does starts a task twice.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * The native Slack source from outside (contract 8): an event that was answered 200 is stored and
+ * The native Slack source from outside: an event that was answered 200 is stored and
  * routed once, and a thread belongs to its process.
  *
  * @module

@@ -1,6 +1,6 @@
 /**
- * The short form of `make soak`: everything at once for a while, with kills, on the compiled program
- * where there is one.
+ * The short form of `make soak`: everything at once for a while, with kills, on the compiled
+ * program where there is one.
  *
  * @module
  */
@@ -9,7 +9,9 @@ import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
 import { longTest, ONE_PROGRAM } from "../helpers/program.ts";
 import { runSoak } from "../soak/run_soak.ts";
 
-/** A new one every day, so that no lucky order stays unseen, and the same for whoever looks into it. */
+/**
+ * A new one every day, so that no lucky order stays unseen, and the same for whoever looks into it.
+ */
 const SEED = Math.floor(Date.now() / 86_400_000);
 
 longTest(

@@ -277,7 +277,10 @@ Deno.test("a clock moved an hour back and a day forward neither storms nor repea
     const { items } = await client.call("get", { what: "deliveries", limit: 1000 });
     return items.map((item) => String(item["id"])).toSorted();
   };
-  /** Sets the clock, waits for so many, and gives the daemon the time to look, which it does every second. */
+  /**
+   * Sets the clock, waits for so many, and gives the daemon the time to look, which it does every
+   * second.
+   */
   const moveTo = async (text: string, count: number) => {
     clock.time = Date.parse(text);
     await until("what is due", async () => (await fired()).length >= count || undefined);

@@ -1,5 +1,5 @@
 /**
- * What a person does with tasks, from outside (contract 6): cancel, retry, wait, inbox, workspace,
+ * What a person does with tasks, from outside: cancel, retry, wait, inbox, workspace,
  * logs, watching, and how long they are kept.
  *
  * @module

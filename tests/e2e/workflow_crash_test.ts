@@ -1,7 +1,7 @@
 /**
- * Recovery of whole workflows (issue 5, contract 7, D2): the daemon is killed twenty times while tasks
- * with steps side by side, tries and `finally` run in worktrees of their own. Each comes to one end, no
- * step runs beside its own twin, and nothing is left behind.
+ * Recovery of whole workflows (D2): the daemon is killed twenty times while tasks with steps side
+ * by side, tries and `finally` run in worktrees of their own. Each comes to one end, no step runs
+ * beside its own twin, and nothing is left behind.
  *
  * @module
  */

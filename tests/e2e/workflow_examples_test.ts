@@ -1,6 +1,6 @@
 /**
- * The examples of docs/workflows.md (issue: examples that run): applied as they stand and run, with a
- * small script in the place of the agent that behaves like one, and real git.
+ * The examples of docs/workflows.md (issue: examples that run): applied as they stand and run, with
+ * a small script in the place of the agent that behaves like one, and real git.
  *
  * @module
  */
@@ -158,7 +158,9 @@ Deno.test("docs/workflows.md shows the examples as they are", async () => {
 
 const push = (after: string) => ({ ref: "refs/heads/main", deleted: false, after });
 
-/** Scripts of a deployment: what they are called with is noted, and one of them can be told to fail. */
+/**
+ * Scripts of a deployment: what they are called with is noted, and one of them can be told to fail.
+ */
 async function makeScripts(workspace: string): Promise<void> {
   const note = (name: string) => `#!/bin/sh\necho "${name} $*" >>deployments\n`;
   const scripts = {

@@ -1,6 +1,6 @@
 /**
- * A daemon under test: a process on a free port and a data directory of its own, ended in order with
- * the test and checked to have ended well.
+ * A daemon under test: a process on a free port and a data directory of its own, ended in order
+ * with the test and checked to have ended well.
  *
  * @module
  */
@@ -21,7 +21,7 @@ import {
 import { tempDir } from "./temp_dir.ts";
 import { PATIENCE_MS, until } from "./until.ts";
 
-/** After this long a daemon is ended by force: it does so itself after 14 s (contract 1). */
+/** After this long a daemon is ended by force: it does so itself after 14 s. */
 const STOP_WITHIN_MS = PATIENCE_MS;
 
 /** A data directory, made by `svc init`. */
@@ -210,7 +210,9 @@ export class TestDaemon implements AsyncDisposable {
     return { status: response.status, headers: response.headers, text, json: parse(text) };
   }
 
-  /** Sends these bytes as they stand; gives the status, 0 when the connection was closed instead. */
+  /**
+   * Sends these bytes as they stand; gives the status, 0 when the connection was closed instead.
+   */
   async sendRaw(text: string): Promise<number> {
     const { hostname, port } = new URL(this.url);
     using connection = await Deno.connect({ hostname, port: Number(port) });

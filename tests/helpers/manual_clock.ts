@@ -1,6 +1,6 @@
 /**
- * Clocks that a test sets: one that stands still with all its timers until it is moved, and one where
- * only the time of day is the test's.
+ * Clocks that a test sets: one that stands still with all its timers until it is moved, and one
+ * where only the time of day is the test's.
  *
  * @module
  */
@@ -69,8 +69,8 @@ export class ManualClock implements SetClock {
   }
 
   /**
-   * Lets time pass: calls what comes due in its order, each at its own time and after all that the ones
-   * before it led to, as far as that waits for nothing but promises and timers of this clock.
+   * Lets time pass: calls what comes due in its order, each at its own time and after all that the
+   * ones before it led to, as far as that waits for nothing but promises and timers of this clock.
    */
   async advance(ms: number): Promise<void> {
     const end = this.#passed + ms;
@@ -88,8 +88,8 @@ export class ManualClock implements SetClock {
 }
 
 /**
- * Lets time pass in steps until `work` is over, which waits for something real besides this clock: no
- * time passes while nothing waits for it.
+ * Lets time pass in steps until `work` is over, which waits for something real besides this clock:
+ * no time passes while nothing waits for it.
  */
 export async function passUntil<T>(
   clock: ManualClock,

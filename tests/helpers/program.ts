@@ -1,7 +1,7 @@
 /**
- * The programs under test: the compiled svc where `.ci/test` has built it (it hands over the directory
- * as `SVC_TEST_DIST`), else svc from the sources; both under `make test-all`. Runs them as a user
- * would: as processes.
+ * The programs under test: the compiled svc where `.ci/test` has built it (it hands over the
+ * directory as `SVC_TEST_DIST`), else svc from the sources; both under `make test-all`. Runs them
+ * as a user would: as processes.
  *
  * @module
  */
@@ -50,7 +50,9 @@ export function svcdOf(program: Program): Program {
   return { ...program, args: [...program.args.slice(0, -1), join(ROOT, "main.ts")] };
 }
 
-/** Whether everything is to run (`make test-all`): on both programs, and the tests that take long. */
+/**
+ * Whether everything is to run (`make test-all`): on both programs, and the tests that take long.
+ */
 export const TEST_ALL = Deno.env.get("SVC_TEST_ALL") === "1";
 
 /** The program of tests that run once: the compiled one where there is one. */
@@ -62,8 +64,8 @@ export const PROGRAMS: readonly Program[] = TEST_ALL && COMPILED !== undefined
   : [ONE_PROGRAM];
 
 /**
- * One test for each of {@linkcode PROGRAMS}. Where everything is to run and there is no compiled one,
- * its test is ignored and says why.
+ * One test for each of {@linkcode PROGRAMS}. Where everything is to run and there is no compiled
+ * one, its test is ignored and says why.
  */
 export function testEachProgram(
   name: string,
@@ -82,8 +84,8 @@ export function testEachProgram(
 }
 
 /**
- * A test that takes long (many kills, floods, stalls): it runs only when everything is to run, and says
- * so when it does not.
+ * A test that takes long (many kills, floods, stalls): it runs only when everything is to run, and
+ * says so when it does not.
  */
 export function longTest(
   name: string,
@@ -94,7 +96,9 @@ export function longTest(
   Deno.test({ ...options, name: shown, ignore: !TEST_ALL, fn });
 }
 
-/** How often a test is to repeat itself: the `few` times that show that it holds, or all of them. */
+/**
+ * How often a test is to repeat itself: the `few` times that show that it holds, or all of them.
+ */
 export function times(all: number, few: number): number {
   return TEST_ALL ? all : few;
 }

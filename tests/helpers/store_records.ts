@@ -1,6 +1,6 @@
 /**
- * Records to fill a store with: the one place of the tests that knows every field of a delivery and of
- * a task.
+ * Records to fill a store with: the one place of the tests that knows every field of a delivery and
+ * of a task.
  *
  * @module
  */
@@ -17,8 +17,8 @@ export function idOf(n: number): string {
 }
 
 /**
- * The id of the task of delivery `n`. Processes of tasks are found by it on the whole machine, so each
- * test file has ids of its own: others may be running beside it.
+ * The id of the task of delivery `n`. Processes of tasks are found by it on the whole machine, so
+ * each test file has ids of its own: others may be running beside it.
  */
 export function taskIdOf(n: number): string {
   return `01J${OWN}${String(n).padStart(6, "0")}`;

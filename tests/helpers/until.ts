@@ -1,7 +1,7 @@
 /**
- * Waiting for what happens in another process: looks again and again, and gives up in time. How long
- * that is says nothing about the program, only that a test that hangs fails: it is far more than a busy
- * machine needs.
+ * Waiting for what happens in another process: looks again and again, and gives up in time. How
+ * long that is says nothing about the program, only that a test that hangs fails: it is far more
+ * than a busy machine needs.
  *
  * @module
  */

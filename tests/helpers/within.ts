@@ -8,8 +8,8 @@
 const BUSY = 10;
 
 /**
- * Rejects when `work` takes far longer than the `ms` it may take on a machine that has nothing else to
- * do: what hangs shall fail its test and not stop them all.
+ * Rejects when `work` takes far longer than the `ms` it may take on a machine that has nothing else
+ * to do: what hangs shall fail its test and not stop them all.
  */
 export async function within<T>(ms: number, work: PromiseLike<T>): Promise<T> {
   const { promise, reject: giveUp } = Promise.withResolvers<never>();

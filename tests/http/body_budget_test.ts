@@ -1,6 +1,6 @@
 /**
- * The budget of bytes under way: who may take how much of it, whatever others take, and that all of it
- * comes back.
+ * The budget of bytes under way: who may take how much of it, whatever others take, and that all of
+ * it comes back.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The server on a real socket: what a client can make it wait for, how many there may be, TLS, and how
- * it ends. What requests may look like is in `wire_test.ts`.
+ * The server on a real socket: what a client can make it wait for, how many there may be, TLS, and
+ * how it ends. What requests may look like is in `wire_test.ts`.
  *
  * @module
  */
@@ -26,7 +26,9 @@ import { ask, RawClient } from "./raw_client.ts";
 /** A connection that was cut is gone a moment later, which the sanitizers take for a leak. */
 const LOOSE = { sanitizeOps: false, sanitizeResources: false };
 const GET = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n";
-/** Longer than any test lasts: what ends a connection nevertheless is the deadline that it shortens. */
+/**
+ * Longer than any test lasts: what ends a connection nevertheless is the deadline that it shortens.
+ */
 const NEVER_MS = 600_000;
 const DEADLINES: Deadlines = {
   headersMs: NEVER_MS,

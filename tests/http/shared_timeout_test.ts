@@ -1,5 +1,6 @@
 /**
- * Waiting with a shared deadline: who is served in time, who is not, and that no timer stays behind.
+ * Waiting with a shared deadline: who is served in time, who is not, and that no timer stays
+ * behind.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Admission (contract 2 and 3): only the boolean `true` lets an event through; everything else starts
+ * Admission: only the boolean `true` lets an event through; everything else starts
  * nothing and says why; nothing about an event makes it throw.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * What a body means (contract 3): a form or JSON, decided by nothing that a stranger can change under
+ * What a body means: a form or JSON, decided by nothing that a stranger can change under
  * a signature, and read in time that grows with its length only. In process, with a real store.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * What makes two requests one event (contract 2 and 3): nothing that no signature covers decides that
+ * What makes two requests one event: nothing that no signature covers decides that
  * alone. In process, with a real store.
  *
  * @module

@@ -1,6 +1,6 @@
 /**
- * The source `filesystem`: each change of each file that matches is one event, whether or not a watch
- * tells of it.
+ * The source `filesystem`: each change of each file that matches is one event, whether or not a
+ * watch tells of it.
  *
  * @module
  */

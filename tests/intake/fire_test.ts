@@ -1,6 +1,6 @@
 /**
- * Firing: what no request brought goes through filter, suspension and concurrency like any event, and
- * leaves a record that can be explained and sent again.
+ * Firing: what no request brought goes through filter, suspension and concurrency like any event,
+ * and leaves a record that can be explained and sent again.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Handshakes of platforms, known by all that makes one: whatever else looks like one is an event, and
- * no event may be swallowed. In process, with a real store.
+ * Handshakes of platforms, known by all that makes one: whatever else looks like one is an event,
+ * and no event may be swallowed. In process, with a real store.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Hostile bodies (security 9), all of them signed: whoever knows the secret can still send nonsense.
+ * Hostile bodies, all of them signed: whoever knows the secret can still send nonsense.
  * None may be answered with a 5xx, and none may get in the way of the next.
  *
  * @module

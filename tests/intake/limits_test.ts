@@ -1,5 +1,5 @@
 /**
- * What a sender is told when a trigger has no room (contract 2 and 3): `concurrency`, `debounce`,
+ * What a sender is told when a trigger has no room: `concurrency`, `debounce`,
  * `rateLimit`, and that a refusal starts nothing.
  *
  * @module

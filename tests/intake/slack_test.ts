@@ -1,5 +1,5 @@
 /**
- * `POST /source/slack/{project}/{trigger}` in process (contract 8): each refusal, and that nothing is
+ * `POST /source/slack/{project}/{trigger}` in process: each refusal, and that nothing is
  * stored then.
  *
  * @module

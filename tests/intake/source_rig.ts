@@ -1,6 +1,6 @@
 /**
- * What a source of events needs, without a daemon: a real store, resources, a clock that is moved by
- * hand, and a log to look at.
+ * What a source of events needs, without a daemon: a real store, resources, a clock that is moved
+ * by hand, and a log to look at.
  *
  * @module
  */
@@ -48,7 +48,10 @@ export interface SourceRig extends AsyncDisposable {
   readonly logged: string[];
   /** How often the worker was told of a task. */
   readonly kicks: { count: number };
-  /** The store as the host has it: a test may put methods of its own in it, and those of `store` back. */
+  /**
+   * The store as the host has it: a test may put methods of its own in it, and those of `store`
+   * back.
+   */
   readonly broken: Store;
   /** Applies manifests at the time of the clock, as `svc apply` would. */
   apply(text: string): void;

@@ -1,6 +1,6 @@
 /**
- * The source `task`: the end of one task starts the next, once, across crashes, and no loop goes on for
- * ever.
+ * The source `task`: the end of one task starts the next, once, across crashes, and no loop goes on
+ * for ever.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The tools that send a stored request through the pipeline once more, or tell of it: what they say is
- * what happened, and nothing else starts.
+ * The tools that send a stored request through the pipeline once more, or tell of it: what they say
+ * is what happened, and nothing else starts.
  *
  * @module
  */

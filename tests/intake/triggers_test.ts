@@ -1,5 +1,6 @@
 /**
- * Triggers as the sources find them: one that is not there, and one that is there and cannot be used.
+ * Triggers as the sources find them: one that is not there, and one that is there and cannot be
+ * used.
  *
  * @module
  */

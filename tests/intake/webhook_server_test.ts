@@ -1,5 +1,5 @@
 /**
- * The paths of the public server (contract 3), matched as they were sent.
+ * The paths of the public server, matched as they were sent.
  *
  * @module
  */

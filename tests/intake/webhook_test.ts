@@ -1,5 +1,5 @@
 /**
- * The webhook pipeline, one test for each way through it (contract 3).
+ * The webhook pipeline, one test for each way through it.
  *
  * @module
  */

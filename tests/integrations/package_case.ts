@@ -1,6 +1,6 @@
 /**
- * What the test of a package needs to know of it, and requests as the platforms send them. Signs with
- * Node's HMAC, never with the code under test.
+ * What the test of a package needs to know of it, and requests as the platforms send them. Signs
+ * with Node's HMAC, never with the code under test.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * What holds for every platform, over its sample and its real requests: a new platform is held to it
- * from its first line on.
+ * What holds for every platform, over its sample and its real requests: a new platform is held to
+ * it from its first line on.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /**
  * Gitea and Forgejo. The secret and the payload are those of Gitea's documentation, shortened. The
- * signature is that of `openssl dgst -sha256 -hmac SECRET` and of Python's `hmac`, which agree: Gitea
- * writes the hexadecimal HMAC-SHA256 of the JSON it sends.
+ * signature is that of `openssl dgst -sha256 -hmac SECRET` and of Python's `hmac`, which agree:
+ * Gitea writes the hexadecimal HMAC-SHA256 of the JSON it sends.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * What each platform's file here says about it, so that one test of them all can hold it to account:
- * `tests/platforms/NAME.ts` exports `sample`.
+ * What each platform's file here says about it, so that one test of them all can hold it to
+ * account: `tests/platforms/NAME.ts` exports `sample`.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Commands and what is decided on them (security 3), under `scripts/` alone and among other prefixes.
+ * Commands and what is decided on them, under `scripts/` alone and among other prefixes.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The plugin policy: the decision tables of security 3, and policy files that are no policy.
+ * The plugin policy: the decision tables of the allowlist, and policy files that are no policy.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * No row, no run (contract 4): a plugin with a real shell and a store that does what the test says.
+ * No row, no run: a plugin with a real shell and a store that does what the test says.
  *
  * @module
  */

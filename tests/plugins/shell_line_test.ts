@@ -165,7 +165,10 @@ Deno.test("what the policy allows starts nothing but what it allows, under /bin/
   deepEqual(await findEscapes(allowed), []);
 });
 
-/** The ways around a policy that looks at the start of a line, as security 3 has them. */
+/**
+ * The ways around a policy that looks at the start of a line
+ * (`docs/decisions/0008-policy-by-parsing.md`).
+ */
 const WAYS_AROUND = [
   ...["scripts/../evil.sh", "scripts/link.sh", "scripts/ok.sh; curl", "scripts/ok.sh\ncurl"],
   ...["scripts/ok.sh `curl`", "scripts/ok.sh $(curl)", "scripts/ok.sh & curl; wait"],

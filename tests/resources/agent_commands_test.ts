@@ -1,6 +1,6 @@
 /**
- * The commands that docs/workflows.md gives for agents: each is an Agent as it stands, which gets its
- * prompt on standard input, and none of them is asked what it would ask a person.
+ * The commands that docs/workflows.md gives for agents: each is an Agent as it stands, which gets
+ * its prompt on standard input, and none of them is asked what it would ask a person.
  *
  * @module
  */

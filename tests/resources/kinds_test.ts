@@ -1,6 +1,6 @@
 /**
- * The registry of kinds: no two share a name, each is found by any of its names, and its JSON Schema
- * accepts what the program accepts.
+ * The registry of kinds: no two share a name, each is found by any of its names, and its JSON
+ * Schema accepts what the program accepts.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Kind `SecretStore`: what is no secret is refused, naming the key and never the value (security 7).
+ * Kind `SecretStore`: what is no secret is refused, naming the key and never the value.
  *
  * @module
  */

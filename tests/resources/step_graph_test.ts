@@ -1,5 +1,5 @@
 /**
- * The order of steps, and what apply refuses of it (contract 2): cycles, unknown ids, steps that can
+ * The order of steps, and what apply refuses of it: cycles, unknown ids, steps that can
  * never run, agents without a prompt.
  *
  * @module

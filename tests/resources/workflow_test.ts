@@ -1,6 +1,6 @@
 /**
  * Kind `Workflow`: steps, their ids, timeouts and environments; and shell lines, which are never
- * templates (contract 2).
+ * templates.
  *
  * @module
  */

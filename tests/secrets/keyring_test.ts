@@ -1,5 +1,5 @@
 /**
- * Secret values at rest (security 7): what was sealed opens in its own place with its own key, and
+ * Secret values at rest: what was sealed opens in its own place with its own key, and
  * nowhere else; and no error tells a value.
  *
  * @module

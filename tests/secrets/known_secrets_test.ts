@@ -1,5 +1,6 @@
 /**
- * What is hidden, and for how long: the values there are, and those a run in progress may have read.
+ * What is hidden, and for how long: the values there are, and those a run in progress may have
+ * read.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Redaction (security 7): no secret gets through, however the output is cut into chunks; everything
+ * Redaction: no secret gets through, however the output is cut into chunks; everything
  * else does, byte for byte.
  *
  * @module

@@ -1,5 +1,6 @@
 /**
- * A line that has to wait for something: its shell is there already, and nothing of the line has run.
+ * A line that has to wait for something: its shell is there already, and nothing of the line has
+ * run.
  *
  * @module
  */

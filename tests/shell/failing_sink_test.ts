@@ -1,6 +1,6 @@
 /**
- * A taker of output that fails, as the log of a task does when the disk is full. In a file of its own,
- * because where it is not caught it ends the whole file, as it would end the daemon.
+ * A taker of output that fails, as the log of a task does when the disk is full. In a file of its
+ * own, because where it is not caught it ends the whole file, as it would end the daemon.
  *
  * @module
  */

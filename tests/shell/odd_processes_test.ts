@@ -1,6 +1,6 @@
 /**
- * Processes that do not look as one expects, whatever they are called and however they stand: each is
- * ended, and by KILL where it minds nothing else.
+ * Processes that do not look as one expects, whatever they are called and however they stand: each
+ * is ended, and by KILL where it minds nothing else.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The shell that stays: answers in the order of the questions, however many there are, and another one
- * takes over when it is killed.
+ * The shell that stays: answers in the order of the questions, however many there are, and another
+ * one takes over when it is killed.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * One real mistake or more for every cause the signature doctor knows. What the senders sign is made
- * by Node's own HMAC, not by the code under test.
+ * One real mistake or more for every cause the signature doctor knows. What the senders sign is
+ * made by Node's own HMAC, not by the code under test.
  *
  * @module
  */

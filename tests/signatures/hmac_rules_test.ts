@@ -1,5 +1,6 @@
 /**
- * What is particular to `sha256` and `hmac`: exact forms, exact bytes, and the times they can carry.
+ * What is particular to `sha256` and `hmac`: exact forms, exact bytes, and the times they can
+ * carry.
  *
  * @module
  */

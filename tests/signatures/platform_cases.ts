@@ -1,7 +1,7 @@
 /**
- * Real requests, one or more for every scheme: the vectors of `fixtures/signatures.json`, where they
- * have none the platforms' own tests and RFCs, and those of `tests/platforms/`. Every signature is a
- * literal from outside.
+ * Real requests, one or more for every scheme: the vectors of `fixtures/signatures.json`, where
+ * they have none the platforms' own tests and RFCs, and those of `tests/platforms/`. Every
+ * signature is a literal from outside.
  *
  * @module
  */

@@ -1,8 +1,8 @@
 /**
- * One contract over every signature scheme: what is genuine is accepted, and nothing
- * that differs from it in any way. Expected signatures are literals from outside (`fixtures/`), never
- * computed by the code under test. A new scheme needs a row here, or a request in its platform's
- * sample; a scheme without either fails.
+ * One contract over every signature scheme: what is genuine is accepted, and nothing that differs
+ * from it in any way. Expected signatures are literals from outside (`fixtures/`), never computed
+ * by the code under test. A new scheme needs a row here, or a request in its platform's sample; a
+ * scheme without either fails.
  *
  * @module
  */
@@ -485,7 +485,9 @@ for (const contract of CONTRACTS) {
   });
 }
 
-/** Whether two texts are one key to the scheme: hexadecimal and base64 keys have several spellings. */
+/**
+ * Whether two texts are one key to the scheme: hexadecimal and base64 keys have several spellings.
+ */
 function isSameKey(row: Row, a: string, b: string): boolean {
   return row.scheme === "discord" && a.toLowerCase() === b.toLowerCase();
 }
@@ -692,7 +694,9 @@ for (const contract of CONTRACTS.filter(({ row }) => row.coversUrl === true)) {
   });
 }
 
-/** Times, and the digest of `v0:<time>:{}` under the secret of Slack's documentation, by OpenSSL 3. */
+/**
+ * Times, and the digest of `v0:<time>:{}` under the secret of Slack's documentation, by OpenSSL 3.
+ */
 const SIGNED_TIMES: readonly [time: string, digest: string][] = [
   ["1531420618", "8fa0e009d1ac24fd3df1706b46c6d972abd5f70b762137c3bb5b4208c84c9607"],
   ["1.531420618e9", "cba8e67f8b6998966c50ba333fc85d9fcddfb2ebeda4a45e9c11669603789236"],

@@ -1,6 +1,6 @@
 /**
- * Actors that change what others rely on: keys are rotated, a trigger is suspended, and the files of
- * policy and roles are broken for a moment.
+ * Actors that change what others rely on: keys are rotated, a trigger is suspended, and the files
+ * of policy and roles are broken for a moment.
  *
  * @module
  */

@@ -1,6 +1,7 @@
 /**
- * What was answered during a soak, from the side of those who asked: the promises that the records are
- * held against at the end, how often what happened, and every answer that should not have been given.
+ * What was answered during a soak, from the side of those who asked: the promises that the records
+ * are held against at the end, how often what happened, and every answer that should not have been
+ * given.
  *
  * @module
  */

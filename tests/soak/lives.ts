@@ -1,6 +1,6 @@
 /**
- * The daemon through its lives: started on one data directory, killed or told to stop, started again.
- * Whoever talks to it takes the one that lives now, and may find it gone.
+ * The daemon through its lives: started on one data directory, killed or told to stop, started
+ * again. Whoever talks to it takes the one that lives now, and may find it gone.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * A long queue that drains: tasks pile up behind busy workers, then go, while somebody keeps looking
- * at them with the program.
+ * A long queue that drains: tasks pile up behind busy workers, then go, while somebody keeps
+ * looking at them with the program.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Memory and descriptors of a daemon over its lives, and what counts as growth: the last quarter of a
- * life far above its second, or late lives far above early ones.
+ * Memory and descriptors of a daemon over its lives, and what counts as growth: the last quarter of
+ * a life far above its second, or late lives far above early ones.
  *
  * @module
  */
@@ -88,7 +88,9 @@ export function tableOf(lives: readonly Life[]): string {
   return [header, ...lines].join("\n");
 }
 
-/** Memory of one life in ten parts, as medians: whether it goes on growing can be seen in a line. */
+/**
+ * Memory of one life in ten parts, as medians: whether it goes on growing can be seen in a line.
+ */
 export function courseOf({ number, samples }: Life): string {
   const parts = Array.from({ length: 10 }, (_, n) => {
     const [from, to] = [n, n + 1].map((at) => Math.floor((at * samples.length) / 10));

@@ -1,5 +1,6 @@
 /**
- * One soak: a site, a daemon through many lives, actors that do everything at once, and the verdict.
+ * One soak: a site, a daemon through many lives, actors that do everything at once, and the
+ * verdict.
  *
  * @module
  */

@@ -6,8 +6,9 @@
  */
 
 /**
- * One step: `step.sh MODE [SECS]`. The lock is held by every process of the step, so a second run of it
- * that begins while any of them is left says `twin`; with `$SOAK_ALONE` the same holds for its group.
+ * One step: `step.sh MODE [SECS]`. The lock is held by every process of the step, so a second run
+ * of it that begins while any of them is left says `twin`; with `$SOAK_ALONE` the same holds for
+ * its group.
  */
 export const STEP_SCRIPT = `#!/bin/sh
 note() { printf '%s %s %s %s %s %s %s\\n' "$1" "$SVC_TASK_ID" "$SVC_STEP" "$SVC_ATTEMPT" $$ "$SVC_TRIGGER" "\${SOAK_KEY:--}" >>"$SOAK/ledger"; }

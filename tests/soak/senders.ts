@@ -26,7 +26,9 @@ const GOOD = [
   ...["ask", "tree", "replace", "replace", "queue", "debounced", "debounced", "limited", "limited"],
 ];
 const ACCEPTED = ["200 accepted"];
-/** What a repetition may be answered: its task may have failed meanwhile, and then it counts again. */
+/**
+ * What a repetition may be answered: its task may have failed meanwhile, and then it counts again.
+ */
 const REPEATED = ["200 duplicate", "200 accepted"];
 
 /** A body with a key and a number of its own. */
@@ -111,7 +113,9 @@ export async function sendBad(world: World, random: Random): Promise<void> {
   ])();
 }
 
-/** Requests to triggers with plugins, to one whose secret is rotated, and to one that is suspended. */
+/**
+ * Requests to triggers with plugins, to one whose secret is rotated, and to one that is suspended.
+ */
 export async function sendSwitched(world: World, random: Random): Promise<void> {
   const body = bodyOf(random);
   switch (random.between(0, 5)) {

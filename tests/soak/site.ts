@@ -1,6 +1,6 @@
 /**
- * The installation that is soaked: scripts, ledgers and a repository around a data directory, and one
- * trigger for each way in which a delivery can become a task or not.
+ * The installation that is soaked: scripts, ledgers and a repository around a data directory, and
+ * one trigger for each way in which a delivery can become a task or not.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * `make soak MINUTES=n [SEED=n]`: soaks the program for so long, prints what happened and how memory
- * and descriptors went, and ends with 1 when an invariant does not hold.
+ * `make soak MINUTES=n [SEED=n]`: soaks the program for so long, prints what happened and how
+ * memory and descriptors went, and ends with 1 when an invariant does not hold.
  *
  * @module
  */

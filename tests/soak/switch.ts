@@ -1,6 +1,6 @@
 /**
- * Something of the installation that is changed while others depend on it. They look before and after
- * what they do: only what held all along can be insisted on.
+ * Something of the installation that is changed while others depend on it. They look before and
+ * after what they do: only what held all along can be insisted on.
  *
  * @module
  */

@@ -1,5 +1,6 @@
 /**
- * The invariants of a soak, held against records, ledgers and the machine, once the daemon is quiet.
+ * The invariants of a soak, held against records, ledgers and the machine, once the daemon is
+ * quiet.
  *
  * @module
  */
@@ -20,7 +21,7 @@ import { ALONE_TRIGGERS, type Site } from "./site.ts";
 
 /** States in which a task may be at the end. */
 const TERMINAL = ["succeeded", "failed", "cancelled"];
-/** How often a task may be interrupted by crashes (contract 7). */
+/** How often a task may be interrupted by crashes. */
 const MOST_RESTARTS = 3;
 
 /** When the daemon ended, in milliseconds since the epoch. */
@@ -69,7 +70,9 @@ function findRunTwice({ tasks, deliveries }: Pick<Records, "tasks" | "deliveries
   );
 }
 
-/** A task that ends and a delivery that arrives in the same moment are in one order or the other. */
+/**
+ * A task that ends and a delivery that arrives in the same moment are in one order or the other.
+ */
 const CLOCK_MS = 2000;
 
 /** Every task has ended, after no more interruptions than it may have (D2). */

@@ -152,7 +152,9 @@ export class World {
     }
   }
 
-  /** Calls an operation; `undefined` when it was refused in a way that may be, or nobody answered. */
+  /**
+   * Calls an operation; `undefined` when it was refused in a way that may be, or nobody answered.
+   */
   async call<Name extends CallName>(
     name: Name,
     input: Input<Name>,

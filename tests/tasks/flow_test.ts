@@ -15,7 +15,10 @@ import {
 } from "../../src/tasks/run/flow.ts";
 import { cpuMs } from "../helpers/cpu_time.ts";
 
-/** `a`, `b<-a`, `c<-a,b`, `d<-` (needs nothing), `e?` (continueOnError); nothing said: the one before. */
+/**
+ * `a`, `b<-a`, `c<-a,b`, `d<-` (needs nothing), `e?` (continueOnError); nothing said: the one
+ * before.
+ */
 function steps(text: string): FlowStep[] {
   return text.split(" ").map((word) => {
     const [, id = "", mark, needs] = /^(\w+)(\?)?(?:<-(.*))?$/.exec(word) ?? [];

@@ -1,5 +1,6 @@
 /**
- * Inboxes: every message once, in the order of the store, whenever the task starts and whoever adds.
+ * Inboxes: every message once, in the order of the store, whenever the task starts and whoever
+ * adds.
  *
  * @module
  */
@@ -12,7 +13,9 @@ import { tempStore } from "../helpers/temp_store.ts";
 
 const CLOCK = { now: () => 1_700_000_000_000 };
 
-/** What a claim says of a task without messages, and what comes in between has to be found anyway. */
+/**
+ * What a claim says of a task without messages, and what comes in between has to be found anyway.
+ */
 const NEW = { hasMessages: false };
 
 /** A store with task 1 in it, inboxes over it, and the file its steps would read. */

@@ -1,5 +1,5 @@
 /**
- * Which steps a retry carries over (contract 6).
+ * Which steps a retry carries over.
  *
  * @module
  */

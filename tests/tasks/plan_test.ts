@@ -1,6 +1,6 @@
 /**
- * Plans: a task runs what its resources were at the moment it was planned; what is missing is named;
- * a secret stays a reference.
+ * Plans: a task runs what its resources were at the moment it was planned; what is missing is
+ * named; a secret stays a reference.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * What a task needs to run, without a worker: a real store, real processes, the machine's own clock.
- * Tasks are queued as a webhook would queue them, and handed to `runTask` by the test.
+ * What a task needs to run, without a worker: a real store, real processes, the machine's own
+ * clock. Tasks are queued as a webhook would queue them, and handed to `runTask` by the test.
  *
  * @module
  */

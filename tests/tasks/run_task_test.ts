@@ -1,5 +1,5 @@
 /**
- * Control flow of a task (contract 2 and 7), with real processes: needs, conditions, tries, timeouts,
+ * Control flow of a task, with real processes: needs, conditions, tries, timeouts,
  * outputs, `finally`, cancelling and stopping.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * `$SVC_OUTPUT` (contract 7): which lines count, what is told of the others, and that nothing a step
+ * `$SVC_OUTPUT`: which lines count, what is told of the others, and that nothing a step
  * makes of the file holds anybody up.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * Workspaces (contract 2, `isolation`) with real repositories: a worktree or a copy for each task, gone
+ * Workspaces (`isolation`) with real repositories: a worktree or a copy for each task, gone
  * when it succeeds, kept when it does not, and never half there.
  *
  * @module

@@ -1,6 +1,6 @@
 /**
- * Step output on disk: the exact bytes come back in order, secrets hidden, half a line left for later,
- * and no more than the limit is kept.
+ * Step output on disk: the exact bytes come back in order, secrets hidden, half a line left for
+ * later, and no more than the limit is kept.
  *
  * @module
  */
@@ -155,7 +155,9 @@ Deno.test("TaskLog keeps the streams of a step apart when it hides secrets", asy
   equal(textOf(chunks.filter((one) => one.stream === "err")), "***\n");
 });
 
-/** A log of a step that prints `mebibytes` times a mebibyte, and a little more on the other stream. */
+/**
+ * A log of a step that prints `mebibytes` times a mebibyte, and a little more on the other stream.
+ */
 async function longLog(path: string, mebibytes: number): Promise<LogChunk[]> {
   using log = new TaskLog(path, HOST);
   const step = log.step("s");

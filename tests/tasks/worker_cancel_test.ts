@@ -1,6 +1,6 @@
 /**
- * What ends tasks before their time, and what holds them up: cancelling, replacing, waiting for room
- * and for a time. Each ends once, and with no process left.
+ * What ends tasks before their time, and what holds them up: cancelling, replacing, waiting for
+ * room and for a time. Each ends once, and with no process left.
  *
  * @module
  */

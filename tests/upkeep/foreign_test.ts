@@ -1,6 +1,7 @@
 /**
- * A database that somebody has changed past svc: what is foreign in its schema, and rows that cannot be
- * read, are named by `svc db check`, keep a copy from being restored, and a daemon from starting.
+ * A database that somebody has changed past svc: what is foreign in its schema, and rows that
+ * cannot be read, are named by `svc db check`, keep a copy from being restored, and a daemon from
+ * starting.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * A data directory with something in its database and no daemon, and what the tests of its upkeep do
- * with it.
+ * A data directory with something in its database and no daemon, and what the tests of its upkeep
+ * do with it.
  *
  * @module
  */

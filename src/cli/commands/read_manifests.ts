@@ -1,5 +1,6 @@
 /**
- * `svc read-manifests`: what the daemon starts to have manifests read by a process that it can kill.
+ * `svc read-manifests`: what the daemon starts to have manifests read by a process that it can
+ * kill.
  *
  * @module
  */

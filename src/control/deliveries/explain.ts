@@ -1,6 +1,6 @@
 /**
- * `svc delivery explain`: what happened to a delivery at each stage, why the filter said no, and for a
- * rejected signature what would have to change. For the operator only.
+ * `svc delivery explain`: what happened to a delivery at each stage, why the filter said no, and
+ * for a rejected signature what would have to change. For the operator only.
  *
  * @module
  */

@@ -1,5 +1,6 @@
 /**
- * `svc delivery redeliver`: which stored deliveries are meant, and a line for each that is sent again.
+ * `svc delivery redeliver`: which stored deliveries are meant, and a line for each that is sent
+ * again.
  *
  * @module
  */

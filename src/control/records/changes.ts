@@ -1,7 +1,8 @@
 /**
- * What a stream that shows how things stand waits for: it reads once, and again only what has changed,
- * at most every so often. From time to time it hears that nothing was announced: what comes past the
- * daemon, such as another program that writes to the database, is announced by nobody.
+ * What a stream that shows how things stand waits for: it reads once, and again only what has
+ * changed, at most every so often. From time to time it hears that nothing was announced: what
+ * comes past the daemon, such as another program that writes to the database, is announced by
+ * nobody.
  *
  * @module
  */
@@ -11,15 +12,17 @@ import type { RecordName } from "../../resources/record_names.ts";
 import type { Events } from "../../store/events.ts";
 
 /**
- * What may have changed: what has these ids and was known before; `any` of all, also something new; or
- * as far as was announced, nothing, which is `quiet`.
+ * What may have changed: what has these ids and was known before; `any` of all, also something new;
+ * or as far as was announced, nothing, which is `quiet`.
  */
 export type Changed = ReadonlySet<string> | "any" | "quiet";
 
 /** More ids than these are not kept apart. */
 const MAX_IDS = 200;
 
-/** Collects changes until they are taken. To be made before the first look, so that none is missed. */
+/**
+ * Collects changes until they are taken. To be made before the first look, so that none is missed.
+ */
 export class Changes implements Disposable {
   readonly #spacingMs: number;
   readonly #clock: Clock;

@@ -1,6 +1,6 @@
 /**
- * Which headers and fields of the query of a stored request are shown, and which are masked: whatever signs it or says who sent
- * it would let a reader send in that name.
+ * Which headers and fields of the query of a stored request are shown, and which are masked:
+ * whatever signs it or says who sent it would let a reader send in that name.
  *
  * @module
  */

@@ -30,7 +30,6 @@ export interface RecordType<Row, Name extends RecordName = RecordName, Part = Re
   readonly list: (store: Part, query: RecordQuery) => Promise<Row[]>;
   /** At most two whose id starts so. */
   readonly find: (store: Part, prefix: string) => Promise<Row[]>;
-  /** Its identifier. */
   readonly id: (row: Row) => string;
   /** As JSON. */
   readonly view: (row: Row) => Record<string, unknown>;

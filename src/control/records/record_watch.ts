@@ -1,7 +1,7 @@
 /**
- * Watches one type of record: what appears, and what changes of those that still can. Each look reads
- * what has changed, or where that is not known a bounded number of rows, so that ten thousand open records
- * hold up nobody.
+ * Watches one type of record: what appears, and what changes of those that still can. Each look
+ * reads what has changed, or where that is not known a bounded number of rows, so that ten thousand
+ * open records hold up nobody.
  *
  * @module
  */
@@ -14,7 +14,9 @@ import { checkFilters, toQuery } from "./records.ts";
 
 /** Rows read at once. */
 const PAGE = 200;
-/** Open rows outside the newest that are read again in one look; the others have their turn later. */
+/**
+ * Open rows outside the newest that are read again in one look; the others have their turn later.
+ */
 const READ_AGAIN = 200;
 
 /** One watch over a list of records. */

@@ -18,9 +18,7 @@ export interface StatusHost {
   readonly store: TaskCounter;
   /** Holds the resources. */
   readonly catalog: Catalog;
-  /** The data directory. */
   readonly dirs: DataDir;
-  /** The time. */
   readonly clock: Clock;
   /** What does not work as it should, one sentence each. */
   readonly degraded: () => Promise<readonly string[]>;

@@ -1,5 +1,5 @@
 /**
- * Applies manifests (contract 2): reads everything, says everything that is wrong at once, then
+ * Applies manifests: reads everything, says everything that is wrong at once, then
  * changes all or nothing in one transaction.
  *
  * @module
@@ -41,7 +41,8 @@ export interface ApplyHost extends BacktestHost, CodeHost {
 /**
  * Applies the files of a request.
  *
- * @throws {AppError} `invalid`, with every finding, when anything is wrong; nothing has changed then.
+ * @throws {AppError} `invalid`, with every finding, when anything is wrong; nothing has changed
+ * then.
  */
 export async function apply(
   request: Input<"apply">,
@@ -91,14 +92,14 @@ export async function apply(
   });
 }
 
-/** A dangling reference is no error: the order of applies is free (contract 2). */
+/** A dangling reference is no error: the order of applies is free. */
 function danglingReferences({ mentions }: ManifestsRead, catalog: Catalog): string[] {
   return mentions.filter(({ kind, project, name }) =>
     kind === CRD_KIND || catalog.find(kind, project, name) === undefined
   ).map(({ warning }) => warning);
 }
 
-/** Short values are warned about only in stores that sign webhooks (security 2). */
+/** Short values are warned about only in stores that sign webhooks. */
 function weakSecrets({ resources, weakSecrets }: ManifestsRead, catalog: Catalog): string[] {
   if (weakSecrets.length === 0) return [];
   const signing = new Set(

@@ -1,5 +1,5 @@
 /**
- * What an apply of a CustomResourceDefinition with plugins or hooks has to pass (spec 5.3, 5.4): the
+ * What an apply of a CustomResourceDefinition with plugins or hooks has to pass: the
  * Admin role, then the policy. Every plugin leaves a row, refused ones too.
  *
  * @module
@@ -30,11 +30,8 @@ export interface CodeHost {
   readonly store: AuditRecorder;
   /** Decides on commands. */
   readonly policy: PolicyCheck;
-  /** The time. */
   readonly clock: Clock;
-  /** The daemon's log. */
   readonly log: Log;
-  /** Names rows. */
   readonly newId: NewId;
 }
 

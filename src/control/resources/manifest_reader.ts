@@ -1,8 +1,8 @@
 /**
  * Decides where manifests are read, so that none can stall the daemon: a few documents of built-in
- * kinds at once; large ones, and whatever a schema of the user's decides about, in a process that is
- * killed at a deadline. Patterns, references and alternatives of a schema can take any time, and no
- * Worker can be stopped in them (docs/decisions/0003-workers-cannot-be-stopped.md).
+ * kinds at once; large ones, and whatever a schema of the user's decides about, in a process that
+ * is killed at a deadline. Patterns, references and alternatives of a schema can take any time, and
+ * no Worker can be stopped in them (docs/decisions/0003-workers-cannot-be-stopped.md).
  *
  * @module
  */
@@ -45,7 +45,6 @@ export interface ManifestReaderOptions {
   readonly program: string;
   /** Ends it. */
   readonly groups: ProcessGroups;
-  /** The time. */
   readonly clock: Clock;
   /** What any input may take, in milliseconds; 10 s when absent. */
   readonly baseMs?: number;

@@ -1,6 +1,6 @@
 /**
- * Reads manifests in a Worker that may touch nothing, for the process that `manifest_reader.ts` starts:
- * a schema of the user's becomes code there.
+ * Reads manifests in a Worker that may touch nothing, for the process that `manifest_reader.ts`
+ * starts: a schema of the user's becomes code there.
  *
  * @module
  */

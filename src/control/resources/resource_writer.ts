@@ -31,7 +31,9 @@ export class ResourceWriter {
     this.#events = parts.events;
   }
 
-  /** Runs `work` while nothing else changes resources, so what it read is still so when it commits. */
+  /**
+   * Runs `work` while nothing else changes resources, so what it read is still so when it commits.
+   */
   exclusively<T>(work: (commit: Commit) => Promise<T>): Promise<T> {
     const result = this.#tail.then(() => work((changes) => this.#commit(changes)));
     this.#tail = result.catch(() => {});

@@ -1,6 +1,7 @@
 /**
- * The control plane's server: `POST /v1/{operation}`, and `GET /metrics`. Finds out who asks, checks
- * that they may and that the input is what the operation takes, then hands over to the operation.
+ * The control plane's server: `POST /v1/{operation}`, and `GET /metrics`. Finds out who asks,
+ * checks that they may and that the input is what the operation takes, then hands over to the
+ * operation.
  *
  * @module
  */
@@ -26,7 +27,9 @@ import { BodyBudget } from "../../http/body_budget.ts";
 import { readBody } from "../../http/read_body.ts";
 import { InputChecks } from "./inputs.ts";
 
-/** What carries each operation out: exactly one function for each, of the types it is defined with. */
+/**
+ * What carries each operation out: exactly one function for each, of the types it is defined with.
+ */
 export type Handlers =
   & {
     readonly [Name in CallName]: (input: Input<Name>, caller: Caller) => Promise<Output<Name>>;
@@ -53,9 +56,7 @@ export interface ControlHost {
   readonly metrics: () => Promise<Response>;
   /** Ends streams when the daemon stops. */
   readonly signal: AbortSignal;
-  /** The daemon's log. */
   readonly log: Log;
-  /** Names requests. */
   readonly newId: NewId;
 }
 
@@ -148,8 +149,8 @@ async function readInput(request: Request, { role }: Caller): Promise<JsonObject
 }
 
 /**
- * Answers a request in the name of its caller. What refuses the caller, here or in the operation itself, is
- * put in the audit.
+ * Answers a request in the name of its caller. What refuses the caller, here or in the operation
+ * itself, is put in the audit.
  *
  * @throws {AppError} `forbidden` for a token that is not known, and whatever `act` throws.
  */

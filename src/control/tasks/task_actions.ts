@@ -1,6 +1,6 @@
 /**
- * What a person, or a step of the task itself, does with a task while it is there: cancel it, read and
- * write its inbox, find the directory of its steps.
+ * What a person, or a step of the task itself, does with a task while it is there: cancel it, read
+ * and write its inbox, find the directory of its steps.
  *
  * @module
  */
@@ -23,7 +23,6 @@ export interface TaskActionHost {
   readonly secrets: KnownSecrets;
   /** Tasks. */
   readonly store: TaskStore & InboxStore;
-  /** The time. */
   readonly clock: Clock;
   /** Ends a task that waits, or begins to end one that runs. */
   readonly cancelTask: (task: Task, reason: string) => Promise<CancelResult["result"]>;

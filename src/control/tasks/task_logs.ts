@@ -34,7 +34,6 @@ export interface LogsHost {
   readonly events: Events;
   /** Where logs are. */
   readonly dirs: DataDir;
-  /** The time. */
   readonly clock: Clock;
 }
 

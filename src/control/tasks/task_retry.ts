@@ -1,5 +1,5 @@
 /**
- * `task retry` (contract 6): stores a task that does again what another one did not get done. It has
+ * `task retry`: stores a task that does again what another one did not get done. It has
  * the plan, the event and the finished steps of the old one, and where there is one, its directory.
  *
  * @module
@@ -25,7 +25,6 @@ export interface RetryHost {
   readonly catalog: Catalog;
   /** Plans a task that never had a plan. */
   readonly planner: Planner;
-  /** The time. */
   readonly clock: Clock;
   /** Names the new task. */
   readonly newId: NewId;

@@ -25,7 +25,6 @@ export interface WaitHost {
   readonly store: TaskStore;
   /** Tell which have changed. */
   readonly events: Events;
-  /** The time. */
   readonly clock: Clock;
 }
 

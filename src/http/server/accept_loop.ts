@@ -1,6 +1,6 @@
 /**
- * Takes connections from a listening socket and survives whatever that brings: too few descriptors, a
- * socket that breaks. What becomes of a connection is not its business.
+ * Takes connections from a listening socket and survives whatever that brings: too few descriptors,
+ * a socket that breaks. What becomes of a connection is not its business.
  *
  * @module
  */
@@ -19,9 +19,7 @@ export interface AcceptLoopOptions {
   readonly isCrowded: () => boolean;
   /** Told that descriptors are short. */
   readonly onShortage: () => void;
-  /** The daemon's log. */
   readonly log: Log;
-  /** The time. */
   readonly clock: Clock;
 }
 

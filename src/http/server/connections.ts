@@ -25,9 +25,7 @@ export interface ConnectionsOptions {
   readonly most: number;
   /** How long each may take. */
   readonly deadlines: Deadlines;
-  /** The daemon's log. */
   readonly log: Log;
-  /** The time. */
   readonly clock: Clock;
 }
 

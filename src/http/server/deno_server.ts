@@ -1,7 +1,7 @@
 /**
- * Deno's own server, for the control socket, and for webhooks where {@linkcode findConnectionServer}
- * finds nothing. It has no deadlines and no limit, and ends on too few descriptors; what is added
- * here is an end within a deadline.
+ * Deno's own server, for the control socket, and for webhooks where {@linkcode
+ * findConnectionServer} finds nothing. It has no deadlines and no limit, and ends on too few
+ * descriptors; what is added here is an end within a deadline.
  *
  * @module
  */
@@ -28,7 +28,6 @@ export interface DenoServerOptions {
   readonly onError: AnswerError;
   /** How long requests under way may take at the end. */
   readonly drainMs: number;
-  /** The time. */
   readonly clock: Clock;
 }
 

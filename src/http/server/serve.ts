@@ -23,7 +23,6 @@ export interface ServeOptions {
   readonly on: ListenOn;
   /** Answers a request; `remote` is the sender's address without its port. */
   readonly handler: (request: Request, remote: string) => Response | Promise<Response>;
-  /** The daemon's log. */
   readonly log: Log;
   /** The time; the machine's own when absent. */
   readonly clock?: Clock;

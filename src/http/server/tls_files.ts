@@ -19,9 +19,7 @@ export interface TlsFiles {
 
 /** A certificate and its key, as PEM text. */
 export interface TlsPair {
-  /** The chain. */
   readonly cert: string;
-  /** The private key. */
   readonly key: string;
 }
 
@@ -37,9 +35,7 @@ export interface WatchOptions {
   readonly use: (pair: TlsPair) => void;
   /** Ends the watch. */
   readonly signal: AbortSignal;
-  /** The daemon's log. */
   readonly log: Log;
-  /** The time. */
   readonly clock: Clock;
 }
 

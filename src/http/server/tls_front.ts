@@ -21,9 +21,7 @@ export interface TlsFrontOptions {
   readonly checkMs: number;
   /** Speaks HTTP on what is left when TLS is taken off. */
   readonly serveConnection: ServeConnection;
-  /** The daemon's log. */
   readonly log: Log;
-  /** The time. */
   readonly clock: Clock;
 }
 

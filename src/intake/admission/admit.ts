@@ -1,8 +1,8 @@
 /**
- * Decides what an event and its trigger alone can tell: whether the filter lets it through, what names
- * it, which limits hold, what its task would run. Every source goes through here, and nothing else makes
- * an `Admitted`, so no task can start past its trigger's filter. Whatever depends on what is stored
- * (duplicates, room, rates) is decided by `store/rules/event_outcome.ts`.
+ * Decides what an event and its trigger alone can tell: whether the filter lets it through, what
+ * names it, which limits hold, what its task would run. Every source goes through here, and nothing
+ * else makes an `Admitted`, so no task can start past its trigger's filter. Whatever depends on
+ * what is stored (duplicates, room, rates) is decided by `store/rules/event_outcome.ts`.
  *
  * @module
  */
@@ -34,7 +34,9 @@ export interface TriggerEvent {
   readonly platformKey?: string;
   /** Whether an operator sends it again: then earlier ones do not stop it. */
   readonly again?: boolean;
-  /** Whether its sender has had the answer: what is over the rate then waits, and is never refused. */
+  /**
+   * Whether its sender has had the answer: what is over the rate then waits, and is never refused.
+   */
   readonly answered?: boolean;
   /** Whether it belongs to a thread that passed the filter when it was bound. */
   readonly inBoundThread?: boolean;
@@ -58,7 +60,6 @@ export interface AdmitHost {
   readonly evaluator: Evaluator;
   /** Copies what the task will run. */
   readonly planner: Planner;
-  /** Names the task. */
   readonly newId: NewId;
   /** Whether triggers follow the ends of tasks of this workflow; none do when absent. */
   readonly isFollowed?: (task: Pick<NewTask, "project" | "workflow">) => boolean;
@@ -135,8 +136,8 @@ async function keyOf(
 }
 
 /**
- * A text, or the decimal text of a number; empty for whatever else. A double beyond the whole numbers
- * it can tell apart is several numbers, and would make one event of two.
+ * A text, or the decimal text of a number; empty for whatever else. A double beyond the whole
+ * numbers it can tell apart is several numbers, and would make one event of two.
  */
 function keyText(value: unknown): string {
   if (typeof value === "string") return value;

@@ -12,7 +12,6 @@ import type { TriggerSpec } from "../../resources/trigger.ts";
 
 /** A trigger that can fire. */
 export interface ActiveTrigger {
-  /** The resource. */
   readonly resource: Resource<TriggerSpec>;
   /** Its compiled condition; absent when it has none. */
   readonly filter?: Expression;
@@ -26,9 +25,7 @@ export interface ActiveTrigger {
 
 /** What names a trigger; one of another source is not meant. */
 export interface TriggerName {
-  /** Its project. */
   readonly project: string;
-  /** Its name. */
   readonly trigger: string;
   /** Its source; any when absent. */
   readonly source?: string;
@@ -47,7 +44,8 @@ export class Triggers {
   /**
    * The trigger of that name, and of that source where one is given.
    *
-   * @throws {AppError} `not_found` when there is none; `invalid` when its expressions do not compile.
+   * @throws {AppError} `not_found` when there is none; `invalid` when its expressions do not
+   * compile.
    */
   named(name: TriggerName): ActiveTrigger {
     const found = this.find(name);

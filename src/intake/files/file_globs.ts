@@ -20,7 +20,9 @@ export class FileGlobs {
   readonly #withGit: boolean;
   readonly #own: ReadonlySet<string>;
 
-  /** Globs that passed the check of the manifest; `own` are files and directories nobody looks at. */
+  /**
+   * Globs that passed the check of the manifest; `own` are files and directories nobody looks at.
+   */
   constructor(
     { paths, ignore = [] }: Pick<FilesystemSpec, "paths" | "ignore">,
     own: readonly string[] = [],
@@ -38,7 +40,9 @@ export class FileGlobs {
     return this.#paths.some((glob) => glob.matches(path)) && !this.#ignores(path);
   }
 
-  /** Whether a directory may hold something that matches; what is ignored above it does not count. */
+  /**
+   * Whether a directory may hold something that matches; what is ignored above it does not count.
+   */
   enters(directory: string): boolean {
     return this.#paths.some((glob) => glob.reaches(directory)) && !this.#ignores(directory);
   }
@@ -58,7 +62,10 @@ export class FileGlobs {
   }
 }
 
-/** As in Git: without a slash inside, a name at any depth; what is ignored as a directory is so whole. */
+/**
+ * As in Git: without a slash inside, a name at any depth; what is ignored as a directory is so
+ * whole.
+ */
 function ignoredBy(text: string): readonly Glob[] {
   const trimmed = text.replace(/\/+$/, "");
   const rooted = trimmed.includes("/") ? trimmed : `**/${trimmed}`;

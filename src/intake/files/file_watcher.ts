@@ -30,7 +30,6 @@ export type OpenWatch = Pick<Deno.FsWatcher, typeof Symbol.asyncIterator | "clos
 
 /** What the watcher needs. */
 export interface FileWatcherHost {
-  /** The daemon's log. */
   readonly log: Log;
   /** Told while directories cannot be watched. */
   readonly health: HealthConditions;

@@ -35,7 +35,6 @@ export interface FilesystemHost extends FireHost {
   readonly triggers: Triggers;
   /** Where relative paths of workspaces start; what changes in there by itself is left out. */
   readonly dirs: DataDir;
-  /** The daemon's log. */
   readonly log: Log;
   /** Told what cannot be seen. */
   readonly health: HealthConditions;

@@ -1,6 +1,7 @@
 /**
- * The files of one trigger: looks at them when something has happened and it is quiet again, and from
- * time to time in any case, because watches lose events. What is there at the first look is not news.
+ * The files of one trigger: looks at them when something has happened and it is quiet again, and
+ * from time to time in any case, because watches lose events. What is there at the first look is
+ * not news.
  *
  * @module
  */
@@ -30,7 +31,6 @@ export interface WatchedFilesHost {
   readonly onChanges: (changes: readonly FileChange[], signal: AbortSignal) => Promise<void>;
   /** Told when something cannot be seen, and when all can be seen again: then with nothing. */
   readonly onFault: (fault: string | undefined) => void;
-  /** The time. */
   readonly clock: Clock;
   /** Longest time between two looks at few files, in milliseconds. */
   readonly rescanMs?: number;
@@ -44,7 +44,9 @@ const MAX_SCANNED = 100_000;
 const RESCAN_MS = 30_000;
 /** While there is nothing to look at. */
 const RETRY_MS = 5000;
-/** Of a long time, at most one part in so many is spent looking; where things happen, one in fewer. */
+/**
+ * Of a long time, at most one part in so many is spent looking; where things happen, one in fewer.
+ */
 const LOOK_SHARE = 20;
 const BUSY_SHARE = 5;
 /** Longer than a look ever takes: the clock may be set forward meanwhile. */

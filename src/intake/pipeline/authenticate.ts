@@ -85,9 +85,9 @@ export async function authenticate(
 
 /**
  * The same delivery, its sender checked by the one scheme of a native source, which no manifest can
- * change. Keys of another platform are not tried: some are public, and then anyone could sign. Where no
- * key can match, and where there is no such trigger, one that nobody has is tried: the time an answer
- * takes shall tell no more than its text.
+ * change. Keys of another platform are not tried: some are public, and then anyone could sign.
+ * Where no key can match, and where there is no such trigger, one that nobody has is tried: the
+ * time an answer takes shall tell no more than its text.
  *
  * @throws {AppError} `unauthorized`, with one and the same message, whatever was wrong.
  */
@@ -243,9 +243,9 @@ function checkAddress(webhook: WebhookSpec, remote: string): void {
 }
 
 /**
- * A web page may not fire an unsigned trigger through its visitor's browser, which can reach addresses
- * that the page's author cannot. The host the browser names proves nothing: whoever owns a name can
- * have it point here. Only pages of `publicUrl`, which the manifest names, may.
+ * A web page may not fire an unsigned trigger through its visitor's browser, which can reach
+ * addresses that the page's author cannot. The host the browser names proves nothing: whoever owns
+ * a name can have it point here. Only pages of `publicUrl`, which the manifest names, may.
  */
 function checkNoPage(headers: Readonly<Record<string, string>>, webhook: WebhookSpec): void {
   const { origin, "sec-fetch-site": site = "none" } = headers;

@@ -58,7 +58,9 @@ export class DeliveryContext {
     this.#stages[stage] = this.#clock.now() - this.receivedAt;
   }
 
-  /** Everything of the record that does not depend on what was decided; the trigger has to be known. */
+  /**
+   * Everything of the record that does not depend on what was decided; the trigger has to be known.
+   */
   facts(): Omit<Delivery, "outcome" | "reason" | "taskId"> {
     if (this.trigger === undefined) throw new Error("A delivery record needs its trigger");
     const { project, name, spec } = this.trigger.resource;
@@ -95,7 +97,6 @@ export class DeliveryContext {
 
 /** A request as it arrived; everything after this works on these exact bytes. */
 export interface ReceivedDelivery {
-  /** The body. */
   readonly body: Uint8Array<ArrayBuffer>;
   /** Headers, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;

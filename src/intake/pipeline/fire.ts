@@ -1,7 +1,7 @@
 /**
- * The one way from an event that no request brought (a time, a file, the end of a task, an operator) to
- * a recorded delivery and its task: through `admit`, like every other. Nobody is authenticated here,
- * because nothing came from outside.
+ * The one way from an event that no request brought (a time, a file, the end of a task, an
+ * operator) to a recorded delivery and its task: through `admit`, like every other. Nobody is
+ * authenticated here, because nothing came from outside.
  *
  * @module
  */
@@ -25,7 +25,6 @@ import { DeliveryContext } from "./delivery_context.ts";
 export interface FireHost extends AdmitHost {
   /** Keeps deliveries and tasks. */
   readonly store: DeliveryRecorder;
-  /** The time. */
   readonly clock: Clock;
 }
 
@@ -94,7 +93,10 @@ function toTriggerEvent(event: FiredEvent, context: DeliveryContext): TriggerEve
 /** Source of what an operator fires. */
 export const MANUAL = "manual";
 
-/** Names the trigger of a delivery that was fired: whatever its source is, an operator could fire it. */
+/**
+ * Names the trigger of a delivery that was fired: whatever its source is, an operator could fire
+ * it.
+ */
 export function firedName(
   { project, trigger, source }: Pick<Delivery, "project" | "trigger" | "source">,
 ): { project: string; trigger: string; source?: string } {

@@ -18,9 +18,7 @@ const FLUSH_MS = 2000;
 export interface KeyUsesHost {
   /** Holds the counts. */
   readonly store: KeyUseStore;
-  /** The time. */
   readonly clock: Clock;
-  /** The daemon's log. */
   readonly log: Log;
 }
 

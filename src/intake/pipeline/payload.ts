@@ -13,7 +13,6 @@ import type { AuthenticatedDelivery } from "./authenticate.ts";
 
 /** A delivery with its payload. */
 export interface ParsedDelivery {
-  /** The delivery. */
   readonly delivery: AuthenticatedDelivery;
   /** Its body as a JSON object. */
   readonly payload: JsonObject;
@@ -58,9 +57,9 @@ export function parsePayload(delivery: AuthenticatedDelivery): ParsedDelivery {
 }
 
 /**
- * The JSON of a form: its fields themselves, or its field `payload` where there is no other (GitHub,
- * Slack interactivity): a field beside those of a platform that sends fields is what a stranger may
- * have been able to name.
+ * The JSON of a form: its fields themselves, or its field `payload` where there is no other
+ * (GitHub, Slack interactivity): a field beside those of a platform that sends fields is what a
+ * stranger may have been able to name.
  */
 function formToJson(form: string): string {
   const fields = parseForm(form);

@@ -1,6 +1,6 @@
 /**
- * The one way of a request from its bytes to a decision, for those who carry it out and for the tools
- * that only tell what it would be. Each stage takes what only the stage before it can make.
+ * The one way of a request from its bytes to a decision, for those who carry it out and for the
+ * tools that only tell what it would be. Each stage takes what only the stage before it can make.
  *
  * @module
  */
@@ -24,7 +24,9 @@ import { findHandshake, toEvents } from "./webhook_events.ts";
 /** What the pipeline needs. */
 export interface PipelineHost extends AdmitHost, AuthenticateHost, TransformHost {}
 
-/** All in which the users of the pipeline differ: how a request gets in, and what they want to hear. */
+/**
+ * All in which the users of the pipeline differ: how a request gets in, and what they want to hear.
+ */
 export interface Entrance<
   Received extends ReceivedDelivery = ReceivedDelivery,
   Trigger extends ActiveTrigger | undefined = ActiveTrigger,
@@ -62,7 +64,6 @@ export const LET_IN_BEFORE: Entrance<StoredRequest> = {
 
 /** What a request says. */
 export interface ReadDelivery {
-  /** Its payload. */
   readonly parsed: ParsedDelivery;
   /** The answer where it is a handshake, which starts nothing. */
   readonly handshake: Handshake | undefined;
@@ -70,7 +71,6 @@ export interface ReadDelivery {
 
 /** A request that is a handshake. */
 export interface HandshakeDecision extends ReadDelivery {
-  /** Its answer. */
   readonly handshake: Handshake;
 }
 

@@ -25,9 +25,7 @@ const MAX_KEPT_BODY = 256 * 1024;
 export interface RejectionsHost {
   /** Holds the records. */
   readonly store: DeliveryRecorder;
-  /** The time. */
   readonly clock: Clock;
-  /** The daemon's log. */
   readonly log: Log;
   /** Told of each, also of those that get no record. */
   readonly onRefused?: (delivery: Delivery) => void;

@@ -18,7 +18,8 @@ export interface StoredRequest extends ReceivedDelivery {
 /**
  * What arrived with a delivery.
  *
- * @param context The course it takes now; that of {@linkcode contextOf} where the time of then counts.
+ * @param context The course it takes now; that of {@linkcode contextOf} where the time of then
+ * counts.
  * @throws {AppError} `refused` when it is no longer stored.
  */
 export function storedRequest(
@@ -34,7 +35,9 @@ export function storedRequest(
   return { record: delivery, body: new Uint8Array(body), headers, url, context };
 }
 
-/** The course of a delivery as if it arrived now at the time it arrived: a signed time is not stale. */
+/**
+ * The course of a delivery as if it arrived now at the time it arrived: a signed time is not stale.
+ */
 export function contextOf({ id, remote, receivedAt }: Delivery): DeliveryContext {
   return new DeliveryContext({ id, remote, clock: { now: () => receivedAt } });
 }
@@ -43,8 +46,8 @@ export function contextOf({ id, remote, receivedAt }: Delivery): DeliveryContext
 export type CheckedBy = "key" | "interceptor" | "nothing";
 
 /**
- * What checked the sender of a delivery; `undefined` when the delivery was refused before, or by, that
- * check.
+ * What checked the sender of a delivery; `undefined` when the delivery was refused before, or by,
+ * that check.
  */
 export function checkedBy({ outcome, secretStore, detail }: Delivery): CheckedBy | undefined {
   if (secretStore !== "") return "key";

@@ -81,8 +81,8 @@ interface Part {
 }
 
 /**
- * What tells an event from a repetition. An id that is not signed never does so alone: whoever knows
- * the id of an event to come could send something else under it, and the event would be lost.
+ * What tells an event from a repetition. An id that is not signed never does so alone: whoever
+ * knows the id of an event to come could send something else under it, and the event would be lost.
  */
 function platformKey(
   { parsed: { delivery, payload }, part, own }: Part,

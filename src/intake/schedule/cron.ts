@@ -27,7 +27,6 @@ export interface CronHost extends FireHost {
   readonly catalog: Catalog;
   /** Triggers ready to be fired. */
   readonly triggers: Triggers;
-  /** The daemon's log. */
   readonly log: Log;
 }
 

@@ -16,11 +16,12 @@ export const MAX_CATCH_UP = 1000;
 /** Times that are worked out in one go: each takes about a tenth of a millisecond. */
 const PAGE = 50;
 
-/** A span of time in milliseconds since the epoch; its first millisecond is not in it, its last is. */
+/**
+ * A span of time in milliseconds since the epoch; its first millisecond is not in it, its last is.
+ */
 export interface Span {
   /** Up to here everything has been looked at. */
   readonly since: number;
-  /** The present. */
   readonly now: number;
   /** The latest time that was ever present: later than `since` when the clock was set back. */
   readonly reached: number;

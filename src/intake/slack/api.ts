@@ -1,6 +1,7 @@
 /**
- * `chat.postMessage` of Slack's Web API (https://docs.slack.dev/reference/methods/chat.postMessage):
- * the only way anything is sent to Slack. Where to is configuration; nothing of a payload chooses it.
+ * `chat.postMessage` of Slack's Web API
+ * (https://docs.slack.dev/reference/methods/chat.postMessage): the only way anything is sent to
+ * Slack. Where to is configuration; nothing of a payload chooses it.
  *
  * @module
  */
@@ -25,7 +26,6 @@ export interface SlackAccess {
   readonly apiUrl: string;
   /** Bot token as it is now: one that is rotated while a post waits is used for the next try. */
   readonly token: () => string;
-  /** The time. */
   readonly clock: Clock;
   /** Ends waiting and sending. */
   readonly signal: AbortSignal;
@@ -53,12 +53,13 @@ export function escapeText(text: string): string {
 }
 
 /**
- * Posts a text; waits as long as Slack asks for when it gets too many. What may have been posted, because
- * Slack took too long to say so, is not tried again.
+ * Posts a text; waits as long as Slack asks for when it gets too many. What may have been posted,
+ * because Slack took too long to say so, is not tried again.
  *
  * @returns The `ts` of the new post.
- * @throws {AppError} `too_large`; `refused` when Slack does not answer, or with its own word for what is
- * wrong; `overloaded` when it has no time for too long; `unreachable` when the daemon stops.
+ * @throws {AppError} `too_large`; `refused` when Slack does not answer, or with its own word for
+ * what is wrong; `overloaded` when it has no time for too long; `unreachable` when the daemon
+ * stops.
  */
 export async function postMessage(post: Post, access: SlackAccess): Promise<string> {
   if (post.text.length > 2 * MAX_TEXT || [...post.text].length > MAX_TEXT) {

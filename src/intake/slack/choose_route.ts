@@ -1,5 +1,5 @@
 /**
- * Where an event of a chat belongs (contract 8): to the task of its thread, to a new task, or
+ * Where an event of a chat belongs: to the task of its thread, to a new task, or
  * nowhere. Pure; what is not clear is left to a person.
  *
  * @module

@@ -1,6 +1,6 @@
 /**
- * What is to become of one Slack event: where it belongs (`choose_route.ts`), and if that is a new task,
- * through `admit` like every other event.
+ * What is to become of one Slack event: where it belongs (`choose_route.ts`), and if that is a new
+ * task, through `admit` like every other event.
  *
  * @module
  */

@@ -1,5 +1,6 @@
 /**
- * Fields of a Slack payload, whatever stands in them: nothing of a payload is trusted to have its type.
+ * Fields of a Slack payload, whatever stands in them: nothing of a payload is trusted to have its
+ * type.
  *
  * @module
  */
@@ -39,7 +40,9 @@ export function arrayOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Milliseconds; Slack's times are seconds, with a fraction that numbers the posts of one second. */
+/**
+ * Milliseconds; Slack's times are seconds, with a fraction that numbers the posts of one second.
+ */
 export function timeOf(value: unknown): number | undefined {
   const text = typeof value === "number" ? String(value) : textOf(value);
   return /^[0-9]{1,12}(\.[0-9]{1,9})?$/.test(text) ? Math.floor(Number(text) * 1000) : undefined;

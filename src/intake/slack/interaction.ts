@@ -1,5 +1,5 @@
 /**
- * Slack's interactivity (contract 8): clicks and choices, views, shortcuts; what was done in words, and
+ * Slack's interactivity: clicks and choices, views, shortcuts; what was done in words, and
  * which requests only ask for something.
  *
  * @module
@@ -8,7 +8,10 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { arrayOf, cut, idOf, nameOf, objectOf, textOf } from "./fields.ts";
 
-/** Requests for the choices of a menu, at every key somebody types; they are answered, never acted on. */
+/**
+ * Requests for the choices of a menu, at every key somebody types; they are answered, never acted
+ * on.
+ */
 const ASKS_FOR_CHOICES = ["block_suggestion", "dialog_suggestion"];
 
 /** Whether a payload comes from interactivity. */

@@ -1,6 +1,6 @@
 /**
- * What a Slack request says, in terms that hold for every chat platform (contract 8): who, where, in
- * which thread, what, and why it is nothing to act on, if it is. Pure; the raw body stays in the store.
+ * What a Slack request says, in terms that hold for every chat platform: who, where, in which
+ * thread, what, and why it is nothing to act on, if it is. Pure; the raw body stays in the store.
  *
  * ```ts
  * import { normalise, type SlackEvent } from "./normalise.ts";
@@ -105,7 +105,7 @@ function conversationOf(event: JsonObject): string {
     idOf(objectOf(event["assistant_thread"])["channel_id"]);
 }
 
-/** Edits, deletions, joins and what bots write, our own first of all, start nothing (contract 8). */
+/** Edits, deletions, joins and what bots write, our own first of all, start nothing. */
 function whyIgnored(payload: JsonObject, event: JsonObject): string | undefined {
   const user = nameOf(event["user"]);
   const own = arrayOf(payload["authorizations"]).some((one) =>

@@ -1,6 +1,6 @@
 /**
- * Answers in the thread a task came from (`spec.event.webhook.slack`): what a step wants to say, and
- * how the task began and ended. Off without a bot token.
+ * Answers in the thread a task came from (`spec.event.webhook.slack`): what a step wants to say,
+ * and how the task began and ended. Off without a bot token.
  *
  * @module
  */
@@ -34,9 +34,7 @@ export interface NotifyHost {
   readonly slackApiUrl: string;
   /** Tell how tasks began and ended. */
   readonly events: Events;
-  /** The time. */
   readonly clock: Clock;
-  /** The daemon's log. */
   readonly log: Log;
 }
 

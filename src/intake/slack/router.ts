@@ -1,5 +1,5 @@
 /**
- * Routes stored Slack events after Slack has its answer (contract 8): at most once each, in the order
+ * Routes stored Slack events after Slack has its answer: at most once each, in the order
  * of their thread. Woken by `kick` and by the next event that is due; never polls.
  *
  * @module
@@ -20,9 +20,7 @@ export interface RouterHost extends RoutingHost {
   readonly store: SourceEventQueue;
   /** Hands messages to running tasks. */
   readonly inboxes: Inboxes;
-  /** The time. */
   readonly clock: Clock;
-  /** The daemon's log. */
   readonly log: Log;
   /** Tell when there may be something to route. */
   readonly events: Events;

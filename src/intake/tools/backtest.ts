@@ -38,7 +38,6 @@ import type { DeliveryStore } from "../../store/delivery_store.ts";
 export interface BacktestHost extends Omit<AdmitHost, "planner"> {
   /** Stored deliveries. */
   readonly store: DeliveryStore;
-  /** The time. */
   readonly clock: Clock;
   /** What is applied now. */
   readonly catalog: Catalog;
@@ -52,8 +51,8 @@ const PAGE = 200;
 const MAX_NAMED = 100;
 
 /**
- * Compares what was with what would be, for every delivery of the last `secs` that was kept whole and
- * came to a trigger of the files, or to one that refers to them.
+ * Compares what was with what would be, for every delivery of the last `secs` that was kept whole
+ * and came to a trigger of the files, or to one that refers to them.
  */
 export async function backtest(
   secs: number,
@@ -112,9 +111,9 @@ async function outcomeOf(
 }
 
 /**
- * The sender counts as what it was found to be when it came, because keys have been rotated and signed
- * times are long over, unless the proposal changes what checks it. A sender that what is applied now
- * refuses as well is not the proposal's doing either.
+ * The sender counts as what it was found to be when it came, because keys have been rotated and
+ * signed times are long over, unless the proposal changes what checks it. A sender that what is
+ * applied now refuses as well is not the proposal's doing either.
  */
 function asApplied(delivery: Delivery, applied: BacktestHost): Entrance<StoredRequest> {
   const wasLetIn = checkedBy(delivery) !== undefined;

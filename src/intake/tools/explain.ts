@@ -1,6 +1,7 @@
 /**
- * What can be told of a stored delivery for `svc delivery explain`: what checked its sender, why the
- * condition said what it said, and what would have to change. Runs no plugin and decides nothing.
+ * What can be told of a stored delivery for `svc delivery explain`: what checked its sender, why
+ * the condition said what it said, and what would have to change. Runs no plugin and decides
+ * nothing.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * What a proposed change has to do with a trigger: whether it concerns it at all, and whether it changes
- * what checks the trigger's senders.
+ * What a proposed change has to do with a trigger: whether it concerns it at all, and whether it
+ * changes what checks the trigger's senders.
  *
  * @module
  */
@@ -47,7 +47,10 @@ export function checksTheSame(
   return before !== undefined && before === after;
 }
 
-/** Everything that checks the senders of a trigger, as text; `undefined` when there is no such trigger. */
+/**
+ * Everything that checks the senders of a trigger, as text; `undefined` when there is no such
+ * trigger.
+ */
 function checksOf({ project, name }: Resource<TriggerSpec>, catalog: Catalog): string | undefined {
   const trigger = catalog.find<TriggerSpec>("Trigger", project, name);
   if (trigger === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Sends one stored delivery through the pipeline again, for `svc delivery redeliver`: its sender counts
- * as authenticated and earlier events do not stop it; everything else is decided anew.
+ * Sends one stored delivery through the pipeline again, for `svc delivery redeliver`: its sender
+ * counts as authenticated and earlier events do not stop it; everything else is decided anew.
  *
  * @module
  */

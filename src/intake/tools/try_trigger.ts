@@ -29,7 +29,6 @@ import { webhookPath } from "../routes.ts";
 export interface TryHost extends PipelineHost {
   /** Finds the trigger. */
   readonly triggers: Triggers;
-  /** The time. */
   readonly clock: Clock;
   /** Names what is not stored. */
   readonly newId: NewId;

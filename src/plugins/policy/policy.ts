@@ -1,7 +1,7 @@
 /**
- * The policy over plugins (`docs/design/security.md#plugin-policy`): which commands may run, decided
- * from the text of the line, the policy and what the file system says. Pure: reads no file and starts
- * nothing.
+ * The policy over plugins (`docs/design/security.md#plugin-policy`): which commands may run,
+ * decided from the text of the line, the policy and what the file system says. Pure: reads no file
+ * and starts nothing.
  *
  * ```ts
  * import { decideCommand, DEFAULT_POLICY } from "./policy.ts";
@@ -52,7 +52,6 @@ export const DEFAULT_POLICY: Policy = {
 /** What a policy file came to: a policy, or why everything is denied. */
 export type PolicyReading =
   | {
-    /** The policy. */
     readonly policy: Policy;
     /** What deserves a look: `FILE:LINE:COLUMN: message`. */
     readonly warnings: readonly string[];

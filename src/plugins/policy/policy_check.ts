@@ -1,6 +1,6 @@
 /**
- * The policy as plugins meet it: the file is read, and the command decided on, before every apply and
- * every run, so tightening it needs neither restart nor apply.
+ * The policy as plugins meet it: the file is read, and the command decided on, before every apply
+ * and every run, so tightening it needs neither restart nor apply.
  *
  * @module
  */
@@ -12,7 +12,6 @@ import { fileFacts, policyReader } from "./policy_file.ts";
 
 /** What is asked about. */
 export interface PolicySubject {
-  /** Its shell line. */
   readonly command: string;
   /** What it is; hooks are governed only where the policy says so. */
   readonly type: "interceptor" | "transformer" | "cron" | "hook";
@@ -36,7 +35,9 @@ export type PolicyCheck = (
   when: "apply" | "run",
 ) => Promise<PolicyOutcome>;
 
-/** Says in the daemon's log that something runs, or is accepted, only because the mode is `audit`. */
+/**
+ * Says in the daemon's log that something runs, or is accepted, only because the mode is `audit`.
+ */
 export function warnOfViolation(
   log: Log,
   violation: {

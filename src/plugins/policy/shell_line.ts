@@ -54,8 +54,8 @@ export interface ShellCommand {
 export type ShellLine = { readonly commands: readonly ShellCommand[] } | Fault;
 
 /**
- * Names that a loop, `read` or a function may take: no upper case, so none that the shell, the loader
- * or an interpreter looks at (`PATH`, `IFS`, `LD_PRELOAD`), and no slash.
+ * Names that a loop, `read` or a function may take: no upper case, so none that the shell, the
+ * loader or an interpreter looks at (`PATH`, `IFS`, `LD_PRELOAD`), and no slash.
  */
 export const OWN_NAME = /^[a-z_][a-z0-9_]*$/;
 

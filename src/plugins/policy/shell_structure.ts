@@ -1,7 +1,7 @@
 /**
- * What stands between the words of a shell line: a second look that does not trust the parser. There
- * may be only blanks, operators, and reserved words that are tokens of their own, and before each
- * word what makes it the kind of word the parser took it for.
+ * What stands between the words of a shell line: a second look that does not trust the parser.
+ * There may be only blanks, operators, and reserved words that are tokens of their own, and before
+ * each word what makes it the kind of word the parser took it for.
  *
  * @module
  */
@@ -49,8 +49,8 @@ const STRUCTURE =
   /^[ x](?:[ \t\n;&|()]|\\\n|(?<![^\s;&|()])(?:if|then|elif|else|fi|for|in|do|done|while|until|case|esac|[{}!])(?![^\s;&|()<])|(?<![^\s;&|()])#[^\n]*(?=\n| $))*[ x<]$/;
 
 /**
- * Whether nothing but structure stands between the pieces of a script, and each piece behind what it
- * needs. The start of a script counts as a semicolon. A script inside another has no comments.
+ * Whether nothing but structure stands between the pieces of a script, and each piece behind what
+ * it needs. The start of a script counts as a semicolon. A script inside another has no comments.
  */
 export function isStructured(source: string, span: Span, pieces: readonly Piece[]): boolean {
   let at = span.start;

@@ -40,7 +40,6 @@ export interface ParsedText<S> {
 
 /** A command substitution. */
 export interface Substitution<S> {
-  /** Its script. */
   readonly script: S;
   /** Where the script begins. */
   readonly start: number;

@@ -1,7 +1,8 @@
 /**
  * The chain over the audit: a link when a row is started and one when it is finished, each with the
- * hash of the row's content and of the link before. What is changed or removed later breaks it. Somebody
- * who can write the whole database can also write a new chain: compare the head with a copy elsewhere.
+ * hash of the row's content and of the link before. What is changed or removed later breaks it.
+ * Somebody who can write the whole database can also write a new chain: compare the head with a
+ * copy elsewhere.
  *
  * @module
  */
@@ -9,8 +10,8 @@
 import { sha256Hex } from "../../base/bytes.ts";
 
 /**
- * Columns that each link covers, in the order in which they are hashed: stored hashes depend on it. A
- * column that is added later is not covered.
+ * Columns that each link covers, in the order in which they are hashed: stored hashes depend on it.
+ * A column that is added later is not covered.
  */
 const COVERED = {
   start: [
@@ -106,7 +107,6 @@ export function findAuditFaults({ links, findRow, rows, lastPosition }: StoredAu
 
 /** What retention may know of an audit row. */
 export interface RetainedAudit {
-  /** Its id. */
   readonly id: string;
   /** When it was started, as RFC 3339 text in UTC, which sorts by time. */
   readonly createdAt: string;
@@ -115,8 +115,9 @@ export interface RetainedAudit {
 }
 
 /**
- * Which of the oldest rows are old enough to go, given oldest first: those from before `before` (RFC
- * 3339 text), and the first `surplus` whatever their age. A row that runs stays, with everything after it.
+ * Which of the oldest rows are old enough to go, given oldest first: those from before `before`
+ * (RFC 3339 text), and the first `surplus` whatever their age. A row that runs stays, with
+ * everything after it.
  */
 export function chooseExpired(
   oldest: readonly RetainedAudit[],

@@ -16,8 +16,9 @@ export interface CancelledTask {
 }
 
 /**
- * One that never started ends at once. One that has is told to, also while it waits to go on after an
- * interruption: its `finally` steps have to run. What has ended, or is not there, stays as it is.
+ * One that never started ends at once. One that has is told to, also while it waits to go on after
+ * an interruption: its `finally` steps have to run. What has ended, or is not there, stays as it
+ * is.
  */
 export function decideCancel(task: Found<CancelledTask>): Cancelled {
   if (task === "none" || (task.state !== "pending" && task.state !== "running")) return "ended";

@@ -1,16 +1,21 @@
 /**
- * When an event of a chat platform is routed: one of each thread at a time and in the order they came,
- * when it is due, and again when a person asks for it.
+ * When an event of a chat platform is routed: one of each thread at a time and in the order they
+ * came, when it is due, and again when a person asks for it.
  *
  * @module
  */
 
 import type { SourceEventState } from "../source_event_records.ts";
 
-/** Due whatever the clock says: an event that is due now does not wait for a clock that was set back. */
+/**
+ * Due whatever the clock says: an event that is due now does not wait for a clock that was set
+ * back.
+ */
 export const DUE_NOW = 0;
 
-/** Nothing is put off for longer: what is due later than this comes from a clock that was set back. */
+/**
+ * Nothing is put off for longer: what is due later than this comes from a clock that was set back.
+ */
 const LONGEST_PAUSE_MS = 10 * 60_000;
 
 /** Which events are due: up to `until`, and from a future that is none, later than `beyond`. */

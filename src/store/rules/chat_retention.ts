@@ -21,7 +21,9 @@ export function isEventNeeded({ state, hasTask, isRetried }: EventUse): boolean 
   return state === "received" || state === "routing" || hasTask || isRetried;
 }
 
-/** Whether a binding stays: a follow-up makes an old one young again, and a task needs its thread. */
+/**
+ * Whether a binding stays: a follow-up makes an old one young again, and a task needs its thread.
+ */
 export function isBindingNeeded(
   { updatedAt, hasTask }: { readonly updatedAt: number; readonly hasTask: boolean },
   before: number,

@@ -1,6 +1,7 @@
 /**
- * Where an event of a chat platform goes in the end. It is decided outside of the store, which may have
- * changed meanwhile; what has is found out here, in the transaction that carries the decision out.
+ * Where an event of a chat platform goes in the end. It is decided outside of the store, which may
+ * have changed meanwhile; what has is found out here, in the transaction that carries the decision
+ * out.
  *
  * @module
  */
@@ -35,9 +36,9 @@ export type RoutingAction =
   | { readonly do: "start"; readonly to: Destination & { readonly to: "task" } };
 
 /**
- * Looks at a decision again. What was to be ignored is ignored whatever has changed; a post counts once,
- * also when its events were routed side by side; a decision for a thread holds while the thread is bound
- * to the same task; and a message reaches a task only while that has not ended.
+ * Looks at a decision again. What was to be ignored is ignored whatever has changed; a post counts
+ * once, also when its events were routed side by side; a decision for a thread holds while the
+ * thread is bound to the same task; and a message reaches a task only while that has not ended.
  */
 export function recheckRouting(routing: Routing, facts: RoutingFacts): RoutingAction {
   const { state = "failed", samePost, bound } = facts;
@@ -91,7 +92,9 @@ export function endOfStart(
 /** Where the post that begins a thread stands while its replies wait for a person to decide. */
 export const OPEN_ROOT = ["failed", "needs_attention"] as const;
 
-/** The thread of an event; a reaction names the post it is for, and belongs to the thread of that. */
+/**
+ * The thread of an event; a reaction names the post it is for, and belongs to the thread of that.
+ */
 export function threadOf(
   { kind, threadId }: Pick<SourceEventFacts, "kind" | "threadId">,
   threadOfPost: string | undefined,

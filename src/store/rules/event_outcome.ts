@@ -1,9 +1,9 @@
 /**
  * What becomes of an event that its trigger lets through: a duplicate, joined to a task that waits,
- * skipped, refused, or a task of its own. `admit` (`intake/admission/admit.ts`) decides what the event
- * and its trigger alone can tell; everything that depends on what is stored is decided here, and only
- * here. A store fetches the facts and carries out the actions in one transaction, so that of two events
- * at once each sees the other.
+ * skipped, refused, or a task of its own. `admit` (`intake/admission/admit.ts`) decides what the
+ * event and its trigger alone can tell; everything that depends on what is stored is decided here,
+ * and only here. A store fetches the facts and carries out the actions in one transaction, so that
+ * of two events at once each sees the other.
  *
  * @module
  */
@@ -71,12 +71,15 @@ export type EventAction =
   | { readonly do: "join"; readonly task: DebouncedTask; readonly move: Move }
   /** Store the task of the event; `runAt` is given where its time has not come. */
   | { readonly do: "start"; readonly runAt?: number }
-  /** An event with the same key is a duplicate of this task; keys from up to then may be forgotten. */
+  /**
+   * An event with the same key is a duplicate of this task; keys from up to then may be forgotten.
+   */
   | { readonly do: "remember-key"; readonly taskId: string; readonly forgetUpTo: number };
 
 /**
- * What the limits of the event mean for the task it is joined to: nothing (`stay`), other limits from
- * the time it has come (`later`), or that it gives its room back and looks for room there (`now`).
+ * What the limits of the event mean for the task it is joined to: nothing (`stay`), other limits
+ * from the time it has come (`later`), or that it gives its room back and looks for room there
+ * (`now`).
  */
 export type Move = "stay" | "later" | "now";
 
@@ -125,7 +128,10 @@ export function decideOutcome(
   return start({ task, note, arrival }, known);
 }
 
-/** A key counts while its task may still do the work, or has done it; a failed one may be sent again. */
+/**
+ * A key counts while its task may still do the work, or has done it; a failed one may be sent
+ * again.
+ */
 function makesDuplicate({ receivedAt, state }: EarlierEvent, arrival: Arrival): boolean {
   return receivedAt > windowStart(arrival) &&
     (state === "pending" || state === "running" || state === "succeeded");

@@ -1,6 +1,6 @@
 /**
- * What is the same event, the same group, the same burst: a trigger of a project and a key. The digest
- * stands for them, since keys come from outside and can be long.
+ * What is the same event, the same group, the same burst: a trigger of a project and a key. The
+ * digest stands for them, since keys come from outside and can be long.
  *
  * @module
  */

@@ -1,5 +1,6 @@
 /**
- * The limits a task counts against while it has not ended: that of its group and that of its workspace.
+ * The limits a task counts against while it has not ended: that of its group and that of its
+ * workspace.
  *
  * @module
  */
@@ -10,7 +11,6 @@ import { groupDigest } from "./keys.ts";
 
 /** The tasks of one trigger and key that share the limit of `concurrency`. */
 export interface GroupLimit {
-  /** Names the group. */
   readonly digest: Uint8Array;
   /** Tasks of the group that may be under way at once. */
   readonly max: number;
@@ -18,9 +18,7 @@ export interface GroupLimit {
 
 /** The workspace of a task. */
 export interface WorkspaceLimit {
-  /** Its project. */
   readonly project: string;
-  /** Its name. */
   readonly name: string;
   /** Tasks that may be under way in it at once; any number when absent. */
   readonly max?: number;
@@ -30,7 +28,6 @@ export interface WorkspaceLimit {
 export interface TaskLimits {
   /** Its group; it belongs to none when absent. */
   readonly group?: GroupLimit;
-  /** Its workspace. */
   readonly workspace: WorkspaceLimit;
 }
 

@@ -1,6 +1,7 @@
 /**
- * `svc task retry`: whether an ended task can be done again, with which plan, and what it takes room in.
- * The new task waits for room like any other (`waiting.ts`); no policy, rate or debounce turns it away.
+ * `svc task retry`: whether an ended task can be done again, with which plan, and what it takes
+ * room in. The new task waits for room like any other (`waiting.ts`); no policy, rate or debounce
+ * turns it away.
  *
  * @module
  */

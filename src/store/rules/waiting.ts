@@ -1,6 +1,6 @@
 /**
- * What a pending task waits for: its time, then room in its group, then room in its workspace. It takes
- * room in whatever it has passed until it ends, so each task that ends promotes the next one.
+ * What a pending task waits for: its time, then room in its group, then room in its workspace. It
+ * takes room in whatever it has passed until it ends, so each task that ends promotes the next one.
  *
  * @module
  */
@@ -24,8 +24,9 @@ export interface RoomFacts {
 }
 
 /**
- * Where a task has to wait whose time has come: a new one, a retry, one whose limits changed, and with
- * its workspace alone one that has just been promoted from its group. Tasks that wait already go first.
+ * Where a task has to wait whose time has come: a new one, a retry, one whose limits changed, and
+ * with its workspace alone one that has just been promoted from its group. Tasks that wait already
+ * go first.
  */
 export function decideWait(
   { group, workspace }: { readonly group?: TaskLimits["group"] } & Pick<TaskLimits, "workspace">,
@@ -44,7 +45,10 @@ export function decideWait(
   return { waitsFor: known.workspaceOpen >= workspace.max ? "workspace" : "none" };
 }
 
-/** Whether a task that begins to wait may change which one is next: it brings the newest limit along. */
+/**
+ * Whether a task that begins to wait may change which one is next: it brings the newest limit
+ * along.
+ */
 export function bringsNewLimit(waitsFor: WaitReason): boolean {
   return waitsFor === "group" || waitsFor === "workspace";
 }
@@ -66,8 +70,8 @@ export interface PromotionFacts<Task> {
 }
 
 /**
- * Which task gets room next, if any: the one that has waited longest, as long as there is room by the
- * newest settings. To be asked again until it is none.
+ * Which task gets room next, if any: the one that has waited longest, as long as there is room by
+ * the newest settings. To be asked again until it is none.
  */
 export function decidePromotion<Task>(
   { queue, open }: Partial<PromotionFacts<Task>>,

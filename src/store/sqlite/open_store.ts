@@ -182,7 +182,9 @@ function canBeSent({ args, reject }: Waiting): boolean {
   }
 }
 
-/** A full disk, a lock held by somebody else and the like; a refusal that is meant is none of these. */
+/**
+ * A full disk, a lock held by somebody else and the like; a refusal that is meant is none of these.
+ */
 function findUnwritable(results: readonly Outcome[]): string | undefined {
   for (const result of results) {
     if ("error" in result && result.error.code === "overloaded") return result.error.message;

@@ -12,7 +12,6 @@ import type { StoreMethod } from "../store.ts";
 export interface Call {
   /** Which method. */
   readonly method: StoreMethod;
-  /** Its arguments, cloned. */
   readonly args: readonly unknown[];
 }
 
@@ -58,7 +57,6 @@ export type JobReply =
 export interface SentError {
   /** Code of an {@linkcode AppError}; absent for a bug. */
   readonly code?: ErrorCode;
-  /** Its message. */
   readonly message: string;
   /** Its findings, one line each. */
   readonly details?: readonly string[];

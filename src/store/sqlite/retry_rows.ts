@@ -1,6 +1,6 @@
 /**
- * `svc task retry` in the store: a new task that does again what an ended one did. Whether it may, and
- * what it takes room in, is decided in `store/rules/retry.ts`.
+ * `svc task retry` in the store: a new task that does again what an ended one did. Whether it may,
+ * and what it takes room in, is decided in `store/rules/retry.ts`.
  *
  * @module
  */
@@ -21,8 +21,8 @@ import { findWaitReason, LIMIT_COLUMNS, promoteWaiting, toLimits } from "./tasks
 /**
  * Stores the new task.
  *
- * @throws {AppError} `not_found` when the old one is gone, `conflict` when it has not ended or cannot
- * be run.
+ * @throws {AppError} `not_found` when the old one is gone, `conflict` when it has not ended or
+ * cannot be run.
  */
 export function retryTask(db: Database, retry: RetryOf): Task {
   const decision = decideRetry(retry, findRetried(db, retry.of));

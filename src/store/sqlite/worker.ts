@@ -1,6 +1,7 @@
 /**
- * The store's thread: the one writer. Each batch is one transaction; when a call of it fails half-way,
- * the batch is undone and each call is made again by itself, so one bad call spoils no other.
+ * The store's thread: the one writer. Each batch is one transaction; when a call of it fails
+ * half-way, the batch is undone and each call is made again by itself, so one bad call spoils no
+ * other.
  *
  * @module
  */
@@ -18,8 +19,9 @@ const scope = globalThis as unknown as DedicatedWorkerGlobalScope;
 let db: Database | undefined;
 
 /**
- * How long a batch waits while somebody else holds the database. What comes meanwhile waits for that to
- * end, and then as long itself: twice this is the longest time until a request hears that it failed.
+ * How long a batch waits while somebody else holds the database. What comes meanwhile waits for
+ * that to end, and then as long itself: twice this is the longest time until a request hears that
+ * it failed.
  */
 const BUSY_MS = 2500;
 
@@ -40,7 +42,9 @@ function runTogether(calls: readonly Call[]): Outcome[] {
   return calls.every(isRead) ? all() : opened().transaction(all);
 }
 
-/** A refusal before anything was written spoils nothing; whatever else is thrown undoes the batch. */
+/**
+ * A refusal before anything was written spoils nothing; whatever else is thrown undoes the batch.
+ */
 function attempt(one: Call): Outcome {
   const before = opened().changes();
   try {

@@ -192,7 +192,9 @@ function isTorn(file: Deno.FsFile): boolean {
   return last[0] !== LINE_BREAK;
 }
 
-/** Reads a log from byte `offset` on; returns its chunks and where to go on. A half line is left. */
+/**
+ * Reads a log from byte `offset` on; returns its chunks and where to go on. A half line is left.
+ */
 export async function readLog(
   path: string,
   offset: number,

@@ -16,9 +16,7 @@ import { findLogOwner, logPath } from "../log/task_log.ts";
 export interface OrphansHost {
   /** Tasks. */
   readonly store: TaskStore;
-  /** The time. */
   readonly clock: Clock;
-  /** The daemon's log. */
   readonly log: Log;
   /** Where logs and the directories of tasks are. */
   readonly dirs: DataDir;

@@ -1,7 +1,7 @@
 /**
- * Retention of tasks, deliveries and events of chat platforms, by age, tasks also by number a trigger: a
- * few at a time, so that nobody waits, with everything that lies on disk for a task. What runs or waits
- * is never touched.
+ * Retention of tasks, deliveries and events of chat platforms, by age, tasks also by number a
+ * trigger: a few at a time, so that nobody waits, with everything that lies on disk for a task.
+ * What runs or waits is never touched.
  *
  * @module
  */
@@ -29,9 +29,7 @@ export interface Keep {
 export interface RetentionHost {
   /** Tasks and deliveries. */
   readonly store: RetentionStore & TaskStore;
-  /** The time. */
   readonly clock: Clock;
-  /** The daemon's log. */
   readonly log: Log;
   /** Where logs and the directories of tasks are. */
   readonly dirs: DataDir;

@@ -1,6 +1,7 @@
 /**
- * One attempt at a step: its environment, its prompt where it is an agent's, its process, and what that
- * gave. Text from outside gets to the process as a variable, an argument, a file or standard input.
+ * One attempt at a step: its environment, its prompt where it is an agent's, its process, and what
+ * that gave. Text from outside gets to the process as a variable, an argument, a file or standard
+ * input.
  *
  * @module
  */
@@ -22,7 +23,6 @@ import type { TaskRun } from "./task_run.ts";
 
 /** A step in its place. */
 export interface PlacedStep {
-  /** The step. */
   readonly step: PlannedStep;
   /** Its place among all steps of the task. */
   readonly position: number;
@@ -32,7 +32,6 @@ export interface PlacedStep {
 
 /** One attempt. */
 export interface Attempt {
-  /** The task. */
   readonly run: TaskRun;
   /** Ends it before its time. */
   readonly cancellation: CancellationScope;

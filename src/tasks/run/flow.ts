@@ -1,5 +1,5 @@
 /**
- * The order in which the steps of a task run (contract 2, `needs`): from how each step stands, which
+ * The order in which the steps of a task run (`needs`): from how each step stands, which
  * can start, which never will, and what the whole comes to. Pure: runs nothing, stores nothing.
  *
  * @module

@@ -19,8 +19,8 @@ export interface EndedTask {
 }
 
 /**
- * The steps that are not run again: not the step `from` nor what failed, was cancelled or never ran,
- * nor what waits for any of those. Steps under `finally` always run again.
+ * The steps that are not run again: not the step `from` nor what failed, was cancelled or never
+ * ran, nor what waits for any of those. Steps under `finally` always run again.
  */
 export function keptSteps({ plan: { steps }, records }: EndedTask, from?: string): StepRecord[] {
   const again = new Set(

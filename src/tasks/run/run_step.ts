@@ -1,6 +1,6 @@
 /**
- * One step of a task, with its attempts: recorded before and after each, run again after a pause where it
- * may, and ended before its time where it has to be. `attempt_step.ts` makes one attempt.
+ * One step of a task, with its attempts: recorded before and after each, run again after a pause
+ * where it may, and ended before its time where it has to be. `attempt_step.ts` makes one attempt.
  *
  * @module
  */
@@ -19,8 +19,8 @@ const INTERRUPTED = "interrupted";
 const MAX_BACKOFF_SECS = 3600;
 
 /**
- * Runs a step to its end, which is on its way to the store when this resolves; or until `cancellation` ends
- * it. Of a step that is to go on after a restart, the record says `pending`.
+ * Runs a step to its end, which is on its way to the store when this resolves; or until
+ * `cancellation` ends it. Of a step that is to go on after a restart, the record says `pending`.
  */
 export async function runStep(
   placed: PlacedStep,

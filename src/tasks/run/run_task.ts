@@ -32,7 +32,6 @@ export interface RunSignals {
 
 /** How a run ended; `interrupted` means that the daemon is going down and the task will go on. */
 export interface TaskResult {
-  /** How. */
   readonly state: "succeeded" | "failed" | "cancelled" | "interrupted";
   /** CancelCause; empty when there is nothing to say. */
   readonly reason: string;
@@ -43,7 +42,10 @@ export interface TaskResult {
 /** Limit of a `finally` step that has none: whatever happened, the task comes to an end. */
 const FINALLY_TIMEOUT_SECS = 300;
 
-/** Removing the directory of a task has this long at least: its `finally` may have taken all there was. */
+/**
+ * Removing the directory of a task has this long at least: its `finally` may have taken all there
+ * was.
+ */
 const TIDY_MS = 10_000;
 
 /** A task that took longer than this is worth a look at every process of the machine. */
@@ -51,7 +53,9 @@ const LONG_MS = 1000;
 
 const INTERRUPTED: TaskResult = { state: "interrupted", reason: "" };
 
-/** Runs a task to its end, or until the daemon stops. Throws only for bugs and a store that is gone. */
+/**
+ * Runs a task to its end, or until the daemon stops. Throws only for bugs and a store that is gone.
+ */
 export async function runTask(
   claimed: ClaimedTask,
   host: RunHost,
@@ -151,7 +155,7 @@ async function runLast(run: TaskRun, signals: RunSignals): Promise<TaskResult> {
   return reason === undefined ? { state: "succeeded", reason: "" } : { state: "failed", reason };
 }
 
-/** Ends what has left its group: at its end nothing of a task runs (contract 7). */
+/** Ends what has left its group: at its end nothing of a task runs. */
 async function endLeft(run: TaskRun, since: number): Promise<void> {
   const { claimed: { task }, plan: { workspace }, host: { groups } } = run.parts;
   const began = run.records.map(({ startedAt }) => startedAt ?? Infinity);
@@ -162,7 +166,9 @@ async function endLeft(run: TaskRun, since: number): Promise<void> {
   else await groups.endMarked(TASK_MARK, task.id);
 }
 
-/** Finds or makes the directory in which the steps run, and remembers one that is the task's own. */
+/**
+ * Finds or makes the directory in which the steps run, and remembers one that is the task's own.
+ */
 async function enterDirectory(run: TaskRun, cancellation: CancellationScope): Promise<void> {
   const { claimed: { task }, plan: { workspace }, host, stop } = run.parts;
   if (task.directory !== "" && await isDirectory(task.directory)) {

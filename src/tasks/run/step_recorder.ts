@@ -15,16 +15,15 @@ import { isOver } from "./flow.ts";
 export interface StepRecorderHost {
   /** Where records go. */
   readonly store: Pick<TaskRecorder, "saveStep">;
-  /** The time. */
   readonly clock: Clock;
   /** Hides secrets in them. */
   readonly secrets: KnownSecrets;
 }
 
 /**
- * After this long the record of a step says that it runs. Most steps of a busy daemon are over by then,
- * and a commit for each of them was a quarter of all. The end of a step that was over by then waits as
- * long for what comes next: mostly the end of the task, which then shares its commit.
+ * After this long the record of a step says that it runs. Most steps of a busy daemon are over by
+ * then, and a commit for each of them was a quarter of all. The end of a step that was over by then
+ * waits as long for what comes next: mostly the end of the task, which then shares its commit.
  */
 const DELAY_MS = 50;
 
@@ -46,7 +45,9 @@ export class StepRecorder implements Disposable {
   /** Everything that is on its way to the store. */
   #storing: Promise<unknown> = Promise.resolve();
 
-  /** Starts where the task stood when it was claimed; gives up a store that is overloaded on `stop`. */
+  /**
+   * Starts where the task stood when it was claimed; gives up a store that is overloaded on `stop`.
+   */
   constructor(task: Pick<Task, "id" | "steps">, host: StepRecorderHost, stop: AbortSignal) {
     this.#taskId = task.id;
     this.#host = host;
@@ -55,9 +56,9 @@ export class StepRecorder implements Disposable {
   }
 
   /**
-   * Takes down how a step stands, over what was there before; it is stored when {@linkcode flush} has
-   * resolved. From here on nobody sees a secret in what the step gave, neither readers of the record nor
-   * the steps after it.
+   * Takes down how a step stands, over what was there before; it is stored when {@linkcode flush}
+   * has resolved. From here on nobody sees a secret in what the step gave, neither readers of the
+   * record nor the steps after it.
    */
   record(given: StepRecord): void {
     const record = this.#redacted(given);
@@ -67,14 +68,18 @@ export class StepRecorder implements Disposable {
     this.#store(record);
   }
 
-  /** Takes down that a step runs. That may never be stored: not when it is over soon, nor when storing fails. */
+  /**
+   * Takes down that a step runs. That may never be stored: not when it is over soon, nor when
+   * storing fails.
+   */
   recordStarted(record: StepRecord): void {
     const { store } = this.#host;
     this.#delay(record, () => void store.saveStep(this.#taskId, record).catch(() => {}));
   }
 
   /**
-   * Resolves when everything is stored that was given to {@linkcode record}, but for what was taken.
+   * Resolves when everything is stored that was given to {@linkcode record}, but for what was
+   * taken.
    *
    * @throws {AppError} when the store cannot take it.
    */
@@ -83,7 +88,9 @@ export class StepRecorder implements Disposable {
     await this.#storing;
   }
 
-  /** The ends of quick steps that are not on their way to the store; the caller has to store them. */
+  /**
+   * The ends of quick steps that are not on their way to the store; the caller has to store them.
+   */
   takePending(): readonly StepRecord[] {
     const ends = [...this.#delayed.values()].map(({ record }) => record).filter(isOver);
     for (const { position } of ends) this.#dropDelayed(position);
@@ -127,7 +134,9 @@ export class StepRecorder implements Disposable {
     this.#delayed.delete(position);
   }
 
-  /** Begins to store what is left of ends, see {@linkcode flush}; that steps run is stored no more. */
+  /**
+   * Begins to store what is left of ends, see {@linkcode flush}; that steps run is stored no more.
+   */
   [Symbol.dispose](): void {
     for (const record of this.takePending()) this.#store(record);
     for (const position of this.#delayed.keys()) this.#dropDelayed(position);

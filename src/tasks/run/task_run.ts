@@ -38,7 +38,6 @@ export interface RunHost {
   readonly evaluator: Evaluator;
   /** Ends what steps leave behind. */
   readonly groups: ProcessGroups;
-  /** The time. */
   readonly clock: Clock;
   /** Where logs and files of running tasks go. */
   readonly dirs: DataDir;
@@ -66,15 +65,12 @@ export interface Goal {
 
 /** What a run is made of. */
 export interface RunParts {
-  /** The task. */
   readonly claimed: ClaimedTask;
-  /** What it runs. */
   readonly plan: Plan;
   /** What running needs. */
   readonly host: RunHost;
   /** Output of its steps. */
   readonly log: TaskLog;
-  /** Its short-lived files. */
   readonly files: TaskFiles;
   /** Aborts when the daemon goes down. */
   readonly stop: AbortSignal;
@@ -82,7 +78,6 @@ export interface RunParts {
 
 /** One task while it runs. */
 export class TaskRun implements Disposable {
-  /** Its parts. */
   readonly parts: RunParts;
   /** Variables of expressions; always up to date. */
   readonly scope: Scope;
@@ -119,7 +114,6 @@ export class TaskRun implements Disposable {
     return this.steps.records;
   }
 
-  /** The time. */
   now(): number {
     return this.parts.host.clock.now();
   }

@@ -1,5 +1,5 @@
 /**
- * The variables that expressions in a workflow see while its task runs (contract 2, CEL): the event,
+ * The variables that expressions in a workflow see while its task runs (CEL): the event,
  * the task, the steps so far, and the goal.
  *
  * @module

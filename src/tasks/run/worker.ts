@@ -1,7 +1,7 @@
 /**
- * Runs tasks side by side, up to `workers` of them: claims what is ready, runs it, stores its end. At
- * the start it first takes up what a crash left. Woken by `kick` and by the time at which
- * the next task is due; never polls.
+ * Runs tasks side by side, up to `workers` of them: claims what is ready, runs it, stores its end.
+ * At the start it first takes up what a crash left. Woken by `kick` and by the time at which the
+ * next task is due; never polls.
  *
  * @module
  */
@@ -21,7 +21,6 @@ export interface WorkerHost extends RunHost {
   readonly store: TaskQueue & TaskRecorder;
   /** Most tasks at once. */
   readonly workers: number;
-  /** The daemon's log. */
   readonly log: Log;
   /** Whether triggers follow the ends of tasks of this workflow. */
   readonly isFollowed: (task: Pick<Task, "project" | "workflow">) => boolean;
@@ -72,7 +71,9 @@ class Worker implements TaskWorker {
   #subscription: Disposable | undefined;
   /** Most tasks that the claims under way may bring. */
   #asked = 0;
-  /** Whether somebody kicked while all room was taken by claims under way, which may bring nothing. */
+  /**
+   * Whether somebody kicked while all room was taken by claims under way, which may bring nothing.
+   */
   #again = false;
   #timer: Disposable | undefined;
 

@@ -1,5 +1,5 @@
 /**
- * Messages to tasks (contract 7 and 8, `$SVC_INBOX`): stored first, then appended to the file of the
+ * Messages to tasks (`$SVC_INBOX`): stored first, then appended to the file of the
  * task where it runs, one JSON line each, in the order of the store. The file is made anew from the
  * store whenever the task starts, so that what a crash cut off is there again.
  *

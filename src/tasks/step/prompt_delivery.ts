@@ -1,5 +1,5 @@
 /**
- * How an agent gets its prompt (contract 2, Agent): on standard input, as `"$1"`, in a variable or in
+ * How an agent gets its prompt (Agent): on standard input, as `"$1"`, in a variable or in
  * a file. What a way cannot hold is refused with the way that can; nothing is ever cut.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * The environment of a step (contract 7): a clean one, in which text from outside is only ever the
+ * The environment of a step: a clean one, in which text from outside is only ever the
  * value of a variable.
  *
  * @module
@@ -21,7 +21,9 @@ export const TASK_MARK = "SVC_TASK_ID";
 /** Names every step has when the daemon has them. */
 const INHERITED = ["HOME", "USER", "SHELL", "LANG", "TZ", "TMPDIR"];
 
-/** Most bytes of a variable or an argument: what the kernel takes (128 KiB), less room for a name. */
+/**
+ * Most bytes of a variable or an argument: what the kernel takes (128 KiB), less room for a name.
+ */
 export const MAX_VARIABLE_BYTES = 130_000;
 
 const NUL = "\0";
@@ -34,7 +36,7 @@ export interface InheritedEnv {
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/** Names every plugin has when the daemon has them (contract 4). */
+/** Names every plugin has when the daemon has them. */
 export const PLUGIN_VARIABLES: readonly string[] = ["HOME", "LANG", "TZ"];
 
 /** The variables processes inherit; `extra` are the names given by `--step-env`. */

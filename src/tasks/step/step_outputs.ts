@@ -1,5 +1,5 @@
 /**
- * What a step writes to `$SVC_OUTPUT` (contract 7): `key=value` lines for the steps after it. What is
+ * What a step writes to `$SVC_OUTPUT`: `key=value` lines for the steps after it. What is
  * no such line is told to the author in the step's log and changes nothing else.
  *
  * @module

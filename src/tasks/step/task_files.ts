@@ -1,7 +1,7 @@
 /**
  * The short-lived files of a running task: what its steps are given and what they give back, in a
- * directory that is there as long as the task runs. To make or remove one waits for the journal of the
- * disk, which the store keeps busy, so the daemon goes on meanwhile.
+ * directory that is there as long as the task runs. To make or remove one waits for the journal of
+ * the disk, which the store keeps busy, so the daemon goes on meanwhile.
  *
  * @module
  */
@@ -67,7 +67,10 @@ export class TaskFiles implements AsyncDisposable {
   }
 }
 
-/** Removes what a crash has left in the directory of such files, while nothing runs; makes it if need be. */
+/**
+ * Removes what a crash has left in the directory of such files, while nothing runs; makes it if
+ * need be.
+ */
 export async function removeLeftFiles(directory: string): Promise<void> {
   await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
   for await (const { name } of Deno.readDir(directory)) {

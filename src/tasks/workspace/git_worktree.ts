@@ -1,6 +1,6 @@
 /**
- * Git worktrees of tasks: each on a branch named after its task. Everything that git is told goes in
- * as `"$1"`, `"$2"`, …; nothing here decides when a worktree comes and goes.
+ * Git worktrees of tasks: each on a branch named after its task. Everything that git is told goes
+ * in as `"$1"`, `"$2"`, …; nothing here decides when a worktree comes and goes.
  *
  * @module
  */
@@ -30,7 +30,6 @@ export interface Tools {
 export interface Worktree {
   /** Absolute path. */
   readonly path: string;
-  /** Its branch. */
   readonly branch: string;
 }
 
@@ -40,9 +39,9 @@ export function branchOf(name: string): string {
 }
 
 /**
- * Nothing of a repository runs that is no part of making a working tree: its hooks and its file monitor
- * are programs that any task in it may have put there, and no step of this one. Filters stay: without
- * them a working tree has other content.
+ * Nothing of a repository runs that is no part of making a working tree: its hooks and its file
+ * monitor are programs that any task in it may have put there, and no step of this one. Filters
+ * stay: without them a working tree has other content.
  */
 const GIT = `
 git() { command git -c core.hooksPath=/dev/null -c core.fsmonitor=false "$@"; }`;
@@ -62,9 +61,9 @@ else
 fi`;
 
 /**
- * What a worktree holds that is nowhere else is kept under a name, then it goes, and its branch with
- * it where every commit of that is on another branch, on a tag or on a remote. Needs no working
- * repository: what is left of a directory goes in any case.
+ * What a worktree holds that is nowhere else is kept under a name, then it goes, and its branch
+ * with it where every commit of that is on another branch, on a tag or on a remote. Needs no
+ * working repository: what is left of a directory goes in any case.
  */
 const REMOVE = `${GIT}
 dir=$1 branch=$2 common=
@@ -127,8 +126,8 @@ export async function addWorktree(
 
 /**
  * Removes a worktree and what was not committed in it. Gives whether its branch stays, because it
- * holds commits that are nowhere else. `common` is the repository, for a worktree that is too broken
- * to tell.
+ * holds commits that are nowhere else. `common` is the repository, for a worktree that is too
+ * broken to tell.
  *
  * @throws {AppError} `invalid` when something of it cannot be removed.
  */

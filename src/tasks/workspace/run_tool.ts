@@ -1,6 +1,6 @@
 /**
- * Runs a program of the machine for svc itself (git, cp, rm): a fixed shell script whose arguments are
- * `"$1"`, `"$2"`, …, in an environment in which nothing asks anybody anything.
+ * Runs a program of the machine for svc itself (git, cp, rm): a fixed shell script whose arguments
+ * are `"$1"`, `"$2"`, …, in an environment in which nothing asks anybody anything.
  *
  * @module
  */
@@ -14,11 +14,12 @@ import { type InheritedEnv, TASK_MARK } from "../step/step_env.ts";
 
 /** What running a tool needs. */
 export interface ToolHost {
-  /** The time. */
   readonly clock: Clock;
   /** Ends what it leaves behind. */
   readonly groups: ProcessGroups;
-  /** Hides secrets in what it says: addresses hold them, and hooks of a repository print anything. */
+  /**
+   * Hides secrets in what it says: addresses hold them, and hooks of a repository print anything.
+   */
   readonly secrets: KnownSecrets;
   /** What it inherits; most of it is left out. */
   readonly inherited: InheritedEnv;
@@ -28,7 +29,6 @@ export interface ToolHost {
 
 /** A script with what goes into it. */
 export interface Tool {
-  /** The script. */
   readonly script: string;
   /** `$1`, `$2`, …. */
   readonly args: readonly string[];

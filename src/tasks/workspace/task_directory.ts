@@ -1,5 +1,5 @@
 /**
- * Where the steps of a task run (contract 2, Workspace): in the workspace itself, or in a git worktree
+ * Where the steps of a task run (Workspace): in the workspace itself, or in a git worktree
  * or a copy of it that belongs to the task. Its own one goes when the task succeeds, and is kept
  * otherwise, so that somebody can look at it or a retry can go on in it.
  *
@@ -30,7 +30,6 @@ export interface DirectoryHost extends ToolHost {
 
 /** A task that needs a directory. */
 export interface DirectoryUser {
-  /** Its id. */
   readonly taskId: string;
   /** Name of its workspace, for people. */
   readonly workspace: string;
@@ -64,7 +63,9 @@ rm -rf -- "$1" "$1.part" 2>/dev/null || { chmod -R u+rwX -- "$1"; rm -rf -- "$1"
 /** Makes and removes the directories of tasks. */
 export class TaskDirectories {
   readonly #host: DirectoryHost;
-  /** git takes locks in its repository: one task after another makes and removes worktrees there. */
+  /**
+   * git takes locks in its repository: one task after another makes and removes worktrees there.
+   */
   readonly #turns = new KeyedMutex();
 
   /** Makes them where `host` says. */
@@ -75,7 +76,8 @@ export class TaskDirectories {
   /**
    * Makes the directory of a task that has not run yet; what is left of an earlier try goes.
    *
-   * @throws {AppError} `invalid` with what to do, when it cannot be made or `cancellation` ended that.
+   * @throws {AppError} `invalid` with what to do, when it cannot be made or `cancellation` ended
+   * that.
    */
   async make(user: DirectoryUser, cancellation: CancellationScope): Promise<string> {
     const { plan, workspace } = user;
@@ -98,8 +100,8 @@ export class TaskDirectories {
   }
 
   /**
-   * Removes a directory that a task had for itself. Gives a sentence for people where something of it
-   * stays; empty otherwise.
+   * Removes a directory that a task had for itself. Gives a sentence for people where something of
+   * it stays; empty otherwise.
    *
    * @throws {AppError} `invalid` when it cannot be removed or `signal` ended that.
    */

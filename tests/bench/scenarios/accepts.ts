@@ -1,6 +1,6 @@
 /**
- * Durable accepts: what is answered 200 is on disk. Beside them the same pipeline with nothing stored,
- * and the peer that checks the same signature, runs a program and stores nothing.
+ * Durable accepts: what is answered 200 is on disk. Beside them the same pipeline with nothing
+ * stored, and the peer that checks the same signature, runs a program and stores nothing.
  *
  * @module
  */

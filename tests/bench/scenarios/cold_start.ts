@@ -1,6 +1,6 @@
 /**
- * The start of `svc` for a short command, which plugin scripts run several times for a request: from
- * the sources, and compiled beside an empty program that was compiled the same way.
+ * The start of `svc` for a short command, which plugin scripts run several times for a request:
+ * from the sources, and compiled beside an empty program that was compiled the same way.
  *
  * @module
  */

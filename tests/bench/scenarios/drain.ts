@@ -1,6 +1,6 @@
 /**
- * 10,000 queued tasks that do nothing, against the rate at which this machine starts processes through
- * the same function with as many at once.
+ * 10,000 queued tasks that do nothing, against the rate at which this machine starts processes
+ * through the same function with as many at once.
  *
  * @module
  */

@@ -1,6 +1,7 @@
 /**
- * Bodies that are made to cost much, of strangers and of senders with a key: beside each, health and a
- * small signed request to another trigger are asked for all the time, and the longest wait counts.
+ * Bodies that are made to cost much, of strangers and of senders with a key: beside each, health
+ * and a small signed request to another trigger are asked for all the time, and the longest wait
+ * counts.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * A million deliveries and tasks that are stored already: accepts beside a database that is empty, and
- * `svc get task` beside a command that asks nobody.
+ * A million deliveries and tasks that are stored already: accepts beside a database that is empty,
+ * and `svc get task` beside a command that asks nobody.
  *
  * @module
  */

@@ -1,6 +1,7 @@
 /**
- * Memory and descriptors under a mixed load: accepts with tasks that run, duplicates, filtered ones and
- * bad signatures, for a minute and a half, which is when it comes to rest, or, with `--long`, for ten.
+ * Memory and descriptors under a mixed load: accepts with tasks that run, duplicates, filtered ones
+ * and bad signatures, for a minute and a half, which is when it comes to rest, or, with `--long`,
+ * for ten.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /**
- * How long a sender waits when the daemon is half busy, checkpoints included: at a fixed rate, whether
- * answers come or not. Beside it the pipeline without a database at the same rate: what is left there
- * is the doing of this machine, the client and the garbage collector.
+ * How long a sender waits when the daemon is half busy, checkpoints included: at a fixed rate,
+ * whether answers come or not. Beside it the pipeline without a database at the same rate: what is
+ * left there is the doing of this machine, the client and the garbage collector.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * What an interceptor and a transformer add to a request, against the bare run of the same script: the
- * policy, the audit row before and after, the file with the body.
+ * What an interceptor and a transformer add to a request, against the bare run of the same script:
+ * the policy, the audit row before and after, the file with the body.
  *
  * @module
  */
@@ -73,8 +73,8 @@ export const plugins: Scenario = {
 };
 
 /**
- * The spawn itself: the script in a process group of its own, without which a timeout could not end it,
- * with the body on its standard input.
+ * The spawn itself: the script in a process group of its own, without which a timeout could not end
+ * it, with the body on its standard input.
  */
 function bare(daemon: TestDaemon, kind: (typeof KINDS)[number]) {
   const line = `scripts/${kind}.sh`;

@@ -1,6 +1,6 @@
 /**
- * What is filtered or refused has to be at least as fast as what is accepted, and what a flood of bad
- * signatures leaves on disk is bounded.
+ * What is filtered or refused has to be at least as fast as what is accepted, and what a flood of
+ * bad signatures leaves on disk is bounded.
  *
  * @module
  */

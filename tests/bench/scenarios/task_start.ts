@@ -1,6 +1,6 @@
 /**
- * How long it takes until the process of a task's first step writes its first byte: from the moment the
- * request is sent, which is earlier than the commit, so the figure is on the safe side.
+ * How long it takes until the process of a task's first step writes its first byte: from the moment
+ * the request is sent, which is earlier than the commit, so the figure is on the safe side.
  *
  * @module
  */

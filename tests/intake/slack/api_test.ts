@@ -1,6 +1,6 @@
 /**
- * `chat.postMessage` against a server that misbehaves in every way one can: what is tried again, what is
- * given up, and that the token goes nowhere else.
+ * `chat.postMessage` against a server that misbehaves in every way one can: what is tried again,
+ * what is given up, and that the token goes nowhere else.
  *
  * @module
  */

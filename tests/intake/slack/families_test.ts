@@ -1,6 +1,6 @@
 /**
- * Every family of Slack's requests, in the shapes of its public reference: who, where, in which thread,
- * and what is ignored.
+ * Every family of Slack's requests, in the shapes of its public reference: who, where, in which
+ * thread, and what is ignored.
  *
  * @module
  */

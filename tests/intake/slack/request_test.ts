@@ -1,5 +1,5 @@
 /**
- * Requests to the Slack source (contract 3 and 8): what a stranger can find out, the borders of what is
+ * Requests to the Slack source: what a stranger can find out, the borders of what is
  * taken, and what every request leaves behind.
  *
  * @module

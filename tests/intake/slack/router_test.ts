@@ -1,5 +1,5 @@
 /**
- * Routing of Slack's events (contract 8): at most once each, in the order of their thread, whatever
+ * Routing of Slack's events: at most once each, in the order of their thread, whatever
  * crashes, fails or comes in another order than it was written.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * Where Slack's events end (contract 8): threads and their tasks, two events of one post, filters, and the
+ * Where Slack's events end: threads and their tasks, two events of one post, filters, and the
  * limits of a trigger.
  *
  * @module

@@ -1,6 +1,6 @@
 /**
- * Calls of the store: each is carried out whole or not at all, in the order they were made, and all that
- * were made before it closes.
+ * Calls of the store: each is carried out whole or not at all, in the order they were made, and all
+ * that were made before it closes.
  *
  * @module
  */

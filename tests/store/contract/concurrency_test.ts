@@ -1,6 +1,6 @@
 /**
- * Room in a group (`concurrency`), decided where tasks are stored: however many come at once, and in
- * whatever order they end, a group is never over its limit.
+ * Room in a group (`concurrency`), decided where tasks are stored: however many come at once, and
+ * in whatever order they end, a group is never over its limit.
  *
  * @module
  */

@@ -1,5 +1,6 @@
 /**
- * The contract of `Store`: a case is a test for each implementation, judged through the interface alone.
+ * The contract of `Store`: a case is a test for each implementation, judged through the interface
+ * alone.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The chain over the audit: what a link covers, what is found out, and what may go. The hashes are from
- * outside (`printf '%s' '[…]' | sha256sum`), as databases hold them.
+ * The chain over the audit: what a link covers, what is found out, and what may go. The hashes are
+ * from outside (`printf '%s' '[…]' | sha256sum`), as databases hold them.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * What becomes of a decision on a chat event when it is carried out: everything that may have changed
- * since it was made, as a table.
+ * What becomes of a decision on a chat event when it is carried out: everything that may have
+ * changed since it was made, as a table.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * What becomes of an event, as tables: the limits of its task and what is stored in, the outcome and
- * what a store has to do out.
+ * What becomes of an event, as tables: the limits of its task and what is stored in, the outcome
+ * and what a store has to do out.
  *
  * @module
  */

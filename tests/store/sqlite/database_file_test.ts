@@ -1,6 +1,6 @@
 /**
- * The database file: what becomes of it when the store closes, when it is not what it should be, and
- * when somebody else holds it.
+ * The database file: what becomes of it when the store closes, when it is not what it should be,
+ * and when somebody else holds it.
  *
  * @module
  */

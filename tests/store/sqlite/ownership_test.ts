@@ -1,6 +1,7 @@
 /**
- * Claims in the store: what runs belongs to the node that claimed it, and is taken over by another one
- * once that is gone. Two stores over one file stand for the daemon that ended and the one that follows.
+ * Claims in the store: what runs belongs to the node that claimed it, and is taken over by another
+ * one once that is gone. Two stores over one file stand for the daemon that ended and the one that
+ * follows.
  *
  * @module
  */

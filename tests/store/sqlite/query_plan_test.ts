@@ -1,6 +1,6 @@
 /**
- * How SQLite carries out every statement of the store's task methods: by an index, in its order. What
- * would look through or sort whole tables as they grow, fails here.
+ * How SQLite carries out every statement of the store's task methods: by an index, in its order.
+ * What would look through or sort whole tables as they grow, fails here.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * How SQLite carries out statements: notes each that it is given, and tells what would look through or
- * sort whole tables as they grow.
+ * How SQLite carries out statements: notes each that it is given, and tells what would look through
+ * or sort whole tables as they grow.
  *
  * @module
  */
@@ -49,7 +49,10 @@ const BOUNDED: readonly RegExp[] = [
   /^SCAN (CONSTANT ROW|json_each VIRTUAL TABLE .*)$/, // what the call itself brings along
 ];
 
-/** A comparison of several columns at once: every row that is equal is read before the first greater. */
+/**
+ * A comparison of several columns at once: every row that is equal is read before the first
+ * greater.
+ */
 const ROW_VALUES = /^SEARCH .*\(\([a-z_,]+\)[<>]/;
 
 /** Whether a statement takes longer the more is stored. */

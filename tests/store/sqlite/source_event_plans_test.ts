@@ -1,6 +1,6 @@
 /**
- * Source events and bindings in SQLite: a queue that does not grow slower, and how each statement is
- * carried out.
+ * Source events and bindings in SQLite: a queue that does not grow slower, and how each statement
+ * is carried out.
  *
  * @module
  */

@@ -1,6 +1,7 @@
 /**
- * How many statements an event costs in the transaction that stores it: each webhook pays for them, so
- * a limit that a trigger does not have costs none, and a rule asks for no fact that it does not need.
+ * How many statements an event costs in the transaction that stores it: each webhook pays for them,
+ * so a limit that a trigger does not have costs none, and a rule asks for no fact that it does not
+ * need.
  *
  * @module
  */

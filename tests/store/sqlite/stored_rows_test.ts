@@ -1,6 +1,6 @@
 /**
- * Rows that the interface does not show: plans are stored once and go with their last task, and nothing
- * that belongs to a task or an event outlives it.
+ * Rows that the interface does not show: plans are stored once and go with their last task, and
+ * nothing that belongs to a task or an event outlives it.
  *
  * @module
  */

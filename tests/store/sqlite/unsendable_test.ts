@@ -1,6 +1,6 @@
 /**
- * A call whose arguments cannot be cloned for the store's thread. In a file of its own, because where
- * it is not caught it ends the whole file.
+ * A call whose arguments cannot be cloned for the store's thread. In a file of its own, because
+ * where it is not caught it ends the whole file.
  *
  * @module
  */

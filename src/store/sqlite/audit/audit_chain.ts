@@ -1,6 +1,6 @@
 /**
- * The table `plugin_audit_chain`: its links are added, read and removed here; what they are over and
- * what may go is decided in `rules/audit_chain.ts`.
+ * The table `plugin_audit_chain`: its links are added, read and removed here; what they are over
+ * and what may go is decided in `rules/audit_chain.ts`.
  *
  * @module
  */

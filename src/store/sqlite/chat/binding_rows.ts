@@ -44,8 +44,8 @@ export function bindThread(db: Database, binding: Omit<Binding, "createdAt">): v
 }
 
 /**
- * The thread of a task follows its retry, unless it belongs to another task by now: to a follow-up, or
- * to a retry that has not ended.
+ * The thread of a task follows its retry, unless it belongs to another task by now: to a follow-up,
+ * or to a retry that has not ended.
  */
 export function bindRetry(
   db: Database,
@@ -64,8 +64,9 @@ export function bindRetry(
 }
 
 /**
- * The thread in which answers of a task belong: that of the event whose payload it has, a retry has the
- * one of the task it repeats; else one that was bound to it; else the conversation it came from.
+ * The thread in which answers of a task belong: that of the event whose payload it has, a retry has
+ * the one of the task it repeats; else one that was bound to it; else the conversation it came
+ * from.
  */
 export function findThreadOfTask(db: Database, taskId: string): ThreadKey | undefined {
   const task = db.get("SELECT delivery_id FROM tasks WHERE id = ?", taskId);

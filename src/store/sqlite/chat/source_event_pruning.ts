@@ -1,6 +1,6 @@
 /**
- * Retention of source events and of the threads that belong to tasks: what is old and whose task is gone
- * goes, a few at a time. What waits to be routed is never touched.
+ * Retention of source events and of the threads that belong to tasks: what is old and whose task is
+ * gone goes, a few at a time. What waits to be routed is never touched.
  *
  * @module
  */

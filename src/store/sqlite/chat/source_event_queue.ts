@@ -1,6 +1,7 @@
 /**
- * The queue of source events: an event that another one of its thread stands before is `behind`, and is
- * not looked at; an event that is over lets in the next, so no look-up grows with what waits.
+ * The queue of source events: an event that another one of its thread stands before is `behind`,
+ * and is not looked at; an event that is over lets in the next, so no look-up grows with what
+ * waits.
  *
  * @module
  */
@@ -49,7 +50,6 @@ export function letNextIn(db: Database, thread: ThreadKey): void {
 export interface Wanted {
   /** At most this many. */
   readonly limit: number;
-  /** The time. */
   readonly now: number;
   /** A claim from before this is given up, in milliseconds since the epoch. */
   readonly staleBefore: number;
@@ -84,7 +84,10 @@ export function dueEvents(db: Database, { limit, now, staleBefore, busy }: Wante
   return rows.slice(0, limit).map((row) => text(row, "id"));
 }
 
-/** When an event is due next, or a claim older than `staleMs`; `undefined` when nothing waits for a time. */
+/**
+ * When an event is due next, or a claim older than `staleMs`; `undefined` when nothing waits for a
+ * time.
+ */
 export function nextDueAt(db: Database, now: number, staleMs: number): number | undefined {
   const due = db.get(
     `SELECT due_at AS at FROM source_events INDEXED BY source_events_due

@@ -1,6 +1,6 @@
 /**
- * Routing of source events in the store: hands over those whose turn it is, and carries out what was
- * decided on one, at most once and in one transaction. What may have changed since then is for
+ * Routing of source events in the store: hands over those whose turn it is, and carries out what
+ * was decided on one, at most once and in one transaction. What may have changed since then is for
  * `rules/chat_routing.ts`.
  *
  * @module

@@ -106,7 +106,9 @@ export function listSourceEvents(db: Database, query: SourceEventQuery): SourceE
   ).map(toSourceEvent);
 }
 
-/** The index that has the rows of a query in order; the rare states are few enough to look through. */
+/**
+ * The index that has the rows of a query in order; the rare states are few enough to look through.
+ */
 function indexFor({ project, trigger, state }: SourceEventQuery): string {
   if (state !== undefined && state !== "routed" && state !== "ignored") {
     return "INDEXED BY source_events_by_state";

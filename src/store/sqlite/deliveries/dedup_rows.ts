@@ -37,8 +37,8 @@ interface RememberedEvent {
 }
 
 /**
- * Remembers the key of a task. With each key that is added two that are from before `forgetUpTo` go, so
- * there are never many more than came in that time.
+ * Remembers the key of a task. With each key that is added two that are from before `forgetUpTo`
+ * go, so there are never many more than came in that time.
  */
 export function rememberKey(db: Database, task: NewTask, event: RememberedEvent): void {
   const digest = dedupDigest(task);

@@ -1,7 +1,7 @@
 /**
- * Records an event that `admit` has decided on: fetches what the rule wants to know of what is stored
- * (`store/rules/event_outcome.ts`), and carries out what it decides. All of it happens in the
- * transaction that stores the delivery, so two events at once cannot both pass.
+ * Records an event that `admit` has decided on: fetches what the rule wants to know of what is
+ * stored (`store/rules/event_outcome.ts`), and carries out what it decides. All of it happens in
+ * the transaction that stores the delivery, so two events at once cannot both pass.
  *
  * @module
  */
@@ -38,7 +38,8 @@ export interface EventContext {
 }
 
 /**
- * Stores the task of an event that is new and has room; source events of chat platforms come here, too.
+ * Stores the task of an event that is new and has room; source events of chat platforms come here,
+ * too.
  *
  * @throws {AppError} `rate_limited` when its trigger refuses more at this rate.
  */

@@ -1,6 +1,6 @@
 /**
- * Whether a database has the schema that its steps make, and nothing beside it: a trigger or a view of
- * somebody else would do as it likes with every row that is written.
+ * Whether a database has the schema that its steps make, and nothing beside it: a trigger or a view
+ * of somebody else would do as it likes with every row that is written.
  *
  * @module
  */
@@ -58,8 +58,8 @@ export function refuseOtherSchema(db: Database): void {
 }
 
 /**
- * Whether it is a plain table of another program, or an index on one, that can do nothing with rows of
- * ours: programs that copy a database as it is written (Litestream) keep their position in one.
+ * Whether it is a plain table of another program, or an index on one, that can do nothing with rows
+ * of ours: programs that copy a database as it is written (Litestream) keep their position in one.
  */
 function isApart({ type, table, sql }: Part, expected: ReadonlyMap<string, Part>): boolean {
   const isPlain = type === "index" || type === "table" && /^CREATE TABLE /i.test(sql);

@@ -1,6 +1,6 @@
 /**
- * The door to SQLite, the only importer of `node:sqlite`: one connection, its settings, its prepared
- * statements, and errors in the program's own words.
+ * The door to SQLite, the only importer of `node:sqlite`: one connection, its settings, its
+ * prepared statements, and errors in the program's own words.
  *
  * @module
  */
@@ -15,13 +15,13 @@ export type SqlValue = string | number | bigint | null | Uint8Array;
 export type Row = Record<string, SqlValue>;
 
 /**
- * Of the one connection that writes; every commit is synced, so that what was acknowledged outlives a
- * power cut. The first two take effect in a new file only, and have to come first. A delivery of 2 KiB
- * and what belongs to it fills a page of 4 KiB and wastes a quarter of it: of 8 KiB, a file is smaller
- * by that, and a commit takes a tenth less. With the second, unused pages can be given back step by
- * step. What undoes one statement of a batch stays in memory: the end of a task changes more pages than
- * SQLite keeps there by itself, and a file below /var/tmp for each is a write to the journal of the
- * disk, and leaves the data directory.
+ * Of the one connection that writes; every commit is synced, so that what was acknowledged outlives
+ * a power cut. The first two take effect in a new file only, and have to come first. A delivery of
+ * 2 KiB and what belongs to it fills a page of 4 KiB and wastes a quarter of it: of 8 KiB, a file
+ * is smaller by that, and a commit takes a tenth less. With the second, unused pages can be given
+ * back step by step. What undoes one statement of a batch stays in memory: the end of a task
+ * changes more pages than SQLite keeps there by itself, and a file below /var/tmp for each is a
+ * write to the journal of the disk, and leaves the data directory.
  */
 const WRITER_SETTINGS =
   "PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; " +
@@ -130,7 +130,10 @@ export class Database implements Disposable {
   }
 }
 
-/** Primary result codes of SQLite that mean "not now": busy, locked, read-only, I/O, full, cannot open. */
+/**
+ * Primary result codes of SQLite that mean "not now": busy, locked, read-only, I/O, full, cannot
+ * open.
+ */
 const TEMPORARY = new Set([5, 6, 8, 10, 13, 14]);
 /** Result codes that mean the file is no sound database. */
 const DAMAGED = new Set([11, 26]);

@@ -1,6 +1,6 @@
 /**
- * The size of the file, and giving back to the file system what holds nothing in it, a little at a time,
- * while others write.
+ * The size of the file, and giving back to the file system what holds nothing in it, a little at a
+ * time, while others write.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The schema, as append-only steps: `user_version` counts those a file has been through. A step that
- * was ever released is never edited.
+ * The schema, as append-only steps: `user_version` counts those a file has been through. A step
+ * that was ever released is never edited.
  *
  * @module
  */

@@ -38,7 +38,6 @@ export function oldestIdSince(since: number): string {
 
 /** Where the newest rows are looked for. */
 export interface NewestIn {
-  /** The table. */
   readonly table: "tasks" | "deliveries" | "plugin_audit";
   /** The index, whose last columns are `column` and the id; those before it have one value each. */
   readonly index: string;
@@ -72,8 +71,8 @@ export function newestIds(
 }
 
 /**
- * The newest rows over all projects, for queries whose index begins with the project: as many of each
- * project, and of those the newest.
+ * The newest rows over all projects, for queries whose index begins with the project: as many of
+ * each project, and of those the newest.
  */
 export function ofEachProject<Query extends ListQuery, Item extends { readonly id: string }>(
   db: Database,

@@ -1,7 +1,7 @@
 /**
- * Copies a database as it is at one moment, while others write to it: all pages are read in one read
- * transaction, which the write-ahead log keeps apart from what is written meanwhile. Synchronous, so
- * it runs in the thread of `job_worker.ts` only.
+ * Copies a database as it is at one moment, while others write to it: all pages are read in one
+ * read transaction, which the write-ahead log keeps apart from what is written meanwhile.
+ * Synchronous, so it runs in the thread of `job_worker.ts` only.
  *
  * @module
  */

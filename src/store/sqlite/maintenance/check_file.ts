@@ -1,6 +1,7 @@
 /**
- * Looks at every page and every table of a database, and for rows that cannot be: what `svc db check`
- * finds. Only reads. Takes as long as the file is large, so it runs in the thread of `job_worker.ts`.
+ * Looks at every page and every table of a database, and for rows that cannot be: what `svc db
+ * check` finds. Only reads. Takes as long as the file is large, so it runs in the thread of
+ * `job_worker.ts`.
  *
  * @module
  */

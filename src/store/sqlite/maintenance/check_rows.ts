@@ -68,7 +68,10 @@ function idOf(columns: readonly ColumnFacts[]): string {
   return keys.join(" || '/' || ");
 }
 
-/** SQLite gives up on JSON of more than a thousand levels, which is sound: so it only finds suspects. */
+/**
+ * SQLite gives up on JSON of more than a thousand levels, which is sound: so it only finds
+ * suspects.
+ */
 function findBrokenJson(
   db: Database,
   { table, column, id }: { table: string; column: string; id: string },

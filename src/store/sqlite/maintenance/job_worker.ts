@@ -1,6 +1,6 @@
 /**
- * A thread for one long job on a database file, which has a connection of its own: the store's thread
- * goes on meanwhile. Looks now and then whether it is to stop.
+ * A thread for one long job on a database file, which has a connection of its own: the store's
+ * thread goes on meanwhile. Looks now and then whether it is to stop.
  *
  * @module
  */

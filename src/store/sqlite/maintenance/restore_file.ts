@@ -13,7 +13,6 @@ import { changeResources } from "../resources/resource_rows.ts";
 
 /** How tasks of a copy end that waited or ran when it was made. */
 export interface CancelOpen {
-  /** Why. */
   readonly reason: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -51,7 +50,10 @@ function cancelOpen(db: Database, { reason, now }: CancelOpen): void {
   );
 }
 
-/** Folds the log into the file, so that the file alone is all of it; `false` when that cannot be done. */
+/**
+ * Folds the log into the file, so that the file alone is all of it; `false` when that cannot be
+ * done.
+ */
 export function foldLog(path: string): boolean {
   try {
     using db = new Database(path);

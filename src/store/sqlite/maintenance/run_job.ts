@@ -1,6 +1,6 @@
 /**
- * Runs a long job on a database file in a thread of its own, which can touch the directories of that
- * job only and is gone with it.
+ * Runs a long job on a database file in a thread of its own, which can touch the directories of
+ * that job only and is gone with it.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The tables `plans`, one row for all tasks that run the same, and `plan_uses`, which counts them: a
- * plan that no task has any more goes with the last of them.
+ * The tables `plans`, one row for all tasks that run the same, and `plan_uses`, which counts them:
+ * a plan that no task has any more goes with the last of them.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Retention: removes old tasks and deliveries, a few at a time, so that nobody waits for it. Each call
- * looks at a bounded number of rows and goes on where the last one stopped.
+ * Retention: removes old tasks and deliveries, a few at a time, so that nobody waits for it. Each
+ * call looks at a bounded number of rows and goes on where the last one stopped.
  *
  * @module
  */
@@ -19,7 +19,9 @@ const PER_TRIGGER = 10;
 const NOT_LOOKED_AT = 1000;
 /** Final states. */
 const ENDED: readonly TaskState[] = ["succeeded", "failed", "cancelled"];
-/** Deliveries that one call looks at, some 4 ms, and reads at once: mostly the first is too young. */
+/**
+ * Deliveries that one call looks at, some 4 ms, and reads at once: mostly the first is too young.
+ */
 const DELIVERIES_AT_ONCE = 500;
 const READ_AT_ONCE = 50;
 /** Deduplication keys that one call looks at. */

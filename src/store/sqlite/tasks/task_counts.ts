@@ -1,6 +1,6 @@
 /**
- * How many tasks wait and run, for `svc status` and the metrics. Counts in indexes that hold nothing
- * but those, so it does not matter how many have ended.
+ * How many tasks wait and run, for `svc status` and the metrics. Counts in indexes that hold
+ * nothing but those, so it does not matter how many have ended.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The table `task_ends`: ended tasks that triggers follow, until somebody has looked at them, so that
- * a crash between the end of one task and the start of the next loses nothing.
+ * The table `task_ends`: ended tasks that triggers follow, until somebody has looked at them, so
+ * that a crash between the end of one task and the start of the next loses nothing.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /**
- * Pending tasks that wait for room, in the table `tasks`: fetches how full groups and workspaces are,
- * and promotes the next ones. What a task waits for and which one is next is decided in `store/rules/`.
- * Each look-up goes by an index that does not grow with the queue.
+ * Pending tasks that wait for room, in the table `tasks`: fetches how full groups and workspaces
+ * are, and promotes the next ones. What a task waits for and which one is next is decided in
+ * `store/rules/`. Each look-up goes by an index that does not grow with the queue.
  *
  * @module
  */
@@ -48,7 +48,9 @@ export function setWaitReason(
   if (bringsNewLimit(waitsFor)) promoteWaiting(db, limits);
 }
 
-/** Promotes the tasks that have room now; to be called when one in these limits has ended or left. */
+/**
+ * Promotes the tasks that have room now; to be called when one in these limits has ended or left.
+ */
 export function promoteWaiting(db: Database, { group, workspace }: TaskLimits): void {
   if (group !== undefined) promoteInGroup(db, group.digest);
   if (workspace.max !== undefined) promoteInWorkspace(db, workspace);
@@ -77,7 +79,10 @@ interface WaitingTask {
   readonly limits: TaskLimits;
 }
 
-/** Where tasks take room: which rows, by an index in which the reason to wait comes next, then the id. */
+/**
+ * Where tasks take room: which rows, by an index in which the reason to wait comes next, then the
+ * id.
+ */
 interface Room {
   /** Its tasks that have not ended. */
   readonly tasks: string;
