@@ -9,7 +9,7 @@ import { type Client, connect } from "../../src/api/client.ts";
 import type { Output } from "../../src/api/operations.ts";
 import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
 import { createLog } from "../../src/base/log.ts";
-import { systemClock } from "../../src/base/clock.ts";
+import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { type Daemon, startDaemon } from "../../src/daemon.ts";
 import { newKeyFile } from "../../src/secrets/keyring.ts";
 import { createDatabase } from "../../src/store/sqlite/create_database.ts";
@@ -36,7 +36,10 @@ export interface ControlRig extends AsyncDisposable {
 }
 
 /** Starts a daemon; `prepare` may change the data directory before. */
-export async function controlRig(prepare?: (dirs: DataDir) => Promise<void>): Promise<ControlRig> {
+export async function controlRig(
+  prepare?: (dirs: DataDir) => Promise<void>,
+  clock: Clock = systemClock,
+): Promise<ControlRig> {
   const temp = await tempDir();
   const dirs = dataDirAt(temp.path);
   // Not `initDataDir`: it changes the file mode mask of the whole process, other tests included.
@@ -58,12 +61,13 @@ export async function controlRig(prepare?: (dirs: DataDir) => Promise<void>): Pr
   const log = createLog({
     level: "debug",
     format: "json",
-    clock: systemClock,
+    clock,
     write: (line) => void logged.push(line),
   });
   const start = () =>
     startDaemon({
       dir: dirs,
+      clock,
       log,
       workers: 2,
       maxBodyBytes: 1 << 20,

@@ -1,17 +1,17 @@
 /**
- * Where secrets could end up, from outside: every plugin, hook and step prints what it knows,
- * before and after it is replaced; then everything that is stored and shown is read.
+ * Where secrets could end up, from outside: plugins, a hook and a step print what they know, before
+ * and after it is replaced; then everything that is stored and shown is read.
  *
  * @module
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { secretStore, trigger } from "../helpers/manifests.ts";
 import { testEachProgram } from "../helpers/program.ts";
-import { until } from "../helpers/until.ts";
+import { loggedTexts, storedTexts } from "../helpers/stored_texts.ts";
+import { untilFile } from "../helpers/until.ts";
 
 const HOOK_KEY = "wh-8f742231/b10e+8888=abcd";
 const OLD = "tok-it's-old-0123456789";
@@ -34,14 +34,12 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   "change.sh": `${READ}\n${SAY}\necho "$S"\ncase $WEBHOOK_BODY in *bad*) exit 1 ;; esac`,
   "good.sh": `${READ}\n${SAY}\ncat`,
   "hook.sh": `${READ}\n${SAY}\nexit 1`,
-  "cron.sh": `S="$(date +%s)-${"renewed"}-by-cron"; ${SAY}
-svc tool secret-rotate renewals key --value "$S" >/dev/null; touch "$SVC_DATA_DIR/cron-ran"; exit 1`,
 };
 
 const STEP = `set -x
 say() { echo "$1"; printf %s "$1" | base64; echo "$1" >&2; echo "$KEY_FILE"; }
 say "$TOKEN"
-touch "$SVC_DATA_DIR/began"
+echo > "$SVC_DATA_DIR/began"
 until [ -e "$SVC_DATA_DIR/go" ]; do sleep 0.05; done
 say "$TOKEN"
 printf 'token=%s\\nbase=%s\\n' "$TOKEN" "$(printf %s "$TOKEN" | base64)" >"$SVC_OUTPUT"
@@ -62,7 +60,6 @@ async function prepare(daemon: TestDaemon): Promise<void> {
   await daemon.apply(
     secretStore("hooks", { key: HOOK_KEY }),
     secretStore("tokens", { token: OLD, file: KEY_FILE }),
-    secretStore("renewals", { key: "not-yet-renewed" }),
     crd("Hook", "check.sh", "change.sh"),
     crd("Good", "good.sh", "good.sh"),
     {
@@ -107,47 +104,16 @@ function crd(kind: string, check: string, change: string) {
       plugins: [
         plugin("check", "interceptor", check, { phase: "webhook.authenticate" }),
         plugin("change", "transformer", change, { phase: "webhook.transform" }),
-        ...(kind === "Hook" ? [plugin("renew", "cron", "cron.sh", { schedule: "* * * * *" })] : []),
       ],
       hooks: { onCreate: { command: "scripts/hook.sh", timeout: 60 } },
     },
   };
 }
 
-/**
- * Every text and blob of a database, by table and column; what is sealed is no text of a secret.
- */
-function* storedTexts(path: string): Generator<readonly [where: string, text: string]> {
-  using db = new DatabaseSync(path, { readOnly: true });
-  const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
-  for (const { name } of tables) {
-    for (const row of db.prepare(`SELECT * FROM "${name}"`).all()) {
-      for (const [column, value] of Object.entries(row)) {
-        if (typeof value === "string") yield [`${name}.${column}`, value];
-        if (value instanceof Uint8Array) {
-          yield [`${name}.${column}`, new TextDecoder("latin1").decode(value)];
-        }
-      }
-    }
-  }
-}
-
-/** Every output in a folder of logs, decoded. */
-function* loggedTexts(folder: string): Generator<readonly [where: string, text: string]> {
-  for (const { name } of Deno.readDirSync(folder)) {
-    const text = Deno.readTextFileSync(join(folder, name));
-    yield [name, text];
-    const chunks = text.trim().split("\n").map((line) => JSON.parse(line));
-    yield [name, chunks.map((one) => one.text ?? atob(one.base64)).join("")];
-  }
-}
-
 function findIn(texts: Iterable<readonly [where: string, text: string]>): string[] {
   const found: string[] = [];
   for (const [where, text] of texts) {
     for (const form of FORMS) if (text.includes(form)) found.push(`${form} in ${where}: ${text}`);
-    const renewed = /[0-9]{10}-renewed-by-cron/.exec(text);
-    if (renewed !== null) found.push(`${renewed[0]} in ${where}: ${text}`);
   }
   return found;
 }
@@ -177,27 +143,12 @@ testEachProgram(
     await Deno.writeTextFile(instance, "kind: Good\nmetadata: {name: one}\nspec: {}\n");
     match(await show("apply", "-f", instance), /hook failed: .*I know \*\*\*/s);
 
-    const exists = (name: string) =>
-      until(name, () => {
-        try {
-          return Deno.statSync(join(daemon.dataDir, name)).isFile ? true : undefined;
-        } catch {
-          return undefined;
-        }
-      }, 90_000);
-    await exists("began");
+    await untilFile(join(daemon.dataDir, "began"));
     await daemon.svc(["tool", "secret-rotate", "tokens", "token", "--value", NEW]);
     await daemon.apply(secretStore("tokens", { token: NEW })); // the other values are gone
     await Deno.writeTextFile(join(daemon.dataDir, "go"), "");
     const [task] = await daemon.settled();
     equal(task?.state, "cancelled");
-    await exists("cron-ran");
-    await until("the end of the cron plugin", async () => {
-      const rows = await daemon.json("get", "audit") as { plugin_name: string; result: string }[];
-      return rows.some((one) => one.plugin_name === "renew" && one.result === "failed") ||
-        undefined;
-    });
-
     const id = task?.id ?? "";
     const log = await show("task", "logs", id);
     match(log, /\*\*\*: no line|line 3 of \$SVC_OUTPUT/);
