@@ -28,11 +28,17 @@ function watching(rig: ControlRig, input: GetInput) {
       seen.push(...deleted.map((name) => `${name} deleted`));
     }
   };
-  const over = read().catch(() => {});
+  let failed: { readonly error: unknown } | undefined;
+  const over = read().catch((error) => {
+    if (!stop.signal.aborted) failed = { error };
+  });
   return {
     seen,
     has: (...expected: readonly string[]) =>
-      until(expected.join(), () => expected.every((one) => seen.includes(one)) ? true : undefined),
+      until(expected.join(), () => {
+        if (failed !== undefined) throw failed.error;
+        return expected.every((one) => seen.includes(one)) || undefined;
+      }),
     async [Symbol.asyncDispose]() {
       stop.abort();
       await over;
