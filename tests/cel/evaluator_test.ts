@@ -10,6 +10,7 @@ import { type JsonObject, parseOwnJson } from "../../src/base/json.ts";
 import { createEvaluator, type Evaluator } from "../../src/cel/evaluator.ts";
 import { type CelResult, compileExpression, scopeOf } from "../../src/cel/expression.ts";
 import { cpuMs } from "../helpers/cpu_time.ts";
+import { PATIENCE_MS } from "../helpers/until.ts";
 
 /** Cheap questions stay far below it on a busy machine too, costly ones go far beyond it. */
 const DEADLINE_MS = 1500;
@@ -309,7 +310,7 @@ Deno.test("createEvaluator leaves no Worker behind when disposed while it starts
     args: ["run", "-A", "--unstable-worker-options", "-c", file.config, file.path],
     stdout: "piped",
     stderr: "piped",
-    signal: AbortSignal.timeout(10_000),
+    signal: AbortSignal.timeout(PATIENCE_MS),
   }).spawn();
   const { success, stdout } = await child.output();
   equal(new TextDecoder().decode(stdout), "done\n");

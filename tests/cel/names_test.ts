@@ -8,6 +8,7 @@
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import { compileExpression, scopeOf } from "../../src/cel/expression.ts";
 import { findFaults, FUNCTIONS } from "../../src/cel/names.ts";
+import { cpuMs } from "../helpers/cpu_time.ts";
 
 const KNOWN = ["payload", "headers"];
 
@@ -116,9 +117,9 @@ Deno.test("findFaults knows every function by the name it lists", () => {
 
 Deno.test("a pattern that can unfold to millions of parts is not tried on apply", () => {
   const source = `payload.s.matches("${"(a{0,1000})".repeat(500)}(")`;
-  const before = performance.now();
+  const before = cpuMs();
   deepEqual(faultsOf(source), []);
-  const tookMs = performance.now() - before;
+  const tookMs = cpuMs() - before;
   equal(tookMs < 2000, true, `it took ${tookMs.toFixed(0)} ms`); // compiling it takes longer
 });
 

@@ -209,9 +209,9 @@ Deno.test("Redactor keeps up with much output where there are many secrets", () 
   );
   const redactor = redactorOf(secrets);
   const chunk = utf8("2026-11-22 12:00:00 words, numbers 1234567 and 7f3a-91bc\n".repeat(1000));
-  const start = performance.now();
+  const start = cpuMs();
   for (let i = 0; i < 64; i++) redactor.push(chunk);
-  const took = performance.now() - start;
+  const took = cpuMs() - start;
   ok(took < 10_000, `4 MiB took ${took.toFixed(0)} ms`); // a pattern of alternatives takes minutes
 });
 

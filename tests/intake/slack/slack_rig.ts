@@ -136,7 +136,7 @@ export async function slackRig(triggers: string): Promise<SlackRig> {
         return all.every(({ state }) => state !== "received" && state !== "routing")
           ? all
           : undefined;
-      }, 10_000),
+      }),
     async outcomes() {
       const all = await rig.settled();
       return Object.fromEntries(
