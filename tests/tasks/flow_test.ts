@@ -12,6 +12,7 @@ import {
   nextMoves,
   OUT_OF_TIME,
   type Standing,
+  taskVerdict,
 } from "../../src/tasks/run/flow.ts";
 import { cpuMs } from "../helpers/cpu_time.ts";
 
@@ -132,6 +133,29 @@ Deno.test("findFailure: steps without time left are a failure, although none fai
   const late: Standing = { state: "skipped", reason: OUT_OF_TIME };
   equal(findFailure(steps("a? b"), [...standings("f"), late]), OUT_OF_TIME);
 });
+
+const VERDICTS: readonly [
+  what: string,
+  steps: string,
+  last: string,
+  now: string,
+  verdict: string,
+][] = [
+  ["all succeeded", "a b", "z", "sss", "succeeded"],
+  ["a step failed", "a b", "z", "sfs", 'failed: step "b": why 1'],
+  ["only a step under `finally` failed", "a b", "z", "ssf", 'failed: step "z": why 2'],
+  ["both failed: the step counts", "a b", "z", "sff", 'failed: step "b": why 1'],
+  ["a step was cancelled, whatever else failed", "a b<-", "z", "fcf", "cancelled"],
+  ["a step never started", "a b", "z", "s.s", "cancelled"],
+];
+
+for (const [what, written, last, now, verdict] of VERDICTS) {
+  Deno.test(`taskVerdict: ${what}`, () => {
+    const plan = { steps: steps(written), finally: steps(last) };
+    const { state, reason } = taskVerdict(plan, standings(now));
+    equal(reason === "" ? state : `${state}: ${reason}`, verdict);
+  });
+}
 
 Deno.test("isOver", () => {
   deepEqual([..."..rsfck"].map((letter) => isOver({ state: STATES[letter] ?? "pending" })), [

@@ -24,7 +24,7 @@ import { runTask, type TaskResult } from "../../src/tasks/run/run_task.ts";
 import { inheritEnv } from "../../src/tasks/step/step_env.ts";
 import { TaskDirectories } from "../../src/tasks/workspace/task_directory.ts";
 import { logPath, readLog } from "../../src/tasks/log/task_log.ts";
-import type { RunHost } from "../../src/tasks/run/task_run.ts";
+import type { RunHost } from "../../src/tasks/run/task_context.ts";
 import { manifestResources } from "../intake/webhook_rig.ts";
 import { accept, taskIdOf } from "../helpers/store_records.ts";
 import { tempDir } from "../helpers/temp_dir.ts";

@@ -19,7 +19,7 @@ import { type DeliveredPrompt, deliverPrompt } from "../step/prompt_delivery.ts"
 import { fillEnv } from "../step/step_env.ts";
 import { readOutputs } from "../step/step_outputs.ts";
 import type { StepLog } from "../log/task_log.ts";
-import type { TaskRun } from "./task_run.ts";
+import type { TaskContext } from "./task_context.ts";
 
 /** A step in its place. */
 export interface PlacedStep {
@@ -32,7 +32,7 @@ export interface PlacedStep {
 
 /** One attempt. */
 export interface Attempt {
-  readonly run: TaskRun;
+  readonly context: TaskContext;
   /** Ends it before its time. */
   readonly cancellation: CancellationScope;
   /** Which attempt it is, from 1. */
@@ -57,29 +57,29 @@ const ATTEMPT_MARK = "SVC_STEP_RUN";
 /** Runs a step once. Throws only for bugs, and for a store or a disk that is gone. */
 export async function attemptStep(placed: PlacedStep, attempt: Attempt): Promise<AttemptResult> {
   try {
-    return await runCommand(placed, attempt);
+    return await runProcess(placed, attempt);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "invalid") throw error;
     return { state: "failed", reason: error.message };
   }
 }
 
-async function runCommand(
+async function runProcess(
   { step, position, defaultTimeoutSecs }: PlacedStep,
-  { run, cancellation, number, log, onStart }: Attempt,
+  { context, cancellation, number, log, onStart }: Attempt,
 ): Promise<AttemptResult> {
-  const { host, plan, claimed, files } = run.parts;
+  const { host, plan, claimed, files } = context;
   const name = `${position}.${number}`;
   const mark = `${claimed.task.id}.${name}`;
   const sources = {
-    evaluator: run.evaluator,
+    evaluator: context.evaluator,
     catalog: host.catalog,
     project: claimed.task.project,
   };
   const blocks = [plan.workspace.env, plan.env, step.agent?.env ?? {}, step.env ?? {}];
-  const filled = await fillEnv(blocks, run.scope, sources);
-  const cwd = await workdirOf(step, run);
-  const { env, ...prompt } = await promptOf(step, run, `prompt.${name}`);
+  const filled = await fillEnv(blocks, context.scope, sources);
+  const cwd = await workdirOf(step, context);
+  const { env, ...prompt } = await promptOf(step, context, `prompt.${name}`);
   const output = await files.makeEmpty();
   const limit = step.timeout ?? step.agent?.timeout ?? defaultTimeoutSecs;
   const timeoutSecs = limit === undefined ? undefined : findDurationSecs(limit);
@@ -93,7 +93,7 @@ async function runCommand(
       ...host.inherited.variables,
       ...filled,
       ...env,
-      ...run.variables,
+      ...context.variables,
       SVC_STEP: step.id,
       SVC_ATTEMPT: String(number),
       SVC_OUTPUT: output,
@@ -141,17 +141,17 @@ const HINTS: Readonly<Record<number, string>> = {
 /** The prompt, handed over as the agent wants it; nothing where there is no agent. */
 async function promptOf(
   { agent, prompt }: PlannedStep,
-  run: TaskRun,
+  context: TaskContext,
   name: string,
 ): Promise<DeliveredPrompt> {
   if (agent === undefined) return { env: {} };
   const text = await renderPrompt(compileTemplate(prompt ?? ""), {
-    scope: run.scope,
-    evaluator: run.evaluator,
-    ...(run.goal === undefined ? {} : { goal: run.goal.template }),
+    scope: context.scope,
+    evaluator: context.evaluator,
+    ...(context.goal === undefined ? {} : { goal: context.goal.template }),
     newWord: () => crypto.randomUUID().replaceAll("-", ""),
   });
-  const toFile = (bytes: Uint8Array) => run.parts.files.make(name, bytes);
+  const toFile = (bytes: Uint8Array) => context.files.make(name, bytes);
   return await deliverPrompt(text, { by: agent.promptDelivery, toFile });
 }
 
@@ -165,15 +165,15 @@ async function takeOutputs(
   return Object.keys(outputs).length === 0 ? undefined : outputs;
 }
 
-async function workdirOf(step: PlannedStep, run: TaskRun): Promise<string> {
-  if (step.workdir === undefined) return run.directory;
+async function workdirOf(step: PlannedStep, context: TaskContext): Promise<string> {
+  if (step.workdir === undefined) return context.directory;
   const template = compileTemplate(step.workdir);
-  const inside = await renderTemplate(template, run.scope, run.evaluator);
-  const path = resolve(run.directory, inside);
+  const inside = await renderTemplate(template, context.scope, context.evaluator);
+  const path = resolve(context.directory, inside);
   const real = await realDirectory(path);
   // What the author wrote may lie anywhere; what came from outside stays in the workspace.
   const fromOutside = template.parts.some((part) => typeof part !== "string");
-  const home = await realDirectory(run.directory);
+  const home = await realDirectory(context.directory);
   if (fromOutside && real !== home && !real.startsWith(`${home}/`)) {
     throw new AppError("invalid", `The working directory "${path}" is not in the workspace`);
   }

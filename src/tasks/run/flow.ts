@@ -64,6 +64,20 @@ export function findFailure(
   return first?.reason ?? (late ? OUT_OF_TIME : undefined);
 }
 
+/** How a task ends whose steps stand like this, those under `finally` after the others. */
+export function taskVerdict(
+  plan: { readonly steps: readonly FlowStep[]; readonly finally?: readonly FlowStep[] },
+  standings: readonly Standing[],
+): { readonly state: "succeeded" | "failed" | "cancelled"; readonly reason: string } {
+  const steps = standings.slice(0, plan.steps.length);
+  const last = standings.slice(plan.steps.length);
+  if (steps.some((one) => one.state === "cancelled" || !isOver(one))) {
+    return { state: "cancelled", reason: "" };
+  }
+  const reason = findFailure(plan.steps, steps) ?? findFailure(plan.finally ?? [], last);
+  return reason === undefined ? { state: "succeeded", reason: "" } : { state: "failed", reason };
+}
+
 /** Places that each step waits for. */
 function needsByPlace(steps: readonly FlowStep[]): readonly (readonly number[])[] {
   const places = new Map(steps.map(({ id }, place) => [id, place]));

@@ -5,33 +5,40 @@
  * @module
  */
 
-import type { CancellationScope } from "../cancellation_scope.ts";
+import { CancellationScope } from "../cancellation_scope.ts";
 import { isOver, nextMoves, OUT_OF_TIME } from "./flow.ts";
 import { runStep } from "./run_step.ts";
-import type { TaskRun } from "./task_run.ts";
+import type { TaskContext } from "./task_context.ts";
 
 /** Most steps of one task at once. */
 const MAX_CONCURRENT_STEPS = 16;
 
+/** Limit of a `finally` step that has none: whatever happened, the task comes to an end. */
+const FINALLY_TIMEOUT_SECS = 300;
+
 /** Runs every step that can run; what `cancellation` ended before it started is left as it is. */
-export async function runFlow(run: TaskRun, cancellation: CancellationScope): Promise<void> {
-  const { steps } = run.parts.plan;
+export async function runFlow(
+  context: TaskContext,
+  cancellation: CancellationScope,
+): Promise<void> {
+  const { steps } = context.plan;
   const running = new Map<number, Promise<void>>();
   const start = (position: number) => {
     const step = steps[position];
     if (step === undefined || running.has(position) || running.size >= MAX_CONCURRENT_STEPS) return;
-    const work = runStep({ step, position }, run, cancellation)
+    const work = runStep({ step, position }, context, cancellation)
       .finally(() => running.delete(position));
     running.set(position, work);
   };
   try {
     for (;;) {
       if (cancellation.why === undefined) {
-        const { ready, skip } = nextMoves(steps, run.records.slice(0, steps.length));
-        for (const { position, reason } of skip) recordSkipped(run, position, reason);
+        const { ready, skip } = nextMoves(steps, context.steps.records.slice(0, steps.length));
+        for (const { position, reason } of skip) recordSkipped(context, position, reason);
         if (skip.length > 0) continue; // others may be ready now
         if (ready.some((position) => !running.has(position))) {
-          await run.steps.flush(); // no step starts before the store knows the end of those it needs
+          // No step starts before the store knows the end of those it needs.
+          await context.steps.flush();
           ready.forEach(start);
         }
       }
@@ -45,15 +52,34 @@ export async function runFlow(run: TaskRun, cancellation: CancellationScope): Pr
   }
 }
 
+/**
+ * Runs the steps under `finally` one after the other, which only the end of the daemon ends; gives
+ * `false` then.
+ */
+export async function runFinally(context: TaskContext): Promise<boolean> {
+  const { plan, steps, signals } = context;
+  using cancellation = new CancellationScope({ stop: signals.stop });
+  for (const [index, step] of (plan.finally ?? []).entries()) {
+    const position = plan.steps.length + index;
+    const isDone = () => isOver(steps.records[position] ?? { state: "pending" });
+    if (isDone()) continue;
+    await steps.flush();
+    const placed = { step, position, defaultTimeoutSecs: FINALLY_TIMEOUT_SECS };
+    await runStep(placed, context, cancellation);
+    if (!isDone()) return false;
+  }
+  return true;
+}
+
 /** Notes what a task had no time for, so that it does not start after a restart. */
-export function skipForTime(run: TaskRun): void {
-  const { steps } = run.parts.plan;
-  for (const record of run.records.slice(0, steps.length)) {
-    if (!isOver(record)) recordSkipped(run, record.position, OUT_OF_TIME);
+export function skipForTime(context: TaskContext): void {
+  const { steps } = context.plan;
+  for (const record of context.steps.records.slice(0, steps.length)) {
+    if (!isOver(record)) recordSkipped(context, record.position, OUT_OF_TIME);
   }
 }
 
-function recordSkipped(run: TaskRun, position: number, reason: string): void {
-  const id = run.parts.plan.steps[position]?.id ?? "";
-  run.steps.record({ position, id, state: "skipped", reason });
+function recordSkipped(context: TaskContext, position: number, reason: string): void {
+  const id = context.plan.steps[position]?.id ?? "";
+  context.steps.record({ position, id, state: "skipped", reason });
 }

@@ -9,7 +9,7 @@ import { compileExpression } from "../../cel/expression.ts";
 import type { StepRecord } from "../../store/task_records.ts";
 import type { CancelCause, CancellationScope } from "../cancellation_scope.ts";
 import type { PlannedStep } from "../plan.ts";
-import type { TaskRun } from "./task_run.ts";
+import type { TaskContext } from "./task_context.ts";
 import { type AttemptResult, attemptStep, type PlacedStep } from "./attempt_step.ts";
 
 /** Reason of a step that goes on with the next start of the daemon. */
@@ -24,41 +24,49 @@ const MAX_BACKOFF_SECS = 3600;
  */
 export async function runStep(
   placed: PlacedStep,
-  run: TaskRun,
+  context: TaskContext,
   cancellation: CancellationScope,
 ): Promise<void> {
   const { step, position } = placed;
-  const whyNot = await whySkipped(step, run);
+  const whyNot = await whySkipped(step, context);
   if (whyNot !== undefined) {
-    return run.steps.record({ ...blank(placed), state: "skipped", ...whyNot });
+    return context.steps.record({ ...blank(placed), state: "skipped", ...whyNot });
   }
-  const log = run.parts.log.step(step.id);
-  const startedAt = run.now();
+  const log = context.log.step(step.id);
+  const startedAt = context.host.clock.now();
   const { attempts = 1 } = step.retry ?? {};
-  for (let attempt = run.records[position]?.attempt ?? 1;; attempt++) {
+  for (let attempt = context.steps.records[position]?.attempt ?? 1;; attempt++) {
     const base = { ...blank(placed), startedAt, ...(attempt === 1 ? {} : { attempt }) };
     const onStart = (group: number) =>
-      run.steps.recordStarted({ ...base, state: "running", processGroup: group });
-    const result = await attemptStep(placed, { run, cancellation, number: attempt, log, onStart });
+      context.steps.recordStarted({ ...base, state: "running", processGroup: group });
+    const result = await attemptStep(placed, {
+      context,
+      cancellation,
+      number: attempt,
+      log,
+      onStart,
+    });
     const again = attempt < attempts && result.state === "failed";
     if (!again) {
-      return run.steps.record(lastRecord(base, result, { attempt, finishedAt: run.now() }));
+      return context.steps.record(
+        lastRecord(base, result, { attempt, finishedAt: context.host.clock.now() }),
+      );
     }
 
     // An end that comes now is one between two attempts, also where this one is only just over.
     const secs = backoffSecs(step, attempt);
     const reason = `try ${attempt} of ${attempts}: ${result.reason}, the next one in ${secs} s`;
     if (cancellation.why === undefined) await log.note(reason);
-    run.steps.record({ ...base, ...result, state: "pending", reason, attempt: attempt + 1 });
-    await run.steps.flush();
-    await run.parts.host.clock.pause(secs * 1000, cancellation.signal);
+    context.steps.record({ ...base, ...result, state: "pending", reason, attempt: attempt + 1 });
+    await context.steps.flush();
+    await context.host.clock.pause(secs * 1000, cancellation.signal);
     if (cancellation.why === "stop") return;
     if (cancellation.why !== undefined) {
-      return run.steps.record({
+      return context.steps.record({
         ...base,
         ...result,
         ...endedFor(cancellation.why),
-        finishedAt: run.now(),
+        finishedAt: context.host.clock.now(),
       });
     }
   }
@@ -96,10 +104,10 @@ function backoffSecs({ retry }: PlannedStep, attempt: number): number {
 /** Why a step does not run; only the boolean `true` lets it. */
 async function whySkipped(
   { when }: PlannedStep,
-  run: TaskRun,
+  context: TaskContext,
 ): Promise<{ reason: string } | undefined> {
   if (when === undefined) return undefined;
-  const result = await run.evaluator.evaluate(compileExpression(when), run.scope);
+  const result = await context.evaluator.evaluate(compileExpression(when), context.scope);
   if (!result.ok) return { reason: `its condition failed: ${result.error}` };
   if (result.value === true) return undefined;
   const what = result.value === false ? "is false" : "gave no boolean";

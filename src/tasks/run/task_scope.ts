@@ -10,40 +10,33 @@ import { type JsonObject, parseOwnJson } from "../../base/json.ts";
 import { type Scope, scopeOf } from "../../cel/expression.ts";
 import type { ClaimedTask, StepRecord, TaskState } from "../../store/task_records.ts";
 
-/** What changes while a task runs. */
-export interface Progress {
-  /** How each step stands. */
-  readonly records: readonly StepRecord[];
-  /** How the task stands: what it has come to, once its `finally` steps run. */
-  readonly state: TaskState;
-  /** The goal, once it is known. */
-  readonly goal: { readonly text: string } | undefined;
-}
-
-/** A scope that always shows how things stand. */
-export function taskScope(claimed: ClaimedTask, progress: Progress): Scope {
-  const { task, headers } = claimed;
-  const { id, workflow, workspace } = task;
+/**
+ * Makes the scopes of a task, each for the state and goal it is given; how the steps stand in them
+ * is always up to date.
+ */
+export function taskScopes(
+  claimed: ClaimedTask,
+  steps: { readonly records: readonly StepRecord[] },
+): (state: TaskState, goal?: { readonly text: string }) => Scope {
+  const { task: { id, workflow, workspace, project, trigger, deliveryId }, headers } = claimed;
   let payload: unknown;
-  const variables: JsonObject = {
-    // Most steps look at nothing of it, and it can have megabytes.
-    get payload() {
-      return payload ??= parsePayload(claimed.payload);
-    },
-    headers,
-    trigger: { name: task.trigger, project: task.project },
-    delivery: { id: task.deliveryId },
-    get task() {
-      return { id, workflow, workspace, state: progress.state };
-    },
-    get steps() {
-      return Object.fromEntries(progress.records.map((record) => [record.id, shownStep(record)]));
-    },
-    get goal() {
-      return progress.goal?.text;
-    },
+  return (state, goal) => {
+    const variables: JsonObject = {
+      // Most steps use nothing of it, and it can have megabytes.
+      get payload() {
+        return payload ??= parsePayload(claimed.payload);
+      },
+      headers,
+      trigger: { name: trigger, project },
+      delivery: { id: deliveryId },
+      task: { id, workflow, workspace, state },
+      get steps() {
+        return Object.fromEntries(steps.records.map((record) => [record.id, shownStep(record)]));
+      },
+      goal: goal?.text,
+    };
+    return scopeOf(variables, `tasks of ${project}/${trigger}`);
   };
-  return scopeOf(variables, `tasks of ${task.project}/${task.trigger}`);
 }
 
 function parsePayload(bytes: Uint8Array): unknown {

@@ -13,7 +13,7 @@ import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import { runTask, type TaskResult } from "./run_task.ts";
 import { TASK_MARK } from "../step/step_env.ts";
 import { removeLeftFiles } from "../step/task_files.ts";
-import type { RunHost } from "./task_run.ts";
+import type { RunHost } from "./task_context.ts";
 
 /** What the worker needs. */
 export interface WorkerHost extends RunHost {

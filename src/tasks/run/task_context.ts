@@ -1,10 +1,13 @@
 /**
- * What the steps of one running task share: where they run, what they see, and how they stand.
+ * What the steps of one running task share. A {@linkcode TaskRun} is what is known as soon as the
+ * task is claimed; a {@linkcode TaskContext} adds what has been prepared for its steps. Neither
+ * changes; only the {@linkcode StepRecorder} in it does.
  *
  * @module
  */
 
 import type { Clock } from "../../base/clock.ts";
+import { findDurationSecs } from "../../base/duration.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import type { RunTokens } from "../../auth/run_tokens.ts";
 import type { Evaluator } from "../../cel/evaluator.ts";
@@ -15,7 +18,7 @@ import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { ProcessGroups } from "../../shell/process_groups.ts";
 import type { Events } from "../../store/events.ts";
 import type { TaskRecorder } from "../../store/task_store.ts";
-import type { ClaimedTask, StepRecord, TaskState } from "../../store/task_records.ts";
+import type { ClaimedTask, TaskState } from "../../store/task_records.ts";
 import type { Inboxes } from "../step/inbox.ts";
 import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import type { Plan } from "../plan.ts";
@@ -23,8 +26,7 @@ import type { InheritedEnv } from "../step/step_env.ts";
 import type { TaskDirectories } from "../workspace/task_directory.ts";
 import type { TaskFiles } from "../step/task_files.ts";
 import type { TaskLog } from "../log/task_log.ts";
-import { StepRecorder } from "./step_recorder.ts";
-import { taskScope } from "./task_scope.ts";
+import type { StepRecorder } from "./step_recorder.ts";
 
 /** What running a task needs. */
 export interface RunHost {
@@ -63,8 +65,16 @@ export interface Goal {
   readonly text: string;
 }
 
-/** What a run is made of. */
-export interface RunParts {
+/** What ends a task before its time. */
+export interface RunSignals {
+  /** Aborts when the daemon goes down: the task goes on with its next start. */
+  readonly stop: AbortSignal;
+  /** Aborts when the task is cancelled: its `finally` steps still run. */
+  readonly cancel: AbortSignal;
+}
+
+/** A claimed task that is being run. */
+export interface TaskRun {
   readonly claimed: ClaimedTask;
   readonly plan: Plan;
   /** What running needs. */
@@ -72,54 +82,45 @@ export interface RunParts {
   /** Output of its steps. */
   readonly log: TaskLog;
   readonly files: TaskFiles;
-  /** Aborts when the daemon goes down. */
-  readonly stop: AbortSignal;
-}
-
-/** One task while it runs. */
-export class TaskRun implements Disposable {
-  readonly parts: RunParts;
-  /** Variables of expressions; always up to date. */
-  readonly scope: Scope;
-  /** Runs expressions, and waits where too many are being run. */
-  readonly evaluator: Pick<Evaluator, "evaluate">;
+  /** Run token of its steps. */
+  readonly token: string;
   /** How its steps stand. */
   readonly steps: StepRecorder;
-  /** How the task stands: `running`, and what it has come to once its `finally` steps run. */
-  state: TaskState = "running";
-  /** The goal, where it has one. */
-  goal: Goal | undefined;
+  /** Runs expressions; when too many wait already, it tries again until there is room. */
+  readonly evaluator: Pick<Evaluator, "evaluate">;
+  /** Variables of expressions, for a task in this state. */
+  readonly scopeFor: (state: TaskState, goal?: Goal) => Scope;
+  readonly signals: RunSignals;
+}
+
+/** A task whose steps can start. */
+export interface TaskContext extends TaskRun {
   /** Where the steps run. */
-  directory = "";
+  readonly directory: string;
   /** Variables that all of its steps have. */
-  variables: Readonly<Record<string, string>> = {};
+  readonly variables: Readonly<Record<string, string>>;
+  /** The goal, where it has one. */
+  readonly goal: Goal | undefined;
+  /** Variables of expressions; how the steps stand in it is always up to date. */
+  readonly scope: Scope;
+}
 
-  /** Starts where the task stood when it was claimed. */
-  constructor(parts: RunParts) {
-    this.parts = parts;
-    const { claimed, host, stop } = parts;
-    this.steps = new StepRecorder(claimed.task, host, stop);
-    this.scope = taskScope(claimed, this);
-    this.evaluator = {
-      evaluate: (expression, scope) =>
-        retryWhileOverloaded(
-          async () => await host.evaluator.evaluate(expression, scope),
-          { clock: host.clock, signal: stop },
-        ),
-    };
-  }
+/** The evaluator of a task: an overloaded one delays its steps, and does not fail them. */
+export function retryingEvaluator(
+  { evaluator, clock }: Pick<RunHost, "evaluator" | "clock">,
+  signal: AbortSignal,
+): TaskRun["evaluator"] {
+  return {
+    evaluate: (expression, scope) =>
+      retryWhileOverloaded(
+        async () => await evaluator.evaluate(expression, scope),
+        { clock, signal },
+      ),
+  };
+}
 
-  /** How each step stands, by its position. */
-  get records(): readonly StepRecord[] {
-    return this.steps.records;
-  }
-
-  now(): number {
-    return this.parts.host.clock.now();
-  }
-
-  /** Ends the records of its steps. */
-  [Symbol.dispose](): void {
-    this.steps[Symbol.dispose]();
-  }
+/** The timeout of a task in milliseconds; `undefined` when it has none. */
+export function timeoutMsOf({ timeout }: Plan): number | undefined {
+  const secs = timeout === undefined ? undefined : findDurationSecs(timeout);
+  return secs === undefined ? undefined : secs * 1000;
 }

@@ -1,0 +1,86 @@
+/**
+ * The directory in which the steps of a task run: found or made before the first of them, and
+ * removed after a success where it is the task's own.
+ *
+ * @module
+ */
+
+import { AppError } from "../../base/errors.ts";
+import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
+import { CancellationScope } from "../cancellation_scope.ts";
+import { isDirectory } from "../workspace/task_directory.ts";
+import { type TaskRun, timeoutMsOf } from "./task_context.ts";
+
+/**
+ * Removing the directory of a task has this long at least: its `finally` may have taken all there
+ * was.
+ */
+const TIDY_MS = 10_000;
+
+/**
+ * Finds or makes the directory in which the steps run, and remembers one that is the task's own.
+ */
+export async function enterDirectory(
+  run: TaskRun,
+  cancellation: CancellationScope,
+): Promise<string> {
+  const { claimed: { task }, plan: { workspace }, host, signals } = run;
+  if (task.directory !== "" && await isDirectory(task.directory)) return task.directory;
+  if (task.directory !== "" && run.steps.records.some(({ state }) => state === "succeeded")) {
+    const gone = `The directory "${task.directory}", in which finished steps ran, is gone`;
+    throw new AppError("invalid", `${gone}: retry the task`);
+  }
+  const user = { taskId: task.id, workspace: task.workspace, plan: workspace };
+  const directory = await host.directories.make(user, cancellation).catch((error) => {
+    if (cancellation.why !== "timeout" || !(error instanceof AppError)) throw error;
+    const limit = `the timeout of ${(timeoutMsOf(run.plan) ?? 0) / 1000} s`;
+    throw new AppError("invalid", `${limit} ran out while its ${kindOf(run)} was made`);
+  });
+  if (directory === workspace.path) return directory;
+  await retryWhileOverloaded(
+    () => host.store.setTaskDirectory(task.id, directory),
+    { clock: host.clock, signal: signals.stop },
+  );
+  return directory;
+}
+
+/**
+ * Removes the directory that is the task's own, if any: nothing needs it after a success. What
+ * the timeout of the task has left, counted from `since`, limits it.
+ *
+ * @returns Why it could not be removed; empty when it is gone.
+ */
+export async function removeOwnDirectory(
+  directory: string,
+  run: TaskRun,
+  since: number,
+): Promise<string> {
+  const { claimed: { task }, plan: { workspace }, host, signals } = run;
+  const { stop } = signals;
+  if (directory === "" || directory === workspace.path) return "";
+  // A cancel that came before, while `finally` ran, changes nothing but that nobody waits for long.
+  const hurried = signals.cancel.aborted;
+  using cancellation = new CancellationScope(hurried ? { stop } : signals);
+  const leftMs = hurried ? 0 : since + (timeoutMsOf(run.plan) ?? Infinity) - host.clock.now();
+  if (leftMs < Infinity) cancellation.endAfter(Math.max(leftMs, TIDY_MS), host.clock);
+  const how = { from: workspace.path, signal: cancellation.signal, taskId: task.id };
+  const reason = await host.directories.remove(directory, how).catch((error) => {
+    if (stop.aborted || !(error instanceof AppError)) throw error;
+    // It stays on record, and goes with the task.
+    return cancellation.why === undefined
+      ? error.message
+      : `its ${kindOf(run)} was not removed in time`;
+  });
+  if (!await isDirectory(directory)) {
+    await retryWhileOverloaded(
+      () => host.store.setTaskDirectory(task.id, ""),
+      { clock: host.clock, signal: stop },
+    );
+  }
+  return reason;
+}
+
+/** What kind of directory is the task's own, as messages call it. */
+function kindOf({ plan }: TaskRun): string {
+  return plan.workspace.isolation === "worktree" ? "worktree" : "copy";
+}

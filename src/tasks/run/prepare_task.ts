@@ -1,0 +1,74 @@
+/**
+ * Makes what the steps of a task need before the first of them starts: its directory, its files,
+ * its inbox, its goal and the variables that name them.
+ *
+ * @module
+ */
+
+import { AppError } from "../../base/errors.ts";
+import { compileTemplate, renderTemplate } from "../../cel/template.ts";
+import type { CancellationScope } from "../cancellation_scope.ts";
+import { fitsVariable, TASK_MARK } from "../step/step_env.ts";
+import { enterDirectory } from "./own_directory.ts";
+import type { Goal, TaskContext, TaskRun } from "./task_context.ts";
+
+/**
+ * Prepares a task.
+ *
+ * @throws {AppError} `invalid` when its directory cannot be had or its goal cannot be filled in.
+ */
+export async function prepareTask(
+  run: TaskRun,
+  cancellation: CancellationScope,
+): Promise<TaskContext> {
+  const { host, claimed, files } = run;
+  const [payload, inbox, directory] = await Promise.all([
+    files.make("payload.json", claimed.payload),
+    files.make("inbox.jsonl"),
+    enterDirectory(run, cancellation),
+    files.prepareEmpty(),
+  ]);
+  await host.inboxes.open(claimed.task.id, inbox, claimed);
+  const goal = await renderGoal(run);
+  return {
+    ...run,
+    directory,
+    goal,
+    variables: variablesOf(run, { payload, inbox, goal }),
+    scope: run.scopeFor("running", goal),
+  };
+}
+
+async function renderGoal(
+  { plan: { goal }, evaluator, scopeFor }: TaskRun,
+): Promise<Goal | undefined> {
+  if (goal === undefined) return undefined;
+  const template = compileTemplate(goal);
+  try {
+    return { template, text: await renderTemplate(template, scopeFor("running"), evaluator) };
+  } catch (cause) {
+    if (!(cause instanceof AppError) || cause.code !== "invalid") throw cause;
+    throw new AppError("invalid", `The goal cannot be filled in: ${cause.message}`, { cause });
+  }
+}
+
+function variablesOf(
+  { claimed: { task }, host, token }: TaskRun,
+  { payload, inbox, ...given }: { payload: string; inbox: string; goal: Goal | undefined },
+): Record<string, string> {
+  const goal = given.goal?.text.toWellFormed();
+  return {
+    [TASK_MARK]: task.id,
+    SVC_TRIGGER: task.trigger,
+    SVC_PROJECT: task.project,
+    SVC_WORKFLOW: task.workflow,
+    SVC_WORKSPACE: task.workspace,
+    SVC_DELIVERY_ID: task.deliveryId,
+    SVC_DATA_DIR: host.dirs.root,
+    SVC_PAYLOAD_FILE: payload,
+    SVC_INBOX: inbox,
+    SVC_RUN_TOKEN: token,
+    // What no variable can hold is left out, never cut: a prompt has it whole.
+    ...(goal === undefined || !fitsVariable(goal) ? {} : { SVC_GOAL: goal }),
+  };
+}
