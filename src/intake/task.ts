@@ -9,6 +9,7 @@ import { AppError } from "../base/errors.ts";
 import { eventId } from "../base/ids.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
+import { SerialRunner } from "../base/serial_runner.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { DEFAULT_STATES } from "../resources/event_task.ts";
 import type { Resource } from "../resources/resource.ts";
@@ -70,22 +71,27 @@ export interface TaskSourceHost extends FireHost {
 
 /** Ends that are read at once. */
 const BATCH = 50;
-/** Some tasks end inside the store, where nobody is told; and what failed is tried again. */
+/** Some tasks end inside the store, which publishes no event of it. */
 const POLL_INTERVAL_MS = 1000;
 
 /** Fires triggers until disposed. */
 export class TaskSource implements AsyncDisposable {
   readonly #host: TaskSourceHost;
+  readonly #runner: SerialRunner;
   readonly #timer: Disposable;
   readonly #subscription: Disposable;
-  #running: Promise<void> | undefined;
-  #again = false;
-  #stopped = false;
 
   /** Takes up what is left from before. */
   constructor(host: TaskSourceHost) {
     this.#host = host;
-    this.#timer = host.clock.every(POLL_INTERVAL_MS, () => {
+    const { clock, log } = host;
+    this.#runner = new SerialRunner({
+      run: () => this.#followAll(),
+      onError: (error) =>
+        log.warn("the end of a task could not be followed, trying again in a second", { error }),
+      clock,
+    });
+    this.#timer = clock.every(POLL_INTERVAL_MS, () => {
       if (host.followers.any()) this.kick();
     });
     this.#subscription = host.events.on("taskEnded", ({ followed }) => {
@@ -96,39 +102,29 @@ export class TaskSource implements AsyncDisposable {
 
   /** A task may have ended. */
   kick(): void {
-    if (this.#stopped) return;
-    this.#again = true;
-    this.#running ??= this.#run().finally(() => this.#running = undefined);
+    this.#runner.kick();
   }
 
   /** Resolves when every end that is stored has been looked at. */
   async settled(): Promise<void> {
-    while (this.#running !== undefined) await this.#running;
+    await this.#runner.settled();
   }
 
   /** Finishes the ends under way; the others wait on disk. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopped = true;
     this.#timer[Symbol.dispose]();
     this.#subscription[Symbol.dispose]();
-    await this.#running;
+    await this.#runner[Symbol.asyncDispose]();
   }
 
-  async #run(): Promise<void> {
-    const { store, log } = this.#host;
-    try {
-      while (this.#again && !this.#stopped) {
-        this.#again = false;
-        const ends = await store.listTaskEnds(BATCH);
-        await Promise.all(ends.map(async (task) => {
-          await this.#follow(task);
-          await store.forgetTaskEnd(task.id);
-        }));
-        this.#again ||= ends.length > 0;
-      }
-    } catch (error) {
-      log.warn("the end of a task could not be followed, trying again in a second", { error });
-    }
+  async #followAll(): Promise<undefined> {
+    const { store } = this.#host;
+    const ends = await store.listTaskEnds(BATCH);
+    await Promise.all(ends.map(async (task) => {
+      await this.#follow(task);
+      await store.forgetTaskEnd(task.id);
+    }));
+    if (ends.length > 0) this.kick();
   }
 
   async #follow(task: Task): Promise<void> {

@@ -8,6 +8,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import { SerialRunner } from "../../base/serial_runner.ts";
 import type { Events } from "../../store/events.ts";
 import type { ClaimedSourceEvent } from "../../store/source_event_records.ts";
 import type { SourceEventQueue } from "../../store/source_event_store.ts";
@@ -36,8 +37,6 @@ const STALE_MS = 5 * 60_000;
 const MAX_ATTEMPTS = 5;
 /** Pause after the first failure; each further one is five times as long. */
 const BACKOFF_MS = 1000;
-/** Longest time without a look at what is due: the clock may be set forward meanwhile. */
-const MAX_WAIT_MS = 60_000;
 /** Pause when the store does not take what it is given. */
 const RETRY_MS = 1000;
 /** How long what is being decided may hold up the end of the daemon. */
@@ -46,80 +45,64 @@ const STOP_WITHIN_MS = 2000;
 /** Routes events until disposed. */
 export class SlackRouter implements AsyncDisposable {
   readonly #host: RouterHost;
+  /** Claims one batch after another. */
+  readonly #claims: SerialRunner;
   readonly #subscription: Disposable;
   readonly #routing = new Map<string, Promise<void>>();
   /** How many are being routed of each trigger. */
   readonly #shares = new Map<string, number>();
-  #claiming: Promise<void> | undefined;
-  #again = false;
-  #stopped = false;
   /** Whether there may be events that nobody routes although somebody began to. */
   #hasOrphans = true;
-  #due: Disposable | undefined;
   #retry: Disposable | undefined;
 
   /** Starts with what is left from before. */
   constructor(host: RouterHost) {
     this.#host = host;
+    const { clock, log } = host;
+    this.#claims = new SerialRunner({
+      run: () => this.#claim(),
+      onError: (error) => {
+        log.error("source events cannot be routed, trying again in a second", { error });
+        this.#hasOrphans = true;
+      },
+      clock,
+    });
     this.#subscription = host.events.on("sourceEventsStored", () => this.kick());
     this.kick();
   }
 
   /** There may be something to route. */
   kick(): void {
-    if (this.#stopped) return;
-    this.#again = true;
-    this.#claiming ??= this.#claim().finally(() => {
-      this.#claiming = undefined;
-      if (this.#again) this.kick(); // it came after the last look, and before this
-    });
+    this.#claims.kick();
   }
 
   /** Finishes what is being stored; everything else waits on disk for the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopped = true;
     this.#subscription[Symbol.dispose]();
-    this.#due?.[Symbol.dispose]();
     this.#retry?.[Symbol.dispose]();
-    await this.#claiming;
+    await this.#claims[Symbol.asyncDispose]();
     const { promise: late, resolve } = Promise.withResolvers<void>();
     using _timer = this.#host.clock.after(STOP_WITHIN_MS, resolve);
     await Promise.race([Promise.all(this.#routing.values()), late]);
   }
 
-  async #claim(): Promise<void> {
-    const { clock, log, store } = this.#host;
-    try {
-      while (this.#again && !this.#stopped) {
-        this.#again = false;
-        const limit = Math.min(SHARE, AT_ONCE - this.#routing.size);
-        if (limit <= 0) return; // the next one that is over kicks again
-        const busy = [...this.#shares].filter(([, n]) => n >= SHARE).map(([name]) => name);
-        const demand = { limit, now: clock.now(), staleMs: STALE_MS, busy };
-        const known = this.#hasOrphans ? { routing: [...this.#routing.keys()] } : {};
-        this.#hasOrphans = false;
-        const { events, nextAt } = await store.claimSourceEvents({ ...demand, ...known });
-        for (const event of events) this.#start(event);
-        if (events.length === limit) this.#again = true;
-        this.#wakeAt(nextAt);
-      }
-    } catch (error) {
-      log.error("source events cannot be routed, trying again in a second", { error });
-      this.#lookForOrphans();
-    }
-  }
-
-  #wakeAt(time: number | undefined): void {
-    this.#due?.[Symbol.dispose]();
-    this.#due = undefined;
-    if (time === undefined || this.#stopped) return;
-    const waitMs = Math.min(Math.max(0, time - this.#host.clock.now()), MAX_WAIT_MS);
-    this.#due = this.#host.clock.after(waitMs, () => this.kick());
+  async #claim(): Promise<number | undefined> {
+    const limit = Math.min(SHARE, AT_ONCE - this.#routing.size);
+    if (limit <= 0) return undefined; // the next one that is over kicks again
+    const { clock, store } = this.#host;
+    const busy = [...this.#shares].filter(([, n]) => n >= SHARE).map(([name]) => name);
+    const demand = { limit, now: clock.now(), staleMs: STALE_MS, busy };
+    const known = this.#hasOrphans ? { routing: [...this.#routing.keys()] } : {};
+    this.#hasOrphans = false;
+    const { events, nextAt } = await store.claimSourceEvents({ ...demand, ...known });
+    for (const event of events) this.#start(event);
+    if (events.length === limit) this.kick();
+    return nextAt;
   }
 
   /** What the store did not take now stays with nobody; not looked at at once, it may be down. */
   #lookForOrphans(): void {
-    if (this.#stopped) return;
+    if (this.#claims.isStopped) return;
     this.#retry ??= this.#host.clock.after(RETRY_MS, () => {
       this.#retry = undefined;
       this.#hasOrphans = true;
@@ -129,7 +112,7 @@ export class SlackRouter implements AsyncDisposable {
 
   #start(claimed: ClaimedSourceEvent): void {
     const { id, project, trigger } = claimed.event;
-    if (this.#stopped || this.#routing.has(id)) return;
+    if (this.#claims.isStopped || this.#routing.has(id)) return;
     const name = `${project}/${trigger}`;
     this.#shares.set(name, (this.#shares.get(name) ?? 0) + 1);
     const routing = this.#route(claimed).finally(() => {
@@ -147,14 +130,14 @@ export class SlackRouter implements AsyncDisposable {
     const { event } = claimed;
     try {
       const routing = await decideRouting(claimed, this.#host);
-      if (this.#stopped) return;
+      if (this.#claims.isStopped) return;
       const routed = await store.routeSourceEvent(event.id, routing, clock.now());
       if (routed.message !== undefined && routed.taskId !== undefined) {
         await inboxes.deliver(routed.taskId, routed.message);
       }
       log.debug("source event routed", { event: event.id, ...routed });
     } catch (error) {
-      if (!this.#stopped) await this.#postpone(claimed, error);
+      if (!this.#claims.isStopped) await this.#postpone(claimed, error);
     }
   }
 
