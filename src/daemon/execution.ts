@@ -13,6 +13,7 @@ import { endInterruptedPlugins } from "../plugins/end_interrupted.ts";
 import { policyCheck } from "../plugins/policy/policy_check.ts";
 import type { PluginHost } from "../plugins/run_plugin.ts";
 import { Semaphore } from "../plugins/semaphore.ts";
+import type { RunHost } from "../tasks/run/task_context.ts";
 import { startRetention } from "../tasks/retention/retention.ts";
 import { startWorker, type TaskWorker } from "../tasks/run/worker.ts";
 import { Inboxes } from "../tasks/step/inbox.ts";
@@ -32,19 +33,21 @@ export interface Execution extends AsyncDisposable {
   readonly slack: SlackNotifier;
 }
 
+/** What running tasks needs beside a state. */
+type ForTasks = Pick<RunHost, "inherited" | "umask" | "inboxes" | "directories">;
+
 /** Plugins at once, and those that wait: each needs some six descriptors. */
 const PLUGIN_LIMITS = { running: 16, waiting: 2000 };
 
 /** Takes up what a crash has left, then runs what is stored. */
 export async function openExecution(config: DaemonConfig, state: State): Promise<Execution> {
-  const { umask, workers, slackApiUrl, keep } = config;
+  const { workers, slackApiUrl, keep } = config;
   await using opening = new AsyncDisposableStack();
   const busy = opening.use(new ParallelDisposer());
-  const inboxes = new Inboxes(state);
-  const forSteps = { ...state, inherited: config.stepEnv, umask };
-  const directories = new TaskDirectories(forSteps);
+  const running = withTaskRunning(state, config);
+  const { inboxes, directories } = running;
   const slack = busy.use(new SlackNotifier({ ...state, slackApiUrl })); // hears the worker begin
-  const worker = busy.use(await startWorker({ ...forSteps, inboxes, directories, workers }));
+  const worker = busy.use(await startWorker({ ...running, workers }));
   const plugins = pluginHost(config, state);
   await endInterruptedPlugins(state);
   opening.use(startAuditRetention(state));
@@ -57,6 +60,16 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   const open = opening.move();
   const dispose = () => open.disposeAsync();
   return { worker, inboxes, plugins, slack, [Symbol.asyncDispose]: dispose };
+}
+
+/** Adds to a state what tasks are run with. */
+export function withTaskRunning<Given extends Omit<RunHost, keyof ForTasks>>(
+  state: Given & Pick<State, "store">,
+  { stepEnv, umask }: Pick<DaemonConfig, "stepEnv" | "umask">,
+): Given & ForTasks {
+  const forSteps = { ...state, inherited: stepEnv, umask };
+  const directories = new TaskDirectories(forSteps);
+  return { ...forSteps, inboxes: new Inboxes(state), directories };
 }
 
 /** What running a plugin needs. */

@@ -11,6 +11,7 @@ import { Triggers } from "../intake/admission/triggers.ts";
 import { SlackRouter } from "../intake/slack/router.ts";
 import { startSources } from "../intake/sources.ts";
 import type { WebhookHost } from "../intake/webhook.ts";
+import type { PluginHost } from "../plugins/run_plugin.ts";
 import { Planner } from "../tasks/plan.ts";
 import type { DaemonConfig } from "./config.ts";
 import type { Execution } from "./execution.ts";
@@ -36,9 +37,8 @@ export function openIntake(
   { plugins, inboxes }: Pick<Execution, "plugins" | "inboxes">,
 ): Intake {
   const busy = new ParallelDisposer();
-  const triggers = new Triggers(state.catalog);
-  const planner = new Planner(state.catalog, state.dirs.root);
-  const pipeline = { ...state, plugins, triggers, planner };
+  const pipeline = withPipeline(state, plugins);
+  const { triggers, planner } = pipeline;
   busy.use(new SlackRouter({ ...pipeline, inboxes }));
   busy.use(startSources(pipeline));
   return {
@@ -48,4 +48,14 @@ export function openIntake(
     limits: { maxBytes: config.maxBodyBytes, deadlineMs: BODY_DEADLINE_MS },
     [Symbol.asyncDispose]: () => busy[Symbol.asyncDispose](),
   };
+}
+
+/** Adds to a state what deliveries are taken through the pipeline with. */
+export function withPipeline<Given extends Pick<State, "catalog" | "dirs">>(
+  state: Given,
+  plugins: PluginHost,
+): Given & Pick<WebhookHost, "plugins" | "triggers" | "planner"> {
+  const { catalog, dirs } = state;
+  const planner = new Planner(catalog, dirs.root);
+  return { ...state, plugins, triggers: new Triggers(catalog), planner };
 }

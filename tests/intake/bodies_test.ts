@@ -7,7 +7,8 @@
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { answerOf, FORM, github, slack, twilio } from "./senders.ts";
-import { MANIFEST, NOW, type Rig, triggerYaml, webhookRig } from "./webhook_rig.ts";
+import { NOW } from "./intake_state.ts";
+import { MANIFEST, type Rig, triggerYaml, webhookRig } from "./webhook_rig.ts";
 
 const SLACK = "secret: {fromRef: github}, signatureHeader: X-Slack-Signature";
 const TWILIO = "secret: {fromRef: github}, scheme: twilio, publicUrl: https://h/in";

@@ -7,7 +7,8 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { answerOf, FORM, github, line, mac, standard, STANDARD_SECRET, twilio } from "./senders.ts";
-import { MANIFEST, NOW, SECRET, triggerYaml, webhookRig } from "./webhook_rig.ts";
+import { NOW } from "./intake_state.ts";
+import { MANIFEST, SECRET, triggerYaml, webhookRig } from "./webhook_rig.ts";
 
 const TOKEN = "a-token-without-blanks";
 

@@ -7,7 +7,8 @@
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import { discord, DISCORD_KEY, github, line, slack } from "./senders.ts";
-import { MANIFEST, NOW, triggerYaml, webhookRig } from "./webhook_rig.ts";
+import { NOW } from "./intake_state.ts";
+import { MANIFEST, triggerYaml, webhookRig } from "./webhook_rig.ts";
 
 const TRIGGERS = `${MANIFEST}
 ---

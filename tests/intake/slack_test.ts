@@ -7,7 +7,8 @@
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import { SLACK_SECRET, slackHeaders, slackMessage } from "../helpers/slack.ts";
-import { manifestResources, NOW, type Rig, triggerYaml, webhookRig } from "./webhook_rig.ts";
+import { NOW } from "./intake_state.ts";
+import { manifestResources, type Rig, triggerYaml, webhookRig } from "./webhook_rig.ts";
 
 const MANIFEST = `
 kind: SecretStore

@@ -5,38 +5,16 @@
  * @module
  */
 
-import { EventHub } from "../../src/base/event_hub.ts";
-import { withAnnouncements } from "../../src/store/announcements.ts";
-import { HealthConditions } from "../../src/base/health_conditions.ts";
-import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
-import { idFactory } from "../../src/base/ids.ts";
-import { createLog, type Log } from "../../src/base/log.ts";
-import { createEvaluator } from "../../src/cel/evaluator.ts";
-import { Catalog } from "../../src/resources/catalog.ts";
 import type { Resource } from "../../src/resources/resource.ts";
-import { TaskTriggerIndex } from "../../src/intake/task.ts";
-import type { FireHost } from "../../src/intake/pipeline/fire.ts";
-import type { DaemonEvents, Events } from "../../src/store/events.ts";
 import type { Delivery } from "../../src/store/delivery_records.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Task } from "../../src/store/task_records.ts";
-import { Planner } from "../../src/tasks/plan.ts";
-import { Triggers } from "../../src/intake/admission/triggers.ts";
-import { setClock } from "../helpers/manual_clock.ts";
-import { tempStore } from "../helpers/temp_store.ts";
-import { manifestResources, NOW } from "./webhook_rig.ts";
+import { withPipeline } from "../../src/daemon/intake.ts";
+import { intakeState, NO_PLUGINS, type StateOfIntake } from "./intake_state.ts";
+import { manifestResources } from "./webhook_rig.ts";
 
 /** What every source of this program needs. */
-export type SourceHost = FireHost & {
-  readonly store: Store;
-  readonly catalog: Catalog;
-  readonly triggers: Triggers;
-  readonly followers: TaskTriggerIndex;
-  readonly dirs: DataDir;
-  readonly log: Log;
-  readonly events: Events;
-  readonly health: HealthConditions;
-};
+export type SourceHost = ReturnType<typeof withPipeline<StateOfIntake>>;
 
 /** A store with resources, and everything around them. */
 export interface SourceRig extends AsyncDisposable {
@@ -88,38 +66,9 @@ spec: {event: {${event}}, action: {workflow: ci, workspace: repo}${more === "" ?
 
 /** Puts everything together. */
 export async function sourceRig(manifest: string): Promise<SourceRig> {
-  const temp = await tempStore();
-  const { store } = temp;
-  const clock = setClock(NOW);
-  const logged: string[] = [];
-  const log = createLog({
-    level: "debug",
-    format: "json",
-    clock,
-    write: (line) => void logged.push(line),
-  });
-  const catalog = new Catalog();
-  const evaluator = createEvaluator({ deadlineMs: 1000 });
-  const events = new EventHub<DaemonEvents>(log);
-  const kicks = { count: 0 };
-  events.on("tasksStored", () => void kicks.count++);
-  const broken: Store = { ...store };
-  const followers = new TaskTriggerIndex(catalog);
-  const host: SourceHost = {
-    catalog,
-    evaluator,
-    clock,
-    log,
-    followers,
-    health: new HealthConditions(),
-    events,
-    store: withAnnouncements(broken, events),
-    dirs: dataDirAt(temp.dir),
-    newId: idFactory(clock),
-    triggers: new Triggers(catalog),
-    planner: new Planner(catalog, temp.dir),
-    isFollowed: (task) => followers.of(task).length > 0,
-  };
+  const { state, store, clock, logged, kicks, broken, ...base } = await intakeState([]);
+  const host = withPipeline(state, NO_PLUGINS);
+  const { catalog } = state;
   const deliveries = async () => (await store.listDeliveries({ limit: 1_000_000 })).toReversed();
   const rig: SourceRig = {
     host,
@@ -154,10 +103,7 @@ export async function sourceRig(manifest: string): Promise<SourceRig> {
         JSON.parse(new TextDecoder().decode(one?.content?.body))
       );
     },
-    async [Symbol.asyncDispose]() {
-      evaluator[Symbol.dispose]();
-      await temp[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => base[Symbol.asyncDispose](),
   };
   rig.apply(manifest);
   return rig;

@@ -21,10 +21,10 @@ import { tryTrigger } from "../../src/intake/tools/try_trigger.ts";
 import { explain } from "../../src/control/deliveries/explain.ts";
 import type { Delivery } from "../../src/store/delivery_records.ts";
 import { line, mac } from "./senders.ts";
+import { NOW } from "./intake_state.ts";
 import {
   MANIFEST,
   manifestResources,
-  NOW,
   type Rig,
   SECRET,
   sign,

@@ -6,29 +6,18 @@
  */
 
 import { createHmac } from "node:crypto";
-import { EventHub } from "../../src/base/event_hub.ts";
-import { idFactory } from "../../src/base/ids.ts";
-import { createLog } from "../../src/base/log.ts";
-import { createEvaluator } from "../../src/cel/evaluator.ts";
 import { BodyBudget } from "../../src/http/body_budget.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import { parseManifest } from "../../src/resources/manifest.ts";
 import { readDocument } from "../../src/resources/read.ts";
 import type { Resource } from "../../src/resources/resource.ts";
-import type { PluginHost } from "../../src/plugins/run_plugin.ts";
-import { KeyUses } from "../../src/intake/pipeline/key_uses.ts";
-import { Rejections } from "../../src/intake/pipeline/rejections.ts";
 import { webhookHandler } from "../../src/intake/routes.ts";
-import { withAnnouncements } from "../../src/store/announcements.ts";
-import type { DaemonEvents } from "../../src/store/events.ts";
 import type { Delivery } from "../../src/store/delivery_records.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Task } from "../../src/store/task_records.ts";
-import { Planner } from "../../src/tasks/plan.ts";
-import { Triggers } from "../../src/intake/admission/triggers.ts";
-import { setClock } from "../helpers/manual_clock.ts";
-import { tempStore } from "../helpers/temp_store.ts";
 import type { SlackHost } from "../../src/intake/slack.ts";
+import { withPipeline } from "../../src/daemon/intake.ts";
+import { intakeState, NO_PLUGINS, NOW } from "./intake_state.ts";
 
 /** A webhook server to send requests to. */
 export interface Rig extends AsyncDisposable {
@@ -68,49 +57,15 @@ export interface RigOptions {
   readonly broken?: Partial<Store>;
 }
 
-/** When every test takes place. */
-export const NOW = Date.parse("2026-01-02T03:04:05.678Z");
-
-/** Fails whatever asks it for anything: the triggers of these tests have no plugins. */
-const NO_PLUGINS = new Proxy({} as PluginHost, {
-  get(_, name) {
-    throw new Error(`A plugin was asked for: ${String(name)}`);
-  },
-});
-
 /** Puts a server together. */
 export async function webhookRig(options: RigOptions): Promise<Rig> {
-  const temp = await tempStore();
-  const { store } = temp;
-  const clock = setClock(NOW);
-  const logged: string[] = [];
-  const log = createLog({
-    level: "debug",
-    format: "json",
-    clock,
-    write: (line) => void logged.push(line),
-  });
-  const catalog = new Catalog(manifestResources(options.manifest));
-  const evaluator = createEvaluator({ deadlineMs: options.celDeadlineMs ?? 1000 });
-  const rejections = new Rejections({ store, log, clock });
-  const keyUses = new KeyUses({ store, log, clock });
-  const kicks = { count: 0, events: 0 };
-  const events = new EventHub<DaemonEvents>(log);
-  events.on("tasksStored", () => void kicks.count++);
-  events.on("sourceEventsStored", () => void kicks.events++);
+  const { manifest, broken = {}, celDeadlineMs } = options;
+  const base = await intakeState(manifestResources(manifest), { celDeadlineMs });
+  const { store, state, path, clock, logged, kicks } = base;
+  Object.assign(base.broken, broken);
   const bodies = new BodyBudget(options.bodyBudget ?? 128 << 20);
   const host: Rig["host"] = {
-    catalog,
-    evaluator,
-    rejections,
-    keyUses,
-    plugins: NO_PLUGINS,
-    clock,
-    log,
-    store: withAnnouncements({ ...store, ...options.broken }, events),
-    newId: idFactory(clock),
-    triggers: new Triggers(catalog),
-    planner: new Planner(catalog, temp.dir),
+    ...withPipeline(state, NO_PLUGINS),
     limits: { maxBytes: options.maxBytes ?? 1 << 20, deadlineMs: options.deadlineMs ?? 5000 },
     bodies,
   };
@@ -118,8 +73,8 @@ export async function webhookRig(options: RigOptions): Promise<Rig> {
   return {
     store,
     host,
-    catalog,
-    path: temp.path,
+    catalog: state.catalog,
+    path,
     clock,
     logged,
     kicks,
@@ -134,15 +89,10 @@ export async function webhookRig(options: RigOptions): Promise<Rig> {
     },
     tasks: () => store.listTasks({ limit: 10_000 }),
     async deliveries() {
-      await rejections[Symbol.asyncDispose](); // writes what waits; it can be used on
+      await state.rejections[Symbol.asyncDispose](); // writes what waits; it can be used on
       return await store.listDeliveries({ limit: 10_000 });
     },
-    async [Symbol.asyncDispose]() {
-      await rejections[Symbol.asyncDispose]();
-      await keyUses[Symbol.asyncDispose]();
-      evaluator[Symbol.dispose]();
-      await temp[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => base[Symbol.asyncDispose](),
   };
 }
 

@@ -7,10 +7,10 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { AppError } from "../../src/base/errors.ts";
 import { lockDatabase } from "../helpers/sqlite_file.ts";
+import { NOW } from "./intake_state.ts";
 import {
   MANIFEST,
   manifestResources,
-  NOW,
   type Rig,
   type RigOptions,
   SECRET,

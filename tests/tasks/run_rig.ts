@@ -5,29 +5,20 @@
  * @module
  */
 
-import { systemClock } from "../../src/base/clock.ts";
-import { EventHub } from "../../src/base/event_hub.ts";
-import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
-import { RunTokens } from "../../src/auth/run_tokens.ts";
-import { createEvaluator } from "../../src/cel/evaluator.ts";
-import { Catalog } from "../../src/resources/catalog.ts";
-import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
+import type { DataDir } from "../../src/base/data_dir.ts";
+import { withTaskRunning } from "../../src/daemon/execution.ts";
+import type { Catalog } from "../../src/resources/catalog.ts";
 import type { TriggerSpec } from "../../src/resources/trigger.ts";
-import { openProcessGroups } from "../../src/shell/process_groups.ts";
-import { openStore } from "../../src/store/sqlite/open_store.ts";
-import type { DaemonEvents } from "../../src/store/events.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { ClaimedTask, StepRecord, Task } from "../../src/store/task_records.ts";
-import { Inboxes } from "../../src/tasks/step/inbox.ts";
 import { Planner } from "../../src/tasks/plan.ts";
 import { runTask, type TaskResult } from "../../src/tasks/run/run_task.ts";
 import { inheritEnv } from "../../src/tasks/step/step_env.ts";
-import { TaskDirectories } from "../../src/tasks/workspace/task_directory.ts";
 import { logPath, readLog } from "../../src/tasks/log/task_log.ts";
 import type { RunHost } from "../../src/tasks/run/task_context.ts";
 import { manifestResources } from "../intake/webhook_rig.ts";
 import { accept, taskIdOf } from "../helpers/store_records.ts";
-import { tempDir } from "../helpers/temp_dir.ts";
+import { type ExecutionState, executionState } from "./execution_state.ts";
 import { within } from "../helpers/within.ts";
 
 /** Documents beside the workflow, and what the event brings. */
@@ -58,24 +49,18 @@ export class RunRig implements AsyncDisposable {
   readonly catalog: Catalog;
   /** Directory of the workspace. */
   readonly workspace: string;
-  readonly #close: AsyncDisposableStack;
+  readonly #base: AsyncDisposable;
   #count = 0;
 
-  constructor(
-    parts: {
-      dirs: DataDir;
-      store: Store;
-      host: RunHost;
-      catalog: Catalog;
-      close: AsyncDisposableStack;
-    },
-  ) {
-    this.dirs = parts.dirs;
-    this.host = parts.host;
-    this.store = parts.store;
-    this.catalog = parts.catalog;
-    this.workspace = `${parts.dirs.root}/repo`;
-    this.#close = parts.close;
+  /** Closes `base` at its end. */
+  constructor(base: ExecutionState, host: RunHost) {
+    const { dirs, store, catalog } = base.state;
+    this.dirs = dirs;
+    this.host = host;
+    this.store = store;
+    this.catalog = catalog;
+    this.workspace = base.workspace;
+    this.#base = base;
   }
 
   /** Queues a task of this workflow (`spec`, as YAML) and claims it. */
@@ -150,51 +135,19 @@ ${given.more === undefined ? "" : `---\n${given.more}`}
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#close.disposeAsync();
+    await this.#base[Symbol.asyncDispose]();
   }
 }
 
 /** Makes the surroundings of a task. */
 export async function runRig(secrets: Readonly<Record<string, string>> = {}): Promise<RunRig> {
-  const close = new AsyncDisposableStack();
-  const temp = close.use(await tempDir());
-  const dirs = dataDirAt(temp.path);
-  for (const path of [dirs.logs, dirs.run, dirs.bin, `${temp.path}/repo`]) await Deno.mkdir(path);
-  const store = close.use(await openStore(dirs.database));
-  const catalog = new Catalog(
-    Object.keys(secrets).length === 0 ? [] : manifestResources(
-      JSON.stringify({
-        kind: "SecretStore",
-        metadata: { name: "tokens" },
-        spec: { data: secrets },
-      }),
-    ),
-  );
-  const evaluator = close.use(createEvaluator({ deadlineMs: 1000 }));
-  const groups = close.use(openProcessGroups());
-  await groups.alive(2 ** 22 - 1); // until it is first asked it leaves its output open at the end
+  const data = { kind: "SecretStore", metadata: { name: "tokens" }, spec: { data: secrets } };
+  const isEmpty = Object.keys(secrets).length === 0;
+  const base = await executionState(isEmpty ? [] : manifestResources(JSON.stringify(data)));
+  const { dirs } = base.state;
   const env = (name: string) => Deno.env.get(name);
-  const inherited = inheritEnv(env, { bin: dirs.bin, extra: [] });
-  const secretsOf = new KnownSecrets(catalog);
-  const base = {
-    store,
-    catalog,
-    secrets: secretsOf,
-    evaluator,
-    groups,
-    dirs,
-    clock: systemClock,
-    inherited,
-    umask: 0o022,
-  };
-  const host: RunHost = {
-    ...base,
-    events: new EventHub<DaemonEvents>({ error: (message) => console.error(message) }),
-    tokens: new RunTokens(),
-    inboxes: new Inboxes({ store, clock: systemClock }),
-    directories: new TaskDirectories(base),
-  };
-  return new RunRig({ dirs, store, host, catalog, close });
+  const stepEnv = inheritEnv(env, { bin: dirs.bin, extra: [] });
+  return new RunRig(base, withTaskRunning(base.state, { stepEnv, umask: 0o022 }));
 }
 
 /** What is compared of steps: `a succeeded`, with the reason where there is one. */

@@ -4,30 +4,22 @@
  * @module
  */
 
-import { systemClock } from "../../src/base/clock.ts";
-import { EventHub } from "../../src/base/event_hub.ts";
-import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
-import { createLog } from "../../src/base/log.ts";
-import { RunTokens } from "../../src/auth/run_tokens.ts";
-import { createEvaluator } from "../../src/cel/evaluator.ts";
-import { Catalog } from "../../src/resources/catalog.ts";
-import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
+import type { DataDir } from "../../src/base/data_dir.ts";
+import { withTaskRunning } from "../../src/daemon/execution.ts";
+import type { Catalog } from "../../src/resources/catalog.ts";
 import type { TriggerSpec } from "../../src/resources/trigger.ts";
-import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import { openStore } from "../../src/store/sqlite/open_store.ts";
-import type { DaemonEvents, Events } from "../../src/store/events.ts";
+import type { Events } from "../../src/store/events.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { NewTask, Task } from "../../src/store/task_records.ts";
 import { Planner } from "../../src/tasks/plan.ts";
-import { Inboxes } from "../../src/tasks/step/inbox.ts";
 import { inheritEnv } from "../../src/tasks/step/step_env.ts";
-import { TaskDirectories } from "../../src/tasks/workspace/task_directory.ts";
 import { logPath, readLog } from "../../src/tasks/log/task_log.ts";
 import { startWorker, type TaskWorker, type WorkerHost } from "../../src/tasks/run/worker.ts";
 import { until } from "../helpers/until.ts";
 import { manifestResources } from "../intake/webhook_rig.ts";
 import { accept, taskIdOf } from "../helpers/store_records.ts";
-import { tempDir } from "../helpers/temp_dir.ts";
+import { executionState } from "./execution_state.ts";
 import { within } from "../helpers/within.ts";
 
 /** A worker's surroundings. */
@@ -63,29 +55,12 @@ spec: {data: {api: "s3cr3t-t0k3n/+=", other: "an0ther-value"}}
 
 /** Makes the surroundings of a worker. */
 export async function workerRig(): Promise<Rig> {
-  const temp = await tempDir();
-  const dirs = dataDirAt(temp.path);
-  const workspace = `${temp.path}/repo`;
-  for (const path of [dirs.logs, dirs.run, dirs.bin, workspace]) await Deno.mkdir(path);
-  const store = await openStore(dirs.database);
-  const logged: string[] = [];
-  const log = createLog({
-    level: "debug",
-    format: "json",
-    clock: systemClock,
-    write: (line) => void logged.push(line),
-  });
-  const events = new EventHub<DaemonEvents>(log);
-  const catalog = new Catalog(manifestResources(SECRETS));
-  const secrets = new KnownSecrets(catalog);
-  const planner = new Planner(catalog, temp.path);
-  const evaluator = createEvaluator({ deadlineMs: 1000 });
-  const groups = openProcessGroups();
-  await groups.alive(2 ** 22 - 1); // until it is first asked it leaves its output open at the end
+  const { state, workspace, logged, ...base } = await executionState(manifestResources(SECRETS));
+  const { store, catalog, dirs, events } = state;
+  const planner = new Planner(catalog, dirs.root);
   const workers: TaskWorker[] = [];
   const env = (name: string) => ({ HOME: "/home/of/daemon", PATH: "/usr/bin:/bin" })[name];
-  const inherited = inheritEnv(env, { bin: dirs.bin, extra: [] });
-  const umask = 0o022;
+  const stepEnv = inheritEnv(env, { bin: dirs.bin, extra: [] });
   return {
     store,
     catalog,
@@ -95,28 +70,9 @@ export async function workerRig(): Promise<Rig> {
     events,
     async start(workerCount = 2, broken = {}, more = {}) {
       const worker = await startWorker({
-        catalog,
-        evaluator,
-        groups,
-        dirs,
-        log,
-        clock: systemClock,
-        tokens: new RunTokens(),
-        secrets,
-        inherited,
-        umask,
-        inboxes: new Inboxes({ store, clock: systemClock }),
-        directories: new TaskDirectories({
-          groups,
-          dirs,
-          clock: systemClock,
-          secrets,
-          inherited,
-          umask,
-        }),
+        ...withTaskRunning(state, { stepEnv, umask: 0o022 }),
         workers: workerCount,
         isFollowed: () => false,
-        events,
         store: { ...store, ...broken },
         ...more,
       });
@@ -161,10 +117,7 @@ spec: {event: {source: webhook}, action: {workflow: ci, workspace: repo}}
     },
     async [Symbol.asyncDispose]() {
       for (const worker of workers) await within(20_000, worker[Symbol.asyncDispose]());
-      await groups[Symbol.asyncDispose]();
-      evaluator[Symbol.dispose]();
-      await store[Symbol.asyncDispose]();
-      await temp[Symbol.asyncDispose]();
+      await base[Symbol.asyncDispose]();
     },
   };
 }

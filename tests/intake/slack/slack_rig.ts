@@ -6,9 +6,6 @@
  */
 
 import { BodyBudget } from "../../../src/http/body_budget.ts";
-import type { PluginHost } from "../../../src/plugins/run_plugin.ts";
-import { KeyUses } from "../../../src/intake/pipeline/key_uses.ts";
-import { Rejections } from "../../../src/intake/pipeline/rejections.ts";
 import { receiveSlackEvent } from "../../../src/intake/slack.ts";
 import { type RouterHost, SlackRouter } from "../../../src/intake/slack/router.ts";
 import type { Routed, SourceEvent } from "../../../src/store/source_event_records.ts";
@@ -80,18 +77,12 @@ export interface SlackRig extends AsyncDisposable {
 export async function slackRig(triggers: string): Promise<SlackRig> {
   const base = await sourceRig(SLACK_BASE + triggers);
   const { host, store, clock } = base;
-  const { log } = host;
-  const rejections = new Rejections({ store, log, clock: host.clock });
-  const keyUses = new KeyUses({ store, log, clock: host.clock });
   const told: (Routed & { event: string })[] = [];
   host.events.on("sourceEventRouted", ({ id, routed }) => void told.push({ event: id, ...routed }));
   const routers: SlackRouter[] = [];
   const inboxes = new Inboxes({ store, clock: host.clock });
   const slackHost: SlackHost = {
     ...host,
-    rejections,
-    keyUses,
-    plugins: {} as PluginHost,
     limits: { maxBytes: 1 << 20, deadlineMs: 5000 },
     bodies: new BodyBudget(128 << 20),
   };
@@ -122,11 +113,7 @@ export async function slackRig(triggers: string): Promise<SlackRig> {
       return String((await response.json())["source_event_id"]);
     },
     route(standIn = {}) {
-      const router = new SlackRouter({
-        ...host,
-        inboxes,
-        ...standIn,
-      });
+      const router = new SlackRouter({ ...host, inboxes, ...standIn });
       routers.push(router);
       return router;
     },
@@ -155,8 +142,6 @@ export async function slackRig(triggers: string): Promise<SlackRig> {
     },
     async [Symbol.asyncDispose]() {
       for (const router of routers) await router[Symbol.asyncDispose]();
-      await rejections[Symbol.asyncDispose]();
-      await keyUses[Symbol.asyncDispose]();
       await base[Symbol.asyncDispose]();
     },
   };

@@ -1,0 +1,105 @@
+/**
+ * The part of a daemon's state that intake works with: a real store, resources, a clock whose time
+ * of day the test sets, and a log to read.
+ *
+ * @module
+ */
+
+import { dataDirAt } from "../../src/base/data_dir.ts";
+import { EventHub } from "../../src/base/event_hub.ts";
+import { HealthConditions } from "../../src/base/health_conditions.ts";
+import { idFactory } from "../../src/base/ids.ts";
+import { createLog } from "../../src/base/log.ts";
+import { createEvaluator } from "../../src/cel/evaluator.ts";
+import type { State } from "../../src/daemon/state.ts";
+import { KeyUses } from "../../src/intake/pipeline/key_uses.ts";
+import { Rejections } from "../../src/intake/pipeline/rejections.ts";
+import { TaskTriggerIndex } from "../../src/intake/task.ts";
+import type { PluginHost } from "../../src/plugins/run_plugin.ts";
+import { Catalog } from "../../src/resources/catalog.ts";
+import type { Resource } from "../../src/resources/resource.ts";
+import { withAnnouncements } from "../../src/store/announcements.ts";
+import type { DaemonEvents } from "../../src/store/events.ts";
+import type { Store } from "../../src/store/store.ts";
+import { type SetClock, setClock } from "../helpers/manual_clock.ts";
+import { tempStore } from "../helpers/temp_store.ts";
+
+/** What intake uses of a {@linkcode State}. */
+export type StateOfIntake = Pick<
+  State,
+  | "dirs"
+  | "clock"
+  | "log"
+  | "newId"
+  | "events"
+  | "health"
+  | "store"
+  | "catalog"
+  | "followers"
+  | "isFollowed"
+  | "evaluator"
+  | "rejections"
+  | "keyUses"
+>;
+
+/** A state, and what a test sees of it. */
+export interface IntakeState extends AsyncDisposable {
+  readonly state: StateOfIntake;
+  /** The store itself, past whatever stands in for parts of it. */
+  readonly store: Store;
+  /** The store below the announcements; methods that a test puts in it stand in for the real ones. */
+  readonly broken: Store;
+  /** Path of the database. */
+  readonly path: string;
+  readonly clock: SetClock;
+  readonly logged: string[];
+  /** How often tasks were announced to the worker, and events to the router. */
+  readonly kicks: { count: number; events: number };
+}
+
+/** When every test takes place. */
+export const NOW = Date.parse("2026-01-02T03:04:05.678Z");
+
+/** Fails whatever asks it for anything: the triggers of these tests have no plugins. */
+export const NO_PLUGINS = new Proxy({} as PluginHost, {
+  get(_, name) {
+    throw new Error(`A plugin was asked for: ${String(name)}`);
+  },
+});
+
+/** Opens a state with these resources. */
+export async function intakeState(
+  resources: readonly Resource[],
+  { celDeadlineMs = 1000 }: { readonly celDeadlineMs?: number | undefined } = {},
+): Promise<IntakeState> {
+  const opening = new AsyncDisposableStack();
+  const { store, dir, path } = opening.use(await tempStore());
+  const clock = setClock(NOW);
+  const logged: string[] = [];
+  const write = (line: string) => void logged.push(line);
+  const log = createLog({ level: "debug", format: "json", clock, write });
+  const events = new EventHub<DaemonEvents>(log);
+  const kicks = { count: 0, events: 0 };
+  events.on("tasksStored", () => void kicks.count++);
+  events.on("sourceEventsStored", () => void kicks.events++);
+  const broken: Store = { ...store };
+  const catalog = new Catalog(resources);
+  const followers = new TaskTriggerIndex(catalog);
+  const state: StateOfIntake = {
+    dirs: dataDirAt(dir),
+    clock,
+    log,
+    newId: idFactory(clock),
+    events,
+    health: new HealthConditions(),
+    store: withAnnouncements(broken, events),
+    catalog,
+    followers,
+    isFollowed: (task) => followers.of(task).length > 0,
+    evaluator: opening.use(createEvaluator({ deadlineMs: celDeadlineMs })),
+    rejections: opening.use(new Rejections({ store, log, clock })),
+    keyUses: opening.use(new KeyUses({ store, log, clock })),
+  };
+  const dispose = () => opening.disposeAsync();
+  return { state, store, broken, path, clock, logged, kicks, [Symbol.asyncDispose]: dispose };
+}

@@ -1,0 +1,73 @@
+/**
+ * The part of a daemon's state that running tasks works with: a real store, real processes, the
+ * machine's own clock, and a log to read.
+ *
+ * @module
+ */
+
+import { RunTokens } from "../../src/auth/run_tokens.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { dataDirAt } from "../../src/base/data_dir.ts";
+import { EventHub } from "../../src/base/event_hub.ts";
+import { createLog } from "../../src/base/log.ts";
+import { createEvaluator } from "../../src/cel/evaluator.ts";
+import type { State } from "../../src/daemon/state.ts";
+import { Catalog } from "../../src/resources/catalog.ts";
+import type { Resource } from "../../src/resources/resource.ts";
+import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
+import { openProcessGroups } from "../../src/shell/process_groups.ts";
+import type { DaemonEvents } from "../../src/store/events.ts";
+import { openStore } from "../../src/store/sqlite/open_store.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
+
+/** What running tasks uses of a {@linkcode State}. */
+export type StateOfExecution = Pick<
+  State,
+  | "dirs"
+  | "clock"
+  | "log"
+  | "events"
+  | "store"
+  | "catalog"
+  | "secrets"
+  | "evaluator"
+  | "groups"
+  | "tokens"
+>;
+
+/** A state, and what a test sees of it. */
+export interface ExecutionState extends AsyncDisposable {
+  readonly state: StateOfExecution;
+  /** Directory for the workspaces of tests. */
+  readonly workspace: string;
+  readonly logged: string[];
+}
+
+/** Opens a state with these resources; what is stored is not announced. */
+export async function executionState(resources: readonly Resource[]): Promise<ExecutionState> {
+  const opening = new AsyncDisposableStack();
+  const temp = opening.use(await tempDir());
+  const dirs = dataDirAt(temp.path);
+  const workspace = `${temp.path}/repo`;
+  for (const path of [dirs.logs, dirs.run, dirs.bin, workspace]) await Deno.mkdir(path);
+  const logged: string[] = [];
+  const write = (line: string) => void logged.push(line);
+  const log = createLog({ level: "debug", format: "json", clock: systemClock, write });
+  const catalog = new Catalog(resources);
+  const state: StateOfExecution = {
+    dirs,
+    clock: systemClock,
+    log,
+    events: new EventHub<DaemonEvents>(log),
+    store: opening.use(await openStore(dirs.database)),
+    catalog,
+    secrets: new KnownSecrets(catalog),
+    evaluator: opening.use(createEvaluator({ deadlineMs: 1000 })),
+    groups: opening.use(openProcessGroups()),
+    tokens: new RunTokens(),
+  };
+  // Until it is first asked it leaves its output open at the end.
+  await state.groups.alive(2 ** 22 - 1);
+  const dispose = () => opening.disposeAsync();
+  return { state, workspace, logged, [Symbol.asyncDispose]: dispose };
+}
