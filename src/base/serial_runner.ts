@@ -21,7 +21,7 @@ export interface SerialWork {
 
 /** Pause after a run that failed. */
 const RETRY_MS = 1000;
-/** Longest time until a run that is due: the clock may be set forward meanwhile. */
+/** Longest wait for a run that is due: the clock may be set forward meanwhile. */
 const MAX_WAIT_MS = 60_000;
 
 /** Runs one piece of work, one run at a time, until it is disposed. */

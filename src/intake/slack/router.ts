@@ -88,7 +88,7 @@ export class SlackRouter implements AsyncDisposable {
 
   async #claim(): Promise<number | undefined> {
     const limit = Math.min(SHARE, AT_ONCE - this.#routing.size);
-    if (limit <= 0) return undefined; // the next one that is over kicks again
+    if (limit <= 0) return undefined; // the next event that is routed kicks again
     const { clock, store } = this.#host;
     const busy = [...this.#shares].filter(([, n]) => n >= SHARE).map(([name]) => name);
     const demand = { limit, now: clock.now(), staleMs: STALE_MS, busy };
@@ -100,7 +100,7 @@ export class SlackRouter implements AsyncDisposable {
     return nextAt;
   }
 
-  /** What the store did not take now stays with nobody; not looked at at once, it may be down. */
+  /** Claims again what the store did not take back; only after a pause, as the store may be down. */
   #lookForOrphans(): void {
     if (this.#claims.isStopped) return;
     this.#retry ??= this.#host.clock.after(RETRY_MS, () => {

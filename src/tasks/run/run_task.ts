@@ -28,7 +28,7 @@ import {
 } from "./task_context.ts";
 import { taskScopes } from "./task_scope.ts";
 
-/** How a run ended; `interrupted` means that the daemon is going down and the task will go on. */
+/** How a run ended; an `interrupted` task resumes with the next start of the daemon. */
 export interface TaskResult {
   readonly state: "succeeded" | "failed" | "cancelled" | "interrupted";
   /** CancelCause; empty when there is nothing to say. */
@@ -37,7 +37,7 @@ export interface TaskResult {
   readonly steps?: readonly StepRecord[];
 }
 
-/** A task that took longer than this is worth a look at every process of the machine. */
+/** After a task that took longer than this, every process of the machine is checked for its mark. */
 const LONG_MS = 1000;
 
 const INTERRUPTED: TaskResult = { state: "interrupted", reason: "" };
@@ -79,6 +79,7 @@ export async function runTask(
   return { ...result, reason: secrets.redact(result.reason), steps: steps.takePending() };
 }
 
+/** Prepares a task, runs its steps, and leaves neither processes nor an open inbox behind. */
 async function runAndCleanUp(run: TaskRun): Promise<TaskResult> {
   const { host, claimed: { task }, plan, steps, signals } = run;
   const since = host.clock.now();

@@ -67,7 +67,7 @@ export interface Goal {
 
 /** What ends a task before its time. */
 export interface RunSignals {
-  /** Aborts when the daemon goes down: the task goes on with its next start. */
+  /** Aborts when the daemon goes down: the task resumes with its next start. */
   readonly stop: AbortSignal;
   /** Aborts when the task is cancelled: its `finally` steps still run. */
   readonly cancel: AbortSignal;

@@ -38,7 +38,7 @@ export interface TaskWorker extends AsyncDisposable {
 
 /** How often a task may be interrupted by a crash before it is given up. */
 const MAX_RESTARTS = 3;
-/** Longest time without a look at what is due: the clock may be set forward meanwhile. */
+/** Longest time until the next claim: the clock may be set forward meanwhile. */
 const MAX_WAIT_MS = 60_000;
 
 /** Takes up what is left from before, then everything that comes. */
@@ -173,7 +173,7 @@ class Worker implements TaskWorker {
     this.#asked -= limit;
     if (!this.#again) return;
     this.#again = false;
-    this.kick(); // it came after the last look, and before this
+    this.kick(); // a kick came while this claim was under way
   }
 
   #wakeAt(time: number | undefined): void {
@@ -188,11 +188,11 @@ class Worker implements TaskWorker {
     const { id, cancelReason } = claimed.task;
     const cancel = new AbortController();
     if (cancelReason !== "" || cancelled.has(id)) cancel.abort();
-    this.#running.set(id, { cancel, over: this.#run(claimed, cancel.signal) });
+    this.#running.set(id, { cancel, over: this.#runToEnd(claimed, cancel.signal) });
   }
 
-  async #run(claimed: ClaimedTask, cancel: AbortSignal): Promise<void> {
-    const result = await this.#result(claimed, cancel);
+  async #runToEnd(claimed: ClaimedTask, cancel: AbortSignal): Promise<void> {
+    const result = await this.#resultOf(claimed, cancel);
     this.#running.delete(claimed.task.id);
     const stored = this.#finish(claimed, result)
       .catch((error) =>
@@ -207,7 +207,7 @@ class Worker implements TaskWorker {
   }
 
   /** How the task ended; a bug ends it, too. */
-  async #result(claimed: ClaimedTask, cancel: AbortSignal): Promise<TaskResult> {
+  async #resultOf(claimed: ClaimedTask, cancel: AbortSignal): Promise<TaskResult> {
     try {
       return await runTask(claimed, this.#host, { stop: this.#stopping.signal, cancel });
     } catch (error) {
