@@ -15,9 +15,7 @@ import { type InheritedEnv, inheritEnv, PLUGIN_VARIABLES } from "../tasks/step/s
 
 /** An address to listen on; port 0 takes any free one. */
 export interface HostAndPort {
-  /** Name or address. */
   readonly hostname: string;
-  /** Port. */
   readonly port: number;
 }
 
@@ -43,7 +41,6 @@ interface Settings {
   readonly slackApiUrl: string;
   /** File mode mask that steps run with. */
   readonly umask: number;
-  /** Reads an environment variable. */
   readonly env: (name: string) => string | undefined;
   readonly log: DaemonLog;
 }

@@ -23,11 +23,8 @@ import type { State } from "./state.ts";
 
 /** What runs, and how others reach it. */
 export interface Execution extends AsyncDisposable {
-  /** Runs tasks. */
   readonly worker: TaskWorker;
-  /** Messages to tasks. */
   readonly inboxes: Inboxes;
-  /** Runs plugins and hooks. */
   readonly plugins: PluginHost;
   /** Posts to the threads that tasks came from. */
   readonly slack: SlackNotifier;

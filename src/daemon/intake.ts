@@ -19,9 +19,7 @@ import type { State } from "./state.ts";
 
 /** What takes events. */
 export interface Intake extends AsyncDisposable, Pick<WebhookHost, "limits"> {
-  /** Triggers, ready to be fired. */
   readonly triggers: Triggers;
-  /** Plans the tasks of triggers. */
   readonly planner: Planner;
   /** What all bodies share that are under way. */
   readonly bodies: BodyBudget;

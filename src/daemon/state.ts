@@ -36,29 +36,23 @@ export interface State extends AsyncDisposable {
   readonly dirs: DataDir;
   readonly clock: Clock;
   readonly log: DaemonLog;
-  /** Names whatever needs a name. */
   readonly newId: NewId;
   /** What happens, for those that want to hear of it. */
   readonly events: Events;
   /** What does not work as it should. */
   readonly health: HealthConditions;
-  /** Counts and measures. */
   readonly telemetry: Telemetry;
-  /** Opens and seals secrets. */
   readonly keyring: Keyring;
   /** Resources and records, on disk; what changes is published on `events`. */
   readonly store: Store;
-  /** Resources, in memory. */
   readonly catalog: Catalog;
   /** Hides the secrets of the catalog. */
   readonly secrets: KnownSecrets;
   /** Triggers by the workflow whose ends they follow. */
-  readonly followers: TaskTriggerIndex;
+  readonly taskTriggers: TaskTriggerIndex;
   /** Whether triggers follow the ends of tasks of this workflow. */
   readonly isFollowed: (task: Pick<Task, "project" | "workflow">) => boolean;
-  /** Runs expressions. */
   readonly evaluator: Evaluator;
-  /** Ends what processes leave behind. */
   readonly groups: ProcessGroups;
   /** Rights of steps and plugins while they run. */
   readonly tokens: RunTokens;
@@ -104,7 +98,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
     new Rejections({ store, log, clock, onRefused: telemetry.onRefused }),
   );
   const keyUses = opening.use(new KeyUses({ store, log, clock }));
-  const followers = new TaskTriggerIndex(catalog);
+  const taskTriggers = new TaskTriggerIndex(catalog);
   const open = opening.move();
   return {
     dirs: dir,
@@ -118,8 +112,8 @@ export async function openState(config: DaemonConfig): Promise<State> {
     store,
     catalog,
     secrets,
-    followers,
-    isFollowed: (task) => followers.of(task).length > 0,
+    taskTriggers,
+    isFollowed: (task) => taskTriggers.of(task).length > 0,
     evaluator,
     groups,
     tokens: new RunTokens(),

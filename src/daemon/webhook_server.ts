@@ -16,7 +16,6 @@ type Handler = (request: Request, remote: string) => Response | Promise<Response
 export interface WebhookServerOptions {
   /** Address, certificate and trusted proxies. */
   readonly config: DaemonConfig;
-  /** Answers requests. */
   readonly handler: Handler;
   /** Most connections at once. */
   readonly maxConnections: number;

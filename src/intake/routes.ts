@@ -1,6 +1,6 @@
 /**
- * The public HTTP server: its paths, matched raw and undecoded, and what every answer
- * has in common. Rules of a path are in the file of its source.
+ * The public HTTP server: its paths, matched raw and undecoded, and the checks that every request
+ * passes. Rules of one path are in the file of its source.
  *
  * @module
  */
@@ -11,11 +11,14 @@ import { problemResponse } from "../http/problem.ts";
 import { receiveSlackEvent, type SlackHost } from "./slack.ts";
 import { type IncomingRequest, receiveWebhook } from "./webhook.ts";
 
-/** Whether the daemon can take requests; `GET /readyz` tells. */
+/** Whether the daemon can take requests; the answer of `GET /readyz`. */
 export type Readiness = () => boolean;
 
 const NAME = new RegExp(NAME_PATTERN);
-/** `host[:port]`, or an IPv6 address in brackets; anything else would reach the path. */
+/**
+ * `host[:port]`, or an IPv6 address in brackets; other characters would end up in the path of the
+ * URL.
+ */
 const HOST = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?$/;
 /** Most bytes of all header names and values together. */
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -26,7 +29,7 @@ export function webhookHandler(
   ready: Readiness,
 ): (request: Request, remote: string) => Response | Promise<Response> {
   return (request, remote) => {
-    const headers = Object.fromEntries(request.headers); // once: reading them is dear
+    const headers = Object.fromEntries(request.headers); // read once: it is expensive
     const response = answer(request, { remote, headers }, host, ready);
     return headers["transfer-encoding"] === undefined ? response : asLast(response);
   };
@@ -56,9 +59,9 @@ function answer(
 }
 
 /**
- * The last answer on its connection (RFC 9112, 6.1). Where a body ends that has a coding can be
- * seen otherwise by a proxy, and then what follows would be a request of somebody else's making.
- * Deno hides a length that comes after the coding, so this holds for all that have one.
+ * Closes the connection after the answer (RFC 9112, 6.1). A proxy may see the end of a body with a
+ * transfer coding elsewhere, and then what follows would be a request smuggled by the sender. Deno
+ * hides a length that comes after the coding, so this applies to all requests with a coding.
  */
 async function asLast(response: Response | Promise<Response>): Promise<Response> {
   const last = await response;
@@ -66,7 +69,10 @@ async function asLast(response: Response | Promise<Response>): Promise<Response>
   return last;
 }
 
-/** Answers what no trigger can be found for; there is nobody whose record it would be. */
+/**
+ * Answers a request for which no trigger was found; it leaves no record, because records belong to
+ * triggers.
+ */
 function refuseUnrecorded(
   error: AppError,
   host: Pick<SlackHost, "newId">,
@@ -79,7 +85,7 @@ function refuseUnrecorded(
 function findMalformed(headers: Readonly<Record<string, string>>): AppError | undefined {
   const { host, "transfer-encoding": coding = "chunked" } = headers;
   if (host !== undefined && !HOST.test(host)) return new AppError("invalid", "Bad Host");
-  // Deno undoes `chunked` only, and would hand on what `gzip, chunked` leaves as the body.
+  // Deno decodes `chunked` only: of `gzip, chunked` the body would still be compressed.
   if (coding.toLowerCase() !== "chunked") return new AppError("invalid", "Bad Transfer-Encoding");
   let bytes = 0;
   for (const key in headers) bytes += key.length + (headers[key] ?? "").length;
@@ -100,7 +106,7 @@ export function webhookPath(
   return `/webhook/${project === DEFAULT_PROJECT ? "" : `${project}/`}${trigger}`;
 }
 
-/** One way in: what takes a request, and which trigger its path names. */
+/** The receiver of a request, and the trigger that its path names. */
 interface Endpoint {
   readonly receive: (
     request: Request,
@@ -119,7 +125,7 @@ function findEndpoint(path: string): Endpoint | undefined {
   return withNames(receiveSlackEvent, names);
 }
 
-/** `[project, trigger]`, or only the trigger where there is a project to fall back to. */
+/** Splits `[project, trigger]`; the trigger alone where there is a default project. */
 function withNames(
   receive: Endpoint["receive"],
   names: readonly string[],

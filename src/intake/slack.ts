@@ -1,6 +1,6 @@
 /**
- * `POST /source/slack/{project}/{trigger}`, top to bottom in one function: an
- * event is on disk before Slack gets its answer, and routed after it (`slack/router.ts`).
+ * `POST /source/slack/{project}/{trigger}`, top to bottom in one function: an event is on disk
+ * before Slack is answered, and routed afterwards (`slack/router.ts`).
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { RecordedSourceEvent, SourceEventFacts } from "../store/source_even
 import type { ActiveTrigger } from "./admission/triggers.ts";
 import { authenticateBy } from "./pipeline/authenticate.ts";
 import { checkContentType, type ParsedDelivery } from "./pipeline/payload.ts";
-import { type Entrance, read } from "./pipeline/pipeline.ts";
+import { type PipelineMode, read } from "./pipeline/pipeline.ts";
 import type { Handshake } from "../platforms/platform.ts";
 import { slack } from "../platforms/slack.ts";
 import { asksForChoices } from "./slack/interaction.ts";
@@ -30,11 +30,10 @@ import {
 
 /** What the Slack source needs. */
 export interface SlackHost extends WebhookHost {
-  /** Where events are recorded, and requests. */
   readonly store: DeliveryRecorder & SourceEventRecorder;
 }
 
-/** What deliveries that came here have as their source. */
+/** The `source` of deliveries that came through this endpoint. */
 const SOURCE = "slack";
 
 /** Largest body; Slack's own are far smaller. */
@@ -42,7 +41,7 @@ const MAX_BODY_BYTES = 256 * 1024;
 
 /**
  * Answers one request. Never throws; only a 200 means that the event is stored. A sender that
- * cannot sign is answered alike whether the trigger exists or not, after the same work.
+ * cannot sign gets the same answer whether the trigger exists or not, after the same work.
  */
 export async function receiveSlackEvent(
   request: Request,
@@ -65,7 +64,7 @@ export async function receiveSlackEvent(
     const limits = { ...host.limits, maxBytes };
     received = await receive(request, { ...incoming, context, held }, { limits });
     checkContentType(received.headers);
-    const { parsed, handshake } = await read(received, trigger, NATIVE, host);
+    const { parsed, handshake } = await read(received, trigger, SLACK_REQUEST, host);
     if (handshake !== undefined) return await answerHandshake({ parsed, handshake }, host);
     const event = normalise(parsed.payload, context.receivedAt);
     return answer(parsed, event, await record(event, parsed, host));
@@ -76,10 +75,8 @@ export async function receiveSlackEvent(
   }
 }
 
-/**
- * Slack's own endpoint: no manifest says how it signs, and its triggers need not name the platform.
- */
-const NATIVE: Entrance<ReceivedDelivery, ActiveTrigger | undefined> = {
+/** Slack's own endpoint: the scheme is fixed, and its triggers need not name the platform. */
+const SLACK_REQUEST: PipelineMode<ReceivedDelivery, ActiveTrigger | undefined> = {
   authenticate: (received, trigger, host) => authenticateBy("slack", received, trigger, host),
   findHandshake,
 };
@@ -90,7 +87,7 @@ function findHandshake({ payload }: ParsedDelivery): Handshake | undefined {
   return slack.handshake?.(payload);
 }
 
-/** Event and delivery in one transaction; when this has returned, they are on disk. */
+/** Stores event and delivery in one transaction; both are on disk when the promise resolves. */
 async function record(
   event: SlackEvent,
   { delivery, json }: ParsedDelivery,
@@ -121,7 +118,9 @@ async function record(
   return recorded;
 }
 
-/** What Slack shows to the person who clicked or typed: nothing, and no choices in a menu. */
+/**
+ * The body that Slack shows to the person who clicked or typed: nothing, and no choices in a menu.
+ */
 function answer(
   { payload }: ParsedDelivery,
   { kind }: SlackEvent,

@@ -1,6 +1,6 @@
 /**
- * REGISTRY of the sources that no request brings: each is started with the daemon, and fires
- * triggers through `fire.ts` until it is disposed.
+ * REGISTRY of the sources without a request: each starts with the daemon, and fires triggers
+ * through `fire.ts` until it is disposed.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { TaskSource, type TaskSourceHost } from "./task.ts";
 /** What all of them need. */
 export type SourcesHost = CronHost & FilesystemHost & TaskSourceHost;
 
-/** Starts all of them until they are disposed; each takes up what is left from before. */
+/** Starts all of them; each continues where the previous run of the daemon stopped. */
 export function startSources(host: SourcesHost): AsyncDisposable {
   const running = [new CronSource(host), new FilesystemSource(host), new TaskSource(host)];
   return {

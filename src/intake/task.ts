@@ -1,6 +1,6 @@
 /**
- * Fires triggers when tasks end. Ends are kept on disk until they have been looked at, and
- * each names its events, so that a crash in between neither loses nor doubles any.
+ * Fires triggers when tasks end. Ends are kept on disk until they have been handled, and the ids of
+ * their events are derived from them, so that a crash in between neither loses nor doubles any.
  *
  * @module
  */
@@ -21,7 +21,7 @@ import type { Task } from "../store/task_records.ts";
 import type { ActiveTrigger, Triggers } from "./admission/triggers.ts";
 import { fire, type FireHost } from "./pipeline/fire.ts";
 
-/** Knows which triggers follow which workflow. */
+/** Finds the triggers that fire at the end of a workflow's tasks. */
 export class TaskTriggerIndex {
   readonly #catalog: Catalog;
   #version = -1;
@@ -32,7 +32,7 @@ export class TaskTriggerIndex {
     this.#catalog = catalog;
   }
 
-  /** The triggers that follow the workflow of a task, whatever its state. */
+  /** The triggers that the end of a task fires, whatever its state. */
   of({ project, workflow }: Pick<Task, "project" | "workflow">): readonly Resource<TriggerSpec>[] {
     if (this.#version !== this.#catalog.version) this.#read();
     return this.#byWorkflow.get(`${project}/${workflow}`) ?? [];
@@ -56,43 +56,40 @@ export class TaskTriggerIndex {
   }
 }
 
-/** What the source needs. */
+/** What {@linkcode TaskSource} needs. */
 export interface TaskSourceHost extends FireHost {
-  /** Ends that triggers follow, and what they start. */
+  /** Reads ends of tasks, and records what they fire. */
   readonly store: DeliveryRecorder & TaskEndStore & TaskStore;
-  /** Which triggers follow which workflow. */
-  readonly followers: TaskTriggerIndex;
-  /** Triggers ready to be fired. */
+  readonly taskTriggers: TaskTriggerIndex;
   readonly triggers: Triggers;
-  /** Tell when a task has ended. */
   readonly events: Events;
   readonly log: Log;
 }
 
-/** Ends that are read at once. */
-const BATCH = 50;
+/** Ends that are read in one call. */
+const BATCH_SIZE = 50;
 /** Some tasks end inside the store, which publishes no event of it. */
 const POLL_INTERVAL_MS = 1000;
 
-/** Fires triggers until disposed. */
+/** Fires the task triggers until disposed. */
 export class TaskSource implements AsyncDisposable {
   readonly #host: TaskSourceHost;
   readonly #runner: SerialRunner;
   readonly #timer: Disposable;
   readonly #subscription: Disposable;
 
-  /** Takes up what is left from before. */
+  /** Continues with the ends that the previous run left on disk. */
   constructor(host: TaskSourceHost) {
     this.#host = host;
     const { clock, log } = host;
     this.#runner = new SerialRunner({
-      run: () => this.#followAll(),
+      run: () => this.#handleEnds(),
       onError: (error) =>
-        log.warn("the end of a task could not be followed, trying again in a second", { error }),
+        log.warn("the triggers of an ended task could not be fired, trying again in a second", { error }),
       clock,
     });
     this.#timer = clock.every(POLL_INTERVAL_MS, () => {
-      if (host.followers.any()) this.kick();
+      if (host.taskTriggers.any()) this.kick();
     });
     this.#subscription = host.events.on("taskEnded", ({ followed }) => {
       if (followed) this.kick();
@@ -100,36 +97,35 @@ export class TaskSource implements AsyncDisposable {
     this.kick();
   }
 
-  /** A task may have ended. */
   kick(): void {
     this.#runner.kick();
   }
 
-  /** Resolves when every end that is stored has been looked at. */
+  /** Resolves when every stored end has been handled. */
   async settled(): Promise<void> {
     await this.#runner.settled();
   }
 
-  /** Finishes the ends under way; the others wait on disk. */
+  /** Finishes the ends under way; the others stay on disk. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#timer[Symbol.dispose]();
     this.#subscription[Symbol.dispose]();
     await this.#runner[Symbol.asyncDispose]();
   }
 
-  async #followAll(): Promise<undefined> {
+  async #handleEnds(): Promise<undefined> {
     const { store } = this.#host;
-    const ends = await store.listTaskEnds(BATCH);
+    const ends = await store.listTaskEnds(BATCH_SIZE);
     await Promise.all(ends.map(async (task) => {
-      await this.#follow(task);
+      await this.#handleEnd(task);
       await store.forgetTaskEnd(task.id);
     }));
     if (ends.length > 0) this.kick();
   }
 
-  async #follow(task: Task): Promise<void> {
-    const { followers, triggers, log } = this.#host;
-    for (const { project, name, spec } of followers.of(task)) {
+  async #handleEnd(task: Task): Promise<void> {
+    const { taskTriggers, triggers, log } = this.#host;
+    for (const { project, name, spec } of taskTriggers.of(task)) {
       if (!(spec.event.task?.states ?? DEFAULT_STATES).includes(task.state)) continue;
       const trigger = triggers.find({ project, trigger: name, source: "task" });
       if (trigger === undefined) continue;
@@ -148,23 +144,23 @@ export class TaskSource implements AsyncDisposable {
       once: true,
       id: eventId(task.finishedAt ?? 0, JSON.stringify(["task", project, name, task.id])),
       payload: toPayload(task),
-      ...placeBehind(task),
+      ...chainPosition(task),
     }, this.#host);
   }
 }
 
-/** Where the next task stands in a chain of task triggers. */
-function placeBehind(task: Task): { parentId: string; depth: number } {
+/** Position of the next task in a chain of task triggers. */
+function chainPosition(task: Task): { parentId: string; depth: number } {
   return { parentId: task.id, depth: task.depth + 1 };
 }
 
-/** The same for an event that is stored; nothing when its task is no longer there. */
-export async function findPlace(
+/** The same for a stored event; `undefined` when its task no longer exists. */
+export async function findChainPosition(
   { task_id: id }: JsonObject,
   store: TaskStore,
 ): Promise<{ parentId: string; depth: number } | undefined> {
   const [task] = typeof id === "string" ? await store.findTasks(id) : [];
-  return task === undefined || task.id !== id ? undefined : placeBehind(task);
+  return task === undefined || task.id !== id ? undefined : chainPosition(task);
 }
 
 function toPayload({ id, workflow, state, trigger, reason }: Task): JsonObject {

@@ -21,7 +21,7 @@ import {
   type EventsDecision,
   type HandshakeDecision,
   type PipelineHost,
-  SIGNED,
+  SIGNED_REQUEST,
 } from "./pipeline/pipeline.ts";
 import type { Rejections } from "./pipeline/rejections.ts";
 import { DeliveryContext, type ReceivedDelivery } from "./pipeline/delivery_context.ts";
@@ -29,30 +29,23 @@ import type { DeliveryRecorder } from "../store/delivery_store.ts";
 
 /** What the webhook source needs. */
 export interface WebhookHost extends PipelineHost {
-  /** Finds triggers. */
   readonly triggers: Triggers;
-  /** Keeps deliveries and tasks. */
   readonly store: DeliveryRecorder;
-  /** Keeps what was refused. */
   readonly rejections: Rejections;
-  /** Counts which secrets match. */
   readonly keyUses: KeyUses;
   readonly clock: Clock;
   readonly log: Log;
-  /** What a body may cost. */
   readonly limits: BodyLimits;
-  /** What all bodies share that are under way. */
+  /** Memory that the bodies of all requests share. */
   readonly bodies: BodyBudget;
   readonly newId: NewId;
 }
 
-/** A request as its path and headers have it, before its body is read. */
+/** A request as its path and headers describe it, before its body is read. */
 export interface IncomingRequest {
   /** Project in the path, or the default one. */
   readonly project: string;
-  /** Trigger in the path. */
   readonly trigger: string;
-  /** Address of the peer. */
   readonly remote: string;
   /** Headers of the request, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -72,7 +65,7 @@ export async function receiveWebhook(
     const trigger = host.triggers.named({ ...incoming, source: "webhook" });
     context.trigger = trigger;
     received = await receive(request, { ...incoming, context, held }, host);
-    const decision = await decide(received, trigger, SIGNED, host);
+    const decision = await decide(received, trigger, SIGNED_REQUEST, host);
     if (decision.handshake !== undefined) return await answerHandshake(decision, host);
     const outcomes = await record(decision, host);
     return answer(context, outcomes);
@@ -83,7 +76,7 @@ export async function receiveWebhook(
   }
 }
 
-/** Holds nothing yet: a body is read for a trigger that exists only. */
+/** Reserves no memory yet: a body is read only for a trigger that exists. */
 export function holdBody(
   { project, trigger }: IncomingRequest,
   { bodies }: Pick<WebhookHost, "bodies">,
@@ -104,7 +97,7 @@ export async function receive(
   return { body, headers, url: request.url, context };
 }
 
-/** A handshake starts nothing, but an operator wants to see that it came. */
+/** Records a handshake and answers it: it starts nothing, but operators want to see it. */
 export async function answerHandshake(
   { parsed, handshake }: HandshakeDecision,
   host: WebhookHost,
@@ -117,7 +110,7 @@ export async function answerHandshake(
   return new Response(handshake.body, { headers: { "content-type": handshake.type } });
 }
 
-/** Delivery and tasks in one transaction; when this has returned, they are on disk. */
+/** Stores delivery and tasks in one transaction; they are on disk when the promise resolves. */
 export async function record(
   { parsed, events }: EventsDecision,
   host: Pick<WebhookHost, "store" | "keyUses">,
@@ -142,14 +135,14 @@ function answer(context: DeliveryContext, outcomes: readonly EventOutcome[]): Re
     const first = { delivery_id: best?.duplicateOf, task_id: best?.taskId };
     return Response.json({ status, trigger, ...first });
   }
-  const told = { status, trigger, delivery_id: context.id };
-  if (status === "skipped") return Response.json({ ...told, reason: best?.reason });
-  if (status === "filtered") return Response.json(told);
+  const common = { status, trigger, delivery_id: context.id };
+  if (status === "skipped") return Response.json({ ...common, reason: best?.reason });
+  if (status === "filtered") return Response.json(common);
   const all = outcomes.length > 1 ? { task_ids: startedTasks(outcomes) } : {};
-  return Response.json({ ...told, task_id: best?.taskId, ...all });
+  return Response.json({ ...common, task_id: best?.taskId, ...all });
 }
 
-/** Answers a refusal with what a stranger may know, and keeps the rest for the operator. */
+/** Answers a refusal with what a stranger may know, and records the rest for the operator. */
 export function refuseAndRecord(
   error: AppError,
   { context, received }: { context: DeliveryContext; received: ReceivedDelivery | undefined },

@@ -159,7 +159,7 @@ Deno.test("filesystem looks when something happens that may matter, and not else
   deepEqual(await events(at.rig, 1), ["create in/b.csv"]);
 });
 
-Deno.test("filesystem looks from time to time where nothing can be watched, and says so", async () => {
+Deno.test("filesystem scans from time to time where nothing can be watched, and says so", async () => {
   await using at = await rigWith(files('"**"'), "a");
   const openWatch = () => {
     throw new Error("No space left on device (os error 28)");
@@ -170,10 +170,10 @@ Deno.test("filesystem looks from time to time where nothing can be watched, and 
   await at.write("a", "another size");
   deepEqual(await events(at.rig, 2), ["create deep/b", "modify a"]);
   equal(at.rig.logged.filter((line) => line.includes("No space left")).length, 1);
-  match(at.rig.host.health.list().join(), /only looked at .*: No space left on device/);
+  match(at.rig.host.health.list().join(), /only scanned .*: No space left on device/);
 });
 
-Deno.test("filesystem sees what came between the first look and the watch", async () => {
+Deno.test("filesystem sees what came between the first scan and the watch", async () => {
   await using at = await rigWith(files('"*"'));
   const { openWatch: open } = handWatch();
   const openWatch = () => {
@@ -232,7 +232,7 @@ Deno.test("filesystem waits for a workspace that is not there yet, and says so o
   await until("the fault", () => at.rig.host.health.list().length > 0 || undefined);
   await systemClock.pause(120);
   match(at.rig.host.health.list().join(), /files of trigger "late" .*late" does not exist/);
-  equal(at.rig.logged.filter((line) => line.includes("are not all seen")).length, 1);
+  equal(at.rig.logged.filter((line) => line.includes("are not all watched")).length, 1);
   const late = `${at.rig.host.dirs.root}/late`;
   await Deno.mkdir(late);
   await until("the first look", () => source.isReady() || undefined);
@@ -246,7 +246,7 @@ Deno.test("filesystem names a workspace that was never applied, until its trigge
   await using source = new FilesystemSource(at.rig.host);
   match(at.rig.host.health.list().join(), /Workspace "none" does not exist/);
   at.rig.remove("files");
-  source.look();
+  source.poll();
   deepEqual(at.rig.host.health.list(), []);
 });
 
@@ -264,7 +264,7 @@ Deno.test("filesystem says that there is too much to look at, and fires nothing"
   await using at = await rigWith(files('"**"'));
   await using source = new FilesystemSource({ ...at.rig.host, maxScanned: 3 });
   for (const name of ["a", "b", "c", "d"]) await at.write(name, "1");
-  source.look();
+  source.poll();
   await until(
     "the fault",
     () => at.rig.host.health.list().join().includes("too many files") || undefined,
@@ -277,20 +277,20 @@ Deno.test("filesystem follows applies and deletes of triggers and workspaces", a
   await using source = await started(at.rig);
   await at.write("b", "1");
   at.rig.apply(files('"*"'));
-  source.look();
+  source.poll();
   await until("the first look", () => source.isReady() || undefined);
   await at.write("c", "1");
   deepEqual(await events(at.rig, 1), ["create c"]); // what was there before is no news
 
   at.rig.apply(files('"*"', ", events: [create]")); // looks on where it was
-  source.look();
+  source.poll();
   await at.write("d", "1");
   await events(at.rig, 2);
 
   const other = `${at.rig.host.dirs.root}/other`;
   await Deno.mkdir(other);
   at.rig.apply(BASE.replace("path: repo", "path: other"));
-  source.look();
+  source.poll();
   await until("the first look", () => source.isReady() || undefined);
   await at.write("not", "1");
   await Deno.writeTextFile(`${other}/e`, "1");

@@ -199,7 +199,7 @@ Deno.test("a LINE request costs no more than its bytes, however many events it b
     "more events": [envelope(1001), /^The request brings 1001 events, more than 1000$/],
     "more around them": [
       envelope(2, { more: "x".repeat(4096) }),
-      /^What stands around the list "events" is longer than 4096 characters$/,
+      /^The JSON around the list "events" is longer than 4096 characters$/,
     ],
   } as const;
   for (const [name, [body, reason]] of Object.entries(refused)) {

@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { AppError } from "../../src/base/errors.ts";
 import { fire } from "../../src/intake/pipeline/fire.ts";
-import { findPlace, TaskSource } from "../../src/intake/task.ts";
+import { findChainPosition, TaskSource } from "../../src/intake/task.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Task, TaskEnd } from "../../src/store/task_records.ts";
 import { BASE, type SourceRig, sourceRig, triggerOf } from "./source_rig.ts";
@@ -104,7 +104,7 @@ Deno.test("a crash after the next task was stored does not start it again", asyn
   deepEqual(rig.logged.filter((line) => line.includes('"level":"error"')), []);
 });
 
-Deno.test("an end that could not be followed is followed at the next look", async () => {
+Deno.test("an end that could not be handled is handled at the next poll", async () => {
   await using rig = await sourceRig(CHAIN + after("next"));
   rig.broken.recordDelivery = () => Promise.reject(new AppError("overloaded", "The disk is full"));
   await using source = new TaskSource(rig.host);
@@ -182,20 +182,23 @@ Deno.test("a task that could not even start is followed too", async () => {
 
 Deno.test("TaskTriggerIndex sees triggers come and go", async () => {
   await using rig = await sourceRig(CHAIN);
-  const { followers } = rig.host;
+  const { taskTriggers } = rig.host;
   const task = { project: "default", workflow: "ci" };
-  equal(followers.any(), false);
+  equal(taskTriggers.any(), false);
   rig.apply(after("next"));
-  deepEqual(followers.of(task).map(({ name }) => name), ["next"]);
-  equal(followers.of({ ...task, project: "shop" }).length, 0);
+  deepEqual(taskTriggers.of(task).map(({ name }) => name), ["next"]);
+  equal(taskTriggers.of({ ...task, project: "shop" }).length, 0);
   rig.remove("next");
-  equal(followers.any(), false);
+  equal(taskTriggers.any(), false);
 });
 
-Deno.test("findPlace gives a redelivered event its place in the chain again", async () => {
+Deno.test("findChainPosition gives a redelivered event its place in the chain again", async () => {
   await using rig = await sourceRig(CHAIN);
   const task = await endOne(rig);
-  deepEqual(await findPlace({ task_id: task.id }, rig.store), { parentId: task.id, depth: 1 });
-  equal(await findPlace({ task_id: task.id.slice(0, 20) }, rig.store), undefined);
-  equal(await findPlace({ task_id: 5 }, rig.store), undefined);
+  deepEqual(await findChainPosition({ task_id: task.id }, rig.store), {
+    parentId: task.id,
+    depth: 1,
+  });
+  equal(await findChainPosition({ task_id: task.id.slice(0, 20) }, rig.store), undefined);
+  equal(await findChainPosition({ task_id: 5 }, rig.store), undefined);
 });

@@ -9,10 +9,10 @@ import type { Explanation } from "../../api/delivery_operations.ts";
 import {
   advise,
   diagnoseSignature,
+  type EventSummary,
   explainAuthentication,
   explainEvents,
   type ExplainingHost,
-  type ToldEvent,
   triggerNameOf,
 } from "../../intake/tools/explain.ts";
 import type { Triggers } from "../../intake/admission/triggers.ts";
@@ -25,11 +25,9 @@ import type { RecordStore } from "../records/record_type.ts";
 
 /** What explaining needs. */
 export interface ExplainHost extends ExplainingHost {
-  /** Deliveries. */
   readonly store: RecordStore;
   /** Hides the values of SecretStores in what is told. */
   readonly secrets: KnownSecrets;
-  /** Triggers as they are now. */
   readonly triggers: Triggers;
 }
 
@@ -59,7 +57,7 @@ export async function explain(id: string, host: ExplainHost): Promise<Explanatio
 }
 
 /** What became of each event; that of a chat platform has its own state. */
-function eventsOf(delivery: Delivery, event: SourceEvent | undefined): ToldEvent[] {
+function eventsOf(delivery: Delivery, event: SourceEvent | undefined): EventSummary[] {
   const { outcome, reason, taskId } = event === undefined
     ? delivery
     : { ...event, outcome: event.state };

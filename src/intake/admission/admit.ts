@@ -1,8 +1,8 @@
 /**
- * Decides what an event and its trigger alone can tell: whether the filter lets it through, what
- * names it, which limits hold, what its task would run. Every source goes through here, and nothing
- * else makes an `Admitted`, so no task can start past its trigger's filter. Whatever depends on
- * what is stored (duplicates, room, rates) is decided by `store/rules/event_outcome.ts`.
+ * Decides what needs only the event and its trigger: whether the filter accepts it, what names it,
+ * which limits hold, what its task would run. Events of every source pass through here, and nothing
+ * else makes an `Admitted`, so no task can start past its trigger's filter. What depends on stored
+ * facts (duplicates, room, rates) is decided by `store/rules/event_outcome.ts`.
  *
  * @module
  */
@@ -20,55 +20,51 @@ import type { ActiveTrigger } from "./triggers.ts";
 
 /** Something that happened and may start a task. */
 export interface TriggerEvent {
-  /** The trigger it came to. */
   readonly trigger: ActiveTrigger;
-  /** Parsed payload. */
   readonly payload: JsonObject;
-  /** Exact JSON for the steps, where that is not the delivery's body. */
+  /** Exact JSON of the payload for the steps; absent where it is the body of the delivery. */
   readonly ownPayload?: Uint8Array;
   /** Headers, names in lower case; empty for sources without any. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Delivery it came with. */
   readonly delivery: { readonly id: string; readonly receivedAt: number };
-  /** What its platform calls it; absent where the platform has no name for events. */
+  /** The platform's id of the event; absent where the platform has none. */
   readonly platformKey?: string;
-  /** Whether an operator sends it again: then earlier ones do not stop it. */
+  /** Whether an operator redelivers it: then it is no duplicate of earlier ones. */
   readonly again?: boolean;
   /**
-   * Whether its sender has had the answer: what is over the rate then waits, and is never refused.
+   * Whether the sender has been answered already: an event over the rate then waits instead of
+   * being refused.
    */
   readonly answered?: boolean;
-  /** Whether it belongs to a thread that passed the filter when it was bound. */
+  /** Whether it belongs to a chat thread whose first event passed the filter. */
   readonly inBoundThread?: boolean;
-  /** Id of the task it starts, where that follows from the event itself. */
+  /** Id of the task it starts, where the id is derived from the event. */
   readonly taskId?: string;
-  /** Task whose end or thread it comes from. */
+  /** The task that caused the event by its end, or whose thread it belongs to. */
   readonly parentId?: string;
-  /** How many tasks stand before it in a chain of task triggers. */
+  /** How many tasks precede it in a chain of task triggers. */
   readonly depth?: number;
 }
 
-/** Tasks that may start one another in a row: a loop of task triggers ends here. */
+/** Longest chain of tasks that start one another: it ends a loop of task triggers. */
 export const MAX_DEPTH = 16;
 
-/** How long an event's key makes its repetitions duplicates. */
+/** How long a later event with the same key is a duplicate. */
 export const DEDUP_WINDOW_MS = 24 * 3600 * 1000;
 
 /** What {@linkcode admit} needs. */
 export interface AdmitHost {
-  /** Runs the filter. */
   readonly evaluator: Evaluator;
-  /** Copies what the task will run. */
   readonly planner: Planner;
   readonly newId: NewId;
-  /** Whether triggers follow the ends of tasks of this workflow; none do when absent. */
+  /** Whether a trigger fires when tasks of this workflow end; none does when absent. */
   readonly isFollowed?: (task: Pick<NewTask, "project" | "workflow">) => boolean;
-  /** On whose account costly expressions run; absent where each trigger has its own. */
+  /** Whose queue slow expressions wait in; each trigger has its own when absent. */
   readonly share?: string;
 }
 
 /**
- * The decisions on the events of one delivery, in their order.
+ * Decides on the events of one delivery; the result has their order.
  *
  * @throws {AppError} `overloaded` when too many slow filters wait.
  */
@@ -111,13 +107,14 @@ async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecisi
     ...(event.depth === undefined ? {} : { depth: event.depth }),
     ...(followed ? { followed } : {}),
   };
-  const said = [...(note === undefined ? [] : [note]), ...notes].join("; ");
-  return { outcome: "accepted", task, ...(said === "" ? {} : { note: said }) };
+  const notice = [...(note === undefined ? [] : [note]), ...notes].join("; ");
+  return { outcome: "accepted", task, ...(notice === "" ? {} : { note: notice }) };
 }
 
 /**
- * What names the event: the trigger's own key, else the platform's. An own key that has no value
- * names nothing: losing an event would be worse than running it twice, and the record says so.
+ * The key that names the event: the trigger's own, else the platform's. Where the trigger's own has
+ * no value, the event has no key: losing an event would be worse than running it twice, and the
+ * record says so.
  */
 async function keyOf(
   event: TriggerEvent,
@@ -136,8 +133,8 @@ async function keyOf(
 }
 
 /**
- * A text, or the decimal text of a number; empty for whatever else. A double beyond the whole
- * numbers it can tell apart is several numbers, and would make one event of two.
+ * A text, or the decimal text of a number; empty for anything else. A number beyond the safe
+ * integers counts as anything else: several ids would become the same double, and their events one.
  */
 function keyText(value: unknown): string {
   if (typeof value === "string") return value;
@@ -146,7 +143,7 @@ function keyText(value: unknown): string {
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? "" : String(value);
 }
 
-/** Only the boolean `true` lets an event through. */
+/** Why the filter refuses the event; only the boolean `true` accepts it. */
 async function whyFiltered(
   filter: Expression | undefined,
   scope: Scope,

@@ -1,6 +1,6 @@
 /**
- * What a trigger allows of its tasks at once (`concurrency`, `debounce`, `rateLimit`), with
- * the keys worked out for one event. Whether there is room is decided where the task is stored.
+ * The limits of a trigger's tasks (`concurrency`, `debounce`, `rateLimit`), with their keys
+ * evaluated for one event. Whether there is room is decided where the task is stored.
  *
  * @module
  */
@@ -10,9 +10,8 @@ import type { Expression, Scope } from "../../cel/expression.ts";
 import type { NewTask } from "../../store/task_records.ts";
 import type { ActiveTrigger } from "./triggers.ts";
 
-/** The limits of a new task, and what an operator should know about its keys. */
+/** The limits of a new task, and notes for the operator about its keys. */
 export interface EventLimits {
-  /** The fields of the task. */
   readonly fields: Pick<NewTask, "concurrency" | "debounce" | "rateLimit">;
   /** Why a key could not be used; the event then belongs to the group without a key. */
   readonly notes: readonly string[];
@@ -51,7 +50,7 @@ export async function limitsOf(
       ...(rateLimit === undefined ? {} : {
         rateLimit: {
           perMinute: rateLimit.perMinute,
-          // A sender that has its answer cannot be told to come again.
+          // A sender that has been answered cannot be asked to send the event again.
           reject: rateLimit.reject === true && answered !== true,
         },
       }),
@@ -60,7 +59,10 @@ export async function limitsOf(
   };
 }
 
-/** The value of a key as text; a key that cannot be used loses no event. */
+/**
+ * The value of a key as text; where it has none, the event counts with the empty key instead of
+ * being lost.
+ */
 async function textOf(
   key: Expression | undefined,
   scope: Scope,

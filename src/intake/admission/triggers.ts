@@ -1,5 +1,5 @@
 /**
- * Triggers as the sources see them: found by name, their filter compiled once.
+ * Triggers as the sources use them: found by name, their expressions compiled once.
  *
  * @module
  */
@@ -13,30 +13,32 @@ import type { TriggerSpec } from "../../resources/trigger.ts";
 /** A trigger that can fire. */
 export interface ActiveTrigger {
   readonly resource: Resource<TriggerSpec>;
-  /** Its compiled condition; absent when it has none. */
+  /** Compiled `filter.condition`; absent when the trigger has none. */
   readonly filter?: Expression;
-  /** What names an event, where the trigger says so itself. */
+  /** Compiled `idempotencyKey`, which names an event. */
   readonly idempotencyKey?: Expression;
-  /** What tells its groups apart, where `concurrency` has a key. */
+  /** Compiled `concurrency.key`. */
   readonly concurrencyKey?: Expression;
-  /** What tells apart the events that become one task, where `debounce` has a key. */
+  /** Compiled `debounce.key`. */
   readonly debounceKey?: Expression;
 }
 
-/** What names a trigger; one of another source is not meant. */
+/** Names a trigger, and optionally the source it must have. */
 export interface TriggerName {
   readonly project: string;
   readonly trigger: string;
-  /** Its source; any when absent. */
+  /** Source the trigger must have; any when absent. */
   readonly source?: string;
 }
 
-/** Finds triggers. */
+/**
+ * Finds triggers by name, and keeps their compiled expressions for as long as they stay as they
+ * are.
+ */
 export class Triggers {
   readonly #catalog: Catalog;
   readonly #active = new WeakMap<Resource<TriggerSpec>, ActiveTrigger>();
 
-  /** Finds the triggers of `catalog`. */
   constructor(catalog: Catalog) {
     this.#catalog = catalog;
   }
@@ -70,7 +72,9 @@ export class Triggers {
   }
 }
 
-/** Compiles the expressions of a trigger. */
+/**
+ * Compiles the expressions of a trigger; throws an `AppError` `invalid` where one does not compile.
+ */
 export function activate(resource: Resource<TriggerSpec>): ActiveTrigger {
   const { event: { filter, webhook }, concurrency } = resource.spec;
   return {

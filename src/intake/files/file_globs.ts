@@ -1,6 +1,6 @@
 /**
- * Which files of a workspace a trigger looks at (`event.filesystem`): its globs, what they
- * leave out, and where there is anything to look for.
+ * Which files of a workspace a trigger watches (`event.filesystem`): its globs, what they exclude,
+ * and the directories to scan for them.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 import { Glob } from "../../base/glob.ts";
 import type { FilesystemSpec } from "../../resources/event_filesystem.ts";
 
-/** Git's own files change with every command; who wants them has to name the directory. */
+/** Git's own files change with every command; a glob gets them only when it names the directory. */
 const GIT = ".git";
 
 /** The globs of one trigger. Paths are relative to the workspace, the workspace itself is empty. */
@@ -21,7 +21,8 @@ export class FileGlobs {
   readonly #own: ReadonlySet<string>;
 
   /**
-   * Globs that passed the check of the manifest; `own` are files and directories nobody looks at.
+   * Takes globs that passed the check of the manifest; `own` are files and directories that are
+   * never watched.
    */
   constructor(
     { paths, ignore = [] }: Pick<FilesystemSpec, "paths" | "ignore">,
@@ -35,13 +36,14 @@ export class FileGlobs {
     this.bases = bases.filter((base) => !bases.some((other) => lies(base, other)));
   }
 
-  /** Whether a file matches; what is ignored above it does not count. */
+  /** Whether a file matches; ignored directories above it are not considered here. */
   matches(path: string): boolean {
     return this.#paths.some((glob) => glob.matches(path)) && !this.#ignores(path);
   }
 
   /**
-   * Whether a directory may hold something that matches; what is ignored above it does not count.
+   * Whether a directory may hold something that matches; ignored directories above it are not
+   * considered here.
    */
   enters(directory: string): boolean {
     return this.#paths.some((glob) => glob.reaches(directory)) && !this.#ignores(directory);
@@ -63,8 +65,8 @@ export class FileGlobs {
 }
 
 /**
- * As in Git: without a slash inside, a name at any depth; what is ignored as a directory is so
- * whole.
+ * As in Git: a pattern without a slash inside matches a name at any depth, and an ignored directory
+ * is ignored with all it holds.
  */
 function ignoredBy(text: string): readonly Glob[] {
   const trimmed = text.replace(/\/+$/, "");
@@ -72,7 +74,7 @@ function ignoredBy(text: string): readonly Glob[] {
   return [new Glob(rooted, { dots: true })];
 }
 
-/** Whether `path` lies in the directory `base`; nothing lies in itself. */
+/** Whether `path` lies below the directory `base`; no path lies below itself. */
 function lies(path: string, base: string): boolean {
   return path !== base && (base === "" || path.startsWith(`${base}/`));
 }

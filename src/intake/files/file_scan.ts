@@ -1,6 +1,7 @@
 /**
- * Looks at the files of a workspace that globs match, and tells two looks apart. Stays inside the
- * workspace: links to directories are not followed, and links to files only when these lie in it.
+ * Scans the files of a workspace that globs match, and compares two scans. A scan stays inside the
+ * workspace: it does not follow links to directories, and follows links to files only when these
+ * lie in it.
  *
  * @module
  */
@@ -8,36 +9,35 @@
 import { dirname, join } from "node:path";
 import type { FileGlobs } from "./file_globs.ts";
 
-/** What a look saw. Paths are relative to the workspace, the workspace itself is empty. */
+/** The result of a scan. Paths are relative to the workspace, the workspace itself is empty. */
 export interface FileScan {
-  /** Every file that matches, with a text that changes when the file does. */
+  /** Every file that matches, with a stamp that changes when the file does. */
   readonly files: ReadonlyMap<string, string>;
-  /** Directories in which something may happen, with a text that tells one from its successor. */
+  /** Directories to watch, each with an identity that changes when the directory is replaced. */
   readonly directories: ReadonlyMap<string, string>;
-  /** What is there and could not be read. */
+  /** Files and directories that exist and could not be read. */
   readonly unreadable: readonly string[];
-  /** Directories that are named in a glob and lead out of the workspace. */
+  /** Directories named in a glob that lead out of the workspace. */
   readonly outside: readonly string[];
 }
 
-/** What happened to one file between two looks. */
+/** What happened to one file between two scans. */
 export interface FileChange {
-  /** What happened. */
   readonly event: "create" | "modify" | "delete";
   /** Relative to the workspace. */
   readonly path: string;
-  /** The state of the file: two changes of one file differ in it. */
+  /** Identifies the state of the file: two changes of one file differ in it. */
   readonly stamp: string;
 }
 
-/** Files and directories that are asked about at once. */
+/** Files and directories that are read at the same time. */
 const AT_ONCE = 32;
 
 /**
- * Looks at everything that `globs` match below `root`, which is a real path; passes at most `most`
- * files and directories.
+ * Scans what `globs` match below `root`, which is a real path; visits at most `most` files and
+ * directories.
  *
- * @returns `undefined` when there is too much to look at, or when `signal` aborts.
+ * @returns `undefined` when there are more, or when `signal` aborts.
  * @throws {Deno.errors.NotFound} when `root` is no longer there.
  */
 export async function scanFiles(
@@ -59,7 +59,7 @@ class Scan implements FileScan {
   readonly #options: { readonly root: string; readonly globs: FileGlobs; readonly most: number };
   readonly #open: string[] = [];
   readonly #found: Deno.DirEntry[] = [];
-  /** Files and directories that were looked at. */
+  /** Files and directories visited so far. */
   #passed = 0;
 
   constructor(options: { root: string; globs: FileGlobs; most: number }) {
@@ -90,7 +90,10 @@ class Scan implements FileScan {
     await Promise.all(work);
   }
 
-  /** A base that is not there yet may come: then something happens in what is there above it. */
+  /**
+   * Where a base does not exist yet, the nearest directory above it that does is watched, to notice
+   * when the base appears.
+   */
   async #beginAt(base: string): Promise<void> {
     const { root } = this.#options;
     for (let path = base;; path = above(path)) {
@@ -138,7 +141,7 @@ class Scan implements FileScan {
 }
 
 /**
- * What happened between two looks, by path. What could not be read this time counts as unchanged.
+ * The changes between two scans, by path. What the second could not read counts as unchanged.
  *
  * @returns the changes, and the files as they are now
  */

@@ -1,7 +1,7 @@
 /**
- * Tells when something happens in directories: one watch of the operating system for all triggers
- * together, because it allows few. Events get lost, and some systems have none, so whoever wants to
- * be sure also looks for himself.
+ * Reports events in directories: all triggers share one watch of the operating system, because it
+ * allows few. Watches lose events, and some systems have none, so the owner of a directory also
+ * scans it from time to time.
  *
  * @module
  */
@@ -11,17 +11,17 @@ import type { HealthConditions } from "../../base/health_conditions.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 
-/** What happens in a directory. */
+/** One event of a watched directory. */
 export interface FileEvent {
-  /** `any` when it is not known what happened. */
+  /** `any` when the kind is not known. */
   readonly kind: Deno.FsEvent["kind"];
-  /** Absolute path; empty when it is not known where. */
+  /** Absolute path; empty when it is not known. */
   readonly path: string;
 }
 
-/** Who wants to know. */
+/** Receives the events of the directories it registered. */
 export interface DirectoryOwner {
-  /** Something happened in one of its directories. */
+  /** Called for each event in one of its directories. */
   onEvent(event: FileEvent): void;
 }
 
@@ -31,15 +31,14 @@ export type OpenWatch = Pick<Deno.FsWatcher, typeof Symbol.asyncIterator | "clos
 /** What the watcher needs. */
 export interface FileWatcherHost {
   readonly log: Log;
-  /** Told while directories cannot be watched. */
   readonly health: HealthConditions;
-  /** Opens a watch over these directories, not over those in them; Deno's own when absent. */
+  /** Opens a watch over these directories, without their subdirectories; Deno's own when absent. */
   readonly openWatch?: (directories: string[]) => OpenWatch;
 }
 
-/** Watches that may be open before they are made one again. */
+/** Watches that may be open before they are merged into one. */
 const MAX_WATCHES = 8;
-/** Events in a row that cannot be read, after which a watch is given up. */
+/** Unreadable events in a row after which a watch is given up. */
 const MAX_FAULTS = 1000;
 
 const CONDITION = "file watch";
@@ -53,19 +52,19 @@ export class FileWatcher implements AsyncDisposable {
   /** Identity of each directory that is watched: one that was replaced has to be watched anew. */
   readonly #watched = new Map<string, string>();
   readonly #watches = new Map<OpenWatch, Promise<void>>();
-  /** To be closed a second time is an error. */
+  /** Watches already closed: closing one a second time throws. */
   readonly #closed = new WeakSet<OpenWatch>();
   #failed = false;
 
-  /** Watches nothing yet. */
   constructor(host: FileWatcherHost) {
     this.#host = host;
   }
 
   /**
-   * From now on an owner is told about these directories and no others.
+   * Replaces the directories of an owner: from now on it receives the events of these and no
+   * others.
    *
-   * @returns whether some of them were not watched until now
+   * @returns whether some of them were not watched before
    */
   watch(owner: DirectoryOwner, directories: ReadonlyMap<string, string>): boolean {
     this.#give(owner, directories);
@@ -75,13 +74,13 @@ export class FileWatcher implements AsyncDisposable {
     if (fresh.length === 0) return false;
     if (this.#watches.size < MAX_WATCHES) return this.#open(new Map(fresh));
     const old = [...this.#watches.keys()];
-    // Opened before the old ones are closed: what happens in between is told twice, not lost.
+    // Opened before the old ones are closed: what happens in between is reported twice, not lost.
     if (!this.#open(new Map([...this.#wanted.values()].flatMap((one) => [...one])))) return false;
     for (const watch of old) this.#close(watch);
     return true;
   }
 
-  /** An owner wants to know no more. */
+  /** Removes an owner with its directories. */
   forget(owner: DirectoryOwner): void {
     this.#give(owner, new Map());
     this.#wanted.delete(owner);
@@ -90,7 +89,6 @@ export class FileWatcher implements AsyncDisposable {
     for (const watch of this.#watches.keys()) this.#close(watch);
   }
 
-  /** Closes every watch. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#wanted.clear();
     this.#owners.clear();
@@ -131,7 +129,7 @@ export class FileWatcher implements AsyncDisposable {
       health.clear(CONDITION);
       return true;
     } catch (error) {
-      const sentence = "files cannot be watched and are only looked at from time to time";
+      const sentence = "files cannot be watched and are only scanned from time to time";
       if (!this.#failed) log.warn(sentence, { error });
       this.#failed = true;
       health.set(CONDITION, `${sentence}: ${messageOf(error)}`);
@@ -146,22 +144,22 @@ export class FileWatcher implements AsyncDisposable {
         const { done, value } = await events.next();
         if (done === true) return void this.#watches.delete(watch);
         faults = 0;
-        for (const path of value.paths) this.#tell({ kind: value.kind, path });
-        if (value.flag === "rescan" || value.paths.length === 0) this.#tellAll(directories);
+        for (const path of value.paths) this.#notify({ kind: value.kind, path });
+        if (value.flag === "rescan" || value.paths.length === 0) this.#notifyAll(directories);
       } catch (error) {
-        // A TypeError is a name that is not UTF-8: what happened cannot be told, only that it did.
+        // A TypeError means a name that is not UTF-8: the event is known to exist, but not what it is.
         faults = error instanceof TypeError ? faults + 1 : MAX_FAULTS;
-        this.#tellAll(directories);
+        this.#notifyAll(directories);
       }
     }
-    this.#host.log.warn("a watch over files ended, it is opened again at the next look at them");
+    this.#host.log.warn("a watch over files ended, the next scan opens it again");
     this.#watches.delete(watch);
     this.#close(watch);
     for (const path of directories) this.#watched.delete(path);
   }
 
-  #tell(event: FileEvent): void {
-    if (event.kind === "access") return; // that somebody reads is none, and we do it ourselves
+  #notify(event: FileEvent): void {
+    if (event.kind === "access") return; // a read is no change, and scans read
     const owners = new Set([
       ...this.#owners.get(dirname(event.path)) ?? [],
       ...this.#owners.get(event.path) ?? [],
@@ -169,7 +167,7 @@ export class FileWatcher implements AsyncDisposable {
     for (const owner of owners) owner.onEvent(event);
   }
 
-  #tellAll(directories: readonly string[]): void {
+  #notifyAll(directories: readonly string[]): void {
     const owners = new Set(directories.flatMap((path) => [...this.#owners.get(path) ?? []]));
     for (const owner of owners) owner.onEvent({ kind: "any", path: "" });
   }

@@ -27,26 +27,22 @@ import { FileWatcher, type OpenWatch } from "./file_watcher.ts";
 import { fire, type FireHost } from "../pipeline/fire.ts";
 import { WatchedFiles } from "./watched_files.ts";
 
-/** What the source needs. */
+/** What {@linkcode FilesystemSource} needs. */
 export interface FilesystemHost extends FireHost {
-  /** Holds triggers and workspaces. */
   readonly catalog: Catalog;
-  /** Triggers ready to be fired. */
   readonly triggers: Triggers;
-  /** Where relative paths of workspaces start; what changes in there by itself is left out. */
+  /** Resolves relative paths of workspaces; its own files are never events. */
   readonly dirs: DataDir;
   readonly log: Log;
-  /** Told what cannot be seen. */
   readonly health: HealthConditions;
   /** Opens a watch over directories; Deno's own when absent. */
   readonly openWatch?: (directories: string[]) => OpenWatch;
-  /** Longest time between two looks at few files, in milliseconds. */
+  /** Longest time between two scans of few files, in milliseconds. */
   readonly rescanMs?: number;
-  /** Most files and directories that one look may pass. */
+  /** Most files and directories that one scan may visit. */
   readonly maxScanned?: number;
 }
 
-/** Names a trigger. */
 interface TriggerName {
   readonly project: string;
   readonly trigger: string;
@@ -54,7 +50,9 @@ interface TriggerName {
 
 interface Watched {
   readonly name: TriggerName;
-  /** What it looks at: when this is another, everything begins anew. */
+  /**
+   * Path, globs and settings as text: when it changes, the trigger starts over with a first scan.
+   */
   readonly what: string;
   /** Absent while its workspace does not exist. */
   readonly files?: WatchedFiles;
@@ -62,10 +60,10 @@ interface Watched {
 
 /** Longest time until an apply is noticed. */
 const POLL_INTERVAL_MS = 1000;
-/** Events that are stored at once. */
-const AT_ONCE = 32;
+/** Events that are stored at the same time. */
+const MAX_CONCURRENT = 32;
 
-/** Fires triggers until disposed. */
+/** Fires the filesystem triggers until disposed. */
 export class FilesystemSource implements AsyncDisposable {
   readonly #host: FilesystemHost;
   readonly #watcher: FileWatcher;
@@ -74,16 +72,16 @@ export class FilesystemSource implements AsyncDisposable {
   readonly #timer: Disposable;
   #version = -1;
 
-  /** Takes a first look at the files of every trigger. */
+  /** Starts the first scan of every trigger. */
   constructor(host: FilesystemHost) {
     this.#host = host;
     this.#watcher = new FileWatcher(host);
-    this.#timer = host.clock.every(POLL_INTERVAL_MS, () => this.look());
-    this.look();
+    this.#timer = host.clock.every(POLL_INTERVAL_MS, () => this.poll());
+    this.poll();
   }
 
-  /** Notices which triggers and workspaces have changed. */
-  look(): void {
+  /** Takes over changes of triggers and workspaces. */
+  poll(): void {
     const { catalog } = this.#host;
     if (this.#version === catalog.version) return;
     this.#version = catalog.version;
@@ -102,12 +100,12 @@ export class FilesystemSource implements AsyncDisposable {
     }
   }
 
-  /** Whether the first look at the files of every trigger is over. */
+  /** Whether the first scan of every trigger is over. */
   isReady(): boolean {
     return [...this.#watched.values()].every(({ files }) => files?.isReady === true);
   }
 
-  /** Looks no more; what was seen before is stored first. */
+  /** Stops scanning; changes already found are stored first. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#timer[Symbol.dispose]();
     for (const { files } of this.#watched.values()) if (files !== undefined) this.#end(files);
@@ -131,7 +129,7 @@ export class FilesystemSource implements AsyncDisposable {
       return before;
     }
     if (path === undefined) {
-      this.#tell(name, `Workspace "${spec.action.workspace}" does not exist`);
+      this.#report(name, `Workspace "${spec.action.workspace}" does not exist`);
       return { name, what };
     }
     this.#host.health.clear(conditionOf(name));
@@ -140,19 +138,19 @@ export class FilesystemSource implements AsyncDisposable {
       ...this.#host,
       watcher: this.#watcher,
       onChanges: (changes, signal) => this.#fireAll(name, changes, signal),
-      onFault: (fault) => this.#tell(name, fault),
+      onFault: (fault) => this.#report(name, fault),
     });
     return { name, what, files };
   }
 
-  #tell(name: TriggerName, fault: string | undefined): void {
+  #report(name: TriggerName, fault: string | undefined): void {
     const { log, health } = this.#host;
     if (fault === undefined) {
       health.clear(conditionOf(name));
-      log.info("the files of a trigger are seen again", { ...name });
+      log.info("the files of a trigger are all watched again", { ...name });
     } else {
-      health.set(conditionOf(name), `${conditionOf(name)} are not all seen: ${fault}`);
-      log.warn("the files of a trigger are not all seen", { ...name, fault });
+      health.set(conditionOf(name), `${conditionOf(name)} are not all watched: ${fault}`);
+      log.warn("the files of a trigger are not all watched", { ...name, fault });
     }
   }
 
@@ -169,8 +167,8 @@ export class FilesystemSource implements AsyncDisposable {
   ): Promise<void> {
     const { clock, log } = this.#host;
     const now = clock.now();
-    for (let at = 0; at < changes.length; at += AT_ONCE) {
-      const some = changes.slice(at, at + AT_ONCE);
+    for (let at = 0; at < changes.length; at += MAX_CONCURRENT) {
+      const some = changes.slice(at, at + MAX_CONCURRENT);
       await Promise.all(
         some.map((change) =>
           retryWhileOverloaded(() => this.#fire(name, change, now), { clock, signal })
@@ -201,7 +199,10 @@ function conditionOf({ project, trigger }: TriggerName): string {
   return `files of trigger "${trigger}" in project "${project}"`;
 }
 
-/** What svc itself writes at every event: in a workspace around it, each would cause the next. */
+/**
+ * Files that svc itself writes at every event: in a workspace around them, each event would cause
+ * the next.
+ */
 function ownFiles(workspace: string, dirs: DataDir): readonly string[] {
   const { database, controlPlane, logs, run, worktrees, copies } = dirs;
   const files = ["", "-wal", "-shm"].map((end) => database + end);

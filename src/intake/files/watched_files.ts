@@ -1,7 +1,6 @@
 /**
- * The files of one trigger: looks at them when something has happened and it is quiet again, and
- * from time to time in any case, because watches lose events. What is there at the first look is
- * not news.
+ * The files of one trigger: scanned when something has happened and it is quiet again, and from
+ * time to time in any case, because watches lose events. What the first scan finds is not reported.
  *
  * @module
  */
@@ -13,50 +12,48 @@ import { compareScans, type FileChange, type FileScan, scanFiles } from "./file_
 import type { FileGlobs } from "./file_globs.ts";
 import type { DirectoryOwner, FileEvent, FileWatcher } from "./file_watcher.ts";
 
-/** Which files to look at. */
+/** Which files to watch. */
 export interface WatchedFilesOptions {
-  /** Path of the workspace. */
   readonly path: string;
-  /** Globs over the files in it. */
   readonly globs: FileGlobs;
-  /** How long it has to be quiet, in milliseconds. */
+  /** Time without an event before a scan, in milliseconds. */
   readonly debounceMs: number;
 }
 
-/** What watching files needs. */
+/** What {@linkcode WatchedFiles} needs. */
 export interface WatchedFilesHost {
-  /** Tells when to look. */
   readonly watcher: FileWatcher;
-  /** Told what happened; the next look waits for it. Never rejects. */
+  /** Receives the changes; the next scan waits for it. Never rejects. */
   readonly onChanges: (changes: readonly FileChange[], signal: AbortSignal) => Promise<void>;
-  /** Told when something cannot be seen, and when all can be seen again: then with nothing. */
+  /** Receives what cannot be watched, and `undefined` when all can be watched again. */
   readonly onFault: (fault: string | undefined) => void;
   readonly clock: Clock;
-  /** Longest time between two looks at few files, in milliseconds. */
+  /** Longest time between two scans of few files, in milliseconds. */
   readonly rescanMs?: number;
-  /** Most files and directories that one look may pass. */
+  /** Most files and directories that one scan may visit. */
   readonly maxScanned?: number;
 }
 
-/** Most files and directories that one look may pass. */
+/** Most files and directories that one scan may visit. */
 const MAX_SCANNED = 100_000;
-/** Longest time between two looks at few files. */
+/** Longest time between two scans of few files. */
 const RESCAN_MS = 30_000;
-/** While there is nothing to look at. */
+/** Time between two scans while the workspace cannot be scanned. */
 const RETRY_MS = 5000;
 /**
- * Of a long time, at most one part in so many is spent looking; where things happen, one in fewer.
+ * Without events, scans take at most one part in so many of the time; with events, one part in
+ * `BUSY_SHARE`.
  */
-const LOOK_SHARE = 20;
+const IDLE_SHARE = 20;
 const BUSY_SHARE = 5;
-/** Longer than a look ever takes: the clock may be set forward meanwhile. */
+/** Cap on the measured time of a scan: the clock may be set forward meanwhile. */
 const MAX_TOOK_MS = 60_000;
-/** Where it is never quiet, there is a look after so many times the quiet that is wanted. */
+/** Under constant events, a scan starts after so many times `debounceMs`. */
 const MAX_DEBOUNCES = 10;
 
-/** Watches until disposed. */
+/** Watches the files of one trigger until disposed. */
 export class WatchedFiles implements AsyncDisposable, DirectoryOwner {
-  /** How long it has to be quiet, in milliseconds. */
+  /** Time without an event before a scan, in milliseconds. */
   debounceMs: number;
   readonly #options: WatchedFilesOptions;
   readonly #host: WatchedFilesHost;
@@ -67,55 +64,56 @@ export class WatchedFiles implements AsyncDisposable, DirectoryOwner {
   #quiet: Disposable | undefined;
   #deadline: Disposable | undefined;
   #rescan: Disposable | undefined;
-  #looking: Promise<void> | undefined;
-  #again = false;
-  /** How long the last look took, in milliseconds. */
+  #scanning: Promise<void> | undefined;
+  #rescanWanted = false;
+  /** How long the last scan took, in milliseconds. */
   #tookMs = 0;
 
-  /** Takes the first look at once. */
   constructor(options: WatchedFilesOptions, host: WatchedFilesHost) {
     this.debounceMs = options.debounceMs;
     this.#options = options;
     this.#host = host;
-    this.look();
+    this.scan();
   }
 
-  /** Whether there was a first look, so that from now on changes are news. */
+  /** Whether the first scan is over, so that changes are reported from now on. */
   get isReady(): boolean {
     return this.#files !== undefined;
   }
 
-  /** Looks as soon as the look that is under way, if any, is over. */
-  look(): void {
+  /** Scans now, or as soon as the scan under way is over. */
+  scan(): void {
     this.#clearTimers();
     if (this.#stopping.signal.aborted) return;
-    this.#again = true;
-    this.#looking ??= this.#lookAndLook().finally(() => this.#looking = undefined);
+    this.#rescanWanted = true;
+    this.#scanning ??= this.#scanUntilCurrent().finally(() => this.#scanning = undefined);
   }
 
-  /** Something happened in a directory. */
   onEvent({ kind, path }: FileEvent): void {
     if (this.#stopping.signal.aborted || (path !== "" && !this.#concerns(kind, path))) return;
     this.#quiet?.[Symbol.dispose]();
     const { clock } = this.#host;
     const waitMs = Math.max(this.debounceMs, this.#tookMs * BUSY_SHARE);
-    this.#quiet = clock.after(waitMs, () => this.look());
+    this.#quiet = clock.after(waitMs, () => this.scan());
     this.#deadline ??= clock.after(
       Math.max(this.debounceMs * MAX_DEBOUNCES, waitMs),
-      () => this.look(),
+      () => this.scan(),
     );
   }
 
-  /** Looks no more, and waits until what was seen has been told. */
+  /** Stops scanning, and waits until the changes found have been received. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort();
     this.#clearTimers();
     this.#host.watcher.forget(this);
-    await this.#looking;
+    await this.#scanning;
     this.#clearTimers();
   }
 
-  /** What is written to files that nobody asked for is no reason to look. */
+  /**
+   * Whether an event may concern the globs; a write to a file that no glob matches is no reason to
+   * scan.
+   */
   #concerns(kind: FileEvent["kind"], path: string): boolean {
     const { globs } = this.#options;
     if (path === this.#root) return true;
@@ -132,22 +130,22 @@ export class WatchedFiles implements AsyncDisposable, DirectoryOwner {
     this.#quiet = this.#deadline = this.#rescan = undefined;
   }
 
-  async #lookAndLook(): Promise<void> {
+  async #scanUntilCurrent(): Promise<void> {
     const { clock, rescanMs = RESCAN_MS } = this.#host;
     let waitMs = rescanMs;
-    while (this.#again && !this.#stopping.signal.aborted) {
-      this.#again = false;
-      const seen = await this.#lookOnce();
+    while (this.#rescanWanted && !this.#stopping.signal.aborted) {
+      this.#rescanWanted = false;
+      const seen = await this.#scanOnce();
       const leastMs = seen ? rescanMs : Math.min(rescanMs, RETRY_MS);
-      waitMs = Math.max(leastMs, this.#tookMs * LOOK_SHARE);
+      waitMs = Math.max(leastMs, this.#tookMs * IDLE_SHARE);
     }
     if (this.#stopping.signal.aborted) return;
     this.#rescan?.[Symbol.dispose]();
-    this.#rescan = clock.after(waitMs, () => this.look());
+    this.#rescan = clock.after(waitMs, () => this.scan());
   }
 
-  /** Whether there was anything to see. */
-  async #lookOnce(): Promise<boolean> {
+  /** One scan; whether the workspace could be scanned. */
+  async #scanOnce(): Promise<boolean> {
     const { path, globs } = this.#options;
     const { signal } = this.#stopping;
     try {
@@ -159,14 +157,14 @@ export class WatchedFiles implements AsyncDisposable, DirectoryOwner {
       if (signal.aborted) return false;
       if (scan === undefined) {
         this.#host.watcher.forget(this);
-        this.#say("it holds too many files to look at, narrow paths or add to ignore");
+        this.#report("it holds too many files to scan: narrow paths or add to ignore");
         return false;
       }
       await this.#take(scan);
       return true;
     } catch (error) {
       const gone = error instanceof Deno.errors.NotFound;
-      this.#say(gone ? `"${path}" does not exist` : messageOf(error));
+      this.#report(gone ? `"${path}" does not exist` : messageOf(error));
       return false;
     }
   }
@@ -175,7 +173,7 @@ export class WatchedFiles implements AsyncDisposable, DirectoryOwner {
     const { watcher, onChanges } = this.#host;
     const [outside] = scan.outside;
     const [hidden] = scan.unreadable;
-    this.#say(
+    this.#report(
       outside !== undefined
         ? `"${outside}" leads out of the workspace and is left out`
         : hidden !== undefined
@@ -185,7 +183,7 @@ export class WatchedFiles implements AsyncDisposable, DirectoryOwner {
     const directories = [...scan.directories].map(([path, id]) =>
       [join(this.#root, path), id] as const
     );
-    // Whatever came between the look and the watch would be missed: look again.
+    // What happened between the scan and the watch would be missed: scan again.
     if (watcher.watch(this, new Map(directories))) this.onEvent({ kind: "any", path: "" });
     if (this.#files === undefined) {
       this.#files = scan.files;
@@ -196,7 +194,7 @@ export class WatchedFiles implements AsyncDisposable, DirectoryOwner {
     if (changes.length > 0) await onChanges(changes, this.#stopping.signal);
   }
 
-  #say(fault: string | undefined): void {
+  #report(fault: string | undefined): void {
     if (fault === this.#fault || this.#stopping.signal.aborted) return;
     this.#fault = fault;
     this.#host.onFault(fault);

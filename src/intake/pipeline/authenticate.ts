@@ -1,7 +1,7 @@
 /**
- * Authenticates a webhook delivery: the signature scheme of its trigger
- * against every value of its SecretStore. Whatever is missing ends in `unauthorized`; the only way
- * past without a signature is `allowUnsigned`, written in the manifest.
+ * Authenticates a webhook delivery: the signature scheme of its trigger against every value of its
+ * SecretStore. Anything missing ends in `unauthorized`; the only way past without a signature is
+ * `allowUnsigned`, written in the manifest.
  *
  * @module
  */
@@ -45,19 +45,18 @@ function authenticated(delivery: ReceivedDelivery, covered?: Covered): Authentic
 
 /** What authentication needs. */
 export interface AuthenticateHost {
-  /** Holds SecretStores and CRDs. */
   readonly catalog: Catalog;
-  /** Runs interceptors. */
   readonly plugins: PluginHost;
 }
 
-/** Replay window where a trigger names none. */
+/** Replay window of a trigger that sets none. */
 const DEFAULT_TOLERANCE_SECS = 300;
 
 /**
- * The same delivery, its sender checked.
+ * Checks the sender by the trigger's own settings.
  *
- * @throws {AppError} `unauthorized`, with one and the same message, whatever was wrong.
+ * @throws {AppError} `unauthorized`, always with the same message; the reason is for the record
+ * only.
  */
 export async function authenticate(
   delivery: ReceivedDelivery,
@@ -84,10 +83,10 @@ export async function authenticate(
 }
 
 /**
- * The same delivery, its sender checked by the one scheme of a native source, which no manifest can
- * change. Keys of another platform are not tried: some are public, and then anyone could sign.
- * Where no key can match, and where there is no such trigger, one that nobody has is tried: the
- * time an answer takes shall tell no more than its text.
+ * Checks the sender by the one scheme of a native source, which no manifest can change. Keys of
+ * another platform are not tried: some are public, and then anyone could sign. Where the trigger is
+ * missing or has no usable key, a decoy key is tried, so that the time of an answer tells no more
+ * than its text.
  *
  * @throws {AppError} `unauthorized`, with one and the same message, whatever was wrong.
  */
@@ -117,13 +116,13 @@ export async function authenticateBy(
   return await checkSignature(delivery, trigger, host.catalog, webhook);
 }
 
-/** The settings of a trigger that hold where its platform's own source checks who sends. */
+/** The settings of a trigger under which its platform's own endpoint checks signatures. */
 export function nativeWebhook(scheme: "slack", webhook: WebhookSpec): WebhookSpec {
   const { signatureHeader: _header, hmac: _hmac, ...rest } = webhook;
   return { ...rest, scheme };
 }
 
-/** Whatever it signs is refused all the same, so everybody may know it. */
+/** Key of the decoy check. A request that it signs is refused too, so it need not be secret. */
 const DECOY: SigningKey = { name: "", value: "a key that opens nothing" };
 
 async function checkSignature(
@@ -157,9 +156,9 @@ function storeOf(trigger: ActiveTrigger, catalog: Catalog): Resource<SecretStore
 }
 
 /**
- * A stored request whose sender was checked when it arrived.
+ * Takes a stored request whose sender was checked when it arrived.
  *
- * @throws {AppError} `refused` when it was not let in then.
+ * @throws {AppError} `refused` when it was rejected then.
  */
 export function authenticatedBefore(stored: StoredRequest): AuthenticatedDelivery {
   const { record, context } = stored;
@@ -182,7 +181,7 @@ export function pluginDelivery(delivery: ReceivedDelivery, trigger: ActiveTrigge
   return { project, trigger: name, deliveryId: context.id, headers, body };
 }
 
-/** Missing is refused, never passed over: it may be what authenticates. */
+/** A missing CRD is refused, never passed over: its interceptors may be what authenticates. */
 function findCrd(kind: string, catalog: Catalog): CrdSpec {
   const crd = catalog.kinds.crd(kind);
   if (crd === undefined) {
@@ -244,8 +243,8 @@ function checkAddress(webhook: WebhookSpec, remote: string): void {
 
 /**
  * A web page may not fire an unsigned trigger through its visitor's browser, which can reach
- * addresses that the page's author cannot. The host the browser names proves nothing: whoever owns
- * a name can have it point here. Only pages of `publicUrl`, which the manifest names, may.
+ * addresses that the page's author cannot. The `Host` of the browser proves nothing: the owner of
+ * any name can have it point here. Only pages of `publicUrl`, which the manifest names, may.
  */
 function checkNoPage(headers: Readonly<Record<string, string>>, webhook: WebhookSpec): void {
   const { origin, "sec-fetch-site": site = "none" } = headers;
@@ -255,10 +254,10 @@ function checkNoPage(headers: Readonly<Record<string, string>>, webhook: Webhook
   }
 }
 
-/** One object per value for as long as the store stays as it is: imported keys hang on to it. */
+/** One object per value for as long as the store stays as it is: imported keys are cached on it. */
 const keysOfStore = new WeakMap<Resource<SecretStoreSpec>, readonly SigningKey[]>();
 
-/** The values of a store, in its order. */
+/** The signing keys of a store, in its order. */
 export function signingKeys(store: Resource<SecretStoreSpec>): readonly SigningKey[] {
   const known = keysOfStore.get(store);
   if (known !== undefined) return known;

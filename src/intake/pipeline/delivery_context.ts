@@ -14,19 +14,17 @@ import type {
   DeliveryVia,
 } from "../../store/delivery_records.ts";
 
-/** The course of one request. */
+/** The facts about one request, set by the stages as they learn them. */
 export class DeliveryContext {
-  /** Names the request to the sender, and the delivery once there is one. */
+  /** Id of the request in answers, and of the delivery once it is stored. */
   readonly id: string;
   /** Milliseconds since the epoch. */
   readonly receivedAt: number;
-  /** Address of the peer. */
   readonly remote: string;
-  /** Trigger it was for; absent while it is not known to exist. */
+  /** The trigger of the path; absent until it was found. */
   trigger: ActiveTrigger | undefined;
-  /** Key that matched. */
   secret: { readonly store: string; readonly key: string } | undefined;
-  /** Whether its trigger lets everybody in. */
+  /** Whether it was accepted without a signature (`allowUnsigned`). */
   unsigned = false;
   /** Size of the body. */
   bodyBytes = 0;
@@ -34,14 +32,13 @@ export class DeliveryContext {
   headerNames: readonly string[] = [];
   /** Delivery that is sent again. */
   redeliveryOf: string | undefined;
-  /** Endpoint it came through; the trigger's own source when absent. */
+  /** Endpoint it came through; the source of its trigger when absent. */
   readonly source: string | undefined;
-  /** How it came in. */
   readonly via: DeliveryVia;
   readonly #clock: WallClock;
   readonly #stages: Record<string, number> = {};
 
-  /** Starts now, for a request to a webhook unless `via` says otherwise. */
+  /** The context of a request that arrives now, at a webhook unless `via` says otherwise. */
   constructor(
     start: { id: string; clock: WallClock; remote: string; source?: string; via?: DeliveryVia },
   ) {
@@ -53,14 +50,11 @@ export class DeliveryContext {
     this.receivedAt = start.clock.now();
   }
 
-  /** A stage is done. */
   passed(stage: "received" | "authenticated" | "parsed" | "decided"): void {
     this.#stages[stage] = this.#clock.now() - this.receivedAt;
   }
 
-  /**
-   * Everything of the record that does not depend on what was decided; the trigger has to be known.
-   */
+  /** The fields of the record that do not depend on the decision; the trigger has to be known. */
   facts(): Omit<Delivery, "outcome" | "reason" | "taskId"> {
     if (this.trigger === undefined) throw new Error("A delivery record needs its trigger");
     const { project, name, spec } = this.trigger.resource;
@@ -89,7 +83,7 @@ export class DeliveryContext {
     };
   }
 
-  /** The record of a request that started nothing by its nature. */
+  /** The record of a request that starts nothing: a handshake or a refusal. */
   toDelivery(end: { outcome: DeliveryOutcome; status: number; reason: string }): Delivery {
     return { ...this.facts(), ...end, taskId: "" };
   }
@@ -102,6 +96,5 @@ export interface ReceivedDelivery {
   readonly headers: Readonly<Record<string, string>>;
   /** URL as it arrived, query included. */
   readonly url: string;
-  /** What is known so far. */
   readonly context: DeliveryContext;
 }

@@ -1,7 +1,7 @@
 /**
  * The one way from an event that no request brought (a time, a file, the end of a task, an
- * operator) to a recorded delivery and its task: through `admit`, like every other. Nobody is
- * authenticated here, because nothing came from outside.
+ * operator) to a recorded delivery and its task: through `admit`, like every other. There is no
+ * sender to authenticate, because nothing came from outside.
  *
  * @module
  */
@@ -23,37 +23,33 @@ import { DeliveryContext } from "./delivery_context.ts";
 
 /** What firing needs. */
 export interface FireHost extends AdmitHost {
-  /** Keeps deliveries and tasks. */
   readonly store: DeliveryRecorder;
   readonly clock: Clock;
 }
 
 /** An event that no request brought. */
 export interface FiredEvent {
-  /** The trigger it fires. */
   readonly trigger: ActiveTrigger;
   /** Where it comes from: `cron`, `filesystem`, `task` or `manual`. */
   readonly source: string;
   /** Id of its delivery. */
   readonly id: string;
-  /** What happened. */
   readonly payload: JsonObject;
-  /** Exact JSON of the payload, where somebody else wrote it. */
+  /** Exact JSON of the payload, where an operator wrote it. */
   readonly body?: Uint8Array;
-  /** Whether the id names the event itself: then it fires once, however often this is called. */
+  /** Whether the id identifies the event: then it fires only once, however often this is called. */
   readonly once?: boolean;
-  /** Up to where its schedule has been looked at when this is stored. */
+  /** Cursor of its schedule, stored in the same transaction. */
   readonly cursor?: Cursor;
-  /** Task whose end it is. */
   readonly parentId?: string;
-  /** How many tasks stand before it in a chain of task triggers. */
+  /** How many tasks precede it in a chain of task triggers. */
   readonly depth?: number;
   /** Delivery that is sent again. */
   readonly redeliveryOf?: string;
 }
 
 /**
- * Decides and stores; when this has returned, delivery and task are on disk.
+ * Decides on the event and stores it; delivery and task are on disk when the promise resolves.
  *
  * @throws {AppError} `overloaded` when it cannot be decided or stored now; nothing is stored then.
  */
@@ -69,7 +65,7 @@ export async function fire(event: FiredEvent, host: FireHost): Promise<EventOutc
     delivery: context.facts(),
     content: { headers: {}, body, url: "" },
     events: admitted,
-    dedupWindowMs: 0, // what has no platform has no key either
+    dedupWindowMs: 0, // without a platform there is no key to compare
     ...(once === undefined ? {} : { once }),
     ...(cursor === undefined ? {} : { cursor }),
   });
@@ -90,13 +86,10 @@ function toTriggerEvent(event: FiredEvent, context: DeliveryContext): TriggerEve
   };
 }
 
-/** Source of what an operator fires. */
+/** Source of a delivery that an operator fired. */
 export const MANUAL = "manual";
 
-/**
- * Names the trigger of a delivery that was fired: whatever its source is, an operator could fire
- * it.
- */
+/** Names the trigger of a fired delivery; after an operator fired it, its source can be any. */
 export function firedName(
   { project, trigger, source }: Pick<Delivery, "project" | "trigger" | "source">,
 ): { project: string; trigger: string; source?: string } {
@@ -128,7 +121,7 @@ export function parseObject(text: string): JsonObject {
   throw new AppError("invalid", "A payload is one JSON object");
 }
 
-/** The event of a delivery that was fired, as conditions saw it. */
+/** The event of a fired delivery, as its filter saw it. */
 export function firedEvent(stored: StoredDelivery, trigger: ActiveTrigger): TriggerEvent {
   const { delivery } = stored;
   return { trigger, payload: firedPayload(stored).payload, headers: {}, delivery };

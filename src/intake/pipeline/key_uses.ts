@@ -1,6 +1,7 @@
 /**
  * Counts which secret keys match deliveries, so that an operator sees when an old one is no longer
- * used. Written now and then, not per request: losing the last seconds in a crash does no harm.
+ * used. Counts are written every few seconds, not per request: losing the last ones in a crash does
+ * no harm.
  *
  * @module
  */
@@ -16,19 +17,17 @@ const FLUSH_MS = 2000;
 
 /** What counting uses of keys needs. */
 export interface KeyUsesHost {
-  /** Holds the counts. */
   readonly store: KeyUseStore;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Collects uses and writes them. */
+/** Collects uses of keys and writes them every few seconds. */
 export class KeyUses implements AsyncDisposable {
   readonly #host: KeyUsesHost;
   readonly #uses = new Map<string, KeyUse>();
   #timer: Disposable | undefined;
 
-  /** Writes nothing yet. */
   constructor(host: KeyUsesHost) {
     this.#host = host;
   }
@@ -56,7 +55,6 @@ export class KeyUses implements AsyncDisposable {
     );
   }
 
-  /** Writes what is left. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.flush();
   }

@@ -1,6 +1,6 @@
 /**
- * The payload of an authenticated delivery: which content types are read, and that the
- * result is one JSON object. Platforms that send forms put JSON in the field `payload`.
+ * The payload of an authenticated delivery: which content types are accepted, and that the result
+ * is one JSON object. Platforms that send forms put JSON in the field `payload`.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export interface ParsedDelivery {
   readonly delivery: AuthenticatedDelivery;
   /** Its body as a JSON object. */
   readonly payload: JsonObject;
-  /** Exact JSON of the payload, where that is not the body itself. */
+  /** Exact JSON of the payload; absent where it is the body itself. */
   readonly json?: Uint8Array;
 }
 
@@ -24,7 +24,7 @@ const JSON_TYPE = /^application\/(json|[\w.!#$&^-]+\+json)$/;
 const FORM_TYPE = "application/x-www-form-urlencoded";
 
 /**
- * Refuses types of body that are not read.
+ * Refuses content types and codings that are not supported.
  *
  * @throws {AppError} `unsupported_type`.
  */
@@ -40,7 +40,7 @@ export function checkContentType(headers: Readonly<Record<string, string>>): voi
 }
 
 /**
- * Parses the body.
+ * Parses the body as JSON or as a form.
  *
  * @throws {AppError} `unsupported_type` or `invalid`.
  */
@@ -51,15 +51,15 @@ export function parsePayload(delivery: AuthenticatedDelivery): ParsedDelivery {
   if (text === undefined) throw new AppError("invalid", "The body is not UTF-8");
   const json = fromForm ? formToJson(text) : text;
   const payload = parseJson(json);
-  if (!isJsonObject(payload)) throw new AppError("invalid", "The body is no JSON object");
+  if (!isJsonObject(payload)) throw new AppError("invalid", "The body is not a JSON object");
   delivery.context.passed("parsed");
   return { delivery, payload, ...(fromForm ? { json: utf8(json) } : {}) };
 }
 
 /**
- * The JSON of a form: its fields themselves, or its field `payload` where there is no other
- * (GitHub, Slack interactivity): a field beside those of a platform that sends fields is what a
- * stranger may have been able to name.
+ * The JSON of a form: its fields themselves, or its field `payload` where it is the only one
+ * (GitHub, Slack interactivity). Beside other fields, a field named `payload` may come from a
+ * person who could choose its name.
  */
 function formToJson(form: string): string {
   const fields = parseForm(form);

@@ -1,6 +1,7 @@
 /**
- * The one way of a request from its bytes to a decision, for those who carry it out and for the
- * tools that only tell what it would be. Each stage takes what only the stage before it can make.
+ * The one way of a request from its bytes to a decision, for the endpoints that carry the decision
+ * out and for the tools that only report it. Each stage takes what only the stage before it can
+ * make.
  *
  * @module
  */
@@ -25,13 +26,14 @@ import { findHandshake, toEvents } from "./webhook_events.ts";
 export interface PipelineHost extends AdmitHost, AuthenticateHost, TransformHost {}
 
 /**
- * All in which the users of the pipeline differ: how a request gets in, and what they want to hear.
+ * What differs between the users of the pipeline: how the sender and a handshake are checked, and
+ * what observes the stages.
  */
-export interface Entrance<
+export interface PipelineMode<
   Received extends ReceivedDelivery = ReceivedDelivery,
   Trigger extends ActiveTrigger | undefined = ActiveTrigger,
 > {
-  /** Checks the sender; throws an `AppError` where it is not known. */
+  /** Checks the sender. */
   readonly authenticate: (
     received: Received,
     trigger: Trigger,
@@ -39,33 +41,31 @@ export interface Entrance<
   ) => AuthenticatedDelivery | Promise<AuthenticatedDelivery>;
   /** The answer to a handshake; `undefined` when the request is something else. */
   readonly findHandshake: (parsed: ParsedDelivery, trigger: Trigger) => Handshake | undefined;
-  /** Is told of each stage that is done. */
+  /** Receives the result of each stage. */
   readonly observe?: Observer;
 }
 
-/** Is told what each stage gave, also when a later one refuses the request. */
+/** Receives the result of each stage, also when a later stage refuses the request. */
 export interface Observer {
-  /** The sender is known. */
   readonly authenticated: (delivery: AuthenticatedDelivery) => void;
-  /** The body is an object. */
   readonly parsed: (parsed: ParsedDelivery) => void;
-  /** The events are as the filter will see them. */
+  /** The events as the filter will see them. */
   readonly transformed: (events: readonly TriggerEvent[]) => void;
 }
 
-/** A request from outside: its trigger says how it is signed. */
-export const SIGNED: Entrance = { authenticate, findHandshake };
+/** A request from outside: its trigger defines the signature. */
+export const SIGNED_REQUEST: PipelineMode = { authenticate, findHandshake };
 
-/** A stored request whose sender was checked when it arrived, which is not asked again. */
-export const LET_IN_BEFORE: Entrance<StoredRequest> = {
+/** A stored request whose sender was checked when it arrived, and is not checked again. */
+export const STORED_REQUEST: PipelineMode<StoredRequest> = {
   authenticate: authenticatedBefore,
   findHandshake,
 };
 
-/** What a request says. */
+/** A request whose sender is known and whose body is parsed. */
 export interface ReadDelivery {
   readonly parsed: ParsedDelivery;
-  /** The answer where it is a handshake, which starts nothing. */
+  /** The answer to a handshake, which starts nothing. */
   readonly handshake: Handshake | undefined;
 }
 
@@ -76,17 +76,16 @@ export interface HandshakeDecision extends ReadDelivery {
 
 /** A request that brings events. */
 export interface EventsDecision extends ReadDelivery {
-  /** Absent: it is no handshake. */
   readonly handshake: undefined;
-  /** What was decided on each event, in their order. */
+  /** The decision on each event, in their order. */
   readonly events: readonly Admitted[];
 }
 
-/** What is to become of a request. */
+/** What the request leads to: an answer to a handshake, or decisions on its events. */
 export type Decision = HandshakeDecision | EventsDecision;
 
 /**
- * Decides what is to become of a request; stores and starts nothing.
+ * Decides on a request; stores and starts nothing.
  *
  * @throws {AppError} what any stage refuses: `unauthorized`, `invalid`, `unsupported_type`,
  * `plugin_failed`, `overloaded`.
@@ -94,18 +93,18 @@ export type Decision = HandshakeDecision | EventsDecision;
 export async function decide<Received extends ReceivedDelivery>(
   received: Received,
   trigger: ActiveTrigger,
-  entrance: Entrance<Received>,
+  mode: PipelineMode<Received>,
   host: PipelineHost,
 ): Promise<Decision> {
-  const { parsed, handshake } = await read(received, trigger, entrance, host);
+  const { parsed, handshake } = await read(received, trigger, mode, host);
   if (handshake !== undefined) return { parsed, handshake };
   const events = await transform(toEvents(parsed, trigger), parsed, host);
-  entrance.observe?.transformed(events);
+  mode.observe?.transformed(events);
   return { parsed, handshake, events: await admit(events, host) };
 }
 
 /**
- * The first stages: who sends it, what it says, and whether it is a handshake.
+ * The first stages: authenticates the sender, parses the body and recognises a handshake.
  *
  * @throws {AppError} `unauthorized`, `invalid`, `unsupported_type`, `overloaded`.
  */
@@ -115,7 +114,7 @@ export async function read<
 >(
   received: Received,
   trigger: Trigger,
-  { authenticate, findHandshake, observe }: Entrance<Received, Trigger>,
+  { authenticate, findHandshake, observe }: PipelineMode<Received, Trigger>,
   host: AuthenticateHost,
 ): Promise<ReadDelivery> {
   const sender = await authenticate(received, trigger, host);
@@ -126,9 +125,9 @@ export async function read<
 }
 
 /**
- * The events of a stored request as they came, before any plugin has changed them.
+ * The events of a stored request as they arrived, before any transformer.
  *
- * @throws {AppError} `refused` when it was not let in; `invalid`, `unsupported_type`.
+ * @throws {AppError} `refused` when it was rejected then; `invalid`, `unsupported_type`.
  */
 export function storedEvents(
   request: StoredRequest,

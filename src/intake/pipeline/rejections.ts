@@ -1,6 +1,6 @@
 /**
- * Records of refused requests, written behind the answer and bounded in rate, number and size: a
- * flood of bad signatures may not fill the disk nor slow down good ones.
+ * Records of refused requests, written after the answer and bounded in rate, number and size: a
+ * flood of bad signatures must neither fill the disk nor slow down good requests.
  *
  * @module
  */
@@ -12,26 +12,25 @@ import type { ActiveTrigger } from "../admission/triggers.ts";
 import type { ReceivedDelivery } from "./delivery_context.ts";
 import type { DeliveryRecorder } from "../../store/delivery_store.ts";
 
-/** Most records written per flush; what is beyond is counted in the log. */
+/** Most records written per flush; the others are only counted in the log. */
 const MAX_PER_FLUSH = 100;
 /** Time between two flushes. */
 const FLUSH_MS = 250;
-/** Kept of each trigger; contents only where the trigger says `recordRejected`. */
+/** Most that is kept for each trigger; contents only where the trigger sets `recordRejected`. */
 const KEPT = { records: 1000, contents: 20 };
-/** Largest body that is kept of a refused request. */
+/** Largest body of a refused request that is kept. */
 const MAX_KEPT_BODY = 256 * 1024;
 
 /** What rejections need. */
 export interface RejectionsHost {
-  /** Holds the records. */
   readonly store: DeliveryRecorder;
   readonly clock: Clock;
   readonly log: Log;
-  /** Told of each, also of those that get no record. */
+  /** Called for each refused request, also for those that get no record. */
   readonly onRefused?: (delivery: Delivery) => void;
 }
 
-/** Takes rejections and writes them now and then. */
+/** Collects rejections and writes them in batches. */
 export class Rejections implements AsyncDisposable {
   readonly #host: RejectionsHost;
   #waiting: Rejection[] = [];
@@ -39,12 +38,11 @@ export class Rejections implements AsyncDisposable {
   #timer: Disposable | undefined;
   #flushing: Promise<void> = Promise.resolve();
 
-  /** Writes nothing yet. */
   constructor(host: RejectionsHost) {
     this.#host = host;
   }
 
-  /** Takes one record, and what arrived if its trigger wants that kept; returns at once. */
+  /** Queues one record, with the request if its trigger keeps rejected ones; returns at once. */
   add(delivery: Delivery, received: ReceivedDelivery | undefined): void {
     const { clock, onRefused } = this.#host;
     onRefused?.(delivery);
@@ -61,7 +59,6 @@ export class Rejections implements AsyncDisposable {
     });
   }
 
-  /** Writes what waits. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#timer?.[Symbol.dispose]();
     await this.#flushing;

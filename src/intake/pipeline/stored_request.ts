@@ -1,6 +1,6 @@
 /**
- * A stored request, to go through the pipeline once more: exactly what arrived, under the URL it
- * arrived at.
+ * A stored request as input of the pipeline: the exact bytes and headers that arrived, under the
+ * URL they arrived at.
  *
  * @module
  */
@@ -11,15 +11,14 @@ import { DeliveryContext, type ReceivedDelivery } from "./delivery_context.ts";
 
 /** A request that was stored when it arrived. */
 export interface StoredRequest extends ReceivedDelivery {
-  /** What became of it then. */
+  /** Its record from when it arrived. */
   readonly record: Delivery;
 }
 
 /**
- * What arrived with a delivery.
+ * The request of a stored delivery.
  *
- * @param context The course it takes now; that of {@linkcode contextOf} where the time of then
- * counts.
+ * @param context The facts of this run; {@linkcode contextOf} where the time of arrival counts.
  * @throws {AppError} `refused` when it is no longer stored.
  */
 export function storedRequest(
@@ -36,13 +35,13 @@ export function storedRequest(
 }
 
 /**
- * The course of a delivery as if it arrived now at the time it arrived: a signed time is not stale.
+ * A context with the id and the time of the stored delivery, so that a signed time is not stale.
  */
 export function contextOf({ id, remote, receivedAt }: Delivery): DeliveryContext {
   return new DeliveryContext({ id, remote, clock: { now: () => receivedAt } });
 }
 
-/** What checked the sender of a delivery when it arrived, as far as its record tells. */
+/** What checked the sender of a delivery when it arrived, as far as its record shows. */
 export type CheckedBy = "key" | "interceptor" | "nothing";
 
 /**

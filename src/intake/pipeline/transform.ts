@@ -1,6 +1,6 @@
 /**
- * The transform stage: each event through the transformers of the trigger's CRD. Without
- * any, events pass as they are.
+ * The transform stage: each event passes through the transformers of the trigger's CRD, if it has
+ * any.
  *
  * @module
  */
@@ -15,14 +15,12 @@ import type { ParsedDelivery } from "./payload.ts";
 
 /** What transforming needs. */
 export interface TransformHost {
-  /** Holds the CRDs. */
   readonly catalog: Catalog;
-  /** Runs transformers. */
   readonly plugins: PluginHost;
 }
 
 /**
- * The events as the filter and the steps are to see them.
+ * The events with the payloads that the filter and the steps will see.
  *
  * @throws {AppError} `plugin_failed` when a transformer fails or is blocked; `overloaded`.
  */
@@ -42,7 +40,7 @@ export async function transform(
   const transformed: TriggerEvent[] = [];
   for (const event of events) {
     const seen = pluginDelivery(delivery, event.trigger);
-    // An event that is not the whole body is given to the plugin as what it is.
+    // Of a batch, a plugin gets the JSON of its one event instead of the whole body.
     const body = events.length > 1 ? event.ownPayload ?? delivery.body : delivery.body;
     const result = await transformPayload(crd.spec, { ...seen, body }, host.plugins);
     transformed.push(

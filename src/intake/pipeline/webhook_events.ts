@@ -1,6 +1,6 @@
 /**
- * From a parsed request to what it means: a handshake of its platform, or one event or
- * several, each with the key that tells it from a repetition.
+ * The meaning of a parsed request: a handshake of its platform, or one event or several, each with
+ * the key by which a repetition is recognised.
  *
  * @module
  */
@@ -16,12 +16,12 @@ import type { EventId, Handshake, Platform } from "../../platforms/platform.ts";
 import { platformOf } from "../../platforms/platforms.ts";
 
 /**
- * Events one request may bring: each is filtered, written down and may start a task, all in one
+ * Most events of one request: each is filtered, recorded and may start a task, all in one
  * transaction. No platform is known to send a tenth of it.
  */
 const MAX_EVENTS = 1000;
 
-/** What may stand around a list of events, in characters of JSON: it is copied for each of them. */
+/** Most characters of JSON around a list of events: they are copied into each of them. */
 const MAX_ENVELOPE = 4096;
 
 /** The answer to a handshake; `undefined` when the request is something else. */
@@ -58,7 +58,7 @@ export function toEvents(parsed: ParsedDelivery, trigger: ActiveTrigger): Trigge
   });
 }
 
-/** Each event of a list as a payload by itself: what stands around the list, and a list of one. */
+/** Each event of a list as a payload by itself: the fields around the list, and a list of one. */
 function split(payload: JsonObject, listName: string | undefined): readonly JsonObject[] {
   const list = listName === undefined ? undefined : payload[listName];
   if (listName === undefined || !Array.isArray(list) || list.length < 2) return [payload];
@@ -67,7 +67,7 @@ function split(payload: JsonObject, listName: string | undefined): readonly Json
     throw new AppError("invalid", message);
   }
   if (toJson({ ...payload, [listName]: [] }).length > MAX_ENVELOPE) {
-    const message = `What stands around the list "${listName}" is longer than ${MAX_ENVELOPE}`;
+    const message = `The JSON around the list "${listName}" is longer than ${MAX_ENVELOPE}`;
     throw new AppError("invalid", `${message} characters`);
   }
   return list.map((event: unknown) => ({ ...payload, [listName]: [event] }));
@@ -81,8 +81,9 @@ interface Part {
 }
 
 /**
- * What tells an event from a repetition. An id that is not signed never does so alone: whoever
- * knows the id of an event to come could send something else under it, and the event would be lost.
+ * The key by which a repetition is recognised. An id that is not signed is never the key alone: a
+ * captor who guesses the id of a future event could send another body under it first, and the real
+ * event would be lost as a duplicate.
  */
 function platformKey(
   { parsed: { delivery, payload }, part, own }: Part,

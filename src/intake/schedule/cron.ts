@@ -1,6 +1,6 @@
 /**
- * Fires triggers by the clock: never twice for one time, however the clock is moved, and
- * what was missed while the daemon was away as each trigger wants it. One timer for all of them.
+ * Fires triggers on their schedules: never twice for one time, however the clock is moved, and
+ * missed times as each trigger's `catchUp` says. One timer serves all triggers.
  *
  * @module
  */
@@ -19,60 +19,59 @@ import { dueRuns, type Span } from "./cron_runs.ts";
 import { fire, type FireHost } from "../pipeline/fire.ts";
 import type { CursorStore, DeliveryRecorder } from "../../store/delivery_store.ts";
 
-/** What the source needs. */
+/** What {@linkcode CronSource} needs. */
 export interface CronHost extends FireHost {
-  /** Where deliveries are recorded, and cursors. */
   readonly store: CursorStore & DeliveryRecorder;
-  /** Holds the triggers. */
   readonly catalog: Catalog;
-  /** Triggers ready to be fired. */
   readonly triggers: Triggers;
   readonly log: Log;
 }
 
-/** A trigger and how far it has got. */
-interface Plan {
+/** A trigger and the progress of its schedule. */
+interface Timeline {
   readonly name: { readonly project: string; readonly trigger: string };
-  /** When the resource was made: another one of the same name has another time. */
+  /** When the resource was created: another one of the same name has another time. */
   readonly createdAt: number;
   readonly times: string;
   readonly schedule: Schedule;
   spec: CronSpec;
-  /** Up to here everything has been looked at. */
-  looked: number;
-  /** The latest time at which it was looked at: later than `looked` when the clock was set back. */
+  /** Cursor: every time up to here has been handled or is in `due`. */
+  cursor: number;
+  /** Latest clock time seen: later than the cursor after the clock was set back. */
   reached: number;
   next: number | undefined;
-  /** Spans that came due, oldest first. */
+  /** Spans of time that came due and wait, oldest first. */
   readonly due: Span[];
 }
 
-/** Longest time between two looks at clock and resources: clocks jump, and applies come. */
+/**
+ * Longest time between two polls of clock and resources: clocks jump, and resources are applied.
+ */
 const POLL_INTERVAL_MS = 1000;
-/** Triggers that are worked on at once, and cursors that are read at once. */
-const AT_ONCE = 32;
+/** Triggers that fire, and cursors that are read, at the same time. */
+const MAX_CONCURRENT = 32;
 
-/** Fires triggers until disposed. */
+/** Fires the cron triggers until disposed. */
 export class CronSource implements AsyncDisposable {
   readonly #host: CronHost;
   readonly #stopping = new AbortController();
-  /** By schedule and zone: many triggers have the same. */
+  /** Parsed schedules, by schedule and zone: many triggers share one. */
   #schedules = new Map<string, Schedule>();
-  #plans = new Map<string, Plan>();
+  #timelines = new Map<string, Timeline>();
   #version = -1;
   #refreshing: Promise<void> | undefined;
-  readonly #waiting: Plan[] = [];
+  readonly #waiting: Timeline[] = [];
   readonly #working = new Set<Promise<void>>();
   #timer: Disposable | undefined;
 
-  /** Takes up what is left from before. */
+  /** Continues from the stored cursors. */
   constructor(host: CronHost) {
     this.#host = host;
-    this.look();
+    this.poll();
   }
 
-  /** Fires what has come due since the last look. */
-  look(): void {
+  /** Fires the times that have come due since the last poll. */
+  poll(): void {
     if (this.#stopping.signal.aborted) return;
     const { catalog, clock } = this.#host;
     if (this.#version !== catalog.version) {
@@ -80,24 +79,24 @@ export class CronSource implements AsyncDisposable {
     }
     const now = clock.now();
     let waitMs = POLL_INTERVAL_MS;
-    for (const plan of this.#plans.values()) {
-      // The clock was set back: those times come again, and each knows whether it has been stored.
-      if (plan.looked > now) advance(plan, now);
-      if (plan.next !== undefined && plan.next <= now) this.#schedule(plan, now);
-      if (plan.next !== undefined) waitMs = Math.min(waitMs, plan.next - now);
+    for (const timeline of this.#timelines.values()) {
+      // The clock was set back: those times recur, and the store ignores those that have fired.
+      if (timeline.cursor > now) advance(timeline, now);
+      if (timeline.next !== undefined && timeline.next <= now) this.#schedule(timeline, now);
+      if (timeline.next !== undefined) waitMs = Math.min(waitMs, timeline.next - now);
     }
     this.#timer?.[Symbol.dispose]();
-    this.#timer = clock.after(Math.max(1, waitMs), () => this.look());
+    this.#timer = clock.after(Math.max(1, waitMs), () => this.poll());
   }
 
-  /** Resolves when everything that had come due has been dealt with. */
+  /** Resolves when every time that had come due has fired or was recorded as missed. */
   async settled(): Promise<void> {
     while (this.#refreshing !== undefined || this.#working.size > 0) {
       await Promise.all([this.#refreshing, ...this.#working]);
     }
   }
 
-  /** Starts nothing more; what has come due and is not stored comes due again at the next start. */
+  /** Stops; times that came due and are not stored come due again at the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort();
     this.#timer?.[Symbol.dispose]();
@@ -105,35 +104,39 @@ export class CronSource implements AsyncDisposable {
     await this.settled();
   }
 
-  #schedule(plan: Plan, now: number): void {
-    plan.due.push({ since: plan.looked, now, reached: plan.reached });
-    advance(plan, now);
-    if (plan.due.length === 1) this.#waiting.push(plan);
-    while (this.#waiting.length > 0 && this.#working.size < AT_ONCE) {
+  #schedule(timeline: Timeline, now: number): void {
+    timeline.due.push({ since: timeline.cursor, now, reached: timeline.reached });
+    advance(timeline, now);
+    if (timeline.due.length === 1) this.#waiting.push(timeline);
+    while (this.#waiting.length > 0 && this.#working.size < MAX_CONCURRENT) {
       const work: Promise<void> = this.#work().finally(() => this.#working.delete(work));
       this.#working.add(work);
     }
   }
 
-  /** Works on whatever waits until nothing does; the times of one trigger in their order. */
+  /** Fires what waits until nothing does; the times of one trigger in their order. */
   async #work(): Promise<void> {
-    for (let plan = this.#waiting.shift(); plan !== undefined; plan = this.#waiting.shift()) {
-      for (let [span] = plan.due; span !== undefined; [span] = plan.due) {
-        await this.#fireDue(plan, span).catch((error) => this.#complain(plan, error));
-        plan.due.shift();
+    for (
+      let timeline = this.#waiting.shift();
+      timeline !== undefined;
+      timeline = this.#waiting.shift()
+    ) {
+      for (let [span] = timeline.due; span !== undefined; [span] = timeline.due) {
+        await this.#fireDue(timeline, span).catch((error) => this.#logFailure(timeline, error));
+        timeline.due.shift();
         if (this.#stopping.signal.aborted) return;
       }
     }
   }
 
-  async #fireDue(plan: Plan, span: Span): Promise<void> {
+  async #fireDue(timeline: Timeline, span: Span): Promise<void> {
     const { store, clock, log } = this.#host;
     const { signal } = this.#stopping;
-    const { fire: runs, missed } = await dueRuns(plan.schedule, span, plan.spec);
+    const { fire: runs, missed } = await dueRuns(timeline.schedule, span, timeline.spec);
     if (missed) {
-      const { catchUp: catch_up = "none" } = plan.spec;
-      log.warn("a cron trigger missed times", {
-        ...plan.name,
+      const { catchUp: catch_up = "none" } = timeline.spec;
+      log.warn("a cron trigger missed scheduled times", {
+        ...timeline.name,
         catch_up,
         made_up_for: runs.length,
         since: rfc3339(span.since),
@@ -141,20 +144,20 @@ export class CronSource implements AsyncDisposable {
     }
     for (const at of runs) {
       if (signal.aborted) return;
-      await retryWhileOverloaded(() => this.#fire(plan, at), { clock, signal }).catch((error) =>
-        this.#complain(plan, error)
+      await retryWhileOverloaded(() => this.#fire(timeline, at), { clock, signal }).catch((error) =>
+        this.#logFailure(timeline, error)
       );
     }
     if (!missed || runs.length > 0) return;
     await retryWhileOverloaded(
-      () => store.moveCursor({ name: cursorOf(plan), at: span.now }),
+      () => store.moveCursor({ name: cursorOf(timeline), at: span.now }),
       { clock, signal },
     );
   }
 
-  async #fire(plan: Plan, at: number): Promise<void> {
-    const { project, trigger: name } = plan.name;
-    const trigger = this.#host.triggers.find({ ...plan.name, source: "cron" });
+  async #fire(timeline: Timeline, at: number): Promise<void> {
+    const { project, trigger: name } = timeline.name;
+    const trigger = this.#host.triggers.find({ ...timeline.name, source: "cron" });
     if (trigger === undefined) return;
     await fire({
       trigger,
@@ -162,16 +165,16 @@ export class CronSource implements AsyncDisposable {
       once: true,
       id: eventId(at, JSON.stringify(["cron", project, name, at])),
       payload: { scheduled_at: rfc3339(at), fired_at: rfc3339(this.#host.clock.now()) },
-      cursor: { name: cursorOf(plan), at },
+      cursor: { name: cursorOf(timeline), at },
     }, this.#host);
   }
 
-  #complain({ name }: Plan, error: unknown): void {
+  #logFailure({ name }: Timeline, error: unknown): void {
     if (this.#stopping.signal.aborted) return; // it comes due again at the next start
     this.#host.log.error("a cron trigger could not be fired", { ...name, error });
   }
 
-  /** Makes the plans fit the resources. */
+  /** Brings the timelines up to date with the resources. */
   async #refresh(): Promise<void> {
     const { catalog, log } = this.#host;
     try {
@@ -179,48 +182,50 @@ export class CronSource implements AsyncDisposable {
         const { version } = catalog;
         const triggers = (catalog.list("Trigger") as Resource<TriggerSpec>[])
           .flatMap((one) => one.spec.event.source === "cron" ? [one] : []);
-        const plans = new Map<string, Plan>();
-        for (let at = 0; at < triggers.length; at += AT_ONCE) {
-          const some = triggers.slice(at, at + AT_ONCE);
-          const made = await Promise.all(some.map((trigger) => this.#planOf(trigger)));
-          for (const plan of made) if (plan !== undefined) plans.set(cursorOf(plan), plan);
+        const timelines = new Map<string, Timeline>();
+        for (let at = 0; at < triggers.length; at += MAX_CONCURRENT) {
+          const some = triggers.slice(at, at + MAX_CONCURRENT);
+          const made = await Promise.all(some.map((trigger) => this.#timelineOf(trigger)));
+          for (const timeline of made) {
+            if (timeline !== undefined) timelines.set(cursorOf(timeline), timeline);
+          }
         }
-        this.#plans = plans;
-        this.#schedules = new Map([...plans.values()].map((one) => [one.times, one.schedule]));
+        this.#timelines = timelines;
+        this.#schedules = new Map([...timelines.values()].map((one) => [one.times, one.schedule]));
         this.#version = version;
       }
     } catch (error) {
-      log.warn("cron triggers cannot be planned, trying again in a second", { error });
+      log.warn("cron triggers could not be scheduled,  trying again in a second", { error });
       return;
     }
-    this.look();
+    this.poll();
   }
 
-  async #planOf(resource: Resource<TriggerSpec>): Promise<Plan | undefined> {
+  async #timelineOf(resource: Resource<TriggerSpec>): Promise<Timeline | undefined> {
     const { project, name, createdAt, updatedAt, spec } = resource;
     const { store, clock } = this.#host;
     const cron = spec.event.cron ?? { schedule: "" };
     const times = JSON.stringify([cron.schedule, cron.timezone ?? DEFAULT_TIMEZONE]);
-    const plan = { name: { project, trigger: name }, createdAt, times, spec: cron };
-    const key = cursorOf(plan);
-    const known = this.#plans.get(key);
+    const timeline = { name: { project, trigger: name }, createdAt, times, spec: cron };
+    const key = cursorOf(timeline);
+    const known = this.#timelines.get(key);
     if (known?.createdAt === createdAt && known.times === times) {
       known.spec = cron;
       return known;
     }
     const schedule = this.#scheduleOf(times, cron);
     if (schedule === undefined) return undefined;
-    const cursor = await store.findCursor(key);
-    // At the start the cursor says how far it had got. Whatever else is new here was made or changed
-    // just now, and no time from before that is any of its business.
-    const isFirst = this.#version === -1 && cursor !== undefined;
-    const from = Math.max(cursor ?? 0, known?.reached ?? 0, isFirst ? createdAt : updatedAt);
-    const looked = Math.min(from, clock.now());
-    if (!isFirst) await store.moveCursor({ name: key, at: looked });
-    return { ...plan, schedule, looked, reached: from, next: schedule.next(looked), due: [] };
+    const stored = await store.findCursor(key);
+    // At the start, the stored cursor is where the schedule continues. Any other trigger that is new
+    // here was just created or changed, and times from before that are not its own.
+    const isFirst = this.#version === -1 && stored !== undefined;
+    const from = Math.max(stored ?? 0, known?.reached ?? 0, isFirst ? createdAt : updatedAt);
+    const cursor = Math.min(from, clock.now());
+    if (!isFirst) await store.moveCursor({ name: key, at: cursor });
+    return { ...timeline, schedule, cursor, reached: from, next: schedule.next(cursor), due: [] };
   }
 
-  /** One that passed its check and cannot be parsed now is alone in not being fired. */
+  /** A schedule that passed validation and cannot be parsed now affects only its own trigger. */
   #scheduleOf(times: string, { schedule, timezone = DEFAULT_TIMEZONE }: CronSpec) {
     const known = this.#schedules.get(times);
     if (known !== undefined) return known;
@@ -229,18 +234,18 @@ export class CronSource implements AsyncDisposable {
       this.#schedules.set(times, made);
       return made;
     } catch (error) {
-      this.#host.log.error("a schedule cannot be understood", { schedule, timezone, error });
+      this.#host.log.error("a schedule cannot be parsed", { schedule, timezone, error });
       return undefined;
     }
   }
 }
 
-function advance(plan: Plan, to: number): void {
-  plan.looked = to;
-  plan.reached = Math.max(plan.reached, to);
-  plan.next = plan.schedule.next(to);
+function advance(timeline: Timeline, to: number): void {
+  timeline.cursor = to;
+  timeline.reached = Math.max(timeline.reached, to);
+  timeline.next = timeline.schedule.next(to);
 }
 
-function cursorOf({ name: { project, trigger } }: Pick<Plan, "name">): string {
+function cursorOf({ name: { project, trigger } }: Pick<Timeline, "name">): string {
   return `cron:${project}/${trigger}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Which times of a schedule are to fire (`catchUp`): those that come on time, and of those
- * that were missed as many as the trigger wants.
+ * Which times of a schedule fire (`catchUp`): those on time, and of those that were missed as many
+ * as the trigger wants.
  *
  * @module
  */
@@ -9,33 +9,33 @@ import { nextTurn } from "../../base/clock.ts";
 import { type CronSpec, DEFAULT_CATCH_UP_WINDOW_SECS } from "../../resources/event_cron.ts";
 import type { Schedule } from "../../resources/schedule.ts";
 
-/** A time that is later than this was missed. */
+/** A time that fires later than this counts as missed. */
 export const ON_TIME_MS = 60_000;
-/** Most missed times of one trigger that are made up for. */
+/** Most missed times of one trigger that are fired late. */
 export const MAX_CATCH_UP = 1000;
-/** Times that are worked out in one go: each takes about a tenth of a millisecond. */
-const PAGE = 50;
-
 /**
- * A span of time in milliseconds since the epoch; its first millisecond is not in it, its last is.
+ * Times that are computed before other work gets a turn: each takes about a tenth of a millisecond.
  */
+const BATCH_SIZE = 50;
+
+/** A span of time in milliseconds since the epoch: after its start, up to and including its end. */
 export interface Span {
-  /** Up to here everything has been looked at. */
+  /** Every time up to here has been handled. */
   readonly since: number;
   readonly now: number;
-  /** The latest time that was ever present: later than `since` when the clock was set back. */
+  /** Latest clock time seen: later than `since` after the clock was set back. */
   readonly reached: number;
 }
 
-/** What is to become of the times in a span. */
+/** Which times of a span fire. */
 export interface DueRuns {
-  /** Times that are to fire, oldest first. */
+  /** Times that fire, oldest first. */
   readonly fire: readonly number[];
-  /** Whether there are others, which are not made up for. */
+  /** Whether the span has other times, which do not fire any more. */
   readonly missed: boolean;
 }
 
-/** The times of `schedule` in a span, and which of them are to fire. */
+/** Chooses which times of `schedule` in a span fire. */
 export async function dueRuns(
   schedule: Schedule,
   span: Span,
@@ -72,13 +72,13 @@ async function newestRuns(
 ): Promise<number[]> {
   const found: number[] = [];
   for (let before = to + 1; found.length < most;) {
-    const page = schedule.before(before, Math.min(PAGE, most - found.length));
+    const page = schedule.before(before, Math.min(BATCH_SIZE, most - found.length));
     const inside = page.filter((time) => time >= from);
     found.push(...inside);
     const last = inside.at(-1);
     if (last === undefined || inside.length < page.length) break;
     before = last;
-    await nextTurn(); // others want to be answered meanwhile
+    await nextTurn(); // lets other work run meanwhile
   }
   return found.reverse();
 }

@@ -10,13 +10,13 @@ import type { Clock } from "../../base/clock.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
 
-/** What to post, and where. */
+/** A text to post, and the thread it goes to. */
 export interface Post {
   /** Channel id. */
   readonly channel: string;
-  /** Post whose thread it goes to; the channel itself when empty. */
+  /** `ts` of the first post of the thread; empty for the channel itself. */
   readonly threadId: string;
-  /** Plain text: nothing in it is markup, links or mentions. */
+  /** Plain text: markup, links and mentions in it have no effect. */
   readonly text: string;
 }
 
@@ -24,7 +24,10 @@ export interface Post {
 export interface SlackAccess {
   /** Base URL of the Web API, without a slash at its end. */
   readonly apiUrl: string;
-  /** Bot token as it is now: one that is rotated while a post waits is used for the next try. */
+  /**
+   * Reads the bot token as it is now: one that was rotated while a post waits is used for its next
+   * attempt.
+   */
   readonly token: () => string;
   readonly clock: Clock;
   /** Ends waiting and sending. */
@@ -34,27 +37,27 @@ export interface SlackAccess {
 /** Base URL of the real Slack. */
 export const SLACK_API_URL = "https://slack.com/api";
 
-/** Slack cuts longer texts off. */
+/** Longest text: Slack truncates longer ones. */
 const MAX_TEXT = 40_000;
-/** How often one post is tried. */
-const MAX_TRIES = 5;
-/** Longest pause that is waited for before a post is given up. */
+/** Attempts of one post. */
+const MAX_ATTEMPTS = 5;
+/** Longest pause asked for by Slack after which a post is not given up. */
 const MAX_PAUSE_SECS = 300;
-/** How long one try may take. */
-const TRY_MS = 10_000;
-/** Most of an answer that is read; a real one has some hundred bytes, or those of the post. */
+/** Deadline of one attempt. */
+const ATTEMPT_TIMEOUT_MS = 10_000;
+/** Most bytes of an answer that are read; a real one is little larger than the post. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
-/** What a header can hold and a token of Slack consists of. */
+/** Characters of a Slack token, all of which a header can hold. */
 const TOKEN = /^[!-~]+$/;
 
-/** Slack's own escapes: without them `<!channel>` would call everybody. */
+/** Escapes a text for Slack: without this, `<!channel>` would notify the whole channel. */
 export function escapeText(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
 /**
- * Posts a text; waits as long as Slack asks for when it gets too many. What may have been posted,
- * because Slack took too long to say so, is not tried again.
+ * Posts a text, and waits as long as Slack asks for when it limits the rate. After a timeout the
+ * text may have been posted, so it is not sent again.
  *
  * @returns The `ts` of the new post.
  * @throws {AppError} `too_large`; `refused` when Slack does not answer, or with its own word for
@@ -69,11 +72,11 @@ export async function postMessage(post: Post, access: SlackAccess): Promise<stri
     );
   }
   for (let tries = 1;; tries++) {
-    const result = await tryOnce(post, access);
+    const result = await attempt(post, access);
     if ("ts" in result) return result.ts;
     if (access.signal.aborted) throw stopping();
     const { error, retryAfterSecs = Infinity } = result;
-    if (retryAfterSecs > MAX_PAUSE_SECS || tries >= MAX_TRIES) throw error;
+    if (retryAfterSecs > MAX_PAUSE_SECS || tries >= MAX_ATTEMPTS) throw error;
     await access.clock.pause(retryAfterSecs * 1000, access.signal);
     if (access.signal.aborted) throw stopping();
   }
@@ -83,19 +86,22 @@ function stopping(): AppError {
   return new AppError("unreachable", "The daemon is stopping, send the text again when it runs");
 }
 
-/** A try: the new post's `ts`, or what is wrong and, where another try may help, after how long. */
+/**
+ * The result of an attempt: the `ts` of the new post, or the error and, where another attempt may
+ * help, the pause before it.
+ */
 type Tried = { readonly ts: string } | {
   readonly error: AppError;
   readonly retryAfterSecs?: number;
 };
 
-async function tryOnce({ channel, threadId, text }: Post, access: SlackAccess): Promise<Tried> {
+async function attempt({ channel, threadId, text }: Post, access: SlackAccess): Promise<Tried> {
   const token = access.token();
   if (!TOKEN.test(token)) { // an error of `fetch` would show it
     throw new AppError("refused", "The bot token has characters that no token has: set it again");
   }
   const timeout = new AbortController();
-  using _timer = access.clock.after(TRY_MS, () => timeout.abort());
+  using _timer = access.clock.after(ATTEMPT_TIMEOUT_MS, () => timeout.abort());
   try {
     const response = await fetch(`${access.apiUrl}/chat.postMessage`, {
       method: "POST",
@@ -119,7 +125,9 @@ async function tryOnce({ channel, threadId, text }: Post, access: SlackAccess): 
     return await readAnswer(response);
   } catch (cause) {
     if (timeout.signal.aborted) {
-      const message = `Slack did not answer within ${TRY_MS / 1000} s, it may have posted the text`;
+      const message = `Slack did not answer within ${
+        ATTEMPT_TIMEOUT_MS / 1000
+      } s, it may have posted the text`;
       return { error: new AppError("refused", message, { cause }) };
     }
     const message = `Slack cannot be reached at ${access.apiUrl}: ${messageOf(cause)}`;
@@ -144,7 +152,7 @@ async function readAnswer(response: Response): Promise<Tried> {
   return { error: new AppError("refused", `Slack refused the post: ${word}`) };
 }
 
-/** `Retry-After` is a number of seconds with Slack; of anything else nothing is known. */
+/** Parses `Retry-After`, with Slack a number of seconds; `undefined` for anything else. */
 function findPauseSecs(header: string | null): number | undefined {
   return header !== null && /^[0-9]+$/.test(header) ? Math.max(1, Number(header)) : undefined;
 }

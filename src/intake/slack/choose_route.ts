@@ -1,6 +1,6 @@
 /**
- * Where an event of a chat belongs: to the task of its thread, to a new task, or
- * nowhere. Pure; what is not clear is left to a person.
+ * The route of a chat event: to the task of its thread, to a new task, or to none. Pure; unclear
+ * cases are left to a person.
  *
  * @module
  */
@@ -12,28 +12,27 @@ import type {
 } from "../../store/source_event_records.ts";
 import type { SlackEvent } from "./normalise.ts";
 
-/** Where an event belongs. */
+/** A decision on where an event goes. */
 export type Route =
   | { readonly to: "nowhere"; readonly state: SourceEventState; readonly reason: string }
   | { readonly to: "inbox"; readonly taskId: string }
   | { readonly to: "follow-up"; readonly parentId: string }
   | { readonly to: "task"; readonly bind: boolean };
 
-/** What is known when an event is to be routed. */
+/** The facts that decide the route of an event. */
 export interface RouteFacts extends Pick<ClaimedSourceEvent, "event" | "bound" | "rootIsOpen"> {
-  /** What its payload says. */
-  readonly said: Pick<SlackEvent, "ignored" | "isMention">;
+  readonly content: Pick<SlackEvent, "ignored" | "isMention">;
   /** Whether its trigger has a condition. */
   readonly hasFilter: boolean;
 }
 
-/** Why a reply is ignored whose thread nobody has begun that we know of. */
+/** Reason of an ignored reply in a thread that is bound to no task. */
 export const STRAY = "a reply in a thread that belongs to no task";
 
-/** Where an event belongs; that it passes the filter of a trigger is looked at after this. */
+/** Chooses the route of an event; the trigger's filter is checked afterwards. */
 export function chooseRoute(facts: RouteFacts): Route {
-  const { event, said, bound } = facts;
-  if (said.ignored !== undefined) return nowhere("ignored", said.ignored);
+  const { event, content, bound } = facts;
+  if (content.ignored !== undefined) return nowhere("ignored", content.ignored);
   if (bound !== undefined) return inBoundThread(facts, bound);
   switch (event.kind) {
     case "message":
@@ -61,15 +60,18 @@ function inBoundThread({ event }: RouteFacts, { id, state }: BoundTask): Route {
   );
 }
 
-/** A reply in a thread that belongs to no task: only who mentions the app means it. */
-function inOtherThread({ said, rootIsOpen }: RouteFacts): Route {
+/**
+ * Route of a reply in a thread that belongs to no task: it starts one only when it mentions the
+ * app.
+ */
+function inOtherThread({ content, rootIsOpen }: RouteFacts): Route {
   if (rootIsOpen) {
     return nowhere(
       "needs_attention",
       "the post that began its thread was not routed: replay that first, or bind the thread",
     );
   }
-  return said.isMention ? { to: "task", bind: true } : nowhere("ignored", STRAY);
+  return content.isMention ? { to: "task", bind: true } : nowhere("ignored", STRAY);
 }
 
 function nowhere(state: SourceEventState, reason: string): Route {

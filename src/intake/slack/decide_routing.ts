@@ -1,6 +1,6 @@
 /**
- * What is to become of one Slack event: where it belongs (`choose_route.ts`), and if that is a new
- * task, through `admit` like every other event.
+ * Decides what happens to one Slack event: its route (`choose_route.ts`), and for a new task also
+ * admission, through `admit` like every other event.
  *
  * @module
  */
@@ -18,17 +18,16 @@ import { chooseRoute, type Route, STRAY } from "./choose_route.ts";
 import { cut, objectOf, textOf } from "./fields.ts";
 import { normalise } from "./normalise.ts";
 
-/** Most characters of the name Slack has for a sort of event; real ones have some twenty. */
+/** Longest event type that is passed on; real ones have some twenty characters. */
 const MAX_TYPE = 100;
 
 /** What deciding needs. */
 export interface RoutingHost extends AdmitHost {
-  /** Triggers as they are now. */
   readonly triggers: Triggers;
 }
 
 /**
- * What is to become of an event that is being routed.
+ * Decides what happens to a claimed event.
  *
  * @throws {AppError} `not_found` when it would start a task and its trigger is gone; `overloaded`.
  */
@@ -40,11 +39,11 @@ export async function decideRouting(
   const payload = payloadOf(claimed.payload);
   const { project, trigger: name } = event;
   const trigger = host.triggers.find({ project, trigger: name, source: "webhook" });
-  // A task that runs gets its replies also when its trigger is gone.
+  // A running task gets its replies also when its trigger was deleted.
   const route = chooseRoute({
     event,
     rootIsOpen,
-    said: normalise(payload, event.receivedAt),
+    content: normalise(payload, event.receivedAt),
     hasFilter: trigger === undefined || trigger.filter !== undefined,
     ...(bound === undefined ? {} : { bound }),
   });
@@ -98,7 +97,7 @@ async function decideTask(
     payload,
     headers,
     ...more,
-    answered: true, // Slack has had its answer when the event was stored
+    answered: true, // Slack was answered when the event was stored
     ...(payloadIsBody ? {} : { ownPayload: bytes }),
     delivery: { id: event.deliveryId, receivedAt: event.receivedAt },
     taskId: eventId(queuedAt, `task of source event ${event.id}`),
@@ -112,7 +111,7 @@ function payloadOf(bytes: Uint8Array): JsonObject {
   return isJsonObject(payload) ? payload : {};
 }
 
-/** What a task finds in its inbox. */
+/** The message for the inbox of a task. */
 function messageFrom(event: ClaimedSourceEvent["event"], payload: JsonObject): JsonObject {
   return {
     source_event_id: event.id,

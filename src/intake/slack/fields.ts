@@ -1,6 +1,5 @@
 /**
- * Fields of a Slack payload, whatever stands in them: nothing of a payload is trusted to have its
- * type.
+ * Reads fields of a Slack payload, where no field can be trusted to have its type.
  *
  * @module
  */
@@ -8,10 +7,10 @@
 import { sha256Hex } from "../../base/bytes.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 
-/** Most characters of text that are kept beside the raw body; what Slack itself takes in a post. */
+/** Most characters of text kept beside the raw body; Slack's own limit for a post. */
 const MAX_TEXT = 40_000;
 
-/** Ids, names of events and times as Slack writes them; indexes hold them. */
+/** The form of ids, event types and times that Slack sends; indexes hold them. */
 const USUAL_ID = /^[!-~]{0,200}$/;
 
 /** A text; empty for anything else. */
@@ -19,7 +18,7 @@ export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** A text that names something; of what no platform would write, a digest that names it as well. */
+/** An id; where it has a form that Slack would not send, its beginning is replaced by a digest. */
 export function idOf(value: unknown): string {
   const text = textOf(value);
   return USUAL_ID.test(text) ? text : `sha256:${sha256Hex(JSON.stringify(text))}`;

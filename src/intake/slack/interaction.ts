@@ -1,6 +1,6 @@
 /**
- * Slack's interactivity: clicks and choices, views, shortcuts; what was done in words, and
- * which requests only ask for something.
+ * Slack's interactivity: clicks, choices, views and shortcuts; the text that describes what was
+ * done, and which requests only ask for menu choices.
  *
  * @module
  */
@@ -9,8 +9,8 @@ import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { arrayOf, cut, idOf, nameOf, objectOf, textOf } from "./fields.ts";
 
 /**
- * Requests for the choices of a menu, at every key somebody types; they are answered, never acted
- * on.
+ * Requests for the choices of a menu, sent at every key a person types; they are answered and start
+ * nothing.
  */
 const ASKS_FOR_CHOICES = ["block_suggestion", "dialog_suggestion"];
 
@@ -24,23 +24,21 @@ export function asksForChoices(payload: JsonObject): boolean {
   return isInteraction(payload) && ASKS_FOR_CHOICES.includes(textOf(payload["type"]));
 }
 
-/** What an interaction says. */
+/** An interaction, normalised. */
 export interface Interaction {
-  /** Always this. */
   readonly kind: "interaction";
-  /** Who did it. */
   readonly actor: string;
   /** Channel; empty for what is done in a view. */
   readonly conversationId: string;
   /** Thread of the post it was done to; empty where there is none. */
   readonly threadId: string;
-  /** What was clicked, chosen or typed, or the name of the view or shortcut. */
+  /** What was clicked, chosen or typed, or the id of the view or shortcut. */
   readonly text: string;
-  /** Why there is nothing to act on; absent where there may be. */
+  /** Why the interaction is ignored; absent where it may start something. */
   readonly ignored?: string;
 }
 
-/** What it says. */
+/** Normalises an interaction. */
 export function fromInteraction(payload: JsonObject): Interaction {
   const container = objectOf(payload["container"]);
   const message = { ...objectOf(payload["original_message"]), ...objectOf(payload["message"]) };
@@ -63,7 +61,7 @@ function actionText(action: JsonObject): string {
   return [name, valueOf(action)].filter((part) => part !== "").join("=");
 }
 
-/** Each sort of element has a field of its own for it. */
+/** Each type of element has its own field for its value. */
 const CHOSEN = [
   "value",
   "selected_date",

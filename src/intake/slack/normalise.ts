@@ -1,6 +1,6 @@
 /**
- * What a Slack request says, in terms that hold for every chat platform: who, where, in which
- * thread, what, and why it is nothing to act on, if it is. Pure; the raw body stays in the store.
+ * Normalises a Slack request to terms that hold for every chat platform: actor, conversation,
+ * thread, text, and why it is ignored, if it is. Pure; the raw body stays in the store.
  *
  * ```ts
  * import { normalise, type SlackEvent } from "./normalise.ts";
@@ -33,18 +33,18 @@ export interface SlackEvent extends
     | "text"
     | "occurredAt"
   > {
-  /** What Slack calls the event; absent where it has no name for it. */
+  /** Slack's id of the event; absent where it has none. */
   readonly externalId?: string;
-  /** Why there is nothing to act on; absent where there may be. */
+  /** Why the event is ignored; absent where it may start something. */
   readonly ignored?: string;
   /** Whether a person mentions the app. */
   readonly isMention: boolean;
 }
 
-/** Messages of these subtypes are written by people; of all others Slack itself is the author. */
+/** Message subtypes written by people; all others come from Slack itself. */
 const WRITTEN_BY_PEOPLE = ["file_share", "thread_broadcast", "me_message"];
 
-/** What a request says; `receivedAt` (ms) stands in where Slack names no time. */
+/** Normalises a request; `receivedAt` (ms) stands in where Slack names no time. */
 export function normalise(payload: JsonObject, receivedAt: number): SlackEvent {
   const base = {
     installationId: installationOf(payload),
@@ -61,8 +61,8 @@ export function normalise(payload: JsonObject, receivedAt: number): SlackEvent {
   if (textOf(payload["command"]) !== "") return { ...base, ...fromCommand(payload) };
   if (isInteraction(payload)) return { ...base, ...fromInteraction(payload) };
   const ignored = type === "app_rate_limited"
-    ? "Slack holds events back: the app gets too many"
-    : `nothing is known about requests of type "${cut(type, 80)}"`;
+    ? "Slack limits the rate of events for this app"
+    : `unknown request type "${cut(type, 80)}"`;
   return { ...base, kind: "system", text: cut(type), ignored };
 }
 
@@ -92,7 +92,7 @@ function fromCallback(payload: JsonObject, receivedAt: number): SlackEvent {
   };
 }
 
-/** Some events name a person by id, some as an object, some in a field of another name. */
+/** The person who acted: some events name them by id, some as an object, some in another field. */
 function actorOf(event: JsonObject): string {
   return nameOf(event["user"]) || idOf(event["user_id"]) || idOf(event["bot_id"]) ||
     idOf(objectOf(event["assistant_thread"])["user_id"]) ||
@@ -105,7 +105,10 @@ function conversationOf(event: JsonObject): string {
     idOf(objectOf(event["assistant_thread"])["channel_id"]);
 }
 
-/** Edits, deletions, joins and what bots write, our own first of all, start nothing. */
+/**
+ * Why an event is ignored: edits, deletions, joins and posts of bots, including this app's own,
+ * start nothing.
+ */
 function whyIgnored(payload: JsonObject, event: JsonObject): string | undefined {
   const user = nameOf(event["user"]);
   const own = arrayOf(payload["authorizations"]).some((one) =>
@@ -133,7 +136,7 @@ function fromCommand(payload: JsonObject) {
   } as const;
 }
 
-/** App and team: of an enterprise-wide installation, app and enterprise. */
+/** App and team; app and enterprise for an enterprise-wide installation. */
 function installationOf(payload: JsonObject): string {
   const team = idOf(payload["team_id"]) || nameOf(payload["team"]) ||
     idOf(objectOf(payload["user"])["team_id"]) || idOf(payload["enterprise_id"]) ||

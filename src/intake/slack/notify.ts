@@ -1,6 +1,6 @@
 /**
- * Answers in the thread a task came from (`spec.event.webhook.slack`): what a step wants to say,
- * and how the task began and ended. Off without a bot token.
+ * Posts in the thread a task came from (`spec.event.webhook.slack`): replies of its steps, and how
+ * the task began and ended. Off without a bot token.
  *
  * @module
  */
@@ -22,28 +22,25 @@ import type { Task } from "../../store/task_records.ts";
 import { postMessage } from "./api.ts";
 import { cut } from "./fields.ts";
 
-/** What answering needs. */
+/** What {@linkcode SlackNotifier} needs. */
 export interface NotifyHost {
-  /** Triggers and tokens. */
   readonly catalog: Catalog;
   /** Hides them in what is posted. */
   readonly secrets: KnownSecrets;
-  /** Which thread a task came from. */
   readonly store: TaskStore & ThreadStore;
   /** Base URL of Slack's Web API. */
   readonly slackApiUrl: string;
-  /** Tell how tasks began and ended. */
   readonly events: Events;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Posts that nobody waits for at once; beyond it they are dropped, with a warning. */
+/** Most notifications that wait; beyond it they are dropped, with a warning. */
 const MAX_WAITING = 200;
-/** Most characters of a reason that are told; \`svc get task\` has all of it. */
+/** Most characters of a reason that are posted; `svc get task` has all of it. */
 const MAX_REASON = 500;
 
-/** Posts to threads. */
+/** Posts to the threads of tasks. */
 export class SlackNotifier implements AsyncDisposable {
   readonly #host: NotifyHost;
   readonly #stopping = new AbortController();
@@ -51,7 +48,7 @@ export class SlackNotifier implements AsyncDisposable {
 
   readonly #subscriptions: readonly Disposable[];
 
-  /** Posts from here on what triggers want to be told. */
+  /** Subscribes to starts and ends of tasks, and posts those that their triggers ask for. */
   constructor(host: NotifyHost) {
     this.#host = host;
     const { events } = host;
@@ -78,7 +75,7 @@ export class SlackNotifier implements AsyncDisposable {
   }
 
   #started(task: Task): void {
-    if (this.#wants(task, "started")) this.#later(task, `Task ${task.id} started`);
+    if (this.#wants(task, "started")) this.#postLater(task, `Task ${task.id} started`);
   }
 
   #ended(task: Task): void {
@@ -89,20 +86,23 @@ export class SlackNotifier implements AsyncDisposable {
       ? ""
       : ` after ${shortDuration(finishedAt - startedAt)}`;
     const why = reason === "" ? "" : `: ${cut(reason, MAX_REASON)}`;
-    this.#later(task, `Task ${id} ${state}${took}${why}`);
+    this.#postLater(task, `Task ${id} ${state}${took}${why}`);
   }
 
-  /** A task that ends as it is stored, because something is missing for it, never runs. */
+  /**
+   * A task can end in the moment it is stored, because something it needs is missing; then it never
+   * runs.
+   */
   #routed({ taskId, ended }: Routed): void {
     if (taskId === undefined || ended !== true) return;
     const { store, log } = this.#host;
     store.findTasks(taskId).then(
       ([task]) => task === undefined ? undefined : this.#ended(task),
-      (error) => log.warn("the end of a task could not be told", { task: taskId, error }),
+      (error) => log.warn("the end of a task could not be posted", { task: taskId, error }),
     );
   }
 
-  /** Gives up what is still to be posted. */
+  /** Gives up posts that still wait. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const subscription of this.#subscriptions) subscription[Symbol.dispose]();
     this.#stopping.abort();
@@ -126,8 +126,8 @@ export class SlackNotifier implements AsyncDisposable {
     return thread?.conversationId === "" ? undefined : thread;
   }
 
-  /** Nobody waits for it; a task that came from no conversation has nobody to be told either. */
-  #later(task: Task, text: string): void {
+  /** Posts in the background; a task that came from no conversation has no thread to post to. */
+  #postLater(task: Task, text: string): void {
     const { log } = this.#host;
     if (this.#stopping.signal.aborted) return;
     if (this.#posting.size >= MAX_WAITING) return log.warn("too many posts wait for Slack");
@@ -141,11 +141,11 @@ export class SlackNotifier implements AsyncDisposable {
     this.#posting.add(run);
   }
 
-  async #post(thread: ThreadKey, said: string): Promise<string> {
+  async #post(thread: ThreadKey, message: string): Promise<string> {
     const { project, trigger, conversationId, threadId } = thread;
     const { secrets } = this.#host;
     using _known = secrets.runBegins(); // a token that is replaced meanwhile may be in an error
-    const text = secrets.redact(said);
+    const text = secrets.redact(message);
     const access = {
       apiUrl: this.#host.slackApiUrl,
       token: () => this.#token(project, trigger),

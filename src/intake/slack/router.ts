@@ -1,6 +1,6 @@
 /**
- * Routes stored Slack events after Slack has its answer: at most once each, in the order
- * of their thread. Woken by `kick` and by the next event that is due; never polls.
+ * Routes stored Slack events after Slack was answered: at most once each, in the order of their
+ * thread. Woken by `kick` and by the next event that is due; never polls.
  *
  * @module
  */
@@ -17,9 +17,7 @@ import { decideRouting, type RoutingHost } from "./decide_routing.ts";
 
 /** What routing needs. */
 export interface RouterHost extends RoutingHost {
-  /** Events, bindings and tasks. */
   readonly store: SourceEventQueue;
-  /** Hands messages to running tasks. */
   readonly inboxes: Inboxes;
   readonly clock: Clock;
   readonly log: Log;
@@ -27,19 +25,21 @@ export interface RouterHost extends RoutingHost {
   readonly events: Events;
 }
 
-/** Events routed side by side. */
-const AT_ONCE = 20;
-/** Of these, those of one trigger, about: its slow condition shall not hold up the others. */
-const SHARE = 10;
-/** A claim this old is taken over: whoever made it is gone. */
+/** Events routed at the same time. */
+const MAX_CONCURRENT = 20;
+/**
+ * About how many of these may belong to one trigger: its slow filter must not hold up the others.
+ */
+const MAX_PER_TRIGGER = 10;
+/** Age at which a claim is taken over: the router that made it is gone. */
 const STALE_MS = 5 * 60_000;
-/** How often routing is tried. */
+/** Attempts to route one event. */
 const MAX_ATTEMPTS = 5;
 /** Pause after the first failure; each further one is five times as long. */
 const BACKOFF_MS = 1000;
-/** Pause when the store does not take what it is given. */
+/** Pause after the store failed. */
 const RETRY_MS = 1000;
-/** How long what is being decided may hold up the end of the daemon. */
+/** How long routing under way may delay the end of the daemon. */
 const STOP_WITHIN_MS = 2000;
 
 /** Routes events until disposed. */
@@ -49,13 +49,13 @@ export class SlackRouter implements AsyncDisposable {
   readonly #claims: SerialRunner;
   readonly #subscription: Disposable;
   readonly #routing = new Map<string, Promise<void>>();
-  /** How many are being routed of each trigger. */
+  /** Number of events being routed, by trigger. */
   readonly #shares = new Map<string, number>();
-  /** Whether there may be events that nobody routes although somebody began to. */
+  /** Whether events may be claimed that no router handles any more. */
   #hasOrphans = true;
   #retry: Disposable | undefined;
 
-  /** Starts with what is left from before. */
+  /** Starts with the events that a previous run left behind. */
   constructor(host: RouterHost) {
     this.#host = host;
     const { clock, log } = host;
@@ -71,12 +71,11 @@ export class SlackRouter implements AsyncDisposable {
     this.kick();
   }
 
-  /** There may be something to route. */
   kick(): void {
     this.#claims.kick();
   }
 
-  /** Finishes what is being stored; everything else waits on disk for the next start. */
+  /** Finishes the writes under way; all other events stay on disk for the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#subscription[Symbol.dispose]();
     this.#retry?.[Symbol.dispose]();
@@ -87,10 +86,10 @@ export class SlackRouter implements AsyncDisposable {
   }
 
   async #claim(): Promise<number | undefined> {
-    const limit = Math.min(SHARE, AT_ONCE - this.#routing.size);
+    const limit = Math.min(MAX_PER_TRIGGER, MAX_CONCURRENT - this.#routing.size);
     if (limit <= 0) return undefined; // the next event that is routed kicks again
     const { clock, store } = this.#host;
-    const busy = [...this.#shares].filter(([, n]) => n >= SHARE).map(([name]) => name);
+    const busy = [...this.#shares].filter(([, n]) => n >= MAX_PER_TRIGGER).map(([name]) => name);
     const demand = { limit, now: clock.now(), staleMs: STALE_MS, busy };
     const known = this.#hasOrphans ? { routing: [...this.#routing.keys()] } : {};
     this.#hasOrphans = false;
@@ -101,7 +100,7 @@ export class SlackRouter implements AsyncDisposable {
   }
 
   /** Claims again what the store did not take back; only after a pause, as the store may be down. */
-  #lookForOrphans(): void {
+  #recheckOrphans(): void {
     if (this.#claims.isStopped) return;
     this.#retry ??= this.#host.clock.after(RETRY_MS, () => {
       this.#retry = undefined;
@@ -120,7 +119,7 @@ export class SlackRouter implements AsyncDisposable {
       const left = (this.#shares.get(name) ?? 1) - 1;
       if (left > 0) this.#shares.set(name, left);
       else this.#shares.delete(name);
-      this.kick(); // there may be a next one of its thread
+      this.kick(); // its thread may have a next event
     });
     this.#routing.set(id, routing);
   }
@@ -141,7 +140,7 @@ export class SlackRouter implements AsyncDisposable {
     }
   }
 
-  /** What cannot be done now is no fault of the event, and costs it none of its tries. */
+  /** Routes the event again later; `overloaded` is no fault of the event and costs no attempt. */
   async #postpone({ event }: ClaimedSourceEvent, error: unknown): Promise<void> {
     const { store, clock, log } = this.#host;
     const counts = !(error instanceof AppError && error.code === "overloaded");
@@ -154,7 +153,7 @@ export class SlackRouter implements AsyncDisposable {
       const failure = { reason, counts, ...(last ? {} : { dueAt }) };
       await store.postponeSourceEvent(event.id, failure);
     } catch {
-      this.#lookForOrphans();
+      this.#recheckOrphans();
     }
   }
 }

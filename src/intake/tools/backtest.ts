@@ -1,6 +1,7 @@
 /**
  * `svc apply --dry-run --against SPAN`: runs the stored deliveries of a span through the proposed
- * manifests and tells which would end otherwise. Stores and starts nothing; transformers run.
+ * manifests and reports which would have another outcome. Stores and starts nothing; transformers
+ * run.
  *
  * @module
  */
@@ -22,7 +23,7 @@ import { admit, type AdmitHost } from "../admission/admit.ts";
 import { activate, type ActiveTrigger, Triggers } from "../admission/triggers.ts";
 import { authenticate, authenticatedBefore } from "../pipeline/authenticate.ts";
 import { firedEvent } from "../pipeline/fire.ts";
-import { decide, type Entrance, type PipelineHost } from "../pipeline/pipeline.ts";
+import { decide, type PipelineHost, type PipelineMode } from "../pipeline/pipeline.ts";
 import {
   checkedBy,
   contextOf,
@@ -34,25 +35,23 @@ import { triggerNameOf } from "./explain.ts";
 import { checksTheSame, concerns, type Proposal } from "./proposal.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
 
-/** What it needs. */
+/** What {@linkcode backtest} needs. */
 export interface BacktestHost extends Omit<AdmitHost, "planner"> {
-  /** Stored deliveries. */
   readonly store: DeliveryStore;
   readonly clock: Clock;
-  /** What is applied now. */
   readonly catalog: Catalog;
   /** Runs plugins, as a real delivery would. */
   readonly plugins: PipelineHost["plugins"];
 }
 
-/** Deliveries read at once. */
-const PAGE = 200;
-/** Most changed deliveries that are named one by one. */
+/** Deliveries read in one call. */
+const PAGE_SIZE = 200;
+/** Most changed deliveries that the report lists. */
 const MAX_NAMED = 100;
 
 /**
- * Compares what was with what would be, for every delivery of the last `secs` that was kept whole
- * and came to a trigger of the files, or to one that refers to them.
+ * Compares stored with new outcomes, for every delivery of the last `secs` whose content was kept
+ * and whose trigger is in the manifests or refers to them.
  */
 export async function backtest(
   secs: number,
@@ -66,8 +65,8 @@ export async function backtest(
   for await (const delivery of deliveriesSince(host.clock.now() - secs * 1000, host.store)) {
     const trigger = triggers.find(triggerNameOf(delivery));
     if (trigger === undefined || !concerns(proposal, trigger.resource)) continue;
-    if (delivery.via === "chat") continue; // where its event goes depends on its thread
-    if (wasTurnedAway(delivery)) continue;
+    if (delivery.via === "chat") continue; // its route depends on its thread
+    if (wasOverloaded(delivery)) continue;
     const stored = await host.store.readDelivery(delivery.id);
     if (stored?.content === undefined) continue;
     const before = delivery.outcome === "duplicate" ? "accepted" : delivery.outcome;
@@ -82,8 +81,8 @@ export async function backtest(
   return { examined, counts, changed };
 }
 
-/** Whether a delivery was refused for want of room, which its trigger did not decide. */
-function wasTurnedAway({ status }: Delivery): boolean {
+/** Whether a delivery was refused for overload, which its trigger did not decide. */
+function wasOverloaded({ status }: Delivery): boolean {
   return status === 429 || status === 503;
 }
 
@@ -96,14 +95,14 @@ async function outcomeOf(
   const { delivery } = stored;
   try {
     if (delivery.via === "internal") {
-      return toldOf(await admit([firedEvent(stored, trigger)], proposed));
+      return overallOutcome(await admit([firedEvent(stored, trigger)], proposed));
     }
     const context = contextOf(delivery);
     context.trigger = trigger;
-    const entrance = asApplied(delivery, host);
-    const decision = await decide(storedRequest(stored, context), trigger, entrance, proposed);
+    const mode = asApplied(delivery, host);
+    const decision = await decide(storedRequest(stored, context), trigger, mode, proposed);
     if (decision.handshake !== undefined) return { outcome: "handshake", reason: "" };
-    return toldOf(decision.events);
+    return overallOutcome(decision.events);
   } catch (thrown) {
     const error = toAppError(thrown);
     return { outcome: "rejected", reason: error.reason || error.message };
@@ -111,11 +110,11 @@ async function outcomeOf(
 }
 
 /**
- * The sender counts as what it was found to be when it came, because keys have been rotated and
- * signed times are long over, unless the proposal changes what checks it. A sender that what is
- * applied now refuses as well is not the proposal's doing either.
+ * Takes the sender as authenticated or rejected as it was on arrival, because keys have been
+ * rotated and signed times are stale, unless the proposal changes how it is checked. A sender that
+ * the applied manifests refuse now as well is not an effect of the proposal.
  */
-function asApplied(delivery: Delivery, applied: BacktestHost): Entrance<StoredRequest> {
+function asApplied(delivery: Delivery, applied: BacktestHost): PipelineMode<StoredRequest> {
   const wasLetIn = checkedBy(delivery) !== undefined;
   return {
     findHandshake,
@@ -132,7 +131,7 @@ function asApplied(delivery: Delivery, applied: BacktestHost): Entrance<StoredRe
   };
 }
 
-/** Whether a request would be refused now; not when its trigger is new. */
+/** Whether the applied manifests would refuse a request now; `false` when its trigger is new. */
 async function refuses(
   applied: BacktestHost,
   request: StoredRequest,
@@ -148,7 +147,7 @@ async function refuses(
   }
 }
 
-function toldOf(decisions: readonly Admitted[]): { outcome: string; reason: string } {
+function overallOutcome(decisions: readonly Admitted[]): { outcome: string; reason: string } {
   const best = bestOf(decisions);
   if (best === undefined || best.outcome === "accepted") return { outcome: "accepted", reason: "" };
   return { outcome: best.outcome, reason: best.reason };
@@ -159,11 +158,11 @@ async function* deliveriesSince(since: number, store: DeliveryStore): AsyncGener
   for (;;) {
     const page = await store.listDeliveries({
       since,
-      limit: PAGE,
+      limit: PAGE_SIZE,
       ...(before === undefined ? {} : { before }),
     });
     yield* page;
     before = page.at(-1)?.id;
-    if (page.length < PAGE) return;
+    if (page.length < PAGE_SIZE) return;
   }
 }

@@ -1,7 +1,6 @@
 /**
- * What can be told of a stored delivery for `svc delivery explain`: what checked its sender, why
- * the condition said what it said, and what would have to change. Runs no plugin and decides
- * nothing.
+ * The parts of `svc delivery explain`: what checked the sender, why the filter decided as it did,
+ * and what would have to change. Runs no plugin and decides nothing.
  *
  * @module
  */
@@ -36,14 +35,13 @@ import { checkedBy, contextOf, storedRequest } from "../pipeline/stored_request.
 export interface ExplainingHost {
   /** SecretStores and CRDs as they are now. */
   readonly catalog: Catalog;
-  /** Runs parts of conditions. */
   readonly evaluator: Evaluator;
 }
 
-/** What became of one event, before its condition is looked into. */
-export type ToldEvent = Omit<Explanation["events"][number], "parts">;
+/** The outcome of one event, without the parts of its condition. */
+export type EventSummary = Omit<Explanation["events"][number], "parts">;
 
-/** Which trigger a delivery came to. */
+/** The name of the trigger of a delivery. */
 export function triggerNameOf(delivery: Delivery): TriggerName {
   const { project, trigger } = delivery;
   return delivery.via === "internal"
@@ -51,7 +49,7 @@ export function triggerNameOf(delivery: Delivery): TriggerName {
     : { project, trigger, source: "webhook" };
 }
 
-/** What holds for a delivery: a platform's own endpoint does not ask the trigger for the scheme. */
+/** The webhook settings that apply to a delivery: a platform's own endpoint has a fixed scheme. */
 export function webhookOf(delivery: Delivery, { resource }: ActiveTrigger): WebhookSpec {
   const webhook = resource.spec.event.webhook ?? {};
   return delivery.via === "chat" ? nativeWebhook("slack", webhook) : webhook;
@@ -78,15 +76,15 @@ export function explainAuthentication(delivery: Delivery): string {
   }
 }
 
-/** The parts of the condition of then, or why they are not told. */
+/** The parts of the condition of each event, or why they are not evaluated. */
 export async function explainEvents(
   stored: StoredDelivery,
   trigger: ActiveTrigger | undefined,
-  told: readonly ToldEvent[],
+  outcomes: readonly EventSummary[],
   host: ExplainingHost,
 ): Promise<Pick<Explanation, "events" | "not_evaluated">> {
   const { outcome, detail: { condition } } = stored.delivery;
-  const events = told.map((one) => ({ ...one, parts: [] }));
+  const events = outcomes.map((one) => ({ ...one, parts: [] }));
   if (condition === undefined || trigger === undefined || stored.content === undefined) {
     return { events };
   }
@@ -99,7 +97,7 @@ export async function explainEvents(
   }
   const seen = eventsOf(stored, trigger);
   return {
-    events: await Promise.all(told.map(async (one, index) => {
+    events: await Promise.all(outcomes.map(async (one, index) => {
       const event = seen[index];
       if (event === undefined) return { ...one, parts: [] };
       const scope = scopeOf(eventVariables(event), OPERATORS);
@@ -108,13 +106,13 @@ export async function explainEvents(
   };
 }
 
-/** The events of a stored delivery, as its condition saw them. */
+/** The events of a stored delivery, as their condition saw them. */
 function eventsOf(stored: StoredDelivery, trigger: ActiveTrigger): readonly TriggerEvent[] {
   if (stored.delivery.via === "internal") return [firedEvent(stored, trigger)];
   return storedEvents(storedRequest(stored, contextOf(stored.delivery)), trigger);
 }
 
-/** What would make a refused signature pass; nothing where plugins check the sender. */
+/** What would make a rejected signature valid; nothing where plugins check the sender. */
 export async function diagnoseSignature(
   stored: StoredDelivery,
   trigger: ActiveTrigger | undefined,
@@ -138,7 +136,7 @@ export async function diagnoseSignature(
   );
 }
 
-/** What to do next, where there is something. */
+/** What the operator can do next, one line each. */
 export function advise(
   { delivery, content }: StoredDelivery,
   trigger: ActiveTrigger | undefined,
@@ -182,7 +180,9 @@ function signatureAdvice(delivery: Delivery, webhook: WebhookSpec, isKept: boole
   return [...lines, `The trigger looks for the header ${header}; the request had ${had}`];
 }
 
-/** Names of the plugins that such a delivery meets now; only the webhook endpoint has any. */
+/**
+ * Names of the plugins that would run for such a delivery now; only the webhook endpoint has any.
+ */
 function pluginsFor(
   delivery: Delivery,
   { resource }: ActiveTrigger,

@@ -1,6 +1,6 @@
 /**
- * What a proposed change has to do with a trigger: whether it concerns it at all, and whether it
- * changes what checks the trigger's senders.
+ * How a proposed change affects a trigger: whether it concerns the trigger at all, and whether it
+ * changes how the trigger's senders are checked.
  *
  * @module
  */
@@ -14,7 +14,6 @@ import { trigger as triggerKind, type TriggerSpec } from "../../resources/trigge
 
 /** Manifests that are not applied yet. */
 export interface Proposal {
-  /** Everything there would be. */
   readonly catalog: Catalog;
   /** The resources of the manifests, changed or not. */
   readonly resources: readonly Resource[];
@@ -32,7 +31,7 @@ export function concerns({ resources }: Proposal, trigger: Resource<TriggerSpec>
   );
 }
 
-/** A custom resource definition is named by the kind that it brings. */
+/** The kind that a CustomResourceDefinition defines, which is how a trigger names it. */
 function kindMadeBy({ kind, spec }: Resource): string | undefined {
   return kind === CRD_KIND ? (spec as CrdSpec).kind : undefined;
 }
@@ -48,8 +47,8 @@ export function checksTheSame(
 }
 
 /**
- * Everything that checks the senders of a trigger, as text; `undefined` when there is no such
- * trigger.
+ * Everything that decides about the senders of a trigger, as text; `undefined` when there is no
+ * such trigger.
  */
 function checksOf({ project, name }: Resource<TriggerSpec>, catalog: Catalog): string | undefined {
   const trigger = catalog.find<TriggerSpec>("Trigger", project, name);

@@ -1,6 +1,7 @@
 /**
  * Sends one stored delivery through the pipeline again, for `svc delivery redeliver`: its sender
- * counts as authenticated and earlier events do not stop it; everything else is decided anew.
+ * counts as authenticated and it is no duplicate of earlier events; everything else is decided
+ * anew.
  *
  * @module
  */
@@ -18,39 +19,36 @@ import type { Triggers } from "../admission/triggers.ts";
 import { DeliveryContext } from "../pipeline/delivery_context.ts";
 import { fire, firedName, firedPayload, type FireHost } from "../pipeline/fire.ts";
 import type { KeyUses } from "../pipeline/key_uses.ts";
-import { decide, LET_IN_BEFORE, type PipelineHost } from "../pipeline/pipeline.ts";
+import { decide, type PipelineHost, STORED_REQUEST } from "../pipeline/pipeline.ts";
 import { storedRequest } from "../pipeline/stored_request.ts";
-import { findPlace } from "../task.ts";
+import { findChainPosition } from "../task.ts";
 import { record } from "../webhook.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 
-/** What sending again needs. */
+/** What {@linkcode redeliverOne} needs. */
 export interface RedeliveryHost extends PipelineHost, FireHost {
-  /** Keeps the new delivery, and finds what the old one belongs to. */
+  /** Records the new delivery, and finds the task or event that the old one belongs to. */
   readonly store: DeliveryRecorder & SourceEventStore & TaskStore;
-  /** Triggers as they are now. */
   readonly triggers: Triggers;
-  /** Counts which secrets match. */
   readonly keyUses: KeyUses;
 }
 
-/** What became of a delivery that was sent again. */
+/** The result of a redelivery. */
 export interface Redelivered {
   /** Id of the new delivery. */
   readonly id: string;
-  /** The best that came of its events. */
+  /** The best outcome of its events. */
   readonly outcome: string;
-  /** Why; empty when there is nothing to say. */
+  /** Why; empty when there is no reason to give. */
   readonly reason: string;
-  /** Tasks it started. */
   readonly taskIds: readonly string[];
 }
 
 /**
- * Sends a delivery again; when this has returned, the new delivery and its tasks are on disk.
+ * Redelivers a delivery; the new one and its tasks are on disk when the promise resolves.
  *
- * @throws {AppError} `refused` when it cannot go again: it was rejected, it is a handshake, it came
- * through a source of its own, or what arrived is no longer stored; whatever the pipeline throws.
+ * @throws {AppError} `refused` when it cannot be redelivered: it was rejected, it is a handshake,
+ * it came through Slack's endpoint, or its content is no longer stored; what the pipeline throws.
  */
 export async function redeliverOne(
   stored: StoredDelivery,
@@ -61,14 +59,17 @@ export async function redeliverOne(
   if (delivery.via === "chat") throw await useReplay(delivery, host.store);
   const { id, remote, outcome } = delivery;
   if (outcome === "rejected") {
-    throw new AppError("refused", `Delivery ${id} was rejected, only accepted ones can go again`);
+    throw new AppError(
+      "refused",
+      `Delivery ${id} was rejected, only authenticated ones can be redelivered`,
+    );
   }
   const trigger = host.triggers.named(delivery);
   const context = new DeliveryContext({ id: host.newId(), clock: host.clock, remote });
   context.redeliveryOf = id;
   context.trigger = trigger;
   if (outcome === "handshake") throw startsNothing(id);
-  const decision = await decide(storedRequest(stored, context), trigger, LET_IN_BEFORE, host);
+  const decision = await decide(storedRequest(stored, context), trigger, STORED_REQUEST, host);
   if (decision.handshake !== undefined) throw startsNothing(id);
   const outcomes = await record(decision, host);
   const best = bestOf(outcomes);
@@ -87,7 +88,10 @@ function startsNothing(id: string): AppError {
   );
 }
 
-/** A second way for its event would start a second task, in no thread. */
+/**
+ * Redelivering a chat event would start a second task outside its thread: the operator is sent to
+ * `svc source replay`.
+ */
 async function useReplay(
   { id, outcome, reason }: Delivery,
   store: SourceEventStore,
@@ -101,7 +105,9 @@ async function useReplay(
   return new AppError("refused", `Delivery ${id} came through the Slack source: ${remedy}`);
 }
 
-/** An event that no request brought has no platform, no plugins and no sender. */
+/**
+ * Fires a stored event again that no request brought: it has no platform, no plugins and no sender.
+ */
 async function fireAgain(stored: StoredDelivery, host: RedeliveryHost): Promise<Redelivered> {
   const { delivery } = stored;
   const { source } = delivery;
@@ -114,7 +120,7 @@ async function fireAgain(stored: StoredDelivery, host: RedeliveryHost): Promise<
     body,
     redeliveryOf: delivery.id,
     trigger: host.triggers.named(firedName(delivery)),
-    ...(source === "task" ? await findPlace(payload, host.store) : {}),
+    ...(source === "task" ? await findChainPosition(payload, host.store) : {}),
   }, host);
   const { reason } = outcome;
   return { id, outcome: outcome.outcome, reason, taskIds: startedTasks([outcome]) };

@@ -1,6 +1,6 @@
 /**
- * `svc trigger test`: runs a request through the functions of the real pipeline with nothing stored
- * and nothing started, and tells what each stage said.
+ * `svc trigger test`: runs a request through the functions of the real pipeline without storing or
+ * starting anything, and reports the result of each stage.
  *
  * @module
  */
@@ -22,21 +22,19 @@ import type { ActiveTrigger, Triggers } from "../admission/triggers.ts";
 import { findStore, schemeOf, signedRequest, signingKeys } from "../pipeline/authenticate.ts";
 import { DeliveryContext, type ReceivedDelivery } from "../pipeline/delivery_context.ts";
 import { parseObject } from "../pipeline/fire.ts";
-import { decide, type Observer, type PipelineHost, SIGNED } from "../pipeline/pipeline.ts";
+import { decide, type Observer, type PipelineHost, SIGNED_REQUEST } from "../pipeline/pipeline.ts";
 import { webhookPath } from "../routes.ts";
 
-/** What trying a trigger needs. */
+/** What {@linkcode tryTrigger} needs. */
 export interface TryHost extends PipelineHost {
-  /** Finds the trigger. */
   readonly triggers: Triggers;
   readonly clock: Clock;
-  /** Names what is not stored. */
   readonly newId: NewId;
-  /** Where the daemon takes webhooks, if it does. */
+  /** The daemon's webhook address, where it has one. */
   readonly status: () => { readonly webhookUrl: string | undefined };
 }
 
-/** Stages so far, and what the next ones need. */
+/** Results so far, and what the next stages need. */
 interface Trial {
   readonly trigger: ActiveTrigger;
   readonly stages: TriedStage[];
@@ -44,7 +42,7 @@ interface Trial {
 }
 
 /**
- * Runs a request through a trigger.
+ * Runs a made-up request through a trigger.
  *
  * @throws {AppError} `not_found` for the trigger; `invalid` when it is to be signed and cannot be.
  */
@@ -70,7 +68,7 @@ export async function tryTrigger(
   }
 }
 
-/** The request as if it arrived at the address where the daemon takes webhooks. */
+/** The request as if it had arrived at the daemon's webhook address. */
 function toReceived(
   input: Input<"trigger.test">,
   trigger: ActiveTrigger,
@@ -89,17 +87,17 @@ function toReceived(
   return { body, headers: { "content-type": "application/json", ...headers }, url, context };
 }
 
-/** Through the pipeline, plugins included, each stage told when it is done. */
+/** Runs the pipeline, plugins included, and reports each stage that is done. */
 async function tryRequest(
   received: ReceivedDelivery,
   { trigger, stages, host }: Trial,
 ): Promise<string> {
-  const say = (stage: string, result: string) => void stages.push({ stage, result });
+  const report = (stage: string, result: string) => void stages.push({ stage, result });
   let events: readonly TriggerEvent[] = [];
   const observe: Observer = {
-    authenticated: ({ context }) => say("authenticate", authenticationText(context)),
+    authenticated: ({ context }) => report("authenticate", authenticationText(context)),
     parsed: ({ payload }) =>
-      say("parse", `a JSON object with ${Object.keys(payload).length} fields`),
+      report("parse", `a JSON object with ${Object.keys(payload).length} fields`),
     transformed: (given) => events = given,
   };
   const webhook = trigger.resource.spec.event.webhook ?? {};
@@ -108,26 +106,26 @@ async function tryRequest(
     const assumed = webhook.publicUrl === undefined
       ? ", assumed: set publicUrl to the URL that the sender knows"
       : "";
-    say("url", `${signedRequest(received, webhook).url}${assumed}`);
+    report("url", `${signedRequest(received, webhook).url}${assumed}`);
   }
-  const decision = await decide(received, trigger, { ...SIGNED, observe }, host);
+  const decision = await decide(received, trigger, { ...SIGNED_REQUEST, observe }, host);
   if (decision.handshake !== undefined) {
     const { handshake } = decision;
     const answer = handshake.status === 200 ? handshake.body : "an empty 204";
-    say("handshake", `answered with ${answer}`);
+    report("handshake", `answered with ${answer}`);
     return "handshake";
   }
-  return await tell(events, decision.events, { trigger, stages, host });
+  return await reportEvents(events, decision.events, { trigger, stages, host });
 }
 
-/** An event that no request brings needs no more than its payload. */
+/** Admits an event of a source without requests: it needs no more than its payload. */
 async function tryEvent({ body, context }: ReceivedDelivery, trial: Trial): Promise<string> {
   const { trigger, stages, host } = trial;
   const { source } = trigger.resource.spec.event;
   stages.push({ stage: "authenticate", result: `none needed, the source is ${source}` });
   const payload = parseObject(findText(body) ?? "");
   const events = [{ trigger, payload, headers: {}, delivery: context }];
-  return await tell(events, await admit(events, host), trial);
+  return await reportEvents(events, await admit(events, host), trial);
 }
 
 function authenticationText({ secret, unsigned }: DeliveryContext): string {
@@ -135,16 +133,16 @@ function authenticationText({ secret, unsigned }: DeliveryContext): string {
   return unsigned ? "passed unsigned (allowUnsigned)" : "passed by the interceptors";
 }
 
-/** What was decided on each event and why; the best of it. */
-async function tell(
+/** Reports the decision on each event and its reason; returns the best. */
+async function reportEvents(
   events: readonly TriggerEvent[],
   decisions: readonly Admitted[],
   { stages, host }: Trial,
 ): Promise<string> {
-  const say = (stage: string, result: string) => void stages.push({ stage, result });
+  const report = (stage: string, result: string) => void stages.push({ stage, result });
   for (const [index, decision] of decisions.entries()) {
     const name = events.length === 1 ? "decide" : `decide event ${index + 1}`;
-    say(name, decisionText(decision));
+    report(name, decisionText(decision));
     const event = events[index];
     const condition = event?.trigger.resource.spec.event.filter?.condition;
     if (condition === undefined || event === undefined) continue;
@@ -152,7 +150,7 @@ async function tell(
     for (const part of await explainCondition(condition, scope, host.evaluator)) {
       const saw = Object.entries(part.saw).map(([field, value]) => `${field} is ${value}`);
       const value = part.value ?? `error: ${part.error}`;
-      say("filter", `${part.expression} → ${value} (${saw.join(", ")})`);
+      report("filter", `${part.expression} → ${value} (${saw.join(", ")})`);
     }
   }
   return bestOf(decisions)?.outcome ?? "filtered";

@@ -31,9 +31,9 @@ const EVENT: SourceEvent = {
   attempts: 1,
 };
 
-interface Case extends Omit<Partial<RouteFacts>, "event" | "said"> {
+interface Case extends Omit<Partial<RouteFacts>, "event" | "content"> {
   readonly event?: Partial<SourceEvent>;
-  readonly said?: Partial<RouteFacts["said"]>;
+  readonly content?: Partial<RouteFacts["content"]>;
   readonly to: string;
 }
 
@@ -64,7 +64,7 @@ const CASES: Readonly<Record<string, Case>> = {
   "a reply in a thread of nobody is ignored": { event: REPLY, to: "ignored" },
   "a mention in a thread of nobody starts a task": {
     event: REPLY,
-    said: { isMention: true },
+    content: { isMention: true },
     to: "task, bound",
   },
   "a post whose thread was bound by hand goes to that task": {
@@ -78,13 +78,13 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   "so does a mention there": {
     event: REPLY,
-    said: { isMention: true },
+    content: { isMention: true },
     rootIsOpen: true,
     to: "needs_attention",
   },
   "an edit is ignored even in a bound thread": {
     event: REPLY,
-    said: { ignored: "an edit" },
+    content: { ignored: "an edit" },
     bound: { id: "T1", state: "running" },
     to: "ignored",
   },
@@ -138,11 +138,11 @@ function inWords(facts: RouteFacts): string {
   return words[route.to]();
 }
 
-for (const [name, { event, said, to, ...rest }] of Object.entries(CASES)) {
+for (const [name, { event, content, to, ...rest }] of Object.entries(CASES)) {
   Deno.test(`chooseRoute: ${name}`, () => {
     const facts: RouteFacts = {
       event: { ...EVENT, ...event },
-      said: { isMention: false, ...said },
+      content: { isMention: false, ...content },
       hasFilter: false,
       rootIsOpen: false,
       ...rest,

@@ -218,7 +218,7 @@ const CASES: Readonly<Record<string, readonly [JsonObject, Partial<SlackEvent>]>
   ],
   "too many events": [{ type: "app_rate_limited", team_id: "T1", api_app_id: "A1", token: "t" }, {
     kind: "system",
-    ignored: "Slack holds events back: the app gets too many",
+    ignored: "Slack limits the rate of events for this app",
   }],
   "a slash command of an enterprise": [
     {
@@ -351,7 +351,7 @@ const CASES: Readonly<Record<string, readonly [JsonObject, Partial<SlackEvent>]>
   ],
   "nothing known": [{ type: "hello" }, {
     kind: "system",
-    ignored: 'nothing is known about requests of type "hello"',
+    ignored: 'unknown request type "hello"',
   }],
 };
 

@@ -84,7 +84,7 @@ const CASES: Readonly<Record<string, Partial<SlackEvent>>> = {
   },
   "app_rate_limited.json": {
     kind: "system",
-    ignored: "Slack holds events back: the app gets too many",
+    ignored: "Slack limits the rate of events for this app",
   },
 };
 
