@@ -8,12 +8,11 @@ import Type from "typebox";
 import { defineOperation, ID, json, SECS, TEXT } from "./operation.ts";
 import { EVERY_RUN, type Role, ROLES } from "./roles.ts";
 
-/** A token that was made; its text is in no other answer. */
+/** A new token; its text is in no other answer. */
 export interface CreatedToken {
   readonly token: string;
-  /** Its identifier, which tells nobody the text. */
+  /** Its identifier, from which the text cannot be derived. */
   readonly id: string;
-  /** What its holder may do. */
   readonly role: Role;
   /** RFC 3339. */
   readonly expires_at: string;
@@ -22,19 +21,19 @@ export interface CreatedToken {
 /** The operations on tokens and the audit, by name. */
 export const ACCESS_OPERATIONS = {
   "token.create": defineOperation({
-    summary: "Makes a token",
+    summary: "Creates a token",
     input: { role: Type.Enum([...ROLES]), ttl_secs: SECS, name: TEXT },
     output: json<CreatedToken>(),
     role: "admin",
   }),
   "token.revoke": defineOperation({
-    summary: "Ends a token",
+    summary: "Revokes a token",
     input: { id: ID },
     output: json<{ readonly id: string }>(),
     role: "admin",
   }),
   "audit.verify": defineOperation({
-    summary: "Tells whether audit rows were changed or removed",
+    summary: "Checks whether audit rows were changed or removed",
     input: {},
     output: json<{ readonly rows: number; readonly faults: readonly string[] }>(),
     role: "read_only",

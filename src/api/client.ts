@@ -16,7 +16,7 @@ export interface Client extends Disposable {
    */
   call<Name extends CallName>(name: Name, input: Input<Name>): Promise<Output<Name>>;
   /**
-   * Calls a streaming operation; gives its JSON lines as they come, until `signal` aborts.
+   * Calls a streaming operation; yields its JSON lines as they arrive, until `signal` aborts.
    *
    * @throws {AppError} as {@linkcode Client.call}; `unreachable` also when the stream breaks off.
    */
@@ -32,7 +32,7 @@ export type Address =
   | { readonly socket: string }
   | { readonly url: string; readonly caCert?: string };
 
-/** A client of a daemon; `token` says who asks, where the socket alone does not. */
+/** A client of a daemon; `token` authenticates the caller, where the socket alone does not. */
 export function connect(address: Address, token?: string): Client {
   const [base, client] = "socket" in address
     ? ["http://svc", Deno.createHttpClient({ proxy: { transport: "unix", path: address.socket } })]
@@ -84,8 +84,8 @@ async function* readLines(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<unknown> {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  // A reader that has had enough ends the stream. The signal of `fetch` is not enough for that: now
-  // and then it leaves a read that waits waiting.
+  // Aborting ends the stream by cancelling the reader. The signal of `fetch` is not enough:
+  // sometimes it leaves a pending read unsettled.
   const stop = () => void reader.cancel().catch(() => {});
   signal?.addEventListener("abort", stop);
   const broken = (cause: unknown) => {
@@ -107,7 +107,7 @@ async function* readLines(
   }
 }
 
-/** Errors of `fetch` do not say why; a bare connection does. */
+/** Connects once to find the reason of a failure, which errors of `fetch` do not contain. */
 async function probe(socket: string): Promise<void> {
   try {
     (await Deno.connect({ transport: "unix", path: socket })).close();

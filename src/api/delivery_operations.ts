@@ -10,17 +10,16 @@ import { EVERY_RUN } from "./roles.ts";
 /** What happened to a delivery, stage by stage. */
 export interface Explanation {
   readonly delivery: Record<string, unknown>;
-  /** When each stage was done. */
   readonly stages: readonly { readonly stage: string; readonly after_ms: number }[];
   /** Which key matched, or why none did. */
   readonly authentication: string;
   /** Condition that was evaluated. */
   readonly condition?: string;
-  /** Why its parts are not told. */
+  /** Why the parts of the condition are not evaluated. */
   readonly not_evaluated?: string;
-  /** Event of a chat platform that it brought. */
+  /** Id of its event, where it came from a chat platform. */
   readonly source_event_id?: string;
-  /** What became of each event, and of each part of the condition. */
+  /** The outcome of each event, and the value of each part of the condition. */
   readonly events: readonly {
     readonly outcome: string;
     readonly reason: string;
@@ -32,25 +31,24 @@ export interface Explanation {
       readonly saw: Readonly<Record<string, string>>;
     }[];
   }[];
-  /** What would make the signature pass, most likely first. */
+  /** Changes that would make the signature valid, most likely first. */
   readonly diagnoses: readonly { readonly cause: string; readonly message: string }[];
-  /** What to do next. */
   readonly advice: readonly string[];
 }
 
-/** What was kept of a delivery. */
+/** The stored request of a delivery. */
 export interface ShownDelivery {
   readonly delivery: Record<string, unknown>;
-  /** Address it came to; `null` when it was no request, or no webhooks are taken. */
+  /** Address it arrived at; `null` when it was no request, or webhooks are off. */
   readonly url: string | null;
-  /** Headers by name in lower case, those that would let somebody send in its name as `***`. */
+  /** Headers, names in lower case; those with which a reader could forge a request are `***`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** What `body` is: the text itself, or the base64 of bytes that are none. */
+  /** Whether `body` is the text itself, or base64 where the bytes are not text. */
   readonly body_encoding: "text" | "base64";
 }
 
-/** One line of a redelivery: how many there are, or what became of one. */
+/** One line of a redelivery: the number of deliveries, or the outcome of one. */
 export type RedeliveryLine = { readonly total: number } | {
   readonly delivery_id: string;
   readonly new_delivery_id?: string;
@@ -70,14 +68,14 @@ export const DELIVERY_OPERATIONS = {
     grants: EVERY_RUN,
   }),
   "delivery.show": defineOperation({
-    summary: "Shows what was kept of a delivery, its headers and its body",
+    summary: "Shows the stored request of a delivery, its headers and its body",
     input: { id: ID },
     output: json<ShownDelivery>(),
     role: "operator",
     grants: { step: { own: "delivery", in: "id" } },
   }),
   "delivery.redeliver": defineOperation({
-    summary: "Sends one stored delivery, or those that fit, through the pipeline again",
+    summary: "Sends one stored delivery, or all that match, through the pipeline again",
     input: {
       id: OPTIONAL_TEXT,
       project: OPTIONAL_TEXT,

@@ -1,7 +1,7 @@
 /**
- * What an operation of the control plane is: its name in a list (`operations.ts`), and here what it
- * takes, what it gives and who may use it. Client, server and every list of operations read that
- * one definition; the code that carries an operation out is in `src/control`, and typed by it.
+ * The definition of an operation of the control plane: its input, its output and the access it
+ * needs. Its name is in `operations.ts`. Client, server and every list of operations read this one
+ * definition; the handler is in `src/control`, and typed by it.
  *
  * @module
  */
@@ -12,16 +12,15 @@ import type { Access } from "./roles.ts";
 
 /** The answer of an operation: its form, and for the compiler its type. */
 export interface Output<Value = unknown, Form extends "json" | "lines" = "json" | "lines"> {
-  /** `json` is one value; `lines` is one JSON value a line, as they come. */
+  /** `json` is one value; `lines` is a stream with one JSON value a line. */
   readonly form: Form;
-  /** Never there: it carries the type. */
+  /** Never set: it only carries the type. */
   readonly value?: Value;
 }
 
-/** One operation, as its file defines it; nobody may do what it does not say. */
+/** One operation, as its file defines it; access that it does not grant is refused. */
 export interface Definition<Fields extends TProperties, Given extends Output>
   extends Partial<Access<keyof Fields & string>> {
-  /** What it does, in one line. */
   readonly summary: string;
   /** The fields of its input; any other field is refused. */
   readonly input: Fields;
@@ -31,7 +30,6 @@ export interface Definition<Fields extends TProperties, Given extends Output>
 /** One operation. */
 export interface Operation<Fields extends TProperties = TProperties, Given extends Output = Output>
   extends Access {
-  /** What it does, in one line. */
   readonly summary: string;
   /** What it takes: a JSON object of exactly these fields. */
   readonly input: TObject<Fields>;
@@ -58,22 +56,22 @@ export function json<Value>(): Output<Value, "json"> {
   return { form: "json" };
 }
 
-/** An answer of JSON lines, each a `Line`, until there is no more or the client goes. */
+/** An answer of JSON lines, each a `Line`, until the last one or until the client disconnects. */
 export function lines<Line>(): Output<Line, "lines"> {
   return { form: "lines" };
 }
 
-/** Nothing of an input is changed by what carries the operation out. */
-type Unchanged<Value> = Value extends readonly (infer Item)[] ? readonly Unchanged<Item>[]
-  : Value extends object ? { readonly [Key in keyof Value]: Unchanged<Value[Key]> }
+/** Read-only view of an input: no handler changes it. */
+type DeepReadonly<Value> = Value extends readonly (infer Item)[] ? readonly DeepReadonly<Item>[]
+  : Value extends object ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
   : Value;
 
-/** What an operation takes. */
+/** Input of an operation. */
 export type InputOf<One extends Operation> = keyof One["input"]["properties"] extends never
   ? Readonly<Record<string, never>>
-  : Unchanged<Static<One["input"]>>;
+  : DeepReadonly<Static<One["input"]>>;
 
-/** What an operation answers; of one that streams, a line. */
+/** Answer of an operation; of a stream, one line. */
 export type OutputOf<One extends Operation> = One["output"] extends Output<infer Value> ? Value
   : never;
 
@@ -81,9 +79,9 @@ export type OutputOf<One extends Operation> = One["output"] extends Output<infer
 export const TEXT = Type.String();
 /** Any text, or none. */
 export const OPTIONAL_TEXT = Type.Optional(TEXT);
-/** The name of a project; `default` when it is left out, where one thing is named. */
+/** The name of a project; where one resource is named, `default` when absent. */
 export const PROJECT = OPTIONAL_TEXT;
-/** The beginning of an id, as far as only one starts so. */
+/** The beginning of an id, long enough to be unique. */
 export const ID = TEXT;
 /** A span of time in whole seconds. */
 export const SECS = Type.Integer({

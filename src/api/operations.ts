@@ -1,7 +1,7 @@
 /**
- * REGISTRY of the operations of the control plane, which is what daemon and client agree on. Each
- * is `POST /v1/{operation}` with a JSON object as its body. The client takes only types from here,
- * so that no command loads a schema.
+ * REGISTRY of the operations of the control plane, the protocol of daemon and client. Each is `POST
+ * /v1/{operation}` with a JSON object as its body. The client imports only types from here, so that
+ * no command loads a schema.
  *
  * @module
  */
@@ -40,10 +40,10 @@ export type StreamName = {
 /** Name of an operation that answers with one JSON value. */
 export type CallName = Exclude<OperationName, StreamName>;
 
-/** What an operation takes. */
+/** Input of an operation. */
 export type Input<Name extends OperationName> = InputOf<typeof OPERATIONS[Name]>;
 
-/** What an operation answers; of one that streams, a line. */
+/** Answer of an operation; of a stream, one line. */
 export type Output<Name extends OperationName> = OutputOf<typeof OPERATIONS[Name]>;
 
 /** The operation of this name, if there is one. */

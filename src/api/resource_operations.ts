@@ -27,7 +27,7 @@ const MANIFEST_FILE = Type.Object({
 /** One manifest file of an apply. */
 export type ManifestFile = Readonly<Type.Static<typeof MANIFEST_FILE>>;
 
-/** What happened to one resource. */
+/** The result of an apply for one resource. */
 export interface ApplyOutcome {
   /** `kind/name`, the kind in lower case. */
   readonly name: string;
@@ -37,13 +37,13 @@ export interface ApplyOutcome {
   readonly action: "created" | "configured" | "unchanged";
 }
 
-/** How stored deliveries would end under proposed manifests. */
+/** The outcomes of stored deliveries under proposed manifests. */
 export interface AgainstResult {
-  /** Deliveries that were run. */
+  /** Number of deliveries that were run. */
   readonly examined: number;
-  /** How many by change, such as `accepted → filtered`, and `unchanged`. */
+  /** Number of deliveries by change, such as `accepted → filtered`, and `unchanged`. */
   readonly counts: Readonly<Record<string, number>>;
-  /** The newest of those that change. */
+  /** The newest deliveries whose outcome changes. */
   readonly changed: readonly {
     readonly delivery_id: string;
     readonly project: string;
@@ -55,7 +55,6 @@ export interface AgainstResult {
 
 /** One column of a table. */
 export interface TableColumn {
-  /** Heading. */
   readonly header: string;
   /** Only with `-o wide`. */
   readonly wide: boolean;
@@ -67,15 +66,14 @@ export interface Listing {
   readonly items: readonly Record<string, unknown>[];
   /** `kind/name` of each. */
   readonly names: readonly string[];
-  /** Columns of the table. */
   readonly columns: readonly TableColumn[];
   /** Cells of each, one a column. */
   readonly rows: readonly (readonly string[])[];
-  /** Where there may be more: what `before` has to be to read on. */
+  /** Value of `before` for the next page; absent after the last one. */
   readonly more_before?: string;
 }
 
-/** What a watch saw since its last line; empty lists are a sign of life. */
+/** Changes since the last line of a watch; a line with empty lists is a keepalive. */
 export interface WatchLine extends Listing {
   /** `kind/name` of what was deleted. */
   readonly deleted: readonly string[];
@@ -132,14 +130,15 @@ export const RESOURCE_OPERATIONS = {
     grants: EVERY_RUN,
   }),
   "get.watch": defineOperation({
-    summary: "Lists as `get` does, oldest record first, then whatever appears, changes or goes",
+    summary:
+      "Lists as `get` does, oldest record first, then whatever appears, changes or is deleted",
     input: QUERY,
     output: lines<WatchLine>(),
     role: "read_only",
     grants: EVERY_RUN,
   }),
   "describe": defineOperation({
-    // Whose secrets `reveal` shows depends on the resource: `maySeeSecrets`, else they stay masked.
+    // `reveal` shows only secrets that the caller may see (`maySeeSecrets`); others stay masked.
     summary: "Shows everything about one resource or record",
     input: { what: TEXT, name: TEXT, project: PROJECT, reveal: Type.Boolean() },
     output: json<Record<string, unknown>>(),

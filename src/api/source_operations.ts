@@ -15,7 +15,7 @@ export const SOURCE_OPERATIONS = {
     role: "operator",
   }),
   "source.bind": defineOperation({
-    summary: "Binds the thread of an event to a task, and routes the event if nothing came of it",
+    summary: "Binds the thread of an event to a task, and routes the event if it started nothing",
     input: { id: ID, task: ID },
     output: json<{
       readonly id: string;

@@ -9,59 +9,52 @@ import { EVERY_RUN } from "./roles.ts";
 
 /** State of the daemon. */
 export interface Status {
-  /** Version of the daemon. */
   readonly version: string;
   /** Base address of the webhook server; `null` when it is off. */
   readonly webhook_url: string | null;
   /** Absolute path of the data directory. */
   readonly data_dir: string;
-  /** Process id of the daemon. */
   readonly pid: number;
   /** Whole seconds since it was ready. */
   readonly uptime_secs: number;
-  /** Resources by plural name, and tasks that wait or run. */
+  /** Number of resources by plural name, and of tasks that wait or run. */
   readonly counts: Readonly<Record<string, number>>;
-  /** What waits and runs. */
   readonly queue: {
-    /** Tasks that wait. */
     readonly pending: number;
-    /** Of these, those that wait for their time or for room beside others. */
+    /** Those of them that wait for their time or for a limit. */
     readonly held: number;
-    /** Tasks that run. */
     readonly running: number;
-    /** Seconds the oldest waits; `null` when none does. */
+    /** Age of the oldest in seconds; `null` when none waits. */
     readonly oldest_pending_secs: number | null;
-    /** The same of those that wait for a worker only. */
+    /** The same for tasks that wait only for a free worker. */
     readonly oldest_ready_secs: number | null;
   };
-  /** What happened lately: deliveries by outcome, and tasks that ended by state. */
+  /** Rates of deliveries by outcome, and of ended tasks by state. */
   readonly rates: Readonly<Record<"deliveries" | "tasks", Readonly<Record<string, Rate>>>>;
   /** Sizes in bytes. */
   readonly database: {
     /** `svc.db`. */
     readonly bytes: number;
     readonly wal_bytes: number;
-    /** What `svc db vacuum` would give back. */
+    /** Bytes that `svc db vacuum` would free. */
     readonly unused_bytes: number;
-    /** Room left on its disk; `null` where that cannot be read. */
+    /** Free bytes on its disk; `null` where that cannot be read. */
     readonly disk_free_bytes: number | null;
   };
-  /** What does not work as it should, one sentence each. */
+  /** Faults, one sentence each. */
   readonly degraded: readonly string[];
 }
 
-/** How often something happened since the daemon was started. */
+/** Number of occurrences since the start of the daemon. */
 export interface Rate {
-  /** In the last minute. */
   readonly last_minute: number;
-  /** In the last five minutes. */
   readonly last_five_minutes: number;
 }
 
 /** The operations on the daemon, by name. */
 export const STATUS_OPERATIONS = {
   "status": defineOperation({
-    summary: "Tells the state of the daemon",
+    summary: "Shows the state of the daemon",
     input: {},
     output: json<Status>(),
     role: "read_only",

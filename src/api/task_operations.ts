@@ -16,17 +16,15 @@ import {
 } from "./operation.ts";
 import { EVERY_RUN } from "./roles.ts";
 
-/** What became of a request to cancel one task. */
+/** The result of cancelling one task. */
 export interface CancelResult {
-  /** Which task. */
   readonly id: string;
-  /** It never started, is being ended, or had ended before. */
+  /** `cancelled` before it started, `stopping` while it runs, `ended` when it had ended already. */
   readonly result: "cancelled" | "stopping" | "ended";
-  /** State it has now. */
   readonly state: string;
 }
 
-/** A line of a wait: a task that is over as `get` shows it, or a sign of life. */
+/** A line of a wait: an ended task as `get` shows it, or a keepalive. */
 export type WaitLine =
   | { readonly task: Readonly<Record<string, unknown>> }
   | { readonly waiting: number }
@@ -55,9 +53,8 @@ export interface LogEntry {
 
 /** The last line of a log stream. */
 export interface LogEnd {
-  /** State of the task. */
   readonly state: string;
-  /** Why it ended so; empty when there is nothing to say. */
+  /** Why the task ended so; empty when there is no reason to give. */
   readonly reason: string;
 }
 
@@ -73,7 +70,7 @@ export const TASK_OPERATIONS = {
     grants: EVERY_RUN,
   }),
   "task.logs": defineOperation({
-    summary: "Tells the output of a task, `LogEntry` lines, then one `LogEnd`",
+    summary: "Reads the output of a task: `LogEntry` lines, then one `LogEnd`",
     input: {
       id: ID,
       step: OPTIONAL_TEXT,
@@ -86,21 +83,21 @@ export const TASK_OPERATIONS = {
     grants: EVERY_RUN,
   }),
   "task.wait": defineOperation({
-    summary: "Waits until tasks are over, and tells of each when it is",
+    summary: "Waits until tasks have ended, and reports each as it ends",
     input: { ids: TASK_IDS, timeout_secs: OPTIONAL_SECS },
     output: lines<WaitLine>(),
     role: "read_only",
     grants: EVERY_RUN,
   }),
   "task.cancel": defineOperation({
-    summary: "Ends tasks; all are found, or none is touched",
+    summary: "Cancels tasks; if one is not found, none is cancelled",
     input: { ids: TASK_IDS, reason: OPTIONAL_TEXT },
     output: json<{ readonly tasks: readonly CancelResult[] }>(),
     role: "operator",
     grants: { step: { own: "task", in: "ids" } },
   }),
   "task.retry": defineOperation({
-    summary: "Stores a task that repeats another one, its finished steps carried over",
+    summary: "Stores a task that repeats another one and takes over its finished steps",
     input: { id: ID, from: OPTIONAL_TEXT },
     output: json<{
       readonly id: string;

@@ -7,24 +7,20 @@
 import Type from "typebox";
 import { defineOperation, json, PROJECT, TEXT } from "./operation.ts";
 
-/** What became of an event that an operator made. */
+/** The outcome of an event that an operator fired. */
 export interface Fired {
-  /** Name of the trigger. */
   readonly trigger: string;
   /** `accepted` when a task was started; else `filtered` or `skipped`. */
   readonly outcome: string;
-  /** Why; empty when there is nothing to say. */
+  /** Why; empty when there is no reason to give. */
   readonly reason: string;
   readonly delivery_id: string;
-  /** The task it started. */
   readonly task_id: string | null;
 }
 
-/** What one stage said about a request that was only tried. */
+/** The result of one stage of a trial. */
 export interface TriedStage {
-  /** Name of the stage. */
   readonly stage: string;
-  /** What it said, in words. */
   readonly result: string;
 }
 
@@ -47,7 +43,7 @@ export const TRIGGER_OPERATIONS = {
     input: {
       name: TEXT,
       project: PROJECT,
-      payload: Type.String({ description: "One JSON object, which the steps get as it stands" }),
+      payload: Type.String({ description: "One JSON object, which the steps get unchanged" }),
     },
     output: json<Fired>(),
     role: "operator",
@@ -59,17 +55,17 @@ export const TRIGGER_OPERATIONS = {
     role: "operator",
   }),
   "trigger.resume": defineOperation({
-    summary: "Resumes a suspended trigger; deliveries of before start nothing",
+    summary: "Resumes a suspended trigger; deliveries recorded meanwhile start nothing",
     input: { name: TEXT, project: PROJECT },
     output: json<SuspendResult>(),
     role: "operator",
   }),
 };
 
-/** What came of suspending or resuming a trigger. */
+/** The result of suspending or resuming a trigger. */
 export interface SuspendResult {
   /** `trigger/NAME`. */
   readonly name: string;
-  /** Whether it was not so already. */
+  /** Whether the state was another one before. */
   readonly changed: boolean;
 }

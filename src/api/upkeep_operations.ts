@@ -1,6 +1,5 @@
 /**
- * The operations that look after the database. Each streams how far it is, and at last what came of
- * it.
+ * The operations for upkeep of the database. Each streams its progress, and finally its result.
  *
  * @module
  */
@@ -9,7 +8,7 @@ import Type from "typebox";
 import type { ErrorCode } from "../base/errors.ts";
 import { defineOperation, lines, TEXT } from "./operation.ts";
 
-/** One line: how far it is (from 0 to 1), what came of it, or why nothing did. */
+/** One line: the progress (from 0 to 1), the result, or the error. */
 export type UpkeepLine<Result> =
   | { readonly fraction: number }
   | { readonly result: Result }
@@ -21,61 +20,59 @@ export type UpkeepLine<Result> =
     };
   };
 
-/** A backup that was made. */
+/** A new backup. */
 export interface Backup {
   /** Its path, on the machine of the daemon. */
   readonly file: string;
   readonly bytes: number;
-  /** Version of its schema. */
   readonly schema_version: number;
-  /** The key file that belongs to it and is not in it. */
+  /** The key file that decrypts its secrets and is not part of it. */
   readonly key_file: string;
 }
 
-/** What a check found. */
+/** The findings of a check. */
 export interface Check {
   readonly file: string;
   /** Its size in bytes. */
   readonly bytes: number;
-  /** Version of its schema. */
   readonly schema_version: number;
-  /** What is wrong, one sentence each; empty when nothing is. */
+  /** Faults, one sentence each; empty when there are none. */
   readonly faults: readonly string[];
-  /** What is worth knowing, and no fault. */
+  /** Remarks that are no faults. */
   readonly notes: readonly string[];
 }
 
-/** What a restore did; the command line does it by itself, with no daemon there. */
+/** The result of a restore; the command line does it itself, with no daemon running. */
 export interface Restored {
   readonly file: string;
   readonly database: string;
-  /** Where the one that was there is kept; `null` when there was none. */
+  /** Where the replaced database is kept; `null` when there was none. */
   readonly kept: string | null;
-  /** Version the schema of the backup had. */
+  /** Schema version of the backup. */
   readonly schema_version: number;
-  /** Tasks that waited or ran in it. */
+  /** Number of tasks that waited or ran in it. */
   readonly open_tasks: number;
-  /** Whether these were ended. */
+  /** Whether these were cancelled. */
   readonly cancelled: boolean;
   /** SecretStores that were left out, as `project/name`. */
   readonly dropped: readonly string[];
 }
 
-/** What a vacuum did. */
+/** The result of a vacuum. */
 export interface Vacuum {
-  /** Bytes given back to the file system. */
+  /** Bytes returned to the file system. */
   readonly freed_bytes: number;
   /** Size of the file in bytes. */
   readonly bytes: number;
 }
 
-/** The operations that look after the database, by name. */
+/** The operations for upkeep of the database, by name. */
 export const UPKEEP_OPERATIONS = {
   "db.backup": defineOperation({
     summary: "Copies the database to an absolute path on the machine of the daemon",
     input: { file: TEXT, force: Type.Boolean() },
     output: lines<UpkeepLine<Backup>>(),
-    role: "admin", // the copy holds everything there is
+    role: "admin", // the copy holds everything
   }),
   "db.check": defineOperation({
     summary: "Checks every page and every row of the database",
@@ -84,7 +81,7 @@ export const UPKEEP_OPERATIONS = {
     role: "operator", // it reads the whole file
   }),
   "db.vacuum": defineOperation({
-    summary: "Gives unused pages of the database back to the file system",
+    summary: "Returns unused pages of the database to the file system",
     input: {},
     output: lines<UpkeepLine<Vacuum>>(),
     role: "operator",

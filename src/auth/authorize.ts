@@ -1,6 +1,6 @@
 /**
- * Whether a caller may use an operation, from what the operation's definition says about roles and
- * run tokens. The control server asks both questions before any code of the operation runs.
+ * Decides whether a caller may use an operation, from the roles and grants in the operation's
+ * definition. The control server asks both questions before any code of the operation runs.
  *
  * @module
  */
@@ -11,11 +11,9 @@ import type { JsonObject } from "../base/json.ts";
 import { DEFAULT_PROJECT } from "../resources/resource.ts";
 import { type Caller, hasRole } from "./caller.ts";
 
-/** Finds whole ids by their beginnings; throws `not_found`, or `usage` when several start so. */
+/** Completes ids from their beginnings; throws `not_found`, or `usage` when several start so. */
 export interface WholeIds {
-  /** Of tasks. */
   readonly task: (prefix: string) => Promise<string>;
-  /** Of deliveries. */
   readonly delivery: (prefix: string) => Promise<string>;
 }
 
@@ -32,7 +30,7 @@ const OWN = {
 } as const;
 
 /**
- * Refuses a caller who may not use the operation with any input. Asked before the input is read.
+ * Refuses a caller that may not use the operation with any input. Checked before the input is read.
  *
  * @throws {AppError} `forbidden`.
  */
@@ -47,8 +45,8 @@ export function checkCaller({ role, grants }: Access, caller: Caller): void {
 }
 
 /**
- * Refuses a run whatever is not its own, where the operation grants it no more than that. Gives the
- * input to go on with: ids are whole in it, so that what was checked is what is acted on.
+ * Refuses a run what does not belong to it, where the operation grants only that. Returns the input
+ * with completed ids, so that the operation acts on exactly what was checked.
  *
  * @throws {AppError} `forbidden`, or what {@linkcode WholeIds} throws.
  */

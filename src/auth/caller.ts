@@ -1,6 +1,6 @@
 /**
- * Who sent a request to the control plane: a run, by its run token; the holder of a bearer token;
- * or anybody who can open the socket, with the highest role that the access policy leaves them.
+ * The caller of a request to the control plane: a run, by its run token; the holder of a bearer
+ * token; or a user who can open the socket, with the highest role that the access policy leaves.
  *
  * @module
  */
@@ -16,11 +16,12 @@ import { findToken, type TokenHost } from "./tokens.ts";
 
 /** The sender of a request. */
 export interface Caller {
-  /** What it may do at most; a run may do what the `grants` of an operation say, and only read. */
+  /**
+   * Its role; a run has `read_only`, and beyond that only what the `grants` of an operation allow.
+   */
   readonly role: Role;
-  /** `socket`, or what their token was given for. */
+  /** `socket`, or the name of the token. */
   readonly name: string;
-  /** The run, where a run asks. */
   readonly grant?: Grant;
 }
 
@@ -33,24 +34,25 @@ const UdsPolicy = compileSchema(
   Type.Object({ max_role: Type.Enum([...ROLES]) }, { additionalProperties: false }),
 );
 
-/** The file is a few bytes; anything longer is something else. */
+/** Largest policy file; a real one has a few bytes. */
 const MAX_POLICY_BYTES = 16 * 1024;
 
-/** The highest role on the socket, and what is wrong with the file that says so, if anything. */
+/** The highest role on the socket, and the fault of the policy file, if it has one. */
 export interface SocketRole {
   readonly role: Role;
-  /** Why it is `read_only` although nobody said so. */
+  /** Why the policy file is not usable, which leaves only `read_only`. */
   readonly fault?: string;
 }
 
 /**
- * Reads the access policy: without one the owner is admin; one that is not understood is closed.
+ * Reads the access policy: without a file, callers on the socket are admin; with one that is not
+ * usable, `read_only`.
  */
 export async function socketRole(dirs: DataDir): Promise<SocketRole> {
   const path = dirs.udsPolicy;
   const closed = (why: string): SocketRole => ({
     role: "read_only",
-    fault: `${path} is not usable (${why}): everybody on the socket may only read`,
+    fault: `${path} is not usable (${why}): callers on the socket may only read`,
   });
   let text: string;
   try {
@@ -60,7 +62,7 @@ export async function socketRole(dirs: DataDir): Promise<SocketRole> {
     if (bytes.length > MAX_POLICY_BYTES) return closed("it is too long");
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {
-    // Only a file that is not there is no policy; a dangling link is there and cannot be read.
+    // Only an absent file means no policy; a dangling link exists and cannot be read.
     if (!(error instanceof Deno.errors.NotFound)) return closed("it cannot be read");
     return await isAbsent(path) ? { role: "admin" } : closed("it cannot be read");
   }
@@ -83,7 +85,7 @@ async function isAbsent(path: string): Promise<boolean> {
   }
 }
 
-/** Finds out who sent a request on the socket; a token that is not known gives nothing. */
+/** Identifies the caller of a request on the socket; `undefined` for an unknown token. */
 export async function identify(
   request: Request,
   host: TokenHost & { readonly dirs: DataDir; readonly tokens: RunTokens },
@@ -95,7 +97,7 @@ export async function identify(
   return { name: grant.kind, role: "read_only", grant };
 }
 
-/** Finds out who sent a request from elsewhere: only a bearer token says. */
+/** Identifies the caller of a request from the network, where a bearer token is required. */
 export async function identifyByToken(
   request: Request,
   host: TokenHost,
@@ -106,7 +108,7 @@ export async function identifyByToken(
 }
 
 /**
- * Whether the caller may see the values of a project's secrets: an admin, a plugin of the project.
+ * Whether the caller may see the values of a project's secrets: admins, and plugins of the project.
  */
 export function maySeeSecrets(caller: Caller, project: string): boolean {
   if (caller.grant === undefined) return caller.role === "admin";

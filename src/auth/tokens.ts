@@ -1,6 +1,6 @@
 /**
- * Bearer tokens of the control plane: made once, shown once, stored as a hash. They work
- * on the socket too, so admin work stays possible when the socket is capped.
+ * Bearer tokens of the control plane: shown once when created, stored as a hash. They work on the
+ * socket too, so admin work stays possible when the socket's role is limited.
  *
  * @module
  */
@@ -15,48 +15,45 @@ import type { NewId } from "../base/ids.ts";
 import type { ControlToken } from "../store/audit_records.ts";
 import type { TokenStore } from "../store/audit_store.ts";
 
-/** What tokens need. */
+/** What {@linkcode newToken} and the others need. */
 export interface TokenHost {
-  /** Keeps their hashes. */
   readonly store: TokenStore;
   readonly clock: Clock;
   readonly newId: NewId;
 }
 
-/** What a token is to be. */
+/** The wanted properties of a new token. */
 export interface TokenRequest {
-  /** What its holder may do. */
   readonly role: Role;
-  /** Seconds until it ends. */
+  /** Seconds until it expires. */
   readonly ttlSecs: number;
-  /** What it is for, in the owner's words. */
+  /** Its purpose, in the owner's words. */
   readonly name: string;
 }
 
-/** What every token starts with, so that secret scanners find it. */
+/** Prefix of every token, so that secret scanners find it. */
 const PREFIX = "svct_";
-/** Characters of a name that a list can show in a line, and that mean the same to every reader. */
+/** Names that a list can show in one line, without invisible characters. */
 const NAME = /^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]{1,100}$/u;
 
-/** A token on its way to whoever asked for it. */
+/** A new token that is not stored yet. */
 export interface NewToken {
-  /** Its text, which is known to nobody afterwards. */
+  /** Its text, which is never stored. */
   readonly token: string;
-  /** What is kept of it beside its hash. */
+  /** Its record, without the hash. */
   readonly record: ControlToken;
-  /** What whoever asked for it is shown. */
+  /** The answer to its creator. */
   readonly shown: Output<"token.create">;
 }
 
 /**
- * Makes a token that nobody knows yet: whatever can be wrong with it is said before anything is
- * kept.
+ * Creates a token without storing it: every error is reported before anything is stored.
  *
- * @throws {AppError} `usage` when its name or its time cannot be.
+ * @throws {AppError} `usage` when its name or its lifetime is not allowed.
  */
 export function newToken({ role, ttlSecs, name }: TokenRequest, host: TokenHost): NewToken {
   if (!Number.isInteger(ttlSecs) || ttlSecs < 1 || ttlSecs > MAX_DURATION_SECS) {
-    const message = `A token holds from 1s to ${MAX_DURATION}, not ${ttlSecs} seconds`;
+    const message = `A token lasts from 1s to ${MAX_DURATION}, not ${ttlSecs} seconds`;
     throw new AppError("usage", message);
   }
   if (!NAME.test(name)) {
@@ -68,12 +65,12 @@ export function newToken({ role, ttlSecs, name }: TokenRequest, host: TokenHost)
   return { token, record, shown: { token, id, role, expires_at: rfc3339(record.expiresAt) } };
 }
 
-/** Keeps a token, by the hash of its text: from then on it is one. */
+/** Stores a token by the hash of its text, which makes it valid. */
 export async function keepToken({ token, record }: NewToken, store: TokenStore): Promise<void> {
   await store.createToken(record, sha256Hex(token));
 }
 
-/** The token with this text, if it is known, not revoked and not over. */
+/** Finds the token with this text, unless it was revoked or has expired. */
 export async function findToken(text: string, host: TokenHost): Promise<ControlToken | undefined> {
   if (!text.startsWith(PREFIX)) return undefined;
   const found = await host.store.findToken(sha256Hex(text));
@@ -82,7 +79,7 @@ export async function findToken(text: string, host: TokenHost): Promise<ControlT
 }
 
 /**
- * Ends the token whose id starts with `prefix`.
+ * Revokes the token whose id starts with `prefix`.
  *
  * @throws {AppError} `not_found`, or `usage` when several do.
  */

@@ -1,5 +1,5 @@
 /**
- * The operations on tokens and on the audit, and what carries each out.
+ * The handlers of the operations on tokens and on the audit.
  *
  * @module
  */
@@ -10,13 +10,13 @@ import type { AuditLog } from "./audit_log.ts";
 import type { Handlers } from "./server/server.ts";
 import type { AuditStore } from "../store/audit_store.ts";
 
-/** What they need. */
+/** What these operations need. */
 export type AccessHost =
   & TokenHost
   & Pick<AuditLog, "audit">
   & { readonly store: AuditStore };
 
-/** The operations on tokens and on the audit, by name. */
+/** The handlers, by name of the operation. */
 export function accessHandlers(
   host: AccessHost,
 ): Pick<Handlers, keyof typeof ACCESS_OPERATIONS> {

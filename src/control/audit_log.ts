@@ -1,5 +1,5 @@
 /**
- * The audit of the control plane: secrets that were read, admin work, refusals.
+ * The audit of the control plane: reads of secrets, admin operations, refusals.
  *
  * @module
  */
@@ -13,16 +13,15 @@ import type { Caller } from "../auth/caller.ts";
 /** Writes audit rows. */
 export interface AuditLog {
   /**
-   * Records an operation that is about to be carried out; without its row it is not.
+   * Records an operation before it is carried out; without its row it is not carried out.
    *
    * @throws {AppError} `overloaded` when the row cannot be written.
    */
   readonly audit: (operation: string, target: string, caller: Caller) => Promise<void>;
-  /** Records that a caller was refused. */
   readonly auditRefusal: (operation: string, caller: Caller) => Promise<void>;
 }
 
-/** An audit log that writes to the store, and refusals to the daemon's log too. */
+/** An audit log that writes to the store; refusals go to the daemon's log too. */
 export function createAuditLog(host: {
   readonly store: ControlAuditStore;
   readonly clock: Clock;

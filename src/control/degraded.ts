@@ -1,6 +1,6 @@
 /**
- * What does not work as it should, for `svc status` and the metrics: what others have noticed, and
- * what can be seen by looking. Looks only, so it may be asked often.
+ * Faults of the daemon, for `svc status` and the metrics: health conditions that other parts have
+ * set, and what a check finds. Only reads, so it may be called often.
  *
  * @module
  */
@@ -13,23 +13,24 @@ import { sizeText } from "../base/size.ts";
 import { readPolicy } from "../plugins/policy/policy_file.ts";
 import { socketRole } from "../auth/caller.ts";
 
-/** What is looked at. */
+/** What is checked. */
 export interface DegradedHost {
   readonly dirs: DataDir;
-  /** What others have noticed. */
   readonly health: HealthConditions;
-  /** The gate before plugins. */
   readonly gate: { readonly running: number; readonly waiting: number };
   /** Connections of the webhook server; `undefined` while there is none. */
   readonly connections: () => { readonly open: number; readonly most: number } | undefined;
 }
 
-/** Less room than this is too little; so is less than a twentieth of a disk that is not large. */
+/**
+ * When the disk is nearly full: below `leastBytes`, or below the smaller of `leastPart` of the disk
+ * and `enoughBytes`.
+ */
 const DISK = { leastBytes: 256 * 2 ** 20, leastPart: 1 / 20, enoughBytes: 5 * 2 ** 30 };
-/** So many plugins waiting are more than a moment's work. */
+/** Waiting plugins from which on plugins count as overloaded. */
 const MANY_WAITING = 100;
 
-/** One sentence for each thing. */
+/** One sentence for each fault found. */
 export async function findDegraded(host: DegradedHost): Promise<readonly string[]> {
   const { dirs, health, gate } = host;
   const [policy, { fault }, disk, open] = await Promise.all([

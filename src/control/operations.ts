@@ -1,5 +1,5 @@
 /**
- * Every operation of the control plane and what carries it out.
+ * The handlers of every operation of the control plane.
  *
  * @module
  */
@@ -34,15 +34,14 @@ export interface OperationsHost
     SourceEventHost,
     StatusHost,
     UpkeepHost {
-  /** All of it: each operation asks for its part. */
+  /** The whole store; each operation uses its part. */
   readonly store: Store;
-  /** Where logs are. */
   readonly dirs: DataDir;
-  /** The daemon itself, as status and tries of triggers need it. */
+  /** State of the daemon that only the daemon knows. */
   readonly status: StatusHost["status"];
 }
 
-/** The operations, by name, and how the ids they take are found. */
+/** The handlers by operation, and the lookup of whole ids by their beginnings. */
 export function controlOperations(
   host: OperationsHost,
 ): { readonly handlers: Handlers; readonly wholeIds: WholeIds } {

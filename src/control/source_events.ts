@@ -1,6 +1,6 @@
 /**
- * `source.replay`, `source.bind` and `slack.reply`: what a person, or a step for its own task, does
- * with events of a chat platform.
+ * `source.replay`, `source.bind` and `slack.reply`: operations on events of a chat platform, for
+ * operators and for steps of their task.
  *
  * @module
  */
@@ -20,15 +20,13 @@ import { SOURCE_EVENTS } from "./records/source_event_views.ts";
 
 /** What these operations need. */
 export interface SourceEventHost {
-  /** Events and bindings. */
   readonly store: SourceEventStore & ThreadStore & TaskStore;
   readonly clock: Clock;
   readonly newId: NewId;
-  /** Posts to threads. */
   readonly slack: SlackNotifier;
 }
 
-/** The operations on source events, by name. */
+/** The handlers, by name of the operation. */
 export function sourceEventHandlers(
   host: SourceEventHost,
 ): Pick<Handlers, keyof typeof SOURCE_OPERATIONS> {
@@ -42,7 +40,7 @@ export function sourceEventHandlers(
 /**
  * Routes an event once more.
  *
- * @throws {AppError} `not_found`; `conflict` when it was routed, or is being.
+ * @throws {AppError} `not_found`; `conflict` when it was routed already, or is being routed.
  */
 async function replaySourceEvent(
   { id }: Input<"source.replay">,
@@ -50,19 +48,19 @@ async function replaySourceEvent(
 ): Promise<Output<"source.replay">> {
   const event = await findRecord(SOURCE_EVENTS, id, host.store);
   if (!await host.store.replaySourceEvent(event.id, host.clock.now())) {
-    throw new AppError("conflict", `Source event ${event.id} ${whyNotAgain(event)}`);
+    throw new AppError("conflict", `Source event ${event.id} ${whyNoReplay(event)}`);
   }
   return { id: event.id };
 }
 
-function whyNotAgain({ state, taskId }: SourceEvent): string {
+function whyNoReplay({ state, taskId }: SourceEvent): string {
   if (state === "routing") return "is being routed: wait for that";
   if (taskId === "") return "waits to be routed already";
   return `is routed to task ${taskId}: retry that instead`;
 }
 
 /**
- * Binds the thread of an event to a task, and routes the event again if nothing came of it.
+ * Binds the thread of an event to a task, and routes the event again if it started nothing.
  *
  * @throws {AppError} `not_found`; `invalid` when the event has no thread, or the task is another
  * project's.

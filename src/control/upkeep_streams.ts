@@ -1,6 +1,6 @@
 /**
- * `svc db` while a daemon runs: the daemon's own files, its own store, and an audit row for each
- * copy of everything.
+ * `svc db` while a daemon runs: works on the daemon's own files and store, and leaves an audit row
+ * for each backup.
  *
  * @module
  */
@@ -22,13 +22,13 @@ export interface UpkeepHost {
   readonly audit: (operation: string, target: string, caller: Caller) => Promise<void>;
 }
 
-/** The operations, by name. */
+/** The handlers, by name of the operation. */
 export function upkeepHandlers(host: UpkeepHost): Pick<Handlers, keyof typeof UPKEEP_OPERATIONS> {
   const { dirs, store } = host;
   const request = { file: dirs.database, alone: false };
   return {
     async *"db.backup"(input, caller, signal) {
-      // A full disk keeps the audit row from being stored, and is a good reason for a backup.
+      // A full disk prevents the audit row, and is a good reason for a backup.
       await host.audit("db.backup", input.file, caller).catch((error) => {
         const { name, role } = caller;
         host.log.warn("backup without an audit row", {
@@ -45,7 +45,7 @@ export function upkeepHandlers(host: UpkeepHost): Pick<Handlers, keyof typeof UP
   };
 }
 
-/** Ends early when the client has gone. */
+/** Ends early when the client has disconnected. */
 async function* until<Result>(
   signal: AbortSignal,
   lines: UpkeepLines<Result>,

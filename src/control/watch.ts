@@ -1,7 +1,7 @@
 /**
- * `get --watch`: what is there now, then whatever appears, changes or goes, as a stream that lasts
- * until its reader has had enough. It hears of changes, so that a watch of what does not change
- * costs nothing.
+ * `get --watch`: the current list, then whatever appears, changes or is deleted, as a stream until
+ * the client closes it. It is driven by announcements, so a watch of what does not change costs
+ * nothing.
  *
  * @module
  */
@@ -17,37 +17,35 @@ import { findRecord, findRecordType, toListing } from "./records/records.ts";
 
 /** How a watch waits, in milliseconds. */
 interface WatchTiming {
-  /** Shortest time between two looks, however much changes. */
+  /** Shortest time between two reads, however much changes. */
   readonly spacingMs: number;
   /**
-   * After this long without a line there is an empty one, as a sign of life, and a look in any
-   * case.
+   * After this long without a line, the watch reads again and sends an empty line as a keepalive.
    */
-  readonly aliveMs: number;
+  readonly keepaliveMs: number;
 }
 
-const TIMING: WatchTiming = { spacingMs: 500, aliveMs: 15_000 };
+const TIMING: WatchTiming = { spacingMs: 500, keepaliveMs: 15_000 };
 
-/** What watching needs. */
+/** What {@linkcode watch} needs. */
 export interface WatchHost extends QueryHost {
-  /** Tell what has changed. */
   readonly events: Events;
 }
 
-/** Gives what is new of what has changed; when nothing was given before, everything. */
-type Look = (changed: Changed) => Promise<Omit<WatchLine, "deleted"> & Partial<WatchLine>>;
+/** Reads what has changed since the last call; the first call reads everything. */
+type ReadChanges = (changed: Changed) => Promise<Omit<WatchLine, "deleted"> & Partial<WatchLine>>;
 
-/** How to look, and when. */
+/** One watch: how it reads, and what it waits for. */
 interface Watch {
-  readonly look: Look;
+  readonly read: ReadChanges;
   readonly changes: Changes;
-  /** Whether there is more to look at than one look takes; never when absent. */
+  /** Whether more has changed than one read covers; never when absent. */
   readonly isBehind?: () => boolean;
 }
 
 /**
- * What `get` gives, oldest record first, then what changes. When the first line is there, whatever
- * changes from then on is seen.
+ * Yields what `get` gives, oldest record first, then what changes. No change after the first line
+ * is missed.
  *
  * @throws {AppError} as `get`.
  */
@@ -59,18 +57,18 @@ export async function* watch(
 ): AsyncGenerator<WatchLine> {
   const { clock } = host;
   const type = findRecordType(input.what);
-  const { look, changes, isBehind = () => false } = type === undefined
+  const { read, changes, isBehind = () => false } = type === undefined
     ? watchResources(input, host, timing)
     : watchRecords(type, input, { host, timing });
-  using _listening = changes; // before the first look, so that no change falls between them
-  yield { deleted: [], ...await look("any") };
-  for (let toldAt = clock.monotonicMs(); !signal.aborted;) {
-    const quietMs = () => Math.max(0, timing.aliveMs - (clock.monotonicMs() - toldAt));
+  using _listening = changes; // created before the first read, so that no change is missed
+  yield { deleted: [], ...await read("any") };
+  for (let writtenAt = clock.monotonicMs(); !signal.aborted;) {
+    const quietMs = () => Math.max(0, timing.keepaliveMs - (clock.monotonicMs() - writtenAt));
     const changed = await changes.next(isBehind() ? 0 : quietMs(), signal);
     if (signal.aborted) return;
-    const line = { deleted: [], ...await look(changed) };
+    const line = { deleted: [], ...await read(changed) };
     if (line.names.length === 0 && line.deleted.length === 0 && quietMs() > 0) continue;
-    toldAt = clock.monotonicMs();
+    writtenAt = clock.monotonicMs();
     yield line;
   }
 }
@@ -86,25 +84,25 @@ function watchRecords(
   const changes = Changes.ofRecords({ events, record, spacingMs, clock });
   const show = (rows: readonly unknown[]) => toListing(type, rows, clock.now());
   if (input.name !== undefined) {
-    return { look: watchOne(type, input.name, { store, show }), changes };
+    return { read: watchOne(type, input.name, { store, show }), changes };
   }
   let records: RecordWatch | undefined;
-  const look: Look = async (changed) => {
+  const read: ReadChanges = async (changed) => {
     if (records === undefined) {
       records = new RecordWatch(type, input, { store, now: clock.now() });
       return show(await records.start());
     }
-    return show(await records.look(changed));
+    return show(await records.read(changed));
   };
-  return { look, changes, isBehind: () => records?.isBehind === true };
+  return { read, changes, isBehind: () => records?.isBehind === true };
 }
 
-/** One record, which is read again only when it may have changed. */
+/** Watches one record, which is read again only when it may have changed. */
 function watchOne(
   type: RecordType<unknown>,
   name: string,
   { store, show }: { readonly store: RecordStore; readonly show: (rows: unknown[]) => Listing },
-): Look {
+): ReadChanges {
   let id: string | undefined;
   const changes = onlyChanges(async () => {
     const row = await findRecord(type, name, store);
@@ -112,45 +110,49 @@ function watchOne(
     return show([row]);
   });
   return async (changed) => {
-    if (typeof changed !== "string" && id !== undefined && !changed.has(id)) return NOTHING;
+    if (typeof changed !== "string" && id !== undefined && !changed.has(id)) return NO_CHANGES;
     return await changes();
   };
 }
 
-/** Resources are in memory: they are compared whenever one of them has changed. */
+/**
+ * Watches resources: they are in memory, so the list is compared after every change of a resource.
+ */
 function watchResources(input: GetInput, host: WatchHost, { spacingMs }: WatchTiming): Watch {
   const changes = new Changes({ spacingMs, clock: host.clock });
-  changes.hear(host.events.on("resourcesChanged", () => changes.addAny()));
+  changes.subscribe(host.events.on("resourcesChanged", () => changes.addAny()));
   const list = onlyChanges(() => get(input, host));
-  return { look: (changed) => changed === "quiet" ? Promise.resolve(NOTHING) : list(), changes };
+  return { read: (changed) => changed === "quiet" ? Promise.resolve(NO_CHANGES) : list(), changes };
 }
 
-const NOTHING: Listing = { items: [], names: [], columns: [], rows: [] };
+const NO_CHANGES: Listing = { items: [], names: [], columns: [], rows: [] };
 
-/** Of each listing, what differs from the one before, and what is no longer in it. */
-function onlyChanges(list: () => Promise<Listing>): () => ReturnType<Look> {
-  let known: Map<string, { name: string; look: string }> | undefined;
+/** Yields of each listing what differs from the one before, and what was deleted. */
+function onlyChanges(list: () => Promise<Listing>): () => ReturnType<ReadChanges> {
+  let known: Map<string, { name: string; digest: string }> | undefined;
   return async () => {
     const { items, names, columns, rows } = await list().catch((error) => {
-      // The one thing that is watched may go, and come again.
+      // The one resource that is watched may be deleted, and created again.
       if (known !== undefined && error instanceof AppError && error.code === "not_found") {
-        return NOTHING;
+        return NO_CHANGES;
       }
       throw error;
     });
-    const before = known ?? new Map<string, { name: string; look: string }>();
-    const looks = items.map((item) => JSON.stringify(item));
+    const before = known ?? new Map<string, { name: string; digest: string }>();
+    const digests = items.map((item) => JSON.stringify(item));
     const keys = items.map((item, at) => keyOf(item, names[at] ?? ""));
-    const changed = keys.flatMap((key, at) => before.get(key)?.look === looks[at] ? [] : [at]);
+    const changed = keys.flatMap((key, at) => before.get(key)?.digest === digests[at] ? [] : [at]);
     const there = new Set(keys);
     const deleted = [...before].filter(([key]) => !there.has(key)).map(([, { name }]) => name);
-    known = new Map(keys.map((key, at) => [key, { name: names[at] ?? "", look: looks[at] ?? "" }]));
+    known = new Map(
+      keys.map((key, at) => [key, { name: names[at] ?? "", digest: digests[at] ?? "" }]),
+    );
     const pick = <T>(all: readonly T[]) => changed.flatMap((at) => all.slice(at, at + 1));
     return { columns, deleted, items: pick(items), names: pick(names), rows: pick(rows) };
   };
 }
 
-/** The same name may be there in several projects. */
+/** Key of an item: the same name may exist in several projects. */
 function keyOf(item: Readonly<Record<string, unknown>>, name: string): string {
   const { project = "" } = (item["metadata"] ?? {}) as { project?: string };
   return `${project}\n${name}`;

@@ -21,21 +21,21 @@ export interface HostAndPort {
 
 /** What options and configuration have in common. */
 interface Settings {
-  /** Data directory, made by `svc init`. */
+  /** Data directory, created by `svc init`. */
   readonly dir: DataDir;
-  /** Where webhooks are taken; `undefined` for nowhere. */
+  /** Address of the webhook server; `undefined` when it is off. */
   readonly webhookBind: HostAndPort | undefined;
   /** Certificate of the webhook server; plain HTTP when absent. */
   readonly webhookTls?: TlsFiles;
   /** Proxies whose `X-Forwarded-For` is used, as CIDR ranges. */
   readonly trustedProxies: readonly string[];
-  /** Where the control plane listens beside its socket, always with TLS; nowhere when absent. */
+  /** Address of the control plane beside its socket, always with TLS; none when absent. */
   readonly control?: { readonly on: HostAndPort; readonly tls: TlsFiles };
-  /** Most tasks at once. */
+  /** Most tasks that run at the same time. */
   readonly workers: number;
   /** Largest body of a request, in bytes. */
   readonly maxBodyBytes: number;
-  /** Where relative plugin commands start. */
+  /** Directory in which relative plugin commands are resolved. */
   readonly pluginRoot: string;
   /** Base URL of Slack's Web API, without a slash at its end. */
   readonly slackApiUrl: string;
@@ -47,47 +47,46 @@ interface Settings {
 
 /** How to run a daemon. */
 export interface DaemonOptions extends Settings {
-  /** Most bytes of bodies under way; 128 MiB when absent, or what the largest body needs. */
-  readonly maxInflightBytes?: number;
   /**
-   * Whether the webhook server answers `GET /metrics`, to anybody who can reach it; not when
-   * absent.
+   * Most bytes of all bodies being received; when absent, 128 MiB or what the largest body needs.
    */
+  readonly maxInflightBytes?: number;
+  /** Whether the webhook server answers `GET /metrics`, without authentication; not when absent. */
   readonly metrics?: boolean;
   /** Days for which ended tasks are kept, 0 for ever; 30 when absent. */
   readonly keepTasksDays?: number;
-  /** Ended tasks kept of each trigger, 0 for any number; 10,000 when absent. */
+  /** Ended tasks kept for each trigger, 0 for any number; 10,000 when absent. */
   readonly keepTasks?: number;
   /** Names of variables that steps inherit beside the usual ones. */
   readonly stepEnv: readonly string[];
-  /** The clock; the machine's own unless a test brings one. */
+  /** The clock; the machine's own when absent. */
   readonly clock?: Clock;
 }
 
-/** How a daemon runs: nothing is left open. */
+/** The complete configuration of a daemon. */
 export interface DaemonConfig extends Settings {
-  /** Most bytes of bodies under way. */
+  /** Most bytes of all bodies being received. */
   readonly maxInflightBytes: number;
   /** Whether the webhook server answers `GET /metrics`. */
   readonly hasPublicMetrics: boolean;
-  /** How long ended tasks are kept; 0 for ever, or for any number. */
+  /** How long and how many ended tasks are kept; 0 for no limit. */
   readonly keep: { readonly days: number; readonly perTrigger: number };
-  /** What steps inherit. */
+  /** Environment that steps inherit. */
   readonly stepEnv: InheritedEnv;
-  /** What plugins and hooks inherit. */
+  /** Environment that plugins and hooks inherit. */
   readonly pluginEnv: InheritedEnv;
-  /** Whether traces were asked for, by the variable of the OpenTelemetry support of Deno. */
+  /** Whether traces are enabled, by the environment variable of Deno's OpenTelemetry support. */
   readonly wantsTraces: boolean;
   readonly clock: Clock;
 }
 
-/** Most bytes of bodies under way, where nothing else is said. */
+/** Default of the most bytes of bodies being received. */
 const MAX_INFLIGHT_BYTES = 128 * 1024 * 1024;
 
 /**
  * The configuration of a daemon with these options.
  *
- * @throws {AppError} `usage` when a value does not go with another one.
+ * @throws {AppError} `usage` when two values contradict each other.
  */
 export function toConfig(options: DaemonOptions): DaemonConfig {
   const { dir, env, clock = systemClock, keepTasksDays = 30, keepTasks = 10_000 } = options;
@@ -103,7 +102,7 @@ export function toConfig(options: DaemonOptions): DaemonConfig {
   };
 }
 
-/** Room in which the largest body there may be can be taken. */
+/** Size of the body budget, in which the largest body fits. */
 function inflightBytes({ maxBodyBytes, maxInflightBytes }: DaemonOptions): number {
   const needed = maxBodyBytes * LARGEST_BODIES_IN_BUDGET;
   if (maxInflightBytes === undefined) return Math.max(MAX_INFLIGHT_BYTES, needed);

@@ -1,6 +1,6 @@
 /**
- * Takes the data directory for one daemon: it has to be initialised, closed to others, and used by
- * no other daemon.
+ * Locks the data directory for one daemon: it has to be initialised, inaccessible to other users,
+ * and used by no other daemon.
  *
  * @module
  */
@@ -15,16 +15,16 @@ import type { Keyring } from "../secrets/keyring.ts";
 import { checkDatabase } from "../store/sqlite/engine/migrations.ts";
 import type { DaemonConfig } from "./config.ts";
 
-/** The data directory while it is this daemon's own; disposing it lets go of the lock. */
+/** The locked data directory; disposing it releases the lock. */
 export interface OwnDataDir extends Disposable {
-  /** Opens and seals the secrets in it. */
+  /** Decrypts and encrypts the secrets in it. */
   readonly keyring: Keyring;
 }
 
 /**
- * Locks the data directory, and makes ready what does not need the store.
+ * Locks the data directory, and prepares what does not need the store.
  *
- * @throws {AppError} `refused` when the directory cannot be used, or is used already.
+ * @throws {AppError} `refused` when the directory cannot be used, or another daemon uses it.
  */
 export async function takeDataDir({ dir, env, clock, log }: DaemonConfig): Promise<OwnDataDir> {
   checkSocketPath(dir);
@@ -58,7 +58,7 @@ async function checkInitialised(dir: DataDir): Promise<void> {
 }
 
 /**
- * What `work` gives, which uses the file or directory at `path`.
+ * Returns the result of `work`, which uses the file or directory at `path`.
  *
  * @throws {AppError} `refused` with the path and the reason when `work` fails.
  */

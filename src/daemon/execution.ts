@@ -1,6 +1,6 @@
 /**
- * What runs commands: the worker with its tasks, plugins and hooks, and what removes what is left
- * of them after a while.
+ * What runs commands: the worker with its tasks, plugins and hooks, and the retention that removes
+ * their leftovers.
  *
  * @module
  */
@@ -21,7 +21,7 @@ import { TaskDirectories } from "../tasks/workspace/task_directory.ts";
 import type { DaemonConfig } from "./config.ts";
 import type { State } from "./state.ts";
 
-/** What runs, and how others reach it. */
+/** The running parts, as the other rooms use them. */
 export interface Execution extends AsyncDisposable {
   readonly worker: TaskWorker;
   readonly inboxes: Inboxes;
@@ -33,10 +33,10 @@ export interface Execution extends AsyncDisposable {
 /** What running tasks needs beside a state. */
 type ForTasks = Pick<RunHost, "inherited" | "umask" | "inboxes" | "directories">;
 
-/** Plugins at once, and those that wait: each needs some six descriptors. */
+/** Most plugins that run, and that wait: each needs some six descriptors. */
 const PLUGIN_LIMITS = { running: 16, waiting: 2000 };
 
-/** Takes up what a crash has left, then runs what is stored. */
+/** Cleans up after a crash, then runs the stored tasks. */
 export async function openExecution(config: DaemonConfig, state: State): Promise<Execution> {
   const { workers, slackApiUrl, keep } = config;
   await using opening = new AsyncDisposableStack();

@@ -1,6 +1,6 @@
 /**
- * What turns events into tasks: what a webhook is taken through, the sources that no request
- * brings, and the router of chat events.
+ * What turns events into tasks: the webhook pipeline, the sources without requests, and the router
+ * of chat events.
  *
  * @module
  */
@@ -17,18 +17,20 @@ import type { DaemonConfig } from "./config.ts";
 import type { Execution } from "./execution.ts";
 import type { State } from "./state.ts";
 
-/** What takes events. */
+/** The parts that accept events, as the servers use them. */
 export interface Intake extends AsyncDisposable, Pick<WebhookHost, "limits"> {
   readonly triggers: Triggers;
   readonly planner: Planner;
-  /** What all bodies share that are under way. */
+  /** Memory that the bodies of all requests share. */
   readonly bodies: BodyBudget;
 }
 
 /** Longest time a body may take to arrive. */
 const BODY_DEADLINE_MS = 30_000;
 
-/** Starts routing what is stored, and the sources; each takes up what is left from before. */
+/**
+ * Starts the router and the sources; each continues where the previous run of the daemon stopped.
+ */
 export function openIntake(
   config: DaemonConfig,
   state: State,

@@ -1,5 +1,5 @@
 /**
- * What a daemon can tell of itself: for `svc status`, for `GET /metrics`, and for what is degraded.
+ * What a daemon reports about itself: `svc status`, `GET /metrics`, and faults.
  *
  * @module
  */
@@ -12,13 +12,13 @@ import type { Intake } from "./intake.ts";
 import type { State } from "./state.ts";
 import type { WebhookServer } from "./webhook_server.ts";
 
-/** What it tells, each when it is asked. */
-export interface SelfReport extends Pick<StatusHost, "degraded" | "status" | "lately" | "sizes"> {
+/** The reports; each is computed when it is called. */
+export interface SelfReport extends Pick<StatusHost, "degraded" | "status" | "rates" | "sizes"> {
   /** The answer to `GET /metrics`. */
   readonly metrics: () => Promise<Response>;
 }
 
-/** Reports on a daemon that starts now; `descriptors` is the most it may have open. */
+/** Creates the reports of a daemon that starts now; `descriptors` is the most it may have open. */
 export function selfReport(
   { dirs, clock, store, catalog, health, telemetry }: State,
   { plugins: { gate } }: Execution,
@@ -32,7 +32,7 @@ export function selfReport(
   return {
     degraded,
     status: () => ({ webhookUrl: webhook.url, started }),
-    lately: () => telemetry.lately(),
+    rates: () => telemetry.lately(),
     sizes: () => readSizes(readings),
     metrics: () =>
       telemetry.page(

@@ -1,6 +1,6 @@
 /**
- * What a daemon can be reached through: the control plane on its socket and where wanted over TLS,
- * and at last the webhook server.
+ * The servers of a daemon: the control plane on its socket and optionally over TLS, and last the
+ * webhook server.
  *
  * @module
  */
@@ -32,10 +32,11 @@ export interface Servers extends AsyncDisposable {
   readonly webhookUrl: string | undefined;
 }
 
-/** How long requests under way may take at the end. */
+/** Time that requests under way have to finish when the daemon stops. */
 const DRAIN_MS = 5000;
 /**
- * Parts of all descriptors that connections may take; the others are for plugins, steps and files.
+ * Parts of all file descriptors that connections may use; the others are for plugins, steps and
+ * files.
  */
 const WEBHOOK_SHARE = 1 / 2;
 const CONTROL_SHARE = 1 / 8;
@@ -75,7 +76,8 @@ export async function openServers(
     const how = { maxConnections, clock, log, drainMs: DRAIN_MS, streams: true, handler: byToken };
     busy.use(await serve({ ...control, ...how }));
   }
-  opening.defer(() => stopping.abort()); // first of all: streams end, and `GET /readyz` says no
+  // Happens first when stopping: streams end, and `GET /readyz` fails.
+  opening.defer(() => stopping.abort());
   const receive = webhookHandler(host, () => !stopping.signal.aborted);
   await webhook.listen({
     config,
@@ -90,7 +92,7 @@ export async function openServers(
   return { webhookUrl: webhook.url, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
-/** The operations, once for all ways in, which differ in how they tell whose a request is. */
+/** The handlers are made once for all addresses, which differ in how they identify the caller. */
 function controlPlane(
   host: State & Execution & Intake & SelfReport & { readonly manifests: ManifestReader },
   signal: AbortSignal,
@@ -110,7 +112,7 @@ function controlPlane(
     controlHandler({ ...operations, ...auditLog, log, newId, metrics, signal, identify });
 }
 
-/** The lock is held, so whatever lies there belongs to nobody. */
+/** Removes the socket of a previous run; the lock is held, so no daemon uses it. */
 async function removeStaleSocket(dir: DataDir): Promise<void> {
   await Deno.remove(dir.socket).catch((error) => {
     if (!(error instanceof Deno.errors.NotFound)) throw error;

@@ -1,6 +1,6 @@
 /**
- * What a daemon has and keeps: its data directory, the store and the catalog in it, and what
- * everything else uses until the very end. Nothing here does anything by itself.
+ * The state of a daemon: its data directory, the store, the catalog, and what everything else uses
+ * until the very end. Nothing here acts by itself.
  *
  * @module
  */
@@ -31,44 +31,44 @@ import { Telemetry } from "../telemetry/telemetry.ts";
 import type { DaemonConfig } from "./config.ts";
 import { takeDataDir } from "./data_dir_lock.ts";
 
-/** What everything else is made with. */
+/** The parts that everything else is made with. */
 export interface State extends AsyncDisposable {
   readonly dirs: DataDir;
   readonly clock: Clock;
   readonly log: DaemonLog;
   readonly newId: NewId;
-  /** What happens, for those that want to hear of it. */
+  /** Announcements between rooms. */
   readonly events: Events;
-  /** What does not work as it should. */
+  /** Health conditions, shown as `degraded`. */
   readonly health: HealthConditions;
   readonly telemetry: Telemetry;
   readonly keyring: Keyring;
-  /** Resources and records, on disk; what changes is published on `events`. */
+  /** Resources and records, on disk; changes are published on `events`. */
   readonly store: Store;
   readonly catalog: Catalog;
   /** Hides the secrets of the catalog. */
   readonly secrets: KnownSecrets;
-  /** Triggers by the workflow whose ends they follow. */
+  /** Triggers by the workflow whose tasks fire them when they end. */
   readonly taskTriggers: TaskTriggerIndex;
-  /** Whether triggers follow the ends of tasks of this workflow. */
+  /** Whether a trigger fires when tasks of this workflow end. */
   readonly isFollowed: (task: Pick<Task, "project" | "workflow">) => boolean;
   readonly evaluator: Evaluator;
   readonly groups: ProcessGroups;
-  /** Rights of steps and plugins while they run. */
+  /** Run tokens of steps and plugins while they run. */
   readonly tokens: RunTokens;
-  /** Stores what was refused, a little later. */
+  /** Stores rejections in the background. */
   readonly rejections: Rejections;
-  /** Stores which keys matched, a little later. */
+  /** Stores which keys matched in the background. */
   readonly keyUses: KeyUses;
 }
 
-/** Longest time an expression that loops may take. */
+/** Longest time that the loops of an expression may take. */
 const CEL_DEADLINE_MS = 1000;
 
 /**
  * Opens what a daemon keeps.
  *
- * @throws {AppError} `refused` when the data directory cannot be used, or is used already.
+ * @throws {AppError} `refused` when the data directory cannot be used, or another daemon uses it.
  */
 export async function openState(config: DaemonConfig): Promise<State> {
   const { dir, clock, log } = config;

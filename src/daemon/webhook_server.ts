@@ -1,6 +1,6 @@
 /**
- * The webhook server of a daemon: there from the start, so that others can ask how it is doing, and
- * listening when everything else is up.
+ * The webhook server of a daemon: the object exists from the start, so that status can ask for its
+ * load, and listens when everything else is running.
  *
  * @module
  */
@@ -12,18 +12,18 @@ import type { DaemonConfig, HostAndPort } from "./config.ts";
 /** Answers a request; `remote` is the sender's address. */
 type Handler = (request: Request, remote: string) => Response | Promise<Response>;
 
-/** What the server is told when it begins to listen. */
+/** What the server needs when it starts listening. */
 export interface WebhookServerOptions {
   /** Address, certificate and trusted proxies. */
   readonly config: DaemonConfig;
   readonly handler: Handler;
   /** Most connections at once. */
   readonly maxConnections: number;
-  /** How long requests under way may take once the server is to stop. */
+  /** Time that requests under way have to finish when the server stops. */
   readonly drainMs: number;
 }
 
-/** Takes webhooks from {@linkcode listen} on until it is disposed. */
+/** Serves webhooks from {@linkcode listen} on until it is disposed. */
 export class WebhookServer implements AsyncDisposable {
   #server: HttpServer | undefined;
   #url: string | undefined;
@@ -33,11 +33,11 @@ export class WebhookServer implements AsyncDisposable {
     return this.#url;
   }
 
-  /** How busy it is; `undefined` while it does not listen. */
+  /** Its open connections; `undefined` while it does not listen. */
   readonly load: HttpServer["load"] = () => this.#server?.load();
 
   /**
-   * Takes webhooks from now on; does nothing where webhooks are off.
+   * Starts listening; does nothing where webhooks are off.
    *
    * @throws {AppError} `refused` when the address or the certificate cannot be used.
    */
@@ -49,7 +49,7 @@ export class WebhookServer implements AsyncDisposable {
     this.#url = urlOf(tls === undefined ? "http" : "https", on, this.#server.port);
   }
 
-  /** Stops, after the requests under way. */
+  /** Stops after the requests under way. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#server?.[Symbol.asyncDispose]();
   }

@@ -56,7 +56,7 @@ async function surroundings() {
     store,
     watch: (
       input: { state?: string; name?: string } = {},
-      timing = { spacingMs: 1, aliveMs: HOUR_MS },
+      timing = { spacingMs: 1, keepaliveMs: HOUR_MS },
     ) => watch({ what: "task", ...input }, host as unknown as WatchHost, stop.signal, timing),
     async [Symbol.asyncDispose]() {
       stop.abort();
@@ -104,7 +104,7 @@ Deno.test("changes: an abort ends the wait, and whoever is disposed hears no mor
 Deno.test("ten watchers of what does not change ask the store nothing, but for a look before each sign of life", async () => {
   await using it = await surroundings();
   for (const n of [1, 2, 3]) await accept(it.store, n);
-  const timing = { spacingMs: 1, aliveMs: 300 };
+  const timing = { spacingMs: 1, keepaliveMs: 300 };
   const one = it.watch({}, timing);
   await one.next();
   it.calls.length = 0;
@@ -151,7 +151,7 @@ Deno.test("what is stored while a watch reads, at the start or later, is told, a
       };
     },
   });
-  const timing = { spacingMs: 1, aliveMs: HOUR_MS };
+  const timing = { spacingMs: 1, keepaliveMs: HOUR_MS };
   const host = { ...it.host, store } as unknown as WatchHost;
   const lines = watch({ what: "task", state: "pending" }, host, it.signal, timing);
   const seen: string[] = [];

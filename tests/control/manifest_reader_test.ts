@@ -161,25 +161,25 @@ function saidOf(schema: unknown): readonly string[] {
 }
 
 const REFUSED: Readonly<Record<string, readonly [schema: unknown, says: RegExp]>> = {
-  "itself": [{ type: "object", $ref: "#" }, /schema\.\$ref: This leads back to itself/],
+  "itself": [{ type: "object", $ref: "#" }, /schema\.\$ref: This refers back to itself/],
   "itself, by an alternative": [
     {
       type: "object",
       properties: { x: { anyOf: [{ type: "string" }, { $ref: "#/properties/x" }] } },
     },
-    /properties\.x\.anyOf\.1\.\$ref: This leads back to itself/,
+    /properties\.x\.anyOf\.1\.\$ref: This refers back to itself/,
   ],
   "itself, by another": [
     { type: "object", $defs: { a: { $ref: "#/$defs/b" }, b: { allOf: [{ $ref: "#/$defs/a" }] } } },
-    /\$ref: This leads back to itself/,
+    /\$ref: This refers back to itself/,
   ],
   "a place that is not there": [
     { type: "object", properties: { x: { $ref: "#/$defs/none" } } },
-    /properties\.x\.\$ref: This names no schema in here/,
+    /properties\.x\.\$ref: This names no part of the schema/,
   ],
   "another document": [
     { type: "object", properties: { x: { $ref: "https://example.com/s.json" } } },
-    /This names no schema in here/,
+    /This names no part of the schema/,
   ],
 };
 

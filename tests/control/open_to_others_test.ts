@@ -34,7 +34,7 @@ for (
   ] as const
 ) {
   controlTest(
-    `an access policy that ${what} lets everybody on the socket only read`,
+    `an access policy that ${what} lets callers on the socket only read`,
     async (rig) => {
       await Deno.writeTextFile(rig.dirs.udsPolicy, "max_role: admin\n", { mode: 0o600 });
       await spoil(rig.dirs.udsPolicy);

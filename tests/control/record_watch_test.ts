@@ -41,15 +41,15 @@ Deno.test("a watch begins with the newest tasks, the oldest first, and goes on w
   await acceptAll(store, 1, 3);
   const tasks = watch(store, { limit: 2 });
   deepEqual(show(await tasks.start()), ["2 pending", "3 pending"]);
-  deepEqual(show(await tasks.look()), []);
+  deepEqual(show(await tasks.read()), []);
   await accept(store, 4);
   await store.claimTasks(2, NOW);
-  deepEqual(show(await tasks.look()), ["1 running", "2 running", "4 pending"]);
-  deepEqual(show(await tasks.look()), []);
+  deepEqual(show(await tasks.read()), ["1 running", "2 running", "4 pending"]);
+  deepEqual(show(await tasks.read()), []);
   await finish(store, 2);
   await store.saveStep(taskIdOf(1), { position: 0, id: "build", state: "running", reason: "" });
-  deepEqual(show(await tasks.look()), ["1 running", "2 succeeded"]);
-  deepEqual(show(await tasks.look()), []);
+  deepEqual(show(await tasks.read()), ["1 running", "2 succeeded"]);
+  deepEqual(show(await tasks.read()), []);
 });
 
 Deno.test("a watch of one state tells what enters it, and what leaves it", async () => {
@@ -60,13 +60,13 @@ Deno.test("a watch of one state tells what enters it, and what leaves it", async
   const running = watch(store, { state: "running" });
   deepEqual(show(await running.start()), ["1 running"]);
   await accept(store, 5);
-  deepEqual(show(await running.look()), []);
+  deepEqual(show(await running.read()), []);
   await store.claimTasks(1, NOW);
   await finish(store, 1, "failed");
-  deepEqual(show(await running.look()), ["1 failed", "2 running"]);
+  deepEqual(show(await running.read()), ["1 failed", "2 running"]);
   await finish(store, 2);
-  deepEqual(show(await running.look()), ["2 succeeded"]);
-  deepEqual(show(await running.look()), []);
+  deepEqual(show(await running.read()), ["2 succeeded"]);
+  deepEqual(show(await running.read()), []);
 });
 
 Deno.test("a watch misses no task of hundreds, and no end of one that is long past", async () => {
@@ -76,12 +76,12 @@ Deno.test("a watch misses no task of hundreds, and no end of one that is long pa
   const tasks = watch(store, { limit: 1 });
   deepEqual(show(await tasks.start()), ["450 pending"]);
   await acceptAll(store, 451, 950);
-  equal((await tasks.look()).length, 500);
+  equal((await tasks.read()).length, 500);
   const claimed = await store.claimTasks(950, NOW);
   equal(claimed.tasks.length, 950);
   for (let n = 1; n <= 950; n++) await finish(store, n);
   const seen: string[] = [];
-  for (let i = 0; i < 10; i++) seen.push(...show(await tasks.look()));
+  for (let i = 0; i < 10; i++) seen.push(...show(await tasks.read()));
   deepEqual(
     seen.toSorted(),
     Array.from({ length: 950 }, (_, i) => `${i + 1} succeeded`).toSorted(),
@@ -97,7 +97,7 @@ Deno.test("a watch does not bring up again what comes into sight when others are
   const tasks = watch(store, { limit: 1 });
   await tasks.start();
   await store.pruneTasks({ before: 0, keep: 50, limit: 1000 });
-  deepEqual(show(await tasks.look()), []);
+  deepEqual(show(await tasks.read()), []);
 });
 
 Deno.test("a watch of deliveries tells each once", async () => {
@@ -107,8 +107,8 @@ Deno.test("a watch of deliveries tells each once", async () => {
   const deliveries = watch(store, { what: "deliveries" });
   equal((await deliveries.start()).length, 1);
   await filterOut(store, 2);
-  equal((await deliveries.look()).length, 1);
-  equal((await deliveries.look()).length, 0);
+  equal((await deliveries.read()).length, 1);
+  equal((await deliveries.read()).length, 0);
 });
 
 Deno.test("a watch keeps to its filters, and refuses those it does not know", async () => {
@@ -120,7 +120,7 @@ Deno.test("a watch keeps to its filters, and refuses those it does not know", as
   deepEqual(show(await tasks.start()), ["1 pending"]);
   await accept(store, 3, { trigger: "other" });
   await accept(store, 4, { trigger: "push" });
-  deepEqual(show(await tasks.look()), ["4 pending"]);
+  deepEqual(show(await tasks.read()), ["4 pending"]);
   await rejects(async () => await watch(store, { what: "deliveries", state: "failed" }).start(), {
     code: "usage",
     message: /^--state is for tasks/,

@@ -35,7 +35,7 @@ export type StateOfIntake = Pick<
   | "health"
   | "store"
   | "catalog"
-  | "followers"
+  | "taskTriggers"
   | "isFollowed"
   | "evaluator"
   | "rejections"
@@ -84,7 +84,7 @@ export async function intakeState(
   events.on("sourceEventsStored", () => void kicks.events++);
   const broken: Store = { ...store };
   const catalog = new Catalog(resources);
-  const followers = new TaskTriggerIndex(catalog);
+  const taskTriggers = new TaskTriggerIndex(catalog);
   const state: StateOfIntake = {
     dirs: dataDirAt(dir),
     clock,
@@ -94,8 +94,8 @@ export async function intakeState(
     health: new HealthConditions(),
     store: withAnnouncements(broken, events),
     catalog,
-    followers,
-    isFollowed: (task) => followers.of(task).length > 0,
+    taskTriggers,
+    isFollowed: (task) => taskTriggers.of(task).length > 0,
     evaluator: opening.use(createEvaluator({ deadlineMs: celDeadlineMs })),
     rejections: opening.use(new Rejections({ store, log, clock })),
     keyUses: opening.use(new KeyUses({ store, log, clock })),

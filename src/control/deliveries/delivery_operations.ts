@@ -1,5 +1,5 @@
 /**
- * The operations on deliveries and what carries each out.
+ * The handlers of the operations on deliveries.
  *
  * @module
  */
@@ -10,10 +10,10 @@ import { explain } from "./explain.ts";
 import { redeliver, type RedeliverHost } from "./redeliver.ts";
 import { showDelivery, type ShowHost } from "./show_delivery.ts";
 
-/** What they need. */
+/** What these operations need. */
 export type DeliveryOperationsHost = ShowHost & RedeliverHost;
 
-/** The operations on deliveries, by name. */
+/** The handlers, by name of the operation. */
 export function deliveryHandlers(
   host: DeliveryOperationsHost,
 ): Pick<Handlers, keyof typeof DELIVERY_OPERATIONS> {

@@ -1,6 +1,6 @@
 /**
- * `svc delivery explain`: what happened to a delivery at each stage, why the filter said no, and
- * for a rejected signature what would have to change. For the operator only.
+ * `svc delivery explain`: what happened to a delivery at each stage, why the filter refused it, and
+ * what would make a rejected signature valid. For the operator only.
  *
  * @module
  */
@@ -23,7 +23,7 @@ import { deliveryView } from "../records/views.ts";
 import { findStored } from "./find_stored.ts";
 import type { RecordStore } from "../records/record_type.ts";
 
-/** What explaining needs. */
+/** What {@linkcode explain} needs. */
 export interface ExplainHost extends ExplainingHost {
   readonly store: RecordStore;
   /** Hides the values of SecretStores in what is told. */
@@ -56,7 +56,7 @@ export async function explain(id: string, host: ExplainHost): Promise<Explanatio
   });
 }
 
-/** What became of each event; that of a chat platform has its own state. */
+/** The outcome of each event; an event of a chat platform has a state of its own. */
 function eventsOf(delivery: Delivery, event: SourceEvent | undefined): EventSummary[] {
   const { outcome, reason, taskId } = event === undefined
     ? delivery
@@ -69,7 +69,7 @@ function eventsOf(delivery: Delivery, event: SourceEvent | undefined): EventSumm
   }));
 }
 
-/** What was not routed can be looked at again. */
+/** What the operator can do with an event that was not routed. */
 function replayAdvice(event: SourceEvent | undefined): string[] {
   if (event === undefined || event.state === "routed") return [];
   if (event.state === "received" || event.state === "routing") return ["It waits to be routed"];

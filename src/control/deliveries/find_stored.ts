@@ -1,5 +1,5 @@
 /**
- * A stored delivery by the beginning of its id, as the commands name it.
+ * Finds a stored delivery by the beginning of its id, which is how commands name it.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * `svc delivery redeliver`: which stored deliveries are meant, and a line for each that is sent
- * again.
+ * `svc delivery redeliver`: selects the stored deliveries, redelivers each and reports a line for
+ * it.
  *
  * @module
  */
@@ -14,16 +14,17 @@ import { toDeliveryQuery, toQuery } from "../records/records.ts";
 import { findStored } from "./find_stored.ts";
 import type { RecordStore } from "../records/record_type.ts";
 
-/** What sending deliveries again needs. */
+/** What {@linkcode redeliver} needs. */
 export type RedeliverHost = RedeliveryHost & { readonly store: RecordStore };
 
-/** Deliveries read at once when many are sent again. */
-const PAGE = 200;
+/** Deliveries read in one call. */
+const PAGE_SIZE = 200;
 
 /**
- * Sends one delivery or a span of them again, oldest first; gives a line for each.
+ * Redelivers one delivery or those of a span, oldest first; yields a line for each.
  *
- * @throws {AppError} `not_found` or `usage` when nothing is meant by the request.
+ * @throws {AppError} `not_found` when the id has no delivery; `usage` when the request names
+ * neither an id nor a span.
  */
 export async function* redeliver(
   input: Input<"delivery.redeliver">,
@@ -31,22 +32,22 @@ export async function* redeliver(
   signal: AbortSignal,
 ): AsyncGenerator<RedeliveryLine> {
   if (input.id !== undefined) {
-    return yield await one((await findStored(input.id, host.store)).delivery.id, host);
+    return yield await redeliverLine((await findStored(input.id, host.store)).delivery.id, host);
   }
   const ids = await idsOf(input, host);
   yield { total: ids.length };
   for (const id of ids) {
     if (signal.aborted) return;
-    yield await one(id, host);
+    yield await redeliverLine(id, host);
   }
 }
 
-/** Gathered first: what is sent again adds deliveries of its own. */
+/** All ids are collected first, because each redelivery adds a delivery of its own. */
 async function idsOf(
   input: Input<"delivery.redeliver">,
   host: RedeliverHost,
 ): Promise<readonly string[]> {
-  const query = toDeliveryQuery(toQuery({ ...input, limit: PAGE }, host.clock.now()));
+  const query = toDeliveryQuery(toQuery({ ...input, limit: PAGE_SIZE }, host.clock.now()));
   const ids: string[] = [];
   let page: Delivery[];
   let before: string | undefined;
@@ -55,22 +56,22 @@ async function idsOf(
       ...query,
       ...(before === undefined ? {} : { before }),
     });
-    ids.push(...page.filter(canGoAgain).map(({ id }) => id));
+    ids.push(...page.filter(canRedeliver).map(({ id }) => id));
     before = page.at(-1)?.id;
-  } while (page.length === PAGE);
+  } while (page.length === PAGE_SIZE);
   return ids.reverse();
 }
 
 /**
- * Of a span, repetitions are left out, because the first of them goes again, and so is what starts
- * nothing: handshakes and refusals. Slack's events have a replay of their own.
+ * Which deliveries of a span are redelivered: duplicates are not, because their original is, nor
+ * handshakes and rejections, which start nothing. Slack's events have `svc source replay`.
  */
-function canGoAgain({ outcome, via }: Delivery): boolean {
+function canRedeliver({ outcome, via }: Delivery): boolean {
   if (via === "chat") return false;
   return outcome === "accepted" || outcome === "filtered" || outcome === "skipped";
 }
 
-async function one(id: string, host: RedeliverHost): Promise<RedeliveryLine> {
+async function redeliverLine(id: string, host: RedeliverHost): Promise<RedeliveryLine> {
   try {
     const stored = await host.store.readDelivery(id);
     if (stored === undefined) return { delivery_id: id, error: "it is no longer stored" };

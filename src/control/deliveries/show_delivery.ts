@@ -1,5 +1,5 @@
 /**
- * `svc delivery show`: what was kept of a delivery, its headers masked.
+ * `svc delivery show`: the stored request of a delivery, its secret headers masked.
  *
  * @module
  */
@@ -19,13 +19,13 @@ import { maskHeaders, maskQuery } from "../records/masked_headers.ts";
 import type { StatusHost } from "../records/status.ts";
 import { deliveryView } from "../records/views.ts";
 
-/** What showing needs. */
+/** What {@linkcode showDelivery} needs. */
 export interface ShowHost extends ExplainHost, Pick<StatusHost, "status"> {}
 
 /**
- * Shows one delivery.
+ * Shows the stored request of one delivery.
  *
- * @throws {AppError} `not_found` when there is none, or nothing of it was kept.
+ * @throws {AppError} `not_found` when there is no such delivery, or its content was not kept.
  */
 export async function showDelivery(id: string, host: ShowHost): Promise<ShownDelivery> {
   const { delivery, content } = await findStored(id, host.store);
@@ -49,7 +49,7 @@ export async function showDelivery(id: string, host: ShowHost): Promise<ShownDel
   };
 }
 
-/** The settings of its trigger as they are now. */
+/** The webhook settings of its trigger as they are now. */
 function findWebhook(delivery: Delivery, triggers: Triggers): WebhookSpec | undefined {
   const trigger = delivery.via === "internal" ? undefined : triggers.find(triggerNameOf(delivery));
   return trigger === undefined ? undefined : webhookOf(delivery, trigger);
@@ -66,7 +66,7 @@ function whyNothing({ outcome }: Delivery, recordRejected: boolean | undefined):
     : "it was rejected; set spec.event.webhook.recordRejected: true and let the sender try again";
 }
 
-/** Path and query as they arrived, without what would let a reader send in the sender's name. */
+/** Path and query as they arrived, with values masked that would let a reader forge a request. */
 function locationOf(delivery: Delivery, arrived: string): string {
   const [, location] = /^[a-z]+:\/\/[^/?#]*([^#]*)/.exec(arrived) ?? [];
   if (location === undefined) return pathOf(delivery);
@@ -74,7 +74,7 @@ function locationOf(delivery: Delivery, arrived: string): string {
   return query.length === 0 ? path : `${path}?${maskQuery(query.join("?"))}`;
 }
 
-/** Where a request came in whose URL was not kept. */
+/** The path of a request whose URL was not kept. */
 function pathOf({ project, trigger, source, via }: Delivery): string {
   if (via === "chat") return `/source/${source}/${project}/${trigger}`;
   return webhookPath({ project, trigger });

@@ -1,5 +1,5 @@
 /**
- * What audit rows look like from outside: flat, in snake_case, and as tables.
+ * Audit rows and tokens in answers: flat, in snake_case, and as tables.
  *
  * @module
  */
@@ -71,7 +71,7 @@ export function controlColumns(now: number): Column<ControlEvent>[] {
   ];
 }
 
-/** A token as JSON, without its text, which nobody has. */
+/** A token as JSON; its text is not stored and so never shown. */
 export function tokenView(token: ControlToken): Record<string, unknown> {
   const { id, name, role, createdAt, expiresAt, revokedAt } = token;
   return {

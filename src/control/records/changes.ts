@@ -1,8 +1,7 @@
 /**
- * What a stream that shows how things stand waits for: it reads once, and again only what has
- * changed, at most every so often. From time to time it hears that nothing was announced: what
- * comes past the daemon, such as another program that writes to the database, is announced by
- * nobody.
+ * What a stream of changing state waits for: it reads once, and then again only what has changed,
+ * limited in rate. When nothing was announced for a while, it reads too, because writes by other
+ * programs to the database are not announced.
  *
  * @module
  */
@@ -12,16 +11,17 @@ import type { RecordName } from "../../resources/record_names.ts";
 import type { Events } from "../../store/events.ts";
 
 /**
- * What may have changed: what has these ids and was known before; `any` of all, also something new;
- * or as far as was announced, nothing, which is `quiet`.
+ * What may have changed: the records with these ids, which were known before; `any` record, new
+ * ones included; or, as far as was announced, none (`quiet`).
  */
 export type Changed = ReadonlySet<string> | "any" | "quiet";
 
-/** More ids than these are not kept apart. */
+/** Beyond this number of ids, changes are reported as `any`. */
 const MAX_IDS = 200;
 
 /**
- * Collects changes until they are taken. To be made before the first look, so that none is missed.
+ * Collects changes until they are taken. Create it before the first read, so that no change is
+ * missed.
  */
 export class Changes implements Disposable {
   readonly #spacingMs: number;
@@ -30,16 +30,16 @@ export class Changes implements Disposable {
   #ids = new Set<string>();
   #isAny = false;
   #takenAt = -Infinity;
-  /** Ends the wait for an announcement, while there is one. */
+  /** Ends the wait for an announcement; does nothing when no wait is under way. */
   #wake: () => void = () => {};
 
-  /** Hears of nothing yet; gives what it hears of at most every `spacingMs` milliseconds. */
+  /** Subscribes to nothing yet; reports changes at most every `spacingMs` milliseconds. */
   constructor({ spacingMs, clock }: { readonly spacingMs: number; readonly clock: Clock }) {
     this.#spacingMs = spacingMs;
     this.#clock = clock;
   }
 
-  /** Changes of one type of record; of those with an id only where `isWanted` says so. */
+  /** Changes of one type of record; those with an id only if `isWanted` accepts it. */
   static ofRecords(
     { events, record, spacingMs, clock, isWanted = () => true }: {
       readonly events: Events;
@@ -50,7 +50,7 @@ export class Changes implements Disposable {
     },
   ): Changes {
     const changes = new Changes({ spacingMs, clock });
-    changes.hear(events.on("recordsChanged", ({ record: changed, id }) => {
+    changes.subscribe(events.on("recordsChanged", ({ record: changed, id }) => {
       if (changed !== record) return;
       if (id === undefined) changes.addAny();
       else if (isWanted(id)) changes.add(id);
@@ -58,12 +58,10 @@ export class Changes implements Disposable {
     return changes;
   }
 
-  /** Ends this subscription with the others. */
-  hear(subscription: Disposable): void {
+  subscribe(subscription: Disposable): void {
     this.#subscriptions.use(subscription);
   }
 
-  /** What has this id has changed. */
   add(id: string): void {
     if (this.#isAny) return;
     this.#ids.add(id);
@@ -71,7 +69,6 @@ export class Changes implements Disposable {
     this.#wake();
   }
 
-  /** Anything may have changed. */
   addAny(): void {
     if (this.#isAny) return;
     this.#isAny = true;
@@ -79,7 +76,7 @@ export class Changes implements Disposable {
     this.#wake();
   }
 
-  /** What was announced since this was asked last; waits for it, but no longer than `quietMs`. */
+  /** The changes since the last call; waits for one, but no longer than `quietMs`. */
   async next(quietMs: number, signal: AbortSignal): Promise<Changed> {
     if (!this.#isAny && this.#ids.size === 0) await this.#announced(quietMs, signal);
     const earlyMs = this.#takenAt + this.#spacingMs - this.#clock.monotonicMs();
@@ -105,7 +102,6 @@ export class Changes implements Disposable {
     return isAny ? "any" : ids.size > 0 ? ids : "quiet";
   }
 
-  /** Hears no more. */
   [Symbol.dispose](): void {
     this.#subscriptions.dispose();
   }

@@ -1,25 +1,25 @@
 /**
- * Which headers and fields of the query of a stored request are shown, and which are masked:
- * whatever signs it or says who sent it would let a reader send in that name.
+ * Which headers and query fields of a stored request are masked: those with which a reader could
+ * forge a request of the sender.
  *
  * @module
  */
 
 import { MASK } from "../../resources/secret_store.ts";
 
-/** Parts of the names of headers that hold signatures, tokens and passwords, on any platform. */
+/** Parts of header names that hold signatures, tokens and passwords, on any platform. */
 const SECRET_NAME =
   /auth|cookie|token|secret|sign|hmac|digest|hash|passw|pwd|credential|session|jwt|bearer|csrf|xsrf|cert|otp|(^|[-_])sig($|[-_])|(^|[-_])(api|access|private|shared)?[-_]?key$/;
-/** Names that only look so: ids, which a request that goes again needs. */
+/** Names that match although they hold no secret: ids, which a resent request needs. */
 const ID_NAME = /^(x-)?idempotency-key$|^i-twilio-idempotency-token$/;
-/** What a digest or a token looks like under a name of its sender's own. */
+/** A value that looks like a digest or a token, whatever its header is called. */
 const SECRET_VALUE = /[0-9A-Fa-f]{32}|[A-Za-z0-9+/_-]{40}|[A-Za-z0-9+/]{26}==|[A-Za-z0-9+/]{42}=/;
 
 /**
  * Headers as they may be shown.
  *
  * @param headers names in lower case
- * @param own further names that are masked: those that the trigger looks at
+ * @param own further names to mask: the headers that the trigger uses
  */
 export function maskHeaders(
   headers: Readonly<Record<string, string>>,
@@ -33,7 +33,7 @@ export function maskHeaders(
   );
 }
 
-/** The query of a URL as it may be shown: its values are masked as those of headers are. */
+/** The query of a URL, its values masked by the same rules as headers. */
 export function maskQuery(query: string): string {
   return query.split("&").map((field) => {
     const [name = "", ...rest] = field.split("=");

@@ -1,5 +1,6 @@
 /**
- * What a type of record is: how it is listed, found and shown. Each has its entry in `records.ts`.
+ * The definition of a type of record: how it is listed, found and shown. Each has its entry in
+ * `records.ts`.
  *
  * @module
  */
@@ -12,7 +13,7 @@ import type { DeliveryStore } from "../../store/delivery_store.ts";
 import type { SourceEventStore, ThreadStore } from "../../store/source_event_store.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 
-/** What is asked of storage about records of any type. */
+/** The part of the store that types of records read. */
 export type RecordStore =
   & AuditStore
   & ControlAuditStore
@@ -22,32 +23,30 @@ export type RecordStore =
   & ThreadStore
   & TokenStore;
 
-/** One type of record, and the part of storage in which it is found. */
+/** One type of record; `Part` is the part of the store that it reads. */
 export interface RecordType<Row, Name extends RecordName = RecordName, Part = RecordStore> {
-  /** Its name in the singular. */
   readonly name: Name;
   /** Newest first. */
   readonly list: (store: Part, query: RecordQuery) => Promise<Row[]>;
-  /** At most two whose id starts so. */
+  /** At most two records whose id starts so, enough to see that a prefix is ambiguous. */
   readonly find: (store: Part, prefix: string) => Promise<Row[]>;
   readonly id: (row: Row) => string;
   /** As JSON. */
   readonly view: (row: Row) => Record<string, unknown>;
-  /** As a table. */
   readonly columns: (now: number) => readonly Column<Row>[];
-  /** What else it can be asked for; nothing when absent. */
+  /** Filters it supports; none when absent. */
   readonly filters?: readonly RecordFilter[];
-  /** Whether one can still change, and in which states; absent when none ever changes. */
+  /** Whether a record can still change, and in which states; absent when none ever changes. */
   readonly open?: {
     readonly isOpen: (row: Row) => boolean;
     readonly states: readonly string[];
   };
 }
 
-/** Filters that not every type understands. */
+/** Filters that not every type supports. */
 export type RecordFilter = "outcome" | "state" | "workflow" | "before";
 
-/** Which records a list is to hold; what an outcome can be depends on the type. */
+/** Which records to list; the possible outcomes depend on the type. */
 export interface RecordQuery extends ListQuery {
   /** Only with this outcome. */
   readonly outcome?: string;

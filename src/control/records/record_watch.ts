@@ -1,7 +1,7 @@
 /**
- * Watches one type of record: what appears, and what changes of those that still can. Each look
- * reads what has changed, or where that is not known a bounded number of rows, so that ten thousand
- * open records hold up nobody.
+ * Watches one type of record for new records and for changes of open ones. Each read covers what
+ * was announced as changed, or else a bounded number of rows, so that ten thousand open records
+ * delay nothing.
  *
  * @module
  */
@@ -12,82 +12,80 @@ import type { Changed } from "./changes.ts";
 import type { RecordQuery, RecordStore, RecordType } from "./record_type.ts";
 import { checkFilters, toQuery } from "./records.ts";
 
-/** Rows read at once. */
-const PAGE = 200;
-/**
- * Open rows outside the newest that are read again in one look; the others have their turn later.
- */
-const READ_AGAIN = 200;
+/** Rows read in one call. */
+const PAGE_SIZE = 200;
+/** Open rows older than the first page that one read covers; the others follow in later reads. */
+const REREAD_SIZE = 200;
 
 /** One watch over a list of records. */
 export class RecordWatch {
-  readonly #sort: RecordType<unknown>;
+  readonly #type: RecordType<unknown>;
   readonly #store: RecordStore;
-  /** What is asked for, in whatever state: one that changes its state has to be seen. */
+  /** The query without its state: a record that leaves the state has to be seen. */
   readonly #query: RecordQuery;
   readonly #state: string | undefined;
-  /** What each known record looked like. */
+  /** Digest of each known record as it was last shown. */
   readonly #known = new Map<string, string>();
-  /** Those that may change, whose turn to be read again is longest ago first. */
+  /** Ids of records that may change, least recently read first. */
   readonly #open = new Set<string>();
-  /** Those that were shown in the state that is asked for. */
+  /** Ids that were shown in the state of the query. */
   readonly #shown = new Set<string>();
-  /** How many of the open ones have not been read since anything may have changed. */
+  /** Number of open records not read since an unspecified change. */
   #unread = 0;
   #newest = "";
-  /** Below it, records are known or of no interest: they were there before. */
+  /** Ids below this are known or not watched: they are older than the watch. */
   #floor = "";
 
   /**
-   * A watch of what `input` lists.
+   * A watch of the records that `input` lists.
    *
-   * @throws {AppError} `usage` when this sort cannot be asked so.
+   * @throws {AppError} `usage` for a filter that this type does not support.
    */
   constructor(
-    sort: RecordType<unknown>,
+    type: RecordType<unknown>,
     input: GetInput,
     host: { readonly store: RecordStore; readonly now: number },
   ) {
-    checkFilters(sort, input);
+    checkFilters(type, input);
     const { state, ...query } = toQuery(input, host.now);
-    this.#sort = sort;
+    this.#type = type;
     this.#store = host.store;
     this.#query = query;
     this.#state = state;
   }
 
-  /** The newest records there are, oldest first; from here on they are known. */
+  /** Returns the newest records, oldest first; later reads report changes of these. */
   async start(): Promise<unknown[]> {
     const state = this.#state === undefined ? {} : { state: this.#state };
-    for (const state of this.#sort.open?.states ?? []) {
+    for (const state of this.#type.open?.states ?? []) {
       for await (const page of this.#pages({ state })) for (const row of page) this.#note(row);
     }
-    await this.look("quiet");
-    const shown = await this.#list(state); // last: what came meanwhile is in it, or new to the next look
+    await this.read("quiet");
+    const shown = await this.#list(state); // last: a newer record is in it, or new to the next read
     for (const row of shown) {
       this.#note(row);
-      this.#shown.add(this.#sort.id(row));
+      this.#shown.add(this.#type.id(row));
     }
     return shown.reverse();
   }
 
-  /** Whether there are more rows that may have changed than were read: another look is needed. */
+  /** Whether more rows may have changed than were read, so that another read is needed. */
   get isBehind(): boolean {
     return this.#unread > 0;
   }
 
-  /** What appeared or changed since the last look, oldest first. */
-  async look(changed: Changed = "any"): Promise<unknown[]> {
+  /** Returns what appeared or changed since the last read, oldest first. */
+  async read(changed: Changed = "any"): Promise<unknown[]> {
     const rows = typeof changed === "string"
       ? [...await this.#readNewest(), ...await this.#readOpen(changed)]
       : await this.#read([...changed].filter((id) => this.#known.has(id)));
     const news = rows.filter((row) => this.#note(row)).filter((row) => this.#isWanted(row));
-    return news.toSorted((a, b) => this.#sort.id(a) < this.#sort.id(b) ? -1 : 1);
+    return news.toSorted((a, b) => this.#type.id(a) < this.#type.id(b) ? -1 : 1);
   }
 
-  /** All that came since the last look; the first page also shows changes of what is known. */
+  /** Reads all records since the last read; the first page also shows changes of known ones. */
   async #readNewest(): Promise<unknown[]> {
-    const { id } = this.#sort;
+    const { id } = this.#type;
     const found: unknown[] = [];
     const before = this.#newest;
     let floor: string | undefined;
@@ -95,7 +93,7 @@ export class RecordWatch {
       found.push(...page);
       const [first, last] = [page[0], page.at(-1)];
       if (first !== undefined && id(first) > this.#newest) this.#newest = id(first);
-      if (page.length === PAGE && last !== undefined) floor ??= id(last);
+      if (page.length === PAGE_SIZE && last !== undefined) floor ??= id(last);
       if (last === undefined || id(last) <= before || before === "") break;
     }
     const fresh = found.filter((row) => id(row) >= this.#floor || this.#known.has(id(row)));
@@ -106,14 +104,14 @@ export class RecordWatch {
   async #readOpen(changed: "any" | "quiet"): Promise<unknown[]> {
     const open = [...this.#open].filter((id) => id < this.#floor);
     const unread = changed === "any" ? open.length : Math.min(this.#unread, open.length);
-    this.#unread = Math.max(0, unread - READ_AGAIN);
-    return await this.#read(open.slice(0, READ_AGAIN));
+    this.#unread = Math.max(0, unread - REREAD_SIZE);
+    return await this.#read(open.slice(0, REREAD_SIZE));
   }
 
   async #read(ids: readonly string[]): Promise<unknown[]> {
-    const rows = await Promise.all(ids.map((id) => this.#sort.find(this.#store, id)));
+    const rows = await Promise.all(ids.map((id) => this.#type.find(this.#store, id)));
     for (const [index, id] of ids.entries()) {
-      this.#open.delete(id); // and added again behind the others, if it still is open
+      this.#open.delete(id); // added again behind the others if it is still open
       if (rows[index]?.length === 0) this.#known.delete(id);
     }
     return rows.flatMap((found) => found.slice(0, 1));
@@ -126,43 +124,46 @@ export class RecordWatch {
     }
   }
 
-  /** Remembers what a record looks like; whether that is new. */
+  /** Remembers the record; returns whether it differs from what was known. */
   #note(row: unknown): boolean {
-    const id = this.#sort.id(row);
-    const look = sha256Hex(JSON.stringify(this.#sort.view(row)));
-    const isOpen = this.#sort.open?.isOpen(row) === true;
-    const isNew = this.#known.get(id) !== look;
+    const id = this.#type.id(row);
+    const digest = sha256Hex(JSON.stringify(this.#type.view(row)));
+    const isOpen = this.#type.open?.isOpen(row) === true;
+    const isNew = this.#known.get(id) !== digest;
     if (isOpen) this.#open.add(id);
     else this.#open.delete(id);
-    if (isOpen || id >= this.#floor) this.#known.set(id, look);
+    if (isOpen || id >= this.#floor) this.#known.set(id, digest);
     else this.#known.delete(id);
     return isNew;
   }
 
-  /** Of one state: what enters it, what changes in it, and that something has left it. */
+  /**
+   * Whether a change concerns the state of the query: a record enters it, changes in it, or leaves
+   * it.
+   */
   #isWanted(row: unknown): boolean {
     if (this.#state === undefined) return true;
-    const id = this.#sort.id(row);
-    const isIn = this.#sort.view(row)["state"] === this.#state;
+    const id = this.#type.id(row);
+    const isIn = this.#type.view(row)["state"] === this.#state;
     const wasIn = this.#shown.delete(id);
     if (isIn) this.#shown.add(id);
     return isIn || wasIn;
   }
 
   #list(more: Partial<RecordQuery>): Promise<unknown[]> {
-    return this.#sort.list(this.#store, { ...this.#query, ...more });
+    return this.#type.list(this.#store, { ...this.#query, ...more });
   }
 
   async *#pages(more: Partial<RecordQuery>): AsyncGenerator<unknown[]> {
-    const canReadOn = this.#sort.filters?.includes("before") === true;
+    const canReadOn = this.#type.filters?.includes("before") === true;
     let before: string | undefined;
     for (;;) {
       const on = before === undefined ? {} : { before };
-      const page = await this.#list({ ...more, ...on, limit: PAGE });
+      const page = await this.#list({ ...more, ...on, limit: PAGE_SIZE });
       yield page;
       const last = page.at(-1);
-      if (last === undefined || page.length < PAGE || !canReadOn) return;
-      before = this.#sort.id(last);
+      if (last === undefined || page.length < PAGE_SIZE || !canReadOn) return;
+      before = this.#type.id(last);
     }
   }
 }

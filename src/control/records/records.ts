@@ -76,7 +76,7 @@ const RECORDS: { readonly [Name in RecordName]: RecordType<unknown, Name> } = {
   }),
 };
 
-/** Newest audit rows among which one is looked for by its id. */
+/** Newest audit rows that are searched for an id. */
 const MAX_SEARCHED = 10_000;
 
 /**
@@ -99,7 +99,7 @@ export function toDeliveryQuery(
 /** Records listed when no limit is given. */
 const DEFAULT_LIMIT = 50;
 
-/** The type of record a person means. */
+/** Finds the type of record by any of its names. */
 export function findRecordType(what: string): RecordType<unknown> | undefined {
   const name = findRecordName(what);
   return name === undefined ? undefined : RECORDS[name];
@@ -108,7 +108,8 @@ export function findRecordType(what: string): RecordType<unknown> | undefined {
 /**
  * Lists records, or finds one.
  *
- * @throws {AppError} `not_found`, or `usage` when several ids start so or it cannot be asked so.
+ * @throws {AppError} `not_found`; `usage` when several ids start so, or for a filter that the type
+ * does not support.
  */
 export async function listRecords(
   type: RecordType<unknown>,
@@ -123,17 +124,17 @@ export async function listRecords(
   const rows = await listInSteps(type, query, host.store);
   const listing = toListing(type, rows, host.now);
   const last = rows.at(-1);
-  // A full page has others behind it, most of the time.
+  // After a full page there usually are more records.
   if (last === undefined || !canPage(type) || rows.length < query.limit) return listing;
   return { ...listing, more_before: type.id(last) };
 }
 
-/** Whether a list goes on from an id. */
+/** Whether a list can continue after an id. */
 function canPage({ filters }: RecordType<unknown>): boolean {
   return filters?.includes("before") === true;
 }
 
-/** Records read at once, so that a long list does not hold up what writes meanwhile. */
+/** Records read in one call, so that a long list does not hold up writes. */
 const PAGE_SIZE = 500;
 
 async function listInSteps(
@@ -173,10 +174,10 @@ export function toListing(
 const FILTERS: readonly RecordFilter[] = ["outcome", "state", "workflow", "before"];
 
 /**
- * A filter that is ignored would give the wrong list.
+ * Refuses filters that are not supported: ignoring one would give the wrong list.
  *
- * @param type what is listed; absent when it is a kind of resource.
- * @throws {AppError} `usage` for a filter it does not know.
+ * @param type type of the records; absent for a kind of resource.
+ * @throws {AppError} `usage` for a filter that the type does not support.
  */
 export function checkFilters(type: RecordType<unknown> | undefined, input: GetInput): void {
   const unknown = FILTERS.find((filter) =>
@@ -217,9 +218,9 @@ export function findTask(id: string, store: TaskStore): Promise<Task> {
 }
 
 /**
- * What a request for records asks the store; each type checks outcome and state itself.
+ * The store's query for a request; each type checks outcome and state itself.
  *
- * @throws {AppError} `usage` for a `before` that is no beginning of an id.
+ * @throws {AppError} `usage` for a `before` that is not the beginning of an id.
  */
 export function toQuery(
   input: Omit<GetInput, "what" | "name" | "selector">,

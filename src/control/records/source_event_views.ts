@@ -1,5 +1,5 @@
 /**
- * What events of chat platforms and bound threads look like from outside.
+ * Events of chat platforms and bound threads in answers.
  *
  * @module
  */
@@ -83,7 +83,7 @@ function sourceEventView(event: SourceEvent): Record<string, unknown> {
   };
 }
 
-/** Characters of a text that a table has room for. */
+/** Longest text in a table. */
 const SHOWN_TEXT = 40;
 
 /** Columns of `svc get source-events`. */

@@ -1,5 +1,5 @@
 /**
- * `svc status`: how the daemon is, how much waits, and how much happened lately.
+ * `svc status`: the state of the daemon, its queue, and the rates of the last minutes.
  *
  * @module
  */
@@ -12,25 +12,22 @@ import type { Catalog } from "../../resources/catalog.ts";
 import { KINDS } from "../../resources/kinds.ts";
 import type { TaskCounter } from "../../store/task_store.ts";
 
-/** What status needs. */
+/** What {@linkcode status} needs. */
 export interface StatusHost {
-  /** Counts tasks. */
   readonly store: TaskCounter;
-  /** Holds the resources. */
   readonly catalog: Catalog;
   readonly dirs: DataDir;
   readonly clock: Clock;
-  /** What does not work as it should, one sentence each. */
+  /** Faults, one sentence each. */
   readonly degraded: () => Promise<readonly string[]>;
-  /** What only the daemon itself knows. */
   readonly status: () => {
     /** Base address of the webhook server. */
     readonly webhookUrl: string | undefined;
     /** Milliseconds since the epoch. */
     readonly started: number;
   };
-  /** What happened lately, by sort and by what came of it. */
-  readonly lately: () => Record<"deliveries" | "tasks", Readonly<Record<string, Rate>>>;
+  /** Rates of the last minutes: deliveries by outcome, ended tasks by state. */
+  readonly rates: () => Record<"deliveries" | "tasks", Readonly<Record<string, Rate>>>;
   /** Sizes of the database and of its disk, in bytes. */
   readonly sizes: () => Promise<{
     readonly databaseBytes: number;
@@ -40,7 +37,7 @@ export interface StatusHost {
   }>;
 }
 
-/** How the daemon is. */
+/** The state of the daemon. */
 export async function status(host: StatusHost): Promise<Status> {
   const { webhookUrl, started } = host.status();
   const [queue, sizes, degraded] = await Promise.all([
@@ -67,7 +64,7 @@ export async function status(host: StatusHost): Promise<Status> {
       oldest_pending_secs: age(oldestPendingAt),
       oldest_ready_secs: age(oldestReadyAt),
     },
-    rates: host.lately(),
+    rates: host.rates(),
     database: {
       bytes: sizes.databaseBytes,
       wal_bytes: sizes.walBytes,

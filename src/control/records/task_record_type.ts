@@ -10,7 +10,7 @@ import type { TaskStore } from "../../store/task_store.ts";
 import type { RecordQuery, RecordType } from "./record_type.ts";
 import { taskColumns, taskView } from "./views.ts";
 
-/** Tasks. */
+/** Tasks, for `svc get`. */
 export const TASKS: RecordType<Task, "task", TaskStore> = {
   name: "task",
   list: (store, query) => store.listTasks(toTaskQuery(query)),

@@ -1,6 +1,6 @@
 /**
- * What each sort of thing looks like from outside: resources as `{kind, metadata, spec,
- * status}`, records flat in snake_case, and the cells of their tables.
+ * Resources and records in answers: resources as `{kind, metadata, spec, status}`, records flat in
+ * snake_case, and the cells of their tables.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import type { Resource } from "../../resources/resource.ts";
 import type { Delivery, EventOutcome } from "../../store/delivery_records.ts";
 import type { Task } from "../../store/task_records.ts";
 
-/** A resource as JSON, with what else there is to say of it; secrets are masked unless `reveal`. */
+/** A resource as JSON, with `extra` fields; secrets are masked unless `reveal`. */
 export function resourceView(
   kind: AnyKind,
   resource: Resource,

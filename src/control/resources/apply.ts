@@ -1,6 +1,6 @@
 /**
- * Applies manifests: reads everything, says everything that is wrong at once, then
- * changes all or nothing in one transaction.
+ * Applies manifests: reads everything, reports every error at once, then changes all or nothing in
+ * one transaction.
  *
  * @module
  */
@@ -24,25 +24,19 @@ import type { Caller } from "../../auth/caller.ts";
 import { checkMayChange, checkPolicy, type CodeHost } from "./check_code.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
 
-/** What an apply needs. */
+/** What {@linkcode apply} needs. */
 export interface ApplyHost extends BacktestHost, CodeHost {
-  /** Past deliveries, and the audit. */
   readonly store: AuditRecorder & DeliveryStore;
-  /** Runs hooks. */
   readonly plugins: PluginHost;
-  /** What there is. */
   readonly catalog: Catalog;
-  /** Reads manifests. */
   readonly manifests: Pick<ManifestReader, "read">;
-  /** Commits changes. */
   readonly writer: ResourceWriter;
 }
 
 /**
  * Applies the files of a request.
  *
- * @throws {AppError} `invalid`, with every finding, when anything is wrong; nothing has changed
- * then.
+ * @throws {AppError} `invalid`, with every error, when there is any; nothing has changed then.
  */
 export async function apply(
   request: Input<"apply">,
@@ -55,7 +49,7 @@ export async function apply(
     const input = { ...request, crds: crds.map(({ name, spec }) => ({ name, spec })) };
     return { crds, ...await host.manifests.read(input) };
   };
-  const early = await read(); // it takes its time, and others change something meanwhile
+  const early = await read(); // slow, so resources may change before the lock is held
   return await host.writer.exclusively(async (commit) => {
     const manifests = isSame(early.crds, crdsOf(catalog)) ? early : await read();
     const { resources, errors } = manifests;
@@ -92,14 +86,17 @@ export async function apply(
   });
 }
 
-/** A dangling reference is no error: the order of applies is free. */
+/**
+ * Warnings about references to missing resources; these are no errors, because the order of applies
+ * is free.
+ */
 function danglingReferences({ mentions }: ManifestsRead, catalog: Catalog): string[] {
   return mentions.filter(({ kind, project, name }) =>
     kind === CRD_KIND || catalog.find(kind, project, name) === undefined
   ).map(({ warning }) => warning);
 }
 
-/** Short values are warned about only in stores that sign webhooks. */
+/** Warnings about short secrets, only for stores that sign webhooks. */
 function weakSecrets({ resources, weakSecrets }: ManifestsRead, catalog: Catalog): string[] {
   if (weakSecrets.length === 0) return [];
   const signing = new Set(
@@ -137,7 +134,9 @@ function toChange(stated: Manifested, catalog: Catalog, now: number): Change {
   return same ? { resource: before, action: "unchanged" } : { resource, action: "configured" };
 }
 
-/** After the commit, one after the other: what a hook does is not undone, only reported. */
+/**
+ * Runs the hooks after the commit, one after the other: failures are reported, and undo nothing.
+ */
 async function runHooks(changes: readonly Change[], host: ApplyHost): Promise<string[]> {
   const failures: string[] = [];
   for (const { resource, action } of changes) {

@@ -1,6 +1,6 @@
 /**
- * What an apply of a CustomResourceDefinition with plugins or hooks has to pass: the
- * Admin role, then the policy. Every plugin leaves a row, refused ones too.
+ * The checks of an apply of a CustomResourceDefinition with plugins or hooks: the role admin, then
+ * the plugin policy. Every plugin leaves an audit row, also a refused one.
  *
  * @module
  */
@@ -22,20 +22,17 @@ import type { AuditEnd, AuditStart } from "../../store/audit_records.ts";
 import type { AuditRecorder } from "../../store/audit_store.ts";
 import type { Caller } from "../../auth/caller.ts";
 
-/** What the check needs. */
+/** What these checks need. */
 export interface CodeHost {
-  /** What there is. */
   readonly catalog: Catalog;
-  /** Where rows go. */
   readonly store: AuditRecorder;
-  /** Decides on commands. */
   readonly policy: PolicyCheck;
   readonly clock: Clock;
   readonly log: Log;
   readonly newId: NewId;
 }
 
-/** Something that would run. */
+/** A plugin or hook that would run. */
 interface Code {
   readonly name: string;
   readonly type: "interceptor" | "transformer" | "cron" | "hook";
@@ -44,18 +41,17 @@ interface Code {
   readonly timeout?: number;
 }
 
-/** Who applies, and whether it is for real. */
+/** The caller, and whether anything is applied. */
 export interface CodeCheck {
-  /** Who asks. */
   readonly caller: Caller;
-  /** Nothing is recorded of a dry run. */
+  /** A dry run leaves no audit rows. */
   readonly dryRun: boolean;
 }
 
 /**
- * Refuses who is not admin to touch what has, or had, plugins or hooks.
+ * Refuses callers below admin when a definition has, or had, plugins or hooks.
  *
- * @throws {AppError} `forbidden`; the rows of what was refused stay.
+ * @throws {AppError} `forbidden`; the audit rows of the refusal stay.
  */
 export async function checkMayChange(
   changed: readonly (ResourceKey & { readonly spec?: unknown })[],
@@ -86,7 +82,7 @@ export async function checkMayChange(
  * Asks the policy about every plugin and hook of an apply.
  *
  * @returns Warnings, one sentence each.
- * @throws {AppError} `refused` when one is denied; the rows stay.
+ * @throws {AppError} `refused` when one is denied; the audit rows stay.
  */
 export async function checkPolicy(
   crds: readonly Pick<Resource, "spec" | "name">[],

@@ -1,5 +1,5 @@
 /**
- * Which keys of a SecretStore still match deliveries, and which can go (rotation).
+ * Which keys of a SecretStore still match deliveries, and which can be removed after a rotation.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { Resource } from "../../resources/resource.ts";
 import type { SecretStoreSpec } from "../../resources/secret_store.ts";
 import type { KeyUseStore } from "../../store/delivery_store.ts";
 
-/** A key that was not used for this long while another was can go. */
+/** A key can be removed after it was unused for this long while another was used. */
 const IDLE_MS = 72 * 3600 * 1000;
 
 /** `status.keys` of a SecretStore. */
@@ -25,7 +25,7 @@ export async function keyUseView(
   const keys = names.map((key) => {
     const own = uses.filter((use) => use.key === key);
     const last = lastOf(key);
-    // Never used counts from the day the store was made: a key just added has had no chance yet.
+    // An unused key counts from the last change of the store: a new key could not be used yet.
     const idleSince = Math.max(last, resource.updatedAt);
     const removable = newest > last && host.clock.now() - idleSince > IDLE_MS &&
       host.clock.now() - newest <= IDLE_MS;

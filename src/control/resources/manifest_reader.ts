@@ -1,6 +1,6 @@
 /**
  * Decides where manifests are read, so that none can stall the daemon: a few documents of built-in
- * kinds at once; large ones, and whatever a schema of the user's decides about, in a process that
+ * kinds are read at once; large inputs, and those that a user's schema validates, in a process that
  * is killed at a deadline. Patterns, references and alternatives of a schema can take any time, and
  * no Worker can be stopped in them (docs/decisions/0003-workers-cannot-be-stopped.md).
  *
@@ -23,41 +23,40 @@ import { Capture } from "../../shell/capture.ts";
 import type { ProcessGroups } from "../../shell/process_groups.ts";
 import { runShell } from "../../shell/run_shell.ts";
 
-/** Most characters that are read at once; they take some 20 ms. */
-const SMALL = 16 * 1024;
+/** Most characters that are read in this process; they take some 20 ms. */
+const MAX_INLINE_CHARS = 16 * 1024;
 
-/** Most inputs that wait for their turn, each of which can have megabytes. */
+/** Most inputs that wait, each of which can have megabytes. */
 const MAX_WAITING = 8;
 
-/** What reading may take: so much for any input, for each 100,000 characters of it, and at most. */
+/** Deadline of a read: a base, more for each 100,000 characters, and a maximum. */
 const TIME = { baseMs: 10_000, moreMs: 10_000, mostMs: 300_000 };
 
-/** Most bytes of an answer, and of what is said about a failure. */
+/** Most bytes of an answer. */
 const MAX_ANSWER_BYTES = 512 * 1024 * 1024;
 const MAX_MESSAGE_BYTES = 4096;
 
-/** Kinds whose schemas are ours. */
+/** Kinds whose schemas come with the program. */
 const BUILT_IN = new Set(KINDS.map(({ kind }) => kind).filter((kind) => kind !== CRD_KIND));
 
 /** What the reader needs. */
 export interface ManifestReaderOptions {
-  /** The program `svc`, which reads in a process of its own. */
+  /** Path of the program `svc`, which reads in a process of its own. */
   readonly program: string;
-  /** Ends it. */
   readonly groups: ProcessGroups;
   readonly clock: Clock;
-  /** What any input may take, in milliseconds; 10 s when absent. */
+  /** Base deadline in milliseconds; 10 s when absent. */
   readonly baseMs?: number;
 }
 
-/** Reads manifests without ever holding up the event loop. */
+/** Reads manifests without blocking the event loop. */
 export class ManifestReader implements Disposable {
   readonly #options: ManifestReaderOptions;
   readonly #closing = new AbortController();
   #waiting = 0;
   #tail: Promise<unknown> = Promise.resolve();
 
-  /** A reader whose process is there only while it reads. */
+  /** Its process runs only while it reads. */
   constructor(options: ManifestReaderOptions) {
     this.#options = options;
   }
@@ -69,7 +68,7 @@ export class ManifestReader implements Disposable {
    */
   async read(input: ManifestInput): Promise<ManifestsRead> {
     const length = input.files.reduce((sum, { text }) => sum + text.length, 0);
-    if (length <= SMALL) {
+    if (length <= MAX_INLINE_CHARS) {
       const parsed = parseFiles(input.files);
       if (parsed.documents.every(isBuiltIn)) return readManifests(input, parsed);
     }
@@ -86,7 +85,7 @@ export class ManifestReader implements Disposable {
     return await read;
   }
 
-  /** Ends the process; who waits is told. */
+  /** Ends the process; reads under way are rejected with `overloaded`. */
   [Symbol.dispose](): void {
     this.#closing.abort();
   }

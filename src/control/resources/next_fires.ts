@@ -1,5 +1,5 @@
 /**
- * When triggers fire next by the clock, for `svc get triggers`.
+ * The next scheduled time of cron triggers, for `svc get triggers`.
  *
  * @module
  */
@@ -12,10 +12,13 @@ import type { Resource } from "../../resources/resource.ts";
 import { Schedule } from "../../resources/schedule.ts";
 import { trigger as kind, type TriggerSpec } from "../../resources/trigger.ts";
 
-/** Schedules that are worked out in one go: each takes about a tenth of a millisecond. */
-const AT_ONCE = 50;
+/**
+ * Schedules that are computed before other work gets a turn: each takes about a tenth of a
+ * millisecond.
+ */
+const BATCH_SIZE = 50;
 
-/** Works out times; remembers each schedule for as long as its trigger stays as it is. */
+/** Computes next times; keeps each parsed schedule for as long as its trigger stays as it is. */
 export class NextFires {
   readonly #schedules = new WeakMap<Resource, Schedule>();
 
@@ -28,7 +31,7 @@ export class NextFires {
       const next = this.#scheduleOf(resource, made)?.next(now);
       if (next === undefined) continue;
       found.set(resource, next);
-      if (++worked % AT_ONCE === 0) await nextTurn(); // others want to be answered meanwhile
+      if (++worked % BATCH_SIZE === 0) await nextTurn(); // lets other requests run
     }
     return found;
   }
@@ -47,7 +50,7 @@ export class NextFires {
   }
 }
 
-/** The column NEXT of triggers; none of other kinds. */
+/** The column NEXT of triggers; no column for other kinds. */
 export function nextColumns(
   what: string,
   next: ReadonlyMap<Resource, number>,
@@ -61,7 +64,7 @@ export function nextColumns(
   return [{ header: "NEXT", cell }];
 }
 
-/** The same in the `status` of a trigger; nothing of other kinds. */
+/** The next time in the `status` of a trigger; nothing for other kinds. */
 export function nextStatus(
   resource: Resource,
   next: ReadonlyMap<Resource, number>,

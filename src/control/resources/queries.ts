@@ -1,6 +1,6 @@
 /**
- * `get`, `describe` and `delete`: finds what a person means by a word and a name, and
- * turns it into a listing.
+ * `get`, `describe` and `delete`: finds the kind or record type and the name that a person typed,
+ * and returns a listing.
  *
  * @module
  */
@@ -27,24 +27,21 @@ import { checkFilters, findRecord, findRecordType, listRecords } from "../record
 import type { ResourceWriter } from "./resource_writer.ts";
 import { resourceView, table } from "../records/views.ts";
 
-/** What queries need. */
+/** What these operations need. */
 export interface QueryHost extends CodeHost {
   /** Records, uses of keys, and the audit. */
   readonly store: AuditRecorder & KeyUseStore & RecordStore;
-  /** Deletes resources. */
   readonly writer: ResourceWriter;
-  /** Runs hooks. */
   readonly plugins: PluginHost;
-  /** Knows when triggers fire. */
   readonly nextFires: NextFires;
   /** Records an operation in the audit before it is carried out. */
   readonly audit: (operation: string, target: string, caller: Caller) => Promise<void>;
 }
 
 /**
- * Lists things.
+ * Lists resources or records.
  *
- * @throws {AppError} `usage` for an unknown word, `not_found` for a name that nothing has.
+ * @throws {AppError} `usage` for an unknown kind or type, `not_found` for an unknown name.
  */
 export async function get(input: GetInput, host: QueryHost): Promise<Listing> {
   const now = host.clock.now();
@@ -75,7 +72,7 @@ export async function get(input: GetInput, host: QueryHost): Promise<Listing> {
 }
 
 /**
- * Everything about one thing.
+ * Describes one resource or record in full.
  *
  * @throws {AppError} `usage` or `not_found` as {@linkcode get}.
  */
@@ -97,7 +94,7 @@ export async function describe(
 }
 
 /**
- * Deletes resources; tasks and records stay.
+ * Deletes resources; tasks and records of the past stay.
  *
  * @throws {AppError} `not_found`, and then none is deleted.
  */
@@ -135,7 +132,9 @@ export function remove(
   });
 }
 
-/** Instances would be left without a kind, and could be neither seen nor deleted. */
+/**
+ * Refuses to delete a definition with instances: they could be neither seen nor deleted any more.
+ */
 function checkNoInstances(deleted: readonly Resource[], catalog: Catalog): void {
   for (const { kind, name, spec } of deleted) {
     if (kind !== CRD_KIND) continue;
@@ -176,7 +175,7 @@ function projectOf(resource: Resource): string {
   return resource.project;
 }
 
-/** `k=v,k2=v2`: every label has to have that value; a bare `k` has to be there. */
+/** Parses `k=v,k2=v2`: every label has to have that value; a bare `k` has to exist. */
 function matches(selector: string | undefined): (resource: Resource) => boolean {
   const wanted = (selector ?? "").split(",").filter((part) => part !== "");
   return ({ metadata }) =>

@@ -7,13 +7,13 @@
 
 import type { ManifestInput, ManifestsRead } from "../../resources/read_manifests.ts";
 
-/** What the Worker says. */
+/** The answer of the Worker. */
 export type ManifestAnswer = { readonly read: ManifestsRead } | { readonly error: string };
 
-/** Variables that the YAML library asks for. */
+/** Environment variables that the YAML library reads. */
 const YAML_DEBUGGING = ["LOG_TOKENS", "LOG_STREAM"];
 
-/** What an input holds. */
+/** Reads an input in a new Worker. */
 export async function readApart(input: ManifestInput): Promise<ManifestsRead> {
   const worker = new Worker(import.meta.resolve("#manifest-worker"), {
     type: "module",

@@ -1,6 +1,6 @@
 /**
- * The one way resources change: one change at a time, committed to disk first, then taken over into
- * the catalog. Seals secret values on their way to disk.
+ * The one way resources change: one change at a time, committed to disk first, then applied to the
+ * catalog. Encrypts secret values before they are stored.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export class ResourceWriter {
   readonly #events: Events;
   #tail: Promise<unknown> = Promise.resolve();
 
-  /** Keeps `catalog` equal to what is in `store`, and publishes on `events` that it has changed. */
+  /** Keeps `catalog` equal to `store`, and publishes each change on `events`. */
   constructor(parts: { store: ResourceStore; catalog: Catalog; keyring: Keyring; events: Events }) {
     this.#store = parts.store;
     this.#catalog = parts.catalog;
@@ -32,7 +32,8 @@ export class ResourceWriter {
   }
 
   /**
-   * Runs `work` while nothing else changes resources, so what it read is still so when it commits.
+   * Runs `work` while no other change can happen, so what it has read is still true when it
+   * commits.
    */
   exclusively<T>(work: (commit: Commit) => Promise<T>): Promise<T> {
     const result = this.#tail.then(() => work((changes) => this.#commit(changes)));
@@ -56,9 +57,9 @@ export class ResourceWriter {
 }
 
 /**
- * Reads every resource, secret values opened; those of an earlier form are sealed anew.
+ * Reads every resource and decrypts secret values; values in an earlier format are encrypted anew.
  *
- * @throws {AppError} `internal` when a value does not open with this keyring.
+ * @throws {AppError} `internal` when a value cannot be decrypted with this keyring.
  */
 export async function loadCatalog(store: ResourceStore, keyring: Keyring): Promise<Catalog> {
   const stored = await store.loadResources();
@@ -73,7 +74,10 @@ export async function loadCatalog(store: ResourceStore, keyring: Keyring): Promi
   return new Catalog(resources);
 }
 
-/** Whether any value of a SecretStore was sealed by a version that did not bind it to its own. */
+/**
+ * Whether any value of a SecretStore was encrypted by a version that did not bind it to its store
+ * and key.
+ */
 function holdsUnbound(resource: Resource | undefined, keyring: Keyring): boolean {
   if (resource?.kind !== "SecretStore") return false;
   return Object.values((resource.spec as SecretStoreSpec).data).some(keyring.isUnbound);

@@ -14,7 +14,6 @@ import { findResource, type QueryHost } from "./queries.ts";
  * Sets one key.
  *
  * @throws {AppError} `not_found` for an unknown store, or an unknown key without `create`;
- * `invalid` for a value that is no secret.
  */
 export function rotateSecret(
   input: Input<"secret.rotate">,

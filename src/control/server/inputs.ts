@@ -1,6 +1,6 @@
 /**
- * Checks what is sent to an operation against the schema of its definition: a request comes from
- * outside, also over the network, so an operation gets no input of another shape.
+ * Validates the input of operations against the schemas of their definitions: requests come from
+ * outside, also over the network.
  *
  * @module
  */
@@ -9,12 +9,12 @@ import type { Operation } from "../../api/operation.ts";
 import { AppError } from "../../base/errors.ts";
 import { compileSchema, type Validator } from "../../resources/validate.ts";
 
-/** Checks inputs; each schema is compiled when it is first needed. */
+/** Validates inputs; each schema is compiled at its first use. */
 export class InputChecks {
   readonly #validators = new Map<string, Validator>();
 
   /**
-   * Refuses an input that is not what the operation takes.
+   * Refuses an input that does not match the operation's schema.
    *
    * @throws {AppError} `invalid`, with every finding.
    */

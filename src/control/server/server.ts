@@ -1,7 +1,6 @@
 /**
- * The control plane's server: `POST /v1/{operation}`, and `GET /metrics`. Finds out who asks,
- * checks that they may and that the input is what the operation takes, then hands over to the
- * operation.
+ * The control plane's server: `POST /v1/{operation}`, and `GET /metrics`. Identifies the caller,
+ * checks its rights and the input, then calls the operation's handler.
  *
  * @module
  */
@@ -27,9 +26,7 @@ import { BodyBudget } from "../../http/body_budget.ts";
 import { readBody } from "../../http/read_body.ts";
 import { InputChecks } from "./inputs.ts";
 
-/**
- * What carries each operation out: exactly one function for each, of the types it is defined with.
- */
+/** One handler for each operation, with the types of its definition. */
 export type Handlers =
   & {
     readonly [Name in CallName]: (input: Input<Name>, caller: Caller) => Promise<Output<Name>>;
@@ -44,13 +41,11 @@ export type Handlers =
 
 /** What the control server needs. */
 export interface ControlHost {
-  /** Operations. */
   readonly handlers: Handlers;
-  /** Finds what a run names, to see whether it is its own. */
+  /** Completes the ids that a run token names, to compare them with the run's own. */
   readonly wholeIds: WholeIds;
-  /** Finds out who asks; looked at for every request. */
+  /** Identifies the caller of a request. */
   readonly identify: (request: Request) => Promise<Caller | undefined>;
-  /** Puts a refusal in the audit. */
   readonly auditRefusal: (operation: string, caller: Caller) => Promise<void>;
   /** The answer to `GET /metrics`. */
   readonly metrics: () => Promise<Response>;
@@ -60,14 +55,14 @@ export interface ControlHost {
   readonly newId: NewId;
 }
 
-/** A manifest is text written by people; this is plenty. */
+/** Limits of a request body; far more than manifests written by people need. */
 const BODY_LIMITS = { maxBytes: 64 * 1024 * 1024, deadlineMs: 30_000 };
-/** Not that of the webhooks: an operator can act whatever strangers send. */
+/** A budget separate from the webhooks', so that an operator can act whatever strangers send. */
 const BODIES = new BodyBudget(4 * BODY_LIMITS.maxBytes);
 
-/** Who may read the metrics: they are no operation, and hold no more than `svc get` shows. */
+/** Access to the metrics: they are no operation, and hold no more than `svc get` shows. */
 const METRICS: Access = { role: "read_only", grants: EVERY_RUN };
-/** Only an admin is told that there is no such operation. */
+/** Access to an operation that does not exist: only an admin learns that it does not. */
 const UNKNOWN: Access = { role: "admin", grants: {} };
 
 /** Answers requests of the control plane. */
@@ -98,7 +93,7 @@ async function answer(request: Request, host: ControlHost, inputs: InputChecks):
   }
   const name = /^\/v1\/([a-z._]+)$/.exec(pathname)?.[1] ?? "";
   const operation = findOperation(name);
-  // The name of an operation that is not there is anybody's text, and does not go in the audit.
+  // The name of an unknown operation is text of the client and is not written to the audit.
   return await asCaller(
     request,
     host,
@@ -119,7 +114,7 @@ async function answer(request: Request, host: ControlHost, inputs: InputChecks):
   );
 }
 
-/** A handler, its types forgotten: the input has been checked against the schema they come from. */
+/** A handler without its types: the input has been checked against the schema they come from. */
 type Handle = (
   input: unknown,
   caller: Caller,
@@ -136,7 +131,7 @@ async function toResponse(
     : Response.json(await given);
 }
 
-/** What is asked; one role cannot take the room of the others. */
+/** Reads the input; callers of one role cannot use up the memory reserved for the others. */
 async function readInput(request: Request, { role }: Caller): Promise<JsonObject> {
   const held = BODIES.hold(role);
   try {
@@ -149,10 +144,10 @@ async function readInput(request: Request, { role }: Caller): Promise<JsonObject
 }
 
 /**
- * Answers a request in the name of its caller. What refuses the caller, here or in the operation
- * itself, is put in the audit.
+ * Runs `act` for the caller of a request. A refusal, here or in the operation itself, is recorded
+ * in the audit.
  *
- * @throws {AppError} `forbidden` for a token that is not known, and whatever `act` throws.
+ * @throws {AppError} `forbidden` for an unknown token, and whatever `act` throws.
  */
 async function asCaller(
   request: Request,
@@ -175,11 +170,11 @@ async function asCaller(
   }
 }
 
-/** Waits for the first line, so that a refusal still is an error status. */
+/** Waits for the first line, so that a refusal still sets the status of the response. */
 async function streamResponse(lines: AsyncGenerator<unknown>, log: Log): Promise<Response> {
   const encode = (value: unknown) => new TextEncoder().encode(JSON.stringify(value) + "\n");
   let next: IteratorResult<unknown> | undefined = await lines.next();
-  let gone = false; // the client, maybe while a line was being waited for
+  let gone = false; // whether the client has disconnected
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {

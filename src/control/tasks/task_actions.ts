@@ -1,6 +1,6 @@
 /**
- * What a person, or a step of the task itself, does with a task while it is there: cancel it, read
- * and write its inbox, find the directory of its steps.
+ * Operations on a task, for operators and for its own steps: cancel it, read and write its inbox,
+ * find the directory of its steps.
  *
  * @module
  */
@@ -17,26 +17,25 @@ import type { Plan } from "../../tasks/plan.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { findTask } from "../records/records.ts";
 
-/** What acting on tasks needs. */
+/** What these operations need. */
 export interface TaskActionHost {
-  /** Hides secrets in what a step gives as its reason. */
+  /** Redacts secrets in the reason that a step gives. */
   readonly secrets: KnownSecrets;
-  /** Tasks. */
   readonly store: TaskStore & InboxStore;
   readonly clock: Clock;
-  /** Ends a task that waits, or begins to end one that runs. */
+  /** Cancels a waiting task, or begins to cancel a running one. */
   readonly cancelTask: (task: Task, reason: string) => Promise<CancelResult["result"]>;
-  /** Adds to the inbox of a task that has not ended; `undefined` when it has. */
+  /** Adds a message to the inbox of a task; `undefined` when the task has ended. */
   readonly sendToInbox: (taskId: string, message: JsonObject) => Promise<InboxMessage | undefined>;
 }
 
-/** Longest reason a person gives. */
+/** Most characters of a reason. */
 const MAX_REASON = 500;
-/** Longest text of a message. */
+/** Most characters of a message. */
 const MAX_TEXT = 256 * 1024;
 
 /**
- * Cancels tasks; every one is looked up before any is touched.
+ * Cancels tasks; all are looked up before the first is cancelled.
  *
  * @throws {AppError} `not_found`; `invalid` for a reason that is too long.
  */
@@ -51,8 +50,8 @@ export async function cancelTasks(
   }
   const found = await Promise.all(input.ids.map((id) => findTask(id, host.store)));
   const tasks = new Map(found.map((task) => [task.id, task]));
-  const said = `cancelled by ${caller.name}${reason === "" ? "" : `: ${reason}`}`;
-  const why = host.secrets.redact(said);
+  const full = `cancelled by ${caller.name}${reason === "" ? "" : `: ${reason}`}`;
+  const why = host.secrets.redact(full);
   const results: CancelResult[] = [];
   for (const task of tasks.values()) {
     const result = await host.cancelTask(task, why);
@@ -107,9 +106,9 @@ export async function sendToInbox(
 }
 
 /**
- * The directory in which the steps of a task run or ran, as long as it is there.
+ * The directory in which the steps of a task run or ran, while it exists.
  *
- * @throws {AppError} `not_found`, or `conflict` with why there is none.
+ * @throws {AppError} `not_found`, or `conflict` with the reason why there is none.
  */
 export async function taskWorkspace(
   input: Input<"task.workspace">,

@@ -1,6 +1,6 @@
 /**
- * `task logs`: the output of a task as it was printed, from the file the run writes;
- * with `follow` until the task has ended, with `tail` from its last lines on.
+ * `task logs`: the output of a task as it was printed, read from the file that the run writes; with
+ * `follow` until the task has ended, with `tail` from its last lines on.
  *
  * @module
  */
@@ -19,26 +19,24 @@ import { type LogChunk, logPath, readLog } from "../../tasks/log/task_log.ts";
 import { type Changed, Changes } from "../records/changes.ts";
 import { findTask } from "../records/records.ts";
 
-/** Shortest time between two looks at a followed log. */
+/** Shortest time between two reads of a followed log. */
 const SPACING_MS = 100;
-/** A followed log is looked at this often in any case. */
+/** Longest time between two reads of a followed log. */
 const POLL_INTERVAL_MS = 15_000;
-/** Most bytes of last lines, however many were asked for. */
+/** Most bytes of last lines, however many lines were asked for. */
 const MAX_TAIL_BYTES = 16 * 1024 * 1024;
 
-/** What reading logs needs. */
+/** What {@linkcode taskLogs} needs. */
 export interface LogsHost {
-  /** Tasks. */
   readonly store: TaskStore;
-  /** Tell when there is more of a log, and when its task has changed. */
+  /** Announces new output and changes of the task. */
   readonly events: Events;
-  /** Where logs are. */
   readonly dirs: DataDir;
   readonly clock: Clock;
 }
 
 /**
- * The output of a task, then one last line that says how the task stands.
+ * The output of a task, then one last line with its state.
  *
  * @throws {AppError} `not_found` when there is no such task, `usage` when it has no such step.
  */
@@ -75,12 +73,12 @@ export async function* taskLogs(
   }
 }
 
-/** Changes of the task, and of the file with its output: that is no reason to ask for the task. */
+/** Changes of the task and of its log file; new output alone is no reason to read the task. */
 function logChanges(id: string, { events, clock }: LogsHost): Changes {
   const spacingMs = SPACING_MS;
   const isWanted = (changed: string) => changed === id;
   const changes = Changes.ofRecords({ events, record: "task", spacingMs, clock, isWanted });
-  changes.hear(events.on("logWritten", ({ taskId }) => {
+  changes.subscribe(events.on("logWritten", ({ taskId }) => {
     if (taskId === id) changes.add("log");
   }));
   return changes;
@@ -106,7 +104,7 @@ function toEntry({ at, step, stream, bytes }: LogChunk): LogEntry {
 
 type Source = Pick<LogChunk, "step" | "stream">;
 
-/** The last `tail` lines there are now, one that has only begun included, and where to go on. */
+/** The last `tail` lines so far, an unfinished one included, and the position after them. */
 async function lastLines(
   path: string,
   tail: number,

@@ -1,5 +1,5 @@
 /**
- * The operations on tasks and what carries each out.
+ * The handlers of the operations on tasks.
  *
  * @module
  */
@@ -19,10 +19,10 @@ import { type LogsHost, taskLogs } from "./task_logs.ts";
 import { type RetryHost, retryTask } from "./task_retry.ts";
 import { waitForTasks } from "./task_wait.ts";
 
-/** What they need. */
+/** What these operations need. */
 export type TaskOperationsHost = TaskActionHost & LogsHost & RetryHost;
 
-/** The operations on tasks, by name. */
+/** The handlers, by name of the operation. */
 export function taskHandlers(
   host: TaskOperationsHost,
 ): Pick<Handlers, keyof typeof TASK_OPERATIONS> {

@@ -1,6 +1,6 @@
 /**
- * `task retry`: stores a task that does again what another one did not get done. It has
- * the plan, the event and the finished steps of the old one, and where there is one, its directory.
+ * `task retry`: stores a new task that repeats an ended one. It takes over the plan, the event, the
+ * finished steps and, where it still exists, the directory of the old task.
  *
  * @module
  */
@@ -17,30 +17,26 @@ import { keptSteps } from "../../tasks/run/kept_steps.ts";
 import type { Plan, Planner } from "../../tasks/plan.ts";
 import { findTask } from "../records/records.ts";
 
-/** What retrying needs. */
+/** What {@linkcode retryTask} needs. */
 export interface RetryHost {
-  /** Tasks. */
   readonly store: TaskStore;
-  /** Triggers as they are now. */
   readonly catalog: Catalog;
   /** Plans a task that never had a plan. */
   readonly planner: Planner;
   readonly clock: Clock;
-  /** Names the new task. */
   readonly newId: NewId;
 }
 
-/** The parts of a retry that depend on what became of the old task. */
-interface Again extends Pick<RetryOf, "planned" | "kept" | "keepDirectory"> {
-  /** What a person should know about it; empty when there is nothing. */
+/** The parts of a retry that depend on how the old task ended. */
+interface RetryPlan extends Pick<RetryOf, "planned" | "kept" | "keepDirectory"> {
+  /** A note for the operator; empty when there is none. */
   readonly note: string;
 }
 
 /**
  * Stores a task that repeats another one.
  *
- * @throws {AppError} `conflict` when the task has not ended or something is still missing for it,
- * `usage` for a step it does not have.
+ * @throws {AppError} `conflict` when the task has not ended or something it needs is still missing,
  */
 export async function retryTask(
   { id, from }: Input<"task.retry">,
@@ -55,8 +51,8 @@ export async function retryTask(
   }
   const plan = await host.store.findPlan(task.id);
   const { note, ...again } = plan === undefined
-    ? planAnew(task, from, host)
-    : await goOn(task, JSON.parse(plan) as Plan, from);
+    ? newPlan(task, from, host)
+    : await continuePlan(task, JSON.parse(plan) as Plan, from);
   const made = await host.store.retryTask({
     ...again,
     id: host.newId(),
@@ -66,8 +62,11 @@ export async function retryTask(
   return { id: made.id, retry_of: task.id, kept: again.kept.map((step) => step.id), note };
 }
 
-/** Something was missing when the event came; by now it may have been applied. */
-function planAnew(task: Task, from: string | undefined, host: RetryHost): Again {
+/**
+ * Plans the task now: something it needs was missing when the event came, and may have been applied
+ * since.
+ */
+function newPlan(task: Task, from: string | undefined, host: RetryHost): RetryPlan {
   const trigger = host.catalog.find<TriggerSpec>("Trigger", task.project, task.trigger);
   const { workflow, workspace } = task;
   const action = trigger?.spec.action ?? { workflow, workspace };
@@ -79,7 +78,7 @@ function planAnew(task: Task, from: string | undefined, host: RetryHost): Again 
   return { planned: { ...names, plan }, kept: [], keepDirectory: false, note: "" };
 }
 
-async function goOn(task: Task, plan: Plan, from: string | undefined): Promise<Again> {
+async function continuePlan(task: Task, plan: Plan, from: string | undefined): Promise<RetryPlan> {
   checkFrom(from, plan, task);
   if (task.state === "succeeded" && from === undefined) {
     const note = `Task ${task.id} had succeeded, all of its steps run again`;
@@ -92,12 +91,12 @@ async function goOn(task: Task, plan: Plan, from: string | undefined): Promise<A
   return withoutDirectory(task, kept, from);
 }
 
-/** What finished steps made was in the directory: without it they have to run again. */
+/** The results of finished steps were in the directory: without it they have to run again. */
 function withoutDirectory(
   task: Task,
   kept: readonly StepRecord[],
   from: string | undefined,
-): Again {
+): RetryPlan {
   const gone = `The directory in which task ${task.id} ran is gone`;
   if (from === undefined) {
     return { kept: [], keepDirectory: false, note: `${gone}, all of its steps run again` };

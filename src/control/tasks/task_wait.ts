@@ -1,6 +1,6 @@
 /**
- * `task wait`: tells of each task when it is over. A stream, so that no deadline of a
- * server cuts it, with a sign of life now and then for whatever stands in between.
+ * `task wait`: reports each task when it has ended. A stream with keepalives, so that no timeout of
+ * a proxy cuts it.
  *
  * @module
  */
@@ -14,22 +14,20 @@ import { type Changed, Changes } from "../records/changes.ts";
 import { findTask } from "../records/records.ts";
 import { taskView } from "../records/views.ts";
 
-/** Shortest time between two looks; more where many tasks are waited for. */
+/** Shortest time between two reads of the tasks, longer when many are waited for. */
 const SPACING_MS = { least: 50, each: 5 };
-/** How often there is a sign of life, and a look at tasks of which nothing was heard. */
-const ALIVE_MS = 15_000;
+/** Time after which a keepalive is sent and tasks are read without an announcement. */
+const KEEPALIVE_MS = 15_000;
 
-/** What waiting needs. */
+/** What {@linkcode waitForTasks} needs. */
 export interface WaitHost {
-  /** Tasks. */
   readonly store: TaskStore;
-  /** Tell which have changed. */
   readonly events: Events;
   readonly clock: Clock;
 }
 
 /**
- * A line for each task that is over, as soon as it is, until all are or the time is up.
+ * Yields a line for each task as soon as it has ended, until all have or the time is up.
  *
  * @throws {AppError} `not_found` when there is no such task.
  */
@@ -43,7 +41,7 @@ export async function* waitForTasks(
   const spacingMs = Math.max(SPACING_MS.least, open.size * SPACING_MS.each);
   const isWanted = (id: string) => open.has(id);
   using changes = Changes.ofRecords({ events, record: "task", spacingMs, clock, isWanted });
-  yield { waiting: open.size }; // at once, so that the client knows that they were found
+  yield { waiting: open.size }; // the first line shows the client that all tasks were found
   const until = clock.now() + (input.timeout_secs ?? Infinity) * 1000;
   let alive = clock.now();
   for (let changed: Changed = "any"; !signal.aborted;) {
@@ -56,11 +54,11 @@ export async function* waitForTasks(
     if (open.size === 0) return;
     const now = clock.now();
     if (now >= until) return yield { timed_out: [...open] };
-    if (now - alive >= ALIVE_MS) {
+    if (now - alive >= KEEPALIVE_MS) {
       alive = now;
       yield { waiting: open.size };
     }
-    const quietMs = Math.min(Math.max(0, alive + ALIVE_MS - now), until - now);
+    const quietMs = Math.min(Math.max(0, alive + KEEPALIVE_MS - now), until - now);
     changed = await changes.next(quietMs, signal);
   }
 }

@@ -17,17 +17,14 @@ import { findResource } from "../resources/queries.ts";
 import type { ResourceWriter } from "../resources/resource_writer.ts";
 import type { Handlers } from "../server/server.ts";
 
-/** What they need. */
+/** What these operations need. */
 export interface TriggerActionHost extends FireHost, TryHost {
-  /** Holds the triggers. */
   readonly catalog: Catalog;
-  /** Triggers ready to be fired. */
   readonly triggers: Triggers;
-  /** Changes them. */
   readonly writer: ResourceWriter;
 }
 
-/** The operations, by name. */
+/** The handlers, by name of the operation. */
 export function triggerHandlers(
   host: TriggerActionHost,
 ): Pick<Handlers, keyof typeof TRIGGER_OPERATIONS> {
@@ -40,7 +37,7 @@ export function triggerHandlers(
 }
 
 /**
- * Fires a trigger of any source, past no more than its authentication.
+ * Fires a trigger of any source; only authentication is skipped.
  *
  * @throws {AppError} `not_found`; `invalid` when the payload is no JSON object; `overloaded`.
  */
@@ -57,7 +54,7 @@ async function fireByHand(
 }
 
 /**
- * Changes `spec.suspend` as an apply would; a trigger that is as it should be stays untouched.
+ * Changes `spec.suspend` as an apply would; nothing is written when it has the value already.
  *
  * @throws {AppError} `not_found`.
  */
