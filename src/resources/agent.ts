@@ -1,6 +1,5 @@
 /**
- * Kind `Agent`: a coding agent, or anything else with a command line that takes a
- * prompt.
+ * Kind `Agent`: a coding agent, or any other program that takes a prompt.
  *
  * @module
  */
@@ -23,7 +22,7 @@ const AgentSpec = Type.Object({
 /** `spec` of an Agent. */
 export type AgentSpec = Type.Static<typeof AgentSpec>;
 
-/** How an agent gets its prompt where it does not say. */
+/** Default of `promptDelivery`. */
 export const DEFAULT_DELIVERY = "stdin";
 
 const COMMAND = ["spec", "command"];
@@ -49,14 +48,17 @@ export const agent: AnyKind = defineKind<AgentSpec>({
   ],
 });
 
-/** What a command has to name to get its prompt. */
+/** What a command has to contain to receive its prompt, by delivery. */
 const NAMED_AS: Readonly<Record<string, { pattern: RegExp; text: string }>> = {
   arg: { pattern: /\$(\{?[1@*])/, text: '"$1"' },
   env: { pattern: /SVC_PROMPT\b/, text: '"$SVC_PROMPT"' },
   file: { pattern: /SVC_PROMPT_FILE\b/, text: '"$SVC_PROMPT_FILE"' },
 };
 
-/** Only a warning: a script can read the environment by itself. */
+/**
+ * Warns when the command does not use its prompt; no error, because a script can read the
+ * environment itself.
+ */
 function checkDelivery({ command, promptDelivery = DEFAULT_DELIVERY }: AgentSpec): Finding[] {
   const named = NAMED_AS[promptDelivery];
   if (named === undefined || named.pattern.test(command)) return [];

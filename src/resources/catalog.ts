@@ -1,6 +1,6 @@
 /**
- * Every resource, in memory, as it was last committed: what the hot paths look things up in. Secret
- * values are open here, and only here.
+ * Every resource, in memory, as it was last committed, for lookups on hot paths. Only here are
+ * secret values in plain text.
  *
  * @module
  */
@@ -26,14 +26,14 @@ export class Catalog {
     for (const resource of resources) this.#resources.set(keyOf(resource), resource);
   }
 
-  /** Grows with every change; whatever was derived at an older version may be stale. */
+  /** Increases with every change; data derived at an older version may be stale. */
   get version(): number {
     return this.#version;
   }
 
   /** The resource of that kind, project and name. */
   find<Spec>(kind: string, project: string, name: string): Resource<Spec> | undefined {
-    // Only specs that passed their kind's schema get in, so the kind names the type.
+    // Only specs that passed their kind's schema are added, so the kind determines the type.
     return this.#resources.get(keyOf({ kind, project, name })) as Resource<Spec> | undefined;
   }
 
@@ -44,7 +44,7 @@ export class Catalog {
       .sort((a, b) => compare(a.project, b.project) || compare(a.name, b.name));
   }
 
-  /** Every kind there is now. */
+  /** Every kind that exists now. */
   get kinds(): KindLookup {
     return this.#kinds ??= new KindLookup(this.list(CRD_KIND) as Resource<CrdSpec>[]);
   }
@@ -56,12 +56,12 @@ export class Catalog {
     return other;
   }
 
-  /** From now on `listener` is told of changes, while everything is still as it was before them. */
+  /** Calls `listener` before each change, while the catalog still is as it was. */
   beforeChange(listener: (changes: readonly CatalogChange[]) => void): void {
     this.#listener = listener;
   }
 
-  /** Takes over changes that have been committed. */
+  /** Applies changes that have been committed. */
   change(changes: readonly CatalogChange[]): void {
     this.#listener(changes);
     for (const change of changes) {

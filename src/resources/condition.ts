@@ -1,5 +1,6 @@
 /**
- * CEL expressions in manifests, checked on apply: they compile, and whatever they name exists.
+ * CEL expressions in manifests, checked on apply: they have to compile, and to name only what
+ * exists.
  *
  * @module
  */
@@ -22,10 +23,10 @@ export const WORKFLOW_VARIABLES: readonly string[] = [
   "goal",
 ];
 
-/** Variables of a goal: it is filled in before the first step runs, `payload_<field>` aside. */
+/** Variables of a goal, which is filled in before the first step runs, `payload_<field>` aside. */
 export const GOAL_VARIABLES: readonly string[] = [...EVENT_VARIABLES, "task"];
 
-/** What is wrong with an expression that stands at `at` and may name `known` variables. */
+/** Checks an expression at path `at` that may use the variables `known`. */
 export function checkExpression(
   source: string | undefined,
   at: FieldPath,
@@ -40,7 +41,7 @@ export function checkExpression(
   }
 }
 
-/** What is wrong with the expressions of a text template that stands at `at`. */
+/** Checks the expressions of a text template at path `at`. */
 export function checkTemplate(
   text: string,
   at: FieldPath,
@@ -56,12 +57,12 @@ export function checkTemplate(
   }
 }
 
-/** The place and the fault, and what was meant or what there is. */
+/** The message of a fault: its place, and the nearest or all known names. */
 function explain({ place, message, unknown }: Fault): string {
-  const said = `Does not compile at ${place}: ${message}`;
-  if (unknown === undefined) return said;
+  const fault = `Does not compile at ${place}: ${message}`;
+  if (unknown === undefined) return fault;
   const near = findLike(unknown.name, unknown.known);
-  if (near !== undefined) return `${said}, did you mean "${near}"?`;
+  if (near !== undefined) return `${fault}, did you mean "${near}"?`;
   const more = unknown.known === FUNCTIONS ? "" : " and payload_<field>";
-  return `${said}, there are ${unknown.known.join(", ")}${more}`;
+  return `${fault}, there are ${unknown.known.join(", ")}${more}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Kind `CustomResourceDefinition`: a kind of the user's own, and the plugins and
- * hooks that come with it. What plugins may run is decided by `plugins/`, not here.
+ * Kind `CustomResourceDefinition`: a user-defined kind with its plugins and hooks. Which plugins
+ * may run is decided in `plugins/`, not here.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { findScheduleFault } from "./schedule.ts";
 import { checkReferences } from "./schema_references.ts";
 import { compileSchema } from "./validate.ts";
 
-/** Where in the pipeline a plugin of each type runs; cron plugins run by themselves. */
+/** The phase of the pipeline in which plugins of each type run; cron plugins run on a schedule. */
 export const PLUGIN_PHASES = {
   interceptor: "webhook.authenticate",
   transformer: "webhook.transform",
@@ -23,7 +23,7 @@ export const PLUGIN_PHASES = {
 /** A type of plugin. */
 export type PluginType = keyof typeof PLUGIN_PHASES;
 
-/** Longest timeout a plugin can have, whatever the policy says: a day, in seconds. */
+/** Longest timeout of a plugin, whatever the policy allows: a day, in seconds. */
 export const MAX_PLUGIN_TIMEOUT_SECS = 86_400;
 
 const PluginTimeout = Type.Integer({
@@ -54,7 +54,7 @@ const HookSchema = Type.Union([
   }, { additionalProperties: false }),
 ], { title: "a shell line, or {command, timeout}" });
 
-/** What happened to an instance. */
+/** Actions on an instance that run a hook. */
 export const HOOK_ACTIONS = ["create", "update", "delete"] as const;
 /** One of {@linkcode HOOK_ACTIONS}. */
 export type HookAction = typeof HOOK_ACTIONS[number];
@@ -103,7 +103,6 @@ const CrdSpec = Type.Object({
 
 /** One hook. */
 export interface HookSpec {
-  /** What happened. */
   readonly action: HookAction;
   /** Shell line. */
   readonly command: string;
@@ -121,22 +120,21 @@ export interface CrdSpec {
   readonly singular?: string;
   /** Further names, for `svc get`. */
   readonly shortNames?: readonly string[];
-  /** Group of its API version. */
   readonly group: string;
-  /** Accepted and ignored. */
+  /** Accepted and ignored: instances live in projects. */
   readonly scope?: string;
   /** Schemas of the instances' `spec`. */
   readonly versions: readonly { readonly name: string; readonly schema: Record<string, unknown> }[];
   /** Plugins, in the order they run. */
   readonly plugins?: readonly PluginSpec[];
-  /** Hooks as written. */
+  /** Hooks as written, by field name. */
   readonly hooks?: Readonly<Record<string, string | { command: string; timeout?: number }>>;
 }
 
 /** Name of the kind itself. */
 export const CRD_KIND = "CustomResourceDefinition";
 
-/** The hooks of a CRD, in whichever spelling. */
+/** The hooks of a CRD, whose fields may be in camelCase or snake_case. */
 export function hooksOf(spec: CrdSpec): HookSpec[] {
   return HOOK_ACTIONS.flatMap((action) => {
     const [written] = HOOK_FIELDS[action].flatMap((name) => spec.hooks?.[name] ?? []);
@@ -145,7 +143,7 @@ export function hooksOf(spec: CrdSpec): HookSpec[] {
   });
 }
 
-/** Whether applying it takes the Admin role. */
+/** Whether it has plugins or hooks, so that applying it takes the role admin. */
 export function hasCode(spec: CrdSpec): boolean {
   return (spec.plugins?.length ?? 0) > 0 || hooksOf(spec).length > 0;
 }

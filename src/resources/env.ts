@@ -1,6 +1,6 @@
 /**
- * `env` blocks: environment variables whose values are text templates or come from a
- * SecretStore. Shared by every kind that runs something.
+ * `env` blocks: environment variables whose values are text templates or come from a SecretStore.
+ * Shared by all kinds that run commands.
  *
  * @module
  */
@@ -31,7 +31,7 @@ export type Env = Type.Static<typeof Env>;
 
 const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** What the schema cannot say of an `env` block that stands at `at`. */
+/** The checks of an `env` block at path `at` that a schema cannot express. */
 export function checkEnv(env: Env | undefined, at: FieldPath): Finding[] {
   const findings: Finding[] = [];
   for (const [name, value] of Object.entries(env ?? {})) {
@@ -47,7 +47,7 @@ export function checkEnv(env: Env | undefined, at: FieldPath): Finding[] {
   return findings;
 }
 
-/** The SecretStores an `env` block that stands at `at` names. */
+/** The SecretStores that an `env` block at path `at` refers to. */
 export function envReferences(env: Env | undefined, at: FieldPath): Reference[] {
   return Object.entries(env ?? {}).flatMap(([name, value]) =>
     typeof value === "string" ? [] : [{

@@ -1,6 +1,6 @@
 /**
- * The manifest side of a trigger source: the schema of its own block of `spec.event`. What the
- * source does at run time is in `sources/`, under the same name.
+ * The manifest side of a trigger source: the schema of its block of `spec.event`. Its behaviour at
+ * run time is in `src/intake/`.
  *
  * @module
  */
@@ -15,8 +15,11 @@ export interface EventDefinition {
   readonly source: string;
   /** JSON Schema of the block. */
   readonly schema: TSchema;
-  /** What the schema cannot say; `block` is `undefined` where the manifest leaves it out. */
+  /**
+   * The checks that a schema cannot express; `block` is `undefined` where the manifest leaves it
+   * out.
+   */
   readonly check: (block: unknown) => Finding[];
-  /** What the block refers to by name. */
+  /** References of the block to other resources. */
   readonly references: (block: unknown) => Reference[];
 }

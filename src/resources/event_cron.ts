@@ -1,6 +1,5 @@
 /**
- * The block `spec.event.cron`: when a trigger fires by the clock, and what happens to
- * the times that were missed.
+ * The block `spec.event.cron`: the schedule of a trigger, and what happens to missed times.
  *
  * @module
  */
@@ -21,9 +20,9 @@ const CronSpec = Type.Object({
 /** `spec.event.cron` as written by the user. */
 export type CronSpec = Type.Static<typeof CronSpec>;
 
-/** Zone of schedules that name none. */
+/** Default time zone. */
 export const DEFAULT_TIMEZONE = "UTC";
-/** How far back missed times are made up for, where a trigger does not say. */
+/** Default age up to which missed times are fired late, in seconds. */
 export const DEFAULT_CATCH_UP_WINDOW_SECS = 3600;
 
 const AT = ["spec", "event", "cron"];

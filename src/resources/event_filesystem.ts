@@ -1,6 +1,5 @@
 /**
- * The block `spec.event.filesystem`: changes of which files in the workspace fire a
- * trigger.
+ * The block `spec.event.filesystem`: which changes of which files in the workspace fire a trigger.
  *
  * @module
  */
@@ -10,7 +9,7 @@ import { findGlobFault } from "../base/glob.ts";
 import type { EventDefinition } from "./event.ts";
 import { errorAt, type Finding } from "./resource.ts";
 
-/** What can happen to a file. */
+/** Events of a file. */
 export const FILE_EVENTS = ["create", "modify", "delete"] as const;
 
 const Glob = Type.String({ minLength: 1, maxLength: 512, title: 'a glob, such as "inbox/*.csv"' });
@@ -26,7 +25,7 @@ const FilesystemSpec = Type.Object({
 /** `spec.event.filesystem` as written by the user. */
 export type FilesystemSpec = Type.Static<typeof FilesystemSpec>;
 
-/** How long a directory has to be quiet, where a trigger does not say. */
+/** Default time without changes before a trigger fires, in milliseconds. */
 export const DEFAULT_DEBOUNCE_MS = 500;
 
 const AT = ["spec", "event", "filesystem"];
@@ -42,7 +41,7 @@ export const filesystemEvent: EventDefinition = {
   references: () => [],
 };
 
-/** Globs start at the workspace and cannot leave it. */
+/** Checks the globs: they are relative to the workspace and cannot leave it. */
 function checkFilesystem({ paths, ignore = [] }: FilesystemSpec): Finding[] {
   const check = (globs: readonly string[], field: string) =>
     globs.flatMap((glob, index): Finding[] => {

@@ -1,5 +1,5 @@
 /**
- * The block `spec.event.task`: the end of which tasks fires a trigger.
+ * The block `spec.event.task`: the tasks whose end fires a trigger.
  *
  * @module
  */
@@ -19,7 +19,7 @@ const TaskEventSpec = Type.Object({
 /** `spec.event.task` as written by the user. */
 export type TaskEventSpec = Type.Static<typeof TaskEventSpec>;
 
-/** States that fire a trigger which names none. */
+/** Default states. */
 export const DEFAULT_STATES: readonly string[] = ["succeeded", "failed", "cancelled"];
 
 const AT = ["spec", "event", "task"];

@@ -1,6 +1,6 @@
 /**
- * `spec.event.webhook` of a Trigger: where the signature stands and what it is checked against.
- * Says nothing about how; that is `platforms/` and `signatures/`.
+ * `spec.event.webhook` of a Trigger: where the signature of a request is, and which secrets it is
+ * verified with. The verification itself is in `platforms/` and `signatures/`.
  *
  * @module
  */
@@ -160,7 +160,10 @@ function checkScheme(spec: WebhookSpec): Finding[] {
 const HUB_SIGNATURE = "GitHub signs this header with SHA-1, which auto refuses: for GitHub use " +
   "X-Hub-Signature-256; for Bitbucket, Jira and others who sign it with SHA-256 write scheme: sha256";
 
-/** SHA-1 is verified only where the manifest says so, and `auto` does not say it. */
+/**
+ * Warns about headers with SHA-1 signatures: these are verified only under a scheme by name, and
+ * never under `auto`.
+ */
 function warnOfSha1(header: string | undefined): Finding[] {
   const path = [...AT, "signatureHeader"];
   if (header?.toLowerCase() === "x-hub-signature") return [warningAt(path, HUB_SIGNATURE)];

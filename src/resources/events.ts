@@ -1,6 +1,6 @@
 /**
- * REGISTRY of what `spec.event.<source>` may hold. Each trigger source brings the schema of its own
- * block; what the source does at run time is in `sources/`, under the same name.
+ * REGISTRY of the blocks `spec.event.<source>`, one for each trigger source. Their behaviour at run
+ * time is in `src/intake/`.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * What the program knows about one kind of resource. A kind is one file that exports one of these,
- * and a line in `kinds.ts`.
+ * The definition of a kind of resource. A kind is one file that exports a definition, and a line in
+ * `kinds.ts`.
  *
  * @module
  */
@@ -8,25 +8,22 @@
 import type { TSchema } from "typebox";
 import type { FieldPath, Finding, Resource } from "./resource.ts";
 
-/** A name another resource is expected to have. */
+/** A reference to another resource. */
 export interface Reference {
-  /** Kind of the resource that is meant. */
+  /** Kind of the other resource. */
   readonly kind: string;
   /** Its name, in the same project unless the kind is global. */
   readonly name: string;
-  /** Where it is named. */
   readonly path: FieldPath;
-  /** What happens at run time while it is missing, as the end of a sentence. */
+  /** The effect while it is missing, as the end of a sentence. */
   readonly consequence: string;
 }
 
 /** One column of `svc get`. */
 export interface Column<Row> {
-  /** Heading, upper case. */
   readonly header: string;
   /** Only with `-o wide`. */
   readonly wide?: boolean;
-  /** Text of one cell. */
   readonly cell: (row: Row) => string;
 }
 
@@ -47,30 +44,30 @@ export interface KindDefinition<Spec> {
   /** Whether `spec` may be left out. */
   readonly specOptional?: boolean;
   /**
-   * What the schema cannot say; runs only on a spec that has passed it. Paths start at the
-   * document.
+   * The checks that a schema cannot express; called only with a spec that passed the schema. Paths
+   * start at the document.
    */
   readonly check?: (spec: Spec) => Finding[];
-  /** What is wrong with `metadata.name`, where the spec decides it. */
+  /** Checks `metadata.name`, where the spec determines it. */
   readonly checkName?: (name: string, spec: Spec) => Finding[];
-  /** API group of its instances, for kinds that a CustomResourceDefinition brings. */
+  /** API group of its instances, for user-defined kinds. */
   readonly group?: string;
-  /** Schemas by version, for the same kinds; `spec` is that of the first. */
+  /** Schemas by version, for user-defined kinds; `spec` is that of the first. */
   readonly versions?: readonly { readonly name: string; readonly schema: TSchema }[];
-  /** What the resource refers to by name. */
+  /** References to other resources. */
   readonly references?: (spec: Spec) => Reference[];
-  /** The spec as anybody may see it; without this, as it is. */
+  /** The spec without secrets; the spec itself when absent. */
   readonly mask?: (spec: Spec) => Spec;
   /** Columns of `svc get` between NAME and AGE. */
   readonly columns: readonly Column<Resource<Spec>>[];
 }
 
-/** A kind whose spec type is not known where it is used; made by {@linkcode defineKind} only. */
+/** A kind whose spec type is unknown where it is used; created only by {@linkcode defineKind}. */
 export type AnyKind = KindDefinition<unknown>;
 
 /**
- * Forgets the spec type of a kind. Sound because the functions of a kind are only ever called with
- * a spec that has passed that kind's own schema.
+ * Erases the spec type of a kind. Sound because the functions of a kind are only called with a spec
+ * that passed that kind's schema.
  */
 export function defineKind<Spec>(definition: KindDefinition<Spec>): AnyKind {
   return definition as unknown as AnyKind;

@@ -1,6 +1,6 @@
 /**
- * Every kind there is at a moment: the built-in ones, and those that CustomResourceDefinitions
- * bring.
+ * All kinds that exist at a moment: the built-in ones, and those that CustomResourceDefinitions
+ * define.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { AnyKind } from "./kind.ts";
 import { KINDS } from "./kinds.ts";
 import { findRecordName } from "./record_names.ts";
 
-/** A CustomResourceDefinition, as far as its kind goes. */
+/** The part of a CustomResourceDefinition that defines its kind. */
 export interface CrdLike {
   /** `metadata.name`. */
   readonly name: string;
@@ -18,9 +18,8 @@ export interface CrdLike {
   readonly spec: CrdSpec;
 }
 
-/** Finds kinds. */
+/** Finds kinds by name. */
 export class KindLookup {
-  /** Every kind, the built-in ones first. */
   readonly all: readonly AnyKind[];
   readonly #crds: readonly CrdLike[];
 
@@ -35,26 +34,26 @@ export class KindLookup {
     return this.all.find((definition) => definition.kind === name);
   }
 
-  /** The kind a person means: singular, plural or short name, in any case. */
+  /** The kind by any of its names: singular, plural or short name, in any case. */
   byAnyName(name: string): AnyKind | undefined {
     const wanted = name.toLowerCase();
     return this.all.find((definition) => namesOf(definition).includes(wanted));
   }
 
   /**
-   * Why a CustomResourceDefinition cannot have its names, if one is taken: a beginning of a
-   * sentence.
+   * The reason why a CustomResourceDefinition cannot have its names, as the beginning of a
+   * sentence; `undefined` when they are free.
    */
   conflict(crd: CrdLike): string | undefined {
     const own = namesOf(kindOf(crd.spec));
     const record = own.find((name) => findRecordName(name) !== undefined);
-    if (record !== undefined) return `"${record}" is what svc calls records of its own`;
+    if (record !== undefined) return `"${record}" is a name of svc's own records`;
     const others = new KindLookup(this.#crds.filter(({ name }) => name !== crd.name));
     const taken = others.all.flatMap(namesOf).find((name) => own.includes(name));
     return taken === undefined ? undefined : `Another kind is called "${taken}" already`;
   }
 
-  /** The CustomResourceDefinition that brings the kind `name`. */
+  /** The CustomResourceDefinition that defines the kind `name`. */
   crd(name: string): CrdLike | undefined {
     return this.#crds.find(({ spec }) => spec.kind === name);
   }

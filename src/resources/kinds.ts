@@ -1,5 +1,5 @@
 /**
- * REGISTRY of the kinds the program has built in. A new kind is a file and a line here; no SQL.
+ * REGISTRY of the built-in kinds. A new kind is a file and a line here; no SQL.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Manifests: YAML or JSON text to documents that know the line of every field, and values back to
- * YAML. Knows no kind. Nothing it says holds text of the manifest: that can be a secret.
+ * Manifests: parses YAML or JSON to documents that know the line of every field, and writes values
+ * as YAML. Knows no kind. Messages never quote the manifest, which can contain secrets.
  *
  * @module
  */
@@ -19,23 +19,23 @@ export interface ManifestDocument {
   locate(path: FieldPath): string;
 }
 
-/** What a manifest holds. */
+/** A parsed manifest. */
 export interface Manifest {
   /** Its documents, empty ones left out. */
   readonly documents: readonly ManifestDocument[];
   /** Syntax errors, duplicate keys included: `FILE:LINE:COLUMN: message`, one line each. */
   readonly errors: readonly string[];
-  /** The same for what only deserves a look. */
+  /** Warnings, in the same form. */
   readonly warnings: readonly string[];
 }
 
-/** More aliases than this in one document is an attack on memory, not a manifest. */
+/** Most aliases in one document; more are an attack on memory. */
 const MAX_ALIASES = 100;
 
-/** Most errors, and most warnings, that are told of one text. */
+/** Most errors, and most warnings, that are reported for one text. */
 const MAX_FINDINGS = 1000;
 
-/** Something wrong at an offset of the text. */
+/** An error at an offset of the text. */
 interface Fault {
   readonly offset: number;
   readonly message: string;
@@ -60,7 +60,7 @@ export function parseManifest(file: string, text: string): Manifest {
   const parsed = yaml.parseAllDocuments(source, {
     lineCounter: lines,
     prettyErrors: false,
-    uniqueKeys: false, // the library compares each key with each; see `faultsOf`
+    uniqueKeys: false, // the library's check is quadratic; `faultsOf` does it
     logLevel: "silent",
   });
   const documents: ManifestDocument[] = [];
@@ -85,13 +85,16 @@ export function parseManifest(file: string, text: string): Manifest {
   };
 }
 
-/** Whether nothing stands between the separators, or only comments. */
+/** Whether a document holds only comments or nothing. */
 function isEmpty({ contents }: yaml.Document): boolean {
   return contents === null ||
     (yaml.isScalar(contents) && contents.value === null && contents.source === "");
 }
 
-/** Duplicate keys, and aliases that name nothing before them. No recursion. */
+/**
+ * Finds duplicate keys, and aliases without an anchor before them. Not recursive, so that deep
+ * nesting cannot overflow the stack.
+ */
 function faultsOf(doc: yaml.Document): Fault[] {
   const faults: Fault[] = [];
   const anchors = new Set<string>();
@@ -100,7 +103,10 @@ function faultsOf(doc: yaml.Document): Fault[] {
     const node = open.pop();
     if (yaml.isPair(node)) open.push(node.value, node.key);
     if (yaml.isAlias(node) && !anchors.has(node.source)) {
-      faults.push({ offset: startOf(node) ?? 0, message: "No anchor of this name stands before" });
+      faults.push({
+        offset: startOf(node) ?? 0,
+        message: "No anchor of this name before this alias",
+      });
     }
     if (!yaml.isScalar(node) && !yaml.isCollection(node)) continue;
     if (node.anchor !== undefined) anchors.add(node.anchor);
@@ -135,13 +141,13 @@ export function toYaml(value: unknown): string {
   return yaml.stringify(value, { lineWidth: 0 });
 }
 
-/** What the YAML library says, without the text that it quotes. */
+/** The library's message, without the text that it quotes. */
 function faultOf({ code, message, pos: [offset] }: yaml.YAMLError): Fault {
   return { offset, message: MESSAGES[code] ?? message.replace(/: .*/s, "").replace(/\s+/g, " ") };
 }
 
 const MESSAGES: { readonly [code in yaml.ErrorCode]?: string } = {
-  BAD_DIRECTIVE: "Directive that does not exist here",
+  BAD_DIRECTIVE: "Unknown directive",
   RESOURCE_EXHAUSTION: "Nested too deeply",
   TAG_RESOLVE_FAILED: "Unknown tag, quote a text that begins with !",
 };

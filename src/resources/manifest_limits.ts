@@ -1,6 +1,6 @@
 /**
- * What is too much for a manifest, found before the YAML library sees it: its time grows faster
- * than the text for deep nesting and for errors that it collects one by one.
+ * Limits of a manifest, checked before the YAML library parses it: its time grows faster than the
+ * text for deep nesting and for errors that it collects one by one.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { Lexer } from "yaml";
 /** Longest text, in characters; the largest real manifests have some hundred thousand. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
-/** Most words and signs; about a hundred thousand lines. */
+/** Most tokens of the lexer; about a hundred thousand lines. */
 const MAX_LEXEMES = 1_000_000;
 
 /** Deepest nesting of brackets and braces. */
@@ -19,10 +19,12 @@ const MAX_BRACKETS = 200;
 /** Most anchors, aliases and tags of one text; together they are an attack on memory. */
 const MAX_MARKS = 1000;
 
-/** Signs of the lexer's that do not stand in the text: byte order mark, document, scalar. */
+/** Tokens of the lexer that are not in the text: byte order mark, document, scalar. */
 const MARKERS = new Set(["\u0002", "\u0018", "\u001f"]);
 
-/** The offset at which `text` becomes too much, and why; `undefined` when it does not. */
+/**
+ * Finds the offset at which `text` exceeds a limit, and which; `undefined` when it exceeds none.
+ */
 export function findExcess(text: string): { offset: number; message: string } | undefined {
   if (text.length > MAX_CHARACTERS) {
     return { offset: 0, message: `Longer than ${MAX_CHARACTERS} characters, split the file` };

@@ -1,5 +1,5 @@
 /**
- * Kind `Project`: a name under which the other kinds live. Need not be declared.
+ * Kind `Project`: a namespace of the other kinds. It need not be declared.
  *
  * @module
  */

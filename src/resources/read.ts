@@ -1,6 +1,6 @@
 /**
- * Documents to resources: the envelope, the kind's schema, what the schema cannot say. Reports
- * every finding at once; makes no resource of a document that has an error.
+ * Documents to resources: checks the envelope, the kind's schema, and what a schema cannot express.
+ * Reports every finding at once; a document with an error gives no resource.
  *
  * @module
  */
@@ -20,7 +20,7 @@ import {
 } from "./resource.ts";
 import { compileSchema, type Validator } from "./validate.ts";
 
-/** A resource as a manifest states it. */
+/** A resource as written in a manifest. */
 export interface Manifested extends ResourceKey {
   /** `metadata`, without name and project. */
   readonly metadata: Omit<Metadata, "name" | "project">;
@@ -28,15 +28,15 @@ export interface Manifested extends ResourceKey {
   readonly spec: unknown;
 }
 
-/** What one document came to. */
+/** The result of reading one document. */
 export interface ReadResult {
   /** The resource; absent when a finding is an error. */
   readonly resource?: Manifested;
-  /** Everything there is to say about the document. */
+  /** Errors and warnings. */
   readonly findings: readonly Finding[];
 }
 
-/** The API group this program calls its own. */
+/** The API version of the built-in kinds. */
 const OWN_API_VERSION = "svc/v1";
 
 const Envelope = Type.Object({
@@ -47,7 +47,7 @@ const Envelope = Type.Object({
 }, { additionalProperties: false });
 
 const envelope = compileSchema(Envelope);
-/** Compiled once for as long as the schema is there. */
+/** Compiled schemas, kept for as long as their schema is in use. */
 const specs = new WeakMap<object, Validator>();
 
 /** JSON Schema of whole documents of a kind, for editors (`svc schema KIND`). */
@@ -65,11 +65,10 @@ export function documentSchema(kind: AnyKind): object {
   };
 }
 
-/** How a document is read. */
+/** Context of a document. */
 export interface ReadOptions {
-  /** Kinds there are. */
   readonly kinds: KindLookup;
-  /** Where it goes, whatever it names itself. */
+  /** Project of the resource, whatever the document names. */
   readonly project?: string;
 }
 
@@ -101,7 +100,7 @@ export function readDocument(value: unknown, { kinds, project }: ReadOptions): R
   return { resource: { kind: kind.kind, project: home, name, metadata, spec }, findings };
 }
 
-/** The schema for a document: that of the version it names, where its kind has versions. */
+/** The schema of a document: that of its version, where its kind has versions. */
 function findVersion(
   apiVersion: string | undefined,
   kind: AnyKind,
@@ -134,9 +133,9 @@ function validator(schema: object): Validator {
 }
 
 /**
- * What the schema cannot say. It is asked also where the schema has found something, so that a
- * person sees everything at once. Then the spec may have any shape: a check that trips over it is
- * silent, and of a field that the schema has refused nothing more is said.
+ * Runs the checks that a schema cannot express, also where the schema found errors, so that all
+ * errors are reported at once. The spec may then have any shape: a check that throws is ignored,
+ * and findings within a field that the schema refused are left out.
  */
 function checkSpec(
   kind: AnyKind,

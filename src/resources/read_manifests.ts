@@ -1,7 +1,7 @@
 /**
- * Manifests to resources: everything that can be said of them by themselves. What depends on what
- * was applied before is returned beside the resources, for the caller to check. Pure, and data in
- * and out, so that it can run in a process of its own.
+ * Manifests to resources: all checks that need only the manifests. Checks against applied resources
+ * are returned as {@linkcode Mention}s for the caller. Pure, with plain data as input and output,
+ * so that it can run in a process of its own.
  *
  * @module
  */
@@ -21,56 +21,53 @@ import {
 } from "./resource.ts";
 import { isPlaceholder, type SecretStoreSpec } from "./secret_store.ts";
 
-/** A template of this name is skipped in a directory until it has been filled in. */
+/** A template of this name in a directory is skipped until it has been filled in. */
 const SECRETS_TEMPLATE = "secrets-template.yaml";
 
-/** Values shorter than this can be guessed, in bytes. */
+/** Secrets shorter than this can be guessed, in bytes. */
 const WEAK_SECRET_BYTES = 16;
 
-/** Most errors, and most warnings, that are told of one input. */
-const MAX_TOLD = 1000;
+/** Most errors, and most warnings, that are reported for one input. */
+const MAX_REPORTED = 1000;
 
-/** What is to be read. */
+/** The input of a read. */
 export interface ManifestInput {
-  /** Texts with the names that their author knows them by. */
+  /** Texts with their file names. */
   readonly files: readonly {
     readonly name: string;
     readonly text: string;
     readonly fromDirectory?: boolean;
   }[];
-  /** Project of everything, whatever it names itself. */
+  /** Project of all resources, whatever they name. */
   readonly project?: string | undefined;
-  /** Kinds that have been defined before. */
+  /** User-defined kinds that are applied already. */
   readonly crds: readonly CrdLike[];
 }
 
-/** A warning that holds only if a resource is not there. */
+/** A warning that applies only if a resource does not exist. */
 export interface Mention extends ResourceKey {
-  /** What to say then. */
   readonly warning: string;
 }
 
-/** What an input holds. */
+/** The result of a read. */
 export interface ManifestsRead {
   /** Its resources, in their order. */
   readonly resources: readonly Manifested[];
-  /** What is wrong with it, `FILE:LINE:COLUMN: message` each. */
+  /** Errors, each as `FILE:LINE:COLUMN: message`. */
   readonly errors: readonly string[];
-  /** The same for what only deserves a look. */
+  /** Warnings, in the same form. */
   readonly warnings: readonly string[];
-  /** Resources it names that are not in it. */
+  /** References to resources that are not in the input. */
   readonly mentions: readonly Mention[];
-  /** Warnings about short values, which hold if their SecretStore signs webhooks. */
+  /** Warnings about short values, which apply if their SecretStore signs webhooks. */
   readonly weakSecrets: readonly Mention[];
 }
 
-/** The documents of an input. */
+/** The parsed documents of an input. */
 export interface ParsedFiles {
-  /** All of them, in their order. */
+  /** All documents, in their order. */
   readonly documents: readonly ManifestDocument[];
-  /** What could not be parsed. */
   readonly errors: readonly string[];
-  /** What only deserves a look. */
   readonly warnings: readonly string[];
 }
 
@@ -99,7 +96,7 @@ export function parseFiles(files: ManifestInput["files"]): ParsedFiles {
   return { documents, errors, warnings };
 }
 
-/** Reads an input; `parsed` are its files. */
+/** Reads an input; `parsed` are its parsed files. */
 export function readManifests(
   { files, project, crds }: ManifestInput,
   parsed: ParsedFiles = parseFiles(files),
@@ -115,7 +112,7 @@ export function readManifests(
     const all = [...findings, ...resource === undefined ? [] : clashes(resource, seen, kinds)];
     for (const finding of all) {
       const told = finding.level === "error" ? errors : warnings;
-      if (told.length <= MAX_TOLD) told.push(formatFinding(document, finding));
+      if (told.length <= MAX_REPORTED) told.push(formatFinding(document, finding));
     }
     if (resource === undefined) continue;
     seen.add(keyOf(resource));
@@ -131,10 +128,15 @@ export function readManifests(
 }
 
 function bounded(lines: readonly string[]): readonly string[] {
-  return lines.length <= MAX_TOLD ? lines : [...lines.slice(0, MAX_TOLD), "and more like these"];
+  return lines.length <= MAX_REPORTED
+    ? lines
+    : [...lines.slice(0, MAX_REPORTED), "and more like these"];
 }
 
-/** A kind may be defined and used in one apply, in any order. */
+/**
+ * All kinds, those of the input included: a kind may be defined and used in one apply, in any
+ * order.
+ */
 function kindsWith(documents: readonly ManifestDocument[], before: readonly CrdLike[]): KindLookup {
   const known = new KindLookup(before);
   const stated = documents.flatMap(({ value }) => {
@@ -148,7 +150,7 @@ function kindsWith(documents: readonly ManifestDocument[], before: readonly CrdL
 function clashes(resource: Manifested, seen: ReadonlySet<string>, kinds: KindLookup): Finding[] {
   const findings: Finding[] = [];
   if (seen.has(keyOf(resource))) {
-    const message = `${displayName(resource)} stands in this apply twice`;
+    const message = `${displayName(resource)} is in this apply twice`;
     findings.push(errorAt(["metadata", "name"], message));
   }
   if (resource.kind === CRD_KIND) {
@@ -167,7 +169,10 @@ function isUnfilledTemplate(name: string, documents: readonly ManifestDocument[]
   });
 }
 
-/** A dangling reference is no error: the order of applies is free. */
+/**
+ * References to resources that are not in the input; no errors, because the order of applies is
+ * free.
+ */
 function mentionsOf(
   { document, resource }: Read,
   stated: ReadonlySet<string>,
@@ -175,7 +180,7 @@ function mentionsOf(
 ): Mention[] {
   const references = kinds.named(resource.kind)?.references?.(resource.spec) ?? [];
   return references.flatMap(({ kind, name, path, consequence }) => {
-    if (kind === CRD_KIND && kinds.crd(name) !== undefined) return []; // named by what it brings
+    if (kind === CRD_KIND && kinds.crd(name) !== undefined) return []; // referred to by its kind
     const project = kinds.named(kind)?.global === true ? "" : resource.project;
     const key = { kind, project, name };
     if (kind !== CRD_KIND && stated.has(keyOf(key))) return [];

@@ -1,6 +1,6 @@
 /**
- * What records are called, for `svc get` and `svc describe`: records are what happened, as opposed
- * to the resources that were applied. No kind of resource can have one of these names.
+ * The names of records, for `svc get` and `svc describe`: records are what happened, as opposed to
+ * the resources that were applied. No kind of resource can have one of these names.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export type RecordName = keyof typeof RECORD_NAMES;
 /** The plurals, in the order in which they are listed. */
 export const RECORD_PLURALS: readonly string[] = Object.values(RECORD_NAMES);
 
-/** The type of record that a person means: singular or plural, in any case. */
+/** The type of record by its singular or plural, in any case. */
 export function findRecordName(word: string): RecordName | undefined {
   const wanted = word.toLowerCase();
   const names = Object.keys(RECORD_NAMES) as RecordName[];

@@ -1,6 +1,6 @@
 /**
- * The envelope every resource shares: kind, metadata, spec, and what the
- * program adds. No kind is known here.
+ * The envelope of every resource: kind, metadata, spec, and the fields that the program adds.
+ * Independent of kinds.
  *
  * @module
  */
@@ -34,19 +34,17 @@ export const MetadataSchema = Type.Object({
 /** `metadata` as written by the user. */
 export type Metadata = Type.Static<typeof MetadataSchema>;
 
-/** One resource as the program holds it; `spec` has passed its kind's schema. */
+/** One resource; `spec` has passed its kind's schema. */
 export interface Resource<Spec = unknown> {
-  /** Kind name, as in the manifest. */
   readonly kind: string;
   /** Project it lives in; empty for a global kind. */
   readonly project: string;
-  /** Name within kind and project. */
   readonly name: string;
   /** `metadata`, without what `project` and `name` say. */
   readonly metadata: Omit<Metadata, "name" | "project">;
   /** `spec`, in the shape of the kind. */
   readonly spec: Spec;
-  /** Counts the changes of metadata and spec, from 1. */
+  /** Number of changes of metadata and spec, from 1. */
   readonly generation: number;
   /** Milliseconds since the epoch of the first apply. */
   readonly createdAt: number;
@@ -54,13 +52,11 @@ export interface Resource<Spec = unknown> {
   readonly updatedAt: number;
 }
 
-/** What names one resource. */
+/** The key of a resource. */
 export interface ResourceKey {
-  /** Kind name. */
   readonly kind: string;
   /** Project; empty for a global kind. */
   readonly project: string;
-  /** Name within kind and project. */
   readonly name: string;
 }
 
@@ -69,17 +65,18 @@ export function displayName(key: ResourceKey): string {
   return `${key.kind.toLowerCase()}/${key.name}`;
 }
 
-/** One text per resource, for maps. A name has no line break, so no two resources share one. */
+/**
+ * Key of a resource as one text, for maps. Names have no line break, so no two resources share one.
+ */
 export function keyOf(key: ResourceKey): string {
   return `${key.kind}\n${key.project}\n${key.name}`;
 }
 
-/** Where in a document something stands: keys and list positions from the root. */
+/** Path of a field in a document: keys and list positions from the root. */
 export type FieldPath = readonly (string | number)[];
 
-/** Something an apply has to say about one place of one document. */
+/** An error or warning about one field of a document. */
 export interface Finding {
-  /** Where it stands. */
   readonly path: FieldPath;
   /** One sentence: what is wrong and what to do. */
   readonly message: string;

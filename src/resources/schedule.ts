@@ -1,6 +1,6 @@
 /**
- * Cron schedules: five fields, checked on apply. The only importer of the cron library beside the
- * schedulers themselves.
+ * Cron schedules: five fields, checked on apply. Beside the schedulers, the only importer of the
+ * cron library.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 import { Cron } from "croner";
 import { messageOf } from "../base/errors.ts";
 
-/** What is wrong with a schedule, as a sentence; `undefined` when it is right and can ever come. */
+/** The error of a schedule, as a sentence; `undefined` when it is valid and has a next time. */
 export function findScheduleFault(schedule: string, timezone = "UTC"): string | undefined {
   if (schedule.trim().split(/\s+/).length !== 5) {
     return `A schedule has five fields (minute hour day month weekday), not "${schedule}"`;
@@ -22,14 +22,14 @@ export function findScheduleFault(schedule: string, timezone = "UTC"): string | 
 }
 
 /**
- * When a schedule comes next after `afterMs`, in milliseconds since the epoch; `undefined` for
+ * The next time of a schedule after `afterMs`, in milliseconds since the epoch; `undefined` for
  * never.
  */
 export function nextRun(times: CronTimes, afterMs: number): number | undefined {
   return new Schedule(times).next(afterMs);
 }
 
-/** Five fields and the zone in which they are meant. */
+/** A schedule and its time zone. */
 export interface CronTimes {
   /** Minute, hour, day, month, weekday. */
   readonly schedule: string;
@@ -37,10 +37,10 @@ export interface CronTimes {
   readonly timezone: string;
 }
 
-/** A schedule that is asked again and again. All times are in milliseconds since the epoch. */
+/** A parsed schedule, for repeated use. All times are in milliseconds since the epoch. */
 export class Schedule {
   readonly #cron: Cron;
-  /** The last answer: it stays right until its time has come, however often it is asked for. */
+  /** The last result, which holds until its time has passed. */
   #known: { readonly after: number; readonly next: number | undefined } | undefined;
 
   /** Parses a schedule that passed {@linkcode findScheduleFault}. */

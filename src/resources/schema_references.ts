@@ -1,6 +1,6 @@
 /**
- * The references of a JSON Schema, checked before any value is: each names a place in the schema,
- * and none leads back to itself before it has come any further into the value. Pure.
+ * Checks the references of a JSON Schema before any value is validated: each has to name a part of
+ * the schema, and none may lead back to itself at the same value, which would never end. Pure.
  *
  * @module
  */
@@ -8,19 +8,19 @@
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 
-/** Fields that hold values, not schemas. */
+/** Keywords that hold values, not schemas. */
 const VALUES = new Set(["const", "enum", "default", "examples"]);
 
-/** Fields whose schemas look at the same value as the schema they stand in. */
+/** Keywords whose schemas apply to the same value as the schema around them. */
 const SAME_VALUE = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"];
 
-/** A schema inside of a schema. */
+/** A schema within the schema. */
 interface Node {
   readonly schema: JsonObject;
   readonly path: FieldPath;
 }
 
-/** What is wrong with the references of a schema that stands at `at`. */
+/** Checks the references of a schema at path `at`. */
 export function checkReferences(root: JsonObject, at: FieldPath): Finding[] {
   const nodes = [...nodesOf(root, at)];
   const names = namesIn(nodes);
@@ -30,18 +30,21 @@ export function checkReferences(root: JsonObject, at: FieldPath): Finding[] {
   const unknown = nodes.flatMap(({ schema, path }) =>
     typeof schema["$ref"] !== "string" || target(schema) !== undefined ? [] : [errorAt(
       [...path, "$ref"],
-      "This names no schema in here: a schema holds everything that it refers to",
+      "This names no part of the schema: a schema has to contain everything that it refers to",
     )]
   );
   if (unknown.length > 0) return unknown;
   const endless = endlessAmong(nodes, target);
   if (endless === undefined) return [];
   return [
-    errorAt([...endless.path, "$ref"], "This leads back to itself and says nothing on the way"),
+    errorAt(
+      [...endless.path, "$ref"],
+      "This refers back to itself without going deeper into the value",
+    ),
   ];
 }
 
-/** Every object of a schema, itself first. No recursion: it can be nested deeply. */
+/** Every object of a schema, itself first. Not recursive: it can be nested deeply. */
 function* nodesOf(root: JsonObject, at: FieldPath): Generator<Node> {
   const open: { value: unknown; path: FieldPath }[] = [{ value: root, path: at }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -55,7 +58,7 @@ function* nodesOf(root: JsonObject, at: FieldPath): Generator<Node> {
   }
 }
 
-/** What schemas are called, as a reference names them. */
+/** Schemas by the names that a reference can use. */
 function namesIn(nodes: readonly Node[]): ReadonlyMap<string, JsonObject> {
   const names = new Map<string, JsonObject>();
   for (const { schema } of nodes) {
@@ -86,7 +89,7 @@ function find(
   return isJsonObject(at) ? at : undefined;
 }
 
-/** A part of a JSON Pointer in a URI. */
+/** Decodes a part of a JSON Pointer in a URI. */
 function unescaped(part: string): string {
   try {
     return decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
@@ -95,7 +98,7 @@ function unescaped(part: string): string {
   }
 }
 
-/** A reference on a circle of schemas that all look at the same value. */
+/** Finds a reference on a cycle of schemas that all apply to the same value. */
 function endlessAmong(
   nodes: readonly Node[],
   target: (schema: JsonObject) => JsonObject | undefined,
@@ -104,7 +107,7 @@ function endlessAmong(
   const next = nodes.map(({ schema }) => [target(schema) ?? [], sameValue(schema)].flat(2));
   for (const schema of next.flat()) left.set(schema, (left.get(schema) ?? 0) + 1);
   const follow = new Map(nodes.map(({ schema }, index) => [schema, next[index] ?? []]));
-  // What nothing leads to is on no circle; what is left when all of it has gone is, or comes after.
+  // Removes schemas that nothing refers to, until none is left: the others are on a cycle or after it.
   const open = [...left.keys()].filter((schema) => left.get(schema) === 0);
   for (let one = open.pop(); one !== undefined; one = open.pop()) {
     left.delete(one);

@@ -1,6 +1,6 @@
 /**
- * Kind `SecretStore`: named secret values. Values are plain text only in
- * memory; at rest they are sealed by `secrets/`, and shown they are masked.
+ * Kind `SecretStore`: named secret values. They are plain text only in memory, encrypted at rest
+ * (`secrets/`), and masked in output.
  *
  * @module
  */
@@ -21,10 +21,10 @@ const SecretStoreSpec = Type.Object({
 /** `spec` of a SecretStore. */
 export type SecretStoreSpec = Type.Static<typeof SecretStoreSpec>;
 
-/** What stands in place of every secret value that is shown. */
+/** Shown in place of every secret value. */
 export const MASK = "***";
 
-/** What a template leaves for the user to fill in: public knowledge, so never a secret. */
+/** Placeholders of templates: publicly known, so never a secret. */
 const PLACEHOLDER =
   /^\s*(<[^>]*>|\{\{.*\}\}|\$\{[^}]*\}|change-?me|replace[-_]?me|your[-_ ].*[-_ ]here)\s*$/i;
 
@@ -48,7 +48,7 @@ export const secretStore: AnyKind = defineKind<SecretStoreSpec>({
   columns: [{ header: "KEYS", cell: ({ spec }) => String(Object.keys(spec.data).length) }],
 });
 
-/** Names the key and never the value. */
+/** Checks a value; messages contain the key and never the value. */
 function checkValue(key: string, value: string): Finding[] {
   const refuse = (why: string) => [errorAt(["spec", "data", key], why)];
   if (key === "") return refuse("A key needs a name");

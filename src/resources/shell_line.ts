@@ -1,6 +1,6 @@
 /**
- * Shell lines in manifests: they go to the shell as they stand, so nothing in them is ever filled
- * in ("Text templates").
+ * Shell lines in manifests: they are passed to the shell unchanged, so templates in them are
+ * refused.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 import { findUnsafePlaceholder } from "../cel/template.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 
-/** What is wrong with a shell line that stands at `at`. */
+/** Checks a shell line at path `at`. */
 export function checkShellLine(line: string, at: FieldPath): Finding[] {
   if (line.includes("\0")) return [errorAt(at, "A shell line holds no NUL")];
   const hole = findUnsafePlaceholder(line);

@@ -1,6 +1,5 @@
 /**
- * One step of a Workflow: a command or an agent, what it waits for, and what happens
- * when it fails.
+ * One step of a Workflow: a command or an agent, its dependencies, and its behaviour on failure.
  *
  * @module
  */
@@ -47,9 +46,7 @@ export const StepSchema = Type.Object({
 /** One step of a workflow, as written by the user. */
 export type Step = Type.Static<typeof StepSchema>;
 
-/**
- * What is wrong with a step by itself; its place among the others is looked at in `step_graph.ts`.
- */
+/** Checks a step by itself; its dependencies are checked in `step_graph.ts`. */
 export function checkStep(step: Step, at: FieldPath): Finding[] {
   return [
     ...checkWhatRuns(step, at),
@@ -88,7 +85,7 @@ function checkWhatRuns(step: Step, at: FieldPath): Finding[] {
   return [];
 }
 
-/** What a step that stands at `at` names. */
+/** The references of a step at path `at`. */
 export function stepReferences(step: Step, at: FieldPath): Reference[] {
   const consequence = "its tasks fail until it is applied";
   const named = (kind: string, field: "agent" | "template"): Reference[] => {

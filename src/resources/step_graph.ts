@@ -1,6 +1,6 @@
 /**
- * The order of steps: what each waits for, and whether all of them can ever run. Pure;
- * apply refuses a workflow by it, and tasks run by it.
+ * The order of steps: the dependencies of each, and whether all of them can run. Pure; used both to
+ * check a workflow on apply and to run it.
  *
  * @module
  */
@@ -10,20 +10,21 @@ import { compileTemplate } from "../cel/template.ts";
 import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts";
 import type { Step } from "./step.ts";
 
-/** The part of a step that says what it waits for. */
-export type Waiting = Pick<Step, "id" | "needs">;
+/** The id and the dependencies of a step. */
+export type StepNeeds = Pick<Step, "id" | "needs">;
 
 /**
- * Ids of the steps that the step at `index` waits for: the one before it unless it says otherwise.
+ * Ids of the steps that the step at `index` waits for: those of `needs`, or else the step before
+ * it.
  */
-export function needsOf(steps: readonly Waiting[], index: number): readonly string[] {
+export function needsOf(steps: readonly StepNeeds[], index: number): readonly string[] {
   const before = steps[index - 1];
   return steps[index]?.needs ?? (before === undefined ? [] : [before.id]);
 }
 
-/** Ids of every step that has to be over before `id` starts. */
+/** Ids of every step that has to end before `id` starts. */
 export function ancestorsOf(
-  steps: readonly Waiting[],
+  steps: readonly StepNeeds[],
   id: string,
   places = placesOf(steps),
 ): ReadonlySet<string> {
@@ -39,8 +40,8 @@ export function ancestorsOf(
   return found;
 }
 
-/** Where each id stands; of two steps that share one, the first. */
-function placesOf(steps: readonly Waiting[]): ReadonlyMap<string, number> {
+/** Position of each id; of two steps with one id, the first. */
+function placesOf(steps: readonly StepNeeds[]): ReadonlyMap<string, number> {
   const places = new Map<string, number>();
   for (const [place, { id }] of steps.entries()) {
     if (!places.has(id)) places.set(id, place);
@@ -54,7 +55,7 @@ const MAX_STEPS = 1000;
 /** Most names under all `needs` of a workflow. */
 const MAX_NEEDS = 10_000;
 
-/** More steps than a task can be asked to keep in order; what stands in `spec`. */
+/** Refuses a `spec` with more steps or dependencies than a task can schedule. */
 export function checkSize(
   { steps, finally: last = [] }: { steps: readonly Step[]; finally?: readonly Step[] },
 ): Finding[] {
@@ -71,7 +72,7 @@ export function checkSize(
   )];
 }
 
-/** What is wrong with steps as a whole; `at` is where their list stands. */
+/** Checks all steps together; `at` is the path of their list. */
 export function checkGraph(steps: readonly Step[], at: FieldPath): Finding[] {
   const ids = new Set(steps.map((step) => step.id));
   const unknown = steps.flatMap((step, index) =>
@@ -94,8 +95,8 @@ function checkCycles(steps: readonly Step[], at: FieldPath): Finding[] {
   });
 }
 
-/** Whether the steps can be put in an order in which each has what it needs. */
-function canAllRun(steps: readonly Waiting[]): boolean {
+/** Whether the steps can be ordered so that each comes after its dependencies. */
+function canAllRun(steps: readonly StepNeeds[]): boolean {
   const places = placesOf(steps);
   const open = steps.map((_, place) => needsOf(steps, place).length);
   const dependents = steps.map((): number[] => []);
@@ -113,15 +114,15 @@ function canAllRun(steps: readonly Waiting[]): boolean {
   return run === steps.length;
 }
 
-/** The shortest way from a step back to itself, the step at both ends. */
+/** The shortest cycle through a step, with the step at both ends. */
 function findCycle(
-  steps: readonly Waiting[],
+  steps: readonly StepNeeds[],
   id: string,
   places: ReadonlyMap<string, number>,
 ): readonly string[] | undefined {
   const from = new Map<string, string>();
   const open = [id];
-  for (const next of open) { // grows while it is walked
+  for (const next of open) { // the list grows during the loop
     for (const need of needsOf(steps, places.get(next) ?? -1)) {
       if (need === id) return [id, ...wayBack(next, from), id];
       if (!from.has(need)) open.push(need);
@@ -131,14 +132,14 @@ function findCycle(
   return undefined;
 }
 
-/** The steps that led to `id`, itself last, without the first. */
+/** The steps on the path to `id`, which is last, without the first. */
 function wayBack(id: string, from: ReadonlyMap<string, string>): string[] {
   const way: string[] = [];
   for (let at: string | undefined = id; at !== undefined; at = from.get(at)) way.unshift(at);
   return way.slice(1);
 }
 
-/** Most steps of a cycle that are named. */
+/** Most steps of a cycle that a message names. */
 const MAX_NAMED = 10;
 
 function shortened(way: readonly string[]): string {
@@ -147,7 +148,7 @@ function shortened(way: readonly string[]): string {
   return `${first} → … → ${last}`;
 }
 
-/** A condition without variables that is not true never lets its step run. */
+/** Refuses a condition without variables that is not true: its step could never run. */
 function checkReachable(steps: readonly Step[], at: FieldPath): Finding[] {
   return steps.flatMap((step, index) => {
     if (step.when === undefined || !isNeverTrue(step.when)) return [];
@@ -165,15 +166,15 @@ function isNeverTrue(source: string): boolean {
     const result = expression.run(scopeOf({}));
     return !result.ok || result.value !== true;
   } catch {
-    return false; // what does not compile is reported elsewhere
+    return false; // compile errors are reported elsewhere
   }
 }
 
 /**
- * What the expressions of a step say about other steps. Naming one that does not exist is an error;
- * naming one that need not be over by then is warned about.
+ * Checks which steps the expressions of a step refer to. A step that does not exist is an error;
+ * one that may not have ended by then is a warning.
  *
- * @param known ids of steps that may be named beside those of `steps`, as `finally` may name all
+ * @param known ids of further steps that may be named, as `finally` may name all steps
  */
 export function checkStepNames(
   steps: readonly Step[],
@@ -191,13 +192,13 @@ export function checkStepNames(
         if (!places.has(id)) return [errorAt(where, `No step is called "${id}" here`)];
         before ??= ancestorsOf(steps, step.id, places);
         if (before.has(id)) return [];
-        return [warningAt(where, `Step "${id}" need not be over by then: name it under "needs"`)];
+        return [warningAt(where, `Step "${id}" may not have ended by then: name it under "needs"`)];
       })
     );
   });
 }
 
-/** Every expression of a step with the field it stands in. */
+/** Every expression of a step with the path of its field. */
 function expressionsOf(step: Step): [field: FieldPath, source: string][] {
   const inTemplate = (field: FieldPath, text: string | undefined): [FieldPath, string][] =>
     holesOf(text ?? "").map((source) => [field, source]);

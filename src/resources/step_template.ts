@@ -1,5 +1,5 @@
 /**
- * Kind `StepTemplate`: a prompt with a name, which steps of several workflows share.
+ * Kind `StepTemplate`: a named prompt that steps of several workflows share.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Lengths of time in manifests: whole seconds, or text such as `"10m"`.
+ * Durations in manifests: whole seconds, or text such as `"10m"`.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import {
 } from "../base/duration.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 
-/** A length of time in a manifest. */
+/** Schema of a duration. */
 export const Duration = Type.Union([
   Type.Integer({ minimum: 1, maximum: MAX_DURATION_SECS }),
   Type.String({ pattern: DURATION_PATTERN }),
@@ -21,7 +21,7 @@ export const Duration = Type.Union([
   title: `a duration: whole seconds, or text such as "10m" or "1h30m", ${MAX_DURATION} at most`,
 });
 
-/** What the schema cannot say of a timeout that stands at `at`. */
+/** The checks of a timeout at path `at` that a schema cannot express. */
 export function checkTimeout(timeout: string | number | undefined, at: FieldPath): Finding[] {
   if (timeout === undefined || (findDurationSecs(timeout) ?? 0) > 0) return [];
   return [errorAt(at, `A timeout is from 1s to ${MAX_DURATION}, found "${timeout}"`)];

@@ -1,6 +1,6 @@
 /**
- * Kind `Trigger`: one source of events bound to one workflow in one
- * workspace. The block of each source comes from `events.ts`.
+ * Kind `Trigger`: binds one source of events to one workflow in one workspace. The block of each
+ * source comes from `events.ts`.
  *
  * @module
  */
@@ -44,9 +44,8 @@ const TriggerSchema = Type.Object({
 
 /** `spec` of a Trigger. */
 export interface TriggerSpec {
-  /** Where events come from, and which of them count. */
+  /** The source of events, and the filter on them. */
   readonly event: {
-    /** Name of the source. */
     readonly source: string;
     /** Block of the source `webhook`. */
     readonly webhook?: WebhookSpec;
@@ -56,12 +55,12 @@ export interface TriggerSpec {
     readonly filesystem?: FilesystemSpec;
     /** Block of the source `task`. */
     readonly task?: TaskEventSpec;
-    /** Condition an event has to meet. */
+    /** Condition that an event has to meet. */
     readonly filter?: { readonly condition: string };
   };
   /** Whether deliveries are only recorded. */
   readonly suspend?: boolean;
-  /** How many of its tasks may be under way at once. */
+  /** Limit on its tasks at the same time. */
   readonly concurrency?: Concurrency;
   /** What an event starts; `goal` is a text template. */
   readonly action: {
@@ -129,7 +128,7 @@ function checkConcurrency(concurrency: Concurrency | undefined): Finding[] {
   return [
     ...(unused === undefined ? [] : [warningAt(
       [...at, unused],
-      `"${unused}" means nothing with "policy: Allow", write Forbid, Replace or Queue`,
+      `"${unused}" has no effect with "policy: Allow", write Forbid, Replace or Queue`,
     )]),
     ...checkExpression(concurrency.key, [...at, "key"]),
   ];

@@ -1,6 +1,6 @@
 /**
- * The one validator: JSON Schema in, findings in plain words out. The only importer of TypeBox's
- * schema compiler and settings. Says nothing about files and lines; `manifest.ts` adds those.
+ * The one validator: takes a JSON Schema, gives findings in plain words. The only importer of
+ * TypeBox's schema compiler and settings. Files and lines are added by `manifest.ts`.
  *
  * @module
  */
@@ -10,12 +10,12 @@ import type { TLocalizedValidationError } from "typebox/error";
 import { Settings } from "typebox/system";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 
-// TypeBox stops at eight errors, and then leaves out those that name the unknown fields.
+// By default, TypeBox stops at eight errors and omits those that name the unknown fields.
 Settings.Set({ maxErrors: 10_000 });
 
 /** A compiled schema. */
 export interface Validator {
-  /** What is wrong with `value`, whose own place in the document is `at`; empty when nothing is. */
+  /** Findings about `value`, which is at path `at` of the document; empty when it is valid. */
   check(value: unknown, at?: FieldPath): Finding[];
 }
 
@@ -91,8 +91,9 @@ function describe(error: TLocalizedValidationError, node: unknown, value: unknow
 }
 
 /**
- * What was found: a number or boolean itself, else its type. The text of a string never: it may be
- * a secret in the wrong place. `isOfType` says that a string was expected, but not this one.
+ * Describes a value in a message: a number or boolean itself, else its type. The text of a string
+ * is never shown: it may be a secret in the wrong place. `isOfType` means that a string was
+ * expected, but not this one.
  */
 function nameOf(value: unknown, isOfType: boolean): string {
   if (typeof value === "number" || typeof value === "boolean") {
@@ -103,7 +104,7 @@ function nameOf(value: unknown, isOfType: boolean): string {
     : typeName(value);
 }
 
-/** The type of a value alone, for what a schema marks `writeOnly`: a password can be a number. */
+/** The type of a value, for fields that a schema marks `writeOnly`: a password can be a number. */
 function typeName(value: unknown): string {
   if (value === null || value === undefined) return "nothing";
   if (value === "") return "an empty string";
@@ -111,7 +112,7 @@ function typeName(value: unknown): string {
   return withArticle(typeof value);
 }
 
-/** A type of JSON Schema in the words of YAML. */
+/** A JSON Schema type in the words of YAML. */
 function withArticle(type: string): string {
   if (type === "object") return "a mapping";
   if (type === "array") return "a list";
@@ -125,18 +126,18 @@ function unknownField(name: string, known: readonly string[]): string {
   return `Unknown field "${name}", known here: ${known.join(", ") || "none"}`;
 }
 
-/** The known name of which `name` is a slip. */
+/** The known name that `name` is probably a misspelling of. */
 export function findLike(name: string, known: readonly string[]): string | undefined {
   return known.find((candidate) => isLike(candidate.toLowerCase(), name.toLowerCase()));
 }
 
-/** Whether one is a slip of the other: one change in a short name, two in a longer one. */
+/** Whether one may be a misspelling of the other: one edit in a short name, two in a longer one. */
 function isLike(known: string, name: string): boolean {
   const most = known.length < 6 ? 1 : 2;
   return Math.abs(known.length - name.length) <= most && distance(known, name) <= most;
 }
 
-/** Letters to insert, remove, change, or swap with their neighbour, to make `b` of `a`. */
+/** Edit distance: letters to insert, remove, change, or swap with their neighbour. */
 function distance(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);

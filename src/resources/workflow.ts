@@ -1,6 +1,5 @@
 /**
- * Kind `Workflow`: the steps a task runs, and those it runs in the end whatever
- * happened.
+ * Kind `Workflow`: the steps of a task, and those that run at its end in any case.
  *
  * @module
  */
@@ -74,12 +73,12 @@ function checkUniqueIds(spec: WorkflowSpec): Finding[] {
   return [...look(spec.steps, "steps"), ...look(spec.finally ?? [], "finally")];
 }
 
-/** Steps that always run have nothing to wait for: they come one after the other, at the end. */
+/** Checks `finally`: its steps run one after the other, so `needs` is refused. */
 function checkFinally(steps: readonly Step[]): Finding[] {
   return steps.flatMap((step, index) =>
     step.needs === undefined ? [] : [errorAt(
       [...FINALLY, index, "needs"],
-      'Steps under "finally" run one after the other when all others are over, remove "needs"',
+      'Steps under "finally" run one after the other when all others have ended, remove "needs"',
     )]
   );
 }

@@ -23,7 +23,7 @@ export type WorkspaceSpec = Type.Static<typeof WorkspaceSpec>;
 /** Name of the workspace that exists from `svc init` on. */
 export const DEFAULT_WORKSPACE = "default";
 
-/** How tasks share a workspace that does not say. */
+/** Default of `isolation`. */
 export const DEFAULT_ISOLATION = "shared";
 
 /** The kind `Workspace`. */

@@ -37,7 +37,7 @@ for (const name of Object.entries(RECORD_NAMES).flat()) {
     for (const names of ways(name)) {
       equal(
         new KindLookup([]).conflict(crd(names)),
-        `"${name}" is what svc calls records of its own`,
+        `"${name}" is a name of svc's own records`,
         JSON.stringify(names),
       );
     }
@@ -71,7 +71,7 @@ Deno.test("an apply says what is wrong with the name and what to do", () => {
   const text = JSON.stringify({ kind: "CustomResourceDefinition", metadata: { name }, spec });
   const { errors } = readManifests({ files: [{ name: "crd.yaml", text }], crds: [] });
   deepEqual(errors.map((line) => line.replace(/^[^ ]+ /, "")), [
-    'spec: "bindings" is what svc calls records of its own, choose another name',
+    `spec: "bindings" is a name of svc's own records, choose another name`,
   ]);
 });
 

@@ -13,7 +13,7 @@ import {
   checkGraph,
   checkStepNames,
   needsOf,
-  type Waiting,
+  type StepNeeds,
 } from "../../src/resources/step_graph.ts";
 
 const kinds = new KindLookup([]);
@@ -32,7 +32,7 @@ function said(steps: readonly Fields[], last?: readonly Fields[]): string[] {
   return findings.map(({ level, path, message }) => `${level} ${path.join(".")}: ${message}`);
 }
 
-const DIAMOND: readonly Waiting[] = [
+const DIAMOND: readonly StepNeeds[] = [
   { id: "a" },
   { id: "b" },
   { id: "c", needs: ["a"] },
@@ -178,7 +178,7 @@ const CASES: Readonly<Record<string, { says: string[]; steps: Fields[]; last?: F
   },
   "a name of a step that need not be over": {
     says: [
-      'warning spec.steps.1.when: Step "a" need not be over by then: name it under "needs"',
+      'warning spec.steps.1.when: Step "a" may not have ended by then: name it under "needs"',
     ],
     steps: [step("a"), step("b", { needs: [], when: 'steps.a.state == "succeeded"' })],
   },
@@ -189,7 +189,7 @@ const CASES: Readonly<Record<string, { says: string[]; steps: Fields[]; last?: F
   },
   "needs under finally": {
     says: [
-      'error spec.finally.0.needs: Steps under "finally" run one after the other when all others are over, remove "needs"',
+      'error spec.finally.0.needs: Steps under "finally" run one after the other when all others have ended, remove "needs"',
     ],
     steps: [step("a")],
     last: [step("z", { needs: [] })],
@@ -267,7 +267,7 @@ const TRIGGERS: Readonly<Record<string, { spec: Fields; says: string[] }>> = {
   "a key that is not used": {
     spec: trigger({ concurrency: { key: "payload.ref" } }),
     says: [
-      'warning spec.concurrency.key: "key" means nothing with "policy: Allow", write Forbid, Replace or Queue',
+      'warning spec.concurrency.key: "key" has no effect with "policy: Allow", write Forbid, Replace or Queue',
     ],
   },
   "an unknown policy": {
