@@ -1,6 +1,6 @@
 /**
- * What can be told about an expression before it runs: what it looks at, and whether a hostile
- * payload could make it slow. Works on the parse tree only.
+ * Static analysis of an expression: which variables it reads, and whether a hostile payload could
+ * make it slow. Works on the parse tree only.
  *
  * @module
  */
@@ -8,13 +8,13 @@
 import type { Path } from "./references.ts";
 import { type Call, type Expr, findText, walk } from "./walk.ts";
 
-/** What is known about an expression. */
+/** The result of an analysis. */
 export interface Analysis {
   /** Every free variable it names, comprehension variables left out. */
   readonly variables: ReadonlySet<string>;
   /**
-   * What it looks at: each free variable with the constant fields selected from it. The longest
-   * come first: `payload` holds whatever `payload.x` does.
+   * What it reads: each free variable with the constant fields selected from it. The longest come
+   * first: `payload` includes `payload.x`.
    */
   readonly paths: readonly Path[];
   /**
@@ -25,12 +25,15 @@ export interface Analysis {
   readonly cost: "cheap" | "small" | "deadline";
 }
 
-/** Functions whose time can exceed the length of what they are given. */
+/** Functions whose time is not linear in their arguments. */
 const SEARCHES = new Set(
   ["contains", "matches", "indexOf", "lastIndexOf", "replace", "split", "charAt", "substring"],
 );
 
-/** When a function can give more text than it is given, or unfold it. */
+/**
+ * Functions whose result can be longer than their arguments, or that can expand a pattern, and for
+ * which calls.
+ */
 const GROWS = new Map<string, (call: Call) => boolean>([
   ["matches", ({ args }) => !isPlainPattern(args.at(-1))],
   ["replace", ({ args: [sought, by] }) => !isNoLonger(findText(by), findText(sought))],
@@ -39,7 +42,7 @@ const GROWS = new Map<string, (call: Call) => boolean>([
   ["strings.quote", () => true],
 ]);
 
-/** Looks through a parse tree. */
+/** Analyses a parse tree. */
 export function analyse(root: Expr | undefined): Analysis {
   const paths: Path[] = [];
   let deadline = false;
@@ -59,9 +62,7 @@ export function analyse(root: Expr | undefined): Analysis {
   };
 }
 
-/**
- * Whether a pattern stands in the expression itself and repeats nothing a counted number of times.
- */
+/** Whether a pattern is a literal in the expression without counted repetitions. */
 function isPlainPattern(expr: Expr | undefined): boolean {
   const pattern = findText(expr);
   return pattern !== undefined && !pattern.includes("{");

@@ -1,11 +1,11 @@
 /**
- * Decides where an expression runs, so that none can stall the daemon: what is bounded by its input
- * runs at once; loops, which end themselves at a deadline, and whatever looks at large values, run
- * in a Worker.
+ * Decides where an expression runs, so that none can stall the daemon: expressions whose time is
+ * bounded by a small input run inline; those with loops, which end at a deadline, and those that
+ * read large values run in a Worker.
  *
- * There are two such Workers. In the quick lane an expression has a part of the deadline. One that
- * needs more begins again in the slow lane, and so does, for a while, whatever else is evaluated
- * for the same trigger: slow expressions wait for each other, and no others wait for them.
+ * There are two such Workers. In the quick lane an expression gets a part of the deadline. One that
+ * needs more starts again in the slow lane, and for a while all other evaluations of the same
+ * trigger do, too: slow expressions wait for each other, and no others wait for them.
  *
  * @module
  */
@@ -15,32 +15,29 @@ import type { CelResult, Expression, Scope } from "./expression.ts";
 import { type Job, Lane } from "./lane.ts";
 import { cutOut, isHeavier } from "./references.ts";
 
-/**
- * Most that an expression may look at inline, in characters: 8 KiB in 8 KiB took 30 ms at worst.
- */
-const SMALL = 16 * 1024;
+/** Most characters that an expression may read inline: 8 KiB in 8 KiB took 30 ms at worst. */
+const MAX_INLINE_CHARS = 16 * 1024;
 
-/** Part of the deadline that an expression has in the quick lane. */
+/** Part of the deadline that an expression gets in the quick lane. */
 const QUICK_PART = 0.25;
 
 /** How long a share stays in the slow lane after it was last too slow for the quick one. */
 const SLOW_FOR_MS = 10 * 60_000;
 
-/** Evaluates expressions without ever holding up the event loop. */
+/** Evaluates expressions without blocking the event loop. */
 export interface Evaluator extends Disposable {
   /**
-   * The value of `expression` over `scope`; an expression that takes too long is an error result.
+   * Evaluates `expression` over `scope`; one that takes too long has an error as its result.
    *
-   * @throws {AppError} `overloaded` when too many costly evaluations of the scope's share wait
-   * already.
+   * @throws {AppError} `overloaded` when too many evaluations of the scope's share wait already.
    */
   evaluate(expression: Expression, scope: Scope): CelResult | Promise<CelResult>;
 }
 
 /**
- * An evaluator whose costly evaluations may take `deadlineMs` each, by the machine's own clock, as
- * a Worker has no other; `onLate` hears of those that do not. `clock` says how long slow ones are
- * remembered.
+ * Creates an evaluator. Each evaluation in a Worker may take `deadlineMs` by the machine's own
+ * clock, the only one in a Worker; `onLate` is called for each that took longer. `clock` times how
+ * long slow shares are remembered.
  */
 export function createEvaluator(
   { deadlineMs, clock = systemClock, onLate = () => {} }: {
@@ -49,7 +46,7 @@ export function createEvaluator(
     readonly onLate?: () => void;
   },
 ): Evaluator {
-  /** Shares that were too slow lately, with what forgets it. */
+  /** Shares that were too slow recently, with the timer that removes each. */
   const slowShares = new Map<string, Disposable>();
 
   const noteSlow = (share: string) => {
@@ -83,7 +80,9 @@ export function createEvaluator(
   return {
     evaluate(expression, scope) {
       const part = cutOut(scope.variables, expression.paths);
-      if (expression.cost !== "deadline" && !isHeavier(part, SMALL)) return expression.run(scope);
+      if (expression.cost !== "deadline" && !isHeavier(part, MAX_INLINE_CHARS)) {
+        return expression.run(scope);
+      }
       const { share } = scope;
       const lane = slowShares.has(share) ? slow : quick;
       lane.checkRoom(share);

@@ -1,6 +1,6 @@
 /**
- * Why a condition gave what it gave: its parts, split at `&&`, `||` and `!`, each with its own
- * value and the values of the fields it looked at. For operators; never on the hot path.
+ * Explains the value of a condition: its parts, split at `&&`, `||` and `!`, each with its own
+ * value and the values of the fields it read. For operators; never on the hot path.
  *
  * @module
  */
@@ -15,15 +15,15 @@ import { callOf, type Expr, findPath } from "./walk.ts";
 /** One part of a condition. */
 export interface ExplainedPart {
   readonly expression: string;
-  /** Its value as JSON, cut when it is long; absent when it has none. */
+  /** Its value as JSON, truncated when it is long; absent when it has none. */
   readonly value?: string;
   /** Why it has no value. */
   readonly error?: string;
-  /** The fields it looked at, with their values as JSON, cut when they are long. */
+  /** The fields it read, with their values as JSON, truncated when they are long. */
   readonly saw: Readonly<Record<string, string>>;
 }
 
-/** Share of what an operator asks for: a webhook never waits behind it. */
+/** Share of evaluations for operators: no webhook waits behind them. */
 export const OPERATORS = "operators";
 
 /** Longest value that is shown, in characters. */

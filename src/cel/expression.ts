@@ -27,40 +27,36 @@ import { allowText } from "./strings.ts";
 import { allowTime, ranOutOfTime } from "./time_limit.ts";
 import { fromCel, toCel } from "./values.ts";
 
-/** Longest expression we compile, in characters. */
+/** Longest expression, in characters. */
 const MAX_SOURCE = 8192;
 
 /**
- * A value, or why there is none. An error is a normal outcome: it means "filtered". `late` where
- * its loops took longer than they may.
+ * A value, or the error. An error is a normal outcome: it means "filtered". `late` is set where the
+ * loops exceeded their time.
  */
 export type CelResult =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly error: string; readonly late?: true };
 
-/** Where an expression finds its variables, and on whose account it runs. */
+/** The variables of an expression, and the share it belongs to. */
 export interface Scope {
   /** Values by variable name; `payload_<field>` is looked up in `payload`. */
   readonly variables: Readonly<JsonObject>;
-  /**
-   * Whose turn it counts as, mostly a trigger's: the shares take turns when expressions have to
-   * wait.
-   */
+  /** The share whose queue it waits in, mostly a trigger: shares take turns. */
   readonly share: string;
 }
 
 /** A compiled expression. */
 export interface Expression extends Analysis {
-  /** The text it was compiled from. */
   readonly source: string;
   /**
-   * Evaluates here and now, its loops for `loopsMs` at most; never throws. The value is in JSON's
+   * Evaluates synchronously, its loops for `loopsMs` at most; never throws. The value is in JSON's
    * terms, integers as bigint.
    */
   run(scope: Scope, loopsMs?: number): CelResult;
 }
 
-/** A scope over `variables`; those that name no share have one together. */
+/** A scope over `variables`; scopes without a share belong to one common share. */
 export function scopeOf(variables: Readonly<JsonObject>, share = ""): Scope {
   return { variables, share };
 }
@@ -129,10 +125,10 @@ function place(line: string | undefined, column: string | undefined): string {
   return line === "1" ? `column ${column}` : `line ${line}, column ${column}`;
 }
 
-/** The library does not know how long a list was that has no such index. */
+/** Error of the library for an index out of bounds, which contains a wrong length. */
 const NO_INDEX = /^index (\S+) out of bounds \[0, -1\)$/;
 
-/** CEL says only "unresolved attribute"; a person wants to know which. */
+/** Names the variables that are missing, where CEL says only "unresolved attribute". */
 function explain(message: string, analysis: Analysis, scope: Scope): string {
   if (message !== "unresolved attribute") {
     return message.replace(NO_INDEX, "index out of bounds: $1");

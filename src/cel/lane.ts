@@ -1,6 +1,5 @@
 /**
- * A Worker with a queue for each share: the shares take turns, so a share that asks a lot waits for
- * itself.
+ * A Worker with a queue for each share: shares take turns, so a busy share delays only itself.
  *
  * @module
  */
@@ -12,64 +11,58 @@ import type { CelResult } from "./expression.ts";
 
 /** A request to the Worker; variables travel as JSON text, which keeps large numbers exact. */
 export interface EvaluationRequest {
-  /** Text of the expression. */
   readonly source: string;
   /** JSON object of the variables it may use. */
   readonly variables: string;
-  /** What its loops may take, in milliseconds. */
+  /** Time for its loops, in milliseconds. */
   readonly loopsMs: number;
 }
 
 /** An evaluation that waits for its turn. */
 export interface Job {
-  /** Whose it is. */
   readonly share: string;
-  /** Text of the expression. */
   readonly source: string;
-  /** What it may look at. */
   readonly variables: unknown;
   /** Settles the promise of the caller. */
   readonly settle: (result: CelResult | Promise<never>) => void;
 }
 
-/** Most evaluations of one share that wait; where several shares wait, each has its part of it. */
+/** Most waiting evaluations of one share; where several shares wait, it is divided between them. */
 const MAX_WAITING = 200;
 
 const CLOSED: CelResult = { ok: false, error: "the program is ending" };
 const TOO_DEEP: CelResult = { ok: false, error: "a value is nested too deeply" };
 
-/** What a {@linkcode Lane} is told. */
+/** What a {@linkcode Lane} needs. */
 interface LaneOptions {
-  /** Starts the Worker. */
   readonly start: () => Worker;
-  /** What one evaluation may take. */
   readonly deadlineMs: number;
-  /** Settles, or passes on, what took longer. */
+  /** Settles a job that took longer, or passes it on. */
   readonly onLate: (job: Job) => void;
 }
 
 /**
- * Loops end by themselves at their deadline. What then still works is a single function on a large
- * text, which ends by itself, but later than anybody should wait: the Worker is given up.
+ * Factor of the deadline after which the Worker is given up. Loops end at the deadline; a single
+ * function on a large text ends by itself, but possibly later than a caller should wait.
  */
-const TO_ITS_END = 2;
+const GIVE_UP_FACTOR = 2;
 
 /** Evaluates one expression at a time. */
 export class Lane implements Disposable {
   readonly #options: LaneOptions;
   readonly #worker: TimedWorker<EvaluationRequest, CelResult>;
-  /** Jobs of the shares that wait, the share whose turn is next first; none is empty. */
+  /** Queues of the waiting shares, the next one first; none is empty. */
   readonly #queues: Job[][] = [];
   #running: Job | undefined;
 
-  /** A lane whose Worker starts with its first job. */
+  /** Its Worker starts with the first job. */
   constructor(options: LaneOptions) {
     this.#options = options;
     this.#worker = new TimedWorker(options.start);
   }
 
   /**
-   * Makes sure that one more job of `share` may wait.
+   * Checks that one more job of `share` may wait.
    *
    * @throws {AppError} `overloaded` when too many of them do.
    */
@@ -89,7 +82,7 @@ export class Lane implements Disposable {
     if (this.#running === undefined) this.#runNext();
   }
 
-  /** Takes back every job of a share that waits. */
+  /** Removes and returns every waiting job of a share. */
   takeAll(share: string): readonly Job[] {
     const own = this.#queueOf(share);
     if (own === undefined) return [];
@@ -97,12 +90,12 @@ export class Lane implements Disposable {
     return own;
   }
 
-  /** Gives back the Worker's memory unless there is something to do. */
+  /** Ends the Worker to free its memory, unless there are jobs. */
   rest(): void {
     if (this.#running === undefined) this.#worker.rest();
   }
 
-  /** Ends the Worker; evaluations that wait are rejected. */
+  /** Ends the Worker; waiting evaluations are rejected. */
   [Symbol.dispose](): void {
     this.#worker[Symbol.dispose]();
   }
@@ -124,11 +117,11 @@ export class Lane implements Disposable {
   }
 
   async #run(job: Job): Promise<void> {
-    const variables = findJson(job.variables); // one text at a time: it can have megabytes
+    const variables = findJson(job.variables); // made only now: each text can have megabytes
     if (variables === undefined) return job.settle(TOO_DEEP);
     const { deadlineMs: loopsMs } = this.#options;
     const request = { source: job.source, variables, loopsMs };
-    const outcome = await this.#worker.ask(request, loopsMs * TO_ITS_END);
+    const outcome = await this.#worker.ask(request, loopsMs * GIVE_UP_FACTOR);
     if (outcome.is === "late" || isLate(outcome)) this.#options.onLate(job);
     else job.settle(toResult(outcome));
   }

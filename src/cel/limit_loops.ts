@@ -1,5 +1,5 @@
 /**
- * Puts a look at the clock into the loops of a parse tree (`time_limit.ts`).
+ * Inserts a check of the time into the loops of a parse tree (`time_limit.ts`).
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import { IN_TIME_NAME } from "./time_limit.ts";
 import { type Expr, walk } from "./walk.ts";
 
-/** Has each loop of a tree ask for the time before each of its rounds. */
+/** Makes each loop of a tree check the time before each of its rounds. */
 export function limitLoops(root: Expr | undefined): void {
   walk(root, {
     loop(loop) {

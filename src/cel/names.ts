@@ -1,7 +1,7 @@
 /**
- * What an expression names that does not exist (functions, variables, types), and constant patterns
- * that do not compile. Asked on apply only: a stored expression runs as it is, and fails where it
- * must.
+ * Finds names in an expression that do not exist (functions, variables, types), and constant
+ * patterns that do not compile. Only on apply: a stored expression runs as it is, and fails at the
+ * faulty part.
  *
  * @module
  */
@@ -11,17 +11,17 @@ import { ENVIRONMENT, partsOfPattern } from "./environment.ts";
 import { placeIn } from "./expression.ts";
 import { type Call, findText, walk } from "./walk.ts";
 
-/** One thing that is wrong with an expression that compiles. */
+/** A fault of an expression that compiles. */
 export interface Fault {
   /** Where: `column 3`, or `line 2, column 3`. */
   readonly place: string;
-  /** What is wrong, in words that go on after the place. */
+  /** The fault, in words that follow the place. */
   readonly message: string;
-  /** What is not there, and what there is in its stead. */
+  /** The unknown name, and the known ones. */
   readonly unknown?: { readonly name: string; readonly known: readonly string[] };
 }
 
-/** Loops, which the parser takes apart: a call of one is one that it did not understand. */
+/** Macros of loops, which the parser expands: a remaining call of one has wrong arguments. */
 const MACROS: Readonly<Record<string, string>> = {
   has: "has(VALUE.field)",
   all: "LIST.all(x, CONDITION)",
@@ -40,14 +40,12 @@ export const FUNCTIONS: readonly string[] = [
   ...Object.keys(MACROS),
 ].sort();
 
-/**
- * What is wrong with an expression that compiles and may name `variables`, and `payload_<field>`.
- */
+/** Finds faults of an expression that compiles and may use `variables` and `payload_<field>`. */
 export function findFaults(source: string, variables: readonly string[]): Fault[] {
   const { expr, sourceInfo } = parse(source);
   const faults: (Fault & { offset: number })[] = [];
   const add = (id: bigint, name: string, fault: Omit<Fault, "place">) => {
-    // The parser's place of a method is its dot.
+    // The parser's position of a method is its dot.
     const start = sourceInfo?.positions[String(id)] ?? 0;
     const offset = Math.max(start, source.indexOf(name, start));
     faults.push({ ...fault, offset, place: placeIn(source, offset) });
@@ -93,12 +91,15 @@ function findCallFault(call: Call): Omit<Fault, "place"> | undefined {
   return message === undefined ? undefined : { message };
 }
 
-/** Most that a pattern may unfold to and still be tried here, in parts; 100,000 take a second. */
+/** Most parts of a pattern that is compiled here; 100,000 take a second. */
 const MAX_PARTS = 20_000;
 
 const tryPattern = plan(ENVIRONMENT, parse('"".matches(pattern)'));
 
-/** Why a pattern does not compile; one that can unfold to too much is refused when it runs. */
+/**
+ * The error of a pattern that does not compile; one that expands to too many parts is refused when
+ * it runs.
+ */
 function findPatternFault(pattern: string): string | undefined {
   if (partsOfPattern(pattern) > MAX_PARTS) return undefined;
   const result = tryPattern({ pattern });

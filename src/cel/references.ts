@@ -1,6 +1,7 @@
 /**
- * What of the variables an expression can look at, cut out and weighed: decides where it runs, and
- * is all that travels to the Worker. A payload has megabytes, most expressions look at two fields.
+ * The part of the variables that an expression can read: its size decides where the expression
+ * runs, and only it is sent to the Worker. A payload has megabytes, most expressions read two
+ * fields.
  *
  * @module
  */
@@ -12,7 +13,7 @@ export type Path = readonly [variable: string, ...fields: string[]];
 
 const PAYLOAD_FIELD = "payload_";
 
-/** A variable by its own name first, then as a top-level field of the payload. */
+/** Finds a variable, or else a top-level field of the payload. */
 export function lookUp(name: string, variables: Readonly<JsonObject>): unknown {
   if (Object.hasOwn(variables, name)) return variables[name];
   const payload = variables["payload"];
@@ -24,7 +25,7 @@ function own(object: JsonObject, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** The part of `variables` that an expression with these `paths`, the longest first, can see. */
+/** The part of `variables` at `paths`, the longest first. */
 export function cutOut(variables: Readonly<JsonObject>, paths: readonly Path[]): JsonObject {
   const part: JsonObject = Object.create(null);
   for (const [name, ...fields] of paths) {
@@ -34,7 +35,7 @@ export function cutOut(variables: Readonly<JsonObject>, paths: readonly Path[]):
   return part;
 }
 
-/** Puts the field of `value` at `fields` into `part`, at the same place below `name`. */
+/** Copies the field of `value` at `fields` into `part`, at the same path below `name`. */
 function graft(part: JsonObject, name: string, value: unknown, fields: readonly string[]): void {
   const [field, ...rest] = fields;
   if (field === undefined || !isJsonObject(value)) {

@@ -1,7 +1,7 @@
 /**
- * CEL's string functions (its strings extension). Texts are counted in characters, as CEL counts
- * them, not in JavaScript's halves. What makes more text than it is given has an allowance for each
- * evaluation: memory is not bounded by a deadline.
+ * CEL's string functions (its strings extension). They count characters, as CEL does, not
+ * JavaScript's code units. Functions whose result is longer than their arguments share an allowance
+ * for each evaluation: a deadline does not bound memory.
  *
  * @module
  */
@@ -9,15 +9,15 @@
 import { type CelFunc, celFunc, celMethod, CelScalar, isCelError, listType } from "@bufbuild/cel";
 import { strings } from "@bufbuild/cel/ext";
 
-/** Most characters that one evaluation may make, some more than the largest body has. */
+/** Most characters that one evaluation may create, more than the largest body has. */
 const ALLOWANCE = 32 * 1024 * 1024;
 
-/** Longest text that says how to format, which the library reads letter by letter. */
+/** Longest format text, which the library reads letter by letter. */
 const MAX_FORMAT = 8192;
 
 let left = ALLOWANCE;
 
-/** Begins an evaluation with a whole allowance; evaluations never overlap, as none can wait. */
+/** Resets the allowance for an evaluation; evaluations are synchronous and never overlap. */
 export function allowText(): void {
   left = ALLOWANCE;
 }
@@ -30,7 +30,7 @@ function take(characters: number): void {
 const { STRING, INT, DYN } = CelScalar;
 const LIST = listType(DYN);
 
-/** Where in JavaScript's terms the character at `index` begins, `undefined` when there is none. */
+/** Offset in code units of the character at `index`; `undefined` when there is none. */
 function findOffset(text: string, index: bigint): number | undefined {
   if (index < 0n) return undefined;
   let offset = 0;
@@ -51,14 +51,14 @@ function offsetOf(text: string, index: bigint): number {
   return offset;
 }
 
-/** As `offsetOf`, of a character: the end of the text is none. */
+/** Like `offsetOf`, but throws at the end of the text, where no character is. */
 function characterOf(text: string, index: bigint): number {
   const offset = offsetOf(text, index);
   if (offset === text.length) throw new Error(`index out of range: ${index}`);
   return offset;
 }
 
-/** How many characters stand before a place in JavaScript's terms; -1 stays "nowhere". */
+/** Number of characters before an offset in code units; -1 for -1, which means "not found". */
 function indexAt(text: string, offset: number): bigint {
   if (offset < 0) return -1n;
   let index = 0;
@@ -89,7 +89,8 @@ function substring(this: string, start: bigint, end?: bigint): string {
 }
 
 /**
- * The first `limit` parts of a text, the last of them with all that is left; below 0: every part.
+ * The first `limit` parts of a text, the last of them with the rest; all parts when `limit` is
+ * negative.
  */
 function split(this: string, separator: string, limit = -1n): string[] {
   const parts = separator === "" ? Array.from(this) : this.split(separator);
@@ -101,8 +102,8 @@ function split(this: string, separator: string, limit = -1n): string[] {
 }
 
 /**
- * Replaces the first `limit` occurrences; below 0: every one. The empty text is before each
- * character.
+ * Replaces the first `limit` occurrences; all when `limit` is negative. The empty text occurs
+ * before each character.
  */
 function replace(this: string, sought: string, by: string, limit = -1n): string {
   const parts = sought === "" ? ["", ...this, ""] : this.split(sought);

@@ -1,6 +1,6 @@
 /**
- * Text templates: `{{ CEL }}` inside text. Allowed in prompts, goals, `env` values and
- * `workdir`; never in `run` and `command`, which go to the shell as they stand.
+ * Text templates: `{{ CEL }}` inside text. Allowed in prompts, goals, `env` values and `workdir`;
+ * never in `run` and `command`, which are passed to the shell unchanged.
  *
  * @module
  */
@@ -12,16 +12,15 @@ import { compileExpression, type Expression, type Scope } from "./expression.ts"
 
 /** Text with expressions in it. */
 export interface Template {
-  /** Literal texts and expressions, in order. */
   readonly parts: readonly (string | Expression)[];
 }
 
-const HOLE = /\{\{([\s\S]*?)\}\}/g;
+const PLACEHOLDER = /\{\{([\s\S]*?)\}\}/g;
 
-/** Every variable a template or condition may name, `payload_<field>` aside. */
+/** Variables of templates and conditions, `payload_<field>` aside. */
 export const VARIABLES = ["payload", "headers", "trigger", "delivery", "task", "steps", "goal"];
 
-/** Text in quotes names no variable, in our language and in others. */
+/** Quoted text, which names no variable, in CEL and in other languages. */
 const QUOTED = /"[^"]*"|'[^']*'/g;
 
 const OUR_VARIABLE = new RegExp(`(?<![.\\w$])(payload_\\w+|${VARIABLES.join("|")})(?!\\w)`);
@@ -34,7 +33,7 @@ const OUR_VARIABLE = new RegExp(`(?<![.\\w$])(payload_\\w+|${VARIABLES.join("|")
 export function compileTemplate(text: string): Template {
   const parts: (string | Expression)[] = [];
   let at = 0;
-  for (const hole of text.matchAll(HOLE)) {
+  for (const hole of text.matchAll(PLACEHOLDER)) {
     if (hole.index > at) parts.push(text.slice(at, hole.index));
     parts.push(compileExpression((hole[1] ?? "").trim()));
     at = hole.index + hole[0].length;
@@ -88,18 +87,16 @@ export async function renderTemplate(
 }
 
 /**
- * The first `{{ … }}` in a shell line that names one of our variables: it would never be filled.
+ * The first `{{ … }}` in a shell line that names one of our variables: it would never be filled in.
  */
 export function findUnsafePlaceholder(shellLine: string): string | undefined {
-  for (const hole of shellLine.matchAll(HOLE)) {
+  for (const hole of shellLine.matchAll(PLACEHOLDER)) {
     if (OUR_VARIABLE.test((hole[1] ?? "").replace(QUOTED, "' '"))) return hole[0];
   }
   return undefined;
 }
 
-/**
- * What a value looks like in a text: text as itself, nothing as nothing, everything else as JSON.
- */
+/** The text of a value: a text itself, null as nothing, anything else as JSON. */
 export function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   if (value === null || value === undefined) return "";

@@ -1,7 +1,7 @@
 /**
- * The time that the loops of an expression may take. They look at the clock themselves, because
- * nothing else can stop one: ending a Worker ends it only when it waits (Deno 2.7 and 2.9), and one
- * that is in a loop would go on for ever on a processor of its own.
+ * The time limit of loops in expressions. The loops check the clock themselves, because nothing
+ * else can stop them: a Worker that is terminated ends only when it waits (Deno 2.7 and 2.9), and
+ * one in a loop would occupy a processor for ever.
  *
  * @module
  */
@@ -15,18 +15,18 @@ export const IN_TIME_NAME = "@in_time";
 let until = Infinity;
 let isOver = false;
 
-/** Begins an evaluation that may take `ms`; evaluations never overlap, as none can wait. */
+/** Starts the time of an evaluation, `ms`; evaluations are synchronous and never overlap. */
 export function allowTime(ms: number): void {
   until = systemClock.monotonicMs() + ms;
   isOver = false;
 }
 
-/** Whether a loop of this evaluation was ended for its time. */
+/** Whether a loop of this evaluation was ended by the limit. */
 export function ranOutOfTime(): boolean {
   return isOver;
 }
 
-/** Hands on what it is given while there is time. An error ends a loop, and so those around it. */
+/** Returns its argument while there is time. Its error ends the loop and those around it. */
 export const IN_TIME: CelFunc = celFunc(IN_TIME_NAME, [CelScalar.DYN], CelScalar.DYN, (value) => {
   isOver ||= systemClock.monotonicMs() > until;
   if (isOver) throw new Error("took too long");

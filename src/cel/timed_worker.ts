@@ -1,13 +1,12 @@
 /**
- * A Worker that answers one question after the other and is given up when an answer takes too long.
- * It starts with the first question, and again with the first after its end. One that is given up
- * comes to its end when it next waits, and not before: whatever is asked of it has to end by
- * itself.
+ * A Worker that answers one question at a time and is given up when an answer takes too long. It
+ * starts with the first question, and again with the first after its end. A Worker that is given up
+ * ends when it next waits, and not before: every question has to end by itself.
  *
  * @module
  */
 
-/** What came of a question. */
+/** The outcome of a question. */
 export type Outcome<Answer> =
   | { readonly is: "answered"; readonly answer: Answer }
   /** It took too long, and the Worker has been given up. */
@@ -17,21 +16,21 @@ export type Outcome<Answer> =
   /** The Worker is no longer needed. */
   | { readonly is: "closed" };
 
-/** A Worker whose first message says that it is ready, and each further one answers a question. */
+/** A Worker whose first message reports that it is ready, and each later one answers a question. */
 export class TimedWorker<Question, Answer> implements Disposable {
   readonly #start: () => Worker;
   #worker: Worker | undefined;
   #giveUp = (_outcome: Outcome<Answer>) => {};
   #closed = false;
 
-  /** Starts its Worker with `start` when there is a question. */
+  /** Starts its Worker with `start` at the first question. */
   constructor(start: () => Worker) {
     this.#start = start;
   }
 
   /**
-   * Asks; only one question may be open at a time. Starting takes longer than most deadlines, so
-   * the time counts from the Worker's first word.
+   * Asks a question; only one may be open at a time. Starting takes longer than most deadlines, so
+   * the time counts from the Worker's first message.
    *
    * @throws {Error} when the Worker does not start.
    */
@@ -64,13 +63,15 @@ export class TimedWorker<Question, Answer> implements Disposable {
     return promise;
   }
 
-  /** Gives back the Worker's memory until the next question; only while none is open. */
+  /**
+   * Ends the Worker until the next question, to free its memory; only while no question is open.
+   */
   rest(): void {
     this.#worker?.terminate();
     this.#worker = undefined;
   }
 
-  /** Ends the Worker; an answer that is awaited is rejected. */
+  /** Ends the Worker; an open question has the outcome `closed`. */
   [Symbol.dispose](): void {
     this.#closed = true;
     this.#giveUp({ is: "closed" });

@@ -1,6 +1,6 @@
 /**
- * CEL's functions of time where the library answers otherwise than CEL says: `timestamp(int)`
- * counts seconds, and what a clock shows does not depend on the zone in which the daemon runs.
+ * CEL's functions of time where the library differs from CEL: `timestamp(int)` takes seconds, and
+ * fields of a date do not depend on the daemon's time zone.
  *
  * @module
  */
@@ -16,7 +16,7 @@ const LAST = 253_402_300_799n;
 
 const DAY_MS = 86_400_000;
 
-/** A time as the library holds it. */
+/** A timestamp of the library. */
 interface Timestamp {
   readonly message: { readonly seconds: bigint; readonly nanos: number };
 }
@@ -28,7 +28,9 @@ function fromSeconds(seconds: bigint) {
 
 const OFFSET = /^([+-]?)(\d\d):(\d\d)$/;
 
-/** A date that shows in UTC what clocks show in a zone: an offset, or a name such as Asia/Tokyo. */
+/**
+ * A date whose UTC fields are those of a clock in a zone: an offset, or a name such as Asia/Tokyo.
+ */
 function clockIn(time: Timestamp, zone = "UTC"): Date {
   const { seconds, nanos } = time.message;
   const date = new Date(Number(seconds) * 1000 + Math.floor(nanos / 1e6));
@@ -64,7 +66,10 @@ function dayOfYear(date: Date): number {
   return Math.round((date.getTime() - first.getTime()) / DAY_MS);
 }
 
-/** What a clock shows; months, and days of the month, week and year, count from 0, dates from 1. */
+/**
+ * Fields of a date. Months, and days of the month, week and year, count from 0; `getDate` counts
+ * from 1.
+ */
 const CLOCK: Readonly<Record<string, (date: Date) => number>> = {
   getFullYear: (date) => date.getUTCFullYear(),
   getMonth: (date) => date.getUTCMonth(),
@@ -90,7 +95,7 @@ function clockMethods([name, read]: [string, (date: Date) => number]): CelFunc[]
   ];
 }
 
-/** Functions that take the place of the library's. */
+/** Functions that replace the library's. */
 export const TIME_FUNCTIONS: CelFunc[] = [
   celFunc("timestamp", [INT], TIMESTAMP, fromSeconds),
   ...Object.entries(CLOCK).flatMap(clockMethods),

@@ -24,10 +24,10 @@ import { ENVIRONMENT } from "./environment.ts";
 const MAX_INT = 2n ** 63n - 1n;
 const MAX_UINT = 2n ** 64n - 1n;
 
-/** Digits and sign of the longest 64-bit integer; a BigInt of more takes time for nothing. */
+/** Digits and sign of the longest 64-bit integer; parsing a longer one would be wasted time. */
 const MAX_DIGITS = 20;
 
-/** JSON to CEL: whole numbers are int, so that `payload.number + 1` means what it says. */
+/** JSON to CEL: whole numbers are int, so that `payload.number + 1` works. */
 export function toCel(value: unknown): CelInput {
   if (typeof value === "number") return Number.isSafeInteger(value) ? BigInt(value) : value;
   if (typeof value === "string" || typeof value === "boolean" || value === null) return value;
@@ -45,7 +45,7 @@ function bigNumber(source: string): CelInput {
   return value > 0n && value <= MAX_UINT ? celUint(value) : Number(source);
 }
 
-/** The own fields of a JSON object, each converted when it is asked for. */
+/** The own fields of a JSON object, each converted when it is read. */
 class FieldMap implements ReadonlyMap<string, CelInput> {
   readonly #fields: Readonly<JsonObject>;
 
@@ -86,7 +86,7 @@ class FieldMap implements ReadonlyMap<string, CelInput> {
   }
 }
 
-/** CEL's own text of times and durations, which is their JSON form in protobuf. */
+/** CEL's text of times and durations, which is their JSON form in protobuf. */
 const asText = plan(ENVIRONMENT, parse("string(value)"));
 
 /** CEL to JSON: bytes in base64, times and durations as text, integers as bigint. */

@@ -1,5 +1,5 @@
 /**
- * Walks through a parse tree: what it names, calls and loops over, each told once.
+ * Walks through a parse tree and reports its names, calls and loops, each once.
  *
  * @module
  */
@@ -15,33 +15,32 @@ type Node = Expr["exprKind"];
 
 /** A call of a function or an operator. */
 export interface Call {
-  /** Its name with the receiver that belongs to it, as in `strings.quote`; operators as `_+_`. */
+  /** Its name, with a namespace as in `strings.quote`; operators as `_+_`. */
   readonly name: string;
-  /** What it is a method of, if it is one. */
+  /** Receiver of a method; `undefined` for a function. */
   readonly target: Expr | undefined;
-  /** What stands between its parentheses. */
   readonly args: readonly Expr[];
 }
 
-/** A loop that a macro stands for. */
+/** A loop, as a macro expands to it. */
 export type Loop = Extract<Node, { case: "comprehensionExpr" }>["value"];
 
-/** Hears of what is in a tree. */
+/** Receives the parts of a tree. */
 export interface Visitor {
   /**
-   * A variable that no loop binds, with the constant fields selected from it; `expr` is its name.
+   * Called for a variable that no loop binds, with the constant fields selected from it; `expr` is
+   * its name.
    */
   variable?(path: Path, expr: Expr): void;
-  /** A function or an operator is called. */
+  /** Called for a function or an operator. */
   call?(call: Call, expr: Expr): void;
-  /** A message is made. */
   message?(type: string, expr: Expr): void;
   loop?(loop: Loop): void;
 }
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Tells `visitor` what is in a tree, from its root on. */
+/** Reports the parts of a tree to `visitor`, from its root on. */
 export function walk(root: Expr | undefined, visitor: Visitor): void {
   const visit = (expr: Expr | undefined, bound: ReadonlySet<string>): void => {
     if (expr === undefined) return;
@@ -85,14 +84,14 @@ export function walk(root: Expr | undefined, visitor: Visitor): void {
   visit(root, NONE);
 }
 
-/** The text that stands in the expression itself, if that is what it is. */
+/** The text of a string literal; `undefined` for anything else. */
 export function findText(expr: Expr | undefined): string | undefined {
   if (expr?.exprKind.case !== "constExpr") return undefined;
   const { constantKind } = expr.exprKind.value;
   return constantKind.case === "stringValue" ? constantKind.value : undefined;
 }
 
-/** What is called; `strings.quote(x)` is written like a method, and is none. */
+/** The call in an expression; `strings.quote(x)` is parsed as a method, but is a function. */
 export function callOf(
   { function: name, target, args }: Extract<Node, { case: "callExpr" }>["value"],
 ): Call {

@@ -1,7 +1,6 @@
 /**
- * Scheme `auto`: the interface's own `sha256=<hex>` under every header, and under a header of a
- * platform that allows it that platform's form, too. Signatures made with SHA-1 need a scheme by
- * name.
+ * Scheme `auto`: `sha256=<hex>` under every header, and under the header of a platform that allows
+ * it also that platform's form. Signatures made with SHA-1 need a scheme by name.
  *
  * @module
  */
@@ -18,7 +17,7 @@ import {
 import { sha256Scheme } from "../signatures/sha256.ts";
 import { PLATFORMS } from "./platforms.ts";
 
-/** What `auto` is under headers that tell how a request is signed, by their lower-case names. */
+/** The scheme of `auto` under headers of platforms, by their lower-case names. */
 const BY_HEADER: ReadonlyMap<string, Scheme> = new Map([
   ...PLATFORMS.filter(({ auto }) => auto).flatMap(({ headers, signature }) => {
     const scheme = autoOver(signature, headers[0]);
@@ -27,20 +26,20 @@ const BY_HEADER: ReadonlyMap<string, Scheme> = new Map([
   ["authorization", autoOver(bearerScheme, bearerScheme.defaultHeader)],
 ]);
 
-/** The scheme `auto` for a header; `sha256` where the header is no platform's. */
+/** The scheme `auto` for a header; `sha256` where no platform has this header. */
 export function autoScheme(signatureHeader: string): Scheme {
   return BY_HEADER.get(signatureHeader.toLowerCase()) ?? sha256Scheme;
 }
 
 /**
- * The form of the value decides, once: what is not `sha256=<hex>` is the platform's and is held to
- * all of its rules, the window among them. No signature of a platform is ever tried under both.
+ * The form of the value alone decides: anything but `sha256=<hex>` is the platform's, and all of
+ * its rules apply, the replay window included. No signature of a platform is ever tried under both.
  *
- * Two ways remain in which `sha256=<hex>` would undo the platform's form. Whoever captured a Slack
- * request holds HMAC(secret, `v0:<time>:<body>`), and could send that whole text as a body, years
- * later, with the same digest behind `sha256=`: so where a time is signed, a body under `sha256=`
- * has to be a JSON object, which no signed text of a platform begins like. And a public key is
- * known to everyone, so it is never the key of an HMAC.
+ * Two attacks remain in which `sha256=<hex>` would bypass the platform's form. The captor of a
+ * Slack request holds HMAC(secret, `v0:<time>:<body>`), and could send that whole text as a body,
+ * years later, with the same digest after `sha256=`: so where a time is signed, a body under
+ * `sha256=` has to be a JSON object, which no signed text of a platform begins like. And a public
+ * key is known to everyone, so it is never the key of an HMAC.
  */
 function autoOver(signature: Signature, defaultHeader: string): Scheme {
   const { isPublicKey, signedTime } = signature;

@@ -45,7 +45,7 @@ function isPublicKey(value: string): boolean {
   return /^[0-9a-fA-F]{64}$/.test(value);
 }
 
-/** What Discord accepts as PONG; it ignores what else is in the object. */
+/** An answer that Discord accepts as PONG; it ignores the second field. */
 const DISCORD_PONG = '{"type":1,"status":"pong"}';
 
 /** Discord. */

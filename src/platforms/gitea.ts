@@ -1,8 +1,9 @@
 /**
- * Gitea and Forgejo: the hexadecimal HMAC-SHA256 of the JSON, without a prefix, in a header of
- * each; Forgejo sends both. A webhook of the content type form signs the JSON in the form, not the
- * body that is sent, so it has to be set to JSON. No time is signed, nor the delivery id. They send
- * GitHub's headers, too: a trigger for `X-Hub-Signature-256` takes their requests as GitHub's.
+ * Gitea and Forgejo: the hexadecimal HMAC-SHA256 of the JSON, without a prefix, each in its own
+ * header; Forgejo sends both. A webhook of the content type form signs the JSON in the form, not
+ * the body that is sent, so it has to be set to JSON. Neither a time nor the delivery id is signed.
+ * They send GitHub's headers, too: a trigger for `X-Hub-Signature-256` accepts their requests as
+ * GitHub's.
  *
  * @module
  */

@@ -1,8 +1,8 @@
 /**
- * GitHub: `X-Hub-Signature-256: sha256=<hex>` over the exact body, form-encoded or JSON. It sends
- * `X-Hub-Signature` with SHA-1 beside it; that one is never looked at. Neither covers the headers:
+ * GitHub: `X-Hub-Signature-256: sha256=<hex>` over the exact body, form-encoded or JSON.
+ * `X-Hub-Signature` with SHA-1, which it also sends, is ignored. Neither covers the headers:
  * `X-GitHub-Event` and `X-GitHub-Delivery` of a captured body can be changed. A `ping` comes when a
- * webhook is made; the delivery id stays the same when a person redelivers.
+ * webhook is created; the delivery id stays the same when a person redelivers.
  *
  * @module
  */

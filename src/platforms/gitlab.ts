@@ -21,7 +21,7 @@ import { headerId, type Platform, signedId } from "./platform.ts";
 
 const SIGNING_TOKEN_HEADER = "webhook-signature";
 
-/** The options under which a signing token is checked. */
+/** The options for a signing token. */
 function signed(options: SchemeOptions): SchemeOptions {
   return { ...options, signatureHeader: SIGNING_TOKEN_HEADER };
 }
@@ -35,7 +35,7 @@ const signature: Signature = {
     const value = findSignature(request, options);
     if (value === undefined) return Promise.resolve(refused("signature_header_missing"));
     const verdict = findMatchingToken(headerBytes(value), keys);
-    // A token may hold blanks and commas; where no key is the whole value it is two header lines.
+    // A token may hold blanks and commas; if it matches no key, it may be two header lines joined.
     const malformed = !verdict.ok && /[,\s]/.test(value);
     return Promise.resolve(malformed ? refused("signature_malformed") : verdict);
   },

@@ -1,7 +1,6 @@
 /**
- * What the program knows about one sending platform, all of it in the platform's one file: how it
- * signs and under which headers, how it checks a new endpoint, what names an event, and whether one
- * request brings several.
+ * The definition of a sending platform, all in one file of its own: its signature and headers, its
+ * handshake, the ids of its events, and whether one request brings several.
  *
  * @module
  */
@@ -13,30 +12,28 @@ import type { Signature } from "../signatures/scheme.ts";
 export interface Platform {
   /** Name in manifests, `scheme: NAME`. */
   readonly name: string;
-  /** Name as people write it. */
   readonly title: string;
   /**
-   * Headers that it signs in and no other platform does, as it spells them; the first is the
-   * default of `signatureHeader`. One of them in a trigger says that the trigger is this
-   * platform's.
+   * Headers in which only this platform sends its signature, as it spells them; the first is the
+   * default of `signatureHeader`. A trigger with one of them is this platform's.
    */
   readonly headers: readonly [string, ...string[]];
   readonly signature: Signature;
   /** Whether `auto` accepts its signatures under its headers; never where SHA-1 makes them. */
   readonly auto: boolean;
   /**
-   * What names of its headers begin with, where its signature fits other senders, too: the
-   * signature doctor then proposes it only for a request that has such a header.
+   * Prefix of its header names, where its signature fits other senders, too: the signature doctor
+   * then proposes it only for a request with such a header.
    */
   readonly headerPrefix?: string;
   /**
-   * The answer to a handshake, which starts nothing; `undefined` for everything else. Goes by the
-   * payload alone: a header that no signature covers could make a handshake out of any event.
+   * The answer to a handshake, which starts nothing; `undefined` for other requests. It depends on
+   * the payload alone: with a header that no signature covers, any event could be made a handshake.
    */
   readonly handshake?: (payload: JsonObject) => Handshake | undefined;
   /** The field of the payload that lists events, where one request brings several. */
   readonly eventList?: string;
-  /** The id by which a repetition of an event is known; `undefined` when it has none. */
+  /** The id that an event and its repetitions share; `undefined` when it has none. */
   readonly eventId?: (event: PlatformEvent) => EventId | undefined;
   /** Its cells in the tables of the documentation, in Markdown. */
   readonly docs: {
@@ -54,9 +51,9 @@ export interface PlatformEvent {
   readonly header: (name: string) => string | undefined;
   /** Lower-case name of the trigger's signature header; empty when it names none. */
   readonly signatureHeader: string;
-  /** Whether a signature that was verified covers the payload. */
+  /** Whether a verified signature covers the payload. */
   readonly isSigned: boolean;
-  /** Id that such a signature covers beside the payload, if any. */
+  /** Message id that such a signature covers beside the payload, if any. */
   readonly messageId: string | undefined;
 }
 
@@ -64,7 +61,7 @@ export interface PlatformEvent {
 export interface EventId {
   /** Never empty. */
   readonly id: string;
-  /** Whether a signature that was verified covers the id. */
+  /** Whether a verified signature covers the id. */
   readonly signed: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
  * REGISTRY of the platforms: a new one is a file and a line here. The schemes of manifests, what
- * `auto` accepts, which header tells a platform and the tables of the documentation follow from it.
+ * `auto` accepts, the platform of a header and the tables of the documentation are derived from it.
  *
  * ```ts
  * import { platformOf } from "./platforms.ts";
@@ -51,8 +51,8 @@ const BY_HEADER: ReadonlyMap<string, Platform> = new Map(
 );
 
 /**
- * The platform of a trigger, which decides its handshake and its deduplication, also where an
- * interceptor authenticates: by its scheme where that names one, else by its signature header.
+ * The platform of a trigger, which determines its handshake and deduplication, also where an
+ * interceptor authenticates: by `scheme` where that names one, else by `signatureHeader`.
  *
  * @param schemeName Value of `scheme` in the manifest, if any.
  * @param headerName Value of `signatureHeader` in the manifest, in any case, if any.

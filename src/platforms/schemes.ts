@@ -1,5 +1,5 @@
 /**
- * Every signature scheme that a manifest can name: those of no platform, and one of each platform.
+ * Every signature scheme that a manifest can name: the general ones, and one of each platform.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { sha256Scheme } from "../signatures/sha256.ts";
 import { autoScheme } from "./auto.ts";
 import { PLATFORMS } from "./platforms.ts";
 
-/** Every scheme but `auto`, which is one of them or two, depending on the header. */
+/** Every scheme but `auto`, which combines one or two of them, depending on the header. */
 export const SCHEMES: readonly Scheme[] = [
   sha256Scheme,
   genericHmacScheme,
@@ -26,15 +26,15 @@ export const SCHEMES: readonly Scheme[] = [
   basicScheme,
 ];
 
-/** What `scheme` in a manifest may say. */
+/** Values of `scheme` in a manifest. */
 export const SCHEME_NAMES: readonly string[] = ["auto", ...SCHEMES.map(({ name }) => name)];
 
 const BY_NAME: ReadonlyMap<string, Scheme> = new Map(SCHEMES.map((one) => [one.name, one]));
 
 /**
- * The scheme of a trigger; `undefined` for a name there is none for.
+ * The scheme of a trigger; `undefined` for an unknown name.
  *
- * @param name Value of `scheme` in the manifest; `auto` looks at the header.
+ * @param name Value of `scheme` in the manifest; `auto` depends on the header.
  * @param signatureHeader Value of `signatureHeader` in the manifest, in any case, if any.
  */
 export function findScheme(name: string, signatureHeader = ""): Scheme | undefined {

@@ -1,7 +1,7 @@
 /**
  * Senders that follow standardwebhooks.com, OpenAI and the customers of Svix among them. The id is
- * signed and stays the same over retries. It is that of the headers whose signature was verified;
- * where none was, that of the usual ones.
+ * signed and stays the same over retries. It is taken from the headers whose signature was
+ * verified, or without a verified signature from the usual ones.
  *
  * @module
  */

@@ -15,7 +15,7 @@ import { keyCannotSign } from "../signatures/templated_hmac.ts";
 import { findSeconds, refusedTime } from "../signatures/timestamp.ts";
 import { payloadId, type Platform } from "./platform.ts";
 
-/** Elements are joined by bare commas; a second header line would bring a blank with its own. */
+/** Elements are joined by bare commas; a second header line would add a blank after its comma. */
 const FORM = /^[a-z0-9_]+=[^,\s]*(,[a-z0-9_]+=[^,\s]*)*$/;
 
 const signature: Signature = {

@@ -34,10 +34,12 @@ import {
 import { keyCannotSign } from "../signatures/templated_hmac.ts";
 import { headerId, type Platform } from "./platform.ts";
 
-/** A form is read before its sender is known. Those of Twilio itself have some kilobytes. */
+/**
+ * Limit of a form, which is parsed before its sender is known. Twilio's own have some kilobytes.
+ */
 const MAX_FORM_BYTES = 256 * 1024;
 
-/** The header that names the hash is not signed, and the length of a digest says as much. */
+/** The hash by the length of the digest: the header that names the hash is not signed. */
 const HASH_BY_LENGTH: Readonly<Record<number, HmacHash>> = { 20: "sha1", 32: "sha256" };
 
 const signature: Signature = {
@@ -54,7 +56,7 @@ const signature: Signature = {
     let verdict: Verdict = refused("no_key_matches");
     for (const url of urlSpellings(request.url)) {
       const data = concatBytes(utf8(url), covered);
-      // The same fields can be written in many ways, so a retry is known by the text that is signed.
+      // The same fields can be encoded in many ways, so a retry is recognised by the signed text.
       const match = findMatchingKey(hash, keys, { data, expected: [expected] });
       verdict = covering(match, { content: data });
       if (verdict.ok) return verdict;
@@ -85,7 +87,7 @@ export const twilio: Platform = {
   },
 };
 
-/** The URL under which Twilio sends a body that is no form: with the body's hash in its query. */
+/** The URL to which Twilio sends a body that is not a form: with the body's hash in its query. */
 function urlWithHash(url: string, body: Uint8Array): string {
   if (bodyHashIn(url) !== undefined) return url;
   const [start = "", ...fragment] = url.split("#");
@@ -93,7 +95,9 @@ function urlWithHash(url: string, body: Uint8Array): string {
   return [start + hash, ...fragment].join("#");
 }
 
-/** What is signed of the body, or why it is refused: a signature may not leave it open. */
+/**
+ * The signed text that covers the body, or the reason to refuse: a signature has to cover the body.
+ */
 function coveredBody({ url, body, header }: SignedRequest) {
   const hash = bodyHashIn(url);
   if (hash !== undefined) {
@@ -104,21 +108,21 @@ function coveredBody({ url, body, header }: SignedRequest) {
       : "signature_malformed";
   }
   if (body.length === 0) return new Uint8Array();
-  // Read as a form here and as something else later, bytes behind a genuine signature could be made
-  // to say anything.
+  // If a body were read as a form here and as another type later, a captor could choose the content
+  // of a request with a genuine signature.
   return isForm(header("content-type"), body) ? sortedForm(body) : "signature_malformed";
 }
 
 /**
- * Twilio puts the hash at the end. Anywhere else it may be text out of a form: address and fields
- * run together in what is signed, so whoever wrote a message could have the whole of it read as an
- * address, with the hash of another body in it.
+ * Finds the body's hash at the end of the URL, where Twilio puts it. Elsewhere it may be text of a
+ * form: URL and fields are concatenated in the signed text, so the author of a message could have
+ * all of it read as a URL, with the hash of another body in it.
  */
 function bodyHashIn(url: string): string | undefined {
   return /[?&]bodySHA256=([^&#]*)$/.exec(url)?.[1];
 }
 
-/** Twilio counts a value that comes twice under one name once. */
+/** The form as Twilio signs it, sorted; a value that occurs twice under one name counts once. */
 function sortedForm(body: Uint8Array): Uint8Array<ArrayBuffer> | VerifyFailure {
   if (body.length > MAX_FORM_BYTES) return "form_too_large";
   const text = findText(body);
@@ -136,7 +140,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Twilio has signed with and without the port, whatever the URL it was told says. */
+/** The URL with and without its port: Twilio signs either, whatever URL is configured. */
 function urlSpellings(url: string): string[] {
   const match = /^(https?):\/\/([^/?#]*?)(:[0-9]+)?([/?#].*)?$/is.exec(url);
   if (match === null) return [url];

@@ -1,8 +1,8 @@
 /**
  * Scheme `basic`: `Authorization: Basic <base64>` (RFC 7617). A value of the store is
- * `user:password`; one without a colon or with an empty password is passed over.
+ * `user:password`; one without a colon or with an empty password is ignored.
  *
- * Nothing is signed: whoever sees one request can send others. For platforms that offer no more.
+ * Nothing is signed: a captor of one request can send others. For platforms that offer no more.
  *
  * @module
  */

@@ -2,7 +2,7 @@
  * Scheme `bearer`: `Authorization: Bearer <token>` (RFC 6750), the token being a value of the
  * store. In a header of its own (`X-Telegram-Bot-Api-Secret-Token`) the token stands alone.
  *
- * Nothing is signed: whoever sees one request can send others. For platforms that offer no more.
+ * Nothing is signed: a captor of one request can send others. For platforms that offer no more.
  *
  * @module
  */

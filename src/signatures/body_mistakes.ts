@@ -1,5 +1,5 @@
 /**
- * Mistakes with what is signed beside the secret: a body that was written anew on its way, a URL
+ * Mistakes in the signed data other than the secret: a body that was re-encoded on its way, a URL
  * that a proxy changed, a clock that is off.
  *
  * @module
@@ -18,12 +18,12 @@ import {
 } from "./mistake.ts";
 import { signsUrl } from "./scheme.ts";
 
-/** Bodies beyond this are not written anew: it would take memory, and such bodies are rare. */
+/** Largest body that is re-encoded: more would take memory, and such bodies are rare. */
 const MAX_REWRITTEN_BYTES = 262_144;
 
 const REMEDY = "have the sender sign the bytes it sends, or find the proxy that changes them";
 
-/** The right signature over other bytes than those that arrived. */
+/** Tries other bytes than those that arrived. */
 export function* otherBody(attempt: Attempt): Iterable<Suspicion> {
   const { body } = attempt;
   if (body.length === 0 || body.length > MAX_REWRITTEN_BYTES) return;
@@ -98,31 +98,32 @@ function* rewrittenJson(text: string, suspect: Suspect): Iterable<Suspicion> {
   try {
     value = parseJson(text);
     if (typeof value !== "object" || value === null) return;
-    writeSpaced(value); // fails on what is nested too deeply for any of them
+    writeSpaced(value); // throws when the value is nested too deeply for any layout
   } catch (error) {
-    return void messageOf(error); // no JSON: nothing to write anew
+    return void messageOf(error); // not JSON: nothing to re-encode
   }
   const layouts = LAYOUTS.map(({ what, write }) => ({ what, json: write(value) }));
   for (const { what, json } of layouts) {
-    const said = `The signature covers the JSON ${what}, which is not how it arrives`;
-    if (json !== text) yield suspect("body_json_layout", json, said);
+    const message = `The signature covers the JSON ${what}, which is not how it arrives`;
+    if (json !== text) yield suspect("body_json_layout", json, message);
     if (!json.includes("\n")) continue;
-    yield suspect("body_json_layout", `${json}\n`, said);
+    yield suspect("body_json_layout", `${json}\n`, message);
   }
   for (const { what, json } of layouts) {
     const ascii = json.replace(/[\x7f-\uffff]/g, escaped);
-    const said = `The signature covers the JSON ${what} with other escapes than those that arrive`;
+    const message =
+      `The signature covers the JSON ${what} with other escapes than those that arrive`;
     for (
       const other of new Set([ascii, ascii.replaceAll("/", "\\/"), json.replaceAll("/", "\\/")])
     ) {
-      if (other !== json) yield suspect("body_json_escapes", other, said);
+      if (other !== json) yield suspect("body_json_escapes", other, message);
     }
   }
   const sorted = sortKeys(value);
   if (JSON.stringify(sorted) === JSON.stringify(value)) return;
-  const said = "The signature covers the JSON with its keys sorted, which is not how it arrives";
+  const message = "The signature covers the JSON with its keys sorted, which is not how it arrives";
   for (const { write } of LAYOUTS.slice(0, 2)) {
-    yield suspect("body_json_key_order", write(sorted), said);
+    yield suspect("body_json_key_order", write(sorted), message);
   }
 }
 
@@ -130,7 +131,7 @@ function escaped(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** As Python's `json.dumps` does, escapes aside. */
+/** JSON as Python's `json.dumps` writes it, except for escapes. */
 function writeSpaced(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(writeSpaced).join(", ")}]`;
   if (!isObject(value)) return JSON.stringify(value);
@@ -148,7 +149,8 @@ function sortKeys(value: unknown): unknown {
 }
 
 /**
- * Numbers that keep their digits are objects without a prototype's `toString`; JSON writes them.
+ * Whether a value is a JSON object. Numbers with preserved digits are objects without a prototype,
+ * and are none.
  */
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && JSON.stringify(value).startsWith("{");
@@ -171,7 +173,7 @@ function* rewrittenForm(text: string, suspect: Suspect): Iterable<Suspicion> {
   yield suspect("body_form_encoded", `payload=${encodeURIComponent(text)}`, encoded);
 }
 
-/** The right signature at a time that is not now. */
+/** Tries the time of the signature instead of now. */
 export function* otherTime(attempt: Attempt): Iterable<Suspicion> {
   const { scheme, options, now } = attempt;
   const request = { ...attempt, header: (name: string) => headerOf(attempt, name) };
@@ -189,7 +191,7 @@ export function* otherTime(attempt: Attempt): Iterable<Suspicion> {
   };
 }
 
-/** The right signature over the URL that the sender knows. */
+/** Tries other URLs by which the sender may know the endpoint. */
 export function* otherUrl(attempt: Attempt, { arrivedUrl }: Surroundings): Iterable<Suspicion> {
   const { url } = attempt;
   const checked = partsOf(url);
@@ -219,7 +221,7 @@ export function* otherUrl(attempt: Attempt, { arrivedUrl }: Surroundings): Itera
 }
 
 /**
- * What `publicUrl` has to be. Without a query of its own it takes the one that arrives, which may
+ * Advice for `publicUrl`. Without a query of its own, the query that arrives is used, which may
  * hold a token and is not shown.
  */
 function urlAdvice(known: string, signed: string, arrived: string): string {
@@ -236,7 +238,7 @@ function partsOf(url: string): { host: string; path: string; query: string } | u
   return { host, path, query };
 }
 
-/** The same path with the slash at its end that it lacks, or without the one that it has. */
+/** The same path with a slash at its end added or removed. */
 function otherEnd(path: string): string {
   return path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
 }

@@ -1,7 +1,7 @@
 /**
- * The digest of an HMAC as it stands in a header. Its form is checked before anything is decoded,
- * so that a blank, a comma (two header lines arrive joined by one) or a stray digit never gets near
- * a comparison.
+ * The text form of an HMAC digest in a header. The form is checked before anything is decoded, so
+ * that a blank, a comma (two header lines arrive joined by one) or a stray digit never reaches a
+ * comparison.
  *
  * @module
  */

@@ -1,8 +1,8 @@
 /**
- * The signature doctor: why a request was refused. Tries the usual mistakes one by one, and where
- * none explains it two at a time, and names those without which the request would pass. For the
- * operator only: an answer is as good as an oracle. Decides nothing, and never shows a secret or an
- * expected signature.
+ * The signature doctor: finds out why a request was refused. It tries the usual mistakes one by
+ * one, then in pairs, and reports those that would explain the refusal. Its answers could serve an
+ * attacker as an oracle, so they are for the operator only. It decides nothing, and never shows a
+ * secret or an expected signature.
  *
  * @module
  */
@@ -29,11 +29,10 @@ import { type Scheme, type SchemeOptions, type SignedRequest, signsUrl } from ".
 
 export type { Cause, StoreKeys };
 
-/** What would make a refused request pass. */
+/** A change that would make a refused request valid. */
 export interface Diagnosis {
   /** The mistake; of two together the first. */
   readonly cause: Cause;
-  /** What the operator has to change. */
   readonly message: string;
 }
 
@@ -41,11 +40,10 @@ export interface Diagnosis {
 export type RefusedRequest = Omit<SignedRequest, "header"> & {
   /** URL as it arrived, which `publicUrl` may have replaced; empty where it is not known. */
   readonly arrivedUrl: string;
-  /** All headers by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
 };
 
-/** What the doctor may try in place of what the trigger asks for. */
+/** Alternatives that the doctor may try. */
 export interface Candidates {
   /** The stores of the project; the trigger's own is the one that {@linkcode Expected} names. */
   readonly stores: readonly StoreKeys[];
@@ -53,7 +51,7 @@ export interface Candidates {
   readonly schemes: readonly Scheme[];
 }
 
-/** What the trigger asks for. */
+/** The settings of the trigger. */
 export interface Expected {
   readonly scheme: Scheme;
   readonly options: SchemeOptions;
@@ -61,7 +59,7 @@ export interface Expected {
   readonly store?: string;
 }
 
-/** Likeliest first; of two together the one that stands first is tried first. */
+/** Mistakes, likeliest first; a pair is tried in this order, too. */
 const MISTAKES: readonly Mistake[] = [
   otherHeader,
   wrappedHeader,
@@ -76,7 +74,10 @@ const MISTAKES: readonly Mistake[] = [
   otherSignedText,
 ];
 
-/** A request costs at most about a second, however many headers, keys and stores there are. */
+/**
+ * Limits that keep a diagnosis within about a second, however many headers, keys and stores there
+ * are.
+ */
 const MAX_ATTEMPTS = 3000;
 const MAX_BYTES = 128 * 1024 * 1024;
 const MAX_STORES = 50;
@@ -84,8 +85,8 @@ const MAX_KEYS = 100;
 const MAX_PAIRS = 3;
 
 /**
- * Which changes would make a refused request pass, likeliest first; empty when none that is known
- * does. One sentence of each sort of mistake.
+ * Finds changes that would make a refused request valid, likeliest first; empty when no known
+ * mistake explains it. At most one diagnosis for each type of mistake.
  */
 export async function diagnose(
   request: RefusedRequest,
@@ -116,7 +117,7 @@ export async function diagnose(
   return alone.length > 0 ? alone : await findPairs(asItIs, around, budget);
 }
 
-/** Mistakes each of which explains it. */
+/** Finds single mistakes that explain the refusal. */
 async function findAlone(asItIs: Attempt, around: Surroundings, budget: Budget) {
   const found = new Map<Cause, Diagnosis>();
   for (const mistake of MISTAKES) {
@@ -129,7 +130,9 @@ async function findAlone(asItIs: Attempt, around: Surroundings, budget: Budget) 
   return [...found.values()];
 }
 
-/** Two mistakes that explain it together; in the order of the list, so that no pair comes twice. */
+/**
+ * Finds pairs of mistakes that explain the refusal together; ordered, so that no pair occurs twice.
+ */
 async function findPairs(asItIs: Attempt, around: Surroundings, budget: Budget) {
   const found: Diagnosis[] = [];
   for (const [index, mistake] of MISTAKES.entries()) {
@@ -148,7 +151,7 @@ async function findPairs(asItIs: Attempt, around: Surroundings, budget: Budget) 
   return found;
 }
 
-/** Tries attempts until enough has been tried. */
+/** Tries attempts until the limits are reached. */
 class Budget {
   #attempts = MAX_ATTEMPTS;
   #bytes = MAX_BYTES;
@@ -161,7 +164,7 @@ class Budget {
   async findKey(attempt: Attempt): Promise<string | undefined> {
     const { scheme, keys, options } = attempt;
     if (this.isSpent || keys.length === 0) return undefined;
-    // Over a URL that is not known, what signs URL and body looks like what signs the body alone.
+    // Without a URL, a scheme over URL and body cannot be told from one over the body alone.
     if (attempt.url === "" && signsUrl(scheme, options)) return undefined;
     this.#attempts--;
     this.#bytes -= attempt.body.length * keys.length;
@@ -170,7 +173,7 @@ class Budget {
     return verdict.ok ? verdict.keyName : undefined;
   }
 
-  /** What an attempt means if it passes. */
+  /** The message of a suspicion whose attempt is valid. */
   async findMessage({ attempt, message }: Suspicion): Promise<string | undefined> {
     const key = await this.findKey(attempt);
     return key === undefined ? undefined : message(key);

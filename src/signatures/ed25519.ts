@@ -1,28 +1,26 @@
 /**
- * Ed25519 over Web Crypto, for platforms that sign with a private key of their own. What the store
- * holds is public, so it must never serve as the key of an HMAC.
+ * Ed25519 over Web Crypto, for platforms that sign with a private key. The store holds their public
+ * key, which must never serve as the key of an HMAC.
  *
  * @module
  */
 
 import { type KeyMatch, refused, type SigningKey } from "./scheme.ts";
 
-/** Imported keys, by the object that holds the text. Only what could be imported is kept. */
+/** Cache of imported keys, by the object that holds the text. Only valid keys are cached. */
 const imported = new WeakMap<SigningKey, Promise<CryptoKey | undefined>>();
 
-/** What was signed, and how a value is read. */
+/** The signed data, its signatures, and how a key is read. */
 export interface SignedData {
   /** The signed bytes. */
   readonly data: Uint8Array<ArrayBuffer>;
-  /** Signatures of which one has to be right. */
+  /** Signatures, one of which has to be valid. */
   readonly signatures: readonly Uint8Array<ArrayBuffer>[];
   /** The public key in a value of the store; `undefined` when it holds none. */
   readonly readKey: (value: string) => Uint8Array<ArrayBuffer> | undefined;
 }
 
-/**
- * Which public key belongs to one of the signatures; values that are no public key are passed over.
- */
+/** Finds the key that verifies one of the signatures; values that are no public key are ignored. */
 export async function findSigner(
   keys: readonly SigningKey[],
   { data, signatures, readKey }: SignedData,
@@ -42,7 +40,7 @@ export async function findSigner(
 }
 
 async function importedKey(key: SigningKey, raw: Uint8Array<ArrayBuffer> | undefined) {
-  // All zeros is a point of small order, under which a signature can be right for many texts.
+  // All zeros is a point of small order, under which one signature can be valid for many texts.
   if (raw?.length !== 32 || raw.every((byte) => byte === 0)) return undefined;
   const known = imported.get(key);
   if (known !== undefined) return await known;

@@ -1,5 +1,5 @@
 /**
- * Scheme `hmac`: put together by the user, with SHA-1 where that is written down.
+ * Scheme `hmac`: configured by the user; the only general scheme that can use SHA-1.
  *
  * @module
  */
@@ -15,8 +15,8 @@ import { configuredHmac } from "./templated_hmac.ts";
 import { findTime } from "./timestamp.ts";
 
 /**
- * Options that protect nothing are refused, here too and not only on apply: a body or a time that
- * is not signed can be changed by whoever captured a request.
+ * Refuses options that do not protect the request, here too and not only on apply: a body or a time
+ * that is not signed can be changed by a captor.
  */
 function isSound({ template = "{body}", timestampHeader }: HmacOptions): boolean {
   return template.includes("{body}") &&

@@ -1,5 +1,5 @@
 /**
- * Mistakes in how a signature is written and where it stands.
+ * Mistakes in the form of a signature and in its header.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import {
 import type { HmacOptions, HmacSpec } from "./scheme.ts";
 import { findTime } from "./timestamp.ts";
 
-/** The right text in a wrapping that does not belong to it. */
+/** Tries the signature without quotes, blanks and duplicates. */
 export function* wrappedHeader(attempt: Attempt): Iterable<Suspicion> {
   const value = signatureOf(attempt);
   const suspect = (cause: Cause, text: string, message: string): Suspicion => ({
@@ -43,12 +43,12 @@ export function* wrappedHeader(attempt: Attempt): Iterable<Suspicion> {
   }
   const lower = value.replace(/^[A-Za-z0-9]+=/, (prefix) => prefix.toLowerCase());
   if (lower !== value) {
-    const message = "Have the sender write what stands before = in lower case";
+    const message = "Have the sender write the part before = in lower case";
     yield suspect("prefix_in_upper_case", lower, message);
   }
 }
 
-/** A digest as some header has it. */
+/** A digest found in a header. */
 interface ReadDigest {
   readonly hmac: Required<Pick<HmacOptions, "algorithm" | "encoding" | "prefix">>;
   /** The value in the form that the options describe. */
@@ -57,7 +57,7 @@ interface ReadDigest {
   readonly urlSafe: boolean;
 }
 
-/** Every way to read a header as an HMAC. */
+/** Reads a header as an HMAC in every known form. */
 function* readDigests(value: string): Iterable<ReadDigest> {
   const match = /^([A-Za-z][A-Za-z0-9-]{0,15}[=: ] ?)?([A-Za-z0-9+/_-]{27,128}={0,2})$/.exec(value);
   if (match === null) return;
@@ -80,7 +80,7 @@ function* readDigests(value: string): Iterable<ReadDigest> {
   }
 }
 
-/** The right bytes signed, written in a form that the scheme does not read. */
+/** Tries digests in forms that the scheme does not read. */
 export function* otherDigest(attempt: Attempt): Iterable<Suspicion> {
   const spec = attempt.scheme.hmacSpec?.(attempt.options);
   if (spec === undefined) return;
@@ -119,7 +119,7 @@ function differenceOf(
   return prefix === "" ? "prefix_missing" : "prefix_unexpected";
 }
 
-/** Another text signed than the scheme's, as a user can describe it. */
+/** Tries other signed texts that the scheme `hmac` can express. */
 export function* otherSignedText(attempt: Attempt): Iterable<Suspicion> {
   if (attempt.scheme.cannotSign !== undefined) return;
   const { template, timestampHeader } = attempt.scheme.hmacSpec?.(attempt.options) ?? {};
@@ -171,11 +171,11 @@ function written(options: HmacOptions): string {
   return `{${parts.join(", ")}}`;
 }
 
-/** Headers that no platform signs in. */
+/** Headers in which no platform sends signatures. */
 const ORDINARY =
   /^(accept|connection|content-|host$|user-agent$|date$|sec-|via$|forwarded$|x-forwarded-)/;
 
-/** The right signature under a name that the trigger does not give. */
+/** Tries the other headers of the request. */
 export function* otherHeader(attempt: Attempt): Iterable<Suspicion> {
   for (const name of Object.keys(attempt.headers)) {
     if (name === attempt.options.signatureHeader || ORDINARY.test(name)) continue;
@@ -186,13 +186,13 @@ export function* otherHeader(attempt: Attempt): Iterable<Suspicion> {
     }
     yield {
       cause: "signature_in_another_header",
-      message: () => `The signature stands in another header: set signatureHeader: ${name}`,
+      message: () => `The signature is in another header: set signatureHeader: ${name}`,
       attempt: { ...attempt, options: { ...attempt.options, signatureHeader: name } },
     };
   }
 }
 
-/** A platform's own way, where the trigger is set to another. */
+/** Tries the schemes of other platforms. */
 export function* otherScheme(
   attempt: Attempt,
   { schemes }: Surroundings,

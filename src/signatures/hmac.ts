@@ -18,17 +18,16 @@ export function hmac(
   return bytes === undefined ? undefined : hmacBytes(hash, bytes, data);
 }
 
-/** What has to be signed, and the signatures of which one has to be right. */
+/** The signed data, and the signatures one of which has to match. */
 export interface ExpectedHmac {
   /** The signed bytes. */
   readonly data: Uint8Array;
   /** One signature, or several where a platform sends several. */
   readonly expected: readonly Uint8Array[];
-  /** How values become keys. */
   readonly form?: KeyForm;
 }
 
-/** Which key gives one of `expected` over `data`; each key is computed once. */
+/** Finds the key whose HMAC of `data` is one of `expected`; each key is computed once. */
 export function findMatchingKey(
   hash: HmacHash,
   keys: readonly SigningKey[],
@@ -44,7 +43,10 @@ export function findMatchingKey(
   return refused(usable ? "no_key_matches" : "no_usable_key");
 }
 
-/** An empty key and a public key are known to everyone: whoever holds them could sign. */
+/**
+ * The bytes of a key; `undefined` for an empty key and for a public key, with which anyone could
+ * sign.
+ */
 function keyBytes(key: SigningKey, form: KeyForm): Uint8Array<ArrayBuffer> | undefined {
   if (key.value.startsWith("whpk_")) return undefined;
   const bytes = key.bytes ??

@@ -1,5 +1,5 @@
 /**
- * Mistakes with the secret: another one than the sender's, or the sender's in another dress.
+ * Mistakes with the secret: the wrong one, or the right one in the wrong form.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { findBase64, findHex, findText, utf8 } from "../base/bytes.ts";
 import type { Attempt, Cause, Surroundings, Suspicion } from "./mistake.ts";
 import type { SigningKey } from "./scheme.ts";
 
-/** A value of another store of the project. */
+/** Tries the values of other stores of the project. */
 export function* otherStoreKey(attempt: Attempt, around: Surroundings): Iterable<Suspicion> {
   for (const { store, keys } of around.others) {
     yield {
@@ -21,7 +21,7 @@ export function* otherStoreKey(attempt: Attempt, around: Surroundings): Iterable
   }
 }
 
-/** The right secret, copied with something that does not belong to it. */
+/** Tries secrets without quotes and white space that were copied with them. */
 export function* wrappedSecret(attempt: Attempt): Iterable<Suspicion> {
   yield* suspectValues(attempt, "secret_has_white_space", {
     values: ({ value }) => [value.trim(), value.trimStart(), value.trimEnd()],
@@ -39,7 +39,7 @@ export function* wrappedSecret(attempt: Attempt): Iterable<Suspicion> {
   });
 }
 
-/** The right secret, decoded on one side only. */
+/** Tries secrets that are decoded on one side only. */
 export function* encodedSecret(attempt: Attempt): Iterable<Suspicion> {
   const keyForms = attempt.scheme.keyForms ?? ["text"];
   if (keyForms.includes("whsec")) {
@@ -76,7 +76,7 @@ export function* encodedSecret(attempt: Attempt): Iterable<Suspicion> {
   });
 }
 
-/** Never says what comes out: an explanation is no place for a secret. */
+/** The message for a decoded key; never shows the decoded text, which is the secret. */
 function decodedMessage(key: string, encoding: string, bytes: Uint8Array): string {
   const text = findText(bytes);
   return text !== undefined && /^[\x20-\x7e]+$/.test(text)

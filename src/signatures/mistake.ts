@@ -1,13 +1,13 @@
 /**
- * What the signature doctor works with: one way in which a refused request could be read, the
- * mistake that would explain it, and the words for the operator.
+ * The types of the signature doctor: an attempt to read a refused request, the mistake that it
+ * assumes, and the message for the operator.
  *
  * @module
  */
 
 import type { Scheme, SchemeOptions, SigningKey } from "./scheme.ts";
 
-/** What can have gone wrong, a closed list. */
+/** The known causes of a refusal. */
 export type Cause =
   | "passes_now"
   | "header_quoted"
@@ -43,13 +43,12 @@ export type Cause =
   | "body_charset"
   | "signed_text_differs";
 
-/** A way to read the request. */
+/** One variant of the request and of the settings that it is checked with. */
 export interface Attempt {
-  /** The bytes that are taken for the body. */
+  /** The bytes to use as the body. */
   readonly body: Uint8Array<ArrayBuffer>;
-  /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The URL that is taken for the sender's. */
+  /** The URL to use as the sender's. */
   readonly url: string;
   /** Milliseconds since the epoch at which the request arrived. */
   readonly now: number;
@@ -61,7 +60,7 @@ export interface Attempt {
   readonly options: SchemeOptions;
 }
 
-/** An attempt, and what it would mean if it passed. */
+/** An attempt, and the mistake it would prove if it is valid. */
 export interface Suspicion {
   readonly cause: Cause;
   /** What the operator has to change; given the key that matched. */
@@ -72,16 +71,14 @@ export interface Suspicion {
 
 /** Values of one SecretStore. */
 export interface StoreKeys {
-  /** Name of the store. */
   readonly store: string;
   readonly keys: readonly SigningKey[];
 }
 
-/** What a mistake may need beside the attempt. */
+/** What is known beside the attempt. */
 export interface Surroundings {
   /** The trigger's own store, if it exists. */
   readonly store: string | undefined;
-  /** The other stores of the project. */
   readonly others: readonly StoreKeys[];
   /** Every scheme that a manifest can name. */
   readonly schemes: readonly Scheme[];
@@ -89,7 +86,7 @@ export interface Surroundings {
   readonly arrivedUrl: string;
 }
 
-/** One sort of mistake: every way in which it may have been made. */
+/** One type of mistake: yields every variant of it. */
 export type Mistake = (attempt: Attempt, around: Surroundings) => Iterable<Suspicion>;
 
 /** A header of an attempt. */
@@ -102,7 +99,7 @@ export function signatureOf(attempt: Attempt): string {
   return headerOf(attempt, attempt.options.signatureHeader) ?? "";
 }
 
-/** The attempt with another value for the signature. */
+/** The attempt with another value of the signature. */
 export function withSignature(attempt: Attempt, value: string): Attempt {
   const headers = { ...attempt.headers, [attempt.options.signatureHeader]: value };
   return { ...attempt, headers };

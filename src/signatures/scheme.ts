@@ -1,6 +1,6 @@
 /**
- * What a signature and a signature scheme are: bytes, headers, keys and the time go in, a verdict
- * comes out. No HTTP type, no store, no clock. A bad signature is a value, never an error.
+ * The interface of signature schemes: bytes, headers, keys and the time go in, a verdict comes out.
+ * Independent of HTTP, store and clock. A bad signature is a value, never an error.
  *
  * @module
  */
@@ -15,7 +15,7 @@ export interface SigningKey {
   readonly bytes?: Uint8Array<ArrayBuffer>;
 }
 
-/** What a sender sent, as far as a signature can cover it. */
+/** The parts of a request that a signature can cover. */
 export interface SignedRequest {
   /** The exact bytes of the body. */
   readonly body: Uint8Array<ArrayBuffer>;
@@ -27,13 +27,12 @@ export interface SignedRequest {
   readonly url: string;
 }
 
-/** `spec.event.webhook.hmac`: the generic scheme, put together by the user. */
+/** `spec.event.webhook.hmac`: a scheme configured by the user. */
 export interface HmacOptions {
-  /** Hash function. */
   readonly algorithm: HmacHash;
   /** How the digest is written; default `hex`. */
   readonly encoding?: "hex" | "base64";
-  /** What stands before the digest in the header; default nothing. */
+  /** Text before the digest in the header; default empty. */
   readonly prefix?: string;
   /** Header that carries the time of signing; without it there is no replay window. */
   readonly timestampHeader?: string;
@@ -51,7 +50,7 @@ export interface SchemeOptions {
   readonly hmac?: HmacOptions;
 }
 
-/** Why a request is not authenticated; for the operator only. */
+/** Why a request is not authenticated; shown to the operator only. */
 export type VerifyFailure =
   | "signature_header_missing"
   | "signature_malformed"
@@ -66,22 +65,21 @@ export type VerifyFailure =
 
 /** A request that is not authenticated. */
 export interface Refusal {
-  /** It is not. */
   readonly ok: false;
   readonly reason: VerifyFailure;
 }
 
-/** Which key a signature was made with. */
+/** The key that a signature was made with, or a refusal. */
 export type KeyMatch = { readonly ok: true; readonly keyName: string } | Refusal;
 
-/** What a verified signature covers; everything else of the request may be a stranger's. */
+/** What a verified signature covers; everything else in the request may be forged. */
 export interface Covered {
   /**
    * The signed content, without the time of signing: the same in every retry of an event.
    * `undefined` where the secret is sent as it is and covers nothing.
    */
   readonly content: Uint8Array | undefined;
-  /** Id of the message, where one is signed beside the body. */
+  /** Id of the message, where it is signed beside the body. */
   readonly messageId?: string;
 }
 
@@ -90,7 +88,7 @@ export type Verdict =
   | { readonly ok: true; readonly keyName: string; readonly covered: Covered }
   | Refusal;
 
-/** What to sign, for making test requests. */
+/** Input for signing test requests. */
 export interface SigningInput {
   /** The exact bytes of the body. */
   readonly body: Uint8Array<ArrayBuffer>;
@@ -105,47 +103,46 @@ export interface SigningInput {
 /** Hash functions an HMAC can be made with. */
 export type HmacHash = "sha1" | "sha256" | "sha512";
 
-/** How an HMAC stands in a header. */
+/** The text form of an HMAC in a header. */
 export interface DigestForm {
   /** Hash function, which also decides the length. */
   readonly hash: HmacHash;
   /** How the bytes are written; hexadecimal is read in either case and written in lower case. */
   readonly encoding: "hex" | "base64";
-  /** What stands before them; may be empty. */
+  /** Text before the digest; may be empty. */
   readonly prefix: string;
 }
 
 /** A scheme that is one HMAC in one header, over a text with placeholders. */
 export interface HmacSpec {
-  /** How the signature is written. */
   readonly form: DigestForm;
-  /** What is signed: `{timestamp}`, `{body}` and `{url}` stand for the request's own. */
+  /**
+   * The signed text; `{timestamp}`, `{body}` and `{url}` are placeholders for those of the request.
+   */
   readonly template: string;
   /** Lower-case name of the header that carries the time of signing. */
   readonly timestampHeader?: string;
-  /** Milliseconds since the epoch of a time as this platform writes it. */
+  /** Parses the platform's form of a time to milliseconds since the epoch. */
   readonly findTime?: (text: string) => number | undefined;
 }
 
-/** Where a scheme that signs a time has it. */
+/** How to find the signed time in a request. */
 export interface SignedTime {
-  /** Lower-case name of the header that carries nothing else; `undefined` when there is none. */
+  /** Lower-case name of the header that carries only the time; `undefined` when there is none. */
   readonly header: (options: SchemeOptions) => string | undefined;
   /** Milliseconds since the epoch, when the request has it in the platform's form. */
   readonly find: (request: SignedRequest, options: SchemeOptions) => number | undefined;
 }
 
 /**
- * How a value of a SecretStore becomes the bytes of a key: `text` its UTF-8, `whsec` the bytes that
- * Standard Webhooks writes in base64, after `whsec_` or bare.
+ * How a value of a SecretStore becomes the bytes of a key: `text` is its UTF-8, `whsec` the bytes
+ * that Standard Webhooks writes in base64, with or without `whsec_`.
  */
 export type KeyForm = "text" | "whsec";
 
-/** How requests are signed and checked, whatever the header of the signature is called. */
+/** Signs and verifies requests, independent of the name of the signature's header. */
 export interface Signature {
-  /**
-   * Whether one of `keys` made the signature; every key is tried, so that secrets can be rotated.
-   */
+  /** Verifies a request; every key is tried, so that secrets can be rotated. */
   readonly verify: (
     request: SignedRequest,
     keys: readonly SigningKey[],
@@ -153,7 +150,7 @@ export interface Signature {
   ) => Verdict | Promise<Verdict>;
   /**
    * Headers that a sender with this key would add; absent where only the owner of a private key can
-   * sign. The signature stands under `options.signatureHeader`.
+   * sign. The signature is under `options.signatureHeader`.
    */
   readonly sign?: (
     input: SigningInput,
@@ -164,31 +161,31 @@ export interface Signature {
    * Why it cannot sign, one sentence; present exactly where {@linkcode Signature.sign} is absent.
    */
   readonly cannotSign?: string;
-  /** Where the time stands; absent where none is signed. */
+  /** How to find the signed time; absent where none is signed. */
   readonly signedTime?: SignedTime;
-  /** How its HMAC is made, where it is one over a template. */
+  /** Its definition, where it is one HMAC over a template. */
   readonly hmacSpec?: (options: SchemeOptions) => HmacSpec | undefined;
-  /** Set where the URL is signed and no template says so. */
+  /** Set where the URL is signed although no template contains it. */
   readonly signsUrl?: true;
   /**
-   * The URL under which the platform sends a body that is no form, where it adds something to it.
+   * The URL to which the platform sends a body that is not a form, where it adds something to it.
    */
   readonly sentUrl?: (url: string, body: Uint8Array) => string;
-  /** How values become keys; text where it does not say. */
+  /** Forms of its keys; `text` when absent. */
   readonly keyForms?: readonly KeyForm[];
-  /** Whether a value is a public key, known to everyone: it must never be the key of an HMAC. */
+  /** Whether a value is a public key, which must never be the key of an HMAC. */
   readonly isPublicKey?: (value: string) => boolean;
 }
 
-/** What a scheme is called. */
+/** The names of a scheme. */
 interface SchemeNames {
   /** Name in a manifest. */
   readonly name: string;
   /** Header used when a trigger names none, as the platform spells it. */
   readonly defaultHeader: string;
   /**
-   * What names of its sender's headers begin with, where the signature fits other senders, too:
-   * only a request that has such a header makes the signature doctor propose the scheme.
+   * Prefix of its sender's header names, where the signature fits other senders, too: the signature
+   * doctor proposes the scheme only for a request with such a header.
    */
   readonly headerPrefix?: string;
 }
@@ -196,7 +193,10 @@ interface SchemeNames {
 /** A signature that a manifest can name. */
 export type Scheme = Signature & SchemeNames;
 
-/** Gives a signature its names; what it signs has the header spelled as the platform spells it. */
+/**
+ * Makes a scheme of a signature; test requests that it signs have the header as the platform spells
+ * it.
+ */
 export function namedScheme(names: SchemeNames, signature: Signature): Scheme {
   const { sign } = signature;
   if (sign === undefined) return { ...signature, ...names };
@@ -213,7 +213,7 @@ export function namedScheme(names: SchemeNames, signature: Signature): Scheme {
   };
 }
 
-/** Whether a signature covers the URL, so that a request cannot be checked without it. */
+/** Whether a signature covers the URL, so that verifying a request needs it. */
 export function signsUrl(signature: Signature, options: SchemeOptions): boolean {
   return signature.signsUrl === true ||
     signature.hmacSpec?.(options)?.template.includes("{url}") === true;
@@ -224,7 +224,7 @@ export function refused(reason: VerifyFailure): Refusal {
   return { ok: false, reason };
 }
 
-/** The verdict on a request whose signature matched a key or did not. */
+/** The verdict for the result of a search for the key. */
 export function covering(match: KeyMatch, covered: Covered): Verdict {
   return match.ok ? { ...match, covered } : match;
 }

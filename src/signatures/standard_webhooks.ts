@@ -19,7 +19,7 @@ import {
 import { keyCannotSign } from "./templated_hmac.ts";
 import { findSeconds, refusedTime } from "./timestamp.ts";
 
-/** Signatures a sender may list: each one of `v1a` costs a curve operation for every key. */
+/** Most signatures in a request: each one of `v1a` costs a curve operation for every key. */
 const MAX_SIGNATURES = 16;
 
 /** `v1,<base64>` and later versions; two header lines would leave a comma at an end. */
@@ -28,7 +28,10 @@ const LIST = /^v[0-9]{1,3}[a-z]?,[A-Za-z0-9+/]+={0,2}( v[0-9]{1,3}[a-z]?,[A-Za-z
 /** Visible ASCII without the comma that two header lines are joined by. */
 const ID = /^[!-+\--~]{1,256}$/;
 
-/** A signature of Standard Webhooks; `options.signatureHeader` says how the three headers begin. */
+/**
+ * The signature of Standard Webhooks; `options.signatureHeader` determines the prefix of the three
+ * headers.
+ */
 export const standardWebhooksSignature: Signature = {
   keyForms: ["whsec"],
   async verify(request, keys, options) {
@@ -78,7 +81,7 @@ export const standardWebhooksSignature: Signature = {
   },
 };
 
-/** What the three header names begin with; Svix moves its customers from one name to the other. */
+/** Prefix of the three header names; Svix is moving its customers from one to the other. */
 function familyOf(request: SignedRequest, { signatureHeader }: SchemeOptions): string {
   const own = /^(.+)-signature$/.exec(signatureHeader)?.[1] ?? "webhook";
   const other = { webhook: "svix", svix: "webhook" }[own];

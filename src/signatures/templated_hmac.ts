@@ -1,7 +1,7 @@
 /**
- * Signatures that are one HMAC in one header over a template: most platforms', and whatever a user
- * puts together. The signed text is built as bytes: a body that is not UTF-8 would not survive a
- * string.
+ * Signatures that are one HMAC in one header over a template: those of most platforms, and those a
+ * user configures. The signed text is built as bytes: a body that is not UTF-8 would be changed by
+ * a string.
  *
  * @module
  */
@@ -31,7 +31,9 @@ export function templatedHmac(given: HmacSpec): Signature {
   return { ...signature, signedTime: signedTimeOf(() => spec) };
 }
 
-/** The HMAC that the options of a trigger describe; `read` gives nothing where they do not. */
+/**
+ * The HMAC that the options of a trigger describe; `read` returns `undefined` where they do not.
+ */
 export function configuredHmac(
   read: (options: SchemeOptions) => HmacSpec | undefined,
 ): Signature {
@@ -91,7 +93,7 @@ function signedTimeOf(read: (options: SchemeOptions) => HmacSpec | undefined): S
   };
 }
 
-/** What `sign` throws for a key that is empty, public or not in the form the scheme needs. */
+/** The error of `sign` for a key that is empty, public or not in the form the scheme needs. */
 export function keyCannotSign(key: SigningKey): AppError {
   return new AppError(
     "invalid",
@@ -99,14 +101,17 @@ export function keyCannotSign(key: SigningKey): AppError {
   );
 }
 
-/** What stands in for the placeholders. */
+/** Values of the placeholders. */
 interface Filling {
   readonly body: Uint8Array<ArrayBuffer>;
   readonly url: string;
   readonly timestamp: string | undefined;
 }
 
-/** One pass: a placeholder inside a body, a URL or a time is not filled in again. */
+/**
+ * Fills a template in one pass: a placeholder inside a body, a URL or a time is not filled in
+ * again.
+ */
 function fillTemplate(template: string, filling: Filling): Uint8Array<ArrayBuffer> {
   if (template === "{body}") return filling.body;
   const parts = template.split(/(\{timestamp\}|\{body\}|\{url\})/).map((part) => {

@@ -1,7 +1,7 @@
 /**
- * The time of signing: strict forms, and the replay window on both sides of now. `Number` and
- * `Date.parse` are never asked about a sender's text: they take `1.7e9`, `0x…` and `NaN`, for which
- * every comparison with a window is false.
+ * The time of signing: strict forms, and the replay window on both sides of now. A sender's text is
+ * never given to `Number` or `Date.parse`, which accept `1.7e9`, `0x…` and `NaN`; with `NaN`, every
+ * comparison with a window is false.
  *
  * ```ts
  * import { findSeconds, findTime, refusedTime, type TimeWindow } from "./timestamp.ts";
@@ -33,13 +33,13 @@ export function findTime(text: string): number | undefined {
   return findSeconds(text) ?? findRfc3339(text) ?? findHttpDate(text);
 }
 
-/** What a time of signing is held against. */
+/** The clock and the window that a time of signing has to fit. */
 export interface TimeWindow {
   /** Reads the platform's form. */
   readonly find: (text: string) => number | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** How far off it may be, on both sides. */
+  /** Largest difference in seconds, on both sides. */
   readonly toleranceSecs: number;
 }
 
@@ -74,7 +74,7 @@ const HTTP_DATE = new RegExp(
     "([0-9]{2}:[0-9]{2}:[0-9]{2}) (?:UTC|GMT)$",
 );
 
-/** Scalr leaves the comma out of its dates. */
+/** Parses an HTTP date; without a comma too, as Scalr writes it. */
 function findHttpDate(text: string): number | undefined {
   const match = HTTP_DATE.exec(text);
   if (match === null) return undefined;
@@ -84,7 +84,10 @@ function findHttpDate(text: string): number | undefined {
   return utc !== undefined && DAYS.at(Math.floor(utc / 86_400_000) % 7) === day ? utc : undefined;
 }
 
-/** `Date.UTC` rolls the 30th of February over into March; here it is no time at all. */
+/**
+ * Parses a date and time; `undefined` for the 30th of February, which `Date.UTC` would turn into
+ * March.
+ */
 function findUtc(local: string): number | undefined {
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = local.split(/[-T:]/)
     .map(Number);
