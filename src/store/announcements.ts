@@ -1,6 +1,7 @@
 /**
- * A store that announces what goes through it: whoever stores something wakes those that wait for
- * it, whatever way it came. Told after it is on disk, and before the caller goes on.
+ * A store that announces what its calls change, so that every way to store something wakes the
+ * rooms that wait for it. An announcement is made after the change is on disk, and before the
+ * caller continues.
  *
  * @module
  */
@@ -9,14 +10,14 @@ import type { RecordName } from "../resources/record_names.ts";
 import type { DaemonEvents, Events } from "./events.ts";
 import type { Store, StoreMethod } from "./store.ts";
 
-/** Publishes what one call has changed, after it went well. */
+/** Publishes what one successful call has changed. */
 type Announcement<Name extends StoreMethod> = (
   events: Events,
   result: Awaited<ReturnType<Store[Name]>>,
   ...args: Parameters<Store[Name]>
 ) => void;
 
-/** Made once: a busy daemon announces thousands of these in a second. */
+/** Shared constants: a busy daemon announces thousands of these in a second. */
 const CHANGED = {
   task: { record: "task" },
   delivery: { record: "delivery" },
@@ -42,12 +43,12 @@ const changesWhenSome = (...records: readonly RecordName[]) => (events: Events, 
   if (count > 0) changed(events, ...records);
 };
 const changesTask = (events: Events, _result: unknown, id: string) => taskChanged(events, id);
-/** What is written, but neither listed nor waited for. */
+/** For writes that no room lists or waits for. */
 const changesNothing = () => {};
 
-/** What each method announces that writes; those that only read are not here. */
+/** The announcement of each method that writes; methods that only read have none. */
 export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name> } = {
-  changeResources: changesNothing, // the catalog announces it, once it has the change
+  changeResources: changesNothing, // the catalog announces it, once it holds the change
   recordDelivery(events, outcomes) {
     changed(events, "delivery");
     if (!outcomes.some(({ outcome }) => outcome === "accepted")) return;
@@ -112,11 +113,10 @@ export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name
   reclaimSpace: changesNothing,
 };
 
-/** An announcement, or a method, of any name. */
 type AnyAnnouncement = (events: Events, result: unknown, ...args: readonly unknown[]) => void;
 type AnyMethod = (...args: readonly unknown[]) => Promise<unknown>;
 
-/** The same store; what its calls change is published on `events`. */
+/** Wraps a store so that what its calls change is published on `events`. */
 export function withAnnouncements(store: Store, events: Events): Store {
   const own = Object.fromEntries(
     Object.entries(ANNOUNCEMENTS).map(([name, given]) => [
@@ -125,7 +125,8 @@ export function withAnnouncements(store: Store, events: Events): Store {
         const announce = given as AnyAnnouncement;
         const result = (Reflect.get(store, name) as AnyMethod)(...args);
         result.then((value) => announce(events, value, ...args), () => {});
-        return result; // the caller's own promise: nobody waits longer for the announcement
+        // the store's own promise: the caller waits no longer because of the announcement
+        return result;
       },
     ]),
   );

@@ -1,5 +1,5 @@
 /**
- * Deliveries as storage keeps them: what arrived, and what became of it.
+ * Records of deliveries: what arrived, and its outcome.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import type { ListQuery } from "./list_query.ts";
 import type { NewTask } from "./task_records.ts";
 
-/** What can become of an inbound request. */
+/** Every outcome of an inbound request. */
 export const DELIVERY_OUTCOMES = [
   "accepted",
   "filtered",
@@ -16,39 +16,39 @@ export const DELIVERY_OUTCOMES = [
   "handshake",
   "rejected",
 ] as const;
-/** What became of one inbound request. */
+/** Outcome of one inbound request. */
 export type DeliveryOutcome = typeof DELIVERY_OUTCOMES[number];
 
-/** What deliveries can be listed by: their outcome, or that a task they started failed. */
+/**
+ * Values by which deliveries can be listed: an outcome, or `failed` where a task they started
+ * failed.
+ */
 export const DELIVERY_FILTERS = [...DELIVERY_OUTCOMES, "failed"] as const;
 
 /**
- * How an event came in: with a request to a webhook, with a request to the endpoint of a chat
- * platform, where it is routed by itself, or with no request at all (a time, a file, the end of a
- * task, an operator).
+ * How an event came in: with a request to a webhook (`http`), with a request to the endpoint of a
+ * chat platform (`chat`), or without a request, from a schedule, a file, the end of a task or an
+ * operator (`internal`).
  */
 export type DeliveryVia = "http" | "chat" | "internal";
 
-/** What became of one event of a delivery; most deliveries have one. */
+/** Outcome of one event of a delivery; most deliveries have one event. */
 export interface EventOutcome {
-  /** What was decided. */
   readonly outcome: "accepted" | "filtered" | "duplicate" | "skipped";
-  /** Why, for the operator; empty when there is nothing to say. */
+  /** Reason for the operator; empty when there is nothing to say. */
   readonly reason: string;
-  /** Task it started, or of which it is a duplicate. */
+  /** Task that the event started, or that it duplicates. */
   readonly taskId?: string;
-  /** Delivery of which it is a duplicate. */
+  /** Delivery that the event duplicates. */
   readonly duplicateOf?: string;
   /** Running tasks that have to end for it (`concurrency: Replace`). */
   readonly replaces?: readonly string[];
 }
 
-/** What may become of an event, best first; a request is told the best that came of its events. */
+/** Outcomes of an event, best first; a request is answered with the best outcome of its events. */
 const BEST_FIRST = ["accepted", "duplicate", "skipped", "filtered"] as const;
 
-/**
- * Of several events the first among those that came to the best; `undefined` where there is none.
- */
+/** The first of the events with the best outcome; `undefined` for an empty list. */
 export function bestOf<Event extends Pick<EventOutcome, "outcome">>(
   events: readonly Event[],
 ): Event | undefined {
@@ -59,7 +59,7 @@ export function bestOf<Event extends Pick<EventOutcome, "outcome">>(
   return undefined;
 }
 
-/** The tasks that events started; events that joined one task share it. */
+/** Ids of the tasks that events started; events that joined one task share it. */
 export function startedTasks(events: readonly EventOutcome[]): readonly string[] {
   const started = events.flatMap(({ outcome, taskId }) =>
     outcome === "accepted" && taskId !== undefined ? [taskId] : []
@@ -67,7 +67,7 @@ export function startedTasks(events: readonly EventOutcome[]): readonly string[]
   return [...new Set(started)];
 }
 
-/** How many events came to each, best first, such as `1 accepted, 2 filtered`. */
+/** Number of events by outcome, best first, such as `1 accepted, 2 filtered`. */
 export function countsText(events: readonly Pick<EventOutcome, "outcome">[]): string {
   return BEST_FIRST.map((outcome) => ({
     outcome,
@@ -76,65 +76,58 @@ export function countsText(events: readonly Pick<EventOutcome, "outcome">[]): st
     .map(({ outcome, count }) => `${count} ${outcome}`).join(", ");
 }
 
-/** What else is worth knowing of a delivery, for `svc delivery explain`. */
+/** Further facts of a delivery, for `svc delivery explain`. */
 export interface DeliveryDetail {
-  /** Names of the headers that came, in lower case. */
+  /** Names of the request's headers, in lower case. */
   readonly headerNames: readonly string[];
-  /** Milliseconds after arrival at which each stage was done, in order. */
+  /** Milliseconds after arrival at which each stage of the pipeline was done, in order. */
   readonly stages: Readonly<Record<string, number>>;
-  /** Condition that was evaluated. */
+  /** Filter of the trigger that was evaluated. */
   readonly condition?: string;
-  /** Each event, where there are several. */
+  /** Outcome of each event, where there are several. */
   readonly events?: readonly EventOutcome[];
-  /** Delivery that was sent again. */
+  /** Delivery that was redelivered. */
   readonly redeliveryOf?: string;
   /**
-   * Whether its trigger lets everybody in (`allowUnsigned`), so that nothing checked the sender.
+   * Whether the trigger accepts unsigned requests (`allowUnsigned`), so that nothing checked the
+   * sender.
    */
   readonly unsigned?: boolean;
 }
 
-/** One inbound request and what became of it. */
+/** One inbound request or fired event, and its outcome. */
 export interface Delivery {
-  /** Identifier, sorts by time. */
+  /** Sorts by time. */
   readonly id: string;
-  /** Project of the trigger. */
   readonly project: string;
-  /** Name of the trigger. */
   readonly trigger: string;
-  /**
-   * Name of the source it came through: `webhook`, `cron` and so on, or that of a chat platform.
-   */
+  /** Name of the source: `webhook`, `cron` and so on, or that of a chat platform. */
   readonly source: string;
-  /** How it came in. */
   readonly via: DeliveryVia;
-  /** Milliseconds since the epoch when its headers had arrived. */
+  /** Milliseconds since the epoch when the headers had arrived. */
   readonly receivedAt: number;
-  /** What became of it. */
   readonly outcome: DeliveryOutcome;
-  /** Why, for the operator; empty when there is nothing to say. */
+  /** Reason for the operator; empty when there is nothing to say. */
   readonly reason: string;
-  /** Status the sender got; 0 where no request brought it. */
+  /** HTTP status of the answer; 0 where no request brought it. */
   readonly status: number;
   /** Address of the peer, without its port. */
   readonly remote: string;
-  /** Which key of the SecretStore matched; empty where none did. */
+  /** Key of the SecretStore that matched; empty where none did. */
   readonly secretKey: string;
   /** SecretStore whose key matched; empty where none did. */
   readonly secretStore: string;
-  /** Task it started; empty where it started none. */
+  /** Task that the delivery started; empty where it started none. */
   readonly taskId: string;
-  /** Size of the body in bytes. */
   readonly bodyBytes: number;
   /** Milliseconds from arrival to the decision. */
   readonly durationMs: number;
-  /** What else is worth knowing. */
   readonly detail: DeliveryDetail;
 }
 
-/** What is kept of an authenticated request. */
+/** Headers, body and URL of an authenticated request. */
 export interface DeliveryContent {
-  /** Headers, names in lower case. */
+  /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** The exact bytes that arrived. */
   readonly body: Uint8Array;
@@ -142,7 +135,10 @@ export interface DeliveryContent {
   readonly url: string;
 }
 
-/** What the event itself and its trigger decide, before what is stored is looked at. */
+/**
+ * The decision that follows from the event and its trigger alone, before stored facts are
+ * consulted.
+ */
 export type EventDecision =
   | { readonly outcome: "accepted"; readonly task: NewTask; readonly note?: string }
   | { readonly outcome: "filtered" | "skipped"; readonly reason: string };
@@ -155,64 +151,62 @@ export type Admitted = EventDecision & { readonly [admittedBrand]: true };
 
 /** A delivery with everything that belongs in the same transaction. */
 export interface NewDelivery {
-  /** The record; outcome, reason and task are those of the events. */
+  /** The record; its outcome, reason and task follow from its events. */
   readonly delivery: Omit<Delivery, "outcome" | "reason" | "taskId">;
-  /** What arrived. */
   readonly content: DeliveryContent;
-  /** Its events, at least one. */
+  /** At least one. */
   readonly events: readonly Admitted[];
-  /** How long a key makes later events duplicates, in milliseconds. */
+  /** Time in milliseconds during which a key makes later events duplicates. */
   readonly dedupWindowMs: number;
-  /** Whether its id names the event itself: one that is stored already changes nothing. */
+  /** Whether the id names the event itself: a delivery that is stored already changes nothing. */
   readonly once?: boolean;
-  /** Up to where its schedule has been looked at. */
+  /** New position of its schedule. */
   readonly cursor?: Cursor;
 }
 
-/** Up to where a schedule has been looked at. */
+/** The time up to which a schedule has been evaluated. */
 export interface Cursor {
   readonly name: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
 }
 
-/** A delivery as it was stored. */
+/** A delivery with its content. */
 export interface StoredDelivery {
   readonly delivery: Delivery;
-  /** What arrived; absent of a rejected one that was not to be kept. */
+  /** Absent for a rejected delivery that was not to be kept. */
   readonly content?: DeliveryContent;
 }
 
-/** A refused request, with what arrived where its trigger asks for that. */
+/** A rejected request, with its content where the trigger asks for that. */
 export type Rejection = StoredDelivery;
 
-/** How many refused requests are kept of each trigger. */
+/** How many rejected requests are kept for each trigger. */
 export interface RejectionLimits {
-  /** Records. */
   readonly records: number;
-  /** Of these, with headers and body. */
+  /** Of these, how many with headers and body. */
   readonly contents: number;
 }
 
 /** Uses of one key of a SecretStore by one trigger. */
 export interface KeyUse {
-  /** Project of store and trigger. */
+  /** Project of the SecretStore and the trigger. */
   readonly project: string;
-  /** SecretStore. */
+  /** Name of the SecretStore. */
   readonly store: string;
-  /** Key in it. */
+  /** Name of the key. */
   readonly key: string;
-  /** Trigger whose delivery it matched. */
+  /** Trigger whose deliveries the key matched. */
   readonly trigger: string;
   readonly count: number;
-  /** Milliseconds since the epoch of the last time. */
+  /** Milliseconds since the epoch of the last use. */
   readonly lastAt: number;
 }
 
-/** Which deliveries a list is to hold. */
+/** Filter of a list of deliveries. */
 export interface DeliveryQuery extends ListQuery {
-  /** Only with this outcome; `failed` means that a task it started failed. */
+  /** `failed` lists deliveries that started a task which failed. */
   readonly outcome?: typeof DELIVERY_FILTERS[number];
-  /** Only with an id below this one, to read on. */
+  /** Only ids below this one, for the next page. */
   readonly before?: string;
 }

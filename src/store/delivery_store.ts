@@ -1,6 +1,5 @@
 /**
- * What the program asks of storage about deliveries, and about what moves with them: the cursors of
- * schedules and the uses of keys.
+ * The storage interfaces for deliveries, for the cursors of schedules and for the uses of keys.
  *
  * @module
  */
@@ -18,10 +17,11 @@ import type {
   StoredDelivery,
 } from "./delivery_records.ts";
 
-/** Takes in what arrives. */
+/** Records inbound requests. */
 export interface DeliveryRecorder {
   /**
-   * Decides which events are new and have room, and stores the delivery and the tasks of those.
+   * Stores a delivery, and the tasks of those of its events that are new and admitted by the
+   * limits.
    *
    * @throws {AppError} `rate_limited` when its trigger refuses more at this rate; nothing is
    * stored.
@@ -29,7 +29,7 @@ export interface DeliveryRecorder {
   recordDelivery(delivery: NewDelivery): Promise<readonly EventOutcome[]>;
   /** Stores a handshake of a platform, which starts nothing. */
   recordHandshake(delivery: Delivery, content: DeliveryContent): Promise<void>;
-  /** Stores refused requests; of each trigger only the newest stay. */
+  /** Stores rejected requests; only the newest of each trigger stay. */
   recordRejections(rejections: readonly Rejection[], limits: RejectionLimits): Promise<void>;
 }
 
@@ -37,24 +37,26 @@ export interface DeliveryRecorder {
 export interface DeliveryStore {
   /** Newest first. */
   listDeliveries(query: DeliveryQuery): Promise<Delivery[]>;
-  /** A delivery with what arrived; `undefined` when there is none of that id. */
+  /** A delivery with its content; `undefined` when no delivery has this id. */
   readDelivery(id: string): Promise<StoredDelivery | undefined>;
-  /** Deliveries whose id starts with `prefix`, at most two: enough to tell one from several. */
+  /**
+   * Deliveries whose id starts with `prefix`, at most two: enough to see that a prefix is
+   * ambiguous.
+   */
   findDeliveries(prefix: string): Promise<Delivery[]>;
 }
 
-/** Remembers up to where schedules have been looked at, also over restarts. */
+/** Remembers, over restarts too, up to which time schedules have been evaluated. */
 export interface CursorStore {
-  /** Up to where a schedule has been looked at; `undefined` when it never was. */
+  /** Time up to which a schedule has been evaluated; `undefined` before the first time. */
   findCursor(name: string): Promise<number | undefined>;
-  /** Moves a cursor. */
   moveCursor(cursor: Cursor): Promise<void>;
 }
 
-/** Counts which keys of SecretStores match deliveries, so that an unused one can be removed. */
+/**
+ * Counts which keys of SecretStores match deliveries, so that an operator can remove unused ones.
+ */
 export interface KeyUseStore {
-  /** Adds to the uses of keys. */
   recordKeyUse(uses: readonly KeyUse[]): Promise<void>;
-  /** Uses of the keys of one SecretStore. */
   listKeyUse(project: string, store: string): Promise<KeyUse[]>;
 }

@@ -1,5 +1,5 @@
 /**
- * What the rooms of the daemon tell each other of. What is stored is announced by the store itself
+ * Events between the rooms of the daemon. The store announces its changes itself
  * (`announcements.ts`), so that no way to store a task can forget to wake the worker.
  *
  * @module
@@ -10,28 +10,28 @@ import type { RecordName } from "../resources/record_names.ts";
 import type { Routed } from "./source_event_records.ts";
 import type { Task } from "./task_records.ts";
 
-/** Every event, by name. */
+/** Every event, by name, with its data. */
 export interface DaemonEvents {
-  /** Records appeared, changed or went. */
+  /** Records were stored, changed or removed. */
   readonly recordsChanged: {
     readonly record: RecordName;
     /**
-     * The one that was known before and has changed; absent when others may have, or new ones came.
+     * Id of the one known record that has changed; absent when others may have, or new ones came.
      */
     readonly id?: string;
   };
-  /** Tasks were stored which a worker may run now. */
+  /** Tasks were stored that a worker may run now. */
   readonly tasksStored: {
-    /** Running tasks that have to end for them (`concurrency: Replace`). */
+    /** Running tasks that have to end for the new ones (`concurrency: Replace`). */
     readonly replaced: readonly string[];
   };
-  /** A task began to run; not published again when it goes on after an interruption. */
+  /** A task began to run; not published again when it continues after an interruption. */
   readonly taskStarted: Task;
-  /** The end of a task is stored, which the worker brought about. */
+  /** The worker ended a task, and the end is stored. */
   readonly taskEnded: {
-    /** As it ended. */
+    /** The task in its final state. */
     readonly task: Task;
-    /** Whether triggers follow it. */
+    /** Whether triggers follow the task's workflow. */
     readonly followed: boolean;
   };
   /** Events of a chat platform wait to be routed. */
@@ -39,10 +39,9 @@ export interface DaemonEvents {
   /** An event of a chat platform was routed to a task. */
   readonly sourceEventRouted: {
     readonly id: string;
-    /** What became of it. */
     readonly routed: Routed;
   };
-  /** Resources were applied or deleted; the catalog has the change. */
+  /** Resources were applied or deleted; the catalog holds the change. */
   readonly resourcesChanged: undefined;
   /** Output of a step was written to the log of its task. */
   readonly logWritten: {
@@ -50,5 +49,5 @@ export interface DaemonEvents {
   };
 }
 
-/** Where they are published and heard. */
+/** The hub on which they are published and heard. */
 export type Events = EventHub<DaemonEvents>;

@@ -1,17 +1,16 @@
 /**
- * What every list of records can be asked.
+ * The filter that all lists of records share.
  *
  * @module
  */
 
-/** Which records a list is to hold. */
+/** Filter of a list of records. */
 export interface ListQuery {
-  /** Only of this project; every project when absent. */
+  /** Every project when absent. */
   readonly project?: string;
-  /** Only of this trigger. */
   readonly trigger?: string;
-  /** Only from this time on, in milliseconds since the epoch. */
+  /** Only records from this time on, in milliseconds since the epoch. */
   readonly since?: number;
-  /** At most this many, newest first. */
+  /** Most records to return, newest first. */
   readonly limit: number;
 }

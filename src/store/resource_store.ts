@@ -1,5 +1,5 @@
 /**
- * What the program asks of storage about resources.
+ * The storage interface for resources.
  *
  * @module
  */
@@ -13,7 +13,6 @@ export type ResourceChange =
 
 /** The resources of the catalog. */
 export interface ResourceStore {
-  /** Every resource there is. */
   loadResources(): Promise<Resource[]>;
   /** Makes all changes, or none. */
   changeResources(changes: readonly ResourceChange[]): Promise<void>;

@@ -1,24 +1,26 @@
 /**
- * What the program asks of storage about data that is too old.
+ * The storage interface for the removal of old data.
  *
  * @module
  */
 
-/** Removes data in bounded steps, because every other call waits while one is carried out. */
+/** Removes data in bounded steps, because every other call waits during a step. */
 export interface RetentionStore {
   /**
-   * Removes ended tasks from before `before`, and where `keep` is given, of each trigger those
-   * beyond its newest `keep`; at most `limit`. Gives what was removed, with the directories they
-   * had for themselves.
+   * Removes ended tasks from before `before`, and where `keep` is given, those beyond the newest
+   * `keep` of each trigger; at most `limit`. Returns the removed tasks with their own directories.
    */
   pruneTasks(
     options: { before: number; keep?: number; limit: number },
   ): Promise<{ id: string; directory: string }[]>;
-  /** Removes deliveries from before `before` whose tasks are gone, at most `limit`; how many. */
+  /**
+   * Removes deliveries from before `before` whose tasks are gone, at most `limit`; returns how
+   * many.
+   */
   pruneDeliveries(options: { before: number; limit: number }): Promise<number>;
   /**
-   * Removes events and bindings from before `before` whose tasks are gone, at most `limit`; how
-   * many.
+   * Removes events and bindings from before `before` whose tasks are gone, at most `limit`; returns
+   * how many.
    */
   pruneSourceEvents(options: { before: number; limit: number }): Promise<number>;
 }

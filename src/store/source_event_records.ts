@@ -1,6 +1,6 @@
 /**
- * Events of chat platforms as storage keeps them: normalised, with where their routing
- * stands, and the threads that belong to a process.
+ * Records of the events of chat platforms, normalised, with the state of their routing, and of the
+ * threads that are bound to tasks.
  *
  * @module
  */
@@ -10,10 +10,10 @@ import type { Admitted, Delivery, DeliveryContent } from "./delivery_records.ts"
 import type { ListQuery } from "./list_query.ts";
 import type { InboxMessage, TaskState } from "./task_records.ts";
 
-/** What an event is about. */
+/** Kind of a chat event. */
 export type SourceEventKind = "message" | "reaction" | "command" | "interaction" | "system";
 
-/** Where routing can stand; the last four are final until an operator replays the event. */
+/** States of routing; the last four are final until an operator replays the event. */
 export const SOURCE_EVENT_STATES = [
   "received",
   "routing",
@@ -27,33 +27,33 @@ export type SourceEventState = typeof SOURCE_EVENT_STATES[number];
 
 /** The part of an event that does not change. */
 export interface SourceEventFacts {
-  /** Identifier, sorts by time. */
+  /** Sorts by time. */
   readonly id: string;
-  /** Project of the trigger. */
   readonly project: string;
-  /** Name of the trigger. */
   readonly trigger: string;
   /** Platform, such as `slack`. */
   readonly provider: string;
-  /** App and team it came from: one signing key never reaches the events of another. */
+  /** App and team of the event: a signing key never reaches the events of another installation. */
   readonly installationId: string;
-  /** What the platform calls it, or a digest of the signed body. */
+  /** Id that the platform gave it, or a digest of the signed body. */
   readonly externalEventId: string;
-  /** Delivery that brought it: headers and exact body. */
+  /** Delivery with the headers and the exact body. */
   readonly deliveryId: string;
-  /** What it is about. */
   readonly kind: SourceEventKind;
-  /** Who did it; empty when nobody is named. */
+  /** User that caused the event; empty when the platform names none. */
   readonly actor: string;
-  /** Channel; empty when it is about none. */
+  /** Channel; empty when the event belongs to none. */
   readonly conversationId: string;
-  /** Thread; of a post that starts none yet, the post itself; empty when it is about none. */
+  /**
+   * Thread; for a post that is in no thread yet the post itself; empty when the event belongs to
+   * none.
+   */
   readonly threadId: string;
-  /** The post it is about: two events about one post count once; empty when it is about none. */
+  /** Post that the event is about, empty for none: two events about one post count once. */
   readonly postId: string;
-  /** Whether it stands in the channel itself, not in a thread. */
+  /** Whether the post is in the channel itself, not in a thread. */
   readonly topLevel: boolean;
-  /** Text, cut where it is long; the delivery has all of it. */
+  /** Text, cut where it is long; the delivery holds all of it. */
   readonly text: string;
   /** Milliseconds since the epoch, by the platform's clock. */
   readonly occurredAt: number;
@@ -61,164 +61,159 @@ export interface SourceEventFacts {
   readonly receivedAt: number;
 }
 
-/** One event and what became of it. */
+/** An event and the state of its routing. */
 export interface SourceEvent extends SourceEventFacts {
-  /** Where routing stands. */
   readonly state: SourceEventState;
-  /** Why; empty when there is nothing to say. */
+  /** Empty when there is nothing to say. */
   readonly reason: string;
-  /** Task it started or went to; empty while there is none. */
+  /** Task that the event started or was sent to; empty while there is none. */
   readonly taskId: string;
-  /** How often routing has failed. */
+  /** Number of failed attempts to route it. */
   readonly attempts: number;
 }
 
 /** An event to be stored. */
 export interface NewSourceEvent {
   readonly event: SourceEventFacts;
-  /** Why it is not to be routed; it is when absent. */
+  /** Reason not to route the event; it is routed when absent. */
   readonly ignored?: string;
   /** The request that brought it. */
   readonly delivery: Omit<Delivery, "outcome" | "reason" | "taskId">;
-  /** What arrived. */
   readonly content: DeliveryContent;
   /** Exact JSON of the payload, where that is not the body itself. */
   readonly payload?: Uint8Array;
 }
 
-/** Whether an event is new, and the id of the one that is stored. */
+/** Result of storing an event. */
 export interface RecordedSourceEvent {
-  /** `duplicate` when the platform sent it before. */
+  /** `duplicate` when the platform had sent it before. */
   readonly status: "accepted" | "duplicate";
-  /** Identifier of the event, of a duplicate that of the first. */
+  /** Id of the stored event; for a duplicate that of the first. */
   readonly id: string;
 }
 
 /** An event that is to be routed now. */
 export interface ClaimedSourceEvent {
   readonly event: SourceEvent;
-  /** Milliseconds since the epoch when it was put in the queue: when it came, or was replayed. */
+  /** Milliseconds since the epoch when the event entered the queue: its arrival, or its replay. */
   readonly queuedAt: number;
-  /** Exact JSON of its payload. */
+  /** Exact JSON. */
   readonly payload: Uint8Array;
-  /** Whether that is the body of its delivery as it arrived. */
+  /** Whether the payload is the body of the delivery as it arrived. */
   readonly payloadIsBody: boolean;
-  /** Headers of its delivery, names in lower case. */
+  /** Headers of the delivery, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Task its thread is bound to; absent when it is bound to none. */
+  /** Task that the thread is bound to; absent when it is bound to none. */
   readonly bound?: BoundTask;
-  /** Whether the post that began its thread waits for a person. */
+  /** Whether the post that began the thread waits for an operator. */
   readonly rootIsOpen: boolean;
 }
 
 /** A task that a thread is bound to. */
 export interface BoundTask {
-  /** Identifier. */
   readonly id: string;
-  /** Where it stands; absent when it is no longer stored. */
+  /** Absent when the task is no longer stored. */
   readonly state?: TaskState;
 }
 
-/** Where a claimed event is to go. */
+/** Destination of a claimed event. */
 export type Destination =
   | { readonly to: "nowhere"; readonly state: SourceEventState; readonly reason: string }
   | { readonly to: "inbox"; readonly taskId: string; readonly message: JsonObject }
   | {
     readonly to: "task";
     readonly decision: Admitted;
-    /** Whether its thread is bound to the task from now on. */
+    /** Whether the thread is bound to the new task. */
     readonly bind: boolean;
-    /** Replies of its thread that were ignored for this reason have found their task then. */
+    /** Reason for which replies of the thread were ignored that the new task is to receive now. */
     readonly strays?: string;
     /** How long a key makes later events duplicates, in milliseconds. */
     readonly dedupWindowMs: number;
   };
 
-/** What is to become of a claimed event; decided again when what it was decided on has changed. */
+/**
+ * The router's decision on a claimed event; it is made again when the facts behind it have changed.
+ */
 export type Routing = Destination & {
-  /** Task its thread was bound to then; absent when to none. */
+  /** Task that the thread was bound to at that time; absent when it was bound to none. */
   readonly boundTo?: string;
 };
 
-/** What became of a claimed event. */
+/** Result of routing a claimed event. */
 export interface Routed {
-  /** Where it stands; `received` when it has to be decided again. */
+  /** State of the event; `received` when the routing has to be decided again. */
   readonly state: SourceEventState;
-  /** Task it started or went to. */
+  /** Task that the event started or was sent to. */
   readonly taskId?: string;
-  /** What was added to the inbox of that task. */
+  /** Message that was added to the inbox of that task. */
   readonly message?: InboxMessage;
   /** Whether a task was started. */
   readonly started?: boolean;
-  /** Whether that task ended at once, because something is missing for it. */
+  /** Whether that task ended at once, because something it needs is missing. */
   readonly ended?: boolean;
   /** Running tasks that have to end for it (`concurrency: Replace`). */
   readonly replaces?: readonly string[];
 }
 
-/** What there is to route, and when to ask again. */
+/** Events to be routed now, and when to claim again. */
 export interface SourceEventClaim {
-  /** Oldest first; at most one of a thread. */
+  /** Oldest first; at most one of each thread. */
   readonly events: readonly ClaimedSourceEvent[];
   /**
-   * When the next one is due, in milliseconds since the epoch; absent when none waits for a time.
+   * When the next event is due, in milliseconds since the epoch; absent when none waits for a time.
    */
   readonly nextAt?: number;
 }
 
-/** Names one thread of one trigger. */
+/** Identifies one thread of one trigger. */
 export interface ThreadKey {
-  /** Project of the trigger. */
   readonly project: string;
-  /** Name of the trigger. */
   readonly trigger: string;
   /** App and team. */
   readonly installationId: string;
   /** Channel. */
   readonly conversationId: string;
-  /** Thread. */
   readonly threadId: string;
 }
 
-/** A thread that belongs to a process. */
+/** A thread that is bound to a task. */
 export interface Binding extends ThreadKey {
-  /** Identifier, sorts by time. */
+  /** Sorts by time. */
   readonly id: string;
-  /** Newest task of the process. */
+  /** Newest task of the thread. */
   readonly taskId: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
-  /** Milliseconds since the epoch when the task was last another. */
+  /** Milliseconds since the epoch when the thread was bound to this task. */
   readonly updatedAt: number;
 }
 
-/** Which events are wanted, and who asks. */
+/** Which events a node claims. */
 export interface SourceEventDemand {
-  /** At most this many. */
+  /** Most events to claim. */
   readonly limit: number;
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** After how long the claim on an event is given up, in milliseconds. */
+  /** Age in milliseconds from which a claim is given up. */
   readonly staleMs: number;
   /**
-   * The only ones that this node is routing: its other claims, and those of nodes that are gone,
-   * are given up. No claim is, when absent.
+   * The only events that this node is routing: its other claims, and those of nodes that are gone,
+   * are given up. When absent, no claim is.
    */
   readonly routing?: readonly string[];
-  /** Triggers (`project/trigger`) that have had their share for now. */
+  /** Triggers (`project/trigger`) that have used their share for now. */
   readonly busy?: readonly string[];
 }
 
-/** Which events a list is to hold. */
+/** Filter of a list of events. */
 export interface SourceEventQuery extends ListQuery {
-  /** Only in this state. */
   readonly state?: string;
-  /** Only with an id below this one, to read on. */
+  /** Only ids below this one, for the next page. */
   readonly before?: string;
 }
 
-/** Which bindings a list is to hold. */
+/** Filter of a list of bindings. */
 export interface BindingQuery extends ListQuery {
-  /** Only with an id below this one, to read on. */
+  /** Only ids below this one, for the next page. */
   readonly before?: string;
 }

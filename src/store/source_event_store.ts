@@ -1,5 +1,5 @@
 /**
- * What the program asks of storage about the events of chat platforms.
+ * The storage interfaces for the events of chat platforms.
  *
  * @module
  */
@@ -18,21 +18,21 @@ import type {
   ThreadKey,
 } from "./source_event_records.ts";
 
-/** Takes in events of chat platforms. */
+/** Records events of chat platforms. */
 export interface SourceEventRecorder {
   /** Stores an event of a chat platform with its delivery, unless it is stored already. */
   recordSourceEvent(event: NewSourceEvent): Promise<RecordedSourceEvent>;
 }
 
-/** Events that wait to be routed. */
+/** The queue of events to be routed. */
 export interface SourceEventQueue {
-  /** Takes the oldest events that are due, of each thread the first one that is not over. */
+  /** Claims the oldest due events, at most the first unfinished one of each thread. */
   claimSourceEvents(demand: SourceEventDemand): Promise<SourceEventClaim>;
-  /** Carries out what was decided on a claimed event, once. */
+  /** Carries out the decision on a claimed event, once. */
   routeSourceEvent(id: string, routing: Routing, now: number): Promise<Routed>;
   /**
-   * Notes that routing failed: `dueAt` says when it is tried again, never when absent; `counts`
-   * whether it is the event's own failure.
+   * Records that routing failed: `dueAt` is the time of the next attempt, absent for none; `counts`
+   * says whether it counts as a failure of the event itself.
    */
   postponeSourceEvent(
     id: string,
@@ -40,23 +40,26 @@ export interface SourceEventQueue {
   ): Promise<void>;
 }
 
-/** Events as an operator sees them. */
+/** Events, as an operator reads them. */
 export interface SourceEventStore {
   /** Newest first. */
   listSourceEvents(query: SourceEventQuery): Promise<SourceEvent[]>;
   /** Events whose id starts with `prefix`, at most two. */
   findSourceEvents(prefix: string): Promise<SourceEvent[]>;
-  /** The event that a delivery brought; none when it was a repetition. */
+  /** The event of a delivery; `undefined` for a repetition. */
   findEventOfDelivery(deliveryId: string): Promise<SourceEvent | undefined>;
-  /** Puts an event that was not routed back in the queue; `false` when it was, or is being. */
+  /**
+   * Returns an event that was not routed to the queue; `false` when it was routed, or is being
+   * routed.
+   */
   replaySourceEvent(id: string, now: number): Promise<boolean>;
 }
 
-/** Which thread of a chat belongs to which task. */
+/** Which thread of a chat is bound to which task. */
 export interface ThreadStore {
   /**
-   * The thread, or where there is none the conversation, that a task or the one it repeats came
-   * from.
+   * The thread that a task, or the one it retries, came from; the conversation where there is no
+   * thread.
    */
   findThreadOfTask(taskId: string): Promise<ThreadKey | undefined>;
   /** Binds a thread to a task, whatever it was bound to before. */

@@ -1,7 +1,7 @@
 /**
- * All that the program asks of storage, in its own words: the sum of small interfaces, of which
- * each part of the program asks for its own. Every method is one transaction, synced to disk before
- * it resolves. Nothing here knows SQL; `sqlite/` is one implementation.
+ * All of storage, independent of a database: the sum of small interfaces, of which each part of the
+ * program takes the ones it needs. Every method is one transaction, synced to disk before it
+ * resolves. `sqlite/` is one implementation.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Tasks and their steps as storage keeps them.
+ * Records of tasks and their steps.
  *
  * @module
  */
@@ -17,64 +17,59 @@ export type StepState = TaskState | "skipped";
 
 /** A task to be stored. */
 export interface NewTask {
-  /** Identifier, sorts by time. */
+  /** Sorts by time. */
   readonly id: string;
-  /** Project it runs in. */
   readonly project: string;
-  /** Name of the trigger that made it. */
   readonly trigger: string;
-  /** Name of its workflow. */
   readonly workflow: string;
-  /** Name of its workspace. */
   readonly workspace: string;
-  /** What it will run, as JSON, with its hash; absent when something it needs is missing. */
+  /** The plan as JSON, with its hash; absent when something the task needs is missing. */
   readonly plan?: { readonly hash: string; readonly json: string };
-  /** Why it cannot run; given exactly when `plan` is absent. The task is stored as failed. */
+  /** Why the task cannot run; given exactly when `plan` is absent. The task is stored as failed. */
   readonly missing?: string;
-  /** Exact JSON its steps get, where that is not the delivery's body. */
+  /** Exact JSON for the steps, where that is not the delivery's body. */
   readonly payload?: Uint8Array;
   /**
-   * Names the event among those of its trigger; an earlier one with the same key stops this one.
+   * Identifies the event among those of its trigger: with the key of an earlier event no task
+   * starts.
    */
   readonly dedupKey?: string;
-  /** Trace its spans belong to, as a W3C `traceparent`. */
+  /** W3C `traceparent` of the trace its spans belong to. */
   readonly trace?: string;
-  /** Task whose end or thread started it. */
+  /** Task whose end or thread started this one. */
   readonly parentId?: string;
-  /** How many tasks stand before it in a chain of task triggers; 0 when absent. */
+  /** Number of tasks before it in a chain of task triggers; 0 when absent. */
   readonly depth?: number;
-  /** Whether triggers follow its workflow, so that ends that come with it have to be looked at. */
+  /** Whether triggers follow its workflow, so that the end of the task has to be kept for them. */
   readonly followed?: boolean;
-  /** How many of its group may be under way at once, and what happens beyond. */
+  /** Limit of its group, and what happens above it. */
   readonly concurrency?: TaskConcurrency;
-  /** How many tasks may be under way in its workspace at once; any number when absent. */
+  /** Most tasks under way in its workspace at once; any number when absent. */
   readonly workspaceMax?: number;
-  /**
-   * Tasks of the same key that arrive before it starts become this one, with the newest payload.
-   */
+  /** Tasks of the same key that arrive before it starts join it, with the newest payload. */
   readonly debounce?: { readonly key: string; readonly forMs: number };
-  /** How many of its trigger may start within a minute; `reject` refuses what is beyond. */
+  /** Most tasks of its trigger to start within a minute; `reject` refuses those above it. */
   readonly rateLimit?: { readonly perMinute: number; readonly reject: boolean };
 }
 
-/** How tasks of one trigger and key share (`concurrency`). */
+/** How the tasks of one trigger and key are limited (`concurrency`). */
 export interface TaskConcurrency {
   /** What happens to a task that finds no room. */
   readonly policy: "Forbid" | "Replace" | "Queue";
-  /** Tells groups of one trigger apart. */
+  /** Identifies the group among those of the trigger. */
   readonly key: string;
-  /** Tasks of a group under way at once. */
+  /** Most tasks of the group under way at once. */
   readonly max: number;
 }
 
-/** A task that runs again what another one did (`svc task retry`). */
+/** A task that retries another one (`svc task retry`). */
 export interface RetryOf {
-  /** Identifier of the new task. */
+  /** Id of the new task. */
   readonly id: string;
-  /** The task it repeats; it has ended. */
+  /** The task to retry, which has ended. */
   readonly of: string;
   /**
-   * What it runs, where the old task had no plan; its names may be others than those of the old.
+   * What to run where the old task had no plan; its names may differ from those of the old task.
    */
   readonly planned?: {
     readonly workflow: string;
@@ -82,30 +77,31 @@ export interface RetryOf {
     readonly plan: { readonly hash: string; readonly json: string };
     readonly workspaceMax?: number;
   };
-  /** Steps that are not run again, as they ended. */
+  /** Ended steps that are not run again. */
   readonly kept: readonly StepRecord[];
-  /** Whether the new task goes on in the directory of the old one. */
+  /** Whether the new task continues in the directory of the old one. */
   readonly keepDirectory: boolean;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
-/** Which tasks a list is to hold. */
+/** Filter of a list of tasks. */
 export interface TaskQuery extends ListQuery {
-  /** Only in this state. */
   readonly state?: string;
-  /** Only of this workflow. */
   readonly workflow?: string;
-  /** Only with an id below this one, to read on. */
+  /** Only ids below this one, for the next page. */
   readonly before?: string;
 }
 
-/** What became of a request to cancel: it never started, is being ended, or had ended before. */
+/**
+ * Result of a request to cancel: the task never started (`cancelled`), is being stopped, or had
+ * ended before.
+ */
 export type Cancelled = "cancelled" | "stopping" | "ended";
 
 /** A message to a task. */
 export interface InboxMessage {
-  /** Place in the inbox, from 0. */
+  /** Position in the inbox, from 0. */
   readonly position: number;
   /** One JSON object. */
   readonly message: JsonObject;
@@ -115,43 +111,37 @@ export interface InboxMessage {
 
 /** One step of a task. */
 export interface StepRecord {
-  /** Place in the workflow, from 0. */
+  /** Position in the workflow, from 0. */
   readonly position: number;
   /** Id in the workflow. */
   readonly id: string;
-  /** Where it stands. */
   readonly state: StepState;
   /** Exit status of its process; 128 + signal number when a signal ended it. */
   readonly exitCode?: number;
-  /** Why it ended as it did; empty when there is nothing to say. */
+  /** Empty when there is nothing to say. */
   readonly reason: string;
   /** Milliseconds since the epoch. */
   readonly startedAt?: number;
   /** Milliseconds since the epoch. */
   readonly finishedAt?: number;
-  /** Process group, while it runs and after a crash. */
+  /** Process group, kept while the step runs and after a crash. */
   readonly processGroup?: number;
-  /** Which try this is, from 1; 1 when absent. */
+  /** Number of the attempt, from 1; 1 when absent. */
   readonly attempt?: number;
-  /** What it wrote to `$SVC_OUTPUT`. */
+  /** Values it wrote to `$SVC_OUTPUT`. */
   readonly outputs?: Readonly<Record<string, string>>;
 }
 
 /** One run of a workflow. */
 export interface Task {
-  /** Identifier, sorts by time. */
+  /** Sorts by time. */
   readonly id: string;
-  /** Project it runs in. */
   readonly project: string;
-  /** Name of the trigger that made it. */
   readonly trigger: string;
-  /** Name of its workflow. */
   readonly workflow: string;
-  /** Name of its workspace. */
   readonly workspace: string;
-  /** Where it stands. */
   readonly state: TaskState;
-  /** Why it ended as it did; empty when there is nothing to say. */
+  /** Empty when there is nothing to say. */
   readonly reason: string;
   /** Delivery that started it; empty when none did. */
   readonly deliveryId: string;
@@ -161,75 +151,72 @@ export interface Task {
   readonly startedAt?: number;
   /** Milliseconds since the epoch. */
   readonly finishedAt?: number;
-  /** How often it was interrupted by a crash and went on. */
+  /** How often a crash interrupted it and it continued. */
   readonly restarts: number;
   /** Task whose end or thread started it; empty when none did. */
   readonly parentId: string;
-  /** Task it runs again; empty when it is none. */
+  /** Task that it retries; empty for none. */
   readonly retryOf: string;
-  /** How many tasks stand before it in a chain of task triggers. */
+  /** Number of tasks before it in a chain of task triggers. */
   readonly depth: number;
-  /** Directory its steps ran in, where that is its own and still there; empty otherwise. */
+  /** Its own directory, while that exists; empty otherwise. */
   readonly directory: string;
-  /** Why it is to be cancelled; empty when it is not. */
+  /** Reason of a request to cancel it; empty without one. */
   readonly cancelReason: string;
   /** Every step of its workflow, in order; empty when it never had a plan. */
   readonly steps: readonly StepRecord[];
 }
 
-/** What there is to be run now, and when to ask again. */
+/** Tasks to run now, and when to claim again. */
 export interface Claim {
-  /** Tasks that are running from now on, oldest first. */
+  /** The claimed tasks, now in state `running`, oldest first. */
   readonly tasks: readonly ClaimedTask[];
   /**
-   * When the next held task is due, in milliseconds since the epoch; absent when none waits for a
-   * time.
+   * When the next task is due, in milliseconds since the epoch; absent when none waits for a time.
    */
   readonly nextAt?: number;
 }
 
-/** A task that is to be run now. */
+/** A task to run now. */
 export interface ClaimedTask {
-  /** The task, in state running. */
+  /** In state `running`. */
   readonly task: Task;
-  /** Its plan, as it was stored. */
+  /** The plan as JSON. */
   readonly plan: string;
-  /** Exact JSON its steps get. */
+  /** Exact JSON for the steps. */
   readonly payload: Uint8Array;
   /** Headers of its delivery, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether there is anything in its inbox. */
+  /** Whether its inbox holds any message. */
   readonly hasMessages: boolean;
-  /** Trace its spans belong to, as a W3C `traceparent`. */
+  /** W3C `traceparent` of the trace its spans belong to. */
   readonly trace?: string;
 }
 
-/** How a task ends. */
+/** The end of a task. */
 export interface TaskEnd {
-  /** Which task. */
   readonly taskId: string;
-  /** Final state. */
   readonly state: "succeeded" | "failed" | "cancelled";
-  /** Why; empty when there is nothing to say. */
+  /** Empty when there is nothing to say. */
   readonly reason: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** Whether triggers follow its workflow, so that its end has to be looked at. */
+  /** Whether triggers follow its workflow, so that the end has to be kept for them. */
   readonly followed?: boolean;
-  /** Steps that have ended and are stored together with this. */
+  /** Ended steps to be stored in the same transaction. */
   readonly steps?: readonly StepRecord[];
 }
 
-/** How many tasks wait and run, and since when. */
+/** Number of pending and running tasks, and the age of the oldest pending ones. */
 export interface TaskCounts {
-  /** Tasks that wait. */
   readonly pending: number;
-  /** Of these, those that wait for their time or for room beside others, not for a worker. */
+  /** Of these, those that wait for their time or for room, not for a worker. */
   readonly held: number;
-  /** Tasks that run. */
   readonly running: number;
-  /** When the oldest that waits came, in milliseconds since the epoch; absent when none waits. */
+  /**
+   * Milliseconds since the epoch when the oldest pending task came; absent when none is pending.
+   */
   readonly oldestPendingAt?: number;
-  /** The same of those that wait for a worker only. */
+  /** The same, only of tasks that wait for a worker. */
   readonly oldestReadyAt?: number;
 }

@@ -1,6 +1,6 @@
 /**
- * What the program asks of storage about tasks: to see them, to run them, and what goes in and out
- * while they run.
+ * The storage interfaces for tasks: listing them, running them, and what goes in and out while they
+ * run.
  *
  * @module
  */
@@ -19,52 +19,53 @@ import type {
   TaskQuery,
 } from "./task_records.ts";
 
-/** Tasks as an operator sees them. */
+/** Tasks, as an operator reads them. */
 export interface TaskStore {
   /** Newest first. */
   listTasks(query: TaskQuery): Promise<Task[]>;
-  /** Tasks whose id starts with `prefix`, at most two: enough to tell one from several. */
+  /** Tasks whose id starts with `prefix`, at most two: enough to see that a prefix is ambiguous. */
   findTasks(prefix: string): Promise<Task[]>;
-  /** What a task runs, as it was stored; `undefined` when something was missing for it. */
+  /** The plan of a task as JSON; `undefined` when something it needs was missing. */
   findPlan(taskId: string): Promise<string | undefined>;
-  /** Stores a task that repeats an ended one, and gives it back. */
+  /** Stores a task that retries an ended one, and returns it. */
   retryTask(retry: RetryOf): Promise<Task>;
 }
 
-/** Tasks as a worker sees them: claimed, ended, or put back. */
+/** Tasks, as a worker claims, ends and requeues them. */
 export interface TaskQueue {
   /**
-   * Marks the oldest tasks that are due and have room running and hands them over, at most `limit`.
+   * Claims the oldest tasks that are ready, at most `limit`: marks them running and returns them.
    */
   claimTasks(limit: number, now: number): Promise<Claim>;
   /**
-   * Takes over the tasks that run for a node that is gone; what they left behind is to be ended.
+   * Takes over the running tasks of a node that is gone; the caller has to end their leftover
+   * processes.
    */
   claimInterrupted(): Promise<ClaimedTask[]>;
-  /** Counts one more restart of each of these tasks. */
+  /** Adds one restart to each of these tasks. */
   countRestarts(taskIds: readonly string[]): Promise<void>;
-  /** Puts a running task back in the queue, its finished steps kept. */
+  /** Puts a running task back in the queue; its finished steps are kept. */
   requeueTask(taskId: string): Promise<void>;
   /** Ends a running task; `false` when it had ended already. */
   finishTask(end: TaskEnd): Promise<boolean>;
-  /** Ends a pending task, or notes that a running one is to end; `followed` as in a `TaskEnd`. */
+  /** Ends a pending task, or marks a running one to be stopped; `followed` as in a `TaskEnd`. */
   cancelTask(
     taskId: string,
     end: { reason: string; now: number; followed?: boolean },
   ): Promise<Cancelled>;
 }
 
-/** What is noted of a task while it runs. */
+/** Records the progress of a running task. */
 export interface TaskRecorder {
-  /** Stores how a step stands. */
+  /** Stores the state of a step. */
   saveStep(taskId: string, step: StepRecord): Promise<void>;
-  /** Notes the directory a task has for itself; empty when it is gone. */
+  /** Records the task's own directory; empty when it has none any more. */
   setTaskDirectory(taskId: string, directory: string): Promise<void>;
 }
 
 /** Messages to tasks. */
 export interface InboxStore {
-  /** Adds a message to the inbox of a task that has not ended; `undefined` when it has. */
+  /** Adds a message to the inbox of a task; `undefined` when the task has ended. */
   addToInbox(taskId: string, message: JsonObject, now: number): Promise<InboxMessage | undefined>;
   /** The inbox of a task, oldest first. */
   listInbox(taskId: string): Promise<InboxMessage[]>;
@@ -72,14 +73,13 @@ export interface InboxStore {
 
 /** Ends of tasks that triggers follow; each is kept until its triggers have fired. */
 export interface TaskEndStore {
-  /** Ended tasks that triggers follow and that have not been looked at, oldest first. */
+  /** Ended tasks whose triggers have not fired yet, oldest first. */
   listTaskEnds(limit: number): Promise<Task[]>;
-  /** An ended task has been looked at. */
+  /** Removes the end of a task once its triggers have fired. */
   forgetTaskEnd(taskId: string): Promise<void>;
 }
 
 /** Counts tasks by state, without reading them. */
 export interface TaskCounter {
-  /** Counts for `svc status`. */
   counts(): Promise<TaskCounts>;
 }

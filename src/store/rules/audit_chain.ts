@@ -1,8 +1,8 @@
 /**
- * The chain over the audit: a link when a row is started and one when it is finished, each with the
- * hash of the row's content and of the link before. What is changed or removed later breaks it.
- * Somebody who can write the whole database can also write a new chain: compare the head with a
- * copy elsewhere.
+ * The hash chain over the audit: a link when a row is started and one when it is finished, each
+ * with the hash of the row's content and of the link before. A later change or removal breaks the
+ * chain. An attacker with write access to the whole database can also write a new chain: compare
+ * its head with a copy elsewhere.
  *
  * @module
  */
@@ -31,24 +31,24 @@ const COVERED = {
   finish: ["id", "finished_at", "result", "exit_code", "duration_ms", "stderr"],
 } as const;
 
-/** What a link is over: the beginning of a row, or its end. */
+/** Which part of a row a link covers: its start, or its end. */
 export type LinkKind = keyof typeof COVERED;
 
-/** What stands in place of links that retention has removed. */
+/** Stands in place of links that retention has removed. */
 export const CHECKPOINT = "checkpoint";
 
-/** An audit row as it is stored: values by column, a missing one counts as null. */
+/** An audit row as it is stored: values by column, where a missing value counts as null. */
 export type AuditColumns = Readonly<Record<string, unknown>>;
 
 /** A link as it is stored. */
 export interface AuditLink {
-  /** Place in the chain; the first one is 1, and none is left out. */
+  /** Position in the chain, from 1 and without gaps. */
   readonly position: number;
-  /** The row it is over; empty for a checkpoint. */
+  /** Row that the link covers; empty for a checkpoint. */
   readonly auditId: string;
   /** A {@linkcode LinkKind}, or {@linkcode CHECKPOINT}. */
   readonly link: string;
-  /** Its hash, in hexadecimal digits. */
+  /** In hexadecimal digits. */
   readonly hash: string;
 }
 
@@ -63,15 +63,14 @@ export function linkHash(before: string, link: LinkKind, row: AuditColumns): str
 export interface StoredAudit {
   /** Every link, in order. */
   readonly links: Iterable<AuditLink>;
-  /** Finds a row of the audit. */
   readonly findRow: (id: string) => AuditColumns | undefined;
-  /** The id and the result of every row. */
+  /** Id and result of every row. */
   readonly rows: readonly { readonly id: string; readonly result: string }[];
   /** Position of the last link that was ever added. */
   readonly lastPosition: number;
 }
 
-/** What is wrong with an audit, one sentence each; empty when it is as it was written. */
+/** One sentence for each fault of an audit; empty when it is as it was written. */
 export function findAuditFaults({ links, findRow, rows, lastPosition }: StoredAudit): string[] {
   const faults: string[] = [];
   let before: { hash: string; position: number } | undefined;
@@ -105,19 +104,18 @@ export function findAuditFaults({ links, findRow, rows, lastPosition }: StoredAu
   return faults;
 }
 
-/** What retention may know of an audit row. */
+/** The facts of an audit row that retention decides by. */
 export interface RetainedAudit {
   readonly id: string;
-  /** When it was started, as RFC 3339 text in UTC, which sorts by time. */
+  /** Start as RFC 3339 text in UTC, which sorts by time. */
   readonly createdAt: string;
-  /** Where it stands. */
   readonly result: string;
 }
 
 /**
- * Which of the oldest rows are old enough to go, given oldest first: those from before `before`
- * (RFC 3339 text), and the first `surplus` whatever their age. A row that runs stays, with
- * everything after it.
+ * Which of the oldest rows may be removed, given oldest first: those from before `before` (RFC 3339
+ * text), and the first `surplus` whatever their age. A row that still runs stays, with everything
+ * after it.
  */
 export function chooseExpired(
   oldest: readonly RetainedAudit[],
@@ -129,17 +127,17 @@ export function chooseExpired(
   return (kept === -1 ? oldest : oldest.slice(0, kept)).map(({ id }) => id);
 }
 
-/** What can be removed without breaking the chain. */
+/** A part that can be removed without breaking the chain. */
 export interface Removable {
-  /** Rows that go. */
+  /** Rows to remove. */
   readonly ids: readonly string[];
-  /** The last link that goes; a checkpoint with its position and hash takes its place. */
+  /** The last link to remove; a checkpoint with its position and hash takes its place. */
   readonly last: Pick<AuditLink, "position" | "hash">;
 }
 
 /**
- * The longest beginning of the chain that is over rows of `expired` alone and over all of each;
- * `undefined` when there is none. `links` are the first ones of the chain, in order.
+ * The longest beginning of the chain that covers only rows of `expired`, and every link of each;
+ * `undefined` when there is none. `links` are the first links of the chain, in order.
  */
 export function chooseRemovable(
   expired: readonly string[],

@@ -9,16 +9,15 @@ import type { Found } from "./needs.ts";
 
 /** A task that is to be cancelled. */
 export interface CancelledTask {
-  /** Where it stands. */
   readonly state: TaskState;
-  /** Whether a worker has ever begun with it. */
+  /** Whether a worker has ever started it. */
   readonly hasStarted: boolean;
 }
 
 /**
- * One that never started ends at once. One that has is told to, also while it waits to go on after
- * an interruption: its `finally` steps have to run. What has ended, or is not there, stays as it
- * is.
+ * A task that never started ends at once. A started one is marked to be stopped, also while it
+ * waits to continue after an interruption, because its `finally` steps have to run. A task that has
+ * ended or does not exist stays as it is.
  */
 export function decideCancel(task: Found<CancelledTask>): Cancelled {
   if (task === "none" || (task.state !== "pending" && task.state !== "running")) return "ended";

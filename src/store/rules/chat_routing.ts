@@ -1,7 +1,6 @@
 /**
- * Where an event of a chat platform goes in the end. It is decided outside of the store, which may
- * have changed meanwhile; what has is found out here, in the transaction that carries the decision
- * out.
+ * The destination of a chat event. The router decides it outside of the store, which may have
+ * changed by then; so these rules check the decision again, in the transaction that carries it out.
  *
  * @module
  */
@@ -15,30 +14,30 @@ import type {
   SourceEventState,
 } from "../source_event_records.ts";
 
-/** What may have changed since it was decided where an event goes. */
+/** Facts that may have changed since the destination was decided. */
 export interface RoutingFacts {
-  /** Where the event stands; absent when it is no longer stored. */
+  /** Absent when the event is no longer stored. */
   readonly state?: SourceEventState;
   /** Another event about the same post that has been routed; absent when there is none. */
   readonly samePost?: string;
-  /** Task its thread is bound to; absent when it is bound to none. */
+  /** Task that the thread is bound to; absent when it is bound to none. */
   readonly bound?: BoundTask;
 }
 
-/** What is to be done with an event. */
+/** What the store has to do with a routed event. */
 export type RoutingAction =
-  /** It is no longer being routed: what stands is the answer. */
+  /** The event is no longer being routed: its stored state is the answer. */
   | { readonly do: "nothing"; readonly state: SourceEventState }
-  /** What it was decided on holds no more: it goes back to the head of its thread. */
+  /** The facts behind the decision have changed: the event returns to the head of its thread. */
   | { readonly do: "decide again" }
   | { readonly do: "end"; readonly state: SourceEventState; readonly reason: string }
   | { readonly do: "deliver"; readonly to: Destination & { readonly to: "inbox" } }
   | { readonly do: "start"; readonly to: Destination & { readonly to: "task" } };
 
 /**
- * Looks at a decision again. What was to be ignored is ignored whatever has changed; a post counts
- * once, also when its events were routed side by side; a decision for a thread holds while the
- * thread is bound to the same task; and a message reaches a task only while that has not ended.
+ * Checks a decision again. An event to be ignored is ignored whatever has changed; a post counts
+ * once, also when its events were routed in parallel; a decision for a thread is valid while the
+ * thread is bound to the same task; and a message reaches a task only until that task ends.
  */
 export function recheckRouting(routing: Routing, facts: RoutingFacts): RoutingAction {
   const { state = "failed", samePost, bound } = facts;
@@ -66,9 +65,8 @@ function isOpen(task: BoundTask | undefined): boolean {
   return task?.state === "pending" || task?.state === "running";
 }
 
-/** How an event ends that was to start a task. */
+/** Final state of an event that was to start a task. */
 export interface StartedEvent {
-  /** Where it stands from now on. */
   readonly state: SourceEventState;
   /** Whether the delivery and the thread of the event get the task. */
   readonly started: boolean;
@@ -76,7 +74,7 @@ export interface StartedEvent {
   readonly binds: boolean;
 }
 
-/** How an event ends, by what became of the task it was to start: a duplicate starts none. */
+/** Ends an event according to the outcome of its task: a duplicate starts none. */
 export function endOfStart(
   { outcome, taskId }: EventOutcome,
   { bind, event }: {
@@ -89,12 +87,10 @@ export function endOfStart(
   return { state: started ? "routed" : "ignored", started, binds: started && bind && hasThread };
 }
 
-/** Where the post that begins a thread stands while its replies wait for a person to decide. */
+/** States of the post that begins a thread while its replies wait for an operator's decision. */
 export const OPEN_ROOT = ["failed", "needs_attention"] as const;
 
-/**
- * The thread of an event; a reaction names the post it is for, and belongs to the thread of that.
- */
+/** The thread of an event; a reaction belongs to the thread of the post that it names. */
 export function threadOf(
   { kind, threadId }: Pick<SourceEventFacts, "kind" | "threadId">,
   threadOfPost: string | undefined,

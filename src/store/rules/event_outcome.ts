@@ -1,9 +1,9 @@
 /**
- * What becomes of an event that its trigger lets through: a duplicate, joined to a task that waits,
- * skipped, refused, or a task of its own. `admit` (`intake/admission/admit.ts`) decides what the
- * event and its trigger alone can tell; everything that depends on what is stored is decided here,
- * and only here. A store fetches the facts and carries out the actions in one transaction, so that
- * of two events at once each sees the other.
+ * The outcome of an event that its trigger admits: a duplicate, joined to a waiting task, skipped,
+ * refused, or a task of its own. `admit` (`intake/admission/admit.ts`) decides by the event and its
+ * trigger alone; everything that depends on stored facts is decided here, and only here. A store
+ * fetches the facts and carries out the actions in one transaction, so that of two concurrent
+ * events each sees the other.
  *
  * @module
  */
@@ -15,93 +15,92 @@ import type { Found, Needs } from "./needs.ts";
 import { type RateState, reserveRateSlot } from "./rate_limit.ts";
 import type { WaitReason } from "./waiting.ts";
 
-/** The event that came last with the same key. */
+/** The last event with the same key. */
 export interface EarlierEvent {
-  /** Delivery it came with. */
   readonly deliveryId: string;
-  /** When that came, in milliseconds since the epoch. */
+  /** Milliseconds since the epoch when its delivery arrived. */
   readonly receivedAt: number;
-  /** Task it started. */
   readonly taskId: string;
-  /** Where that task stands. */
+  /** State of that task. */
   readonly state: TaskState;
 }
 
-/** A task that has never started and that later events of its debounce key become part of. */
+/** A task that has never started and that later events of its debounce key join. */
 export interface DebouncedTask {
-  /** Identifier. */
   readonly id: string;
-  /** What it waits for. */
   readonly waitsFor: WaitReason;
-  /** What it takes room in. */
+  /** Limits the task counts against. */
   readonly limits: TaskLimits;
-  /** Plan it has until the event is joined to it. */
+  /** Hash of its plan before the event joins it. */
   readonly planHash: string;
 }
 
-/** A task that may have to go for a new one. */
+/** A task that may have to end for a new one. */
 export interface ReplaceableTask {
-  /** Identifier, sorts by time. */
+  /** Sorts by time. */
   readonly id: string;
-  /** Whether it has started, and so has steps to end. */
+  /** Whether the task has started, and so has steps to stop. */
   readonly hasStarted: boolean;
 }
 
-/** What is stored that an event depends on; each is fetched only when it is asked for. */
+/** Stored facts that the outcome depends on; each is fetched only when the rule asks for it. */
 export interface EventFacts {
-  /** The event that has the key of this one. */
+  /** The earlier event with the same key. */
   readonly earlier: Found<EarlierEvent>;
   /** The task of its debounce key that has not started. */
   readonly debounced: Found<DebouncedTask>;
-  /** Ids of the tasks of its group that have not ended; not more than the limit are needed. */
+  /** Ids of the unfinished tasks of its group; no more than the limit are needed. */
   readonly unfinished: readonly string[];
-  /** Tasks of its group that have not ended and have not been told to. */
+  /** Unfinished tasks of its group that are not being cancelled. */
   readonly replaceable: readonly ReplaceableTask[];
-  /** The rate of its trigger. */
   readonly rate: Found<RateState>;
 }
 
-/** Something a store has to do for an event. */
+/** An action that a store carries out for an event. */
 export type EventAction =
-  /** Remember the rate of the trigger. */
+  /** Store the rate of the trigger. */
   | { readonly do: "keep-rate"; readonly rate: RateState }
-  /** Cancel these tasks; each promotes others. */
+  /** Cancel these tasks; the end of each promotes others. */
   | { readonly do: "cancel"; readonly taskIds: readonly string[]; readonly reason: string }
-  /** Give a task that waits the payload, the plan and the limits of the event. */
+  /** Give a waiting task the payload, the plan and the limits of the event. */
   | { readonly do: "join"; readonly task: DebouncedTask; readonly move: Move }
   /** Store the task of the event; `runAt` is given where its time has not come. */
   | { readonly do: "start"; readonly runAt?: number }
   /**
-   * An event with the same key is a duplicate of this task; keys from up to then may be forgotten.
+   * Make later events with the same key duplicates of this task; keys from up to `forgetUpTo` may
+   * be removed.
    */
   | { readonly do: "remember-key"; readonly taskId: string; readonly forgetUpTo: number };
 
 /**
- * What the limits of the event mean for the task it is joined to: nothing (`stay`), other limits
- * from the time it has come (`later`), or that it gives its room back and looks for room there
- * (`now`).
+ * What the limits of the event mean for the task it joins: the task keeps its room (`stay`), gets
+ * other limits once its time has come (`later`), or gives its room back and waits for room under
+ * the new limits (`now`).
  */
 export type Move = "stay" | "later" | "now";
 
-/** What becomes of an event. */
+/** The outcome of an event with its actions, or a refusal. */
 export type OutcomeDecision =
   | { readonly outcome: EventOutcome; readonly actions: readonly EventAction[] }
-  /** Over a rate whose trigger refuses: nothing is stored, not even of the other events with it. */
+  /**
+   * The trigger refuses events above its rate: nothing is stored, not even other events of the
+   * delivery.
+   */
   | { readonly refused: string; readonly retryAfterSecs: number };
 
-/** When an event came, and how long its key counts. */
+/** Time of arrival of an event, and how long its key counts. */
 export interface Arrival {
-  /** When its delivery came, in milliseconds since the epoch. */
+  /** Milliseconds since the epoch when its delivery arrived. */
   readonly receivedAt: number;
-  /** How long a key makes later events duplicates, in milliseconds. */
+  /** Time in milliseconds during which a key makes later events duplicates. */
   readonly dedupWindowMs: number;
 }
 
-/** An event that `admit` lets through, with the task it would start. */
+/** An event that `admit` accepted, with the task it would start. */
 export type AdmittedTask = Extract<Admitted, { readonly outcome: "accepted" }>;
 
 /**
- * Decides what becomes of an event, or asks for the next fact; the actions of a decision are to be
+ * Decides the outcome of an event, or asks for the next fact. The actions of a decision have to be
  * carried out in their order.
  */
 export function decideOutcome(
@@ -129,15 +128,15 @@ export function decideOutcome(
 }
 
 /**
- * A key counts while its task may still do the work, or has done it; a failed one may be sent
- * again.
+ * A key counts while its task may still do the work, or has done it; an event whose task failed may
+ * be sent again.
  */
 function makesDuplicate({ receivedAt, state }: EarlierEvent, arrival: Arrival): boolean {
   return receivedAt > windowStart(arrival) &&
     (state === "pending" || state === "running" || state === "succeeded");
 }
 
-/** Keys of events that came up to then no longer count. */
+/** Time up to which the keys of earlier events no longer count. */
 function windowStart({ receivedAt, dedupWindowMs }: Arrival): number {
   return receivedAt - dedupWindowMs;
 }
@@ -162,7 +161,10 @@ interface Accepted {
   readonly arrival: Arrival;
 }
 
-/** Its time stays that of the first event, and it has its slot of the rate already. */
+/**
+ * The joined task keeps the time of its first event, which has reserved its slot of the rate
+ * already.
+ */
 function join(
   { task, note, arrival }: Accepted,
   waiting: DebouncedTask,
@@ -203,7 +205,7 @@ function start(
       retryAfterSecs: Math.ceil((startAt - receivedAt) / 1000),
     };
   }
-  // A task that misses something never runs: it replaces nothing and waits for nothing.
+  // A task without a plan never runs: it replaces nothing and waits for nothing.
   const runs = task.plan !== undefined;
   const replaced = runs ? replacedBy(task.id, task, known) : [];
   if ("needs" in replaced) return replaced;
@@ -220,7 +222,7 @@ function start(
   };
 }
 
-/** The oldest of the group that have to go for task `id`, so that it is within the limit. */
+/** The oldest tasks of the group that have to end so that task `id` is within the limit. */
 function replacedBy(
   id: string,
   { concurrency }: NewTask,

@@ -1,6 +1,6 @@
 /**
- * What is the same event, the same group, the same burst: a trigger of a project and a key. The
- * digest stands for them, since keys come from outside and can be long.
+ * Digests that identify the same event, the same group or the same burst: of a trigger, its project
+ * and a key. They are stored instead of the keys, which come from outside and can be long.
  *
  * @module
  */
@@ -8,22 +8,25 @@
 import { hash } from "node:crypto";
 import type { NewTask } from "../task_records.ts";
 
-/** Names the event of a task among those of its trigger; none when nothing names it. */
+/**
+ * Identifies the event of a task among those of its trigger; `undefined` when the task has no
+ * deduplication key.
+ */
 export function dedupDigest(task: NewTask): Uint8Array | undefined {
   return digestOf(task, task.dedupKey);
 }
 
-/** Names the tasks that share the limit of `concurrency`; none when there is no limit. */
+/** Identifies the tasks that share a limit of `concurrency`; `undefined` when there is no limit. */
 export function groupDigest(task: NewTask): Uint8Array | undefined {
   return digestOf(task, task.concurrency?.key);
 }
 
-/** Names the events that become one task while it waits; none when each is its own. */
+/** Identifies the events that become one task while it waits; `undefined` without debounce. */
 export function debounceDigest(task: NewTask): Uint8Array | undefined {
   return digestOf(task, task.debounce?.key);
 }
 
-/** SHA-256 over texts, as stored since the first release; JSON keeps them apart. */
+/** SHA-256 over texts, as stored since the first release; JSON keeps the texts apart. */
 function digestOf(
   { project, trigger }: NewTask,
   key: string | undefined,

@@ -1,6 +1,5 @@
 /**
- * The limits a task counts against while it has not ended: that of its group and that of its
- * workspace.
+ * The limits that a task counts against until it ends: that of its group and that of its workspace.
  *
  * @module
  */
@@ -12,21 +11,21 @@ import { groupDigest } from "./keys.ts";
 /** The tasks of one trigger and key that share the limit of `concurrency`. */
 export interface GroupLimit {
   readonly digest: Uint8Array;
-  /** Tasks of the group that may be under way at once. */
+  /** Most tasks of the group under way at once. */
   readonly max: number;
 }
 
-/** The workspace of a task. */
+/** A workspace with the limit of a task in it. */
 export interface WorkspaceLimit {
   readonly project: string;
   readonly name: string;
-  /** Tasks that may be under way in it at once; any number when absent. */
+  /** Most tasks under way in it at once; any number when absent. */
   readonly max?: number;
 }
 
-/** What a task takes room in. */
+/** The limits that one task counts against. */
 export interface TaskLimits {
-  /** Its group; it belongs to none when absent. */
+  /** Absent when the task belongs to no group. */
   readonly group?: GroupLimit;
   readonly workspace: WorkspaceLimit;
 }
@@ -43,7 +42,7 @@ export function limitsOf(task: NewTask): TaskLimits {
   };
 }
 
-/** Whether a task that changes from one to the other keeps the room it has. */
+/** Whether a task whose limits change from one to the other keeps the room it has. */
 export function sameLimits(a: TaskLimits, b: TaskLimits): boolean {
   return sameGroup(a.group, b.group) && a.workspace.project === b.workspace.project &&
     a.workspace.name === b.workspace.name && a.workspace.max === b.workspace.max;

@@ -1,22 +1,23 @@
 /**
- * Whose a claim is. A task that runs, a chat event that is being routed and a plugin that runs
- * carry the node that claimed them: the id that a daemon gives itself when it starts. Nobody but
- * that node goes on with them, until it is gone.
+ * Ownership of claims. A running task, a chat event being routed and a running plugin carry the
+ * node that claimed them: the id that a daemon gives itself when it starts. Until that node is
+ * gone, no other node continues them.
  *
  * @module
  */
 
 /**
- * Whether the node that claimed something is gone, so that `self` may take it over; `""` stands for
- * a claim of before nodes were recorded. One daemon at a time holds the lock on the data directory,
- * and whoever asks holds it: every other node has ended. This is the one place that knows that;
- * where several daemons share a database, the lease of the node is what has to be asked here.
+ * Whether the node that claimed something is gone, so that `self` may take the claim over; `""`
+ * stands for a claim from before nodes were recorded. Only one daemon at a time holds the lock on
+ * the data directory, and the caller is that daemon: so every other node has ended. No other code
+ * relies on this; where several daemons share a database, the lease of the node has to be checked
+ * here instead.
  */
 export function isGone(node: string, self: string): boolean {
   return node !== self;
 }
 
-/** What is recorded of a claim on a chat event. */
+/** The recorded claim on a chat event. */
 export interface EventClaim {
   readonly id: string;
   /** The node that claimed it. */
@@ -24,9 +25,8 @@ export interface EventClaim {
 }
 
 /**
- * Whether nobody works on a claimed event any more: its node is gone, or it is this one, which
- * knows what it is routing (`routing`) and does not know of this event, because an answer of the
- * store was lost.
+ * Whether no node works on a claimed event any more: its node is gone, or its node is `self`, which
+ * is not routing it (it is not in `routing`) because an answer of the store was lost.
  */
 export function isAbandoned(
   { id, node }: EventClaim,

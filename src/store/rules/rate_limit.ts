@@ -1,6 +1,6 @@
 /**
  * `rateLimit`: how many tasks of a trigger may start within a minute, by the generic cell rate
- * algorithm. A minute's worth may start at once, and from then on one at a time.
+ * algorithm. The tasks of one minute may start at once, later ones one at a time.
  *
  * @module
  */
@@ -12,15 +12,15 @@ const MINUTE_MS = 60_000;
 /** A clock that goes back by more than requests overtake each other was set back. */
 const CLOCK_STEP_MS = 10 * MINUTE_MS;
 
-/** What is remembered of the rate of one trigger; both in milliseconds since the epoch. */
+/** Stored state of the rate of one trigger; times in milliseconds since the epoch. */
 export interface RateState {
-  /** When the next task would start if one started after the other (theoretical arrival time). */
+  /** Theoretical arrival time of the algorithm: when the next task would start at an even pace. */
   readonly dueAt: number;
-  /** The latest time at which a task came. */
+  /** The latest arrival of a task. */
   readonly seenAt: number;
 }
 
-/** When a new task may start, not before `now`, and the state in which that leaves the rate. */
+/** Earliest start of a new task, not before `now`, and the state of the rate after it. */
 export function reserveRateSlot(
   { perMinute }: Pick<NonNullable<NewTask["rateLimit"]>, "perMinute">,
   state: Found<RateState>,

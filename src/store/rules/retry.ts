@@ -1,7 +1,6 @@
 /**
- * `svc task retry`: whether an ended task can be done again, with which plan, and what it takes
- * room in. The new task waits for room like any other (`waiting.ts`); no policy, rate or debounce
- * turns it away.
+ * `svc task retry`: whether an ended task can be retried, with which plan and which limits. The new
+ * task waits for room like any other (`waiting.ts`); no policy, rate or debounce rejects it.
  *
  * @module
  */
@@ -10,22 +9,21 @@ import type { RetryOf, TaskState } from "../task_records.ts";
 import type { TaskLimits } from "./limits.ts";
 import type { Found } from "./needs.ts";
 
-/** A task that is to be done again. */
+/** The task to be retried. */
 export interface RetriedTask {
-  /** Where it stands. */
   readonly state: TaskState;
-  /** Its plan; absent when something was missing for it. */
+  /** Absent when something it needs was missing. */
   readonly planHash?: string;
-  /** Whether it still has the directory it ran in. */
+  /** Whether the task still has the directory it ran in. */
   readonly hasDirectory: boolean;
-  /** What it took room in. */
+  /** Limits that the task counted against. */
   readonly limits: TaskLimits;
 }
 
-/** What becomes of a request to retry. */
+/** Decision on a request to retry. */
 export type RetryDecision =
   | { readonly refused: "not_found" | "conflict"; readonly message: string }
-  /** The new task runs this plan, that of the old one or the one that came with the request. */
+  /** The new task runs this plan: that of the old task, or the one that came with the request. */
   | { readonly planHash: string; readonly limits: TaskLimits };
 
 /** Decides on a retry of task `of`. */
@@ -53,7 +51,7 @@ function conflict(message: string): RetryDecision {
   return { refused: "conflict", message };
 }
 
-/** The group stays that of the old task; the workspace may be another by now. */
+/** The group is that of the old task; the workspace may have changed since. */
 function inWorkspaceOf(
   { workspace: name, workspaceMax }: NonNullable<RetryOf["planned"]>,
   { group, workspace: { project } }: TaskLimits,

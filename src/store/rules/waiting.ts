@@ -1,6 +1,7 @@
 /**
- * What a pending task waits for: its time, then room in its group, then room in its workspace. It
- * takes room in whatever it has passed until it ends, so each task that ends promotes the next one.
+ * What a pending task waits for: its time, then room in its group, then room in its workspace. A
+ * task occupies room in each limit it has passed until it ends, so each task that ends promotes the
+ * next one.
  *
  * @module
  */
@@ -8,25 +9,25 @@
 import type { TaskLimits } from "./limits.ts";
 import type { Found, Needs } from "./needs.ts";
 
-/** What a pending task waits for; `none` is ready for a worker. */
+/** What a pending task waits for; with `none` it is ready for a worker. */
 export type WaitReason = "time" | "group" | "workspace" | "none";
 
-/** How full the group and the workspace of a task are, the task itself left out. */
+/** How full the group and the workspace of a task are, without the task itself. */
 export interface RoomFacts {
-  /** Whether a task waits for room in the group. */
+  /** Whether another task waits for room in the group. */
   readonly groupQueued: boolean;
-  /** Tasks that have room in the group; need not be counted beyond its limit. */
+  /** Tasks that occupy room in the group; need not be counted beyond its limit. */
   readonly groupOpen: number;
-  /** Whether a task that has a limit there waits for room in the workspace. */
+  /** Whether another task with a limit waits for room in the workspace. */
   readonly workspaceQueued: boolean;
-  /** Tasks with a limit that have room in the workspace; need not be counted beyond its limit. */
+  /** Tasks with a limit that occupy room in the workspace; need not be counted beyond its limit. */
   readonly workspaceOpen: number;
 }
 
 /**
- * Where a task has to wait whose time has come: a new one, a retry, one whose limits changed, and
- * with its workspace alone one that has just been promoted from its group. Tasks that wait already
- * go first.
+ * What a task waits for once its time has come. It is asked for a new task, a retry, a task whose
+ * limits changed, and, with only its workspace, for a task that was just promoted in its group.
+ * Tasks that wait already go first.
  */
 export function decideWait(
   { group, workspace }: { readonly group?: TaskLimits["group"] } & Pick<TaskLimits, "workspace">,
@@ -46,32 +47,32 @@ export function decideWait(
 }
 
 /**
- * Whether a task that begins to wait may change which one is next: it brings the newest limit
- * along.
+ * Whether a task that begins to wait may change which task is next: it brings the newest value of
+ * the limit.
  */
 export function bringsNewLimit(waitsFor: WaitReason): boolean {
   return waitsFor === "group" || waitsFor === "workspace";
 }
 
-/** Those that wait for room in one group or one workspace. */
+/** The tasks that wait for room in one group or one workspace. */
 export interface Queue<Task> {
-  /** The one with the lowest id. */
+  /** The task with the lowest id. */
   readonly oldest: Task;
-  /** The limit as the one with the highest id was given it. */
+  /** The limit as the task with the highest id was given it. */
   readonly newestMax: number;
 }
 
 /** One group or one workspace in which room may have become free. */
 export interface PromotionFacts<Task> {
-  /** The tasks that wait. */
+  /** The waiting tasks. */
   readonly queue: Found<Queue<Task>>;
-  /** Tasks that have room; need not be counted beyond the limit. */
+  /** Tasks that occupy room; need not be counted beyond the limit. */
   readonly open: number;
 }
 
 /**
- * Which task gets room next, if any: the one that has waited longest, as long as there is room by
- * the newest settings. To be asked again until it is none.
+ * The task to promote next: the one that has waited longest, while there is room by the newest
+ * limit. The caller repeats this until the decision is none.
  */
 export function decidePromotion<Task>(
   { queue, open }: Partial<PromotionFacts<Task>>,
@@ -82,18 +83,18 @@ export function decidePromotion<Task>(
   return { next: open < queue.newestMax ? queue.oldest : "none" };
 }
 
-/** Milliseconds by which the clock has to have been set back before waiting tasks care. */
+/** Milliseconds by which the clock has to be set back before it affects waiting tasks. */
 const CLOCK_STEP_MS = 60_000;
 
-/** Which tasks that wait for their time are let in; either is enough. */
+/** Which tasks that wait for their time are due; either bound is enough. */
 export interface Due {
-  /** Those whose time is not after this. */
+  /** Due up to this time. */
   readonly runAtUpTo: number;
-  /** Those that were stored after this, in a future that a clock which was set back undid. */
+  /** Stored after this time: in a future that no longer is one, because the clock was set back. */
   readonly createdAfter: number;
 }
 
-/** What is due at `now`; both in milliseconds since the epoch. */
+/** The bounds of what is due at `now`; all in milliseconds since the epoch. */
 export function whatIsDue(now: number): Due {
   return { runAtUpTo: now, createdAfter: now + CLOCK_STEP_MS };
 }

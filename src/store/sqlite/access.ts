@@ -1,6 +1,6 @@
 /**
- * Which methods of the store change something. The one list of their names that exists at run time:
- * a method of `Store` that is missing here does not compile.
+ * Which methods of the store write. This is the one list of their names that exists at run time: a
+ * method of `Store` that is missing here does not compile.
  *
  * @module
  */
@@ -8,8 +8,8 @@
 import type { StoreMethod } from "../store.ts";
 
 /**
- * What each method does with the database. A batch of calls that all read needs no write
- * transaction, and goes on while another process writes.
+ * Access of each method. A batch of calls that all read needs no write transaction, and continues
+ * while another process writes.
  */
 export const ACCESS: { readonly [Name in StoreMethod]: "read" | "write" } = {
   loadResources: "read",

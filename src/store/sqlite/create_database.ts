@@ -1,5 +1,5 @@
 /**
- * Makes a new database file with its first resources; an existing one is only looked at.
+ * Makes a new database file with its first resources, and leaves an existing one unchanged.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { checkVersion, migrate } from "./engine/migrations.ts";
 import { changeResources } from "./resources/resource_rows.ts";
 
 /**
- * Makes the database at `path`, or finishes one that was begun; `false` when it was there.
+ * Makes the database at `path`, or finishes an incomplete one; `false` when it was complete.
  *
  * @throws {AppError} `refused` when an existing file must not be touched.
  */

@@ -1,6 +1,6 @@
 /**
- * Every method of the store that runs in its thread, by name. The type makes sure that none is
- * missing and that each takes and gives what `Store` says.
+ * Every method of the store that runs in its thread, by name. The type ensures that none is missing
+ * and that each has the parameters and the result that `Store` declares.
  *
  * @module
  */

@@ -1,7 +1,8 @@
 /**
- * The store as the daemon sees it: calls are collected while a batch is under way and handed over
- * together when it is done. No timer: an idle store takes what one turn of the event loop brings, a
- * busy one shares its commits (measured: 18k accepts/s against 5k/s with a commit each).
+ * The store in the daemon's thread: collects calls while a batch is in progress, and sends them to
+ * the store's thread together when that batch is done. There is no timer: an idle store takes the
+ * calls of one turn of the event loop, a busy one shares its commits (measured: 18k accepts/s
+ * against 5k/s with a commit each).
  *
  * @module
  */
@@ -15,7 +16,7 @@ import type { Store, StoreMethod } from "../store.ts";
 import { ACCESS } from "./access.ts";
 import { type Call, type Outcome, receiveError, type Reply, type Request } from "./protocol.ts";
 
-/** Most calls that may wait for the disk; beyond it requests are refused as overload. */
+/** Most calls that may wait for the disk; above it requests are refused with `overloaded`. */
 const MAX_WAITING = 20_000;
 
 interface Waiting extends Call {
@@ -25,14 +26,14 @@ interface Waiting extends Call {
 
 /** How to open a store. */
 export interface StoreOptions {
-  /** The node in whose name it claims tasks, events and plugins; one of its own when absent. */
+  /** The node for which it claims tasks, events and plugins; a new one when absent. */
   readonly node?: string;
-  /** Told what each batch of calls came to. */
+  /** Called with the result of each batch. */
   readonly onBatch?: (batch: Batch) => void;
 }
 
 /**
- * Opens the database at `path` in a thread of its own, which can touch that directory only.
+ * Opens the database at `path` in a thread of its own, which has access to that directory only.
  *
  * @throws {AppError} `overloaded` or `internal` when the file cannot be used.
  */
@@ -55,7 +56,7 @@ function methodsOf(thread: StoreThread): Pick<Store, StoreMethod> {
   for (const method of Object.keys(ACCESS) as StoreMethod[]) {
     methods[method] = (...args) => thread.call({ method, args });
   }
-  // ACCESS has every name, and METHODS, which the thread calls, the types behind each of them.
+  // ACCESS has every name at run time; METHODS, which the thread uses, has their types.
   return methods as Pick<Store, StoreMethod>;
 }
 
@@ -102,7 +103,7 @@ class StoreThread {
     });
   }
 
-  /** Lets everything that waits finish, then closes the file. */
+  /** Waits until every pending call has finished, then closes the file. */
   async close(): Promise<void> {
     while (this.#broken === undefined && this.#waiting.length + this.#inFlight.length > 0) {
       await nextTurn();
@@ -120,7 +121,9 @@ class StoreThread {
     });
   }
 
-  /** At the end of this turn of the event loop: what else is asked in it shares the commit. */
+  /**
+   * Sends at the end of this turn of the event loop, so that all calls made in it share the commit.
+   */
   #handOverSoon(): void {
     if (this.#inFlight.length > 0 || this.#isSoon) return;
     this.#isSoon = true;
@@ -137,7 +140,7 @@ class StoreThread {
     try {
       this.#worker.postMessage(toBatch(this.#inFlight));
     } catch {
-      this.#inFlight = this.#inFlight.filter(canBeSent); // one of them cannot be cloned
+      this.#inFlight = this.#inFlight.filter(canBeSent); // removes the call that cannot be cloned
       if (this.#inFlight.length > 0) this.#worker.postMessage(toBatch(this.#inFlight));
       else this.#handOver();
     }
@@ -171,7 +174,7 @@ function toBatch(calls: readonly Call[]): Request {
   return { type: "batch", calls: calls.map(({ method, args }) => ({ method, args })) };
 }
 
-/** Whether a call can be cloned for the thread; one that cannot is refused here. */
+/** Whether a call can be cloned for the thread; one that cannot is rejected here. */
 function canBeSent({ args, reject }: Waiting): boolean {
   try {
     structuredClone(args);
@@ -183,7 +186,8 @@ function canBeSent({ args, reject }: Waiting): boolean {
 }
 
 /**
- * A full disk, a lock held by somebody else and the like; a refusal that is meant is none of these.
+ * The reason why the database could not be written, such as a full disk or a lock of another
+ * process; intended refusals do not count.
  */
 function findUnwritable(results: readonly Outcome[]): string | undefined {
   for (const result of results) {

@@ -1,5 +1,5 @@
 /**
- * What the daemon's thread and the threads of the database say to each other.
+ * Messages between the daemon's thread and the threads of the database.
  *
  * @module
  */
@@ -10,34 +10,33 @@ import type { StoreMethod } from "../store.ts";
 
 /** One call of a store method. */
 export interface Call {
-  /** Which method. */
   readonly method: StoreMethod;
   readonly args: readonly unknown[];
 }
 
-/** To the store's thread. */
+/** Message to the store's thread. */
 export type Request =
   | { readonly type: "open"; readonly path: string; readonly node: string }
   | { readonly type: "batch"; readonly calls: readonly Call[] }
   | { readonly type: "close" };
 
-/** What a call came to. */
+/** Result of a call. */
 export type Outcome = { readonly value: unknown } | { readonly error: SentError };
 
-/** From the store's thread; one for each request, in order. */
+/** Message from the store's thread; one for each request, in order. */
 export type Reply =
   | { readonly type: "opened" | "closed" }
   | { readonly type: "refused"; readonly error: SentError }
   | {
     readonly type: "results";
     readonly results: readonly Outcome[];
-    /** How long the batch took, in milliseconds. */
+    /** Duration of the batch in milliseconds. */
     readonly tookMs: number;
-    /** Whether any of it changed a row. */
+    /** Whether any call changed a row. */
     readonly wrote: boolean;
   };
 
-/** To the thread of a long job; a number other than 0 in `stop` ends it. */
+/** Message to the thread of a long job; a number other than 0 in `stop` ends it. */
 export type Job =
   | {
     readonly type: "backup";
@@ -47,7 +46,7 @@ export type Job =
   }
   | { readonly type: "check"; readonly path: string };
 
-/** From that thread; the last one says how it ended. */
+/** Message from that thread; the last one is the result. */
 export type JobReply =
   | { readonly type: "progress"; readonly progress: Progress }
   | { readonly type: "done"; readonly value: unknown }
@@ -58,11 +57,11 @@ export interface SentError {
   /** Code of an {@linkcode AppError}; absent for a bug. */
   readonly code?: ErrorCode;
   readonly message: string;
-  /** Its findings, one line each. */
+  /** Findings, one line each. */
   readonly details?: readonly string[];
-  /** Seconds after which the same may go. */
+  /** Seconds after which a retry may succeed. */
   readonly retryAfterSecs?: number;
-  /** Stack of the bug. */
+  /** Stack of a bug. */
   readonly stack?: string;
 }
 
@@ -76,7 +75,7 @@ export function sendError(error: unknown): SentError {
   return { message: messageOf(error), ...(stack === undefined ? {} : { stack }) };
 }
 
-/** The error that was sent. */
+/** Restores a received error. */
 export function receiveError(sent: SentError): Error {
   if (isErrorCode(sent.code)) return new AppError(sent.code, sent.message, sent);
   return new Error(sent.message, { cause: sent.stack });

@@ -1,6 +1,6 @@
 /**
- * `svc task retry` in the store: a new task that does again what an ended one did. Whether it may,
- * and what it takes room in, is decided in `store/rules/retry.ts`.
+ * `svc task retry` in the store: a new task that repeats an ended one. `store/rules/retry.ts`
+ * decides whether it may, and which limits it has.
  *
  * @module
  */

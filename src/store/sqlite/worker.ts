@@ -1,6 +1,6 @@
 /**
- * The store's thread: the one writer. Each batch is one transaction; when a call of it fails
- * half-way, the batch is undone and each call is made again by itself, so one bad call spoils no
+ * The store's thread, the one writer. Each batch is one transaction; when one of its calls fails
+ * half-way, the batch is undone and each call is repeated by itself, so that a bad call affects no
  * other.
  *
  * @module
@@ -19,9 +19,8 @@ const scope = globalThis as unknown as DedicatedWorkerGlobalScope;
 let db: Database | undefined;
 
 /**
- * How long a batch waits while somebody else holds the database. What comes meanwhile waits for
- * that to end, and then as long itself: twice this is the longest time until a request hears that
- * it failed.
+ * How long a batch waits while another process holds the database. Later calls wait for that batch,
+ * and then as long themselves: a request learns after at most twice this time that it failed.
  */
 const BUSY_MS = 2500;
 
@@ -42,9 +41,7 @@ function runTogether(calls: readonly Call[]): Outcome[] {
   return calls.every(isRead) ? all() : opened().transaction(all);
 }
 
-/**
- * A refusal before anything was written spoils nothing; whatever else is thrown undoes the batch.
- */
+/** A refusal before anything was written leaves the batch intact; any other error undoes it. */
 function attempt(one: Call): Outcome {
   const before = opened().changes();
   try {
@@ -69,7 +66,7 @@ function runBatch(calls: readonly Call[]): Outcome[] {
     return runTogether(calls);
   } catch (error) {
     const refusal = fromSqliteError(error);
-    // Nobody can write now: alone, each call would wait for it again. Reading goes on.
+    // Writing is impossible now, and alone, each call would wait for it again. Reading continues.
     if (refusal instanceof AppError && refusal.code === "overloaded") {
       const refused = { error: sendError(refusal) };
       return calls.map((one) => isRead(one) ? runAlone(one) : refused);

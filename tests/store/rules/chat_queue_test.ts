@@ -51,10 +51,14 @@ Deno.test("what is due now is due under a clock that starts anew", () => {
 
 for (
   const { dueAt, counts, after } of [
-    { dueAt: 5, counts: true, after: { state: "received", attempts: 1, letsNextIn: false } },
-    { dueAt: 5, counts: false, after: { state: "received", attempts: 0, letsNextIn: false } },
-    { dueAt: undefined, counts: true, after: { state: "failed", attempts: 1, letsNextIn: true } },
-    { dueAt: undefined, counts: false, after: { state: "failed", attempts: 0, letsNextIn: true } },
+    { dueAt: 5, counts: true, after: { state: "received", attempts: 1, promotesNext: false } },
+    { dueAt: 5, counts: false, after: { state: "received", attempts: 0, promotesNext: false } },
+    { dueAt: undefined, counts: true, after: { state: "failed", attempts: 1, promotesNext: true } },
+    {
+      dueAt: undefined,
+      counts: false,
+      after: { state: "failed", attempts: 0, promotesNext: true },
+    },
   ]
 ) {
   Deno.test(`after a failure, due at ${dueAt}, counts ${counts}: ${after.state}`, () => {

@@ -1,6 +1,6 @@
 /**
- * The table `plugin_audit_chain`: its links are added, read and removed here; what they are over
- * and what may go is decided in `rules/audit_chain.ts`.
+ * The table `plugin_audit_chain`: adds, reads and removes links. What a link covers and which rows
+ * may be removed is decided in `rules/audit_chain.ts`.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import {
 import { number, text } from "../engine/columns.ts";
 import type { Database, Row } from "../engine/database.ts";
 
-/** Adds a link over the row as it is now. */
+/** Adds a link over the row in its present state. */
 export function addLink(db: Database, auditId: string, link: LinkKind): void {
   const last = db.get("SELECT hash FROM plugin_audit_chain ORDER BY position DESC LIMIT 1");
   const row = findRow(db, auditId) ?? {};
@@ -31,7 +31,7 @@ export function addLink(db: Database, auditId: string, link: LinkKind): void {
   );
 }
 
-/** Walks the chain from its beginning or its checkpoint. */
+/** Verifies the chain from its beginning or its checkpoint. */
 export function verifyAudit(db: Database): AuditVerdict {
   const written = db.get(
     "SELECT COALESCE(max(seq), 0) AS n FROM sqlite_sequence WHERE name = 'plugin_audit_chain'",
@@ -47,14 +47,14 @@ export function verifyAudit(db: Database): AuditVerdict {
   return { rows: rows.length, faults };
 }
 
-/** Most rows that one call removes: other calls wait for it. */
-const PRUNED_AT_ONCE = 500;
+/** Most rows that one call removes, because other calls wait for it. */
+const BATCH_SIZE = 500;
 
 /** Removes the oldest rows and leaves a checkpoint in place of their links. */
 export function pruneAudit(db: Database, before: number, keep: number): number {
   const oldest = db.all(
     "SELECT id, created_at, result FROM plugin_audit ORDER BY id LIMIT ?",
-    PRUNED_AT_ONCE,
+    BATCH_SIZE,
   ).map((row) => ({
     id: text(row, "id"),
     createdAt: text(row, "created_at"),
@@ -80,7 +80,7 @@ export function pruneAudit(db: Database, before: number, keep: number): number {
   return ids.length;
 }
 
-/** How many rows there are, without looking at them: they come at one end and go at the other. */
+/** Number of rows, without reading them all: rows are added at one end and removed at the other. */
 function countRows(db: Database): number {
   const row = db.get(
     `SELECT COALESCE((SELECT max(rowid) FROM plugin_audit)

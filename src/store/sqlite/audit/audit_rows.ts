@@ -1,6 +1,6 @@
 /**
- * The table `plugin_audit`. Times are RFC 3339 text, so that it reads well in
- * `sqlite3`. Each write adds a link to the chain of `audit_chain.ts`.
+ * The table `plugin_audit`. Times are RFC 3339 text, to be readable in `sqlite3`. Each write adds a
+ * link to the chain of `audit_chain.ts`.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import { optionalNumber, storable, text } from "../engine/columns.ts";
 import type { Database, Row, SqlValue } from "../engine/database.ts";
 import { newestIds, oldestIdSince, prefixEnd, where } from "../engine/queries.ts";
 
-/** Writes a row that says `running`. */
+/** Writes a row with the result `running`. */
 export function startAudit(db: Database, start: AuditStart): void {
   db.run(
     `INSERT INTO plugin_audit (id, created_at, action, crd_kind, plugin_name, command, result,
@@ -42,7 +42,7 @@ export function startAudit(db: Database, start: AuditStart): void {
   addLink(db, start.id, "start");
 }
 
-/** Finishes a running row; one that is finished stays as it is. */
+/** Finishes a running row; a finished one stays as it is. */
 export function finishAudit(db: Database, id: string, end: AuditEnd): void {
   const changed = db.run(
     `UPDATE plugin_audit SET result = ?, finished_at = ?, exit_code = ?, duration_ms = ?, stderr = ?
@@ -57,7 +57,7 @@ export function finishAudit(db: Database, id: string, end: AuditEnd): void {
   if (changed === 1) addLink(db, id, "finish");
 }
 
-/** Writes rows of things that are over when they are known. */
+/** Writes rows of runs that are over already. */
 export function recordAudit(
   db: Database,
   rows: readonly { readonly start: AuditStart; readonly end: AuditEnd }[],
@@ -83,7 +83,7 @@ const RESULTS: readonly AuditResult[] = [
   ...["rejected", "failed", "timeout", "interrupted"] as const,
 ];
 
-/** Newest first. */
+/** Audit rows, newest first. */
 export function listAudit(db: Database, query: AuditQuery): AuditRow[] {
   const { trigger, outcome, since, limit } = query;
   const conditions = {
@@ -109,7 +109,7 @@ function readRows(db: Database, tail: string, values: readonly SqlValue[]): Audi
   return db.all(`SELECT * FROM plugin_audit ${tail}`, ...values).map(toAuditRow);
 }
 
-/** At most two of those whose id starts with `prefix`. */
+/** Audit rows whose id starts with `prefix`, at most two. */
 export function findAudit(db: Database, prefix: string): AuditRow[] {
   const range = [prefix, prefixEnd(prefix)];
   return readRows(db, "WHERE id >= ? AND id < ? ORDER BY id LIMIT 2", range);

@@ -11,10 +11,13 @@ import { text } from "../engine/columns.ts";
 import type { Database } from "../engine/database.ts";
 import { oldestIdSince, where } from "../engine/queries.ts";
 
-/** Rows that are kept of each caller and result: what one does often pushes out nobody else's. */
-const KEPT = 20_000;
+/**
+ * Rows kept for each caller and result, so that frequent operations of one caller do not push out
+ * the rows of others.
+ */
+const MAX_ROWS = 20_000;
 
-/** Writes a trace. */
+/** Stores one operation, and removes the oldest rows of the same caller and result. */
 export function recordControl(db: Database, event: ControlEvent): void {
   db.run(
     "INSERT INTO control_audit VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -32,11 +35,11 @@ export function recordControl(db: Database, event: ControlEvent): void {
         ORDER BY rowid DESC LIMIT 1 OFFSET ?3)`,
     event.caller,
     event.result,
-    KEPT,
+    MAX_ROWS,
   );
 }
 
-/** Newest first. */
+/** Operations, newest first. */
 export function listControl(db: Database, query: ListQuery): ControlEvent[] {
   const { clause, values } = where({
     "created_at >= ?": query.since === undefined ? undefined : rfc3339(query.since),

@@ -9,7 +9,7 @@ import type { ControlToken } from "../../audit_records.ts";
 import { number, optionalNumber, text } from "../engine/columns.ts";
 import type { Database, Row } from "../engine/database.ts";
 
-/** Stores a token by the hash of its text. */
+/** Stores a token under the hash of its text. */
 export function createToken(db: Database, token: ControlToken, hash: string): void {
   db.run(
     "INSERT INTO control_tokens VALUES (?, ?, ?, ?, ?, ?, NULL)",
@@ -22,7 +22,10 @@ export function createToken(db: Database, token: ControlToken, hash: string): vo
   );
 }
 
-/** Times beyond it, which an earlier version took, cannot be read as a number. */
+/**
+ * Earlier versions accepted times that a number cannot hold; they are read as the last possible
+ * time.
+ */
 const COLUMNS =
   `id, name, role, created_at, min(expires_at, ${LAST_TIME_MS}) AS expires_at, revoked_at`;
 
@@ -32,12 +35,12 @@ export function findToken(db: Database, hash: string): ControlToken | undefined 
   return row === undefined ? undefined : toToken(row);
 }
 
-/** Newest first. */
+/** Tokens, newest first. */
 export function listTokens(db: Database): ControlToken[] {
   return db.all(`SELECT ${COLUMNS} FROM control_tokens ORDER BY id DESC`).map(toToken);
 }
 
-/** Ends a token. */
+/** Revokes a token. */
 export function revokeToken(db: Database, id: string, now: number): void {
   db.run("UPDATE control_tokens SET revoked_at = COALESCE(revoked_at, ?) WHERE id = ?", now, id);
 }

@@ -1,5 +1,5 @@
 /**
- * The table `bindings`: which process a thread belongs to.
+ * The table `bindings`: which task a thread is bound to.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { Database, Row } from "../engine/database.ts";
 import { ofEachProject, prefixEnd, where } from "../engine/queries.ts";
 import { findEventOfDelivery } from "./source_event_rows.ts";
 
-/** The newest task of the process a thread belongs to. */
+/** Id of the task that a thread is bound to. */
 export function findBound(db: Database, thread: ThreadKey): string | undefined {
   if (thread.threadId === "") return undefined;
   const row = db.get(
@@ -44,8 +44,8 @@ export function bindThread(db: Database, binding: Omit<Binding, "createdAt">): v
 }
 
 /**
- * The thread of a task follows its retry, unless it belongs to another task by now: to a follow-up,
- * or to a retry that has not ended.
+ * Binds the thread of a task to its retry, unless the thread is bound to another task by now: to a
+ * follow-up, or to a retry that has not ended.
  */
 export function bindRetry(
   db: Database,
@@ -64,9 +64,9 @@ export function bindRetry(
 }
 
 /**
- * The thread in which answers of a task belong: that of the event whose payload it has, a retry has
- * the one of the task it repeats; else one that was bound to it; else the conversation it came
- * from.
+ * The thread in which a task answers: that of the event whose payload the task has (a retry has the
+ * payload of the task it retries); else a thread that was bound to it; else the conversation it
+ * came from.
  */
 export function findThreadOfTask(db: Database, taskId: string): ThreadKey | undefined {
   const task = db.get("SELECT delivery_id FROM tasks WHERE id = ?", taskId);
@@ -79,7 +79,7 @@ export function findThreadOfTask(db: Database, taskId: string): ThreadKey | unde
   return bound === undefined ? event : toBinding(bound);
 }
 
-/** Newest first. */
+/** Bindings, newest first. */
 export function listBindings(db: Database, query: BindingQuery): Binding[] {
   if (query.project === undefined && query.trigger !== undefined) {
     return ofEachProject(db, "bindings", query, listBindings);
@@ -103,7 +103,7 @@ export function listBindings(db: Database, query: BindingQuery): Binding[] {
   ).map(toBinding);
 }
 
-/** At most two of those whose id starts with `prefix`. */
+/** Bindings whose id starts with `prefix`, at most two. */
 export function findBindings(db: Database, prefix: string): Binding[] {
   return db.all(
     "SELECT * FROM bindings WHERE id >= ? AND id < ? ORDER BY id LIMIT 2",

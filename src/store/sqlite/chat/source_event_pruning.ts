@@ -1,6 +1,6 @@
 /**
- * Retention of source events and of the threads that belong to tasks: what is old and whose task is
- * gone goes, a few at a time. What waits to be routed is never touched.
+ * Retention of chat events and bindings: old rows whose task is gone are removed, a few at a time.
+ * Events that wait to be routed stay.
  *
  * @module
  */
@@ -11,10 +11,10 @@ import { number, text } from "../engine/columns.ts";
 import type { Database, Row, SqlValue } from "../engine/database.ts";
 import { positionOf, savePosition } from "../tasks/prune_rows.ts";
 
-/** Rows of each table that one call looks at: some 4 ms. */
-const ROWS_AT_ONCE = 500;
+/** Rows of each table that one call reads: some 4 ms. */
+const PAGE_SIZE = 500;
 
-/** Removes events and bindings that are too old and whose tasks are gone; how many. */
+/** Removes events and bindings that are too old and whose tasks are gone; returns how many. */
 export function pruneSourceEvents(
   db: Database,
   { before, limit }: { before: number; limit: number },
@@ -38,7 +38,7 @@ export function pruneSourceEvents(
     select:
       "SELECT id AS at, id, updated_at, task_id FROM bindings WHERE id > ? ORDER BY id LIMIT ?",
     from: (position) => position ?? "",
-    isYoung: () => false, // they do not lie in the order of their age
+    isYoung: () => false, // rows are not in the order of their age
     isNeeded: (row) => {
       const updatedAt = number(row, "updated_at");
       return isBindingNeeded({ updatedAt, hasTask: hasTask(db, row) }, before);
@@ -47,14 +47,14 @@ export function pruneSourceEvents(
   });
 }
 
-/** One table, row after row. */
+/** How one table is read, row after row. */
 interface Walk {
   readonly name: "source_events" | "bindings";
-  /** Rows behind a position, which each of them has as `at`. */
+  /** Query for the rows after a position, which each row has as `at`. */
   readonly select: string;
-  /** Where to go on, from what was stored. */
+  /** The position to continue from, given the stored one. */
   readonly from: (position: string | undefined) => SqlValue;
-  /** Whether all behind it are too young as well, so that a round ends there. */
+  /** Whether all later rows are too young as well, so that a round ends there. */
   readonly isYoung: (row: Row) => boolean;
   readonly isNeeded: (row: Row) => boolean;
   readonly limit: number;
@@ -62,19 +62,19 @@ interface Walk {
 
 function prune(db: Database, { name, limit, ...walk }: Walk): number {
   const start = walk.from(positionOf(db, name));
-  const rows = db.all(walk.select, start, ROWS_AT_ONCE);
+  const rows = db.all(walk.select, start, PAGE_SIZE);
   const young = rows.findIndex(walk.isYoung);
   const old = young === -1 ? rows : rows.slice(0, young);
-  let looked = 0;
+  let read = 0;
   let removed = 0;
   for (const row of old) {
     if (removed >= limit) break;
-    looked++;
+    read++;
     if (walk.isNeeded(row)) continue;
     removed += db.run(`DELETE FROM ${name} WHERE id = ?`, text(row, "id"));
   }
-  const isRoundOver = looked === old.length && old.length < ROWS_AT_ONCE;
-  const at = isRoundOver ? walk.from(undefined) : old[looked - 1]?.["at"] ?? start;
+  const isRoundOver = read === old.length && old.length < PAGE_SIZE;
+  const at = isRoundOver ? walk.from(undefined) : old[read - 1]?.["at"] ?? start;
   savePosition(db, name, String(at));
   return removed;
 }
@@ -84,7 +84,7 @@ function hasTask(db: Database, row: Row): boolean {
   return id !== "" && db.get("SELECT 1 FROM tasks WHERE id = ?", id) !== undefined;
 }
 
-/** Whether a task repeats the one this delivery started. */
+/** Whether another task retries the one that this delivery started. */
 function isRetried(db: Database, deliveryId: string): boolean {
   const sql = "SELECT 1 FROM tasks WHERE delivery_id = ? AND retry_of IS NOT NULL LIMIT 1";
   return db.get(sql, deliveryId) !== undefined;

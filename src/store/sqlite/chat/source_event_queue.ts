@@ -1,7 +1,7 @@
 /**
- * The queue of source events: an event that another one of its thread stands before is `behind`,
- * and is not looked at; an event that is over lets in the next, so no look-up grows with what
- * waits.
+ * The queue of chat events. An event is `behind` while an earlier one of its thread is not
+ * finished, and is not due until then. Finishing an event promotes the next one of its thread, so
+ * no query grows with the length of the queue.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { afterFailure, canReplay, DUE_NOW, dueTimes, earliest } from "../../rule
 import { isAbandoned } from "../../rules/ownership.ts";
 import type { Database, Row, SqlValue } from "../engine/database.ts";
 
-/** Events of a thread that are not over; the index is in their order. */
+/** The unfinished events of a thread; the index is in their order. */
 const OPEN_IN_THREAD = `source_events INDEXED BY source_events_open
   WHERE project = ? AND "trigger" = ? AND installation_id = ? AND conversation_id = ?
     AND thread_id = ? AND thread_id <> '' AND state IN ('received', 'routing')`;
@@ -34,8 +34,8 @@ export function isThreadBusy(db: Database, thread: ThreadKey): boolean {
   return row !== undefined;
 }
 
-/** Lets in the oldest of a thread; to be called when the routing of one is over. */
-export function letNextIn(db: Database, thread: ThreadKey): void {
+/** Promotes the oldest event of a thread; to be called when the routing of one has finished. */
+export function promoteNext(db: Database, thread: ThreadKey): void {
   if (thread.threadId === "") return;
   const next = db.get(
     `SELECT id FROM ${OPEN_IN_THREAD} ORDER BY id LIMIT 1`,
@@ -46,18 +46,18 @@ export function letNextIn(db: Database, thread: ThreadKey): void {
   }
 }
 
-/** Which events are wanted. */
+/** Which events to claim. */
 export interface Wanted {
-  /** At most this many. */
+  /** Most events to return. */
   readonly limit: number;
   readonly now: number;
-  /** A claim from before this is given up, in milliseconds since the epoch. */
+  /** A claim from before this time is given up, in milliseconds since the epoch. */
   readonly staleBefore: number;
-  /** Triggers that have had their share for now (`project/trigger`). */
+  /** Triggers that have used their share for now (`project/trigger`). */
   readonly busy: readonly string[];
 }
 
-/** Ids of the oldest events that are due, before them those whose claim is given up. */
+/** Ids of the oldest due events, before them those whose claim is given up. */
 export function dueEvents(db: Database, { limit, now, staleBefore, busy }: Wanted): string[] {
   const { until, beyond } = dueTimes(now);
   const due = (condition: string, ...values: SqlValue[]) =>
@@ -85,8 +85,8 @@ export function dueEvents(db: Database, { limit, now, staleBefore, busy }: Wante
 }
 
 /**
- * When an event is due next, or a claim older than `staleMs`; `undefined` when nothing waits for a
- * time.
+ * When the next event is due, or a claim becomes older than `staleMs`; `undefined` when nothing
+ * waits for a time.
  */
 export function nextDueAt(db: Database, now: number, staleMs: number): number | undefined {
   const due = db.get(
@@ -103,8 +103,11 @@ export function nextDueAt(db: Database, now: number, staleMs: number): number | 
   return earliest([due, stale].map((row) => row === undefined ? undefined : number(row, "at")));
 }
 
-/** Puts back what nobody routes any more; `routing` are those that this node does. */
-export function takeBack(db: Database, routing: readonly string[]): void {
+/**
+ * Puts events back in the queue that no node routes any more; `routing` are those that this node
+ * routes.
+ */
+export function requeueAbandoned(db: Database, routing: readonly string[]): void {
   const claimed = db.all(
     `SELECT id, node FROM source_events INDEXED BY source_events_claimed
      WHERE state = 'routing' AND claimed_at >= 0`,
@@ -119,13 +122,13 @@ export function takeBack(db: Database, routing: readonly string[]): void {
   }
 }
 
-/** Notes that routing failed or has to wait. */
+/** Records that routing failed or has to wait. */
 export function postponeSourceEvent(
   db: Database,
   id: string,
   failure: { reason: string; dueAt?: number; counts: boolean },
 ): void {
-  const { state, attempts, letsNextIn } = afterFailure(failure);
+  const { state, attempts, promotesNext } = afterFailure(failure);
   const row = db.get(
     `UPDATE source_events SET state = ?, reason = ?, due_at = COALESCE(?, due_at),
        attempts = attempts + ?, claimed_at = NULL WHERE id = ? AND state = 'routing'
@@ -136,7 +139,7 @@ export function postponeSourceEvent(
     attempts,
     id,
   );
-  if (row !== undefined && letsNextIn) letNextIn(db, toThread(row));
+  if (row !== undefined && promotesNext) promoteNext(db, toThread(row));
 }
 
 /** Puts an event that was not routed back in the queue. */
@@ -153,7 +156,7 @@ export function replaySourceEvent(db: Database, id: string, now: number): boolea
 
 /**
  * Puts those replies back in the queue that were ignored for `reason`, because the post that begins
- * their thread came after them; they are routed before what came later.
+ * their thread came after them; they are routed before later events.
  */
 export function putRepliesBack(
   db: Database,

@@ -1,7 +1,7 @@
 /**
- * Routing of source events in the store: hands over those whose turn it is, and carries out what
- * was decided on one, at most once and in one transaction. What may have changed since then is for
- * `rules/chat_routing.ts`.
+ * Routing of chat events in the store: claims the events that are due, and carries out the decision
+ * on each, at most once and in one transaction. `rules/chat_routing.ts` decides whether the facts
+ * behind the decision have changed.
  *
  * @module
  */
@@ -25,15 +25,21 @@ import { bytes, json, number, storable, text } from "../engine/columns.ts";
 import type { Database } from "../engine/database.ts";
 import { recordEvent } from "../deliveries/event_rows.ts";
 import { addToInbox } from "../tasks/inbox_rows.ts";
-import { dueEvents, letNextIn, nextDueAt, putRepliesBack, takeBack } from "./source_event_queue.ts";
-import { findEventOfPost, LISTED, toSourceEvent } from "./source_event_rows.ts";
+import {
+  dueEvents,
+  nextDueAt,
+  promoteNext,
+  putRepliesBack,
+  requeueAbandoned,
+} from "./source_event_queue.ts";
+import { EVENT_COLUMNS, findEventOfPost, toSourceEvent } from "./source_event_rows.ts";
 
-/** Takes the oldest events that are due. */
+/** Claims the oldest due events. */
 export function claimSourceEvents(
   db: Database,
   { limit, now, staleMs, routing, busy = [] }: SourceEventDemand,
 ): SourceEventClaim {
-  if (routing !== undefined) takeBack(db, routing);
+  if (routing !== undefined) requeueAbandoned(db, routing);
   const ids = dueEvents(db, { limit, now, staleBefore: now - staleMs, busy });
   for (const id of ids) {
     db.run(
@@ -52,7 +58,7 @@ export function claimSourceEvents(
 
 function readClaimed(db: Database, id: string): ClaimedSourceEvent {
   const row = db.get(
-    `SELECT ${LISTED}, queued_at, source_events.payload IS NULL AS is_body,
+    `SELECT ${EVENT_COLUMNS}, queued_at, source_events.payload IS NULL AS is_body,
        COALESCE(source_events.payload, deliveries.body) AS given,
        COALESCE(deliveries.headers, '{}') AS headers FROM source_events
      LEFT JOIN deliveries ON deliveries.id = source_events.delivery_id WHERE source_events.id = ?`,
@@ -71,13 +77,13 @@ function readClaimed(db: Database, id: string): ClaimedSourceEvent {
   };
 }
 
-/** Whether the post that began the thread of a reply waits for a person. */
+/** Whether the post that began the thread of a reply waits for an operator. */
 function isRootOpen(db: Database, event: SourceEvent): boolean {
   if (event.topLevel) return false;
   return OPEN_ROOT.some((state) => findEventOfPost(db, event, event.threadId, state) !== undefined);
 }
 
-/** `{bound}` where the thread is bound to a task, else nothing to spread. */
+/** `{bound}` where the thread is bound to a task, else an empty object. */
 function boundTask(db: Database, event: SourceEvent): { bound?: BoundTask } {
   const id = findBound(db, event);
   if (id === undefined) return {};
@@ -87,9 +93,9 @@ function boundTask(db: Database, event: SourceEvent): { bound?: BoundTask } {
   };
 }
 
-/** Carries out what was decided, where that still holds. */
+/** Carries out a decision on a claimed event, if it is still valid. */
 export function routeSourceEvent(db: Database, id: string, routing: Routing, now: number): Routed {
-  const row = db.get(`SELECT ${LISTED} FROM source_events WHERE id = ?`, id);
+  const row = db.get(`SELECT ${EVENT_COLUMNS} FROM source_events WHERE id = ?`, id);
   if (row === undefined) return { state: "failed" };
   const event = toSourceEvent(row);
   const samePost = findEventOfPost(db, event, event.postId, "routed");
@@ -124,7 +130,7 @@ function end(
     taskId,
     event.id,
   );
-  letNextIn(db, event);
+  promoteNext(db, event);
   return { state, ...(taskId === "" ? {} : { taskId }) };
 }
 

@@ -1,6 +1,6 @@
 /**
- * The table `source_events`: events of chat platforms, stored once each and read back. When one is
- * routed, and to where, is up to `source_event_queue.ts` and `source_event_routing.ts`.
+ * The table `source_events`: stores each event of a chat platform once, and reads it back. The
+ * queue and the routing are in `source_event_queue.ts` and `source_event_routing.ts`.
  *
  * @module
  */
@@ -85,7 +85,7 @@ function inThread(db: Database, event: SourceEventFacts): SourceEventFacts {
   return { ...event, threadId: threadOf(event, post?.threadId) };
 }
 
-/** Newest first. */
+/** Events, newest first. */
 export function listSourceEvents(db: Database, query: SourceEventQuery): SourceEvent[] {
   if (query.project === undefined && query.trigger !== undefined) {
     return ofEachProject(db, "source_events", query, listSourceEvents);
@@ -100,14 +100,16 @@ export function listSourceEvents(db: Database, query: SourceEventQuery): SourceE
     "id >= ?": since === undefined ? undefined : oldestIdSince(since),
   });
   return db.all(
-    `SELECT ${LISTED} FROM source_events ${indexFor(query)} ${clause} ORDER BY id DESC LIMIT ?`,
+    `SELECT ${EVENT_COLUMNS} FROM source_events ${indexFor(query)} ${clause} ORDER BY id DESC
+     LIMIT ?`,
     ...values,
     query.limit,
   ).map(toSourceEvent);
 }
 
 /**
- * The index that has the rows of a query in order; the rare states are few enough to look through.
+ * The index that has the rows of a query in order; the rare states have few enough rows to read
+ * them all.
  */
 function indexFor({ project, trigger, state }: SourceEventQuery): string {
   if (state !== undefined && state !== "routed" && state !== "ignored") {
@@ -118,22 +120,25 @@ function indexFor({ project, trigger, state }: SourceEventQuery): string {
   return project === undefined ? "" : "INDEXED BY source_events_of_project";
 }
 
-/** At most two of those whose id starts with `prefix`. */
+/** Events whose id starts with `prefix`, at most two. */
 export function findSourceEvents(db: Database, prefix: string): SourceEvent[] {
   return db.all(
-    `SELECT ${LISTED} FROM source_events WHERE id >= ? AND id < ? ORDER BY id LIMIT 2`,
+    `SELECT ${EVENT_COLUMNS} FROM source_events WHERE id >= ? AND id < ? ORDER BY id LIMIT 2`,
     prefix,
     prefixEnd(prefix),
   ).map(toSourceEvent);
 }
 
-/** The event that a delivery brought; a repetition brought none. */
+/** The event of a delivery; a repetition has none. */
 export function findEventOfDelivery(db: Database, deliveryId: string): SourceEvent | undefined {
-  const row = db.get(`SELECT ${LISTED} FROM source_events WHERE delivery_id = ?`, deliveryId);
+  const row = db.get(
+    `SELECT ${EVENT_COLUMNS} FROM source_events WHERE delivery_id = ?`,
+    deliveryId,
+  );
   return row === undefined ? undefined : toSourceEvent(row);
 }
 
-/** An event about a post of the same place, in a state if one is given. */
+/** An event about a post of the same conversation, in a state if one is given. */
 export function findEventOfPost(
   db: Database,
   event: SourceEventFacts,
@@ -148,7 +153,7 @@ export function findEventOfPost(
     storable(event.conversationId),
     storable(postId),
   ];
-  const ofPost = `SELECT ${LISTED} FROM source_events WHERE project = ? AND "trigger" = ?
+  const ofPost = `SELECT ${EVENT_COLUMNS} FROM source_events WHERE project = ? AND "trigger" = ?
     AND installation_id = ? AND conversation_id = ? AND post_id = ? AND post_id <> ''`;
   const row = state === undefined
     ? db.get(`${ofPost} LIMIT 1`, ...place)
@@ -157,12 +162,13 @@ export function findEventOfPost(
 }
 
 /** Columns of a {@linkcode SourceEvent}. */
-export const LISTED = `source_events.id, source_events.project, source_events."trigger", provider,
+export const EVENT_COLUMNS =
+  `source_events.id, source_events.project, source_events."trigger", provider,
   installation_id, external_event_id, source_events.delivery_id, kind, actor, conversation_id,
   thread_id, post_id, top_level, text, occurred_at, source_events.received_at,
   source_events.state, source_events.reason, source_events.task_id, attempts`;
 
-/** A row of these columns. */
+/** Converts a row of these columns. */
 export function toSourceEvent(row: Row): SourceEvent {
   return {
     id: text(row, "id"),

@@ -1,5 +1,5 @@
 /**
- * Tasks that later events of their debounce key become part of, in the table `tasks`.
+ * Tasks that later events of their debounce key join, in the table `tasks`.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import {
   toLimits,
 } from "../tasks/waiting_rows.ts";
 
-/** The task of the debounce key of this one that waits and has never started. */
+/** The waiting task with the same debounce key that has never started. */
 export function findDebounced(db: Database, task: NewTask): Found<DebouncedTask> {
   const row = db.get(
     `SELECT id, held, plan_hash, ${LIMIT_COLUMNS} FROM tasks WHERE debounce = ?
@@ -38,7 +38,7 @@ export function findDebounced(db: Database, task: NewTask): Found<DebouncedTask>
   };
 }
 
-/** Gives a task that waits what a newer event brings along. */
+/** Gives a waiting task the payload, plan and limits of a newer event. */
 export function joinDebounced(
   db: Database,
   task: NewTask,
@@ -72,7 +72,7 @@ export function joinDebounced(
   setWaitReason(db, joined.id, { waitsFor: findWaitReason(db, limits), limits });
 }
 
-/** Gives a task other limits, and lets it wait for its time: so it takes no room anywhere. */
+/** Gives a task other limits and makes it wait for its time, so that it occupies no room. */
 function leaveRoom(db: Database, taskId: string, { group, workspace }: TaskLimits): void {
   db.run(
     `UPDATE tasks SET workspace = ?, workspace_max = ?, gate = ?, gate_max = ?, held = ?

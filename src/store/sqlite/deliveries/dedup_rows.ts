@@ -37,8 +37,8 @@ interface RememberedEvent {
 }
 
 /**
- * Remembers the key of a task. With each key that is added two that are from before `forgetUpTo`
- * go, so there are never many more than came in that time.
+ * Stores the key of a task. Each call also removes two keys from before `forgetUpTo`, so the table
+ * never holds many more keys than that time brought.
  */
 export function rememberKey(db: Database, task: NewTask, event: RememberedEvent): void {
   const digest = dedupDigest(task);

@@ -1,6 +1,6 @@
 /**
- * The table `deliveries`: what arrived, and what became of it. Each event is recorded by
- * `event_rows.ts`, in the same transaction.
+ * The table `deliveries`. Each event of a delivery is recorded by `event_rows.ts`, in the same
+ * transaction.
  *
  * @module
  */
@@ -27,7 +27,7 @@ import type { Database, Row, SqlValue } from "../engine/database.ts";
 import { recordEvent } from "./event_rows.ts";
 import { newestIds, ofEachProject, oldestIdSince, prefixEnd, where } from "../engine/queries.ts";
 
-/** Stores a delivery and the tasks of those of its events that are new and have room. */
+/** Stores a delivery, and the tasks of those of its events that are new and have room. */
 export function recordDelivery(db: Database, given: NewDelivery): readonly EventOutcome[] {
   const known = given.once === true ? findDelivery(db, given.delivery.id) : undefined;
   if (known !== undefined) return outcomesOf(known);
@@ -50,7 +50,7 @@ export function recordHandshake(
   insertDelivery(db, delivery, content);
 }
 
-/** Stores refused requests; of each trigger only the newest stay. */
+/** Stores rejected requests; only the newest of each trigger stay. */
 export function recordRejections(
   db: Database,
   rejections: readonly Rejection[],
@@ -77,14 +77,15 @@ export function recordRejections(
   }
 }
 
-const LISTED = `id, project, "trigger", source, received_at, outcome, reason, status, remote,
+const DELIVERY_COLUMNS =
+  `id, project, "trigger", source, received_at, outcome, reason, status, remote,
   secret_store, secret_key, task_id, body_bytes, duration_ms, detail, via`;
 
-/** Its columns by name: a new one is added at the end of the table, wherever it stands here. */
-const INSERT_DELIVERY = `INSERT INTO deliveries (${LISTED}, headers, body, url)
+/** Names its columns, because a migration adds new ones at the end of the table. */
+const INSERT_DELIVERY = `INSERT INTO deliveries (${DELIVERY_COLUMNS}, headers, body, url)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-/** Newest first. */
+/** Deliveries, newest first. */
 export function listDeliveries(db: Database, query: DeliveryQuery): Delivery[] {
   const { project, trigger, outcome, before, since, limit } = query;
   const rows = {
@@ -144,10 +145,10 @@ function listFailed(db: Database, query: DeliveryQuery, project: string): Delive
 }
 
 function readDeliveries(db: Database, tail: string, values: readonly SqlValue[]): Delivery[] {
-  return db.all(`SELECT ${LISTED} FROM deliveries ${tail}`, ...values).map(toDelivery);
+  return db.all(`SELECT ${DELIVERY_COLUMNS} FROM deliveries ${tail}`, ...values).map(toDelivery);
 }
 
-/** At most two of those whose id starts with `prefix`. */
+/** Deliveries whose id starts with `prefix`, at most two. */
 export function findDeliveries(db: Database, prefix: string): Delivery[] {
   return readDeliveries(db, "WHERE id >= ? AND id < ? ORDER BY id LIMIT 2", [
     prefix,
@@ -156,18 +157,18 @@ export function findDeliveries(db: Database, prefix: string): Delivery[] {
 }
 
 function findDelivery(db: Database, id: string): Delivery | undefined {
-  const row = db.get(`SELECT ${LISTED} FROM deliveries WHERE id = ?`, id);
+  const row = db.get(`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ?`, id);
   return row === undefined ? undefined : toDelivery(row);
 }
 
-/** What became of the events of a stored delivery. */
+/** Outcomes of the events of a stored delivery. */
 function outcomesOf({ detail, outcome, reason, taskId }: Delivery): readonly EventOutcome[] {
   if (detail.events !== undefined) return detail.events;
   if (outcome === "handshake" || outcome === "rejected") return [];
   return [{ outcome, reason, ...(taskId === "" ? {} : { taskId }) }];
 }
 
-/** One delivery with what arrived. */
+/** A delivery with its content. */
 export function readDelivery(db: Database, id: string): StoredDelivery | undefined {
   const row = db.get("SELECT * FROM deliveries WHERE id = ?", id);
   if (row === undefined) return undefined;
@@ -178,7 +179,7 @@ export function readDelivery(db: Database, id: string): StoredDelivery | undefin
   return { delivery, content: { headers, body: bytes(row, "body"), url } };
 }
 
-/** The record as a whole: the best that became of any of its events. */
+/** Outcome of the whole delivery: the best of its events. */
 function summary(
   detail: DeliveryDetail,
   outcomes: readonly EventOutcome[],

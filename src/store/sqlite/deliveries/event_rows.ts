@@ -1,7 +1,7 @@
 /**
- * Records an event that `admit` has decided on: fetches what the rule wants to know of what is
- * stored (`store/rules/event_outcome.ts`), and carries out what it decides. All of it happens in
- * the transaction that stores the delivery, so two events at once cannot both pass.
+ * Records an event that `admit` has decided on: fetches the stored facts that the rule asks for
+ * (`store/rules/event_outcome.ts`), and carries out its decision. All of it happens in the
+ * transaction that stores the delivery, so two concurrent events cannot both pass.
  *
  * @module
  */
@@ -29,17 +29,15 @@ import { findDebounced, joinDebounced } from "./debounce_rows.ts";
 import { findEarlier, rememberKey } from "./dedup_rows.ts";
 import { findRate, keepRate } from "./rate_rows.ts";
 
-/** The delivery an event came with. */
+/** The delivery of an event. */
 export interface EventContext {
-  /** Identifier and time of arrival. */
   readonly delivery: Pick<Delivery, "id" | "receivedAt">;
-  /** How long a key makes later events duplicates, in milliseconds. */
+  /** Time in milliseconds during which a key makes later events duplicates. */
   readonly dedupWindowMs: number;
 }
 
 /**
- * Stores the task of an event that is new and has room; source events of chat platforms come here,
- * too.
+ * Decides the outcome of an event and stores its task if it gets one; used for chat events too.
  *
  * @throws {AppError} `rate_limited` when its trigger refuses more at this rate.
  */
@@ -103,7 +101,7 @@ function start(
 ): void {
   const limits = limitsOf(task);
   const debounce = debounceDigest(task);
-  const waitsFor = task.plan === undefined // it has failed already, and takes no room
+  const waitsFor = task.plan === undefined // it has failed already, and occupies no room
     ? "none"
     : runAt === undefined
     ? findWaitReason(db, limits)

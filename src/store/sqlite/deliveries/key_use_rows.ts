@@ -24,7 +24,7 @@ export function recordKeyUse(db: Database, uses: readonly KeyUse[]): void {
   }
 }
 
-/** Uses of the keys of one store. */
+/** Uses of the keys of one SecretStore. */
 export function listKeyUse(db: Database, project: string, store: string): KeyUse[] {
   const rows = db.all("SELECT * FROM key_uses WHERE project = ? AND store = ?", project, store);
   return rows.map((row) => ({

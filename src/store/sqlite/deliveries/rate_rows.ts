@@ -1,5 +1,5 @@
 /**
- * The table `rates`: how far the rate of each trigger that has one is used.
+ * The table `rates`: the state of the rate limit of each trigger that has one.
  *
  * @module
  */
@@ -10,10 +10,10 @@ import type { RateState } from "../../rules/rate_limit.ts";
 import { number } from "../engine/columns.ts";
 import type { Database } from "../engine/database.ts";
 
-/** Names a trigger. */
+/** Identifies a trigger. */
 type OfTrigger = Pick<NewTask, "project" | "trigger">;
 
-/** The rate of a trigger; none before its first task. */
+/** State of the rate of a trigger; none before its first task. */
 export function findRate(db: Database, { project, trigger }: OfTrigger): Found<RateState> {
   const row = db.get(
     'SELECT due_at, seen_at FROM rates WHERE project = ? AND "trigger" = ?',
@@ -24,7 +24,7 @@ export function findRate(db: Database, { project, trigger }: OfTrigger): Found<R
   return { dueAt: number(row, "due_at"), seenAt: number(row, "seen_at") };
 }
 
-/** Remembers the rate of a trigger. */
+/** Stores the state of the rate of a trigger. */
 export function keepRate(db: Database, { project, trigger }: OfTrigger, rate: RateState): void {
   db.run(
     `INSERT INTO rates VALUES (?1, ?2, ?3, ?4)

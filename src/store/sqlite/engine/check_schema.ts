@@ -1,6 +1,6 @@
 /**
- * Whether a database has the schema that its steps make, and nothing beside it: a trigger or a view
- * of somebody else would do as it likes with every row that is written.
+ * Checks that a database has exactly the schema that its migrations make. A foreign trigger or view
+ * could read or change every row that is written.
  *
  * @module
  */
@@ -10,9 +10,9 @@ import { text } from "./columns.ts";
 import { Database } from "./database.ts";
 import { migrate, versionOf } from "./migrations.ts";
 
-/** Most differences that are named. */
-const NAMED = 20;
-/** What SQLite itself adds when somebody has it look at its indexes (`ANALYZE`). */
+/** Most differences that are listed. */
+const MAX_LISTED = 20;
+/** Tables that SQLite itself adds for `ANALYZE`. */
 const STATISTICS = /^table sqlite_stat[1-4]$/;
 
 /** A table, index, trigger or view. */
@@ -23,7 +23,7 @@ interface Part {
   readonly sql: string;
 }
 
-/** What is foreign, missing or different, one sentence each. */
+/** One sentence for each foreign, missing or different part of the schema. */
 export function findSchemaFaults(db: Database): string[] {
   const found = partsOf(db);
   const expected = expectedParts(versionOf(db));
@@ -31,8 +31,8 @@ export function findSchemaFaults(db: Database): string[] {
   for (const [key, part] of found) {
     const known = expected.get(key);
     if (known === undefined) {
-      if (STATISTICS.test(key) || isApart(part, expected)) continue;
-      faults.push(`${nameOf(part)} was not made by svc${cure(part)}`);
+      if (STATISTICS.test(key) || isHarmlessTable(part, expected)) continue;
+      faults.push(`${nameOf(part)} was not made by svc${removalHint(part)}`);
     } else if (known.sql !== part.sql || known.table !== part.table) {
       faults.push(`${nameOf(part)} is not as svc makes it`);
     }
@@ -40,8 +40,8 @@ export function findSchemaFaults(db: Database): string[] {
   for (const [key, part] of expected) {
     if (!found.has(key)) faults.push(`${nameOf(part)} is missing`);
   }
-  const more = faults.length - NAMED;
-  return more > 0 ? [...faults.slice(0, NAMED), `and ${more} more`] : faults;
+  const more = faults.length - MAX_LISTED;
+  return more > 0 ? [...faults.slice(0, MAX_LISTED), `and ${more} more`] : faults;
 }
 
 /**
@@ -58,10 +58,10 @@ export function refuseOtherSchema(db: Database): void {
 }
 
 /**
- * Whether it is a plain table of another program, or an index on one, that can do nothing with rows
- * of ours: programs that copy a database as it is written (Litestream) keep their position in one.
+ * Whether a part is a plain table of another program, or an index on one, which cannot affect our
+ * rows: programs that copy a database while it is written (Litestream) keep their position in one.
  */
-function isApart({ type, table, sql }: Part, expected: ReadonlyMap<string, Part>): boolean {
+function isHarmlessTable({ type, table, sql }: Part, expected: ReadonlyMap<string, Part>): boolean {
   const isPlain = type === "index" || type === "table" && /^CREATE TABLE /i.test(sql);
   return isPlain && !/\breferences\b/i.test(sql) && !expected.has(`table ${table}`);
 }
@@ -71,20 +71,20 @@ function partsOf(db: Database): ReadonlyMap<string, Part> {
   const rows = db.all("SELECT type, name, tbl_name, coalesce(sql, '') AS sql FROM sqlite_schema");
   return new Map(rows.map((row) => {
     const [type, name] = [text(row, "type"), text(row, "name")];
-    const part = { type, name, table: text(row, "tbl_name"), sql: normal(text(row, "sql")) };
+    const part = { type, name, table: text(row, "tbl_name"), sql: normalise(text(row, "sql")) };
     return [`${type} ${name}`, part];
   }));
 }
 
-/** What the steps up to a version make. */
+/** The schema after the migrations up to a version. */
 function expectedParts(version: number): ReadonlyMap<string, Part> {
   using db = new Database(":memory:", { settings: "" });
   migrate(db, version);
   return partsOf(db);
 }
 
-/** A statement without what means nothing: comments, and blanks but for one between words. */
-function normal(sql: string): string {
+/** A statement without comments, and with one blank between words. */
+function normalise(sql: string): string {
   return sql.replace(
     /('(?:[^']|'')*'|"(?:[^"]|"")*")|--[^\n]*|\/\*[^]*?\*\/|\s+/g,
     (_, quoted: string | undefined) => quoted ?? " ",
@@ -96,8 +96,8 @@ function nameOf({ type, name, table }: Part): string {
   return `The ${type} "${name}"${on}`;
 }
 
-/** How to take it out, where that touches no row. */
-function cure({ type, name }: Part): string {
+/** How to remove a foreign part, where that touches no row. */
+function removalHint({ type, name }: Part): string {
   if (type === "table") return "";
   return `: DROP ${type.toUpperCase()} "${name.replaceAll('"', '""')}"`;
 }

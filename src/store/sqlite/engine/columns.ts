@@ -1,6 +1,6 @@
 /**
- * Reading columns: each function gives one type, and throws when the row does not hold it, which
- * would be a bug of ours and never a user's doing.
+ * Reads columns. Each function returns one type, and throws when the row does not hold it: that is
+ * a bug of ours, never a user's mistake.
  *
  * @module
  */
@@ -8,14 +8,14 @@
 import { AppError } from "../../../base/errors.ts";
 import type { Row } from "./database.ts";
 
-/** A text that is always there. */
+/** A text that is never null. */
 export function text(row: Row, column: string): string {
   const value = row[column];
   if (typeof value !== "string") throw new TypeError(`Column ${column} holds no text`);
   return value;
 }
 
-/** A number that is always there. */
+/** A number that is never null. */
 export function number(row: Row, column: string): number {
   const value = row[column];
   if (typeof value !== "number") throw new TypeError(`Column ${column} holds no number`);
@@ -23,9 +23,9 @@ export function number(row: Row, column: string): number {
 }
 
 /**
- * A parsed JSON text that is always there.
+ * A parsed JSON text that is never null.
  *
- * @throws {AppError} `internal` when somebody has changed the row past us.
+ * @throws {AppError} `internal` when the row was changed by another program.
  */
 export function json(row: Row, column: string): unknown {
   const value = text(row, column);
@@ -44,7 +44,7 @@ export function bytes(row: Row, column: string): Uint8Array {
   return value instanceof Uint8Array ? value : new Uint8Array();
 }
 
-/** `{[name]: value}` where the column has a number, else nothing to spread. */
+/** `{[name]: value}` where the column has a number, else an empty object to spread. */
 export function optionalNumber<Name extends string>(
   row: Row,
   column: string,
@@ -54,7 +54,7 @@ export function optionalNumber<Name extends string>(
   return typeof value === "number" ? { [name]: value } as { [K in Name]?: number } : {};
 }
 
-/** Text that reads back whole: SQLite cuts it at a NUL. */
+/** The text with every NUL replaced, because SQLite would cut it there. */
 export function storable(text: string): string {
   return text.replaceAll("\0", "\u2400");
 }

@@ -1,6 +1,6 @@
 /**
  * The door to SQLite, the only importer of `node:sqlite`: one connection, its settings, its
- * prepared statements, and errors in the program's own words.
+ * prepared statements, and its errors as errors of the program.
  *
  * @module
  */
@@ -15,41 +15,45 @@ export type SqlValue = string | number | bigint | null | Uint8Array;
 export type Row = Record<string, SqlValue>;
 
 /**
- * Of the one connection that writes; every commit is synced, so that what was acknowledged outlives
- * a power cut. The first two take effect in a new file only, and have to come first. A delivery of
- * 2 KiB and what belongs to it fills a page of 4 KiB and wastes a quarter of it: of 8 KiB, a file
- * is smaller by that, and a commit takes a tenth less. With the second, unused pages can be given
- * back step by step. What undoes one statement of a batch stays in memory: the end of a task
- * changes more pages than SQLite keeps there by itself, and a file below /var/tmp for each is a
- * write to the journal of the disk, and leaves the data directory.
+ * Settings of the one connection that writes. Every commit is synced, so that an acknowledged
+ * delivery survives a power cut. The first two settings work only on a new file, and have to come
+ * first.
+ *
+ * `page_size`: a delivery of 2 KiB with its tasks fills a page of 4 KiB and wastes a quarter of it;
+ * with 8 KiB the file is smaller by that, and a commit is a tenth faster. `auto_vacuum`: unused
+ * pages can be given back step by step.
+ *
+ * `temp_store`: the undo log of a statement stays in memory. The end of a task changes more pages
+ * than SQLite keeps there by default, and a file below /var/tmp for each would cost a write to the
+ * disk's journal and leave the data directory.
  */
 const WRITER_SETTINGS =
   "PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; " +
   "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; " +
   "PRAGMA temp_store = MEMORY; " +
-  "PRAGMA journal_size_limit = 67108864;"; // a log that has grown behind a long reader shrinks again
+  // shrinks a log again that has grown because of a long reader
+  "PRAGMA journal_size_limit = 67108864;";
 
-/** How to open a file. */
+/** How to open a database file. */
 export interface DatabaseOptions {
-  /** Opens it for reading only. */
   readonly readOnly?: boolean;
-  /** Settings of a connection that writes, for those of the daemon's. */
+  /** Settings of a connection that writes; by default those of the daemon. */
   readonly settings?: string;
-  /** The node in whose name it claims; empty for a connection that claims nothing. */
+  /** The node for which the connection claims; empty for a connection that claims nothing. */
   readonly node?: string;
 }
 
 /** How to copy a database. */
 export interface CopyOptions {
-  /** Pages at once. */
+  /** Pages per step. */
   readonly rate: number;
-  /** Told after each step; what it throws ends the copying. */
+  /** Called after each step; throwing ends the copying. */
   readonly onProgress: (progress: { totalPages: number; remainingPages: number }) => void;
 }
 
 /** One connection. Statements are prepared once and kept (2.8M/s against 0.16M/s). */
 export class Database implements Disposable {
-  /** The node in whose name it claims. */
+  /** The node for which it claims. */
   readonly node: string;
   readonly #db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
@@ -67,32 +71,35 @@ export class Database implements Disposable {
     }
   }
 
-  /** Runs statements that give no rows and take no values. */
+  /** Runs statements that return no rows and take no values. */
   exec(sql: string): void {
     this.#db.exec(sql);
   }
 
-  /** Runs one statement; the number of rows it changed. */
+  /** Runs one statement; returns the number of rows it changed. */
   run(sql: string, ...values: SqlValue[]): number {
     return Number(this.#prepare(sql).run(...values as SQLInputValue[]).changes);
   }
 
-  /** The first row, if there is one. */
+  /** The first row of a query, if there is one. */
   get(sql: string, ...values: SqlValue[]): Row | undefined {
     return this.#prepare(sql).get(...values as SQLInputValue[]) as Row | undefined;
   }
 
-  /** Every row. */
+  /** Every row of a query. */
   all(sql: string, ...values: SqlValue[]): Row[] {
     return this.#prepare(sql).all(...values as SQLInputValue[]) as Row[];
   }
 
-  /** How many rows were changed since it was opened. */
+  /** Number of rows changed since the connection was opened. */
   changes(): number {
     return Number(this.get("SELECT total_changes() AS n")?.["n"] ?? 0);
   }
 
-  /** Runs `work` in one write transaction, synced before this returns; undone when it throws. */
+  /**
+   * Runs `work` in one write transaction, which is synced before this returns, and undone when
+   * `work` throws.
+   */
   transaction<T>(work: () => T): T {
     this.run("BEGIN IMMEDIATE");
     try {
@@ -105,12 +112,12 @@ export class Database implements Disposable {
     }
   }
 
-  /** Undoes the open transaction; SQLite has done so itself after some errors (disk full). */
+  /** Undoes the open transaction, unless SQLite has done so itself after an error (disk full). */
   rollback(): void {
     if (this.#db.isTransaction) this.run("ROLLBACK");
   }
 
-  /** Copies every page into another file, all of it as this connection sees it. */
+  /** Copies every page into another file, as this connection sees them. */
   async copyTo(path: string, { rate, onProgress }: CopyOptions): Promise<void> {
     await backup(this.#db, path, { rate, progress: onProgress });
   }
@@ -131,14 +138,14 @@ export class Database implements Disposable {
 }
 
 /**
- * Primary result codes of SQLite that mean "not now": busy, locked, read-only, I/O, full, cannot
+ * SQLite's primary result codes for temporary errors: busy, locked, read-only, I/O, full, cannot
  * open.
  */
 const TEMPORARY = new Set([5, 6, 8, 10, 13, 14]);
-/** Result codes that mean the file is no sound database. */
+/** Result codes of a damaged database file. */
 const DAMAGED = new Set([11, 26]);
 
-/** Deno gives errors of `exec` and of opening no code, only SQLite's own fixed text for it. */
+/** Deno's errors of `exec` and of opening carry no code, only the fixed text of SQLite for it. */
 const TEXTS: readonly (readonly [string, number])[] = [
   ["database is locked", 5],
   ["database table is locked", 6],
@@ -151,7 +158,9 @@ const TEXTS: readonly (readonly [string, number])[] = [
   ["file is not a database", 26],
 ];
 
-/** An error of SQLite as a refusal of ours; anything else unchanged. */
+/**
+ * Converts a known error of SQLite to an {@linkcode AppError}; returns any other error unchanged.
+ */
 export function fromSqliteError(error: unknown): unknown {
   if (!(error instanceof Error) || !("code" in error) || error.code !== "ERR_SQLITE_ERROR") {
     return error;

@@ -1,6 +1,6 @@
 /**
- * The size of the file, and giving back to the file system what holds nothing in it, a little at a
- * time, while others write.
+ * Measures the database file, and gives unused pages back to the file system, a little at a time,
+ * while others write.
  *
  * @module
  */
@@ -9,10 +9,10 @@ import type { DatabaseSize } from "../../maintenance.ts";
 import { number } from "./columns.ts";
 import type { Database } from "./database.ts";
 
-/** What SQLite calls a file that can give back pages step by step. */
+/** Value of `auto_vacuum` for a file that can give back pages step by step. */
 const INCREMENTAL = 2;
 
-/** How large the file is, and how much of it holds nothing. */
+/** Size of the file, and how much of it is unused. */
 export function databaseSize(db: Database): DatabaseSize {
   const pageBytes = read(db, "page_size");
   return {
@@ -22,13 +22,14 @@ export function databaseSize(db: Database): DatabaseSize {
   };
 }
 
-/** Gives back as many pages as make up `maxBytes`, one at least; how large it is then. */
+/** Gives back `maxBytes` of unused pages, at least one page; returns the size after that. */
 export function reclaimSpace(
   db: Database,
   { maxBytes }: { readonly maxBytes: number },
 ): DatabaseSize {
   const pages = Math.max(1, Math.floor(maxBytes / read(db, "page_size")));
-  db.all(`PRAGMA incremental_vacuum(${pages})`); // one row a page: `exec` stops after one
+  // one row per page: `exec` would stop after the first
+  db.all(`PRAGMA incremental_vacuum(${pages})`);
   return databaseSize(db);
 }
 

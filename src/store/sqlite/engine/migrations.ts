@@ -1,6 +1,6 @@
 /**
- * The schema, as append-only steps: `user_version` counts those a file has been through. A step
- * that was ever released is never edited.
+ * The schema, as append-only migrations: `user_version` counts those a file has been through. A
+ * migration that was ever released is never edited.
  *
  * @module
  */
@@ -232,11 +232,11 @@ const MIGRATIONS: readonly string[] = [
 /** The version of the schema this program writes. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-/** Brings the open database up to a version, each step in one transaction. */
+/** Migrates the open database up to a version, each step in one transaction. */
 export function migrate(db: Database, upTo: number = SCHEMA_VERSION): void {
   for (let version = versionOf(db); version < upTo; version++) {
     db.transaction(() => {
-      if (versionOf(db) !== version) return; // another process was quicker
+      if (versionOf(db) !== version) return; // another process migrated it first
       db.exec(MIGRATIONS[version] ?? "");
       db.exec(`PRAGMA user_version = ${version + 1}`);
     });
@@ -244,7 +244,7 @@ export function migrate(db: Database, upTo: number = SCHEMA_VERSION): void {
 }
 
 /**
- * Refuses a database this program must not touch. Changes nothing, and leaves no file behind.
+ * Refuses a database that this program must not touch. Changes nothing, and leaves no file behind.
  *
  * @returns Its version; 0 when it was never finished.
  * @throws {AppError} `refused` when the file is damaged or written by a newer version.
@@ -259,7 +259,7 @@ export function checkVersion(path: string): number {
 }
 
 /**
- * The same for a database that is to be used, not made.
+ * Like {@linkcode checkVersion}, for a database that has to be complete.
  *
  * @throws {AppError} `refused`, also when it was never finished.
  */
@@ -268,7 +268,7 @@ export function checkDatabase(path: string): void {
   throw new AppError("refused", `The database "${path}" is empty: run "svc init"`);
 }
 
-/** Even a reader makes files beside the database; those that were not there before go again. */
+/** Even a reader makes files beside the database; those that did not exist before are removed. */
 function readVersion(path: string): number {
   const beside = [`${path}-shm`, `${path}-wal`].filter((file) => !isThere(file));
   try {
@@ -297,7 +297,7 @@ function isThere(path: string): boolean {
   }
 }
 
-/** Through how many steps the open database has been; 0 when it was never finished. */
+/** Number of migrations the open database has been through; 0 when it was never finished. */
 export function versionOf(db: Database): number {
   return Number(db.get("PRAGMA user_version")?.["user_version"] ?? 0);
 }

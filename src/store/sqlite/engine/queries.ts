@@ -28,18 +28,20 @@ export function prefixEnd(prefix: string): string {
   return `${prefix}\u{7f}`;
 }
 
-/** An event that names itself has the id of its own time, such as that of a run that was missed. */
+/** An event that gives its own id has one for its own time, such as that of a missed run. */
 const ID_SLACK_MS = 2 * 3600 * 1000;
 
-/** An id below which no row from after `since` lies: what is older is not even looked at. */
+/** An id below which no row from after `since` lies, so that a query can skip older rows. */
 export function oldestIdSince(since: number): string {
   return firstIdAt(since - ID_SLACK_MS);
 }
 
-/** Where the newest rows are looked for. */
+/** Where to find the newest rows. */
 export interface NewestIn {
   readonly table: "tasks" | "deliveries" | "plugin_audit";
-  /** The index, whose last columns are `column` and the id; those before it have one value each. */
+  /**
+   * An index whose last columns are `column` and the id; the columns before have one value each.
+   */
   readonly index: string;
   /** The column before the id. */
   readonly column: "state" | "outcome" | "result";
@@ -47,13 +49,12 @@ export interface NewestIn {
   readonly among: readonly string[];
   /** Further conditions, as for {@linkcode where}. */
   readonly conditions: Readonly<Record<string, SqlValue | undefined>>;
-  /** At most so many. */
   readonly limit: number;
 }
 
 /**
- * A query for the ids of the newest rows that have one of several values in a column: the newest of
- * each, merged, so that nothing is looked at that is not wanted, however much there is of it.
+ * A query for the ids of the newest rows with one of several values in a column. It merges the
+ * newest rows of each value, so that it reads no others, however many there are.
  */
 export function newestIds(
   { table, index, column, among, conditions, limit }: NewestIn,
@@ -71,8 +72,8 @@ export function newestIds(
 }
 
 /**
- * The newest rows over all projects, for queries whose index begins with the project: as many of
- * each project, and of those the newest.
+ * The newest rows over all projects, for queries whose index begins with the project: fetches as
+ * many of each project, and returns the newest of those.
  */
 export function ofEachProject<Query extends ListQuery, Item extends { readonly id: string }>(
   db: Database,

@@ -1,18 +1,18 @@
 /**
- * Carries a rule of `store/rules/` to its decision: asks it again with each fact that it needs.
+ * Calls a rule of `store/rules/` again with each fact that it asks for, until it decides.
  *
  * @module
  */
 
 import type { Needs } from "../../rules/needs.ts";
 
-/** What fetches each fact; it gets those that are known already. */
+/** Fetches each fact, given the facts that are known already. */
 export type Fetchers<Facts> = {
   readonly [Name in keyof Facts]: (known: Partial<Facts>) => Facts[Name];
 };
 
 /**
- * The decision of a rule, with no fact fetched that it did not ask for.
+ * The decision of a rule. Only facts that it asks for are fetched.
  *
  * @throws {Error} When it asks for the same fact twice, which would never end.
  */

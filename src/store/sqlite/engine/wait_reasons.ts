@@ -6,7 +6,7 @@
 
 import type { WaitReason } from "../../rules/waiting.ts";
 
-/** The values of `held`. A task has passed what has a greater value than its own. */
+/** The values of `held`. A task has passed every limit with a greater value than its own. */
 export const WAIT_REASON = {
   none: 0,
   workspace: 1,
@@ -14,10 +14,10 @@ export const WAIT_REASON = {
   time: 3,
 } as const satisfies Record<WaitReason, number>;
 
-/** The reason that a stored value stands for. */
-export function toWaitReason(held: number): WaitReason {
+/** The reason of a stored value. */
+export function toWaitReason(value: number): WaitReason {
   for (const reason of ["none", "workspace", "group", "time"] as const) {
-    if (WAIT_REASON[reason] === held) return reason;
+    if (WAIT_REASON[reason] === value) return reason;
   }
-  throw new TypeError(`No task waits for ${held}`);
+  throw new TypeError(`No task waits for ${value}`);
 }

@@ -1,7 +1,7 @@
 /**
  * Copies a database as it is at one moment, while others write to it: all pages are read in one
- * read transaction, which the write-ahead log keeps apart from what is written meanwhile.
- * Synchronous, so it runs in the thread of `job_worker.ts` only.
+ * read transaction, which the write-ahead log isolates from later writes. It is synchronous, so it
+ * runs only in the thread of `job_worker.ts`.
  *
  * @module
  */
@@ -11,11 +11,11 @@ import type { BackupFacts, Progress } from "../../maintenance.ts";
 import { Database } from "../engine/database.ts";
 import { versionOf } from "../engine/migrations.ts";
 
-/** Pages between two looks at whether to go on. */
-const PAGES_AT_ONCE = 256;
+/** Pages copied between two checks for cancellation. */
+const PAGES_PER_STEP = 256;
 
 /**
- * Copies the database `from` into the empty file `to`, as one file that needs no other beside it.
+ * Copies the database `from` into the empty file `to`, as one file without a log beside it.
  *
  * @throws {AppError} `refused` when the copy is not sound.
  */
@@ -26,9 +26,9 @@ export async function backUp(
   {
     using source = new Database(files.from, { readOnly: true });
     source.exec("BEGIN");
-    source.get("SELECT count(*) FROM sqlite_schema"); // from here on it sees this moment only
+    source.get("SELECT count(*) FROM sqlite_schema"); // the read transaction begins here
     await source.copyTo(files.to, {
-      rate: PAGES_AT_ONCE,
+      rate: PAGES_PER_STEP,
       onProgress: ({ totalPages, remainingPages }) =>
         onProgress({ fraction: totalPages === 0 ? 1 : (totalPages - remainingPages) / totalPages }),
     });
@@ -41,7 +41,7 @@ export async function backUp(
   return { bytes: sizeOf(copy), schemaVersion: versionOf(copy) };
 }
 
-/** Size of the file in bytes, without what is still in its log. */
+/** Size of the database in bytes, without its write-ahead log. */
 export function sizeOf(db: Database): number {
   const count = Number(db.get("PRAGMA page_count")?.["page_count"] ?? 0);
   return count * Number(db.get("PRAGMA page_size")?.["page_size"] ?? 0);

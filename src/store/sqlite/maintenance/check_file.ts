@@ -1,7 +1,6 @@
 /**
- * Looks at every page and every table of a database, and for rows that cannot be: what `svc db
- * check` finds. Only reads. Takes as long as the file is large, so it runs in the thread of
- * `job_worker.ts`.
+ * Checks every page and every table of a database, and finds impossible rows, for `svc db check`.
+ * It only reads. It takes long for a large file, so it runs in the thread of `job_worker.ts`.
  *
  * @module
  */
@@ -17,45 +16,45 @@ import { Database, fromSqliteError } from "../engine/database.ts";
 import { SCHEMA_VERSION, versionOf } from "../engine/migrations.ts";
 import { loadResources } from "../resources/resource_rows.ts";
 
-/** Most faults of one sort that are listed. */
-const LISTED = 20;
+/** Most faults of one kind that are listed. */
+const MAX_LISTED = 20;
 
-/** What cannot be: each statement gives the ids of such rows. */
-const IMPOSSIBLE: readonly { readonly sql: string; readonly says: (ids: string) => string }[] = [
+/** Impossible rows: each statement selects their ids. */
+const IMPOSSIBLE: readonly { readonly sql: string; readonly show: (ids: string) => string }[] = [
   {
     sql: "SELECT DISTINCT task_id AS id FROM steps WHERE task_id NOT IN (SELECT id FROM tasks)",
-    says: (ids) => `There are steps of tasks that do not exist: ${ids}`,
+    show: (ids) => `There are steps of tasks that do not exist: ${ids}`,
   },
   {
     sql: `SELECT id FROM tasks WHERE plan_hash IS NOT NULL
           AND plan_hash NOT IN (SELECT hash FROM plans)`,
-    says: (ids) => `There are tasks whose plan is gone: ${ids}`,
+    show: (ids) => `There are tasks whose plan is gone: ${ids}`,
   },
   {
     sql: `SELECT id FROM tasks WHERE state IN ('pending', 'running') AND plan_hash IS NULL`,
-    says: (ids) => `There are tasks that wait or run without a plan: ${ids}`,
+    show: (ids) => `There are tasks that wait or run without a plan: ${ids}`,
   },
   {
     sql: `SELECT id FROM tasks
           WHERE state NOT IN ('pending', 'running', 'succeeded', 'failed', 'cancelled')`,
-    says: (ids) => `There are tasks in no state: ${ids}`,
+    show: (ids) => `There are tasks in no state: ${ids}`,
   },
   {
     sql: `SELECT id FROM tasks WHERE (finished_at IS NULL) <> (state IN ('pending', 'running'))`,
-    says: (ids) => `There are tasks whose state and time of end do not go together: ${ids}`,
+    show: (ids) => `There are tasks whose state and time of end do not go together: ${ids}`,
   },
   {
     sql: `SELECT task_id AS id FROM steps JOIN tasks ON tasks.id = task_id
           WHERE steps.state = 'running' AND tasks.state <> 'running'`,
-    says: (ids) => `There are steps that run in tasks that do not: ${ids}`,
+    show: (ids) => `There are steps that run in tasks that do not: ${ids}`,
   },
   {
     sql: "SELECT task_id AS id FROM task_ends WHERE task_id NOT IN (SELECT id FROM tasks)",
-    says: (ids) => `Ends of tasks that do not exist are still to be looked at: ${ids}`,
+    show: (ids) => `There are unhandled ends of tasks that do not exist: ${ids}`,
   },
 ];
 
-/** Tables that every version has had. */
+/** Tables that every version has. */
 const TABLES = ["resources", "deliveries", "tasks", "steps", "plans", "plugin_audit"];
 
 const NOTHING: CheckFacts = {
@@ -67,22 +66,22 @@ const NOTHING: CheckFacts = {
   secretStores: [],
 };
 
-/** Checks the file at `path`; what cannot even be opened is a fault, too. */
+/** Checks the file at `path`; a file that cannot be opened is reported as a fault too. */
 export function checkFile(path: string): CheckFacts {
   try {
     using db = new Database(path, { readOnly: true });
-    db.exec("BEGIN"); // all of it as it is at one moment
-    return look(db);
+    db.exec("BEGIN"); // one read transaction: all of it as it is at one moment
+    return inspect(db);
   } catch (error) {
     if (!(fromSqliteError(error) instanceof AppError)) throw error;
     return { ...NOTHING, faults: [`It cannot be read: ${messageOf(error)}`] };
   }
 }
 
-function look(db: Database): CheckFacts {
+function inspect(db: Database): CheckFacts {
   const schemaVersion = versionOf(db);
   const facts = { ...NOTHING, schemaVersion, bytes: sizeOf(db) };
-  const damage = db.all(`PRAGMA integrity_check(${LISTED})`)
+  const damage = db.all(`PRAGMA integrity_check(${MAX_LISTED})`)
     .map((row) => text(row, "integrity_check")).filter((line) => line !== "ok");
   if (damage.length > 0) return { ...facts, faults: damage.map((line) => `Damaged: ${line}`) };
   const names = db.all("SELECT name FROM sqlite_schema").map((row) => text(row, "name"));
@@ -99,17 +98,17 @@ function look(db: Database): CheckFacts {
   }
   const unusable = findSchemaFaults(db);
   if (unusable.length > 0) return { ...facts, faults: unusable };
-  const unreadable = findUnreadable(db, LISTED);
+  const unreadable = findUnreadable(db, MAX_LISTED);
   if (unreadable.length > 0) return { ...facts, faults: unreadable };
   const known = { ...facts, ...countTasks(db), secretStores: findSecretStores(db) };
-  if (schemaVersion < SCHEMA_VERSION) return known; // the next start brings it up to date
-  const impossible = IMPOSSIBLE.flatMap(({ sql, says }) => {
-    const ids = db.all(`${sql} LIMIT ${LISTED + 1}`).map((row) => text(row, "id"));
-    const more = ids.length > LISTED ? " and more" : "";
-    return ids.length === 0 ? [] : [`${says(ids.slice(0, LISTED).join(", "))}${more}`];
+  if (schemaVersion < SCHEMA_VERSION) return known; // the next start migrates it
+  const impossible = IMPOSSIBLE.flatMap(({ sql, show }) => {
+    const ids = db.all(`${sql} LIMIT ${MAX_LISTED + 1}`).map((row) => text(row, "id"));
+    const more = ids.length > MAX_LISTED ? " and more" : "";
+    return ids.length === 0 ? [] : [`${show(ids.slice(0, MAX_LISTED).join(", "))}${more}`];
   });
   const audit = verifyAudit(db).faults.map((fault) => `Audit: ${fault}`);
-  return { ...known, faults: [...impossible, ...audit.slice(0, LISTED)] };
+  return { ...known, faults: [...impossible, ...audit.slice(0, MAX_LISTED)] };
 }
 
 function findSecretStores(db: Database): CheckFacts["secretStores"] {

@@ -1,5 +1,5 @@
 /**
- * Rows that cannot be read: JSON that is none, and numbers that no double holds.
+ * Finds rows that cannot be read: invalid JSON, and numbers that no double holds.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { isJsonObject } from "../../../base/json.ts";
 import { number, text } from "../engine/columns.ts";
 import type { Database } from "../engine/database.ts";
 
-/** Columns whose text is a JSON object; those of a later version are not in every file. */
+/** Columns whose text is a JSON object; a file of an earlier version lacks some of them. */
 const JSON_COLUMNS: readonly (readonly [table: string, column: string])[] = [
   ["resources", "metadata"],
   ["resources", "spec"],
@@ -19,12 +19,12 @@ const JSON_COLUMNS: readonly (readonly [table: string, column: string])[] = [
   ["inbox", "message"],
 ];
 
-/** Read as the last time there is, so no list breaks on them. */
+/** Large values are read as the last possible time, so no list fails on them. */
 const MAY_BE_LARGE = "control_tokens.expires_at";
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
-/** Rows that cannot be read, one sentence each, `most` of each column. */
+/** One sentence for each unreadable row, at most `most` of each column. */
 export function findUnreadable(db: Database, most: number): string[] {
   const tables = new Map(
     db.all(
@@ -62,15 +62,14 @@ function columnsOf(db: Database, table: string): readonly ColumnFacts[] {
   }));
 }
 
-/** What names a row: the columns of its primary key. */
+/** Expression that identifies a row: the columns of its primary key. */
 function idOf(columns: readonly ColumnFacts[]): string {
   const keys = columns.filter(({ isKey }) => isKey).map(({ name }) => quote(name));
   return keys.join(" || '/' || ");
 }
 
 /**
- * SQLite gives up on JSON of more than a thousand levels, which is sound: so it only finds
- * suspects.
+ * SQLite rejects valid JSON of more than a thousand levels: so its findings are checked again here.
  */
 function findBrokenJson(
   db: Database,

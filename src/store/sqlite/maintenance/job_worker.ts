@@ -1,6 +1,6 @@
 /**
- * A thread for one long job on a database file, which has a connection of its own: the store's
- * thread goes on meanwhile. Looks now and then whether it is to stop.
+ * The thread of one long job on a database file. It has a connection of its own, so that the
+ * store's thread is not blocked, and checks after each step whether it has to stop.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { type Job, type JobReply, sendError } from "../protocol.ts";
 const scope = globalThis as unknown as DedicatedWorkerGlobalScope;
 const say = (reply: JobReply) => scope.postMessage(reply);
 
-/** One report for so many steps is plenty. */
+/** Progress is reported once per this many steps. */
 const STEPS_PER_REPORT = 32;
 /** Longest pause after a step. */
 const LONGEST_PAUSE_MS = 50;
@@ -26,7 +26,7 @@ async function run(job: Job): Promise<unknown> {
   let since = systemClock.monotonicMs();
   return await backUp(job, (progress) => {
     if (steps++ % STEPS_PER_REPORT === 0) say({ type: "progress", progress });
-    // Half the time goes to the others on this disk; being told to stop ends the pause.
+    // Half of the time is left to other users of the disk; a request to stop ends the pause.
     Atomics.wait(stop, 0, 0, Math.min(systemClock.monotonicMs() - since, LONGEST_PAUSE_MS));
     if (Atomics.load(stop, 0) !== 0) throw new Error("Told to stop");
     since = systemClock.monotonicMs();

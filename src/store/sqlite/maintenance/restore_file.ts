@@ -1,5 +1,5 @@
 /**
- * What happens to a database file before it takes the place of another one, and to that other one.
+ * Prepares a database file for its restore, and the old database for its replacement.
  *
  * @module
  */
@@ -11,22 +11,22 @@ import { migrate } from "../engine/migrations.ts";
 import { WAIT_REASON } from "../engine/wait_reasons.ts";
 import { changeResources } from "../resources/resource_rows.ts";
 
-/** How tasks of a copy end that waited or ran when it was made. */
+/** How open tasks of a copy end. */
 export interface CancelOpen {
   readonly reason: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
-/** What is different in a copy once it is restored. */
+/** Changes to a copy when it is restored. */
 export interface RestoreChanges {
-  /** Resources that are left out. */
+  /** Resources to leave out. */
   readonly leaveOut: readonly ResourceKey[];
-  /** Ends its open tasks. */
+  /** Ends the open tasks of the copy. */
   readonly cancel?: CancelOpen;
 }
 
-/** Brings a copy up to this program's schema, and makes these changes. */
+/** Migrates a copy to this program's schema, and makes the given changes. */
 export function makeReady(path: string, { leaveOut, cancel }: RestoreChanges): void {
   using db = new Database(path);
   migrate(db);
@@ -51,8 +51,8 @@ function cancelOpen(db: Database, { reason, now }: CancelOpen): void {
 }
 
 /**
- * Folds the log into the file, so that the file alone is all of it; `false` when that cannot be
- * done.
+ * Folds the write-ahead log into the file, so that the file is complete by itself; `false` when
+ * that fails.
  */
 export function foldLog(path: string): boolean {
   try {

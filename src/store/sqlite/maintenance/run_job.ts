@@ -1,6 +1,6 @@
 /**
- * Runs a long job on a database file in a thread of its own, which can touch the directories of
- * that job only and is gone with it.
+ * Runs a long job on a database file in a thread of its own, which has access only to the
+ * directories of that job and ends with it.
  *
  * @module
  */
@@ -10,7 +10,8 @@ import type { BackupFacts, CheckFacts, Progress } from "../../maintenance.ts";
 import { type Job, type JobReply, receiveError } from "../protocol.ts";
 
 /**
- * Copies the database `from` into the empty file `to`; gives how far it is. Left early, it stops.
+ * Copies the database `from` into the empty file `to`; yields its progress. Ending the iteration
+ * early stops the job.
  *
  * @throws {AppError} `refused` or `overloaded` when the copy cannot be made or is not sound.
  */
@@ -21,7 +22,7 @@ export function backUpFile(
   return runJob<BackupFacts>({ type: "backup", ...files, stop }, stop);
 }
 
-/** Checks the database at `path`, every page and every table. */
+/** Checks the database at `path`, every page and every table; yields its progress. */
 export function checkWholeFile(path: string): AsyncGenerator<Progress, CheckFacts, undefined> {
   return runJob<CheckFacts>({ type: "check", path });
 }
@@ -48,7 +49,8 @@ async function* runJob<Result>(
       yield reply.progress;
     }
   } finally {
-    // Ending the thread does not end what SQLite does just now: first it has to hear of it.
+    // Ending the thread does not end a running SQLite operation: the thread has to be asked to stop
+    // first.
     if (stop !== undefined) {
       Atomics.store(new Int32Array(stop), 0, 1);
       Atomics.notify(new Int32Array(stop), 0);
@@ -58,7 +60,7 @@ async function* runJob<Result>(
   }
 }
 
-/** What a thread says, one after the other; an error nobody caught is its last word. */
+/** The messages of a thread, one after the other; an uncaught error is the last one. */
 class Replies {
   readonly #waiting: JobReply[] = [];
   #take: ((reply: JobReply) => void) | undefined;

@@ -9,7 +9,7 @@ import type { ResourceChange } from "../../resource_store.ts";
 import type { Database } from "../engine/database.ts";
 import { json, number, text } from "../engine/columns.ts";
 
-/** Every resource. */
+/** Every stored resource. */
 export function loadResources(db: Database): Resource[] {
   return db.all("SELECT * FROM resources").map((row) => ({
     kind: text(row, "kind"),
@@ -23,7 +23,7 @@ export function loadResources(db: Database): Resource[] {
   }));
 }
 
-/** Makes every change. */
+/** Makes the given changes. */
 export function changeResources(db: Database, changes: readonly ResourceChange[]): void {
   for (const change of changes) {
     if (change.op === "put") put(db, change.resource);

@@ -1,5 +1,5 @@
 /**
- * The tasks of a group (`concurrency`) that have not ended, in the table `tasks`.
+ * The unfinished tasks of a group (`concurrency`), in the table `tasks`.
  *
  * @module
  */
@@ -10,14 +10,14 @@ import { text } from "../engine/columns.ts";
 import type { Database } from "../engine/database.ts";
 import { IN_GROUP } from "./waiting_rows.ts";
 
-/** Ids of those that have not ended, at most as many as the limit. */
+/** Ids of the unfinished tasks, at most as many as the limit. */
 export function findUnfinished(db: Database, { group }: TaskLimits): string[] {
   if (group === undefined) return [];
   const rows = db.all(`SELECT id FROM ${IN_GROUP} LIMIT ?`, group.digest, group.max);
   return rows.map((row) => text(row, "id"));
 }
 
-/** Those that have not ended and have not been told to. */
+/** Unfinished tasks that are not being cancelled. */
 export function findReplaceable(db: Database, { group }: TaskLimits): ReplaceableTask[] {
   if (group === undefined) return [];
   return db.all(

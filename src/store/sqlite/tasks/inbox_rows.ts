@@ -9,7 +9,7 @@ import type { InboxMessage } from "../../task_records.ts";
 import { json, number } from "../engine/columns.ts";
 import type { Database } from "../engine/database.ts";
 
-/** Adds a message; `undefined` when the task has ended or is not there. */
+/** Adds a message; `undefined` when the task has ended or does not exist. */
 export function addToInbox(
   db: Database,
   taskId: string,

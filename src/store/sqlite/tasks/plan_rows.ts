@@ -1,6 +1,6 @@
 /**
- * The tables `plans`, one row for all tasks that run the same, and `plan_uses`, which counts them:
- * a plan that no task has any more goes with the last of them.
+ * The tables `plans`, one row for all tasks with the same plan, and `plan_uses`, which counts those
+ * tasks: a plan is removed with the last of them.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 import { text } from "../engine/columns.ts";
 import type { Database } from "../engine/database.ts";
 
-/** What a task runs, as it was stored; `undefined` when something was missing for it. */
+/** The plan of a task as JSON; `undefined` when something it needs was missing. */
 export function findPlan(db: Database, taskId: string): string | undefined {
   const row = db.get(
     "SELECT plan FROM plans WHERE hash = (SELECT plan_hash FROM tasks WHERE id = ?)",
@@ -17,7 +17,7 @@ export function findPlan(db: Database, taskId: string): string | undefined {
   return row === undefined ? undefined : text(row, "plan");
 }
 
-/** One more task has this plan. */
+/** Stores a plan if it is new, and counts one more task with it. */
 export function usePlan(
   db: Database,
   plan: { readonly hash: string; readonly json: string },
@@ -27,12 +27,12 @@ export function usePlan(
   db.run("INSERT INTO plan_uses VALUES (?, 1)", plan.hash);
 }
 
-/** One more task has a plan; `false` when it is not stored, then nothing is counted. */
+/** Counts one more task with a plan; `false`, without counting, when the plan is not stored. */
 export function countUse(db: Database, hash: string): boolean {
   return db.run("UPDATE plan_uses SET tasks = tasks + 1 WHERE hash = ?", hash) > 0;
 }
 
-/** One task less has this plan. */
+/** Counts one task less with this plan, and removes the plan with the last one. */
 export function releasePlan(db: Database, hash: string): void {
   db.run("UPDATE plan_uses SET tasks = tasks - 1 WHERE hash = ?", hash);
   if (db.run("DELETE FROM plan_uses WHERE hash = ? AND tasks <= 0", hash) === 0) return;

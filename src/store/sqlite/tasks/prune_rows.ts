@@ -1,6 +1,6 @@
 /**
- * Retention: removes old tasks and deliveries, a few at a time, so that nobody waits for it. Each
- * call looks at a bounded number of rows and goes on where the last one stopped.
+ * Retention: removes old tasks and deliveries, a few at a time, so that other calls do not wait
+ * long. Each call reads a bounded number of rows and continues where the last one stopped.
  *
  * @module
  */
@@ -11,33 +11,34 @@ import type { Database, Row } from "../engine/database.ts";
 import { releasePlan } from "./plan_rows.ts";
 import { newestIds } from "../engine/queries.ts";
 
-/** Index entries that one call looks at to find triggers with too many tasks: some 3 ms. */
-const TASKS_AT_ONCE = 10_000;
-/** Entries that a trigger counts beside those of its tasks. */
+/** Index entries that one call reads to find triggers with too many tasks: some 3 ms. */
+const ENTRIES_PER_CALL = 10_000;
+/** Entries that a trigger counts in addition to those of its tasks. */
 const PER_TRIGGER = 10;
-/** Old tasks of one trigger that nobody has looked at yet, and that do not hide the others. */
-const NOT_LOOKED_AT = 1000;
+/** Tasks that a query reads beyond its limit, to pass over those whose end is not handled yet. */
+const UNHANDLED_MARGIN = 1000;
 /** Final states. */
 const ENDED: readonly TaskState[] = ["succeeded", "failed", "cancelled"];
 /**
- * Deliveries that one call looks at, some 4 ms, and reads at once: mostly the first is too young.
+ * Deliveries that one call reads (some 4 ms), and how many at a time: mostly the first is too
+ * young.
  */
-const DELIVERIES_AT_ONCE = 500;
-const READ_AT_ONCE = 50;
-/** Deduplication keys that one call looks at. */
-const KEYS_AT_ONCE = 1000;
+const DELIVERIES_PER_CALL = 500;
+const PAGE_SIZE = 50;
+/** Deduplication keys that one call reads. */
+const KEYS_PER_CALL = 1000;
 
-/** Whose end nobody has looked at yet has to stay until then. */
-const LOOKED_AT = "NOT EXISTS (SELECT 1 FROM task_ends WHERE task_ends.task_id = tasks.id)";
+/** A task stays until its triggers have fired for its end. */
+const END_HANDLED = "NOT EXISTS (SELECT 1 FROM task_ends WHERE task_ends.task_id = tasks.id)";
 
-/** Removes ended tasks that are too old or too many; gives what was removed. */
+/** Removes ended tasks that are too old or too many; returns the removed ones. */
 export function pruneTasks(
   db: Database,
   { before, keep, limit }: { before: number; keep?: number; limit: number },
 ): { id: string; directory: string }[] {
   const old = db.all(
     `SELECT id, directory, plan_hash FROM tasks
-     WHERE finished_at IS NOT NULL AND finished_at < ? AND ${LOOKED_AT}
+     WHERE finished_at IS NOT NULL AND finished_at < ? AND ${END_HANDLED}
      ORDER BY finished_at LIMIT ?`,
     before,
     limit,
@@ -64,24 +65,24 @@ function remove(db: Database, tasks: readonly Row[]): void {
   }
 }
 
-/** A key stops repetitions only as long as its task is there. */
+/** Removes keys of tasks that are gone: a key stops repetitions only as long as its task exists. */
 function removeKeys(db: Database): void {
   db.run(
     `DELETE FROM dedup_keys WHERE position IN (
        SELECT position FROM (SELECT position, task_id FROM dedup_keys ORDER BY position LIMIT ?)
        WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = task_id))`,
-    KEYS_AT_ONCE,
+    KEYS_PER_CALL,
   );
 }
 
 /** Project and name. */
 type Trigger = readonly [string, string];
 
-/** Ended tasks of the triggers in turn that are beyond the newest `keep` of theirs. */
+/** Ended tasks beyond the newest `keep` of their trigger, for one trigger after the other. */
 function findSurplus(db: Database, keep: number, limit: number): Row[] {
   const found: Row[] = [];
   let at = JSON.parse(positionOf(db, "tasks") ?? '["",""]') as Trigger;
-  for (let looked = 0; looked < TASKS_AT_ONCE && found.length < limit;) {
+  for (let read = 0; read < ENTRIES_PER_CALL && found.length < limit;) {
     const trigger = nextTrigger(db, at);
     if (trigger === undefined) {
       at = ["", ""]; // the next call begins another round
@@ -89,7 +90,7 @@ function findSurplus(db: Database, keep: number, limit: number): Row[] {
     }
     const some = surplusOf(db, trigger, { keep, limit: limit - found.length });
     found.push(...some.rows);
-    looked += some.looked + PER_TRIGGER;
+    read += some.read + PER_TRIGGER;
     if (found.length < limit) at = trigger; // else there may be more of this one
   }
   savePosition(db, "tasks", JSON.stringify(at));
@@ -97,8 +98,9 @@ function findSurplus(db: Database, keep: number, limit: number): Row[] {
 }
 
 /**
- * The first trigger behind another one that has tasks. Two statements: for `(project, "trigger") >
- * (?, ?)` SQLite reads every task of the trigger that is left behind, 5 ms for 50,000.
+ * The first trigger after another one that has tasks. These are two statements because for
+ * `(project, "trigger") > (?, ?)` SQLite reads every task of the trigger that is passed, 5 ms for
+ * 50,000.
  */
 function nextTrigger(db: Database, [project, trigger]: Trigger): Trigger | undefined {
   const next = db.get(
@@ -117,7 +119,7 @@ function surplusOf(
   db: Database,
   trigger: Trigger,
   { keep, limit }: { keep: number; limit: number },
-): { rows: Row[]; looked: number } {
+): { rows: Row[]; read: number } {
   const newest = newestIds({
     table: "tasks",
     index: "tasks_of_trigger",
@@ -130,38 +132,38 @@ function surplusOf(
     `SELECT count(*) AS n, min(id) AS edge FROM (${newest.sql})`,
     ...newest.values,
   );
-  const looked = number(row ?? {}, "n");
-  if (row === undefined || looked <= keep) return { rows: [], looked };
+  const read = number(row ?? {}, "n");
+  if (row === undefined || read <= keep) return { rows: [], read };
   const rows: Row[] = [];
   for (const state of ENDED) {
     rows.push(...db.all(
       `SELECT id, directory, plan_hash FROM (SELECT id, directory, plan_hash FROM tasks
          INDEXED BY tasks_of_trigger
          WHERE project = ? AND "trigger" = ? AND state = ? AND id <= ? ORDER BY id LIMIT ?) AS tasks
-       WHERE ${LOOKED_AT} LIMIT ?`,
+       WHERE ${END_HANDLED} LIMIT ?`,
       ...trigger,
       state,
       text(row, "edge"),
-      limit - rows.length + NOT_LOOKED_AT,
+      limit - rows.length + UNHANDLED_MARGIN,
       limit - rows.length,
     ));
   }
-  return { rows, looked };
+  return { rows, read };
 }
 
-/** Removes deliveries that are too old and whose tasks are gone; how many. */
+/** Removes deliveries that are too old and whose tasks are gone; returns how many. */
 export function pruneDeliveries(
   db: Database,
   { before, limit }: { before: number; limit: number },
 ): number {
   let at = Number(positionOf(db, "deliveries") ?? 0);
   let removed = 0;
-  for (let looked = 0; looked < DELIVERIES_AT_ONCE && removed < limit; looked += READ_AT_ONCE) {
+  for (let read = 0; read < DELIVERIES_PER_CALL && removed < limit; read += PAGE_SIZE) {
     const rows = db.all(
       `SELECT rowid, id, received_at, task_id, detail FROM deliveries WHERE rowid > ?
        ORDER BY rowid LIMIT ?`,
       at,
-      READ_AT_ONCE,
+      PAGE_SIZE,
     );
     const young = rows.findIndex((row) => number(row, "received_at") >= before);
     for (const row of young === -1 ? rows : rows.slice(0, young)) {
@@ -169,7 +171,7 @@ export function pruneDeliveries(
       at = number(row, "rowid");
       if (!isNeeded(db, row)) removed += db.run("DELETE FROM deliveries WHERE rowid = ?", at);
     }
-    if (removed < limit && (young !== -1 || rows.length < READ_AT_ONCE)) {
+    if (removed < limit && (young !== -1 || rows.length < PAGE_SIZE)) {
       at = 0; // all others are younger: the next call begins another round
       break;
     }
@@ -178,7 +180,7 @@ export function pruneDeliveries(
   return removed;
 }
 
-/** Whether a task or a source event needs this delivery, which may hold its payload. */
+/** Whether a task or a chat event needs this delivery, which may hold its payload. */
 function isNeeded(db: Database, row: Row): boolean {
   const { events = [] } = json(row, "detail") as { events?: { taskId?: string }[] };
   const ids = [text(row, "task_id"), ...events.map(({ taskId = "" }) => taskId)];
@@ -192,13 +194,13 @@ function isNeeded(db: Database, row: Row): boolean {
       undefined;
 }
 
-/** Where the removal from a table goes on. */
+/** The position from which the removal from a table continues. */
 export function positionOf(db: Database, name: string): string | undefined {
   const row = db.get("SELECT position FROM prune_positions WHERE name = ?", name);
   return row === undefined ? undefined : text(row, "position");
 }
 
-/** Notes where the removal from a table goes on. */
+/** Stores that position. */
 export function savePosition(db: Database, name: string, position: string): void {
   if (positionOf(db, name) === position) return;
   db.run(

@@ -1,6 +1,6 @@
 /**
- * How many tasks wait and run, for `svc status` and the metrics. Counts in indexes that hold
- * nothing but those, so it does not matter how many have ended.
+ * Counts pending and running tasks, for `svc status` and the metrics. It counts in indexes that
+ * hold only those, so the number of ended tasks does not matter.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { number, optionalNumber } from "../engine/columns.ts";
 import type { Database, Row } from "../engine/database.ts";
 import { WAIT_REASON } from "../engine/wait_reasons.ts";
 
-/** Tasks by what they are at, and since when the oldest waits. */
+/** Number of pending and running tasks, and the age of the oldest pending ones. */
 export function counts(db: Database): TaskCounts {
   const count = (from: string) =>
     number(db.get(`SELECT count(*) AS n FROM tasks ${from}`) ?? {}, "n");

@@ -1,5 +1,5 @@
 /**
- * The table `task_ends`: ended tasks that triggers follow, until somebody has looked at them, so
+ * The table `task_ends`: ended tasks that triggers follow, kept until those triggers have fired, so
  * that a crash between the end of one task and the start of the next loses nothing.
  *
  * @module
@@ -9,12 +9,12 @@ import type { Task } from "../../task_records.ts";
 import type { Database } from "../engine/database.ts";
 import { readTasks } from "./task_rows.ts";
 
-/** This task has ended and has to be looked at. */
+/** Stores that a task has ended and its triggers have to fire. */
 export function noteTaskEnd(db: Database, taskId: string): void {
   db.run("INSERT OR IGNORE INTO task_ends VALUES (?)", taskId);
 }
 
-/** Ended tasks that have not been looked at, oldest first. */
+/** Ended tasks whose triggers have not fired yet, oldest first. */
 export function listTaskEnds(db: Database, limit: number): Task[] {
   return readTasks(
     db,
@@ -23,7 +23,7 @@ export function listTaskEnds(db: Database, limit: number): Task[] {
   );
 }
 
-/** An ended task has been looked at. */
+/** Removes the end of a task once its triggers have fired. */
 export function forgetTaskEnd(db: Database, taskId: string): void {
   db.run("DELETE FROM task_ends WHERE task_id = ?", taskId);
 }

@@ -1,6 +1,5 @@
 /**
- * The tables `tasks` and `steps`: storing and reading them. What a task waits for is decided in
- * `store/rules/waiting.ts`.
+ * The tables `tasks` and `steps`. What a task waits for is decided in `store/rules/waiting.ts`.
  *
  * @module
  */
@@ -24,19 +23,18 @@ import type { TaskLimits } from "../../rules/limits.ts";
 import type { WaitReason } from "../../rules/waiting.ts";
 import { usePlan } from "./plan_rows.ts";
 
-/** What is decided on a task when it is stored. */
+/** Decisions about a task that are stored with it. */
 export interface NewWaiting {
-  /** What it waits for. */
   readonly waitsFor: WaitReason;
-  /** When its time comes, in milliseconds since the epoch; absent when it has come. */
+  /** When the task is due, in milliseconds since the epoch; absent when it is due now. */
   readonly runAt?: number;
-  /** What it takes room in. */
+  /** Limits that the task counts against. */
   readonly limits: TaskLimits;
   /** Digest of its debounce key. */
   readonly debounce?: Uint8Array;
 }
 
-/** Stores a task that `delivery` starts; without a plan it is failed from the start. */
+/** Stores a task that `delivery` starts; a task without a plan has failed from the start. */
 export function insertTask(
   db: Database,
   task: NewTask,
@@ -83,7 +81,7 @@ const TASK_COLUMNS = `tasks.id, tasks.project, tasks."trigger", tasks.workflow, 
   tasks.started_at, tasks.finished_at, tasks.restarts, tasks.parent_id, tasks.retry_of,
   tasks.depth, tasks.directory, tasks.cancel_reason`;
 
-/** Newest first. */
+/** Tasks, newest first. */
 export function listTasks(db: Database, query: TaskQuery): Task[] {
   const { project, trigger, workflow, state, before, since, limit } = query;
   const rows = {
@@ -118,7 +116,7 @@ export function listTasks(db: Database, query: TaskQuery): Task[] {
   return readTasks(db, `WHERE id IN (${ids.sql}) ORDER BY id DESC`, ids.values);
 }
 
-/** At most two of those whose id starts with `prefix`. */
+/** Tasks whose id starts with `prefix`, at most two. */
 export function findTasks(db: Database, prefix: string): Task[] {
   return readTasks(db, "WHERE id >= ? AND id < ? ORDER BY id LIMIT 2", [
     prefix,
@@ -126,9 +124,9 @@ export function findTasks(db: Database, prefix: string): Task[] {
   ]);
 }
 
-/** Tasks of the rows that a tail of SQL after `FROM tasks` gives. */
+/** Tasks selected by the SQL that follows `FROM tasks`. */
 export function readTasks(db: Database, tail: string, values: readonly SqlValue[]): Task[] {
-  const plans = new Map<string, StoredPlan>(); // most tasks of a list have the same few
+  const plans = new Map<string, StoredPlan>(); // most tasks of a list share a few plans
   return db.all(`SELECT ${TASK_COLUMNS} FROM tasks ${tail}`, ...values).map((row) => {
     const hash = row["plan_hash"];
     if (typeof hash !== "string") return toTask(db, row, undefined);
@@ -138,7 +136,7 @@ export function readTasks(db: Database, tail: string, values: readonly SqlValue[
   });
 }
 
-/** A task that runs from now on, with all that it needs. */
+/** A running task, with everything a worker needs. */
 export function readClaimed(db: Database, id: string): ClaimedTask {
   const row = db.get(
     `SELECT ${TASK_COLUMNS}, tasks.trace, plans.plan, COALESCE(tasks.payload, deliveries.body) AS given,
@@ -159,7 +157,7 @@ export function readClaimed(db: Database, id: string): ClaimedTask {
   };
 }
 
-/** Stores how a step stands. */
+/** Stores the state of a step. */
 export function saveStep(db: Database, taskId: string, step: StepRecord): void {
   db.run(
     `INSERT OR REPLACE INTO steps (task_id, position, id, state, exit_code, reason, started_at,
@@ -178,12 +176,12 @@ export function saveStep(db: Database, taskId: string, step: StepRecord): void {
   );
 }
 
-/** Notes the directory a task has for itself; empty when it is gone. */
+/** Stores the task's own directory; empty when it has none any more. */
 export function setTaskDirectory(db: Database, taskId: string, directory: string): void {
   db.run("UPDATE tasks SET directory = NULLIF(?, '') WHERE id = ?", directory, taskId);
 }
 
-/** The part of a plan that is looked at here. */
+/** The part of a plan that is read here. */
 interface StoredPlan {
   readonly steps: readonly { readonly id: string }[];
   readonly finally?: readonly { readonly id: string }[];
@@ -219,7 +217,10 @@ function toTask(db: Database, row: Row, plan: StoredPlan | undefined): Task {
   };
 }
 
-/** Steps that never started have no row: they wait, or were skipped when the task ended. */
+/**
+ * The steps of a task. Steps that never started have no row: they are pending, or were skipped when
+ * the task ended.
+ */
 function stepsOf(
   db: Database,
   taskId: string,

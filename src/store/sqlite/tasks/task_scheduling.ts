@@ -1,6 +1,6 @@
 /**
- * The way of a task through its states: claimed when it is ready, put back, ended. A task that ends
- * promotes those that waited for its room (`waiting_rows.ts`).
+ * State changes of tasks: claim, requeue, end. A task that ends promotes those that waited for its
+ * room (`waiting_rows.ts`).
  *
  * @module
  */
@@ -22,12 +22,13 @@ import {
   toLimits,
 } from "./waiting_rows.ts";
 
-/** Tasks whose time has not come. */
+/** Tasks that wait for their time. */
 const TIMED = `tasks INDEXED BY tasks_timed WHERE state = 'pending' AND held = ${WAIT_REASON.time}`;
 
-/** Marks the oldest tasks that are ready running and hands them over. */
+/** Claims the oldest tasks that are ready: marks them running and returns them. */
 export function claimTasks(db: Database, limit: number, now: number): Claim {
-  const isTimed = firstTime(db) !== undefined; // mostly none waits for its time, and this is quick
+  // mostly no task waits for its time, and this query is quick
+  const isTimed = firstTime(db) !== undefined;
   if (isTimed) releaseDue(db, now);
   const ids = db.all(
     `SELECT id FROM tasks INDEXED BY tasks_ready
@@ -50,7 +51,7 @@ export function claimTasks(db: Database, limit: number, now: number): Claim {
   };
 }
 
-/** Takes over the tasks that run for a node that is gone. */
+/** Takes over the running tasks of a node that is gone. */
 export function claimInterrupted(db: Database): ClaimedTask[] {
   const ids = db.all("SELECT id, node FROM tasks WHERE state = 'running' ORDER BY id")
     .filter((row) => isGone(text(row, "node"), db.node))
@@ -59,12 +60,12 @@ export function claimInterrupted(db: Database): ClaimedTask[] {
   return ids.map((id) => readClaimed(db, id));
 }
 
-/** Counts one more restart of each task. */
+/** Adds one restart to each task. */
 export function countRestarts(db: Database, taskIds: readonly string[]): void {
   for (const id of taskIds) db.run("UPDATE tasks SET restarts = restarts + 1 WHERE id = ?", id);
 }
 
-/** Puts a running task back in the queue; it keeps the room it has. */
+/** Puts a running task back in the queue; it keeps its room. */
 export function requeueTask(db: Database, taskId: string): void {
   db.run("UPDATE tasks SET state = 'pending' WHERE id = ? AND state = 'running'", taskId);
 }
@@ -75,7 +76,7 @@ export function finishTask(db: Database, end: TaskEnd): boolean {
   return endTask(db, end, "running");
 }
 
-/** Ends a task that never started; notes of one that has that it is to end. */
+/** Ends a task that never started; marks a started one to be stopped. */
 export function cancelTask(
   db: Database,
   taskId: string,
@@ -98,7 +99,7 @@ export function cancelTask(
   return decision;
 }
 
-/** Steps that a crash or a bug cut off are over with their task. */
+/** Ends steps with their task that a crash or a bug interrupted. */
 function endRunningSteps(db: Database, { taskId, state, reason, now }: TaskEnd): void {
   db.run(
     `UPDATE steps SET state = ?, reason = ?, finished_at = ?, process_group = NULL
@@ -129,16 +130,16 @@ function endTask(db: Database, end: TaskEnd, from: "pending" | "running"): boole
   return true;
 }
 
-/** Most tasks whose time has come that one claim looks at, so that no other call waits for long. */
+/** Most due tasks that one claim handles, so that other calls do not wait long. */
 const DUE_BATCH = 500;
 
-/** When the time of the next task comes; `undefined` when none waits for its time. */
+/** When the next task is due; `undefined` when none waits for its time. */
 function firstTime(db: Database): number | undefined {
   const at = db.get(`SELECT min(run_at) AS at FROM ${TIMED}`)?.["at"];
   return typeof at === "number" ? at : undefined;
 }
 
-/** Tasks whose time has come wait for room from now on. */
+/** Makes tasks whose time has come wait for room. */
 function releaseDue(db: Database, now: number): void {
   const columns = `id, ${LIMIT_COLUMNS}`;
   const { runAtUpTo, createdAfter } = whatIsDue(now);

@@ -1,7 +1,7 @@
 /**
  * Pending tasks that wait for room, in the table `tasks`: fetches how full groups and workspaces
- * are, and promotes the next ones. What a task waits for and which one is next is decided in
- * `store/rules/`. Each look-up goes by an index that does not grow with the queue.
+ * are, and promotes the next tasks. What a task waits for and which one is next is decided in
+ * `store/rules/`. No query grows with the length of the queue.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import type { Database, Row, SqlValue } from "../engine/database.ts";
 import { settle } from "../engine/settle.ts";
 import { WAIT_REASON } from "../engine/wait_reasons.ts";
 
-/** What a task whose time has come waits for in these limits, as full as they are now. */
+/** What a due task waits for, given how full its limits are now. */
 export function findWaitReason(
   db: Database,
   limits: Pick<TaskLimits, "group" | "workspace">,
@@ -38,7 +38,7 @@ export function findWaitReason(
   }).waitsFor;
 }
 
-/** Notes what a task waits for, and promotes others where it brings a new limit. */
+/** Stores what a task waits for, and promotes others where it brings a new limit. */
 export function setWaitReason(
   db: Database,
   taskId: string,
@@ -49,7 +49,8 @@ export function setWaitReason(
 }
 
 /**
- * Promotes the tasks that have room now; to be called when one in these limits has ended or left.
+ * Promotes the tasks that have room now; to be called when a task in these limits has ended or
+ * given its room back.
  */
 export function promoteWaiting(db: Database, { group, workspace }: TaskLimits): void {
   if (group !== undefined) promoteInGroup(db, group.digest);
@@ -60,7 +61,7 @@ function promoteInGroup(db: Database, digest: Uint8Array): void {
   for (;;) {
     const next = findNext(db, GROUP, [digest]);
     if (next === "none") return;
-    const limits = { workspace: next.limits.workspace }; // it has passed its group
+    const limits = { workspace: next.limits.workspace }; // the task has passed its group
     setWaitReason(db, next.id, { waitsFor: findWaitReason(db, limits), limits });
   }
 }
@@ -80,21 +81,21 @@ interface WaitingTask {
 }
 
 /**
- * Where tasks take room: which rows, by an index in which the reason to wait comes next, then the
+ * A limit with its tasks: which rows, by an index whose next columns are the wait reason and the
  * id.
  */
 interface Room {
-  /** Its tasks that have not ended. */
+  /** The unfinished tasks. */
   readonly tasks: string;
-  /** Of these, those that wait for room in it. */
+  /** Of these, those that wait for room here. */
   readonly waiting: string;
-  /** Of these, those that have room in it. */
+  /** Of these, those that occupy room here. */
   readonly open: string;
   /** Column of the limit. */
   readonly max: "gate_max" | "workspace_max";
 }
 
-/** Tasks of a group (gate) that have not ended. */
+/** Unfinished tasks of a group (column `gate`). */
 export const IN_GROUP = `tasks INDEXED BY tasks_gated
   WHERE gate = ? AND state IN ('pending', 'running')`;
 
@@ -105,7 +106,7 @@ const GROUP: Room = {
   max: "gate_max",
 };
 
-/** Of a workspace (project, workspace), those that have a limit there. */
+/** Tasks of a workspace (project, workspace) that have a limit there. */
 const WORKSPACE: Room = {
   tasks: `tasks INDEXED BY tasks_in_workspace
     WHERE project = ? AND workspace = ? AND workspace_max IS NOT NULL
@@ -142,7 +143,7 @@ function isQueued(db: Database, { tasks, waiting }: Room, at: readonly SqlValue[
   return db.get(`SELECT 1 FROM ${tasks} AND ${waiting} LIMIT 1`, ...at) !== undefined;
 }
 
-/** Tasks that have room; the last value is the number up to which they are counted. */
+/** Number of tasks that occupy room; the last value bounds how far they are counted. */
 function countOpen(db: Database, { tasks, open }: Room, at: readonly SqlValue[]): number {
   const counted = `SELECT 1 FROM ${tasks} AND ${open} LIMIT ?`;
   return number(db.get(`SELECT count(*) AS n FROM (${counted})`, ...at) ?? {}, "n");
@@ -151,7 +152,7 @@ function countOpen(db: Database, { tasks, open }: Room, at: readonly SqlValue[])
 /** Columns of a row that {@linkcode toLimits} takes. */
 export const LIMIT_COLUMNS = "gate, gate_max, project, workspace, workspace_max";
 
-/** The limits of a task that is stored. */
+/** The limits of a stored task. */
 export function toLimits(row: Row): TaskLimits {
   const digest = row["gate"];
   const max = row["workspace_max"];
