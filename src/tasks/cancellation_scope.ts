@@ -1,22 +1,22 @@
 /**
- * Why what runs is to end before its time: the daemon goes down, somebody cancelled the task, or
- * the task has no time left. The first of these counts.
+ * Why running work has to end early: the daemon stops, a user cancelled the task, or its time is
+ * up. The first cause counts.
  *
  * @module
  */
 
 import type { Clock } from "../base/clock.ts";
 
-/** Why something is to end. */
+/** Causes in the order in which they count: the daemon stops, a user cancelled, time is up. */
 export type CancelCause = "stop" | "cancel" | "timeout";
 
-/** The end of something, as soon as there is a reason for it. */
+/** Collects the causes for which work has to end early, and aborts a signal with the first. */
 export class CancellationScope implements Disposable {
   readonly #controller = new AbortController();
   readonly #sources = new DisposableStack();
   #why: CancelCause | undefined;
 
-  /** Ends when one of these aborts, in this order where several have. */
+  /** Ends when one of these signals aborts, in this order where several have. */
   constructor(signals: Readonly<Partial<Record<CancelCause, AbortSignal>>>) {
     for (const [why, signal] of Object.entries(signals) as [CancelCause, AbortSignal][]) {
       if (signal.aborted) this.end(why);
@@ -31,7 +31,7 @@ export class CancellationScope implements Disposable {
     return this.#controller.signal;
   }
 
-  /** Why it has ended; `undefined` while it has not. */
+  /** Cause of the end; `undefined` before it. */
   get why(): CancelCause | undefined {
     return this.#why;
   }
@@ -47,7 +47,7 @@ export class CancellationScope implements Disposable {
     this.#sources.use(clock.after(ms, () => this.end("timeout")));
   }
 
-  /** Nothing ends it any more. */
+  /** Detaches from the signals: nothing ends the scope any more. */
   [Symbol.dispose](): void {
     this.#sources.dispose();
   }

@@ -1,6 +1,6 @@
 /**
- * What a task will run, copied from the resources at the moment it becomes runnable:
- * later applies and deletes do not touch it. Secrets stay references.
+ * The plan of a task: everything it will run, copied from the resources when it can first run, so
+ * that later applies and deletes do not affect it. Secrets stay references.
  *
  * @module
  */
@@ -18,9 +18,9 @@ import type { WorkflowSpec } from "../resources/workflow.ts";
 import { DEFAULT_ISOLATION, type WorkspaceSpec } from "../resources/workspace.ts";
 import type { NewTask } from "../store/task_records.ts";
 
-/** A step as one task runs it: what it names has been copied into it. */
+/** A step as one task runs it, with its agent and template copied into it. */
 export interface PlannedStep extends Omit<Step, "agent" | "template"> {
-  /** The agent that runs, where it is no shell line. */
+  /** Absent for a step that is a shell line. */
   readonly agent?: PlannedAgent;
 }
 
@@ -28,26 +28,26 @@ export interface PlannedStep extends Omit<Step, "agent" | "template"> {
 export interface PlannedAgent {
   readonly name: string;
   readonly command: string;
-  /** How it gets the prompt. */
+  /** How the agent receives the prompt. */
   readonly promptDelivery: "stdin" | "arg" | "env" | "file";
   readonly env: Env;
-  /** Limit of a run, as written; a step's own goes first. */
+  /** Time limit of a run, as written; the step's own limit takes precedence. */
   readonly timeout?: string | number;
 }
 
 /** A workflow and its workspace, as one task runs them. */
 export interface Plan {
-  /** Steps, in the order they were written. */
+  /** In the order they were written. */
   readonly steps: readonly PlannedStep[];
-  /** Steps that run when all others are over; absent in plans of older versions. */
+  /** Steps that run after all others; absent in plans of older versions. */
   readonly finally?: readonly PlannedStep[];
   /** Environment of the workflow. */
   readonly env: Env;
-  /** Limit of the whole task, as written. */
+  /** Time limit of the whole task, as written. */
   readonly timeout?: string | number;
   /** Text template of the goal. */
   readonly goal?: string;
-  /** Where the steps run; no isolation in plans of older versions means `shared`. */
+  /** Workspace of the steps; without `isolation`, in plans of older versions, it is `shared`. */
   readonly workspace: {
     readonly path: string;
     readonly isolation?: "shared" | "worktree" | "copy";
@@ -55,7 +55,7 @@ export interface Plan {
   };
 }
 
-/** The parts of a task that say what it runs, or what is missing. */
+/** The parts of a task that hold its plan, or why it has none. */
 export type Planned = Pick<
   NewTask,
   "workflow" | "workspace" | "plan" | "missing" | "workspaceMax"
@@ -74,7 +74,7 @@ export class Planner {
     this.#dataDir = dataDir;
   }
 
-  /** What a task of this trigger runs now. */
+  /** The present plan for a task of this trigger. */
   plan(trigger: Resource<TriggerSpec>): Planned {
     if (this.#version !== this.#catalog.version) {
       this.#plans = new WeakMap();
@@ -87,7 +87,7 @@ export class Planner {
     return made;
   }
 
-  /** What a task of this action runs now. */
+  /** The present plan for a task of this action. */
   planFor(project: string, action: TriggerSpec["action"]): Planned {
     const names = { workflow: action.workflow, workspace: action.workspace };
     const missing = new Set<string>();
@@ -125,7 +125,7 @@ export class Planner {
   }
 }
 
-/** The step with its agent and its prompt copied in; `find` notes what is missing. */
+/** Copies agent and prompt into a step; `find` notes what is missing. */
 function planStep(
   { agent: agentName, template: templateName, ...step }: Step,
   find: <Spec>(kind: string, name: string) => Spec | undefined,

@@ -10,7 +10,11 @@ import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
 import { createLog } from "../../src/base/log.ts";
 import type { Store } from "../../src/store/store.ts";
 import { removeOrphans } from "../../src/tasks/retention/orphans.ts";
-import { type Keep, prune, type RetentionHost } from "../../src/tasks/retention/retention.ts";
+import {
+  prune,
+  type RetentionHost,
+  type RetentionLimits,
+} from "../../src/tasks/retention/retention.ts";
 import { logPath } from "../../src/tasks/log/task_log.ts";
 import { setClock } from "../helpers/manual_clock.ts";
 import { accept, filterOut, idOf, taskIdOf } from "../helpers/store_records.ts";
@@ -36,7 +40,7 @@ interface Rig extends AsyncDisposable {
   deliveries(): Promise<number[]>;
   logs(): string[];
   /** Runs retention once. */
-  prune(keep: Keep): Promise<void>;
+  prune(keep: RetentionLimits): Promise<void>;
 }
 
 async function rig(broken: Partial<Store> = {}): Promise<Rig> {

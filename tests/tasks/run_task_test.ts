@@ -1,5 +1,5 @@
 /**
- * Control flow of a task, with real processes: needs, conditions, tries, timeouts,
+ * Control flow of a task, with real processes: needs, conditions, attempts, timeouts,
  * outputs, `finally`, cancelling and stopping.
  *
  * @module
@@ -150,16 +150,16 @@ test("retry: a step runs again after a pause until it succeeds, with a fresh $SV
   ok(three - two >= 2000, `second pause ${three - two}`);
   equal(
     await rig.printed(task.id, "a", "err"),
-    "[svc: try 1 of 4: exit code 1, the next one in 1 s]\n" +
-      "[svc: try 2 of 4: exit code 1, the next one in 2 s]\n",
+    "[svc: attempt 1 of 4: exit code 1, the next one in 1 s]\n" +
+      "[svc: attempt 2 of 4: exit code 1, the next one in 2 s]\n",
   );
 });
 
-test("retry: a step that never succeeds has failed, and says after how many tries", async (rig) => {
+test("retry: a step that never succeeds has failed, and says after how many attempts", async (rig) => {
   const { state, reason, task } = await rig.all(
     `{steps: [{id: a, retry: {attempts: 3, backoffSecs: 0}, run: echo x >> log; exit 2}]}`,
   );
-  deepEqual([state, reason], ["failed", 'step "a": exit code 2, after 3 tries']);
+  deepEqual([state, reason], ["failed", 'step "a": exit code 2, after 3 attempts']);
   deepEqual(await lines(rig, "log"), ["x", "x", "x"]);
   deepEqual([task.steps[0]?.attempt, task.steps[0]?.exitCode], [3, 2]);
 });

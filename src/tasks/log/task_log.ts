@@ -1,6 +1,6 @@
 /**
- * Step output on disk: one file a task, one JSON line a chunk, in the order it came. The only place
- * that knows the form of these files.
+ * Step output on disk: one file per task, one JSON line per chunk, in order of arrival. This is the
+ * only place that knows the format of these files.
  *
  * @module
  */
@@ -18,7 +18,6 @@ export interface LogChunk {
   readonly at: number;
   /** Id of the step. */
   readonly step: string;
-  /** Stream it came from. */
   readonly stream: OutputStream;
   /** The exact bytes, secrets hidden. */
   readonly bytes: Uint8Array;
@@ -33,7 +32,7 @@ interface Line {
   readonly base64?: string;
 }
 
-/** Most output kept of one step, in bytes; a step that prints on is told so in its log. */
+/** Most output kept of one step, in bytes; a note in the log says where it was cut. */
 const MAX_STEP_BYTES = 64 * 1024 * 1024;
 
 /** File that holds the output of a task. */
@@ -41,32 +40,31 @@ export function logPath(logs: string, taskId: string): string {
   return join(logs, `${taskId}.jsonl`);
 }
 
-/** The task whose output a file of this name holds; `undefined` when it is no such file. */
+/** The task whose output a file of this name holds; `undefined` for any other file. */
 export function findLogOwner(name: string): string | undefined {
   return /^([0-9A-Z]{26})\.jsonl$/.exec(name)?.[1];
 }
 
-/** What a step's output is written to. */
+/** Receives the output of one step. */
 export interface StepLog {
-  /** Takes output as it comes. */
   write(stream: OutputStream, chunk: Uint8Array): Promise<void>;
-  /** Adds a line of our own, among what the step wrote to standard error. */
+  /** Adds a line of svc's own to the standard error of the step. */
   note(text: string): Promise<void>;
-  /** Writes what was kept back; to be called when a run of the step is over. */
+  /** Writes the output that redaction held back; to be called when an attempt has ended. */
   end(): Promise<void>;
 }
 
 /** What a log needs. */
 export interface TaskLogHost {
-  /** Says when output came. */
+  /** Dates the output. */
   readonly clock: WallClock;
-  /** Values to hide in it. */
+  /** Values to hide in the output. */
   readonly secrets: KnownSecrets;
   /** Called when more of the output can be read from the file. */
   readonly onWritten?: () => void;
 }
 
-/** The log of one running task. Its file is made when there is something to write. */
+/** The log of one running task. Its file is made with the first output. */
 export class TaskLog implements Disposable {
   readonly #path: string;
   readonly #clock: WallClock;
@@ -75,11 +73,11 @@ export class TaskLog implements Disposable {
   #file: Deno.FsFile | undefined;
   /** Whether the file ends in a line that a crash or a full disk cut off. */
   #torn = false;
-  /** What could not be written, and has not been told of yet. */
+  /** Output that could not be written and has not been reported yet. */
   #lost = { bytes: 0, why: "" };
   #last: Promise<void> = Promise.resolve();
 
-  /** The log in the file at `path`, written on at its end; `secrets` are hidden. */
+  /** Continues the log in the file at `path`; `secrets` are hidden in it. */
   constructor(path: string, { clock, secrets, onWritten = () => {} }: TaskLogHost) {
     this.#path = path;
     this.#clock = clock;
@@ -87,12 +85,11 @@ export class TaskLog implements Disposable {
     this.#onWritten = onWritten;
   }
 
-  /** A sink for the output of one step. */
+  /** Receives the output of one step. */
   step(id: string): StepLog {
     return new StepSink((stream, bytes) => this.#append(id, stream, bytes), this.#secrets);
   }
 
-  /** Closes the file. */
   [Symbol.dispose](): void {
     this.#file?.close();
   }
@@ -100,13 +97,13 @@ export class TaskLog implements Disposable {
   #append(step: string, stream: OutputStream, bytes: Uint8Array): Promise<void> {
     const at = this.#clock.now();
     const data = utf8(toLine({ at, step, stream, bytes }));
-    // One line after another: a line can take several writes, and several streams come at once.
+    // Lines are written one after another: one may take several writes, and streams arrive at once.
     return this.#last = this.#last.then(async () => {
       try {
         if (this.#lost.bytes > 0) await this.#tellOfLoss(step, at);
         await this.#write(data);
         this.#onWritten();
-      } catch (error) { // a full disk costs output, and not the task
+      } catch (error) { // a full disk costs output, not the task
         this.#lost = { bytes: this.#lost.bytes + bytes.length, why: messageOf(error) };
       }
     });
@@ -173,7 +170,7 @@ class StepSink implements StepLog {
   async #put(stream: OutputStream, bytes: Uint8Array): Promise<void> {
     if (bytes.length === 0 || this.#left < 0) return;
     const kept = bytes.subarray(0, this.#left);
-    this.#left -= bytes.length; // before anything is awaited: the other stream counts too
+    this.#left -= bytes.length; // before any await, because the other stream counts too
     if (stream === "err") this.#inLine = bytes.at(-1) !== LINE_BREAK;
     if (kept.length > 0) await this.#append(stream, kept);
     if (kept.length === bytes.length) return;
@@ -183,7 +180,7 @@ class StepSink implements StepLog {
   }
 }
 
-/** Whether a file that is not empty does not end in a line break. */
+/** Whether a non-empty file does not end in a line break. */
 function isTorn(file: Deno.FsFile): boolean {
   if (file.statSync().size === 0) return false;
   const last = new Uint8Array(1);
@@ -193,7 +190,8 @@ function isTorn(file: Deno.FsFile): boolean {
 }
 
 /**
- * Reads a log from byte `offset` on; returns its chunks and where to go on. A half line is left.
+ * Reads a log from byte `offset`; returns its chunks and the next offset. Leaves an incomplete
+ * line.
  */
 export async function readLog(
   path: string,
@@ -227,7 +225,10 @@ export async function readLog(
 const READ_BYTES = 256 * 1024;
 const LINE_BREAK = 10;
 
-/** As text, unless there is none, or its escapes would make it much longer than base64 does. */
+/**
+ * Encodes a chunk as text, or as base64 where its bytes are no text or its escapes would be much
+ * longer.
+ */
 function toLine({ bytes, ...about }: LogChunk): string {
   const text = findText(bytes);
   const line = text === undefined ? undefined : JSON.stringify({ ...about, text } as Line);
@@ -235,7 +236,7 @@ function toLine({ bytes, ...about }: LogChunk): string {
   return `${short ? line : JSON.stringify({ ...about, base64: toBase64(bytes) } as Line)}\n`;
 }
 
-/** The chunk of a line; none where the line was cut off. */
+/** The chunk of a line; none for a line that was cut off. */
 function toChunks(text: string): LogChunk[] {
   let line: Line;
   try {

@@ -1,6 +1,6 @@
 /**
- * What lies on disk for tasks that are gone: a crash came between the removal of a task and that of
- * its files. Looked for once after a start, slowly, so that nobody waits for it.
+ * Removes files of tasks that no longer exist: a crash can come between the removal of a task and
+ * that of its files. It runs once after each start, slowly, so that it delays no request.
  *
  * @module
  */
@@ -12,20 +12,19 @@ import type { Log } from "../../base/log.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 import { findLogOwner, logPath } from "../log/task_log.ts";
 
-/** What looking for orphans needs. */
+/** What the search for orphans needs. */
 export interface OrphansHost {
-  /** Tasks. */
   readonly store: TaskStore;
   readonly clock: Clock;
   readonly log: Log;
-  /** Where logs and the directories of tasks are. */
+  /** Logs and directories of tasks are there. */
   readonly dirs: DataDir;
-  /** Removes the directory a task had for itself. */
+  /** Removes the task's own directory. */
   readonly removeDirectory: (directory: string, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** Tasks looked up at once, and the pause after it: a small part of what the store can do. */
-const AT_ONCE = 50;
+/** Tasks per query, and the pause after each: a small part of the store's capacity. */
+const PAGE_SIZE = 50;
 const PAUSE_MS = 200;
 
 /** Removes the logs and directories of tasks that are gone. */
@@ -50,12 +49,12 @@ export async function removeOrphans(host: OrphansHost, signal: AbortSignal): Pro
   }
 }
 
-/** A directory is named after the task it was made for. */
+/** The task that a directory was made for: its name. */
 function findDirectoryOwner(name: string): string | undefined {
   return /^[0-9A-Z]{26}$/.test(name) ? name : undefined;
 }
 
-/** Ids of tasks that are gone and have something in a directory. */
+/** Ids of tasks that no longer exist and have an entry in a directory. */
 async function* withoutTask(
   directory: string,
   { findOwner, store, clock, signal }: {
@@ -74,14 +73,16 @@ async function* withoutTask(
   for await (const name of namesIn(directory)) {
     if (signal.aborted) return;
     batch.push(...[findOwner(name)].filter((id) => id !== undefined));
-    if (batch.length < AT_ONCE) continue;
+    if (batch.length < PAGE_SIZE) continue;
     yield* await missing(batch);
     batch = [];
   }
   yield* await missing(batch);
 }
 
-/** A retry goes on in the directory of the task it repeats, which may be gone by now. */
+/**
+ * Directories that tasks use: a retry continues in that of the task it retries, which may be gone.
+ */
 async function directoriesInUse(
   candidates: readonly string[],
   { store, clock, signal }: {
@@ -94,14 +95,14 @@ async function directoriesInUse(
   const used: string[] = [];
   let before: string | undefined;
   while (oldest !== undefined && !signal.aborted) {
-    const page = await store.listTasks({ limit: AT_ONCE, ...(before ? { before } : {}) });
+    const page = await store.listTasks({ limit: PAGE_SIZE, ...(before ? { before } : {}) });
     used.push(...page.flatMap(({ directory }) => directory === "" ? [] : [directory]));
     before = page.at(-1)?.id;
     if (before === undefined || before < oldest) break;
     await clock.pause(PAUSE_MS, signal);
   }
-  // A retry that was made meanwhile took its directory from a task that may have been read after it.
-  const newest = await store.listTasks({ limit: AT_ONCE });
+  // A retry stored during these queries may use a directory that no page has shown.
+  const newest = await store.listTasks({ limit: PAGE_SIZE });
   return [...used, ...newest.map(({ directory }) => directory).filter((one) => one !== "")];
 }
 
@@ -113,7 +114,7 @@ async function* namesIn(directory: string): AsyncGenerator<string> {
   }
 }
 
-/** Removes a file, if it is there. */
+/** Removes a file, if it exists. */
 export async function removeIfThere(path: string): Promise<void> {
   await Deno.remove(path).catch((error) => {
     if (!(error instanceof Deno.errors.NotFound)) throw error;

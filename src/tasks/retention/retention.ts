@@ -1,7 +1,7 @@
 /**
- * Retention of tasks, deliveries and events of chat platforms, by age, tasks also by number a
- * trigger: a few at a time, so that nobody waits, with everything that lies on disk for a task.
- * What runs or waits is never touched.
+ * Retention of tasks, deliveries and chat events by age, and of tasks also by number per trigger: a
+ * few at a time, so that requests do not wait long, together with the files of a task. Pending and
+ * running tasks stay.
  *
  * @module
  */
@@ -17,9 +17,9 @@ import { DEDUP_WINDOW_MS } from "../../intake/admission/admit.ts";
 import { removeIfThere, removeOrphans } from "./orphans.ts";
 import { logPath } from "../log/task_log.ts";
 
-/** How much is kept. */
-export interface Keep {
-  /** Days since the end of a task, and since a delivery came; 0 for ever. */
+/** How much to keep. */
+export interface RetentionLimits {
+  /** Days since the end of a task or the arrival of a delivery; 0 for ever. */
   readonly days: number;
   /** Tasks of each trigger; 0 for any number. */
   readonly perTrigger: number;
@@ -27,45 +27,45 @@ export interface Keep {
 
 /** What retention needs. */
 export interface RetentionHost {
-  /** Tasks and deliveries. */
   readonly store: RetentionStore & TaskStore;
   readonly clock: Clock;
   readonly log: Log;
-  /** Where logs and the directories of tasks are. */
+  /** Logs and directories of tasks are there. */
   readonly dirs: DataDir;
-  /** Where it says that it does not work. */
+  /** Where a failure is shown. */
   readonly health?: HealthConditions;
-  /** How much is kept. */
-  readonly keep: Keep;
-  /** Removes the directory a task had for itself. */
+  readonly keep: RetentionLimits;
+  /** Removes the task's own directory. */
   readonly removeDirectory: (directory: string, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** Time between two looks. */
-const POLL_INTERVAL_MS = 5 * 60_000;
-/** The first look: shortly after the start, which has other things to do. */
-const FIRST_LOOK_MS = 10_000;
+/** Time between two rounds. */
+const INTERVAL_MS = 5 * 60_000;
+/** Delay of the first round, because the daemon has other work right after its start. */
+const FIRST_ROUND_MS = 10_000;
 /** Rows removed in one transaction: some 5 ms, for which a request may have to wait. */
-const AT_ONCE = 50;
-/** Pause between two of them. */
+const BATCH_SIZE = 50;
+/** Pause between two transactions. */
 const PAUSE_MS = 12;
-/** Calls that find nothing in one look: each looks at a part of what there is and goes on there. */
+/**
+ * Calls without a removal that end a round: each call reads a part of the rows and continues there.
+ */
 const IDLE_CALLS = 40;
 const DAY_MS = 24 * 3600 * 1000;
 
-/** Prunes now and then until disposed. */
+/** Starts to prune at regular intervals, until disposed. */
 export function startRetention(host: RetentionHost): AsyncDisposable {
   const stopping = new AbortController();
   const { signal } = stopping;
   const orphans = async () => {
-    await host.clock.pause(FIRST_LOOK_MS, signal);
-    if (!signal.aborted) await told(host, () => removeOrphans(host, signal));
+    await host.clock.pause(FIRST_ROUND_MS, signal);
+    if (!signal.aborted) await runReported(host, () => removeOrphans(host, signal));
   };
   const prunes = async () => {
-    for (let ms = FIRST_LOOK_MS;; ms = POLL_INTERVAL_MS) {
+    for (let ms = FIRST_ROUND_MS;; ms = INTERVAL_MS) {
       await host.clock.pause(ms, signal);
       if (signal.aborted) return;
-      await told(host, () => prune(host, signal));
+      await runReported(host, () => prune(host, signal));
     }
   };
   const work = Promise.all([orphans(), prunes()]);
@@ -77,7 +77,7 @@ export function startRetention(host: RetentionHost): AsyncDisposable {
   };
 }
 
-async function told(host: RetentionHost, work: () => Promise<void>): Promise<void> {
+async function runReported(host: RetentionHost, work: () => Promise<void>): Promise<void> {
   try {
     await work();
     host.health?.clear("retention");
@@ -87,38 +87,38 @@ async function told(host: RetentionHost, work: () => Promise<void>): Promise<voi
   }
 }
 
-/** Removes what is beyond `host.keep` now. */
+/** Removes everything beyond `host.keep`. */
 export async function prune(host: RetentionHost, signal: AbortSignal): Promise<void> {
   const { store, clock, log, keep } = host;
   const aged = keep.days === 0 ? 0 : clock.now() - keep.days * DAY_MS;
   const tasks = await inSteps(clock, signal, async () => {
     const removed = await store.pruneTasks({
       before: aged,
-      limit: AT_ONCE,
+      limit: BATCH_SIZE,
       ...(keep.perTrigger === 0 ? {} : { keep: keep.perTrigger }),
     });
     for (const task of removed) await removeFiles(task, host, signal);
     return removed.length;
   });
-  // Deliveries of this span tell what was seen before, however little is to be kept.
+  // Deduplication needs the deliveries of this span, however little is to be kept.
   const before = Math.min(aged, clock.now() - DEDUP_WINDOW_MS);
-  // Before the deliveries: an event that can be replayed needs what its delivery holds.
+  // Before the deliveries: an event that can be replayed needs the content of its delivery.
   const sourceEvents = await inSteps(
     clock,
     signal,
-    () => store.pruneSourceEvents({ before, limit: AT_ONCE }),
+    () => store.pruneSourceEvents({ before, limit: BATCH_SIZE }),
   );
   const deliveries = await inSteps(
     clock,
     signal,
-    () => store.pruneDeliveries({ before, limit: AT_ONCE }),
+    () => store.pruneDeliveries({ before, limit: BATCH_SIZE }),
   );
   if (tasks + sourceEvents + deliveries > 0) {
     log.info("old records removed", { tasks, sourceEvents, deliveries });
   }
 }
 
-/** Calls `step`, which says how many it removed, until there is nothing more to be expected. */
+/** Calls `step`, which returns how many rows it removed, until nothing more is to be expected. */
 async function inSteps(
   clock: Clock,
   signal: AbortSignal,

@@ -1,7 +1,7 @@
 /**
- * One attempt at a step: its environment, its prompt where it is an agent's, its process, and what
- * that gave. Text from outside gets to the process as a variable, an argument, a file or standard
- * input.
+ * One attempt at a step: its environment, its prompt if it runs an agent, its process, and its
+ * outputs. Text from outside reaches the process only as a variable, an argument, a file or
+ * standard input.
  *
  * @module
  */
@@ -21,12 +21,12 @@ import { readOutputs } from "../step/step_outputs.ts";
 import type { StepLog } from "../log/task_log.ts";
 import type { TaskContext } from "./task_context.ts";
 
-/** A step in its place. */
-export interface PlacedStep {
+/** A step with its position. */
+export interface PositionedStep {
   readonly step: PlannedStep;
-  /** Its place among all steps of the task. */
+  /** Position among all steps of the task. */
   readonly position: number;
-  /** Its limit where neither it nor its agent has one, in seconds; none when absent. */
+  /** Time limit in seconds where neither the step nor its agent has one; none when absent. */
   readonly defaultTimeoutSecs?: number;
 }
 
@@ -35,29 +35,32 @@ export interface Attempt {
   readonly context: TaskContext;
   /** Ends it before its time. */
   readonly cancellation: CancellationScope;
-  /** Which attempt it is, from 1. */
+  /** Number of the attempt, from 1. */
   readonly number: number;
-  /** Takes its output. */
+  /** Receives the output. */
   readonly log: StepLog;
-  /** Told the process group as soon as there is one. */
+  /** Called with the process group as soon as it exists. */
   readonly onStart: (group: number) => void;
 }
 
-/** What an attempt came to; `pending` when the daemon goes down and it is to be made again. */
+/** Result of an attempt; `pending` when the daemon stops and the attempt has to be made again. */
 export type AttemptResult = Pick<StepRecord, "reason" | "exitCode" | "outputs"> & {
   readonly state: "succeeded" | "failed" | "cancelled" | "pending";
 };
 
-/** How long a step has between TERM and KILL. */
+/** Time of a step between TERM and KILL. */
 const GRACE_MS = 5000;
 
-/** Name of the variable that marks every process of one attempt, in whatever group it is. */
+/** Variable that marks every process of one attempt, whatever its group. */
 const ATTEMPT_MARK = "SVC_STEP_RUN";
 
-/** Runs a step once. Throws only for bugs, and for a store or a disk that is gone. */
-export async function attemptStep(placed: PlacedStep, attempt: Attempt): Promise<AttemptResult> {
+/** Runs a step once. Throws only for bugs, and when the store or the disk fails. */
+export async function attemptStep(
+  positioned: PositionedStep,
+  attempt: Attempt,
+): Promise<AttemptResult> {
   try {
-    return await runProcess(placed, attempt);
+    return await runProcess(positioned, attempt);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "invalid") throw error;
     return { state: "failed", reason: error.message };
@@ -65,7 +68,7 @@ export async function attemptStep(placed: PlacedStep, attempt: Attempt): Promise
 }
 
 async function runProcess(
-  { step, position, defaultTimeoutSecs }: PlacedStep,
+  { step, position, defaultTimeoutSecs }: PositionedStep,
   { context, cancellation, number, log, onStart }: Attempt,
 ): Promise<AttemptResult> {
   const { host, plan, claimed, files } = context;
@@ -113,7 +116,7 @@ async function runProcess(
   return { ...verdict, exitCode: exit.code, ...(outputs === undefined ? {} : { outputs }) };
 }
 
-/** What is to become of a step that was ended, or not started, because of its task. */
+/** State of a step whose attempt was ended early, or not started, because of its task. */
 function endedFor({ why }: CancellationScope): AttemptResult {
   switch (why) {
     case "cancel":
@@ -132,13 +135,13 @@ function judge(exit: ShellExit): AttemptResult {
   return { state: "failed", reason: `exit code ${exit.code}${HINTS[exit.code] ?? ""}` };
 }
 
-/** What the shell itself means by some codes. */
+/** Explanations of exit codes that the shell itself gives. */
 const HINTS: Readonly<Record<number, string>> = {
   126: " (the command cannot be run)",
   127: " (command not found)",
 };
 
-/** The prompt, handed over as the agent wants it; nothing where there is no agent. */
+/** Delivers the prompt in the way the agent expects; nothing for a step without an agent. */
 async function promptOf(
   { agent, prompt }: PlannedStep,
   context: TaskContext,
@@ -155,7 +158,7 @@ async function promptOf(
   return await deliverPrompt(text, { by: agent.promptDelivery, toFile });
 }
 
-/** What the step gave to the others. */
+/** Reads the outputs of the step. */
 async function takeOutputs(
   path: string,
   log: StepLog,
@@ -171,7 +174,7 @@ async function workdirOf(step: PlannedStep, context: TaskContext): Promise<strin
   const inside = await renderTemplate(template, context.scope, context.evaluator);
   const path = resolve(context.directory, inside);
   const real = await realDirectory(path);
-  // What the author wrote may lie anywhere; what came from outside stays in the workspace.
+  // A path that the author wrote may lie anywhere; one from outside must stay in the workspace.
   const fromOutside = template.parts.some((part) => typeof part !== "string");
   const home = await realDirectory(context.directory);
   if (fromOutside && real !== home && !real.startsWith(`${home}/`)) {
@@ -180,7 +183,7 @@ async function workdirOf(step: PlannedStep, context: TaskContext): Promise<strin
   return path;
 }
 
-/** The real path of a directory, links followed. */
+/** The real path of a directory, with links resolved. */
 async function realDirectory(path: string): Promise<string> {
   const fail = (why: string) =>
     new AppError("invalid", `The working directory "${path}" cannot be used: ${why}`);

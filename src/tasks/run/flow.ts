@@ -1,6 +1,6 @@
 /**
- * The order in which the steps of a task run (`needs`): from how each step stands, which
- * can start, which never will, and what the whole comes to. Pure: runs nothing, stores nothing.
+ * The order in which the steps of a task run (`needs`): from the states of all steps it follows
+ * which can start, which never will, and how the task ends. Pure.
  *
  * @module
  */
@@ -9,35 +9,39 @@ import { needsOf } from "../../resources/step_graph.ts";
 import type { StepRecord } from "../../store/task_records.ts";
 import type { PlannedStep } from "../plan.ts";
 
-/** The part of a step that decides when it runs, and what its failure does. */
+/** The part of a step that decides when it runs, and what its failure means. */
 export type FlowStep = Pick<PlannedStep, "id" | "needs" | "continueOnError">;
 
-/** How a step stands; those of a flow come in the order of its steps. */
+/** The state of a step; those of a flow are in the order of its steps. */
 export type Standing = Pick<StepRecord, "state" | "reason" | "finishedAt">;
 
-/** What is to be done next. */
+/** The next steps to start or to skip. */
 export interface Moves {
-  /** Places of steps that can start now. */
+  /** Positions of steps that can start now. */
   readonly ready: readonly number[];
   /** Steps that will never start, with the reason to be stored. */
   readonly skip: readonly { readonly position: number; readonly reason: string }[];
 }
 
-/** Reason of steps that a task had no time for: it has failed, whatever the others did. */
+/** Reason of steps that the task had no time for: the task has failed, whatever the others did. */
 export const OUT_OF_TIME = "the task timed out";
 
-/** Whether a step will not change any more. */
+/** Whether the state of a step is final. */
 export function isOver({ state }: Pick<Standing, "state">): boolean {
   return state !== "pending" && state !== "running";
 }
 
-/** What can be done with steps that stand like this. */
+/** What can be done with steps in these states. */
 export function nextMoves(steps: readonly FlowStep[], standings: readonly Standing[]): Moves {
-  const needs = needsByPlace(steps);
+  const needs = needsByPosition(steps);
   const blockers = blockersOf(steps, standings, needs);
-  const waiting = [...standings.keys()].filter((place) => standings[place]?.state === "pending");
+  const waiting = [...standings.keys()].filter((position) =>
+    standings[position]?.state === "pending"
+  );
   return {
-    ready: waiting.filter((place) => !blockers.has(place) && allOver(needs[place], standings)),
+    ready: waiting.filter((position) =>
+      !blockers.has(position) && allOver(needs[position], standings)
+    ),
     skip: waiting.flatMap((position) => {
       const blocker = blockers.get(position);
       if (blocker === undefined) return [];
@@ -49,7 +53,7 @@ export function nextMoves(steps: readonly FlowStep[], standings: readonly Standi
 
 const HOW: Readonly<Record<string, string>> = { failed: "failed", cancelled: "was cancelled" };
 
-/** Why the task has failed: its first failure that counts; `undefined` when there is none. */
+/** Why the task has failed: its first failure that counts; `undefined` when it has not. */
 export function findFailure(
   steps: readonly FlowStep[],
   standings: readonly Standing[],
@@ -79,18 +83,18 @@ export function taskVerdict(
 }
 
 /** Places that each step waits for. */
-function needsByPlace(steps: readonly FlowStep[]): readonly (readonly number[])[] {
+function needsByPosition(steps: readonly FlowStep[]): readonly (readonly number[])[] {
   const places = new Map(steps.map(({ id }, place) => [id, place]));
   return steps.map((_, place) => needsOf(steps, place).flatMap((id) => places.get(id) ?? []));
 }
 
-function allOver(places: readonly number[] = [], standings: readonly Standing[]): boolean {
-  return places.every((place) => isOver(standings[place] ?? { state: "pending" }));
+function allOver(positions: readonly number[] = [], standings: readonly Standing[]): boolean {
+  return positions.every((position) => isOver(standings[position] ?? { state: "pending" }));
 }
 
 /**
- * What keeps steps from ever running, by place. It starts with what failed and goes on through
- * everything skipped for it; a step that its own `when` skipped holds up nobody.
+ * What keeps steps from ever running, by position: failed steps, and everything skipped because of
+ * them. A step that its own `when` skipped blocks no other.
  */
 function blockersOf(
   steps: readonly FlowStep[],
@@ -98,19 +102,19 @@ function blockersOf(
   needs: readonly (readonly number[])[],
 ): ReadonlyMap<number, number> {
   const dependants = new Map<number, number[]>();
-  for (const [place, some] of needs.entries()) {
-    for (const need of some) dependants.set(need, [...dependants.get(need) ?? [], place]);
+  for (const [position, some] of needs.entries()) {
+    for (const need of some) dependants.set(need, [...dependants.get(need) ?? [], position]);
   }
   const blockers = new Map<number, number>();
-  const open = [...standings.keys()].filter((place) =>
-    ["failed", "cancelled"].includes(standings[place]?.state ?? "")
+  const open = [...standings.keys()].filter((position) =>
+    ["failed", "cancelled"].includes(standings[position]?.state ?? "")
   );
-  for (let place = open.shift(); place !== undefined; place = open.shift()) {
-    if (steps[place]?.continueOnError === true) continue;
-    for (const next of dependants.get(place) ?? []) {
+  for (let position = open.shift(); position !== undefined; position = open.shift()) {
+    if (steps[position]?.continueOnError === true) continue;
+    for (const next of dependants.get(position) ?? []) {
       if (blockers.has(next)) continue;
       if (!["pending", "skipped"].includes(standings[next]?.state ?? "")) continue;
-      blockers.set(next, place);
+      blockers.set(next, position);
       open.push(next);
     }
   }

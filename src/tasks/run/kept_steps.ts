@@ -1,6 +1,6 @@
 /**
- * Which steps a retry carries over: those that are done and that wait for nothing that
- * runs again. Pure.
+ * Which steps a retry does not run again: those that are done and need no step that runs again.
+ * Pure.
  *
  * @module
  */
@@ -10,40 +10,42 @@ import type { StepRecord } from "../../store/task_records.ts";
 import { OUT_OF_TIME } from "./flow.ts";
 import type { Plan, PlannedStep } from "../plan.ts";
 
-/** What of a task is looked at. */
+/** The facts of an ended task that decide this. */
 export interface EndedTask {
-  /** Its steps and those under `finally`, as the plan has them. */
+  /** Its steps and those under `finally`, as in the plan. */
   readonly plan: Pick<Plan, "steps" | "finally">;
-  /** How each ended, in the same order. */
+  /** Record of each step, in the same order. */
   readonly records: readonly StepRecord[];
 }
 
 /**
- * The steps that are not run again: not the step `from` nor what failed, was cancelled or never
- * ran, nor what waits for any of those. Steps under `finally` always run again.
+ * The steps that are not run again. Run again are the step `from`, steps that failed, were
+ * cancelled or never ran, steps that need any of those, and always the steps under `finally`.
  */
 export function keptSteps({ plan: { steps }, records }: EndedTask, from?: string): StepRecord[] {
-  const again = new Set(
-    steps.filter((step, place) => step.id === from || !isDone(step, records[place]))
+  const rerun = new Set(
+    steps.filter((step, position) => step.id === from || !isDone(step, records[position]))
       .map(({ id }) => id),
   );
-  for (let before = -1; before !== again.size;) {
-    before = again.size;
-    for (const [place, { id }] of steps.entries()) {
-      if (needsOf(steps, place).some((need) => again.has(need))) again.add(id);
+  for (let before = -1; before !== rerun.size;) {
+    before = rerun.size;
+    for (const [position, { id }] of steps.entries()) {
+      if (needsOf(steps, position).some((need) => rerun.has(need))) rerun.add(id);
     }
   }
-  return steps.flatMap(({ id }, place) => again.has(id) ? [] : records.slice(place, place + 1));
+  return steps.flatMap(({ id }, position) =>
+    rerun.has(id) ? [] : records.slice(position, position + 1)
+  );
 }
 
-/** Whether a step came to its end: a skipped one only where its own condition said so. */
+/** Whether a step is done; a skipped one only where its own condition was false. */
 function isDone(step: PlannedStep, record: StepRecord | undefined): boolean {
   if (record === undefined) return false;
   if (record.state === "succeeded") return true;
-  return record.state === "skipped" && step.when !== undefined && wasLookedAt(record);
+  return record.state === "skipped" && step.when !== undefined && wasEvaluated(record);
 }
 
-/** Of a step that its task had no time for, nobody knows what its condition would have said. */
-function wasLookedAt({ reason }: StepRecord): boolean {
+/** Whether the condition of a skipped step was evaluated: not where the task had no time for it. */
+function wasEvaluated({ reason }: StepRecord): boolean {
   return reason !== "" && reason !== OUT_OF_TIME;
 }

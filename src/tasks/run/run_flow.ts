@@ -1,6 +1,6 @@
 /**
- * Runs the steps of a task in the order of their needs, side by side where they need not wait for
- * each other, until all are over or something ends them.
+ * Runs the steps of a task in the order of their needs, in parallel where they do not need each
+ * other, until all have ended or the task is ended early.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { isOver, nextMoves, OUT_OF_TIME } from "./flow.ts";
 import { runStep } from "./run_step.ts";
 import type { TaskContext } from "./task_context.ts";
 
-/** Most steps of one task at once. */
+/** Most steps of one task that run in parallel. */
 const MAX_CONCURRENT_STEPS = 16;
 
 /** Limit of a `finally` step that has none: whatever happened, the task comes to an end. */
@@ -46,7 +46,8 @@ export async function runFlow(
       await Promise.race(running.values());
     }
   } catch (error) {
-    cancellation.end("stop"); // a bug, or no store: nothing of the task shall go on by itself
+    // a bug, or the store failed: no other step of the task may continue unrecorded
+    cancellation.end("stop");
     await Promise.allSettled(running.values());
     throw error;
   }

@@ -1,6 +1,7 @@
 /**
- * One step of a task, with its attempts: recorded before and after each, run again after a pause
- * where it may, and ended before its time where it has to be. `attempt_step.ts` makes one attempt.
+ * One step of a task with all its attempts: records it before and after each, repeats it after a
+ * pause where it may be retried, and ends it early on cancellation. `attempt_step.ts` makes one
+ * attempt.
  *
  * @module
  */
@@ -10,20 +11,20 @@ import type { StepRecord } from "../../store/task_records.ts";
 import type { CancelCause, CancellationScope } from "../cancellation_scope.ts";
 import type { PlannedStep } from "../plan.ts";
 import type { TaskContext } from "./task_context.ts";
-import { type AttemptResult, attemptStep, type PlacedStep } from "./attempt_step.ts";
+import { type AttemptResult, attemptStep, type PositionedStep } from "./attempt_step.ts";
 
-/** Reason of a step that goes on with the next start of the daemon. */
+/** Reason of a step that continues with the next start of the daemon. */
 const INTERRUPTED = "interrupted";
 
 /** Longest pause between two attempts. */
 const MAX_BACKOFF_SECS = 3600;
 
 /**
- * Runs a step to its end, which is on its way to the store when this resolves; or until
- * `cancellation` ends it. Of a step that is to go on after a restart, the record says `pending`.
+ * Runs a step to its end, or until `cancellation` ends it; the record is on its way to the store
+ * when this resolves. A step that is to continue after a restart is recorded as `pending`.
  */
 export async function runStep(
-  placed: PlacedStep,
+  placed: PositionedStep,
   context: TaskContext,
   cancellation: CancellationScope,
 ): Promise<void> {
@@ -53,9 +54,10 @@ export async function runStep(
       );
     }
 
-    // An end that comes now is one between two attempts, also where this one is only just over.
+    // A cancellation from here on comes between two attempts, even where this one has only just
+    // ended.
     const secs = backoffSecs(step, attempt);
-    const reason = `try ${attempt} of ${attempts}: ${result.reason}, the next one in ${secs} s`;
+    const reason = `attempt ${attempt} of ${attempts}: ${result.reason}, the next one in ${secs} s`;
     if (cancellation.why === undefined) await log.note(reason);
     context.steps.record({ ...base, ...result, state: "pending", reason, attempt: attempt + 1 });
     await context.steps.flush();
@@ -72,11 +74,11 @@ export async function runStep(
   }
 }
 
-function blank({ step, position }: PlacedStep) {
+function blank({ step, position }: PositionedStep) {
   return { position, id: step.id, reason: "" };
 }
 
-/** What is stored of a step after its last attempt. */
+/** The record of a step after its last attempt. */
 function lastRecord(
   base: Omit<StepRecord, "state">,
   result: AttemptResult,
@@ -85,23 +87,23 @@ function lastRecord(
   if (result.state === "pending") {
     return { position: base.position, id: base.id, state: "pending", reason: INTERRUPTED, attempt };
   }
-  const after = result.state === "failed" && attempt > 1 ? `, after ${attempt} tries` : "";
+  const after = result.state === "failed" && attempt > 1 ? `, after ${attempt} attempts` : "";
   return { ...base, ...result, reason: result.reason + after, finishedAt };
 }
 
-/** How a step ends that is ended between two attempts. */
+/** How a step ends that is cancelled between two attempts. */
 function endedFor(why: Exclude<CancelCause, "stop">): Pick<StepRecord, "state" | "reason"> {
   return why === "cancel"
     ? { state: "cancelled", reason: "cancelled" }
     : { state: "failed", reason: "timed out" };
 }
 
-/** The pause after an attempt: it doubles each time. */
+/** The pause after an attempt, doubled each time. */
 function backoffSecs({ retry }: PlannedStep, attempt: number): number {
   return Math.min((retry?.backoffSecs ?? 1) * 2 ** (attempt - 1), MAX_BACKOFF_SECS);
 }
 
-/** Why a step does not run; only the boolean `true` lets it. */
+/** Why a step is skipped; `undefined` when it runs. Only a condition that is `true` lets it run. */
 async function whySkipped(
   { when }: PlannedStep,
   context: TaskContext,

@@ -1,6 +1,6 @@
 /**
- * Runs one claimed task: makes what its steps need, runs them in the order of their needs and then
- * those under `finally`, and says how the task ended; the worker stores that.
+ * Runs one claimed task: prepares what its steps need, runs them in the order of their needs and
+ * then those under `finally`, and returns how the task ended; the worker stores that.
  *
  * @module
  */
@@ -31,9 +31,9 @@ import { taskScopes } from "./task_scope.ts";
 /** How a run ended; an `interrupted` task resumes with the next start of the daemon. */
 export interface TaskResult {
   readonly state: "succeeded" | "failed" | "cancelled" | "interrupted";
-  /** CancelCause; empty when there is nothing to say. */
+  /** Empty when there is nothing to say. */
   readonly reason: string;
-  /** Steps whose end has not been stored: it is to be stored with that of the task. */
+  /** Ended steps that are not stored yet: they have to be stored with the end of the task. */
   readonly steps?: readonly StepRecord[];
 }
 
@@ -43,7 +43,8 @@ const LONG_MS = 1000;
 const INTERRUPTED: TaskResult = { state: "interrupted", reason: "" };
 
 /**
- * Runs a task to its end, or until the daemon stops. Throws only for bugs and a store that is gone.
+ * Runs a task to its end, or until the daemon stops. Throws only for bugs, and when the store
+ * fails.
  */
 export async function runTask(
   claimed: ClaimedTask,
@@ -52,7 +53,8 @@ export async function runTask(
 ): Promise<TaskResult> {
   const plan = JSON.parse(claimed.plan) as Plan;
   const { id: taskId, project, deliveryId } = claimed.task;
-  await using last = new AsyncDisposableStack(); // while the store takes the end of the last step
+  // outlives the run, while the store takes the end of the last step
+  await using last = new AsyncDisposableStack();
   await using files = await TaskFiles.open(join(host.dirs.run, taskId));
   using _known = host.secrets.runBegins();
   using grant = host.tokens.issue({ kind: "step", project, taskId, deliveryId });

@@ -1,5 +1,5 @@
 /**
- * How the steps of one running task stand, and the only way in which that is stored.
+ * Holds the state of each step of one running task, and is the only way in which it is stored.
  *
  * @module
  */
@@ -13,21 +13,20 @@ import { isOver } from "./flow.ts";
 
 /** What recording needs. */
 export interface StepRecorderHost {
-  /** Where records go. */
   readonly store: Pick<TaskRecorder, "saveStep">;
   readonly clock: Clock;
-  /** Hides secrets in them. */
+  /** Hides secrets in the records. */
   readonly secrets: KnownSecrets;
 }
 
 /**
- * After this long the record of a step says that it runs. Most steps of a busy daemon are over by
- * then, and a commit for each of them was a quarter of all. The end of a step that was over by then
- * waits as long for what comes next: mostly the end of the task, which then shares its commit.
+ * Delay before the record of a started step is stored. Most steps of a busy daemon have ended by
+ * then, and a commit for each of them was a quarter of all commits. The end of such a quick step
+ * waits as long for the next record: mostly the end of the task, which then shares its commit.
  */
 const DELAY_MS = 50;
 
-/** A record that is stored when its time has come. */
+/** A record to be stored at the end of its delay. */
 interface Delayed {
   readonly record: StepRecord;
   readonly timer: Disposable;
@@ -35,18 +34,19 @@ interface Delayed {
 
 /** Records the steps of one task. */
 export class StepRecorder implements Disposable {
-  /** How each step stands, by its position; ahead of the store. */
+  /** Record of each step, by position; ahead of the store. */
   readonly records: StepRecord[];
   readonly #taskId: string;
   readonly #host: StepRecorderHost;
   readonly #stop: AbortSignal;
-  /** By position: of steps that run, and of quick ones that are over. */
+  /** By position: the records of running steps, and of quick steps that have ended. */
   readonly #delayed = new Map<number, Delayed>();
-  /** Everything that is on its way to the store. */
+  /** Every write that has not finished. */
   #storing: Promise<unknown> = Promise.resolve();
 
   /**
-   * Starts where the task stood when it was claimed; gives up a store that is overloaded on `stop`.
+   * Starts with the states at the time of the claim; `stop` ends retries against an overloaded
+   * store.
    */
   constructor(task: Pick<Task, "id" | "steps">, host: StepRecorderHost, stop: AbortSignal) {
     this.#taskId = task.id;
@@ -56,9 +56,8 @@ export class StepRecorder implements Disposable {
   }
 
   /**
-   * Takes down how a step stands, over what was there before; it is stored when {@linkcode flush}
-   * has resolved. From here on nobody sees a secret in what the step gave, neither readers of the
-   * record nor the steps after it.
+   * Replaces the record of a step; it is stored when {@linkcode flush} has resolved. Secrets in the
+   * values of the step are hidden from here on, in the record and for later steps.
    */
   record(given: StepRecord): void {
     const record = this.#redacted(given);
@@ -69,7 +68,7 @@ export class StepRecorder implements Disposable {
   }
 
   /**
-   * Takes down that a step runs. That may never be stored: not when it is over soon, nor when
+   * Records that a step runs. That may never be stored: not when the step ends soon, nor when
    * storing fails.
    */
   recordStarted(record: StepRecord): void {
@@ -78,8 +77,8 @@ export class StepRecorder implements Disposable {
   }
 
   /**
-   * Resolves when everything is stored that was given to {@linkcode record}, but for what was
-   * taken.
+   * Resolves when every record given to {@linkcode record} is stored, except those that {@linkcode
+   * takePending} returned.
    *
    * @throws {AppError} when the store cannot take it.
    */
@@ -88,9 +87,7 @@ export class StepRecorder implements Disposable {
     await this.#storing;
   }
 
-  /**
-   * The ends of quick steps that are not on their way to the store; the caller has to store them.
-   */
+  /** The ends of quick steps that are not being stored yet; the caller has to store them. */
   takePending(): readonly StepRecord[] {
     const ends = [...this.#delayed.values()].map(({ record }) => record).filter(isOver);
     for (const { position } of ends) this.#dropDelayed(position);
@@ -115,7 +112,7 @@ export class StepRecorder implements Disposable {
       { clock, signal: this.#stop },
     );
     this.#storing = Promise.all([this.#storing, saving]);
-    this.#storing.catch(() => {}); // `flush` gives the error
+    this.#storing.catch(() => {}); // `flush` reports the error
   }
 
   #delay(record: StepRecord, store: () => void): void {
@@ -135,7 +132,7 @@ export class StepRecorder implements Disposable {
   }
 
   /**
-   * Begins to store what is left of ends, see {@linkcode flush}; that steps run is stored no more.
+   * Starts to store the remaining ends, see {@linkcode flush}; started steps are stored no more.
    */
   [Symbol.dispose](): void {
     for (const record of this.takePending()) this.#store(record);
@@ -143,12 +140,12 @@ export class StepRecorder implements Disposable {
   }
 }
 
-/** Whether a step has come to its end before it was recorded that it runs. */
+/** Whether a step ended before its start was recorded. */
 function isQuick({ startedAt = -Infinity, finishedAt = Infinity }: StepRecord): boolean {
   return finishedAt - startedAt < DELAY_MS;
 }
 
-/** What ran when the daemon last ended starts again, with the attempt it had come to. */
+/** A step that ran when the daemon last ended starts again, with the same attempt number. */
 function asNotRunning(record: StepRecord): StepRecord {
   if (record.state !== "running") return record;
   const { position, id, attempt } = record;

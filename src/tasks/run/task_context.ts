@@ -1,7 +1,6 @@
 /**
- * What the steps of one running task share. A {@linkcode TaskRun} is what is known as soon as the
- * task is claimed; a {@linkcode TaskContext} adds what has been prepared for its steps. Neither
- * changes; only the {@linkcode StepRecorder} in it does.
+ * State that the steps of one running task share: their directory, their variables, and their
+ * records.
  *
  * @module
  */
@@ -30,38 +29,36 @@ import type { StepRecorder } from "./step_recorder.ts";
 
 /** What running a task needs. */
 export interface RunHost {
-  /** Where steps are recorded. */
+  /** Stores the records of steps. */
   readonly store: TaskRecorder;
-  /** Holds the secrets that steps are given. */
+  /** Holds the secrets for steps. */
   readonly catalog: Catalog;
-  /** Hides them in what steps say. */
+  /** Hides them in the output of steps. */
   readonly secrets: KnownSecrets;
-  /** Runs templates. */
+  /** Evaluates templates. */
   readonly evaluator: Evaluator;
-  /** Ends what steps leave behind. */
+  /** Ends leftover processes of steps. */
   readonly groups: ProcessGroups;
   readonly clock: Clock;
-  /** Where logs and files of running tasks go. */
+  /** Logs and files of running tasks are there. */
   readonly dirs: DataDir;
-  /** Rights of the steps. */
+  /** Makes the run tokens of the steps. */
   readonly tokens: RunTokens;
-  /** What steps inherit. */
+  /** Variables that steps inherit. */
   readonly inherited: InheritedEnv;
   /** File mode mask the daemon was started with. */
   readonly umask: number;
-  /** Messages to tasks. */
   readonly inboxes: Inboxes;
-  /** Hear of tasks and of their output. */
+  /** Receives events about tasks and their output. */
   readonly events: Events;
-  /** Worktrees and copies of tasks. */
+  /** Makes and removes the worktrees and copies of tasks. */
   readonly directories: TaskDirectories;
 }
 
 /** The goal of a task: its template, and its text. */
 export interface Goal {
-  /** As it was written. */
   readonly template: Template;
-  /** Filled in. */
+  /** With its placeholders filled in. */
   readonly text: string;
 }
 
@@ -77,7 +74,6 @@ export interface RunSignals {
 export interface TaskRun {
   readonly claimed: ClaimedTask;
   readonly plan: Plan;
-  /** What running needs. */
   readonly host: RunHost;
   /** Output of its steps. */
   readonly log: TaskLog;

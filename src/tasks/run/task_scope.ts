@@ -1,6 +1,6 @@
 /**
- * The variables that expressions in a workflow see while its task runs (CEL): the event,
- * the task, the steps so far, and the goal.
+ * The variables of CEL expressions in a workflow while its task runs: the event, the task, the
+ * steps so far, and the goal.
  *
  * @module
  */
@@ -43,7 +43,7 @@ function parsePayload(bytes: Uint8Array): unknown {
   return parseOwnJson(findText(bytes) || "{}");
 }
 
-/** A step that has not ended has no exit code, and no outputs yet. */
+/** A step that has not ended has no exit code and no outputs. */
 function shownStep({ state, exitCode, outputs = {} }: StepRecord): JsonObject {
   return { state, exit_code: exitCode ?? null, outputs };
 }

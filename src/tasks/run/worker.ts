@@ -1,7 +1,7 @@
 /**
- * Runs tasks side by side, up to `workers` of them: claims what is ready, runs it, stores its end.
- * At the start it first takes up what a crash left. Woken by `kick` and by the time at which the
- * next task is due; never polls.
+ * Runs tasks in parallel, up to `workers` of them: claims those that are ready, runs them, stores
+ * their end. At its start it first handles tasks that a crash interrupted. It never polls: `kick`
+ * wakes it, and the time at which the next task is due.
  *
  * @module
  */
@@ -17,9 +17,8 @@ import type { RunHost } from "./task_context.ts";
 
 /** What the worker needs. */
 export interface WorkerHost extends RunHost {
-  /** Where tasks wait, and where their steps are recorded. */
   readonly store: TaskQueue & TaskRecorder;
-  /** Most tasks at once. */
+  /** Most tasks that run in parallel. */
   readonly workers: number;
   readonly log: Log;
   /** Whether triggers follow the ends of tasks of this workflow. */
@@ -28,20 +27,20 @@ export interface WorkerHost extends RunHost {
 
 /** A running worker. */
 export interface TaskWorker extends AsyncDisposable {
-  /** There may be something to do. */
+  /** Wakes the worker: there may be tasks to claim. */
   kick(): void;
-  /** The store says that these tasks are to end: those that run are stopped. */
+  /** Stops those of these tasks that run; the store has marked them already. */
   cancel(taskIds: readonly string[]): void;
-  /** Ends a task that waits, or begins to end one that runs. */
+  /** Ends a pending task, or starts to stop a running one. */
   end(task: Task, reason: string): Promise<Cancelled>;
 }
 
-/** How often a task may be interrupted by a crash before it is given up. */
+/** How often a crash may interrupt a task before it is given up. */
 const MAX_RESTARTS = 3;
-/** Longest time until the next claim: the clock may be set forward meanwhile. */
+/** Longest sleep before the next claim, because the clock may be set forward meanwhile. */
 const MAX_WAIT_MS = 60_000;
 
-/** Takes up what is left from before, then everything that comes. */
+/** Starts a worker: it first handles interrupted tasks, then claims every task that is stored. */
 export async function startWorker(host: WorkerHost): Promise<TaskWorker> {
   const worker = new Worker(host);
   await worker.recover();
@@ -49,15 +48,15 @@ export async function startWorker(host: WorkerHost): Promise<TaskWorker> {
   return worker;
 }
 
-/** A task that runs. */
+/** A running task. */
 interface Running {
   readonly cancel: AbortController;
   readonly over: Promise<void>;
 }
 
-/** Tasks that have been asked for. */
+/** A request for tasks that the store has not answered yet. */
 interface Claim {
-  /** Those that were cancelled while they were being handed over. */
+  /** Ids of tasks that were cancelled while the claim was under way. */
   readonly cancelled: Set<string>;
   over: Promise<void>;
 }
@@ -69,19 +68,19 @@ class Worker implements TaskWorker {
   readonly #storing = new Set<Promise<void>>();
   readonly #claims = new Set<Claim>();
   #subscription: Disposable | undefined;
-  /** Most tasks that the claims under way may bring. */
+  /** Most tasks that the unanswered claims may bring. */
   #asked = 0;
   /**
-   * Whether somebody kicked while all room was taken by claims under way, which may bring nothing.
+   * Whether `kick` was called while unanswered claims, which may bring nothing, had taken all room.
    */
-  #again = false;
+  #kickAgain = false;
   #timer: Disposable | undefined;
 
   constructor(host: WorkerHost) {
     this.#host = host;
   }
 
-  /** Ends leftover processes of interrupted tasks, then runs these tasks on or gives them up. */
+  /** Ends leftover processes of interrupted tasks, then requeues these tasks or gives them up. */
   async recover(): Promise<void> {
     const { store, groups, log, dirs } = this.#host;
     const interrupted = await store.claimInterrupted();
@@ -91,8 +90,9 @@ class Worker implements TaskWorker {
     for (const claimed of interrupted) {
       const { id, restarts, cancelReason } = claimed.task;
       if (restarts < MAX_RESTARTS) {
-        await store.requeueTask(id); // one that is cancelled, too: its `finally` steps have to run
-        log.info("task goes on after an interruption", { task: id });
+        // a cancelled task too, because its `finally` steps have to run
+        await store.requeueTask(id);
+        log.info("task continues after an interruption", { task: id });
       } else {
         const state = cancelReason === "" ? "failed" : "cancelled";
         await this.#finish(claimed, { state, reason: "interrupted" });
@@ -100,7 +100,7 @@ class Worker implements TaskWorker {
     }
   }
 
-  /** Takes up what waits, and from here on whatever is stored. */
+  /** Claims the waiting tasks, and from now on every stored task. */
   listen(): void {
     this.#subscription = this.#host.events.on("tasksStored", ({ replaced }) => {
       this.cancel(replaced);
@@ -113,7 +113,7 @@ class Worker implements TaskWorker {
     if (this.#stopping.signal.aborted) return;
     const free = this.#host.workers - this.#running.size - this.#asked;
     if (free <= 0) {
-      this.#again = this.#asked > 0; // else the next one that ends kicks again
+      this.#kickAgain = this.#asked > 0; // else the next task that ends kicks again
       return;
     }
     this.#asked += free;
@@ -140,7 +140,7 @@ class Worker implements TaskWorker {
       log.info("task ended", { task: task.id, state: "cancelled", reason });
       const ended: Task = { ...task, state: "cancelled", reason, finishedAt: now };
       events.publish("taskEnded", { task: ended, followed: end.followed });
-      this.kick(); // another one may have room now
+      this.kick(); // another task may have room now
     }
     return result;
   }
@@ -154,7 +154,7 @@ class Worker implements TaskWorker {
     await Promise.all(this.#storing);
   }
 
-  /** Takes up at most `limit` tasks; several claims may be under way, for different room. */
+  /** Claims at most `limit` tasks; several claims may be under way, for different room. */
   async #claim(claim: Claim, limit: number): Promise<void> {
     const { store, clock, log, events } = this.#host;
     const now = clock.now();
@@ -166,13 +166,13 @@ class Worker implements TaskWorker {
       }
       this.#wakeAt(nextAt);
     } catch (error) {
-      log.error("cannot take up tasks, trying again in a second", { error });
+      log.error("cannot claim tasks, the next attempt is in a second", { error });
       this.#wakeAt(clock.now() + 1000);
     }
     this.#claims.delete(claim);
     this.#asked -= limit;
-    if (!this.#again) return;
-    this.#again = false;
+    if (!this.#kickAgain) return;
+    this.#kickAgain = false;
     this.kick(); // a kick came while this claim was under way
   }
 
@@ -203,7 +203,7 @@ class Worker implements TaskWorker {
       )
       .finally(() => this.#storing.delete(stored));
     this.#storing.add(stored);
-    this.kick(); // in one go to the store with the end: the room this task had is free for the next
+    this.kick(); // sent to the store together with the end, whose room is free for the next task
   }
 
   /** How the task ended; a bug ends it, too. */

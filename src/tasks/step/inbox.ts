@@ -1,7 +1,7 @@
 /**
- * Messages to tasks (`$SVC_INBOX`): stored first, then appended to the file of the
- * task where it runs, one JSON line each, in the order of the store. The file is made anew from the
- * store whenever the task starts, so that what a crash cut off is there again.
+ * Messages to tasks (`$SVC_INBOX`): stored first, then appended to the file of the running task,
+ * one JSON line each, in the order of the store. The file is made anew from the store whenever the
+ * task starts, so a crash cannot leave it incomplete.
  *
  * @module
  */
@@ -13,16 +13,14 @@ import { KeyedMutex } from "../../base/keyed_mutex.ts";
 
 /** What inboxes need. */
 export interface InboxHost {
-  /** Where messages are kept. */
   readonly store: InboxStore;
-  /** The time, in milliseconds since the epoch. */
   readonly clock: { now(): number };
 }
 
 /** The file of a running task. */
 interface OpenInbox {
   readonly path: string;
-  /** Messages in it. */
+  /** Number of messages in it. */
   count: number;
 }
 
@@ -30,12 +28,12 @@ interface OpenInbox {
 export class Inboxes {
   readonly #host: InboxHost;
   readonly #open = new Map<string, OpenInbox>();
-  /** Tasks that were not running when something came for them. */
+  /** Tasks that were not running when a message for them arrived. */
   readonly #missed = new Set<string>();
-  /** One thing after another for each task. */
+  /** Orders the work on each task. */
   readonly #turns = new KeyedMutex();
 
-  /** Keeps messages in the store of `host`. */
+  /** Stores messages in the store of `host`. */
   constructor(host: InboxHost) {
     this.#host = host;
   }
@@ -52,7 +50,7 @@ export class Inboxes {
     return stored;
   }
 
-  /** Hands a message that has been stored to its task, where that runs; once, and in order. */
+  /** Appends a stored message to the file of its task, if the task runs; once, and in order. */
   async deliver(taskId: string, stored: InboxMessage): Promise<void> {
     await this.#turns.run(taskId, async () => {
       const inbox = this.#open.get(taskId);
@@ -62,19 +60,19 @@ export class Inboxes {
   }
 
   /**
-   * Fills the empty file of a task that starts; what is added until {@linkcode close} is appended.
-   * `hasMessages` says whether there were any when it was claimed: most tasks never have one.
+   * Fills the empty file of a task that starts; later messages are appended until {@linkcode
+   * close}. `hasMessages` is the fact at the time of the claim: most tasks never have a message.
    */
   open(taskId: string, path: string, { hasMessages }: { hasMessages: boolean }): Promise<void> {
     return this.#turns.run(taskId, async () => {
-      const look = this.#missed.delete(taskId) || hasMessages;
-      const messages = look ? await this.#host.store.listInbox(taskId) : [];
+      const mayHaveMessages = this.#missed.delete(taskId) || hasMessages;
+      const messages = mayHaveMessages ? await this.#host.store.listInbox(taskId) : [];
       if (messages.length > 0) await Deno.writeTextFile(path, messages.map(toLine).join(""));
       this.#open.set(taskId, { path, count: messages.length });
     });
   }
 
-  /** The task does not run any more. */
+  /** Stops appending for a task that has ended. */
   close(taskId: string): Promise<void> {
     return this.#turns.run(taskId, () => {
       this.#open.delete(taskId);
@@ -83,7 +81,7 @@ export class Inboxes {
     });
   }
 
-  /** Appends what the file does not hold yet; a step that has done away with it reads no more. */
+  /** Appends the messages that the file lacks; a step that has removed its file gets no more. */
   async #catchUp(taskId: string, inbox: OpenInbox, stored: InboxMessage): Promise<void> {
     try {
       const missed = stored.position > inbox.count

@@ -1,7 +1,7 @@
 /**
- * Prompts of agents: templates filled in, with everything that came from outside between marks that
- * name its origin and that the text itself cannot close. What the marks cannot do is
- * written in `docs/agents.md`. Hands nothing over: `prompt_delivery.ts` does that.
+ * Prompts of agents: templates filled in, with all text from outside between marks that name its
+ * origin and that the text itself cannot close. `docs/agents.md` says what the marks cannot
+ * prevent. `prompt_delivery.ts` hands the prompt to the agent.
  *
  * @module
  */
@@ -12,17 +12,17 @@ import { fillTemplate, type Template, textOf } from "../../cel/template.ts";
 
 /** What a prompt is made from. */
 export interface PromptSources {
-  /** Variables; `goal` among them as plain text. */
+  /** Variables; the goal among them is plain text. */
   readonly scope: Scope;
-  /** Runs templates. */
+  /** Evaluates templates. */
   readonly evaluator: Pick<Evaluator, "evaluate">;
-  /** The goal of the task, which is put in with marks of its own. */
+  /** The goal of the task, which is inserted with marks of its own. */
   readonly goal?: Template;
-  /** A word that nobody outside can know. */
+  /** Makes a word that text from outside cannot contain, because it cannot be guessed. */
   readonly newWord: () => string;
 }
 
-/** Some text of a prompt, and the expression it came from where that looks outside. */
+/** Some text of a prompt, and its expression where that reads text from outside. */
 interface Piece {
   readonly text: string;
   readonly origin?: string;
@@ -50,7 +50,7 @@ export function looksOutside(expression: Expression, goal: Template | undefined)
   });
 }
 
-/** What svc itself says of a step. */
+/** Fields of a step that svc itself sets. */
 const OUR_FIELDS: ReadonlySet<string> = new Set(["state", "exit_code"]);
 
 function goalLooksOutside(goal: Template): boolean {
@@ -74,12 +74,12 @@ async function piecesOf(template: Template, sources: PromptSources): Promise<Pie
   return pieces;
 }
 
-/** Numbers and booleans say nothing to an agent that they do not mean. */
+/** Whether a value is text, or contains text: numbers and booleans cannot instruct an agent. */
 function isTextual(value: unknown): boolean {
   return typeof value === "string" || (typeof value === "object" && value !== null);
 }
 
-/** A step may have told a stranger the word of an earlier prompt: each gets a new one. */
+/** A new word for each prompt, because a step may have disclosed that of an earlier prompt. */
 function wordNotIn(pieces: readonly Piece[], newWord: () => string): string {
   for (;;) {
     const word = newWord();

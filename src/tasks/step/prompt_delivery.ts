@@ -1,6 +1,6 @@
 /**
- * How an agent gets its prompt (Agent): on standard input, as `"$1"`, in a variable or in
- * a file. What a way cannot hold is refused with the way that can; nothing is ever cut.
+ * How an agent gets its prompt: on standard input, as `"$1"`, in a variable or in a file. A prompt
+ * that does not fit its way is refused, with the name of a way that fits; it is never cut.
  *
  * @module
  */
@@ -10,18 +10,16 @@ import { AppError } from "../../base/errors.ts";
 import type { PlannedAgent } from "../plan.ts";
 import { MAX_VARIABLE_BYTES } from "./step_env.ts";
 
-/** What of a shell command carries the prompt. */
+/** The parts of a shell command that carry the prompt. */
 export interface DeliveredPrompt {
-  /** Standard input. */
   readonly stdin?: Uint8Array;
   /** `$1` of the agent's shell line. */
   readonly args?: readonly string[];
-  /** Variables. */
   readonly env: Readonly<Record<string, string>>;
 }
 
 /**
- * Hands `prompt` over the way the agent wants it; `toFile` makes a file and gives its path.
+ * Prepares `prompt` for the way the agent expects it; `toFile` makes a file and returns its path.
  *
  * @throws {AppError} `invalid` when it is too long or holds what that way cannot carry.
  */

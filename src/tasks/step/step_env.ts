@@ -1,6 +1,6 @@
 /**
- * The environment of a step: a clean one, in which text from outside is only ever the
- * value of a variable.
+ * The environment of a step: a clean one, in which text from outside is only ever the value of a
+ * variable.
  *
  * @module
  */
@@ -15,31 +15,29 @@ import type { Catalog } from "../../resources/catalog.ts";
 import type { Env } from "../../resources/env.ts";
 import type { SecretStoreSpec } from "../../resources/secret_store.ts";
 
-/** Name of the variable that marks every process of a task, in whatever group it is. */
+/** Variable that marks every process of a task, whatever its group. */
 export const TASK_MARK = "SVC_TASK_ID";
 
-/** Names every step has when the daemon has them. */
+/** Variables that every step inherits from the daemon. */
 const INHERITED = ["HOME", "USER", "SHELL", "LANG", "TZ", "TMPDIR"];
 
-/**
- * Most bytes of a variable or an argument: what the kernel takes (128 KiB), less room for a name.
- */
+/** Most bytes of a variable or an argument: the kernel's limit (128 KiB), less room for a name. */
 export const MAX_VARIABLE_BYTES = 130_000;
 
 const NUL = "\0";
 
 const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/** What the daemon hands on to processes. */
+/** Variables that processes inherit from the daemon. */
 export interface InheritedEnv {
-  /** Variables by name. */
+  /** By name. */
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/** Names every plugin has when the daemon has them. */
+/** Variables that every plugin inherits from the daemon. */
 export const PLUGIN_VARIABLES: readonly string[] = ["HOME", "LANG", "TZ"];
 
-/** The variables processes inherit; `extra` are the names given by `--step-env`. */
+/** The inherited variables; `extra` are the names given by `--step-env`. */
 export function inheritEnv(
   env: (name: string) => string | undefined,
   options: { bin: string; extra: readonly string[] },
@@ -54,9 +52,9 @@ export function inheritEnv(
   return { variables };
 }
 
-/** What is needed to fill in the `env` blocks of a task. */
+/** What the `env` blocks of a task are filled in with. */
 export interface EnvSources {
-  /** Runs templates. */
+  /** Evaluates templates. */
   readonly evaluator: Pick<Evaluator, "evaluate">;
   /** Holds the secrets. */
   readonly catalog: Catalog;

@@ -1,25 +1,24 @@
 /**
- * What a step writes to `$SVC_OUTPUT`: `key=value` lines for the steps after it. What is
- * no such line is told to the author in the step's log and changes nothing else.
+ * Outputs of a step: `key=value` lines that it wrote to `$SVC_OUTPUT` for later steps. The step's
+ * log names each line that is invalid; such lines have no other effect.
  *
  * @module
  */
 
 import { messageOf } from "../../base/errors.ts";
 
-/** Outputs of a step, and what of its file was not taken. */
+/** Outputs of a step, and the invalid parts of its file. */
 export interface StepOutputs {
   /** Values by key; the last line of a key counts. */
   readonly outputs: Readonly<Record<string, string>>;
-  /** One sentence for each thing that was not taken. */
+  /** One sentence for each invalid part. */
   readonly problems: readonly string[];
 }
 
-/** Most that is read of the file, in bytes. */
+/** Most bytes that are read of the file. */
 const MAX_BYTES = 1024 * 1024;
-/** Most keys. */
 const MAX_KEYS = 1000;
-/** Most problems that are told. */
+/** Most problems that are reported. */
 const MAX_PROBLEMS = 20;
 
 const KEY = /^[A-Za-z_][A-Za-z0-9_-]*$/;
@@ -29,7 +28,8 @@ const NOTHING: StepOutputs = { outputs: {}, problems: [] };
 export async function readOutputs(path: string): Promise<StepOutputs> {
   try {
     const { isFile, size } = Deno.lstatSync(path); // of our own disk
-    if (!isFile) return refused("it is not a file any more"); // to open a pipe would wait for its writer
+    // opening a pipe would wait for its writer
+    if (!isFile) return refused("it is not a file any more");
     if (size === 0) return NOTHING;
     const { bytes, whole } = await readStart(path);
     const text = new TextDecoder().decode(bytes);
@@ -40,7 +40,7 @@ export async function readOutputs(path: string): Promise<StepOutputs> {
   }
 }
 
-/** The outputs of a text of `key=value` lines. */
+/** Parses a text of `key=value` lines. */
 export function parseOutputs(text: string): StepOutputs {
   const found = new Map<string, string>();
   const problems: string[] = [];
@@ -71,7 +71,7 @@ function refused(why: string): StepOutputs {
   return { outputs: {}, problems: [`$SVC_OUTPUT cannot be read: ${why}`] };
 }
 
-/** Of a file that is too long, its whole lines count. */
+/** The whole lines of a file that is too long. */
 function withoutRest(text: string): StepOutputs {
   const { outputs, problems } = parseOutputs(text.slice(0, text.lastIndexOf("\n") + 1));
   const note = `$SVC_OUTPUT holds more than ${MAX_BYTES} bytes, the rest is ignored`;

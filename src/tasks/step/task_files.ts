@@ -1,7 +1,7 @@
 /**
- * The short-lived files of a running task: what its steps are given and what they give back, in a
- * directory that is there as long as the task runs. To make or remove one waits for the journal of
- * the disk, which the store keeps busy, so the daemon goes on meanwhile.
+ * The short-lived files of a running task, given to its steps or written by them, in a directory
+ * that exists while the task runs. Making or removing a file waits for the journal of the disk,
+ * which the store keeps busy, so the work is asynchronous.
  *
  * @module
  */
@@ -11,10 +11,10 @@ import { join } from "node:path";
 const NOTHING = new Uint8Array();
 const NEW = { mode: 0o600, createNew: true };
 
-/** The files of one task, for their owner alone. */
+/** The files of one task, readable by their owner only. */
 export class TaskFiles implements AsyncDisposable {
   readonly #path: string;
-  /** An empty file that nobody has had yet. */
+  /** An empty file that has not been handed out. */
   #spare: string | undefined;
   #count = 0;
 
@@ -22,7 +22,7 @@ export class TaskFiles implements AsyncDisposable {
     this.#path = path;
   }
 
-  /** Makes the directory at `path`, empty whatever a crash has left there. */
+  /** Makes the directory at `path`, without what a crash has left there. */
   static async open(path: string): Promise<TaskFiles> {
     try {
       Deno.mkdirSync(path, { mode: 0o700 });
@@ -35,13 +35,13 @@ export class TaskFiles implements AsyncDisposable {
     return new TaskFiles(path);
   }
 
-  /** Makes a file, empty when nothing is given; gives its path. */
+  /** Makes a file, empty without `content`; returns its path. */
   async make(name: string, content: Uint8Array = NOTHING): Promise<string> {
     const path = join(this.#path, name);
     try {
       Deno.writeFileSync(path, content, NEW);
     } catch (error) {
-      // A step has put something of its own there: to write through its link would be its choice.
+      // A step has replaced the file: writing through a link would let it choose the target.
       if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
       await Deno.remove(path, { recursive: true });
       await Deno.writeFile(path, content, NEW);
@@ -49,27 +49,27 @@ export class TaskFiles implements AsyncDisposable {
     return path;
   }
 
-  /** Makes an empty file, with a name of its own; gives its path. */
+  /** Makes an empty file with a name of its own; returns its path. */
   async makeEmpty(): Promise<string> {
     const spare = this.#spare;
     this.#spare = undefined;
     return spare ?? await this.make(`output.${this.#count++}`);
   }
 
-  /** Makes the first of {@linkcode makeEmpty} beforehand, while other things are made. */
+  /** Makes the first file of {@linkcode makeEmpty} beforehand, while other things are prepared. */
   async prepareEmpty(): Promise<void> {
     this.#spare = await this.makeEmpty();
   }
 
-  /** Removes everything, whatever steps have put there. */
+  /** Removes everything, also what steps have put there. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Deno.remove(this.#path, { recursive: true }).catch(() => {});
   }
 }
 
 /**
- * Removes what a crash has left in the directory of such files, while nothing runs; makes it if
- * need be.
+ * Removes what a crash has left in the directory of such files, while no task runs; makes the
+ * directory if need be.
  */
 export async function removeLeftFiles(directory: string): Promise<void> {
   await Deno.mkdir(directory, { recursive: true, mode: 0o700 });

@@ -1,28 +1,27 @@
 /**
- * Git worktrees of tasks: each on a branch named after its task. Everything that git is told goes
- * in as `"$1"`, `"$2"`, …; nothing here decides when a worktree comes and goes.
+ * Git worktrees of tasks, each on a branch named after its task. Every value reaches git as `"$1"`,
+ * `"$2"`, …. When a worktree is made or removed is decided elsewhere.
  *
  * @module
  */
 
 import { AppError } from "../../base/errors.ts";
-import { runTool, type ToolHost, type ToolResult, whatItSaid } from "./run_tool.ts";
+import { runTool, toolError, type ToolHost, type ToolResult } from "./run_tool.ts";
 
 /** A git repository, as seen from a directory in it. */
 export interface Repository {
-  /** Directory that all of its worktrees share; names the repository. */
+  /** Directory that all of its worktrees share; identifies the repository. */
   readonly common: string;
-  /** Where in the working tree the directory is: empty, or with a slash at its end. */
+  /** Path of the directory in the working tree: empty, or with a slash at its end. */
   readonly prefix: string;
 }
 
-/** What tools are run with. */
+/** How tools are run. */
 export interface Tools {
-  /** Runs them. */
   readonly host: ToolHost;
-  /** Ends them; what they were to do has failed then. */
+  /** Ends the tools, whose work then counts as failed. */
   readonly signal?: AbortSignal;
-  /** Task they work for. */
+  /** Task for which they run. */
   readonly taskId?: string;
 }
 
@@ -39,9 +38,9 @@ export function branchOf(name: string): string {
 }
 
 /**
- * Nothing of a repository runs that is no part of making a working tree: its hooks and its file
- * monitor are programs that any task in it may have put there, and no step of this one. Filters
- * stay: without them a working tree has other content.
+ * Runs no program of the repository that is not needed for a working tree: any task in it may have
+ * installed its hooks and its file monitor. Filters stay, because a working tree without them has
+ * other content.
  */
 const GIT = `
 git() { command git -c core.hooksPath=/dev/null -c core.fsmonitor=false "$@"; }`;
@@ -52,7 +51,7 @@ cd -- "$1" && git rev-parse --show-prefix && cd -- "$(git rev-parse --git-common
 const HAS_COMMIT = `${GIT}
 git -C "$1" rev-parse --verify --quiet 'HEAD^{commit}'`;
 
-/** A branch that is there already has what the task committed before its directory was lost. */
+/** An existing branch holds what the task committed before its directory was lost. */
 const ADD = `${GIT}
 if git -C "$1" show-ref --verify --quiet "refs/heads/$3"; then
   git -C "$1" worktree add --quiet -- "$2" "$3"
@@ -61,9 +60,9 @@ else
 fi`;
 
 /**
- * What a worktree holds that is nowhere else is kept under a name, then it goes, and its branch
- * with it where every commit of that is on another branch, on a tag or on a remote. Needs no
- * working repository: what is left of a directory goes in any case.
+ * Saves content of a worktree that exists nowhere else under a name, then removes the worktree, and
+ * its branch if every commit of it is on another branch, on a tag or on a remote. It works without
+ * an intact repository: the directory is removed in any case.
  */
 const REMOVE = `${GIT}
 dir=$1 branch=$2 common=
@@ -99,7 +98,7 @@ export async function findRepository(path: string, tools: Tools): Promise<Reposi
       "invalid",
       none
         ? `"${path}" is not a git repository: run "git init" there, or set "isolation: copy"`
-        : `git cannot use "${path}": ${whatItSaid(probe)}`,
+        : `git cannot use "${path}": ${toolError(probe)}`,
     );
   }
   const commit = await run(HAS_COMMIT, [path], tools);
@@ -125,9 +124,9 @@ export async function addWorktree(
 }
 
 /**
- * Removes a worktree and what was not committed in it. Gives whether its branch stays, because it
- * holds commits that are nowhere else. `common` is the repository, for a worktree that is too
- * broken to tell.
+ * Removes a worktree with its uncommitted changes. Returns whether its branch stays, because it
+ * holds commits that exist nowhere else. `common` is the repository, for a worktree that is too
+ * broken to name it.
  *
  * @throws {AppError} `invalid` when something of it cannot be removed.
  */
@@ -146,5 +145,5 @@ function run(script: string, args: readonly string[], tools: Tools): Promise<Too
 
 function check(result: ToolResult, what: string): void {
   if (result.code === 0) return;
-  throw new AppError("invalid", `${what}: ${whatItSaid(result)}`);
+  throw new AppError("invalid", `${what}: ${toolError(result)}`);
 }

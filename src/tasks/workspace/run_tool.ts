@@ -1,6 +1,6 @@
 /**
  * Runs a program of the machine for svc itself (git, cp, rm): a fixed shell script whose arguments
- * are `"$1"`, `"$2"`, …, in an environment in which nothing asks anybody anything.
+ * are `"$1"`, `"$2"`, …, in an environment in which no program prompts for input.
  *
  * @module
  */
@@ -15,45 +15,42 @@ import { type InheritedEnv, TASK_MARK } from "../step/step_env.ts";
 /** What running a tool needs. */
 export interface ToolHost {
   readonly clock: Clock;
-  /** Ends what it leaves behind. */
+  /** Ends its leftover processes. */
   readonly groups: ProcessGroups;
-  /**
-   * Hides secrets in what it says: addresses hold them, and hooks of a repository print anything.
-   */
+  /** Hides secrets in its output: addresses hold them, and hooks of a repository print anything. */
   readonly secrets: KnownSecrets;
-  /** What it inherits; most of it is left out. */
+  /** Variables it inherits; most are left out. */
   readonly inherited: InheritedEnv;
-  /** File mode mask: what it makes is for steps to work on. */
+  /** File mode mask, because steps work on the files it makes. */
   readonly umask: number;
 }
 
-/** A script with what goes into it. */
+/** A script with its arguments. */
 export interface Tool {
   readonly script: string;
   /** `$1`, `$2`, …. */
   readonly args: readonly string[];
-  /** Ends it; it has failed then. */
+  /** Ends the tool, whose work then counts as failed. */
   readonly signal?: AbortSignal | undefined;
-  /** Task it works for: after a crash it is ended with whatever else that has left. */
+  /** Task for which it runs: after a crash it is ended together with that task's processes. */
   readonly taskId?: string | undefined;
 }
 
-/** How it ended. */
+/** Result of a tool that has ended. */
 export interface ToolResult {
-  /** Exit code. */
   readonly code: number;
-  /** Standard output, its beginning at least. */
+  /** The beginning of standard output. */
   readonly out: string;
-  /** Standard error, its beginning at least. */
+  /** The beginning of standard error. */
   readonly err: string;
 }
 
-/** Of a configuration of git or ssh, and of temporary files. */
+/** Variables with the place of git's and ssh's configuration, and of temporary files. */
 const INHERITED = ["PATH", "HOME", "USER", "TMPDIR", "SSH_AUTH_SOCK"];
 /** A checkout of a large repository takes minutes. */
 const TIMEOUT_MS = 30 * 60_000;
 const GRACE_MS = 2000;
-/** Kept of each stream. */
+/** Bytes kept of each stream. */
 const MAX_OUTPUT = 64 * 1024;
 
 /**
@@ -91,12 +88,12 @@ export async function runTool(tool: Tool, host: ToolHost): Promise<ToolResult> {
   return { code: exit.code, out: kept.out, err: host.secrets.redact(kept.err) };
 }
 
-/** What a tool said, in one line. */
-export function whatItSaid({ code, err }: ToolResult): string {
+/** The error message of a tool, as one line. */
+export function toolError({ code, err }: ToolResult): string {
   const lines = err.split("\n").map((line) => line.trim()).filter((line) => line !== "");
-  const [said = `exit code ${code}`] = lines.filter((line) =>
+  const [message = `exit code ${code}`] = lines.filter((line) =>
     /^(fatal|error|cp|mkdir)\b/.test(line)
   )
     .concat(lines);
-  return said.replace(/^(fatal|error): /, "").slice(0, 300);
+  return message.replace(/^(fatal|error): /, "").slice(0, 300);
 }

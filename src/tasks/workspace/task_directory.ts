@@ -1,7 +1,7 @@
 /**
- * Where the steps of a task run (Workspace): in the workspace itself, or in a git worktree
- * or a copy of it that belongs to the task. Its own one goes when the task succeeds, and is kept
- * otherwise, so that somebody can look at it or a retry can go on in it.
+ * The directory in which the steps of a task run: the workspace itself, or a git worktree or a copy
+ * of it that belongs to the task. The task's own directory is removed when the task succeeds, and
+ * kept otherwise, so that a user can inspect it or a retry can continue in it.
  *
  * @module
  */
@@ -20,36 +20,35 @@ import {
 } from "./git_worktree.ts";
 import { KeyedMutex } from "../../base/keyed_mutex.ts";
 import type { Plan } from "../plan.ts";
-import { runTool, type ToolHost, whatItSaid } from "./run_tool.ts";
+import { runTool, toolError, type ToolHost } from "./run_tool.ts";
 
 /** What directories of tasks need. */
 export interface DirectoryHost extends ToolHost {
-  /** Where they lie. */
   readonly dirs: Pick<DataDir, "worktrees" | "copies">;
 }
 
 /** A task that needs a directory. */
 export interface DirectoryUser {
   readonly taskId: string;
-  /** Name of its workspace, for people. */
+  /** Name of its workspace, for messages. */
   readonly workspace: string;
   /** The workspace, as it was planned. */
   readonly plan: Plan["workspace"];
 }
 
-/** How a directory is removed. */
+/** How to remove a directory. */
 export interface Removal {
-  /** The workspace, where that is known: the directory may be too broken to tell its repository. */
+  /** The workspace, where that is known: the directory may be too broken to name its repository. */
   readonly from?: string;
-  /** Ends the removal, which has failed then. */
+  /** Ends the removal, which then counts as failed. */
   readonly signal?: AbortSignal;
-  /** Task that it is done for. */
+  /** Task for which it is done. */
   readonly taskId?: string;
 }
 
 /**
- * How long removing a directory may take once its task is to end: nobody waits longer for that, and
- * what is left then goes after the task.
+ * Most time for removing a directory of a task that is being ended; a rest is removed with the
+ * task.
  */
 const TIDY_MS = 10_000;
 
@@ -63,9 +62,7 @@ rm -rf -- "$1" "$1.part" 2>/dev/null || { chmod -R u+rwX -- "$1"; rm -rf -- "$1"
 /** Makes and removes the directories of tasks. */
 export class TaskDirectories {
   readonly #host: DirectoryHost;
-  /**
-   * git takes locks in its repository: one task after another makes and removes worktrees there.
-   */
+  /** git locks its repository: worktrees there are made and removed one after another. */
   readonly #turns = new KeyedMutex();
 
   /** Makes them where `host` says. */
@@ -74,7 +71,7 @@ export class TaskDirectories {
   }
 
   /**
-   * Makes the directory of a task that has not run yet; what is left of an earlier try goes.
+   * Makes the directory of a task that has not run yet; the rest of an earlier attempt is removed.
    *
    * @throws {AppError} `invalid` with what to do, when it cannot be made or `cancellation` ended
    * that.
@@ -93,15 +90,16 @@ export class TaskDirectories {
       }
     } catch (cause) {
       if (!(cause instanceof AppError)) throw cause;
-      if (cancellation.why !== "stop") await this.#removeHalf(user); // else the next start makes it anew
+      // else the next start makes it anew
+      if (cancellation.why !== "stop") await this.#removeHalf(user);
       const message = `Workspace "${workspace}" cannot be used: ${cause.message}`;
       throw new AppError("invalid", message, { cause });
     }
   }
 
   /**
-   * Removes a directory that a task had for itself. Gives a sentence for people where something of
-   * it stays; empty otherwise.
+   * Removes a task's own directory. Returns a sentence for the user about what stays; empty when
+   * nothing does.
    *
    * @throws {AppError} `invalid` when it cannot be removed or `signal` ended that.
    */
@@ -113,7 +111,7 @@ export class TaskDirectories {
       const tool = { script: REMOVE_COPY, args: [join(copies, copy)], ...how };
       const removed = await runTool(tool, this.#host);
       if (removed.code === 0) return "";
-      throw new AppError("invalid", `"${directory}" cannot be removed: ${whatItSaid(removed)}`);
+      throw new AppError("invalid", `"${directory}" cannot be removed: ${toolError(removed)}`);
     }
     const name = nameIn(worktrees, directory);
     if (name === undefined) throw new Error(`"${directory}" is not a directory of a task`);
@@ -127,7 +125,7 @@ export class TaskDirectories {
     return branchStays ? `its commits are on branch ${worktree.branch}` : "";
   }
 
-  /** The repository that the first of these paths is in, if any is. */
+  /** The repository of the first of these paths that is in one. */
   async #commonOf(paths: readonly string[], tools: Tools): Promise<string> {
     for (const path of paths) {
       if (path === "" || !await isDirectory(path)) continue;
@@ -156,7 +154,7 @@ export class TaskDirectories {
         const what = `"${prefix}" is not in the commit that is checked out there`;
         throw new AppError("invalid", `${what}: commit something in it`);
       } catch (error) {
-        // In the same turn: another one may be long in coming.
+        // In the same turn: the next one may be long in coming.
         if (cancellation.why !== "stop") {
           await inTime(
             this.#host.clock,
@@ -168,7 +166,7 @@ export class TaskDirectories {
     }, signal);
   }
 
-  /** Removes what there still is of the directory of a task that comes to its end without one. */
+  /** Removes the rest of a directory of a task that ends without one. */
   async #removeHalf({ taskId, plan }: DirectoryUser): Promise<void> {
     const { worktrees, copies } = this.#host.dirs;
     const parent =
@@ -196,11 +194,11 @@ export class TaskDirectories {
     const tool = { script: COPY, args: [plan.path, path], signal, taskId };
     const made = await runTool(tool, this.#host);
     if (made.code === 0) return path;
-    throw new AppError("invalid", `"${plan.path}" cannot be copied: ${whatItSaid(made)}`);
+    throw new AppError("invalid", `"${plan.path}" cannot be copied: ${toolError(made)}`);
   }
 }
 
-/** Tidies up, for a time: what cannot be removed in it stays. */
+/** Removes within a time limit; a rest stays. */
 async function inTime(
   clock: Clock,
   tidy: (signal: AbortSignal) => Promise<unknown>,
@@ -210,7 +208,7 @@ async function inTime(
   await tidy(cancellation.signal).catch(() => {});
 }
 
-/** Whether there is a directory at `path`, links followed. */
+/** Whether there is a directory at `path`, links resolved. */
 export async function isDirectory(path: string): Promise<boolean> {
   const info = await Deno.stat(path).catch(() => undefined);
   return info?.isDirectory === true;
@@ -218,7 +216,8 @@ export async function isDirectory(path: string): Promise<boolean> {
 
 function checkDirectory(path: string): void {
   try {
-    if (Deno.statSync(path).isDirectory) return; // to start a process there waits for it, too
+    // starting a process there would wait for the disk as well
+    if (Deno.statSync(path).isDirectory) return;
   } catch (error) {
     const why = error instanceof Deno.errors.NotFound
       ? "does not exist: make it, or change the path of the Workspace"
