@@ -17,7 +17,8 @@ import { socketRole } from "../auth/caller.ts";
 export interface DegradedHost {
   readonly dirs: DataDir;
   readonly health: HealthConditions;
-  readonly gate: { readonly running: number; readonly waiting: number };
+  /** Limits how many plugins run at once. */
+  readonly semaphore: { readonly running: number; readonly waiting: number };
   /** Connections of the webhook server; `undefined` while there is none. */
   readonly connections: () => { readonly open: number; readonly most: number } | undefined;
 }
@@ -32,7 +33,7 @@ const MANY_WAITING = 100;
 
 /** One sentence for each fault found. */
 export async function findDegraded(host: DegradedHost): Promise<readonly string[]> {
-  const { dirs, health, gate } = host;
+  const { dirs, health, semaphore } = host;
   const [policy, { fault }, disk, open] = await Promise.all([
     ...[readPolicy(dirs), socketRole(dirs), findDiskSpace(dirs.root)] as const,
     findOpenToOthers(dirs),
@@ -47,8 +48,8 @@ export async function findDegraded(host: DegradedHost): Promise<readonly string[
   if (freeBytes < Math.max(DISK.leastBytes, little)) {
     found.push(`the disk is nearly full: ${sizeText(freeBytes)} left for ${dirs.root}`);
   }
-  if (gate.waiting >= MANY_WAITING) {
-    found.push(`plugins cannot keep up: ${gate.running} run and ${gate.waiting} wait`);
+  if (semaphore.waiting >= MANY_WAITING) {
+    found.push(`plugins cannot keep up: ${semaphore.running} run and ${semaphore.waiting} wait`);
   }
   const connections = host.connections();
   if (connections !== undefined && connections.open >= connections.most) {

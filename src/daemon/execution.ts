@@ -77,7 +77,7 @@ function pluginHost(config: DaemonConfig, state: State): PluginHost {
     pluginRoot,
     umask,
     policy: policyCheck({ ...state, pluginRoot }),
-    gate: new Semaphore(PLUGIN_LIMITS),
+    semaphore: new Semaphore(PLUGIN_LIMITS),
     maxPayloadBytes: maxBodyBytes,
     inherited: pluginEnv.variables,
   };

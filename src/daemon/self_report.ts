@@ -21,14 +21,14 @@ export interface SelfReport extends Pick<StatusHost, "degraded" | "status" | "ra
 /** Creates the reports of a daemon that starts now; `descriptors` is the most it may have open. */
 export function selfReport(
   { dirs, clock, store, catalog, health, telemetry }: State,
-  { plugins: { gate } }: Execution,
+  { plugins: { semaphore } }: Execution,
   { bodies }: Intake,
   { webhook, descriptors }: { readonly webhook: WebhookServer; readonly descriptors: number },
 ): SelfReport {
   const started = clock.now();
   const connections = webhook.load;
-  const degraded = () => findDegraded({ dirs, health, gate, connections });
-  const readings = { store, clock, dirs, started, gate, bodies, descriptors, degraded };
+  const degraded = () => findDegraded({ dirs, health, semaphore, connections });
+  const readings = { store, clock, dirs, started, semaphore, bodies, descriptors, degraded };
   return {
     degraded,
     status: () => ({ webhookUrl: webhook.url, started }),

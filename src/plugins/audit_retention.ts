@@ -1,6 +1,6 @@
 /**
- * Retention of the plugin audit, by age and by number: a few rows at a time, so that
- * requests do not wait for it.
+ * Retention of the plugin audit, by age and by number: a few rows at a time, so that requests do
+ * not wait long.
  *
  * @module
  */
@@ -11,17 +11,17 @@ import { messageOf } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { AuditStore } from "../store/audit_store.ts";
 
-/** Rows older than this go. */
+/** Age above which rows are removed. */
 const KEPT_MS = 90 * 24 * 3600 * 1000;
-/** Rows beyond this go, the oldest first. */
+/** Number above which the oldest rows are removed. */
 const KEPT_ROWS = 1_000_000;
-/** Time between two looks. */
+/** Time between two rounds. */
 const POLL_INTERVAL_MS = 60_000;
-/** Removals in one look, each of a few hundred rows, and the pause after each. */
+/** Most removals of one round, each of a few hundred rows, and the pause after each. */
 const CALLS = 500;
 const PAUSE_MS = 50;
 
-/** Prunes the audit now and then until disposed. */
+/** Starts to prune the audit at regular intervals, until disposed. */
 export function startAuditRetention(host: {
   readonly store: AuditStore;
   readonly clock: Clock;
@@ -49,7 +49,7 @@ export function startAuditRetention(host: {
   };
 }
 
-/** Goes on until nothing is left to remove, or the next look would begin; says how many went. */
+/** Removes rows until nothing is left to remove or the next round is due; returns how many. */
 async function prune(
   { store, clock }: { readonly store: AuditStore; readonly clock: Clock },
   signal: AbortSignal,

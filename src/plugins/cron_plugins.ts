@@ -1,6 +1,5 @@
 /**
- * Cron plugins: run on their schedule in UTC, never two runs of one at once. One timer for
- * the next of all; planned anew whenever the resources have changed.
+ * Cron plugins: each runs on its schedule in UTC, never twice at once.
  *
  * @module
  */
@@ -18,9 +17,9 @@ export interface CronPluginHost extends PluginHost {
   readonly catalog: Catalog;
 }
 
-/** Longest time between two looks at clock and resources: clocks jump, and applies come. */
+/** Time between two polls of clock and resources, because clocks jump and resources change. */
 const POLL_INTERVAL_MS = 1000;
-/** Output of a cron plugin goes nowhere. */
+/** Output of a cron plugin is discarded. */
 const MAX_OUTPUT = 1024;
 
 /** Runs cron plugins until disposed. */
@@ -28,22 +27,22 @@ export class CronPlugins implements AsyncDisposable {
   readonly #host: CronPluginHost;
   readonly #running = new Map<string, Promise<void>>();
   readonly #timer: Disposable;
-  #looked: number;
+  #polledAt: number;
 
-  /** Starts now: what was due before is not made up for. */
+  /** Starts now: runs that were due before are not made up for. */
   constructor(host: CronPluginHost) {
     this.#host = host;
-    this.#looked = host.clock.now();
-    this.#timer = host.clock.every(POLL_INTERVAL_MS, () => this.look());
+    this.#polledAt = host.clock.now();
+    this.#timer = host.clock.every(POLL_INTERVAL_MS, () => this.poll());
   }
 
-  /** Starts every plugin that came due since the last look, once each. */
-  look(): void {
+  /** Starts every plugin that came due since the last poll, once each. */
+  poll(): void {
     const { catalog, clock } = this.#host;
-    const since = this.#looked;
+    const since = this.#polledAt;
     const now = clock.now();
-    this.#looked = now;
-    if (now <= since) return; // the clock was set back: what ran, ran
+    this.#polledAt = now;
+    if (now <= since) return; // the clock was set back: what has run is not run again
     for (const { spec } of catalog.list(CRD_KIND) as Resource<CrdSpec>[]) {
       for (const plugin of pluginsOf(spec, "cron")) {
         const due = nextRun({ schedule: plugin.schedule ?? "", timezone: "UTC" }, since);
@@ -54,7 +53,7 @@ export class CronPlugins implements AsyncDisposable {
     }
   }
 
-  /** Starts nothing more and waits for what runs; each run has a limit of its own. */
+  /** Starts no more plugins and waits for running ones; each has a time limit of its own. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#timer[Symbol.dispose]();
     await Promise.all(this.#running.values());

@@ -1,6 +1,6 @@
 /**
- * What a daemon that was killed left of its plugins and hooks: their processes are ended, and only
- * then their rows say `interrupted`, so that no run of a plugin meets what is left of the last.
+ * Cleans up after a killed daemon: ends the processes of its plugins and hooks, and only then marks
+ * their rows `interrupted`, so that no run of a plugin overlaps with the last one.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 import type { AuditRecorder, AuditStore } from "../store/audit_store.ts";
 import { type PluginHost, RUN_MARK } from "./run_plugin.ts";
 
-/** To be called before any plugin runs. */
+/** Cleans up; to be called before any plugin runs. */
 export async function endInterruptedPlugins(
   { store, groups, clock, log }: Pick<PluginHost, "groups" | "clock" | "log"> & {
     readonly store: AuditStore & AuditRecorder;

@@ -1,6 +1,6 @@
 /**
- * Hooks of custom resources: run after the commit; a failure is reported to the caller of
- * the apply. Never on a dry run.
+ * Hooks of custom resources: run after the commit, never on a dry run; a failure is reported to the
+ * caller of the apply.
  *
  * @module
  */
@@ -9,20 +9,19 @@ import { type CrdSpec, type HookAction, hooksOf } from "../resources/custom_reso
 import type { Resource } from "../resources/resource.ts";
 import { type PluginHost, runPlugin } from "./run_plugin.ts";
 
-/** What happened to an instance. */
+/** A change of an instance of a custom resource. */
 export interface InstanceChange {
-  /** The CRD that brings its kind. */
+  /** The CRD of its kind. */
   readonly crd: CrdSpec;
-  /** The instance, as it is or was last. */
+  /** The instance; after a deletion, its last state. */
   readonly resource: Resource;
-  /** What happened. */
   readonly action: HookAction;
 }
 
-/** Output of a hook goes nowhere. */
+/** Output of a hook is discarded. */
 const MAX_OUTPUT = 1024;
 
-/** Runs the hook for a change, if there is one; why it failed, as a sentence, if it did. */
+/** Runs the hook for a change, if there is one; returns the reason of a failure as a sentence. */
 export async function runHook(
   { crd, resource, action }: InstanceChange,
   host: PluginHost,

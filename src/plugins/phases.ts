@@ -1,6 +1,6 @@
 /**
- * Plugins in the webhook pipeline: interceptors authenticate in place of
- * the built-in check, transformers turn a payload into another.
+ * Plugins in the webhook pipeline: interceptors authenticate instead of the built-in check,
+ * transformers turn a payload into another.
  *
  * @module
  */
@@ -11,23 +11,20 @@ import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
 import type { CrdSpec, PluginSpec, PluginType } from "../resources/custom_resource_definition.ts";
 import { type PluginHost, type PluginResult, runPlugin } from "./run_plugin.ts";
 
-/** What plugins of the pipeline see of a delivery. */
+/** The part of a delivery that plugins of the pipeline see. */
 export interface PluginDelivery {
-  /** Project of the trigger. */
   readonly project: string;
-  /** Name of the trigger. */
   readonly trigger: string;
-  /** Id of the delivery. */
   readonly deliveryId: string;
-  /** Headers, names in lower case. */
+  /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Exact bytes: the body, or what the transformer before gave. */
+  /** Exact bytes: the body, or the output of the transformer before. */
   readonly body: Uint8Array;
 }
 
 /** Largest body that fits into one environment variable with room to spare (E2BIG at 131,072). */
 const MAX_BODY_VARIABLE = 120_000;
-/** Output of an interceptor means nothing; it is read so that it does not block. */
+/** Output of an interceptor is discarded, but read, so that it does not block. */
 const MAX_INTERCEPTOR_OUTPUT = 1024;
 
 /** The plugins of a type, in order. */
@@ -63,15 +60,15 @@ export async function intercept(
   }
 }
 
-/** A payload that a transformer gave. */
+/** A payload that a transformer printed. */
 export interface Transformed {
   readonly payload: JsonObject;
-  /** Exact bytes it was printed as. */
+  /** Exact bytes as printed. */
   readonly bytes: Uint8Array;
 }
 
 /**
- * Runs every transformer, each over the output of the one before; `undefined` when there is none.
+ * Runs every transformer on the output of the one before; `undefined` when there is none.
  *
  * @throws {AppError} `plugin_failed` when one fails or does not print one JSON object;
  * `overloaded`.
@@ -122,7 +119,8 @@ function run(
 }
 
 /**
- * The variables of a phase; `undefined` when the plugin relies on a body that would not be exact.
+ * The variables of a phase; `undefined` when the plugin relies on a variable that the body does not
+ * fit.
  */
 function variables(
   plugin: PluginSpec,

@@ -1,6 +1,6 @@
 /**
- * The only way a plugin or a hook runs: the policy decides, a row is written, the shell
- * runs, the row is finished. No row, no run.
+ * The only way a plugin or a hook runs: the policy decides, an audit row is written, the shell
+ * runs, the row is finished. No plugin runs without a row.
  *
  * @module
  */
@@ -23,83 +23,82 @@ import type { Semaphore } from "./semaphore.ts";
 import { type PolicyCheck, warnOfViolation } from "./policy/policy_check.ts";
 import type { Grant, RunTokens } from "../auth/run_tokens.ts";
 
-/** What plugins need. */
+/** What running plugins needs. */
 export interface PluginHost {
-  /** Where rows go. */
+  /** Stores the audit rows. */
   readonly store: AuditRecorder;
-  /** Decides whether a command may run; looks at the policy file every time. */
+  /** Decides whether a command may run, by the policy file as it is at that time. */
   readonly policy: PolicyCheck;
-  /** Before every spawn. */
-  readonly gate: Semaphore;
-  /** Hides what the run may have been given in what it says. */
+  /** Limits how many plugins run at once. */
+  readonly semaphore: Semaphore;
+  /** Hides secrets that the run may have been given in its output. */
   readonly secrets: KnownSecrets;
-  /** Rights of the run. */
+  /** Makes the run tokens. */
   readonly tokens: RunTokens;
-  /** Ends what plugins leave behind. */
+  /** Ends leftover processes of plugins. */
   readonly groups: ProcessGroups;
   readonly clock: Clock;
   readonly log: Log;
   readonly newId: NewId;
   readonly dirs: DataDir;
-  /** Where relative commands start. */
+  /** Directory that relative commands start from. */
   readonly pluginRoot: string;
-  /** File mode mask plugins run with. */
+  /** File mode mask of plugins. */
   readonly umask: number;
   /** Most bytes a transformer may print. */
   readonly maxPayloadBytes: number;
-  /** What every plugin's environment holds: PATH, HOME, LANG, TZ. */
+  /** Variables of every plugin: PATH, HOME, LANG, TZ. */
   readonly inherited: Readonly<Record<string, string>>;
 }
 
-/** One run. */
+/** One run of a plugin or hook. */
 export interface PluginRun {
-  /** Kind of the CRD it belongs to. */
+  /** Kind of the CRD that it belongs to. */
   readonly crdKind: string;
-  /** Its name; of a hook, `hook:create` and so on. */
+  /** Name of the plugin; for a hook `hook:create` and so on. */
   readonly name: string;
   readonly type: "interceptor" | "transformer" | "cron" | "hook";
-  /** Phase of the pipeline; empty outside of it. */
+  /** Phase of the pipeline; empty outside the pipeline. */
   readonly phase: string;
   readonly command: string;
-  /** Its own limit in seconds, if it has one. */
+  /** Time limit in seconds; absent when it has none of its own. */
   readonly timeout?: number;
   /** Project whose secrets it may read. */
   readonly project: string;
-  /** Trigger it runs for; empty outside the pipeline. */
+  /** Empty outside the pipeline. */
   readonly trigger: string;
-  /** Delivery it runs for; empty outside the pipeline. */
+  /** Empty outside the pipeline. */
   readonly deliveryId: string;
   /** Further variables. */
   readonly env: Readonly<Record<string, string>>;
-  /** Standard input, and the file that `fileVariable` names. */
+  /** Standard input, and the content of the file that `fileVariable` names. */
   readonly input?: Uint8Array;
-  /** Variable that is to hold the path of a file with `input`. */
+  /** Variable for the path of a file with `input`. */
   readonly fileVariable?: string;
-  /** Most bytes of standard output that are wanted; more is a failure. */
+  /** Most bytes of standard output; more is a failure. */
   readonly maxOutputBytes: number;
 }
 
-/** How it went. */
+/** Result of a run. */
 export interface PluginResult {
   /** As in the audit row. */
   readonly result: Extract<AuditResult, "ok" | "rejected" | "failed" | "timeout" | "denied">;
-  /** One sentence for the operator; empty when all went well. */
+  /** One sentence for the operator; empty after a success. */
   readonly reason: string;
-  /** Standard output. */
   readonly output: Uint8Array;
 }
 
-/** Limit of a plugin that has none of its own. */
+/** Time limit of a plugin that has none of its own. */
 const DEFAULT_TIMEOUT_SECS = 5;
-/** Standard error that is kept. */
+/** Bytes of standard error that are kept. */
 const MAX_STDERR = 8 * 1024;
-/** How long a plugin has between TERM and KILL: it is late already. */
+/** Time of a plugin between TERM and KILL, short because it is late already. */
 const GRACE_MS = 500;
-/** Name of the variable that marks every process of a run, in whatever group it is. */
+/** Variable that marks every process of a run, whatever its group. */
 export const RUN_MARK = "SVC_RUN_ID";
 
 /**
- * Runs a plugin to its end. What it did wrong is a result.
+ * Runs a plugin to its end. Its failure is a result, not an error.
  *
  * @throws {AppError} `overloaded` when there is no room, or its row cannot be written.
  */
@@ -132,7 +131,7 @@ export async function runPlugin(run: PluginRun, host: PluginHost): Promise<Plugi
     warnOfViolation(host.log, { ...run, when: "run", reason: decision.reason });
   }
   const timeoutSecs = Math.min(run.timeout ?? DEFAULT_TIMEOUT_SECS, decision.maxTimeoutSecs);
-  return await host.gate.run(async () => {
+  return await host.semaphore.run(async () => {
     const began = { ...start, createdAt: host.clock.now() };
     const directory = join(host.dirs.run, `plugin-${start.id}`);
     try {
@@ -145,7 +144,8 @@ export async function runPlugin(run: PluginRun, host: PluginHost): Promise<Plugi
       if (ran.status === "rejected") throw ran.reason;
       const { end, result } = ran.value;
       const finishedAt = host.clock.now();
-      // Asked before anything that follows from the result, so it is stored with that or before it.
+      // Called before anything that follows from the result, so the row is stored with that or
+      // before it.
       host.store.finishAudit(start.id, {
         ...end,
         finishedAt,
@@ -155,14 +155,14 @@ export async function runPlugin(run: PluginRun, host: PluginHost): Promise<Plugi
       );
       return result;
     } finally {
-      setImmediate(() => removeQuietly(directory)); // the store has been handed everything by then
+      setImmediate(() => removeQuietly(directory)); // the store has received every call by then
     }
   });
 }
 
 type Ended = { readonly end: Omit<AuditEnd, "finishedAt">; readonly result: PluginResult };
 
-/** Runs it once its `row` is stored; the shell starts meanwhile, and waits for that. */
+/** Runs the plugin once its `row` is stored; the shell starts meanwhile, and waits for that. */
 async function execute(
   run: PluginRun,
   { host, id, timeoutSecs, row, directory }: {
@@ -179,7 +179,7 @@ async function execute(
   const err = new Capture(MAX_STDERR);
   const file = join(directory, BODY);
   try {
-    // Starting a process blocks this thread, and the store is handed its row at the end of a turn.
+    // Starting a process blocks this thread, and the row is sent to the store at the end of a turn.
     await new Promise((resolve) => setImmediate(resolve));
     if (run.fileVariable !== undefined) {
       Deno.mkdirSync(directory, { mode: 0o700 });
@@ -221,7 +221,7 @@ async function execute(
 
 /** Name of the file with the input. */
 const BODY = "body";
-/** A file of this size is written before a thread could have taken it over. */
+/** A file up to this size is written faster than a thread could take it over. */
 const SMALL_FILE = 256 * 1024;
 
 async function writePrivate(path: string, content: Uint8Array): Promise<void> {
@@ -233,21 +233,22 @@ function removeQuietly(directory: string): void {
   try {
     Deno.removeSync(join(directory, BODY));
     Deno.removeSync(directory);
-  } catch { // never made, or not as it was: looking first what is in it takes twice as long
+  } catch { // never made, or changed: checking its content first takes twice as long
     Deno.remove(directory, { recursive: true }).catch(() => {});
   }
 }
 
 /**
- * What a plugin said, secrets hidden: when it is over, so that those it made itself are known.
- * Where it was cut off, the beginning of a secret goes with the rest of it.
+ * Standard error as text, secrets hidden. Called when the run is over, so that secrets the run made
+ * itself are known. Where the output was cut off, the beginning of a secret is removed with its
+ * rest.
  */
-function toText(said: Capture, secrets: KnownSecrets): string {
-  const bytes = said.bytes();
+function toText(capture: Capture, secrets: KnownSecrets): string {
+  const bytes = capture.bytes();
   if (bytes.length === 0) return "";
   const redactor = secrets.redactor();
   const start = redactor.push(bytes);
-  const shown = said.overflowed ? start : concatBytes(start, redactor.flush());
+  const shown = capture.overflowed ? start : concatBytes(start, redactor.flush());
   return findText(shown) ?? new TextDecoder().decode(shown);
 }
 
@@ -272,8 +273,8 @@ function judge(
     const how = exit.killedBy === undefined
       ? `exit code ${exit.code}`
       : `killed by ${exit.killedBy}`;
-    const said = stderr.trim() === "" ? "" : `: ${stderr.trim()}`;
-    return ended(run.type === "interceptor" ? "rejected" : "failed", `${name}: ${how}${said}`);
+    const detail = stderr.trim() === "" ? "" : `: ${stderr.trim()}`;
+    return ended(run.type === "interceptor" ? "rejected" : "failed", `${name}: ${how}${detail}`);
   }
   if (out.overflowed && run.type === "transformer") {
     return ended("failed", `${name} printed more than ${run.maxOutputBytes} bytes`);

@@ -1,5 +1,5 @@
 /**
- * Lets only so many processes run at once: a thousand spawns together take seconds and use up the
+ * Limits how many processes run at once: a thousand spawns together take seconds and use up the
  * descriptors. A run that finds the queue full is refused as overload.
  *
  * @module
@@ -7,22 +7,21 @@
 
 import { AppError } from "../base/errors.ts";
 
-/** How much a gate lets through. */
-export interface GateLimits {
-  /** Most at once. */
+/** Limits of a semaphore. */
+export interface SemaphoreLimits {
+  /** Most that run at once. */
   readonly running: number;
   /** Most that wait. */
   readonly waiting: number;
 }
 
-/** A gate before something costly. */
+/** Limits how much of something costly runs at once. */
 export class Semaphore {
-  readonly #limits: GateLimits;
+  readonly #limits: SemaphoreLimits;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  /** A gate with these limits. */
-  constructor(limits: GateLimits) {
+  constructor(limits: SemaphoreLimits) {
     this.#limits = limits;
   }
 
@@ -44,7 +43,8 @@ export class Semaphore {
       if (this.#waiting.length >= this.#limits.waiting) {
         throw new AppError("overloaded", "Too many plugins are running");
       }
-      await new Promise<void>((resolve) => this.#waiting.push(resolve)); // the place is handed over
+      // the ended run hands its room over
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
     } else {
       this.#running++;
     }

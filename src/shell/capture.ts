@@ -1,12 +1,12 @@
 /**
- * Output of a process, up to a size: what is beyond is read and thrown away.
+ * Collects the output of a process up to a size, and discards the rest.
  *
  * @module
  */
 
 import { concatBytes } from "../base/bytes.ts";
 
-/** Collects bytes. */
+/** Collects bytes up to a limit. */
 export class Capture {
   readonly #limit: number;
   readonly #parts: Uint8Array[] = [];
@@ -20,7 +20,7 @@ export class Capture {
     this.#limit = limit;
   }
 
-  /** Takes a chunk. */
+  /** Adds a chunk. */
   add(chunk: Uint8Array): void {
     const room = this.#limit - this.#size;
     if (chunk.length > room) this.overflowed = true;
@@ -30,7 +30,7 @@ export class Capture {
     this.#size += kept.length;
   }
 
-  /** What was kept. */
+  /** The bytes within the limit. */
   bytes(): Uint8Array<ArrayBuffer> {
     return concatBytes(...this.#parts);
   }

@@ -1,14 +1,14 @@
 /**
- * How many descriptors this process may have. Deno does not tell, and reads `/proc/self/limits`
- * only with every permission; a shell knows, and inherits the limit.
+ * The limit of file descriptors of this process. Deno has no call for it and reads
+ * `/proc/self/limits` only with every permission; a shell has one, and inherits the limit.
  *
  * @module
  */
 
-/** Taken where there is no limit, or the shell does not know `ulimit -n`. */
+/** Used where there is no limit, or the shell lacks `ulimit -n`. */
 const PLENTY = 20_000;
 
-/** The limit on descriptors that is in force for this process. */
+/** The descriptor limit in force for this process. */
 export async function readDescriptorLimit(): Promise<number> {
   const { success, stdout } = await new Deno.Command("/bin/sh", {
     args: ["-c", "ulimit -n"],

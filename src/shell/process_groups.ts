@@ -1,7 +1,7 @@
 /**
- * Signals to whole process groups. Deno can signal a group only with unrestricted `--allow-run`,
- * and a shell per signal costs a spawn, so an idle shell does it: `kill` is built into it. Also
- * finds processes that left their group, by a mark in their environment.
+ * Signals whole process groups. Deno can signal a group only with unrestricted `--allow-run`, and a
+ * new shell per signal costs a spawn, so an idle shell with its builtin `kill` does it. Also finds
+ * processes that left their group, by a mark in their environment.
  *
  * @module
  */
@@ -13,26 +13,26 @@ import { findSetsid } from "./setsid.ts";
 
 /** Ends and watches process groups. */
 export interface ProcessGroups extends AsyncDisposable {
-  /** Program that starts another one in a group of its own, where there is one. */
+  /** Program that starts another one in a group of its own; `undefined` where there is none. */
   readonly setsid: string | undefined;
   /** Whether any process of the group is left. */
   alive(group: number): Promise<boolean>;
   /** TERM, then KILL after `graceMs`; resolves when no process of the group is left. */
   end(group: number, graceMs: number): Promise<void>;
   /**
-   * Kills every process whose environment holds `NAME=value`, in whatever group or session it is,
-   * and with each its group; does nothing where the system has no `/proc`. The value must be an
-   * identifier of ours.
+   * Kills every process whose environment holds `NAME=value`, whatever its group or session,
+   * together with its group; does nothing on a system without `/proc`. The value must be an
+   * identifier made by svc.
    */
   endMarked(name: string, value: string): Promise<void>;
   /**
-   * The same for those whose parent has ended: for processes all of whose groups are over, where
-   * no other process can be left. Quick enough to be done always.
+   * The same for processes whose parent has ended: enough where all groups of a task are over,
+   * because no other process can be left then. Cheap enough to be called always.
    */
   endOrphans(name: string, value: string): Promise<void>;
 }
 
-/** Answers `yes` when a signal found a process in the group. */
+/** Prints `yes` when a signal found a process in the group. */
 const SIGNALS = `
 while read -r signal group; do
   if kill -s "$signal" -- "-$group" 2>/dev/null; then echo yes; else echo no; fi
@@ -41,10 +41,12 @@ done`;
 /** Rounds against a process that forks as fast as it is killed. */
 const MAX_ROUNDS = 20;
 
-/** How long a killed process may take to be gone; the kernel needs this only under heavy load. */
+/** Time for a killed process to be gone; the kernel needs it only under heavy load. */
 const GONE_WITHIN_MS = 5000;
 
-/** Starts the shell that signals; the one that looks at every process starts when it is needed. */
+/**
+ * Starts the shell that signals; the one that scans every process starts when it is first needed.
+ */
 export function openProcessGroups(): ProcessGroups {
   const signals = startShellCoprocess(SIGNALS);
   let scans: ShellCoprocess | undefined;
@@ -59,8 +61,8 @@ export function openProcessGroups(): ProcessGroups {
   const alive = async (group: number) => await signal("0", group) && await scan(`living ${group}`);
 
   const gone = async (group: number, withinMs: number): Promise<boolean> => {
-    // The machine's own clock, as processes live by no other. By the clock and not by counting: on a
-    // busy machine a look takes far longer than the pause after it.
+    // The real clock, because processes live by no other. A deadline instead of a count, because on
+    // a busy machine a scan takes far longer than the pause after it.
     const start = systemClock.monotonicMs();
     for (let step = 2; await alive(group); step = Math.min(step * 2, 50)) {
       if (systemClock.monotonicMs() - start >= withinMs) return false;
@@ -84,7 +86,8 @@ export function openProcessGroups(): ProcessGroups {
       if (!await signal("TERM", group)) return;
       await signal("CONT", group);
       await gone(group, graceMs);
-      if (await signal("KILL", group)) await gone(group, GONE_WITHIN_MS); // also processes that were not seen
+      // also processes that the scan missed
+      if (await signal("KILL", group)) await gone(group, GONE_WITHIN_MS);
     },
     endMarked: (name, value) => untilNone(`marked ${name}=${value}`),
     endOrphans: (name, value) => untilNone(`orphans ${name} ${value}`),

@@ -1,7 +1,8 @@
 /**
- * The door to processes: one shell line in a process group of its own, with a clean environment,
- * output handed on as it comes, a timeout, and no process of the group left when it is over. Knows
- * no policy and no task. Text from outside gets in by environment, argument or standard input only.
+ * The door to processes: runs one shell line in a process group of its own, with a clean
+ * environment, streamed output and a timeout, and leaves no process of the group behind. Policies
+ * and tasks are handled elsewhere. Text from outside gets in by environment, argument or standard
+ * input only.
  *
  * @module
  */
@@ -10,87 +11,83 @@ import { AppError, messageOf } from "../base/errors.ts";
 import type { Clock } from "../base/clock.ts";
 import type { ProcessGroups } from "./process_groups.ts";
 
-/** Which stream some output came from. */
+/** Stream that output came from. */
 export type OutputStream = "out" | "err";
 
 /** What to run. */
 export interface ShellCommand {
-  /** Goes to `/bin/sh -c` as it stands. */
+  /** Passed to `/bin/sh -c` unchanged. */
   readonly line: string;
   /** `$1`, `$2`, … of the line. */
   readonly args?: readonly string[];
-  /** Working directory. */
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   /** Standard input; empty when absent. */
   readonly stdin?: Uint8Array;
   /**
-   * What has to be done before the line may run: begun when its shell is there, which takes a while
-   * to start and then waits. When it fails, nothing of the line runs, nor when this process ends
-   * before.
+   * Work that has to be done before the line may run, such as storing a record. It starts as soon
+   * as the shell has been spawned, which then waits for it. When it fails, or this process ends
+   * before, nothing of the line runs.
    */
   readonly before?: () => Promise<void>;
   /** File mode mask of the child. */
   readonly umask: number;
-  /** Ends the group this long after the line may run; never when absent. */
+  /** Ends the group this long after the line was allowed to run; never when absent. */
   readonly timeoutMs?: number;
-  /** How long the group has between TERM and KILL. */
+  /** Time of the group between TERM and KILL. */
   readonly graceMs: number;
   /** Ends the group when it aborts. */
   readonly signal?: AbortSignal;
-  /**
-   * Receives output in order; reading waits for it, and then uses the memory of the chunk again.
-   */
+  /** Receives output in order. Reading waits for it, and then reuses the memory of the chunk. */
   readonly onOutput: (stream: OutputStream, chunk: Uint8Array) => void | Promise<void>;
-  /** Told the process group as soon as there is one. */
+  /** Called with the process group as soon as it exists. */
   readonly onStart?: (group: number) => void;
 }
 
-/** What commands run with. */
+/** What shell lines are run with. */
 export interface ShellHost {
-  /** Ends what they leave behind. */
+  /** Ends their leftover processes. */
   readonly groups: ProcessGroups;
   /** Measures their timeouts. */
   readonly clock: Clock;
 }
 
-/** How it ended. */
+/** How a shell line ended. */
 export interface ShellExit {
   /** Exit status; 128 + signal number when a signal ended the shell. */
   readonly code: number;
   /** Name of the signal that ended the shell, such as `SIGKILL`. */
   readonly killedBy?: string;
-  /** What made us end it, if we did. */
+  /** Cause for which the group was ended early; absent otherwise. */
   readonly endedFor?: "timeout" | "signal";
 }
 
-/** Most that is read at once; a process that prints little never gets a buffer of that size. */
+/** Largest read; a process that prints little never gets a buffer of that size. */
 const READ_BYTES = 64 * 1024;
 const FIRST_READ_BYTES = 4 * 1024;
 
 /**
- * How long output may still arrive after the group is gone; a process that left it may hold the
+ * Time for output to arrive after the group is gone, because a process that left it may hold the
  * pipe.
  */
 const DRAIN_MS = 1000;
 
-/** How long children left in the background have after the shell line itself is over. */
+/** Time for background children to end after the shell line itself has ended. */
 const LEFTOVER_GRACE_MS = 1000;
 
-/** Longest pause before a process that no signal has ended is signalled again. */
+/** Longest pause before a process that survived a signal is signalled again. */
 const MAX_STEP_MS = 1000;
 
 /**
- * Makes the shell wait for the line end that is written first; when the run is cancelled instead,
- * the pipe closes and the shell ends. A shell reads no more than that line from a pipe, so the rest
- * is left for the command.
+ * Makes the shell wait for a first line on standard input. When the run is cancelled instead, the
+ * pipe closes and the shell ends. A shell reads no more than that line from a pipe, so the rest is
+ * left for the command.
  */
 const WAIT = "read -r _ || exit 126; ";
 
 /**
- * A line that is nothing but the path of a program and plain arguments: there is nothing the shell
- * could do with it but start that and wait, which dash does with a process more (measured: 0.2 to
- * 0.35 ms of 3).
+ * A line that consists of the path of a program and plain arguments: it can be started without a
+ * shell, which would add a process in dash (measured: 0.2 to 0.35 ms of 3).
  */
 const ONE_FILE = /^(?!-)[\w.+,@-]*\/[\w.+,@/-]*(?: +[\w.+,@/:=-]+)*$/;
 
@@ -123,7 +120,7 @@ export async function runShell(command: ShellCommand, host: ShellHost): Promise<
 }
 
 function spawn(command: ShellCommand, setsid: string | undefined): Deno.ChildProcess {
-  // On the line itself, so that the shell's messages still count lines from 1.
+  // On the same line, so that line numbers in the shell's messages still start from 1.
   const line = [
     `umask ${command.umask.toString(8).padStart(4, "0")}; `,
     command.before === undefined ? "" : WAIT,
@@ -170,7 +167,7 @@ async function untilOver(
   }
 }
 
-/** Ends a group, also one that is only about to be made: then it has no process yet. */
+/** Ends a group, even one that is only about to be made and has no process yet. */
 async function endChild(
   child: Deno.ChildProcess,
   graceMs: number,
@@ -186,15 +183,13 @@ async function endChild(
 
 const LINE_END = new Uint8Array([0x0a]);
 
-/**
- * What goes through the pipe of standard input, in turn; `undefined` when there is no need for one.
- */
+/** The parts to write to standard input, in order; `undefined` when nothing is needed. */
 function inputOf({ stdin, before }: ShellCommand): readonly Uint8Array[] | undefined {
   if (before === undefined) return stdin === undefined ? undefined : [stdin];
   return stdin === undefined ? [LINE_END] : [LINE_END, stdin];
 }
 
-/** A child may close its standard input without reading it; that is its right. */
+/** A child may close its standard input without reading it, which is no error. */
 async function feed(
   child: Deno.ChildProcess,
   input: readonly Uint8Array[] | undefined,
@@ -205,7 +200,7 @@ async function feed(
   await writer.close().catch(() => {});
 }
 
-/** Reads one stream to its end, or until told to stop waiting for it. */
+/** Reads one stream to its end, or until it is told to stop waiting for it. */
 class Pump {
   readonly #reader: ReadableStreamBYOBReader;
   readonly #done: Promise<void>;
@@ -221,14 +216,15 @@ class Pump {
   }
 
   /**
-   * Reads on when the sink fails (a full disk), or the child would wait for ever on a full pipe.
+   * Continues reading when the sink fails (a full disk), because a child would block on a full
+   * pipe.
    */
   async #run(sink: (chunk: Uint8Array) => void | Promise<void>): Promise<void> {
     for (let buffer = new Uint8Array(FIRST_READ_BYTES);;) {
       const { done, value } = await this.#reader.read(buffer);
       if (done) return;
       const grows = value.length === value.buffer.byteLength && value.length < READ_BYTES;
-      // The same memory: a step may print for days.
+      // The same buffer each time, because a step may print for days.
       buffer = grows ? new Uint8Array(READ_BYTES) : new Uint8Array(value.buffer);
       if (this.#failure !== undefined) continue;
       try {

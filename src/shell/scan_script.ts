@@ -1,27 +1,29 @@
 /**
- * The shell that looks at processes, for `process_groups.ts`: one line asked, `yes` or `no`
- * answered.
+ * The shell script that scans processes, for `process_groups.ts`: it reads one line and answers
+ * `yes` or `no`.
  *
  * @module
  */
 
 /**
  * `living GROUP`: whether a process of a group that a signal has found is more than a zombie, which
- * waits for process 1 and can do nothing. It is `no` only when all that is left has been seen to be
- * dead: a group of which no process can be seen lives as long as a signal finds it.
+ * waits for process 1 and can do nothing. The answer is `no` only when every process of the group
+ * has been seen to be dead: a group without visible processes is alive as long as a signal finds
+ * it.
  *
- * A process may be called anything, `) Z 1 1` or a line end: what counts is what follows the last
- * `)` of its `stat`, read as a whole. And it may live on in its threads (their number is there,
- * too) when the first one, which `stat` is about, is dead.
+ * A process may have any name, even `) Z 1 1` or a line end: only the text after the last `)` of
+ * its `stat` counts, read as a whole. A process whose first thread, which `stat` describes, is dead
+ * may live on in its other threads, whose number is there too.
  *
- * `marked NAME=value`: kills every process with that in its environment, and its whole group: a
- * process can clear, overwrite and hide its environment, but its group is of one piece. Only the
- * group of the daemon is let be, in which a child is for a moment. Whether there was one.
+ * `marked NAME=value`: kills every process with that in its environment, and its whole group,
+ * because a process can clear, overwrite and hide its environment, but not that of the rest of its
+ * group. It spares the daemon's own group, in which a child is for a moment. Answers whether there
+ * was one.
  *
- * `orphans NAME value`: the same, but looks only at those whose parent has ended, which are
- * children of the process that adopts orphans here. Each of these is looked at once, when it is
- * new: `seen` are all of them, `tagged` those that have a NAME, with its value. So this costs 0.1
- * ms where `marked` takes 7 ms among a hundred processes.
+ * `orphans NAME value`: the same, but only for processes whose parent has ended, which are children
+ * of the process that adopts orphans here. Each is examined once: `seen` holds all examined ones,
+ * `tagged` those with a NAME, and its value. So this costs 0.1 ms where `marked` takes 7 ms among a
+ * hundred processes.
  */
 export const SCANS = `
 reaper=$( (

@@ -1,7 +1,7 @@
 /**
- * A `/bin/sh` that stays and answers one line for each line it is asked: what is built into a shell
- * costs no process then. Questions are handed over together and answered in order; one that is
- * killed (a step may do `killall sh`) is replaced, and what it owes is asked again.
+ * A persistent `/bin/sh` that answers one line for each line it is sent, so that shell builtins
+ * cost no process. Questions are sent together and answered in order. A shell that is killed (a
+ * step may run `killall sh`) is replaced, and its unanswered questions are sent again.
  *
  * @module
  */
@@ -20,7 +20,10 @@ interface Question {
   lost: number;
 }
 
-/** Shells that a question may outlive; one that kills every shell would go on for ever. */
+/**
+ * Shells that may end without answering a question, so that a step that kills every shell cannot
+ * keep it open for ever.
+ */
 const MAX_LOST = 3;
 
 /** Starts a shell that runs `script`: a loop that reads a line and prints its answer. */
@@ -28,7 +31,7 @@ export function startShellCoprocess(script: string): ShellCoprocess {
   let shell = new Shell(script, takeUp);
   let closing = false;
 
-  /** Asks another shell what one has left unanswered. */
+  /** Sends the unanswered questions of a shell to a new one. */
   function takeUp(open: readonly Question[]): void {
     if (!closing) shell = new Shell(script, takeUp);
     for (const question of open) {
@@ -52,7 +55,7 @@ export function startShellCoprocess(script: string): ShellCoprocess {
   };
 }
 
-/** One process. */
+/** One shell process. */
 class Shell {
   readonly #child: Deno.ChildProcess;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
@@ -70,7 +73,7 @@ class Shell {
       stderr: "null",
       clearEnv: true,
       env: { PATH: "/usr/local/bin:/usr/bin:/bin" },
-      detached: true, // a Ctrl-C at the terminal is for the daemon, which still needs this
+      detached: true, // a Ctrl-C at the terminal is for the daemon, which still needs this shell
     }).spawn();
     this.#writer = this.#child.stdin.getWriter();
     this.#reading = this.#read().then(async () => {
@@ -87,7 +90,7 @@ class Shell {
     this.#sending ??= Promise.resolve().then(() => this.#send());
   }
 
-  /** Resolves when nothing is left to answer. */
+  /** Resolves when every question is answered. */
   async idle(): Promise<void> {
     if (this.#open.length === 0) return;
     await new Promise<void>((resolve) => this.#onIdle = resolve);
@@ -98,12 +101,13 @@ class Shell {
     await this.#reading;
   }
 
-  /** What was asked in one turn of the event loop goes out in one piece. */
+  /** Sends all questions of one turn of the event loop in one write. */
   async #send(): Promise<void> {
     while (this.#unsent !== "") {
       const text = this.#unsent;
       this.#unsent = "";
-      await this.#writer.write(new TextEncoder().encode(text)).catch(() => {}); // it has ended
+      // the shell has ended
+      await this.#writer.write(new TextEncoder().encode(text)).catch(() => {});
     }
     this.#sending = undefined;
   }

@@ -1,6 +1,6 @@
 /**
- * A store that counts what goes through it: deliveries, tasks, steps, plugins, whatever source they
- * come from. The one place where they are counted; decides nothing.
+ * A store that counts deliveries, tasks, steps and plugins as they are stored, whatever their
+ * source. This is the one place where they are counted; it decides nothing.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { ClaimedTask, StepRecord } from "../store/task_records.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Rates } from "./rates.ts";
 
-/** What is counted where. */
+/** Where the counts go. */
 export interface Counting {
   /** For Prometheus. */
   readonly metrics: Metrics;
@@ -19,7 +19,7 @@ export interface Counting {
   readonly rates: Rates;
 }
 
-/** The same store, counting. */
+/** Wraps a store so that its calls are counted. */
 export function withMetrics(store: Store, { metrics, rates }: Counting): Store {
   const running = new Map<string, ClaimedTask["task"]>();
   const plugins = new Map<string, string>();

@@ -1,29 +1,29 @@
 /**
  * The metrics of the daemon in the format of Prometheus; the only importer of its client library.
  * No value of a request becomes a label: projects, triggers and workflows are those that were
- * applied, and everything else is from closed lists.
+ * applied, and all other labels are from closed lists.
  *
  * @module
  */
 
 import { type Metric, Registry } from "prom-client";
 import { READ, type Readings } from "./readings.ts";
-import { type Sample, Spread, Spreads, Tally } from "./tally.ts";
+import { Counter, Histogram, Histograms, type Sample } from "./counters.ts";
 
-/** Whether a trigger is still there. */
+/** Whether a trigger still exists. */
 export type TriggerExists = (project: string, trigger: string) => boolean;
 
-/** What metrics are asked with. */
+/** What the text of the metrics is made from. */
 export interface MetricsText {
-  /** What is read just now. */
+  /** Values read just now. */
   readonly readings: Readings;
-  /** Triggers that are gone are left out. */
+  /** Series of triggers that no longer exist are left out. */
   readonly exists: TriggerExists;
 }
 
-/** Most series with names that people give; what is beyond counts under {@linkcode OTHERS}. */
+/** Most series with user-given names; further ones count under {@linkcode OTHERS}. */
 const MAX_NAMED = 5000;
-/** No name of anything: names have no brackets. */
+/** Cannot be a user-given name: those have no brackets. */
 const OTHERS = "(others)";
 
 const REQUEST_SECS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -33,22 +33,22 @@ const TASK_SECS = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400];
 const DELAY_SECS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5, 30, 60, 300, 1800];
 const PLUGIN_SECS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Counts and measures what happens. */
+/** Counts and measures events of the daemon. */
 export class Metrics {
-  readonly #deliveries = new Tally("project", "trigger", "outcome");
-  readonly #requests = new Map<number, Spread>();
-  readonly #commits = new Spread(COMMIT_SECS);
-  readonly #batches = new Spread(BATCH_CALLS);
-  readonly #delays = new Spread(DELAY_SECS);
-  readonly #tasks = new Spreads(TASK_SECS);
-  readonly #steps = new Tally("state");
-  readonly #plugins = new Tally("type", "result");
-  readonly #pluginSecs = new Spreads(PLUGIN_SECS);
+  readonly #deliveries = new Counter("project", "trigger", "outcome");
+  readonly #requests = new Map<number, Histogram>();
+  readonly #commits = new Histogram(COMMIT_SECS);
+  readonly #batches = new Histogram(BATCH_CALLS);
+  readonly #delays = new Histogram(DELAY_SECS);
+  readonly #tasks = new Histograms(TASK_SECS);
+  readonly #steps = new Counter("state");
+  readonly #plugins = new Counter("type", "result");
+  readonly #pluginSecs = new Histograms(PLUGIN_SECS);
   #late = 0;
   #readings: Readings = {};
   readonly #registry = new Registry();
 
-  /** Without anything counted. */
+  /** Starts with every count at zero. */
   constructor(build: { readonly version: string; readonly deno: string }) {
     this.#add("counter", "svc_deliveries_total", "Deliveries by what became of them", {
       samples: () => this.#deliveries.samples(),
@@ -59,7 +59,7 @@ export class Metrics {
       "From the headers of a request to its answer, by status",
       {
         samples: () =>
-          [...this.#requests].flatMap(([status, spread]) => spread.samples({ status })),
+          [...this.#requests].flatMap(([status, histogram]) => histogram.samples({ status })),
       },
     );
     this.#add(
@@ -108,32 +108,35 @@ export class Metrics {
     }
   }
 
-  /** A delivery, with what became of it. */
+  /** Counts a delivery by its outcome. */
   delivery(project: string, trigger: string, outcome: string): void {
-    const tally = this.#deliveries;
-    if (tally.size < MAX_NAMED || tally.has(project, trigger)) tally.add(project, trigger, outcome);
-    else tally.add(OTHERS, OTHERS, outcome);
+    const counter = this.#deliveries;
+    if (counter.size < MAX_NAMED || counter.has(project, trigger)) {
+      counter.add(project, trigger, outcome);
+    } else counter.add(OTHERS, OTHERS, outcome);
   }
 
-  /** A request of the webhook server was answered. */
+  /** Counts an answered request of the webhook server. */
   request(status: number, secs: number): void {
-    let spread = this.#requests.get(status);
-    if (spread === undefined) this.#requests.set(status, spread = new Spread(REQUEST_SECS));
-    spread.add(secs);
+    let histogram = this.#requests.get(status);
+    if (histogram === undefined) {
+      this.#requests.set(status, histogram = new Histogram(REQUEST_SECS));
+    }
+    histogram.add(secs);
   }
 
-  /** A batch of calls was written. */
+  /** Counts a written batch of store calls. */
   commit(calls: number, secs: number): void {
     this.#commits.add(secs);
     this.#batches.add(calls);
   }
 
-  /** A task starts, so long after its delivery came. */
+  /** Measures the delay between a delivery and the start of its task. */
   taskStart(delaySecs: number): void {
     this.#delays.add(Math.max(0, delaySecs));
   }
 
-  /** A task that ran has ended. */
+  /** Counts a task that ran and has ended. */
   taskEnd(task: { project: string; workflow: string }, state: string, secs: number): void {
     const key = `${task.project}/${task.workflow}/${state}`;
     const isNamed = this.#tasks.size < MAX_NAMED || this.#tasks.has(key);
@@ -142,23 +145,23 @@ export class Metrics {
     this.#tasks.at(isNamed ? key : `${OTHERS}/${state}`, labels).add(Math.max(0, secs));
   }
 
-  /** A step has ended. */
+  /** Counts an ended step. */
   stepEnd(state: string): void {
     this.#steps.add(state);
   }
 
-  /** A plugin has run, or was not let. */
+  /** Counts a plugin that ran or was denied. */
   pluginEnd(type: string, result: string, secs: number | undefined): void {
     this.#plugins.add(type, result);
     if (secs !== undefined) this.#pluginSecs.at(type, () => ({ type })).add(secs);
   }
 
-  /** An expression was given up. */
+  /** Counts an expression that exceeded its time limit. */
   lateExpression(): void {
     this.#late++;
   }
 
-  /** The text that Prometheus reads. */
+  /** The metrics in the text format of Prometheus. */
   async text({ readings, exists }: MetricsText): Promise<string> {
     this.#readings = readings;
     this.#deliveries.prune(({ project = "", trigger = "" }) =>
@@ -167,7 +170,7 @@ export class Metrics {
     return await this.#registry.metrics();
   }
 
-  /** All that the library asks of a metric is this. */
+  /** Registers a metric with the one method that the library needs of it. */
   #add(
     type: "counter" | "gauge" | "histogram",
     name: string,

@@ -1,15 +1,15 @@
 /**
- * What this process uses, as far as the system tells.
+ * Resources that this process uses, as far as the system reports them.
  *
  * @module
  */
 
 import { cpuUsage } from "node:process";
 
-/** Open files and sockets; `undefined` where there is no `/proc`. */
+/** Number of open descriptors; `undefined` where there is no `/proc`. */
 export function findOpenDescriptors(): number | undefined {
   try {
-    let open = -1; // looking opens one itself
+    let open = -1; // reading the directory opens one itself
     for (const _ of Deno.readDirSync("/proc/self/fd")) open++;
     return open;
   } catch {
@@ -17,7 +17,7 @@ export function findOpenDescriptors(): number | undefined {
   }
 }
 
-/** Processor time since the start, in seconds; `undefined` where it cannot be had. */
+/** Processor time since the start in seconds; `undefined` where the system does not report it. */
 export function findCpuSecs(): number | undefined {
   try {
     const { user, system } = cpuUsage();

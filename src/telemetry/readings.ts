@@ -1,5 +1,6 @@
 /**
- * What is read when metrics are asked for, as opposed to what is counted while it happens.
+ * Metrics whose value is read when they are asked for, as opposed to those that are counted as
+ * things happen.
  *
  * @module
  */
@@ -10,7 +11,7 @@ import { findDiskSpace } from "../base/disk_space.ts";
 import { findCpuSecs, findOpenDescriptors } from "./process_facts.ts";
 import type { Store } from "../store/store.ts";
 
-/** Everything that is read, without its prefix; a `counter` only grows. */
+/** Every such metric, without the prefix of its name; a `counter` only grows. */
 export const READ = [
   { name: "uptime_seconds", type: "gauge", help: "Since the daemon was started" },
   { name: "tasks", type: "gauge", help: "Tasks that have not ended" },
@@ -46,51 +47,51 @@ export const READ = [
   { name: "degraded_reasons", type: "gauge", help: "Entries under degraded in svc status" },
 ] as const;
 
-/** Name of something that is read. */
+/** Name of such a metric. */
 export type ReadName = typeof READ[number]["name"];
 
-/** One value; what is not `value` is a label. */
+/** One value; every other field is a label. */
 export type Reading = { readonly value: number } & Readonly<Record<string, string | number>>;
 
-/** Values by name; what cannot be read on this machine is absent. */
+/** Values by name; a metric that cannot be read on this machine is absent. */
 export type Readings = Readonly<Partial<Record<ReadName, readonly Reading[]>>>;
 
-/** Sizes of the database and of the disk it lies on, in bytes; absent where they cannot be read. */
+/** Sizes of the database and of its disk, in bytes; absent where they cannot be read. */
 export interface Sizes {
   /** `svc.db`. */
   readonly databaseBytes: number;
   readonly walBytes: number;
-  /** Part of `svc.db` that holds nothing. */
+  /** Unused part of `svc.db`. */
   readonly unusedBytes: number;
-  /** Room left on the disk. */
+  /** Free space of the disk. */
   readonly diskFreeBytes?: number;
-  /** All room on it. */
+  /** Total space of the disk. */
   readonly diskBytes?: number;
 }
 
-/** What there is to be read. */
+/** Where the values are read from. */
 export interface ReadingsHost {
-  /** Counts tasks, and knows how large it is. */
+  /** Counts tasks, and measures the database. */
   readonly store: Pick<Store, "counts" | "databaseSize">;
   readonly clock: Clock;
   readonly dirs: Pick<DataDir, "root" | "database">;
-  /** When the daemon was started, in milliseconds since the epoch. */
+  /** Start of the daemon, in milliseconds since the epoch. */
   readonly started: number;
-  /** The gate before plugins. */
-  readonly gate: { readonly running: number; readonly waiting: number };
-  /** Bodies of webhooks under way. */
+  /** Limits how many plugins run at once. */
+  readonly semaphore: { readonly running: number; readonly waiting: number };
+  /** Request bodies being received. */
   readonly bodies: { readonly inUse: number };
-  /** Connections of the webhook server; `undefined` while there is none. */
+  /** Connections of the webhook server; `undefined` while it is not running. */
   readonly connections: () =>
     | { readonly open: number; readonly most: number; readonly displaced: number }
     | undefined;
-  /** Most descriptors of the process. */
+  /** Limit of descriptors of the process. */
   readonly descriptors: number;
-  /** What does not work as it should. */
+  /** Health conditions that are not met, as sentences. */
   readonly degraded: () => Promise<readonly string[]>;
 }
 
-/** Reads everything once. */
+/** Reads every value once. */
 export async function takeReadings(host: ReadingsHost): Promise<Readings> {
   const now = host.clock.now();
   const [counts, sizes, degraded, open, cpu] = await Promise.all([
@@ -112,8 +113,8 @@ export async function takeReadings(host: ReadingsHost): Promise<Readings> {
       { state: "any", value: age(counts.oldestPendingAt) },
       { state: "ready", value: age(counts.oldestReadyAt) },
     ],
-    plugins_running: one(host.gate.running),
-    plugins_waiting: one(host.gate.waiting),
+    plugins_running: one(host.semaphore.running),
+    plugins_waiting: one(host.semaphore.waiting),
     inflight_body_bytes: one(host.bodies.inUse),
     database_bytes: one(sizes.databaseBytes),
     database_wal_bytes: one(sizes.walBytes),

@@ -1,6 +1,6 @@
 /**
- * Everything that watches the daemon at work, in one object that is handed to its parts: what they
- * report is counted, and becomes spans where traces are collected.
+ * Metrics and traces of the daemon in one object for its parts: it counts what they report, and
+ * turns it into spans where traces are collected.
  *
  * @module
  */
@@ -13,24 +13,24 @@ import type { Batch } from "../store/maintenance.ts";
 import type { Store } from "../store/store.ts";
 import { withMetrics } from "./counted_store.ts";
 import { Metrics, type TriggerExists } from "./metrics.ts";
-import { type Rate, Rates, type Sort } from "./rates.ts";
+import { type Rate, type RateKind, Rates } from "./rates.ts";
 import { type ReadingsHost, takeReadings } from "./readings.ts";
 import { reportRefusal, withTracing } from "./traced_store.ts";
 import { findTracing } from "./tracing.ts";
 
-/** What it needs. */
+/** What telemetry needs. */
 export interface TelemetryHost {
   readonly clock: Clock;
-  /** Where it notes that the database cannot be written. */
+  /** Where it is shown that the database cannot be written. */
   readonly health: HealthConditions;
 }
 
 /** Answers a request; `remote` is the sender's address. */
 type Handler = (request: Request, remote: string) => Response | Promise<Response>;
 
-/** An answer may be this old: a client that asks in a loop does not keep the daemon busy. */
+/** An answer may be this old, so that a client that asks in a loop does not load the daemon. */
 const FRESH_MS = 1000;
-/** What Prometheus expects. */
+/** Content type that Prometheus expects. */
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** Counts, measures and traces. */
@@ -43,34 +43,34 @@ export class Telemetry implements Disposable {
   readonly traces = this.#startSpan !== undefined;
   #text: { readonly at: number; readonly promise: Promise<string> } | undefined;
 
-  /** Starts at nothing. */
+  /** Starts with every count at zero. */
   constructor(host: TelemetryHost) {
     this.#host = host;
     this.#rates = new Rates(host.clock);
   }
 
-  /** Told of every batch of the store. */
+  /** Receives every batch of the store. */
   readonly onBatch = ({ calls, wrote, tookMs, refused }: Batch): void => {
     const { health } = this.#host;
     if (refused !== undefined) {
       health.set("database", refused.replace(/^T/, "t"));
-    } else if (wrote) { // one that changes nothing would go well on a full disk, too
+    } else if (wrote) { // a batch without changes would succeed on a full disk too
       health.clear("database");
       this.#metrics.commit(calls, tookMs / 1000);
     }
   };
 
-  /** Told of every refused request to a trigger there is. */
+  /** Receives every rejected request to an existing trigger. */
   readonly onRefused = (delivery: Delivery): void => {
     this.#metrics.delivery(delivery.project, delivery.trigger, delivery.outcome);
     this.#rates.add("deliveries", delivery.outcome);
     if (this.#startSpan !== undefined) reportRefusal(delivery, this.#startSpan);
   };
 
-  /** Told of every expression that was given up. */
+  /** Receives every expression that exceeded its time limit. */
   readonly onLate = (): void => this.#metrics.lateExpression();
 
-  /** The same store, watched. */
+  /** Wraps a store so that its calls are counted and traced. */
   observe(store: Store): Store {
     const startSpan = this.#startSpan;
     const counted = withMetrics(store, { metrics: this.#metrics, rates: this.#rates });
@@ -78,7 +78,9 @@ export class Telemetry implements Disposable {
     return startSpan === undefined ? counted : withTracing(counted, { startSpan, clock });
   }
 
-  /** The same handler, its answers measured; with `page`, it also answers `GET /metrics`. */
+  /**
+   * Wraps a handler so that its answers are measured; with `page`, it also answers `GET /metrics`.
+   */
   measured(handler: Handler, page?: () => Promise<Response>): Handler {
     const { clock } = this.#host;
     return (request, remote) => {
@@ -96,8 +98,8 @@ export class Telemetry implements Disposable {
     };
   }
 
-  /** What happened lately, by sort and by what came of it. */
-  lately(): Record<Sort, Record<string, Rate>> {
+  /** Recent rates of deliveries and tasks, by outcome. */
+  lately(): Record<RateKind, Record<string, Rate>> {
     return this.#rates.lately();
   }
 
@@ -116,7 +118,7 @@ export class Telemetry implements Disposable {
     return new Response(text, { headers: { "content-type": CONTENT_TYPE } });
   }
 
-  /** Ends what goes on. */
+  /** Stops sampling. */
   [Symbol.dispose](): void {
     this.#rates[Symbol.dispose]();
   }

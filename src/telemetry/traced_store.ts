@@ -1,6 +1,6 @@
 /**
- * A store that reports what goes through it as spans: a delivery with its stages, its task with its
- * steps in the same trace, also after a restart, and plugins. Only where traces are collected.
+ * A store that reports what is stored as spans: a delivery with its stages, its task with its steps
+ * in the same trace (even after a restart), and plugins. Used only where traces are collected.
  *
  * @module
  */
@@ -13,12 +13,11 @@ import type { StartSpan, TraceSpan } from "./tracing.ts";
 
 /** What spans need. */
 export interface TracedStoreHost {
-  /** Begins them. */
   readonly startSpan: StartSpan;
   readonly clock: WallClock;
 }
 
-/** The same store, reporting. */
+/** Wraps a store so that its calls are reported as spans. */
 export function withTracing(store: Store, { startSpan, clock }: TracedStoreHost): Store {
   const tasks = new Map<string, TraceSpan>();
   const plugins = new Map<string, TraceSpan>();
@@ -61,7 +60,8 @@ export function withTracing(store: Store, { startSpan, clock }: TracedStoreHost)
           startSpan({
             name: "task",
             at: now,
-            // Without one it is a trace of its own, not part of the request that woke the worker.
+            // Without a parent it gets a trace of its own, not that of the request that woke the
+            // worker.
             parent: trace ?? "none",
             attributes: {
               "svc.project": task.project,
@@ -140,7 +140,7 @@ function deliveryFacts({ id, project, trigger, source }: Pick<
   };
 }
 
-/** A refused request; its record is written some time later, and not always. */
+/** Reports a rejected request; its record is written some time later, and not always. */
 export function reportRefusal(delivery: Delivery, startSpan: StartSpan): void {
   const { receivedAt: at, durationMs, outcome, status } = delivery;
   startSpan({
@@ -159,7 +159,8 @@ function reportStep(
   { taskId, task, startSpan }: { taskId: string; task: TraceSpan; startSpan: StartSpan },
 ): void {
   const { startedAt, finishedAt } = step;
-  if (startedAt === undefined || finishedAt === undefined) return; // it runs, or never did
+  // still running, or never started
+  if (startedAt === undefined || finishedAt === undefined) return;
   startSpan({
     name: "step",
     at: startedAt,

@@ -1,6 +1,6 @@
 /**
- * Spans, handed to the OpenTelemetry support of the runtime (`OTEL_DENO=true`); the only importer
- * of its API. Attributes are names, ids and states: no payload, no output, no reason, no secret.
+ * Spans for the OpenTelemetry support of the runtime (`OTEL_DENO=true`); the only importer of its
+ * API. Attributes are names, ids and states: no payload, no output, no reason, no secret.
  *
  * @module
  */
@@ -8,37 +8,34 @@
 import { context, SpanStatusCode, trace } from "@opentelemetry/api";
 import { VERSION } from "../base/version.ts";
 
-/** Something that takes time. */
+/** A span that has started. */
 export interface TraceSpan {
-  /** Names it to its parts, as a W3C `traceparent`. */
+  /** W3C `traceparent` for its child spans. */
   readonly traceparent: string;
-  /** Adds to what is known of it. */
+  /** Adds attributes. */
   note(attributes: SpanAttributes): void;
-  /** It is over, now or at a time in milliseconds since the epoch. */
+  /** Ends it, now or at a time in milliseconds since the epoch. */
   end(how: { readonly failed: boolean; readonly at?: number }): void;
 }
 
-/** What is known of a span; what is undefined is left out. */
+/** Attributes of a span; undefined ones are left out. */
 export type SpanAttributes = Readonly<Record<string, string | number | undefined>>;
 
-/** How a span begins. */
+/** The start of a span. */
 export interface SpanStart {
-  /** What it is about; one of a few. */
+  /** One of a few fixed names. */
   readonly name: string;
-  /** When it began, in milliseconds since the epoch; now when absent. */
+  /** Milliseconds since the epoch; now when absent. */
   readonly at?: number;
-  /**
-   * Span it is a part of, as a `traceparent`, or `none`; that of the request under way when absent.
-   */
+  /** `traceparent` of the parent span, or `none`; the span of the present request when absent. */
   readonly parent?: string;
-  /** What is known of it. */
   readonly attributes: SpanAttributes;
 }
 
-/** Begins a span. */
+/** Starts a span. */
 export type StartSpan = (start: SpanStart) => TraceSpan;
 
-/** Begins spans where the runtime collects them; `undefined` where it does not. */
+/** Starts spans where the runtime collects them; `undefined` where it does not. */
 export function findTracing(): StartSpan | undefined {
   const tracer = trace.getTracer("svc", VERSION);
   const probe = tracer.startSpan("svc start");
@@ -65,7 +62,7 @@ export function findTracing(): StartSpan | undefined {
   };
 }
 
-/** The place of a span that may have ended long ago, or in an earlier run of the daemon. */
+/** Context of a span that may have ended long ago, or in an earlier run of the daemon. */
 function contextOf(traceparent: string) {
   const [, traceId = "", spanId = "", flags = "00"] = traceparent.split("-");
   const remote = { traceId, spanId, traceFlags: parseInt(flags, 16), isRemote: true };

@@ -1,6 +1,6 @@
 /**
- * `svc db backup`: a copy of the database under a name of its own, whole or not at all. The key of
- * the secrets is left out on purpose: a copy that is lost shows no secret.
+ * `svc db backup`: makes a copy of the database under a name of its own, complete or not at all.
+ * The copy leaves out the key of the secrets, so a copy that is lost discloses none.
  *
  * @module
  */
@@ -12,24 +12,24 @@ import type { BackupFacts, Progress } from "../store/maintenance.ts";
 import { backUpFile } from "../store/sqlite/maintenance/run_job.ts";
 import { syncDirectory } from "./sync_directory.ts";
 
-/** What to copy where. */
+/** A copy to make. */
 export interface BackupRequest {
   /** Absolute path of the copy, on the machine of the data directory. */
   readonly file: string;
-  /** Whether it may take the place of an earlier copy. */
+  /** Whether it may replace an earlier copy. */
   readonly force: boolean;
 }
 
-/** A copy that was made. */
+/** A finished copy. */
 export interface BackupResult extends BackupFacts {
-  /** Its path. */
   readonly file: string;
-  /** File that has to be kept as well, elsewhere. */
+  /** File that has to be kept as well, in another place. */
   readonly keyFile: string;
 }
 
 /**
- * Copies the database, also while it is in use; gives how far it is. Left early, nothing is left.
+ * Copies the database, even while it is in use; yields its progress. Ending the iteration early
+ * leaves nothing behind.
  *
  * @throws {AppError} `usage`, `refused` or `overloaded`; what was there before then stays.
  */
@@ -51,12 +51,12 @@ export async function* backUp(
     if (cause instanceof AppError && cause.code !== "overloaded") throw cause;
     throw new AppError("refused", `Cannot write "${file}": ${messageOf(cause)}`, { cause });
   } finally {
-    // Gone already when all went well.
+    // Gone already after a success.
     for (const left of [part, `${part}-journal`]) await Deno.remove(left).catch(() => {});
   }
 }
 
-/** What `--force` may write over: an earlier copy, and nothing that is something else. */
+/** Checks what `--force` may overwrite: an earlier copy, and nothing else. */
 async function checkTarget(
   file: string,
   { force, database }: { force: boolean; database: string },

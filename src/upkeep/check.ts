@@ -1,6 +1,6 @@
 /**
- * `svc db check`: every page and every row of the database, and whether the key file opens its
- * secrets. Works on a copy as well.
+ * `svc db check`: checks every page and every row of the database, and whether the key file
+ * decrypts its secrets. It works on a copy too.
  *
  * @module
  */
@@ -13,28 +13,28 @@ import { createKeyring, type Keyring } from "../secrets/keyring.ts";
 import type { Progress } from "../store/maintenance.ts";
 import { checkWholeFile } from "../store/sqlite/maintenance/run_job.ts";
 
-/** What was found. */
+/** Result of a check. */
 export interface CheckReport {
   readonly file: string;
-  /** Its size in bytes. */
+  /** Size in bytes. */
   readonly bytes: number;
-  /** Version of its schema. */
+  /** Version of the schema. */
   readonly schemaVersion: number;
-  /** What is wrong, one sentence each; empty when nothing is. */
+  /** One sentence for each fault; empty when there is none. */
   readonly faults: readonly string[];
-  /** What is worth knowing, and no fault. */
+  /** Remarks that are no faults. */
   readonly notes: readonly string[];
 }
 
-/** What to check. */
+/** A database to check. */
 export interface CheckRequest {
-  /** The file, at an absolute path. */
+  /** Absolute path. */
   readonly file: string;
-  /** Whether no daemon can use it: the lock of its directory is held. */
+  /** Whether no daemon can use the file: the caller holds the lock of its directory. */
   readonly alone: boolean;
 }
 
-/** Checks a database; never throws for what is wrong with it. */
+/** Checks a database; never throws because of its faults. */
 export async function* check(
   { file, alone }: CheckRequest,
   dirs: DataDir,
@@ -54,20 +54,20 @@ export async function* check(
       faults: [...facts.faults, ...new Set(closed.map(({ fault }) => fault))],
     };
   } finally {
-    // Even a reader makes them. With anybody else there they would be in use: then they stay.
+    // Even a reader makes them. Another user of the database would need them: then they stay.
     for (const path of alone ? beside : []) await Deno.remove(path).catch(() => {});
   }
 }
 
-/** A SecretStore whose values cannot be read. */
+/** A SecretStore whose values cannot be decrypted. */
 export interface ClosedSecrets {
   /** The SecretStore, its values sealed. */
   readonly resource: Resource;
-  /** Why, as a sentence. */
+  /** The reason, as a sentence. */
   readonly fault: string;
 }
 
-/** SecretStores that do not open with the key file there is. */
+/** SecretStores that the present key file does not decrypt. */
 export async function findClosedSecrets(
   secretStores: readonly Resource[],
   dirs: Pick<DataDir, "secretKey">,
@@ -80,7 +80,7 @@ export async function findClosedSecrets(
     const fault = `The key "${dirs.secretKey}" cannot be used: ${messageOf(error)}`;
     return secretStores.map((resource) => ({ resource, fault }));
   }
-  const tried = await Promise.all(secretStores.map(async (resource) => {
+  const results = await Promise.all(secretStores.map(async (resource) => {
     const { project, name: store, spec, createdAt, generation } = resource;
     try {
       for (const [key, sealed] of Object.entries((spec as SecretStoreSpec).data)) {
@@ -92,7 +92,7 @@ export async function findClosedSecrets(
       return [{ resource, fault: error instanceof AppError ? error.message : damaged }];
     }
   }));
-  return tried.flat();
+  return results.flat();
 }
 
 function isThere(path: string): boolean {

@@ -1,6 +1,6 @@
 /**
- * The work of `svc db` as lines for its caller: the same whether the daemon does it or the command
- * line by itself while none runs.
+ * The work of `svc db` as lines for its caller: the same for the daemon, and for the command line
+ * while no daemon runs.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { check, type CheckRequest } from "./check.ts";
 import { restore, type RestoreRequest } from "./restore.ts";
 import { vacuum } from "./vacuum.ts";
 
-/** Lines of some work. */
+/** Lines of one job: its progress, then its result or its error. */
 export type UpkeepLines<Result> = AsyncGenerator<UpkeepLine<Result>, void, undefined>;
 
 /** Copies the database. */
@@ -40,7 +40,7 @@ export function checkLines(request: CheckRequest, dirs: DataDir): UpkeepLines<Ch
   }));
 }
 
-/** Puts a copy in the place of the database. */
+/** Replaces the database with a copy. */
 export function restoreLines(
   request: RestoreRequest,
   host: { readonly dirs: DataDir; readonly clock: Clock },
@@ -56,12 +56,12 @@ export function restoreLines(
   }));
 }
 
-/** Gives back what is unused. */
+/** Gives unused space back. */
 export function vacuumLines(store: Maintenance): UpkeepLines<Vacuum> {
   return lines(vacuum(store), ({ freedBytes, bytes }) => ({ freed_bytes: freedBytes, bytes }));
 }
 
-/** A refusal is a line, too: an answer that has begun cannot turn into an error any more. */
+/** Reports an error as a line, too: an answer that has begun cannot turn into an error response. */
 async function* lines<Facts, Result>(
   work: AsyncGenerator<Progress, Facts, undefined>,
   view: (facts: Facts) => Result,

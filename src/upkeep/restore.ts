@@ -1,6 +1,6 @@
 /**
- * `svc db restore`: puts a copy in the place of the database while no daemon runs. The copy is
- * looked at first, and the database that was there is kept beside it.
+ * `svc db restore`: replaces the database with a copy while no daemon runs. The copy is checked
+ * first, and the old database is kept beside it.
  *
  * @module
  */
@@ -17,37 +17,37 @@ import { backUpFile, checkWholeFile } from "../store/sqlite/maintenance/run_job.
 import { findClosedSecrets } from "./check.ts";
 import { syncDirectory } from "./sync_directory.ts";
 
-/** Why a task ended that a copy held open. */
+/** Reason of the open tasks of a copy that were cancelled. */
 const CANCELLED = "cancelled when a backup was restored";
 
-/** What to put in place. */
+/** A restore to carry out. */
 export interface RestoreRequest {
-  /** The copy, at an absolute path. */
+  /** Absolute path of the copy. */
   readonly file: string;
-  /** Whether tasks that waited or ran when it was made end instead of running. */
+  /** Whether tasks that were pending or running in the copy are cancelled instead of run. */
   readonly cancelTasks: boolean;
   /** Whether SecretStores whose key is lost are left out. */
   readonly dropSecrets: boolean;
 }
 
-/** What was put in place. */
+/** Result of a restore. */
 export interface RestoreResult {
   readonly file: string;
   readonly database: string;
-  /** Where the database that was there is kept; `undefined` when there was none. */
+  /** Path of the old database; `undefined` when there was none. */
   readonly kept: string | undefined;
-  /** Version the schema of the copy had. */
+  /** Version of the copy's schema before it was migrated. */
   readonly schemaVersion: number;
-  /** Tasks of it that wait or run. */
+  /** Number of pending and running tasks in the copy. */
   readonly openTasks: number;
-  /** Whether these were ended. */
+  /** Whether these were cancelled. */
   readonly cancelled: boolean;
   /** SecretStores that were left out, as `project/name`. */
   readonly dropped: readonly string[];
 }
 
 /**
- * Restores a copy; gives how far it is.
+ * Restores a copy; yields its progress.
  *
  * @throws {AppError} `refused` when a daemon runs or the copy cannot be used; then nothing has
  * changed.
@@ -62,7 +62,7 @@ export async function* restore(
   const facts = yield* checkWholeFile(file);
   const closed = await checkUsable(file, { facts, dirs, dropSecrets });
   try {
-    await Deno.remove(part).catch(() => {}); // of one that was killed
+    await Deno.remove(part).catch(() => {}); // rest of a restore that was killed
     (await Deno.open(part, { write: true, createNew: true, mode: 0o600 })).close();
     yield* backUpFile({ from: file, to: part });
     makeReady(part, {
@@ -87,7 +87,7 @@ export async function* restore(
   }
 }
 
-/** Refuses a copy that cannot be used; gives the SecretStores that are to be left out. */
+/** Refuses a copy that cannot be used; returns the SecretStores to leave out. */
 async function checkUsable(
   file: string,
   { facts, dirs, dropSecrets }: { facts: CheckFacts; dirs: DataDir; dropSecrets: boolean },
@@ -108,9 +108,9 @@ async function checkUsable(
 }
 
 /**
- * Gives the database that is there a second name, its log too: opening a damaged one may remove
- * that. With the log folded into it, the database is one file; else the log has to be gone before
- * the new database comes, which would be read with it.
+ * Gives the old database a second name, and its log too, because opening a damaged one may remove
+ * that. Once the log is folded into it, the database is one file; otherwise the log has to be
+ * removed before the new database arrives, which SQLite would read with it.
  */
 async function keep(database: string, clock: Clock): Promise<string | undefined> {
   if (!await isThere(database)) return undefined;
@@ -121,7 +121,7 @@ async function keep(database: string, clock: Clock): Promise<string | undefined>
   if (hasLog) await nameAlso(`${database}-wal`, `${kept}-wal`);
   const folded = foldLog(database);
   if (folded) {
-    if (!isSame) await Deno.copyFile(database, kept); // as it is now
+    if (!isSame) await Deno.copyFile(database, kept); // copies its present content
     await Deno.remove(`${kept}-wal`).catch(() => {});
   }
   for (const left of [`${database}-wal`, `${database}-shm`]) {
@@ -130,7 +130,7 @@ async function keep(database: string, clock: Clock): Promise<string | undefined>
   return kept;
 }
 
-/** Gives a file a second name; `false` where it had to be copied, for want of second names. */
+/** Gives a file a second name; `false` where it was copied, because links are not supported. */
 function nameAlso(path: string, name: string): Promise<boolean> {
   return Deno.link(path, name).then(() => true, () => Deno.copyFile(path, name).then(() => false));
 }

@@ -1,6 +1,6 @@
 /**
- * `svc db vacuum`: gives unused space back to the file system, a little at a time, so that nobody
- * who writes meanwhile waits for long.
+ * `svc db vacuum`: gives unused space back to the file system, a little at a time, so that
+ * concurrent writes do not wait long.
  *
  * @module
  */
@@ -8,19 +8,19 @@
 import { AppError } from "../base/errors.ts";
 import type { Maintenance, Progress } from "../store/maintenance.ts";
 
-/** Bytes a step, which took 4 ms, 20 ms with a checkpoint in it. */
+/** Bytes per step, which took 4 ms, or 20 ms with a checkpoint in it. */
 const STEP_BYTES = 1024 * 1024;
 
-/** What it came to. */
+/** Result of a vacuum. */
 export interface VacuumResult {
-  /** Bytes that were given back. */
+  /** Bytes given back. */
   readonly freedBytes: number;
   /** Size of the database in bytes. */
   readonly bytes: number;
 }
 
 /**
- * Gives back all unused space; gives how far it is.
+ * Gives all unused space back; yields its progress.
  *
  * @throws {AppError} `refused` when this database cannot give back space.
  */
@@ -35,7 +35,7 @@ export async function* vacuum(
         "costs is room on the disk",
     );
   }
-  // So many steps and no more: what others set free meanwhile is for the next time.
+  // A fixed number of steps: space that other calls free meanwhile is left for the next time.
   for (let left = before.unusedBytes; left > 0; left -= STEP_BYTES) {
     const { unusedBytes } = await store.reclaimSpace({ maxBytes: STEP_BYTES });
     yield { fraction: Math.max(0, before.unusedBytes - unusedBytes) / before.unusedBytes };

@@ -23,7 +23,7 @@ import { tempDir } from "../helpers/temp_dir.ts";
 
 /** Runs a command as an interceptor would be; `startAudit` is the store's. */
 interface Bench extends AsyncDisposable {
-  readonly gate: Semaphore;
+  readonly semaphore: Semaphore;
   /** What the store was asked, and what it has stored, in order. */
   readonly calls: string[];
   /** Standard error of each run, as it was stored. */
@@ -43,7 +43,7 @@ async function bench(
 ): Promise<Bench> {
   const dir = await tempDir();
   const groups = openProcessGroups();
-  const gate = new Semaphore({ running: 1, waiting: 10 });
+  const semaphore = new Semaphore({ running: 1, waiting: 10 });
   const calls: string[] = [];
   const said: string[] = [];
   const store: AuditRecorder = {
@@ -65,7 +65,7 @@ async function bench(
   let runs = 0;
   const host: PluginHost = {
     secrets,
-    gate,
+    semaphore,
     groups,
     clock,
     pluginRoot: dir.path,
@@ -81,7 +81,7 @@ async function bench(
     dirs: { root: dir.path, run } as unknown as DataDir,
   };
   return {
-    gate,
+    semaphore,
     calls,
     said,
     run: (command, more) =>
@@ -120,7 +120,7 @@ Deno.test("a plugin whose row cannot be stored does not run, and makes room agai
     await rejects(rig.run("touch ran", { input: new Uint8Array(500_000) }), { code: "overloaded" });
     await until("nothing is left", () => rig.left().length === 0 || undefined);
     await systemClock.pause(50);
-    deepEqual([rig.ran(), rig.gate.running], [false, 0]);
+    deepEqual([rig.ran(), rig.semaphore.running], [false, 0]);
     deepEqual(rig.calls, ["start asked", "start asked"]);
   }
 });
@@ -135,7 +135,7 @@ Deno.test("nothing of a plugin runs before its row is stored", async () => {
   deepEqual([result, early, rig.ran()], ["ok", false, true]);
   deepEqual(rig.calls, ["start asked", "start stored", "finish ok"]);
   await until("nothing is left", () => rig.left().length === 0 || undefined);
-  equal(rig.gate.running, 0);
+  equal(rig.semaphore.running, 0);
 });
 
 Deno.test("what a plugin puts beside the file with its input goes with it", async () => {

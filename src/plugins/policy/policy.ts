@@ -26,21 +26,21 @@ import { findRefusal, type PolicyFacts, type RefusalRule } from "./policy_rules.
 /** Modes of the policy. */
 export const POLICY_MODES = ["deny", "allowlist", "audit"] as const;
 
-/** A policy as its file states it, defaults filled in. */
+/** A policy as its file states it, with defaults filled in. */
 export interface Policy {
-  /** What happens to a command that breaks a rule; `deny`: to every command. */
+  /** What happens to a command that breaks a rule; with `deny`, to every command. */
   readonly mode: typeof POLICY_MODES[number];
-  /** What commands may start with; empty ones are ignored. */
+  /** Allowed beginnings of commands; empty ones are ignored. */
   readonly allowedCommandPrefixes: readonly string[];
-  /** Cap on timeouts, in seconds. */
+  /** Upper limit of timeouts, in seconds. */
   readonly maxTimeoutSecs: number;
-  /** Whether hooks are governed too. */
+  /** Whether the policy applies to hooks too. */
   readonly enforceOnHooks: boolean;
-  /** `any`: only the start of a line is looked at, not what else the shell makes of it. */
+  /** With `any` only the beginning of a line is checked, not what else the shell makes of it. */
   readonly shellSyntax: "strict" | "any";
 }
 
-/** In force where there is no file: nothing runs. */
+/** The policy without a file: nothing runs. */
 export const DEFAULT_POLICY: Policy = {
   mode: "allowlist",
   allowedCommandPrefixes: [],
@@ -49,11 +49,11 @@ export const DEFAULT_POLICY: Policy = {
   shellSyntax: "strict",
 };
 
-/** What a policy file came to: a policy, or why everything is denied. */
+/** Result of reading a policy file: a policy, or why everything is denied. */
 export type PolicyReading =
   | {
     readonly policy: Policy;
-    /** What deserves a look: `FILE:LINE:COLUMN: message`. */
+    /** Remarks: `FILE:LINE:COLUMN: message`. */
     readonly warnings: readonly string[];
     /** `FILE:LINE:COLUMN` of a field of the file. */
     readonly locate: (path: FieldPath) => string;
@@ -68,9 +68,9 @@ export type PolicyReading =
 /** Every rule that can decide. */
 export type PolicyRule = "allowed" | "mode_deny" | RefusalRule;
 
-/** What the policy says of one command. */
+/** The policy's decision on one command. */
 export interface PolicyDecision {
-  /** Under `audit` a command that breaks a rule runs, and leaves a warning. */
+  /** With `audit_warning`, in mode `audit`, a command runs although it breaks a rule. */
   readonly verdict: "allowed" | "denied" | "audit_warning";
   /** Rule that decided. */
   readonly rule: PolicyRule;
@@ -135,7 +135,7 @@ function closed(errors: readonly string[]): PolicyReading {
   return { closed: `The policy is not understood: ${errors.join("; ")}`, errors };
 }
 
-/** Decides on one command, of a plugin or of a hook that is governed. */
+/** Decides on one command of a plugin, or of a hook that the policy applies to. */
 export function decideCommand(
   line: string,
   policy: Policy,

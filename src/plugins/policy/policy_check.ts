@@ -1,6 +1,6 @@
 /**
- * The policy as plugins meet it: the file is read, and the command decided on, before every apply
- * and every run, so tightening it needs neither restart nor apply.
+ * The policy as plugins meet it: the file is read and the command checked before every apply and
+ * every run, so that a stricter policy needs neither restart nor apply.
  *
  * @module
  */
@@ -10,33 +10,32 @@ import type { Log } from "../../base/log.ts";
 import { decideCommand } from "./policy.ts";
 import { fileFacts, policyReader } from "./policy_file.ts";
 
-/** What is asked about. */
+/** The plugin or hook to check. */
 export interface PolicySubject {
   readonly command: string;
-  /** What it is; hooks are governed only where the policy says so. */
+  /** Its type; hooks are checked only where the policy says so. */
   readonly type: "interceptor" | "transformer" | "cron" | "hook";
 }
 
-/** What the policy says. */
+/** Result of a check. */
 export interface PolicyOutcome {
-  /** What follows. */
   readonly verdict: "allowed" | "denied" | "audit_warning";
-  /** Why, as a sentence; empty when there is nothing to say. */
+  /** Reason, as a sentence; empty when there is nothing to say. */
   readonly reason: string;
   /** Mode that decided; `closed` when the file could not be understood. */
   readonly mode: string;
-  /** Cap on timeouts, in seconds. */
+  /** Upper limit of timeouts, in seconds. */
   readonly maxTimeoutSecs: number;
 }
 
-/** Asks the policy. */
+/** Checks a plugin or hook against the policy. */
 export type PolicyCheck = (
   subject: PolicySubject,
   when: "apply" | "run",
 ) => Promise<PolicyOutcome>;
 
 /**
- * Says in the daemon's log that something runs, or is accepted, only because the mode is `audit`.
+ * Writes to the daemon's log that something runs, or is accepted, only because the mode is `audit`.
  */
 export function warnOfViolation(
   log: Log,
@@ -52,7 +51,7 @@ export function warnOfViolation(
   log.warn("plugin violates the policy", { when, crd, type, plugin, reason });
 }
 
-/** Asks the policy file of a data directory. */
+/** Checks against the policy file of a data directory. */
 export function policyCheck(host: {
   readonly dirs: DataDir;
   readonly pluginRoot: string;

@@ -1,6 +1,6 @@
 /**
- * The policy's file and the files it speaks of. Read before every use. Anything that keeps it from
- * being read in full, or lets another user write to it, closes the policy
+ * Reads the policy's file and the facts of files that its rules need, before every use. Anything
+ * that keeps the file from being read in full, or lets another user write to it, closes the policy
  * (`docs/design/security.md#plugin-policy`).
  *
  * @module
@@ -16,7 +16,7 @@ import type { FileFact, PolicyFacts } from "./policy_rules.ts";
 
 /** Name of the file in the data directory. */
 const POLICY_FILE = "plugin-policy.yaml";
-/** More is no policy. */
+/** A larger file is no policy. */
 const MAX_FILE_BYTES = 64 * 1024;
 
 /** Path of the policy of a data directory. */
@@ -24,14 +24,14 @@ export function policyPath(dir: Pick<DataDir, "root">): string {
   return join(dir.root, POLICY_FILE);
 }
 
-/** Reads the policy of a data directory; there is none: nothing is allowed. Never throws. */
+/** Reads the policy of a data directory; without a file, nothing is allowed. Never throws. */
 export function readPolicy(dir: Pick<DataDir, "root">): Promise<PolicyReading> {
   return policyReader(dir)();
 }
 
 /**
- * What {@linkcode readPolicy} does, again and again: the file is looked at and read every time, its
- * text understood only when it is another one than before.
+ * Makes a function that does what {@linkcode readPolicy} does: it reads the file every time, but
+ * parses its text only when that has changed.
  */
 export function policyReader(dir: Pick<DataDir, "root">): () => Promise<PolicyReading> {
   const path = policyPath(dir);
@@ -43,10 +43,11 @@ export function policyReader(dir: Pick<DataDir, "root">): () => Promise<PolicyRe
   let last: { readonly text: string; readonly reading: PolicyReading } | undefined;
   return async () => {
     try {
-      const found = look(path);
+      const found = statFile(path);
       if (found === undefined) return { policy: DEFAULT_POLICY, warnings: [], locate: () => path };
-      // Looked at before it is opened, because opening a pipe waits; and after, because only then is
-      // it certain which file is read. At once: handing it to a thread takes ten times as long.
+      // Checked before it is opened, because opening a pipe waits; and after, because only then is
+      // it certain which file is read. Synchronously: handing it to a thread takes ten times as
+      // long.
       const before = findProblem(found, dir.root);
       if (before !== undefined) return closed(before);
       using file = await Deno.open(path);
@@ -67,9 +68,10 @@ export function policyReader(dir: Pick<DataDir, "root">): () => Promise<PolicyRe
 const TOO_LARGE = `is larger than ${MAX_FILE_BYTES} bytes`;
 
 /**
- * What is at `path`. A dangling symbolic link is not an absent file: it was put there on purpose.
+ * The file at `path`. A dangling symbolic link is not an absent file: a user put it there on
+ * purpose.
  */
-function look(path: string): Deno.FileInfo | undefined {
+function statFile(path: string): Deno.FileInfo | undefined {
   let info: Deno.FileInfo;
   try {
     info = Deno.lstatSync(path);
@@ -99,16 +101,16 @@ function readInto(buffer: Uint8Array, file: Deno.FsFile): Uint8Array {
 }
 
 /**
- * What the file system says at this moment. Between the decision and the shell's own look-up of the
- * name lies some time, in which a user with write access to the directories on the way can put
- * another file there, and the content of a file that was looked at can change at any time. No check
- * of ours could close that: the boundary is write access to the directories of the prefixes.
+ * Facts from the file system at this moment. A user with write access to the directories on the
+ * path can replace a file between the decision and the shell's own look-up of its name, and can
+ * change the content of a checked file at any time. No check here could prevent that: the security
+ * boundary is write access to the directories of the prefixes.
  */
 export function fileFacts(pluginRoot: string): Omit<PolicyFacts, "when"> {
-  return { pluginRoot, realPath: lookAt };
+  return { pluginRoot, realPath: findFact };
 }
 
-function lookAt(path: string): FileFact {
+function findFact(path: string): FileFact {
   try {
     const real = Deno.realPathSync(path);
     const { isFile, isDirectory } = Deno.statSync(real);

@@ -1,6 +1,6 @@
 /**
- * The rules of `allowlist`, in their order: what keeps a line from being run.
- * `tests/plugins/policy_test.ts` hands every line that they allow to a real shell.
+ * The rules of `allowlist`, in their order: they find why a line must not run.
+ * `tests/plugins/policy_test.ts` runs every line that they allow in a real shell.
  *
  * @module
  */
@@ -9,27 +9,27 @@ import { utf8 } from "../../base/bytes.ts";
 import { OWN_NAME, readShellLine, type ShellCommand } from "./shell_line.ts";
 import type { ShellFault } from "./shell_word.ts";
 
-/** What the file system says about a path. */
+/** A fact of the file system about a path. */
 export interface FileFact {
-  /** What is there, links followed; `other` also where it may not be looked at. */
+  /** Kind of the file, links resolved; `other` also for one that cannot be inspected. */
   readonly kind: "file" | "directory" | "other" | "missing";
-  /** Its real path, without links; the path itself where there is nothing. */
+  /** Its real path, without links; the path itself where no file exists. */
   readonly real: string;
 }
 
-/** What a decision depends on beside line and policy. */
+/** Facts that a decision depends on, besides line and policy. */
 export interface PolicyFacts {
-  /** Absolute path that relative commands start from. */
+  /** Absolute path of the directory that relative commands start from. */
   readonly pluginRoot: string;
-  /** Looks at an absolute path. */
+  /** Finds the fact of an absolute path. */
   readonly realPath: (path: string) => FileFact;
-  /** A file that is not there yet is a warning on apply and a failure at run. */
+  /** A missing file is a warning on apply and a failure at run. */
   readonly when: "apply" | "run";
 }
 
-/** What a refusal needs of a policy. */
+/** The fields of a policy that the rules need. */
 export interface PolicyLimits {
-  /** What commands may start with; empty ones are ignored. */
+  /** Allowed beginnings of commands; empty ones are ignored. */
   readonly allowedCommandPrefixes: readonly string[];
   /** `any` leaves out the second half of rule 2. */
   readonly shellSyntax: "strict" | "any";
@@ -55,17 +55,17 @@ export interface Refusal {
   readonly rule: RefusalRule;
   /** What to do, as a sentence. */
   readonly reason: string;
-  /** It may run after all, and this is only to be said. */
+  /** The line may run, and this is only a warning. */
   readonly warning?: true;
 }
 
 /** Longest line, in bytes of UTF-8. */
 const MAX_LINE_BYTES = 8 * 1024;
-/** Lone surrogates too: the shell would get other bytes than were looked at. */
+/** Includes lone surrogates, for which the shell would get other bytes than were checked. */
 const CONTROL = /(?![\t\n])\p{Cc}|\p{Cs}/u;
-/** Anywhere; as letters of any case that fold to these. */
+/** Denied anywhere, also as letters of any case that fold to these. */
 const DENIED_ANYWHERE = /curl|wget|base64/iu;
-/** As a word of its own. */
+/** Denied as a word of its own. */
 const DENIED_WORD = /(?<![A-Za-z0-9_])(?:nc|eval)(?![A-Za-z0-9_])/iu;
 /** The shell's own commands that cannot run another program. */
 const BUILTINS: readonly string[] = [
@@ -150,9 +150,9 @@ function notAllowed(what: string, prefixes: readonly string[]): string {
 const HARMLESS_SET = /^[-+][efuxvC]+$/;
 
 /**
- * Arguments with which a builtin would do an assignment's work: `set -a` exports what is set from
- * then on, `read PATH` sets it, and where /bin/sh is Bash so does `printf -v`, and `test -v` runs
- * what a subscript holds.
+ * Arguments with which a builtin acts as an assignment: `set -a` exports what is set from then on,
+ * `read PATH` sets it, and where /bin/sh is Bash so does `printf -v`, and `test -v` runs the
+ * content of a subscript.
  */
 function findBuiltinRefusal({ word, args }: ShellCommand): Refusal | undefined {
   const [first] = args;
@@ -180,15 +180,15 @@ function findBuiltinRefusal({ word, args }: ShellCommand): Refusal | undefined {
   return undefined;
 }
 
-/** The first word where the line is not parsed; empty when it is not plain text. */
+/** The first word of a line that is not parsed; empty when it is not plain text. */
 function firstCommand(line: string): Pick<ShellCommand, "at" | "word"> {
   const at = startOf(line);
-  // Blanks of the shell only: to it, any other one belongs to the word.
+  // Only blanks of the shell: any other blank belongs to the word.
   const word = /^[^ \t\n;&|<>()'"`$\\*?[\]{}~]+(?=[ \t\n;&|<>()]|$)/.exec(line.slice(at))?.[0];
   return { at, word: word ?? "" };
 }
 
-/** Rule 3: a command that is a file has to be one in the directory of its prefix. */
+/** Rule 3: a command that is a file has to be in the directory of its prefix. */
 function findFileRefusal(
   { at, word }: Pick<ShellCommand, "at" | "word">,
   { line, prefixes }: { readonly line: string; readonly prefixes: readonly string[] },
@@ -210,7 +210,7 @@ function findFileRefusal(
     };
   }
   if (file.kind !== "file") {
-    return { rule: "file", reason: `"${word}" is not a regular file that can be looked at` };
+    return { rule: "file", reason: `"${word}" is not a regular file that can be read` };
   }
   const homes = prefixes.filter((prefix) => line.startsWith(prefix, at)).map((prefix) =>
     facts.realPath(absolute(prefixDirectory(prefix), facts))

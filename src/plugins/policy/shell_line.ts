@@ -1,8 +1,8 @@
 /**
- * A shell line as the simple commands in it. The only importer of the shell
- * parser, which reads Bash and mends what it does not understand, while the line runs under any
- * POSIX shell: so only nodes named here get through, and `shell_word.ts` and `shell_structure.ts`
- * look at the text once more. Judges no command.
+ * Splits a shell line into its simple commands. The only importer of the shell parser, which reads
+ * Bash and repairs what it does not understand, while the line runs in any POSIX shell: so only
+ * nodes named here are allowed, and `shell_word.ts` and `shell_structure.ts` check the text again.
+ * It does not judge commands.
  *
  * @module
  */
@@ -40,26 +40,26 @@ import {
   UNCLEAR,
 } from "./shell_word.ts";
 
-/** One simple command; those of substitutions, loops and functions are commands too. */
+/** One simple command; those in substitutions, loops and functions count too. */
 export interface ShellCommand {
-  /** Where its first word begins, in UTF-16 units from the start of the line. */
+  /** Start of its first word, in UTF-16 units from the start of the line. */
   readonly at: number;
   /** Its first word, quotes removed. */
   readonly word: string;
-  /** Its other words, quotes removed; `undefined` where one is not plain text. */
+  /** Its other words, quotes removed; `undefined` for one that is not plain text. */
   readonly args: readonly (string | undefined)[];
 }
 
-/** What a line came to: its commands in order, or the first thing that stands against it. */
+/** Result of reading a line: its commands in order, or the first fault. */
 export type ShellLine = { readonly commands: readonly ShellCommand[] } | Fault;
 
 /**
- * Names that a loop, `read` or a function may take: no upper case, so none that the shell, the
- * loader or an interpreter looks at (`PATH`, `IFS`, `LD_PRELOAD`), and no slash.
+ * Names that a loop, `read` or a function may define: without upper case, so none that the shell,
+ * the loader or an interpreter uses (`PATH`, `IFS`, `LD_PRELOAD`), and without a slash.
  */
 export const OWN_NAME = /^[a-z_][a-z0-9_]*$/;
 
-/** Takes a line apart. Never throws. */
+/** Reads a line. Never throws. */
 export function readShellLine(line: string): ShellLine {
   if (continuesInWord(line)) {
     return { fault: "unparsable", reason: "put a blank before a backslash that ends a line" };
@@ -92,7 +92,7 @@ class Reader {
     if (!isStructured(this.#source, span, pieces)) this.#fail("unparsable", UNCLEAR);
   }
 
-  /** Keeps the first. */
+  /** Keeps the first fault. */
   #fail(fault: ShellFault, reason: string): void {
     this.fault ??= { fault, reason };
   }
@@ -161,9 +161,11 @@ class Reader {
   #function({ name, body }: FunctionNode, pieces: Piece[]): void {
     const parentheses = PARENTHESES.exec(this.#source.slice(name.end))?.[0];
     if (parentheses === undefined || body.type === "CompoundList") {
-      return this.#fail("unparsable", UNCLEAR); // `function f` is a command of that name elsewhere
+      // in other shells `function f` is a command of that name
+      return this.#fail("unparsable", UNCLEAR);
     }
-    this.#name(name, COMMAND_BREAK, pieces, parentheses.length - 1); // ) begins the body
+    // the closing parenthesis begins the body
+    this.#name(name, COMMAND_BREAK, pieces, parentheses.length - 1);
     this.#node(body, pieces);
   }
 
@@ -200,7 +202,9 @@ class Reader {
     }
   }
 
-  /** The word as plain text, quotes removed; `undefined` where it depends on anything. */
+  /**
+   * The word as plain text, quotes removed; `undefined` where it depends on variables or commands.
+   */
   #word(
     word: Word,
     after: RegExp,

@@ -1,36 +1,36 @@
 /**
- * What stands between the words of a shell line: a second look that does not trust the parser.
- * There may be only blanks, operators, and reserved words that are tokens of their own, and before
- * each word what makes it the kind of word the parser took it for.
+ * Checks the text between the words of a shell line, without trusting the parser. It may only
+ * consist of blanks, operators, and reserved words that are tokens of their own; and before each
+ * word has to be what makes it the kind of word the parser took it for.
  *
  * @module
  */
 
 /** A word or a redirection, and what may stand before it. */
 export interface Piece {
-  /** Where it begins, in UTF-16 units from the start of the line. */
+  /** Start, in UTF-16 units from the start of the line. */
   readonly pos: number;
-  /** Where it ends. */
+  /** End, exclusive. */
   readonly end: number;
-  /** What the text since the piece before it has to match, beside being structure. */
+  /** Pattern for the text since the piece before, besides being structure. */
   readonly after: RegExp;
 }
 
-/** Where in the line a script lies, without the parentheses or backquotes around it. */
+/** Position of a script in the line, without the parentheses or backquotes around it. */
 export interface Span {
   /** Its first character; 0 for the line itself. */
   readonly start: number;
-  /** Behind its last one. */
+  /** End, exclusive. */
   readonly end: number;
 }
 
 /** Between words of one simple command. */
 export const BLANKS = /^(?:[ \t]|\\\n)+$/;
-/** The same where none are needed: before a redirection without a number. */
+/** The same where no blank is needed: before a redirection without a number. */
 export const BLANKS_OR_NONE = /^(?:[ \t]|\\\n)*$/;
-/** Behind the name of a function. */
+/** After the name of a function. */
 export const PARENTHESES = /^[ \t]*\([ \t]*\)/;
-/** Something that ends the command before. */
+/** Ends the command before. */
 export const COMMAND_BREAK = /[;&|()\n]/;
 /** Before the variable of a loop. */
 export const FOR = /(?:^|[\s;&|(])for[ \t]+$/;
@@ -49,8 +49,8 @@ const STRUCTURE =
   /^[ x](?:[ \t\n;&|()]|\\\n|(?<![^\s;&|()])(?:if|then|elif|else|fi|for|in|do|done|while|until|case|esac|[{}!])(?![^\s;&|()<])|(?<![^\s;&|()])#[^\n]*(?=\n| $))*[ x<]$/;
 
 /**
- * Whether nothing but structure stands between the pieces of a script, and each piece behind what
- * it needs. The start of a script counts as a semicolon. A script inside another has no comments.
+ * Whether only structure stands between the pieces of a script, and each piece follows what it
+ * needs. The start of a script counts as a semicolon. A script inside another has no comments.
  */
 export function isStructured(source: string, span: Span, pieces: readonly Piece[]): boolean {
   let at = span.start;
@@ -60,7 +60,7 @@ export function isStructured(source: string, span: Span, pieces: readonly Piece[
     const right = "<>".includes(source.charAt(pos)) ? "<" : "x";
     if (pos < at || !isStructure(left + gap + right, span)) return false;
     if (!after.test(left === " " ? `;${gap}` : gap)) return false;
-    // The parser passes over a parenthesis behind a word; that of a function belongs to its name.
+    // The parser skips a parenthesis after a word; that of a function belongs to its name.
     if (/^[ \t]*\(/.test(source.slice(end, span.end))) return false;
     at = end;
     left = "x";
@@ -72,7 +72,10 @@ function isStructure(text: string, span: Span): boolean {
   return STRUCTURE.test(text) && (span.start === 0 || !text.includes("#"));
 }
 
-/** A line that goes on behind a backslash is clear only where a blank ends the word before it. */
+/**
+ * Whether a word may continue on the next line: only a blank before the backslash ends the word for
+ * sure.
+ */
 export function continuesInWord(text: string): boolean {
   return /(?<![ \t])\\\n/.test(text);
 }

@@ -1,11 +1,12 @@
 /**
- * One word of a shell line: its plain text, or what in it depends on something. The pieces a parser
- * made of it are let through only in forms that every POSIX shell surely reads alike.
+ * Reads one word of a shell line: its plain text, or the fact that it depends on variables or
+ * commands. The parts that the parser found are allowed only in forms that every POSIX shell reads
+ * alike.
  *
  * @module
  */
 
-/** What stands against taking a line apart. */
+/** Reasons why a line cannot be read. */
 export type ShellFault =
   | "unparsable"
   | "construct"
@@ -14,25 +15,24 @@ export type ShellFault =
   | "expansion"
   | "glob";
 
-/** The first thing that stands against it. */
+/** The first fault of a line. */
 export interface Fault {
-  /** Which kind. */
   readonly fault: ShellFault;
   /** What to do, as a sentence. */
   readonly reason: string;
 }
 
-/** A word, or a part of one, as the parser has it; `S` is what it makes of a script inside. */
+/** A word, or a part of one, as the parser returns it; `S` is its type of an inner script. */
 export interface ParsedText<S> {
-  /** What it is; the names of the parser. */
+  /** Type of the part, in the parser's names. */
   readonly type: string;
-  /** Exactly what stands in the line from `pos` to `end`. */
+  /** Exact text of the line from `pos` to `end`. */
   readonly text: string;
-  /** Where it begins, in UTF-16 units from the start of the line. */
+  /** Start, in UTF-16 units from the start of the line. */
   readonly pos: number;
-  /** Where it ends. */
+  /** End, exclusive. */
   readonly end: number;
-  /** What it consists of; absent where it is plain. */
+  /** Its parts; absent where it is plain. */
   readonly parts?: readonly ParsedText<S>[] | undefined;
   /** The script of a command substitution. */
   readonly script?: S | undefined;
@@ -41,30 +41,29 @@ export interface ParsedText<S> {
 /** A command substitution. */
 export interface Substitution<S> {
   readonly script: S;
-  /** Where the script begins. */
+  /** Start of the script. */
   readonly start: number;
-  /** Where it ends. */
+  /** End of the script. */
   readonly end: number;
 }
 
-/** What a word came to. */
+/** Result of reading a word. */
 export interface WordReading<S> {
-  /** Its text without quotes; `undefined` where it depends on anything. */
+  /** Its text without quotes; `undefined` where it depends on variables or commands. */
   readonly value: string | undefined;
-  /** Command substitutions in it, in order. */
+  /** Its command substitutions, in order. */
   readonly substitutions: readonly Substitution<S>[];
-  /** What stands against it. */
   readonly fault?: Fault;
 }
 
-/** Said where shells differ, or the parser and we do. */
+/** Reason where shells differ, or where the parser and this code differ. */
 export const UNCLEAR = "this is not clear in every shell: move it into a script";
 const WRITTEN_OUT = "write out the name of the command, without $, backquotes, \\ * ? [ ] { } ~";
 
 /** Unquoted: no quote, expansion or operator, and no blank of any script, unless escaped. */
 const PLAIN = /^(?:\\[^\n]|[^\\\s"'`$;&|<>()])*$/;
 const SINGLE_QUOTED = /^'[^']*'$/;
-/** Between double quotes, where every dollar sign that is meant as one is escaped. */
+/** Between double quotes, with every literal dollar sign escaped. */
 const IN_DOUBLE_QUOTES = /^(?:\\[\s\S]|[^\\"`$])*$/;
 const GLOB = /^(?:[*?]|\[[^\s"'`$\\;&|<>()[\]]+\])$/;
 /** `$NAME`, `$1`, `$@`, `${NAME}`, `${#NAME}`. */
@@ -74,7 +73,7 @@ const VARIABLE =
 const VARIABLE_WITH_TEXT =
   /^\$\{[A-Za-z_][A-Za-z0-9_]*(?::?[-+?]|##?|%%?)[A-Za-z0-9_ .,:=/@+*?-]*\}$/;
 const COMMAND_SUBSTITUTION = /^\$\((?!\()[\s\S]*\)$/;
-/** With nothing in it that means something else inside backquotes. */
+/** Without characters that have another meaning inside backquotes. */
 const BACKQUOTES = /^`[^`\\"'#]*`$/;
 /** Between file descriptors of one digit, and from and to `/dev/null`. */
 const REDIRECTION = /^[0-9]?(?:(?:>>?|<)[ \t]*\/dev\/null|[<>]&[0-9])$/;
@@ -84,7 +83,7 @@ export function isHarmlessRedirection(text: string): boolean {
   return REDIRECTION.test(text);
 }
 
-/** Reads a word; a command's name has to be plain from its text alone. */
+/** Reads a word; the name of a command has to be plain from its text alone. */
 export function readWord<S>(word: ParsedText<S>, role: "command" | "argument"): WordReading<S> {
   const { text, pos, end } = word;
   const parts = word.parts ?? [{ type: "Literal", text, pos, end }];

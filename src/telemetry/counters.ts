@@ -1,32 +1,32 @@
 /**
- * Counting and timing that cost next to nothing: a request is counted in some 50 ns, where the
- * library's own counters and histograms take ten times that, because they check and hash the labels
- * each time. What they hold becomes labels and values only when somebody asks.
+ * Cheap counters and histograms: counting a request takes some 50 ns, where those of the client
+ * library take ten times that, because they check and hash the labels each time. Labels and values
+ * are built only when the metrics are asked for.
  *
  * @module
  */
 
-/** One value of a metric; `suffix` is what its name has beside that of the metric. */
+/** One value of a metric; `suffix` is appended to the name of the metric. */
 export interface Sample {
-  /** Labels by name. */
+  /** By name. */
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
-  /** `_bucket`, `_sum` or `_count`, of a histogram. */
+  /** `_bucket`, `_sum` or `_count` of a histogram. */
   readonly suffix?: string;
 }
 
-/** Counts by labels: a tree of names with numbers at its ends. */
-export class Tally {
+/** Counts by labels, as a tree of label values with counts at its leaves. */
+export class Counter {
   readonly #labels: readonly string[];
   readonly #root = new Map<string, unknown>();
   #ends = 0;
 
-  /** Counts by labels of these names, in this order. */
+  /** Names of the labels, in the order of the values. */
   constructor(...labels: readonly [string, ...string[]]) {
     this.#labels = labels;
   }
 
-  /** How many combinations of labels there are. */
+  /** Number of combinations of labels. */
   get size(): number {
     return this.#ends;
   }
@@ -47,14 +47,13 @@ export class Tally {
     at.set(end, (count ?? 0) + 1);
   }
 
-  /** Whether there is a count that begins with these values. */
+  /** Whether there is a count whose labels begin with these values. */
   has(...values: readonly string[]): boolean {
     let at: unknown = this.#root;
     for (const value of values) at = at instanceof Map ? at.get(value) : undefined;
     return at !== undefined;
   }
 
-  /** Every count. */
   samples(): Sample[] {
     return walk(this.#root, []).map(({ path, end }) => ({
       labels: this.#named(path),
@@ -62,7 +61,7 @@ export class Tally {
     }));
   }
 
-  /** Forgets the counts whose labels `keep` does not keep. */
+  /** Removes the counts whose labels `keep` rejects. */
   prune(keep: (labels: Readonly<Record<string, string>>) => boolean): void {
     for (const { path } of walk(this.#root, [])) {
       if (keep(this.#named(path))) continue;
@@ -77,7 +76,7 @@ export class Tally {
   }
 }
 
-/** The ends of a tree of maps. */
+/** The leaves of a tree of maps. */
 function walk(
   at: ReadonlyMap<string, unknown>,
   path: readonly string[],
@@ -87,19 +86,18 @@ function walk(
   );
 }
 
-/** A histogram: how many of what was measured were at most so large. */
-export class Spread {
+/** A histogram with cumulative buckets. */
+export class Histogram {
   readonly #bounds: readonly number[];
   readonly #counts: number[];
   #sum = 0;
 
-  /** With these upper bounds, the smallest first. */
+  /** Upper bounds of the buckets, the smallest first. */
   constructor(bounds: readonly number[]) {
     this.#bounds = bounds;
     this.#counts = Array.from({ length: bounds.length + 1 }, () => 0);
   }
 
-  /** Adds one value. */
   add(value: number): void {
     let bucket = 0;
     while (bucket < this.#bounds.length && value > (this.#bounds[bucket] ?? 0)) bucket++;
@@ -107,7 +105,7 @@ export class Spread {
     this.#sum += value;
   }
 
-  /** Its buckets, each with all that are smaller, their sum and their number. */
+  /** The cumulative buckets, the sum and the count. */
   samples(labels: Sample["labels"]): Sample[] {
     let count = 0;
     const buckets = this.#counts.map((n, i) => ({
@@ -124,36 +122,36 @@ export class Spread {
 }
 
 /** Histograms by labels. */
-export class Spreads {
+export class Histograms {
   readonly #bounds: readonly number[];
-  readonly #spreads = new Map<string, { labels: Sample["labels"]; spread: Spread }>();
+  readonly #histograms = new Map<string, { labels: Sample["labels"]; histogram: Histogram }>();
 
-  /** Each with these upper bounds. */
+  /** Upper bounds of the buckets of each. */
   constructor(bounds: readonly number[]) {
     this.#bounds = bounds;
   }
 
-  /** How many combinations of labels there are. */
+  /** Number of combinations of labels. */
   get size(): number {
-    return this.#spreads.size;
+    return this.#histograms.size;
   }
 
-  /** Whether there is one under this key. */
   has(key: string): boolean {
-    return this.#spreads.has(key);
+    return this.#histograms.has(key);
   }
 
-  /** The histogram under this key; `labels` says what it is for when there is none yet. */
-  at(key: string, labels: () => Sample["labels"]): Spread {
-    const known = this.#spreads.get(key);
-    if (known !== undefined) return known.spread;
-    const spread = new Spread(this.#bounds);
-    this.#spreads.set(key, { labels: labels(), spread });
-    return spread;
+  /** The histogram of this key; `labels` gives its labels when it is new. */
+  at(key: string, labels: () => Sample["labels"]): Histogram {
+    const known = this.#histograms.get(key);
+    if (known !== undefined) return known.histogram;
+    const histogram = new Histogram(this.#bounds);
+    this.#histograms.set(key, { labels: labels(), histogram });
+    return histogram;
   }
 
-  /** All of them. */
   samples(): Sample[] {
-    return [...this.#spreads.values()].flatMap(({ labels, spread }) => spread.samples(labels));
+    return [...this.#histograms.values()].flatMap(({ labels, histogram }) =>
+      histogram.samples(labels)
+    );
   }
 }
