@@ -56,7 +56,7 @@ const IMPOSSIBLE: readonly {
   {
     name: "the end of no task",
     sql: "INSERT INTO task_ends VALUES ('T')",
-    says: /Ends of tasks that do not exist/,
+    says: /There are unhandled ends of tasks that do not exist/,
   },
   {
     name: "an audit row from outside",
