@@ -164,7 +164,7 @@ async function expectTask(daemon: TestDaemon, id: string, expected: ExpectedTask
   const log = await daemon.svc(["task", "logs", id, "--follow"]);
   deepEqual(log, { code: 0, stdout: expected.log, stderr: "" });
   const task = await until("the end of the task", async () => {
-    const { state, reason } = await daemon.json("get", "task", id) as Record<string, string>;
+    const { state = "", reason } = (await daemon.tasks()).find((one) => one.id === id) ?? {};
     return state === "running" ? undefined : [state, reason];
   });
   deepEqual(task, ["succeeded", ""]);
