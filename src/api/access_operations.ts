@@ -33,7 +33,7 @@ export const ACCESS_OPERATIONS = {
     role: "admin",
   }),
   "audit.verify": defineOperation({
-    summary: "Checks whether audit rows were changed or removed",
+    summary: "Reports whether audit rows were changed or removed",
     input: {},
     output: json<{ readonly rows: number; readonly faults: readonly string[] }>(),
     role: "read_only",

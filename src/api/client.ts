@@ -89,7 +89,7 @@ async function* readLines(
   const stop = () => void reader.cancel().catch(() => {});
   signal?.addEventListener("abort", stop);
   const broken = (cause: unknown) => {
-    throw new AppError("unreachable", `The daemon broke off its answer: ${messageOf(cause)}`, {
+    throw new AppError("unreachable", `The connection to the daemon broke: ${messageOf(cause)}`, {
       cause,
     });
   };

@@ -75,7 +75,7 @@ export const DELIVERY_OPERATIONS = {
     grants: { step: { own: "delivery", in: "id" } },
   }),
   "delivery.redeliver": defineOperation({
-    summary: "Sends one stored delivery, or all that match, through the pipeline again",
+    summary: "Sends one stored delivery, or those that match, through the pipeline again",
     input: {
       id: OPTIONAL_TEXT,
       project: OPTIONAL_TEXT,

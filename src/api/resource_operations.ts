@@ -81,7 +81,9 @@ export interface WatchLine extends Listing {
 
 const QUERY = {
   what: Type.String({ description: "Kind of resource or type of record, under any of its names" }),
-  name: Type.Optional(Type.String({ description: "Only this one: a name, or how an id begins" })),
+  name: Type.Optional(
+    Type.String({ description: "Only this one: a name, or the beginning of an id" }),
+  ),
   project: Type.Optional(Type.String({ description: "Only of this project" })),
   trigger: Type.Optional(Type.String({ description: "Only records of this trigger" })),
   outcome: Type.Optional(
@@ -93,7 +95,7 @@ const QUERY = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
   before: Type.Optional(
     Type.String({
-      description: "Only records older than this id, or than every id that starts so",
+      description: "Only records older than this id, or than every id that begins with it",
     }),
   ),
   selector: Type.Optional(
@@ -130,8 +132,7 @@ export const RESOURCE_OPERATIONS = {
     grants: EVERY_RUN,
   }),
   "get.watch": defineOperation({
-    summary:
-      "Lists as `get` does, oldest record first, then whatever appears, changes or is deleted",
+    summary: "Lists as `get` does, oldest record first, then what is added, changed or removed",
     input: QUERY,
     output: lines<WatchLine>(),
     role: "read_only",

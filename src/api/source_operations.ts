@@ -9,7 +9,7 @@ import { defineOperation, ID, json, TEXT } from "./operation.ts";
 /** The operations on source events, by name. */
 export const SOURCE_OPERATIONS = {
   "source.replay": defineOperation({
-    summary: "Routes an event once more that was ignored, failed or needs attention",
+    summary: "Routes an event again that was ignored, failed or needs attention",
     input: { id: ID },
     output: json<{ readonly id: string }>(),
     role: "operator",

@@ -54,7 +54,7 @@ export interface Rate {
 /** The operations on the daemon, by name. */
 export const STATUS_OPERATIONS = {
   "status": defineOperation({
-    summary: "Shows the state of the daemon",
+    summary: "Reports the state of the daemon",
     input: {},
     output: json<Status>(),
     role: "read_only",

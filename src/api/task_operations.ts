@@ -70,7 +70,7 @@ export const TASK_OPERATIONS = {
     grants: EVERY_RUN,
   }),
   "task.logs": defineOperation({
-    summary: "Reads the output of a task: `LogEntry` lines, then one `LogEnd`",
+    summary: "Streams the output of a task: `LogEntry` lines, then one `LogEnd`",
     input: {
       id: ID,
       step: OPTIONAL_TEXT,
@@ -90,7 +90,7 @@ export const TASK_OPERATIONS = {
     grants: EVERY_RUN,
   }),
   "task.cancel": defineOperation({
-    summary: "Cancels tasks; if one is not found, none is cancelled",
+    summary: "Cancels tasks, all or none",
     input: { ids: TASK_IDS, reason: OPTIONAL_TEXT },
     output: json<{ readonly tasks: readonly CancelResult[] }>(),
     role: "operator",

@@ -49,13 +49,13 @@ export const TRIGGER_OPERATIONS = {
     role: "operator",
   }),
   "trigger.suspend": defineOperation({
-    summary: "Suspends a trigger: records its deliveries, starts nothing",
+    summary: "Suspends a trigger: its deliveries are recorded and start nothing",
     input: { name: TEXT, project: PROJECT },
     output: json<SuspendResult>(),
     role: "operator",
   }),
   "trigger.resume": defineOperation({
-    summary: "Resumes a suspended trigger; deliveries recorded meanwhile start nothing",
+    summary: "Resumes a suspended trigger; deliveries that were skipped start nothing",
     input: { name: TEXT, project: PROJECT },
     output: json<SuspendResult>(),
     role: "operator",

@@ -52,7 +52,7 @@ export async function socketRole(dirs: DataDir): Promise<SocketRole> {
   const path = dirs.udsPolicy;
   const closed = (why: string): SocketRole => ({
     role: "read_only",
-    fault: `${path} is not usable (${why}): callers on the socket may only read`,
+    fault: `${path} is not usable (${why}): everyone on the socket has the role read_only`,
   });
   let text: string;
   try {
@@ -70,7 +70,9 @@ export async function socketRole(dirs: DataDir): Promise<SocketRole> {
   const [fault] = errors;
   if (fault !== undefined) return closed(fault);
   const [document] = documents;
-  if (document === undefined || documents.length !== 1) return closed("it is not one document");
+  if (document === undefined || documents.length !== 1) {
+    return closed("it does not hold exactly one document");
+  }
   const [finding] = UdsPolicy.check(document.value);
   if (finding !== undefined) return closed(finding.message);
   return { role: (document.value as { max_role: Role }).max_role };

@@ -53,11 +53,14 @@ export interface NewToken {
  */
 export function newToken({ role, ttlSecs, name }: TokenRequest, host: TokenHost): NewToken {
   if (!Number.isInteger(ttlSecs) || ttlSecs < 1 || ttlSecs > MAX_DURATION_SECS) {
-    const message = `A token lasts from 1s to ${MAX_DURATION}, not ${ttlSecs} seconds`;
+    const message = `A token is valid for 1s to ${MAX_DURATION}, not for ${ttlSecs} seconds`;
     throw new AppError("usage", message);
   }
   if (!NAME.test(name)) {
-    throw new AppError("usage", "The name of a token has 1 to 100 characters, all of them visible");
+    throw new AppError(
+      "usage",
+      "The name of a token has 1 to 100 characters, all of them printable",
+    );
   }
   const token = PREFIX + toHex(crypto.getRandomValues(new Uint8Array(32)));
   const [id, now] = [host.newId(), host.clock.now()];
@@ -89,7 +92,7 @@ export async function revokeToken(prefix: string, host: TokenHost): Promise<Cont
   const [token, second] = matching;
   if (token === undefined) throw new AppError("not_found", `No token "${prefix}"`);
   if (second !== undefined) {
-    throw new AppError("usage", `Several ids start with "${prefix}", give more of it`);
+    throw new AppError("usage", `Several ids start with "${prefix}": give more of it`);
   }
   await host.store.revokeToken(token.id, host.clock.now());
   return token;

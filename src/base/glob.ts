@@ -203,7 +203,7 @@ function expandBraces(text: string): readonly string[] {
   );
   return all.length <= MAX_PATTERNS
     ? all
-    : fault(text, `its braces make more than ${MAX_PATTERNS} patterns`);
+    : fault(text, `its braces expand to more than ${MAX_PATTERNS} patterns`);
 }
 
 function findUnescaped(text: string, character: string, from: number): number {

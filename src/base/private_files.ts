@@ -60,7 +60,9 @@ export async function closeToOthers(dir: DataDir): Promise<string | undefined> {
     if (fault.mend === undefined) return void faults.push(fault.says);
     const { path, mode, bits } = fault.mend;
     if (entry.path === dir.root && !await isDataDirectory(dir)) {
-      return void faults.push(`${fault.says}; other things lie in it, or it is shared`);
+      return void faults.push(
+        `${fault.says}; it is not changed, as it holds other things too or is shared`,
+      );
     }
     try {
       await Deno.chmod(path, mode & ~bits);
@@ -69,14 +71,14 @@ export async function closeToOthers(dir: DataDir): Promise<string | undefined> {
     }
     const left = await findFault(entry, dir.root);
     if (left === undefined) mended.push({ path, was: mode });
-    else faults.push(`${left.says}; the file system keeps no modes`);
+    else faults.push(`${left.says}; the file system does not keep modes`);
   };
   for (const entry of known(dir)) await close(entry);
   for (const top of [dir.bin, dir.scripts]) {
     for (const path of await findAllIn(top)) await close({ path, forbidden: WRITE });
   }
   if (faults.length > 0) {
-    throw new AppError("refused", `The data directory "${dir.root}" is not its owner's alone`, {
+    throw new AppError("refused", `The data directory "${dir.root}" is open to others`, {
       details: faults.length > NAMED * 2
         ? [...faults.slice(0, NAMED * 2), `and ${faults.length - NAMED * 2} more`]
         : faults,
@@ -195,7 +197,7 @@ async function look(
     return await how(path);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
-    throw new AppError("refused", `Cannot look at "${path}": ${messageOf(error)}`, {
+    throw new AppError("refused", `Cannot examine "${path}": ${messageOf(error)}`, {
       cause: error,
     });
   }
@@ -206,7 +208,7 @@ function sentence(mended: readonly { path: string; was: number }[]): string {
   const more = mended.length > NAMED ? ` and ${mended.length - NAMED} more` : "";
   const written = mended.some(({ was }) => (was & WRITE) !== 0);
   const advice = written
-    ? "others could write there until now, see that nothing in it is theirs"
+    ? "others could write there until now: check that they left nothing in it"
     : "others could read it until now";
   return `Closed to others: ${named.join(", ")}${more}; ${advice}`;
 }

@@ -24,7 +24,7 @@ export function allowText(): void {
 
 function take(characters: number): void {
   left -= characters;
-  if (left < 0) throw new Error(`more than ${ALLOWANCE} characters of text were made`);
+  if (left < 0) throw new Error(`it made more than ${ALLOWANCE} characters of text`);
 }
 
 const { STRING, INT, DYN } = CelScalar;
@@ -84,7 +84,7 @@ function lastIndexOf(this: string, sought: string, from?: bigint): bigint {
 function substring(this: string, start: bigint, end?: bigint): string {
   const from = offsetOf(this, start);
   const to = end === undefined ? this.length : offsetOf(this, end);
-  if (from > to) throw new Error(`the start ${start} is behind the end ${end}`);
+  if (from > to) throw new Error(`the start ${start} is after the end ${end}`);
   return this.slice(from, to);
 }
 
@@ -183,7 +183,7 @@ export const STRING_FUNCTIONS: CelFunc[] = [
     if (this.length > MAX_FORMAT) throw new Error(`format: longer than ${MAX_FORMAT} characters`);
     const made = libraryFormat.call(0, this, [values]);
     if (isCelError(made)) throw made;
-    if (typeof made !== "string") throw new Error("format: no text was made");
+    if (typeof made !== "string") throw new Error("format: the result is not a string");
     take(made.length);
     return made;
   }),

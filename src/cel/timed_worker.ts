@@ -47,7 +47,7 @@ export class TimedWorker<Question, Answer> implements Disposable {
     const worker = this.#worker ??= this.#start();
     worker.onerror = (event) => {
       event.preventDefault();
-      if (timer === undefined) reject(new Error(`A Worker does not start: ${event.message}`));
+      if (timer === undefined) reject(new Error(`A Worker did not start: ${event.message}`));
       this.#giveUp({ is: "failed", message: event.message });
     };
     const put = () => {

@@ -60,7 +60,7 @@ export const CONNECTION: readonly OptionDefinition[] = [
   },
   {
     flags: "--ca-file <file>",
-    help: "certificate that vouches for the server (default: $SVC_CA_FILE)",
+    help: "CA certificate that the server is verified with (default: $SVC_CA_FILE)",
   },
 ];
 
@@ -182,7 +182,10 @@ export class CommandContext {
       throw new AppError("usage", `--server takes https://HOST:PORT, not "${url}"`);
     }
     if (token === undefined) {
-      throw new AppError("usage", "A server wants a token: put it into SVC_TOKEN");
+      throw new AppError(
+        "usage",
+        '--server needs a token: set SVC_TOKEN ("svc token create" makes one)',
+      );
     }
     const caFile = this.option("caFile") || this.io.env("SVC_CA_FILE");
     return connect({ url, ...(caFile ? { caCert: readCertificate(caFile) } : {}) }, token);

@@ -21,7 +21,7 @@ export interface CommandEntry {
 
 /** Every command, in the order of the help. */
 export const COMMANDS: readonly CommandEntry[] = [
-  { words: "init", summary: "make the data directory", load: () => import("./commands/init.ts") },
+  { words: "init", summary: "create the data directory", load: () => import("./commands/init.ts") },
   { words: "daemon", summary: "run the daemon", load: () => import("./commands/daemon.ts") },
   {
     words: "status",
@@ -152,7 +152,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     words: "db restore",
-    summary: "replace the database by a backup",
+    summary: "replace the database with a backup",
     load: () => import("./commands/db_restore.ts"),
   },
   {
@@ -162,7 +162,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     words: "policy check",
-    summary: "check whether the policy lets a command run",
+    summary: "check whether the policy allows a command",
     load: () => import("./commands/policy_check.ts"),
   },
   {

@@ -110,7 +110,10 @@ export async function follow<Result>(
       const { code, message, details } = line.refused;
       throw new AppError(code, message, { details });
     }
-    throw new AppError("unreachable", "The daemon ended before it was done: try again");
+    throw new AppError(
+      "unreachable",
+      "The daemon stopped before it was done: run the command again",
+    );
   } finally {
     signal?.removeEventListener("abort", onStop);
     await lines.return();

@@ -61,7 +61,7 @@ export const SCHEME_FLAGS: readonly OptionDefinition[] = [
     help: "for hmac: how the digest is written (default: hex)",
     choices: ["hex", "base64"],
   },
-  { flags: "--prefix <text>", help: "for hmac: what stands before the digest" },
+  { flags: "--prefix <text>", help: "for hmac: what precedes the digest" },
   { flags: "--timestamp-header <name>", help: "for hmac: header of the time" },
   {
     flags: "--template <text>",
@@ -83,7 +83,9 @@ export function readScheme(
   const header = context.option("signatureHeader");
   const name = context.option("scheme") ?? "sha256";
   const scheme = findScheme(name, header);
-  if (scheme === undefined) throw new AppError("usage", `There is no scheme "${name}"`);
+  if (scheme === undefined) {
+    throw new AppError("usage", `Unknown scheme "${name}": see --help for the list`);
+  }
   const hmac = readHmac(context);
   if (hmac !== undefined && name !== "hmac") {
     throw new AppError(

@@ -67,7 +67,7 @@ export async function waitForTasks(
   if (open === 0) return [];
   throw new AppError(
     "unreachable",
-    "The daemon is stopping: its tasks go on when it runs again, wait once more then",
+    "The daemon is stopping: its tasks continue when it runs again, wait again then",
   );
 }
 

@@ -53,7 +53,7 @@ export async function findDegraded(host: DegradedHost): Promise<readonly string[
   }
   const connections = host.connections();
   if (connections !== undefined && connections.open >= connections.most) {
-    found.push(`all ${connections.most} connections of the webhook server are taken`);
+    found.push(`all ${connections.most} connections of the webhook server are in use`);
   }
   return [...found, ...open, ...health.list()];
 }

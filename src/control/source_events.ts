@@ -72,10 +72,16 @@ async function bindSourceEvent(
   const event = await findRecord(SOURCE_EVENTS, input.id, host.store);
   const task = await findTask(input.task, host.store);
   if (event.threadId === "") {
-    throw new AppError("invalid", `Source event ${event.id} belongs to no thread`);
+    throw new AppError(
+      "invalid",
+      `Source event ${event.id} does not belong to a thread, so it cannot be bound`,
+    );
   }
   if (task.project !== event.project) {
-    throw new AppError("invalid", `Task ${task.id} belongs to project "${task.project}"`);
+    throw new AppError(
+      "invalid",
+      `Task ${task.id} is in project "${task.project}", the event in "${event.project}": bind a task of the same project`,
+    );
   }
   const now = host.clock.now();
   await host.store.bindThread({
@@ -103,7 +109,7 @@ async function slackReply(
 ): Promise<Output<"slack.reply">> {
   const task = await findTask(id, host.store);
   if (text.trim() === "") {
-    throw new AppError("invalid", "There is nothing to post: the text is empty");
+    throw new AppError("invalid", "The text is empty, so there is nothing to post");
   }
   return { task_id: task.id, ...await host.slack.reply(task, text) };
 }

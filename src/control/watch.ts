@@ -1,7 +1,7 @@
 /**
- * `get --watch`: the current list, then whatever appears, changes or is deleted, as a stream until
- * the client closes it. It is driven by announcements, so a watch of what does not change costs
- * nothing.
+ * `get --watch`: what is there now, then what is added, changed or removed, as a stream that lasts
+ * until its reader has had enough. It hears of changes, so that a watch of what does not change
+ * costs nothing.
  *
  * @module
  */

@@ -77,7 +77,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
   const health = new HealthConditions();
   const telemetry = opening.use(new Telemetry({ clock, health }));
   if (config.wantsTraces && !telemetry.traces) {
-    log.warn("no traces are collected: a compiled program does that only when it was built so");
+    log.warn("no traces are collected: compile the program with OTEL_DENO=true to collect them");
   }
   const events = new EventHub<DaemonEvents>(log);
   const newId = idFactory(clock);

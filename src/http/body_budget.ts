@@ -124,7 +124,7 @@ export class HeldBytes {
    */
   take(bytes: number, stated: number | undefined): void {
     if (this.#add(bytes, stated === undefined || stated > SMALL_BYTES)) return;
-    throw new AppError("overloaded", "Too many bytes of bodies are under way");
+    throw new AppError("overloaded", "Too many bytes of request bodies are in progress");
   }
 
   /** The body is there, whole: nothing is on its way any more. */

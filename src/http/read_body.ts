@@ -52,7 +52,7 @@ async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer>> {
   try {
     return await request.bytes();
   } catch (cause) {
-    throw new AppError("invalid", "The body broke off", { cause });
+    throw new AppError("invalid", "The connection ended before the body was complete", { cause });
   }
 }
 
@@ -91,7 +91,7 @@ async function collect(
   if (length !== undefined && length > maxBytes) throw tooLarge();
   for (;;) {
     const { done, value } = await reader.read().catch((cause) => {
-      throw new AppError("invalid", "The body broke off", { cause });
+      throw new AppError("invalid", "The connection ended before the body was complete", { cause });
     });
     if (done) return bytes.toBytes();
     if (bytes.length + value.length > maxBytes) throw tooLarge();

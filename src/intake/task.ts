@@ -85,7 +85,10 @@ export class TaskSource implements AsyncDisposable {
     this.#runner = new SerialRunner({
       run: () => this.#handleEnds(),
       onError: (error) =>
-        log.warn("the triggers of an ended task could not be fired, trying again in a second", { error }),
+        log.warn(
+          "the end of a task could not be handed to its task triggers, trying again in a second",
+          { error },
+        ),
       clock,
     });
     this.#timer = clock.every(POLL_INTERVAL_MS, () => {

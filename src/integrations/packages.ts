@@ -68,7 +68,7 @@ export function packageNamed(name: string): IntegrationPackage {
   const found = packages.find((one) => one.name === name);
   if (found !== undefined) return found;
   const names = packages.map((one) => one.name).join(", ");
-  throw new AppError("not_found", `There is no integration "${name}", there are ${names}`);
+  throw new AppError("not_found", `Unknown integration "${name}": use one of ${names}`);
 }
 
 /** The files that are applied: not those in folders below, as with `svc apply -f DIR`. */

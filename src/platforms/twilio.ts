@@ -66,7 +66,7 @@ const signature: Signature = {
   sign({ body, url }, key, options) {
     const [sent = ""] = url.split("#"); // a fragment never arrives
     const covered = bodyHashIn(sent) === undefined ? sortedForm(body) : utf8("");
-    if (typeof covered === "string") throw new AppError("invalid", "The body is no form to sign");
+    if (typeof covered === "string") throw new AppError("invalid", "The body is not a form");
     const digest = hmac("sha1", key, concatBytes(utf8(url), covered));
     if (digest === undefined) throw keyCannotSign(key);
     return { [options.signatureHeader]: toBase64(digest) };
@@ -82,7 +82,7 @@ export const twilio: Platform = {
   auto: false,
   eventId: (event) => headerId("i-twilio-idempotency-token", event),
   docs: {
-    signs: "URL and form; SHA-1 (SHA-256 with a SharedKey), so to be named",
+    signs: "URL and form; SHA-1 (SHA-256 with a SharedKey), never accepted unless named",
     eventId: "`I-Twilio-Idempotency-Token` and what is signed",
   },
 };

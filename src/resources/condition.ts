@@ -47,7 +47,7 @@ export function checkTemplate(
   at: FieldPath,
   known: readonly string[] = WORKFLOW_VARIABLES,
 ): Finding[] {
-  if (text.includes("\0")) return [errorAt(at, "Text holds no NUL")];
+  if (text.includes("\0")) return [errorAt(at, "Text cannot hold a NUL character")];
   try {
     return compileTemplate(text).parts.flatMap((part) =>
       typeof part === "string" ? [] : checkExpression(part.source, at, known)
@@ -64,5 +64,5 @@ function explain({ place, message, unknown }: Fault): string {
   const near = findLike(unknown.name, unknown.known);
   if (near !== undefined) return `${fault}, did you mean "${near}"?`;
   const more = unknown.known === FUNCTIONS ? "" : " and payload_<field>";
-  return `${fault}, there are ${unknown.known.join(", ")}${more}`;
+  return `${fault}: use one of ${unknown.known.join(", ")}${more}`;
 }

@@ -198,7 +198,7 @@ function checkUnique(names: readonly string[], at: FieldPath, what: string): Fin
   const seen = new Set<string>();
   return names.flatMap((name, index) => {
     if (!seen.has(name)) return seen.add(name) && [];
-    return [errorAt([...at, index, "name"], `Another ${what} is called "${name}" already`)];
+    return [errorAt([...at, index, "name"], `Another ${what} is already called "${name}"`)];
   });
 }
 

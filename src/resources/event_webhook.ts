@@ -143,7 +143,7 @@ function checkScheme(spec: WebhookSpec): Finding[] {
   const unknown = holes.find((name) => !["timestamp", "body", "url"].includes(name ?? ""));
   const template = [...AT, "hmac", "template"];
   if (unknown !== undefined) {
-    return [errorAt(template, `There is no {${unknown}}, only {timestamp}, {body} and {url}`)];
+    return [errorAt(template, `Unknown {${unknown}}: use one of {timestamp}, {body} and {url}`)];
   }
   if (!holes.includes("body")) {
     return [errorAt(template, "Without {body} the signature would not cover the body")];

@@ -50,7 +50,7 @@ export class KindLookup {
     if (record !== undefined) return `"${record}" is a name of svc's own records`;
     const others = new KindLookup(this.#crds.filter(({ name }) => name !== crd.name));
     const taken = others.all.flatMap(namesOf).find((name) => own.includes(name));
-    return taken === undefined ? undefined : `Another kind is called "${taken}" already`;
+    return taken === undefined ? undefined : `Another kind is already called "${taken}"`;
   }
 
   /** The CustomResourceDefinition that defines the kind `name`. */

@@ -105,7 +105,7 @@ function faultsOf(doc: yaml.Document): Fault[] {
     if (yaml.isAlias(node) && !anchors.has(node.source)) {
       faults.push({
         offset: startOf(node) ?? 0,
-        message: "No anchor of this name before this alias",
+        message: "No anchor of this name is defined before this alias",
       });
     }
     if (!yaml.isScalar(node) && !yaml.isCollection(node)) continue;

@@ -80,7 +80,7 @@ export function readDocument(value: unknown, { kinds, project }: ReadOptions): R
   if (kind === undefined) {
     if (typeof kindName === "string" && kindName !== "") {
       const names = kinds.all.map((one) => one.kind).join(", ");
-      findings.push(errorAt(["kind"], `Unknown kind "${kindName}", there are ${names}`));
+      findings.push(errorAt(["kind"], `Unknown kind "${kindName}": use one of ${names}`));
     }
     return { findings };
   }
@@ -113,14 +113,14 @@ function findVersion(
   if (version !== undefined) return { schema: version.schema, findings: [] };
   if (own === group && apiVersion !== undefined) {
     const known = versions.map((one) => `${group}/${one.name}`).join(", ");
-    const message = `Kind "${kind.kind}" has no version "${name}", there are ${known}`;
+    const message = `Kind "${kind.kind}" has no version "${name}": use one of ${known}`;
     return { schema: kind.spec, findings: [errorAt(["apiVersion"], message)] };
   }
   const read = group === undefined ? OWN_API_VERSION : `${group}/${versions[0]?.name}`;
   const strange = apiVersion !== undefined && apiVersion !== OWN_API_VERSION;
   return {
     schema: kind.spec,
-    findings: strange ? [warningAt(["apiVersion"], `Read as ${read}`)] : [],
+    findings: strange ? [warningAt(["apiVersion"], `This apiVersion is read as ${read}`)] : [],
   };
 }
 

@@ -15,7 +15,7 @@ export function findScheduleFault(schedule: string, timezone = "UTC"): string | 
   }
   try {
     const next = nextRun({ schedule, timezone }, 0);
-    return next === undefined ? `"${schedule}" never comes` : undefined;
+    return next === undefined ? `"${schedule}" never occurs` : undefined;
   } catch (error) {
     return `"${schedule}" is not a schedule: ${messageOf(error)}`;
   }

@@ -10,7 +10,7 @@ import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 
 /** Checks a shell line at path `at`. */
 export function checkShellLine(line: string, at: FieldPath): Finding[] {
-  if (line.includes("\0")) return [errorAt(at, "A shell line holds no NUL")];
+  if (line.includes("\0")) return [errorAt(at, "A shell line cannot hold a NUL character")];
   const hole = findUnsafePlaceholder(line);
   if (hole === undefined) return [];
   return [errorAt(

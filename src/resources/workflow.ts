@@ -67,7 +67,7 @@ function checkUniqueIds(spec: WorkflowSpec): Finding[] {
     steps.flatMap((step, index) => {
       if (!seen.has(step.id)) return seen.add(step.id) && [];
       return [
-        errorAt(["spec", field, index, "id"], `Another step is called "${step.id}" already`),
+        errorAt(["spec", field, index, "id"], `Another step is already called "${step.id}"`),
       ];
     });
   return [...look(spec.steps, "steps"), ...look(spec.finally ?? [], "finally")];
@@ -78,7 +78,7 @@ function checkFinally(steps: readonly Step[]): Finding[] {
   return steps.flatMap((step, index) =>
     step.needs === undefined ? [] : [errorAt(
       [...FINALLY, index, "needs"],
-      'Steps under "finally" run one after the other when all others have ended, remove "needs"',
+      'Steps under "finally" run one after the other when all other steps have ended: remove "needs"',
     )]
   );
 }

@@ -35,7 +35,9 @@ export const workspace: AnyKind = defineKind<WorkspaceSpec>({
   summary: "A directory in which the steps of a task run.",
   spec: WorkspaceSpec,
   check: (spec) => [
-    ...(spec.path.includes("\0") ? [errorAt(["spec", "path"], "A path holds no NUL")] : []),
+    ...(spec.path.includes("\0")
+      ? [errorAt(["spec", "path"], "A path cannot hold a NUL character")]
+      : []),
     ...checkEnv(spec.env, ["spec", "env"]),
   ],
   references: (spec) => envReferences(spec.env, ["spec", "env"]),

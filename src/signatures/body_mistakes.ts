@@ -87,7 +87,7 @@ function* rewrittenText(text: string, suspect: Suspect): Iterable<Suspicion> {
 /** How libraries write JSON: separators and indentation. */
 const LAYOUTS: readonly { readonly what: string; readonly write: (value: unknown) => string }[] = [
   { what: "compact", write: (value) => JSON.stringify(value) },
-  { what: "with blanks after the separators", write: writeSpaced },
+  { what: "with spaces after the separators", write: writeSpaced },
   { what: "indented by 2", write: (value) => JSON.stringify(value, null, 2) },
   { what: "indented by 4", write: (value) => JSON.stringify(value, null, 4) },
   { what: "indented by tabs", write: (value) => JSON.stringify(value, null, "\t") },

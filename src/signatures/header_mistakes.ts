@@ -43,7 +43,7 @@ export function* wrappedHeader(attempt: Attempt): Iterable<Suspicion> {
   }
   const lower = value.replace(/^[A-Za-z0-9]+=/, (prefix) => prefix.toLowerCase());
   if (lower !== value) {
-    const message = "Have the sender write the part before = in lower case";
+    const message = "Have the sender write what precedes = in lower case";
     yield suspect("prefix_in_upper_case", lower, message);
   }
 }

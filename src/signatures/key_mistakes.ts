@@ -26,12 +26,12 @@ export function* wrappedSecret(attempt: Attempt): Iterable<Suspicion> {
   yield* suspectValues(attempt, "secret_has_white_space", {
     values: ({ value }) => [value.trim(), value.trimStart(), value.trimEnd()],
     message: (key) =>
-      `The value of key "${key}" begins or ends with white space that the sender's secret does not have: store it without`,
+      `The value of key "${key}" begins or ends with whitespace that the sender's secret does not have: store it without`,
   });
   yield* suspectValues(attempt, "sender_secret_has_line_break", {
     values: ({ value }) => [`${value}\n`, `${value}\r\n`, `${value} `],
     message: (key) =>
-      `The sender signs with white space behind the value of key "${key}": store the secret there without (printf, not echo)`,
+      `The sender signs with whitespace after the value of key "${key}": store the secret there without (printf, not echo)`,
   });
   yield* suspectValues(attempt, "secret_quoted", {
     values: ({ value }) => [/^(["'])(.+)\1$/s.exec(value)?.[2] ?? ""],
@@ -81,7 +81,7 @@ function decodedMessage(key: string, encoding: string, bytes: Uint8Array): strin
   const text = findText(bytes);
   return text !== undefined && /^[\x20-\x7e]+$/.test(text)
     ? `The value of key "${key}" is the ${encoding} of the secret: store the decoded text`
-    : `The sender decodes the value of key "${key}" from ${encoding} before it signs: have it sign with the text as it stands`;
+    : `The sender decodes the value of key "${key}" from ${encoding} before it signs: have it sign with the text as it is`;
 }
 
 function* suspectValues(

@@ -50,7 +50,7 @@ export class Metrics {
 
   /** Starts with every count at zero. */
   constructor(build: { readonly version: string; readonly deno: string }) {
-    this.#add("counter", "svc_deliveries_total", "Deliveries by what became of them", {
+    this.#add("counter", "svc_deliveries_total", "Deliveries by outcome", {
       samples: () => this.#deliveries.samples(),
     });
     this.#add(
@@ -94,7 +94,7 @@ export class Metrics {
     this.#add(
       "counter",
       "svc_expressions_late_total",
-      "Expressions that were given up at their deadline",
+      "Expressions that were stopped at their deadline",
       { samples: () => [{ labels: {}, value: this.#late }] },
     );
     this.#add("gauge", "svc_build_info", "Version of the program and of its runtime", {

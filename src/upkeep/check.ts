@@ -44,7 +44,7 @@ export async function* check(
     const facts = yield* checkWholeFile(file);
     const closed = await findClosedSecrets(facts.secretStores, dirs);
     const left = facts.running > 0 && alone
-      ? [`${facts.running} tasks were running: they go on when a daemon starts`]
+      ? [`${facts.running} tasks were running: they continue when a daemon starts`]
       : [];
     return {
       file,

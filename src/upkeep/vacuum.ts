@@ -31,8 +31,8 @@ export async function* vacuum(
   if (!before.reclaimable && before.unusedBytes > 0) {
     throw new AppError(
       "refused",
-      "This database is of a version that could not give back space; it uses it again, so all it " +
-        "costs is room on the disk",
+      "This database was made by a version of svc that cannot shrink it; unused space is " +
+        "used again, so it costs only room on the disk",
     );
   }
   // A fixed number of steps: space that other calls free meanwhile is left for the next time.

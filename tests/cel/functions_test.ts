@@ -127,7 +127,7 @@ const ERRORS: readonly [source: string, error: RegExp][] = [
   ["payload.wide.charAt(9223372036854775807)", /^index out of range/],
   ["payload.wide.substring(6)", /^index out of range: 6$/],
   ["payload.wide.substring(0, 6)", /^index out of range: 6$/],
-  ["payload.wide.substring(3, 2)", /start 3 is behind the end 2/],
+  ["payload.wide.substring(3, 2)", /start 3 is after the end 2/],
   ["payload.wide.indexOf('a', 5)", /^index out of range: 5$/],
   ["payload.wide.lastIndexOf('a', -1)", /^index out of range: -1$/],
   ["payload.list.join(',')", /join/],

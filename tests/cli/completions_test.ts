@@ -112,7 +112,9 @@ Deno.test({
       'words=(svc "$@"); CURRENT=$#words; _svc';
     const [current, ...specs] = await run("zsh", ["-fc", stub, file, "task", "logs", "-o", ""]);
     equal(current, "3");
-    ok(specs.includes("(-o --output)-o[how to print; json is one line a chunk]:value:(text json)"));
+    ok(
+      specs.includes("(-o --output)-o[how to print; json is one line per chunk]:value:(text json)"),
+    );
     match((await run("zsh", ["-fc", stub, file, ""])).at(-1) ?? "", /^1:what:\(\(init\\:"make/);
     await Deno.remove(file);
   },
@@ -157,13 +159,13 @@ Deno.test("svc get completes exactly the words that get understands", async () =
   const parts = { catalog: new Catalog(), clock: { now: () => 0 } };
   const host = parts as unknown as Parameters<typeof get>[1];
   await rejects(get({ what: "nonsense" }, host), (error: Error) => {
-    deepEqual(offered, /there are (.*)$/.exec(error.message)?.[1]?.split(", "));
+    deepEqual(offered, /use one of (.*)$/.exec(error.message)?.[1]?.split(", "));
     return true;
   });
 });
 
 Deno.test("svc completions refuses a shell it does not know", async () => {
   for (const shell of ["tcsh", "", "constructor"]) {
-    await rejects(script(shell), { code: "usage", message: /there are bash, zsh, fish$/ });
+    await rejects(script(shell), { code: "usage", message: /use one of bash, zsh, fish$/ });
   }
 });

@@ -145,12 +145,14 @@ const MODE = "mode: allowlist\n";
 
 /** Policy, and what the findings hold, line for line. */
 const LINTS: readonly (readonly [policy: string, code: number, findings: readonly RegExp[]])[] = [
-  [`${MODE}${SCRIPTS}`, 0, [/plugin-policy\.yaml: nothing found$/]],
-  [`${MODE}allowed_command_prefixes: ["scripts/", "svc tool "]`, 0, [/nothing found$/]],
-  [MODE, 0, [/^warning: .*\.yaml:1:1: No prefix: every command breaks the policy/]],
-  ["allowed_command_prefixes: []", 0, [/^warning: .*:1:1: No prefix/]],
-  ["mode: audit\nallowed_command_prefixes: [scripts/]", 0, [/:1:1: Every command runs/]],
-  [`${SCRIPTS}shell_syntax: any`, 0, [/:2:1: Behind an allowed start anything runs/]],
+  [`${MODE}${SCRIPTS}`, 0, [/plugin-policy\.yaml: no mistakes found$/]],
+  [`${MODE}allowed_command_prefixes: ["scripts/", "svc tool "]`, 0, [/no mistakes found$/]],
+  [MODE, 0, [/^warning: .*\.yaml:1:1: There is no prefix, so no command is allowed/]],
+  ["allowed_command_prefixes: []", 0, [/^warning: .*:1:1: There is no prefix/]],
+  ["mode: audit\nallowed_command_prefixes: [scripts/]", 0, [
+    /:1:1: Under audit every command runs/,
+  ]],
+  [`${SCRIPTS}shell_syntax: any`, 0, [/:2:1: After an allowed prefix anything may follow/]],
   [`allowed_command_prefixes:\n  - scripts/\n  - ''`, 0, [/:3:5: An empty prefix is ignored/]],
   ["allowed_command_prefixes:\n  - 'sh '", 0, [/:2:5: "sh " lets "sh" run anything/]],
   ["allowed_command_prefixes: ['/usr/bin/env ']", 0, [/:1:28: .* lets "env" run anything/]],
@@ -160,11 +162,11 @@ const LINTS: readonly (readonly [policy: string, code: number, findings: readonl
     [/"python" lets "python" run anything/, /"python" also allows "python-evil"/],
   ],
   ["allowed_command_prefixes: [scripts]", 0, [/"scripts" also allows "scripts-evil"/]],
-  ["allowed_command_prefixes: ['curl ']", 0, [/"curl " names "curl", which no prefix allows/]],
+  ["allowed_command_prefixes: ['curl ']", 0, [/"curl " names "curl", which is never allowed/]],
   ["allowed_command_prefixes: [' scripts/']", 0, [/starts with a blank.*: no command matches/]],
-  ["allowed_command_prefixes: ['scripts/$X/']", 0, [/mean something to the shell/, /not exist/]],
+  ["allowed_command_prefixes: ['scripts/$X/']", 0, [/are special to the shell/, /not exist/]],
   ["allowed_command_prefixes: [scripts/../scripts/]", 0, [/holds "\.\.": no command matches/]],
-  ["allowed_command_prefixes: [/]", 0, [/"\/" allows every file there is/]],
+  ["allowed_command_prefixes: [/]", 0, [/"\/" allows every file of the machine/]],
   ["allowed_command_prefixes: [gone/]", 0, [/gone" does not exist/]],
   ["mode: alowlist\nmod: x", 1, [/^error: .*:2:1: mod: Unknown field/, /^error: .*:1:1: mode:/]],
   ["mode: audit\nmode: deny", 1, [/^error: .*:2:1: Duplicate key/]],
@@ -191,7 +193,7 @@ Deno.test("svc policy lint warns of a directory that everybody may write to", as
   equal(code, 0);
   const { errors, warnings } = JSON.parse(out);
   deepEqual([errors, warnings.length], [[], 1]);
-  match(warnings[0], /plugin-policy\.yaml:1:28: Everybody may write to ".*\/scripts".*chmod o-w/);
+  match(warnings[0], /plugin-policy\.yaml:1:28: Everyone can write to ".*\/scripts".*chmod o-w/);
 });
 
 Deno.test("svc policy lint looks at who may write the policy in force", async () => {
@@ -206,7 +208,7 @@ Deno.test("svc policy lint says what is there when there is no file", async () =
   await using dir = await dataDirectory();
   const absent = await svc(dir, "policy", "lint");
   equal(absent.code, 0);
-  match(absent.out, /^warning: .*plugin-policy\.yaml: No prefix/);
+  match(absent.out, /^warning: .*plugin-policy\.yaml: There is no prefix/);
   const named = await svc(dir, "policy", "lint", `${dir.path}/none.yaml`);
   equal(named.code, 1);
   match(named.err, /Cannot read ".*none\.yaml"/);

@@ -61,7 +61,7 @@ Deno.test({
       await Deno.chown(join(scripts, "check.sh"), 65_534, 65_534);
     };
     await rejects(controlRig(give), (error: Error & { details?: readonly string[] }) => {
-      match(`${error.message}: ${error.details}`, /not its owner's alone: .*check\.sh".*chown it/);
+      match(`${error.message}: ${error.details}`, /open to others: .*check\.sh".*chown it/);
       return true;
     });
   },

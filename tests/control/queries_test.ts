@@ -69,7 +69,7 @@ controlTest(
 controlTest("what nobody knows is usage, and what is not there is not found", async (rig) => {
   await rejects(rig.client.call("get", { what: "nonsense" }), {
     code: "usage",
-    message: /^Unknown kind "nonsense", there are tasks, deliveries, .*triggers/,
+    message: /^Unknown kind "nonsense": use one of tasks, deliveries, .*triggers/,
   });
   for (const what of ["wf", "ss", "task", "delivery", "project"]) {
     for (const name of ["none", "", "'", "%", "../x"]) {

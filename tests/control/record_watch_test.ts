@@ -127,6 +127,6 @@ Deno.test("a watch keeps to its filters, and refuses those it does not know", as
   });
   await rejects(watch(store, { state: "runing" }).start(), {
     code: "usage",
-    message: /^Unknown state "runing", there are pending, running/,
+    message: /^Unknown state "runing": use one of pending, running/,
   });
 });

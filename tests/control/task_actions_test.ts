@@ -193,7 +193,7 @@ controlTest("task.retry refuses what has not ended, and a step that is not there
   await ended(rig, id);
   await rejects(rig.client.call("task.retry", { id, from: "nope" }), {
     code: "usage",
-    message: `Task ${id} has no step "nope", there are one, two`,
+    message: `Task ${id} has no step "nope": its steps are one, two`,
   });
   await rejects(rig.client.call("task.retry", { id: "01ZZ" }), { code: "not_found" });
   equal((await rig.client.call("get", { what: "task" })).items.length, 1);
@@ -205,7 +205,7 @@ controlTest(
     const id = await start(rig, [{ id: "one", run: "echo x >> ran" }]);
     await ended(rig, id);
     const made = await rig.client.call("task.retry", { id });
-    deepEqual([made.kept, made.note], [[], `Task ${id} had succeeded, all of its steps run again`]);
+    deepEqual([made.kept, made.note], [[], `Task ${id} succeeded, so all of its steps run again`]);
     await ended(rig, made.id);
     equal(await Deno.readTextFile(inWorkspace(rig, "ran")), "x\nx\n");
   },
@@ -316,7 +316,7 @@ controlTest(
     deepEqual(got.map((line) => JSON.parse(line)["text"]), texts);
     await rejects(rig.client.call("task.inbox.send", { id, text: "late" }), {
       code: "conflict",
-      message: /has ended, no step would read/,
+      message: /has ended: no step would read/,
     });
     await rejects(rig.client.call("task.inbox.send", { id, text: "x".repeat(256 * 1024 + 1) }), {
       code: "too_large",

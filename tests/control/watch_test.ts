@@ -91,7 +91,7 @@ controlTest("get.watch refuses what get refuses, before it begins", async (rig) 
   await rejects(first({ what: "task", name: "01ZZZZ" }), { code: "not_found" });
   await rejects(first({ what: "task", state: "nope" }), {
     code: "usage",
-    message: /there are pend/,
+    message: /use one of pend/,
   });
   await rejects(first({ what: "wf", state: "failed" }), { code: "usage", message: /is for tasks/ });
   await rejects(first({ what: "task", before: "%" }), { code: "usage", message: /is not an id/ });
@@ -187,6 +187,6 @@ controlTest("task.logs with a tail: the last lines, whatever chunks they came in
   );
   await rejects(unknown, {
     code: "usage",
-    message: `Task ${id} has no step "no", there are build`,
+    message: `Task ${id} has no step "no": its steps are build`,
   });
 });

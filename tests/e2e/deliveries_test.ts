@@ -97,7 +97,7 @@ testEachProgram("a rejected delivery cannot be sent again", async (program) => {
   });
   const { code, stdout } = await daemon.svc(["delivery", "redeliver", id]);
   equal(code, 1);
-  match(stdout, /only authenticated ones can be redelivered/);
+  match(stdout, /only an authenticated delivery can be redelivered/);
   equal((await daemon.tasks()).length, 0);
 });
 

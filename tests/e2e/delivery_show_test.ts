@@ -146,7 +146,7 @@ testEachProgram("delivery show tells why nothing was kept, and shows what was", 
   deepEqual([body, body_encoding], [btoa(String.fromCharCode(...bytes)), "base64"]);
   match(
     (await daemon.svc(["delivery", "show", kept])).stdout,
-    new RegExp(`\\(256 bytes that are no text: svc delivery show ${kept} --body >FILE\\)\n$`),
+    new RegExp(`\\(256 bytes that are not text: svc delivery show ${kept} --body >FILE\\)\n$`),
   );
   const file = join(daemon.dataDir, "body");
   const shell = await new Deno.Command("/bin/sh", {

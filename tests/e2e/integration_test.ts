@@ -205,7 +205,7 @@ Deno.test("svc integration install without a daemon: exit 3; without its webhook
     });
     equal(code, 0);
     match(stdout, /^ {2}github-push +\/webhook\/github-push$/m);
-    match(stderr, /^note: the daemon takes no webhooks/);
+    match(stderr, /^note: the daemon receives no webhooks/);
   } finally {
     daemon.kill("SIGTERM");
     equal((await daemon.status).code, 0);

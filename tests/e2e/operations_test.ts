@@ -157,8 +157,8 @@ testEachProgram(
     equal(idle.rates["tasks"]?.["succeeded"]?.["last_minute"], 3);
     const { stdout } = await daemon.svc(["status"]);
     match(stdout, /^tasks: +0 running, 0 pending$/m);
-    match(stdout, /^tasks ended: +3 succeeded in a minute; 3 succeeded in five$/m);
-    match(stdout, /^deliveries: +3 accepted, 1 rejected in a minute/m);
+    match(stdout, /^tasks ended: +3 succeeded in the last minute; 3 succeeded in the last five$/m);
+    match(stdout, /^deliveries: +3 accepted, 1 rejected in the last minute/m);
     match(stdout, /^database: +[\d.]+ KiB.* left on its disk$/m);
   },
 );

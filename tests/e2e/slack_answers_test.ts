@@ -277,7 +277,7 @@ testEachProgram("svc slack reply: what it takes, and who may", async (program) =
   const stdin = async (bytes: string | Uint8Array) =>
     await daemon.svc(["slack", "reply", id, "--text", "-"], { stdin: bytes });
   deepEqual((await stdin(new Uint8Array([0xff, 0xfe]))).stderr, "error: The text is not UTF-8\n");
-  deepEqual((await stdin("")).stderr, "error: There is nothing to post: the text is empty\n");
+  deepEqual((await stdin("")).stderr, "error: The text is empty, so there is nothing to post\n");
   deepEqual((await reply(id, "--text", " \n")).code, 1);
   match((await stdin("x".repeat(40_001))).stderr, /^error: A post has at most 40000 characters/);
   equal((await reply(id)).code, 2);

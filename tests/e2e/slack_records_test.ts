@@ -162,7 +162,7 @@ testEachProgram(
     const again = await daemon.svc(["delivery", "redeliver", repetition?.id ?? ""]);
     match(again.stdout, new RegExp(`seen before, source event ${yes["id"]}`));
     const span = await daemon.svc(["delivery", "redeliver", "--trigger", "chat", "--since", "1h"]);
-    deepEqual([span.code, span.stderr], [0, "Nothing to send again\n"]);
+    deepEqual([span.code, span.stderr], [0, "No delivery to redeliver\n"]);
     equal((await daemon.settled()).length, before.length);
     const against = await daemon.svc(["apply", "-f", "-", "--dry-run", "--against", "1h"], {
       stdin: JSON.stringify(chat({ condition: "false" })),

@@ -90,7 +90,7 @@ testEachProgram(
       { id: "two", run: `${WAITING}; exit 7` },
     );
     const late = await daemon.svc(["task", "wait", id, "--timeout", "1s"]);
-    deepEqual(late, { code: 1, stdout: "", stderr: `Not over after 1s: task/${id}\n` });
+    deepEqual(late, { code: 1, stdout: "", stderr: `Timed out after 1s: task/${id}\n` });
     const early = await daemon.svc(["task", "retry", id]);
     equal(early.code, 1);
     match(early.stderr, /^error: Task \w+ is running: wait for its end, or cancel it/);
@@ -123,12 +123,12 @@ testEachProgram(
     });
     const from = await daemon.svc(["task", "retry", fresh, "--from", "nope"]);
     equal(from.code, 2);
-    match(from.stderr, /has no step "nope", there are one, two\n$/);
+    match(from.stderr, /has no step "nope": its steps are one, two\n$/);
     const json = JSON.parse((await daemon.svc(["task", "wait", fresh, id, "-o", "json"])).stdout);
     deepEqual(json.map((one: TaskRecord) => one.state).toSorted(), ["failed", "succeeded"]);
     const whole = await daemon.svc(["task", "retry", fresh]);
     match(whole.stdout, /^[0-9A-Z]{26}\n$/);
-    match(whole.stderr, /had succeeded, all of its steps run again\n$/);
+    match(whole.stderr, /succeeded, so all of its steps run again\n$/);
   },
 );
 
@@ -228,7 +228,7 @@ testEachProgram(
     await daemon.stop();
     for (const one of lasting) {
       equal(await one.code(), 3, one.text.err);
-      match(one.text.err, /^error: The daemon (is stopping|broke off)/);
+      match(one.text.err, /^error: (The daemon is stopping|The connection to the daemon broke)/);
     }
   },
 );

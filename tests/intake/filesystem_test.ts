@@ -170,7 +170,7 @@ Deno.test("filesystem scans from time to time where nothing can be watched, and 
   await at.write("a", "another size");
   deepEqual(await events(at.rig, 2), ["create deep/b", "modify a"]);
   equal(at.rig.logged.filter((line) => line.includes("No space left")).length, 1);
-  match(at.rig.host.health.list().join(), /only scanned .*: No space left on device/);
+  match(at.rig.host.health.list().join(), /only polled: No space left on device/);
 });
 
 Deno.test("filesystem sees what came between the first scan and the watch", async () => {

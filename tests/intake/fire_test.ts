@@ -64,7 +64,7 @@ const HELD_BACK: readonly (readonly [trigger: string, outcome: string, reason: R
   [triggerOf("it", `${HOOK}, filter: {condition: payload.n == 2}`), "filtered", /is false/],
   [triggerOf("it", `${HOOK}, filter: {condition: headers.x == payload.n}`), "filtered", /failed/],
   [triggerOf("it", HOOK, "suspend: true"), "skipped", /suspended/],
-  [triggerOf("it", HOOK, "concurrency: {policy: Forbid}"), "skipped", /is not over/],
+  [triggerOf("it", HOOK, "concurrency: {policy: Forbid}"), "skipped", /has not ended/],
 ];
 
 for (const [trigger, outcome, reason] of HELD_BACK) {

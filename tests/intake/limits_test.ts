@@ -45,7 +45,7 @@ test("POST /webhook/{trigger} is answered skipped while Forbid holds, with its r
   deepEqual(second, {
     status: "skipped",
     trigger: "forbid",
-    reason: `concurrency: task ${first["task_id"]} is not over`,
+    reason: `concurrency: task ${first["task_id"]} has not ended`,
   });
   const [record] = await rig.deliveries();
   deepEqual([record?.id, record?.outcome, record?.status], [delivery_id, "skipped", 200]);

@@ -51,6 +51,6 @@ Deno.test("packageNamed finds those of the program, and names them where there i
   equal(packageNamed("github").title, "GitHub");
   throws(() => packageNamed("gitlab"), {
     code: "not_found",
-    message: 'There is no integration "gitlab", there are github, line, slack',
+    message: 'Unknown integration "gitlab": use one of github, line, slack',
   });
 });

@@ -206,7 +206,7 @@ const CLOSED: readonly (readonly [text: string, reason: RegExp])[] = [
   ["shell_syntax: loose", /Expected one of strict, any/],
   ["mode: !odd audit", /p\.yaml:1:7/],
   ["mode: *missing", /p\.yaml:1/],
-  ["mode: audit\n---\nmode: deny", /p\.yaml:3:1: One document only/],
+  ["mode: audit\n---\nmode: deny", /p\.yaml:3:1: A policy is one document/],
   ["- mode: audit", /Expected a mapping/],
   ["audit", /Expected a mapping/],
   ["null", /Expected a mapping/],

@@ -48,7 +48,7 @@ const REFUSED: readonly (readonly [event: string, says: RegExp])[] = [
   ['source: cron, cron: {schedule: "0 * * * * *"}', /five fields/],
   ['source: cron, cron: {schedule: "@daily"}', /five fields/],
   ['source: cron, cron: {schedule: "61 * * * *"}', /is not a schedule/],
-  ['source: cron, cron: {schedule: "0 0 31 2 *"}', /never comes/],
+  ['source: cron, cron: {schedule: "0 0 31 2 *"}', /never occurs/],
   ['source: cron, cron: {schedule: "* * * * *", timezone: Mars/Olympus}', /not an IANA zone/],
   ['source: cron, cron: {schedule: "* * * * *", catchUp: some}', /catchUp/],
   ['source: cron, cron: {schedule: "* * * * *", catchUpWindowSecs: 60}', /write one or all/],

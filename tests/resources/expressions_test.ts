@@ -101,7 +101,7 @@ for (const [path, kind, form, spec] of PLACES) {
 Deno.test("a function of which no other is a slip is refused with those there are", () => {
   const [error = ""] = errorsOf("Workflow", step({ when: "payload.x.nosuchfunction()" }));
   deepEqual(
-    /there is no function "nosuchfunction", there are all, bool, .*, upperAscii$/.test(error),
+    /there is no function "nosuchfunction": use one of all, bool, .*, upperAscii$/.test(error),
     true,
   );
 });
@@ -113,8 +113,8 @@ Deno.test("a goal names the task, but no steps and no goal: neither is there yet
   deepEqual(
     goal("{{ steps.a.state }} {{ goal }}"),
     ["steps", "goal"].map((name) =>
-      `spec.action.goal: Does not compile at column 1: there is no variable "${name}", ` +
-      "there are payload, headers, trigger, delivery, task and payload_<field>"
+      `spec.action.goal: Does not compile at column 1: there is no variable "${name}": ` +
+      "use one of payload, headers, trigger, delivery, task and payload_<field>"
     ),
   );
 });

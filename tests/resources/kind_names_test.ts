@@ -49,7 +49,7 @@ for (const kind of KINDS) {
     for (const name of new Set([kind.kind.toLowerCase(), kind.plural, ...kind.shortNames])) {
       for (const names of ways(name)) {
         const said = new KindLookup([]).conflict(crd(names));
-        equal(said, `Another kind is called "${name}" already`, JSON.stringify(names));
+        equal(said, `Another kind is already called "${name}"`, JSON.stringify(names));
       }
     }
   });
@@ -61,9 +61,9 @@ Deno.test("a definition can change its own names, and take none of another defin
   const other = (names: Partial<CrdSpec>) => crd({ kind: "Talk", plural: "talks", ...names });
   equal(kinds.conflict(other({})), undefined);
   for (const names of [{ kind: "Chat" }, { plural: "chats2", singular: "chat" }]) {
-    equal(kinds.conflict(other(names)), 'Another kind is called "chat" already');
+    equal(kinds.conflict(other(names)), 'Another kind is already called "chat"');
   }
-  equal(kinds.conflict(other({ shortNames: ["ch"] })), 'Another kind is called "ch" already');
+  equal(kinds.conflict(other({ shortNames: ["ch"] })), 'Another kind is already called "ch"');
 });
 
 Deno.test("an apply says what is wrong with the name and what to do", () => {

@@ -99,9 +99,9 @@ Deno.test("readDocument gives metadata without name and project, and the spec as
 
 const API_VERSIONS: readonly [written: string, findings: readonly string[]][] = [
   ["svc/v1", []],
-  ["other.dev/v2", ["warning f.yaml:1:1: apiVersion: Read as svc/v1"]],
-  ["svc/v2", ["warning f.yaml:1:1: apiVersion: Read as svc/v1"]],
-  ["v1", ["warning f.yaml:1:1: apiVersion: Read as svc/v1"]],
+  ["other.dev/v2", ["warning f.yaml:1:1: apiVersion: This apiVersion is read as svc/v1"]],
+  ["svc/v2", ["warning f.yaml:1:1: apiVersion: This apiVersion is read as svc/v1"]],
+  ["v1", ["warning f.yaml:1:1: apiVersion: This apiVersion is read as svc/v1"]],
 ];
 
 for (const [written, expected] of API_VERSIONS) {
@@ -155,12 +155,12 @@ const CASES: readonly Case[] = [
   {
     what: "an unknown kind",
     text: "metadata: {name: a}\nkind: Triggr\n",
-    findings: [`error f.yaml:2:1: kind: Unknown kind "Triggr", there are ${KIND_LIST}`],
+    findings: [`error f.yaml:2:1: kind: Unknown kind "Triggr": use one of ${KIND_LIST}`],
   },
   {
     what: "a kind in another case",
     text: "kind: trigger\nmetadata: {name: a}\n",
-    findings: [`error f.yaml:1:1: kind: Unknown kind "trigger", there are ${KIND_LIST}`],
+    findings: [`error f.yaml:1:1: kind: Unknown kind "trigger": use one of ${KIND_LIST}`],
   },
   {
     what: "a missing kind",
@@ -223,7 +223,7 @@ const CASES: readonly Case[] = [
   {
     what: "a text with a byte order mark",
     text: "\uFEFFkind: Projct\nmetadata: {name: a}\n",
-    findings: [`error f.yaml:1:1: kind: Unknown kind "Projct", there are ${KIND_LIST}`],
+    findings: [`error f.yaml:1:1: kind: Unknown kind "Projct": use one of ${KIND_LIST}`],
   },
   {
     what: "a JSON document",

@@ -145,11 +145,11 @@ const CASES: Readonly<Record<string, { says: string[]; steps: Fields[]; last?: F
     steps: [step("a"), step("b", { needs: ["a", "z"] })],
   },
   "the same id twice": {
-    says: ['error spec.steps.1.id: Another step is called "a" already'],
+    says: ['error spec.steps.1.id: Another step is already called "a"'],
     steps: [step("a"), step("a")],
   },
   "an id of finally among the steps": {
-    says: ['error spec.finally.0.id: Another step is called "a" already'],
+    says: ['error spec.finally.0.id: Another step is already called "a"'],
     steps: [step("a")],
     last: [step("a")],
   },
@@ -189,7 +189,7 @@ const CASES: Readonly<Record<string, { says: string[]; steps: Fields[]; last?: F
   },
   "needs under finally": {
     says: [
-      'error spec.finally.0.needs: Steps under "finally" run one after the other when all others have ended, remove "needs"',
+      'error spec.finally.0.needs: Steps under "finally" run one after the other when all other steps have ended: remove "needs"',
     ],
     steps: [step("a")],
     last: [step("z", { needs: [] })],

@@ -182,7 +182,7 @@ for (const timeout of TIMEOUTS_REFUSED) {
 
 Deno.test("Workflow refuses two steps of one name at the second", () => {
   const text = `${manifest()}    - {id: b, run: x}\n    - {id: a, run: x}\n`;
-  deepEqual(said(text), ['f.yaml:8:8: spec.steps.2.id: Another step is called "a" already']);
+  deepEqual(said(text), ['f.yaml:8:8: spec.steps.2.id: Another step is already called "a"']);
 });
 
 for (const steps of ["[]", "{}", "x"]) {

@@ -188,11 +188,11 @@ export const MISTAKES: Readonly<Record<Cause, readonly Mistake[]>> = {
   ],
   secret_has_white_space: [
     { headers: sha256(BODY), secrets: ["old", `${SECRET}\n`], says: /key "key2" begins or ends/ },
-    { headers: sha256(BODY), secrets: [`  ${SECRET}`], says: /white space/ },
+    { headers: sha256(BODY), secrets: [`  ${SECRET}`], says: /whitespace/ },
   ],
   sender_secret_has_line_break: [
     { headers: sha256(BODY, `${SECRET}\n`), says: /printf, not echo/ },
-    { headers: sha256(BODY, `${SECRET}\r\n`), says: /white space behind/ },
+    { headers: sha256(BODY, `${SECRET}\r\n`), says: /whitespace after/ },
   ],
   secret_quoted: [
     { headers: sha256(BODY), secrets: [`"${SECRET}"`], says: /with quotes around it/ },
@@ -202,7 +202,7 @@ export const MISTAKES: Readonly<Record<Cause, readonly Mistake[]>> = {
     {
       headers: sha256(BODY, new Uint8Array([255, 0, 1, 2])),
       secrets: ["/wABAg=="],
-      says: /sign with the text as it stands$/,
+      says: /sign with the text as it is$/,
     },
   ],
   secret_is_hex: [
@@ -306,7 +306,7 @@ export const MISTAKES: Readonly<Record<Cause, readonly Mistake[]>> = {
       body: '{"a":[1,2]}',
       says: /indented by 2/,
     },
-    { headers: sha256('{"a": [1, {"b": 2}]}'), body: '{"a":[1,{"b":2}]}', says: /with blanks/ },
+    { headers: sha256('{"a": [1, {"b": 2}]}'), body: '{"a":[1,{"b":2}]}', says: /with spaces/ },
   ],
   body_json_escapes: [
     {

@@ -80,7 +80,7 @@ Deno.test("diagnose finds two mistakes at once, and says both", async () => {
     says: /./,
   });
   equal(found?.cause, "signature_in_another_header");
-  match(found?.message ?? "", /set signatureHeader: x-hub-signature-256\. And: .* white space/);
+  match(found?.message ?? "", /set signatureHeader: x-hub-signature-256\. And: .* whitespace/);
 });
 
 Deno.test("diagnose finds nothing where nothing would pass", async () => {

@@ -124,7 +124,7 @@ Deno.test("check notes tasks that were running, which is no fault: a daemon take
     await store.claimTasks(1, 5);
   }
   const { faults, notes } = await checked(rig);
-  deepEqual([faults, notes], [[], ["1 tasks were running: they go on when a daemon starts"]]);
+  deepEqual([faults, notes], [[], ["1 tasks were running: they continue when a daemon starts"]]);
   const { result } = await finish(check({ file: rig.dirs.database, alone: false }, rig.dirs));
   deepEqual(result.notes, []);
 });

@@ -26,7 +26,7 @@ export const command: Command = {
     { flags: "--dry-run", help: "check everything and print the same, but change nothing" },
     {
       flags: "--against <duration>",
-      help: "with --dry-run: also run the stored deliveries of this span through the manifests",
+      help: "with --dry-run: also run the deliveries of the last 1h, 7d, … through the manifests",
     },
     PROJECT,
     ...CONNECTION,

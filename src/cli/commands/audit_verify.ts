@@ -8,9 +8,8 @@ import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from 
 
 /** Checks the audit. */
 export const command: Command = {
-  help:
-    "Checks the chain over the plugin audit: says whether a row was changed, removed or added " +
-    "from outside. Exit 1 when one was.",
+  help: "Verifies the hash chain of the plugin audit: reports each row that was changed, removed " +
+    "or added by anything but the daemon. Exit 1 when there is one.",
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc audit verify", "svc get audit --outcome denied --since 7d"],
   async run(context: CommandContext) {

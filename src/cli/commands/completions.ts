@@ -28,7 +28,7 @@ export const command: Command = {
     const shell = context.argument(0);
     const make = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined;
     if (make === undefined) {
-      throw new AppError("usage", `Unknown shell "${shell}", there are ${SHELLS.join(", ")}`);
+      throw new AppError("usage", `Unknown shell "${shell}": use one of ${SHELLS.join(", ")}`);
     }
     context.io.out(make([...groups(), ...await Promise.all(LISTED.map(toPlace))]));
   },

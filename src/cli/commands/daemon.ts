@@ -28,7 +28,7 @@ const STOP_WITHIN_MS = 14_000;
 /** Runs the daemon in the foreground. */
 export const command: Command = {
   help:
-    "Runs the daemon in the foreground until SIGTERM or SIGINT; a second signal forces it to end.",
+    "Runs the daemon in the foreground until SIGTERM or SIGINT; a second signal stops it at once.",
   options: [
     DATA_DIR,
     {
@@ -36,29 +36,36 @@ export const command: Command = {
       help: "address of the webhook server: HOST:PORT, port 0 for any free one, or none",
       fallback: "127.0.0.1:19090",
     },
-    { flags: "--webhook-tls-cert <file>", help: "take webhooks over TLS: certificate, PEM" },
+    { flags: "--webhook-tls-cert <file>", help: "serve webhooks over TLS: certificate, PEM" },
     {
       flags: "--webhook-tls-key <file>",
-      help: "its key, PEM; both are read again when they change",
+      help: "its key, PEM; both files are read again when they change",
     },
     {
       flags: "--trusted-proxy <cidr...>",
-      help: "proxies that are believed about the address of the sender",
+      help: "proxies whose X-Forwarded-For and Forwarded headers are trusted",
     },
-    { flags: "--workers <n>", help: "tasks at once (default: two a processor, at least 4)" },
+    {
+      flags: "--workers <n>",
+      help: "tasks that run at once (default: two per processor, at least 4)",
+    },
     {
       flags: "--metrics",
-      help: "answer GET /metrics at the webhook address too, to anybody who can reach it",
+      help: "also serve GET /metrics at the webhook address, to everyone who can reach it",
     },
-    { flags: "--max-body <bytes>", help: "largest body of a webhook", fallback: "26214400" },
+    {
+      flags: "--max-body <bytes>",
+      help: "largest body of a request, in bytes",
+      fallback: "26214400",
+    },
     {
       flags: "--max-inflight-bytes <bytes>",
       help:
-        "bytes of bodies under way, beyond it 503 (default: 128 MiB, at least twice --max-body)",
+        "bytes of request bodies in memory at once, beyond it the answer is 503 (default: 128 MiB; at least twice --max-body)",
     },
     {
       flags: "--control-bind <addr>",
-      help: "also take control requests with tokens at HOST:PORT, over TLS",
+      help: "also serve the control plane at HOST:PORT, over TLS, to bearers of tokens",
     },
     { flags: "--control-tls-cert <file>", help: "certificate for --control-bind, PEM" },
     { flags: "--control-tls-key <file>", help: "key for --control-bind, PEM" },
@@ -68,32 +75,32 @@ export const command: Command = {
     },
     {
       flags: "--step-env <names...>",
-      help: "variables that steps inherit, such as an agent's API key",
+      help: "environment variables that steps inherit, such as an agent's API key",
     },
     {
       flags: "--keep-tasks-days <n>",
-      help: "days for which ended tasks, their logs and deliveries are kept; 0 for ever",
+      help: "days for which ended tasks, their logs and deliveries are kept; 0 for no limit",
       fallback: "30",
     },
     {
       flags: "--keep-tasks <n>",
-      help: "ended tasks kept of each trigger; 0 for any number",
+      help: "ended tasks kept for each trigger; 0 for no limit",
       fallback: "10000",
     },
     {
       flags: "--slack-api-url <url>",
-      help: "where answers to Slack are posted",
+      help: "Slack's Web API, where answers are posted",
       fallback: SLACK_API_URL,
     },
     {
       flags: "--log-format <format>",
-      help: "how the log looks",
+      help: "format of the log",
       choices: LOG_FORMATS,
       fallback: "pretty",
     },
     {
       flags: "--log-level <level>",
-      help: "what the log holds",
+      help: "least severe level that is logged",
       choices: LOG_LEVELS,
       fallback: "info",
     },
@@ -143,9 +150,13 @@ export const command: Command = {
     using _force = forceEnd(context);
     await daemon[Symbol.asyncDispose]();
     if (failure !== undefined) {
-      throw new AppError("internal", `The daemon had to end: ${messageOf(failure)}`, {
-        cause: failure,
-      });
+      throw new AppError(
+        "internal",
+        `The daemon stopped because of a fault: ${messageOf(failure)}`,
+        {
+          cause: failure,
+        },
+      );
     }
   },
 };
@@ -165,7 +176,7 @@ function ignoringFailures(write: () => void): void {
 /** A second signal, or an end that takes too long, ends the process. */
 function forceEnd(context: CommandContext): Disposable {
   const timer = systemClock.after(STOP_WITHIN_MS, () => {
-    ignoringFailures(() => context.io.err("Stopping takes too long, ending now\n"));
+    ignoringFailures(() => context.io.err("Stopping takes too long, exiting now\n"));
     Deno.exit(0);
   });
   const signals = context.io.onStop(() => Deno.exit(130));

@@ -14,13 +14,14 @@ import { interruptible } from "../interrupt.ts";
 
 /** Copies the database. */
 export const command: Command = {
-  help: "Copies the database to one file, mode 0600, as it is at this moment; the daemon goes on " +
-    "meanwhile, and need not run. Where one runs, it writes the file, and it takes the role admin. " +
-    "The key of the secrets is not in the copy: keep secrets/secretstore.key as well, in another " +
-    "place. Step logs, scripts and policies are files of their own.",
-  arguments: [{ name: "<file>", help: "the copy; it is there whole or not at all" }],
+  help: "Copies the database to one file, mode 0600, as it is at this moment. Works with and " +
+    "without a daemon; a daemon that runs keeps serving, writes the file itself, and asks " +
+    "for the role admin. The key of the secrets is not in the copy: back up " +
+    "secrets/secretstore.key too, in another place. Step logs, scripts and policies are not " +
+    "in it either.",
+  arguments: [{ name: "<file>", help: "the copy; it is written whole or not at all" }],
   options: [
-    { flags: "--force", help: "write over an earlier backup of that name" },
+    { flags: "--force", help: "replace an earlier backup of that name" },
     ...CONNECTION,
     OUTPUT_TEXT_JSON,
   ],

@@ -18,7 +18,7 @@ export const command: Command = {
     "Checks every page and every row of the database, the chain of the plugin audit, and that " +
     "the key file opens every secret. Exit 1 when something is wrong. Works while the daemon runs " +
     "(role operator) and without one. With a file, checks that copy instead.",
-  arguments: [{ name: "[file]", help: "a backup; the database of the data directory when absent" }],
+  arguments: [{ name: "[file]", help: "a backup (default: the database of the data directory)" }],
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc db check", "svc db check /backup/svc.db -o json"],
   async run(context: CommandContext) {

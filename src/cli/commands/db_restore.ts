@@ -15,13 +15,16 @@ import { interruptible } from "../interrupt.ts";
 
 /** Restores a backup. */
 export const command: Command = {
-  help: "Puts a backup in the place of the database; the daemon has to be stopped. The backup is " +
-    "checked first, and the database that was there is kept beside the new one as " +
-    "svc.db.before-restore-TIME. Tasks that waited or ran when the backup was made go on at the next " +
-    "start, whatever they have done since: --cancel-tasks ends them instead.",
-  arguments: [{ name: "<file>", help: "the backup; it stays as it is" }],
+  help: "Replaces the database with a backup; stop the daemon first. The backup is checked, and " +
+    "the old database is kept beside the new one as svc.db.before-restore-TIME. Tasks that " +
+    "waited or ran when the backup was made continue at the next start, even if they have " +
+    "ended since: --cancel-tasks cancels them instead.",
+  arguments: [{ name: "<file>", help: "the backup; it is not changed" }],
   options: [
-    { flags: "--cancel-tasks", help: "end the tasks that were waiting or running in the backup" },
+    {
+      flags: "--cancel-tasks",
+      help: "cancel the tasks that waited or ran when the backup was made",
+    },
     {
       flags: "--drop-secrets",
       help: "leave out the SecretStores whose key is lost; apply them again afterwards",

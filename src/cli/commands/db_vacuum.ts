@@ -13,10 +13,9 @@ import { interruptible } from "../interrupt.ts";
 
 /** Shrinks the database. */
 export const command: Command = {
-  help:
-    "Gives what deleted records left unused back to the file system: a mebibyte at a time, so " +
-    "that requests go on meanwhile. Where a daemon runs, it takes the role operator. Unused space " +
-    "is used again in any case, so this is for after much was deleted at once.",
+  help: "Returns the space of deleted records to the file system, a mebibyte at a time, so that " +
+    "a daemon keeps serving; it asks for the role operator. The database reuses such space " +
+    "anyway, so this is for after much was deleted at once.",
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc db vacuum", "svc db vacuum -o json"],
   run(context: CommandContext) {
@@ -37,7 +36,7 @@ export const command: Command = {
         return context.io.out(`${JSON.stringify(done, null, 2)}\n`);
       }
       const { freed_bytes, bytes } = done;
-      context.io.out(`${sizeText(freed_bytes)} given back, ${sizeText(bytes)} in use\n`);
+      context.io.out(`${sizeText(freed_bytes)} returned, ${sizeText(bytes)} in use\n`);
     });
   },
 };

@@ -15,7 +15,7 @@ import {
 
 /** Deletes resources. */
 export const command: Command = {
-  help: "Deletes resources of one kind, all of those named or none. Tasks and records stay.",
+  help: "Deletes resources of one kind, all that are named or none. Tasks and records are kept.",
   arguments: [
     { name: "<kind>", help: "KIND/NAME, or KIND followed by names" },
     { name: "[name...]", help: "names" },

@@ -10,10 +10,9 @@ import { printable } from "../terminal_text.ts";
 
 /** Explains a delivery. */
 export const command: Command = {
-  help:
-    "Shows what happened to a delivery at each stage: which secret key matched, which part of " +
-    "the condition was false and the values it saw, and for a rejected signature what would make " +
-    "it pass (the trigger needs recordRejected: true for that).",
+  help: "Shows what happened to a delivery at each stage: which secret key matched, which part " +
+    "of the condition was false and the values it saw, and for a rejected signature what " +
+    "would make it pass (this needs recordRejected: true on the trigger).",
   arguments: [{ name: "<delivery>", help: "id of the delivery, or its beginning" }],
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc delivery explain 01K9", "svc get deliveries --outcome rejected"],

@@ -17,14 +17,17 @@ import { CLEAR_LINE, printable } from "../terminal_text.ts";
 
 /** Sends deliveries again. */
 export const command: Command = {
-  help: "Sends a stored delivery, or those of a trigger in a span of time, through the pipeline " +
-    "again: it counts as authenticated and is not stopped as a duplicate; filter and workflow are " +
-    "those of now. Exit 1 when one of them could not be sent.",
+  help: "Sends a stored delivery, or those of a trigger since some time, through the pipeline " +
+    "again: it counts as authenticated and is not stopped as a duplicate; filter and " +
+    "workflow are those applied now. Exit 1 when a delivery could not be sent.",
   arguments: [{ name: "[delivery]", help: "id of one delivery, or its beginning" }],
   options: [
-    { flags: "--trigger <name>", help: "those of this trigger" },
-    { flags: "--since <duration>", help: "of this span, such as 1h" },
-    { flags: "--outcome <outcome>", help: "only those that ended so; failed: whose task failed" },
+    { flags: "--trigger <name>", help: "all deliveries of this trigger, with --since" },
+    { flags: "--since <duration>", help: "those of the last 1h, 7d, …" },
+    {
+      flags: "--outcome <outcome>",
+      help: "only those with this outcome; failed: those whose task failed",
+    },
     PROJECT,
     ...CONNECTION,
     OUTPUT_TEXT_JSON,
@@ -42,7 +45,7 @@ export const command: Command = {
       throw new AppError("usage", "Name a delivery, or a trigger with --trigger and --since");
     }
     if (trigger !== undefined && since === undefined) {
-      throw new AppError("usage", "Say how far back with --since, such as --since 1h");
+      throw new AppError("usage", "Add how far back: --since 1h, --since 7d, …");
     }
     using client = context.client();
     const lines = client.stream("delivery.redeliver", {
@@ -92,7 +95,7 @@ class Progress {
 
   end(): void {
     this.#clear();
-    if (this.results.length === 0) this.#context.io.err("Nothing to send again\n");
+    if (this.results.length === 0) this.#context.io.err("No delivery to redeliver\n");
   }
 
   #clear(): void {

@@ -14,14 +14,13 @@ import { printable } from "../terminal_text.ts";
 
 /** Shows what was kept of a delivery. */
 export const command: Command = {
-  help:
-    "Shows what was kept of a delivery: its headers, of which signatures and tokens are masked, " +
-    "and its body. Of a rejected one that is kept where the trigger has recordRejected: true. Takes " +
-    "the role operator; a step may look at the delivery that started its task.",
+  help: "Shows the stored headers of a delivery, signatures and tokens masked, and its body. " +
+    "Those of a rejected delivery are stored only if the trigger has recordRejected: true. " +
+    "Needs the role operator; a step may read the delivery that started its task.",
   arguments: [{ name: "<delivery>", help: "id of the delivery, or its beginning" }],
   options: [
     { flags: "--headers", help: "only the headers" },
-    { flags: "--body", help: "only the body, exactly as it came" },
+    { flags: "--body", help: "only the body, exactly as it arrived" },
     { flags: "--curl", help: "a command line that sends it again, signature and tokens masked" },
     ...CONNECTION,
     OUTPUT_TEXT_JSON,
@@ -72,7 +71,7 @@ function headerLines({ headers }: ShownDelivery): string {
 function printBody({ delivery, body, body_encoding: encoding }: ShownDelivery, io: Io): void {
   if (encoding === "base64") {
     const how = `svc delivery show ${delivery["id"]} --body >FILE`;
-    return io.out(`(${delivery["body_bytes"]} bytes that are no text: ${how})\n`);
+    return io.out(`(${delivery["body_bytes"]} bytes that are not text: ${how})\n`);
   }
   const text = io.outIsTerminal ? indented(body) : body;
   io.out(text === "" || text.endsWith("\n") ? text : `${text}\n`);
@@ -102,7 +101,10 @@ function toCurl(shown: ShownDelivery): string {
   const { delivery, url } = shown;
   if (url === null) {
     const instead = `send it again with "svc delivery redeliver ${delivery["id"]}"`;
-    throw new AppError("refused", `It was no request, or the daemon takes none: ${instead}`);
+    throw new AppError(
+      "refused",
+      `It was not a request, or the daemon receives no webhooks: ${instead}`,
+    );
   }
   const headers = Object.fromEntries(
     Object.entries(shown.headers).filter(([name]) => !OF_CONNECTION.test(name)),

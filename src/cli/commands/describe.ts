@@ -12,7 +12,7 @@ import { printValue } from "../print.ts";
 /** Shows one thing. */
 export const command: Command = {
   help: "Shows everything about one resource or record. Secret values are shown with -o json and " +
-    "-o yaml, to those who may read them, and masked otherwise.",
+    "-o yaml, to callers who may read them, and masked otherwise.",
   arguments: [
     { name: "<kind>", help: "KIND/NAME, or KIND followed by a name" },
     { name: "[name]", help: "name, or the beginning of an id" },

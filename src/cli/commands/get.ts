@@ -17,8 +17,8 @@ import { WatchPrinter } from "../watch_printer.ts";
 export const command: Command = {
   help: "Lists resources (triggers, workflows, workspaces, secretstores, projects) and records " +
     `(${RECORD_PLURALS.join(", ")}), records newest first. ` +
-    " KIND may be singular, plural or a short name. " +
-    "With --watch, records oldest first, and then what appears or changes until Ctrl-C.",
+    " KIND may be singular, plural or a short name. With --watch, records oldest first, then " +
+    "what is added or changed, until Ctrl-C.",
   arguments: [
     { name: "<kind>", help: "what to list, or KIND/NAME for one" },
     { name: "[name]", help: "name of one, or the beginning of an id" },
@@ -36,14 +36,14 @@ export const command: Command = {
     {
       flags: "--outcome <outcome>",
       help:
-        "only deliveries that ended so: accepted, filtered, duplicate, skipped, rejected, failed …",
+        "only deliveries with this outcome: accepted, filtered, duplicate, skipped, rejected, failed …",
     },
-    { flags: "--since <duration>", help: "only records of this span, such as 1h or 7d" },
+    { flags: "--since <duration>", help: "only records of the last 1h, 7d, …" },
     { flags: "--limit <n>", help: "at most this many (records: 50 unless given)" },
-    { flags: "--before <id>", help: "only records older than this one, to read on" },
+    { flags: "--before <id>", help: "only records older than this id: the next page" },
     {
       flags: "-w, --watch",
-      help: "go on with what appears or changes; json is one object a line",
+      help: "keep printing what is added or changed; json is one object per line",
     },
     OUTPUT,
     ...CONNECTION,
@@ -94,7 +94,7 @@ function watch(input: GetInput, format: Format, context: CommandContext): Promis
     using client = context.client();
     const lines = client.stream("get.watch", input, signal);
     for await (const line of lines) await printer.print(line);
-    throw new AppError("unreachable", "The daemon is stopping, watch again when it runs");
+    throw new AppError("unreachable", "The daemon is stopping: watch again when it runs");
   });
 }
 
@@ -111,6 +111,6 @@ function hintAtMore({ more_before: last }: Listing, io: Io): void {
 export function splitKindAndName(first: string, second: string): { what: string; name: string } {
   const at = first.indexOf("/");
   if (at === -1) return { what: first, name: second };
-  if (second !== "") throw new AppError("usage", `Give the name once: ${first} or KIND NAME`);
+  if (second !== "") throw new AppError("usage", `Give the name only once: ${first} or KIND NAME`);
   return { what: first.slice(0, at), name: first.slice(at + 1) };
 }

@@ -10,8 +10,8 @@ import { type Command, type CommandContext, DATA_DIR, OUTPUT_TEXT_JSON } from ".
 
 /** Makes the data directory. */
 export const command: Command = {
-  help: "Makes the data directory with its database and its encryption key. " +
-    "Run it once before the daemon; running it again changes nothing that is there.",
+  help: "Creates the data directory with its database and its encryption key. Run it once before " +
+    "the daemon; running it again changes nothing that exists.",
   options: [DATA_DIR, OUTPUT_TEXT_JSON],
   examples: ["svc init", "svc init --data-dir /var/lib/svc"],
   async run(context: CommandContext) {

@@ -29,8 +29,8 @@ import { readSetSecrets, SET_SECRET } from "../set_secret.ts";
 /** Installs a package. */
 export const command: Command = {
   help: "Applies an integration package, all of it or nothing, and prints the addresses to paste " +
-    "into the platform. Running it again brings the package's resources back to what they were " +
-    "and keeps the secrets, unless new ones are given.",
+    "into the platform. Running it again resets the package's resources and keeps the " +
+    "secrets, unless new ones are given.",
   arguments: [{ name: "<name>", help: "name of the package, see svc integration list" }],
   options: [
     SET_SECRET,
@@ -118,7 +118,9 @@ const LOCAL = /^https?:\/\/(localhost|127\.[0-9.]+|0\.0\.0\.0|\[::1?\])(:[0-9]+)
 
 function noteOn(base: string | null, { io }: CommandContext): void {
   if (base === null) {
-    io.err("note: the daemon takes no webhooks (--webhook-bind none); --url completes the list\n");
+    io.err(
+      "note: the daemon receives no webhooks (--webhook-bind none); --url completes the list\n",
+    );
   } else if (LOCAL.test(base)) {
     io.err(
       "note: that address is for this machine only; the platform needs a public one with HTTPS, " +
@@ -186,5 +188,5 @@ function readUrl(context: CommandContext): string | undefined {
   if (url === undefined || /^https?:\/\/[^\s/?#]+[^\s?#]*$/i.test(url)) {
     return url?.replace(/\/+$/, "");
   }
-  throw new AppError("usage", "--url takes the base of the address, such as https://HOST");
+  throw new AppError("usage", "--url takes the base of the addresses, such as https://HOST");
 }

@@ -11,7 +11,7 @@ import { type Format, printListing } from "../print.ts";
 
 /** Lists packages. */
 export const command: Command = {
-  help: "Lists the integration packages that svc brings with it: triggers, workflows and prompts " +
+  help: "Lists the integration packages that are built into svc: triggers, workflows and prompts " +
     "for one platform, ready to be installed. Needs no daemon.",
   options: [OUTPUT],
   examples: ["svc integration list", "svc integration list -o json"],

@@ -17,8 +17,8 @@ import { type Command, type CommandContext, OUTPUT_TEXT_JSON } from "../command.
 
 /** Shows a package. */
 export const command: Command = {
-  help: "Prints the guide of an integration package: how to set the platform up, which events " +
-    "there are, how to try it. With --file one of its files as it stands, with --unpack all of " +
+  help: "Prints the guide of an integration package: how to set the platform up, which events it " +
+    "handles, how to try it. --file prints one of its files instead, --unpack writes all of " +
     "them into a directory, to be changed and applied with svc apply -f. Needs no daemon.",
   arguments: [{ name: "<name>", help: "name of the package, see svc integration list" }],
   options: [
@@ -70,7 +70,10 @@ function fileOf({ name, files }: IntegrationPackage, path: string): string {
   const found = files.find((file) => file.path === path);
   if (found !== undefined) return found.text;
   const paths = files.map((file) => file.path).join(", ");
-  throw new AppError("not_found", `Package "${name}" has no file "${path}", there are ${paths}`);
+  throw new AppError(
+    "not_found",
+    `Package "${name}" has no file "${path}": its files are ${paths}`,
+  );
 }
 
 /** Writes every file; gives their paths. */

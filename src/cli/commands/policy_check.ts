@@ -25,8 +25,8 @@ export const PLUGIN_ROOT: OptionDefinition = {
 /** Says what the policy makes of a command. */
 export const command: Command = {
   help: "Says whether a plugin's command may run now, and by which rule of the plugin policy. " +
-    "Exit 0 when it runs, which under audit is every command, else 1. Quote the command as one " +
-    "argument behind --. Needs no daemon.",
+    "Exit 0 when it may run (under mode audit, every command may), else 1. Give the command " +
+    "as one quoted argument after --. Needs no daemon.",
   arguments: [{ name: "<command...>", help: "the command, exactly as in the plugin" }],
   options: [DATA_DIR, PLUGIN_ROOT, OUTPUT_TEXT_JSON],
   examples: [

@@ -23,9 +23,9 @@ const INTERPRETERS =
 
 /** Looks for mistakes in a policy. */
 export const command: Command = {
-  help:
-    "Looks for mistakes in a plugin policy: errors that close it, and prefixes that let through " +
-    "more than they seem to, or nothing. Exit 1 when there are errors. Needs no daemon.",
+  help: "Looks for mistakes in a plugin policy: errors, with which no plugin runs, and prefixes " +
+    "that allow more than they seem to, or nothing. Exit 1 when there are errors. Needs no " +
+    "daemon.",
   arguments: [{
     name: "[file]",
     help: "the policy (default: plugin-policy.yaml in the data directory)",
@@ -45,7 +45,7 @@ export const command: Command = {
       for (const line of errors) context.io.out(`error: ${printable(line)}\n`);
       for (const line of warnings) context.io.out(`warning: ${printable(line)}\n`);
       if (errors.length + warnings.length === 0) {
-        context.io.out(`${file === "" ? policyPath(context.dir()) : file}: nothing found\n`);
+        context.io.out(`${file === "" ? policyPath(context.dir()) : file}: no mistakes found\n`);
       }
     }
     return errors.length > 0 ? 1 : 0;
@@ -65,12 +65,17 @@ async function findWarnings(
   const found = [...warnings];
   const warn = (path: FieldPath, message: string) => found.push(`${locate(path)}: ${message}`);
   const prefixes = policy.allowedCommandPrefixes;
-  if (policy.mode === "audit") warn(["mode"], "Every command runs: this is for finding prefixes");
+  if (policy.mode === "audit") {
+    warn(
+      ["mode"],
+      "Under audit every command runs: it is for finding the prefixes; then set allowlist",
+    );
+  }
   if (policy.shellSyntax === "any") {
-    warn(["shell_syntax"], "Behind an allowed start anything runs: prefer strict");
+    warn(["shell_syntax"], "After an allowed prefix anything may follow: prefer strict");
   }
   if (policy.mode !== "deny" && !prefixes.some((prefix) => prefix !== "")) {
-    warn([PREFIXES], "No prefix: every command breaks the policy, add one such as scripts/");
+    warn([PREFIXES], "There is no prefix, so no command is allowed: add one such as scripts/");
   }
   for (const [i, prefix] of prefixes.entries()) {
     if (prefix === "") continue;
@@ -90,14 +95,16 @@ function textWarnings(prefix: string): string[] {
   const shown = `"${prefix}"`;
   const denied = findDeniedName(prefix);
   if (denied !== undefined) {
-    found.push(`${shown} names "${denied}", which no prefix allows: nothing runs by it, remove it`);
+    found.push(
+      `${shown} names "${denied}", which is never allowed, whatever the prefix: remove it`,
+    );
   }
   if (/^\s/.test(prefix) || /(?![\t\n])\p{Cc}/u.test(prefix)) {
     found.push(`${shown} starts with a blank or holds a control character: no command matches`);
   }
   if (/["'`$\\;&|<>(){}*?[\]~\n]/.test(prefix)) {
     found.push(
-      `${shown} holds characters that mean something to the shell: it is compared as text`,
+      `${shown} holds characters that are special to the shell: here they are compared as text`,
     );
   }
   if (word.split("/").includes("..")) found.push(`${shown} holds "..": no command matches`);
@@ -108,7 +115,7 @@ function textWarnings(prefix: string): string[] {
     const other = `${prefix}-evil`;
     found.push(`${shown} also allows "${other}": end it with a slash or a blank`);
   }
-  if (prefixDirectory(prefix) === "/") found.push(`${shown} allows every file there is`);
+  if (prefixDirectory(prefix) === "/") found.push(`${shown} allows every file of the machine`);
   return found;
 }
 
@@ -121,9 +128,9 @@ async function directoryWarnings(prefix: string, root: string): Promise<string[]
     const { isDirectory, mode } = await Deno.stat(directory);
     if (!isDirectory) return [`"${directory}" is not a directory`];
     if (((mode ?? 0) & 0o002) === 0) return [];
-    return [`Everybody may write to "${directory}", and so decide what runs: chmod o-w it`];
+    return [`Everyone can write to "${directory}", and so decide what runs: chmod o-w it`];
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return [`"${directory}" does not exist`];
-    return [`Cannot look at "${directory}": ${messageOf(error)}`];
+    return [`Cannot examine "${directory}": ${messageOf(error)}`];
   }
 }

@@ -21,7 +21,7 @@ export const command: Command = {
     const kind = new KindLookup([]).byAnyName(name);
     if (name !== "" && kind === undefined) {
       const known = KINDS.map((one) => one.kind).join(", ");
-      throw new AppError("not_found", `Unknown kind "${name}", there are ${known}`);
+      throw new AppError("not_found", `Unknown kind "${name}": use one of ${known}`);
     }
     const schema = kind === undefined
       ? {

@@ -11,12 +11,12 @@ import { readFile } from "../read_file.ts";
 
 /** Posts a text to the thread of a task. */
 export const command: Command = {
-  help: "Posts a text to the Slack thread a task came from. Everything in it is plain text: no " +
-    "markup, no mentions. Takes a bot token in the trigger (event.webhook.slack.botToken). Inside " +
-    "a step the task is its own.",
+  help: "Posts a text to the Slack thread a task came from. The text is posted as plain text: no " +
+    "markup, no mentions. The trigger needs a bot token (event.webhook.slack.botToken). " +
+    "Inside a step, the task defaults to its own.",
   arguments: [{ name: "[task]", help: "id of the task, or its beginning (default: $SVC_TASK_ID)" }],
   options: [
-    { flags: "--text <text>", help: "what to say; - for standard input" },
+    { flags: "--text <text>", help: "the text; - for standard input" },
     ...CONNECTION,
     OUTPUT_TEXT_JSON,
   ],

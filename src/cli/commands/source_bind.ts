@@ -8,8 +8,8 @@ import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from 
 
 /** Binds a thread to a task. */
 export const command: Command = {
-  help: "Binds the thread of an event to a task: further replies in it go to the inbox of that " +
-    "task while it runs, and to a follow-up task after it. The event itself is routed again.",
+  help: "Binds the thread of an event to a task: later replies go to the inbox of that task " +
+    "while it runs, and start a follow-up task after it. The event itself is routed again.",
   arguments: [
     { name: "<event>", help: "id of a source event in that thread, or its beginning" },
     { name: "<task>", help: "id of the task, or its beginning" },

@@ -8,8 +8,8 @@ import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from 
 
 /** Routes an event once more. */
 export const command: Command = {
-  help: "Routes an event of a chat platform once more, that was ignored, failed or needs " +
-    "attention. One that was routed never starts a second task: retry its task instead.",
+  help: "Routes a chat event again that was ignored, failed or needs attention. An event that " +
+    "was routed never starts a second task: retry its task instead.",
   arguments: [{ name: "<event>", help: "id of the source event, or its beginning" }],
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc get source-events --state needs_attention", "svc source replay 01K9"],

@@ -12,8 +12,9 @@ import { printable } from "../terminal_text.ts";
 
 /** Shows how the daemon is. */
 export const command: Command = {
-  help: "Shows whether the daemon runs, where it takes webhooks, what there is, what waits, what " +
-    "happened lately, and what does not work as it should. Exit code 3 when it does not run.",
+  help: "Shows whether the daemon runs, where it receives webhooks, how many resources there " +
+    "are, what waits, what happened in the last minutes, and what does not work as it " +
+    "should. Exit 3 when it does not run.",
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: [
     "svc status",
@@ -58,16 +59,18 @@ function queueText({ pending, held, running, oldest_pending_secs }: Status["queu
   const waits = oldest_pending_secs === null
     ? ""
     : `, the oldest for ${shortDuration(oldest_pending_secs * 1000)}`;
-  const later = held === 0 ? "" : ` (${held} held)`;
+  const later = held === 0 ? "" : ` (${held} waiting)`;
   return `${running} running, ${pending} pending${later}${waits}`;
 }
 
-/** `12 accepted, 3 rejected in a minute; 40 accepted, 3 rejected in five`. */
+/** `12 accepted, 3 rejected in the last minute; 40 accepted, 3 rejected in the last five`. */
 function rateText(rates: Readonly<Record<string, Rate>>): string {
   const within = (window: keyof Rate) =>
     Object.entries(rates).filter(([, rate]) => rate[window] > 0)
       .map(([name, rate]) => `${rate[window]} ${name}`).join(", ") || "none";
-  return `${within("last_minute")} in a minute; ${within("last_five_minutes")} in five`;
+  return `${within("last_minute")} in the last minute; ${
+    within("last_five_minutes")
+  } in the last five`;
 }
 
 function databaseText({ bytes, unused_bytes, disk_free_bytes }: Status["database"]): string {

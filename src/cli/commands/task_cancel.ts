@@ -11,14 +11,13 @@ import { waitForTasks } from "../wait_for_tasks.ts";
 
 /** Cancels tasks. */
 export const command: Command = {
-  help:
-    "Ends tasks: one that waits at once; of one that runs, every process gets TERM and after a " +
-    "grace of 5 seconds KILL, and its finally steps run. Waits until they are over. Exit 1 when " +
-    "one had ended before.",
+  help: "Cancels tasks. A pending task ends at once; every process of a running one gets TERM " +
+    "and, after 5 seconds, KILL, then its finally steps run. Waits until all have ended. " +
+    "Exit 1 when a task had already ended.",
   arguments: [{ name: "<task...>", help: "ids of tasks, or their beginnings" }],
   options: [
-    { flags: "--reason <text>", help: "why, to be kept with the task" },
-    { flags: "--no-wait", help: "do not wait for their end" },
+    { flags: "--reason <text>", help: "why; it is kept with the task" },
+    { flags: "--no-wait", help: "do not wait until they have ended" },
     ...CONNECTION,
     OUTPUT_TEXT_JSON,
   ],

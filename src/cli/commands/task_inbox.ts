@@ -17,7 +17,7 @@ const FORMATS = ["table", "lines", "json", "yaml"];
 /** Reads and writes the inbox of a task. */
 export const command: Command = {
   help: "Prints the messages to a task, oldest first, or sends one to a task that has not ended. " +
-    "Its steps find them in the file $SVC_INBOX, one JSON object a line.",
+    "Its steps read them from the file $SVC_INBOX, one JSON object per line.",
   arguments: [{ name: "<task>", help: "id of the task, or its beginning" }],
   options: [
     { flags: "--send <text>", help: "send this text; - for standard input" },
@@ -25,7 +25,7 @@ export const command: Command = {
     {
       flags: "-o, --output <format>",
       help:
-        "how to print; lines is one JSON object a line (default: table on a terminal, else lines)",
+        "how to print; lines is one JSON object per line (default: table on a terminal, else lines)",
       choices: FORMATS,
     },
   ],

@@ -13,19 +13,19 @@ import { printable } from "../terminal_text.ts";
 
 /** Prints the output of a task. */
 export const command: Command = {
-  help: "Prints what the steps of a task printed, in order, secrets as ***. " +
-    "Of a task that never started, its reason on standard error.",
+  help: "Prints the output of the steps of a task, in order, secrets as ***. For a task that " +
+    "never started, prints the reason on standard error.",
   arguments: [{ name: "<task>", help: "id of the task, or its beginning" }],
   options: [
-    { flags: "-f, --follow", help: "go on until the task has ended" },
+    { flags: "-f, --follow", help: "keep printing until the task has ended" },
     { flags: "--step <id>", help: "only this step" },
-    { flags: "--tail <n>", help: "only the last lines, and with -f what follows" },
-    { flags: "--since <duration>", help: "only what was printed in this span, such as 10m" },
+    { flags: "--tail <n>", help: "only the last lines, with -f also what follows" },
+    { flags: "--since <duration>", help: "only the output of the last 10m, 1h, …" },
     { flags: "--prefix", help: "begin each line with its step: [build] …" },
     { flags: "--timestamps", help: "begin each line with its time" },
     {
       flags: "-o, --output <format>",
-      help: "how to print; json is one line a chunk",
+      help: "how to print; json is one line per chunk",
       choices: ["text", "json"],
       fallback: "text",
     },
@@ -65,7 +65,7 @@ export const command: Command = {
         printer.end();
       }
       if (end === undefined) {
-        throw new AppError("unreachable", "The daemon is stopping, follow again when it runs");
+        throw new AppError("unreachable", "The daemon is stopping: follow again when it runs");
       }
       if (!json && !printer.printed && end.reason !== "") {
         io.err(`No output: ${printable(end.reason)}\n`);

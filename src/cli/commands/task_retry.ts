@@ -8,10 +8,11 @@ import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from 
 
 /** Runs again what a task did not get done. */
 export const command: Command = {
-  help: "Makes a new task that does what an ended one did not get done, on the same event, and " +
-    "prints its id. Steps that are done are carried over; with --from, that step and all that need " +
-    "it run again too. Steps under finally always run again, and of a task that succeeded all do. " +
-    "A task that never ran because something was missing runs what is applied now.",
+  help: "Creates a task that runs what an ended one did not complete, on the same event, and " +
+    "prints its id. Steps that succeeded are carried over; with --from, that step and all " +
+    "that need it run again too. Steps under finally always run again, and so does every " +
+    "step of a task that succeeded. A task that never ran because something was missing runs " +
+    "what is applied now.",
   arguments: [{ name: "<task>", help: "id of the task, or its beginning" }],
   options: [
     { flags: "--from <step>", help: "run this step again, and all that need it" },

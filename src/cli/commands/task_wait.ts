@@ -11,12 +11,14 @@ import { type EndedTask, waitForTasks } from "../wait_for_tasks.ts";
 
 /** Waits for tasks. */
 export const command: Command = {
-  help:
-    "Waits until tasks are over and prints how each ended. Exit 0 when all succeeded, else 1, " +
-    "also when the time is up before.",
+  help: "Waits until tasks have ended and prints the state of each. Exit 0 when all succeeded, " +
+    "else 1, also on a timeout.",
   arguments: [{ name: "<task...>", help: "ids of tasks, or their beginnings" }],
   options: [
-    { flags: "--timeout <duration>", help: "longest time to wait, such as 10m (default: any)" },
+    {
+      flags: "--timeout <duration>",
+      help: "longest time to wait, such as 10m (default: no limit)",
+    },
     ...CONNECTION,
     OUTPUT_TEXT_JSON,
   ],
@@ -41,7 +43,7 @@ export const command: Command = {
       if (json) io.out(`${JSON.stringify(ended, null, 2)}\n`);
       if (late.length > 0) {
         const names = late.map((id) => `task/${id}`).join(", ");
-        io.err(`Not over after ${context.option("timeout")}: ${names}\n`);
+        io.err(`Timed out after ${context.option("timeout")}: ${names}\n`);
       }
       return late.length === 0 && ended.every(({ state }) => state === "succeeded") ? 0 : 1;
     });

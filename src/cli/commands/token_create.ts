@@ -18,16 +18,17 @@ import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from 
 
 /** Makes a token. */
 export const command: Command = {
-  help: "Makes a bearer token for the control plane and prints it, once: it is stored as a hash. " +
-    "Takes the role admin; with the daemon stopped, whoever owns the data directory makes the first.",
+  help: "Creates a bearer token for the control plane and prints it, once: only its hash is " +
+    "stored. Needs the role admin; with the daemon stopped, the owner of the data directory " +
+    "can create the first.",
   options: [
     {
       flags: "--role <role>",
-      help: "what its holder may do",
+      help: "role of its bearer",
       choices: ROLES,
       fallback: "read_only",
     },
-    { flags: "--ttl <duration>", help: "how long it holds", fallback: "30d" },
+    { flags: "--ttl <duration>", help: "how long it is valid", fallback: "30d" },
     { flags: "--name <text>", help: "what it is for", fallback: "unnamed" },
     ...CONNECTION,
     OUTPUT_TEXT_JSON,

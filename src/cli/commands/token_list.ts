@@ -9,7 +9,7 @@ import { type Format, printListing } from "../print.ts";
 
 /** Lists tokens. */
 export const command: Command = {
-  help: "Lists the tokens of the control plane, the newest first; their text is known to nobody.",
+  help: "Lists the tokens of the control plane, newest first. Their text is not stored.",
   options: [OUTPUT, ...CONNECTION],
   examples: ["svc token list"],
   async run(context: CommandContext) {

@@ -8,7 +8,7 @@ import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from 
 
 /** Ends a token. */
 export const command: Command = {
-  help: "Ends a token of the control plane at once. Takes the role admin.",
+  help: "Revokes a token of the control plane at once. Needs the role admin.",
   arguments: [{ name: "<token>", help: "id of the token, or its beginning" }],
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc token revoke 01K9"],

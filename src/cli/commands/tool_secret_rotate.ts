@@ -30,7 +30,7 @@ export const command: Command = {
       flags: "--value-file <file>",
       help: "file that holds it, its last line break left out; - for standard input",
     },
-    { flags: "--create", help: "make the key when it is not there" },
+    { flags: "--create", help: "create the key if it does not exist" },
     PROJECT,
     ...CONNECTION,
     OUTPUT_TEXT_JSON,

@@ -34,7 +34,7 @@ export const command: Command = {
     { flags: "--header <name=value...>", help: "another header the scheme reads" },
     {
       flags: "--tolerance <seconds>",
-      help: "how far off a signed time may be (default: 300)",
+      help: "how far the signed time may be from now, in seconds (default: 300)",
     },
     ...SCHEME_FLAGS,
   ],

@@ -18,9 +18,9 @@ import { printable } from "../terminal_text.ts";
 
 /** Fires a trigger. */
 export const command: Command = {
-  help: "Fires a trigger of any source as if its event had come, with nothing to be " +
-    "authenticated: filter, suspension and concurrency are those of any event. Exit 0 when a task " +
-    "was started, 1 when none was.",
+  help: "Fires a trigger of any source as if its event had arrived, without authentication: " +
+    "filter, suspension and concurrency apply as to any event. Exit 0 when a task was " +
+    "started, else 1.",
   arguments: [{ name: "<trigger>", help: "name of the trigger" }],
   options: [
     {

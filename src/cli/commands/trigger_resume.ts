@@ -9,8 +9,8 @@ import { PARAMETERS, setSuspended } from "../set_suspended.ts";
 
 /** Resumes a trigger. */
 export const command: Command = {
-  help: "Lets a suspended trigger start tasks again. What came meanwhile stays as it is; " +
-    "svc delivery redeliver --trigger NAME --since SPAN --outcome skipped sends it again.",
+  help: "Lets a suspended trigger start tasks again. What arrived meanwhile stays skipped; svc " +
+    "delivery redeliver --trigger NAME --since 2h --outcome skipped runs it.",
   ...PARAMETERS,
   examples: [
     "svc trigger resume nightly",

@@ -18,8 +18,8 @@ import { printable } from "../terminal_text.ts";
 
 /** Tries a request. */
 export const command: Command = {
-  help: "Runs a request through the real pipeline of a trigger, with nothing stored and nothing " +
-    "started, and prints what every stage says. Exit 0 when it would start a task, else 1.",
+  help: "Runs a request through the real pipeline of a trigger, stores and starts nothing, and " +
+    "prints the result of every stage. Exit 0 when it would start a task, else 1.",
   arguments: [{ name: "<trigger>", help: "name of the trigger" }],
   options: [
     { flags: "-f, --filename <file>", help: "body of the request; - for standard input" },

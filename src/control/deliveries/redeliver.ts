@@ -74,7 +74,9 @@ function canRedeliver({ outcome, via }: Delivery): boolean {
 async function redeliverLine(id: string, host: RedeliverHost): Promise<RedeliveryLine> {
   try {
     const stored = await host.store.readDelivery(id);
-    if (stored === undefined) return { delivery_id: id, error: "it is no longer stored" };
+    if (stored === undefined) {
+      return { delivery_id: id, error: "its headers and body are no longer stored" };
+    }
     const { id: newId, outcome, reason, taskIds } = await redeliverOne(stored, host);
     return { delivery_id: id, new_delivery_id: newId, outcome, reason, task_ids: taskIds };
   } catch (error) {

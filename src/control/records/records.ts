@@ -92,7 +92,7 @@ export function toDeliveryQuery(
   if (found !== undefined) return { ...query, outcome: found };
   throw new AppError(
     "usage",
-    `Unknown outcome "${outcome}", there are ${DELIVERY_FILTERS.join(", ")}`,
+    `Unknown outcome "${outcome}": use one of ${DELIVERY_FILTERS.join(", ")}`,
   );
 }
 
@@ -203,7 +203,7 @@ export async function findRecord<Row, Part>(
   const [first, second] = /^[0-9A-Z]+$/.test(wanted) ? await type.find(store, wanted) : [];
   if (first === undefined) throw new AppError("not_found", `No ${type.name} "${prefix}"`);
   if (second !== undefined && type.id(first) !== wanted) {
-    throw new AppError("usage", `Several ids start with "${prefix}", give more of it`);
+    throw new AppError("usage", `Several ids start with "${prefix}": give more of it`);
   }
   return first;
 }

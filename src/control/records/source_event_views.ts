@@ -28,7 +28,7 @@ function toEventQuery({ state, ...query }: RecordQuery): SourceEventQuery {
   if (found !== undefined) return { ...query, state: found };
   throw new AppError(
     "usage",
-    `Unknown state "${state}", there are ${SOURCE_EVENT_STATES.join(", ")}`,
+    `Unknown state "${state}": use one of ${SOURCE_EVENT_STATES.join(", ")}`,
   );
 }
 

@@ -33,5 +33,5 @@ export const TASKS: RecordType<Task, "task", TaskStore> = {
 function toTaskQuery({ outcome: _none, ...query }: RecordQuery): TaskQuery {
   const { state } = query;
   if (state === undefined || TASK_STATES.some((known) => known === state)) return query;
-  throw new AppError("usage", `Unknown state "${state}", there are ${TASK_STATES.join(", ")}`);
+  throw new AppError("usage", `Unknown state "${state}": use one of ${TASK_STATES.join(", ")}`);
 }

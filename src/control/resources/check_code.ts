@@ -66,7 +66,7 @@ export async function checkMayChange(
   });
   const [first] = touched;
   if (first === undefined) return;
-  const reason = `has plugins or hooks, which takes the role admin: you have ${caller.role}`;
+  const reason = `has plugins or hooks, which needs the role admin, and you have ${caller.role}`;
   const rows = touched.flatMap(({ specs: [spec] }) =>
     spec === undefined
       ? []
@@ -123,7 +123,7 @@ async function decide(
 ): Promise<{ result: Result; reason: string; mode: string }> {
   const { verdict, reason, mode, maxTimeoutSecs } = await policy(code, "apply");
   if (verdict !== "denied" && (code.timeout ?? 0) > maxTimeoutSecs) {
-    const why = `its timeout of ${code.timeout} s is over max_timeout_secs (${maxTimeoutSecs})`;
+    const why = `its timeout of ${code.timeout} s is above max_timeout_secs (${maxTimeoutSecs})`;
     return { result: "denied", reason: why, mode };
   }
   return { result: verdict, reason, mode };

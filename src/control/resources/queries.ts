@@ -104,7 +104,10 @@ export function remove(
   host: QueryHost,
 ): Promise<Output<"delete">> {
   if (findRecordType(input.what) !== undefined) {
-    throw new AppError("usage", `Records of ${input.what} are kept, only resources can be deleted`);
+    throw new AppError(
+      "usage",
+      `"${input.what}" are records, which cannot be deleted: only resources can`,
+    );
   }
   const kind = kindNamed(input.what, host.catalog);
   return host.writer.exclusively(async (commit) => {
@@ -142,7 +145,7 @@ function checkNoInstances(deleted: readonly Resource[], catalog: Catalog): void 
     if (count === 0) continue;
     throw new AppError(
       "conflict",
-      `${CRD_KIND} "${name}" has ${count} instances, delete them first`,
+      `${CRD_KIND} "${name}" has ${count} instances: delete them first`,
     );
   }
 }
@@ -168,7 +171,7 @@ function kindNamed(what: string, { kinds }: Catalog): AnyKind {
   const kind = kinds.byAnyName(what);
   if (kind !== undefined) return kind;
   const known = [...RECORD_PLURALS, ...kinds.all.map((one) => one.plural)];
-  throw new AppError("usage", `Unknown kind "${what}", there are ${known.join(", ")}`);
+  throw new AppError("usage", `Unknown kind "${what}": use one of ${known.join(", ")}`);
 }
 
 function projectOf(resource: Resource): string {

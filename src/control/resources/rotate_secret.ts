@@ -29,7 +29,7 @@ export function rotateSecret(
     if (created && !input.create) {
       throw new AppError(
         "not_found",
-        `SecretStore "${input.store}" has no key "${input.key}": add --create to make it`,
+        `SecretStore "${input.store}" has no key "${input.key}": add --create to create it`,
       );
     }
     await commit([{

@@ -102,7 +102,7 @@ export async function sendToInbox(
     at: rfc3339(host.clock.now()),
   });
   if (sent !== undefined) return { id, position: sent.position };
-  throw new AppError("conflict", `Task ${id} has ended, no step would read the message`);
+  throw new AppError("conflict", `Task ${id} has ended: no step would read the message`);
 }
 
 /**

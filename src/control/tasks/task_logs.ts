@@ -87,7 +87,7 @@ function logChanges(id: string, { events, clock }: LogsHost): Changes {
 function checkStep(step: string | undefined, { id, steps }: Task): void {
   if (step === undefined || steps.length === 0 || steps.some((one) => one.id === step)) return;
   const known = steps.map((one) => one.id).join(", ");
-  throw new AppError("usage", `Task ${id} has no step "${step}", there are ${known}`);
+  throw new AppError("usage", `Task ${id} has no step "${step}": its steps are ${known}`);
 }
 
 function chunkFilter(

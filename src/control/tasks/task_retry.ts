@@ -72,7 +72,7 @@ function newPlan(task: Task, from: string | undefined, host: RetryHost): RetryPl
   const action = trigger?.spec.action ?? { workflow, workspace };
   const { plan, missing, ...names } = host.planner.planFor(task.project, action);
   if (plan === undefined) {
-    throw new AppError("conflict", `Task ${task.id} cannot run yet, ${missing}`);
+    throw new AppError("conflict", `Task ${task.id} cannot run yet, ${missing}: apply it first`);
   }
   checkFrom(from, JSON.parse(plan.json) as Plan, task);
   return { planned: { ...names, plan }, kept: [], keepDirectory: false, note: "" };
@@ -81,7 +81,7 @@ function newPlan(task: Task, from: string | undefined, host: RetryHost): RetryPl
 async function continuePlan(task: Task, plan: Plan, from: string | undefined): Promise<RetryPlan> {
   checkFrom(from, plan, task);
   if (task.state === "succeeded" && from === undefined) {
-    const note = `Task ${task.id} had succeeded, all of its steps run again`;
+    const note = `Task ${task.id} succeeded, so all of its steps run again`;
     return { kept: [], keepDirectory: false, note };
   }
   const kept = keptSteps({ plan, records: task.steps }, from);
@@ -111,7 +111,10 @@ function withoutDirectory(
 function checkFrom(from: string | undefined, plan: Plan, task: Task): void {
   const ids = [...plan.steps, ...plan.finally ?? []].map(({ id }) => id);
   if (from === undefined || ids.includes(from)) return;
-  throw new AppError("usage", `Task ${task.id} has no step "${from}", there are ${ids.join(", ")}`);
+  throw new AppError(
+    "usage",
+    `Task ${task.id} has no step "${from}": its steps are ${ids.join(", ")}`,
+  );
 }
 
 async function isDirectory(path: string): Promise<boolean> {

@@ -61,7 +61,7 @@ export async function findConnectionServer(): Promise<ServeConnection | { readon
   const entry: unknown = typeof internals === "object" && internals !== null
     ? Reflect.get(internals, "serveHttpOnConnection")
     : undefined;
-  if (typeof entry !== "function") return { lack: "serveHttpOnConnection is not there" };
+  if (typeof entry !== "function") return { lack: "serveHttpOnConnection is missing" };
   const serveConnection = through(entry as Entry);
   try {
     await tryOut(serveConnection);

@@ -79,7 +79,9 @@ export async function watchPair(options: WatchOptions): Promise<void> {
   let complaint = "";
   const complain = (error: unknown) => {
     const message = messageOf(error);
-    if (message !== complaint) log.error("certificate not reloaded, the old one stays", { error });
+    if (message !== complaint) {
+      log.error("certificate not reloaded, the old one stays in use", { error });
+    }
     complaint = message;
   };
   for (;;) {

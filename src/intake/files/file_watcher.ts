@@ -129,7 +129,7 @@ export class FileWatcher implements AsyncDisposable {
       health.clear(CONDITION);
       return true;
     } catch (error) {
-      const sentence = "files cannot be watched and are only scanned from time to time";
+      const sentence = "files cannot be watched and are only polled";
       if (!this.#failed) log.warn(sentence, { error });
       this.#failed = true;
       health.set(CONDITION, `${sentence}: ${messageOf(error)}`);
@@ -152,7 +152,7 @@ export class FileWatcher implements AsyncDisposable {
         this.#notifyAll(directories);
       }
     }
-    this.#host.log.warn("a watch over files ended, the next scan opens it again");
+    this.#host.log.warn("a file watch ended, the next poll opens it again");
     this.#watches.delete(watch);
     this.#close(watch);
     for (const path of directories) this.#watched.delete(path);

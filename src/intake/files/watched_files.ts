@@ -157,7 +157,7 @@ export class WatchedFiles implements AsyncDisposable, DirectoryOwner {
       if (signal.aborted) return false;
       if (scan === undefined) {
         this.#host.watcher.forget(this);
-        this.#report("it holds too many files to scan: narrow paths or add to ignore");
+        this.#report("it holds too many files to watch: narrow paths, or add to ignore");
         return false;
       }
       await this.#take(scan);
@@ -175,7 +175,7 @@ export class WatchedFiles implements AsyncDisposable, DirectoryOwner {
     const [hidden] = scan.unreadable;
     this.#report(
       outside !== undefined
-        ? `"${outside}" leads out of the workspace and is left out`
+        ? `"${outside}" leads out of the workspace and is not watched`
         : hidden !== undefined
         ? `"${hidden}" cannot be read`
         : undefined,

@@ -44,7 +44,7 @@ export function chooseRoute(facts: RouteFacts): Route {
     case "system":
       return facts.hasFilter
         ? { to: "task", bind: false }
-        : nowhere("ignored", "no message, and the trigger has no condition that asks for it");
+        : nowhere("ignored", "not a message, and the trigger has no condition that asks for it");
   }
 }
 
@@ -68,7 +68,7 @@ function inOtherThread({ content, rootIsOpen }: RouteFacts): Route {
   if (rootIsOpen) {
     return nowhere(
       "needs_attention",
-      "the post that began its thread was not routed: replay that first, or bind the thread",
+      "the post that started its thread was not routed: replay that first, or bind the thread",
     );
   }
   return content.isMention ? { to: "task", bind: true } : nowhere("ignored", STRAY);

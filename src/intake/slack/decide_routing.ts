@@ -90,7 +90,7 @@ async function decideTask(
 ): Promise<Admitted> {
   const { event, queuedAt, headers, payload: bytes, payloadIsBody } = claimed;
   if (trigger === undefined) {
-    throw new AppError("not_found", `There is no webhook Trigger "${event.trigger}" any more`);
+    throw new AppError("not_found", `The webhook Trigger "${event.trigger}" no longer exists`);
   }
   const [decision] = await admit([{
     trigger,

@@ -69,7 +69,10 @@ export class SlackNotifier implements AsyncDisposable {
   async reply({ id }: Task, text: string): Promise<{ channel: string; ts: string }> {
     const thread = await this.#threadOf(id);
     if (thread === undefined) {
-      throw new AppError("refused", `Task ${id} did not come from a conversation`);
+      throw new AppError(
+        "refused",
+        `Task ${id} did not come from a conversation, so there is no thread to post to`,
+      );
     }
     return { channel: thread.conversationId, ts: await this.#post(thread, text) };
   }
@@ -98,7 +101,8 @@ export class SlackNotifier implements AsyncDisposable {
     const { store, log } = this.#host;
     store.findTasks(taskId).then(
       ([task]) => task === undefined ? undefined : this.#ended(task),
-      (error) => log.warn("the end of a task could not be posted", { task: taskId, error }),
+      (error) =>
+        log.warn("the end of a task could not be posted to Slack", { task: taskId, error }),
     );
   }
 
@@ -130,13 +134,15 @@ export class SlackNotifier implements AsyncDisposable {
   #postLater(task: Task, text: string): void {
     const { log } = this.#host;
     if (this.#stopping.signal.aborted) return;
-    if (this.#posting.size >= MAX_WAITING) return log.warn("too many posts wait for Slack");
+    if (this.#posting.size >= MAX_WAITING) {
+      return log.warn("too many posts to Slack are waiting, this one is dropped");
+    }
     const post = async () => {
       const thread = await this.#threadOf(task.id);
       if (thread !== undefined) await this.#post(thread, text);
     };
     const run: Promise<void> = post()
-      .catch((error) => log.warn("a post could not be made", { task: task.id, error }))
+      .catch((error) => log.warn("a post to Slack failed", { task: task.id, error }))
       .finally(() => this.#posting.delete(run));
     this.#posting.add(run);
   }
@@ -165,7 +171,10 @@ export class SlackNotifier implements AsyncDisposable {
     }
     const store = this.#host.catalog.find<SecretStoreSpec>("SecretStore", project, from.store);
     if (store === undefined || !Object.hasOwn(store.spec.data, from.key)) {
-      throw new AppError("refused", `There is no key "${from.key}" in SecretStore "${from.store}"`);
+      throw new AppError(
+        "refused",
+        `SecretStore "${from.store}" has no key "${from.key}": add it, or change spec.event.webhook.slack.botToken`,
+      );
     }
     return store.spec.data[from.key] ?? "";
   }

@@ -158,7 +158,7 @@ export function advise(
     lines.push(`After changing the condition: svc delivery redeliver ${delivery.id}`);
   }
   if (delivery.outcome === "skipped") {
-    lines.push(`To try it once more: svc delivery redeliver ${delivery.id}`);
+    lines.push(`To run it again: svc delivery redeliver ${delivery.id}`);
   }
   return lines;
 }

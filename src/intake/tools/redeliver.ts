@@ -61,7 +61,7 @@ export async function redeliverOne(
   if (outcome === "rejected") {
     throw new AppError(
       "refused",
-      `Delivery ${id} was rejected, only authenticated ones can be redelivered`,
+      `Delivery ${id} was rejected: only an authenticated delivery can be redelivered`,
     );
   }
   const trigger = host.triggers.named(delivery);
@@ -100,8 +100,8 @@ async function useReplay(
   const remedy = event !== undefined
     ? `use "svc source replay ${event.id}"`
     : outcome === "duplicate"
-    ? `it was ${reason}, use "svc source replay" with that`
-    : "it brought no event";
+    ? `it was ${reason}: use "svc source replay" with that id`
+    : "it has no event to route";
   return new AppError("refused", `Delivery ${id} came through the Slack source: ${remedy}`);
 }
 

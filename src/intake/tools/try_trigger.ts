@@ -172,7 +172,12 @@ async function sign(
   const store = findStore(trigger, host.catalog);
   const [key] = store === undefined ? [] : signingKeys(store);
   const { scheme, options } = schemeOf(webhook);
-  if (key === undefined) throw new AppError("invalid", "There is no secret to sign with");
+  if (key === undefined) {
+    throw new AppError(
+      "invalid",
+      "The trigger names no SecretStore with a key to sign with: set secret.fromRef, or give the headers with --header",
+    );
+  }
   if (scheme.sign === undefined) {
     throw new AppError(
       "invalid",

@@ -100,7 +100,9 @@ export function parsePolicy(text: string, file = "plugin-policy.yaml"): PolicyRe
   const { documents, errors, warnings } = parseManifest(file, text);
   const [document, second] = documents;
   const broken = [...errors, ...warnings]; // what YAML only warns of is not understood either
-  if (second !== undefined) broken.push(`${second.locate([])}: One document only, remove this one`);
+  if (second !== undefined) {
+    broken.push(`${second.locate([])}: A policy is one document: remove this one`);
+  }
   if (broken.length > 0) return closed(broken);
   if (document === undefined) return { policy: DEFAULT_POLICY, warnings: [], locate: () => file };
   const findings = policySchema.check(document.value);
@@ -132,7 +134,7 @@ export function parsePolicy(text: string, file = "plugin-policy.yaml"): PolicyRe
 const PREFIXES = "allowed_command_prefixes";
 
 function closed(errors: readonly string[]): PolicyReading {
-  return { closed: `The policy is not understood: ${errors.join("; ")}`, errors };
+  return { closed: `The policy is not valid: ${errors.join("; ")}`, errors };
 }
 
 /** Decides on one command of a plugin, or of a hook that the policy applies to. */

@@ -109,7 +109,7 @@ function findTextRefusal(line: string): Refusal | undefined {
   const control = CONTROL.exec(line)?.[0];
   if (control !== undefined) {
     const code = control.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
-    return { rule: "control_character", reason: `take out the control character U+${code}` };
+    return { rule: "control_character", reason: `remove the control character U+${code}` };
   }
   if (line.trim() === "") return { rule: "empty", reason: "name a command" };
   if (utf8(line).length > MAX_LINE_BYTES) {

@@ -177,10 +177,10 @@ class Reader {
 
   #command({ name, prefix, suffix }: Command, pieces: Piece[]): void {
     if (prefix.some((one) => one.type === "Assignment")) {
-      return this.#fail("assignment", "take out the assignment: set variables in a script");
+      return this.#fail("assignment", "remove the assignment: set variables in a script");
     }
     if (name === undefined || prefix.length > 0) {
-      return this.#fail("redirection", "put a redirection behind its command");
+      return this.#fail("redirection", "put a redirection after its command");
     }
     const word = this.#word(name, COMMAND_BREAK, pieces, "command") ?? "";
     const args: (string | undefined)[] = [];

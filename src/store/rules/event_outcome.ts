@@ -150,7 +150,7 @@ function duplicateOf({ deliveryId, taskId }: EarlierEvent): OutcomeDecision {
 }
 
 function skipped(first: string, max: number): OutcomeDecision {
-  const busy = max === 1 ? `task ${first} is not over` : `${max} tasks are not over`;
+  const busy = max === 1 ? `task ${first} has not ended` : `${max} tasks have not ended`;
   return { outcome: { outcome: "skipped", reason: `concurrency: ${busy}` }, actions: [] };
 }
 
@@ -172,7 +172,7 @@ function join(
 ): OutcomeDecision | Needs<EventFacts> {
   const replaced = replacedBy(waiting.id, task, known);
   if ("needs" in replaced) return replaced;
-  const joined = "debounced, joined to a task that waits";
+  const joined = "debounced, joined to a waiting task";
   const reason = note === "" ? joined : `${joined}; ${note}`;
   const move = sameLimits(waiting.limits, limitsOf(task))
     ? "stay"

@@ -31,18 +31,18 @@ export function decideRetry(
   { of, planned, keepDirectory }: Pick<RetryOf, "of" | "planned" | "keepDirectory">,
   old: Found<RetriedTask>,
 ): RetryDecision {
-  if (old === "none") return { refused: "not_found", message: `There is no task ${of}` };
+  if (old === "none") return { refused: "not_found", message: `No task "${of}"` };
   if (old.state === "pending" || old.state === "running") {
     return conflict(`Task ${of} has not ended: cancel it, or wait for it`);
   }
   if (keepDirectory && !old.hasDirectory) {
-    return conflict(`Another retry of task ${of} goes on in its directory`);
+    return conflict(`Another retry of task ${of} runs in its directory: wait for it, or cancel it`);
   }
   if (planned !== undefined) {
     return { planHash: planned.plan.hash, limits: inWorkspaceOf(planned, old.limits) };
   }
   if (old.planHash === undefined) {
-    return conflict(`Task ${of} never could run: apply what it misses first`);
+    return conflict(`Task ${of} could never run: apply what was missing first`);
   }
   return { planHash: old.planHash, limits: old.limits };
 }

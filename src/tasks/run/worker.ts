@@ -166,7 +166,7 @@ class Worker implements TaskWorker {
       }
       this.#wakeAt(nextAt);
     } catch (error) {
-      log.error("cannot claim tasks, the next attempt is in a second", { error });
+      log.error("cannot claim tasks, trying again in a second", { error });
       this.#wakeAt(clock.now() + 1000);
     }
     this.#claims.delete(claim);

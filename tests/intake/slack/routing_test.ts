@@ -218,7 +218,7 @@ Deno.test("concurrency: Forbid ignores with its reason, a replay starts the task
   await rig.say("two", later(2));
   deepEqual(await rig.outcomes(), {
     one: "routed: ",
-    two: "ignored: concurrency: task ID is not over",
+    two: "ignored: concurrency: task ID has not ended",
   });
   await rig.finish();
   const [, two] = await rig.events();
@@ -385,7 +385,7 @@ Deno.test("what nobody can tell waits for a person: a task that is gone, a root 
       "needs_attention: task ID of its thread is no longer stored: bind the thread to another one",
     "bad root": "failed: attempt 5: a bug",
     "reply to bad root":
-      "needs_attention: the post that began its thread was not routed: replay that first, or bind the thread",
+      "needs_attention: the post that started its thread was not routed: replay that first, or bind the thread",
   });
   const [, , bad] = await rig.events();
   await store.replaySourceEvent(bad?.id ?? "", clock.time);

@@ -33,7 +33,7 @@ eachStore(
   "Forbid says which task is in the way, and starts again when that has ended",
   async (store) => {
     await accept(store, 1, grouped("Forbid"));
-    const reason = `concurrency: task ${taskIdOf(1)} is not over`;
+    const reason = `concurrency: task ${taskIdOf(1)} has not ended`;
     deepEqual(await accept(store, 2, grouped("Forbid")), { outcome: "skipped", reason });
     await claim(store);
     equal((await accept(store, 3, grouped("Forbid")))?.outcome, "skipped", "while it runs");

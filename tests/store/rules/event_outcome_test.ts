@@ -107,9 +107,9 @@ const group = (
 
 const FORBID: readonly [max: number, unfinished: readonly string[], why: string | undefined][] = [
   [1, [], undefined],
-  [1, ["t1"], "task t1 is not over"],
+  [1, ["t1"], "task t1 has not ended"],
   [2, ["t1"], undefined],
-  [2, ["t1", "t2"], "2 tasks are not over"],
+  [2, ["t1", "t2"], "2 tasks have not ended"],
 ];
 
 for (const [max, unfinished, why] of FORBID) {
@@ -211,7 +211,7 @@ const MOVES: readonly [what: string, task: DebouncedTask, more: Partial<NewTask>
 for (const [what, task, more, move] of MOVES) {
   Deno.test(`debounce: the next event is joined to the task that waits, ${what}: ${move}`, () => {
     deepEqual(decide({ ...DEBOUNCE, ...DEDUP, ...more }, { debounced: task, earlier: "none" }), {
-      outcome: accepted("first", "debounced, joined to a task that waits"),
+      outcome: accepted("first", "debounced, joined to a waiting task"),
       actions: [{ do: "join", task, move }, remember("first")],
     });
   });
@@ -224,7 +224,7 @@ Deno.test("debounce: a joined event takes no slot of the rate, is not forbidden,
     decide({ ...DEBOUNCE, ...rate(true), ...group("Replace") }, { debounced, replaceable }, "note"),
     {
       outcome: {
-        ...accepted("first", "debounced, joined to a task that waits; note"),
+        ...accepted("first", "debounced, joined to a waiting task; note"),
         replaces: ["t1"],
       },
       actions: [

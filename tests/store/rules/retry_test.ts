@@ -31,7 +31,7 @@ const conflict = (message: string) => ({ refused: "conflict", message });
 type Retry = readonly [what: string, asked: Asked, old: Found<RetriedTask>, decision: object];
 
 const RETRIES: readonly Retry[] = [
-  ["one that is gone", {}, "none", { refused: "not_found", message: "There is no task t1" }],
+  ["one that is gone", {}, "none", { refused: "not_found", message: 'No task "t1"' }],
   ...(["pending", "running"] as const).map((state) =>
     [
       `one that is ${state}`,
@@ -53,13 +53,13 @@ const RETRIES: readonly Retry[] = [
     "in a directory that another retry has",
     { keepDirectory: true },
     { ...OLD, hasDirectory: false },
-    conflict("Another retry of task t1 goes on in its directory"),
+    conflict("Another retry of task t1 runs in its directory: wait for it, or cancel it"),
   ],
   [
     "one that never had a plan",
     {},
     NEVER_PLANNED,
-    conflict("Task t1 never could run: apply what it misses first"),
+    conflict("Task t1 could never run: apply what was missing first"),
   ],
   [
     "one that never had a plan, with one, in another workspace",

@@ -52,8 +52,9 @@ export function findSchemaFaults(db: Database): string[] {
 export function refuseOtherSchema(db: Database): void {
   const details = findSchemaFaults(db);
   if (details.length === 0) return;
-  const message = "The database has another schema than svc gives it: mend it with sqlite3 as it " +
-    "says here, or restore a backup";
+  const message =
+    "The schema of the database is not the one svc makes: repair it with sqlite3 as listed " +
+    "here, or restore a backup";
   throw new AppError("refused", message, { details });
 }
 

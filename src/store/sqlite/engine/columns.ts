@@ -11,14 +11,14 @@ import type { Row } from "./database.ts";
 /** A text that is never null. */
 export function text(row: Row, column: string): string {
   const value = row[column];
-  if (typeof value !== "string") throw new TypeError(`Column ${column} holds no text`);
+  if (typeof value !== "string") throw new TypeError(`Column ${column} is not text`);
   return value;
 }
 
 /** A number that is never null. */
 export function number(row: Row, column: string): number {
   const value = row[column];
-  if (typeof value !== "number") throw new TypeError(`Column ${column} holds no number`);
+  if (typeof value !== "number") throw new TypeError(`Column ${column} is not a number`);
   return value;
 }
 
@@ -33,7 +33,7 @@ export function json(row: Row, column: string): unknown {
     return JSON.parse(value);
   } catch {
     const id = row["id"] ?? row["name"] ?? "";
-    const message = `Row "${id}" of the database holds no JSON in "${column}"`;
+    const message = `Row "${id}" of the database does not hold JSON in "${column}"`;
     throw new AppError("internal", `${message}: stop the daemon and see "svc db check"`);
   }
 }

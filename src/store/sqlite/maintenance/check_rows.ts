@@ -37,7 +37,7 @@ export function findUnreadable(db: Database, most: number): string[] {
     if (!columns.some(({ name }) => name === column)) return [];
     const ids = findBrokenJson(db, { table, column, id: idOf(columns) });
     return ids.slice(0, most).map((id) =>
-      `Row ${id} of table ${table} holds no JSON in "${column}"`
+      `Row ${id} of table ${table} does not hold JSON in "${column}"`
     );
   });
   const large = [...tables].flatMap(([table, columns]) =>

@@ -28,7 +28,7 @@ async function run(job: Job): Promise<unknown> {
     if (steps++ % STEPS_PER_REPORT === 0) say({ type: "progress", progress });
     // Half of the time is left to other users of the disk; a request to stop ends the pause.
     Atomics.wait(stop, 0, 0, Math.min(systemClock.monotonicMs() - since, LONGEST_PAUSE_MS));
-    if (Atomics.load(stop, 0) !== 0) throw new Error("Told to stop");
+    if (Atomics.load(stop, 0) !== 0) throw new Error("It was stopped");
     since = systemClock.monotonicMs();
   });
 }

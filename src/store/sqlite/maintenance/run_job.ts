@@ -69,7 +69,7 @@ class Replies {
     worker.onmessage = (event: MessageEvent<JobReply>) => this.#give(event.data);
     worker.onerror = (event) => {
       event.preventDefault();
-      const message = `The thread of a job ended: ${event.message}`;
+      const message = `The worker thread of a job ended: ${event.message}`;
       this.#give({ type: "failed", error: { message } });
     };
   }
