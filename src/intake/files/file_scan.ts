@@ -31,7 +31,7 @@ export interface FileChange {
 }
 
 /** Files and directories that are read at the same time. */
-const AT_ONCE = 32;
+const BATCH_SIZE = 32;
 
 /**
  * Scans what `globs` match below `root`, which is a real path; visits at most `most` files and
@@ -83,10 +83,10 @@ class Scan implements FileScan {
   }
 
   async step(): Promise<void> {
-    const found = this.#found.splice(0, AT_ONCE);
+    const found = this.#found.splice(0, BATCH_SIZE);
     const work = found.length > 0
       ? found.map((entry) => this.#stamp(entry))
-      : this.#open.splice(0, AT_ONCE).map((directory) => this.#read(directory));
+      : this.#open.splice(0, BATCH_SIZE).map((directory) => this.#read(directory));
     await Promise.all(work);
   }
 
