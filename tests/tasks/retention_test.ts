@@ -16,6 +16,7 @@ import {
   type RetentionLimits,
 } from "../../src/tasks/retention/retention.ts";
 import { logPath } from "../../src/tasks/log/task_log.ts";
+import { systemClock } from "../../src/base/clock.ts";
 import { setClock } from "../helpers/manual_clock.ts";
 import { accept, filterOut, idOf, taskIdOf } from "../helpers/store_records.ts";
 import { type TempStore, tempStore } from "../helpers/temp_store.ts";
@@ -49,6 +50,7 @@ async function rig(broken: Partial<Store> = {}): Promise<Rig> {
   const dirs = dataDirAt(temp.dir);
   await Deno.mkdir(dirs.logs);
   const clock = setClock(START);
+  clock.pause = (_ms, signal) => systemClock.pause(0, signal); // each step gives way to others
   const [removed, logged]: string[][] = [[], []];
   const log = createLog({
     level: "debug",

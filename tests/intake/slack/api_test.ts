@@ -11,7 +11,7 @@ import {
   rejects,
   strictEqual as equal,
 } from "node:assert/strict";
-import { systemClock } from "../../../src/base/clock.ts";
+import { type Clock, systemClock } from "../../../src/base/clock.ts";
 import { AppError, type ErrorCode } from "../../../src/base/errors.ts";
 import { escapeText, type Post, postMessage } from "../../../src/intake/slack/api.ts";
 
@@ -27,6 +27,19 @@ interface Got {
   readonly body: Record<string, unknown>;
 }
 
+/** The machine's clock, whose pauses are noted and over at once. */
+function withoutPauses(): Clock & { readonly pauses: readonly number[] } {
+  const pauses: number[] = [];
+  return {
+    ...systemClock,
+    pauses,
+    pause(ms, signal) {
+      pauses.push(ms);
+      return systemClock.pause(0, signal);
+    },
+  };
+}
+
 /** A server that gives these answers in turn, the last one for ever. */
 function slackServer(...answers: readonly (() => Response | Promise<Response>)[]) {
   const got: Got[] = [];
@@ -37,14 +50,16 @@ function slackServer(...answers: readonly (() => Response | Promise<Response>)[]
     return await (answers[got.length - 1] ?? answers.at(-1) ?? OK)();
   });
   const stopping = new AbortController();
+  const quick = withoutPauses();
   return {
     got,
     stopping,
-    send: (post: Partial<Post> = {}, token: () => string = () => TOKEN) =>
+    pauses: quick.pauses,
+    send: (post: Partial<Post> = {}, token: () => string = () => TOKEN, clock: Clock = quick) =>
       postMessage({ ...POST, ...post }, {
         apiUrl: `http://127.0.0.1:${(server.addr as Deno.NetAddr).port}/api`,
         token,
-        clock: systemClock,
+        clock,
         signal: stopping.signal,
       }),
     [Symbol.asyncDispose]: () => server.shutdown(),
@@ -84,21 +99,23 @@ Deno.test("escapeText escapes once, and in the right order", () => {
   equal(escapeText("&lt; <a&b>"), "&amp;lt; &lt;a&amp;b&gt;");
 });
 
-const AGAIN: Readonly<Record<string, () => Response>> = {
-  "429 with a pause": status(429, { "retry-after": "1" }),
-  "429 without": status(429),
-  "429 with a date": status(429, { "retry-after": "Wed, 21 Oct 2026 07:28:00 GMT" }),
-  "429 with a negative number": status(429, { "retry-after": "-5" }),
-  "429 with nothing to wait for": status(429, { "retry-after": "0" }),
-  "500": status(500),
-  "503": status(503, { "retry-after": "1" }),
+/** Answers after which the post is sent again, and the pause before it in milliseconds. */
+const AGAIN: Readonly<Record<string, readonly [() => Response, number]>> = {
+  "429 with a pause": [status(429, { "retry-after": "2" }), 2000],
+  "429 without": [status(429), 1000],
+  "429 with a date": [status(429, { "retry-after": "Wed, 21 Oct 2026 07:28:00 GMT" }), 1000],
+  "429 with a negative number": [status(429, { "retry-after": "-5" }), 1000],
+  "429 with nothing to wait for": [status(429, { "retry-after": "0" }), 1000],
+  "500": [status(500), 1000],
+  "503": [status(503, { "retry-after": "3" }), 3000],
 };
 
-for (const [name, answer] of Object.entries(AGAIN)) {
+for (const [name, [answer, pauseMs]] of Object.entries(AGAIN)) {
   Deno.test(`postMessage tries again after ${name}`, async () => {
     await using slack = slackServer(answer, OK);
     equal(await slack.send(), "9.1");
     equal(slack.got.length, 2);
+    deepEqual(slack.pauses, [pauseMs]);
   });
 }
 
@@ -113,10 +130,11 @@ for (const pause of ["301", "86400", "99999999", "9".repeat(400)]) {
   });
 }
 
-Deno.test("postMessage gives up after five tries", async () => {
+Deno.test("postMessage gives up after five attempts", async () => {
   await using slack = slackServer(status(500));
   await rejects(slack.send(), refusal("overloaded", /^Slack answered with status 500$/));
   equal(slack.got.length, 5);
+  equal(slack.pauses.length, 4);
 });
 
 /** Never ends by itself. */
@@ -154,7 +172,7 @@ Deno.test("postMessage says where nobody answers", async () => {
   const access = { apiUrl: "http://127.0.0.1:1/api", token: () => TOKEN };
   const { signal } = new AbortController();
   await rejects(
-    postMessage(POST, { ...access, clock: systemClock, signal }),
+    postMessage(POST, { ...access, clock: withoutPauses(), signal }),
     refusal("refused", /^Slack cannot be reached at http:\/\/127\.0\.0\.1:1\/api: /),
   );
 });
@@ -190,7 +208,7 @@ for (const [characters, sent] of [[40_000, 1], [40_001, 0]] as const) {
 Deno.test("postMessage ends at once when the daemon stops: while it waits, and while Slack thinks", async () => {
   for (const answer of [status(429, { "retry-after": "200" }), hang]) {
     await using slack = slackServer(answer);
-    const sent = slack.send();
+    const sent = slack.send({}, () => TOKEN, systemClock);
     const outcome = rejects(sent, refusal("unreachable", /^The daemon is stopping/));
     while (slack.got.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     const before = hung;
