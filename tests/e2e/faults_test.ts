@@ -7,7 +7,13 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import {
+  deepStrictEqual as deepEqual,
+  doesNotMatch,
+  match,
+  ok,
+  strictEqual as equal,
+} from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import {
@@ -311,7 +317,8 @@ longTest(
     }
     equal((await post(daemon)).status, 200);
     equal((await daemon.settled()).length, 2);
-    equal((await degraded(daemon)).includes("cannot be written"), false);
+    // Retention, whose round may have fallen into that time, repeats it on its own.
+    doesNotMatch(await degraded(daemon), /^the database cannot be written/m);
   },
 );
 

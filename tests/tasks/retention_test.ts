@@ -6,6 +6,8 @@
  */
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
+import { AppError } from "../../src/base/errors.ts";
+import { HealthConditions } from "../../src/base/health_conditions.ts";
 import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
 import { createLog } from "../../src/base/log.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -14,10 +16,11 @@ import {
   prune,
   type RetentionHost,
   type RetentionLimits,
+  startRetention,
 } from "../../src/tasks/retention/retention.ts";
 import { logPath } from "../../src/tasks/log/task_log.ts";
 import { systemClock } from "../../src/base/clock.ts";
-import { setClock } from "../helpers/manual_clock.ts";
+import { ManualClock, passUntil, setClock } from "../helpers/manual_clock.ts";
 import { accept, filterOut, idOf, taskIdOf } from "../helpers/store_records.ts";
 import { type TempStore, tempStore } from "../helpers/temp_store.ts";
 
@@ -222,4 +225,33 @@ Deno.test("removeOrphans: the directory of a task that is gone goes, unless a re
   await r.store.setTaskDirectory(taskIdOf(4), `${of(2)}/packages/app`);
   await removeOrphans(r.host, new AbortController().signal);
   deepEqual(r.removed, [of(1)]);
+});
+
+Deno.test("retention that failed is repeated soon, and svc status says so until then", async () => {
+  await using r = await rig();
+  const clock = new ManualClock(START);
+  const health = new HealthConditions();
+  let locked = true;
+  const rounds: number[] = [];
+  const pruneTasks: Store["pruneTasks"] = (options) => {
+    rounds.push(clock.monotonicMs());
+    if (locked) return Promise.reject(new AppError("overloaded", "The database is locked"));
+    return r.store.pruneTasks(options);
+  };
+  await using _retention = startRetention({
+    ...r.host,
+    clock,
+    health,
+    store: { ...r.store, pruneTasks },
+  });
+  const round = async (n: number) => {
+    while (rounds.length < n) await passUntil(clock, systemClock.pause(1), 1000);
+  };
+  await round(1);
+  await passUntil(clock, systemClock.pause(1), 1);
+  deepEqual(health.list(), ["old tasks could not be removed: The database is locked"]);
+  locked = false;
+  await round(2);
+  ok((rounds[1] ?? 0) - (rounds[0] ?? 0) < 60_000, "not only after the usual five minutes");
+  while (health.list().length > 0) await passUntil(clock, systemClock.pause(1), 1);
 });

@@ -57,15 +57,17 @@ const DAY_MS = 24 * 3600 * 1000;
 export function startRetention(host: RetentionHost): AsyncDisposable {
   const stopping = new AbortController();
   const { signal } = stopping;
+  // A round that failed, mostly because the database could not be written, is repeated soon.
   const orphans = async () => {
-    await host.clock.pause(FIRST_ROUND_MS, signal);
-    if (!signal.aborted) await runReported(host, () => removeOrphans(host, signal));
+    do {
+      await host.clock.pause(FIRST_ROUND_MS, signal);
+    } while (!signal.aborted && !await isDone(host, () => removeOrphans(host, signal)));
   };
   const prunes = async () => {
-    for (let ms = FIRST_ROUND_MS;; ms = INTERVAL_MS) {
+    for (let ms = FIRST_ROUND_MS;;) {
       await host.clock.pause(ms, signal);
       if (signal.aborted) return;
-      await runReported(host, () => prune(host, signal));
+      ms = await isDone(host, () => prune(host, signal)) ? INTERVAL_MS : FIRST_ROUND_MS;
     }
   };
   const work = Promise.all([orphans(), prunes()]);
@@ -77,13 +79,16 @@ export function startRetention(host: RetentionHost): AsyncDisposable {
   };
 }
 
-async function runReported(host: RetentionHost, work: () => Promise<void>): Promise<void> {
+/** Does one round of work; a failure is logged, and shown in `svc status` until a round succeeds. */
+async function isDone(host: RetentionHost, work: () => Promise<void>): Promise<boolean> {
   try {
     await work();
     host.health?.clear("retention");
+    return true;
   } catch (error) {
-    host.log.warn("old tasks could not be removed, trying again later", { error });
+    host.log.warn("old tasks could not be removed, trying again soon", { error });
     host.health?.set("retention", `old tasks could not be removed: ${messageOf(error)}`);
+    return false;
   }
 }
 
