@@ -12,7 +12,7 @@ import { embed, EMBEDDED } from "../integrations/embed.ts";
 import { startDaemon, type TestDaemon } from "./helpers/daemon.ts";
 import { withOneByteChanged } from "./helpers/github.ts";
 import type { Manifest } from "./helpers/manifests.ts";
-import { PROGRAMS, ROOT, run, testEachProgram } from "./helpers/program.ts";
+import { longTest, ONE_PROGRAM, PROGRAMS, ROOT, run, testEachProgram } from "./helpers/program.ts";
 import { tempDir } from "./helpers/temp_dir.ts";
 import { until } from "./helpers/until.ts";
 import { githubRequest } from "./integrations/github.ts";
@@ -195,10 +195,10 @@ for (const one of PACKAGES) {
     },
   );
 
-  testEachProgram(
-    `integrations/${one.name}: the agents can be switched on, and get their prompts`,
-    async (program, t) => {
-      await using daemon = await startDaemon(program);
+  longTest(
+    `integrations/${one.name}: the agents can be switched on, and get their prompts (${ONE_PROGRAM.name})`,
+    async (t) => {
+      await using daemon = await startDaemon(ONE_PROGRAM);
       await install(daemon, one);
       await daemon.apply({
         kind: "Agent",
