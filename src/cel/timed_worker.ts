@@ -37,7 +37,7 @@ export class TimedWorker<Question, Answer> implements Disposable {
   ask(question: Question, deadlineMs: number): Promise<Outcome<Answer>> {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome<Answer>>();
     if (this.#closed) return Promise.resolve({ is: "closed" });
-    let timer: number | undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
     this.#giveUp = (outcome) => {
       clearTimeout(timer);
       this.rest();

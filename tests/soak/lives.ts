@@ -35,7 +35,7 @@ export class Lives implements AsyncDisposable {
   readonly #parts: { program: Program; site: Site; journal: Journal; args: readonly string[] };
   #daemon: TestDaemon | undefined;
   #born = Promise.withResolvers<TestDaemon>();
-  #sampling: number | undefined;
+  #sampling: ReturnType<typeof setInterval> | undefined;
   readonly #endedTasks = new Set<unknown>();
 
   constructor(
