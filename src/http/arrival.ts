@@ -1,20 +1,24 @@
 /**
  * Lets the reader of a body tell the connection that the request has been received in full: from
- * then on the server is at work, and the deadlines for slow senders no longer hold.
+ * then on the server is at work, and the deadlines for slow senders no longer hold. A handler can
+ * also say that the connection is to serve no further request.
  *
  * @module
  */
 
 const ARRIVALS = Symbol("arrivals");
 
-/** Counts requests that have arrived whole. */
+/** What a connection is told of its requests. */
 export interface Arrivals {
+  /** Requests that have arrived whole. */
   arrived: number;
+  /** Whether a request was the last one. */
+  lastSeen: boolean;
 }
 
 type Expected = Request & { [ARRIVALS]?: Arrivals };
 
-/** Has `request` counted once it has arrived whole. */
+/** Has `request` counted once it has arrived whole, and noted when it is the last one. */
 export function expectArrival(request: Request, arrivals: Arrivals): void {
   (request as Expected)[ARRIVALS] = arrivals;
 }
@@ -23,4 +27,10 @@ export function expectArrival(request: Request, arrivals: Arrivals): void {
 export function tellArrival(request: Request): void {
   const arrivals = (request as Expected)[ARRIVALS];
   if (arrivals !== undefined) arrivals.arrived++;
+}
+
+/** Tells the connection of `request` that what follows it must not be served. */
+export function markLast(request: Request): void {
+  const arrivals = (request as Expected)[ARRIVALS];
+  if (arrivals !== undefined) arrivals.lastSeen = true;
 }

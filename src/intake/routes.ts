@@ -7,6 +7,7 @@
 
 import { AppError } from "../base/errors.ts";
 import { DEFAULT_PROJECT, NAME_PATTERN } from "../resources/resource.ts";
+import { markLast } from "../http/arrival.ts";
 import { problemResponse } from "../http/problem.ts";
 import { receiveSlackEvent, type SlackHost } from "./slack.ts";
 import { type IncomingRequest, receiveWebhook } from "./webhook.ts";
@@ -31,7 +32,9 @@ export function webhookHandler(
   return (request, remote) => {
     const headers = Object.fromEntries(request.headers); // read once: it is expensive
     const response = answer(request, { remote, headers }, host, ready);
-    return headers["transfer-encoding"] === undefined ? response : asLast(response);
+    if (headers["transfer-encoding"] === undefined) return response;
+    markLast(request);
+    return asLast(response);
   };
 }
 

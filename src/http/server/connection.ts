@@ -49,6 +49,7 @@ export function newConnection(socket: Deno.Conn, tick: number): Connection {
     ended: tick,
     requests: 0,
     arrived: 0,
+    lastSeen: false,
     complete: 0,
   };
 }

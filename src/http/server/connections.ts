@@ -126,9 +126,10 @@ export class Connections {
       connection.arrived = connection.requests; // some are refused before they have arrived
       connection.ended = this.#tick;
       this.#working--;
-      if (this.#stopping) this.#dismiss(connection);
+      if (this.#stopping || connection.lastSeen) this.#dismiss(connection);
     };
     const begin = (request: Request, info: RequestInfo) => {
+      if (connection.lastSeen) return this.#neverServe(connection);
       this.#working++;
       connection.requests++;
       connection.began = this.#tick;
@@ -156,6 +157,16 @@ export class Connections {
       this.#open.delete(connection);
       if (this.#stopping) this.#checkOver();
     });
+  }
+
+  /**
+   * Closes a connection on which a request follows the last one, after that one's answer has
+   * reached the socket. Deno 2.9 reads on after `connection: close`; 2.7 does not come here.
+   */
+  async #neverServe(connection: Connection): Promise<Response> {
+    await this.#options.clock.pause(FLUSH_MS);
+    this.#cut(connection);
+    return new Response(null, { status: 400 });
   }
 
   /** Its answer was the last. */
