@@ -19,6 +19,7 @@ import {
   type ResourceKey,
   warningAt,
 } from "./resource.ts";
+import { needsOf } from "./users.ts";
 import { isPlaceholder, type SecretStoreSpec } from "./secret_store.ts";
 
 /** A template of this name in a directory is skipped until it has been filled in. */
@@ -178,14 +179,15 @@ function mentionsOf(
   stated: ReadonlySet<string>,
   kinds: KindLookup,
 ): Mention[] {
-  const references = kinds.named(resource.kind)?.references?.(resource.spec) ?? [];
-  return references.flatMap(({ kind, name, path, consequence }) => {
-    if (kind === CRD_KIND && kinds.crd(name) !== undefined) return []; // referred to by its kind
-    const project = kinds.named(kind)?.global === true ? "" : resource.project;
-    const key = { kind, project, name };
-    if (kind !== CRD_KIND && stated.has(keyOf(key))) return [];
-    const warning = warningAt(path, `${kind} "${name}" does not exist: ${consequence}`);
-    return [{ ...key, warning: formatFinding(document, warning) }];
+  return needsOf(resource, kinds).flatMap(({ key, reference: { name, path, consequence } }) => {
+    if (stated.has(keyOf(key))) return [];
+    const warning = warningAt(path, `${key.kind} "${name}" does not exist: ${consequence}`);
+    return [{
+      kind: key.kind,
+      project: key.project,
+      name: key.name,
+      warning: formatFinding(document, warning),
+    }];
   });
 }
 

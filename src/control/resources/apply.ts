@@ -92,7 +92,7 @@ export async function apply(
  */
 function danglingReferences({ mentions }: ManifestsRead, catalog: Catalog): string[] {
   return mentions.filter(({ kind, project, name }) =>
-    kind === CRD_KIND || catalog.find(kind, project, name) === undefined
+    catalog.find(kind, project, name) === undefined
   ).map(({ warning }) => warning);
 }
 
