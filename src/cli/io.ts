@@ -30,7 +30,7 @@ export interface Io {
   readonly outIsTerminal: boolean;
   /** Whether standard error may be coloured. */
   readonly errColor: boolean;
-  /** Columns of the terminal; `undefined` when output goes elsewhere. */
+  /** Columns of the terminal, or $COLUMNS there; `undefined` when output goes elsewhere. */
   readonly columns: number | undefined;
   /** Runs `handler` on SIGINT and SIGTERM, until disposed. */
   onStop(handler: () => void): Disposable;
@@ -87,7 +87,7 @@ export function terminal(): Io {
     env: (name) => Deno.env.get(name),
     outIsTerminal,
     errColor: !plain && Deno.stderr.isTerminal(),
-    columns: outIsTerminal ? consoleColumns() : undefined,
+    columns: outIsTerminal ? columnsAskedFor() ?? consoleColumns() : undefined,
     onStop(handler) {
       Deno.addSignalListener("SIGINT", handler);
       Deno.addSignalListener("SIGTERM", handler);
@@ -140,6 +140,12 @@ function hiddenLine(prompt: string): string | undefined {
     Deno.stdin.setRaw(false);
     writeAll(Deno.stderr, ENCODER.encode("\n"));
   }
+}
+
+/** $COLUMNS, which overrules the terminal as it does for `ls`. */
+function columnsAskedFor(): number | undefined {
+  const text = Deno.env.get("COLUMNS") ?? "";
+  return /^[1-9][0-9]{0,4}$/.test(text) ? Number(text) : undefined;
 }
 
 function consoleColumns(): number | undefined {

@@ -20,9 +20,10 @@ export function parseArguments(
   words: string,
   command: Command,
   args: readonly string[],
+  columns: number | undefined,
 ): ParseResult {
   let written = "";
-  const parser = toParser(words, command);
+  const parser = toParser(words, command, columns);
   parser.configureOutput({ writeOut: (text) => written += text, writeErr: () => {} });
   parser.exitOverride();
   try {
@@ -30,21 +31,41 @@ export function parseArguments(
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.code === "commander.helpDisplayed") return { help: written };
-    const message = error.message.replace(/^error: /, "").replace(/\s+/g, " ").replace(/\.$/, "");
-    throw new AppError(
-      "usage",
-      `${message.charAt(0).toUpperCase()}${message.slice(1)}: see "svc ${words} --help"`,
-    );
+    throw new AppError("usage", explain(error, words, command));
   }
   return { parsed: { positional: parser.processedArgs, options: parser.opts() } };
 }
 
-function toParser(words: string, command: Command): Parser {
+/** The library's refusal in our words, with what would have been right. */
+function explain(error: CommanderError, words: string, command: Command): string {
+  const { code } = error;
+  const text = error.message.replace(/^error: /, "").replace(/\s+/g, " ");
+  const known = (command.arguments ?? []).map(({ name }) => name.toUpperCase());
+  const usage = ["svc", words, ...known.map((name) => name.replace(/[<>]/g, ""))].join(" ");
+  const [, named = "", value = ""] = /'([^']*)'(?: argument '(.*)' is invalid)?/.exec(text) ?? [];
+  const flag = /--[\w-]+/.exec(named)?.[0] ?? named;
+  const [, near] = /Did you mean (\S+)\?/.exec(text) ?? [];
+  const [, choices = ""] = /Allowed choices are (.*)\.$/.exec(text) ?? [];
+  const help = `"svc help ${words}"`;
+  if (code === "commander.missingArgument") return `${named.toUpperCase()} is missing: ${usage}`;
+  if (code === "commander.excessArguments") return `Too many arguments: ${usage}`;
+  if (code === "commander.optionMissingArgument") return `${flag} needs a value: see ${help}`;
+  if (code === "commander.invalidArgument") return `${flag} takes ${choices}, not "${value}"`;
+  if (code !== "commander.unknownOption") return `${text}: see ${help}`;
+  return `Unknown option "${named}"${
+    near === undefined ? `: see ${help}` : `, did you mean "${near}"?`
+  }`;
+}
+
+/** Wider lines are hard to read. */
+const WIDEST = 100;
+
+function toParser(words: string, command: Command, columns = 80): Parser {
   const parser = new Parser(`svc ${words}`).description(command.help)
     .helpOption("-h, --help", "print this help")
     .allowExcessArguments(false)
     .showSuggestionAfterError(true)
-    .configureHelp({ sortOptions: false, helpWidth: 96 })
+    .configureHelp({ sortOptions: false, helpWidth: Math.min(columns, WIDEST), minWidthToWrap: 20 })
     .addHelpText("after", `\nExamples:\n${command.examples.map((line) => `  ${line}`).join("\n")}`);
   for (const { name, help } of command.arguments ?? []) {
     parser.addArgument(new Argument(name, help));

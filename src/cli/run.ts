@@ -7,8 +7,10 @@
 
 import { AppError, toAppError } from "../base/errors.ts";
 import { CommandContext } from "./command.ts";
+import { fullList, groupList, unknownCommand } from "./command_list.ts";
 import { type CommandEntry, COMMANDS, LISTED } from "./commands.ts";
 import { type Io, OutputClosed } from "./io.ts";
+import type { ListedName } from "./suggest.ts";
 import { red } from "./terminal_text.ts";
 
 /** Runs `svc` with these arguments; gives the exit code. */
@@ -16,13 +18,13 @@ export async function runCli(given: readonly string[], io: Io): Promise<number> 
   try {
     const [first] = given;
     const asked = first === "--version" || first === "-V" ? ["version"] : given;
-    const args = withLeadingOptionsLast(asked);
+    const args = asHelpFlag(withLeadingOptionsLast(asked));
     const entry = findEntry(args);
-    if (entry === undefined) return listCommands(args, io);
+    if (entry === undefined) return await listCommands(args, io);
     const { command } = await entry.load();
     const { parseArguments } = await import("./parse.ts");
     const rest = args.slice(entry.words.split(" ").length);
-    const result = parseArguments(entry.words, command, rest);
+    const result = parseArguments(entry.words, command, rest, io.columns);
     if ("help" in result) {
       io.out(result.help);
       return 0;
@@ -45,6 +47,12 @@ function withLeadingOptionsLast(args: readonly string[]): readonly string[] {
   return [...args.slice(at), ...args.slice(0, at)];
 }
 
+/** `svc help get` is `svc get --help`. */
+function asHelpFlag(args: readonly string[]): readonly string[] {
+  if (args[0] !== "help") return args;
+  return [...args.slice(1).filter((arg) => !arg.startsWith("-")), "--help"];
+}
+
 function findEntry(args: readonly string[]): CommandEntry | undefined {
   return COMMANDS.find(({ words }) => words.split(" ").every((word, i) => args[i] === word));
 }
@@ -52,41 +60,25 @@ function findEntry(args: readonly string[]): CommandEntry | undefined {
 const HELP_FLAGS = new Set(["-h", "--help"]);
 
 /** `svc`, `svc help`, `svc task`: the commands there are. Anything else is a mistake. */
-function listCommands(args: readonly string[], io: Io): number {
+async function listCommands(args: readonly string[], io: Io): Promise<number> {
   const option = args.findIndex((arg) => arg.startsWith("-"));
-  const asked = args.slice(0, option === -1 ? undefined : option).filter((arg) => arg !== "help");
+  const asked = args.slice(0, option === -1 ? undefined : option);
   const group = asked.join(" ");
-  const listed = LISTED.filter(({ words }) => group === "" || `${words} `.startsWith(`${group} `));
-  if (listed.length === 0) {
-    throw new AppError("usage", `Unknown command "${group}"${suggestion(asked)}: see "svc --help"`);
-  }
+  const listed = LISTED.filter(({ words }) => group === "" || words.startsWith(`${group} `));
+  if (listed.length === 0) throw unknownCommand(asked, LISTED, await listedNames());
   const unknown = args.find((arg) => arg.startsWith("-") && !HELP_FLAGS.has(arg));
   if (unknown !== undefined) {
     throw new AppError("usage", `Unknown option "${unknown}" before a command: see "svc --help"`);
   }
   const needsMore = group !== "" && args.length === asked.length;
-  (needsMore ? io.err : io.out)(commandList(listed, group));
+  (needsMore ? io.err : io.out)(group === "" ? fullList(listed) : groupList(listed, group));
   return needsMore ? new AppError("usage", "").exitCode : 0;
 }
 
-function commandList(entries: readonly CommandEntry[], asked: string): string {
-  const width = Math.max(...entries.map(({ words }) => words.length)) + 2;
-  const lines = entries.map(({ words, summary }) => `  ${words.padEnd(width)}${summary}`);
-  const intro = asked === ""
-    ? "svc turns signed webhooks into agent workflows.\n\nUsage: svc COMMAND [ARGUMENTS]\n\n"
-    : `Usage: svc ${asked} COMMAND [ARGUMENTS]\n\n`;
-  const start = asked === ""
-    ? "\nStart here:\n  svc init && svc daemon\n  svc integration list\n"
-    : "";
-  return `${intro}Commands:\n${lines.join("\n")}\n\nMore about one: svc COMMAND --help\n${start}`;
-}
-
-/** The command that shares its first word, or the beginning of one, with what was typed. */
-function suggestion([first = "", second = ""]: readonly string[]): string {
-  const near = LISTED.filter(({ words }) => words.startsWith(first.slice(0, 3)));
-  const best = near.find(({ words }) => words.split(" ")[1]?.startsWith(second.slice(0, 3))) ??
-    near[0];
-  return best === undefined ? "" : `, did you mean "svc ${best.words}"?`;
+/** What `svc get` lists; loaded only to make sense of what is no command. */
+async function listedNames(): Promise<readonly ListedName[]> {
+  const { LISTED_NAMES } = await import("./listed_names.ts");
+  return LISTED_NAMES;
 }
 
 function report(error: AppError, io: Io): number {

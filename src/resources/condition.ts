@@ -6,11 +6,11 @@
  */
 
 import { messageOf } from "../base/errors.ts";
+import { findLike } from "../base/similar_names.ts";
 import { compileExpression } from "../cel/expression.ts";
 import { type Fault, findFaults, FUNCTIONS } from "../cel/names.ts";
 import { compileTemplate } from "../cel/template.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
-import { findLike } from "./validate.ts";
 
 /** Variables of a trigger's conditions and keys, `payload_<field>` aside. */
 const EVENT_VARIABLES = ["payload", "headers", "trigger", "delivery"];

@@ -8,6 +8,7 @@
 import * as Schema from "typebox/schema";
 import type { TLocalizedValidationError } from "typebox/error";
 import { Settings } from "typebox/system";
+import { findLike } from "../base/similar_names.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 
 // By default, TypeBox stops at eight errors and omits those that name the unknown fields.
@@ -124,34 +125,6 @@ function unknownField(name: string, known: readonly string[]): string {
   const near = findLike(name, known);
   if (near !== undefined) return `Unknown field "${name}", did you mean "${near}"?`;
   return `Unknown field "${name}", known here: ${known.join(", ") || "none"}`;
-}
-
-/** The known name that `name` is probably a misspelling of. */
-export function findLike(name: string, known: readonly string[]): string | undefined {
-  return known.find((candidate) => isLike(candidate.toLowerCase(), name.toLowerCase()));
-}
-
-/** Whether one may be a misspelling of the other: one edit in a short name, two in a longer one. */
-function isLike(known: string, name: string): boolean {
-  const most = known.length < 6 ? 1 : 2;
-  return Math.abs(known.length - name.length) <= most && distance(known, name) <= most;
-}
-
-/** Edit distance: letters to insert, remove, change, or swap with their neighbour. */
-function distance(a: string, b: string): number {
-  let before: number[] = [];
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      const swap = swapped ? (before[j - 2] ?? 0) + 1 : Infinity;
-      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, change, swap));
-    }
-    [before, row] = [row, next];
-  }
-  return row[b.length] ?? 0;
 }
 
 function knownFields(schema: object, schemaPath: string): string[] {

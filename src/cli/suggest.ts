@@ -1,0 +1,77 @@
+/**
+ * What somebody meant whose command line is no command of `svc`. Pure.
+ *
+ * @module
+ */
+
+import { editsTo } from "../base/similar_names.ts";
+
+/** Words of other programs for what a command of ours does. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  create: "apply",
+  list: "get",
+  ls: "get",
+  ps: "get tasks",
+  remove: "delete",
+  rm: "delete",
+  run: "trigger fire",
+  serve: "daemon",
+  show: "describe",
+  start: "daemon",
+};
+
+/** The names that `svc get` takes for one thing, and the one it is listed under. */
+export interface ListedName {
+  readonly plural: string;
+  readonly names: readonly string[];
+}
+
+/**
+ * The command that was meant by words that are none, without `svc`: letters wrong in any of its
+ * words, its second word alone or first, or a name of what `svc get` lists. `undefined` when
+ * nothing comes close, or several things do.
+ */
+export function suggestCommand(
+  typed: readonly string[],
+  { commands, listed }: { commands: readonly string[]; listed: readonly ListedName[] },
+): string | undefined {
+  const [first = "", second = ""] = typed;
+  const misspelt = closest(commands.map((words) => [words, edits(words.split(" "), typed)]));
+  if (misspelt !== undefined) return misspelt;
+  if (isGroup(first, commands)) return undefined; // its second word is what is unknown
+  const named = closest(
+    listed.flatMap(({ plural, names }) =>
+      names.map((name): Scored => [`get ${plural}`, editsTo(name, first)])
+    ),
+  );
+  if (named !== undefined) return named;
+  const turned = commands.map((words): Scored => {
+    const [group = "", verb] = words.split(" ");
+    return [words, verb === undefined ? undefined : edits([verb, group], [first, second])];
+  });
+  const alone = commands.filter((words) => words.split(" ")[1] === first);
+  const byVerb = closest(turned) ?? (alone.length === 1 ? alone[0] : undefined);
+  if (byVerb !== undefined) return byVerb;
+  return Object.hasOwn(ELSEWHERE, first) ? ELSEWHERE[first] : undefined;
+}
+
+/** Whether `word` begins commands of two words. */
+export function isGroup(word: string, commands: readonly string[]): boolean {
+  return commands.some((words) => words.startsWith(`${word} `));
+}
+
+/** A proposal and its distance; `undefined` when it is too far. */
+type Scored = readonly [what: string, edits: number | undefined];
+
+function closest(scored: readonly Scored[]): string | undefined {
+  const near = scored.flatMap(([what, edits]) => edits === undefined ? [] : [{ what, edits }]);
+  const best = near.toSorted((a, b) => a.edits - b.edits)[0];
+  return best?.what;
+}
+
+/** How many letters `typed` is away from `words`; `undefined` when it is not meant. */
+function edits(words: readonly string[], typed: readonly string[]): number | undefined {
+  const each = words.map((word, at) => editsTo(word, typed[at] ?? ""));
+  const total = each.reduce<number>((sum, one) => sum + (one ?? Infinity), 0);
+  return Number.isFinite(total) ? total : undefined;
+}
