@@ -213,6 +213,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/tasks": "types",
     "src/tasks/log": "values",
     "src/tasks/run": "values",
+    "src/tasks/workspace": "values",
   },
   "src/control/triggers": {
     "src/api": "types",
@@ -306,6 +307,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/intake/admission": "values",
     "src/store": "types",
     "src/tasks/log": "values",
+    "src/tasks/workspace": "values",
   },
   "src/telemetry": { "src/base": "values", "src/store": "values" },
   "src/daemon": {

@@ -133,4 +133,14 @@ export const TASK_OPERATIONS = {
     role: "read_only",
     grants: EVERY_RUN,
   }),
+  "task.workspace.clean": defineOperation({
+    summary: "Removes the worktree or copy that is kept for a task that has ended, and its commits",
+    input: { id: ID },
+    output: json<{
+      readonly id: string;
+      /** Directory and refs, as far as there were any. */
+      readonly removed: readonly string[];
+    }>(),
+    role: "operator",
+  }),
 };

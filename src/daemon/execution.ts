@@ -25,6 +25,7 @@ import type { State } from "./state.ts";
 export interface Execution extends AsyncDisposable {
   readonly worker: TaskWorker;
   readonly inboxes: Inboxes;
+  readonly directories: TaskDirectories;
   readonly plugins: PluginHost;
   /** Posts to the threads that tasks came from. */
   readonly slack: SlackNotifier;
@@ -51,12 +52,12 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   busy.use(startRetention({
     ...state,
     keep,
-    removeDirectory: (directory, signal) => directories.remove(directory, { signal }),
+    discard: (task, signal) => directories.discard(task, { signal }),
   }));
   busy.use(new CronPlugins({ ...plugins, catalog: state.catalog }));
   const open = opening.move();
   const dispose = () => open.disposeAsync();
-  return { worker, inboxes, plugins, slack, [Symbol.asyncDispose]: dispose };
+  return { worker, inboxes, directories, plugins, slack, [Symbol.asyncDispose]: dispose };
 }
 
 /** Adds to a state what tasks are run with. */

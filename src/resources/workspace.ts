@@ -13,6 +13,7 @@ import { errorAt } from "./resource.ts";
 const WorkspaceSpec = Type.Object({
   path: Type.String({ minLength: 1, title: "a path: absolute, or relative to the data directory" }),
   isolation: Type.Optional(Type.Enum(["shared", "worktree", "copy"])),
+  fetch: Type.Optional(Type.Boolean()),
   env: Type.Optional(Env),
   maxParallel: Type.Optional(Type.Integer({ minimum: 1, title: "how many tasks at once, from 1" })),
 }, { additionalProperties: false });
@@ -37,6 +38,11 @@ export const workspace: AnyKind = defineKind<WorkspaceSpec>({
   check: (spec) => [
     ...(spec.path.includes("\0")
       ? [errorAt(["spec", "path"], "A path cannot hold a NUL character")]
+      : []),
+    ...(spec.fetch === true && spec.isolation !== "worktree"
+      ? [
+        errorAt(["spec", "fetch"], 'Only worktrees are fetched for: set "isolation: worktree" too'),
+      ]
       : []),
     ...checkEnv(spec.env, ["spec", "env"]),
   ],

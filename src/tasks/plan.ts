@@ -51,6 +51,8 @@ export interface Plan {
   readonly workspace: {
     readonly path: string;
     readonly isolation?: "shared" | "worktree" | "copy";
+    /** Whether its worktrees start at the newest commit of the remote. */
+    readonly fetch?: true;
     readonly env: Env;
   };
 }
@@ -112,6 +114,7 @@ export class Planner {
       workspace: {
         path: resolve(this.#dataDir, workspace.path),
         isolation: workspace.isolation ?? DEFAULT_ISOLATION,
+        ...(workspace.fetch === true ? { fetch: true } : {}),
         env: workspace.env ?? {},
       },
     };

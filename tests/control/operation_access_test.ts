@@ -65,6 +65,7 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   "task.logs": { ...READ, input: ({ task }) => ({ id: task, follow: false }) },
   "task.wait": { ...READ, input: ({ task }) => ({ ids: [task] }) },
   "task.workspace": { ...READ, input: id },
+  "task.workspace.clean": { ...OPERATE, input: id },
   "task.cancel": { ...OPERATE, step: "own", input: ({ task }) => ({ ids: [task] }) },
   "task.retry": { ...OPERATE, input: id },
   "task.inbox": { role: "read_only", step: "own", input: id },

@@ -274,6 +274,37 @@ controlTest(
 );
 
 controlTest(
+  "task.workspace.clean removes what an ended task has for itself, and never the workspace",
+  async (rig) => {
+    const copy = JSON.stringify({
+      kind: "Workspace",
+      metadata: { name: "own" },
+      spec: { path: "workspaces/default", isolation: "copy" },
+    });
+    const go = inWorkspace(rig, "go");
+    const steps = [{ id: "a", run: `until test -e ${go}; do sleep 0.05; done; exit 1` }];
+    await rig.apply(DEFAULT_WORKSPACE, copy, manifest(steps, [], "own"));
+    const id = String((await rig.post("now", "{}"))["task_id"]);
+    await rejects(rig.client.call("task.workspace.clean", { id }), {
+      code: "conflict",
+      message: /is (pending|running): its directory is needed until it ends/,
+    });
+    await Deno.writeTextFile(go, "");
+    await ended(rig, id);
+    const { path } = await rig.client.call("task.workspace", { id });
+    deepEqual((await rig.client.call("task.workspace.clean", { id })).removed, [path]);
+    await rejects(Deno.stat(path), Deno.errors.NotFound);
+    equal((await rig.client.call("task", { id }))["directory"] ?? "", "");
+    deepEqual((await rig.client.call("task.workspace.clean", { id })).removed, []);
+
+    const shared = await start(rig, [{ id: "one", run: "true" }]);
+    await ended(rig, shared);
+    deepEqual((await rig.client.call("task.workspace.clean", { id: shared })).removed, []);
+    await Deno.stat(`${rig.dirs.workspaces}/default`);
+  },
+);
+
+controlTest(
   "task.workspace of a shared workspace is its path, as long as that is there",
   async (rig) => {
     const id = await start(rig, [{ id: "one", run: "true" }]);

@@ -67,7 +67,8 @@ async function rig(broken: Partial<Store> = {}): Promise<Rig> {
     dirs,
     keep: { days: 30, perTrigger: 10_000 },
     store: { ...store, ...broken },
-    removeDirectory: (directory) => Promise.resolve(void removed?.push(directory)),
+    discard: ({ directory }) =>
+      Promise.resolve(void (directory === "" || removed?.push(directory))),
   };
   const numberOf = (id: string) => Number(id.slice(-6));
   return {

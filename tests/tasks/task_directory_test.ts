@@ -5,13 +5,20 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import {
+  deepStrictEqual as deepEqual,
+  match,
+  ok,
+  rejects,
+  strictEqual as equal,
+} from "node:assert/strict";
 import { branchOf } from "../../src/tasks/workspace/git_worktree.ts";
 import { findFile, processRuns, until, untilFile } from "../helpers/until.ts";
 import { taskIdOf } from "../helpers/store_records.ts";
 import { type RunRig, runRig } from "./run_rig.ts";
 
 const WORKTREE = { workspace: "{path: repo, isolation: worktree}" };
+const FETCH = { workspace: "{path: repo, isolation: worktree, fetch: true}" };
 const COPY = { workspace: "{path: repo, isolation: copy}" };
 
 /** Runs git, which has to go well; gives what it printed. */
@@ -87,21 +94,36 @@ test("worktree: it is kept when the task fails, with its branch, and the task kn
   equal(task.directory, `${rig.dirs.worktrees}/${task.id}`);
   equal(await Deno.readTextFile(`${task.directory}/file`), "mine\n");
   equal(await branches(rig), `main\n${branchOf(task.id)}`);
-  equal(await rig.host.directories.remove(task.directory), "");
+  deepEqual(await rig.host.directories.discard(task), [task.directory]);
   deepEqual(names(rig.dirs.worktrees), []);
   equal(await branches(rig), "main");
   equal(await worktrees(rig), 1);
 });
 
-test("worktree: commits of a success that are nowhere else stay on their branch, and it says so", async (rig) => {
+/** The refs under which commits of tasks are kept. */
+const kept = (rig: RunRig) => git(rig.workspace, "for-each-ref", "--format=%(refname)", "refs/svc");
+
+/** The same as a user is told. */
+const keptAs = (rig: RunRig, ref: string) =>
+  `its commits are kept as ${ref} in "${rig.workspace}/.git"`;
+
+test("worktree: commits of a success that are nowhere else are kept as long as the task, and it says so", async (rig) => {
   await commitSomething(rig);
   const { state, reason, task } = await rig.all(
     `{steps: [{id: a, run: 'echo mine > file; ${COMMIT}'}]}`,
     WORKTREE,
   );
-  deepEqual([state, reason], ["succeeded", `its commits are on branch svc/${task.id}`]);
-  deepEqual(names(rig.dirs.worktrees), []);
-  equal(await git(rig.workspace, "show", `svc/${task.id}:file`), "mine");
+  const ref = `refs/svc/tasks/${task.id}`;
+  deepEqual([state, reason], ["succeeded", keptAs(rig, ref)]);
+  equal(await rig.host.directories.whereCommitsAre(task.id), reason);
+  deepEqual(names(rig.dirs.worktrees), [`${task.id}.kept`]);
+  equal(await branches(rig), "main");
+  equal(await git(rig.workspace, "show", `${ref}:file`), "mine");
+
+  deepEqual(await rig.host.directories.discard(task), [ref]);
+  deepEqual([await kept(rig), names(rig.dirs.worktrees)], ["", []]);
+  equal(await rig.host.directories.whereCommitsAre(task.id), "");
+  deepEqual(await rig.host.directories.discard(task), []);
 });
 
 test("worktree: commits that are on another branch need no branch of the task", async (rig) => {
@@ -115,14 +137,160 @@ test("worktree: commits that are on another branch need no branch of the task", 
   equal(await git(rig.workspace, "show", "mine:file"), "mine");
 });
 
-test("worktree: commits on no branch at all get one", async (rig) => {
+test("worktree: commits on no branch at all are kept, beside those on the branch of the task", async (rig) => {
   await commitSomething(rig);
-  const { task } = await rig.all(
-    `{steps: [{id: a, run: 'git switch --quiet --detach; echo mine > file; ${COMMIT}'}]}`,
+  const { reason, task } = await rig.all(
+    `{steps: [{id: a, run: 'echo branch > file; ${COMMIT}; git switch --quiet --detach main; echo head > file; ${COMMIT}'}]}`,
     WORKTREE,
   );
-  equal(await git(rig.workspace, "show", `svc/${task.id}-detached:file`), "mine");
+  const ref = `refs/svc/tasks/${task.id}`;
+  equal(reason, keptAs(rig, `${ref} and ${ref}-2`));
+  equal(await git(rig.workspace, "show", `${ref}:file`), "head");
+  equal(await git(rig.workspace, "show", `${ref}-2:file`), "branch");
+  equal(await branches(rig), "main");
+  deepEqual(await rig.host.directories.discard(task), [ref, `${ref}-2`]);
+  equal(await kept(rig), "");
 });
+
+/** A bare repository that the workspace was cloned from, with a pull request 7. */
+async function cloneWithPullRequest(rig: RunRig): Promise<string> {
+  await commitSomething(rig);
+  const remote = `${rig.dirs.root}/remote.git`;
+  await git(rig.workspace, "switch", "--quiet", "-c", "theirs");
+  await Deno.writeTextFile(`${rig.workspace}/file`, "theirs\n");
+  await git(rig.workspace, "commit", "--quiet", "-am", "theirs");
+  await git(rig.workspace, "switch", "--quiet", "main");
+  await git(rig.workspace, "clone", "--quiet", "--bare", ".", remote);
+  await git(remote, "update-ref", "refs/pull/7/head", "theirs");
+  await git(remote, "branch", "--quiet", "-D", "theirs");
+  await Deno.remove(rig.workspace, { recursive: true });
+  await git(rig.dirs.root, "clone", "--quiet", remote, rig.workspace);
+  return remote;
+}
+
+const CHECK_OUT =
+  "git fetch --quiet origin refs/pull/7/head; git checkout --quiet --detach FETCH_HEAD; cat file";
+
+test("worktree: a pull request that was only looked at leaves nothing", async (rig) => {
+  await cloneWithPullRequest(rig);
+  const { state, reason, task } = await rig.all(
+    `{steps: [{id: a, run: '${CHECK_OUT}'}]}`,
+    WORKTREE,
+  );
+  deepEqual([state, reason], ["succeeded", ""]);
+  equal(await rig.printed(task.id), "theirs\n");
+  deepEqual([await branches(rig), await kept(rig), names(rig.dirs.worktrees)], ["main", "", []]);
+});
+
+test("worktree: a commit on top of a pull request is kept", async (rig) => {
+  await cloneWithPullRequest(rig);
+  const { reason, task } = await rig.all(
+    `{steps: [{id: a, run: '${CHECK_OUT}; echo mine > file; ${COMMIT}'}]}`,
+    WORKTREE,
+  );
+  equal(reason, keptAs(rig, `refs/svc/tasks/${task.id}`));
+  equal(await git(rig.workspace, "show", `refs/svc/tasks/${task.id}:file`), "mine");
+});
+
+test("worktree: a pull request on the branch of the task leaves nothing, pushed commits neither", async (rig) => {
+  await cloneWithPullRequest(rig);
+  const { reason } = await rig.all(
+    `{steps: [{id: a, run: 'git fetch --quiet origin refs/pull/7/head; git reset --quiet --hard FETCH_HEAD; echo mine > file; ${COMMIT}; git push --quiet origin HEAD:refs/heads/fix'}]}`,
+    WORKTREE,
+  );
+  equal(reason, "");
+  deepEqual([await branches(rig), await kept(rig)], ["main", ""]);
+});
+
+test("worktree: what a task had committed when its directory was lost is there again", async (rig) => {
+  await commitSomething(rig);
+  const claimed = await rig.claim("{steps: [{id: a, run: cat file}]}", WORKTREE);
+  const path = `${rig.dirs.worktrees}/${claimed.task.id}`;
+  await Deno.mkdir(rig.dirs.worktrees);
+  await git(rig.workspace, "worktree", "add", "--quiet", "-b", branchOf(claimed.task.id), path);
+  await Deno.writeTextFile(`${path}/file`, "before\n");
+  await git(path, "commit", "--quiet", "-am", "before");
+  await Deno.remove(path, { recursive: true });
+  const { state, reason } = await rig.run(claimed);
+  deepEqual([state, reason], ["succeeded", keptAs(rig, `refs/svc/tasks/${claimed.task.id}`)]);
+  equal(await rig.printed(claimed.task.id), "before\n");
+});
+
+test("worktree: without fetch it starts at what is checked out, with it at what the remote has", async (rig) => {
+  const remote = await cloneWithPullRequest(rig);
+  await git(remote, "update-ref", "refs/heads/main", "refs/pull/7/head"); // merged meanwhile
+  const plain = await rig.all("{steps: [{id: a, run: cat file}]}", WORKTREE);
+  equal(await rig.printed(plain.task.id), "committed\n");
+  const { state, reason, task } = await rig.all("{steps: [{id: a, run: cat file}]}", FETCH);
+  deepEqual([state, reason], ["succeeded", ""]);
+  equal(await rig.printed(task.id), "theirs\n");
+  equal(await Deno.readTextFile(`${rig.workspace}/file`), "committed\n");
+  deepEqual([await branches(rig), await kept(rig)], ["main", ""]);
+});
+
+test("worktree: fetch into bare repositories, with and without a place for the remote's branches", async (rig) => {
+  const remote = await cloneWithPullRequest(rig);
+  await git(rig.dirs.root, "clone", "--quiet", "--bare", remote, "bare.git");
+  await git(rig.dirs.root, "clone", "--quiet", "--mirror", remote, "mirror.git");
+  await git(remote, "update-ref", "refs/heads/main", "refs/pull/7/head");
+  for (const path of ["bare.git", "mirror.git"]) {
+    const workspace = `{path: ${path}, isolation: worktree, fetch: true}`;
+    const { state, reason, task } = await rig.all("{steps: [{id: a, run: cat file}]}", {
+      workspace,
+    });
+    deepEqual([state, reason], ["succeeded", ""], path);
+    equal(await rig.printed(task.id), "theirs\n", path);
+  }
+});
+
+/** What makes a fetch fail, and what the task says. */
+const UNFETCHABLE: readonly [what: string, make: string[][], reason: RegExp][] = [
+  [
+    "from a remote that is gone",
+    [["remote", "set-url", "origin", "/nowhere/repo.git"]],
+    /git cannot fetch in "[^"]*\/repo": '\/nowhere\/repo.git' does not appear to be a git repository\. Try "git fetch" there as the user of the daemon; variables such as SSH_AUTH_SOCK/,
+  ],
+  [
+    "of a branch that follows none",
+    [["switch", "--quiet", "-c", "mine"]],
+    /branch "mine" follows no branch of a remote: run "git branch --set-upstream-to=origin\/mine mine" there$/,
+  ],
+  [
+    "of no branch",
+    [["switch", "--quiet", "--detach"]],
+    /no branch is checked out there: check one out that follows/,
+  ],
+  [
+    "of a branch that is gone at the remote",
+    [
+      ["switch", "--quiet", "-c", "mine"],
+      ["push", "--quiet", "-u", "origin", "mine"],
+      ["push", "--quiet", `--receive-pack=git receive-pack`, "origin", ":mine"],
+      ["config", "branch.mine.merge", "refs/heads/mine"],
+    ],
+    /the branch that "mine" follows is no longer at "origin"$|couldn't find remote ref/,
+  ],
+  [
+    "over ssh that would ask",
+    [
+      ["remote", "set-url", "origin", "ssh://nobody:secret@host.invalid/repo.git"],
+      ["config", "core.sshCommand", "sh -c 'echo git@host: Permission denied >&2; exit 255' --"],
+    ],
+    /git cannot fetch in "[^"]*": git@host: Permission denied\. Try/,
+  ],
+];
+
+for (const [what, make, expected] of UNFETCHABLE) {
+  test(`worktree: a fetch ${what} fails the task before a step runs, and says why`, async (rig) => {
+    await cloneWithPullRequest(rig);
+    for (const args of make) await git(rig.workspace, ...args);
+    const { state, reason, task } = await rig.all("{steps: [{id: a, run: touch ran}]}", FETCH);
+    equal(state, "failed");
+    match(reason, expected);
+    deepEqual(task.steps.map((step) => step.state), ["pending"]);
+    deepEqual([names(rig.dirs.worktrees), await kept(rig)], [[], ""]);
+  });
+}
 
 test("worktree: eight at once in one repository, each by itself", async (rig) => {
   await commitSomething(rig);
@@ -156,7 +324,7 @@ test("worktree: a workspace below the top of its repository", async (rig) => {
   const directory = `${rig.dirs.worktrees}/${task.id}/sub`;
   equal(await rig.printed(task.id), `${directory}\ninner\ncommitted\n`);
   equal(task.directory, directory);
-  await rig.host.directories.remove(directory);
+  await rig.host.directories.discard({ id: task.id, directory });
   deepEqual(names(rig.dirs.worktrees), []);
 });
 
@@ -200,11 +368,12 @@ test("worktree: half a directory, its registration lost or its repository moved,
     WORKTREE,
   );
   await Deno.rename(rig.workspace, `${rig.workspace}-moved`);
-  equal(await rig.host.directories.remove(task.directory), "");
+  deepEqual(await rig.host.directories.discard(task), [task.directory]);
   deepEqual(names(rig.dirs.worktrees), []);
   await Deno.mkdir(`${rig.dirs.worktrees}/LEFT/x`, { recursive: true });
-  equal(await rig.host.directories.remove(`${rig.dirs.worktrees}/LEFT`), "");
-  equal(await rig.host.directories.remove(`${rig.dirs.worktrees}/LEFT`), "");
+  const left = { id: "LEFT", directory: `${rig.dirs.worktrees}/LEFT` };
+  await rig.host.directories.discard(left);
+  await rig.host.directories.discard(left);
 });
 
 test("worktree: after a stop the steps go on where they were", async (rig) => {
@@ -361,7 +530,8 @@ test("worktree: nobody waits for the turn of another task longer than for his ow
   equal((await stuck).state, "cancelled");
   await nobodyOf(rig);
   equal(await branches(rig), `main\nsvc/${early.task.id}`);
-  await rig.host.directories.remove(`${rig.dirs.worktrees}/${early.task.id}`);
+  const directory = `${rig.dirs.worktrees}/${early.task.id}`;
+  await rig.host.directories.discard({ id: early.task.id, directory });
   deepEqual([await branches(rig), names(rig.dirs.worktrees)], ["main", []]);
 });
 
@@ -419,7 +589,7 @@ test("copy: it is kept when the task fails, and removed with what nobody may wri
   );
   equal(state, "failed");
   deepEqual(names(task.directory), ["d", "file"]);
-  equal(await rig.host.directories.remove(task.directory), "");
+  deepEqual(await rig.host.directories.discard(task), [task.directory]);
   deepEqual(names(rig.dirs.copies), []);
 });
 
@@ -509,11 +679,12 @@ for (const [what, workspace, make, expected] of REFUSED) {
   });
 }
 
-test("TaskDirectories.remove touches nothing that is no directory of a task", async (rig) => {
+test("TaskDirectories touches nothing that is no directory of a task", async (rig) => {
   const { directories } = rig.host;
-  for (const path of [rig.workspace, rig.dirs.worktrees, `${rig.dirs.copies}/../repo`, "/", ""]) {
-    const failed = await directories.remove(path).then(() => false, () => true);
-    ok(failed, path);
+  const id = taskIdOf(1);
+  for (const path of [rig.workspace, rig.dirs.worktrees, `${rig.dirs.copies}/../repo`, "/"]) {
+    await rejects(directories.remove(id, path), /is not a directory of a task/);
+    await rejects(directories.discard({ id, directory: path }), /is not a directory of a task/);
   }
   ok((await Deno.stat(rig.workspace)).isDirectory);
 });

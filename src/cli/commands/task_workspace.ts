@@ -6,17 +6,35 @@
 
 import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
 
-/** Prints where a task ran. */
+/** Prints where a task ran, or removes what is kept of that. */
 export const command: Command = {
   help: "Prints the directory in which the steps of a task run or ran: the workspace itself, or " +
-    "the worktree or copy of this task. Exit 1, with the reason, when it does not exist.",
+    "the worktree or copy of this task. Exit 1, with the reason and with where its commits are, " +
+    "when it does not exist. --clean removes what is kept for a task that has ended: its " +
+    "worktree or copy, its branch and its commits; the workspace itself is never touched.",
   arguments: [{ name: "<task>", help: "id of the task, or its beginning" }],
-  options: [...CONNECTION, OUTPUT_TEXT_JSON],
-  examples: ["svc task workspace 01K9", 'cd "$(svc task workspace 01K9)"'],
+  options: [
+    ...CONNECTION,
+    { flags: "--clean", help: "remove the worktree or copy of the task, and commits kept for it" },
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc task workspace 01K9",
+    'cd "$(svc task workspace 01K9)"',
+    "svc task workspace 01K9 --clean",
+  ],
   async run(context: CommandContext) {
     using client = context.client();
-    const found = await client.call("task.workspace", { id: context.argument(0) });
     const json = context.option("output") === "json";
+    const id = context.argument(0);
+    if (context.flag("clean")) {
+      const cleaned = await client.call("task.workspace.clean", { id });
+      if (json) return context.io.out(`${JSON.stringify(cleaned, null, 2)}\n`);
+      for (const what of cleaned.removed) context.io.out(`removed ${what}\n`);
+      if (cleaned.removed.length === 0) context.io.out("nothing is kept for this task\n");
+      return;
+    }
+    const found = await client.call("task.workspace", { id });
     context.io.out(json ? `${JSON.stringify(found, null, 2)}\n` : `${found.path}\n`);
   },
 };

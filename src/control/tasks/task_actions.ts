@@ -11,9 +11,10 @@ import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
-import type { InboxStore, TaskStore } from "../../store/task_store.ts";
+import type { InboxStore, TaskRecorder, TaskStore } from "../../store/task_store.ts";
 import type { InboxMessage, Task } from "../../store/task_records.ts";
 import type { Plan } from "../../tasks/plan.ts";
+import { isDirectory, type TaskDirectories } from "../../tasks/workspace/task_directory.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { findTask } from "../records/records.ts";
 
@@ -21,8 +22,10 @@ import { findTask } from "../records/records.ts";
 export interface TaskActionHost {
   /** Redacts secrets in the reason that a step gives. */
   readonly secrets: KnownSecrets;
-  readonly store: TaskStore & InboxStore;
+  readonly store: TaskStore & InboxStore & Pick<TaskRecorder, "setTaskDirectory">;
   readonly clock: Clock;
+  /** Directories and commits of tasks. */
+  readonly directories: Pick<TaskDirectories, "discard" | "whereCommitsAre">;
   /** Cancels a waiting task, or begins to cancel a running one. */
   readonly cancelTask: (task: Task, reason: string) => Promise<CancelResult["result"]>;
   /** Adds a message to the inbox of a task; `undefined` when the task has ended. */
@@ -112,7 +115,7 @@ export async function sendToInbox(
  */
 export async function taskWorkspace(
   input: Input<"task.workspace">,
-  host: Pick<TaskActionHost, "store">,
+  host: Pick<TaskActionHost, "store" | "directories">,
 ): Promise<Output<"task.workspace">> {
   const task = await findTask(input.id, host.store);
   const stored = await host.store.findPlan(task.id);
@@ -122,13 +125,44 @@ export async function taskWorkspace(
   const { workspace } = JSON.parse(stored) as Plan;
   const isolation = workspace.isolation ?? "shared";
   const path = isolation === "shared" ? workspace.path : task.directory;
-  if (path === "") throw new AppError("conflict", whyNoDirectory(task, isolation));
-  const info = await Deno.stat(path).catch(() => undefined);
-  if (info?.isDirectory !== true) {
+  if (path === "") {
+    const commits = await host.directories.whereCommitsAre(task.id);
+    const rest = commits === "" ? "" : `; ${commits}`;
+    throw new AppError("conflict", `${whyNoDirectory(task, isolation)}${rest}`);
+  }
+  if (!await isDirectory(path)) {
     throw new AppError("conflict", `The directory "${path}" of task ${task.id} is gone`);
   }
   return { id: task.id, workspace: task.workspace, isolation, path };
 }
+
+/**
+ * Removes what is kept for a task that has ended: its worktree or copy, and its commits.
+ *
+ * @throws {AppError} `not_found`; `conflict` when it has not ended; `invalid` when something cannot
+ * be removed.
+ */
+export async function cleanWorkspace(
+  input: Input<"task.workspace.clean">,
+  { store, directories }: Pick<TaskActionHost, "store" | "directories">,
+): Promise<Output<"task.workspace.clean">> {
+  const { id, state, directory, finishedAt } = await findTask(input.id, store);
+  if (finishedAt === undefined) {
+    throw new AppError("conflict", `Task ${id} is ${state}: its directory is needed until it ends`);
+  }
+  const stored = await store.findPlan(id);
+  const from = stored === undefined ? undefined : (JSON.parse(stored) as Plan).workspace.path;
+  // First, so that no retry goes on in what is being removed.
+  if (directory !== "") await store.setTaskDirectory(id, "");
+  try {
+    return { id, removed: await directories.discard({ id, directory }, optional(from)) };
+  } catch (error) {
+    if (directory !== "") await store.setTaskDirectory(id, directory);
+    throw error;
+  }
+}
+
+const optional = (from: string | undefined) => from === undefined ? {} : { from };
 
 function whyNoDirectory({ id, state, startedAt }: Task, isolation: string): string {
   const own = isolation === "worktree" ? "worktree" : "copy of the workspace";

@@ -10,6 +10,7 @@ import { taskView } from "../records/views.ts";
 import type { Handlers } from "../server/server.ts";
 import {
   cancelTasks,
+  cleanWorkspace,
   readInbox,
   sendToInbox,
   type TaskActionHost,
@@ -35,5 +36,6 @@ export function taskHandlers(
     "task.inbox": (input) => readInbox(input, host),
     "task.inbox.send": (input, caller) => sendToInbox(input, caller, host),
     "task.workspace": (input) => taskWorkspace(input, host),
+    "task.workspace.clean": (input) => cleanWorkspace(input, host),
   };
 }

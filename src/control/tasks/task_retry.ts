@@ -15,6 +15,7 @@ import type { TaskStore } from "../../store/task_store.ts";
 import type { RetryOf, StepRecord, Task } from "../../store/task_records.ts";
 import { keptSteps } from "../../tasks/run/kept_steps.ts";
 import type { Plan, Planner } from "../../tasks/plan.ts";
+import { isDirectory } from "../../tasks/workspace/task_directory.ts";
 import { findTask } from "../records/records.ts";
 
 /** What {@linkcode retryTask} needs. */
@@ -36,7 +37,8 @@ interface RetryPlan extends Pick<RetryOf, "planned" | "kept" | "keepDirectory"> 
 /**
  * Stores a task that repeats another one.
  *
- * @throws {AppError} `conflict` when the task has not ended or something it needs is still missing,
+ * @throws {AppError} `conflict` when the task has not ended or something it needs is still missing;
+ * `usage` when it has no step `from`.
  */
 export async function retryTask(
   { id, from }: Input<"task.retry">,
@@ -115,10 +117,4 @@ function checkFrom(from: string | undefined, plan: Plan, task: Task): void {
     "usage",
     `Task ${task.id} has no step "${from}": its steps are ${ids.join(", ")}`,
   );
-}
-
-async function isDirectory(path: string): Promise<boolean> {
-  if (path === "") return false;
-  const info = await Deno.stat(path).catch(() => undefined);
-  return info?.isDirectory === true;
 }

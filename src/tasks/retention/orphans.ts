@@ -10,6 +10,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import type { Log } from "../../base/log.ts";
 import type { TaskStore } from "../../store/task_store.ts";
+import { KEPT_SUFFIX } from "../workspace/kept_commits.ts";
 import { findLogOwner, logPath } from "../log/task_log.ts";
 
 /** What the search for orphans needs. */
@@ -19,8 +20,11 @@ export interface OrphansHost {
   readonly log: Log;
   /** Logs and directories of tasks are there. */
   readonly dirs: DataDir;
-  /** Removes the task's own directory. */
-  readonly removeDirectory: (directory: string, signal: AbortSignal) => Promise<unknown>;
+  /** Removes a task's own directory and commits that are kept for it. */
+  readonly discard: (
+    task: { readonly id: string; readonly directory: string },
+    signal: AbortSignal,
+  ) => Promise<unknown>;
 }
 
 /** Tasks per query, and the pause after each: a small part of the store's capacity. */
@@ -43,15 +47,16 @@ export async function removeOrphans(host: OrphansHost, signal: AbortSignal): Pro
     for (const id of candidates) {
       const path = join(parent, id);
       if (signal.aborted || used.some((one) => `${one}/`.startsWith(`${path}/`))) continue;
-      await host.removeDirectory(path, signal);
+      await host.discard({ id, directory: path }, signal);
       log.info("directory of a removed task removed", { task: id });
     }
   }
 }
 
-/** The task that a directory was made for: its name. */
+/** The task that a directory was made for, or whose commits a file notes: its name begins so. */
 function findDirectoryOwner(name: string): string | undefined {
-  return /^[0-9A-Z]{26}$/.test(name) ? name : undefined;
+  const id = name.endsWith(KEPT_SUFFIX) ? name.slice(0, -KEPT_SUFFIX.length) : name;
+  return /^[0-9A-Z]{26}$/.test(id) ? id : undefined;
 }
 
 /** Ids of tasks that no longer exist and have an entry in a directory. */

@@ -35,8 +35,11 @@ export interface RetentionHost {
   /** Where a failure is shown. */
   readonly health?: HealthConditions;
   readonly keep: RetentionLimits;
-  /** Removes the task's own directory. */
-  readonly removeDirectory: (directory: string, signal: AbortSignal) => Promise<unknown>;
+  /** Removes the task's own directory, if it has one, and commits that are kept for it. */
+  readonly discard: (
+    task: { readonly id: string; readonly directory: string },
+    signal: AbortSignal,
+  ) => Promise<unknown>;
 }
 
 /** Time between two rounds. */
@@ -141,12 +144,12 @@ async function inSteps(
 
 async function removeFiles(
   task: { readonly id: string; readonly directory: string },
-  { dirs, log, removeDirectory }: RetentionHost,
+  { dirs, log, discard }: RetentionHost,
   signal: AbortSignal,
 ): Promise<void> {
   try {
     await removeIfThere(logPath(dirs.logs, task.id));
-    if (task.directory !== "") await removeDirectory(task.directory, signal);
+    await discard(task, signal);
   } catch (error) {
     log.warn("files of a removed task could not be removed", { task: task.id, error });
   }

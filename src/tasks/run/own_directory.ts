@@ -63,8 +63,8 @@ export async function removeOwnDirectory(
   using cancellation = new CancellationScope(hurried ? { stop } : signals);
   const leftMs = hurried ? 0 : since + (timeoutMsOf(run.plan) ?? Infinity) - host.clock.now();
   if (leftMs < Infinity) cancellation.endAfter(Math.max(leftMs, TIDY_MS), host.clock);
-  const how = { from: workspace.path, signal: cancellation.signal, taskId: task.id };
-  const reason = await host.directories.remove(directory, how).catch((error) => {
+  const how = { from: workspace.path, signal: cancellation.signal };
+  const reason = await host.directories.remove(task.id, directory, how).catch((error) => {
     if (stop.aborted || !(error instanceof AppError)) throw error;
     // It stays on record, and goes with the task.
     return cancellation.why === undefined

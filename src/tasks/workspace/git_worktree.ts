@@ -32,9 +32,26 @@ export interface Worktree {
   readonly branch: string;
 }
 
+/** Commits of a task without a worktree. */
+export interface KeptCommits {
+  /** Git directory of the repository. */
+  readonly repository: string;
+  /** Refs that hold them; none when there are none. */
+  readonly refs: readonly string[];
+}
+
 /** Branch of the worktree in a directory of that name: the id of the task it was made for. */
 export function branchOf(name: string): string {
   return `svc/${name}`;
+}
+
+/**
+ * The ref that holds commits of a task when its worktree is gone. It is no branch, so that the
+ * branches of the repository stay those of its user. A second one, for commits on the branch of the
+ * task that are not below the first, has `-2` behind it.
+ */
+export function keptRef(taskId: string): string {
+  return `refs/svc/tasks/${taskId}`;
 }
 
 /**
@@ -42,7 +59,7 @@ export function branchOf(name: string): string {
  * installed its hooks and its file monitor. Filters stay, because a working tree without them has
  * other content.
  */
-const GIT = `
+export const GIT = `
 git() { command git -c core.hooksPath=/dev/null -c core.fsmonitor=false "$@"; }`;
 
 const PROBE = `${GIT}
@@ -51,38 +68,67 @@ cd -- "$1" && git rev-parse --show-prefix && cd -- "$(git rev-parse --git-common
 const HAS_COMMIT = `${GIT}
 git -C "$1" rev-parse --verify --quiet 'HEAD^{commit}'`;
 
-/** An existing branch holds what the task committed before its directory was lost. */
+/** An existing branch or kept ref holds what the task committed before its directory was lost. */
 const ADD = `${GIT}
 if git -C "$1" show-ref --verify --quiet "refs/heads/$3"; then
   git -C "$1" worktree add --quiet -- "$2" "$3"
 else
-  git -C "$1" worktree add --quiet -b "$3" -- "$2" HEAD
+  start=$4
+  if git -C "$1" show-ref --verify --quiet "$5"; then start=$5; fi
+  git -C "$1" worktree add --quiet -b "$3" -- "$2" "$start"
 fi`;
 
 /**
- * Saves content of a worktree that exists nowhere else under a name, then removes the worktree, and
- * its branch if every commit of it is on another branch, on a tag or on a remote. It works without
- * an intact repository: the directory is removed in any case.
+ * Removes a worktree and its branch. With a ref, commits are kept under it first that are on no
+ * other branch, on no tag and no remote, and were not fetched: what \`FETCH_HEAD\` names came from
+ * another repository and is there. It works without an intact repository: the directory is removed
+ * in any case. Prints the repository, then the refs under which commits are kept.
  */
 const REMOVE = `${GIT}
-dir=$1 branch=$2 common=
+dir=$1 branch=$2 common= ref=$4 head= elsewhere= saved=
 if [ -e "$dir/.git" ]; then common=$(git -C "$dir" rev-parse --git-common-dir 2>/dev/null); fi
 [ -n "$common" ] || common=$3
-if [ -e "$dir/.git" ] && ! git -C "$dir" symbolic-ref --quiet HEAD >/dev/null 2>&1; then
-  own=$(git -C "$dir" rev-list --max-count=1 HEAD --not --branches --tags --remotes 2>/dev/null)
-  [ -z "$own" ] || git -C "$dir" branch --force -- "$branch-detached" HEAD || exit 1
+bare() { git --git-dir="$common" "$@"; }
+# Succeeds when a commit below $1 is nowhere else, and also when that cannot be told.
+own() {
+  found=$(bare rev-list --max-count=1 --ignore-missing "$1" --not --exclude="$branch" \
+    --branches --tags --remotes $elsewhere 2>/dev/null) || return 0
+  [ -n "$found" ]
+}
+keep() {
+  [ -n "$1" ] && own "$1" || return 0
+  rm -f -- "$common/$ref$saved.lock" # of a git that was killed
+  bare update-ref "$ref$saved" "$1" || exit 1
+  elsewhere="$elsewhere $1" saved=-2
+}
+if [ -n "$ref" ] && [ -n "$common" ] && [ -d "$common" ]; then
+  if [ -e "$dir/.git" ]; then
+    elsewhere=$(cd -- "$dir" &&
+      cut -f 1 -- "$(git rev-parse --git-path FETCH_HEAD)" "$common/FETCH_HEAD" 2>/dev/null)
+    head=$(git -C "$dir" rev-parse --verify --quiet 'HEAD^{commit}')
+    for old in "$ref" "$ref-2"; do bare update-ref -d "$old" 2>/dev/null; done
+  fi
+  elsewhere="$elsewhere $(bare rev-parse --verify --quiet 'HEAD^{commit}')"
+  keep "$head"
+  keep "$(bare rev-parse --verify --quiet "refs/heads/$branch^{commit}")"
 fi
-git --git-dir="$common" worktree remove --force --force -- "$dir" >/dev/null 2>&1
+bare worktree remove --force --force -- "$dir" >/dev/null 2>&1
 if [ -e "$dir" ]; then
   rm -rf -- "$dir" 2>/dev/null || { chmod -R u+rwX -- "$dir"; rm -rf -- "$dir"; } || exit 1
 fi
 [ -n "$common" ] && [ -d "$common" ] || exit 0
-git --git-dir="$common" worktree prune
-rm -f -- "$common/refs/heads/$branch.lock" # of a git that was killed
-git --git-dir="$common" show-ref --verify --quiet "refs/heads/$branch" || exit 0
-own=$(git --git-dir="$common" rev-list --max-count=1 "refs/heads/$branch" \\
-  --not HEAD --exclude="$branch" --branches --tags --remotes) || exit 0
-if [ -n "$own" ]; then echo kept; else git --git-dir="$common" branch --quiet -D -- "$branch"; fi`;
+bare worktree prune
+rm -f -- "$common/refs/heads/$branch.lock"
+# A branch that somebody has checked out elsewhere stays.
+bare show-ref --verify --quiet "refs/heads/$branch" && bare branch --quiet -D -- "$branch" 2>/dev/null
+echo "$common"
+[ -z "$ref" ] || bare for-each-ref --format='%(refname)' "$ref" "$ref-2"`;
+
+/** Removes refs; one that is not there is none. */
+const DROP = `${GIT}
+common=$1; shift
+[ -d "$common" ] || exit 0
+for ref; do git --git-dir="$common" update-ref -d "$ref" || exit 1; done`;
 
 /**
  * The repository around `path`.
@@ -109,34 +155,62 @@ export async function findRepository(path: string, tools: Tools): Promise<Reposi
   return { common, prefix };
 }
 
+/** From what a worktree is made. */
+export interface Start {
+  /** Directory in the repository. */
+  readonly from: string;
+  /** The commit, or a name of it, such as `HEAD`. */
+  readonly commit: string;
+  /** Ref that takes its place where it exists: it holds what the task has committed before. */
+  readonly kept: string;
+}
+
 /**
- * Makes a worktree of the commit that is checked out at `from`.
+ * Makes a worktree.
  *
  * @throws {AppError} `invalid` when git refuses.
  */
 export async function addWorktree(
-  from: string,
-  worktree: Worktree,
+  { from, commit, kept }: Start,
+  { path, branch }: Worktree,
   tools: Tools,
 ): Promise<void> {
-  const added = await run(ADD, [from, worktree.path, worktree.branch], tools);
+  const added = await run(ADD, [from, path, branch, commit, kept], tools);
   check(added, "git cannot make a worktree");
 }
 
+/** How a worktree is removed. */
+export interface WorktreeRemoval extends Tools {
+  /** The repository, for a worktree that is too broken to name it. */
+  readonly common?: string;
+  /** Ref under which commits are kept that exist nowhere else; without it they go. */
+  readonly kept?: string;
+}
+
 /**
- * Removes a worktree with its uncommitted changes. Returns whether its branch stays, because it
- * holds commits that exist nowhere else. `common` is the repository, for a worktree that is too
- * broken to name it.
+ * Removes a worktree with its uncommitted changes and its branch. Returns the repository and the
+ * refs that hold its commits, if any.
  *
  * @throws {AppError} `invalid` when something of it cannot be removed.
  */
 export async function removeWorktree(
-  worktree: Worktree,
-  { common = "", ...tools }: Tools & { readonly common?: string },
-): Promise<{ readonly branchStays: boolean }> {
-  const removed = await run(REMOVE, [worktree.path, worktree.branch, common], tools);
-  check(removed, `The worktree "${worktree.path}" cannot be removed`);
-  return { branchStays: removed.out.trim() === "kept" };
+  { path, branch }: Worktree,
+  { common = "", kept = "", ...tools }: WorktreeRemoval,
+): Promise<KeptCommits> {
+  const removed = await run(REMOVE, [path, branch, common, kept], tools);
+  check(removed, `The worktree "${path}" cannot be removed`);
+  const [repository = "", ...refs] = removed.out.trim().split("\n");
+  return { repository, refs };
+}
+
+/**
+ * Removes refs that hold commits of a task.
+ *
+ * @throws {AppError} `invalid` when git refuses.
+ */
+export async function dropCommits({ repository, refs }: KeptCommits, tools: Tools): Promise<void> {
+  const dropped = await run(DROP, [repository, ...refs], tools);
+  check(dropped, `The commits of the task in "${repository}" cannot be removed`);
 }
 
 function run(script: string, args: readonly string[], tools: Tools): Promise<ToolResult> {

@@ -34,6 +34,8 @@ export interface Tool {
   readonly signal?: AbortSignal | undefined;
   /** Task for which it runs: after a crash it is ended together with that task's processes. */
   readonly taskId?: string | undefined;
+  /** Longest time it may take; half an hour when absent. */
+  readonly timeoutMs?: number;
 }
 
 /** Result of a tool that has ended. */
@@ -45,8 +47,12 @@ export interface ToolResult {
   readonly err: string;
 }
 
-/** Variables with the place of git's and ssh's configuration, and of temporary files. */
-const INHERITED = ["PATH", "HOME", "USER", "TMPDIR", "SSH_AUTH_SOCK"];
+/**
+ * Variables with the place of git's and ssh's configuration, of temporary files, and those that a
+ * connection may need; most of them are there only where the daemon's `step-env` names them.
+ */
+const INHERITED =
+  /^(PATH|HOME|USER|TMPDIR|XDG_CONFIG_HOME|SSH_AUTH_SOCK|GIT_SSH_COMMAND|GIT_SSL_CAINFO|SSL_CERT_(FILE|DIR)|(https?|all|no)_proxy)$/i;
 /** A checkout of a large repository takes minutes. */
 const TIMEOUT_MS = 30 * 60_000;
 const GRACE_MS = 2000;
@@ -59,6 +65,7 @@ const MAX_OUTPUT = 64 * 1024;
  * @throws {AppError} `invalid` when it cannot be started or takes too long.
  */
 export async function runTool(tool: Tool, host: ToolHost): Promise<ToolResult> {
+  const { timeoutMs = TIMEOUT_MS } = tool;
   const kept = { out: "", err: "" };
   const decoders = { out: new TextDecoder(), err: new TextDecoder() };
   const exit = await runShell({
@@ -67,14 +74,14 @@ export async function runTool(tool: Tool, host: ToolHost): Promise<ToolResult> {
     cwd: "/",
     env: {
       ...Object.fromEntries(
-        Object.entries(host.inherited.variables).filter(([name]) => INHERITED.includes(name)),
+        Object.entries(host.inherited.variables).filter(([name]) => INHERITED.test(name)),
       ),
       ...(tool.taskId === undefined ? {} : { [TASK_MARK]: tool.taskId }),
       LC_ALL: "C",
       GIT_TERMINAL_PROMPT: "0",
     },
     umask: host.umask,
-    timeoutMs: TIMEOUT_MS,
+    timeoutMs,
     graceMs: GRACE_MS,
     ...(tool.signal === undefined ? {} : { signal: tool.signal }),
     onOutput(stream, chunk) {
@@ -83,7 +90,7 @@ export async function runTool(tool: Tool, host: ToolHost): Promise<ToolResult> {
     },
   }, host);
   if (exit.endedFor === "timeout") {
-    throw new AppError("invalid", `It took longer than ${TIMEOUT_MS / 60_000} minutes`);
+    throw new AppError("invalid", `It took longer than ${timeoutMs / 60_000} minutes`);
   }
   return { code: exit.code, out: kept.out, err: host.secrets.redact(kept.err) };
 }

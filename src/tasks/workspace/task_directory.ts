@@ -14,10 +14,15 @@ import { CancellationScope } from "../cancellation_scope.ts";
 import {
   addWorktree,
   branchOf,
+  dropCommits,
   findRepository,
+  type KeptCommits,
+  keptRef,
   removeWorktree,
   type Tools,
 } from "./git_worktree.ts";
+import { fetchUpstream } from "./git_fetch.ts";
+import { findKept, noteKept } from "./kept_commits.ts";
 import { KeyedMutex } from "../../base/keyed_mutex.ts";
 import type { Plan } from "../plan.ts";
 import { runTool, toolError, type ToolHost } from "./run_tool.ts";
@@ -42,8 +47,6 @@ export interface Removal {
   readonly from?: string;
   /** Ends the removal, which then counts as failed. */
   readonly signal?: AbortSignal;
-  /** Task for which it is done. */
-  readonly taskId?: string;
 }
 
 /**
@@ -98,31 +101,65 @@ export class TaskDirectories {
   }
 
   /**
-   * Removes a task's own directory. Returns a sentence for the user about what stays; empty when
-   * nothing does.
+   * Removes a task's own directory. Commits in it that exist nowhere else are kept as long as the
+   * task. Returns a sentence for the user about them; empty when there are none.
    *
    * @throws {AppError} `invalid` when it cannot be removed or `signal` ended that.
    */
-  async remove(directory: string, { from, ...how }: Removal = {}): Promise<string> {
+  async remove(taskId: string, directory: string, removal: Removal = {}): Promise<string> {
+    const kept = await this.#remove(directory, { ...removal, taskId, kept: keptRef(taskId) });
+    await noteKept(this.#host.dirs.worktrees, taskId, kept);
+    return kept.refs.length === 0 ? "" : whereKept(kept);
+  }
+
+  /**
+   * Removes everything of a task: its own directory, if it has one, and its commits. Returns what
+   * was removed, as a user would name it.
+   *
+   * @throws {AppError} `invalid` when it cannot be removed or `signal` ended that.
+   */
+  async discard(
+    { id, directory }: { readonly id: string; readonly directory: string },
+    removal: Removal = {},
+  ): Promise<readonly string[]> {
+    const { worktrees } = this.#host.dirs;
+    if (directory !== "") await this.#remove(directory, { ...removal, taskId: id });
+    const kept = await findKept(worktrees, id);
+    if (kept !== undefined) {
+      const { signal } = removal;
+      const tools = { host: this.#host, taskId: id, ...(signal === undefined ? {} : { signal }) };
+      await this.#turns.run(kept.repository, () => dropCommits(kept, tools), signal);
+      await noteKept(worktrees, id, { repository: kept.repository, refs: [] });
+    }
+    return [...directory === "" ? [] : [directory], ...kept?.refs ?? []];
+  }
+
+  /** A sentence about the commits of a task whose worktree is gone; empty when there are none. */
+  async whereCommitsAre(taskId: string): Promise<string> {
+    const kept = await findKept(this.#host.dirs.worktrees, taskId);
+    return kept === undefined ? "" : whereKept(kept);
+  }
+
+  /** Removes a directory; `kept` names the ref under which commits are kept, else they go. */
+  async #remove(
+    directory: string,
+    { from, kept, ...how }: Removal & { readonly taskId: string; readonly kept?: string },
+  ): Promise<KeptCommits> {
     const tools = { host: this.#host, ...how };
     const { worktrees, copies } = this.#host.dirs;
     const copy = nameIn(copies, directory);
     if (copy !== undefined) {
       const tool = { script: REMOVE_COPY, args: [join(copies, copy)], ...how };
       const removed = await runTool(tool, this.#host);
-      if (removed.code === 0) return "";
+      if (removed.code === 0) return { repository: "", refs: [] };
       throw new AppError("invalid", `"${directory}" cannot be removed: ${toolError(removed)}`);
     }
     const name = nameIn(worktrees, directory);
     if (name === undefined) throw new Error(`"${directory}" is not a directory of a task`);
     const worktree = { path: join(worktrees, name), branch: branchOf(name) };
     const common = await this.#commonOf([worktree.path, from ?? ""], tools);
-    const { branchStays } = await this.#turns.run(
-      common,
-      () => removeWorktree(worktree, { ...tools, common }),
-      tools.signal,
-    );
-    return branchStays ? `its commits are on branch ${worktree.branch}` : "";
+    const removal = { ...tools, common, ...(kept === undefined ? {} : { kept }) };
+    return await this.#turns.run(common, () => removeWorktree(worktree, removal), tools.signal);
   }
 
   /** The repository of the first of these paths that is in one. */
@@ -145,10 +182,13 @@ export class TaskDirectories {
     const { common, prefix } = await findRepository(plan.path, tools);
     const worktree = { path: join(worktrees, taskId), branch: branchOf(taskId) };
     await Deno.mkdir(worktrees, { recursive: true, mode: 0o700 });
+    const kept = keptRef(taskId);
     return await this.#turns.run(common, async () => {
-      await removeWorktree(worktree, { ...tools, common });
+      const rest = await removeWorktree(worktree, { ...tools, common, kept });
+      await noteKept(worktrees, taskId, rest);
       try {
-        await addWorktree(plan.path, worktree, tools);
+        const commit = plan.fetch === true ? await fetchUpstream(plan.path, tools) : "HEAD";
+        await addWorktree({ from: plan.path, commit, kept }, worktree, tools);
         const directory = resolve(worktree.path, prefix);
         if (await isDirectory(directory)) return directory;
         const what = `"${prefix}" is not in the commit that is checked out there`;
@@ -158,7 +198,7 @@ export class TaskDirectories {
         if (cancellation.why !== "stop") {
           await inTime(
             this.#host.clock,
-            (signal) => removeWorktree(worktree, { ...tools, common, signal }),
+            (signal) => removeWorktree(worktree, { ...tools, common, kept, signal }),
           );
         }
         throw error;
@@ -176,7 +216,7 @@ export class TaskDirectories {
     if (!await isDirectory(path) && !await isDirectory(`${path}.part`)) return;
     await inTime(
       this.#host.clock,
-      (signal) => this.remove(path, { from: plan.path, signal, taskId }),
+      (signal) => this.remove(taskId, path, { from: plan.path, signal }),
     );
   }
 
@@ -196,6 +236,11 @@ export class TaskDirectories {
     if (made.code === 0) return path;
     throw new AppError("invalid", `"${plan.path}" cannot be copied: ${toolError(made)}`);
   }
+}
+
+/** Where commits are, as a sentence without its end. */
+function whereKept({ repository, refs }: KeptCommits): string {
+  return `its commits are kept as ${refs.join(" and ")} in "${repository}"`;
 }
 
 /** Removes within a time limit; a rest stays. */

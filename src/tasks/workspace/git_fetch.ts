@@ -1,0 +1,80 @@
+/**
+ * The newest commit of the branch that a workspace follows, fetched from its remote before a
+ * worktree is made of it. Nobody is there to answer a prompt: what would ask fails instead.
+ *
+ * @module
+ */
+
+import { AppError } from "../../base/errors.ts";
+import { GIT, type Tools } from "./git_worktree.ts";
+import { runTool, toolError, type ToolResult } from "./run_tool.ts";
+
+/**
+ * A stalled connection must not hold up the other tasks of the repository: the connection has 30
+ * seconds to be made, and a minute without data ends it.
+ *
+ * The lines of `FETCH_HEAD` without `not-for-merge` name the branch that the one checked out here
+ * follows; there is none when it is gone at the remote. A bare repository has no such branch: its
+ * own default branch, if the fetch has updated it, else that of the remote.
+ */
+const FETCH = `${GIT}
+cd -- "$1" || exit 1
+bare=$(git rev-parse --is-bare-repository)
+if branch=$(git symbolic-ref --quiet --short HEAD); then
+  remote=$(git config "branch.$branch.remote" || :)
+elif [ "$bare" = false ]; then
+  echo 'error: no branch is checked out there: check one out that follows a branch of a remote' >&2
+  exit 1
+fi
+if [ "$bare" = true ]; then
+  [ -n "$remote" ] || remote=$(git remote | grep -x origin) || remote=$(git remote | head -n 1)
+fi
+if [ -z "$remote" ]; then
+  printf 'error: branch "%s" follows no branch of a remote: %s\\n' "$branch" \
+    "run \\"git branch --set-upstream-to=origin/$branch $branch\\" there" >&2
+  exit 1
+fi
+if [ -z "$GIT_SSH_COMMAND" ] && ! git config core.sshCommand >/dev/null; then
+  export GIT_SSH_COMMAND='ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=20'
+fi
+git -c core.askPass= -c http.lowSpeedLimit=1 -c http.lowSpeedTime=60 \
+  fetch --quiet --no-recurse-submodules -- "$remote" || exit 1
+fetched=$(grep -v not-for-merge -- "$(git rev-parse --git-path FETCH_HEAD)" | cut -f 1 | head -n 1)
+if [ -z "$fetched" ] && [ "$bare" = true ]; then fetched=$(git rev-parse --verify HEAD); fi
+if [ -z "$fetched" ]; then
+  printf 'error: the branch that "%s" follows is no longer at "%s"\\n' "$branch" "$remote" >&2
+  exit 1
+fi
+echo "$fetched"`;
+
+/** Longest time of a fetch; another task of the repository may be waiting for it. */
+const TIMEOUT_MS = 10 * 60_000;
+
+/** Lines in which git says nothing that the line before them does not. */
+const NO_REASON =
+  /^(fatal: Could not read from remote repository|Please make sure you have|and the repository exists)/;
+
+/**
+ * Fetches from the remote of the branch that is checked out at `path`, and returns the newest commit
+ * of the branch it follows.
+ *
+ * @throws {AppError} `invalid` with the reason and what to do.
+ */
+export async function fetchUpstream(path: string, tools: Tools): Promise<string> {
+  const { host, signal, taskId } = tools;
+  const tool = { script: FETCH, args: [path], signal, taskId, timeoutMs: TIMEOUT_MS };
+  const fetched = await runTool(tool, host);
+  if (fetched.code === 0) return fetched.out.trim();
+  throw new AppError("invalid", `git cannot fetch in "${path}": ${reasonOf(fetched)}`);
+}
+
+/** Why a fetch failed. Addresses in it are shown without the user and the password they may hold. */
+function reasonOf(result: ToolResult): string {
+  const lines = result.err.split("\n").filter((line) => line.trim() !== "");
+  if (lines[0]?.startsWith("error: ")) return toolError(result);
+  const telling = lines.filter((line) => !NO_REASON.test(line.trim()));
+  const reason = toolError({ ...result, err: (telling.length > 0 ? telling : lines).join("\n") });
+  const hidden = reason.replace(/\/\/[^\s/@]+@/g, "//").replace(/\.$/, "");
+  return `${hidden}. Try "git fetch" there as the user of the daemon; variables such as ` +
+    "SSH_AUTH_SOCK and HTTPS_PROXY reach it only where step-env names them";
+}
