@@ -59,13 +59,21 @@ export const SCHEME_FLAGS: readonly OptionDefinition[] = [
   {
     flags: "--encoding <name>",
     help: "for hmac: how the digest is written (default: hex)",
-    choices: ["hex", "base64"],
+    choices: ["hex", "base64", "base64url"],
   },
   { flags: "--prefix <text>", help: "for hmac: what precedes the digest" },
+  { flags: "--separator <text>", help: "for hmac: what separates several parts of the header" },
   { flags: "--timestamp-header <name>", help: "for hmac: header of the time" },
+  { flags: "--timestamp-prefix <text>", help: "for hmac: what precedes the time, as such a part" },
   {
     flags: "--template <text>",
-    help: "for hmac: what is signed, with {timestamp}, {body} and {url} (default: {body})",
+    help: "for hmac: what is signed, with {timestamp}, {body}, {url}, {path}, {header:NAME} " +
+      "(default: {body})",
+  },
+  {
+    flags: "--key-encoding <name>",
+    help: "for hmac: how the secret is written (default: text)",
+    choices: ["text", "base64", "hex"],
   },
 ];
 
@@ -103,20 +111,23 @@ export function readScheme(
   };
 }
 
-const ALGORITHMS = ["sha1", "sha256", "sha512"] as const;
+const HMAC_FLAGS = [
+  "algorithm",
+  "encoding",
+  "prefix",
+  "separator",
+  "timestampHeader",
+  "timestampPrefix",
+  "template",
+  "keyEncoding",
+] as const;
 
 function readHmac(context: CommandContext): HmacOptions | undefined {
-  const names = ["algorithm", "encoding", "prefix", "timestampHeader", "template"];
-  if (names.every((name) => context.option(name) === undefined)) return undefined;
-  const algorithm = ALGORITHMS.find((one) => one === context.option("algorithm")) ?? "sha256";
-  const texts = ["prefix", "timestampHeader", "template"].map((name) =>
-    [name, context.option(name)] as const
-  );
-  return {
-    algorithm,
-    encoding: context.option("encoding") === "base64" ? "base64" : "hex",
-    ...Object.fromEntries(texts.filter(([, text]) => text !== undefined)),
-  };
+  const given = HMAC_FLAGS.map((name) => [name, context.option(name)] as const)
+    .filter(([, text]) => text !== undefined);
+  // The parser has checked the choices.
+  const options = Object.fromEntries(given) as Partial<HmacOptions>;
+  return given.length === 0 ? undefined : { algorithm: "sha256", ...options };
 }
 
 /**

@@ -13,21 +13,8 @@ import { checkExpression } from "./condition.ts";
 import { FromSecret } from "./env.ts";
 import type { EventDefinition } from "./event.ts";
 import type { Reference } from "./kind.ts";
+import { checkHmac, HeaderName, HmacSpec } from "./hmac_options.ts";
 import { errorAt, type Finding, Name, warningAt } from "./resource.ts";
-
-/** HTTP header names (RFC 9110, token). */
-const HeaderName = Type.String({
-  pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$",
-  title: "the name of an HTTP header",
-});
-
-const HmacSpec = Type.Object({
-  algorithm: Type.Enum(["sha1", "sha256", "sha512"]),
-  encoding: Type.Optional(Type.Enum(["hex", "base64"])),
-  prefix: Type.Optional(Type.String({ maxLength: 64 })),
-  timestampHeader: Type.Optional(HeaderName),
-  template: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
-}, { additionalProperties: false });
 
 const RateLimit = Type.Object({
   perMinute: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
@@ -137,23 +124,8 @@ function checkScheme(spec: WebhookSpec): Finding[] {
   if (spec.hmac !== undefined && spec.scheme !== "hmac") {
     return [errorAt([...AT, "hmac"], 'This block is for "scheme: hmac", write that too')];
   }
-  const holes = [...(spec.hmac?.template ?? "{body}").matchAll(/\{(\w*)\}/g)].map(([, name]) =>
-    name
-  );
-  const unknown = holes.find((name) => !["timestamp", "body", "url"].includes(name ?? ""));
-  const template = [...AT, "hmac", "template"];
-  if (unknown !== undefined) {
-    return [errorAt(template, `Unknown {${unknown}}: use one of {timestamp}, {body} and {url}`)];
-  }
-  if (!holes.includes("body")) {
-    return [errorAt(template, "Without {body} the signature would not cover the body")];
-  }
-  if (holes.includes("timestamp") !== (spec.hmac?.timestampHeader !== undefined)) {
-    return [errorAt(
-      [...AT, "hmac"],
-      "{timestamp} and timestampHeader go together: a time that is not signed proves nothing",
-    )];
-  }
+  const wrong = spec.hmac === undefined ? undefined : checkHmac(spec.hmac, [...AT, "hmac"]);
+  if (wrong !== undefined) return [wrong];
   return (spec.scheme ?? "auto") === "auto" ? warnOfSha1(spec.signatureHeader) : [];
 }
 

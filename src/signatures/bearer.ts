@@ -1,6 +1,6 @@
 /**
  * Scheme `bearer`: `Authorization: Bearer <token>` (RFC 6750), the token being a value of the
- * store. In a header of its own (`X-Telegram-Bot-Api-Secret-Token`) the token stands alone.
+ * store; some platforms write `Token` for `Bearer`. In a header of its own (`X-Telegram-Bot-Api-Secret-Token`) the token stands alone.
  *
  * Nothing is signed: a captor of one request can send others. For platforms that offer no more.
  *
@@ -38,7 +38,7 @@ export const bearerScheme: Scheme = namedScheme({
 });
 
 function findToken(value: string, header: string): string | undefined {
-  const named = /^Bearer (.*)$/i.exec(value)?.[1];
+  const named = /^(?:Bearer|Token) (.*)$/i.exec(value)?.[1];
   const token = header === "authorization" ? named : named ?? value;
   return token !== undefined && TOKEN.test(token) ? token : undefined;
 }

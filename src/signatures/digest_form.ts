@@ -1,5 +1,5 @@
 /**
- * The text form of an HMAC digest in a header. The form is checked before anything is decoded, so
+ * The text form of HMAC digests in a header: one, or several parts. The form is checked before anything is decoded, so
  * that a blank, a comma (two header lines arrive joined by one) or a stray digit never reaches a
  * comparison.
  *
@@ -7,7 +7,7 @@
  */
 
 import { findBase64, findHex, toBase64, toHex } from "../base/bytes.ts";
-import type { DigestForm, HmacHash } from "./scheme.ts";
+import type { DigestEncoding, DigestForm, HmacHash } from "./scheme.ts";
 
 /** Bytes of a digest, by hash function. */
 export const DIGEST_BYTES: Readonly<Record<HmacHash, number>> = {
@@ -16,15 +16,66 @@ export const DIGEST_BYTES: Readonly<Record<HmacHash, number>> = {
   sha512: 64,
 };
 
-/** The digest in a header value; `undefined` when it is not exactly of this form. */
-export function findDigest(value: string, form: DigestForm): Uint8Array<ArrayBuffer> | undefined {
-  if (!value.startsWith(form.prefix)) return undefined;
-  const written = value.slice(form.prefix.length);
-  const bytes = form.encoding === "hex" ? findHex(written) : findBase64(written);
-  return bytes?.length === DIGEST_BYTES[form.hash] ? bytes : undefined;
+/** Most parts of a header that holds several. */
+const MAX_PARTS = 32;
+
+/**
+ * The parts of a header value, one or more; `undefined` when one of them is empty or has a blank,
+ * as the second of two header lines has.
+ */
+export function findParts(
+  value: string,
+  { separator }: Pick<DigestForm, "separator">,
+): readonly string[] | undefined {
+  if (separator === undefined) return [value];
+  const parts = value.split(separator, MAX_PARTS + 1);
+  return parts.length <= MAX_PARTS && parts.every((part) => /^[!-~]+$/.test(part))
+    ? parts
+    : undefined;
+}
+
+/**
+ * The digests in the parts of a header value; `undefined` when there is none, or one that is not
+ * exactly of this form.
+ */
+export function findDigests(
+  parts: readonly string[],
+  form: DigestForm,
+): readonly Uint8Array[] | undefined {
+  const digests: Uint8Array[] = [];
+  for (const part of parts) {
+    if (!part.startsWith(form.prefix)) {
+      if (form.separator === undefined) return undefined;
+      continue;
+    }
+    const bytes = READ[form.encoding](part.slice(form.prefix.length));
+    if (bytes?.length !== DIGEST_BYTES[form.hash]) return undefined;
+    digests.push(bytes);
+  }
+  return digests.length === 0 ? undefined : digests;
+}
+
+const READ: Readonly<Record<DigestEncoding, (text: string) => Uint8Array | undefined>> = {
+  hex: findHex,
+  base64: findBase64,
+  base64url: findBase64Url,
+};
+
+/** Bytes of the base64 of URLs, with or without its padding. */
+function findBase64Url(text: string): Uint8Array | undefined {
+  if (!/^[A-Za-z0-9_-]*={0,2}$/.test(text)) return undefined;
+  const standard = text.replaceAll("-", "+").replaceAll("_", "/");
+  return findBase64(
+    standard.endsWith("=") ? standard : standard.padEnd(Math.ceil(text.length / 4) * 4, "="),
+  );
 }
 
 /** A digest as it stands in a header. */
-export function writeDigest(digest: Uint8Array, form: DigestForm): string {
-  return form.prefix + (form.encoding === "hex" ? toHex(digest) : toBase64(digest));
+export function writeDigest(digest: Uint8Array, { encoding, prefix }: DigestForm): string {
+  if (encoding === "hex") return prefix + toHex(digest);
+  const standard = toBase64(digest);
+  return prefix +
+    (encoding === "base64"
+      ? standard
+      : standard.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, ""));
 }

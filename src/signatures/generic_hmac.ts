@@ -18,18 +18,29 @@ import { findTime } from "./timestamp.ts";
  * Refuses options that do not protect the request, here too and not only on apply: a body or a time
  * that is not signed can be changed by a captor.
  */
-function isSound({ template = "{body}", timestampHeader }: HmacOptions): boolean {
-  return template.includes("{body}") &&
-    template.includes("{timestamp}") === (timestampHeader !== undefined);
+function isSound(options: HmacOptions): boolean {
+  const { template = "{body}", timestampHeader, timestampPrefix, separator } = options;
+  const times = [timestampHeader, timestampPrefix].filter((one) => one !== undefined).length;
+  return template.includes("{body}") && times <= 1 && separator !== "" &&
+    (timestampPrefix === undefined || (timestampPrefix !== "" && separator !== undefined)) &&
+    template.includes("{timestamp}") === (times === 1);
 }
 
 function spec({ hmac }: SchemeOptions): HmacSpec | undefined {
   if (hmac === undefined || !isSound(hmac)) return undefined;
-  const { algorithm, encoding = "hex", prefix = "", template = "{body}", timestampHeader } = hmac;
+  const { algorithm, encoding = "hex", prefix = "", template = "{body}" } = hmac;
+  const { separator, timestampHeader, timestampPrefix, keyEncoding } = hmac;
   return {
-    form: { hash: algorithm, encoding, prefix },
+    form: {
+      hash: algorithm,
+      encoding,
+      prefix,
+      ...(separator === undefined ? {} : { separator }),
+    },
     template,
     ...(timestampHeader === undefined ? {} : { timestampHeader: timestampHeader.toLowerCase() }),
+    ...(timestampPrefix === undefined ? {} : { timestampPrefix }),
+    ...(keyEncoding === undefined ? {} : { keyForm: keyEncoding }),
     findTime,
   };
 }

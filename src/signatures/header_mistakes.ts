@@ -16,7 +16,7 @@ import {
   type Suspicion,
   withSignature,
 } from "./mistake.ts";
-import type { HmacOptions, HmacSpec } from "./scheme.ts";
+import type { HmacOptions, HmacSpec, Scheme } from "./scheme.ts";
 import { findTime } from "./timestamp.ts";
 
 /** Tries the signature without quotes, blanks and duplicates. */
@@ -50,11 +50,15 @@ export function* wrappedHeader(attempt: Attempt): Iterable<Suspicion> {
 
 /** A digest found in a header. */
 interface ReadDigest {
-  readonly hmac: Required<Pick<HmacOptions, "algorithm" | "encoding" | "prefix">>;
+  readonly hmac:
+    & Required<Pick<HmacOptions, "algorithm" | "encoding" | "prefix">>
+    & Pick<HmacOptions, "separator" | "timestampPrefix">;
   /** The value in the form that the options describe. */
   readonly value: string;
-  /** Whether it came in the base64 of URLs, which no scheme reads. */
-  readonly urlSafe: boolean;
+  /** Whether it lacks the padding of base64, without which no scheme reads it. */
+  readonly unpadded: boolean;
+  /** Whether another part of the header is the time of signing. */
+  readonly timed: boolean;
 }
 
 /** Reads a header as an HMAC in every known form. */
@@ -66,18 +70,48 @@ function* readDigests(value: string): Iterable<ReadDigest> {
   const padded = standard.padEnd(Math.ceil(standard.length / 4) * 4, "=");
   for (const algorithm of ["sha256", "sha1", "sha512"] as const) {
     if (findHex(written)?.length === DIGEST_BYTES[algorithm]) {
-      yield { hmac: { algorithm, encoding: "hex", prefix }, value, urlSafe: false };
+      yield { hmac: { algorithm, encoding: "hex", prefix }, value, unpadded: false, timed: false };
     }
     const bytes = findBase64(padded);
     if (bytes?.length === DIGEST_BYTES[algorithm]) {
       const clean = prefix + toBase64(bytes);
+      const encoding = clean === value || /[+/]/.test(written) ? "base64" : "base64url";
+      const unpadded = encoding === "base64" && clean !== value;
       yield {
-        hmac: { algorithm, encoding: "base64", prefix },
-        value: clean,
-        urlSafe: clean !== value,
+        hmac: { algorithm, encoding, prefix },
+        value: unpadded ? clean : value,
+        unpadded,
+        timed: false,
       };
     }
   }
+}
+
+/** Reads a header as several parts, one of them an HMAC and perhaps another a time of signing. */
+function* readParts(value: string): Iterable<ReadDigest> {
+  for (const separator of [", ", ",", ";", " "]) {
+    const parts = value.split(separator, 9);
+    if (parts.length < 2 || parts.length > 8) continue;
+    const times = parts.flatMap((part) => {
+      const [, name = "", time = ""] = /^([A-Za-z_]{1,15}=)(.+)$/.exec(part) ?? [];
+      return findTime(time) === undefined ? [] : [name];
+    });
+    const digests = parts.flatMap((part) => [...readDigests(part)])
+      .filter(({ hmac: { prefix } }) => prefix !== "" && !times.includes(prefix));
+    const [timestampPrefix] = times;
+    const timed = timestampPrefix !== undefined;
+    for (const { hmac, unpadded } of digests.slice(0, 4)) {
+      const layout = timed ? { separator, timestampPrefix } : { separator };
+      yield { hmac: Object.assign({}, hmac, layout), value, unpadded, timed };
+    }
+    if (digests.length > 0) return;
+  }
+}
+
+/** The keys stay as they are, whatever else is tried. */
+function keyEncodingOf(spec: HmacSpec | undefined): Pick<HmacOptions, "keyEncoding"> {
+  const { keyForm } = spec ?? {};
+  return keyForm === undefined || keyForm === "whsec" ? {} : { keyEncoding: keyForm };
 }
 
 /** Tries digests in forms that the scheme does not read. */
@@ -85,19 +119,20 @@ export function* otherDigest(attempt: Attempt): Iterable<Suspicion> {
   const spec = attempt.scheme.hmacSpec?.(attempt.options);
   if (spec === undefined) return;
   const { template, timestampHeader } = spec;
-  for (const { hmac, value, urlSafe } of readDigests(signatureOf(attempt))) {
-    const cause = differenceOf(hmac, spec, urlSafe);
+  for (const { hmac, value, unpadded } of readDigests(signatureOf(attempt))) {
+    const cause = differenceOf(hmac, spec, unpadded);
     if (cause === undefined) continue;
     const whole = {
       ...hmac,
+      ...keyEncodingOf(spec),
       template,
       ...(timestampHeader === undefined ? {} : { timestampHeader }),
     };
     yield {
       cause,
       message: () =>
-        urlSafe
-          ? "The signature is in the base64 of URLs or lacks its padding: have the sender write plain base64 or hexadecimal"
+        unpadded
+          ? "The signature lacks the padding of base64: have the sender write whole base64 or hexadecimal"
           : `The signature has another form: set scheme: hmac with hmac: ${written(whole)}`,
       attempt: {
         ...withSignature(attempt, value),
@@ -111,10 +146,10 @@ export function* otherDigest(attempt: Attempt): Iterable<Suspicion> {
 function differenceOf(
   { algorithm, encoding, prefix }: ReadDigest["hmac"],
   { form }: HmacSpec,
-  urlSafe: boolean,
+  unpadded: boolean,
 ): Cause | undefined {
   if (algorithm !== form.hash) return "other_algorithm";
-  if (encoding !== form.encoding || urlSafe) return "other_encoding";
+  if (encoding !== form.encoding || unpadded) return "other_encoding";
   if (prefix === form.prefix) return undefined;
   return prefix === "" ? "prefix_missing" : "prefix_unexpected";
 }
@@ -122,21 +157,29 @@ function differenceOf(
 /** Tries other signed texts that the scheme `hmac` can express. */
 export function* otherSignedText(attempt: Attempt): Iterable<Suspicion> {
   if (attempt.scheme.cannotSign !== undefined) return;
-  const { template, timestampHeader } = attempt.scheme.hmacSpec?.(attempt.options) ?? {};
+  const spec = attempt.scheme.hmacSpec?.(attempt.options);
+  const { template, timestampHeader, timestampPrefix } = spec ?? {};
   const times = Object.keys(attempt.headers).filter((name) =>
     findTime(headerOf(attempt, name) ?? "") !== undefined && name !== "content-length"
   ).slice(0, 3);
-  for (const { hmac, value, urlSafe } of readDigests(signatureOf(attempt))) {
-    if (urlSafe) continue;
-    const texts: HmacOptions[] = [
-      { ...hmac, template: "{body}" },
-      { ...hmac, template: "{url}{body}" },
-      ...times.flatMap((timestampHeader) =>
-        TIMED_TEMPLATES.map((template) => ({ ...hmac, template, timestampHeader }))
-      ),
-    ];
+  for (const read of [...readDigests(signatureOf(attempt)), ...readParts(signatureOf(attempt))]) {
+    const { value, unpadded, timed } = read;
+    if (unpadded) continue;
+    const hmac = { ...read.hmac, ...keyEncodingOf(spec) };
+    const texts: HmacOptions[] = timed
+      ? TIMED_TEMPLATES.map((template) => ({ ...hmac, template }))
+      : [
+        { ...hmac, template: "{body}" },
+        { ...hmac, template: "{url}{body}" },
+        ...times.flatMap((timestampHeader) =>
+          TIMED_TEMPLATES.map((template) => ({ ...hmac, template, timestampHeader }))
+        ),
+      ];
     for (const options of texts) {
-      if (options.template === template && options.timestampHeader === timestampHeader) continue;
+      if (
+        options.template === template && options.timestampHeader === timestampHeader &&
+        options.timestampPrefix === timestampPrefix && options.separator === spec?.form.separator
+      ) continue;
       yield {
         cause: "signed_text_differs",
         message: () =>
@@ -162,12 +205,17 @@ const TIMED_TEMPLATES = [
 ];
 
 function written(options: HmacOptions): string {
-  const { algorithm, encoding = "hex", prefix = "", timestampHeader, template = "{body}" } =
-    options;
+  const { algorithm, encoding = "hex", prefix = "", template = "{body}" } = options;
+  const { separator, timestampHeader, timestampPrefix, keyEncoding } = options;
   const parts = [`algorithm: ${algorithm}`, `encoding: ${encoding}`];
   if (prefix !== "") parts.push(`prefix: ${JSON.stringify(prefix)}`);
+  if (separator !== undefined) parts.push(`separator: ${JSON.stringify(separator)}`);
   if (timestampHeader !== undefined) parts.push(`timestampHeader: ${timestampHeader}`);
+  if (timestampPrefix !== undefined) {
+    parts.push(`timestampPrefix: ${JSON.stringify(timestampPrefix)}`);
+  }
   if (template !== "{body}") parts.push(`template: ${JSON.stringify(template)}`);
+  if (keyEncoding !== undefined) parts.push(`keyEncoding: ${keyEncoding}`);
   return `{${parts.join(", ")}}`;
 }
 
@@ -208,6 +256,9 @@ export function* otherScheme(
     const own = scheme.defaultHeader.toLowerCase();
     const given = attempt.options.signatureHeader;
     for (const signatureHeader of new Set([own, given])) {
+      if (signatureHeader === own ? !names.includes(own) : !mayBeUnder(given, scheme, attempt)) {
+        continue;
+      }
       yield {
         cause: "other_scheme",
         message: () =>
@@ -219,4 +270,18 @@ export function* otherScheme(
       };
     }
   }
+}
+
+/**
+ * Whether a platform may have signed under a header that is not its own. An HMAC over the body is
+ * found without its name, and a scheme that signs a time needs one: with many platforms each
+ * attempt that cannot pass would cost the others their turn.
+ */
+function mayBeUnder(signatureHeader: string, scheme: Scheme, attempt: Attempt): boolean {
+  const options = { ...attempt.options, signatureHeader };
+  const request = { ...attempt, header: (name: string) => headerOf(attempt, name) };
+  if (scheme.signedTime !== undefined) {
+    return scheme.signedTime.find(request, options) !== undefined;
+  }
+  return scheme.name === "sha256" || scheme.hmacSpec?.(options)?.template !== "{body}";
 }

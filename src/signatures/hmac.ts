@@ -4,7 +4,7 @@
  * @module
  */
 
-import { equalBytes, findBase64, hmacBytes, utf8 } from "../base/bytes.ts";
+import { equalBytes, findBase64, findHex, hmacBytes, utf8 } from "../base/bytes.ts";
 import { type HmacHash, type KeyForm, type KeyMatch, refused, type SigningKey } from "./scheme.ts";
 
 /** The HMAC of `data` under `key`; `undefined` when the key is not usable in this form. */
@@ -49,7 +49,14 @@ export function findMatchingKey(
  */
 function keyBytes(key: SigningKey, form: KeyForm): Uint8Array<ArrayBuffer> | undefined {
   if (key.value.startsWith("whpk_")) return undefined;
-  const bytes = key.bytes ??
-    (form === "text" ? utf8(key.value) : findBase64(key.value.replace(/^whsec_/, "")));
+  const bytes = key.bytes ?? READ_KEY[form](key.value);
   return bytes === undefined || bytes.length === 0 ? undefined : bytes;
 }
+
+const READ_KEY: Readonly<Record<KeyForm, (value: string) => Uint8Array<ArrayBuffer> | undefined>> =
+  {
+    text: utf8,
+    base64: findBase64,
+    hex: findHex,
+    whsec: (value) => findBase64(value.replace(/^whsec_/, "")),
+  };

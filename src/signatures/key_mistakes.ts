@@ -41,7 +41,8 @@ export function* wrappedSecret(attempt: Attempt): Iterable<Suspicion> {
 
 /** Tries secrets that are decoded on one side only. */
 export function* encodedSecret(attempt: Attempt): Iterable<Suspicion> {
-  const keyForms = attempt.scheme.keyForms ?? ["text"];
+  const { keyForm } = attempt.scheme.hmacSpec?.(attempt.options) ?? {};
+  const keyForms = keyForm === undefined ? attempt.scheme.keyForms ?? ["text"] : [keyForm];
   if (keyForms.includes("whsec")) {
     yield* suspectBytes(attempt, "secret_prefix_not_decoded", {
       bytes: ({ value }) => [utf8(value), utf8(value.replace(/^whsec_/, ""))],
@@ -68,20 +69,30 @@ export function* encodedSecret(attempt: Attempt): Iterable<Suspicion> {
   });
   yield* suspectBytes(attempt, "secret_is_base64", {
     bytes: ({ value }) => [findBase64(value.trim())],
-    message: (key, bytes) => decodedMessage(key, "base64", bytes),
+    message: (key, bytes) => decodedMessage(key, "base64", bytes, attempt),
   });
   yield* suspectBytes(attempt, "secret_is_hex", {
     bytes: ({ value }) => [findHex(value.trim())],
-    message: (key, bytes) => decodedMessage(key, "hexadecimal", bytes),
+    message: (key, bytes) => decodedMessage(key, "hexadecimal", bytes, attempt),
   });
 }
 
 /** The message for a decoded key; never shows the decoded text, which is the secret. */
-function decodedMessage(key: string, encoding: string, bytes: Uint8Array): string {
+function decodedMessage(
+  key: string,
+  encoding: "base64" | "hexadecimal",
+  bytes: Uint8Array,
+  { scheme, options }: Attempt,
+): string {
   const text = findText(bytes);
-  return text !== undefined && /^[\x20-\x7e]+$/.test(text)
-    ? `The value of key "${key}" is the ${encoding} of the secret: store the decoded text`
-    : `The sender decodes the value of key "${key}" from ${encoding} before it signs: have it sign with the text as it is`;
+  if (text !== undefined && /^[\x20-\x7e]+$/.test(text)) {
+    return `The value of key "${key}" is the ${encoding} of the secret: store the decoded text`;
+  }
+  const says = `The sender decodes the value of key "${key}" from ${encoding} before it signs`;
+  return scheme.hmacSpec?.(options) === undefined
+    ? `${says}: have it sign with the text as it is`
+    : `${says}: set keyEncoding: ${encoding === "base64" ? "base64" : "hex"} under hmac, ` +
+      "with scheme: hmac";
 }
 
 function* suspectValues(

@@ -31,13 +31,19 @@ export interface SignedRequest {
 export interface HmacOptions {
   readonly algorithm: HmacHash;
   /** How the digest is written; default `hex`. */
-  readonly encoding?: "hex" | "base64";
+  readonly encoding?: DigestEncoding;
   /** Text before the digest in the header; default empty. */
   readonly prefix?: string;
-  /** Header that carries the time of signing; without it there is no replay window. */
+  /** What separates the parts of the header, where it holds several; default: it holds one. */
+  readonly separator?: string;
+  /** Header that carries the time of signing; without a time there is no replay window. */
   readonly timestampHeader?: string;
-  /** What is signed, over `{timestamp}`, `{body}` and `{url}`; default `{body}`. */
+  /** Text before the time of signing, where that is a part of the signature's header. */
+  readonly timestampPrefix?: string;
+  /** What is signed, see {@linkcode HmacSpec.template}; default `{body}`. */
   readonly template?: string;
+  /** How the store writes the bytes of a key; default `text`, its UTF-8. */
+  readonly keyEncoding?: "text" | "base64" | "hex";
 }
 
 /** Settings of a trigger that a scheme may need. */
@@ -59,6 +65,7 @@ export type VerifyFailure =
   | "timestamp_malformed"
   | "timestamp_outside_window"
   | "message_id_missing"
+  | "signed_header_missing"
   | "options_unusable"
   | "no_usable_key"
   | "no_key_matches";
@@ -103,27 +110,43 @@ export interface SigningInput {
 /** Hash functions an HMAC can be made with. */
 export type HmacHash = "sha1" | "sha256" | "sha512";
 
+/** How a digest is written; `base64url` is read with and without its padding. */
+export type DigestEncoding = "hex" | "base64" | "base64url";
+
 /** The text form of an HMAC in a header. */
 export interface DigestForm {
   /** Hash function, which also decides the length. */
   readonly hash: HmacHash;
   /** How the bytes are written; hexadecimal is read in either case and written in lower case. */
-  readonly encoding: "hex" | "base64";
+  readonly encoding: DigestEncoding;
   /** Text before the digest; may be empty. */
   readonly prefix: string;
+  /**
+   * What separates the parts of a header that holds several: a time, and one signature for each
+   * secret while a secret is changed. Parts with another prefix are passed over.
+   */
+  readonly separator?: string;
 }
 
 /** A scheme that is one HMAC in one header, over a text with placeholders. */
 export interface HmacSpec {
   readonly form: DigestForm;
   /**
-   * The signed text; `{timestamp}`, `{body}` and `{url}` are placeholders for those of the request.
+   * The signed text. Placeholders for what the request has: `{timestamp}`, `{body}`, `{url}`,
+   * `{path}` (path and query of the URL) and `{header:NAME}`. A request without such a header is
+   * refused.
    */
   readonly template: string;
   /** Lower-case name of the header that carries the time of signing. */
   readonly timestampHeader?: string;
+  /** Text before the time, where that is a part of the signature's header. */
+  readonly timestampPrefix?: string;
   /** Parses the platform's form of a time to milliseconds since the epoch. */
   readonly findTime?: (text: string) => number | undefined;
+  /** Writes milliseconds since the epoch in the platform's form; seconds when absent. */
+  readonly writeTime?: (time: number) => string;
+  /** Form of its keys; `text` when absent. */
+  readonly keyForm?: KeyForm;
 }
 
 /** How to find the signed time in a request. */
@@ -135,10 +158,11 @@ export interface SignedTime {
 }
 
 /**
- * How a value of a SecretStore becomes the bytes of a key: `text` is its UTF-8, `whsec` the bytes
- * that Standard Webhooks writes in base64, with or without `whsec_`.
+ * How a value of a SecretStore becomes the bytes of a key: `text` is its UTF-8, `base64` and `hex`
+ * are what it writes, `whsec` the bytes that Standard Webhooks writes in base64, with or without
+ * `whsec_`.
  */
-export type KeyForm = "text" | "whsec";
+export type KeyForm = "text" | "base64" | "hex" | "whsec";
 
 /** Signs and verifies requests, independent of the name of the signature's header. */
 export interface Signature {
@@ -215,8 +239,8 @@ export function namedScheme(names: SchemeNames, signature: Signature): Scheme {
 
 /** Whether a signature covers the URL, so that verifying a request needs it. */
 export function signsUrl(signature: Signature, options: SchemeOptions): boolean {
-  return signature.signsUrl === true ||
-    signature.hmacSpec?.(options)?.template.includes("{url}") === true;
+  const template = signature.hmacSpec?.(options)?.template ?? "";
+  return signature.signsUrl === true || /\{(?:url|path)\}/.test(template);
 }
 
 /** A request that is not authenticated. */

@@ -8,7 +8,7 @@
 
 import { concatBytes, utf8 } from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
-import { findDigest, writeDigest } from "./digest_form.ts";
+import { findDigests, findParts, writeDigest } from "./digest_form.ts";
 import { findMatchingKey, hmac } from "./hmac.ts";
 import {
   covering,
@@ -17,18 +17,28 @@ import {
   refused,
   type SchemeOptions,
   type Signature,
+  type SignedRequest,
   type SignedTime,
+  type SigningInput,
   type SigningKey,
 } from "./scheme.ts";
 import { findSeconds, refusedTime } from "./timestamp.ts";
+import { headerBytes } from "./token.ts";
 
 /** The HMAC of a platform; its `timestampHeader` as the platform spells it. */
 export function templatedHmac(given: HmacSpec): Signature {
-  const { timestampHeader } = given;
-  if (timestampHeader === undefined) return hmacOver(() => given);
-  const spec = { ...given, timestampHeader: timestampHeader.toLowerCase() };
-  const signature = hmacOver(() => spec, timestampHeader);
-  return { ...signature, signedTime: signedTimeOf(() => spec) };
+  const { keyForm, timestampHeader, timestampPrefix } = given;
+  const forms: Signature["keyForms"] = keyForm === undefined ? undefined : [keyForm];
+  const spec = timestampHeader === undefined
+    ? given
+    : { ...given, timestampHeader: timestampHeader.toLowerCase() };
+  return {
+    ...hmacOver(() => spec, timestampHeader),
+    ...(forms === undefined ? {} : { keyForms: forms }),
+    ...(timestampHeader === undefined && timestampPrefix === undefined
+      ? {}
+      : { signedTime: signedTimeOf(() => spec) }),
+  };
 }
 
 /**
@@ -51,17 +61,26 @@ function hmacOver(
       if (spec === undefined) return refused("options_unusable");
       const value = findSignature(request, options);
       if (value === undefined) return refused("signature_header_missing");
-      const expected = findDigest(value, spec.form);
-      if (expected === undefined) return refused("signature_malformed");
-      const timestamp = spec.timestampHeader && request.header(spec.timestampHeader);
-      if (spec.timestampHeader !== undefined) {
+      const parts = findParts(value, spec.form);
+      const times = spec.timestampPrefix === undefined
+        ? undefined
+        : parts?.filter((part) => part.startsWith(spec.timestampPrefix ?? ""));
+      const expected = findDigests(
+        parts?.filter((part) => !times?.includes(part)) ?? [],
+        spec.form,
+      );
+      if (expected === undefined || (times?.length ?? 0) > 1) return refused("signature_malformed");
+      const timestamp = timeIn(request, spec, times);
+      if (spec.timestampHeader !== undefined || times !== undefined) {
         const { now } = request;
         const find = spec.findTime ?? findSeconds;
         const reason = refusedTime(timestamp, { find, now, toleranceSecs: options.toleranceSecs });
         if (reason !== undefined) return refused(reason);
       }
       const data = fillTemplate(spec.template, { ...request, timestamp });
-      const match = findMatchingKey(spec.form.hash, keys, { data, expected: [expected] });
+      if (data === undefined) return refused("signed_header_missing");
+      const form = spec.keyForm ?? "text";
+      const match = findMatchingKey(spec.form.hash, keys, { data, expected, form });
       return covering(match, { content: request.body });
     },
     sign(input, key, options) {
@@ -69,14 +88,17 @@ function hmacOver(
       if (spec === undefined) {
         throw new AppError("invalid", "The options of the scheme are missing or unusable");
       }
-      const timestamp = String(Math.floor(input.now / 1000));
-      const data = fillTemplate(spec.template, { ...input, timestamp });
-      const digest = hmac(spec.form.hash, key, data);
+      const { form, timestampPrefix } = spec;
+      const timestamp = spec.writeTime?.(input.now) ?? String(Math.floor(input.now / 1000));
+      const data = fillTemplate(spec.template, { ...input, timestamp, header: () => input.id });
+      const digest = data && hmac(form.hash, key, data, spec.keyForm);
       if (digest === undefined) throw keyCannotSign(key);
       const timeHeader = spelledTimestampHeader ?? spec.timestampHeader;
+      const times = timestampPrefix === undefined ? [] : [timestampPrefix + timestamp];
       return {
         ...(timeHeader === undefined ? {} : { [timeHeader]: timestamp }),
-        [options.signatureHeader]: writeDigest(digest, spec.form),
+        ...signedHeaders(spec.template, input),
+        [options.signatureHeader]: [...times, writeDigest(digest, form)].join(form.separator),
       };
     },
   };
@@ -87,10 +109,23 @@ function signedTimeOf(read: (options: SchemeOptions) => HmacSpec | undefined): S
     header: (options) => read(options)?.timestampHeader,
     find(request, options) {
       const spec = read(options);
-      const text = spec?.timestampHeader && request.header(spec.timestampHeader);
-      return text === undefined ? undefined : (spec?.findTime ?? findSeconds)(text);
+      if (spec === undefined) return undefined;
+      const parts = findParts(request.header(options.signatureHeader) ?? "", spec.form);
+      const text = timeIn(request, spec, parts);
+      return text === undefined ? undefined : (spec.findTime ?? findSeconds)(text);
     },
   };
+}
+
+/** The text of the time of signing: in its own header, or the first such part of `parts`. */
+function timeIn(
+  request: SignedRequest,
+  { timestampHeader, timestampPrefix }: HmacSpec,
+  parts: readonly string[] | undefined,
+): string | undefined {
+  if (timestampHeader !== undefined) return request.header(timestampHeader);
+  if (timestampPrefix === undefined) return undefined;
+  return parts?.find((part) => part.startsWith(timestampPrefix))?.slice(timestampPrefix.length);
 }
 
 /** The error of `sign` for a key that is empty, public or not in the form the scheme needs. */
@@ -106,18 +141,48 @@ interface Filling {
   readonly body: Uint8Array<ArrayBuffer>;
   readonly url: string;
   readonly timestamp: string | undefined;
+  readonly header: (name: string) => string | undefined;
 }
 
+const PLACEHOLDER = /(\{(?:timestamp|body|url|path|header:[^{}]+)\})/;
+
 /**
- * Fills a template in one pass: a placeholder inside a body, a URL or a time is not filled in
- * again.
+ * Fills a template in one pass: a placeholder inside a body, a URL or a header is not filled in
+ * again. `undefined` when one of its headers is missing or empty.
  */
-function fillTemplate(template: string, filling: Filling): Uint8Array<ArrayBuffer> {
+function fillTemplate(template: string, filling: Filling): Uint8Array<ArrayBuffer> | undefined {
   if (template === "{body}") return filling.body;
-  const parts = template.split(/(\{timestamp\}|\{body\}|\{url\})/).map((part) => {
-    if (part === "{body}") return filling.body;
-    if (part === "{url}") return utf8(filling.url);
-    return utf8(part === "{timestamp}" ? filling.timestamp ?? "" : part);
-  });
+  const parts: Uint8Array[] = [];
+  for (const part of template.split(PLACEHOLDER)) {
+    const bytes = part === "{body}" ? filling.body : findFilled(part, filling);
+    if (bytes === undefined) return undefined;
+    parts.push(bytes);
+  }
   return concatBytes(...parts);
+}
+
+function findFilled(part: string, filling: Filling): Uint8Array | undefined {
+  if (part === "{url}") return utf8(filling.url);
+  if (part === "{path}") return utf8(pathOf(filling.url));
+  if (part === "{timestamp}") return utf8(filling.timestamp ?? "");
+  const name = headerNameIn(part);
+  if (name === undefined) return utf8(part);
+  const value = filling.header(name.toLowerCase()) ?? "";
+  return value === "" ? undefined : headerBytes(value);
+}
+
+/** Path and query of a URL as they are sent. */
+function pathOf(url: string): string {
+  const rest = /^[a-z]+:\/\/[^/?#]*([^#]*)/i.exec(url)?.[1] ?? "";
+  return rest.startsWith("/") ? rest : `/${rest}`;
+}
+
+function headerNameIn(part: string): string | undefined {
+  return /^\{header:([^{}]+)\}$/.exec(part)?.[1];
+}
+
+/** The headers that a test request needs because they are signed; each holds the message's id. */
+function signedHeaders(template: string, { id }: SigningInput): Record<string, string> {
+  const names = template.split(PLACEHOLDER).map(headerNameIn).filter((name) => name !== undefined);
+  return Object.fromEntries(names.map((name) => [name, id]));
 }

@@ -189,6 +189,57 @@ const BLOCKS: readonly [what: string, text: string, findings: readonly RegExp[]]
     manifest("{secret: {fromRef: s}, signatureHeadr: X}"),
     [/^error f\.yaml:6:37: .*Unknown field "signatureHeadr", did you mean "signatureHeader"\?/],
   ],
+  [
+    "an hmac of every field",
+    manifest(
+      "{secret: {fromRef: s}, scheme: hmac, signatureHeader: X, hmac: {algorithm: sha256, " +
+        "encoding: base64url, prefix: v1=, separator: ';', timestampPrefix: t=, keyEncoding: hex, " +
+        "template: '{timestamp}{header:X-Id}{path}{url}{body}'}}",
+    ),
+    [],
+  ],
+  [
+    "a signed header without a name",
+    manifest(
+      "{secret: {fromRef: s}, scheme: hmac, signatureHeader: X, hmac: {algorithm: sha256, template: '{header:}{body}'}}",
+    ),
+    [/^error .*hmac\.template: Unknown \{header:\}: use one of \{timestamp\}/],
+  ],
+  [
+    "a header that could not be one in the signed text",
+    manifest(
+      "{secret: {fromRef: s}, scheme: hmac, signatureHeader: X, hmac: {algorithm: sha256, template: '{header:X Y}{body}'}}",
+    ),
+    [/^error .*hmac\.template: Unknown \{header:X Y\}: use one of/],
+  ],
+  [
+    "a time in a header that has one part",
+    manifest(
+      "{secret: {fromRef: s}, scheme: hmac, signatureHeader: X, hmac: {algorithm: sha256, timestampPrefix: t=, template: '{timestamp}{body}'}}",
+    ),
+    [/^error .*hmac\.timestampPrefix: .* needs separator/],
+  ],
+  [
+    "two places for the time",
+    manifest(
+      "{secret: {fromRef: s}, scheme: hmac, signatureHeader: X, hmac: {algorithm: sha256, separator: ',', timestampPrefix: t=, timestampHeader: X-T, template: '{timestamp}{body}'}}",
+    ),
+    [/^error .*timestampHeader and timestampPrefix contradict/],
+  ],
+  [
+    "a time beside the signature that is not signed",
+    manifest(
+      "{secret: {fromRef: s}, scheme: hmac, signatureHeader: X, hmac: {algorithm: sha256, separator: ',', timestampPrefix: t=}}",
+    ),
+    [/^error .*\{timestamp\} and timestampHeader \(or timestampPrefix\) go together/],
+  ],
+  [
+    "a separator that is none",
+    manifest(
+      "{secret: {fromRef: s}, scheme: hmac, signatureHeader: X, hmac: {algorithm: sha256, separator: ab}}",
+    ),
+    [/^error .*hmac\.separator: Expected one of , ; /],
+  ],
 ];
 
 for (const [what, text, expected] of BLOCKS) {

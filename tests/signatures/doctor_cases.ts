@@ -38,6 +38,8 @@ export const mac = (algorithm: string, secret: Bytes, data: Bytes, encoding: "he
   createHmac(algorithm, secret).update(data).digest(encoding);
 export const hex = (data: Bytes, secret: Bytes = SECRET) => mac("sha256", secret, data, "hex");
 const base64 = (data: Bytes, secret: Bytes = SECRET) => mac("sha256", secret, data, "base64");
+const base64Url = (data: Bytes) =>
+  base64(data).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 export const sha256 = (data: Bytes, secret: Bytes = SECRET) => ({
   "X-Webhook-Signature": `sha256=${hex(data, secret)}`,
 });
@@ -120,7 +122,13 @@ export const MISTAKES: Readonly<Record<Cause, readonly Mistake[]>> = {
       },
       body: `${BODY}${" ".repeat(3)}`,
       scheme: "line",
-      says: /base64 of URLs or lacks its padding/,
+      says: /encoding: base64url\}$/,
+    },
+    {
+      headers: { "X-Line-Signature": base64("{}").replace("=", "") },
+      body: "{}",
+      scheme: "line",
+      says: /lacks the padding of base64/,
     },
   ],
   other_algorithm: [
@@ -202,6 +210,17 @@ export const MISTAKES: Readonly<Record<Cause, readonly Mistake[]>> = {
     {
       headers: sha256(BODY, new Uint8Array([255, 0, 1, 2])),
       secrets: ["/wABAg=="],
+      says: /set keyEncoding: base64 under hmac, with scheme: hmac$/,
+    },
+    {
+      headers: {
+        "Content-Type": "application/x-www-form-urlencoded",
+        "X-Twilio-Signature": mac("sha1", new Uint8Array([255, 0]), "https://h/ta1", "base64"),
+      },
+      scheme: "twilio",
+      body: "a=1",
+      url: "https://h/t",
+      secrets: ["/wA="],
       says: /sign with the text as it is$/,
     },
   ],
@@ -369,6 +388,19 @@ export const MISTAKES: Readonly<Record<Cause, readonly Mistake[]>> = {
     {
       headers: { "X-Webhook-Signature": base64(`https://svc.example/webhook/t${BODY}`) },
       says: /encoding: base64, template: "\{url\}\{body\}"\}$/,
+    },
+    {
+      headers: { "X-Webhook-Signature": `v1=${hex("{}")},v1=${hex(BODY)}` },
+      says: /prefix: "v1=", separator: ","\}$/,
+    },
+    {
+      headers: { "X-Webhook-Signature": `ts=${NOW};h1=${hex(`${NOW}:${BODY}`)}` },
+      says:
+        /prefix: "h1=", separator: ";", timestampPrefix: "ts=", template: "\{timestamp\}:\{body\}"\}$/,
+    },
+    {
+      headers: { "X-Webhook-Signature": `t=${NOW}000, v1=${base64Url(`${NOW}000.${BODY}`)}` },
+      says: /encoding: base64url, prefix: "v1=", separator: ", ", timestampPrefix: "t="/,
     },
   ],
 };

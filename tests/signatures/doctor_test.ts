@@ -108,7 +108,7 @@ Deno.test("diagnose proposes no signed URL where the URL is not known", async ()
       ...more,
     });
   const found = await of(mac("sha256", SECRET, BODY, "base64"));
-  deepEqual(found.map(({ cause }) => cause), ["other_encoding", "other_scheme"]);
+  deepEqual(found.map(({ cause }) => cause), ["other_encoding"]);
   ok(!JSON.stringify(found).includes("{url}"));
   ok(!JSON.stringify(await of(`sha256=${hex(`${NOW}${BODY}`)}`)).includes("{url}"));
   // Nor does it say that a request passes which signs the body where the trigger wants the URL, too.

@@ -98,6 +98,190 @@ table("scheme hmac", [
   ],
 ]);
 
+// Python: hmac.new(b"secret", b"1700000000.{}", "sha256").hexdigest()
+const OF_TIME = "b8569b78799ff9e3cbff0fc2d63a33a2b57f3282abd07c37ae5e8e7d79a5f163";
+const OTHER = "0".repeat(64);
+
+const LIST: Attempt = {
+  ...HMAC,
+  headers: { "X-Sig": `v1=${OTHER},v1=${OF_EMPTY_OBJECT}` },
+  hmac: { algorithm: "sha256", prefix: "v1=", separator: "," },
+};
+const list = (value: string): Attempt => ({ ...LIST, headers: { "X-Sig": value } });
+
+table("scheme hmac: several signatures in one header", [
+  ["while a secret is changed", LIST, "ok"],
+  ["one", list(`v1=${OF_EMPTY_OBJECT}`), "ok"],
+  ["parts of another kind are passed over", list(`v0=x,v1=${OF_EMPTY_OBJECT},k=1`), "ok"],
+  ["none that matches", list(`v1=${OTHER},v1=${OTHER}`), "no_key_matches"],
+  ["none of the kind", list(`v0=${OF_EMPTY_OBJECT}`), "signature_malformed"],
+  ["one that is cut short", list(`v1=${OF_EMPTY_OBJECT},v1=00`), "signature_malformed"],
+  ["an empty part", list(`v1=${OF_EMPTY_OBJECT},`), "signature_malformed"],
+  ["two header lines", list(`v1=${OF_EMPTY_OBJECT}, v1=${OTHER}`), "signature_malformed"],
+  [
+    "too many",
+    list(`v1=${OF_EMPTY_OBJECT}${`,v1=${OTHER}`.repeat(32)}`),
+    "signature_malformed",
+  ],
+  [
+    "no prefix",
+    { ...list(`${OTHER} ${OF_EMPTY_OBJECT}`), hmac: { algorithm: "sha256", separator: " " } },
+    "ok",
+  ],
+  [
+    "and without a separator a list is no signature",
+    { ...LIST, hmac: { algorithm: "sha256", prefix: "v1=" } },
+    "signature_malformed",
+  ],
+]);
+
+const PARTS: Attempt = {
+  ...HMAC,
+  now: 1700000000,
+  headers: { "X-Sig": `ts=1700000000;h1=${OTHER};h1=${OF_TIME}` },
+  hmac: {
+    algorithm: "sha256",
+    prefix: "h1=",
+    separator: ";",
+    timestampPrefix: "ts=",
+    template: "{timestamp}.{body}",
+  },
+};
+const parts = (value: string): Attempt => ({ ...PARTS, headers: { "X-Sig": value } });
+
+table("scheme hmac: the time beside the signature", [
+  ["in any order", parts(`h1=${OF_TIME};ts=1700000000`), "ok"],
+  ["several signatures", PARTS, "ok"],
+  ["old", { ...PARTS, now: 1700000301 }, "timestamp_outside_window"],
+  ["none", parts(`h1=${OF_TIME}`), "timestamp_missing"],
+  ["empty", parts(`ts=;h1=${OF_TIME}`), "timestamp_missing"],
+  ["not a time", parts(`ts=NaN;h1=${OF_TIME}`), "timestamp_malformed"],
+  ["another", parts(`ts=1700000001;h1=${OF_TIME}`), "no_key_matches"],
+  ["two", parts(`ts=1700000000;ts=1700000000;h1=${OF_TIME}`), "signature_malformed"],
+  ["no signature", parts("ts=1700000000"), "signature_malformed"],
+  [
+    "is not signed",
+    { ...PARTS, hmac: { algorithm: "sha256", separator: ";", timestampPrefix: "ts=" } },
+    "options_unusable",
+  ],
+  [
+    "nothing divides the two",
+    {
+      ...PARTS,
+      hmac: { algorithm: "sha256", timestampPrefix: "ts=", template: "{timestamp}{body}" },
+    },
+    "options_unusable",
+  ],
+  [
+    "is in two places",
+    {
+      ...PARTS,
+      hmac: {
+        algorithm: "sha256",
+        separator: ";",
+        timestampPrefix: "ts=",
+        timestampHeader: "X-Time",
+        template: "{timestamp}{body}",
+      },
+    },
+    "options_unusable",
+  ],
+]);
+
+const HEADER: Attempt = {
+  ...HMAC,
+  // Python: hmac.new(b"secret", b"m{body}1|{}", "sha256").hexdigest()
+  headers: {
+    "X-Sig": "d836c58f991f685187268081eeef75bd31d9c9533a2a4b0e6763ab18b1bc0913",
+    "X-Id": "m{body}1",
+  },
+  hmac: { algorithm: "sha256", template: "{header:X-Id}|{body}" },
+};
+
+table("scheme hmac: a header and the path in the signed text", [
+  ["the header is not filled again", HEADER, "ok"],
+  [
+    "another value",
+    { ...HEADER, headers: { "X-Sig": HEADER.headers["X-Sig"] ?? "", "X-Id": "m2" } },
+    "no_key_matches",
+  ],
+  [
+    "no such header",
+    { ...HEADER, headers: { "X-Sig": HEADER.headers["X-Sig"] ?? "" } },
+    "signed_header_missing",
+  ],
+  [
+    "an empty one",
+    { ...HEADER, headers: { "X-Sig": HEADER.headers["X-Sig"] ?? "", "X-Id": "" } },
+    "signed_header_missing",
+  ],
+  [
+    "path and query",
+    {
+      ...HMAC,
+      // Python: hmac.new(b"secret", b"POST\n/webhook/t?a=1\n{}", "sha256").hexdigest()
+      headers: { "X-Sig": "7a0208d48fe7c45ef4b85091316a4ed0583c90d3951477036d18ff37cd1bc757" },
+      hmac: { algorithm: "sha256", template: "POST\n{path}\n{body}" },
+      url: "https://svc.example:8443/webhook/t?a=1#x",
+    },
+    "ok",
+  ],
+]);
+
+const ENCODED: Attempt = {
+  ...HMAC,
+  // Python: hmac.new(bytes([255, 0, 1, 2]), b"{}", "sha256").hexdigest()
+  headers: { "X-Sig": "5f5705130ed51be62247152740a251ccb3edecd3a1c03f382f3de400e5b42643" },
+  secrets: ["/wABAg=="],
+  hmac: { algorithm: "sha256", keyEncoding: "base64" },
+};
+
+table("scheme hmac: keys and digests in other spellings", [
+  ["a key in base64", ENCODED, "ok"],
+  ["in hexadecimal", {
+    ...ENCODED,
+    secrets: ["FF000102"],
+    hmac: { algorithm: "sha256", keyEncoding: "hex" },
+  }, "ok"],
+  ["a key that is no base64", { ...ENCODED, secrets: ["/wABAg"] }, "no_usable_key"],
+  ["the empty key", { ...ENCODED, secrets: ["===="] }, "no_usable_key"],
+  ["its text", { ...ENCODED, hmac: { algorithm: "sha256" } }, "no_key_matches"],
+  ...["dzJZAsrKgS3CWXM6rNBGtzgXNyx3e42VtAJkdHRRbhM", "dzJZAsrKgS3CWXM6rNBGtzgXNyx3e42VtAJkdHRRbhM="]
+    .map((digest) =>
+      [`the base64 of URLs, ${digest.length} characters`, {
+        ...HMAC,
+        headers: { "X-Sig": digest },
+        hmac: { algorithm: "sha256", encoding: "base64url" },
+      }, "ok"] as const
+    ),
+  ["of two padding characters", {
+    ...HMAC,
+    headers: { "X-Sig": "dzJZAsrKgS3CWXM6rNBGtzgXNyx3e42VtAJkdHRRbhM==" },
+    hmac: { algorithm: "sha256", encoding: "base64url" },
+  }, "signature_malformed"],
+]);
+
+table("scheme bearer takes the word Token for Bearer, as Mattermost's commands send it", [
+  ...["Token abc", "token abc", "Bearer abc"].map((value) =>
+    [value, {
+      ...HMAC,
+      scheme: "bearer",
+      header: "Authorization",
+      headers: { authorization: value },
+      secrets: ["abc"],
+    }, "ok"] as const
+  ),
+  ...["abc", "Tokenabc", "Token abc, Token abc", "Token ", "Basic abc"].map((value) =>
+    [value, {
+      ...HMAC,
+      scheme: "bearer",
+      header: "Authorization",
+      headers: { authorization: value },
+      secrets: ["abc"],
+    }, "signature_malformed"] as const
+  ),
+]);
+
 table("signed bytes are never written anew", [
   [
     "sha256 over what is not UTF-8",

@@ -9,7 +9,12 @@
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { findBase64, findHex, latin1Bytes, toBase64, toHex, utf8 } from "../../src/base/bytes.ts";
-import type { SchemeOptions, SigningKey, Verdict } from "../../src/signatures/scheme.ts";
+import type {
+  DigestEncoding,
+  SchemeOptions,
+  SigningKey,
+  Verdict,
+} from "../../src/signatures/scheme.ts";
 import { findScheme, SCHEMES } from "../../src/platforms/schemes.ts";
 import { SAMPLES } from "../platforms/sample.ts";
 
@@ -55,7 +60,7 @@ interface Row {
   /** Time of signing in seconds, for schemes that sign one. */
   readonly signedAt?: number;
   /** How the digest is written; absent where the header holds no digest. */
-  readonly digest?: "hex" | "base64";
+  readonly digest?: DigestEncoding;
   /** Where in the value a part begins that the platform itself tells everyone to pass over. */
   readonly ignoredFrom?: string;
   /** What stands before the digest. */
