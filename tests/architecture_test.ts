@@ -217,13 +217,19 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   },
   "src/control/triggers": {
     "src/api": "types",
+    "src/auth": "values",
     "src/base": "values",
+    "src/control/deliveries": "values",
+    "src/control/records": "types",
     "src/control/resources": "values",
     "src/control/server": "types",
+    "src/http": "values",
+    "src/intake": "values",
     "src/intake/admission": "types",
     "src/intake/pipeline": "values",
     "src/intake/tools": "values",
     "src/resources": "values",
+    "src/secrets": "types",
   },
   "src/store/sqlite/audit": {
     "src/base": "values",
@@ -361,6 +367,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/init.ts": "values",
     "src/intake/slack": "values",
     "src/integrations": "values",
+    "src/platforms": "values",
     "src/plugins/policy": "values",
     "src/resources": "values",
     "src/signatures": "values",
@@ -412,6 +419,7 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
     // tls_front.ts: hands decrypted connections to the server behind it
     only: [
       "src/api/client.ts",
+      "src/http/post.ts",
       "src/intake/slack/api.ts",
       "src/http/server/connection_server.ts",
       "src/http/server/tls_front.ts",

@@ -5,7 +5,7 @@
  */
 
 import Type from "typebox";
-import { defineOperation, json, PROJECT, TEXT } from "./operation.ts";
+import { defineOperation, json, OPTIONAL_TEXT, PROJECT, TEXT } from "./operation.ts";
 
 /** The outcome of an event that an operator fired. */
 export interface Fired {
@@ -16,6 +16,29 @@ export interface Fired {
   readonly reason: string;
   readonly delivery_id: string;
   readonly task_id: string | null;
+  /** Headers that the condition reads and the event does not have, where nothing was started. */
+  readonly missing_headers: readonly string[];
+}
+
+/** A request that was made for a trigger. */
+export interface SignedByDaemon {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Key of the SecretStore that signed it; `null` when the trigger wants no signature. */
+  readonly key: string | null;
+}
+
+/** A request that was sent to a trigger, and the answer. */
+export interface Sent {
+  readonly url: string;
+  /** Key of the SecretStore that signed it; `null` when the trigger wants no signature. */
+  readonly key: string | null;
+  /** HTTP status of the answer. */
+  readonly status: number;
+  /** What the answer says; its beginning where it is long. */
+  readonly answer: string;
+  /** Headers that the condition reads and the request did not have. */
+  readonly missing_headers: readonly string[];
 }
 
 /** The result of one stage of a trial. */
@@ -24,6 +47,11 @@ export interface TriedStage {
   readonly result: string;
 }
 
+/** Headers by name, in any case. */
+const HEADERS = Type.Record(TEXT, TEXT);
+/** The body of a request. */
+const BODY = Type.String({ description: "The bytes in base64" });
+
 /** The operations on triggers, by name. */
 export const TRIGGER_OPERATIONS = {
   "trigger.test": defineOperation({
@@ -31,12 +59,43 @@ export const TRIGGER_OPERATIONS = {
     input: {
       name: TEXT,
       project: PROJECT,
-      body: Type.String({ description: "The bytes in base64" }),
-      headers: Type.Record(TEXT, TEXT),
-      sign: Type.Boolean(),
+      body: Type.Optional(BODY),
+      headers: Type.Optional(HEADERS),
+      sign: Type.Optional(Type.Boolean({ description: "Signs it as the sender would" })),
+      event: OPTIONAL_TEXT,
+      platform: OPTIONAL_TEXT,
+      key: OPTIONAL_TEXT,
+      delivery: Type.Optional(Type.String({ description: "Id of a stored one to take instead" })),
     },
     output: json<{ readonly would: string; readonly stages: readonly TriedStage[] }>(),
     role: "operator",
+  }),
+  "trigger.send": defineOperation({
+    summary: "Signs a request as the trigger's sender would, and posts it to its address",
+    input: {
+      name: TEXT,
+      project: PROJECT,
+      body: BODY,
+      headers: Type.Optional(HEADERS),
+      event: OPTIONAL_TEXT,
+      key: OPTIONAL_TEXT,
+      url: Type.Optional(Type.String({ description: "Another address; for admins" })),
+    },
+    output: json<Sent>(),
+    role: "operator",
+  }),
+  "trigger.sign": defineOperation({
+    summary: "Signs a request as the trigger's sender would, and returns it",
+    input: {
+      name: TEXT,
+      project: PROJECT,
+      body: BODY,
+      headers: Type.Optional(HEADERS),
+      event: OPTIONAL_TEXT,
+      key: OPTIONAL_TEXT,
+      url: OPTIONAL_TEXT,
+    },
+    output: json<SignedByDaemon>(),
   }),
   "trigger.fire": defineOperation({
     summary: "Fires a trigger by hand",
@@ -44,6 +103,7 @@ export const TRIGGER_OPERATIONS = {
       name: TEXT,
       project: PROJECT,
       payload: Type.String({ description: "One JSON object, which the steps get unchanged" }),
+      headers: Type.Optional(HEADERS),
     },
     output: json<Fired>(),
     role: "operator",

@@ -61,7 +61,7 @@ function leaves(expr: Expr | undefined): Expr[] {
   return kind.value.args.flatMap(leaves);
 }
 
-/** The longest chains of fields in a part, such as `payload.repository.name`. */
+/** The longest chains of fields in a part: `payload.repository.name`, `headers["x-name"]`. */
 function fields(expr: Expr | undefined): Expr[] {
   if (expr === undefined || isConstant(findPath(expr)?.path ?? [])) return [];
   const { exprKind: kind } = expr;
@@ -73,6 +73,7 @@ function fields(expr: Expr | undefined): Expr[] {
         ? [expr]
         : fields(kind.value.operand);
     case "callExpr": {
+      if (isChain(expr)) return [expr];
       const { target, args } = callOf(kind.value);
       return [...fields(target), ...args.flatMap(fields)];
     }
@@ -83,9 +84,20 @@ function fields(expr: Expr | undefined): Expr[] {
   }
 }
 
+/** A name with fields behind it, `.name` or `["name"]`. */
 function isChain(expr: Expr | undefined): boolean {
-  if (expr?.exprKind.case === "selectExpr") return isChain(expr.exprKind.value.operand);
-  return expr?.exprKind.case === "identExpr";
+  const kind = expr?.exprKind;
+  switch (kind?.case) {
+    case "selectExpr":
+      return isChain(kind.value.operand);
+    case "callExpr": {
+      const [operand, index] = kind.value.args;
+      return kind.value.function === "_[_]" && index?.exprKind.case === "constExpr" &&
+        isChain(operand);
+    }
+    default:
+      return kind?.case === "identExpr";
+  }
 }
 
 function shown(result: { ok: true; value: unknown } | { ok: false; error: string }): string {

@@ -76,6 +76,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/trigger_try.ts"),
   },
   {
+    words: "trigger send",
+    summary: "sign a request as the sender would and send it",
+    load: () => import("./commands/trigger_send.ts"),
+  },
+  {
     words: "trigger fire",
     summary: "fire a trigger by hand",
     load: () => import("./commands/trigger_fire.ts"),

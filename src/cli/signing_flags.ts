@@ -10,6 +10,7 @@ import { MAX_DURATION_SECS } from "../base/duration.ts";
 import { AppError } from "../base/errors.ts";
 import type { HmacOptions, Scheme, SchemeOptions, SigningKey } from "../signatures/scheme.ts";
 import { findScheme, SCHEMES } from "../platforms/schemes.ts";
+import { likeliestKey } from "../platforms/sender.ts";
 import { readFile } from "./read_file.ts";
 import { type CommandContext, CONNECTION, type OptionDefinition, PROJECT } from "./command.ts";
 
@@ -23,13 +24,24 @@ export const SECRET_FLAGS: readonly OptionDefinition[] = [
   },
 ];
 
-/** Flags of {@linkcode readKeys} that ask the daemon. */
-export const SECRET_REF_FLAGS: readonly OptionDefinition[] = [
-  { flags: "--secret-ref <store>", help: "SecretStore that holds the secret" },
-  { flags: "--key <name>", help: "its key (default: every one)" },
-  PROJECT,
-  ...CONNECTION,
-];
+/** Flags of {@linkcode readKeys} that ask the daemon; `key` says which key is the default. */
+export function secretRefFlags(key: string): readonly OptionDefinition[] {
+  return [
+    { flags: "--secret-ref <store>", help: "SecretStore that holds the secret" },
+    { flags: "--key <name>", help: `its key (default: ${key})` },
+    PROJECT,
+    ...CONNECTION,
+  ];
+}
+
+/** The key that commands sign with where none is named. */
+export const LIKELIEST_KEY = "the one that matched last, else the newest";
+
+/** `--event` of commands that make up a request. */
+export const EVENT: OptionDefinition = {
+  flags: "--event <name>",
+  help: "type of the event, where the platform names it in a header (X-GitHub-Event: push)",
+};
 
 /** Flags of {@linkcode readBody}. */
 export const BODY_FLAGS: readonly OptionDefinition[] = [
@@ -130,12 +142,15 @@ function readHmac(context: CommandContext): HmacOptions | undefined {
   return given.length === 0 ? undefined : { algorithm: "sha256", ...options };
 }
 
+/** A key, and when it last matched as far as is known: milliseconds since the epoch, else 0. */
+type StoredKey = SigningKey & { readonly lastAt: number };
+
 /**
  * The keys to try or to sign with; never empty, and none of them is.
  *
  * @throws {AppError} `usage`, `invalid`; with `--secret-ref` whatever the daemon refuses with.
  */
-export async function readKeys(context: CommandContext): Promise<readonly SigningKey[]> {
+export async function readKeys(context: CommandContext): Promise<readonly StoredKey[]> {
   const names = ["secret", "secretEnv", "secretFile", "secretRef"];
   const [text, variable, file, store] = onlyOne(context, names, "secret");
   if (store !== undefined) return await readStore(store, context);
@@ -149,16 +164,36 @@ export async function readKeys(context: CommandContext): Promise<readonly Signin
   if (value === "") {
     throw new AppError("invalid", "The secret is empty: anyone could have made this signature");
   }
-  return [{ name: "secret", value }];
+  return [{ name: "secret", value, lastAt: 0 }];
 }
 
-async function readStore(name: string, context: CommandContext): Promise<readonly SigningKey[]> {
+/**
+ * The key to sign with: of a SecretStore with several the one that matched last, else the newest.
+ *
+ * @throws {AppError} as {@linkcode readKeys}.
+ */
+export async function readSigningKey(context: CommandContext): Promise<SigningKey> {
+  const key = likeliestKey(await readKeys(context));
+  if (key === undefined) throw new Error("There is at least one key, else reading them refuses");
+  return key;
+}
+
+/** A SecretStore as `describe` shows it. */
+interface RevealedStore {
+  readonly spec?: { readonly data?: Readonly<Record<string, unknown>> };
+  readonly status?: {
+    readonly keys?: Readonly<Record<string, { readonly last_matched_at?: string | null }>>;
+  };
+}
+
+async function readStore(name: string, context: CommandContext): Promise<readonly StoredKey[]> {
   using client = context.client();
   const input = { what: "secretstore", name, ...context.project(), reveal: true };
-  const { spec } = await client.call("describe", input) as { spec?: { data?: unknown } };
+  const { spec, status } = await client.call("describe", input) as RevealedStore;
   const data = Object.entries(spec?.data ?? {}).map(([key, value]) => ({
     name: key,
     value: String(value),
+    lastAt: Date.parse(status?.keys?.[key]?.last_matched_at ?? "") || 0,
   }));
   const wanted = context.option("key");
   const keys = wanted === undefined ? data : data.filter((key) => key.name === wanted);

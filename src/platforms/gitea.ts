@@ -22,6 +22,7 @@ export const gitea: Platform = {
   }),
   auto: true,
   headerPrefix: "x-gitea-",
+  sends: { event: "X-Gitea-Event", id: "X-Gitea-Delivery" },
   eventId: (event) => headerId("x-gitea-delivery", event),
   docs: {
     signs: "body, hexadecimal; the webhook has to send JSON: of a form Gitea signs another text",

@@ -23,6 +23,7 @@ export const github: Platform = {
   // No other event has these two. X-GitHub-Event is not signed: it does not make a ping of a push.
   handshake: ({ zen, hook_id: hook }) =>
     nonEmptyText(zen) !== undefined && hook !== undefined ? PONG : undefined,
+  sends: { event: "X-GitHub-Event", id: "X-GitHub-Delivery" },
   eventId: (event) => headerId("x-github-delivery", event),
   docs: { signs: "body, as `sha256` does", eventId: "`X-GitHub-Delivery` and the body" },
 };

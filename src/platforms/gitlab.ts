@@ -62,6 +62,7 @@ export const gitlab: Platform = {
   signature,
   auto: true,
   headerPrefix: "x-gitlab-",
+  sends: { event: "X-Gitlab-Event", id: "X-Gitlab-Event-UUID" },
   eventId: (event) =>
     signedId(event) ?? headerId("idempotency-key", event) ??
       headerId("x-gitlab-event-uuid", event),

@@ -31,6 +31,13 @@ export interface Platform {
    * the payload alone: with a header that no signature covers, any event could be made a handshake.
    */
   readonly handshake?: (payload: JsonObject) => Handshake | undefined;
+  /** Headers that it sends beside the signature, as it spells them; none when absent. */
+  readonly sends?: {
+    /** The one that names the type of the event. */
+    readonly event?: string;
+    /** The one that holds the id of the event or of the delivery. */
+    readonly id?: string;
+  };
   /** The field of the payload that lists events, where one request brings several. */
   readonly eventList?: string;
   /** The id that an event and its repetitions share; `undefined` when it has none. */

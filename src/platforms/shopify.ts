@@ -19,6 +19,7 @@ export const shopify: Platform = {
     template: "{body}",
   }),
   auto: true,
+  sends: { event: "X-Shopify-Topic", id: "X-Shopify-Webhook-Id" },
   eventId: (event) =>
     event.signatureHeader === "shopify-hmac-sha256"
       ? headerId("shopify-webhook-id", event)

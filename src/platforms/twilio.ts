@@ -80,6 +80,7 @@ export const twilio: Platform = {
   headers: ["X-Twilio-Signature"],
   signature,
   auto: false,
+  sends: { id: "I-Twilio-Idempotency-Token" },
   eventId: (event) => headerId("i-twilio-idempotency-token", event),
   docs: {
     signs: "URL and form; SHA-1 (SHA-256 with a SharedKey), never accepted unless named",

@@ -75,6 +75,8 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
     input: ({ task }) => ({ id: task, text: "x" }),
   },
   "trigger.test": { ...OPERATE, input: (named) => ({ ...trigger(named), ...REQUEST }) },
+  "trigger.send": { ...OPERATE, input: (named) => ({ ...trigger(named), body: "" }) },
+  "trigger.sign": { ...ADMINISTER, input: (named) => ({ ...trigger(named), body: "" }) },
   "trigger.fire": { ...OPERATE, input: (named) => ({ ...trigger(named), payload: "{}" }) },
   "trigger.suspend": { ...OPERATE, input: trigger },
   "trigger.resume": { ...OPERATE, input: trigger },

@@ -16,6 +16,8 @@ import { idFactory } from "../../src/base/ids.ts";
 import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
 import { DeliveryContext } from "../../src/intake/pipeline/delivery_context.ts";
 import { backtest } from "../../src/intake/tools/backtest.ts";
+import { fire } from "../../src/intake/pipeline/fire.ts";
+import { headersRead } from "../../src/intake/tools/headers.ts";
 import { redeliverOne } from "../../src/intake/tools/redeliver.ts";
 import { tryTrigger } from "../../src/intake/tools/try_trigger.ts";
 import { explain } from "../../src/control/deliveries/explain.ts";
@@ -289,12 +291,12 @@ Deno.test("trigger test says over which URL a signature is checked, and what let
   };
   const tried = async (name: string, body: string, sign = false, headers = {}) => {
     const input = { name, body: btoa(body), headers, sign };
-    const { would, stages } = await tryTrigger(input, host);
+    const { would, stages } = await tryTrigger(input, undefined, host);
     return [would, ...stages.map(({ stage, result }) => `${stage}: ${result}`)];
   };
   const form = { "content-type": "application/x-www-form-urlencoded" };
   const [would, url, authenticated] = await tried("twilio", "a=1", true, form);
-  deepEqual([would, authenticated], ["accepted", 'authenticate: key "previous" matched']);
+  deepEqual([would, authenticated], ["accepted", 'authenticate: key "current" matched']);
   equal(
     url,
     "url: http://127.0.0.1:19090/webhook/twilio, assumed: set publicUrl to the URL that the sender knows",
@@ -308,4 +310,73 @@ Deno.test("trigger test says over which URL a signature is checked, and what let
   equal(greeted, "handshake");
   deepEqual(stages.at(-1)?.split(":")[0], "handshake");
   deepEqual([await rig.tasks(), await rig.deliveries(), NOW], [[], [], rig.clock.time]);
+});
+
+/** `svc trigger test NAME --delivery ID`. */
+async function tried(rig: Rig, name: string, id: string) {
+  const host = { ...rig.host, status: () => ({ webhookUrl: "http://127.0.0.1:19090" }) };
+  const stored = await rig.store.readDelivery(id);
+  ok(stored);
+  const { would, stages } = await tryTrigger({ name, delivery: id }, stored, host);
+  return { would, stages: stages.map(({ stage, result }) => `${stage}: ${result}`) };
+}
+
+Deno.test("trigger test takes a stored delivery through the trigger as it is now", async () => {
+  await using rig = await webhookRig({ manifest: HOOK });
+  const body = '{"ref":"main"}';
+  const id = await idOf(await rig.post("/webhook/push", body, sign(body)));
+  const tasks = await rig.tasks();
+  const changed = 'kind: SecretStore\nmetadata: {name: github}\nspec: {data: {a: "other"}}\n' +
+    triggerYaml("push", { condition: 'payload.ref == "next"' });
+  for (const resource of manifestResources(changed)) {
+    rig.catalog.change([{ op: "put", resource }]);
+  }
+  const { would, stages } = await tried(rig, "push", id);
+  equal(would, "filtered");
+  deepEqual(stages, [
+    'authenticate: key "current" matched when it arrived',
+    "parse: a JSON object with 1 fields",
+    "decide: filtered: the condition is false",
+    'filter: payload.ref == "next" → false (payload.ref is "main")',
+  ]);
+  deepEqual([await rig.tasks(), (await rig.deliveries()).length], [tasks, 1]);
+});
+
+Deno.test("a stored delivery that was refused is checked again, at the time it arrived", async () => {
+  await using rig = await webhookRig({ manifest: HOOK });
+  const id = await (async () => {
+    equal((await rig.post(TWILIO, "a=1", twilio("http://127.0.0.1/other"))).status, 401);
+    return (await rig.deliveries())[0]?.id ?? "";
+  })();
+  equal((await tried(rig, "twilio", id)).would, "rejected");
+  const known = "secret: {fromRef: github}, scheme: twilio, publicUrl: http://127.0.0.1/other?x";
+  for (const resource of manifestResources(triggerYaml("twilio", { webhook: known }))) {
+    rig.catalog.change([{ op: "put", resource }]);
+  }
+  equal((await tried(rig, "twilio", id)).would, "rejected", "the query is signed, too");
+});
+
+Deno.test("what an operator fired has the headers it was given, also when it goes again", async () => {
+  await using rig = await webhookRig({
+    manifest: MANIFEST + triggerYaml("hook", { condition: 'headers["x-event"] == "push"' }),
+  });
+  const trigger = rig.host.triggers.named({ project: "default", trigger: "hook" });
+  const event = { trigger, source: "manual", payload: { a: 1 } };
+  const without = await fire({ ...event, id: rig.host.newId() }, rig.host);
+  equal(without.outcome, "filtered");
+  const id = rig.host.newId();
+  equal(
+    (await fire({ ...event, id, headers: { "x-event": "push" } }, rig.host)).outcome,
+    "accepted",
+  );
+  equal((await redeliver(rig, id)).outcome, "accepted");
+  equal((await tried(rig, "hook", id)).would, "accepted");
+  const { events } = await explained(rig, id);
+  deepEqual(events[0]?.parts.map(({ saw }) => saw), [{ 'headers["x-event"]': '"push"' }]);
+});
+
+Deno.test("the headers that a condition reads, however it names them", () => {
+  const condition = `headers["x-a"] == "1" && headers['x-b'] != headers.c || has(headers.?d) ` +
+    `&& headers[?"x-e"].orValue("") == headers["x-a"] && payload.headers == "headers"`;
+  deepEqual(headersRead(condition), ["x-a", "x-b", "c", "d", "x-e"]);
 });

@@ -4,49 +4,50 @@
  * @module
  */
 
-import { findText } from "../../base/bytes.ts";
 import { LAST_TIME_MS, systemClock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
-import { type SigningKey, signsUrl } from "../../signatures/scheme.ts";
+import { platformOf } from "../../platforms/platforms.ts";
+import { makeRequest, signerOf } from "../../platforms/sender.ts";
+import { signsUrl } from "../../signatures/scheme.ts";
 import { type Command, type CommandContext, OUTPUT_TEXT_JSON } from "../command.ts";
 import { curlLine, inlineData } from "../curl_line.ts";
 import {
   BODY_FLAGS,
+  EVENT,
   type GivenBody,
+  LIKELIEST_KEY,
   readBody,
-  readKeys,
   readScheme,
+  readSigningKey,
   SCHEME_FLAGS,
   SECRET_FLAGS,
-  SECRET_REF_FLAGS,
+  secretRefFlags,
 } from "../signing_flags.ts";
-
-const FORM_TYPE = "application/x-www-form-urlencoded";
 
 /** Signs a request. */
 export const command: Command = {
   help: "Signs a body as a platform does and prints the curl line that sends it. Where a scheme " +
     "sends the secret itself (bearer, basic, gitlab), the line shows it. Needs no daemon, except " +
-    "for --secret-ref.",
+    "for --secret-ref; svc trigger send does it all in one.",
   options: [
     ...SECRET_FLAGS,
-    ...SECRET_REF_FLAGS,
+    ...secretRefFlags(LIKELIEST_KEY),
     ...BODY_FLAGS,
     ...SCHEME_FLAGS,
     { flags: "--timestamp <seconds>", help: "time of signing (default: now)" },
     { flags: "--id <text>", help: "id of the message, where one is signed (default: random)" },
+    EVENT,
     { flags: "--content-type <type>", help: "type of the body (default: JSON, or form if it is)" },
     OUTPUT_TEXT_JSON,
   ],
   examples: [
     "svc tool sign --scheme slack --secret-env SLACK_SIGNING_SECRET --body-file event.json --url http://127.0.0.1:19090/webhook/slack-events",
-    "svc tool sign --scheme github --secret-ref github --body '{}' -o json",
+    "svc tool sign --scheme github --event push --secret-ref github --body-file push.json --url http://127.0.0.1:19090/webhook/github-push",
+    "svc tool sign --scheme line --secret-ref line --body '{}' -o json",
   ],
   async run(context: CommandContext) {
     const { scheme, options } = readScheme(context);
-    if (scheme.sign === undefined) {
-      throw new AppError("refused", `Cannot sign: ${scheme.cannotSign}`);
-    }
+    signerOf(scheme);
     const json = context.option("output") === "json";
     const given = context.option("url");
     if (given === undefined && (!json || signsUrl(scheme, options))) {
@@ -55,43 +56,30 @@ export const command: Command = {
     if (given !== undefined && !/^https?:\/\/[^\s/]+\S*$/i.test(given)) {
       throw new AppError("usage", "--url takes an http or https URL");
     }
-    const key = onlyKey(await readKeys(context));
+    const key = await readSigningKey(context);
     const body = await readBody(context);
-    const type = context.option("contentType") ?? typeOf(body);
-    const url = scheme.sentUrl !== undefined && type !== FORM_TYPE
-      ? scheme.sentUrl(given ?? "", body.bytes)
-      : given ?? "";
+    const platform = platformOf(context.option("scheme"), context.option("signatureHeader"));
     const secs = context.count("timestamp", 0, Math.floor(LAST_TIME_MS / 1000));
-    const now = secs === undefined ? systemClock.now() : secs * 1000;
-    const id = context.option("id") ?? `msg_${crypto.randomUUID().replaceAll("-", "")}`;
-    const signed = await scheme.sign({ body: body.bytes, now, url, id }, key, options);
-    const headers = { "Content-Type": type, ...signed };
-    checkHeaders(headers);
-    context.io.out(
-      json
-        ? `${JSON.stringify({ ...(url === "" ? {} : { url }), headers }, null, 2)}\n`
-        : curlLine(url, headers, dataWords(body)),
-    );
+    const [contentType, event] = [context.option("contentType"), context.option("event")];
+    const { url, headers } = await makeRequest({ scheme, options, platform }, {
+      body: body.bytes,
+      now: secs === undefined ? systemClock.now() : secs * 1000,
+      url: given ?? "",
+      id: context.option("id") ?? `msg_${crypto.randomUUID().replaceAll("-", "")}`,
+      ...(contentType === undefined ? {} : { contentType }),
+      ...(event === undefined ? {} : { event }),
+    }, key);
+    if (json) {
+      const shown = { ...(url === "" ? {} : { url }), headers };
+      return context.io.out(`${JSON.stringify(shown, null, 2)}\n`);
+    }
+    context.io.out(curlLine(url, headers, dataWords(body)));
+    if (platform?.sends?.event !== undefined && event === undefined) {
+      const { title, sends } = platform;
+      context.io.err(`${title} names its event in ${sends.event}: add --event NAME\n`);
+    }
   },
 };
-
-function onlyKey(keys: readonly SigningKey[]): SigningKey {
-  const [key, ...others] = keys;
-  if (key !== undefined && others.length === 0) return key;
-  const names = keys.map(({ name }) => name).join(", ");
-  throw new AppError("usage", `The SecretStore has several keys, name one with --key: ${names}`);
-}
-
-function typeOf({ bytes }: GivenBody): string {
-  return /^[A-Za-z0-9._%+-]+=/.test(findText(bytes) ?? "") ? FORM_TYPE : "application/json";
-}
-
-function checkHeaders(headers: Readonly<Record<string, string>>): void {
-  for (const [name, value] of Object.entries(headers)) {
-    if (/^[\x20-\x7e]*$/.test(value)) continue;
-    throw new AppError("invalid", `The value of ${name} has characters that no header can hold`);
-  }
-}
 
 function dataWords({ bytes, file }: GivenBody): readonly string[] {
   if (file !== undefined) return ["--data-binary", `@${file}`];

@@ -16,7 +16,7 @@ import {
   readScheme,
   SCHEME_FLAGS,
   SECRET_FLAGS,
-  SECRET_REF_FLAGS,
+  secretRefFlags,
 } from "../signing_flags.ts";
 
 /** Checks a signature. */
@@ -27,7 +27,7 @@ export const command: Command = {
     "Needs no daemon, except for --secret-ref.",
   options: [
     ...SECRET_FLAGS,
-    ...SECRET_REF_FLAGS,
+    ...secretRefFlags("every one"),
     ...BODY_FLAGS,
     { flags: "--signature <value>", help: "value of the signature's header" },
     { flags: "--timestamp <value>", help: "value of the header with the time of signing" },

@@ -13,27 +13,29 @@ import {
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
+import { HEADER, hintAtHeaders, readHeaders } from "../headers.ts";
 import { readFile } from "../read_file.ts";
 import { printable } from "../terminal_text.ts";
 
 /** Fires a trigger. */
 export const command: Command = {
   help: "Fires a trigger of any source as if its event had arrived, without authentication: " +
-    "filter, suspension and concurrency apply as to any event. Exit 0 when a task was " +
-    "started, else 1.",
+    "filter, suspension and concurrency apply as to any event. A condition that reads headers " +
+    "sees those of --header. Exit 0 when a task was started, else 1.",
   arguments: [{ name: "<trigger>", help: "name of the trigger" }],
   options: [
     {
       flags: "-f, --filename <file>",
       help: "payload, one JSON object; - for standard input (default: {})",
     },
+    HEADER,
     PROJECT,
     ...CONNECTION,
     OUTPUT_TEXT_JSON,
   ],
   examples: [
     "svc trigger fire nightly",
-    "svc trigger fire github-push -f payload.json",
+    'svc trigger fire github-push -f payload.json --header "X-GitHub-Event: push"',
     "svc task wait $(svc trigger fire nightly -o json | jq -r .task_id)",
   ],
   async run(context: CommandContext) {
@@ -41,7 +43,12 @@ export const command: Command = {
     const payload = await readPayload(context);
     using client = context.client();
     const name = context.argument(0);
-    const fired = await client.call("trigger.fire", { name, ...context.project(), payload });
+    const fired = await client.call("trigger.fire", {
+      name,
+      ...context.project(),
+      payload,
+      headers: readHeaders(context),
+    });
     const started = fired.task_id !== null;
     if (context.option("output") === "json") {
       io.out(`${JSON.stringify(fired, null, 2)}\n`);
@@ -49,6 +56,7 @@ export const command: Command = {
       const reason = fired.reason === "" ? "" : ` (${printable(fired.reason)})`;
       const what = started ? `task/${fired.task_id}` : `delivery/${fired.delivery_id}`;
       io.out(`${fired.outcome}: ${what}${reason}\n`);
+      hintAtHeaders(fired.missing_headers, io);
     }
     return started ? 0 : 1;
   },

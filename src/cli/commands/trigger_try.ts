@@ -4,7 +4,8 @@
  * @module
  */
 
-import { toBase64 } from "../../base/bytes.ts";
+import type { Input } from "../../api/operations.ts";
+import { toBase64, utf8 } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
 import {
   type Command,
@@ -13,41 +14,46 @@ import {
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
+import { HEADER, readHeaders } from "../headers.ts";
 import { readFile } from "../read_file.ts";
+import { EVENT, LIKELIEST_KEY } from "../signing_flags.ts";
 import { printable } from "../terminal_text.ts";
 
 /** Tries a request. */
 export const command: Command = {
-  help: "Runs a request through the real pipeline of a trigger, stores and starts nothing, and " +
-    "prints the result of every stage. Exit 0 when it would start a task, else 1.",
+  help: "Runs a request through the real pipeline of a trigger, plugins included, stores and " +
+    "starts nothing, and prints the result of every stage. The request is a body of yours, " +
+    "signed with --sign; one that a platform would send; or a stored delivery, at the time it " +
+    "arrived, its sender taken as authenticated if it was. Exit 0 when it would start a task, " +
+    "else 1.",
   arguments: [{ name: "<trigger>", help: "name of the trigger" }],
   options: [
     { flags: "-f, --filename <file>", help: "body of the request; - for standard input" },
-    { flags: "--header <header...>", help: 'a header, "Name: value"' },
+    { flags: "--delivery <delivery>", help: "id of a stored delivery to take instead" },
+    HEADER,
+    EVENT,
+    { flags: "--sign", help: "sign it as the sender of the trigger would" },
     {
-      flags: "--sign",
-      help: "sign it as the platform would, with the first key of the SecretStore",
+      flags: "--platform <name>",
+      help: "sign it as this platform would, with the headers it sends (body: {} without -f)",
     },
+    { flags: "--key <name>", help: `key of the SecretStore (default: ${LIKELIEST_KEY})` },
     PROJECT,
     ...CONNECTION,
     OUTPUT_TEXT_JSON,
   ],
   examples: [
-    "svc trigger test github-push -f payload.json --sign",
+    "svc trigger test github-push -f payload.json --sign --event push",
+    "svc trigger test github-push --delivery 01K9",
+    "svc trigger test github-push --platform github --event push",
     'svc trigger test hook -f - --header "X-Webhook-Signature: sha256=…" < body.json',
   ],
   async run(context: CommandContext) {
-    const file = context.option("filename");
-    if (file === undefined) throw new AppError("usage", "Give the body: -f FILE");
-    const body = await readFile(file, context.io);
+    const request = await readRequest(context);
     using client = context.client();
-    const { would, stages } = await client.call("trigger.test", {
-      name: context.argument(0),
-      ...context.project(),
-      body: toBase64(body),
-      headers: Object.fromEntries(context.list("header").map(parseHeader)),
-      sign: context.flag("sign"),
-    });
+    const name = context.argument(0);
+    const input = { name, ...context.project(), ...request };
+    const { would, stages } = await client.call("trigger.test", input);
     if (context.option("output") === "json") {
       context.io.out(`${JSON.stringify({ would, stages }, null, 2)}\n`);
     } else {
@@ -60,8 +66,40 @@ export const command: Command = {
   },
 };
 
-function parseHeader(text: string): [string, string] {
-  const at = text.indexOf(":");
-  if (at > 0) return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
-  throw new AppError("usage", `--header takes "Name: value", not "${text}"`);
+/** The stored request, or the one to make up. */
+async function readRequest(context: CommandContext): Promise<Omit<Input<"trigger.test">, "name">> {
+  const [file, delivery, platform, event, key] = [
+    "filename",
+    "delivery",
+    "platform",
+    "event",
+    "key",
+  ]
+    .map((name) => context.option(name));
+  const headers = readHeaders(context);
+  const sign = context.flag("sign");
+  if (delivery !== undefined) {
+    const made = [file, platform, event, key].some((one) => one !== undefined);
+    if (!made && !sign && Object.keys(headers).length === 0) return { delivery };
+    const message = "--delivery takes the request as it came: leave out what describes another one";
+    throw new AppError("usage", message);
+  }
+  if (file === undefined && platform === undefined) {
+    throw new AppError(
+      "usage",
+      "Give the request: -f FILE, --delivery DELIVERY or --platform NAME",
+    );
+  }
+  const isSigned = sign || platform !== undefined;
+  if (!isSigned && (event !== undefined || key !== undefined)) {
+    throw new AppError("usage", "--event and --key are for a request that is made up: add --sign");
+  }
+  return {
+    body: toBase64(file === undefined ? utf8("{}") : await readFile(file, context.io)),
+    headers,
+    sign,
+    ...(platform === undefined ? {} : { platform }),
+    ...(event === undefined ? {} : { event }),
+    ...(key === undefined ? {} : { key }),
+  };
 }

@@ -8,18 +8,26 @@ import type { Input, Output } from "../../api/operations.ts";
 import type { Fired, TRIGGER_OPERATIONS } from "../../api/trigger_operations.ts";
 import { utf8 } from "../../base/bytes.ts";
 import type { Catalog } from "../../resources/catalog.ts";
+import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import { displayName, type Resource } from "../../resources/resource.ts";
 import { trigger as kind, type TriggerSpec } from "../../resources/trigger.ts";
 import { fire, type FireHost, MANUAL, parseObject } from "../../intake/pipeline/fire.ts";
 import type { Triggers } from "../../intake/admission/triggers.ts";
+import { headersRead, lowerCase } from "../../intake/tools/headers.ts";
 import { type TryHost, tryTrigger } from "../../intake/tools/try_trigger.ts";
+import { findStored } from "../deliveries/find_stored.ts";
+import type { RecordStore } from "../records/record_type.ts";
 import { findResource } from "../resources/queries.ts";
 import type { ResourceWriter } from "../resources/resource_writer.ts";
 import type { Handlers } from "../server/server.ts";
+import { type SendHost, sendToTrigger, signForTrigger } from "./send.ts";
 
 /** What these operations need. */
-export interface TriggerActionHost extends FireHost, TryHost {
+export interface TriggerActionHost extends FireHost, TryHost, SendHost {
+  readonly store: FireHost["store"] & TryHost["store"] & RecordStore;
   readonly catalog: Catalog;
+  /** Hides the values of SecretStores in what is told. */
+  readonly secrets: KnownSecrets;
   readonly triggers: Triggers;
   readonly writer: ResourceWriter;
 }
@@ -29,7 +37,13 @@ export function triggerHandlers(
   host: TriggerActionHost,
 ): Pick<Handlers, keyof typeof TRIGGER_OPERATIONS> {
   return {
-    "trigger.test": (input) => tryTrigger(input, host),
+    "trigger.test": async (input) => {
+      const { delivery } = input;
+      const stored = delivery === undefined ? undefined : await findStored(delivery, host.store);
+      return host.secrets.redactAll(await tryTrigger(input, stored, host));
+    },
+    "trigger.send": (input, caller) => sendToTrigger(input, caller, host),
+    "trigger.sign": (input, caller) => signForTrigger(input, caller, host),
     "trigger.fire": (input) => fireByHand(input, host),
     "trigger.suspend": (input) => setSuspended(input, true, host),
     "trigger.resume": (input) => setSuspended(input, false, host),
@@ -42,15 +56,24 @@ export function triggerHandlers(
  * @throws {AppError} `not_found`; `invalid` when the payload is no JSON object; `overloaded`.
  */
 async function fireByHand(
-  { name, project: wanted, payload }: Input<"trigger.fire">,
+  { name, project: wanted, payload, headers: given = {} }: Input<"trigger.fire">,
   host: TriggerActionHost,
 ): Promise<Fired> {
   const { project } = findResource(kind, { project: wanted, name }, host.catalog);
   const trigger = host.triggers.named({ project, trigger: name });
   const id = host.newId();
-  const event = { trigger, id, source: MANUAL, payload: parseObject(payload) };
+  const headers = lowerCase(given);
+  const event = { trigger, id, source: MANUAL, payload: parseObject(payload), headers };
   const { outcome, reason, taskId } = await fire({ ...event, body: utf8(payload) }, host);
-  return { trigger: name, outcome, reason, delivery_id: id, task_id: taskId ?? null };
+  const condition = outcome === "filtered" ? trigger.resource.spec.event.filter?.condition : "";
+  return {
+    trigger: name,
+    outcome,
+    reason,
+    delivery_id: id,
+    task_id: taskId ?? null,
+    missing_headers: headersRead(condition ?? "").filter((name) => !Object.hasOwn(headers, name)),
+  };
 }
 
 /**

@@ -226,7 +226,7 @@ export function signedRequest(delivery: ReceivedDelivery, webhook: WebhookSpec):
 }
 
 /** The URL the sender knows: behind a proxy it is not the one that arrived. */
-function publicUrl(configured: string | undefined, arrived: string): string {
+export function publicUrl(configured: string | undefined, arrived: string): string {
   if (configured === undefined) return arrived;
   const query = arrived.indexOf("?");
   return configured.includes("?") || query === -1 ? configured : configured + arrived.slice(query);

@@ -37,6 +37,8 @@ export interface FiredEvent {
   readonly payload: JsonObject;
   /** Exact JSON of the payload, where an operator wrote it. */
   readonly body?: Uint8Array;
+  /** Headers for its condition, names in lower case, where an operator gave some. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Whether the id identifies the event: then it fires only once, however often this is called. */
   readonly once?: boolean;
   /** Cursor of its schedule, stored in the same transaction. */
@@ -54,16 +56,18 @@ export interface FiredEvent {
  * @throws {AppError} `overloaded` when it cannot be decided or stored now; nothing is stored then.
  */
 export async function fire(event: FiredEvent, host: FireHost): Promise<EventOutcome> {
-  const { trigger, payload, body = utf8(toJson(payload)), once, cursor, redeliveryOf } = event;
+  const { trigger, payload, body = utf8(toJson(payload)), headers = {} } = event;
+  const { once, cursor, redeliveryOf } = event;
   const context = new DeliveryContext({ ...event, via: "internal", clock: host.clock, remote: "" });
   context.trigger = trigger;
   context.bodyBytes = body.length;
+  context.headerNames = Object.keys(headers);
   context.redeliveryOf = redeliveryOf;
   const admitted = await admit([toTriggerEvent(event, context)], host);
   context.passed("decided");
   const [outcome] = await host.store.recordDelivery({
     delivery: context.facts(),
-    content: { headers: {}, body, url: "" },
+    content: { headers, body, url: "" },
     events: admitted,
     dedupWindowMs: 0, // without a platform there is no key to compare
     ...(once === undefined ? {} : { once }),
@@ -74,11 +78,11 @@ export async function fire(event: FiredEvent, host: FireHost): Promise<EventOutc
 }
 
 function toTriggerEvent(event: FiredEvent, context: DeliveryContext): TriggerEvent {
-  const { trigger, payload, parentId, depth } = event;
+  const { trigger, payload, headers = {}, parentId, depth } = event;
   return {
     trigger,
     payload,
-    headers: {},
+    headers,
     delivery: context,
     again: true,
     ...(parentId === undefined ? {} : { parentId }),
@@ -97,17 +101,18 @@ export function firedName(
 }
 
 /**
- * The payload of a delivery that was fired, with its exact bytes.
+ * The payload of a delivery that was fired, with its exact bytes and the headers that were given.
  *
  * @throws {AppError} `refused` when it is no longer stored.
  */
 export function firedPayload(
   { delivery, content }: StoredDelivery,
-): { payload: JsonObject; body: Uint8Array } {
+): Pick<FiredEvent, "payload"> & Required<Pick<FiredEvent, "body" | "headers">> {
   if (content === undefined) {
     throw new AppError("refused", `The content of delivery ${delivery.id} is no longer stored`);
   }
-  return { payload: parseObject(findText(content.body) ?? ""), body: content.body };
+  const { headers, body } = content;
+  return { payload: parseObject(findText(body) ?? ""), body, headers };
 }
 
 /**
@@ -124,5 +129,6 @@ export function parseObject(text: string): JsonObject {
 /** The event of a fired delivery, as its filter saw it. */
 export function firedEvent(stored: StoredDelivery, trigger: ActiveTrigger): TriggerEvent {
   const { delivery } = stored;
-  return { trigger, payload: firedPayload(stored).payload, headers: {}, delivery };
+  const { payload, headers } = firedPayload(stored);
+  return { trigger, payload, headers, delivery };
 }

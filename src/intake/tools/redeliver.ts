@@ -111,13 +111,14 @@ async function useReplay(
 async function fireAgain(stored: StoredDelivery, host: RedeliveryHost): Promise<Redelivered> {
   const { delivery } = stored;
   const { source } = delivery;
-  const { payload, body } = firedPayload(stored);
+  const { payload, body, headers } = firedPayload(stored);
   const id = host.newId();
   const outcome = await fire({
     id,
     source,
     payload,
     body,
+    headers,
     redeliveryOf: delivery.id,
     trigger: host.triggers.named(firedName(delivery)),
     ...(source === "task" ? await findChainPosition(payload, host.store) : {}),

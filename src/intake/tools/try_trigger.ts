@@ -1,13 +1,13 @@
 /**
- * `svc trigger test`: runs a request through the functions of the real pipeline without storing or
- * starting anything, and reports the result of each stage.
+ * `svc trigger test`: runs a made-up or a stored request through the functions of the real pipeline
+ * without storing or starting anything, and reports the result of each stage.
  *
  * @module
  */
 
 import type { Input, Output } from "../../api/operations.ts";
 import type { TriedStage } from "../../api/trigger_operations.ts";
-import { findBase64, findText } from "../../base/bytes.ts";
+import { findText } from "../../base/bytes.ts";
 import type { Clock } from "../../base/clock.ts";
 import { AppError, toAppError } from "../../base/errors.ts";
 import type { NewId } from "../../base/ids.ts";
@@ -15,18 +15,32 @@ import { explainCondition, OPERATORS } from "../../cel/explain.ts";
 import { scopeOf } from "../../cel/expression.ts";
 import { DEFAULT_PROJECT } from "../../resources/resource.ts";
 import { signsUrl } from "../../signatures/scheme.ts";
-import { bestOf } from "../../store/delivery_records.ts";
+import { bestOf, type Delivery, type StoredDelivery } from "../../store/delivery_records.ts";
 import { admit, eventVariables, type TriggerEvent } from "../admission/admit.ts";
 import type { Admitted } from "../../store/delivery_records.ts";
 import type { ActiveTrigger, Triggers } from "../admission/triggers.ts";
-import { findStore, schemeOf, signedRequest, signingKeys } from "../pipeline/authenticate.ts";
+import {
+  authenticate,
+  authenticatedBefore,
+  schemeOf,
+  signedRequest,
+} from "../pipeline/authenticate.ts";
 import { DeliveryContext, type ReceivedDelivery } from "../pipeline/delivery_context.ts";
 import { parseObject } from "../pipeline/fire.ts";
-import { decide, type Observer, type PipelineHost, SIGNED_REQUEST } from "../pipeline/pipeline.ts";
+import {
+  decide,
+  type Observer,
+  type PipelineHost,
+  type PipelineMode,
+} from "../pipeline/pipeline.ts";
+import { checkedBy, contextOf, storedRequest } from "../pipeline/stored_request.ts";
+import { findHandshake } from "../pipeline/webhook_events.ts";
 import { webhookPath } from "../routes.ts";
+import { lowerCase } from "./headers.ts";
+import { bodyOf, type MadeRequestHost, makeRequestTo } from "./made_request.ts";
 
 /** What {@linkcode tryTrigger} needs. */
-export interface TryHost extends PipelineHost {
+export interface TryHost extends PipelineHost, MadeRequestHost {
   readonly triggers: Triggers;
   readonly clock: Clock;
   readonly newId: NewId;
@@ -42,23 +56,27 @@ interface Trial {
 }
 
 /**
- * Runs a made-up request through a trigger.
+ * Runs a made-up or a stored request through a trigger.
  *
- * @throws {AppError} `not_found` for the trigger; `invalid` when it is to be signed and cannot be.
+ * @throws {AppError} `not_found` for the trigger; `refused` for a delivery that cannot be tried;
+ * `invalid` or `refused` when a request is to be signed and cannot be.
  */
 export async function tryTrigger(
   input: Input<"trigger.test">,
+  stored: StoredDelivery | undefined,
   host: TryHost,
 ): Promise<Output<"trigger.test">> {
   const { name, project = DEFAULT_PROJECT } = input;
   const trigger = host.triggers.named({ project, trigger: name });
-  const given = toReceived(input, trigger, host);
+  const received = stored === undefined
+    ? await madeUp(input, trigger, host)
+    : asStored(stored, trigger);
   const stages: TriedStage[] = [];
   const trial = { trigger, stages, host: { ...host, share: OPERATORS } };
   try {
-    const would = trigger.resource.spec.event.source === "webhook"
-      ? await tryRequest(input.sign ? await sign(given, trigger, host) : given, trial)
-      : await tryEvent(given, trial);
+    const isRequest = trigger.resource.spec.event.source === "webhook" &&
+      stored?.delivery.via !== "internal";
+    const would = isRequest ? await tryRequest(received, trial) : await tryEvent(received, trial);
     return { would, stages };
   } catch (thrown) {
     const error = toAppError(thrown);
@@ -68,34 +86,71 @@ export async function tryTrigger(
   }
 }
 
-/** The request as if it had arrived at the daemon's webhook address. */
-function toReceived(
+/** A request, and the record of the stored one that it is. */
+type Received = ReceivedDelivery & { readonly record?: Delivery };
+
+/** The request as if it had arrived at the daemon's webhook address, signed where that is asked. */
+async function madeUp(
   input: Input<"trigger.test">,
   trigger: ActiveTrigger,
   host: TryHost,
-): ReceivedDelivery {
+): Promise<Received> {
   const { project, name } = trigger.resource;
   const context = new DeliveryContext({ id: host.newId(), clock: host.clock, remote: "127.0.0.1" });
   context.trigger = trigger;
-  const body = findBase64(input.body);
-  if (body === undefined) throw new AppError("invalid", "The body is not base64");
-  const headers = Object.fromEntries(
-    Object.entries(input.headers).map(([name, value]) => [name.toLowerCase(), value]),
-  );
+  const body = bodyOf(input.body);
   const { webhookUrl = "http://127.0.0.1" } = host.status();
   const url = webhookUrl + webhookPath({ project, trigger: name });
-  return { body, headers: { "content-type": "application/json", ...headers }, url, context };
+  const { event, platform, key, sign = false, headers: given = {} } = input;
+  const unsigned = { "content-type": "application/json", ...lowerCase(given) };
+  if (!sign && platform === undefined) return { body, headers: unsigned, url, context };
+  const made = await makeRequestTo(trigger, {
+    body,
+    url,
+    now: context.receivedAt,
+    id: context.id,
+    headers: given,
+    event,
+    platform,
+    key,
+  }, host);
+  return { body, headers: lowerCase(made.headers), url: made.url, context };
 }
+
+/**
+ * A stored request, at the time when it arrived; its sender counts as authenticated when it was.
+ *
+ * @throws {AppError} `refused` when its content was not kept, or a platform's endpoint took it.
+ */
+function asStored(stored: StoredDelivery, trigger: ActiveTrigger): Received {
+  const { delivery } = stored;
+  if (delivery.via === "chat") {
+    const message = `Delivery ${delivery.id} came through the Slack source, where its thread ` +
+      `decides: svc delivery explain ${delivery.id}`;
+    throw new AppError("refused", message);
+  }
+  const context = contextOf(delivery);
+  context.trigger = trigger;
+  return storedRequest(stored, context);
+}
+
+/** The check of the sender; a stored request that passed once counts as passed. */
+const authenticateTried: PipelineMode<Received>["authenticate"] = (received, trigger, host) => {
+  const { record } = received;
+  return record !== undefined && checkedBy(record) !== undefined
+    ? Promise.resolve(authenticatedBefore({ ...received, record }))
+    : authenticate(received, trigger, host);
+};
 
 /** Runs the pipeline, plugins included, and reports each stage that is done. */
 async function tryRequest(
-  received: ReceivedDelivery,
+  received: Received,
   { trigger, stages, host }: Trial,
 ): Promise<string> {
   const report = (stage: string, result: string) => void stages.push({ stage, result });
   let events: readonly TriggerEvent[] = [];
   const observe: Observer = {
-    authenticated: ({ context }) => report("authenticate", authenticationText(context)),
+    authenticated: ({ context }) => report("authenticate", authenticationText(context, received)),
     parsed: ({ payload }) =>
       report("parse", `a JSON object with ${Object.keys(payload).length} fields`),
     transformed: (given) => events = given,
@@ -108,7 +163,8 @@ async function tryRequest(
       : "";
     report("url", `${signedRequest(received, webhook).url}${assumed}`);
   }
-  const decision = await decide(received, trigger, { ...SIGNED_REQUEST, observe }, host);
+  const mode = { authenticate: authenticateTried, findHandshake, observe };
+  const decision = await decide(received, trigger, mode, host);
   if (decision.handshake !== undefined) {
     const { handshake } = decision;
     const answer = handshake.status === 200 ? handshake.body : "an empty 204";
@@ -119,18 +175,27 @@ async function tryRequest(
 }
 
 /** Admits an event of a source without requests: it needs no more than its payload. */
-async function tryEvent({ body, context }: ReceivedDelivery, trial: Trial): Promise<string> {
+async function tryEvent(
+  { body, headers, context }: ReceivedDelivery,
+  trial: Trial,
+): Promise<string> {
   const { trigger, stages, host } = trial;
   const { source } = trigger.resource.spec.event;
-  stages.push({ stage: "authenticate", result: `none needed, the source is ${source}` });
+  const why = source === "webhook" ? "an operator fired it" : `the source is ${source}`;
+  stages.push({ stage: "authenticate", result: `none needed, ${why}` });
   const payload = parseObject(findText(body) ?? "");
-  const events = [{ trigger, payload, headers: {}, delivery: context }];
+  const events = [{ trigger, payload, headers, delivery: context }];
   return await reportEvents(events, await admit(events, host), trial);
 }
 
-function authenticationText({ secret, unsigned }: DeliveryContext): string {
-  if (secret !== undefined) return `key "${secret.key}" matched`;
-  return unsigned ? "passed unsigned (allowUnsigned)" : "passed by the interceptors";
+function authenticationText(
+  { secret, unsigned }: DeliveryContext,
+  { record }: Received,
+): string {
+  const when = record === undefined || checkedBy(record) === undefined ? "" : " when it arrived";
+  if (secret !== undefined) return `key "${secret.key}" matched${when}`;
+  const how = unsigned ? "passed unsigned (allowUnsigned)" : "passed by the interceptors";
+  return `${how}${when}`;
 }
 
 /** Reports the decision on each event and its reason; returns the best. */
@@ -160,38 +225,4 @@ function decisionText(decision: Admitted): string {
   if (decision.outcome !== "accepted") return `${decision.outcome}: ${decision.reason}`;
   const { workflow, missing } = decision.task;
   return `starts workflow "${workflow}"${missing === undefined ? "" : `, which fails: ${missing}`}`;
-}
-
-/** Adds the headers that the platform would send, made with the first key of the store. */
-async function sign(
-  delivery: ReceivedDelivery,
-  trigger: ActiveTrigger,
-  host: TryHost,
-): Promise<ReceivedDelivery> {
-  const webhook = trigger.resource.spec.event.webhook ?? {};
-  const store = findStore(trigger, host.catalog);
-  const [key] = store === undefined ? [] : signingKeys(store);
-  const { scheme, options } = schemeOf(webhook);
-  if (key === undefined) {
-    throw new AppError(
-      "invalid",
-      "The trigger names no SecretStore with a key to sign with: set secret.fromRef, or give the headers with --header",
-    );
-  }
-  if (scheme.sign === undefined) {
-    throw new AppError(
-      "invalid",
-      `Only the sender can sign with "${scheme.name}": give its headers with --header`,
-    );
-  }
-  const { url } = signedRequest(delivery, webhook);
-  const input = {
-    body: delivery.body,
-    now: delivery.context.receivedAt,
-    url,
-    id: delivery.context.id,
-  };
-  const signed = Object.entries(await scheme.sign(input, key, options))
-    .map(([name, value]) => [name.toLowerCase(), value]);
-  return { ...delivery, headers: { ...delivery.headers, ...Object.fromEntries(signed) } };
 }

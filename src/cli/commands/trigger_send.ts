@@ -1,0 +1,137 @@
+/**
+ * `svc trigger send`.
+ *
+ * @module
+ */
+
+import type { Sent } from "../../api/trigger_operations.ts";
+import { toBase64, utf8 } from "../../base/bytes.ts";
+import { AppError } from "../../base/errors.ts";
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  OUTPUT_TEXT_JSON,
+  PROJECT,
+} from "../command.ts";
+import { curlLine, inlineData } from "../curl_line.ts";
+import { HEADER, hintAtHeaders, readHeaders } from "../headers.ts";
+import type { Io } from "../io.ts";
+import { readFile } from "../read_file.ts";
+import { EVENT, LIKELIEST_KEY } from "../signing_flags.ts";
+import { printable } from "../terminal_text.ts";
+
+/** Sends a request. */
+export const command: Command = {
+  help: "Signs a body as the sender of the trigger would, posts it to the daemon's webhook " +
+    "address and prints the answer: a real delivery, with everything that follows. The daemon " +
+    "signs, so nobody sees the secret; --url and --curl, which show a signature or the secret " +
+    "itself, are for admins. Exit 0 when a task was started or a handshake answered, else 1.",
+  arguments: [{ name: "<trigger>", help: "name of the trigger" }],
+  options: [
+    { flags: "-f, --filename <file>", help: "body; - for standard input (default: {})" },
+    EVENT,
+    HEADER,
+    { flags: "--key <name>", help: `key of the SecretStore (default: ${LIKELIEST_KEY})` },
+    { flags: "--url <url>", help: "another address, such as the public one; the daemon posts" },
+    { flags: "--curl", help: "print a curl line that sends it, and send nothing" },
+    PROJECT,
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc trigger send github-push -f push.json --event push",
+    "svc trigger send line-message -f message.json",
+    "svc trigger send github-push -f push.json --event push --curl",
+  ],
+  async run(context: CommandContext) {
+    const { io } = context;
+    const file = context.option("filename");
+    const body = file === undefined ? utf8("{}") : await readFile(file, io);
+    const [event, key, url] = ["event", "key", "url"].map((name) => context.option(name));
+    const input = {
+      name: context.argument(0),
+      ...context.project(),
+      body: toBase64(body),
+      headers: readHeaders(context),
+      ...(event === undefined ? {} : { event }),
+      ...(key === undefined ? {} : { key }),
+      ...(url === undefined ? {} : { url }),
+    };
+    using client = context.client();
+    const json = context.option("output") === "json";
+    if (context.flag("curl")) {
+      const signed = await client.call("trigger.sign", input);
+      return io.out(json ? toJson(signed) : curlLine(signed.url, signed.headers, data(body, file)));
+    }
+    const sent = await client.call("trigger.send", input);
+    const answer = readAnswer(sent);
+    if (json) io.out(toJson(sent));
+    else printAnswer(sent, answer, io);
+    return answer.started ? 0 : 1;
+  },
+};
+
+function toJson(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+function data(body: Uint8Array, file: string | undefined): readonly string[] {
+  if (file !== undefined && file !== "-") return ["--data-binary", `@${file}`];
+  const words = inlineData(body);
+  if (words !== undefined) return words;
+  throw new AppError("invalid", "The body does not fit into a command line, give it in a file");
+}
+
+/** What the answer says, as far as the daemon wrote it. */
+interface Answer {
+  readonly started: boolean;
+  /** What became of it; empty where the answer does not say. */
+  readonly outcome: string;
+  /** One line. */
+  readonly text: string;
+  readonly delivery: string | undefined;
+}
+
+function readAnswer({ status, answer }: Sent): Answer {
+  const fields = fieldsOf(answer);
+  const told = String(fields["status"] ?? "");
+  const ids = Array.isArray(fields["task_ids"]) ? fields["task_ids"] : [fields["task_id"]];
+  const tasks = ids.filter((id) => typeof id === "string" && id !== "").map((id) => `task/${id}`);
+  const id = fields["delivery_id"] ?? fields["request_id"];
+  const reason = fields["reason"] === undefined ? "" : ` (${fields["reason"]})`;
+  const known = ["accepted", "duplicate", "skipped", "filtered"].includes(told);
+  return {
+    outcome: told,
+    started: status >= 200 && status < 300 && (told === "accepted" || !known),
+    text: known
+      ? `${told}${tasks.length === 0 ? "" : `: ${tasks.join(" ")}`}${reason}`
+      : String(fields["title"] ?? answer),
+    delivery: typeof id === "string" ? id : undefined,
+  };
+}
+
+function fieldsOf(answer: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(answer);
+    return typeof value === "object" && value !== null ? value as Record<string, unknown> : {};
+  } catch {
+    return {};
+  }
+}
+
+function nextStep(outcome: string, delivery: string): string {
+  return outcome === "duplicate"
+    ? "change the body; what was sent before and started a task counts once"
+    : `svc delivery explain ${delivery}`;
+}
+
+function printAnswer(sent: Sent, { started, outcome, text, delivery }: Answer, io: Io): void {
+  const { url, key, status, missing_headers: missing } = sent;
+  const signed = key === null ? "unsigned" : `signed with key "${key}"`;
+  io.out(`POST ${printable(url)}, ${printable(signed)}\n`);
+  io.out(`${status} ${printable(text)}`.trimEnd() + "\n");
+  if (started || delivery === undefined) return;
+  io.out(`next: ${nextStep(outcome, printable(delivery))}\n`);
+  if (outcome === "filtered") hintAtHeaders(missing, io);
+}

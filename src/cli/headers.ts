@@ -1,0 +1,46 @@
+/**
+ * `--header "Name: value"`, of every command that makes up a request or an event.
+ *
+ * @module
+ */
+
+import { AppError } from "../base/errors.ts";
+import type { CommandContext, OptionDefinition } from "./command.ts";
+import type { Io } from "./io.ts";
+
+/** The flag. */
+export const HEADER: OptionDefinition = {
+  flags: "--header <header...>",
+  help: 'a header, "Name: value"; may be repeated',
+};
+
+/**
+ * The headers that were given, by their names as written.
+ *
+ * @throws {AppError} `usage` for one that is not `Name: value`.
+ */
+export function readHeaders(context: CommandContext): Record<string, string> {
+  return Object.fromEntries(
+    context.list("header").map((text) => {
+      const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*([\t\x20-\x7e]*)$/.exec(text) ??
+        [];
+      if (name !== undefined && value !== undefined) return [name, value.trim()];
+      throw new AppError("usage", `--header takes "Name: value", not "${text}"`);
+    }),
+  );
+}
+
+/** Says which headers a condition reads that an event did not have, and the flag that adds them. */
+export function hintAtHeaders(missing: readonly string[], io: Io): void {
+  for (const name of missing) {
+    const flag = `--header "${headerTitle(name)}: VALUE"`;
+    io.err(`The condition reads the header ${name}, which is not there: add ${flag}\n`);
+  }
+}
+
+/** A name of a header as people write it: `x-github-event` becomes `X-GitHub-Event`. */
+function headerTitle(name: string): string {
+  return name.split("-").map((part) =>
+    part === "github" ? "GitHub" : part.charAt(0).toUpperCase() + part.slice(1)
+  ).join("-");
+}

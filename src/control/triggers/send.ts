@@ -1,0 +1,112 @@
+/**
+ * `svc trigger send`: signs a request as the sender of a trigger would, and posts it to the
+ * daemon's own address. It is signed here, so that an operator needs no secret to try a trigger.
+ *
+ * @module
+ */
+
+import type { Input, Output } from "../../api/operations.ts";
+import { type Caller, maySeeSecrets } from "../../auth/caller.ts";
+import { AppError } from "../../base/errors.ts";
+import type { NewId } from "../../base/ids.ts";
+import type { Clock } from "../../base/clock.ts";
+import { post } from "../../http/post.ts";
+import { DEFAULT_PROJECT } from "../../resources/resource.ts";
+import type { ActiveTrigger, Triggers } from "../../intake/admission/triggers.ts";
+import { webhookPath } from "../../intake/routes.ts";
+import { headersRead, lowerCase } from "../../intake/tools/headers.ts";
+import {
+  bodyOf,
+  type MadeRequestHost,
+  makeRequestTo,
+  type RequestToTrigger,
+} from "../../intake/tools/made_request.ts";
+
+/** What sending needs. */
+export interface SendHost extends MadeRequestHost {
+  readonly triggers: Triggers;
+  readonly clock: Clock;
+  readonly newId: NewId;
+  /** The daemon's webhook address, where it has one. */
+  readonly status: () => { readonly webhookUrl: string | undefined };
+  /** Records an operation in the audit before it is carried out. */
+  readonly audit: (operation: string, target: string, caller: Caller) => Promise<void>;
+}
+
+/**
+ * Sends a signed request to a trigger.
+ *
+ * @throws {AppError} `forbidden` for another address by a caller who may not read the secret, which
+ * some schemes send as it is; `refused` when the trigger takes no requests, or nothing answers;
+ * what {@linkcode makeRequestTo} throws.
+ */
+export async function sendToTrigger(
+  input: Input<"trigger.send">,
+  caller: Caller,
+  host: SendHost,
+): Promise<Output<"trigger.send">> {
+  const trigger = webhookTrigger(input, host.triggers);
+  if (input.url !== undefined) {
+    if (!maySeeSecrets(caller, trigger.resource.project)) {
+      throw new AppError("forbidden", "Only an admin sends signed requests to another address");
+    }
+    await host.audit("trigger.send", input.url, caller);
+  }
+  const body = bodyOf(input.body);
+  const { url, headers, key } = await make(input, { trigger, body }, host);
+  const answered = await post(url, { headers, body }, host.clock);
+  const has = lowerCase(headers);
+  const { condition = "" } = trigger.resource.spec.event.filter ?? {};
+  const missing = headersRead(condition).filter((name) => !Object.hasOwn(has, name));
+  return { url, key: key ?? null, ...answered, missing_headers: missing };
+}
+
+/**
+ * The request that {@linkcode sendToTrigger} would send.
+ *
+ * @throws {AppError} as {@linkcode sendToTrigger}; `overloaded` when it cannot be audited.
+ */
+export async function signForTrigger(
+  input: Input<"trigger.sign">,
+  caller: Caller,
+  host: SendHost,
+): Promise<Output<"trigger.sign">> {
+  const trigger = webhookTrigger(input, host.triggers);
+  const made = await make(input, { trigger, body: bodyOf(input.body) }, host);
+  await host.audit("trigger.sign", `trigger/${trigger.resource.name}`, caller);
+  return { url: made.url, headers: made.headers, key: made.key ?? null };
+}
+
+function webhookTrigger(
+  { name, project = DEFAULT_PROJECT }: Pick<Input<"trigger.send">, "name" | "project">,
+  triggers: Triggers,
+): ActiveTrigger {
+  const trigger = triggers.named({ project, trigger: name });
+  const { source } = trigger.resource.spec.event;
+  if (source === "webhook") return trigger;
+  const message = `Trigger "${name}" takes no requests, its source is ${source}`;
+  throw new AppError("refused", `${message}: svc trigger fire ${name}`);
+}
+
+async function make(
+  { url, headers = {}, event, key }: Input<"trigger.send">,
+  { trigger, body }: { readonly trigger: ActiveTrigger; readonly body: Uint8Array<ArrayBuffer> },
+  host: SendHost,
+): Promise<RequestToTrigger> {
+  if (url !== undefined && !/^https?:\/\/[^\s/]+\S*$/i.test(url)) {
+    throw new AppError("usage", "The address is an http or https URL");
+  }
+  const target = url ?? ownAddress(trigger, host);
+  const id = host.newId();
+  const now = host.clock.now();
+  return await makeRequestTo(trigger, { body, url: target, now, id, headers, event, key }, host);
+}
+
+function ownAddress({ resource }: ActiveTrigger, host: SendHost): string {
+  const { webhookUrl } = host.status();
+  if (webhookUrl !== undefined) {
+    return webhookUrl + webhookPath({ project: resource.project, trigger: resource.name });
+  }
+  const message = `The daemon receives no webhooks: svc trigger test ${resource.name} needs none`;
+  throw new AppError("refused", message);
+}

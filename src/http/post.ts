@@ -1,0 +1,69 @@
+/**
+ * Posts one request and reads the beginning of its answer: the door through which the daemon tries
+ * its own webhook address, or one that an admin names.
+ *
+ * @module
+ */
+
+import type { Clock } from "../base/clock.ts";
+import { AppError, messageOf } from "../base/errors.ts";
+
+/** Longest time to wait for the answer. */
+const ANSWER_MS = 60_000;
+/** Most of the answer that is read. */
+const MAX_ANSWER_BYTES = 64 * 1024;
+
+/** What is posted. */
+export interface PostedRequest {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array<ArrayBuffer>;
+}
+
+/** What came back. */
+export interface PostAnswer {
+  readonly status: number;
+  /** The body as text, its beginning where it is long. */
+  readonly answer: string;
+}
+
+/**
+ * Posts a request; no redirection is followed.
+ *
+ * @throws {AppError} `refused` when nothing answers within a minute.
+ */
+export async function post(
+  url: string,
+  { headers, body }: PostedRequest,
+  clock: Clock,
+): Promise<PostAnswer> {
+  const timeout = new AbortController();
+  using _timer = clock.after(ANSWER_MS, () => timeout.abort());
+  const { signal } = timeout;
+  try {
+    const response = await fetch(url, {
+      method: "POST",
+      headers,
+      body,
+      redirect: "manual",
+      signal,
+    });
+    return { status: response.status, answer: await beginningOf(response) };
+  } catch (error) {
+    const why = signal.aborted ? "it took longer than a minute" : messageOf(error);
+    throw new AppError("refused", `No answer from ${url}: ${why}`, { cause: error });
+  }
+}
+
+/** The answer as text, up to the limit; what comes behind that is not waited for. */
+async function beginningOf({ body }: Response): Promise<string> {
+  if (body === null) return "";
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const chunk of body) { // leaving the loop cancels the rest
+    text += decoder.decode(chunk, { stream: true });
+    bytes += chunk.length;
+    if (bytes >= MAX_ANSWER_BYTES) break;
+  }
+  return text;
+}
