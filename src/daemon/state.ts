@@ -16,7 +16,7 @@ import { createEvaluator, type Evaluator } from "../cel/evaluator.ts";
 import { loadCatalog } from "../control/resources/resource_writer.ts";
 import { KeyUses } from "../intake/pipeline/key_uses.ts";
 import { Rejections } from "../intake/pipeline/rejections.ts";
-import { TaskTriggerIndex } from "../intake/task.ts";
+import { type FollowedTask, TaskTriggerIndex } from "../intake/task.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { closeToUnbound } from "../secrets/key_file.ts";
 import type { Keyring } from "../secrets/keyring.ts";
@@ -26,7 +26,6 @@ import { withAnnouncements } from "../store/announcements.ts";
 import type { DaemonEvents, Events } from "../store/events.ts";
 import { openStore } from "../store/sqlite/open_store.ts";
 import type { Store } from "../store/store.ts";
-import type { Task } from "../store/task_records.ts";
 import { Telemetry } from "../telemetry/telemetry.ts";
 import type { DaemonConfig } from "./config.ts";
 import { takeDataDir } from "./data_dir_lock.ts";
@@ -48,10 +47,10 @@ export interface State extends AsyncDisposable {
   readonly catalog: Catalog;
   /** Hides the secrets of the catalog. */
   readonly secrets: KnownSecrets;
-  /** Triggers by the workflow whose tasks fire them when they end. */
+  /** The triggers that fire when tasks end. */
   readonly taskTriggers: TaskTriggerIndex;
-  /** Whether a trigger fires when tasks of this workflow end. */
-  readonly isFollowed: (task: Pick<Task, "project" | "workflow">) => boolean;
+  /** Whether the end of this task fires triggers. */
+  readonly isFollowed: (task: FollowedTask) => boolean;
   readonly evaluator: Evaluator;
   readonly groups: ProcessGroups;
   /** Run tokens of steps and plugins while they run. */

@@ -11,7 +11,7 @@ import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { SerialRunner } from "../base/serial_runner.ts";
 import type { Catalog } from "../resources/catalog.ts";
-import { DEFAULT_STATES } from "../resources/event_task.ts";
+import { DEFAULT_STATES, meansTask } from "../resources/event_task.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { DeliveryRecorder } from "../store/delivery_store.ts";
@@ -21,11 +21,14 @@ import type { Task } from "../store/task_records.ts";
 import type { ActiveTrigger, Triggers } from "./admission/triggers.ts";
 import { fire, type FireHost } from "./pipeline/fire.ts";
 
-/** Finds the triggers that fire at the end of a workflow's tasks. */
+/** What decides which triggers the end of a task fires. */
+export type FollowedTask = Pick<Task, "project" | "workflow" | "trigger">;
+
+/** Finds the triggers that fire at the end of tasks. */
 export class TaskTriggerIndex {
   readonly #catalog: Catalog;
   #version = -1;
-  #byWorkflow = new Map<string, Resource<TriggerSpec>[]>();
+  #byProject = new Map<string, Resource<TriggerSpec>[]>();
 
   /** Reads the triggers of `catalog`, as they are at any time. */
   constructor(catalog: Catalog) {
@@ -33,28 +36,36 @@ export class TaskTriggerIndex {
   }
 
   /** The triggers that the end of a task fires, whatever its state. */
-  of({ project, workflow }: Pick<Task, "project" | "workflow">): readonly Resource<TriggerSpec>[] {
+  of({ project, workflow, trigger }: FollowedTask): readonly Resource<TriggerSpec>[] {
     if (this.#version !== this.#catalog.version) this.#read();
-    return this.#byWorkflow.get(`${project}/${workflow}`) ?? [];
+    const triggers = this.#byProject.get(project) ?? NONE;
+    if (triggers.length === 0) return NONE;
+    const labels = [["Workflow", workflow], ["Trigger", trigger]].map(([kind = "", name = ""]) =>
+      this.#catalog.find(kind, project, name)?.metadata.labels
+    );
+    return triggers.filter(({ spec: { event, action } }) =>
+      event.task !== undefined && meansTask(event.task, action.workflow, { workflow, labels })
+    );
   }
 
   /** Whether there is any such trigger. */
   any(): boolean {
     if (this.#version !== this.#catalog.version) this.#read();
-    return this.#byWorkflow.size > 0;
+    return this.#byProject.size > 0;
   }
 
   #read(): void {
     this.#version = this.#catalog.version;
-    this.#byWorkflow = new Map();
+    this.#byProject = new Map();
     for (const trigger of this.#catalog.list("Trigger") as Resource<TriggerSpec>[]) {
-      const { source, task } = trigger.spec.event;
+      const { project, spec: { event: { source, task } } } = trigger;
       if (source !== "task" || task === undefined) continue;
-      const key = `${trigger.project}/${task.workflow}`;
-      this.#byWorkflow.set(key, [...this.#byWorkflow.get(key) ?? [], trigger]);
+      this.#byProject.set(project, [...this.#byProject.get(project) ?? NONE, trigger]);
     }
   }
 }
+
+const NONE: readonly Resource<TriggerSpec>[] = [];
 
 /** What {@linkcode TaskSource} needs. */
 export interface TaskSourceHost extends FireHost {
@@ -68,8 +79,8 @@ export interface TaskSourceHost extends FireHost {
 
 /** Ends that are read in one call. */
 const BATCH_SIZE = 50;
-/** Some tasks end inside the store, which publishes no event of it. */
-const POLL_INTERVAL_MS = 1000;
+/** The store announces ends; this finds those of which an announcement was lost. */
+const POLL_INTERVAL_MS = 60_000;
 
 /** Fires the task triggers until disposed. */
 export class TaskSource implements AsyncDisposable {
@@ -94,9 +105,7 @@ export class TaskSource implements AsyncDisposable {
     this.#timer = clock.every(POLL_INTERVAL_MS, () => {
       if (host.taskTriggers.any()) this.kick();
     });
-    this.#subscription = host.events.on("taskEnded", ({ followed }) => {
-      if (followed) this.kick();
-    });
+    this.#subscription = host.events.on("taskEndsStored", () => this.kick());
     this.kick();
   }
 
@@ -132,10 +141,25 @@ export class TaskSource implements AsyncDisposable {
       if (!(spec.event.task?.states ?? DEFAULT_STATES).includes(task.state)) continue;
       const trigger = triggers.find({ project, trigger: name, source: "task" });
       if (trigger === undefined) continue;
+      if (spec.event.task?.workflow === undefined && await this.#startedBy(name, task)) continue;
       await this.#fire(trigger, task).catch((error) => {
         if (error instanceof AppError && error.code === "overloaded") throw error;
         log.error("a task trigger could not be fired", { project, trigger: name, error });
       });
+    }
+  }
+
+  /**
+   * Whether a trigger has started a task of this chain: one that follows any workflow would go round
+   * with others that follow its own. A chain that cannot be read any more counts as one.
+   */
+  async #startedBy(name: string, { trigger, depth, parentId }: Task): Promise<boolean> {
+    for (let [at, above, left] = [trigger, parentId, depth];; left--) {
+      if (at === name) return true;
+      if (left === 0) return false;
+      const [parent] = above === undefined ? [] : await this.#host.store.findTasks(above);
+      if (parent === undefined) return true;
+      [at, above] = [parent.trigger, parent.parentId];
     }
   }
 

@@ -6,11 +6,19 @@
 
 import Type from "typebox";
 import type { EventDefinition } from "./event.ts";
-import { errorAt, Name } from "./resource.ts";
+import { errorAt, type Metadata, NAME_PATTERN } from "./resource.ts";
 
 /** Schema of the block. */
 const TaskEventSpec = Type.Object({
-  workflow: Name,
+  workflow: Type.Optional(
+    Type.String({ pattern: NAME_PATTERN, title: "the name of a workflow; without it, any counts" }),
+  ),
+  labels: Type.Optional(
+    Type.Record(Type.String(), Type.String(), {
+      title: "labels with their values",
+      minProperties: 1,
+    }),
+  ),
   states: Type.Optional(
     Type.Array(Type.Enum(["succeeded", "failed", "cancelled"]), { minItems: 1 }),
   ),
@@ -22,6 +30,32 @@ export type TaskEventSpec = Type.Static<typeof TaskEventSpec>;
 /** Default states. */
 export const DEFAULT_STATES: readonly string[] = ["succeeded", "failed", "cancelled"];
 
+/** A task whose end may fire a trigger. */
+export interface EndedTask {
+  readonly workflow: string;
+  /** Labels of its workflow and of its trigger, as far as those exist. */
+  readonly labels: readonly (Metadata["labels"] | undefined)[];
+}
+
+/**
+ * Whether the block means tasks of this workflow and these labels; `own` is the workflow that the
+ * trigger starts itself. Its tasks count only where the block names it, so that "any" is no loop.
+ */
+export function meansTask(
+  { workflow, labels = {} }: TaskEventSpec,
+  own: string,
+  task: EndedTask,
+): boolean {
+  const named = workflow === undefined ? task.workflow !== own : task.workflow === workflow;
+  return named &&
+    Object.entries(labels).every(([name, value]) =>
+      task.labels.some((given) =>
+        given !== undefined && Object.hasOwn(given, name) &&
+        given[name] === value
+      )
+    );
+}
+
 const AT = ["spec", "event", "task"];
 
 /** The manifest side of the source `task`. */
@@ -30,7 +64,7 @@ export const taskEvent: EventDefinition = {
   schema: TaskEventSpec,
   check: (block) =>
     block === undefined
-      ? [errorAt(AT, 'Source "task" needs the block "task" with the workflow it follows')]
+      ? [errorAt(AT, 'Source "task" needs the block "task", such as "task: {states: [failed]}"')]
       : [],
   references: (block) => {
     const { workflow } = (block ?? {}) as Partial<TaskEventSpec>;

@@ -7,6 +7,7 @@
  */
 
 import type { RecordName } from "../resources/record_names.ts";
+import type { EventDecision } from "./delivery_records.ts";
 import type { DaemonEvents, Events } from "./events.ts";
 import type { Store, StoreMethod } from "./store.ts";
 
@@ -46,15 +47,25 @@ const changesTask = (events: Events, _result: unknown, id: string) => taskChange
 /** For writes that no room lists or waits for. */
 const changesNothing = () => {};
 
+/**
+ * Whether recording an event ends a task that triggers follow: its own, which misses something it
+ * needs, or one that it replaces before its start.
+ */
+function mayEndTasks(event: EventDecision): boolean {
+  if (event.outcome !== "accepted" || event.task.followed !== true) return false;
+  return event.task.plan === undefined || event.task.concurrency?.policy === "Replace";
+}
+
 /** The announcement of each method that writes; methods that only read have none. */
 export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name> } = {
   changeResources: changesNothing, // the catalog announces it, once it holds the change
-  recordDelivery(events, outcomes) {
+  recordDelivery(events, outcomes, { events: admitted }) {
     changed(events, "delivery");
     if (!outcomes.some(({ outcome }) => outcome === "accepted")) return;
     changed(events, "task");
     const replaced = outcomes.flatMap(({ replaces = NONE_REPLACED }) => replaces);
     events.publish("tasksStored", { replaced });
+    if (admitted.some(mayEndTasks)) events.publish("taskEndsStored", undefined);
   },
   recordHandshake: changes("delivery"),
   recordRejections: changes("delivery"),
@@ -64,9 +75,16 @@ export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name
   claimInterrupted: (events, tasks) => tasks.length > 0 && changed(events, "task"),
   countRestarts: (events, _, ids) => ids.length > 0 && changed(events, "task"),
   saveStep: changesTask,
-  finishTask: (events, ended, { taskId }) => ended && taskChanged(events, taskId),
+  finishTask(events, ended, { taskId, followed }) {
+    if (!ended) return;
+    taskChanged(events, taskId);
+    if (followed === true) events.publish("taskEndsStored", undefined);
+  },
   requeueTask: changesTask,
-  cancelTask: changesTask,
+  cancelTask(events, result, taskId, { followed }) {
+    taskChanged(events, taskId);
+    if (result === "cancelled" && followed === true) events.publish("taskEndsStored", undefined);
+  },
   retryTask(events) {
     changed(events, "task");
     events.publish("tasksStored", { replaced: NONE_REPLACED });
@@ -89,6 +107,7 @@ export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name
     if (routed.started === true) {
       changed(events, "task");
       events.publish("tasksStored", { replaced: routed.replaces ?? NONE_REPLACED });
+      events.publish("taskEndsStored", undefined); // it, or one that it replaces, may have ended
     }
     events.publish("sourceEventRouted", { id, routed });
   },

@@ -31,9 +31,9 @@ export interface DaemonEvents {
   readonly taskEnded: {
     /** The task in its final state. */
     readonly task: Task;
-    /** Whether triggers follow the task's workflow. */
-    readonly followed: boolean;
   };
+  /** Tasks that triggers follow have ended; the ends are stored until those triggers have fired. */
+  readonly taskEndsStored: undefined;
   /** Events of a chat platform wait to be routed. */
   readonly sourceEventsStored: undefined;
   /** An event of a chat platform was routed to a task. */

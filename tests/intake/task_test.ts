@@ -180,10 +180,101 @@ Deno.test("a task that could not even start is followed too", async () => {
   deepEqual([delivery?.trigger, delivery?.outcome], ["next", "accepted"]);
 });
 
+/** A trigger that follows whatever `event` says, and starts `workflow`. */
+const follow = (name: string, event: string, workflow = "deploy") =>
+  triggerOf(name, `source: task, task: ${event}`)
+    .replace("workflow: ci, workspace", `workflow: ${workflow}, workspace`);
+
+Deno.test("without a workflow the end of any counts, but of the one that the trigger starts", async () => {
+  await using rig = await sourceRig(CHAIN + follow("alarm", "{states: [failed]}"));
+  const { taskTriggers } = rig.host;
+  const of = (workflow: string, project = "default") =>
+    taskTriggers.of({ project, workflow, trigger: "first" }).map(({ name }) => name);
+  deepEqual([of("ci"), of("gone"), of("deploy"), of("ci", "shop")], [
+    ["alarm"],
+    ["alarm"],
+    [],
+    [],
+  ]);
+  await endOne(rig, "failed");
+  await followAll(rig);
+  deepEqual((await followed(rig)).map(({ trigger, outcome }) => [trigger, outcome]), [
+    ["alarm", "accepted"],
+  ]);
+});
+
+Deno.test("labels choose tasks by what their workflow and their trigger carry, all of them", async () => {
+  const labelled = CHAIN
+    .replace("metadata: {name: ci}", "metadata: {name: ci, labels: {team: web}}")
+    .replace("{name: first}", "{name: first, labels: {tier: gold}}");
+  await using rig = await sourceRig(
+    labelled + follow("web", "{labels: {team: web}}") +
+      follow("both", "{labels: {team: web, tier: gold}}") +
+      follow("other", "{labels: {team: ops}}") +
+      follow("none", "{labels: {constructor: x}}") +
+      follow("named", "{workflow: deploy, labels: {team: web}}", "ci"),
+  );
+  const task = { project: "default", workflow: "ci", trigger: "first" };
+  const of = (more: Partial<typeof task> = {}) =>
+    rig.host.taskTriggers.of({
+      project: "default",
+      workflow: "ci",
+      trigger: more.trigger ?? task.trigger,
+    })
+      .map(({ name }) => name);
+  deepEqual(of(), ["both", "web"]);
+  deepEqual(of({ trigger: "gone" }), ["web"]);
+});
+
+Deno.test("triggers that follow any workflow never go round, over others either", async () => {
+  await using rig = await sourceRig(
+    CHAIN + `
+---
+kind: Workflow
+metadata: {name: tell}
+spec: {steps: [{id: tell, run: "true"}]}
+` + follow("a-any", "{}") + follow("b-any", "{}", "tell") +
+      follow("c-named", "{workflow: deploy}", "tell"),
+  );
+  await endOne(rig);
+  await using source = new TaskSource(rig.host);
+  for (let i = 0; i < 20; i++) {
+    source.kick();
+    await source.settled();
+    const { tasks } = await rig.store.claimTasks(100, rig.clock.time);
+    for (const { task: { id: taskId } } of tasks) {
+      const now = rig.clock.time += 1000;
+      await rig.store.finishTask({ taskId, state: "succeeded", reason: "", now, followed: true });
+    }
+  }
+  const chains = (await rig.tasks()).map(({ trigger, depth }) => `${depth} ${trigger}`).toSorted();
+  // Each of the two hears of the first task, and of what the other has started, once.
+  deepEqual(chains, [
+    "0 first",
+    "1 a-any",
+    "1 b-any",
+    "2 a-any",
+    "2 b-any",
+    "2 c-named",
+    "3 c-named",
+  ]);
+});
+
+Deno.test("the store tells of every end that is followed, so that nothing waits for the poll", async () => {
+  const missing = CHAIN.replace("metadata: {name: ci}", "metadata: {name: not-there}");
+  await using rig = await sourceRig(missing + follow("alarm", "{states: [failed]}"));
+  await using source = new TaskSource(rig.host);
+  await source.settled();
+  const trigger = rig.host.triggers.named({ project: "default", trigger: "first" });
+  await fire({ trigger, source: "manual", id: rig.host.newId(), payload: {} }, rig.host);
+  await source.settled();
+  deepEqual((await followed(rig)).map(({ outcome }) => outcome), ["accepted"]);
+});
+
 Deno.test("TaskTriggerIndex sees triggers come and go", async () => {
   await using rig = await sourceRig(CHAIN);
   const { taskTriggers } = rig.host;
-  const task = { project: "default", workflow: "ci" };
+  const task = { project: "default", workflow: "ci", trigger: "first" };
   equal(taskTriggers.any(), false);
   rig.apply(after("next"));
   deepEqual(taskTriggers.of(task).map(({ name }) => name), ["next"]);

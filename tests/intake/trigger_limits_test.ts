@@ -127,6 +127,6 @@ Deno.test("admit: a task is told whether its end is followed", async () => {
   const asked: unknown[] = [];
   const isFollowed = (task: unknown) => asked.push(task) > 0;
   equal((await decide({}, "{}", { host: { isFollowed } })).task.followed, true);
-  deepEqual(asked, [{ project: "default", workflow: "ci" }]);
+  deepEqual(asked, [{ project: "default", workflow: "ci", trigger: "push" }]);
   equal((await decide({}, "{}", { host: { isFollowed: () => false } })).task.followed, undefined);
 });

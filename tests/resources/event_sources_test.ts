@@ -61,7 +61,7 @@ const REFUSED: readonly (readonly [event: string, says: RegExp])[] = [
   ['source: filesystem, filesystem: {paths: ["{a,b"]}', /"\{" is not closed/],
   ['source: filesystem, filesystem: {paths: ["*"], events: [rename]}', /events/],
   ['source: filesystem, filesystem: {paths: ["*"], debounceMs: 1}', /debounceMs/],
-  ["source: task", /needs the block "task" with the workflow it follows/],
+  ["source: task", /needs the block "task", such as "task: \{states/],
   ["source: task, task: {workflow: build, states: [running]}", /states/],
   ["source: task, task: {workflow: build}, cron: {schedule: x}", /is for source "cron"/],
   ["source: carrier-pigeon", /source/],

@@ -14,7 +14,7 @@ import { accept, taskIdOf } from "../helpers/store_records.ts";
 import { tempStore } from "../helpers/temp_store.ts";
 
 const NAMES = [
-  ...["recordsChanged", "tasksStored", "sourceEventsStored", "sourceEventRouted"],
+  ...["recordsChanged", "tasksStored", "taskEndsStored", "sourceEventsStored", "sourceEventRouted"],
 ] as (keyof DaemonEvents)[];
 
 function announcing(store: Store) {
@@ -56,6 +56,22 @@ Deno.test("a task is announced as it is stored, claimed, changed and ended; what
   deepEqual(take(), [["recordsChanged", { record, id }]]);
   equal(await store.finishTask(end), false);
   deepEqual(take(), []);
+});
+
+Deno.test("the end of a task that triggers follow is announced, however it ends", async () => {
+  await using temp = await tempStore();
+  const { store, take } = announcing(temp.store);
+  const ends = () =>
+    take().filter((one) => Array.isArray(one) && one[0] === "taskEndsStored").length;
+  for (const n of [1, 2, 3]) await accept(store, n);
+  equal(ends(), 0);
+  await store.cancelTask(taskIdOf(3), { reason: "", now: 1, followed: true });
+  equal(ends(), 1);
+  await store.claimTasks(5, 1);
+  for (const [n, followed] of [[1, true], [2, false]] as const) {
+    await store.finishTask({ taskId: taskIdOf(n), state: "failed", reason: "", now: 1, followed });
+  }
+  equal(ends(), 1);
 });
 
 Deno.test("a task that replaces a running one says which has to end, before the caller goes on", async () => {

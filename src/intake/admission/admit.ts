@@ -57,8 +57,8 @@ export interface AdmitHost {
   readonly evaluator: Evaluator;
   readonly planner: Planner;
   readonly newId: NewId;
-  /** Whether a trigger fires when tasks of this workflow end; none does when absent. */
-  readonly isFollowed?: (task: Pick<NewTask, "project" | "workflow">) => boolean;
+  /** Whether the end of this task fires triggers; it fires none when absent. */
+  readonly isFollowed?: (task: Pick<NewTask, "project" | "workflow" | "trigger">) => boolean;
   /** Whose queue slow expressions wait in; each trigger has its own when absent. */
   readonly share?: string;
 }
@@ -94,7 +94,7 @@ async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecisi
   const { fields, notes } = await limitsOf(event, scope, host.evaluator);
   const { project, name: trigger } = resource;
   const planned = host.planner.plan(resource);
-  const followed = host.isFollowed?.({ project, workflow: planned.workflow }) === true;
+  const followed = host.isFollowed?.({ project, workflow: planned.workflow, trigger }) === true;
   const task: NewTask = {
     id: event.taskId ?? host.newId(),
     project,

@@ -21,8 +21,8 @@ export interface WorkerHost extends RunHost {
   /** Most tasks that run in parallel. */
   readonly workers: number;
   readonly log: Log;
-  /** Whether triggers follow the ends of tasks of this workflow. */
-  readonly isFollowed: (task: Pick<Task, "project" | "workflow">) => boolean;
+  /** Whether the end of this task fires triggers. */
+  readonly isFollowed: (task: Pick<Task, "project" | "workflow" | "trigger">) => boolean;
 }
 
 /** A running worker. */
@@ -139,7 +139,7 @@ class Worker implements TaskWorker {
     if (result === "cancelled") {
       log.info("task ended", { task: task.id, state: "cancelled", reason });
       const ended: Task = { ...task, state: "cancelled", reason, finishedAt: now };
-      events.publish("taskEnded", { task: ended, followed: end.followed });
+      events.publish("taskEnded", { task: ended });
       this.kick(); // another task may have room now
     }
     return result;
@@ -230,6 +230,6 @@ class Worker implements TaskWorker {
     );
     log.info("task ended", { task: task.id, state, ...(reason === "" ? {} : { reason }) });
     const ended: Task = { ...task, state, reason, finishedAt: end.now };
-    events.publish("taskEnded", { task: ended, followed: end.followed });
+    events.publish("taskEnded", { task: ended });
   }
 }
