@@ -79,6 +79,23 @@ export interface WatchLine extends Listing {
   readonly deleted: readonly string[];
 }
 
+const DELETE_TARGET = Type.Object({
+  what: Type.String({ description: "Kind, under any of its names" }),
+  names: Type.Optional(Type.Array(TEXT)),
+  selector: Type.Optional(
+    Type.String({ description: "In place of names: all with these labels, `k=v,k2=v2`" }),
+  ),
+  project: PROJECT,
+}, { additionalProperties: false });
+
+/** A resource that was to be deleted and stays, because others use it. */
+export interface KeptResource {
+  /** `kind/name`, the kind in lower case. */
+  readonly name: string;
+  /** Who uses it, in which field, and what would happen without it; one line each. */
+  readonly uses: readonly string[];
+}
+
 const QUERY = {
   what: Type.String({ description: "Kind of resource or type of record, under any of its names" }),
   name: Type.Optional(
@@ -105,6 +122,9 @@ const QUERY = {
 
 /** What `get` and `get.watch` list. */
 export type GetInput = InputOf<typeof RESOURCE_OPERATIONS["get"]>;
+
+/** What a delete is asked to delete: resources of one kind, by names or by labels. */
+export type DeleteTarget = InputOf<typeof RESOURCE_OPERATIONS["delete"]>["targets"][number];
 
 /** The operations on resources, by name. */
 export const RESOURCE_OPERATIONS = {
@@ -148,9 +168,22 @@ export const RESOURCE_OPERATIONS = {
   }),
   "delete": defineOperation({
     summary: "Deletes resources, all or none",
-    input: { what: TEXT, names: Type.Array(TEXT), project: PROJECT },
+    input: {
+      targets: Type.Array(DELETE_TARGET, { minItems: 1 }),
+      project: PROJECT,
+      used: Type.Optional(
+        Type.Enum(["refuse", "keep", "delete"], {
+          description: "What becomes of resources that others use; `refuse` when absent",
+        }),
+      ),
+      ignore_missing: Type.Optional(Type.Boolean()),
+      dry_run: Type.Optional(Type.Boolean()),
+    },
     output: json<{
       readonly deleted: readonly string[];
+      /** What stays because others use it, with `used: "keep"`. */
+      readonly kept: readonly KeptResource[];
+      readonly warnings: readonly string[];
       readonly hook_failures: readonly string[];
     }>(),
     role: "operator",

@@ -85,6 +85,14 @@ export function parseManifest(file: string, text: string): Manifest {
   };
 }
 
+/** A document, or its items where it is a list, as `svc get -o yaml` prints several resources. */
+export function itemsOf(document: ManifestDocument): readonly ManifestDocument[] {
+  if (!Array.isArray(document.value)) return [document];
+  return document.value.map((value: unknown, index) => (
+    { file: document.file, value, locate: (path) => document.locate([index, ...path]) }
+  ));
+}
+
 /** Whether a document holds only comments or nothing. */
 function isEmpty({ contents }: yaml.Document): boolean {
   return contents === null ||

@@ -6,10 +6,9 @@
  * @module
  */
 
-import { basename } from "node:path";
 import { CRD_KIND, type CrdSpec } from "./custom_resource_definition.ts";
 import { type CrdLike, KindLookup } from "./kind_lookup.ts";
-import { formatFinding, type ManifestDocument, parseManifest } from "./manifest.ts";
+import { formatFinding, itemsOf, type ManifestDocument, parseManifest } from "./manifest.ts";
 import { type Manifested, readDocument } from "./read.ts";
 import {
   displayName,
@@ -20,10 +19,8 @@ import {
   warningAt,
 } from "./resource.ts";
 import { needsOf } from "./users.ts";
-import { isPlaceholder, type SecretStoreSpec } from "./secret_store.ts";
-
-/** A template of this name in a directory is skipped until it has been filled in. */
-const SECRETS_TEMPLATE = "secrets-template.yaml";
+import type { SecretStoreSpec } from "./secret_store.ts";
+import { isUnfilledTemplate } from "./secrets_template.ts";
 
 /** Secrets shorter than this can be guessed, in bytes. */
 const WEAK_SECRET_BYTES = 16;
@@ -84,7 +81,8 @@ export function parseFiles(files: ManifestInput["files"]): ParsedFiles {
   const documents: ManifestDocument[] = [];
   for (const file of files) {
     const manifest = parseManifest(file.name, file.text);
-    if (file.fromDirectory === true && isUnfilledTemplate(file.name, manifest.documents)) {
+    const items = manifest.documents.flatMap(itemsOf);
+    if (file.fromDirectory === true && isUnfilledTemplate(file.name, items)) {
       warnings.push(
         `${file.name}: skipped, it still holds placeholders: fill it in and apply it by name`,
       );
@@ -92,7 +90,7 @@ export function parseFiles(files: ManifestInput["files"]): ParsedFiles {
     }
     for (const error of manifest.errors) errors.push(error);
     for (const warning of manifest.warnings) warnings.push(warning);
-    for (const document of manifest.documents) documents.push(document);
+    for (const document of items) documents.push(document);
   }
   return { documents, errors, warnings };
 }
@@ -159,15 +157,6 @@ function clashes(resource: Manifested, seen: ReadonlySet<string>, kinds: KindLoo
     if (taken !== undefined) findings.push(errorAt(["spec"], `${taken}, choose another name`));
   }
   return findings;
-}
-
-function isUnfilledTemplate(name: string, documents: readonly ManifestDocument[]): boolean {
-  if (basename(name) !== SECRETS_TEMPLATE) return false;
-  return documents.some(({ value }) => {
-    const data = (value as { spec?: { data?: unknown } } | null)?.spec?.data;
-    return typeof data === "object" && data !== null &&
-      Object.values(data).some((one) => typeof one === "string" && isPlaceholder(one));
-  });
 }
 
 /**

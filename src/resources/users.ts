@@ -45,17 +45,67 @@ export function needsOf(
  * Every place where a resource of `catalog` refers to `wanted`, which need not exist; by kind,
  * project and name of the user.
  */
-export function usesOf(wanted: ResourceKey, catalog: Catalog): Use[] {
+export function usesOf(wanted: ResourceKey, catalog: Catalog): readonly Use[] {
+  return usesByKey(catalog).get(keyOf(wanted)) ?? [];
+}
+
+/** A resource that cannot go without harm, and what uses it. */
+export interface InUse {
+  readonly resource: Resource;
+  readonly uses: readonly Use[];
+}
+
+/** Which of `wanted` are used by resources that are not among them. */
+export function usedByOthers(wanted: readonly Resource[], catalog: Catalog): InUse[] {
+  const among = new Set(wanted.map(keyOf));
+  const all = usesByKey(catalog);
+  return wanted.flatMap((resource) => {
+    const uses = (all.get(keyOf(resource)) ?? []).filter(({ user }) => !among.has(keyOf(user)));
+    return uses.length === 0 ? [] : [{ resource, uses }];
+  });
+}
+
+/**
+ * Divides `wanted` into what nobody else uses, and what stays because others use it, or because
+ * something that stays does.
+ */
+export function keepUsed(
+  wanted: readonly Resource[],
+  catalog: Catalog,
+): { readonly unused: readonly Resource[]; readonly kept: readonly InUse[] } {
+  const used = usedByOthers(wanted, catalog);
+  if (used.length === 0) return { unused: wanted, kept: [] };
+  const stay = new Set(used.map(({ resource }) => keyOf(resource)));
+  const rest = keepUsed(wanted.filter((one) => !stay.has(keyOf(one))), catalog);
+  return { unused: rest.unused, kept: [...used, ...rest.kept] };
+}
+
+/** Every use in `catalog`, by the key of what is used. */
+function usesByKey(catalog: Catalog): ReadonlyMap<string, readonly Use[]> {
   const { kinds } = catalog;
-  const key = keyOf(wanted);
-  return kinds.all.flatMap(({ kind, references }) =>
-    references === undefined
-      ? []
-      : catalog.list(kind).flatMap((user) =>
-        needsOf(user, kinds).filter((need) => keyOf(need.key) === key)
-          .map(({ reference }) => ({ user, reference }))
-      )
+  const uses = new Map<string, Use[]>();
+  for (const { kind } of kinds.all.filter(({ references }) => references !== undefined)) {
+    for (const user of catalog.list(kind)) {
+      for (const { key, reference } of needsOf(user, kinds)) {
+        const known = uses.get(keyOf(key));
+        if (known === undefined) uses.set(keyOf(key), [{ user, reference }]);
+        else known.push({ user, reference });
+      }
+    }
+  }
+  return uses;
+}
+
+/** Most lines about what is in use. */
+const MAX_LINES = 20;
+
+/** What is in use as lines: who uses it, in which field, and what happens there without it. */
+export function describeInUse(inUse: readonly InUse[]): string[] {
+  const lines = inUse.flatMap(({ resource, uses }) =>
+    uses.map((use) => `${displayName(resource)} is used by ${describeUse(use)}`)
   );
+  if (lines.length <= MAX_LINES) return lines;
+  return [...lines.slice(0, MAX_LINES), `and ${lines.length - MAX_LINES} more like these`];
 }
 
 /** One use as a line: who, in which field, and what happens while the resource is missing. */

@@ -101,7 +101,7 @@ const CASES: readonly Shown[] = [
       words: "delete",
       positional: ["task", ["x"]] as never,
       options: { output },
-      answer: { deleted: [HOSTILE], hook_failures: [HOSTILE] },
+      answer: { deleted: [HOSTILE], warnings: [HOSTILE], hook_failures: [HOSTILE] },
     },
     { words: "delivery explain", positional: ["x"], options: { output }, answer: EXPLAINED },
     {

@@ -378,7 +378,10 @@ controlTest(
     nowhere();
     const found = await rig.client.call("describe", { what: "ss", name: "github", reveal: true });
     deepEqual(found["spec"], { data: { key: third } });
-    await rig.client.call("delete", { what: "ss", names: ["github"] });
+    await rig.client.call("delete", {
+      targets: [{ what: "ss", names: ["github"] }],
+      used: "delete",
+    });
     nowhere();
     for (const value of [first, second, third]) ok(!rig.logged.join("\n").includes(value));
     ok(findInFiles(rig.dirs.root, "secretstore").length > 0, "the search finds what is there");

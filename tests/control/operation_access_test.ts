@@ -55,7 +55,7 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   "get": { ...READ, input: () => ({ what: "task" }) },
   "get.watch": { ...READ, input: () => ({ what: "task" }) },
   "describe": { ...READ, input: () => ({ what: "task", name: "x", reveal: true }) },
-  "delete": { ...OPERATE, input: () => ({ what: "workflow", names: ["x"] }) },
+  "delete": { ...OPERATE, input: () => ({ targets: [{ what: "workflow", names: ["x"] }] }) },
   "secret.rotate": {
     ...OPERATE,
     cron: "own",

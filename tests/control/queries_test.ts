@@ -118,25 +118,32 @@ controlTest(
 controlTest("delete removes all that are named, or none, and keeps the records", async (rig) => {
   await rig.apply(RUNNING, workflow("a"), workflow("b"), workflow("a", "", "shop"));
   const { task_id: id } = await rig.post("push", "{}");
-  await rejects(rig.client.call("delete", { what: "wf", names: ["a", "none", "b"] }), {
-    code: "not_found",
-    message: /"none" in project "default"/,
-  });
+  await rejects(
+    rig.client.call("delete", { targets: [{ what: "wf", names: ["a", "none", "b"] }] }),
+    {
+      code: "not_found",
+      message: /"none" in project "default"/,
+    },
+  );
   equal((await names(rig, { what: "wf", project: "default" })).length, 3);
-  const { deleted } = await rig.client.call("delete", { what: "workflow", names: ["a", "b"] });
+  const { deleted } = await rig.client.call("delete", {
+    targets: [{ what: "workflow", names: ["a", "b"] }],
+  });
   deepEqual(deleted, ["workflow/a", "workflow/b"]);
   deepEqual(await names(rig, { what: "wf" }), ["workflow/ci", "workflow/a"]);
-  await rig.client.call("delete", { what: "wf", names: ["a"], project: "shop" });
-  await rig.client.call("delete", { what: "trigger", names: ["push"] });
+  await rig.client.call("delete", { targets: [{ what: "wf", names: ["a"] }], project: "shop" });
+  await rig.client.call("delete", { targets: [{ what: "trigger", names: ["push"] }] });
   equal((await rig.post("push", "{}"))["http"], 404);
   await rig.restart();
   deepEqual(await names(rig, { what: "wf" }), ["workflow/ci"]);
   deepEqual(await names(rig, { what: "trigger" }), []);
   deepEqual(await names(rig, { what: "task" }), [`task/${id}`]);
-  await rejects(rig.client.call("delete", { what: "task", names: [String(id)] }), {
+  await rejects(rig.client.call("delete", { targets: [{ what: "task", names: [String(id)] }] }), {
     code: "usage",
   });
-  await rejects(rig.client.call("delete", { what: "nonsense", names: ["a"] }), { code: "usage" });
+  await rejects(rig.client.call("delete", { targets: [{ what: "nonsense", names: ["a"] }] }), {
+    code: "usage",
+  });
 });
 
 controlTest("records are found by the beginning of their id, in either case", async (rig) => {

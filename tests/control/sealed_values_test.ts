@@ -70,7 +70,7 @@ controlTest("a value that was rotated away does not open where it is put back", 
 controlTest("nor where the SecretStore was deleted and made again", async (rig) => {
   await rig.apply(manifest(OLD));
   const old = sealedIn(rig.dirs);
-  await rig.client.call("delete", { what: "secretstore", names: ["github"] });
+  await rig.client.call("delete", { targets: [{ what: "secretstore", names: ["github"] }] });
   await rig.apply(manifest(NEW));
   await refusesToStart(rig, old, /SecretStore "github" key "current" cannot be decrypted/);
   await rig.restart();

@@ -60,7 +60,7 @@ controlTest(
     await until("the change", () => one.seen.length === 2 ? true : undefined);
     await using gone = watching(rig, { what: "wf", name: "b" });
     await gone.has("workflow/b");
-    await rig.client.call("delete", { what: "wf", names: ["b"] });
+    await rig.client.call("delete", { targets: [{ what: "wf", names: ["b"] }] });
     await all.has("workflow/b deleted");
     await gone.has("workflow/b deleted");
     await rig.apply(workflow("b"));

@@ -54,7 +54,8 @@ async function setPaused(world: World, paused: boolean): Promise<void> {
 async function toggleStore(world: World): Promise<void> {
   const next = world.store.value === "there" ? "gone" : "there";
   const apply = { files: [{ name: "-", text: toText([TOGGLED]) }], dry_run: false };
-  const remove = { what: "secretstores", names: ["toggled"] };
+  const targets = [{ what: "secretstores", names: ["toggled"] }];
+  const remove = { targets, used: "delete" } as const;
   await insist(() =>
     world.store.change(
       next,

@@ -4,9 +4,8 @@
  * @module
  */
 
-import { join } from "node:path";
-import type { AgainstResult, ManifestFile } from "../../api/resource_operations.ts";
-import { AppError, messageOf } from "../../base/errors.ts";
+import type { AgainstResult } from "../../api/resource_operations.ts";
+import { AppError } from "../../base/errors.ts";
 import {
   type Command,
   type CommandContext,
@@ -14,7 +13,7 @@ import {
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
-import { readFile } from "../read_file.ts";
+import { readManifestFiles } from "../manifest_files.ts";
 import { printable } from "../terminal_text.ts";
 
 /** Applies manifests. */
@@ -41,7 +40,7 @@ export const command: Command = {
   async run(context: CommandContext) {
     const names = context.list("filename");
     if (names.length === 0) throw new AppError("usage", "Name a file: svc apply -f FILE");
-    const files = (await Promise.all(names.map((name) => readManifests(name, context)))).flat();
+    const files = await readManifestFiles(names, context.io);
     using client = context.client();
     const dryRun = context.flag("dryRun");
     const span = context.duration("against");
@@ -76,36 +75,5 @@ function printAgainst({ examined, counts, changed }: AgainstResult, { io }: Comm
     io.out(
       `${delivery_id} ${trigger}: ${change}${reason === "" ? "" : ` (${printable(reason)})`}\n`,
     );
-  }
-}
-
-const MANIFEST = /\.(ya?ml|json)$/;
-
-async function readManifests(name: string, context: CommandContext): Promise<ManifestFile[]> {
-  if (name === "-") return [{ name, text: decode(name, await readFile(name, context.io)) }];
-  try {
-    if (!(await Deno.stat(name)).isDirectory) {
-      return [{ name, text: decode(name, await readFile(name, context.io)) }];
-    }
-    const entries = await Array.fromAsync(Deno.readDir(name));
-    const paths = entries.filter((entry) => !entry.isDirectory && MANIFEST.test(entry.name))
-      .map((entry) => join(name, entry.name)).sort();
-    if (paths.length === 0) {
-      throw new AppError("invalid", `No .yaml, .yml or .json file in "${name}"`);
-    }
-    return await Promise.all(paths.map(async (path) => (
-      { name: path, text: decode(path, await readFile(path, context.io)), fromDirectory: true }
-    )));
-  } catch (cause) {
-    if (cause instanceof AppError) throw cause;
-    throw new AppError("invalid", `Cannot read "${name}": ${messageOf(cause)}`, { cause });
-  }
-}
-
-function decode(name: string, bytes: Uint8Array): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch (cause) {
-    throw new AppError("invalid", `"${name}" is not UTF-8 text`, { cause });
   }
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { DeleteTarget } from "../../api/resource_operations.ts";
 import { AppError } from "../../base/errors.ts";
 import {
   type Command,
@@ -12,33 +13,87 @@ import {
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
+import { readManifestFiles, targetsOf } from "../manifest_files.ts";
 
 /** Deletes resources. */
 export const command: Command = {
-  help: "Deletes resources of one kind, all that are named or none. Tasks and records are kept.",
+  help: "Deletes resources, all that are named or none. What others use is not deleted, unless " +
+    "they are deleted with it, or --force is given. Tasks and records are kept.",
   arguments: [
-    { name: "<kind>", help: "KIND/NAME, or KIND followed by names" },
-    { name: "[name...]", help: "names" },
+    { name: "[kind]", help: "KIND followed by names, or KIND/NAME" },
+    { name: "[name...]", help: "names, or more KIND/NAME" },
   ],
-  options: [PROJECT, ...CONNECTION, OUTPUT_TEXT_JSON],
-  examples: ["svc delete trigger/github-push", "svc delete workflows build deploy -p shop"],
+  options: [
+    {
+      flags: "-f, --filename <file...>",
+      help: "delete what these name: file, directory, or - for standard input",
+    },
+    { flags: "-l, --selector <labels>", help: "with KIND: all with these labels: k=v,k2=v2" },
+    { flags: "--force", help: "also delete what others use" },
+    { flags: "--ignore-not-found", help: "pass over what does not exist" },
+    { flags: "--dry-run", help: "print the same, but change nothing" },
+    PROJECT,
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc delete trigger/github-push",
+    "svc delete workflows build deploy -p shop",
+    "svc delete trigger/nightly workflow/nightly",
+    "svc delete -f ./manifests --dry-run",
+    "svc delete triggers -l team=web",
+  ],
   async run(context: CommandContext) {
-    const [what = "", ...names] = [...context.argument(0).split("/"), ...context.arguments(1)];
-    if (names.length === 0) {
-      throw new AppError("usage", "Name what to delete: svc delete KIND/NAME");
-    }
+    const targets = await readTargets(context);
+    const dryRun = context.flag("dryRun");
     using client = context.client();
-    const { deleted, hook_failures: failures } = await client.call("delete", {
-      what,
-      names,
+    const { deleted, warnings, hook_failures: failures } = await client.call("delete", {
+      targets,
       ...context.project(),
+      used: context.flag("force") ? "delete" : "refuse",
+      ignore_missing: context.flag("ignoreNotFound"),
+      dry_run: dryRun,
     });
+    for (const warning of warnings) context.io.err(`warning: ${warning}\n`);
+    for (const failure of failures) context.io.err(`hook failed: ${failure}\n`);
     if (context.option("output") === "json") {
       context.io.out(`${JSON.stringify(deleted, null, 2)}\n`);
     } else {
-      for (const name of deleted) context.io.out(`${name} deleted\n`);
+      const suffix = dryRun ? " (dry run)" : "";
+      for (const name of deleted) context.io.out(`${name} deleted${suffix}\n`);
+      if (deleted.length === 0) context.io.err("Nothing found\n");
     }
-    for (const failure of failures) context.io.err(`hook failed: ${failure}\n`);
     return failures.length === 0 ? 0 : 1;
   },
 };
+
+async function readTargets(context: CommandContext): Promise<DeleteTarget[]> {
+  const [first, rest] = [context.argument(0), context.arguments(1)];
+  const files = context.list("filename");
+  const selector = context.option("selector");
+  if (files.length > 0 && (first !== "" || selector !== undefined)) {
+    throw new AppError("usage", "-f says what to delete: leave out KIND, names and -l");
+  }
+  if (files.length > 0) {
+    const targets = targetsOf(await readManifestFiles(files, context.io));
+    if (targets.length > 0) return targets;
+    throw new AppError("invalid", "Nothing to delete: the input names no resource");
+  }
+  if (selector !== undefined) {
+    if (first !== "" && rest.length === 0 && !first.includes("/")) {
+      return [{ what: first, selector }];
+    }
+    throw new AppError("usage", "-l goes with one KIND and no names: svc delete KIND -l k=v");
+  }
+  if (first.includes("/")) return [first, ...rest].map(toTarget);
+  if (first === "" || rest.length === 0) {
+    throw new AppError("usage", "Name what to delete: svc delete KIND/NAME, or -f FILE");
+  }
+  return [{ what: first, names: rest }];
+}
+
+function toTarget(text: string): DeleteTarget {
+  const [, what, name] = /^([^/]+)\/([^/]+)$/.exec(text) ?? [];
+  if (what !== undefined && name !== undefined) return { what, names: [name] };
+  throw new AppError("usage", `"${text}" is not KIND/NAME, as the first one is`);
+}

@@ -1,23 +1,22 @@
 /**
- * `get`, `describe` and `delete`: finds the kind or record type and the name that a person typed,
+ * `get` and `describe`: finds the kind or record type and the name that a person typed,
  * and returns a listing.
  *
  * @module
  */
 
-import type { Input, Output } from "../../api/operations.ts";
+import type { Input } from "../../api/operations.ts";
 import type { GetInput, Listing } from "../../api/resource_operations.ts";
 import { shortDuration } from "../../base/duration.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import type { AnyKind, Column } from "../../resources/kind.ts";
 import { RECORD_PLURALS } from "../../resources/record_names.ts";
+import { hasLabels } from "../../resources/labels.ts";
 import { DEFAULT_PROJECT, displayName, type Resource } from "../../resources/resource.ts";
-import { runHook } from "../../plugins/hooks.ts";
 import type { PluginHost } from "../../plugins/run_plugin.ts";
-import { CRD_KIND, type CrdSpec } from "../../resources/custom_resource_definition.ts";
 import { type Caller, maySeeSecrets } from "../../auth/caller.ts";
-import { checkMayChange, type CodeHost } from "./check_code.ts";
+import type { CodeHost } from "./check_code.ts";
 import { keyUseView } from "./key_use_view.ts";
 import { nextColumns, type NextFires, nextStatus } from "./next_fires.ts";
 import type { RecordStore } from "../records/record_type.ts";
@@ -51,7 +50,7 @@ export async function get(input: GetInput, host: QueryHost): Promise<Listing> {
   checkFilters(undefined, input);
   const resources = input.name === undefined
     ? host.catalog.list(kind.kind, kind.global ? undefined : input.project)
-      .filter(matches(input.selector))
+      .filter(hasLabels(input.selector))
     : [findResource(kind, { project: input.project, name: input.name }, host.catalog)];
   const shown = resources.slice(0, input.limit);
   const next = await host.nextFires.of(shown, now);
@@ -94,63 +93,6 @@ export async function describe(
 }
 
 /**
- * Deletes resources; tasks and records of the past stay.
- *
- * @throws {AppError} `not_found`, and then none is deleted.
- */
-export function remove(
-  input: Input<"delete">,
-  caller: Caller,
-  host: QueryHost,
-): Promise<Output<"delete">> {
-  if (findRecordType(input.what) !== undefined) {
-    throw new AppError(
-      "usage",
-      `"${input.what}" are records, which cannot be deleted: only resources can`,
-    );
-  }
-  const kind = kindNamed(input.what, host.catalog);
-  return host.writer.exclusively(async (commit) => {
-    const found = input.names.map((name) =>
-      findResource(kind, { project: input.project, name }, host.catalog)
-    );
-    const keys = found.map(({ kind, project, name }) => ({ kind, project, name }));
-    await checkMayChange(keys, { caller, dryRun: false }, host);
-    checkNoInstances(found, host.catalog);
-    const crds = found.map(({ kind }) => host.catalog.kinds.crd(kind));
-    for (const one of found.filter(({ kind }) => kind === CRD_KIND)) {
-      await host.audit("delete", displayName(one), caller);
-    }
-    await commit(
-      found.map(({ kind, project, name }) => ({ op: "delete", key: { kind, project, name } })),
-    );
-    const failures: string[] = [];
-    for (const [index, resource] of found.entries()) {
-      const crd = crds[index];
-      if (crd === undefined) continue;
-      const failure = await runHook({ crd: crd.spec, resource, action: "delete" }, host.plugins);
-      if (failure !== undefined) failures.push(failure);
-    }
-    return { deleted: found.map(displayName), hook_failures: failures };
-  });
-}
-
-/**
- * Refuses to delete a definition with instances: they could be neither seen nor deleted any more.
- */
-function checkNoInstances(deleted: readonly Resource[], catalog: Catalog): void {
-  for (const { kind, name, spec } of deleted) {
-    if (kind !== CRD_KIND) continue;
-    const count = catalog.list((spec as CrdSpec).kind).length;
-    if (count === 0) continue;
-    throw new AppError(
-      "conflict",
-      `${CRD_KIND} "${name}" has ${count} instances: delete them first`,
-    );
-  }
-}
-
-/**
  * A resource by kind and name.
  *
  * @throws {AppError} `not_found`.
@@ -167,7 +109,12 @@ export function findResource(
   throw new AppError("not_found", `No ${kind.kind} "${wanted.name}"${where}`);
 }
 
-function kindNamed(what: string, { kinds }: Catalog): AnyKind {
+/**
+ * A kind by any of its names.
+ *
+ * @throws {AppError} `usage`.
+ */
+export function kindNamed(what: string, { kinds }: Catalog): AnyKind {
   const kind = kinds.byAnyName(what);
   if (kind !== undefined) return kind;
   const known = [...RECORD_PLURALS, ...kinds.all.map((one) => one.plural)];
@@ -176,15 +123,4 @@ function kindNamed(what: string, { kinds }: Catalog): AnyKind {
 
 function projectOf(resource: Resource): string {
   return resource.project;
-}
-
-/** Parses `k=v,k2=v2`: every label has to have that value; a bare `k` has to exist. */
-function matches(selector: string | undefined): (resource: Resource) => boolean {
-  const wanted = (selector ?? "").split(",").filter((part) => part !== "");
-  return ({ metadata }) =>
-    wanted.every((part) => {
-      const [key = "", value] = part.split("=", 2);
-      const labels = metadata.labels ?? {};
-      return Object.hasOwn(labels, key) && (value === undefined || labels[key] === value);
-    });
 }

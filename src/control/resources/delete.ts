@@ -1,0 +1,157 @@
+/**
+ * `delete`: finds what is meant, refuses or keeps what others use, and deletes the rest in one
+ * transaction. What is in use is decided while no other change of resources can happen.
+ *
+ * @module
+ */
+
+import type { Input, Output } from "../../api/operations.ts";
+import type { DeleteTarget } from "../../api/resource_operations.ts";
+import type { Caller } from "../../auth/caller.ts";
+import { AppError } from "../../base/errors.ts";
+import { runHook } from "../../plugins/hooks.ts";
+import type { Catalog } from "../../resources/catalog.ts";
+import { CRD_KIND, type CrdSpec } from "../../resources/custom_resource_definition.ts";
+import { hasLabels } from "../../resources/labels.ts";
+import { DEFAULT_PROJECT, displayName, keyOf, type Resource } from "../../resources/resource.ts";
+import {
+  describeInUse,
+  describeUse,
+  type InUse,
+  keepUsed,
+  usedByOthers,
+} from "../../resources/users.ts";
+import { findRecordType } from "../records/records.ts";
+import { checkMayChange } from "./check_code.ts";
+import { findResource, kindNamed, type QueryHost } from "./queries.ts";
+
+/**
+ * Deletes resources; tasks and records of the past stay.
+ *
+ * @throws {AppError} `not_found`, or `conflict` when others use one; then none is deleted.
+ */
+export function remove(
+  input: Input<"delete">,
+  caller: Caller,
+  host: QueryHost,
+): Promise<Output<"delete">> {
+  return host.writer.exclusively(async (commit) => {
+    const { unused, kept, warnings } = decide(
+      findTargets(input, host.catalog),
+      input,
+      host.catalog,
+    );
+    const keys = unused.map(({ kind, project, name }) => ({ kind, project, name }));
+    await checkMayChange(keys, { caller, dryRun: input.dry_run === true }, host);
+    checkNoInstances(unused, host.catalog);
+    const result = {
+      deleted: unused.map(displayName),
+      kept: kept.map(({ resource, uses }) => (
+        { name: displayName(resource), uses: uses.map(describeUse) }
+      )),
+      warnings,
+    };
+    if (input.dry_run === true) return { ...result, hook_failures: [] };
+    const crds = unused.map(({ kind }) => host.catalog.kinds.crd(kind));
+    for (const one of unused.filter(({ kind }) => kind === CRD_KIND)) {
+      await host.audit("delete", displayName(one), caller);
+    }
+    await commit(keys.map((key) => ({ op: "delete", key })));
+    const failures: string[] = [];
+    for (const [index, resource] of unused.entries()) {
+      const crd = crds[index];
+      if (crd === undefined) continue;
+      const failure = await runHook({ crd: crd.spec, resource, action: "delete" }, host.plugins);
+      if (failure !== undefined) failures.push(failure);
+    }
+    return { ...result, hook_failures: failures };
+  });
+}
+
+/** What goes, what stays, and what to say of it. */
+interface Decision {
+  readonly unused: readonly Resource[];
+  readonly kept: readonly InUse[];
+  readonly warnings: readonly string[];
+}
+
+function decide(
+  found: readonly Resource[],
+  { used = "refuse" }: Input<"delete">,
+  catalog: Catalog,
+): Decision {
+  if (used === "keep") return { ...keepUsed(found, catalog), warnings: [] };
+  const inUse = usedByOthers(found, catalog);
+  if (inUse.length === 0 || used === "delete") {
+    return { unused: found, kept: [], warnings: describeInUse(inUse) };
+  }
+  throw refusal("deleted", inUse, "delete what uses it too, or add --force");
+}
+
+/** The refusal of a change that would take away what others use. */
+export function refusal(change: string, inUse: readonly InUse[], advice: string): AppError {
+  const [first] = inUse;
+  const what = inUse.length === 1 && first !== undefined
+    ? `${displayName(first.resource)} is`
+    : `${inUse.length} resources are`;
+  return new AppError("conflict", `Nothing was ${change}: ${what} in use; ${advice}`, {
+    details: describeInUse(inUse),
+  });
+}
+
+function findTargets(input: Input<"delete">, catalog: Catalog): Resource[] {
+  const found = input.targets.flatMap((target) => findTarget(target, input, catalog));
+  return [...new Map(found.map((one) => [keyOf(one), one])).values()];
+}
+
+function findTarget(
+  { what, names, selector, ...target }: DeleteTarget,
+  input: Input<"delete">,
+  catalog: Catalog,
+): Resource[] {
+  if (findRecordType(what) !== undefined) {
+    throw new AppError(
+      "usage",
+      `"${what}" are records, which cannot be deleted: only resources can`,
+    );
+  }
+  const kind = kindNamed(what, catalog);
+  const project = input.project ?? target.project;
+  if (names !== undefined && selector === undefined) {
+    return names.flatMap((name) => {
+      try {
+        return findResource(kind, { project, name }, catalog);
+      } catch (error) {
+        if (input.ignore_missing === true && isMissing(error)) return [];
+        throw error;
+      }
+    });
+  }
+  if (names !== undefined || !/[^,\s]/.test(selector ?? "")) {
+    throw new AppError("usage", "Say what to delete by names, or by labels");
+  }
+  return catalog.list(kind.kind, kind.global ? undefined : project ?? DEFAULT_PROJECT)
+    .filter(hasLabels(selector));
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof AppError && error.code === "not_found";
+}
+
+/**
+ * Refuses to delete a definition with instances: they could be neither seen nor deleted any more.
+ */
+function checkNoInstances(deleted: readonly Resource[], catalog: Catalog): void {
+  const gone = new Set(deleted.map(keyOf));
+  for (const { kind, name, spec } of deleted) {
+    if (kind !== CRD_KIND) continue;
+    const count = catalog.list((spec as CrdSpec).kind).filter((one) =>
+      !gone.has(keyOf(one))
+    ).length;
+    if (count === 0) continue;
+    throw new AppError(
+      "conflict",
+      `${CRD_KIND} "${name}" has ${count} instances: delete them first`,
+    );
+  }
+}

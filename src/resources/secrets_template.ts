@@ -1,0 +1,22 @@
+/**
+ * The file of a package in which its secrets are to be filled in.
+ *
+ * @module
+ */
+
+import { basename } from "node:path";
+import type { ManifestDocument } from "./manifest.ts";
+import { isPlaceholder } from "./secret_store.ts";
+
+/** A template of this name in a directory is skipped until it has been filled in. */
+const SECRETS_TEMPLATE = "secrets-template.yaml";
+
+/** Whether a file of a directory is a template in which a placeholder is left. */
+export function isUnfilledTemplate(name: string, documents: readonly ManifestDocument[]): boolean {
+  if (basename(name) !== SECRETS_TEMPLATE) return false;
+  return documents.some(({ value }) => {
+    const data = (value as { spec?: { data?: unknown } } | null)?.spec?.data;
+    return typeof data === "object" && data !== null &&
+      Object.values(data).some((one) => typeof one === "string" && isPlaceholder(one));
+  });
+}
