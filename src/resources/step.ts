@@ -9,6 +9,7 @@ import { checkExpression, checkTemplate, WORKFLOW_VARIABLES } from "./condition.
 import { checkEnv, Env, envReferences } from "./env.ts";
 import type { Reference } from "./kind.ts";
 import { errorAt, type FieldPath, type Finding, Name } from "./resource.ts";
+import { checkShell, Shell } from "./shell.ts";
 import { checkShellLine } from "./shell_line.ts";
 import { checkTimeout, Duration } from "./timeout.ts";
 
@@ -31,6 +32,7 @@ const Retry = Type.Object({
 export const StepSchema = Type.Object({
   id: StepId,
   run: Type.Optional(Type.String({ minLength: 1, title: "a shell line" })),
+  shell: Type.Optional(Shell),
   agent: Type.Optional(Name),
   prompt: Type.Optional(Type.String({ minLength: 1, title: "a prompt" })),
   template: Type.Optional(Name),
@@ -51,6 +53,7 @@ export function checkStep(step: Step, at: FieldPath): Finding[] {
   return [
     ...checkWhatRuns(step, at),
     ...(step.run === undefined ? [] : checkShellLine(step.run, [...at, "run"])),
+    ...checkShell(step.shell, [...at, "shell"]),
     ...(step.prompt === undefined ? [] : checkTemplate(step.prompt, [...at, "prompt"])),
     ...checkExpression(step.when, [...at, "when"], WORKFLOW_VARIABLES),
     ...checkEnv(step.env, [...at, "env"]),
@@ -71,6 +74,13 @@ function checkWhatRuns(step: Step, at: FieldPath): Finding[] {
     const [field] = ["prompt", "template"].filter((name) => Object.hasOwn(step, name));
     if (field === undefined) return [];
     return [errorAt([...at, field], `"${field}" is for steps with "agent", this one has "run"`)];
+  }
+  if (step.shell !== undefined) {
+    return [errorAt(
+      [...at, "shell"],
+      '"shell" is for steps with "run": the "command" of an Agent names its own program, ' +
+        "and starts under /bin/sh -e",
+    )];
   }
   if (prompt !== undefined && template !== undefined) {
     return [

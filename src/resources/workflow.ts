@@ -8,6 +8,7 @@ import Type from "typebox";
 import { checkEnv, Env, envReferences } from "./env.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
 import { errorAt, type Finding } from "./resource.ts";
+import { checkShell, Shell } from "./shell.ts";
 import { checkStep, type Step, stepReferences, StepSchema } from "./step.ts";
 import { checkGraph, checkSize, checkStepNames } from "./step_graph.ts";
 import { checkTimeout, Duration } from "./timeout.ts";
@@ -17,6 +18,7 @@ const WorkflowSpec = Type.Object({
   steps: Type.Array(StepSchema, { minItems: 1, title: "a list of at least one step" }),
   finally: Type.Optional(Type.Array(StepSchema)),
   env: Type.Optional(Env),
+  shell: Type.Optional(Shell),
   timeout: Type.Optional(Duration),
 }, { additionalProperties: false });
 
@@ -40,6 +42,7 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>({
     if (tooLarge.length > 0) return tooLarge;
     return [
       ...checkEnv(spec.env, ["spec", "env"]),
+      ...checkShell(spec.shell, ["spec", "shell"]),
       ...checkTimeout(spec.timeout, ["spec", "timeout"]),
       ...checkUniqueIds(spec),
       ...spec.steps.flatMap((step, index) => checkStep(step, [...STEPS, index])),

@@ -18,6 +18,8 @@ export type OutputStream = "out" | "err";
 export interface ShellCommand {
   /** Passed to `/bin/sh -c` unchanged. */
   readonly line: string;
+  /** Whether the shell ends at the first command that fails (`-e`). */
+  readonly stopOnError?: boolean;
   /** `$1`, `$2`, … of the line. */
   readonly args?: readonly string[];
   readonly cwd: string;
@@ -127,7 +129,7 @@ function spawn(command: ShellCommand, setsid: string | undefined): Deno.ChildPro
     ONE_FILE.test(command.line) ? "exec " : "",
     command.line,
   ].join("");
-  const args = ["-c", line, "sh", ...command.args ?? []];
+  const args = [command.stopOnError === true ? "-ec" : "-c", line, "sh", ...command.args ?? []];
   try {
     return new Deno.Command(setsid ?? "/bin/sh", {
       args: setsid === undefined ? args : ["/bin/sh", ...args],

@@ -11,6 +11,7 @@ import { type AgentSpec, DEFAULT_DELIVERY } from "../resources/agent.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { Env } from "../resources/env.ts";
 import type { Resource } from "../resources/resource.ts";
+import type { Shell } from "../resources/shell.ts";
 import type { Step } from "../resources/step.ts";
 import type { StepTemplateSpec } from "../resources/step_template.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
@@ -100,8 +101,9 @@ export class Planner {
     };
     const workflow = find<WorkflowSpec>("Workflow", names.workflow);
     const workspace = find<WorkspaceSpec>("Workspace", names.workspace);
-    const steps = workflow?.steps.map((step) => planStep(step, find)) ?? [];
-    const last = workflow?.finally?.map((step) => planStep(step, find));
+    const { shell } = workflow ?? {};
+    const steps = workflow?.steps.map((step) => planStep(step, shell, find)) ?? [];
+    const last = workflow?.finally?.map((step) => planStep(step, shell, find));
     if (workflow === undefined || workspace === undefined || missing.size > 0) {
       return { ...names, missing: `missing in project "${project}": ${[...missing].join(", ")}` };
     }
@@ -128,12 +130,15 @@ export class Planner {
   }
 }
 
-/** Copies agent and prompt into a step; `find` notes what is missing. */
+/** Copies agent, prompt and shell into a step; `find` notes what is missing. */
 function planStep(
   { agent: agentName, template: templateName, ...step }: Step,
+  shell: Shell | undefined,
   find: <Spec>(kind: string, name: string) => Spec | undefined,
 ): PlannedStep {
-  if (agentName === undefined) return step;
+  if (agentName === undefined) {
+    return step.shell !== undefined || shell === undefined ? step : { ...step, shell };
+  }
   const agent = find<AgentSpec>("Agent", agentName);
   const template = templateName === undefined
     ? undefined

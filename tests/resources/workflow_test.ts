@@ -85,6 +85,20 @@ const STEPS: readonly [what: string, text: string, findings: readonly RegExp[]][
     manifest("run: x", "timout: 3"),
     [/^f\.yaml:7:7: spec\.steps\.0\.timout: Unknown field "timout", did you mean "timeout"\?/],
   ],
+  ["a shell by name", manifest("run: x", "shell: bash"), []],
+  ["a program as its shell", manifest("run: x", "shell: [python3, -u]"), []],
+  ["an unknown shell", manifest("run: x", "shell: zsh"), [
+    /^f\.yaml:7:7: spec\.steps\.0\.shell: Expected sh, bash, or a list: a program and its options/,
+  ]],
+  ["an empty list as its shell", manifest("run: x", "shell: []"), [/Expected sh, bash, or a list/]],
+  ["a program with its options in one", manifest("run: x", 'shell: ["python3 -u"]'), [
+    /^f\.yaml:7:7: spec\.steps\.0\.shell: .*write \[python3, -u\]$/,
+  ]],
+  ["an option first", manifest("run: x", "shell: [-u]"), [/found the option "-u"/]],
+  ["a NUL in its shell", manifest("run: x", 'shell: ["a\\0"]'), [/NUL/]],
+  ["a shell for an agent", manifest("agent: x", "prompt: y", "shell: bash"), [
+    /^f\.yaml:8:7: spec\.steps\.0\.shell: "shell" is for steps with "run": the "command" of an Agent/,
+  ]],
   ["a template in workdir", manifest("run: x", 'workdir: "{{ payload_dir }}"'), []],
   [
     "a broken template in workdir",

@@ -15,6 +15,7 @@ import type { StepRecord } from "../../store/task_records.ts";
 import type { CancellationScope } from "../cancellation_scope.ts";
 import type { PlannedStep } from "../plan.ts";
 import { renderPrompt } from "../step/prompt.ts";
+import { commandOf } from "../step/step_command.ts";
 import { type DeliveredPrompt, deliverPrompt } from "../step/prompt_delivery.ts";
 import { fillEnv } from "../step/step_env.ts";
 import { readOutputs } from "../step/step_outputs.ts";
@@ -84,24 +85,31 @@ async function runProcess(
   const cwd = await workdirOf(step, context);
   const { env, ...prompt } = await promptOf(step, context, `prompt.${name}`);
   const output = await files.makeEmpty();
+  const variables: Record<string, string> = {
+    ...host.inherited.variables,
+    ...filled,
+    ...env,
+    ...context.variables,
+    SVC_STEP: step.id,
+    SVC_ATTEMPT: String(number),
+    SVC_OUTPUT: output,
+    [ATTEMPT_MARK]: mark,
+  };
+  const command = await commandOf(step, {
+    cwd,
+    path: variables["PATH"] ?? "",
+    toFile: (text) => files.make(`script-${position}-${number}`, text),
+  });
   const limit = step.timeout ?? step.agent?.timeout ?? defaultTimeoutSecs;
   const timeoutSecs = limit === undefined ? undefined : findDurationSecs(limit);
   if (cancellation.why !== undefined) return endedFor(cancellation);
 
   const exit = await runShell({
-    line: step.agent?.command ?? step.run ?? "",
+    ...command,
+    stopOnError: true,
     ...prompt,
     cwd,
-    env: {
-      ...host.inherited.variables,
-      ...filled,
-      ...env,
-      ...context.variables,
-      SVC_STEP: step.id,
-      SVC_ATTEMPT: String(number),
-      SVC_OUTPUT: output,
-      [ATTEMPT_MARK]: mark,
-    },
+    env: variables,
     umask: host.umask,
     graceMs: GRACE_MS,
     signal: cancellation.signal,

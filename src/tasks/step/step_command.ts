@@ -1,0 +1,65 @@
+/**
+ * What a step starts: its line for `/bin/sh`, or the program that its `shell` names, which takes
+ * the place of `/bin/sh`.
+ *
+ * @module
+ */
+
+import { delimiter, join, resolve } from "node:path";
+import { utf8 } from "../../base/bytes.ts";
+import { AppError } from "../../base/errors.ts";
+import type { PlannedStep } from "../plan.ts";
+
+/** The parts of a shell command that say what runs. */
+export interface StepCommand {
+  readonly line: string;
+  /** `$1`, `$2`, … of the line. */
+  readonly args?: readonly string[];
+}
+
+/** Line that makes way for the program in its arguments. */
+const MAKE_WAY = 'exec "$@"';
+
+/** How bash is started: without the files of its user, and ended by a failure also within a pipe. */
+const BASH = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c"];
+
+/**
+ * What a step starts in the directory `cwd`; `toFile` makes a file of the task and gives its path.
+ *
+ * @throws {AppError} `invalid` when the program of its `shell` is not on `path`.
+ */
+export async function commandOf(
+  { agent, run = "", shell = "sh" }: Pick<PlannedStep, "agent" | "run" | "shell">,
+  { cwd, path, toFile }: {
+    readonly cwd: string;
+    readonly path: string;
+    readonly toFile: (text: Uint8Array) => Promise<string>;
+  },
+): Promise<StepCommand> {
+  if (agent !== undefined) return { line: agent.command };
+  if (shell === "sh") return { line: run };
+  const [program = "", ...options] = shell === "bash" ? BASH : shell;
+  await checkInstalled(program, { cwd, path });
+  // The text in place of a file's path, and then what the messages of bash call it.
+  const script = shell === "bash" ? [run, "bash"] : [await toFile(utf8(run))];
+  return { line: MAKE_WAY, args: [program, ...options, ...script] };
+}
+
+async function checkInstalled(
+  program: string,
+  { cwd, path }: { readonly cwd: string; readonly path: string },
+): Promise<void> {
+  const isPath = program.includes("/");
+  const places = isPath
+    ? [resolve(cwd, program)]
+    : path.split(delimiter).map((folder) => join(folder, program));
+  for (const place of places) {
+    const info = await Deno.stat(place).catch(() => undefined);
+    if (info?.isFile === true) return;
+  }
+  const where = isPath ? "there is no such file" : `it is in no directory of PATH (${path})`;
+  throw new AppError(
+    "invalid",
+    `The shell "${program}" of this step is not installed: ${where}. Install it, or change "shell"`,
+  );
+}
