@@ -5,8 +5,9 @@
  * @module
  */
 
+import type { Expr } from "./parse.ts";
 import type { Path } from "./references.ts";
-import { type Call, type Expr, findText, walk } from "./walk.ts";
+import { type Call, findText, walk } from "./walk.ts";
 
 /** The result of an analysis. */
 export interface Analysis {
@@ -27,7 +28,17 @@ export interface Analysis {
 
 /** Functions whose time is not linear in their arguments. */
 const SEARCHES = new Set(
-  ["contains", "matches", "indexOf", "lastIndexOf", "replace", "split", "charAt", "substring"],
+  [
+    "contains",
+    "matches",
+    "indexOf",
+    "lastIndexOf",
+    "replace",
+    "split",
+    "charAt",
+    "substring",
+    "fromJson",
+  ],
 );
 
 /**

@@ -15,6 +15,8 @@ import {
   CelScalar,
 } from "@bufbuild/cel";
 import { isCelError, parse, plan } from "@bufbuild/cel";
+import { ABSENCE_FUNCTIONS, ABSENCE_PARTS } from "./absence_functions.ts";
+import { JSON_FUNCTIONS } from "./json_functions.ts";
 import { STRING_FUNCTIONS } from "./strings.ts";
 import { IN_TIME } from "./time_limit.ts";
 import { TIME_FUNCTIONS } from "./times.ts";
@@ -51,13 +53,21 @@ const MATCHES = [
   }),
 ];
 
-const FUNCTIONS = [...STRING_FUNCTIONS, ...TIME_FUNCTIONS, ...MATCHES];
+const FUNCTIONS = [
+  ...STRING_FUNCTIONS,
+  ...TIME_FUNCTIONS,
+  ...MATCHES,
+  ...ABSENCE_FUNCTIONS,
+  ...JSON_FUNCTIONS,
+];
 
 /** The environment of expressions. */
 export const ENVIRONMENT: CelEnv = celEnv({ funcs: FUNCTIONS });
 
-/** The environment of expressions whose loops check the time. */
-export const LIMITED_ENVIRONMENT: CelEnv = celEnv({ funcs: [...FUNCTIONS, IN_TIME] });
+/** The environment of expressions as they run: loops check the time, and absence is rewritten. */
+export const LIMITED_ENVIRONMENT: CelEnv = celEnv({
+  funcs: [...FUNCTIONS, ...ABSENCE_PARTS, IN_TIME],
+});
 
 /**
  * The library treats a key that holds null as absent; CEL treats it as present, also in `has` and

@@ -5,12 +5,13 @@
  * @module
  */
 
-import { parse, unparse } from "@bufbuild/cel";
+import { unparse } from "@bufbuild/cel";
 import { toJson } from "../base/json.ts";
 import { isConstant } from "./environment.ts";
 import type { Evaluator } from "./evaluator.ts";
 import { compileExpression, type Scope } from "./expression.ts";
-import { callOf, type Expr, findPath } from "./walk.ts";
+import { type Expr, parseExpression } from "./parse.ts";
+import { callOf, findPath } from "./walk.ts";
 
 /** One part of a condition. */
 export interface ExplainedPart {
@@ -37,7 +38,7 @@ export async function explainCondition(
   scope: Scope,
   evaluator: Evaluator,
 ): Promise<ExplainedPart[]> {
-  const parsed = parse(source);
+  const parsed = parseExpression(source);
   const parts: ExplainedPart[] = [];
   for (const leaf of leaves(parsed.expr)) {
     const expression = unparse({ ...parsed, expr: leaf });

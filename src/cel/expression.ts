@@ -16,16 +16,19 @@
  * @module
  */
 
-import { type CelInput, isCelError, parse, plan } from "@bufbuild/cel";
+import { type CelInput, isCelError, plan } from "@bufbuild/cel";
 import { AppError, messageOf } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
+import { rewriteAbsence } from "./absence.ts";
 import { analyse, type Analysis } from "./analysis.ts";
 import { LIMITED_ENVIRONMENT } from "./environment.ts";
 import { limitLoops } from "./limit_loops.ts";
+import { parseExpression } from "./parse.ts";
 import { lookUp } from "./references.ts";
 import { allowText } from "./strings.ts";
 import { allowTime, ranOutOfTime } from "./time_limit.ts";
-import { fromCel, toCel } from "./values.ts";
+import { toCel } from "./json_values.ts";
+import { fromCel } from "./values.ts";
 
 /** Longest expression, in characters. */
 const MAX_SOURCE = 8192;
@@ -97,6 +100,7 @@ function planSource(source: string) {
   try {
     const analysis = analyse(parsed.expr);
     limitLoops(parsed.expr);
+    if (parsed.expr !== undefined) parsed.expr = rewriteAbsence(parsed.expr);
     return { evaluate: plan(LIMITED_ENVIRONMENT, parsed), analysis };
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
@@ -106,7 +110,7 @@ function planSource(source: string) {
 
 function parseSource(source: string) {
   try {
-    return parse(source);
+    return parseExpression(source);
   } catch (error) {
     const found = /^<input>:(\d+):(\d+): (.*)$/s.exec(messageOf(error));
     if (found === null) throw new AppError("invalid", `Does not compile: ${messageOf(error)}`);

@@ -4,8 +4,9 @@
  * @module
  */
 
+import type { Expr } from "./parse.ts";
 import { IN_TIME_NAME } from "./time_limit.ts";
-import { type Expr, walk } from "./walk.ts";
+import { walk } from "./walk.ts";
 
 /** Makes each loop of a tree check the time before each of its rounds. */
 export function limitLoops(root: Expr | undefined): void {

@@ -9,6 +9,7 @@
 import { isCelError, parse, plan } from "@bufbuild/cel";
 import { ENVIRONMENT, partsOfPattern } from "./environment.ts";
 import { placeIn } from "./expression.ts";
+import { parseExpression } from "./parse.ts";
 import { type Call, findText, walk } from "./walk.ts";
 
 /** A fault of an expression that compiles. */
@@ -42,7 +43,7 @@ export const FUNCTIONS: readonly string[] = [
 
 /** Finds faults of an expression that compiles and may use `variables` and `payload_<field>`. */
 export function findFaults(source: string, variables: readonly string[]): Fault[] {
-  const { expr, sourceInfo } = parse(source);
+  const { expr, sourceInfo } = parseExpression(source);
   const faults: (Fault & { offset: number })[] = [];
   const add = (id: bigint, name: string, fault: Omit<Fault, "place">) => {
     // The parser's position of a method is its dot.

@@ -4,12 +4,9 @@
  * @module
  */
 
-import type { parse } from "@bufbuild/cel";
 import { ENVIRONMENT, isConstant } from "./environment.ts";
+import { type Expr, withoutMark } from "./parse.ts";
 import type { Path } from "./references.ts";
-
-/** An expression in a parse tree. */
-export type Expr = NonNullable<ReturnType<typeof parse>["expr"]>;
 
 type Node = Expr["exprKind"];
 
@@ -120,7 +117,7 @@ export function findPath(expr: Expr | undefined): { path: Path; root: Expr } | u
 }
 
 function findSelection(node: Node): [operand?: Expr | undefined, field?: string | undefined] {
-  if (node.case === "selectExpr") return [node.value.operand, node.value.field];
+  if (node.case === "selectExpr") return [node.value.operand, withoutMark(node.value.field)];
   if (node.case !== "callExpr" || node.value.function !== "_[_]") return [];
   const [operand, key] = node.value.args;
   return [operand, findText(key)];

@@ -47,7 +47,7 @@ for (const section of ["Operators", ...SECTIONS]) {
 
 Deno.test("docs/expressions.md names every function there is, and no others", () => {
   const named = SECTIONS.flatMap(rowsOf).flatMap(([name]) => codesIn(name));
-  deepEqual(named.toSorted(), [...FUNCTIONS]);
+  deepEqual(named.filter((name) => name !== "?.").toSorted(), [...FUNCTIONS]);
 });
 
 Deno.test("docs/expressions.md names every variable there is, and no others", () => {

@@ -37,6 +37,7 @@ const RIGHT: readonly string[] = [
   "timestamp(payload.at).getHours('Asia/Tokyo') < 9 && timestamp(payload.at).getHours() > 1",
   "'nosuch(1)' == payload.s",
   "dyn(payload.x) == bytes('a')",
+  "default(payload?.a.?b, 1).orValue(2) == fromJson(payload.c)?.d",
 ];
 
 for (const source of RIGHT) {
@@ -44,6 +45,10 @@ for (const source of RIGHT) {
 }
 
 const WRONG: readonly [source: string, faults: readonly string[]][] = [
+  ["payload?.a == payload.nosuch()", ['column 23: there is no function "nosuch"']],
+  ["foo == payload?.a", ['column 1: there is no variable "foo"']],
+  ["default(payload.a)", ['column 1: "default" takes 2 arguments, found 1']],
+  ["payload.a.default(1)", ['column 11: "default" is written default(…)']],
   ["nosuch(1)", ['column 1: there is no function "nosuch"']],
   ["payload.ref.nosuch()", ['column 13: there is no function "nosuch"']],
   ["payload.nosuch.nosuch (1)", ['column 16: there is no function "nosuch"']],
