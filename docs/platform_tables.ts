@@ -23,8 +23,10 @@ interface Table {
 
 const code = (text: string) => `\`${text}\``;
 
-function schemeRow({ name, headers, docs }: Platform): string {
-  return `| ${code(name)} | ${headers.map(code).join(", ")} | ${docs.signs} |`;
+function schemeRow({ name, headers, sharedHeader, docs }: Platform): string {
+  const own = headers.map(code).join(", ");
+  const shared = sharedHeader === undefined ? "" : `${code(sharedHeader)}, to be named`;
+  return `| ${code(name)} | ${own || shared} | ${docs.signs} |`;
 }
 
 const TABLES: readonly Table[] = [

@@ -39,6 +39,8 @@ export interface Explanation {
 /** The stored request of a delivery. */
 export interface ShownDelivery {
   readonly delivery: Record<string, unknown>;
+  /** `POST`, or that of its platform's check of the address. */
+  readonly method: string;
   /** Address it arrived at; `null` when it was no request, or webhooks are off. */
   readonly url: string | null;
   /** Headers, names in lower case; those with which a reader could forge a request are `***`. */

@@ -9,6 +9,7 @@ import { AppError } from "../base/errors.ts";
 import { DEFAULT_PROJECT, NAME_PATTERN } from "../resources/resource.ts";
 import { markLast } from "../http/arrival.ts";
 import { problemResponse } from "../http/problem.ts";
+import { receiveHandshake } from "./handshake.ts";
 import { receiveSlackEvent, type SlackHost } from "./slack.ts";
 import { type IncomingRequest, receiveWebhook } from "./webhook.ts";
 
@@ -55,10 +56,19 @@ function answer(
   }
   const found = findEndpoint(path);
   if (found === undefined) return refuseUnrecorded(new AppError("not_found", ""), host);
-  if (request.method !== "POST") {
-    return refuseUnrecorded(new AppError("method_not_allowed", ""), host, "POST");
-  }
-  return found.receive(request, { ...found.names, ...sender }, host);
+  const incoming = { ...found.names, ...sender };
+  if (request.method === "POST") return found.receive(request, incoming, host);
+  return answerOther(request, incoming, { found, host });
+}
+
+/** Answers another method than `POST`: some platforms check an address with one. */
+async function answerOther(
+  request: Request,
+  incoming: IncomingRequest,
+  { found, host }: { found: Endpoint; host: SlackHost },
+): Promise<Response> {
+  const answer = await found.handshake?.(request, incoming, host);
+  return answer ?? refuseUnrecorded(new AppError("method_not_allowed", ""), host, "POST");
 }
 
 /**
@@ -116,13 +126,18 @@ interface Endpoint {
     incoming: IncomingRequest,
     host: SlackHost,
   ) => Promise<Response>;
+  /** Answers other methods; `undefined` where there is nothing to answer. */
+  readonly handshake?: typeof receiveHandshake;
   readonly names: Pick<IncomingRequest, "project" | "trigger">;
 }
 
 function findEndpoint(path: string): Endpoint | undefined {
   const [empty, first, ...rest] = path.split("/");
   if (empty !== "") return undefined;
-  if (first === "webhook") return withNames(receiveWebhook, rest, DEFAULT_PROJECT);
+  if (first === "webhook") {
+    const found = withNames(receiveWebhook, rest, DEFAULT_PROJECT);
+    return found === undefined ? undefined : { ...found, handshake: receiveHandshake };
+  }
   const [platform, ...names] = rest;
   if (first !== "source" || platform !== "slack") return undefined;
   return withNames(receiveSlackEvent, names);

@@ -64,8 +64,9 @@ export async function receiveSlackEvent(
     const limits = { ...host.limits, maxBytes };
     received = await receive(request, { ...incoming, context, held }, { limits });
     checkContentType(received.headers);
-    const { parsed, handshake } = await read(received, trigger, SLACK_REQUEST, host);
-    if (handshake !== undefined) return await answerHandshake({ parsed, handshake }, host);
+    const result = await read(received, trigger, SLACK_REQUEST, host);
+    if (result.handshake !== undefined) return await answerHandshake(result, host);
+    const { parsed } = result;
     const event = normalise(parsed.payload, context.receivedAt);
     return answer(parsed, event, await record(event, parsed, host));
   } catch (error) {

@@ -94,20 +94,27 @@ export async function receive(
   const body = await readBody(request, host.limits, held);
   context.bodyBytes = body.length;
   context.passed("received");
-  return { body, headers, url: request.url, context };
+  return { method: request.method, body, headers, url: request.url, context };
 }
 
-/** Records a handshake and answers it: it starts nothing, but operators want to see it. */
+/**
+ * Records a handshake and answers it: it starts nothing, but operators want to see it. An unsigned
+ * one may be a stranger's, so its record is bounded.
+ */
 export async function answerHandshake(
-  { parsed, handshake }: HandshakeDecision,
-  host: WebhookHost,
+  { delivery, handshake }: HandshakeDecision,
+  host: Pick<WebhookHost, "store" | "rejections">,
 ): Promise<Response> {
-  const { headers, body, url, context } = parsed.delivery;
+  const { headers, body, url, context } = delivery;
   const { status } = handshake;
   const record = context.toDelivery({ outcome: "handshake", status, reason: "" });
-  await host.store.recordHandshake(record, { headers, body, url });
+  if (context.handshakeMethod !== undefined) host.rejections.add(record, delivery);
+  else await host.store.recordHandshake(record, { headers, body, url });
   if (status === 204) return new Response(null, { status });
-  return new Response(handshake.body, { headers: { "content-type": handshake.type } });
+  const answer = new Headers(handshake.headers ?? {});
+  answer.set("content-type", handshake.type);
+  answer.set("x-content-type-options", "nosniff");
+  return new Response(handshake.body, { headers: answer });
 }
 
 /** Stores delivery and tasks in one transaction; they are on disk when the promise resolves. */

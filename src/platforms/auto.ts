@@ -20,7 +20,7 @@ import { PLATFORMS } from "./platforms.ts";
 /** The scheme of `auto` under headers of platforms, by their lower-case names. */
 const BY_HEADER: ReadonlyMap<string, Scheme> = new Map([
   ...PLATFORMS.filter(({ auto }) => auto).flatMap(({ headers, signature }) => {
-    const scheme = autoOver(signature, headers[0]);
+    const scheme = autoOver(signature, headers[0] ?? "");
     return headers.map((header) => [header.toLowerCase(), scheme] as const);
   }),
   ["authorization", autoOver(bearerScheme, bearerScheme.defaultHeader)],

@@ -1,12 +1,12 @@
 /**
  * The definition of a sending platform, all in one file of its own: its signature and headers, its
- * handshake, the ids of its events, and whether one request brings several.
+ * handshake, how its bodies are read, the ids of its events, and whether one request brings several.
  *
  * @module
  */
 
 import type { JsonObject } from "../base/json.ts";
-import type { Signature } from "../signatures/scheme.ts";
+import type { Signature, SigningKey } from "../signatures/scheme.ts";
 
 /** One platform. */
 export interface Platform {
@@ -17,7 +17,11 @@ export interface Platform {
    * Headers in which only this platform sends its signature, as it spells them; the first is the
    * default of `signatureHeader`. A trigger with one of them is this platform's.
    */
-  readonly headers: readonly [string, ...string[]];
+  readonly headers: readonly string[];
+  /**
+   * The default of `signatureHeader` where others use the same header: the platform has to be named.
+   */
+  readonly sharedHeader?: string;
   readonly signature: Signature;
   /** Whether `auto` accepts its signatures under its headers; never where SHA-1 makes them. */
   readonly auto: boolean;
@@ -27,10 +31,14 @@ export interface Platform {
    */
   readonly headerPrefix?: string;
   /**
-   * The answer to a handshake, which starts nothing; `undefined` for other requests. It depends on
-   * the payload alone: with a header that no signature covers, any event could be made a handshake.
+   * The answer to a handshake that is authenticated like an event, and starts nothing; `undefined`
+   * for other requests. It depends on the payload alone: with a header that no signature covers, any
+   * event could be made a handshake.
+   *
+   * @param payload The payload; of a list of one object, that object.
+   * @param key The key that verified the request; absent where none did.
    */
-  readonly handshake?: (payload: JsonObject) => Handshake | undefined;
+  readonly handshake?: (payload: JsonObject, key?: SigningKey) => Handshake | undefined;
   /** Headers that it sends beside the signature, as it spells them; none when absent. */
   readonly sends?: {
     /** The one that names the type of the event. */
@@ -38,6 +46,10 @@ export interface Platform {
     /** The one that holds the id of the event or of the delivery. */
     readonly id?: string;
   };
+  /** Its handshake that comes before anything is signed. */
+  readonly unsignedHandshake?: UnsignedHandshake;
+  /** How its bodies are read, where that differs from the default. */
+  readonly body?: PlatformBody;
   /** The field of the payload that lists events, where one request brings several. */
   readonly eventList?: string;
   /** The id that an event and its repetitions share; `undefined` when it has none. */
@@ -51,8 +63,49 @@ export interface Platform {
   };
 }
 
+/**
+ * What a body becomes: one JSON `object`, `any` JSON value, or the `text` itself.
+ */
+export type BodyKind = "object" | "any" | "text";
+
+/** How the bodies of a platform are read; the trigger's `body` decides where it is set. */
+export interface PlatformBody {
+  readonly kind?: BodyKind;
+  /** Whether its bodies are JSON whatever their content type says. */
+  readonly anyType?: true;
+}
+
+/**
+ * A handshake that comes before anything is signed: with another method than POST, or without a
+ * signature. It starts nothing and changes nothing, so at most it tells a stranger which platform a
+ * trigger is for.
+ */
+export interface UnsignedHandshake {
+  readonly method: "GET" | "HEAD" | "OPTIONS" | "POST";
+  /**
+   * The answer; a reason to refuse where the platform authenticates its handshake and this one is
+   * not; `undefined` for other requests. What it reflects has to be {@linkcode echoable}.
+   *
+   * @param keys Every key of the trigger's SecretStore.
+   */
+  readonly answer: (
+    request: UnsignedRequest,
+    keys: readonly SigningKey[],
+  ) => Handshake | { readonly refused: string } | undefined;
+}
+
+/** A request before its sender is known; its body may be anything. */
+export interface UnsignedRequest {
+  readonly body: Uint8Array;
+  /** A header by lower-case name. */
+  readonly header: (name: string) => string | undefined;
+  /** A parameter of the query, decoded; `undefined` where it is missing or repeated. */
+  readonly query: (name: string) => string | undefined;
+}
+
 /** One event of an authenticated request. */
 export interface PlatformEvent {
+  /** The payload; of a list of one object, that object; else an empty one. */
   readonly payload: JsonObject;
   /** A header of the request by lower-case name. */
   readonly header: (name: string) => string | undefined;
@@ -78,6 +131,7 @@ export type Handshake =
     readonly status: 200;
     readonly type: "application/json" | "text/plain";
     readonly body: string;
+    readonly headers?: Readonly<Record<string, string>>;
   }
   | { readonly status: 204 };
 
@@ -87,6 +141,35 @@ export const PONG: Handshake = {
   type: "application/json",
   body: '{"status":"pong"}',
 };
+
+/** Most bytes of a body that an unsigned handshake takes apart. */
+export const MAX_UNSIGNED_BYTES = 1024;
+
+/**
+ * The value, when it is a text that can be sent back: bounded, and without what a browser, a header
+ * or a terminal could take for more than text.
+ */
+export function echoable(value: unknown): string | undefined {
+  return typeof value === "string" && ECHOABLE.test(value) ? value : undefined;
+}
+
+const ECHOABLE = /^[\w .,:;~+/=@!*()|-]{1,1024}$/;
+
+/** The answer that is nothing but this text. */
+export function echo(text: string): Handshake {
+  return { status: 200, type: "text/plain", body: text };
+}
+
+/** The name of the header of its signature where a trigger names none, as the platform spells it. */
+export function defaultHeader({ headers: [own], sharedHeader }: Platform): string {
+  return own ?? sharedHeader ?? "Authorization";
+}
+
+/** The value, when it is an object. */
+export function findObject(value: unknown): JsonObject | undefined {
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject ? value as JsonObject : undefined;
+}
 
 /** The value, when it is a text and not empty. */
 export function nonEmptyText(value: unknown): string | undefined {

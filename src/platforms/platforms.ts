@@ -19,12 +19,15 @@ import { gitea } from "./gitea.ts";
 import { github } from "./github.ts";
 import { gitlab } from "./gitlab.ts";
 import { line } from "./line.ts";
+import { meta } from "./meta.ts";
 import type { Platform } from "./platform.ts";
 import { shopify } from "./shopify.ts";
 import { slack } from "./slack.ts";
 import { standardWebhooks } from "./standard_webhooks.ts";
 import { stripe } from "./stripe.ts";
+import { trello } from "./trello.ts";
 import { twilio } from "./twilio.ts";
+import { zoom } from "./zoom.ts";
 
 /** Every platform. */
 export const PLATFORMS: readonly Platform[] = [
@@ -38,6 +41,9 @@ export const PLATFORMS: readonly Platform[] = [
   twilio,
   discord,
   gitea,
+  meta,
+  zoom,
+  trello,
 ];
 
 const BY_NAME: ReadonlyMap<string, Platform> = new Map(

@@ -10,18 +10,18 @@ import { genericHmacScheme } from "../signatures/generic_hmac.ts";
 import { namedScheme, type Scheme } from "../signatures/scheme.ts";
 import { sha256Scheme } from "../signatures/sha256.ts";
 import { autoScheme } from "./auto.ts";
+import { defaultHeader } from "./platform.ts";
 import { PLATFORMS } from "./platforms.ts";
 
 /** Every scheme but `auto`, which combines one or two of them, depending on the header. */
 export const SCHEMES: readonly Scheme[] = [
   sha256Scheme,
   genericHmacScheme,
-  ...PLATFORMS.map(({ name, headers: [defaultHeader], headerPrefix, signature }) =>
-    namedScheme(
-      headerPrefix === undefined ? { name, defaultHeader } : { name, defaultHeader, headerPrefix },
-      signature,
-    )
-  ),
+  ...PLATFORMS.map((platform) => {
+    const { name, headerPrefix, signature } = platform;
+    const names = { name, defaultHeader: defaultHeader(platform) };
+    return namedScheme(headerPrefix === undefined ? names : { ...names, headerPrefix }, signature);
+  }),
   bearerScheme,
   basicScheme,
 ];

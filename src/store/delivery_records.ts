@@ -93,6 +93,8 @@ export interface DeliveryDetail {
    * sender.
    */
   readonly unsigned?: boolean;
+  /** Method of a handshake that came before anything was signed. */
+  readonly handshakeMethod?: string;
 }
 
 /** One inbound request or fired event, and its outcome. */

@@ -99,14 +99,18 @@ export async function filterOut(store: DeliveryRecorder, n: number): Promise<voi
 /** Stores refused requests, keeping the newest `keep` of each trigger. */
 export async function reject(
   store: DeliveryRecorder,
-  rejected: readonly { readonly n: number; readonly trigger?: string }[],
+  rejected: readonly {
+    readonly n: number;
+    readonly trigger?: string;
+    readonly outcome?: "rejected" | "handshake";
+  }[],
   keep: number,
 ): Promise<void> {
   await store.recordRejections(
-    rejected.map(({ n, trigger = "push" }) => ({
+    rejected.map(({ n, trigger = "push", outcome = "rejected" }) => ({
       delivery: {
         ...record(n, { trigger, body: new Uint8Array(7) }),
-        outcome: "rejected",
+        outcome,
         status: 401,
         reason: "no_key_matches",
         taskId: "",

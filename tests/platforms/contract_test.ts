@@ -8,12 +8,12 @@
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import type { JsonObject } from "../../src/base/json.ts";
-import type { EventId, Platform } from "../../src/platforms/platform.ts";
+import { defaultHeader, type EventId, type Platform } from "../../src/platforms/platform.ts";
 import { platformOf, PLATFORMS } from "../../src/platforms/platforms.ts";
 import { findScheme } from "../../src/platforms/schemes.ts";
 import type { Verdict } from "../../src/signatures/scheme.ts";
 import { type Case, CASES, keysOf, optionsOf, requestOf } from "../signatures/platform_cases.ts";
-import { type Payload, type SampleEvent, SAMPLES } from "./sample.ts";
+import { type Payload, type SampleEvent, SAMPLES, type SampleUnsigned } from "./sample.ts";
 
 /** What a trigger says to a request: one that names the platform, or only its header. */
 async function verify(
@@ -30,14 +30,41 @@ function idOf(platform: Platform, event: SampleEvent): EventId | undefined {
   return platform.eventId?.({
     payload: event.payload as JsonObject,
     header: (name) => event.headers?.[name],
-    signatureHeader: event.signatureHeader ?? platform.headers[0].toLowerCase(),
+    signatureHeader: event.signatureHeader ?? defaultHeader(platform).toLowerCase(),
     isSigned: true,
     messageId: event.messageId,
   });
 }
 
-function handshakeOf(platform: Platform, payload: Payload) {
-  return platform.handshake?.(payload as JsonObject);
+function handshakeOf(platform: Platform, payload: Payload, secret?: string) {
+  const [key] = secret === undefined ? [] : keysOf(secret);
+  return platform.handshake?.(payload as JsonObject, key);
+}
+
+/** What the unsigned handshake of a platform makes of a request, in the terms of a sample. */
+function unsignedOf(platform: Platform, one: SampleUnsigned): SampleUnsigned["answer"] {
+  const { query = "", headers = {}, body = "", data = {} } = one;
+  const parameters = new URLSearchParams(query);
+  const answer = platform.unsignedHandshake?.answer({
+    body: new TextEncoder().encode(body),
+    header: (name) => headers[name],
+    query: (name) => parameters.get(name) ?? undefined,
+  }, Object.entries(data).map(([name, value]) => ({ name, value })));
+  if (answer === undefined) return undefined;
+  if ("refused" in answer) return answer.refused;
+  if (answer.status === 204) return [204, ""];
+  const { status, body: text, headers: more } = answer;
+  return more === undefined ? [status, text] : [status, text, more];
+}
+
+/** The text that the answer to a handshake sends back. */
+function echoedOf({ answer }: SampleUnsigned): string {
+  const body = Array.isArray(answer) ? answer[1] : "";
+  return body.startsWith("{") ? Object.values(JSON.parse(body)).join() : body;
+}
+
+function toText(one: SampleUnsigned): string {
+  return JSON.stringify(one).slice(0, 500);
 }
 
 Deno.test("no two platforms have a name or a header in common", () => {
@@ -72,10 +99,12 @@ for (const platform of PLATFORMS) {
   });
 
   test(`a trigger with only its header ${auto ? "accepts" : "refuses"} it`, async () => {
+    equal(auto && headers.length === 0, false, "without a header of its own it has to be named");
+    if (headers.length === 0) return; // the scheme of that header decides
     for (const one of cases) equal((await verify("auto", one))?.ok, auto, one.name);
   });
 
-  for (const scheme of [name, "auto"]) {
+  for (const scheme of headers.length === 0 ? [name] : [name, "auto"]) {
     test(`${scheme} refuses another key, a changed byte and no signature`, async () => {
       for (const one of cases) {
         const changed = new Uint8Array([...one.body, 0x20]);
@@ -101,9 +130,30 @@ for (const platform of PLATFORMS) {
 
   test("answers its handshakes, which are no events", () => {
     equal(sample.handshakes.length > 0, platform.handshake !== undefined);
-    for (const { payload, answer: [status, body] } of sample.handshakes) {
-      const answer = handshakeOf(platform, payload);
+    for (const { payload, secret, answer: [status, body] } of sample.handshakes) {
+      const answer = handshakeOf(platform, payload, secret);
       deepEqual([answer?.status, answer?.status === 200 ? answer.body : ""], [status, body]);
+    }
+  });
+
+  test("answers its unsigned handshakes, and nothing that a stranger could make harmful", () => {
+    const { unsigned = [] } = sample;
+    equal(unsigned.length > 0, platform.unsignedHandshake !== undefined);
+    for (const one of unsigned) deepEqual(unsignedOf(platform, one), one.answer, toText(one));
+    for (const one of unsigned.filter(({ answer }) => Array.isArray(answer) && answer[1] !== "")) {
+      const { query = "", headers = {}, body = "" } = one;
+      for (const bad of ["<script>", "a\r\nb", "a\0", "x".repeat(5000), '"', ""]) {
+        const echoed = echoedOf(one);
+        const other = {
+          ...one,
+          query: query.replaceAll(encodeURIComponent(echoed), encodeURIComponent(bad)),
+          headers: Object.fromEntries(
+            Object.entries(headers).map(([key, value]) => [key, value.replaceAll(echoed, bad)]),
+          ),
+          body: body.replaceAll(echoed, bad),
+        };
+        equal(unsignedOf(platform, other), undefined, toText(other));
+      }
     }
   });
 

@@ -16,9 +16,32 @@ export interface Sample {
    */
   readonly requests?: readonly (Vector & Facts)[];
   /** Payloads of its handshakes, and the answer to each: status and body. */
-  readonly handshakes: readonly { readonly payload: Payload; readonly answer: [number, string] }[];
+  readonly handshakes: readonly {
+    readonly payload: Payload;
+    /** The secret of the key that verified it, where the answer needs one. */
+    readonly secret?: string;
+    readonly answer: [number, string];
+  }[];
+  /** Requests of the method of its unsigned handshake, and what becomes of each. */
+  readonly unsigned?: readonly SampleUnsigned[];
   /** Events, and the id by which a repetition of each is known. */
   readonly events: readonly SampleEvent[];
+}
+
+/** A request before its sender is known. */
+export interface SampleUnsigned {
+  /** Begins with `?`; none where absent. */
+  readonly query?: string;
+  /** By lower-case name. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** The SecretStore; empty where absent. */
+  readonly data?: Readonly<Record<string, string>>;
+  /**
+   * Status, body and further headers of the answer; the reason where it is refused; absent where it
+   * is no handshake.
+   */
+  readonly answer?: [number, string, Readonly<Record<string, string>>?] | string;
 }
 
 /** A payload as parsed. */

@@ -52,13 +52,13 @@ export const command: Command = {
   },
 };
 
-function summaryOf({ delivery, url }: ShownDelivery): string {
+function summaryOf({ delivery, method, url }: ShownDelivery): string {
   const reason = delivery["reason"] === "" ? "" : `, ${delivery["reason"]}`;
   const from = delivery["remote"] === "" ? "" : ` from ${delivery["remote"]}`;
   const lines = [
     `delivery ${delivery["id"]} to trigger ${delivery["trigger"]}: ${delivery["outcome"]}${reason}`,
     `received ${delivery["received_at"]}${from}, ${delivery["body_bytes"]} bytes`,
-    ...(url === null ? [] : [`POST ${url}`]),
+    ...(url === null ? [] : [`${method} ${url}`]),
   ];
   return lines.map((line) => `${printable(line)}\n`).join("");
 }
@@ -93,6 +93,11 @@ function bytesOf({ body, body_encoding: encoding }: ShownDelivery): Uint8Array {
   return encoding === "text" ? utf8(body) : findBase64(body) ?? new Uint8Array();
 }
 
+/** Words of a request without a body. */
+function methodWords(method: string): string[] {
+  return method === "HEAD" ? ["--head"] : ["--request", method];
+}
+
 /** What belongs to the connection and not to the request; curl says all of it itself. */
 const OF_CONNECTION =
   /^(host|content-length|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|proxy-connection)$/;
@@ -109,6 +114,7 @@ function toCurl(shown: ShownDelivery): string {
   const headers = Object.fromEntries(
     Object.entries(shown.headers).filter(([name]) => !OF_CONNECTION.test(name)),
   );
+  if (shown.method !== "POST") return curlLine(url, headers, methodWords(shown.method));
   const data = inlineData(bytesOf(shown));
   if (data !== undefined) return curlLine(url, headers, data);
   const piped = curlLine(url, headers, ["--data-binary", "@-"]);

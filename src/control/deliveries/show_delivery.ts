@@ -38,6 +38,7 @@ export async function showDelivery(id: string, host: ShowHost): Promise<ShownDel
   const text = findText(content.body);
   return {
     delivery: host.secrets.redactAll(deliveryView(delivery)),
+    method: delivery.detail.handshakeMethod ?? "POST",
     url: webhookUrl === undefined || delivery.via === "internal"
       ? null
       : host.secrets.redactAll(webhookUrl + locationOf(delivery, content.url)),

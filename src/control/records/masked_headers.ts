@@ -9,7 +9,7 @@ import { MASK } from "../../resources/secret_store.ts";
 
 /** Parts of header names that hold signatures, tokens and passwords, on any platform. */
 const SECRET_NAME =
-  /auth|cookie|token|secret|sign|hmac|digest|hash|passw|pwd|credential|session|jwt|bearer|csrf|xsrf|cert|otp|(^|[-_])sig($|[-_])|(^|[-_])(api|access|private|shared)?[-_]?key$/;
+  /auth|cookie|token|secret|sign|hmac|digest|hash|passw|pwd|credential|session|jwt|bearer|csrf|xsrf|cert|otp|^x-trello-webhook$|(^|[-_])sig($|[-_])|(^|[-_])(api|access|private|shared)?[-_]?key$/;
 /** Names that match although they hold no secret: ids, which a resent request needs. */
 const ID_NAME = /^(x-)?idempotency-key$|^i-twilio-idempotency-token$/;
 /** A value that looks like a digest or a token, whatever its header is called. */

@@ -23,6 +23,7 @@ import type {
   SigningKey,
   Verdict,
 } from "../../signatures/scheme.ts";
+import type { Platform } from "../../platforms/platform.ts";
 import { platformOf } from "../../platforms/platforms.ts";
 import { findScheme } from "../../platforms/schemes.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
@@ -37,10 +38,16 @@ export type AuthenticatedDelivery = ReceivedDelivery & {
   readonly [authenticatedBrand]: true;
   /** What its signature covers; `undefined` where none was verified here. */
   readonly covered: Covered | undefined;
+  /** The key that verified it; `undefined` where none did. */
+  readonly key: SigningKey | undefined;
 };
 
-function authenticated(delivery: ReceivedDelivery, covered?: Covered): AuthenticatedDelivery {
-  return { ...delivery, covered } as AuthenticatedDelivery;
+function authenticated(
+  delivery: ReceivedDelivery,
+  covered?: Covered,
+  key?: SigningKey,
+): AuthenticatedDelivery {
+  return { ...delivery, covered, key } as AuthenticatedDelivery;
 }
 
 /** What authentication needs. */
@@ -132,11 +139,13 @@ async function checkSignature(
   webhook: WebhookSpec,
 ): Promise<AuthenticatedDelivery> {
   const store = storeOf(trigger, catalog);
-  const verdict = await verify(delivery, webhook, signingKeys(store));
+  const keys = signingKeys(store);
+  const verdict = await verify(delivery, webhook, keys);
   if (!verdict.ok) throw unauthorized(verdict.reason);
   delivery.context.secret = { store: store.name, key: verdict.keyName };
   delivery.context.passed("authenticated");
-  return authenticated(delivery, verdict.covered);
+  const key = keys.find(({ name }) => name === verdict.keyName);
+  return authenticated(delivery, verdict.covered, key);
 }
 
 function verify(
@@ -190,6 +199,13 @@ function findCrd(kind: string, catalog: Catalog): CrdSpec {
   return crd.spec;
 }
 
+/** The platform of a trigger; `undefined` where it names none. */
+export function platformOfTrigger(
+  { scheme, signatureHeader }: WebhookSpec,
+): Platform | undefined {
+  return platformOf(scheme, signatureHeader);
+}
+
 /** The SecretStore that signs for a trigger. */
 export function findStore(
   trigger: ActiveTrigger,
@@ -236,7 +252,12 @@ function unauthorized(reason: string): AppError {
   return new AppError("unauthorized", "Not authenticated", { reason });
 }
 
-function checkAddress(webhook: WebhookSpec, remote: string): void {
+/**
+ * Refuses a sender from elsewhere than `allowFrom`.
+ *
+ * @throws {AppError} `unauthorized`.
+ */
+export function checkAddress(webhook: WebhookSpec, remote: string): void {
   if (webhook.allowFrom === undefined) return;
   if (!cidrMatcher(webhook.allowFrom)(remote)) throw unauthorized(`${remote} is not in allowFrom`);
 }

@@ -32,6 +32,8 @@ export class DeliveryContext {
   headerNames: readonly string[] = [];
   /** Delivery that is sent again. */
   redeliveryOf: string | undefined;
+  /** Method of the request, where it is an unsigned handshake. */
+  handshakeMethod: string | undefined;
   /** Endpoint it came through; the source of its trigger when absent. */
   readonly source: string | undefined;
   readonly via: DeliveryVia;
@@ -65,6 +67,7 @@ export class DeliveryContext {
       ...(condition === undefined ? {} : { condition }),
       ...(this.redeliveryOf === undefined ? {} : { redeliveryOf: this.redeliveryOf }),
       ...(this.unsigned ? { unsigned: true } : {}),
+      ...(this.handshakeMethod === undefined ? {} : { handshakeMethod: this.handshakeMethod }),
     };
     return {
       id: this.id,
@@ -91,6 +94,8 @@ export class DeliveryContext {
 
 /** A request as it arrived; everything after this works on these exact bytes. */
 export interface ReceivedDelivery {
+  /** In capitals; only a `POST` brings events. */
+  readonly method: string;
   readonly body: Uint8Array<ArrayBuffer>;
   /** Headers, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;

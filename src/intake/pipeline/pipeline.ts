@@ -17,6 +17,7 @@ import {
   type AuthenticateHost,
 } from "./authenticate.ts";
 import type { ReceivedDelivery } from "./delivery_context.ts";
+import { findUnsigned } from "./unsigned_handshake.ts";
 import { type ParsedDelivery, parsePayload } from "./payload.ts";
 import type { StoredRequest } from "./stored_request.ts";
 import { transform, type TransformHost } from "./transform.ts";
@@ -33,6 +34,12 @@ export interface PipelineMode<
   Received extends ReceivedDelivery = ReceivedDelivery,
   Trigger extends ActiveTrigger | undefined = ActiveTrigger,
 > {
+  /** The answer to a handshake that nobody has signed; `undefined` for other requests. */
+  readonly findUnsigned?: (
+    received: Received,
+    trigger: Trigger,
+    host: AuthenticateHost,
+  ) => Handshake | undefined;
   /** Checks the sender. */
   readonly authenticate: (
     received: Received,
@@ -54,7 +61,7 @@ export interface Observer {
 }
 
 /** A request from outside: its trigger defines the signature. */
-export const SIGNED_REQUEST: PipelineMode = { authenticate, findHandshake };
+export const SIGNED_REQUEST: PipelineMode = { findUnsigned, authenticate, findHandshake };
 
 /** A stored request whose sender was checked when it arrived, and is not checked again. */
 export const STORED_REQUEST: PipelineMode<StoredRequest> = {
@@ -62,21 +69,21 @@ export const STORED_REQUEST: PipelineMode<StoredRequest> = {
   findHandshake,
 };
 
-/** A request whose sender is known and whose body is parsed. */
-export interface ReadDelivery {
-  readonly parsed: ParsedDelivery;
-  /** The answer to a handshake, which starts nothing. */
-  readonly handshake: Handshake | undefined;
+/** A request that is a handshake, and starts nothing. */
+export interface HandshakeDecision {
+  readonly delivery: ReceivedDelivery;
+  /** The answer. */
+  readonly handshake: Handshake;
 }
 
-/** A request that is a handshake. */
-export interface HandshakeDecision extends ReadDelivery {
-  readonly handshake: Handshake;
+/** A request whose sender is known and whose body is parsed, and that is no handshake. */
+export interface ReadDelivery {
+  readonly parsed: ParsedDelivery;
+  readonly handshake: undefined;
 }
 
 /** A request that brings events. */
 export interface EventsDecision extends ReadDelivery {
-  readonly handshake: undefined;
   /** The decision on each event, in their order. */
   readonly events: readonly Admitted[];
 }
@@ -96,15 +103,17 @@ export async function decide<Received extends ReceivedDelivery>(
   mode: PipelineMode<Received>,
   host: PipelineHost,
 ): Promise<Decision> {
-  const { parsed, handshake } = await read(received, trigger, mode, host);
-  if (handshake !== undefined) return { parsed, handshake };
+  const result = await read(received, trigger, mode, host);
+  if (result.handshake !== undefined) return result;
+  const { parsed, handshake } = result;
   const events = await transform(toEvents(parsed, trigger), parsed, host);
   mode.observe?.transformed(events);
   return { parsed, handshake, events: await admit(events, host) };
 }
 
 /**
- * The first stages: authenticates the sender, parses the body and recognises a handshake.
+ * The first stages: finds an unsigned handshake, authenticates the sender, parses the body and finds a
+ * handshake.
  *
  * @throws {AppError} `unauthorized`, `invalid`, `unsupported_type`, `overloaded`.
  */
@@ -114,14 +123,17 @@ export async function read<
 >(
   received: Received,
   trigger: Trigger,
-  { authenticate, findHandshake, observe }: PipelineMode<Received, Trigger>,
+  { findUnsigned, authenticate, findHandshake, observe }: PipelineMode<Received, Trigger>,
   host: AuthenticateHost,
-): Promise<ReadDelivery> {
+): Promise<HandshakeDecision | ReadDelivery> {
+  const unsigned = findUnsigned?.(received, trigger, host);
+  if (unsigned !== undefined) return { delivery: received, handshake: unsigned };
   const sender = await authenticate(received, trigger, host);
   observe?.authenticated(sender);
   const parsed = parsePayload(sender);
   observe?.parsed(parsed);
-  return { parsed, handshake: findHandshake(parsed, trigger) };
+  const handshake = findHandshake(parsed, trigger);
+  return handshake === undefined ? { parsed, handshake } : { delivery: sender, handshake };
 }
 
 /**

@@ -1,6 +1,7 @@
 /**
- * Records of refused requests, written after the answer and bounded in rate, number and size: a
- * flood of bad signatures must neither fill the disk nor slow down good requests.
+ * Records of what strangers can cause, refused requests and unsigned handshakes, written after the answer and
+ * bounded in rate, number and size: a flood of them must neither fill the disk nor slow down good
+ * requests.
  *
  * @module
  */
@@ -16,7 +17,10 @@ import type { DeliveryRecorder } from "../../store/delivery_store.ts";
 const MAX_PER_FLUSH = 100;
 /** Time between two flushes. */
 const FLUSH_MS = 250;
-/** Most that is kept for each trigger; contents only where the trigger sets `recordRejected`. */
+/**
+ * Most that is kept for each trigger and outcome; contents of refused requests only where the
+ * trigger sets `recordRejected`.
+ */
 const KEPT = { records: 1000, contents: 20 };
 /** Largest body of a refused request that is kept. */
 const MAX_KEPT_BODY = 256 * 1024;
@@ -52,7 +56,7 @@ export class Rejections implements AsyncDisposable {
       return;
     }
     const keep = received !== undefined && received.body.length <= MAX_KEPT_BODY &&
-      wantsContent(received.context.trigger);
+      (delivery.outcome === "handshake" || wantsContent(received.context.trigger));
     this.#waiting.push({
       delivery,
       ...(keep ? { content: contentOf(received) } : {}),

@@ -31,7 +31,8 @@ export function storedRequest(
   const { headers, body, url } = content;
   context.bodyBytes = body.length;
   context.headerNames = delivery.detail.headerNames;
-  return { record: delivery, body: new Uint8Array(body), headers, url, context };
+  const method = delivery.detail.handshakeMethod ?? "POST";
+  return { record: delivery, method, body: new Uint8Array(body), headers, url, context };
 }
 
 /**

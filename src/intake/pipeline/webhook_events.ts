@@ -11,9 +11,9 @@ import { type JsonObject, toJson } from "../../base/json.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
 import type { TriggerEvent } from "../admission/admit.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
+import { platformOfTrigger } from "./authenticate.ts";
 import type { ParsedDelivery } from "./payload.ts";
 import type { EventId, Handshake, Platform } from "../../platforms/platform.ts";
-import { platformOf } from "../../platforms/platforms.ts";
 
 /**
  * Most events of one request: each is filtered, recorded and may start a task, all in one
@@ -29,7 +29,7 @@ export function findHandshake(
   parsed: ParsedDelivery,
   trigger: ActiveTrigger,
 ): Handshake | undefined {
-  return platform(webhookOf(trigger))?.handshake?.(parsed.payload);
+  return platformOfTrigger(webhookOf(trigger))?.handshake?.(parsed.payload, parsed.delivery.key);
 }
 
 /**
@@ -40,7 +40,7 @@ export function findHandshake(
 export function toEvents(parsed: ParsedDelivery, trigger: ActiveTrigger): TriggerEvent[] {
   const { delivery, payload, json } = parsed;
   const webhook = webhookOf(trigger);
-  const from = platform(webhook);
+  const from = platformOfTrigger(webhook);
   return split(payload, from?.eventList).map((part) => {
     const own = part === payload ? json : utf8(toJson(part));
     const key = trigger.idempotencyKey === undefined
@@ -107,8 +107,4 @@ function platformKey(
 
 function webhookOf(trigger: ActiveTrigger): WebhookSpec {
   return trigger.resource.spec.event.webhook ?? {};
-}
-
-function platform({ scheme, signatureHeader }: WebhookSpec): Platform | undefined {
-  return platformOf(scheme, signatureHeader);
 }

@@ -67,6 +67,7 @@ export async function backtest(
     if (trigger === undefined || !concerns(proposal, trigger.resource)) continue;
     if (delivery.via === "chat") continue; // its route depends on its thread
     if (wasOverloaded(delivery)) continue;
+    if (delivery.detail.handshakeMethod !== undefined) continue; // answered before the trigger has a say
     const stored = await host.store.readDelivery(delivery.id);
     if (stored?.content === undefined) continue;
     const before = delivery.outcome === "duplicate" ? "accepted" : delivery.outcome;

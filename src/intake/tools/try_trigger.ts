@@ -34,6 +34,7 @@ import {
   type PipelineMode,
 } from "../pipeline/pipeline.ts";
 import { checkedBy, contextOf, storedRequest } from "../pipeline/stored_request.ts";
+import { findUnsigned } from "../pipeline/unsigned_handshake.ts";
 import { findHandshake } from "../pipeline/webhook_events.ts";
 import { webhookPath } from "../routes.ts";
 import { lowerCase } from "./headers.ts";
@@ -103,7 +104,9 @@ async function madeUp(
   const url = webhookUrl + webhookPath({ project, trigger: name });
   const { event, platform, key, sign = false, headers: given = {} } = input;
   const unsigned = { "content-type": "application/json", ...lowerCase(given) };
-  if (!sign && platform === undefined) return { body, headers: unsigned, url, context };
+  if (!sign && platform === undefined) {
+    return { method: "POST", body, headers: unsigned, url, context };
+  }
   const made = await makeRequestTo(trigger, {
     body,
     url,
@@ -114,7 +117,7 @@ async function madeUp(
     platform,
     key,
   }, host);
-  return { body, headers: lowerCase(made.headers), url: made.url, context };
+  return { method: "POST", body, headers: lowerCase(made.headers), url: made.url, context };
 }
 
 /**
@@ -163,7 +166,7 @@ async function tryRequest(
       : "";
     report("url", `${signedRequest(received, webhook).url}${assumed}`);
   }
-  const mode = { authenticate: authenticateTried, findHandshake, observe };
+  const mode = { findUnsigned, authenticate: authenticateTried, findHandshake, observe };
   const decision = await decide(received, trigger, mode, host);
   if (decision.handshake !== undefined) {
     const { handshake } = decision;

@@ -119,6 +119,12 @@ eachStore("recordRejections keeps the newest of each trigger", async (store) => 
   deepEqual(await store.listTasks({ limit: 9 }).then(ids), [taskIdOf(1)]);
 });
 
+eachStore("recordRejections keeps the newest of each outcome, refused or not", async (store) => {
+  await reject(store, range(10, 15).map((n) => ({ n })), 3);
+  await reject(store, range(20, 25).map((n) => ({ n, outcome: "handshake" })), 3);
+  deepEqual(ids(await store.listDeliveries({ limit: 99 })), [24, 23, 22, 14, 13, 12].map(idOf));
+});
+
 eachStore("lists are newest first, limited, by project and by trigger", async (store) => {
   const order = [5, 2, 9, 1, 7];
   for (const n of order) {

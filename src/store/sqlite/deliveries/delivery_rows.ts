@@ -50,7 +50,7 @@ export function recordHandshake(
   insertDelivery(db, delivery, content);
 }
 
-/** Stores rejected requests; only the newest of each trigger stay. */
+/** Stores rejected requests and unsigned handshakes; only the newest of each trigger and outcome stay. */
 export function recordRejections(
   db: Database,
   rejections: readonly Rejection[],
@@ -59,19 +59,19 @@ export function recordRejections(
   const triggers = new Map<string, Delivery>();
   for (const { delivery, content } of rejections) {
     insertDelivery(db, delivery, content);
-    triggers.set(`${delivery.project}\n${delivery.trigger}`, delivery);
+    triggers.set(`${delivery.outcome}\n${delivery.project}\n${delivery.trigger}`, delivery);
   }
-  const old = (offset: string, condition: string) =>
-    `outcome = 'rejected' AND project = ?1 AND "trigger" = ?2 AND id <= (
-       SELECT id FROM deliveries WHERE outcome = 'rejected' AND project = ?1 AND "trigger" = ?2
-       ${condition} ORDER BY id DESC LIMIT 1 OFFSET ${offset})`;
-  for (const { project, trigger } of triggers.values()) {
-    db.run(`DELETE FROM deliveries WHERE ${old("?3", "")}`, project, trigger, limits.records);
+  const old = (condition: string) =>
+    `outcome = ?1 AND project = ?2 AND "trigger" = ?3 AND id <= (
+       SELECT id FROM deliveries WHERE outcome = ?1 AND project = ?2 AND "trigger" = ?3
+       ${condition} ORDER BY id DESC LIMIT 1 OFFSET ?4)`;
+  for (const { outcome, project, trigger } of triggers.values()) {
+    const of = [outcome, project, trigger] as const;
+    db.run(`DELETE FROM deliveries WHERE ${old("")}`, ...of, limits.records);
     db.run(
       `UPDATE deliveries SET headers = NULL, body = NULL, url = NULL WHERE body IS NOT NULL AND
-         ${old("?3", "AND body IS NOT NULL")}`,
-      project,
-      trigger,
+         ${old("AND body IS NOT NULL")}`,
+      ...of,
       limits.contents,
     );
   }

@@ -1,0 +1,43 @@
+/**
+ * `GET`, `HEAD` and `OPTIONS` under the path of a webhook trigger: the handshake of its platform.
+ * Nothing is started, and no body is read.
+ *
+ * @module
+ */
+
+import { toAppError } from "../base/errors.ts";
+import { DeliveryContext, type ReceivedDelivery } from "./pipeline/delivery_context.ts";
+import { findUnsigned } from "./pipeline/unsigned_handshake.ts";
+import {
+  answerHandshake,
+  type IncomingRequest,
+  refuseAndRecord,
+  type WebhookHost,
+} from "./webhook.ts";
+
+/**
+ * Answers a handshake; `undefined` for every other request, which then has the same answer whether
+ * the trigger exists or not. Never throws.
+ */
+export async function receiveHandshake(
+  { method, url }: Request,
+  incoming: IncomingRequest,
+  host: WebhookHost,
+): Promise<Response | undefined> {
+  const { remote, headers } = incoming;
+  const context = new DeliveryContext({ id: host.newId(), clock: host.clock, remote });
+  const received: ReceivedDelivery = { method, url, headers, body: new Uint8Array(), context };
+  try {
+    const trigger = host.triggers.find({ ...incoming, source: "webhook" });
+    context.trigger = trigger;
+    context.headerNames = Object.keys(headers);
+    const handshake = trigger === undefined ? undefined : findUnsigned(received, trigger, host);
+    if (handshake === undefined) return undefined;
+    return await answerHandshake({ delivery: received, handshake }, host);
+  } catch (error) {
+    const refusal = toAppError(error);
+    // An expression that no longer compiles is no matter of the one who asks.
+    if (refusal.code === "invalid") return undefined;
+    return refuseAndRecord(refusal, { context, received }, host);
+  }
+}

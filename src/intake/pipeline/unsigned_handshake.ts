@@ -1,0 +1,55 @@
+/**
+ * Handshakes that come before anything is signed. Answered only for a trigger of that platform, and
+ * nothing starts.
+ *
+ * @module
+ */
+
+import { AppError } from "../../base/errors.ts";
+import { parseForm } from "../../base/form.ts";
+import type { Handshake } from "../../platforms/platform.ts";
+import type { ActiveTrigger } from "../admission/triggers.ts";
+import {
+  type AuthenticateHost,
+  checkAddress,
+  findStore,
+  platformOfTrigger,
+  signingKeys,
+} from "./authenticate.ts";
+import type { ReceivedDelivery } from "./delivery_context.ts";
+
+/**
+ * The answer to such a handshake; `undefined` when the request is something else.
+ *
+ * @throws {AppError} `unauthorized` where the platform authenticates its handshake and this one is
+ * not, or it comes from an address that may not send.
+ */
+export function findUnsigned(
+  { method, body, headers, url, context }: ReceivedDelivery,
+  trigger: ActiveTrigger,
+  { catalog }: Pick<AuthenticateHost, "catalog">,
+): Handshake | undefined {
+  const webhook = trigger.resource.spec.event.webhook ?? {};
+  const unsigned = platformOfTrigger(webhook)?.unsignedHandshake;
+  if (unsigned?.method !== method) return undefined;
+  const store = findStore(trigger, catalog);
+  const answer = unsigned.answer({
+    body,
+    header: (name) => Object.hasOwn(headers, name) ? headers[name] : undefined,
+    query: (name) => onlyParameter(url, name),
+  }, store === undefined ? [] : signingKeys(store));
+  if (answer === undefined) return undefined;
+  context.handshakeMethod = method;
+  checkAddress(webhook, context.remote);
+  if ("refused" in answer) {
+    throw new AppError("unauthorized", "Not authenticated", { reason: answer.refused });
+  }
+  return answer;
+}
+
+/** A parameter of a query, decoded; of one that is there twice nobody knows which one counts. */
+function onlyParameter(url: string, name: string): string | undefined {
+  const query = url.split("#", 1)[0]?.split("?").slice(1).join("?") ?? "";
+  const values = parseForm(query)?.filter(([found]) => found === name) ?? [];
+  return values.length === 1 ? values[0]?.[1] : undefined;
+}

@@ -1,0 +1,29 @@
+/**
+ * Trello: base64 of HMAC-SHA1 over the body and, behind it, the callback URL, so behind a proxy the
+ * trigger needs its `publicUrl`. The key is the secret of the Power-Up. When a webhook is made, a
+ * `HEAD` has to be answered with 200; nothing in it proves who asks, and the answer says nothing.
+ * Facts from "Webhooks" of Trello's REST API guide.
+ *
+ * @module
+ */
+
+import { templatedHmac } from "../signatures/templated_hmac.ts";
+import { echo, findObject, payloadId, type Platform } from "./platform.ts";
+
+/** Trello. */
+export const trello: Platform = {
+  name: "trello",
+  title: "Trello",
+  headers: ["X-Trello-Webhook"],
+  signature: templatedHmac({
+    form: { hash: "sha1", encoding: "base64", prefix: "" },
+    template: "{body}{url}",
+  }),
+  auto: false,
+  unsignedHandshake: { method: "HEAD", answer: () => echo("") },
+  eventId: (event) => payloadId(findObject(event.payload["action"])?.["id"], event),
+  docs: {
+    signs: "body and URL; SHA-1, never accepted unless named",
+    eventId: "`action.id`",
+  },
+};
