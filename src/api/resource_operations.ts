@@ -58,6 +58,10 @@ export interface TableColumn {
   readonly header: string;
   /** Only with `-o wide`. */
   readonly wide: boolean;
+  /** How its cells may be shortened; not at all when absent. */
+  readonly fit?: "id" | "name" | "text";
+  /** Heading of a column; where room is short and all cells equal that one's, this one goes. */
+  readonly repeats?: string;
 }
 
 /** Resources of one kind or records of one type, for machines and for people. */

@@ -8,6 +8,7 @@
 import type { WatchLine } from "../api/resource_operations.ts";
 import type { Io } from "./io.ts";
 import type { Format } from "./print.ts";
+import { fit, formatRow, widthsOf } from "./table.ts";
 import { printable } from "./terminal_text.ts";
 
 /** Columns that change by themselves; a row that differs in nothing else is not news. */
@@ -22,6 +23,8 @@ export class WatchPrinter {
   /** What of each thing was printed last, times aside. */
   readonly #rows = new Map<string, string>();
   #widths: number[] | undefined;
+  /** Columns that are printed; a watch does not change its headings. */
+  #shown: number[] | undefined;
 
   /** Prints to `io`. */
   constructor(io: Io, format: Format) {
@@ -48,11 +51,11 @@ export class WatchPrinter {
   }
 
   #printRows({ columns, items, names, rows }: WatchLine): void {
-    const shown = columns.flatMap((column, at) =>
-      this.#format === "wide" || !column.wide ? [at] : []
-    );
+    const shown = this.#shown ??
+      columns.flatMap((column, at) => this.#format === "wide" || !column.wide ? [at] : []);
     const pick = (cells: readonly string[]) => shown.map((at) => printable(cells[at] ?? ""));
-    const headers = pick(columns.map(({ header }) => header));
+    const picked = shown.flatMap((at) => columns[at] ?? []);
+    const headers = picked.map(({ header }) => header);
     const fresh = rows.map(pick).filter((cells, at) => {
       const key = `${names[at]}\n${projectOf(items[at])}`;
       const what = cells.filter((_, column) => !TIMES.has(headers[column] ?? "")).join("\n");
@@ -61,18 +64,13 @@ export class WatchPrinter {
       return true;
     });
     if (fresh.length === 0) return;
+    this.#shown = shown;
     const lines = this.#widths === undefined ? [headers, ...fresh] : fresh;
     const least = this.#widths ?? headers.map((header) => header === "STATE" ? STATE_WIDTH : 0);
-    const widths = least.map((width, at) =>
-      Math.max(width, ...lines.map((cells) => cells[at]?.length ?? 0))
-    );
-    this.#widths = widths;
-    const { columns: screen } = this.#io;
-    const text = lines.map((cells) => {
-      const line = cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join("  ").trimEnd();
-      return screen !== undefined && line.length > screen ? `${line.slice(0, screen - 1)}…` : line;
-    });
-    this.#io.out(text.map((line) => `${line}\n`).join(""));
+    this.#widths = widthsOf(picked, fresh).map((width, at) => Math.max(width, least[at] ?? 0));
+    const room = this.#format === "wide" ? undefined : this.#io.columns;
+    const widths = fit(picked, this.#widths, { room });
+    this.#io.out(lines.map((cells) => formatRow(cells, picked, { widths, room })).join(""));
   }
 }
 

@@ -82,7 +82,8 @@ function watchRecords(
   const { spacingMs } = timing;
   const record = type.name;
   const changes = Changes.ofRecords({ events, record, spacingMs, clock });
-  const show = (rows: readonly unknown[]) => toListing(type, rows, clock.now());
+  const show = (rows: readonly unknown[]) =>
+    toListing(type, rows, { now: clock.now(), project: input.project });
   if (input.name !== undefined) {
     return { read: watchOne(type, input.name, { store, show }), changes };
   }

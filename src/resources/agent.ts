@@ -43,7 +43,7 @@ export const agent: AnyKind = defineKind<AgentSpec>({
   ],
   references: (spec) => envReferences(spec.env, ["spec", "env"]),
   columns: [
-    { header: "COMMAND", cell: ({ spec }) => spec.command },
+    { header: "COMMAND", fit: "text", cell: ({ spec }) => spec.command },
     { header: "PROMPT", cell: ({ spec }) => spec.promptDelivery ?? DEFAULT_DELIVERY },
   ],
 });

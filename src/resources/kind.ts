@@ -24,6 +24,10 @@ export interface Column<Row> {
   readonly header: string;
   /** Only with `-o wide`. */
   readonly wide?: boolean;
+  /** How a cell is shortened where room is short: an id to its end, the others at their end. */
+  readonly fit?: "id" | "name" | "text";
+  /** Heading of another column that this one mostly repeats. */
+  readonly repeats?: string;
   readonly cell: (row: Row) => string;
 }
 

@@ -24,5 +24,5 @@ export const project: AnyKind = defineKind<ProjectSpec>({
   summary: "A namespace for the other kinds; it need not be declared before it is used.",
   spec: ProjectSpec,
   specOptional: true,
-  columns: [{ header: "DESCRIPTION", cell: ({ spec }) => spec.description ?? "" }],
+  columns: [{ header: "DESCRIPTION", fit: "text", cell: ({ spec }) => spec.description ?? "" }],
 });

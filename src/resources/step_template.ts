@@ -26,5 +26,5 @@ export const stepTemplate: AnyKind = defineKind<StepTemplateSpec>({
   summary: "A prompt that steps of several workflows share.",
   spec: StepTemplateSpec,
   check: (spec) => checkTemplate(spec.prompt, ["spec", "prompt"]),
-  columns: [{ header: "DESCRIPTION", cell: ({ spec }) => spec.description ?? "" }],
+  columns: [{ header: "DESCRIPTION", fit: "text", cell: ({ spec }) => spec.description ?? "" }],
 });

@@ -96,10 +96,15 @@ export const trigger: AnyKind = defineKind<TriggerSpec>({
   ],
   columns: [
     { header: "SOURCE", cell: ({ spec }) => spec.event.source },
-    { header: "WORKFLOW", cell: ({ spec }) => spec.action.workflow },
-    { header: "WORKSPACE", cell: ({ spec }) => spec.action.workspace },
+    { header: "WORKFLOW", fit: "name", repeats: "NAME", cell: ({ spec }) => spec.action.workflow },
+    { header: "WORKSPACE", fit: "name", cell: ({ spec }) => spec.action.workspace },
     { header: "SUSPENDED", cell: ({ spec }) => spec.suspend === true ? "yes" : "no" },
-    { header: "FILTER", wide: true, cell: ({ spec }) => spec.event.filter?.condition ?? "" },
+    {
+      header: "FILTER",
+      fit: "text",
+      wide: true,
+      cell: ({ spec }) => spec.event.filter?.condition ?? "",
+    },
   ],
 });
 

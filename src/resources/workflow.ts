@@ -60,6 +60,7 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>({
   ],
   columns: [{
     header: "STEPS",
+    fit: "text",
     cell: ({ spec }) => [...spec.steps, ...spec.finally ?? []].map((step) => step.id).join(","),
   }],
 });

@@ -48,7 +48,7 @@ export const workspace: AnyKind = defineKind<WorkspaceSpec>({
   ],
   references: (spec) => envReferences(spec.env, ["spec", "env"]),
   columns: [
-    { header: "PATH", cell: ({ spec }) => spec.path },
+    { header: "PATH", fit: "text", cell: ({ spec }) => spec.path },
     { header: "ISOLATION", cell: ({ spec }) => spec.isolation ?? DEFAULT_ISOLATION },
     { header: "PARALLEL", wide: true, cell: ({ spec }) => String(spec.maxParallel ?? "") },
   ],

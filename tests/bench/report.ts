@@ -5,7 +5,7 @@
  * @module
  */
 
-import Table from "cli-table3";
+import { formatTable } from "../../src/cli/table.ts";
 import type { Machine } from "./machine.ts";
 import type { Figure } from "./scenario.ts";
 import { median } from "./stats.ts";
@@ -57,31 +57,28 @@ export function headroom({ median: value, target }: Result): number {
   return "atLeast" in target ? value / target.atLeast : target.atMost / Math.max(value, 1e-9);
 }
 
-/** A table for the terminal. */
+/** A table for the terminal, under a line for each scenario. */
 export function tableOf(results: readonly Result[]): string {
-  const table = new Table({
-    head: ["", "median", "least … most", "target", ""],
-    style: { head: [], border: [], compact: true },
-    colAligns: ["left", "right", "right", "right", "left"],
-  });
+  const headers = ["FIGURE", "MEDIAN", "LEAST … MOST", "TARGET", "RESULT"];
+  const rows = results.map((result) => [
+    result.name,
+    shown(result.median, result.unit),
+    result.samples.length === 1
+      ? ""
+      : `${shown(Math.min(...result.samples), "")} … ${shown(Math.max(...result.samples), "")}`,
+    targetText(result),
+    result.ok === undefined ? "" : result.ok ? "ok" : "MISSED",
+  ]);
+  const columns = headers.map((header) => ({ header, wide: false }));
+  const [head = "", ...lines] = formatTable(columns, rows, undefined).trimEnd().split("\n");
   let scenario = "";
-  for (const result of results) {
-    if (result.scenario !== scenario) {
-      scenario = result.scenario;
-      table.push([{ colSpan: 5, content: `— ${scenario}` }]);
-    }
-    const { name, unit, samples } = result;
-    table.push([
-      name,
-      shown(result.median, unit),
-      samples.length === 1
-        ? ""
-        : `${shown(Math.min(...samples), "")} … ${shown(Math.max(...samples), "")}`,
-      targetText(result),
-      result.ok === undefined ? "" : result.ok ? "ok" : "MISSED",
-    ]);
-  }
-  return table.toString();
+  const body = lines.flatMap((line, at) => {
+    const own = results[at]?.scenario ?? "";
+    if (own === scenario) return [line];
+    scenario = own;
+    return [`— ${own}`, line];
+  });
+  return [head, ...body].join("\n");
 }
 
 /** A target as text. */

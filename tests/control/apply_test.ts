@@ -36,7 +36,8 @@ const names = async ({ client }: ControlRig) =>
     ["workflows", "workspaces", "secretstores", "triggers", "projects"].map((what) =>
       client.call("get", { what })
     ),
-  )).flatMap((listing) => listing.names);
+  )).flatMap((listing) => listing.names)
+    .filter((name) => name !== "project/default"); // which needs no apply
 
 const actions = (out: { results: readonly { name: string; action: string }[] }) =>
   out.results.map(({ name, action }) => `${name} ${action}`);

@@ -93,9 +93,28 @@ controlTest("tables have the columns they should", async (rig) => {
   equal(rows[0]?.length, columns.length);
   const tasks = await rig.client.call("get", { what: "task" });
   deepEqual(tasks.columns.filter(({ wide }) => !wide).map(({ header }) => header), [
-    ...["ID", "TRIGGER", "WORKFLOW", "STATE", "AGE", "DURATION"],
+    ...["ID", "TRIGGER", "WORKFLOW", "STATE", "AGE", "DURATION", "REASON"],
   ]);
 });
+
+controlTest(
+  "lists of several projects have a column PROJECT, one project has none",
+  async (rig) => {
+    const headers = async (input: { what: string; project?: string }) =>
+      (await rig.client.call("get", input)).columns.flatMap(({ header, wide }) =>
+        wide ? [] : [header]
+      );
+    await rig.apply(RUNNING);
+    equal((await headers({ what: "workflows" })).includes("PROJECT"), false);
+    await rig.apply(
+      "kind: Workflow\nmetadata: {name: w, project: shop}\nspec: {steps: [{id: a, run: x}]}",
+    );
+    equal((await headers({ what: "workflows" })).includes("PROJECT"), true);
+    equal((await headers({ what: "workflows", project: "shop" })).includes("PROJECT"), false);
+    const projects = await rig.client.call("get", { what: "projects" });
+    deepEqual(projects.names, ["project/default", "project/shop"]);
+  },
+);
 
 controlTest(
   "secret values are masked in every list, and shown to who asks and may",

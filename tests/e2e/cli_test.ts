@@ -73,6 +73,7 @@ testEachProgram("exit code 2: what is no command line, and what to do", async (p
     "get task --limit 0",
     "get task --limit x",
     "get nothings",
+    "schema Nothing",
     "status extra",
     "task logs",
     "describe",
@@ -140,7 +141,6 @@ testEachProgram("exit code 4: not found", async (program) => {
     "get task 01ZZZZZZ",
     "task logs 01ZZZZZZ",
     "get delivery 01ZZZZZZ",
-    "schema Nothing",
   ];
   for (const line of lines) {
     const { code, stdout, stderr } = await daemon.svc(line.split(" "));

@@ -4,27 +4,36 @@
  * @module
  */
 
+import type { Client } from "../../api/client.ts";
 import type { GetInput, Listing } from "../../api/resource_operations.ts";
 import { AppError } from "../../base/errors.ts";
-import { RECORD_PLURALS } from "../../resources/record_names.ts";
-import { type Command, type CommandContext, CONNECTION, OUTPUT, PROJECT } from "../command.ts";
+import { type Command, type CommandContext, CONNECTION, OUTPUT } from "../command.ts";
 import type { Io } from "../io.ts";
 import { interruptible } from "../interrupt.ts";
+import { KIND_NAMES, RECORD_TYPE_NAMES } from "../listed_names.ts";
+import { joinListings, toWanted, type Wanted, withKinds } from "../listings.ts";
+import { nothingFound } from "../nothing_found.ts";
 import { type Format, printListing, printValue } from "../print.ts";
+import type { ListedName } from "../suggest.ts";
 import { WatchPrinter } from "../watch_printer.ts";
 
 /** Lists things. */
 export const command: Command = {
-  help: "Lists resources (triggers, workflows, workspaces, secretstores, projects) and records " +
-    `(${RECORD_PLURALS.join(", ")}), records newest first. ` +
-    " KIND may be singular, plural or a short name. With --watch, records oldest first, then " +
-    "what is added or changed, until Ctrl-C.",
+  help: "Lists resources or records, records newest first.\n\n" +
+    `Resources:  ${namesOf(KIND_NAMES)}, and the kinds of your CustomResourceDefinitions; ` +
+    `"all" is all of these.\n\nRecords:  ${namesOf(RECORD_TYPE_NAMES)}.\n\n` +
+    "On a terminal a table is shortened to its width: ids to their end, by which they are found " +
+    "as well. Elsewhere, and with -o wide, nothing is shortened. With --watch, records oldest " +
+    "first, then what is added or changed, until Ctrl-C.",
   arguments: [
-    { name: "<kind>", help: "what to list, or KIND/NAME for one" },
-    { name: "[name]", help: "name of one, or the beginning of an id" },
+    { name: "[kind]", help: "what to list, or several: triggers,workflows; or KIND/NAME" },
+    { name: "[name...]", help: "only these: names, or ids" },
   ],
   options: [
-    PROJECT,
+    {
+      flags: "-p, --project <name>",
+      help: 'only this project (default: $SVC_PROJECT, else all; with a name, "default")',
+    },
     { flags: "-l, --selector <labels>", help: "only resources with these labels: k=v,k2=v2" },
     { flags: "--trigger <name>", help: "only records of this trigger" },
     {
@@ -53,28 +62,93 @@ export const command: Command = {
     "svc get task 01K9 -o json",
     "svc get task -w --trigger github-push",
     "svc get tasks --state failed --since 1d",
-    "svc get triggers -o wide",
+    "svc get triggers,workflows -o wide",
+    "svc get trigger github-push github-release",
     "svc get deliveries --trigger github-push --outcome rejected --since 1d",
   ],
   async run(context: CommandContext) {
-    const input = toInput(context);
-    const format = context.option("output") as Format;
-    if (context.flag("watch")) return await watch(input, format, context);
-    using client = context.client();
-    const listing = await client.call("get", input);
-    const [one] = listing.items;
-    if (input.name !== undefined && (format === "json" || format === "yaml")) {
-      return await printValue(one, format, context.io);
+    const { io } = context;
+    const first = context.argument(0);
+    if (first === "") {
+      io.err(whatThereIs());
+      return new AppError("usage", "").exitCode;
     }
-    await printListing(listing, format, context.io);
-    hintAtMore(listing, context.io);
+    const wanted = toWanted(first, context.arguments(1));
+    const format = context.option("output") as Format;
+    if (context.flag("watch")) {
+      return await watch(toInput(onlyOne(wanted), context), format, context);
+    }
+    using client = context.client();
+    const inputs = (await withoutAll(wanted, client)).map((one) => toInput(one, context));
+    const listings: Listing[] = [];
+    for (const input of inputs) listings.push(await client.call("get", input));
+    await print({ inputs, listings }, format, io);
+    return 0;
   },
 };
 
+function namesOf(listed: readonly ListedName[]): string {
+  return listed.map(({ plural, names: [, , ...short] }) =>
+    short.length === 0 ? plural : `${plural} (${short.join(", ")})`
+  ).join(", ");
+}
+
+/** For `svc get` alone. */
+function whatThereIs(): string {
+  const lines = (listed: readonly ListedName[]) =>
+    listed.map(({ plural, names: [, , ...short] }) =>
+      `  ${`${plural.padEnd(28)}${short.join(", ")}`.trimEnd()}\n`
+    ).join("");
+  return `Usage: svc get KIND [NAME...]\n\nResources:\n${lines(KIND_NAMES)}\n` +
+    `Records:\n${lines(RECORD_TYPE_NAMES)}\nMore: svc help get\n`;
+}
+
+function onlyOne(wanted: readonly Wanted[]): Wanted {
+  const [first, second] = wanted;
+  if (first !== undefined && second === undefined && first.what !== "all") return first;
+  throw new AppError("usage", "--watch watches one kind or one name: start it once for each");
+}
+
+/** "all" as the kinds of resources that it stands for. */
+async function withoutAll(wanted: readonly Wanted[], client: Client): Promise<readonly Wanted[]> {
+  const all = wanted.find(({ what }) => what.toLowerCase() === "all");
+  if (all === undefined) return wanted;
+  if (all.name !== "") throw new AppError("usage", '"all" takes no name: name the kind');
+  const { items } = await client.call("get", { what: "customresourcedefinitions" });
+  const defined = items.map(({ spec }) => (spec as { plural: string }).plural);
+  return [...KIND_NAMES.map(({ plural }) => plural), ...defined]
+    .map((what) => ({ what, name: "" }));
+}
+
+async function print(
+  { inputs, listings }: { inputs: readonly GetInput[]; listings: readonly Listing[] },
+  format: Format,
+  io: Io,
+): Promise<void> {
+  const [input] = inputs;
+  const joined = joinListings(listings);
+  if (format === "json" || format === "yaml") {
+    const one = inputs.length === 1 && input?.name !== undefined;
+    return await printValue(one ? joined.items[0] : joined.items, format, io);
+  }
+  if (format === "name") return await printListing(joined, format, io);
+  if (joined.rows.length === 0) {
+    return io.err(inputs.map((each) => `${nothingFound(each)}\n`).join(""));
+  }
+  const kinds = [...new Set(inputs.map(({ what }) => what))];
+  const tables = kinds.map((kind) =>
+    joinListings(listings.filter((_, at) => inputs[at]?.what === kind))
+  ).filter(({ rows }) => rows.length > 0);
+  for (const [at, table] of tables.entries()) {
+    if (at > 0) io.out("\n");
+    await printListing(kinds.length > 1 ? withKinds(table) : table, format, io);
+  }
+  if (listings.length === 1) hintAtMore(listings[0], io);
+}
+
 const TEXTS = ["trigger", "state", "workflow", "outcome", "before", "selector"] as const;
 
-function toInput(context: CommandContext): GetInput {
-  const { what, name } = splitKindAndName(context.argument(0), context.argument(1));
+function toInput({ what, name }: Wanted, context: CommandContext): GetInput {
   const limit = context.count("limit", 1);
   const since = context.duration("since");
   const texts = TEXTS.map((option) => [option, context.option(option)] as const);
@@ -99,7 +173,8 @@ function watch(input: GetInput, format: Format, context: CommandContext): Promis
 }
 
 /** People are told how to read on; a script that wants more asks for more. */
-function hintAtMore({ more_before: last }: Listing, io: Io): void {
+function hintAtMore(listing: Listing | undefined, io: Io): void {
+  const last = listing?.more_before;
   if (io.outIsTerminal && last !== undefined) io.err(`There may be more: add --before ${last}\n`);
 }
 

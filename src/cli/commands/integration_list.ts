@@ -20,7 +20,11 @@ export const command: Command = {
     const listing = {
       items: packages.map(packageView),
       names: packages.map(({ name }) => `integration/${name}`),
-      columns: ["NAME", "PLATFORM", "DESCRIPTION"].map((header) => ({ header, wide: false })),
+      columns: [
+        { header: "NAME", wide: false },
+        { header: "PLATFORM", wide: false },
+        { header: "DESCRIPTION", wide: false, fit: "text" } as const,
+      ],
       rows: packages.map(toRow),
     };
     await printListing(listing, context.option("output") as Format, context.io);

@@ -5,6 +5,7 @@
  */
 
 import { AppError } from "../../base/errors.ts";
+import { findLike } from "../../base/similar_names.ts";
 import { KindLookup } from "../../resources/kind_lookup.ts";
 import { KINDS } from "../../resources/kinds.ts";
 import { documentSchema } from "../../resources/read.ts";
@@ -20,8 +21,12 @@ export const command: Command = {
     const name = context.argument(0);
     const kind = new KindLookup([]).byAnyName(name);
     if (name !== "" && kind === undefined) {
-      const known = KINDS.map((one) => one.kind).join(", ");
-      throw new AppError("not_found", `Unknown kind "${name}": use one of ${known}`);
+      const known = KINDS.map((one) => one.kind);
+      const near = findLike(name, known);
+      const next = near === undefined
+        ? `use one of ${known.join(", ")}`
+        : `did you mean "${near}"?`;
+      throw new AppError("usage", `Unknown kind "${name}": ${next}`);
     }
     const schema = kind === undefined
       ? {

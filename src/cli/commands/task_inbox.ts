@@ -9,7 +9,8 @@ import { findText } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
 import { type Command, type CommandContext, CONNECTION } from "../command.ts";
 import type { Io } from "../io.ts";
-import { formatTable, printValue } from "../print.ts";
+import { printValue } from "../print.ts";
+import { formatTable } from "../table.ts";
 import { readInput } from "../read_file.ts";
 
 const FORMATS = ["table", "lines", "json", "yaml"];
@@ -53,9 +54,15 @@ export const command: Command = {
       return io.out(messages.map(({ message }) => `${JSON.stringify(message)}\n`).join(""));
     }
     if (messages.length === 0) return io.err("No messages\n");
-    io.out(formatTable(["AT", "FROM", "TEXT"], messages.map(toCells), io.columns));
+    io.out(formatTable(COLUMNS, messages.map(toCells), io.columns));
   },
 };
+
+const COLUMNS = [
+  { header: "AT", wide: false },
+  { header: "FROM", wide: false, fit: "name" },
+  { header: "TEXT", wide: false, fit: "text" },
+] as const;
 
 async function textOf(option: string, io: Io): Promise<string> {
   const text = option === "-" ? findText(await readInput(io)) : option;

@@ -41,10 +41,10 @@ export function controlView(event: ControlEvent): Record<string, unknown> {
 /** Columns of `svc get audit`. */
 export function auditColumns(now: number): Column<AuditRow>[] {
   return [
-    { header: "ID", cell: (row) => row.id },
+    { header: "ID", fit: "id", cell: (row) => row.id },
     { header: "ACTION", cell: (row) => row.action },
     { header: "KIND", cell: (row) => row.crdKind },
-    { header: "PLUGIN", cell: (row) => row.pluginName },
+    { header: "PLUGIN", fit: "name", cell: (row) => row.pluginName },
     { header: "RESULT", cell: (row) => row.result },
     { header: "EXIT", cell: (row) => row.exitCode === undefined ? "" : String(row.exitCode) },
     {
@@ -52,19 +52,19 @@ export function auditColumns(now: number): Column<AuditRow>[] {
       cell: (row) => row.durationMs === undefined ? "" : shortDuration(row.durationMs),
     },
     { header: "AGE", cell: (row) => shortDuration(now - row.createdAt) },
-    { header: "COMMAND", wide: true, cell: (row) => row.command },
-    { header: "TRIGGER", wide: true, cell: (row) => row.trigger },
-    { header: "STDERR", wide: true, cell: (row) => row.stderr },
+    { header: "COMMAND", fit: "text", wide: true, cell: (row) => row.command },
+    { header: "TRIGGER", fit: "name", wide: true, cell: (row) => row.trigger },
+    { header: "STDERR", fit: "text", wide: true, cell: (row) => row.stderr },
   ];
 }
 
 /** Columns of `svc get control-audit`. */
 export function controlColumns(now: number): Column<ControlEvent>[] {
   return [
-    { header: "ID", cell: (event) => event.id },
-    { header: "OPERATION", cell: (event) => event.operation },
-    { header: "TARGET", cell: (event) => event.target },
-    { header: "CALLER", cell: (event) => event.caller },
+    { header: "ID", fit: "id", cell: (event) => event.id },
+    { header: "OPERATION", fit: "name", cell: (event) => event.operation },
+    { header: "TARGET", fit: "text", cell: (event) => event.target },
+    { header: "CALLER", fit: "name", cell: (event) => event.caller },
     { header: "ROLE", cell: (event) => event.role },
     { header: "RESULT", cell: (event) => event.result },
     { header: "AGE", cell: (event) => shortDuration(now - event.createdAt) },
@@ -87,8 +87,8 @@ export function tokenView(token: ControlToken): Record<string, unknown> {
 /** Columns of `svc get tokens`. */
 export function tokenColumns(now: number): Column<ControlToken>[] {
   return [
-    { header: "ID", cell: (token) => token.id },
-    { header: "NAME", cell: (token) => token.name },
+    { header: "ID", fit: "id", cell: (token) => token.id },
+    { header: "NAME", fit: "name", cell: (token) => token.name },
     { header: "ROLE", cell: (token) => token.role },
     {
       header: "STATE",

@@ -117,12 +117,13 @@ export async function listRecords(
   host: { readonly store: RecordStore; readonly now: number },
 ): Promise<Listing> {
   checkFilters(type, input);
+  const shown = { now: host.now, project: input.project };
   if (input.name !== undefined) {
-    return toListing(type, [await findRecord(type, input.name, host.store)], host.now);
+    return toListing(type, [await findRecord(type, input.name, host.store)], shown);
   }
   const query = toQuery(input, host.now);
   const rows = await listInSteps(type, query, host.store);
-  const listing = toListing(type, rows, host.now);
+  const listing = toListing(type, rows, shown);
   const last = rows.at(-1);
   // After a full page there usually are more records.
   if (last === undefined || !canPage(type) || rows.length < query.limit) return listing;
@@ -158,16 +159,16 @@ async function listInSteps(
   return rows;
 }
 
-/** Records as they are shown. */
+/** Records as they are shown at `now`; `project` is the one that was asked for, if one was. */
 export function toListing(
   type: RecordType<unknown>,
   rows: readonly unknown[],
-  now: number,
+  { now, project }: { readonly now: number; readonly project: string | undefined },
 ): Listing {
   return {
     items: rows.map(type.view),
     names: rows.map((row) => `${type.name}/${type.id(row)}`),
-    ...table(rows, type.columns(now)),
+    ...table(rows, type.columns(now), project),
   };
 }
 

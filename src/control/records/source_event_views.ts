@@ -16,6 +16,7 @@ import {
 } from "../../store/source_event_records.ts";
 import type { SourceEventStore, ThreadStore } from "../../store/source_event_store.ts";
 import type { RecordQuery, RecordType } from "./record_type.ts";
+import { projectColumn } from "./views.ts";
 
 /**
  * A query for events.
@@ -89,17 +90,18 @@ const SHOWN_TEXT = 40;
 /** Columns of `svc get source-events`. */
 function sourceEventColumns(now: number): Column<SourceEvent>[] {
   return [
-    { header: "ID", cell: (event) => event.id },
-    { header: "TRIGGER", cell: (event) => event.trigger },
+    { header: "ID", fit: "id", cell: (event) => event.id },
+    { header: "TRIGGER", fit: "name", cell: (event) => event.trigger },
     { header: "KIND", cell: (event) => event.kind },
     { header: "STATE", cell: (event) => event.state },
-    { header: "TASK", cell: (event) => event.taskId },
+    { header: "TASK", fit: "id", cell: (event) => event.taskId },
     { header: "AGE", cell: (event) => shortDuration(now - event.receivedAt) },
-    { header: "TEXT", cell: (event) => shorten(event.text) },
-    { header: "REASON", wide: true, cell: (event) => event.reason },
+    projectColumn((event) => event.project),
+    { header: "TEXT", fit: "text", cell: (event) => shorten(event.text) },
+    { header: "REASON", fit: "text", wide: true, cell: (event) => event.reason },
     { header: "ACTOR", wide: true, cell: (event) => event.actor },
-    { header: "CONVERSATION", wide: true, cell: (event) => event.conversationId },
-    { header: "THREAD", wide: true, cell: (event) => event.threadId },
+    { header: "CONVERSATION", fit: "name", wide: true, cell: (event) => event.conversationId },
+    { header: "THREAD", fit: "name", wide: true, cell: (event) => event.threadId },
   ];
 }
 
@@ -126,12 +128,13 @@ function bindingView(binding: Binding): Record<string, unknown> {
 /** Columns of `svc get bindings`. */
 function bindingColumns(now: number): Column<Binding>[] {
   return [
-    { header: "ID", cell: (binding) => binding.id },
-    { header: "TRIGGER", cell: (binding) => binding.trigger },
-    { header: "CONVERSATION", cell: (binding) => binding.conversationId },
-    { header: "THREAD", cell: (binding) => binding.threadId },
-    { header: "TASK", cell: (binding) => binding.taskId },
+    { header: "ID", fit: "id", cell: (binding) => binding.id },
+    { header: "TRIGGER", fit: "name", cell: (binding) => binding.trigger },
+    { header: "CONVERSATION", fit: "name", cell: (binding) => binding.conversationId },
+    { header: "THREAD", fit: "name", cell: (binding) => binding.threadId },
+    { header: "TASK", fit: "id", cell: (binding) => binding.taskId },
     { header: "AGE", cell: (binding) => shortDuration(now - binding.createdAt) },
+    projectColumn((binding) => binding.project),
     { header: "INSTALLATION", wide: true, cell: (binding) => binding.installationId },
   ];
 }

@@ -9,7 +9,7 @@ import type { Listing } from "../../api/resource_operations.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { shortDuration } from "../../base/duration.ts";
 import type { AnyKind, Column } from "../../resources/kind.ts";
-import type { Resource } from "../../resources/resource.ts";
+import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
 import type { Delivery, EventOutcome } from "../../store/delivery_records.ts";
 import type { Task } from "../../store/task_records.ts";
 
@@ -105,34 +105,35 @@ export function eventView(event: EventOutcome): Record<string, unknown> {
 /** Columns of `svc get task`. */
 export function taskColumns(now: number): Column<Task>[] {
   return [
-    { header: "ID", cell: (task) => task.id },
-    { header: "TRIGGER", cell: (task) => task.trigger },
-    { header: "WORKFLOW", cell: (task) => task.workflow },
+    { header: "ID", fit: "id", cell: (task) => task.id },
+    { header: "TRIGGER", fit: "name", cell: (task) => task.trigger },
+    { header: "WORKFLOW", fit: "name", repeats: "TRIGGER", cell: (task) => task.workflow },
     { header: "STATE", cell: (task) => task.state },
     { header: "AGE", cell: (task) => shortDuration(now - task.createdAt) },
     { header: "DURATION", cell: (task) => durationOf(task, now) },
-    { header: "PROJECT", wide: true, cell: (task) => task.project },
-    { header: "WORKSPACE", wide: true, cell: (task) => task.workspace },
-    { header: "DELIVERY", wide: true, cell: (task) => task.deliveryId },
-    { header: "RETRY-OF", wide: true, cell: (task) => task.retryOf },
-    { header: "PARENT", wide: true, cell: (task) => task.parentId },
-    { header: "REASON", wide: true, cell: (task) => task.reason },
+    projectColumn((task) => task.project),
+    { header: "REASON", fit: "text", cell: (task) => task.reason },
+    { header: "WORKSPACE", fit: "name", wide: true, cell: (task) => task.workspace },
+    { header: "DELIVERY", fit: "id", wide: true, cell: (task) => task.deliveryId },
+    { header: "RETRY-OF", fit: "id", wide: true, cell: (task) => task.retryOf },
+    { header: "PARENT", fit: "id", wide: true, cell: (task) => task.parentId },
   ];
 }
 
 /** Columns of `svc get deliveries`. */
 export function deliveryColumns(now: number): Column<Delivery>[] {
   return [
-    { header: "ID", cell: (delivery) => delivery.id },
-    { header: "TRIGGER", cell: (delivery) => delivery.trigger },
+    { header: "ID", fit: "id", cell: (delivery) => delivery.id },
+    { header: "TRIGGER", fit: "name", cell: (delivery) => delivery.trigger },
     { header: "OUTCOME", cell: (delivery) => delivery.outcome },
     { header: "STATUS", cell: (delivery) => String(delivery.status || "") },
-    { header: "TASK", cell: (delivery) => delivery.taskId },
+    { header: "TASK", fit: "id", cell: (delivery) => delivery.taskId },
     { header: "AGE", cell: (delivery) => shortDuration(now - delivery.receivedAt) },
-    { header: "REASON", cell: (delivery) => delivery.reason },
-    { header: "KEY", wide: true, cell: (delivery) => delivery.secretKey },
+    projectColumn((delivery) => delivery.project),
+    { header: "REASON", fit: "text", cell: (delivery) => delivery.reason },
+    { header: "KEY", fit: "name", wide: true, cell: (delivery) => delivery.secretKey },
     { header: "BYTES", wide: true, cell: (delivery) => String(delivery.bodyBytes) },
-    { header: "REMOTE", wide: true, cell: (delivery) => delivery.remote },
+    { header: "REMOTE", fit: "name", wide: true, cell: (delivery) => delivery.remote },
   ];
 }
 
@@ -145,13 +146,34 @@ function time(ms: number | undefined): string | null {
   return ms === undefined ? null : rfc3339(ms);
 }
 
-/** Headings and cells of rows. */
+/** The column of a project; where `project` was not asked for, shown as soon as it says something. */
+export function projectColumn<Row>(project: (row: Row) => string): Column<Row> {
+  return { header: PROJECT, fit: "name", wide: true, cell: project };
+}
+
+const PROJECT = "PROJECT";
+
+/**
+ * Headings and cells of rows.
+ *
+ * @param project the one project that was asked for; absent when the rows may be of any.
+ */
 export function table<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
+  project: string | undefined,
 ): Pick<Listing, "columns" | "rows"> {
+  const cells = rows.map((row) => columns.map(({ cell }) => cell(row)));
+  const at = columns.findIndex(({ header }) => header === PROJECT);
+  const severalProjects = project === undefined &&
+    cells.some((row) => ![undefined, "", DEFAULT_PROJECT].includes(row[at]));
   return {
-    columns: columns.map(({ header, wide }) => ({ header, wide: wide === true })),
-    rows: rows.map((row) => columns.map(({ cell }) => cell(row))),
+    columns: columns.map(({ header, wide = false, fit, repeats }, index) => ({
+      header,
+      wide: wide && !(index === at && severalProjects),
+      ...(fit === undefined ? {} : { fit }),
+      ...(repeats === undefined ? {} : { repeats }),
+    })),
+    rows: cells,
   };
 }

@@ -9,10 +9,12 @@ import type { Input } from "../../api/operations.ts";
 import type { GetInput, Listing } from "../../api/resource_operations.ts";
 import { shortDuration } from "../../base/duration.ts";
 import { AppError } from "../../base/errors.ts";
+import { findLike } from "../../base/similar_names.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import type { AnyKind, Column } from "../../resources/kind.ts";
 import { RECORD_PLURALS } from "../../resources/record_names.ts";
 import { hasLabels } from "../../resources/labels.ts";
+import { project as projectKind } from "../../resources/project.ts";
 import { DEFAULT_PROJECT, displayName, type Resource } from "../../resources/resource.ts";
 import type { PluginHost } from "../../plugins/run_plugin.ts";
 import { type Caller, maySeeSecrets } from "../../auth/caller.ts";
@@ -23,8 +25,9 @@ import type { RecordStore } from "../records/record_type.ts";
 import type { AuditRecorder } from "../../store/audit_store.ts";
 import type { KeyUseStore } from "../../store/delivery_store.ts";
 import { checkFilters, findRecord, findRecordType, listRecords } from "../records/records.ts";
+import { projectsOf } from "./projects.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
-import { resourceView, table } from "../records/views.ts";
+import { projectColumn, resourceView, table } from "../records/views.ts";
 
 /** What these operations need. */
 export interface QueryHost extends CodeHost {
@@ -49,25 +52,30 @@ export async function get(input: GetInput, host: QueryHost): Promise<Listing> {
   const kind = kindNamed(input.what, host.catalog);
   checkFilters(undefined, input);
   const resources = input.name === undefined
-    ? host.catalog.list(kind.kind, kind.global ? undefined : input.project)
+    ? listResources(kind, input.project, host.catalog)
       .filter(hasLabels(input.selector))
     : [findResource(kind, { project: input.project, name: input.name }, host.catalog)];
   const shown = resources.slice(0, input.limit);
   const next = await host.nextFires.of(shown, now);
   const columns: Column<Resource>[] = [
-    { header: "NAME", cell: (resource) => resource.name },
+    { header: "NAME", fit: "name", cell: (resource) => resource.name },
     ...kind.columns,
     ...nextColumns(kind.kind, next, now),
     { header: "AGE", cell: (resource) => shortDuration(now - resource.createdAt) },
-    ...(kind.global ? [] : [{ header: "PROJECT", wide: true, cell: projectOf }]),
+    ...(kind.global ? [] : [projectColumn((resource: Resource) => resource.project)]),
   ];
   return {
     items: shown.map((resource) =>
       resourceView(kind, resource, { status: nextStatus(resource, next) })
     ),
     names: shown.map(displayName),
-    ...table(shown, columns),
+    ...table(shown, columns, input.project),
   };
+}
+
+function listResources(kind: AnyKind, project: string | undefined, catalog: Catalog): Resource[] {
+  if (kind.kind === projectKind.kind) return projectsOf(catalog);
+  return catalog.list(kind.kind, kind.global ? undefined : project);
 }
 
 /**
@@ -118,9 +126,7 @@ export function kindNamed(what: string, { kinds }: Catalog): AnyKind {
   const kind = kinds.byAnyName(what);
   if (kind !== undefined) return kind;
   const known = [...RECORD_PLURALS, ...kinds.all.map((one) => one.plural)];
-  throw new AppError("usage", `Unknown kind "${what}": use one of ${known.join(", ")}`);
-}
-
-function projectOf(resource: Resource): string {
-  return resource.project;
+  const near = findLike(what, [...known, ...kinds.all.map((one) => one.kind)]);
+  const next = near === undefined ? `use one of ${known.join(", ")}` : `did you mean "${near}"?`;
+  throw new AppError("usage", `Unknown kind "${what}": ${next}`);
 }

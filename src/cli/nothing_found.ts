@@ -1,0 +1,42 @@
+/**
+ * What a person is told where a list is empty: that it is, and how it gets something. Pure.
+ *
+ * @module
+ */
+
+import type { GetInput } from "../api/resource_operations.ts";
+import { LISTED_NAMES } from "./listed_names.ts";
+
+/** How the first one comes to be, by plural; of everything else by `svc apply`. */
+const FIRST: Readonly<Record<string, string>> = {
+  tasks: "A trigger starts them; by hand: svc trigger fire TRIGGER",
+  deliveries: "Send one: svc trigger send TRIGGER -f FILE",
+  triggers: "Apply one: svc apply -f FILE; or install a package: svc integration list",
+  "source-events": "They come from Slack to triggers with the native source",
+  bindings: "A task that starts from a chat thread makes one",
+  audits: "A row is written whenever a plugin is applied or run",
+  tokens: "Create one: svc token create",
+  "control-audits": "A row is written for what is done with secrets, tokens and definitions",
+};
+
+/** Options that leave something out. */
+const FILTERS = [
+  "trigger",
+  "outcome",
+  "state",
+  "workflow",
+  "since_secs",
+  "before",
+  "selector",
+] as const;
+
+/** One or two sentences in place of an empty list. */
+export function nothingFound(input: GetInput): string {
+  const wanted = input.what.toLowerCase();
+  const plural = LISTED_NAMES.find(({ names }) => names.includes(wanted))?.plural ?? wanted;
+  const where = input.project === undefined ? "" : ` in project "${input.project}"`;
+  if (FILTERS.some((filter) => input[filter] !== undefined)) {
+    return `No ${plural}${where} match these filters`;
+  }
+  return `No ${plural}${where} yet. ${FIRST[plural] ?? "Apply one: svc apply -f FILE"}`;
+}

@@ -1,0 +1,134 @@
+/**
+ * Tables that keep what matters in the width there is: ids lose their beginning, which is the time
+ * and alike in all of them, then long texts and names are cut. Pure.
+ *
+ * @module
+ */
+
+import stringWidth from "string-width";
+import type { TableColumn } from "../api/resource_operations.ts";
+import { printable } from "./terminal_text.ts";
+
+/** Characters of an id that are enough to find it. */
+const SHORT_ID = 8;
+/** Least widths of texts and names, one after the other: nothing gets small before all give way. */
+const LEAST = [{ text: 16, name: 12 }, { text: 8, name: 6 }] as const;
+/** Blanks between two columns. */
+const GAP = 2;
+
+/** Rows under headings, a line each; whole where `room` is `undefined`. */
+export function formatTable(
+  columns: readonly TableColumn[],
+  rows: readonly (readonly string[])[],
+  room: number | undefined,
+): string {
+  const natural = widthsOf(columns, rows);
+  const repeated = columns.map((column) => repeats(column, columns, rows));
+  const widths = fit(columns, natural, { room, repeated });
+  const headers = columns.map(({ header }) => header);
+  return [headers, ...rows].map((cells) => formatRow(cells, columns, { widths, room })).join("");
+}
+
+/** The width of the widest cell of each column, its heading among them. */
+export function widthsOf(
+  columns: readonly TableColumn[],
+  rows: readonly (readonly string[])[],
+): number[] {
+  return columns.map(({ header }, at) =>
+    rows.reduce((most, row) => Math.max(most, widthOf(row[at] ?? "")), header.length)
+  );
+}
+
+/** One line; a column whose width is 0 is left out. */
+export function formatRow(
+  cells: readonly string[],
+  columns: readonly TableColumn[],
+  { widths, room }: { widths: readonly number[]; room: number | undefined },
+): string {
+  const shown = columns.flatMap((column, at) => {
+    const width = widths[at] ?? 0;
+    if (width === 0) return [];
+    const text = shorten(printable(cells[at] ?? ""), column, width);
+    return [text + " ".repeat(Math.max(0, width - stringWidth(text)))];
+  });
+  const line = shown.join(" ".repeat(GAP)).trimEnd();
+  return `${room === undefined ? line : cut(line, room)}\n`;
+}
+
+/** The widths with which a row has room, as far as columns can give way. */
+export function fit(
+  columns: readonly TableColumn[],
+  natural: readonly number[],
+  { room, repeated = [] }: { room: number | undefined; repeated?: readonly boolean[] },
+): number[] {
+  const widths = [...natural];
+  if (room === undefined) return widths;
+  const over = () =>
+    widths.reduce((sum, width) => sum + (width === 0 ? 0 : width + GAP), -GAP) - room;
+  for (const [at, isRepeated] of repeated.entries()) {
+    if (over() > 0 && isRepeated) widths[at] = 0;
+  }
+  if (over() > 0) {
+    for (const [at, column] of columns.entries()) {
+      if (column.fit === "id") widths[at] = Math.min(natural[at] ?? 0, SHORT_ID);
+    }
+  }
+  const narrow = (least: number, gives: (column: TableColumn) => boolean) => {
+    while (over() > 0) {
+      const widest = columns.flatMap((column, at) =>
+        gives(column) && (widths[at] ?? 0) > least ? [at] : []
+      ).toSorted((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0))[0];
+      if (widest === undefined) break;
+      widths[widest] = (widths[widest] ?? 0) - 1;
+    }
+  };
+  for (const { text, name } of LEAST) {
+    narrow(text, (column) => column.fit === "text");
+    narrow(name, (column) => column.repeats !== undefined);
+    narrow(name, (column) => column.fit === "name");
+  }
+  return widths;
+}
+
+function repeats(
+  { repeats: other }: TableColumn,
+  columns: readonly TableColumn[],
+  rows: readonly (readonly string[])[],
+): boolean {
+  const from = columns.findIndex(({ header }) => header === other);
+  const at = columns.findIndex((column) => column.repeats === other);
+  return from !== -1 && rows.every((cells) => cells[at] === cells[from]);
+}
+
+function shorten(text: string, { fit: how, header }: TableColumn, width: number): string {
+  if (how === "id" && text !== header && text.length > width) return text.slice(-width);
+  return how === "name" ? cutMiddle(text, width) : cut(text, width);
+}
+
+const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+
+/** A name without its middle: names that begin alike end differently. */
+function cutMiddle(text: string, width: number): string {
+  if (stringWidth(text) <= width || width < 5 || stringWidth(text) !== text.length) {
+    return cut(text, width);
+  }
+  const end = Math.floor((width - 1) / 2);
+  return `${text.slice(0, width - 1 - end)}…${text.slice(-end)}`;
+}
+
+/** A text with its end cut off where it is wider, counted in columns of a terminal. */
+function cut(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text;
+  let kept = "";
+  let used = 1; // the sign that something is missing
+  for (const { segment } of GRAPHEMES.segment(text)) {
+    used += stringWidth(segment);
+    if (used > width) break;
+    kept += segment;
+  }
+  return `${kept.trimEnd()}…`;
+}
+
+function widthOf(text: string): number {
+  return stringWidth(printable(text));
+}
