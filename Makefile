@@ -33,7 +33,7 @@ compile: ## build dist/svc and dist/svcd
 embed: ## put the packages of integrations/ into the program, after changing them
 	@deno=$$(.ci/deno) && exec "$$deno" run --allow-read --allow-write integrations/embed.ts
 
-docs: ## write the tables of platforms in docs/, after changing src/platforms/
+docs: ## write the table of platforms in docs/platforms.md, after changing src/platforms/
 	@deno=$$(.ci/deno) && exec "$$deno" run --allow-read --allow-write docs/platform_tables.ts
 
 bench: ## measure speed, against targets: ARGS="--quick", "--only NAME", "--list"

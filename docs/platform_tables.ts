@@ -1,6 +1,6 @@
 /**
- * Writes the tables of platforms in these pages from the list in `src/platforms/`. `make docs`; a
- * test finds it out when that was forgotten.
+ * Writes the table of platforms in docs/platforms.md from the list in `src/platforms/`. `make docs`;
+ * a test finds it out when that was forgotten.
  *
  * @module
  */
@@ -23,32 +23,27 @@ interface Table {
 
 const code = (text: string) => `\`${text}\``;
 
-function schemeRow({ name, headers, sharedHeader, docs }: Platform): string {
-  const own = headers.map(code).join(", ");
-  const shared = sharedHeader === undefined ? "" : `${code(sharedHeader)}, to be named`;
-  return `| ${code(name)} | ${own || shared} | ${docs.signs} |`;
+function row(platform: Platform): string {
+  const { name, title, headers, sharedHeader, signature, docs } = platform;
+  const { handshake, unsignedHandshake } = platform;
+  const shared = sharedHeader === undefined ? "" : `${code(sharedHeader)}, with its scheme`;
+  const cells = [
+    title,
+    code(name),
+    headers.map(code).join(", ") || shared,
+    docs.signs,
+    docs.eventId,
+    signature.signedTime === undefined ? "any time" : "5 minutes",
+    (handshake ?? unsignedHandshake) === undefined ? "none" : "answered",
+  ];
+  return `| ${cells.join(" | ")} |`;
 }
 
-const TABLES: readonly Table[] = [
-  {
-    page: "resources.md",
-    head: "| scheme | header | signs |",
-    rows: [
-      "| `sha256` | `X-Webhook-Signature` | body; `sha256=` and the hexadecimal HMAC-SHA256 |",
-      ...PLATFORMS.map(schemeRow),
-      "| `bearer`, `basic` | `Authorization` | nothing: the token, or `user:password`, itself |",
-      "| `hmac` | the one you name | what `template` says |",
-    ],
-  },
-  {
-    page: "deliveries.md",
-    head: "| platform | name of an event |",
-    rows: [
-      ...PLATFORMS.map(({ title, docs }) => `| ${title} | ${docs.eventId} |`),
-      "| others | none: nothing is a duplicate |",
-    ],
-  },
-];
+const TABLES: readonly Table[] = [{
+  page: "platforms.md",
+  head: "| platform | scheme | header | signs | an event's name | replay | first contact |",
+  rows: PLATFORMS.map(row),
+}];
 
 /** The pages that hold such tables. */
 export const PAGES: readonly string[] = TABLES.map(({ page }) => join(DOCS, page));

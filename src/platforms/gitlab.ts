@@ -67,7 +67,8 @@ export const gitlab: Platform = {
     signedId(event) ?? headerId("idempotency-key", event) ??
       headerId("x-gitlab-event-uuid", event),
   docs: {
-    signs: "nothing: the token itself; with a signing token, as Standard Webhooks",
+    signs:
+      "nothing: the token itself, which can be sent again at any time; with a signing token, as Standard Webhooks",
     eventId:
       "with a signing token `webhook-id`; else `Idempotency-Key` or `X-Gitlab-Event-UUID`, and the body",
   },
