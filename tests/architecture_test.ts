@@ -32,7 +32,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/signatures": { "src/base": "values" },
   "src/platforms": { "src/base": "values", "src/signatures": "values" },
   "src/resources": { "src/base": "values", "src/cel": "values", "src/platforms": "values" },
-  "src/api": { "src/base": "values" },
+  "src/api": { "src/base": "values", "src/resources": "types" },
   "src/secrets": { "src/base": "values", "src/resources": "values" },
   "src/shell": { "src/base": "values" },
   "src/http": { "src/base": "values" },

@@ -5,7 +5,7 @@
  */
 
 import Type from "typebox";
-import { defineOperation, ID, json, SECS, TEXT } from "./operation.ts";
+import { defineOperation, json, reference, SECS, TEXT } from "./operation.ts";
 import { EVERY_RUN, type Role, ROLES } from "./roles.ts";
 
 /** A new token; its text is in no other answer. */
@@ -28,7 +28,7 @@ export const ACCESS_OPERATIONS = {
   }),
   "token.revoke": defineOperation({
     summary: "Revokes a token",
-    input: { id: ID },
+    input: { id: reference("token") },
     output: json<{ readonly id: string }>(),
     role: "admin",
   }),

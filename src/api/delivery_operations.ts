@@ -4,7 +4,15 @@
  * @module
  */
 
-import { defineOperation, ID, json, lines, OPTIONAL_SECS, OPTIONAL_TEXT } from "./operation.ts";
+import Type from "typebox";
+import {
+  defineOperation,
+  DELIVERY,
+  json,
+  lines,
+  OPTIONAL_SECS,
+  OPTIONAL_TEXT,
+} from "./operation.ts";
 import { EVERY_RUN } from "./roles.ts";
 
 /** What happened to a delivery, stage by stage. */
@@ -64,14 +72,14 @@ export type RedeliveryLine = { readonly total: number } | {
 export const DELIVERY_OPERATIONS = {
   "delivery.explain": defineOperation({
     summary: "Explains what happened to a delivery and why",
-    input: { id: ID },
+    input: { id: DELIVERY },
     output: json<Explanation>(),
     role: "read_only",
     grants: EVERY_RUN,
   }),
   "delivery.show": defineOperation({
     summary: "Shows the stored request of a delivery, its headers and its body",
-    input: { id: ID },
+    input: { id: DELIVERY },
     output: json<ShownDelivery>(),
     role: "operator",
     grants: { step: { own: "delivery", in: "id" } },
@@ -79,7 +87,7 @@ export const DELIVERY_OPERATIONS = {
   "delivery.redeliver": defineOperation({
     summary: "Sends one stored delivery, or those that match, through the pipeline again",
     input: {
-      id: OPTIONAL_TEXT,
+      id: Type.Optional(DELIVERY),
       project: OPTIONAL_TEXT,
       trigger: OPTIONAL_TEXT,
       outcome: OPTIONAL_TEXT,

@@ -6,8 +6,9 @@
  * @module
  */
 
-import Type, { type Static, type TObject, type TProperties } from "typebox";
+import Type, { type Static, type TObject, type TProperties, type TString } from "typebox";
 import { MAX_DURATION_SECS } from "../base/duration.ts";
+import type { RecordName } from "../resources/record_names.ts";
 import type { Access } from "./roles.ts";
 
 /** The answer of an operation: its form, and for the compiler its type. */
@@ -81,8 +82,22 @@ export const TEXT = Type.String();
 export const OPTIONAL_TEXT = Type.Optional(TEXT);
 /** The name of a project; where one resource is named, `default` when absent. */
 export const PROJECT = OPTIONAL_TEXT;
-/** The beginning of an id, long enough to be unique. */
-export const ID = TEXT;
+
+/**
+ * What names one record: its id, a part that no other id has, `task/ID`, or `latest`. The server
+ * puts the whole id in its place before the operation runs.
+ */
+export function reference(record: RecordName): TString {
+  return Type.String({ description: `Id of one ${record}, or a part of it`, record });
+}
+
+/** Names one task. */
+export const TASK = reference("task");
+/** Names one delivery. */
+export const DELIVERY = reference("delivery");
+/** Names one event of a chat platform. */
+export const SOURCE_EVENT = reference("source-event");
+
 /** A span of time in whole seconds. */
 export const SECS = Type.Integer({
   minimum: 0,

@@ -103,7 +103,7 @@ export interface KeptResource {
 const QUERY = {
   what: Type.String({ description: "Kind of resource or type of record, under any of its names" }),
   name: Type.Optional(
-    Type.String({ description: "Only this one: a name, or the beginning of an id" }),
+    Type.String({ description: "Only this one: a name, or what names a record" }),
   ),
   project: Type.Optional(Type.String({ description: "Only of this project" })),
   trigger: Type.Optional(Type.String({ description: "Only records of this trigger" })),
@@ -149,7 +149,7 @@ export const RESOURCE_OPERATIONS = {
     role: "operator",
   }),
   "get": defineOperation({
-    summary: "Lists resources or records, or finds one by name or by the beginning of its id",
+    summary: "Lists resources or records, or finds one by its name or id",
     input: QUERY,
     output: json<Listing>(),
     role: "read_only",

@@ -23,7 +23,7 @@ export type Scope<Field extends string = string> = "everything" | {
   /** The run's own task, the delivery that started it, or the project it belongs to. */
   readonly own: "task" | "delivery" | "project";
   /**
-   * Field of the input that names it; a task or delivery by the beginning of its id, or a list of
+   * Field of the input that names it: one, or a list of
    * such.
    */
   readonly in: Field;

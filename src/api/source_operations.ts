@@ -4,19 +4,19 @@
  * @module
  */
 
-import { defineOperation, ID, json, TEXT } from "./operation.ts";
+import { defineOperation, json, SOURCE_EVENT, TASK, TEXT } from "./operation.ts";
 
 /** The operations on source events, by name. */
 export const SOURCE_OPERATIONS = {
   "source.replay": defineOperation({
     summary: "Routes an event again that was ignored, failed or needs attention",
-    input: { id: ID },
+    input: { id: SOURCE_EVENT },
     output: json<{ readonly id: string }>(),
     role: "operator",
   }),
   "source.bind": defineOperation({
     summary: "Binds the thread of an event to a task, and routes the event if it started nothing",
-    input: { id: ID, task: ID },
+    input: { id: SOURCE_EVENT, task: TASK },
     output: json<{
       readonly id: string;
       readonly thread_id: string;
@@ -27,7 +27,7 @@ export const SOURCE_OPERATIONS = {
   }),
   "slack.reply": defineOperation({
     summary: "Posts a text to the thread a task came from",
-    input: { task: ID, text: TEXT },
+    input: { task: TASK, text: TEXT },
     output: json<{ readonly task_id: string; readonly channel: string; readonly ts: string }>(),
     role: "operator",
     grants: { step: { own: "task", in: "task" } },

@@ -7,11 +7,11 @@
 import Type from "typebox";
 import {
   defineOperation,
-  ID,
   json,
   lines,
   OPTIONAL_SECS,
   OPTIONAL_TEXT,
+  TASK,
   TEXT,
 } from "./operation.ts";
 import { EVERY_RUN } from "./roles.ts";
@@ -58,13 +58,13 @@ export interface LogEnd {
   readonly reason: string;
 }
 
-const TASK_IDS = Type.Array(ID, { minItems: 1, maxItems: 1000 });
+const TASK_IDS = Type.Array(TASK, { minItems: 1, maxItems: 1000 });
 
 /** The operations on tasks, by name. */
 export const TASK_OPERATIONS = {
   "task": defineOperation({
-    summary: "Finds one task by the beginning of its id",
-    input: { id: ID },
+    summary: "Finds one task",
+    input: { id: TASK },
     output: json<Record<string, unknown>>(),
     role: "read_only",
     grants: EVERY_RUN,
@@ -72,7 +72,7 @@ export const TASK_OPERATIONS = {
   "task.logs": defineOperation({
     summary: "Streams the output of a task: `LogEntry` lines, then one `LogEnd`",
     input: {
-      id: ID,
+      id: TASK,
       step: OPTIONAL_TEXT,
       follow: Type.Boolean(),
       tail: Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000 })),
@@ -98,7 +98,7 @@ export const TASK_OPERATIONS = {
   }),
   "task.retry": defineOperation({
     summary: "Stores a task that repeats another one and takes over its finished steps",
-    input: { id: ID, from: OPTIONAL_TEXT },
+    input: { id: TASK, from: OPTIONAL_TEXT },
     output: json<{
       readonly id: string;
       readonly retry_of: string;
@@ -109,21 +109,21 @@ export const TASK_OPERATIONS = {
   }),
   "task.inbox": defineOperation({
     summary: "Reads the messages to a task, oldest first",
-    input: { id: ID },
+    input: { id: TASK },
     output: json<{ readonly id: string; readonly messages: readonly InboxEntry[] }>(),
     role: "read_only",
     grants: { step: { own: "task", in: "id" } },
   }),
   "task.inbox.send": defineOperation({
     summary: "Sends a message to a task that has not ended",
-    input: { id: ID, text: TEXT },
+    input: { id: TASK, text: TEXT },
     output: json<{ readonly id: string; readonly position: number }>(),
     role: "operator",
     grants: { step: { own: "task", in: "id" } },
   }),
   "task.workspace": defineOperation({
     summary: "Finds the directory in which the steps of a task ran",
-    input: { id: ID },
+    input: { id: TASK },
     output: json<{
       readonly id: string;
       readonly workspace: string;
@@ -135,7 +135,7 @@ export const TASK_OPERATIONS = {
   }),
   "task.workspace.clean": defineOperation({
     summary: "Removes the worktree or copy that is kept for a task that has ended, and its commits",
-    input: { id: ID },
+    input: { id: TASK },
     output: json<{
       readonly id: string;
       /** Directory and refs, as far as there were any. */

@@ -5,7 +5,7 @@
  */
 
 import Type from "typebox";
-import { defineOperation, json, OPTIONAL_TEXT, PROJECT, TEXT } from "./operation.ts";
+import { defineOperation, DELIVERY, json, OPTIONAL_TEXT, PROJECT, TEXT } from "./operation.ts";
 
 /** The outcome of an event that an operator fired. */
 export interface Fired {
@@ -65,7 +65,7 @@ export const TRIGGER_OPERATIONS = {
       event: OPTIONAL_TEXT,
       platform: OPTIONAL_TEXT,
       key: OPTIONAL_TEXT,
-      delivery: Type.Optional(Type.String({ description: "Id of a stored one to take instead" })),
+      delivery: Type.Optional(DELIVERY),
     },
     output: json<{ readonly would: string; readonly stages: readonly TriedStage[] }>(),
     role: "operator",

@@ -11,12 +11,6 @@ import type { JsonObject } from "../base/json.ts";
 import { DEFAULT_PROJECT } from "../resources/resource.ts";
 import { type Caller, hasRole } from "./caller.ts";
 
-/** Completes ids from their beginnings; throws `not_found`, or `usage` when several start so. */
-export interface WholeIds {
-  readonly task: (prefix: string) => Promise<string>;
-  readonly delivery: (prefix: string) => Promise<string>;
-}
-
 const RUNS: Readonly<Record<RunKind, string>> = {
   step: "a step",
   plugin: "a plugin",
@@ -45,33 +39,26 @@ export function checkCaller({ role, grants }: Access, caller: Caller): void {
 }
 
 /**
- * Refuses a run what does not belong to it, where the operation grants only that. Returns the input
- * with completed ids, so that the operation acts on exactly what was checked.
+ * Refuses a run what does not belong to it, where the operation grants only that. The input holds
+ * whole ids, so that the operation acts on exactly what is checked here.
  *
- * @throws {AppError} `forbidden`, or what {@linkcode WholeIds} throws.
+ * @throws {AppError} `forbidden`.
  */
-export async function checkOwn(
-  input: JsonObject,
-  { grants }: Access,
-  { caller, wholeIds }: { readonly caller: Caller; readonly wholeIds: WholeIds },
-): Promise<JsonObject> {
-  const { grant } = caller;
-  if (grant === undefined) return input;
+export function checkOwn(input: JsonObject, { grants }: Access, { grant }: Caller): void {
+  if (grant === undefined) return;
   const scope = grants[grant.kind];
-  if (scope === "everything") return input;
+  if (scope === "everything") return;
   const refused = (what: string) =>
     new AppError("forbidden", `The run token of ${RUNS[grant.kind]} allows this with ${what} only`);
   if (scope === undefined) throw refused("nothing");
   const named = input[scope.in];
   if (scope.own === "project") {
-    if ((named ?? DEFAULT_PROJECT) === grant.project) return input;
+    if ((named ?? DEFAULT_PROJECT) === grant.project) return;
     throw refused(OWN.project);
   }
   const own = scope.own === "task" ? grant.taskId : grant.deliveryId;
-  const find = wholeIds[scope.own];
-  const ids = await Promise.all([named].flat().map((prefix) => find(String(prefix))));
+  const ids = [named].flat();
   if (own === undefined || ids.length === 0 || ids.some((id) => id !== own)) {
     throw refused(OWN[scope.own]);
   }
-  return { ...input, [scope.in]: Array.isArray(named) ? ids : own };
 }

@@ -82,18 +82,13 @@ export async function findToken(text: string, host: TokenHost): Promise<ControlT
 }
 
 /**
- * Revokes the token whose id starts with `prefix`.
+ * Revokes the token with this id.
  *
- * @throws {AppError} `not_found`, or `usage` when several do.
+ * @throws {AppError} `not_found`.
  */
-export async function revokeToken(prefix: string, host: TokenHost): Promise<ControlToken> {
-  const matching = (await host.store.listTokens())
-    .filter(({ id }) => prefix !== "" && id.startsWith(prefix.toUpperCase()));
-  const [token, second] = matching;
-  if (token === undefined) throw new AppError("not_found", `No token "${prefix}"`);
-  if (second !== undefined) {
-    throw new AppError("usage", `Several ids start with "${prefix}": give more of it`);
-  }
-  await host.store.revokeToken(token.id, host.clock.now());
+export async function revokeToken(id: string, host: TokenHost): Promise<ControlToken> {
+  const token = (await host.store.listTokens()).find((one) => one.id === id);
+  if (token === undefined) throw new AppError("not_found", `No token "${id}"`);
+  await host.store.revokeToken(id, host.clock.now());
   return token;
 }

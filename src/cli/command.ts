@@ -44,6 +44,26 @@ export interface Command {
   readonly run: (context: CommandContext) => Promise<number | void>;
 }
 
+const NAMED = "id or a part of it, or latest";
+
+/** A task, in any way in which the daemon finds it. */
+export const TASK: ArgumentDefinition = { name: "<task>", help: `${NAMED}; also as task/ID` };
+
+/** One task or several. */
+export const TASKS: ArgumentDefinition = { name: "<task...>", help: TASK.help };
+
+/** A delivery, in any way in which the daemon finds it. */
+export const DELIVERY: ArgumentDefinition = {
+  name: "<delivery>",
+  help: `${NAMED}; also as delivery/ID`,
+};
+
+/** An event of a chat platform, in any way in which the daemon finds it. */
+export const SOURCE_EVENT: ArgumentDefinition = {
+  name: "<event>",
+  help: `${NAMED}; also as source-event/ID`,
+};
+
 /** `--data-dir`, which every command that needs a daemon or its files has. */
 export const DATA_DIR: OptionDefinition = {
   flags: "--data-dir <dir>",

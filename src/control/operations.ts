@@ -4,17 +4,17 @@
  * @module
  */
 
-import type { WholeIds } from "../auth/authorize.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { deliveryHandlers, type DeliveryOperationsHost } from "./deliveries/delivery_operations.ts";
-import { findStored } from "./deliveries/find_stored.ts";
 import { accessHandlers, type AccessHost } from "./access_operations.ts";
-import { findTask } from "./records/records.ts";
+import { recordType } from "./records/records.ts";
+import { resolveId } from "./records/resolve.ts";
 import { status, type StatusHost } from "./records/status.ts";
 import { apply, type ApplyHost } from "./resources/apply.ts";
 import { remove } from "./resources/delete.ts";
 import { describe, get } from "./resources/queries.ts";
 import { rotateSecret } from "./resources/rotate_secret.ts";
+import type { ResolveRecord } from "./server/references.ts";
 import type { Handlers } from "./server/server.ts";
 import { sourceEventHandlers, type SourceEventHost } from "./source_events.ts";
 import { taskHandlers, type TaskOperationsHost } from "./tasks/task_operations.ts";
@@ -42,10 +42,10 @@ export interface OperationsHost
   readonly status: StatusHost["status"];
 }
 
-/** The handlers by operation, and the lookup of whole ids by their beginnings. */
+/** The handlers by operation, and the lookup of the ids that inputs name. */
 export function controlOperations(
   host: OperationsHost,
-): { readonly handlers: Handlers; readonly wholeIds: WholeIds } {
+): { readonly handlers: Handlers; readonly resolve: ResolveRecord } {
   return {
     handlers: {
       "status": () => status(host),
@@ -62,9 +62,6 @@ export function controlOperations(
       ...accessHandlers(host),
       ...upkeepHandlers(host),
     },
-    wholeIds: {
-      task: async (prefix) => (await findTask(prefix, host.store)).id,
-      delivery: async (prefix) => (await findStored(prefix, host.store)).delivery.id,
-    },
+    resolve: (record, given) => resolveId(recordType(record), given, host),
   };
 }

@@ -12,8 +12,9 @@ import type { Events } from "../store/events.ts";
 import { get, type QueryHost } from "./resources/queries.ts";
 import { type Changed, Changes } from "./records/changes.ts";
 import { RecordWatch } from "./records/record_watch.ts";
-import type { RecordStore, RecordType } from "./records/record_type.ts";
+import type { RecordType } from "./records/record_type.ts";
 import { findRecord, findRecordType, toListing } from "./records/records.ts";
+import { resolveId } from "./records/resolve.ts";
 
 /** How a watch waits, in milliseconds. */
 interface WatchTiming {
@@ -85,7 +86,7 @@ function watchRecords(
   const show = (rows: readonly unknown[]) =>
     toListing(type, rows, { now: clock.now(), project: input.project });
   if (input.name !== undefined) {
-    return { read: watchOne(type, input.name, { store, show }), changes };
+    return { read: watchOne(type, input.name, { host, show }), changes };
   }
   let records: RecordWatch | undefined;
   const read: ReadChanges = async (changed) => {
@@ -102,12 +103,12 @@ function watchRecords(
 function watchOne(
   type: RecordType<unknown>,
   name: string,
-  { store, show }: { readonly store: RecordStore; readonly show: (rows: unknown[]) => Listing },
+  { host, show }: { readonly host: WatchHost; readonly show: (rows: unknown[]) => Listing },
 ): ReadChanges {
   let id: string | undefined;
   const changes = onlyChanges(async () => {
-    const row = await findRecord(type, name, store);
-    id = type.id(row);
+    id ??= await resolveId(type, name, host);
+    const row = await findRecord(type, id, host.store);
     return show([row]);
   });
   return async (changed) => {

@@ -13,6 +13,7 @@ import type {
   DeliveryStore,
   KeyUseStore,
 } from "./delivery_store.ts";
+import type { IdSearch } from "./id_search.ts";
 import type { Maintenance } from "./maintenance.ts";
 import type { ResourceStore } from "./resource_store.ts";
 import type { RetentionStore } from "./retention_store.ts";
@@ -58,6 +59,7 @@ export interface Store
     AuditStore,
     ControlAuditStore,
     TokenStore,
+    IdSearch,
     Maintenance {
   /** Settles only when storage can no longer be used at all; the daemon then has to end. */
   readonly failed: Promise<Error>;

@@ -10,10 +10,11 @@ import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:ass
 import { defineOperation, json } from "../../src/api/operation.ts";
 import { type Input, type OperationName, OPERATIONS } from "../../src/api/operations.ts";
 import { type Role, ROLES, RUN_KINDS, type RunKind } from "../../src/api/roles.ts";
-import { checkCaller, checkOwn, type WholeIds } from "../../src/auth/authorize.ts";
+import { checkCaller, checkOwn } from "../../src/auth/authorize.ts";
 import { identify, identifyByToken } from "../../src/auth/caller.ts";
 import { type Grant, RunTokens } from "../../src/auth/run_tokens.ts";
 import { keepToken, newToken } from "../../src/auth/tokens.ts";
+import type { RecordName } from "../../src/resources/record_names.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { dataDirAt } from "../../src/base/data_dir.ts";
 import { AppError } from "../../src/base/errors.ts";
@@ -109,16 +110,14 @@ const NAMES = Object.keys(EXPECTED) as OperationName[];
 /** Of any operation: what ties a name to its input is checked above. */
 const lineOf = (name: OperationName) => EXPECTED[name] as Line<never>;
 
-function finder(kind: "task" | "delivery") {
-  return (prefix: string) => {
-    const [found] = [OWN[kind], OTHER[kind]].filter((whole) => whole.startsWith(prefix));
-    return found === undefined
-      ? Promise.reject(new AppError("not_found", `No ${kind} "${prefix}"`))
-      : Promise.resolve(found);
-  };
+/** Completes the ids above from their beginnings; others are taken as they are. */
+function resolve(record: RecordName, given: string): Promise<string> {
+  if (record !== "task" && record !== "delivery") return Promise.resolve(given);
+  const found = [OWN[record], OTHER[record]].find((whole) => whole.startsWith(given));
+  return found === undefined
+    ? Promise.reject(new AppError("not_found", `No ${record} "${given}"`))
+    : Promise.resolve(found);
 }
-
-const wholeIds: WholeIds = { task: finder("task"), delivery: finder("delivery") };
 
 /** A control server whose operations do nothing but tell what they were given. */
 async function serverRig() {
@@ -142,7 +141,7 @@ async function serverRig() {
   ) as unknown as Handlers;
   const host = {
     handlers,
-    wholeIds,
+    resolve,
     auditRefusal: (operation: string) => Promise.resolve(void refused.push(operation)),
     metrics: () => Promise.resolve(new Response("")),
     signal: new AbortController().signal,
@@ -301,16 +300,14 @@ Deno.test("an operation that says neither role nor grants is for admins, and for
       await refusal(() => checkCaller(silent, caller)),
       `The run token of a ${kind === "cron" ? "cron plugin" : kind} does not allow this`,
     );
-    ok(await refusal(() => checkOwn({}, silent, { caller, wholeIds })) !== "allowed");
+    ok(await refusal(() => checkOwn({}, silent, caller)) !== "allowed");
   }
 });
 
 Deno.test("nothing is a run's own that the run has not, or that is not named", async () => {
   const access = { role: "admin", grants: { step: { own: "task", in: "ids" } } } as const;
   const check = (grant: Grant, input: Record<string, never[] | string>) =>
-    refusal(() =>
-      checkOwn(input, access, { caller: { role: "read_only", name: "step", grant }, wholeIds })
-    );
+    refusal(() => checkOwn(input, access, { role: "read_only", name: "step", grant }));
   const only = "The run token of a step allows this with its own task only";
   equal(await check({ kind: "step", project: "team" }, { ids: OWN.task }), only);
   equal(await check(GRANTS.step, { ids: [] }), only);

@@ -176,7 +176,7 @@ controlTest("records are found by the beginning of their id, in either case", as
   equal(await idOf(other.slice(0, 25)), other);
   await rejects(rig.client.call("task", { id: id.slice(0, 5) }), {
     code: "usage",
-    message: /Several ids start with/,
+    message: /^2 tasks match "/,
   });
   const deliveries = await rig.client.call("get", {
     what: "deliveries",

@@ -185,7 +185,7 @@ Deno.test(`delivery redeliver and task retry share with the others like any deli
   match(await redeliver(skipped), /skipped/);
   equal((await daemon.svc(["task", "cancel", String(first.json["task_id"])])).code, 0);
   await daemon.settled();
-  match(await redeliver(skipped), /accepted as .*, task /);
+  match(await redeliver(skipped), /accepted as delivery\/.*, task\//);
   await untilRunning(daemon, 1);
   const retried = await daemon.svc(["task", "retry", String(first.json["task_id"])]);
   equal(retried.code, 0, retried.stderr);
@@ -193,9 +193,9 @@ Deno.test(`delivery redeliver and task retry share with the others like any deli
 
   const one = await send(daemon, "calm", { n: 1 });
   await send(daemon, "calm", { n: 2 });
-  match(await redeliver(one), new RegExp(`accepted as .*, task ${one.json["task_id"]}`));
+  match(await redeliver(one), new RegExp(`accepted as .*, task/${one.json["task_id"]}`));
   equal(await untilFile(`${daemon.workspace}/calm.log`), '{"n":1}', "sent last, so the latest");
-  match(await redeliver(one), /accepted as .*, task /);
+  match(await redeliver(one), /accepted as delivery\/.*, task\//);
   const [task] = await daemon.tasks();
   ok(task?.id !== one.json["task_id"], "a window of its own");
 });

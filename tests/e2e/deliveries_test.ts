@@ -77,7 +77,7 @@ testEachProgram(
     await daemon.apply(trigger("push", { condition: "true" }));
     const again = await daemon.svc(["delivery", "redeliver", String(json["delivery_id"])]);
     equal(again.code, 0, again.stderr);
-    match(again.stdout, /accepted as .*, task /);
+    match(again.stdout, /accepted as delivery\/.*, task\//);
     const [task] = await daemon.settled();
     equal((await daemon.svc(["task", "logs", task?.id ?? ""])).stdout, JSON.stringify(topic));
     const span = await daemon.svc(["delivery", "redeliver", "--trigger", "push", "--since", "1h"]);

@@ -167,7 +167,7 @@ testEachProgram(
     const again = ["delivery", "redeliver", "--trigger", "nightly", "--since", "1h"];
     const redelivered = await daemon.svc([...again, "--outcome", "skipped"]);
     equal(redelivered.code, 0, redelivered.stderr);
-    match(redelivered.stdout, / accepted as \w{26}, task \w{26}\n$/);
+    match(redelivered.stdout, / accepted as delivery\/\w{26}, task\/\w{26}\n$/);
     match((await daemon.apply(triggerOn("nightly", NEVER))).stdout, /unchanged/);
     equal((await daemon.svc(["trigger", "suspend", "nobody"])).code, 4);
   },

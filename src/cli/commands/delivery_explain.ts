@@ -5,7 +5,13 @@
  */
 
 import type { Explanation } from "../../api/delivery_operations.ts";
-import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  DELIVERY,
+  OUTPUT_TEXT_JSON,
+} from "../command.ts";
 import { printable } from "../terminal_text.ts";
 
 /** Explains a delivery. */
@@ -13,9 +19,9 @@ export const command: Command = {
   help: "Shows what happened to a delivery at each stage: which secret key matched, which part " +
     "of the condition was false and the values it saw, and for a rejected signature what " +
     "would make it pass (this needs recordRejected: true on the trigger).",
-  arguments: [{ name: "<delivery>", help: "id of the delivery, or its beginning" }],
+  arguments: [DELIVERY],
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
-  examples: ["svc delivery explain 01K9", "svc get deliveries --outcome rejected"],
+  examples: ["svc delivery explain latest", "svc get deliveries --outcome rejected"],
   async run(context: CommandContext) {
     using client = context.client();
     const found = await client.call("delivery.explain", { id: context.argument(0) });
@@ -29,7 +35,7 @@ export const command: Command = {
 function toLines(found: Explanation): string[] {
   const { delivery, stages, events, diagnoses, advice } = found;
   return [
-    `delivery ${delivery["id"]} to trigger ${delivery["trigger"]}: ${delivery["outcome"]} (${
+    `delivery/${delivery["id"]} to trigger ${delivery["trigger"]}: ${delivery["outcome"]} (${
       delivery["status"] ?? delivery["source"]
     })`,
     `received ${delivery["received_at"]}${
@@ -39,11 +45,13 @@ function toLines(found: Explanation): string[] {
     `authentication: ${found.authentication}`,
     ...(found.condition === undefined ? [] : [`condition: ${found.condition}`]),
     ...(found.not_evaluated === undefined ? [] : [`  not evaluated: ${found.not_evaluated}`]),
-    ...(found.source_event_id === undefined ? [] : [`source event: ${found.source_event_id}`]),
+    ...(found.source_event_id === undefined
+      ? []
+      : [`source event: source-event/${found.source_event_id}`]),
     ...events.flatMap((event, index) => [
       `${events.length === 1 ? "event" : `event ${index + 1}`}: ${event.outcome}` +
       `${event.reason === "" ? "" : `, ${event.reason}`}` +
-      `${event.task_id === null ? "" : `, task ${event.task_id}`}`,
+      `${event.task_id === null ? "" : `, task/${event.task_id}`}`,
       ...event.parts.map((part) =>
         `  ${part.expression} is ${part.value ?? `an error: ${part.error}`}${sawText(part.saw)}`
       ),

@@ -10,6 +10,7 @@ import {
   type Command,
   type CommandContext,
   CONNECTION,
+  DELIVERY,
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
@@ -20,7 +21,7 @@ export const command: Command = {
   help: "Sends a stored delivery, or those of a trigger since some time, through the pipeline " +
     "again: it counts as authenticated and is not stopped as a duplicate; filter and " +
     "workflow are those applied now. Exit 1 when a delivery could not be sent.",
-  arguments: [{ name: "[delivery]", help: "id of one delivery, or its beginning" }],
+  arguments: [{ name: "[delivery]", help: DELIVERY.help }],
   options: [
     { flags: "--trigger <name>", help: "all deliveries of this trigger, with --since" },
     { flags: "--since <duration>", help: "those of the last 1h, 7d, …" },
@@ -33,7 +34,7 @@ export const command: Command = {
     OUTPUT_TEXT_JSON,
   ],
   examples: [
-    "svc delivery redeliver 01K9",
+    "svc delivery redeliver latest",
     "svc delivery redeliver --trigger github-push --since 1h --outcome failed",
   ],
   async run(context: CommandContext) {
@@ -104,8 +105,9 @@ class Progress {
 }
 
 function describe(line: Result): string {
-  if (line.error !== undefined) return `${line.delivery_id} not sent: ${printable(line.error)}`;
-  const tasks = line.task_ids?.length ? `, task ${line.task_ids.join(", ")}` : "";
+  const given = `delivery/${line.delivery_id}`;
+  if (line.error !== undefined) return `${given} not sent: ${printable(line.error)}`;
+  const tasks = (line.task_ids ?? []).map((id) => `, task/${id}`).join("");
   const reason = line.reason ? ` (${printable(line.reason)})` : "";
-  return `${line.delivery_id} ${line.outcome} as ${line.new_delivery_id}${tasks}${reason}`;
+  return `${given} ${line.outcome} as delivery/${line.new_delivery_id}${tasks}${reason}`;
 }

@@ -7,7 +7,13 @@
 import type { ShownDelivery } from "../../api/delivery_operations.ts";
 import { findBase64, utf8 } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
-import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  DELIVERY,
+  OUTPUT_TEXT_JSON,
+} from "../command.ts";
 import { curlLine, inlineData } from "../curl_line.ts";
 import type { Io } from "../io.ts";
 import { printable } from "../terminal_text.ts";
@@ -17,7 +23,7 @@ export const command: Command = {
   help: "Shows the stored headers of a delivery, signatures and tokens masked, and its body. " +
     "Those of a rejected delivery are stored only if the trigger has recordRejected: true. " +
     "Needs the role operator; a step may read the delivery that started its task.",
-  arguments: [{ name: "<delivery>", help: "id of the delivery, or its beginning" }],
+  arguments: [DELIVERY],
   options: [
     { flags: "--headers", help: "only the headers" },
     { flags: "--body", help: "only the body, exactly as it arrived" },
@@ -26,9 +32,9 @@ export const command: Command = {
     OUTPUT_TEXT_JSON,
   ],
   examples: [
-    "svc delivery show 01K9",
-    "svc delivery show 01K9 --body | svc tool payload-extract --path repository.full_name",
-    "svc delivery show 01K9 --curl",
+    "svc delivery show latest",
+    "svc delivery show latest --body | svc tool payload-extract --path repository.full_name",
+    "svc delivery show latest --curl",
   ],
   async run(context: CommandContext) {
     const { io } = context;
@@ -56,7 +62,7 @@ function summaryOf({ delivery, method, url }: ShownDelivery): string {
   const reason = delivery["reason"] === "" ? "" : `, ${delivery["reason"]}`;
   const from = delivery["remote"] === "" ? "" : ` from ${delivery["remote"]}`;
   const lines = [
-    `delivery ${delivery["id"]} to trigger ${delivery["trigger"]}: ${delivery["outcome"]}${reason}`,
+    `delivery/${delivery["id"]} to trigger ${delivery["trigger"]}: ${delivery["outcome"]}${reason}`,
     `received ${delivery["received_at"]}${from}, ${delivery["body_bytes"]} bytes`,
     ...(url === null ? [] : [`${method} ${url}`]),
   ];

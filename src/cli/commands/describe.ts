@@ -15,7 +15,7 @@ export const command: Command = {
     "-o yaml, to callers who may read them, and masked otherwise.",
   arguments: [
     { name: "<kind>", help: "KIND/NAME, or KIND followed by a name" },
-    { name: "[name]", help: "name, or the beginning of an id" },
+    { name: "[name]", help: "name; of a record, its id or a part of it, or latest" },
   ],
   options: [
     PROJECT,

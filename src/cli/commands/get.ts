@@ -27,7 +27,7 @@ export const command: Command = {
     "first, then what is added or changed, until Ctrl-C.",
   arguments: [
     { name: "[kind]", help: "what to list, or several: triggers,workflows; or KIND/NAME" },
-    { name: "[name...]", help: "only these: names, or ids" },
+    { name: "[name...]", help: "only these: names; of records ids, parts of them, or latest" },
   ],
   options: [
     {
@@ -59,7 +59,7 @@ export const command: Command = {
   ],
   examples: [
     "svc get task",
-    "svc get task 01K9 -o json",
+    "svc get task latest -o json",
     "svc get task -w --trigger github-push",
     "svc get tasks --state failed --since 1d",
     "svc get triggers,workflows -o wide",

@@ -6,7 +6,13 @@
 
 import { findText } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
-import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  OUTPUT_TEXT_JSON,
+  TASK,
+} from "../command.ts";
 import { readFile } from "../read_file.ts";
 
 /** Posts a text to the thread of a task. */
@@ -14,7 +20,7 @@ export const command: Command = {
   help: "Posts a text to the Slack thread a task came from. The text is posted as plain text: no " +
     "markup, no mentions. The trigger needs a bot token (event.webhook.slack.botToken). " +
     "Inside a step, the task defaults to its own.",
-  arguments: [{ name: "[task]", help: "id of the task, or its beginning (default: $SVC_TASK_ID)" }],
+  arguments: [{ name: "[task]", help: `${TASK.help} (default: $SVC_TASK_ID)` }],
   options: [
     { flags: "--text <text>", help: "the text; - for standard input" },
     ...CONNECTION,
@@ -22,7 +28,7 @@ export const command: Command = {
   ],
   examples: [
     'svc slack reply --text "Which environment?"',
-    "./report.sh | svc slack reply 01K9 --text -",
+    "./report.sh | svc slack reply latest --text -",
   ],
   async run(context: CommandContext) {
     const task = context.argument(0) || context.io.env("SVC_TASK_ID") || "";

@@ -4,18 +4,25 @@
  * @module
  */
 
-import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  OUTPUT_TEXT_JSON,
+  SOURCE_EVENT,
+  TASK,
+} from "../command.ts";
 
 /** Binds a thread to a task. */
 export const command: Command = {
   help: "Binds the thread of an event to a task: later replies go to the inbox of that task " +
     "while it runs, and start a follow-up task after it. The event itself is routed again.",
   arguments: [
-    { name: "<event>", help: "id of a source event in that thread, or its beginning" },
-    { name: "<task>", help: "id of the task, or its beginning" },
+    { name: "<event>", help: `one in that thread: ${SOURCE_EVENT.help}` },
+    TASK,
   ],
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
-  examples: ["svc source bind 01K9EVENT 01K9TASK"],
+  examples: ["svc source bind latest latest"],
   async run(context: CommandContext) {
     using client = context.client();
     const [id, task] = [context.argument(0), context.argument(1)];

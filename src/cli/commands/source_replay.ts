@@ -4,15 +4,21 @@
  * @module
  */
 
-import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  OUTPUT_TEXT_JSON,
+  SOURCE_EVENT,
+} from "../command.ts";
 
 /** Routes an event once more. */
 export const command: Command = {
   help: "Routes a chat event again that was ignored, failed or needs attention. An event that " +
     "was routed never starts a second task: retry its task instead.",
-  arguments: [{ name: "<event>", help: "id of the source event, or its beginning" }],
+  arguments: [SOURCE_EVENT],
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
-  examples: ["svc get source-events --state needs_attention", "svc source replay 01K9"],
+  examples: ["svc get source-events --state needs_attention", "svc source replay latest"],
   async run(context: CommandContext) {
     using client = context.client();
     const { id } = await client.call("source.replay", { id: context.argument(0) });

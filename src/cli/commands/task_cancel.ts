@@ -5,7 +5,13 @@
  */
 
 import type { CancelResult } from "../../api/task_operations.ts";
-import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  OUTPUT_TEXT_JSON,
+  TASKS,
+} from "../command.ts";
 import { interruptible } from "../interrupt.ts";
 import { waitForTasks } from "../wait_for_tasks.ts";
 
@@ -14,7 +20,7 @@ export const command: Command = {
   help: "Cancels tasks. A pending task ends at once; every process of a running one gets TERM " +
     "and, after 5 seconds, KILL, then its finally steps run. Waits until all have ended. " +
     "Exit 1 when a task had already ended.",
-  arguments: [{ name: "<task...>", help: "ids of tasks, or their beginnings" }],
+  arguments: [TASKS],
   options: [
     { flags: "--reason <text>", help: "why; it is kept with the task" },
     { flags: "--no-wait", help: "do not wait until they have ended" },
@@ -22,9 +28,9 @@ export const command: Command = {
     OUTPUT_TEXT_JSON,
   ],
   examples: [
-    "svc task cancel 01K9",
-    'svc task cancel 01K9A 01K9B --reason "wrong branch"',
-    "svc get tasks --state running -o json | jq -r '.[].id' | xargs svc task cancel",
+    "svc task cancel latest",
+    'svc task cancel latest --reason "wrong branch"',
+    "svc get tasks --state running -o name | xargs svc task cancel",
   ],
   run(context: CommandContext) {
     const { io } = context;

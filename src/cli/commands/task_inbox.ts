@@ -7,7 +7,7 @@
 import type { InboxEntry } from "../../api/task_operations.ts";
 import { findText } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
-import { type Command, type CommandContext, CONNECTION } from "../command.ts";
+import { type Command, type CommandContext, CONNECTION, TASK } from "../command.ts";
 import type { Io } from "../io.ts";
 import { printValue } from "../print.ts";
 import { formatTable } from "../table.ts";
@@ -19,7 +19,7 @@ const FORMATS = ["table", "lines", "json", "yaml"];
 export const command: Command = {
   help: "Prints the messages to a task, oldest first, or sends one to a task that has not ended. " +
     "Its steps read them from the file $SVC_INBOX, one JSON object per line.",
-  arguments: [{ name: "<task>", help: "id of the task, or its beginning" }],
+  arguments: [TASK],
   options: [
     { flags: "--send <text>", help: "send this text; - for standard input" },
     ...CONNECTION,
@@ -31,9 +31,9 @@ export const command: Command = {
     },
   ],
   examples: [
-    "svc task inbox 01K9",
-    'svc task inbox 01K9 --send "leave the tests alone"',
-    "svc task inbox 01K9 --send - < notes.txt",
+    "svc task inbox latest",
+    'svc task inbox latest --send "leave the tests alone"',
+    "svc task inbox latest --send - < notes.txt",
   ],
   async run(context: CommandContext) {
     const { io } = context;

@@ -6,7 +6,7 @@
 
 import type { LogEnd } from "../../api/task_operations.ts";
 import { AppError } from "../../base/errors.ts";
-import { type Command, type CommandContext, CONNECTION } from "../command.ts";
+import { type Command, type CommandContext, CONNECTION, TASK } from "../command.ts";
 import { interruptible } from "../interrupt.ts";
 import { LogPrinter } from "../log_printer.ts";
 import { printable } from "../terminal_text.ts";
@@ -15,7 +15,7 @@ import { printable } from "../terminal_text.ts";
 export const command: Command = {
   help: "Prints the output of the steps of a task, in order, secrets as ***. For a task that " +
     "never started, prints the reason on standard error.",
-  arguments: [{ name: "<task>", help: "id of the task, or its beginning" }],
+  arguments: [TASK],
   options: [
     { flags: "-f, --follow", help: "keep printing until the task has ended" },
     { flags: "--step <id>", help: "only this step" },
@@ -32,9 +32,9 @@ export const command: Command = {
     ...CONNECTION,
   ],
   examples: [
-    "svc task logs 01K9",
-    "svc task logs 01K9 -f --prefix",
-    "svc task logs 01K9 --step build --tail 20 --timestamps",
+    "svc task logs latest",
+    "svc task logs latest -f --prefix",
+    "svc task logs latest --step build --tail 20 --timestamps",
   ],
   run(context: CommandContext) {
     const { io } = context;

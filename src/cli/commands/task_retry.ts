@@ -4,7 +4,13 @@
  * @module
  */
 
-import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  OUTPUT_TEXT_JSON,
+  TASK,
+} from "../command.ts";
 
 /** Runs again what a task did not get done. */
 export const command: Command = {
@@ -13,16 +19,16 @@ export const command: Command = {
     "that need it run again too. Steps under finally always run again, and so does every " +
     "step of a task that succeeded. A task that never ran because something was missing runs " +
     "what is applied now.",
-  arguments: [{ name: "<task>", help: "id of the task, or its beginning" }],
+  arguments: [TASK],
   options: [
     { flags: "--from <step>", help: "run this step again, and all that need it" },
     ...CONNECTION,
     OUTPUT_TEXT_JSON,
   ],
   examples: [
-    "svc task retry 01K9",
-    "svc task retry 01K9 --from deploy",
-    'svc task wait "$(svc task retry 01K9)"',
+    "svc task retry latest",
+    "svc task retry latest --from deploy",
+    'svc task wait "$(svc task retry latest)"',
   ],
   async run(context: CommandContext) {
     const from = context.option("from");

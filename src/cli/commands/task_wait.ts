@@ -4,7 +4,13 @@
  * @module
  */
 
-import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  OUTPUT_TEXT_JSON,
+  TASKS,
+} from "../command.ts";
 import { interruptible } from "../interrupt.ts";
 import { printable } from "../terminal_text.ts";
 import { type EndedTask, waitForTasks } from "../wait_for_tasks.ts";
@@ -13,7 +19,7 @@ import { type EndedTask, waitForTasks } from "../wait_for_tasks.ts";
 export const command: Command = {
   help: "Waits until tasks have ended and prints the state of each. Exit 0 when all succeeded, " +
     "else 1, also on a timeout.",
-  arguments: [{ name: "<task...>", help: "ids of tasks, or their beginnings" }],
+  arguments: [TASKS],
   options: [
     {
       flags: "--timeout <duration>",
@@ -22,7 +28,10 @@ export const command: Command = {
     ...CONNECTION,
     OUTPUT_TEXT_JSON,
   ],
-  examples: ["svc task wait 01K9", "svc task wait 01K9A 01K9B --timeout 10m"],
+  examples: [
+    "svc task wait latest",
+    "svc get tasks --state running -o name | xargs svc task wait --timeout 10m",
+  ],
   run(context: CommandContext) {
     const { io } = context;
     const timeoutSecs = context.duration("timeout");

@@ -4,7 +4,13 @@
  * @module
  */
 
-import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  OUTPUT_TEXT_JSON,
+  TASK,
+} from "../command.ts";
 
 /** Prints where a task ran, or removes what is kept of that. */
 export const command: Command = {
@@ -12,16 +18,16 @@ export const command: Command = {
     "the worktree or copy of this task. Exit 1, with the reason and with where its commits are, " +
     "when it does not exist. --clean removes what is kept for a task that has ended: its " +
     "worktree or copy, its branch and its commits; the workspace itself is never touched.",
-  arguments: [{ name: "<task>", help: "id of the task, or its beginning" }],
+  arguments: [TASK],
   options: [
     ...CONNECTION,
     { flags: "--clean", help: "remove the worktree or copy of the task, and commits kept for it" },
     OUTPUT_TEXT_JSON,
   ],
   examples: [
-    "svc task workspace 01K9",
-    'cd "$(svc task workspace 01K9)"',
-    "svc task workspace 01K9 --clean",
+    "svc task workspace latest",
+    'cd "$(svc task workspace latest)"',
+    "svc task workspace latest --clean",
   ],
   async run(context: CommandContext) {
     using client = context.client();

@@ -9,9 +9,9 @@ import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from 
 /** Ends a token. */
 export const command: Command = {
   help: "Revokes a token of the control plane at once. Needs the role admin.",
-  arguments: [{ name: "<token>", help: "id of the token, or its beginning" }],
+  arguments: [{ name: "<token>", help: "its id, or a part of it" }],
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
-  examples: ["svc token revoke 01K9"],
+  examples: ['svc token revoke "$(svc get token latest -o name)"'],
   async run(context: CommandContext) {
     using client = context.client();
     const { id } = await client.call("token.revoke", { id: context.argument(0) });

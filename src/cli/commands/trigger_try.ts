@@ -44,7 +44,7 @@ export const command: Command = {
   ],
   examples: [
     "svc trigger test github-push -f payload.json --sign --event push",
-    "svc trigger test github-push --delivery 01K9",
+    "svc trigger test github-push --delivery latest",
     "svc trigger test github-push --platform github --event push",
     'svc trigger test hook -f - --header "X-Webhook-Signature: sha256=…" < body.json',
   ],

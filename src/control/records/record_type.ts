@@ -28,7 +28,7 @@ export interface RecordType<Row, Name extends RecordName = RecordName, Part = Re
   readonly name: Name;
   /** Newest first. */
   readonly list: (store: Part, query: RecordQuery) => Promise<Row[]>;
-  /** At most two records whose id starts so, enough to see that a prefix is ambiguous. */
+  /** The record with this id first, if there is one. */
   readonly find: (store: Part, prefix: string) => Promise<Row[]>;
   readonly id: (row: Row) => string;
   /** As JSON. */

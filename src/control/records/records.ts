@@ -20,6 +20,7 @@ import {
   tokenView,
 } from "./audit_views.ts";
 import type { RecordFilter, RecordQuery, RecordStore, RecordType } from "./record_type.ts";
+import { type ResolveHost, resolveId } from "./resolve.ts";
 import { TASKS } from "./task_record_type.ts";
 import { BINDINGS, SOURCE_EVENTS } from "./source_event_views.ts";
 import { deliveryColumns, deliveryView, table } from "./views.ts";
@@ -105,23 +106,29 @@ export function findRecordType(what: string): RecordType<unknown> | undefined {
   return name === undefined ? undefined : RECORDS[name];
 }
 
+/** The type of record of this name. */
+export function recordType(name: RecordName): RecordType<unknown> {
+  return RECORDS[name];
+}
+
 /**
  * Lists records, or finds one.
  *
- * @throws {AppError} `not_found`; `usage` when several ids start so, or for a filter that the type
+ * @throws {AppError} `not_found`; `usage` when several ids match, or for a filter that the type
  * does not support.
  */
 export async function listRecords(
   type: RecordType<unknown>,
   input: GetInput,
-  host: { readonly store: RecordStore; readonly now: number },
+  host: ResolveHost,
 ): Promise<Listing> {
   checkFilters(type, input);
-  const shown = { now: host.now, project: input.project };
+  const now = host.clock.now();
+  const shown = { now, project: input.project };
   if (input.name !== undefined) {
-    return toListing(type, [await findRecord(type, input.name, host.store)], shown);
+    return toListing(type, [await findNamed(type, input.name, host)], shown);
   }
-  const query = toQuery(input, host.now);
+  const query = toQuery(input, now);
   const rows = await listInSteps(type, query, host.store);
   const listing = toListing(type, rows, shown);
   const last = rows.at(-1);
@@ -191,28 +198,37 @@ export function checkFilters(type: RecordType<unknown> | undefined, input: GetIn
 }
 
 /**
- * The record whose id starts with `prefix`.
+ * The record with this id.
  *
- * @throws {AppError} `not_found`, or `usage` when several do.
+ * @throws {AppError} `not_found`, also when it has been removed meanwhile.
  */
 export async function findRecord<Row, Part>(
   type: RecordType<Row, RecordName, Part>,
-  prefix: string,
+  id: string,
   store: Part,
 ): Promise<Row> {
-  const wanted = prefix.toUpperCase();
-  const [first, second] = /^[0-9A-Z]+$/.test(wanted) ? await type.find(store, wanted) : [];
-  if (first === undefined) throw new AppError("not_found", `No ${type.name} "${prefix}"`);
-  if (second !== undefined && type.id(first) !== wanted) {
-    throw new AppError("usage", `Several ids start with "${prefix}": give more of it`);
-  }
-  return first;
+  const [found] = await type.find(store, id);
+  if (found !== undefined && type.id(found) === id) return found;
+  throw new AppError("not_found", `No ${type.name} "${id}"`);
 }
 
 /**
- * The task whose id starts with `id`.
+ * The record that `given` names, see `resolve.ts`.
  *
  * @throws {AppError} `not_found`, or `usage` when several do.
+ */
+export async function findNamed(
+  type: RecordType<unknown>,
+  given: string,
+  host: ResolveHost,
+): Promise<unknown> {
+  return await findRecord(type, await resolveId(type, given, host), host.store);
+}
+
+/**
+ * The task with this id.
+ *
+ * @throws {AppError} `not_found`.
  */
 export function findTask(id: string, store: TaskStore): Promise<Task> {
   return findRecord(TASKS, id, store);
@@ -227,7 +243,7 @@ export function toQuery(
   input: Omit<GetInput, "what" | "name" | "selector">,
   now: number,
 ): RecordQuery {
-  const before = input.before?.toUpperCase();
+  const before = input.before?.replace(/^[a-z-]+\//, "").toUpperCase();
   if (before !== undefined && !/^[0-9A-Z]{1,26}$/.test(before)) {
     throw new AppError("usage", `"${input.before}" is not an id or the beginning of one`);
   }

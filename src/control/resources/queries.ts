@@ -23,8 +23,9 @@ import { keyUseView } from "./key_use_view.ts";
 import { nextColumns, type NextFires, nextStatus } from "./next_fires.ts";
 import type { RecordStore } from "../records/record_type.ts";
 import type { AuditRecorder } from "../../store/audit_store.ts";
+import type { IdSearch } from "../../store/id_search.ts";
 import type { KeyUseStore } from "../../store/delivery_store.ts";
-import { checkFilters, findRecord, findRecordType, listRecords } from "../records/records.ts";
+import { checkFilters, findNamed, findRecordType, listRecords } from "../records/records.ts";
 import { projectsOf } from "./projects.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
 import { projectColumn, resourceView, table } from "../records/views.ts";
@@ -32,7 +33,7 @@ import { projectColumn, resourceView, table } from "../records/views.ts";
 /** What these operations need. */
 export interface QueryHost extends CodeHost {
   /** Records, uses of keys, and the audit. */
-  readonly store: AuditRecorder & KeyUseStore & RecordStore;
+  readonly store: AuditRecorder & IdSearch & KeyUseStore & RecordStore;
   readonly writer: ResourceWriter;
   readonly plugins: PluginHost;
   readonly nextFires: NextFires;
@@ -48,7 +49,7 @@ export interface QueryHost extends CodeHost {
 export async function get(input: GetInput, host: QueryHost): Promise<Listing> {
   const now = host.clock.now();
   const record = findRecordType(input.what);
-  if (record !== undefined) return await listRecords(record, input, { store: host.store, now });
+  if (record !== undefined) return await listRecords(record, input, host);
   const kind = kindNamed(input.what, host.catalog);
   checkFilters(undefined, input);
   const resources = input.name === undefined
@@ -89,7 +90,7 @@ export async function describe(
   host: QueryHost,
 ): Promise<Record<string, unknown>> {
   const record = findRecordType(input.what);
-  if (record !== undefined) return record.view(await findRecord(record, input.name, host.store));
+  if (record !== undefined) return record.view(await findNamed(record, input.name, host));
   const kind = kindNamed(input.what, host.catalog);
   const resource = findResource(kind, input, host.catalog);
   const reveal = input.reveal && maySeeSecrets(caller, resource.project);

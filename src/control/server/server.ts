@@ -15,7 +15,7 @@ import {
   type StreamName,
 } from "../../api/operations.ts";
 import { type Access, EVERY_RUN } from "../../api/roles.ts";
-import { checkCaller, checkOwn, type WholeIds } from "../../auth/authorize.ts";
+import { checkCaller, checkOwn } from "../../auth/authorize.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { AppError, toAppError } from "../../base/errors.ts";
 import type { NewId } from "../../base/ids.ts";
@@ -25,6 +25,7 @@ import { problemResponse } from "../../http/problem.ts";
 import { BodyBudget } from "../../http/body_budget.ts";
 import { readBody } from "../../http/read_body.ts";
 import { InputChecks } from "./inputs.ts";
+import { type ResolveRecord, resolveReferences } from "./references.ts";
 
 /** One handler for each operation, with the types of its definition. */
 export type Handlers =
@@ -42,8 +43,8 @@ export type Handlers =
 /** What the control server needs. */
 export interface ControlHost {
   readonly handlers: Handlers;
-  /** Completes the ids that a run token names, to compare them with the run's own. */
-  readonly wholeIds: WholeIds;
+  /** Finds the records that an input names. */
+  readonly resolve: ResolveRecord;
   /** Identifies the caller of a request. */
   readonly identify: (request: Request) => Promise<Caller | undefined>;
   readonly auditRefusal: (operation: string, caller: Caller) => Promise<void>;
@@ -106,7 +107,8 @@ async function answer(request: Request, host: ControlHost, inputs: InputChecks):
         throw new AppError("not_found", message);
       }
       inputs.check(name, operation, body);
-      const input = await checkOwn(body, operation, { caller, wholeIds: host.wholeIds });
+      const input = await resolveReferences(body, operation, host.resolve);
+      checkOwn(input, operation, caller);
       const signal = AbortSignal.any([host.signal, request.signal]);
       const handle = host.handlers[name as OperationName] as Handle;
       return await toResponse(operation, handle(input, caller, signal), host.log);

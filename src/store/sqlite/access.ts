@@ -69,6 +69,7 @@ export const ACCESS: { readonly [Name in StoreMethod]: "read" | "write" } = {
   findToken: "read",
   listTokens: "read",
   revokeToken: "write",
+  findIds: "read",
   counts: "read",
   databaseSize: "read",
   reclaimSpace: "write",

@@ -13,6 +13,7 @@ import * as control from "./audit/control_rows.ts";
 import * as cursors from "./deliveries/cursor_rows.ts";
 import * as deliveries from "./deliveries/delivery_rows.ts";
 import * as size from "./engine/database_size.ts";
+import * as ids from "./id_rows.ts";
 import * as inbox from "./tasks/inbox_rows.ts";
 import * as keyUses from "./deliveries/key_use_rows.ts";
 import * as plans from "./tasks/plan_rows.ts";
@@ -95,6 +96,7 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   findToken: tokens.findToken,
   listTokens: tokens.listTokens,
   revokeToken: tokens.revokeToken,
+  findIds: ids.findIds,
   counts: taskCounts.counts,
   databaseSize: size.databaseSize,
   reclaimSpace: size.reclaimSpace,

@@ -6,6 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
+import { RECORD_NAMES, type RecordName } from "../../../src/resources/record_names.ts";
 import type { AuditStart, ControlToken } from "../../../src/store/audit_records.ts";
 import type { Database } from "../../../src/store/sqlite/engine/database.ts";
 import { METHODS } from "../../../src/store/sqlite/methods.ts";
@@ -164,6 +165,11 @@ const CALLS: Calls = {
     }
   },
   findAudit: (run, db) => run(db, "01"),
+  findIds: (run, db) => {
+    for (const name of Object.keys(RECORD_NAMES) as RecordName[]) {
+      run(db, name, "NOTHING", { limit: 5, newest: 9 });
+    }
+  },
   verifyAudit: (run, db) => run(db),
   pruneAudit: (run, db) => run(db, 1, 0),
   recordControl: (run, db) =>

@@ -63,7 +63,7 @@ export const isGrowing = ({ sql, plan }: { sql: string; plan: string[] }) =>
   );
 
 /** Whether nothing but the newest rows is asked for. */
-const isNewest = (sql: string) => /FROM \w+ ORDER BY id DESC LIMIT \?$/.test(sql);
+const isNewest = (sql: string) => /FROM \w+ ORDER BY id DESC LIMIT \?($|\))/.test(sql);
 
 /** Runs a test with a fresh database. */
 export async function watched(body: (db: Watched) => Promise<void>): Promise<void> {

@@ -1,0 +1,38 @@
+/**
+ * Puts whole ids in the place of what an input names records by, before anything else looks at it.
+ *
+ * @module
+ */
+
+import type { Operation } from "../../api/operation.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { RecordName } from "../../resources/record_names.ts";
+
+/** Gives the id of the record that a text names; throws `not_found`, or `usage` for several. */
+export type ResolveRecord = (record: RecordName, given: string) => Promise<string>;
+
+/**
+ * The input with the whole id of every record that it names; `input` has passed the schema.
+ *
+ * @throws {AppError} whatever {@linkcode ResolveRecord} throws.
+ */
+export async function resolveReferences(
+  input: JsonObject,
+  { input: { properties } }: Operation,
+  resolve: ResolveRecord,
+): Promise<JsonObject> {
+  const whole = { ...input };
+  for (const [field, schema] of Object.entries(properties)) {
+    const record = recordOf(schema) ?? recordOf(Reflect.get(schema, "items"));
+    const named = input[field];
+    if (record === undefined || named === undefined) continue;
+    whole[field] = Array.isArray(named)
+      ? await Promise.all(named.map((one) => resolve(record, String(one))))
+      : await resolve(record, String(named));
+  }
+  return whole;
+}
+
+function recordOf(schema: unknown): RecordName | undefined {
+  return (schema as { readonly record?: RecordName } | undefined)?.record;
+}

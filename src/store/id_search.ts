@@ -1,0 +1,25 @@
+/**
+ * The storage interface for finding records by a part of their id.
+ *
+ * @module
+ */
+
+import type { RecordName } from "../resources/record_names.ts";
+
+/** How far to search for ids. */
+export interface IdSearchLimits {
+  /** Most ids to return. */
+  readonly limit: number;
+  /** Number of the newest ids in which parts that are no beginnings are looked for. */
+  readonly newest: number;
+}
+
+/** Finds ids by a part of them. */
+export interface IdSearch {
+  /**
+   * Ids of which `part` is the beginning; else, among the newest, those of which it is the end;
+   * else those that have it anywhere. Newest first. A part so short that it would be in some id by
+   * chance is looked for at the beginning only.
+   */
+  findIds(record: RecordName, part: string, limits: IdSearchLimits): Promise<string[]>;
+}
