@@ -8,6 +8,7 @@ import { type WallClock } from "./base/clock.ts";
 import { checkSocketPath, type DataDir } from "./base/data_dir.ts";
 import { AppError, messageOf } from "./base/errors.ts";
 import { closeToOthers } from "./base/private_files.ts";
+import { settingsTemplate } from "./daemon/settings_file.ts";
 import { writeLauncher } from "./launcher.ts";
 import { DEFAULT_PROJECT, type Resource } from "./resources/resource.ts";
 import { DEFAULT_WORKSPACE, type WorkspaceSpec } from "./resources/workspace.ts";
@@ -58,6 +59,7 @@ export async function initDataDir(dir: DataDir, options: InitOptions): Promise<I
     }
     if (await makeFile(dir.secretKey, newKeyFile())) made.push(dir.secretKey);
     if (await makeFile(dir.lock, "")) made.push(dir.lock);
+    if (await makeFile(dir.settings, settingsTemplate())) made.push(dir.settings);
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     throw new AppError("refused", `Cannot make the data directory: ${messageOf(cause)}`, { cause });

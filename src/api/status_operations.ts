@@ -15,6 +15,15 @@ export interface Status {
   /** Absolute path of the data directory. */
   readonly data_dir: string;
   readonly pid: number;
+  /** Settings of the daemon by name. */
+  readonly settings: Readonly<
+    Record<string, {
+      /** `null` where there is none. */
+      readonly value: string | number | boolean | readonly string[] | null;
+      /** `file` is `daemon.yaml`. */
+      readonly source: "default" | "file" | "flag";
+    }>
+  >;
   /** Whole seconds since it was ready. */
   readonly uptime_secs: number;
   /** Number of resources by plural name, and of tasks that wait or run. */

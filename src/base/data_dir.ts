@@ -10,6 +10,8 @@ import { AppError } from "./errors.ts";
 /** Absolute paths of everything the daemon keeps. */
 export interface DataDir {
   readonly root: string;
+  /** Settings of the daemon. */
+  readonly settings: string;
   /** SQLite database. */
   readonly database: string;
   /** Held by the one daemon that runs on this directory. */
@@ -71,6 +73,7 @@ export function dataDirAt(path: string): DataDir {
   const under = (...parts: string[]) => join(root, ...parts);
   return {
     root,
+    settings: under("daemon.yaml"),
     database: under("svc.db"),
     lock: under("control-plane", "daemon.lock"),
     controlPlane: under("control-plane"),

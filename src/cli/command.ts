@@ -129,6 +129,15 @@ export class CommandContext {
     this.#parsed = parsed;
   }
 
+  /** The same command line with these options in place of its own of the same name. */
+  withOptions(options: ParsedArguments["options"]): CommandContext {
+    const { positional } = this.#parsed;
+    return new CommandContext(this.io, {
+      positional,
+      options: Object.assign({}, this.#parsed.options, options),
+    });
+  }
+
   /** The positional argument at `index`; empty when it was left out. */
   argument(index: number): string {
     const value = this.#parsed.positional[index];
@@ -224,6 +233,11 @@ function readCertificate(path: string): string {
   } catch (cause) {
     throw new AppError("usage", `Cannot read "${path}": ${messageOf(cause)}`, { cause });
   }
+}
+
+/** The name under which the option `--some-name` is read. */
+export function camelCase(name: string): string {
+  return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
 function dashed(name: string): string {

@@ -12,12 +12,8 @@ import type { DaemonLog } from "../base/log.ts";
 import { LARGEST_BODIES_IN_BUDGET } from "../http/body_budget.ts";
 import type { TlsFiles } from "../http/server/tls_files.ts";
 import { type InheritedEnv, inheritEnv, PLUGIN_VARIABLES } from "../tasks/step/step_env.ts";
-
-/** An address to listen on; port 0 takes any free one. */
-export interface HostAndPort {
-  readonly hostname: string;
-  readonly port: number;
-}
+import type { HostAndPort } from "./addresses.ts";
+import type { EffectiveSetting } from "./settings.ts";
 
 /** What options and configuration have in common. */
 interface Settings {
@@ -59,6 +55,8 @@ export interface DaemonOptions extends Settings {
   readonly keepTasks?: number;
   /** Names of variables that steps inherit beside the usual ones. */
   readonly stepEnv: readonly string[];
+  /** Every setting as given, for `svc status`; none when absent. */
+  readonly settings?: readonly EffectiveSetting[];
   /** The clock; the machine's own when absent. */
   readonly clock?: Clock;
 }
@@ -77,6 +75,8 @@ export interface DaemonConfig extends Settings {
   readonly pluginEnv: InheritedEnv;
   /** Whether traces are enabled, by the environment variable of Deno's OpenTelemetry support. */
   readonly wantsTraces: boolean;
+  /** Every setting as given, for `svc status`. */
+  readonly settings: readonly EffectiveSetting[];
   readonly clock: Clock;
 }
 
@@ -93,6 +93,7 @@ export function toConfig(options: DaemonOptions): DaemonConfig {
   return {
     ...options,
     clock,
+    settings: options.settings ?? [],
     maxInflightBytes: inflightBytes(options),
     hasPublicMetrics: options.metrics === true,
     keep: { days: keepTasksDays, perTrigger: keepTasks },

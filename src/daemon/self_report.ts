@@ -9,6 +9,7 @@ import type { StatusHost } from "../control/records/status.ts";
 import { readSizes } from "../telemetry/readings.ts";
 import type { Execution } from "./execution.ts";
 import type { Intake } from "./intake.ts";
+import type { EffectiveSetting } from "./settings.ts";
 import type { State } from "./state.ts";
 import type { WebhookServer } from "./webhook_server.ts";
 
@@ -18,12 +19,20 @@ export interface SelfReport extends Pick<StatusHost, "degraded" | "status" | "ra
   readonly metrics: () => Promise<Response>;
 }
 
-/** Creates the reports of a daemon that starts now; `descriptors` is the most it may have open. */
+/** What a report names beside the rooms. */
+interface Reported {
+  readonly webhook: WebhookServer;
+  /** Most descriptors that may be open. */
+  readonly descriptors: number;
+  readonly settings: readonly EffectiveSetting[];
+}
+
+/** Creates the reports of a daemon that starts now. */
 export function selfReport(
   { dirs, clock, store, catalog, health, telemetry }: State,
   { plugins: { semaphore } }: Execution,
   { bodies }: Intake,
-  { webhook, descriptors }: { readonly webhook: WebhookServer; readonly descriptors: number },
+  { webhook, descriptors, settings }: Reported,
 ): SelfReport {
   const started = clock.now();
   const connections = webhook.load;
@@ -31,7 +40,7 @@ export function selfReport(
   const readings = { store, clock, dirs, started, semaphore, bodies, descriptors, degraded };
   return {
     degraded,
-    status: () => ({ webhookUrl: webhook.url, started }),
+    status: () => ({ webhookUrl: webhook.url, started, settings }),
     rates: () => telemetry.lately(),
     sizes: () => readSizes(readings),
     metrics: () =>

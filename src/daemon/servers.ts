@@ -58,7 +58,11 @@ export async function openServers(
   const stopping = new AbortController();
   const webhook = busy.use(new WebhookServer());
   const descriptors = await readDescriptorLimit();
-  const report = selfReport(state, execution, intake, { webhook, descriptors });
+  const report = selfReport(state, execution, intake, {
+    webhook,
+    descriptors,
+    settings: config.settings,
+  });
   const manifests = opening.use(
     new ManifestReader({ program: join(dir.bin, "svc"), groups: state.groups, clock: state.clock }),
   );

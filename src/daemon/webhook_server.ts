@@ -7,7 +7,8 @@
 
 import type { HttpServer } from "../http/server/serve.ts";
 import { serve } from "../http/server/serve.ts";
-import type { DaemonConfig, HostAndPort } from "./config.ts";
+import type { HostAndPort } from "./addresses.ts";
+import type { DaemonConfig } from "./config.ts";
 
 /** Answers a request; `remote` is the sender's address. */
 type Handler = (request: Request, remote: string) => Response | Promise<Response>;

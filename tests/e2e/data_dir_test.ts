@@ -255,6 +255,31 @@ function daemonThatRefuses(program: Program, root: string) {
 }
 
 testEachProgram(
+  "daemon.yaml sets what no flag says, svc status names it, and a wrong one is refused",
+  async (program) => {
+    await using directory = await initDataDirectory(program);
+    const file = join(directory.path, "daemon.yaml");
+    match(await Deno.readTextFile(file), /^#workers: [0-9]+/m);
+    await Deno.writeTextFile(file, "workers: 3\nkeep-tasks: 7\nmetrics: true\n");
+    {
+      await using daemon = await startDaemon(program, { directory, args: ["--workers", "5"] });
+      equal((await daemon.send("/metrics", { method: "GET" })).status, 200);
+      const text = (await daemon.svc(["status"])).stdout;
+      match(text, /workers 5 \(flag\)/);
+      match(text, /keep-tasks 7 \(daemon\.yaml\)/);
+      ok(!text.includes("log-level"), text);
+      const { settings } = JSON.parse((await daemon.svc(["status", "-o", "json"])).stdout);
+      deepEqual(settings["keep-tasks"], { value: 7, source: "file" });
+      deepEqual(settings["log-level"], { value: "info", source: "default" });
+    }
+    await Deno.writeTextFile(file, "workers: 3\nkeep-task: 7\n");
+    const refused = await daemonThatRefuses(program, directory.path);
+    deepEqual([refused.code, refused.stdout], [1, ""]);
+    match(refused.stderr, /daemon\.yaml:2:1: .*"keep-task", did you mean "keep-tasks"\?/);
+  },
+);
+
+testEachProgram(
   "a second daemon on the same data directory refuses, and the first goes on",
   async (program) => {
     await using daemon = await startDaemon(program);

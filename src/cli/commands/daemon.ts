@@ -5,22 +5,29 @@
  */
 
 import { resolve } from "node:path";
-import { availableParallelism } from "node:os";
-import { isCidr } from "../../base/cidr.ts";
 import { systemClock } from "../../base/clock.ts";
+import type { DataDir } from "../../base/data_dir.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
-import {
-  createLog,
-  LOG_FORMATS,
-  LOG_LEVELS,
-  type LogFormat,
-  type LogLevel,
-} from "../../base/log.ts";
+import { createLog, type LogFormat, type LogLevel } from "../../base/log.ts";
 import { startDaemon } from "../../daemon.ts";
-import type { DaemonOptions, HostAndPort } from "../../daemon/config.ts";
+import { type HostAndPort, parseApiUrl, parseBind } from "../../daemon/addresses.ts";
+import type { DaemonOptions } from "../../daemon/config.ts";
+import {
+  defaultOf,
+  type EffectiveSetting,
+  findWrong,
+  type Setting,
+  SETTINGS,
+} from "../../daemon/settings.ts";
+import { readSettingsFile } from "../../daemon/settings_file.ts";
 import type { TlsFiles } from "../../http/server/tls_files.ts";
-import { SLACK_API_URL } from "../../intake/slack/api.ts";
-import { type Command, type CommandContext, DATA_DIR } from "../command.ts";
+import {
+  camelCase,
+  type Command,
+  type CommandContext,
+  DATA_DIR,
+  type OptionDefinition,
+} from "../command.ts";
 
 /** Longest time an orderly end may take before the process ends anyway. */
 const STOP_WITHIN_MS = 14_000;
@@ -28,116 +35,46 @@ const STOP_WITHIN_MS = 14_000;
 /** Runs the daemon in the foreground. */
 export const command: Command = {
   help:
-    "Runs the daemon in the foreground until SIGTERM or SIGINT; a second signal stops it at once.",
-  options: [
-    DATA_DIR,
-    {
-      flags: "--webhook-bind <addr>",
-      help: "address of the webhook server: HOST:PORT, port 0 for any free one, or none",
-      fallback: "127.0.0.1:19090",
-    },
-    { flags: "--webhook-tls-cert <file>", help: "serve webhooks over TLS: certificate, PEM" },
-    {
-      flags: "--webhook-tls-key <file>",
-      help: "its key, PEM; both files are read again when they change",
-    },
-    {
-      flags: "--trusted-proxy <cidr...>",
-      help: "proxies whose X-Forwarded-For and Forwarded headers are trusted",
-    },
-    {
-      flags: "--workers <n>",
-      help: "tasks that run at once (default: two per processor, at least 4)",
-    },
-    {
-      flags: "--metrics",
-      help: "also serve GET /metrics at the webhook address, to everyone who can reach it",
-    },
-    {
-      flags: "--max-body <bytes>",
-      help: "largest body of a request, in bytes",
-      fallback: "26214400",
-    },
-    {
-      flags: "--max-inflight-bytes <bytes>",
-      help:
-        "bytes of request bodies in memory at once, beyond it the answer is 503 (default: 128 MiB; at least twice --max-body)",
-    },
-    {
-      flags: "--control-bind <addr>",
-      help: "also serve the control plane at HOST:PORT, over TLS, to bearers of tokens",
-    },
-    { flags: "--control-tls-cert <file>", help: "certificate for --control-bind, PEM" },
-    { flags: "--control-tls-key <file>", help: "key for --control-bind, PEM" },
-    {
-      flags: "--plugin-root <dir>",
-      help: "where relative plugin commands start (default: the data directory)",
-    },
-    {
-      flags: "--step-env <names...>",
-      help: "environment variables that steps inherit, such as an agent's API key",
-    },
-    {
-      flags: "--keep-tasks-days <n>",
-      help: "days for which ended tasks, their logs and deliveries are kept; 0 for no limit",
-      fallback: "30",
-    },
-    {
-      flags: "--keep-tasks <n>",
-      help: "ended tasks kept for each trigger; 0 for no limit",
-      fallback: "10000",
-    },
-    {
-      flags: "--slack-api-url <url>",
-      help: "Slack's Web API, where answers are posted",
-      fallback: SLACK_API_URL,
-    },
-    {
-      flags: "--log-format <format>",
-      help: "format of the log",
-      choices: LOG_FORMATS,
-      fallback: "pretty",
-    },
-    {
-      flags: "--log-level <level>",
-      help: "least severe level that is logged",
-      choices: LOG_LEVELS,
-      fallback: "info",
-    },
-  ],
+    "Runs the daemon in the foreground until SIGTERM or SIGINT; a second signal stops it at once. " +
+    "Options that are not given are read from daemon.yaml in the data directory, which has the " +
+    "same names without the dashes.",
+  options: [DATA_DIR, ...SETTINGS.map(toOption)],
   examples: [
     "svc daemon",
     "svc daemon --webhook-bind 127.0.0.1:0 --workers 8",
     "svc daemon --step-env ANTHROPIC_API_KEY GITHUB_TOKEN",
   ],
-  async run(context: CommandContext) {
+  async run(given: CommandContext) {
     const umask = Deno.umask(0o077); // first of all: everything made from here on is private
-    const { io } = context;
+    const { io } = given;
+    const dir = given.dir();
+    const settings = settle(given, dir);
+    const context = given.withOptions(toOptions(settings));
     const log = createLog({
       level: context.option("logLevel") as LogLevel,
       format: context.option("logFormat") as LogFormat,
       clock: systemClock,
       write: (line) => ignoringFailures(() => io.err(`${line}\n`)),
     });
-    const dir = context.dir();
     const daemon = await startDaemon({
       dir,
       umask,
       log,
       env: io.env,
-      webhookBind: parseBind("webhook-bind", context.option("webhookBind") ?? ""),
+      settings,
+      webhookBind: bindOf(context.option("webhookBind")),
       ...optional("webhookTls", tlsFiles("webhook", context)),
       ...optional("control", controlAddress(context)),
-      trustedProxies: trustedProxies(context),
-      workers: context.count("workers", 1, 10_000) ?? Math.max(4, availableParallelism() * 2),
+      trustedProxies: context.list("trustedProxy").flatMap((texts) => texts.split(",")),
+      workers: context.count("workers", 1) ?? 1,
       maxBodyBytes: context.count("maxBody", 1) ?? 0,
       ...optional("maxInflightBytes", context.count("maxInflightBytes", 1)),
       metrics: context.flag("metrics"),
       pluginRoot: resolve(context.option("pluginRoot") ?? dir.root),
       slackApiUrl: parseApiUrl(context.option("slackApiUrl") ?? ""),
       stepEnv: context.list("stepEnv").flatMap((names) => names.split(",")),
-      keepTasksDays: context.count("keepTasksDays", 0, 36_500) ?? 30,
-      keepTasks: context.count("keepTasks", 0) ?? 10_000,
+      ...optional("keepTasksDays", context.count("keepTasksDays", 0)),
+      ...optional("keepTasks", context.count("keepTasks", 0)),
     });
     const where = daemon.webhookUrl === undefined
       ? "webhooks off"
@@ -188,15 +125,67 @@ function forceEnd(context: CommandContext): Disposable {
   };
 }
 
-function parseBind(flag: string, text: string): HostAndPort | undefined {
-  if (text === "none") return undefined;
-  const [, ipv6, name, port] =
-    /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+)):([0-9]{1,5})$/.exec(text) ?? [];
-  const hostname = ipv6 ?? name;
-  if (hostname === undefined || Number(port) > 65_535) {
-    throw new AppError("usage", `--${flag} takes HOST:PORT or none, not "${text}"`);
+/** The flag of a setting. Its default stands in the text only: the file may have another value. */
+function toOption(
+  { name, placeholder, help, fallback, otherwise, choices }: Setting,
+): OptionDefinition {
+  const fallbackText = otherwise ?? fallback;
+  return {
+    flags: placeholder === undefined ? `--${name}` : `--${name} <${placeholder}>`,
+    help: fallbackText === undefined ? help : `${help} (default: ${fallbackText})`,
+    ...(choices === undefined ? {} : { choices }),
+  };
+}
+
+/**
+ * Every setting: from its flag, else from the file, else the default.
+ *
+ * @throws {AppError} `usage` for a flag and `invalid` for an entry of the file that is wrong.
+ */
+function settle(given: CommandContext, dir: DataDir): readonly EffectiveSetting[] {
+  const file = readSettingsFile(dir.settings, dir.root);
+  return SETTINGS.map((setting) => {
+    const { name } = setting;
+    const flag = flagValue(setting, given);
+    if (flag !== undefined) return { name, value: flag, source: "flag" };
+    const value = file.get(name);
+    if (value !== undefined) return { name, value, source: "file" };
+    return { name, value: defaultOf(setting), source: "default" };
+  });
+}
+
+/** The value that a flag gives; `undefined` when it was not given. */
+function flagValue(setting: Setting, given: CommandContext): EffectiveSetting["value"] | undefined {
+  const name = camelCase(setting.name);
+  const [least, most] = setting.range ?? [0];
+  const texts = given.list(name);
+  const wrong = texts.map((text) => findWrong(setting, text)).find((why) => why !== undefined);
+  if (wrong !== undefined) throw new AppError("usage", `--${setting.name} ${wrong}`);
+  switch (setting.takes) {
+    case "switch":
+      return given.flag(name) ? true : undefined;
+    case "count":
+      return given.count(name, least, most);
+    case "list":
+      return texts.length === 0 ? undefined : texts;
+    case "text":
+    case "path":
+      return given.option(name);
   }
-  return { hostname, port: Number(port) };
+}
+
+/** Settings as a command line would have given them. */
+function toOptions(settings: readonly EffectiveSetting[]): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    settings.filter(({ value }) => value !== null)
+      .map(({ name, value }) => [camelCase(name), typeof value === "number" ? `${value}` : value]),
+  );
+}
+
+/** An address that has passed the check of its setting. */
+function bindOf(text = "none"): HostAndPort | undefined {
+  const on = parseBind(text);
+  return on === "wrong" ? undefined : on;
 }
 
 const TLS_OPTIONS = {
@@ -217,29 +206,11 @@ function tlsFiles(
 
 /** Tokens do not travel in the clear: no address without a certificate. */
 function controlAddress(context: CommandContext): DaemonOptions["control"] {
-  const on = parseBind("control-bind", context.option("controlBind") ?? "none");
+  const on = bindOf(context.option("controlBind"));
   const tls = tlsFiles("control", context);
   if (on === undefined) return undefined;
   if (tls !== undefined) return { on, tls };
   throw new AppError("usage", "--control-bind needs --control-tls-cert and --control-tls-key");
-}
-
-function trustedProxies(context: CommandContext): readonly string[] {
-  const ranges = context.list("trustedProxy").flatMap((texts) => texts.split(","));
-  const bad = ranges.find((range) => !isCidr(range));
-  if (bad === undefined) return ranges;
-  throw new AppError("usage", `--trusted-proxy takes addresses or CIDR ranges, not "${bad}"`);
-}
-
-/** The token goes there: plain HTTP only to this machine itself. */
-function parseApiUrl(text: string): string {
-  const url = URL.parse(text);
-  const local = ["127.0.0.1", "[::1]", "localhost"].includes(url?.hostname ?? "");
-  const safe = url?.protocol === "https:" || (url?.protocol === "http:" && local);
-  if (url === null || !safe || url.search !== "" || url.hash !== "" || url.username !== "") {
-    throw new AppError("usage", `--slack-api-url takes https://HOST/PATH, not "${text}"`);
-  }
-  return text.replace(/\/+$/, "");
 }
 
 function optional<Name extends string, T>(

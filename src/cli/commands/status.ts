@@ -12,7 +12,8 @@ import { printable } from "../terminal_text.ts";
 
 /** Shows how the daemon is. */
 export const command: Command = {
-  help: "Shows whether the daemon runs, where it receives webhooks, how many resources there " +
+  help:
+    "Shows whether the daemon runs, where it receives webhooks, which settings are not the default, how many resources there " +
     "are, what waits, what happened in the last minutes, and what does not work as it " +
     "should. Exit 3 when it does not run.",
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
@@ -31,6 +32,7 @@ export const command: Command = {
       ["version", status.version],
       ["webhooks", status.webhook_url ?? "off"],
       ["data", status.data_dir],
+      ...settingLines(status),
       ["uptime", shortDuration(status.uptime_secs * 1000)],
       ...countLines(status),
       ["tasks", queueText(status.queue)],
@@ -48,6 +50,17 @@ export const command: Command = {
     );
   },
 };
+
+/** The settings that are not the default, each with where it comes from. */
+function settingLines({ settings }: Status): (readonly [string, string])[] {
+  const changed = Object.entries(settings).filter(([, { source }]) => source !== "default");
+  return changed.map(([name, { value, source }], position) => {
+    const text = `${name} ${[value].flat().join(", ")}`;
+    return [position === 0 ? "settings" : "", `${text} (${SOURCES[source]})`];
+  });
+}
+
+const SOURCES = { default: "default", file: "daemon.yaml", flag: "flag" };
 
 /** Resources; tasks have a line of their own. */
 function countLines({ counts }: Status): (readonly [string, string])[] {

@@ -25,6 +25,8 @@ export interface StatusHost {
     readonly webhookUrl: string | undefined;
     /** Milliseconds since the epoch. */
     readonly started: number;
+    /** Settings of the daemon. */
+    readonly settings: readonly ({ readonly name: string } & Status["settings"][string])[];
   };
   /** Rates of the last minutes: deliveries by outcome, ended tasks by state. */
   readonly rates: () => Record<"deliveries" | "tasks", Readonly<Record<string, Rate>>>;
@@ -39,7 +41,7 @@ export interface StatusHost {
 
 /** The state of the daemon. */
 export async function status(host: StatusHost): Promise<Status> {
-  const { webhookUrl, started } = host.status();
+  const { webhookUrl, started, settings } = host.status();
   const [queue, sizes, degraded] = await Promise.all([
     ...[host.store.counts(), host.sizes(), host.degraded()] as const,
   ]);
@@ -55,6 +57,9 @@ export async function status(host: StatusHost): Promise<Status> {
     webhook_url: webhookUrl ?? null,
     data_dir: host.dirs.root,
     pid: Deno.pid,
+    settings: Object.fromEntries(
+      settings.map(({ name, value, source }) => [name, { value, source }]),
+    ),
     uptime_secs: Math.floor((now - started) / 1000),
     counts: { ...Object.fromEntries(resources), tasks_pending: pending, tasks_running: running },
     queue: {

@@ -1,0 +1,35 @@
+/**
+ * Addresses in the settings of the daemon.
+ *
+ * @module
+ */
+
+/** An address to listen on; port 0 takes any free one. */
+export interface HostAndPort {
+  readonly hostname: string;
+  readonly port: number;
+}
+
+/** `HOST:PORT`, `undefined` for `none`, and `"wrong"` for anything else. */
+export function parseBind(text: string): HostAndPort | undefined | "wrong" {
+  if (text === "none") return undefined;
+  const [, ipv6, name, port] =
+    /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+)):([0-9]{1,5})$/.exec(text) ?? [];
+  const hostname = ipv6 ?? name;
+  if (hostname === undefined || Number(port) > 65_535) return "wrong";
+  return { hostname, port: Number(port) };
+}
+
+/**
+ * The base URL of an API without a slash at its end; `"wrong"` for what is none. A token goes there:
+ * plain HTTP only to this machine itself.
+ */
+export function parseApiUrl(text: string): string {
+  const url = URL.parse(text);
+  const local = ["127.0.0.1", "[::1]", "localhost"].includes(url?.hostname ?? "");
+  const safe = url?.protocol === "https:" || (url?.protocol === "http:" && local);
+  if (url === null || !safe || url.search !== "" || url.hash !== "" || url.username !== "") {
+    return "wrong";
+  }
+  return text.replace(/\/+$/, "");
+}

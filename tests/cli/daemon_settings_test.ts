@@ -1,0 +1,87 @@
+/**
+ * `daemon.yaml`: what the file may say, and what is said of one that is wrong.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, match, ok, throws } from "node:assert/strict";
+import { defaultOf, SETTINGS, type SettingValue } from "../../src/daemon/settings.ts";
+import { readSettingsFile, settingsTemplate } from "../../src/daemon/settings_file.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
+
+/** The settings in a file of this text. */
+async function read(text: string): Promise<Record<string, SettingValue>> {
+  await using dir = await tempDir();
+  await Deno.writeTextFile(`${dir.path}/daemon.yaml`, text);
+  return Object.fromEntries(readSettingsFile(`${dir.path}/daemon.yaml`, "/data"));
+}
+
+Deno.test("the file of svc init says nothing as it is, and all the defaults without the marks", async () => {
+  deepEqual(await read(settingsTemplate()), {});
+  const all = await read(settingsTemplate().replace(/^#(?=[a-z])/gm, ""));
+  deepEqual(Object.keys(all), SETTINGS.map(({ name }) => name));
+  for (const setting of SETTINGS) {
+    if (setting.example !== undefined) continue;
+    deepEqual(all[setting.name], defaultOf(setting), setting.name);
+  }
+});
+
+Deno.test("a file that is not there, empty or all remarks sets nothing", async () => {
+  deepEqual([...readSettingsFile("/nowhere/daemon.yaml", "/data")], []);
+  deepEqual(await read(""), {});
+  deepEqual(await read("# workers: 3\n"), {});
+});
+
+Deno.test("values are of their type, and paths start at the data directory", async () => {
+  const text = "workers: 3\nmetrics: true\nstep-env: [A, B]\nplugin-root: plugins\n" +
+    "webhook-tls-cert: /etc/tls.crt\nlog-format: json\n";
+  deepEqual(await read(text), {
+    "workers": 3,
+    "metrics": true,
+    "step-env": ["A", "B"],
+    "plugin-root": "/data/plugins",
+    "webhook-tls-cert": "/etc/tls.crt",
+    "log-format": "json",
+  });
+});
+
+/** Files that are refused, and what is said. */
+const WRONG: readonly [text: string, says: RegExp][] = [
+  ["workrs: 3", /daemon\.yaml:1:1: .*"workrs", did you mean "workers"/],
+  ["metrics: true\nworkers: 0", /daemon\.yaml:2:1: .*a whole number from 1 to 10000/],
+  ["workers: two", /daemon\.yaml:1:1: .*a whole number/],
+  ["workers:", /daemon\.yaml:1:1: .*a whole number.*found nothing/],
+  ["step-env: TOKEN", /daemon\.yaml:1:1: .*found a string/],
+  ["log-level: loud", /daemon\.yaml:1:1: .*debug, info, warn, error/],
+  ["webhook-bind: here", /daemon\.yaml:1:1: webhook-bind takes HOST:PORT or none, not "here"/],
+  ["trusted-proxy: [10.0.0.0/8, x]", /trusted-proxy takes addresses or CIDR ranges, not "x"/],
+  ["slack-api-url: http://example.com", /slack-api-url takes https:\/\/HOST\/PATH/],
+  ["workers: 1\nworkers: 2", /daemon\.yaml:2:/],
+  ["workers: 1\n---\nworkers: 2", /This is one document/],
+  ["[workers]", /daemon\.yaml:1:1: /],
+  ["workers: [", /daemon\.yaml:/],
+  ["data-dir: /x", /Unknown field "data-dir"/],
+];
+
+for (const [text, says] of WRONG) {
+  Deno.test(`daemon.yaml with ${JSON.stringify(text)} is refused`, async () => {
+    await using dir = await tempDir();
+    const path = `${dir.path}/daemon.yaml`;
+    await Deno.writeTextFile(path, text);
+    throws(() => readSettingsFile(path, "/data"), (error: Error) => {
+      match(error.message, /^The settings of the daemon are not valid:\n/);
+      match(error.message, says);
+      return true;
+    });
+  });
+}
+
+Deno.test("every mistake of a file is said at once", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/daemon.yaml`;
+  await Deno.writeTextFile(path, "workers: 0\nmetrics: 1\nnothing: x\n");
+  throws(() => readSettingsFile(path, "/data"), (error: Error) => {
+    ok(error.message.split("\n").length === 4, error.message);
+    return true;
+  });
+});
