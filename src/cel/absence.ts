@@ -162,7 +162,7 @@ class Rewriter {
 const LAZY: ReadonlySet<string> = new Set(["_&&_", "_||_", "_?_:_"]);
 
 /** The value and the fallback of a call of `default` or `orValue`. */
-function fallbackOf({ exprKind: kind }: Expr): [value: Expr, other: Expr] | undefined {
+export function fallbackOf({ exprKind: kind }: Expr): [value: Expr, other: Expr] | undefined {
   if (kind.case !== "callExpr") return undefined;
   const { function: name, target, args } = kind.value;
   const [value, other, ...more] = target === undefined ? args : [target, ...args];
@@ -171,7 +171,7 @@ function fallbackOf({ exprKind: kind }: Expr): [value: Expr, other: Expr] | unde
 }
 
 /** Whether an optional selection is in a chain of selections and calls of methods. */
-function isOptional(expr: Expr | undefined): boolean {
+export function isOptional(expr: Expr | undefined): boolean {
   for (let inner = expr; inner !== undefined;) {
     const { exprKind: kind }: Expr = inner;
     if (kind.case === "selectExpr" && !kind.value.testOnly) {

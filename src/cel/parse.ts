@@ -73,7 +73,7 @@ function markSelections({ expr, sourceInfo }: Parsed, marks: ReadonlySet<number>
 }
 
 /** The expressions directly inside another. */
-function partsOf({ exprKind: { case: kind, value } }: Expr): (Expr | undefined)[] {
+export function partsOf({ exprKind: { case: kind, value } }: Expr): (Expr | undefined)[] {
   switch (kind) {
     case "selectExpr":
       return [value.operand];

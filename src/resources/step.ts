@@ -19,6 +19,11 @@ const StepId = Type.String({
   title: "a step id (a letter, then letters, digits, _ or -; at most 63 characters)",
 });
 
+const OutputKey = Type.String({
+  pattern: "^[A-Za-z_][A-Za-z0-9_-]{0,62}$",
+  title: "the key of an output (a letter, then letters, digits, _ or -; at most 63 characters)",
+});
+
 const Retry = Type.Object({
   attempts: Type.Integer({
     minimum: 1,
@@ -36,6 +41,7 @@ export const StepSchema = Type.Object({
   agent: Type.Optional(Name),
   prompt: Type.Optional(Type.String({ minLength: 1, title: "a prompt" })),
   template: Type.Optional(Name),
+  stdout: Type.Optional(OutputKey),
   needs: Type.Optional(Type.Array(StepId)),
   when: Type.Optional(Type.String({ minLength: 1, title: "a CEL expression" })),
   env: Type.Optional(Env),

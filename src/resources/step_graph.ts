@@ -192,14 +192,17 @@ export function checkStepNames(
         if (!places.has(id)) return [errorAt(where, `No step is called "${id}" here`)];
         before ??= ancestorsOf(steps, step.id, places);
         if (before.has(id)) return [];
-        return [warningAt(where, `Step "${id}" may not have ended by then: name it under "needs"`)];
+        const cure = known.length > 0
+          ? 'steps under "finally" run in their order, move it up'
+          : 'name it under "needs"';
+        return [warningAt(where, `Step "${id}" may not have ended by then: ${cure}`)];
       })
     );
   });
 }
 
 /** Every expression of a step with the path of its field. */
-function expressionsOf(step: Step): [field: FieldPath, source: string][] {
+export function expressionsOf(step: Step): [field: FieldPath, source: string][] {
   const inTemplate = (field: FieldPath, text: string | undefined): [FieldPath, string][] =>
     holesOf(text ?? "").map((source) => [field, source]);
   return [

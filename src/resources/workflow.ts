@@ -7,6 +7,7 @@
 import Type from "typebox";
 import { checkEnv, Env, envReferences } from "./env.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
+import { checkFinallyReads } from "./finally_reads.ts";
 import { errorAt, type Finding } from "./resource.ts";
 import { checkShell, Shell } from "./shell.ts";
 import { checkStep, type Step, stepReferences, StepSchema } from "./step.ts";
@@ -51,6 +52,7 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>({
       ...checkFinally(last),
       ...checkStepNames(spec.steps, STEPS),
       ...checkStepNames(last, FINALLY, spec.steps.map((step) => step.id)),
+      ...checkFinallyReads(last, FINALLY, spec.steps),
     ];
   },
   references: (spec): Reference[] => [

@@ -25,7 +25,10 @@ export interface NewTask {
   readonly workspace: string;
   /** The plan as JSON, with its hash; absent when something the task needs is missing. */
   readonly plan?: { readonly hash: string; readonly json: string };
-  /** Why the task cannot run; given exactly when `plan` is absent. The task is stored as failed. */
+  /**
+   * What the task needs and is missing. Without a plan it is stored as failed; with one, only its
+   * `finally` steps run.
+   */
   readonly missing?: string;
   /** Exact JSON for the steps, where that is not the delivery's body. */
   readonly payload?: Uint8Array;

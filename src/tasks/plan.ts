@@ -46,6 +46,11 @@ export interface Plan {
   readonly env: Env;
   /** Time limit of the whole task, as written. */
   readonly timeout?: string | number;
+  /**
+   * What the task needs and was missing when it was planned: then only the steps under `finally`
+   * run that need none of it.
+   */
+  readonly missing?: string;
   /** Text template of the goal. */
   readonly goal?: string;
   /** Workspace of the steps; without `isolation`, in plans of older versions, it is `shared`. */
@@ -103,27 +108,35 @@ export class Planner {
     const workspace = find<WorkspaceSpec>("Workspace", names.workspace);
     const { shell } = workflow ?? {};
     const steps = workflow?.steps.map((step) => planStep(step, shell, find)) ?? [];
-    const last = workflow?.finally?.map((step) => planStep(step, shell, find));
-    if (workflow === undefined || workspace === undefined || missing.size > 0) {
-      return { ...names, missing: `missing in project "${project}": ${[...missing].join(", ")}` };
-    }
+    const last = workflow?.finally?.flatMap((step) => {
+      const known = missing.size;
+      const planned = planStep(step, shell, find);
+      return missing.size === known ? [planned] : [];
+    });
+    const lacks = missing.size === 0
+      ? {}
+      : { missing: `missing in project "${project}": ${[...missing].join(", ")}` };
+    const canRun = missing.size === 0 || (last ?? []).length > 0;
+    if (workflow === undefined || !canRun) return { ...names, ...lacks };
     const plan: Plan = {
+      ...lacks,
       steps,
       ...(last === undefined ? {} : { finally: last }),
       env: workflow.env ?? {},
       ...(workflow.timeout === undefined ? {} : { timeout: workflow.timeout }),
       ...(action.goal === undefined ? {} : { goal: action.goal }),
       workspace: {
-        path: resolve(this.#dataDir, workspace.path),
-        isolation: workspace.isolation ?? DEFAULT_ISOLATION,
-        ...(workspace.fetch === true ? { fetch: true } : {}),
-        env: workspace.env ?? {},
+        path: resolve(this.#dataDir, workspace?.path ?? ""),
+        isolation: workspace?.isolation ?? DEFAULT_ISOLATION,
+        ...(workspace?.fetch === true ? { fetch: true } : {}),
+        env: workspace?.env ?? {},
       },
     };
     const json = JSON.stringify(plan);
-    const { maxParallel } = workspace;
+    const { maxParallel } = workspace ?? {};
     return {
       ...names,
+      ...lacks,
       plan: { hash: sha256Hex(json), json },
       ...(maxParallel === undefined ? {} : { workspaceMax: maxParallel }),
     };

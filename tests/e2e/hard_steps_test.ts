@@ -100,8 +100,8 @@ testEachProgram("exit codes, signals and missing programs are told apart", async
   deepEqual(shown("missing"), ["failed", "exit code 127 (command not found)", 127]);
   deepEqual(shown("directory"), ["failed", "exit code 126 (the command cannot be run)", 126]);
   deepEqual(shown("syntax"), ["failed", "exit code 2", 2]);
-  deepEqual(shown("stubborn"), ["failed", "timed out", 137]);
-  deepEqual(shown("named"), ["failed", "timed out", 137]);
+  deepEqual(shown("stubborn"), ["failed", "timed out after 1s, the step's timeout", 137]);
+  deepEqual(shown("named"), ["failed", "timed out after 1s, the step's timeout", 137]);
   deepEqual(shown("behind"), ["succeeded", "", 0]);
   deepEqual(shown("forks"), ["succeeded", "", 0]);
   deepEqual(shown("last"), ["succeeded", "", 0]);

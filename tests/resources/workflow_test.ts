@@ -85,6 +85,10 @@ const STEPS: readonly [what: string, text: string, findings: readonly RegExp[]][
     manifest("run: x", "timout: 3"),
     [/^f\.yaml:7:7: spec\.steps\.0\.timout: Unknown field "timout", did you mean "timeout"\?/],
   ],
+  ["its standard output as an output", manifest("run: x", "stdout: answer"), []],
+  ["a key that is none", manifest("run: x", 'stdout: "a b"'), [
+    /^f\.yaml:7:7: spec\.steps\.0\.stdout: Expected the key of an output/,
+  ]],
   ["a shell by name", manifest("run: x", "shell: bash"), []],
   ["a program as its shell", manifest("run: x", "shell: [python3, -u]"), []],
   ["an unknown shell", manifest("run: x", "shell: zsh"), [
@@ -223,3 +227,43 @@ Deno.test("workflow.references names the stores of every env block with their pl
     ["SecretStore", "s2", "spec.steps.1.env.C.fromSecret.store"],
   ]);
 });
+
+/** What is said of a step under `finally` with this variable. */
+const inFinally = (value: string, more = "") =>
+  said(`${manifest()}  finally:
+    - {id: z, env: {X: ${JSON.stringify(value)}}, run: echo${more}}
+`);
+
+const MAY_BE_ABSENT: readonly [value: string, cure: string][] = [
+  ["{{ steps.a.outputs.url }}", '{{ default(steps.a.outputs.url, "") }}'],
+  ["x {{ steps.a.outputs['u'] + '!' }} y", `{{ default(steps.a.outputs['u'] + '!', "") }}`],
+  ["{{ steps.a.state }}", '{{ default(steps.a.state, "skipped") }}'],
+  ["{{ default(payload.x, steps.a.outputs.url) }}", "{{ default(default("],
+];
+
+for (const [value, cure] of MAY_BE_ABSENT) {
+  Deno.test(`Workflow warns of ${value} in finally, with what to write instead`, () => {
+    const lines = inFinally(value);
+    equal(lines.length, 1, lines.join("\n"));
+    match(
+      lines[0] ?? "",
+      /^f\.yaml:8:\d+: .*spec\.finally\.0\.env\.X: \{\{ .* has no value where /,
+    );
+    ok(lines[0]?.includes(`write ${cure}`), lines[0]);
+  });
+}
+
+const CAREFUL: readonly [value: string, more?: string][] = [
+  ["{{ default(steps.a.outputs.url, 'none') }}"],
+  ["{{ steps?.a.outputs.url }}"],
+  ["{{ steps.a.outputs?.url.orValue('none') }}"],
+  ["{{ has(steps.a.outputs.url) ? steps.a.outputs.url : '' }}"],
+  ["{{ task.state }} {{ task.reason }} {{ payload.x }}"],
+  ["{{ steps.a.outputs.url }}", ", when: task.state == 'succeeded'"],
+];
+
+for (const [value, more] of CAREFUL) {
+  Deno.test(`Workflow has nothing to say of ${value}${more ?? ""} in finally`, () => {
+    deepEqual(inFinally(value, more), []);
+  });
+}

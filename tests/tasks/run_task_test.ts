@@ -177,7 +177,10 @@ test("a timeout of one step leaves the steps beside it alone", async (rig) => {
   steps:
     - {id: a, timeout: 3, run: "setsid sleep 600 & echo $! > pid; wait"}
     - {id: b, needs: [], run: "setsid sh -c 'sleep 5; echo done > b' & wait $!; cat b"}`);
-  deepEqual(stepsOf(task.steps), ["a failed: timed out", "b succeeded"]);
+  deepEqual(stepsOf(task.steps), [
+    "a failed: timed out after 3s, the step's timeout",
+    "b succeeded",
+  ]);
   equal(await rig.printed(task.id, "b"), "done\n");
   equal(await processRuns(Number(await untilFile(`${rig.workspace}/pid`))), false);
 });
@@ -193,12 +196,12 @@ test("the timeout of a task ends what runs, skips the rest, and finally runs", a
   finally:
     - {id: z, env: {HOW: "{{ task.state }} {{ steps.a.state }}"}, run: echo "$HOW"}`);
   equal(state, "failed");
-  match(reason, /^step "[ad]": timed out$/);
+  match(reason, /^step "[ad]": timed out with its task, whose timeout is 4s$/);
   deepEqual(stepsOf(task.steps), [
-    "a failed: timed out",
+    "a failed: timed out with its task, whose timeout is 4s",
     "b skipped: the task timed out",
     "c succeeded",
-    "d failed: timed out",
+    "d failed: timed out with its task, whose timeout is 4s",
     "z succeeded",
   ]);
   equal(await rig.printed(task.id, "z"), "failed failed\n");

@@ -59,7 +59,10 @@ test("a step that takes longer than its timeout is ended, and the task with it",
     rig,
     "{steps: [{id: a, run: exec sleep 600, timeout: 1}, {id: b, run: touch b}]}",
   );
-  deepEqual([task.state, task.reason], ["failed", 'step "a": timed out']);
+  deepEqual([task.state, task.reason], [
+    "failed",
+    'step "a": timed out after 1s, the step\'s timeout',
+  ]);
 });
 
 test("the timeout of a task counts over its steps", async (rig) => {
@@ -67,7 +70,10 @@ test("the timeout of a task counts over its steps", async (rig) => {
     rig,
     "{timeout: 3s, steps: [{id: a, run: sleep 0.6}, {id: b, run: exec sleep 600}, {id: c, run: touch c}]}",
   );
-  deepEqual([task.state, task.reason], ["failed", 'step "b": timed out']);
+  deepEqual([task.state, task.reason], [
+    "failed",
+    'step "b": timed out with its task, whose timeout is 3s',
+  ]);
   deepEqual(steps(task).map(([, state]) => state), ["succeeded", "failed", "skipped"]);
 });
 

@@ -51,10 +51,11 @@ export async function retryTask(
       `Task ${task.id} is ${task.state}: wait for its end, or cancel it with "svc task cancel"`,
     );
   }
-  const plan = await host.store.findPlan(task.id);
-  const { note, ...again } = plan === undefined
+  const json = await host.store.findPlan(task.id);
+  const plan = json === undefined ? undefined : JSON.parse(json) as Plan;
+  const { note, ...again } = plan === undefined || plan.missing !== undefined
     ? newPlan(task, from, host)
-    : await continuePlan(task, JSON.parse(plan) as Plan, from);
+    : await continuePlan(task, plan, from);
   const made = await host.store.retryTask({
     ...again,
     id: host.newId(),
@@ -73,7 +74,7 @@ function newPlan(task: Task, from: string | undefined, host: RetryHost): RetryPl
   const { workflow, workspace } = task;
   const action = trigger?.spec.action ?? { workflow, workspace };
   const { plan, missing, ...names } = host.planner.planFor(task.project, action);
-  if (plan === undefined) {
+  if (plan === undefined || missing !== undefined) {
     throw new AppError("conflict", `Task ${task.id} cannot run yet, ${missing}: apply it first`);
   }
   checkFrom(from, JSON.parse(plan.json) as Plan, task);

@@ -1,35 +1,26 @@
 /**
- * One attempt at a step: its environment, its prompt if it runs an agent, its process, and its
- * outputs. Text from outside reaches the process only as a variable, an argument, a file or
- * standard input.
+ * One attempt at a step: its process, its outputs, and how it ended. `prepare_attempt.ts` makes what
+ * it is given.
  *
  * @module
  */
 
-import { resolve } from "node:path";
 import { findDurationSecs } from "../../base/duration.ts";
-import { AppError, messageOf } from "../../base/errors.ts";
-import { compileTemplate, renderTemplate } from "../../cel/template.ts";
+import { AppError } from "../../base/errors.ts";
 import { runShell, type ShellExit } from "../../shell/run_shell.ts";
 import type { StepRecord } from "../../store/task_records.ts";
 import type { CancellationScope } from "../cancellation_scope.ts";
-import type { PlannedStep } from "../plan.ts";
-import { renderPrompt } from "../step/prompt.ts";
-import { commandOf } from "../step/step_command.ts";
-import { type DeliveredPrompt, deliverPrompt } from "../step/prompt_delivery.ts";
-import { fillEnv } from "../step/step_env.ts";
-import { readOutputs } from "../step/step_outputs.ts";
 import type { StepLog } from "../log/task_log.ts";
+import { CapturedOutput } from "../step/captured_output.ts";
+import type { Plan } from "../plan.ts";
+import { readOutputs } from "../step/step_outputs.ts";
+import {
+  ATTEMPT_MARK,
+  type PositionedStep,
+  prepareAttempt,
+  type PreparedAttempt,
+} from "./prepare_attempt.ts";
 import type { TaskContext } from "./task_context.ts";
-
-/** A step with its position. */
-export interface PositionedStep {
-  readonly step: PlannedStep;
-  /** Position among all steps of the task. */
-  readonly position: number;
-  /** Time limit in seconds where neither the step nor its agent has one; none when absent. */
-  readonly defaultTimeoutSecs?: number;
-}
 
 /** One attempt. */
 export interface Attempt {
@@ -47,97 +38,108 @@ export interface Attempt {
 /** Result of an attempt; `pending` when the daemon stops and the attempt has to be made again. */
 export type AttemptResult = Pick<StepRecord, "reason" | "exitCode" | "outputs"> & {
   readonly state: "succeeded" | "failed" | "cancelled" | "pending";
+  /** Whether another attempt would fail the same: the workflow has to change. */
+  readonly isHopeless?: boolean;
 };
 
 /** Time of a step between TERM and KILL. */
 const GRACE_MS = 5000;
-
-/** Variable that marks every process of one attempt, whatever its group. */
-const ATTEMPT_MARK = "SVC_STEP_RUN";
 
 /** Runs a step once. Throws only for bugs, and when the store or the disk fails. */
 export async function attemptStep(
   positioned: PositionedStep,
   attempt: Attempt,
 ): Promise<AttemptResult> {
+  const prepared = await orRefusal(prepareAttempt(positioned, attempt.context, attempt.number));
+  if (prepared instanceof AppError) {
+    return { state: "failed", reason: prepared.message, isHopeless: true };
+  }
+  const result = await orRefusal(runProcess(positioned, attempt, prepared));
+  return result instanceof AppError ? { state: "failed", reason: result.message } : result;
+}
+
+async function orRefusal<T>(work: Promise<T>): Promise<T | AppError> {
   try {
-    return await runProcess(positioned, attempt);
+    return await work;
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "invalid") throw error;
-    return { state: "failed", reason: error.message };
+    return error;
   }
 }
 
 async function runProcess(
-  { step, position, defaultTimeoutSecs }: PositionedStep,
-  { context, cancellation, number, log, onStart }: Attempt,
+  positioned: PositionedStep,
+  { context: { host, plan }, cancellation, log, onStart }: Attempt,
+  { command, output }: PreparedAttempt,
 ): Promise<AttemptResult> {
-  const { host, plan, claimed, files } = context;
-  const name = `${position}.${number}`;
-  const mark = `${claimed.task.id}.${name}`;
-  const sources = {
-    evaluator: context.evaluator,
-    catalog: host.catalog,
-    project: claimed.task.project,
-  };
-  const blocks = [plan.workspace.env, plan.env, step.agent?.env ?? {}, step.env ?? {}];
-  const filled = await fillEnv(blocks, context.scope, sources);
-  const cwd = await workdirOf(step, context);
-  const { env, ...prompt } = await promptOf(step, context, `prompt.${name}`);
-  const output = await files.makeEmpty();
-  const variables: Record<string, string> = {
-    ...host.inherited.variables,
-    ...filled,
-    ...env,
-    ...context.variables,
-    SVC_STEP: step.id,
-    SVC_ATTEMPT: String(number),
-    SVC_OUTPUT: output,
-    [ATTEMPT_MARK]: mark,
-  };
-  const command = await commandOf(step, {
-    cwd,
-    path: variables["PATH"] ?? "",
-    toFile: (text) => files.make(`script-${position}-${number}`, text),
-  });
-  const limit = step.timeout ?? step.agent?.timeout ?? defaultTimeoutSecs;
-  const timeoutSecs = limit === undefined ? undefined : findDurationSecs(limit);
-  if (cancellation.why !== undefined) return endedFor(cancellation);
-
+  if (cancellation.why !== undefined) return endedFor(cancellation, plan);
+  const limit = limitOf(positioned);
+  const timeoutSecs = limit === undefined ? undefined : findDurationSecs(limit.time);
+  const captured = new CapturedOutput(positioned.step.stdout);
   const exit = await runShell({
     ...command,
     stopOnError: true,
-    ...prompt,
-    cwd,
-    env: variables,
     umask: host.umask,
     graceMs: GRACE_MS,
     signal: cancellation.signal,
     ...(timeoutSecs === undefined ? {} : { timeoutMs: timeoutSecs * 1000 }),
-    onOutput: (stream, chunk) => log.write(stream, chunk),
+    onOutput(stream, chunk) {
+      if (stream === "out") captured.add(chunk);
+      return log.write(stream, chunk);
+    },
     onStart,
   }, host);
   await log.end();
-  if (exit.endedFor !== undefined) await host.groups.endMarked(ATTEMPT_MARK, mark);
-  const outputs = await takeOutputs(output, log);
-  const verdict = exit.endedFor === "signal" ? endedFor(cancellation) : judge(exit);
-  return { ...verdict, exitCode: exit.code, ...(outputs === undefined ? {} : { outputs }) };
+  if (exit.endedFor !== undefined) {
+    await host.groups.endMarked(ATTEMPT_MARK, command.env[ATTEMPT_MARK] ?? "");
+  }
+  const outputs = await takeOutputs(output, captured, log);
+  const verdict = exit.endedFor === "signal" ? endedFor(cancellation, plan) : judge(exit, limit);
+  const result = verdict.state === "succeeded" ? captured.excess ?? verdict : verdict;
+  return { ...result, exitCode: exit.code, ...(outputs === undefined ? {} : { outputs }) };
+}
+
+/** The time limit of an attempt as written, and whose it is. */
+interface Limit {
+  readonly time: string | number;
+  readonly whose: string;
+}
+
+function limitOf({ step, defaultTimeoutSecs }: PositionedStep): Limit | undefined {
+  if (step.timeout !== undefined) return { time: step.timeout, whose: "the step's timeout" };
+  if (step.agent?.timeout !== undefined) {
+    return { time: step.agent.timeout, whose: `the timeout of Agent "${step.agent.name}"` };
+  }
+  if (defaultTimeoutSecs === undefined) return undefined;
+  return { time: defaultTimeoutSecs, whose: 'the limit of a "finally" step without a timeout' };
+}
+
+/** Reason of a step that the timeout of its task has ended. */
+export function timedOutWithTask({ timeout = 0 }: Plan): string {
+  return `timed out with its task, whose timeout is ${inWords(timeout)}`;
+}
+
+/** A time as its author wrote it, with the unit of a bare number. */
+function inWords(time: string | number): string {
+  return typeof time === "number" ? `${time}s` : time;
 }
 
 /** State of a step whose attempt was ended early, or not started, because of its task. */
-function endedFor({ why }: CancellationScope): AttemptResult {
+function endedFor({ why }: CancellationScope, plan: Plan): AttemptResult {
   switch (why) {
     case "cancel":
       return { state: "cancelled", reason: "cancelled" };
     case "timeout":
-      return { state: "failed", reason: "timed out" };
+      return { state: "failed", reason: timedOutWithTask(plan) };
     default:
       return { state: "pending", reason: "" };
   }
 }
 
-function judge(exit: ShellExit): AttemptResult {
-  if (exit.endedFor === "timeout") return { state: "failed", reason: "timed out" };
+function judge(exit: ShellExit, limit: Limit | undefined): AttemptResult {
+  if (exit.endedFor === "timeout" && limit !== undefined) {
+    return { state: "failed", reason: `timed out after ${inWords(limit.time)}, ${limit.whose}` };
+  }
   if (exit.killedBy !== undefined) return { state: "failed", reason: `killed by ${exit.killedBy}` };
   if (exit.code === 0) return { state: "succeeded", reason: "" };
   return { state: "failed", reason: `exit code ${exit.code}${HINTS[exit.code] ?? ""}` };
@@ -149,57 +151,14 @@ const HINTS: Readonly<Record<number, string>> = {
   127: " (command not found)",
 };
 
-/** Delivers the prompt in the way the agent expects; nothing for a step without an agent. */
-async function promptOf(
-  { agent, prompt }: PlannedStep,
-  context: TaskContext,
-  name: string,
-): Promise<DeliveredPrompt> {
-  if (agent === undefined) return { env: {} };
-  const text = await renderPrompt(compileTemplate(prompt ?? ""), {
-    scope: context.scope,
-    evaluator: context.evaluator,
-    ...(context.goal === undefined ? {} : { goal: context.goal.template }),
-    newWord: () => crypto.randomUUID().replaceAll("-", ""),
-  });
-  const toFile = (bytes: Uint8Array) => context.files.make(name, bytes);
-  return await deliverPrompt(text, { by: agent.promptDelivery, toFile });
-}
-
 /** Reads the outputs of the step. */
 async function takeOutputs(
   path: string,
+  captured: CapturedOutput,
   log: StepLog,
 ): Promise<Record<string, string> | undefined> {
-  const { outputs, problems } = await readOutputs(path);
+  const { outputs: written, problems } = await readOutputs(path);
+  const outputs = { ...captured.outputs, ...written };
   for (const problem of problems) await log.note(problem);
   return Object.keys(outputs).length === 0 ? undefined : outputs;
-}
-
-async function workdirOf(step: PlannedStep, context: TaskContext): Promise<string> {
-  if (step.workdir === undefined) return context.directory;
-  const template = compileTemplate(step.workdir);
-  const inside = await renderTemplate(template, context.scope, context.evaluator);
-  const path = resolve(context.directory, inside);
-  const real = await realDirectory(path);
-  // A path that the author wrote may lie anywhere; one from outside must stay in the workspace.
-  const fromOutside = template.parts.some((part) => typeof part !== "string");
-  const home = await realDirectory(context.directory);
-  if (fromOutside && real !== home && !real.startsWith(`${home}/`)) {
-    throw new AppError("invalid", `The working directory "${path}" is not in the workspace`);
-  }
-  return path;
-}
-
-/** The real path of a directory, with links resolved. */
-async function realDirectory(path: string): Promise<string> {
-  const fail = (why: string) =>
-    new AppError("invalid", `The working directory "${path}" cannot be used: ${why}`);
-  try {
-    const real = await Deno.realPath(path);
-    if ((await Deno.stat(real)).isDirectory) return real;
-  } catch (error) {
-    throw fail(messageOf(error));
-  }
-  throw fail("it is not a directory");
 }

@@ -26,6 +26,27 @@ export interface Moves {
 /** Reason of steps that the task had no time for: the task has failed, whatever the others did. */
 export const OUT_OF_TIME = "the task timed out";
 
+/** Start of the reason of steps whose task could not run: it had no workspace, or lacked more. */
+const NEVER_RAN = "the task could not run: ";
+
+/** The reason of steps whose task could not run, and why. */
+export function neverRan(why: string): string {
+  return NEVER_RAN + why;
+}
+
+/** Why the task of these steps could not run; `undefined` where it could. */
+export function findNeverRan(standings: readonly Standing[]): string | undefined {
+  const found = standings.find(({ state, reason }) =>
+    state === "skipped" && reason.startsWith(NEVER_RAN)
+  );
+  return found?.reason.slice(NEVER_RAN.length);
+}
+
+/** Whether a step was skipped for its task's sake: nothing of its own was looked at. */
+export function isTasksReason(reason: string): boolean {
+  return reason === OUT_OF_TIME || reason.startsWith(NEVER_RAN);
+}
+
 /** Whether the state of a step is final. */
 export function isOver({ state }: Pick<Standing, "state">): boolean {
   return state !== "pending" && state !== "running";
@@ -65,7 +86,7 @@ export function findFailure(
   });
   const [first] = failures.toSorted((a, b) => a.at === b.at ? 0 : a.at - b.at);
   const late = standings.some(({ state, reason }) => state === "skipped" && reason === OUT_OF_TIME);
-  return first?.reason ?? (late ? OUT_OF_TIME : undefined);
+  return findNeverRan(standings) ?? first?.reason ?? (late ? OUT_OF_TIME : undefined);
 }
 
 /** How a task ends whose steps stand like this, those under `finally` after the others. */

@@ -7,7 +7,7 @@
 
 import { needsOf } from "../../resources/step_graph.ts";
 import type { StepRecord } from "../../store/task_records.ts";
-import { OUT_OF_TIME } from "./flow.ts";
+import { isTasksReason } from "./flow.ts";
 import type { Plan, PlannedStep } from "../plan.ts";
 
 /** The facts of an ended task that decide this. */
@@ -45,7 +45,7 @@ function isDone(step: PlannedStep, record: StepRecord | undefined): boolean {
   return record.state === "skipped" && step.when !== undefined && wasEvaluated(record);
 }
 
-/** Whether the condition of a skipped step was evaluated: not where the task had no time for it. */
+/** Whether the condition of a skipped step was evaluated: not where its task never got to it. */
 function wasEvaluated({ reason }: StepRecord): boolean {
-  return reason !== "" && reason !== OUT_OF_TIME;
+  return reason !== "" && !isTasksReason(reason);
 }

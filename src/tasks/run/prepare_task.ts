@@ -21,21 +21,52 @@ export async function prepareTask(
   run: TaskRun,
   cancellation: CancellationScope,
 ): Promise<TaskContext> {
-  const { host, claimed, files } = run;
-  const [payload, inbox, directory] = await Promise.all([
+  const [paths, directory] = await Promise.all([makeFiles(run), enterDirectory(run, cancellation)]);
+  const goal = await renderGoal(run);
+  return contextOf(run, { paths, directory, goal, neverRan: false });
+}
+
+/**
+ * Prepares the `finally` steps of a task that could not run: they have an empty directory of their
+ * own, which goes with the run.
+ */
+export async function prepareFinally(run: TaskRun): Promise<TaskContext> {
+  const [paths, directory] = await Promise.all([
+    makeFiles(run),
+    run.files.makeDirectory("scratch"),
+  ]);
+  const goal = await renderGoal(run).catch(() => undefined); // it may be the reason
+  return contextOf(run, { paths, directory, goal, neverRan: true });
+}
+
+/** Files that the variables of steps name. */
+interface Paths {
+  readonly payload: string;
+  readonly inbox: string;
+}
+
+async function makeFiles({ host, claimed, files }: TaskRun): Promise<Paths> {
+  const [payload, inbox] = await Promise.all([
     files.make("payload.json", claimed.payload),
     files.make("inbox.jsonl"),
-    enterDirectory(run, cancellation),
     files.prepareEmpty(),
   ]);
   await host.inboxes.open(claimed.task.id, inbox, claimed);
-  const goal = await renderGoal(run);
+  return { payload, inbox };
+}
+
+function contextOf(
+  run: TaskRun,
+  { paths, ...found }:
+    & { readonly paths: Paths }
+    & Pick<TaskContext, "directory" | "goal" | "neverRan">,
+): TaskContext {
+  const { goal, neverRan } = found;
   return {
     ...run,
-    directory,
-    goal,
-    variables: variablesOf(run, { payload, inbox, goal }),
-    scope: run.scopeFor("running", goal),
+    ...found,
+    variables: variablesOf(run, paths, goal),
+    scope: run.scopeFor({ state: "running", goal, neverRan }),
   };
 }
 
@@ -45,7 +76,10 @@ async function renderGoal(
   if (goal === undefined) return undefined;
   const template = compileTemplate(goal);
   try {
-    return { template, text: await renderTemplate(template, scopeFor("running"), evaluator) };
+    return {
+      template,
+      text: await renderTemplate(template, scopeFor({ state: "running" }), evaluator),
+    };
   } catch (cause) {
     if (!(cause instanceof AppError) || cause.code !== "invalid") throw cause;
     throw new AppError("invalid", `The goal cannot be filled in: ${cause.message}`, { cause });
@@ -54,9 +88,10 @@ async function renderGoal(
 
 function variablesOf(
   { claimed: { task }, host, token }: TaskRun,
-  { payload, inbox, ...given }: { payload: string; inbox: string; goal: Goal | undefined },
+  { payload, inbox }: Paths,
+  given: Goal | undefined,
 ): Record<string, string> {
-  const goal = given.goal?.text.toWellFormed();
+  const goal = given?.text.toWellFormed();
   return {
     [TASK_MARK]: task.id,
     SVC_TRIGGER: task.trigger,

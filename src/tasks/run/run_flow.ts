@@ -6,9 +6,9 @@
  */
 
 import { CancellationScope } from "../cancellation_scope.ts";
-import { isOver, nextMoves, OUT_OF_TIME } from "./flow.ts";
+import { isOver, neverRan, nextMoves, OUT_OF_TIME } from "./flow.ts";
 import { runStep } from "./run_step.ts";
-import type { TaskContext } from "./task_context.ts";
+import type { TaskContext, TaskRun } from "./task_context.ts";
 
 /** Most steps of one task that run in parallel. */
 const MAX_CONCURRENT_STEPS = 16;
@@ -73,14 +73,22 @@ export async function runFinally(context: TaskContext): Promise<boolean> {
 }
 
 /** Notes what a task had no time for, so that it does not start after a restart. */
-export function skipForTime(context: TaskContext): void {
-  const { steps } = context.plan;
-  for (const record of context.steps.records.slice(0, steps.length)) {
-    if (!isOver(record)) recordSkipped(context, record.position, OUT_OF_TIME);
+export function skipForTime(run: TaskRun): void {
+  skipRest(run, OUT_OF_TIME);
+}
+
+/** Notes why a task could not run, so that it does not start after a restart. */
+export function skipForever(run: TaskRun, why: string): void {
+  skipRest(run, neverRan(why));
+}
+
+function skipRest(run: TaskRun, reason: string): void {
+  for (const record of run.steps.records.slice(0, run.plan.steps.length)) {
+    if (!isOver(record)) recordSkipped(run, record.position, reason);
   }
 }
 
-function recordSkipped(context: TaskContext, position: number, reason: string): void {
+function recordSkipped(context: TaskRun, position: number, reason: string): void {
   const id = context.plan.steps[position]?.id ?? "";
   context.steps.record({ position, id, state: "skipped", reason });
 }

@@ -9,9 +9,10 @@
 import { compileExpression } from "../../cel/expression.ts";
 import type { StepRecord } from "../../store/task_records.ts";
 import type { CancelCause, CancellationScope } from "../cancellation_scope.ts";
-import type { PlannedStep } from "../plan.ts";
+import type { Plan, PlannedStep } from "../plan.ts";
 import type { TaskContext } from "./task_context.ts";
-import { type AttemptResult, attemptStep, type PositionedStep } from "./attempt_step.ts";
+import { type AttemptResult, attemptStep, timedOutWithTask } from "./attempt_step.ts";
+import type { PositionedStep } from "./prepare_attempt.ts";
 
 /** Reason of a step that continues with the next start of the daemon. */
 const INTERRUPTED = "interrupted";
@@ -40,14 +41,14 @@ export async function runStep(
     const base = { ...blank(placed), startedAt, ...(attempt === 1 ? {} : { attempt }) };
     const onStart = (group: number) =>
       context.steps.recordStarted({ ...base, state: "running", processGroup: group });
-    const result = await attemptStep(placed, {
+    const { isHopeless, ...result } = await attemptStep(placed, {
       context,
       cancellation,
       number: attempt,
       log,
       onStart,
     });
-    const again = attempt < attempts && result.state === "failed";
+    const again = attempt < attempts && result.state === "failed" && isHopeless !== true;
     if (!again) {
       return context.steps.record(
         lastRecord(base, result, { attempt, finishedAt: context.host.clock.now() }),
@@ -67,7 +68,7 @@ export async function runStep(
       return context.steps.record({
         ...base,
         ...result,
-        ...endedFor(cancellation.why),
+        ...endedFor(cancellation.why, context.plan),
         finishedAt: context.host.clock.now(),
       });
     }
@@ -92,10 +93,13 @@ function lastRecord(
 }
 
 /** How a step ends that is cancelled between two attempts. */
-function endedFor(why: Exclude<CancelCause, "stop">): Pick<StepRecord, "state" | "reason"> {
+function endedFor(
+  why: Exclude<CancelCause, "stop">,
+  plan: Plan,
+): Pick<StepRecord, "state" | "reason"> {
   return why === "cancel"
     ? { state: "cancelled", reason: "cancelled" }
-    : { state: "failed", reason: "timed out" };
+    : { state: "failed", reason: timedOutWithTask(plan) };
 }
 
 /** The pause after an attempt, doubled each time. */

@@ -9,11 +9,11 @@ import { join } from "node:path";
 import { AppError } from "../../base/errors.ts";
 import type { ClaimedTask, StepRecord } from "../../store/task_records.ts";
 import { CancellationScope } from "../cancellation_scope.ts";
-import { isOver, taskVerdict } from "./flow.ts";
+import { findNeverRan, isOver, taskVerdict } from "./flow.ts";
 import type { Plan } from "../plan.ts";
 import { removeOwnDirectory } from "./own_directory.ts";
-import { prepareTask } from "./prepare_task.ts";
-import { runFinally, runFlow, skipForTime } from "./run_flow.ts";
+import { prepareFinally, prepareTask } from "./prepare_task.ts";
+import { runFinally, runFlow, skipForever, skipForTime } from "./run_flow.ts";
 import { StepRecorder } from "./step_recorder.ts";
 import { TASK_MARK } from "../step/step_env.ts";
 import { TaskFiles } from "../step/task_files.ts";
@@ -90,7 +90,7 @@ async function runAndCleanUp(run: TaskRun): Promise<TaskResult> {
   if (limitMs !== undefined) cancellation.endAfter(limitMs, host.clock);
   try {
     // A task that was interrupted at its very end has nothing left to run.
-    const context = steps.records.every(isOver) ? undefined : await prepareTask(run, cancellation);
+    const context = steps.records.every(isOver) ? undefined : await contextOf(run, cancellation);
     const isDone = context === undefined || await runAllSteps(context, cancellation);
     if (!isDone) return INTERRUPTED;
     const { state, reason } = taskVerdict(plan, steps.records);
@@ -109,6 +109,27 @@ async function runAndCleanUp(run: TaskRun): Promise<TaskResult> {
   }
 }
 
+/**
+ * What the steps need. Of a task that cannot have it, its steps are skipped for good, and this is
+ * what those under `finally` need.
+ */
+async function contextOf(run: TaskRun, cancellation: CancellationScope): Promise<TaskContext> {
+  const { plan, steps, signals } = run;
+  const mainSteps = steps.records.slice(0, plan.steps.length);
+  try {
+    const why = findNeverRan(mainSteps) ?? plan.missing;
+    if (why !== undefined) throw new AppError("invalid", why);
+    return await prepareTask(run, cancellation);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "invalid") throw error;
+    const isLost = mainSteps.every(isOver) && findNeverRan(mainSteps) === undefined;
+    const hasFinally = (plan.finally ?? []).length > 0;
+    if (isLost || !hasFinally || signals.stop.aborted) throw error;
+    if (!signals.cancel.aborted) skipForever(run, error.message);
+    return await prepareFinally(run);
+  }
+}
+
 /** Runs the steps and then those under `finally`; `false` when the daemon goes down meanwhile. */
 async function runAllSteps(
   context: TaskContext,
@@ -119,8 +140,20 @@ async function runAllSteps(
   if (cancellation.why === "timeout") skipForTime(context);
   const ended = steps.records.slice(0, plan.steps.length);
   if (signals.stop.aborted && !ended.every(isOver)) return false;
-  const { state } = taskVerdict({ steps: plan.steps }, ended);
-  return await runFinally({ ...context, scope: context.scopeFor(state, context.goal) });
+  const { state, reason } = taskVerdict({ steps: plan.steps }, ended);
+  const facts = {
+    state,
+    reason: state === "cancelled" ? cancelReasonOf(context) : reason,
+    goal: context.goal,
+    neverRan: context.neverRan,
+  };
+  return await runFinally({ ...context, scope: context.scopeFor(facts) });
+}
+
+/** Why a task is cancelled; empty when nobody has said it. */
+function cancelReasonOf({ claimed, signals }: TaskRun): string {
+  const { reason } = signals.cancel;
+  return typeof reason === "string" ? reason : claimed.task.cancelReason;
 }
 
 /** Ends what has left its group: at its end nothing of a task runs. */

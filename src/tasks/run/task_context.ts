@@ -17,7 +17,7 @@ import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { ProcessGroups } from "../../shell/process_groups.ts";
 import type { Events } from "../../store/events.ts";
 import type { TaskRecorder } from "../../store/task_store.ts";
-import type { ClaimedTask, TaskState } from "../../store/task_records.ts";
+import type { ClaimedTask } from "../../store/task_records.ts";
 import type { Inboxes } from "../step/inbox.ts";
 import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import type { Plan } from "../plan.ts";
@@ -26,6 +26,7 @@ import type { TaskDirectories } from "../workspace/task_directory.ts";
 import type { TaskFiles } from "../step/task_files.ts";
 import type { TaskLog } from "../log/task_log.ts";
 import type { StepRecorder } from "./step_recorder.ts";
+import type { ScopeFacts } from "./task_scope.ts";
 
 /** What running a task needs. */
 export interface RunHost {
@@ -85,14 +86,16 @@ export interface TaskRun {
   /** Runs expressions; when too many wait already, it tries again until there is room. */
   readonly evaluator: Pick<Evaluator, "evaluate">;
   /** Variables of expressions, for a task in this state. */
-  readonly scopeFor: (state: TaskState, goal?: Goal) => Scope;
+  readonly scopeFor: (facts: ScopeFacts) => Scope;
   readonly signals: RunSignals;
 }
 
-/** A task whose steps can start. */
+/** A task whose steps can start; of one that could not run, those under `finally`. */
 export interface TaskContext extends TaskRun {
   /** Where the steps run. */
   readonly directory: string;
+  /** Whether it could not run: only its `finally` steps do. */
+  readonly neverRan: boolean;
   /** Variables that all of its steps have. */
   readonly variables: Readonly<Record<string, string>>;
   /** The goal, where it has one. */

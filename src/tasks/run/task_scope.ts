@@ -10,6 +10,16 @@ import { type JsonObject, parseOwnJson } from "../../base/json.ts";
 import { type Scope, scopeOf } from "../../cel/expression.ts";
 import type { ClaimedTask, StepRecord, TaskState } from "../../store/task_records.ts";
 
+/** What the expressions of a task are told beside its event and its steps. */
+export interface ScopeFacts {
+  readonly state: TaskState;
+  /** Why it failed or was cancelled; empty when absent. */
+  readonly reason?: string;
+  readonly goal?: { readonly text: string } | undefined;
+  /** Whether the task could not run: its steps are then not there, but for those that ended. */
+  readonly neverRan?: boolean;
+}
+
 /**
  * Makes the scopes of a task, each for the state and goal it is given; how the steps stand in them
  * is always up to date.
@@ -17,10 +27,10 @@ import type { ClaimedTask, StepRecord, TaskState } from "../../store/task_record
 export function taskScopes(
   claimed: ClaimedTask,
   steps: { readonly records: readonly StepRecord[] },
-): (state: TaskState, goal?: { readonly text: string }) => Scope {
+): (facts: ScopeFacts) => Scope {
   const { task: { id, workflow, workspace, project, trigger, deliveryId }, headers } = claimed;
   let payload: unknown;
-  return (state, goal) => {
+  return ({ state, reason = "", goal, neverRan = false }) => {
     const variables: JsonObject = {
       // Most steps use nothing of it, and it can have megabytes.
       get payload() {
@@ -29,9 +39,10 @@ export function taskScopes(
       headers,
       trigger: { name: trigger, project },
       delivery: { id: deliveryId },
-      task: { id, workflow, workspace, state },
+      task: { id, workflow, workspace, state, reason },
       get steps() {
-        return Object.fromEntries(steps.records.map((record) => [record.id, shownStep(record)]));
+        const shown = neverRan ? steps.records.filter(hasRun) : steps.records;
+        return Object.fromEntries(shown.map((record) => [record.id, shownStep(record)]));
       },
       goal: goal?.text,
     };
@@ -41,6 +52,10 @@ export function taskScopes(
 
 function parsePayload(bytes: Uint8Array): unknown {
   return parseOwnJson(findText(bytes) || "{}");
+}
+
+function hasRun({ state }: StepRecord): boolean {
+  return state === "succeeded" || state === "failed";
 }
 
 /** A step that has not ended has no exit code and no outputs. */

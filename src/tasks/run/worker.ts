@@ -30,13 +30,15 @@ export interface TaskWorker extends AsyncDisposable {
   /** Wakes the worker: there may be tasks to claim. */
   kick(): void;
   /** Stops those of these tasks that run; the store has marked them already. */
-  cancel(taskIds: readonly string[]): void;
+  cancel(taskIds: readonly string[], reason?: string): void;
   /** Ends a pending task, or starts to stop a running one. */
   end(task: Task, reason: string): Promise<Cancelled>;
 }
 
 /** How often a crash may interrupt a task before it is given up. */
 const MAX_RESTARTS = 3;
+/** Reason of a task that another one replaces, as its `finally` steps are told. */
+const REPLACED = "replaced by a newer task";
 /** Longest sleep before the next claim, because the clock may be set forward meanwhile. */
 const MAX_WAIT_MS = 60_000;
 
@@ -103,7 +105,7 @@ class Worker implements TaskWorker {
   /** Claims the waiting tasks, and from now on every stored task. */
   listen(): void {
     this.#subscription = this.#host.events.on("tasksStored", ({ replaced }) => {
-      this.cancel(replaced);
+      this.cancel(replaced, REPLACED);
       this.kick();
     });
     this.kick();
@@ -122,10 +124,10 @@ class Worker implements TaskWorker {
     claim.over = this.#claim(claim, free);
   }
 
-  cancel(taskIds: readonly string[]): void {
+  cancel(taskIds: readonly string[], reason = ""): void {
     for (const id of taskIds) {
       const running = this.#running.get(id);
-      if (running !== undefined) running.cancel.abort();
+      if (running !== undefined) running.cancel.abort(reason);
       else for (const { cancelled } of this.#claims) cancelled.add(id);
     }
   }
@@ -135,7 +137,7 @@ class Worker implements TaskWorker {
     const now = clock.now();
     const end = { reason, now, followed: isFollowed(task) };
     const result = await store.cancelTask(task.id, end);
-    if (result === "stopping") this.cancel([task.id]);
+    if (result === "stopping") this.cancel([task.id], reason);
     if (result === "cancelled") {
       log.info("task ended", { task: task.id, state: "cancelled", reason });
       const ended: Task = { ...task, state: "cancelled", reason, finishedAt: now };
@@ -187,7 +189,7 @@ class Worker implements TaskWorker {
   #start(claimed: ClaimedTask, { cancelled }: Claim): void {
     const { id, cancelReason } = claimed.task;
     const cancel = new AbortController();
-    if (cancelReason !== "" || cancelled.has(id)) cancel.abort();
+    if (cancelReason !== "" || cancelled.has(id)) cancel.abort(cancelReason);
     this.#running.set(id, { cancel, over: this.#runToEnd(claimed, cancel.signal) });
   }
 

@@ -49,6 +49,13 @@ export class TaskFiles implements AsyncDisposable {
     return path;
   }
 
+  /** Makes an empty directory; returns its path. */
+  async makeDirectory(name: string): Promise<string> {
+    const path = join(this.#path, name);
+    await Deno.mkdir(path, { mode: 0o700, recursive: true });
+    return path;
+  }
+
   /** Makes an empty file with a name of its own; returns its path. */
   async makeEmpty(): Promise<string> {
     const spare = this.#spare;

@@ -57,7 +57,7 @@ export function insertTask(
     task.workflow,
     task.workspace,
     plan === undefined ? "failed" : "pending",
-    task.missing ?? "",
+    plan === undefined ? task.missing ?? "" : "",
     delivery.id,
     plan?.hash ?? null,
     task.payload ?? null,

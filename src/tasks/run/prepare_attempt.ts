@@ -1,0 +1,122 @@
+/**
+ * What one attempt at a step is given: its environment, its directory, its prompt if it runs an
+ * agent, and what it starts. Text from outside reaches it only as a variable, an argument, a file or
+ * standard input.
+ *
+ * @module
+ */
+
+import { resolve } from "node:path";
+import { AppError, messageOf } from "../../base/errors.ts";
+import { compileTemplate, renderTemplate } from "../../cel/template.ts";
+import type { ShellCommand } from "../../shell/run_shell.ts";
+import type { PlannedStep } from "../plan.ts";
+import { renderPrompt } from "../step/prompt.ts";
+import { type DeliveredPrompt, deliverPrompt } from "../step/prompt_delivery.ts";
+import { commandOf } from "../step/step_command.ts";
+import { fillEnv } from "../step/step_env.ts";
+import type { TaskContext } from "./task_context.ts";
+
+/** A step with its position. */
+export interface PositionedStep {
+  readonly step: PlannedStep;
+  /** Position among all steps of the task. */
+  readonly position: number;
+  /** Time limit in seconds where neither the step nor its agent has one; none when absent. */
+  readonly defaultTimeoutSecs?: number;
+}
+
+/** What an attempt starts, and the file for its outputs. */
+export interface PreparedAttempt {
+  readonly command: Pick<ShellCommand, "line" | "args" | "stdin" | "cwd" | "env">;
+  readonly output: string;
+}
+
+/** Variable that marks every process of one attempt, whatever its group. */
+export const ATTEMPT_MARK = "SVC_STEP_RUN";
+
+/**
+ * Prepares attempt `number` of a step.
+ *
+ * @throws {AppError} `invalid` when the author of the workflow has to change something: another
+ * attempt would end the same.
+ */
+export async function prepareAttempt(
+  { step, position }: PositionedStep,
+  context: TaskContext,
+  number: number,
+): Promise<PreparedAttempt> {
+  const { host, plan, claimed, files } = context;
+  const sources = {
+    evaluator: context.evaluator,
+    catalog: host.catalog,
+    project: claimed.task.project,
+  };
+  const blocks = [plan.workspace.env, plan.env, step.agent?.env ?? {}, step.env ?? {}];
+  const filled = await fillEnv(blocks, context.scope, sources);
+  const cwd = await workdirOf(step, context);
+  const name = `${position}.${number}`;
+  const { env: given, ...prompt } = await promptOf(step, context, `prompt.${name}`);
+  const output = await files.makeEmpty();
+  const env: Record<string, string> = {
+    ...host.inherited.variables,
+    ...filled,
+    ...given,
+    ...context.variables,
+    SVC_STEP: step.id,
+    SVC_ATTEMPT: String(number),
+    SVC_OUTPUT: output,
+    [ATTEMPT_MARK]: `${claimed.task.id}.${name}`,
+  };
+  const command = await commandOf(step, {
+    cwd,
+    path: env["PATH"] ?? "",
+    toFile: (text) => files.make(`script-${position}-${number}`, text),
+  });
+  return { command: { ...command, ...prompt, cwd, env }, output };
+}
+
+/** Delivers the prompt in the way the agent expects; nothing for a step without an agent. */
+async function promptOf(
+  { agent, prompt }: PlannedStep,
+  context: TaskContext,
+  name: string,
+): Promise<DeliveredPrompt> {
+  if (agent === undefined) return { env: {} };
+  const text = await renderPrompt(compileTemplate(prompt ?? ""), {
+    scope: context.scope,
+    evaluator: context.evaluator,
+    ...(context.goal === undefined ? {} : { goal: context.goal.template }),
+    newWord: () => crypto.randomUUID().replaceAll("-", ""),
+  });
+  const toFile = (bytes: Uint8Array) => context.files.make(name, bytes);
+  return await deliverPrompt(text, { by: agent.promptDelivery, toFile });
+}
+
+async function workdirOf(step: PlannedStep, context: TaskContext): Promise<string> {
+  if (step.workdir === undefined) return context.directory;
+  const template = compileTemplate(step.workdir);
+  const inside = await renderTemplate(template, context.scope, context.evaluator);
+  const path = resolve(context.directory, inside);
+  const real = await realDirectory(path);
+  // A path that the author wrote may lie anywhere; one from outside must stay in the workspace.
+  const fromOutside = template.parts.some((part) => typeof part !== "string");
+  const home = await realDirectory(context.directory);
+  if (fromOutside && real !== home && !real.startsWith(`${home}/`)) {
+    throw new AppError("invalid", `The working directory "${path}" is not in the workspace`);
+  }
+  return path;
+}
+
+/** The real path of a directory, with links resolved. */
+async function realDirectory(path: string): Promise<string> {
+  const fail = (why: string) =>
+    new AppError("invalid", `The working directory "${path}" cannot be used: ${why}`);
+  try {
+    const real = await Deno.realPath(path);
+    if ((await Deno.stat(real)).isDirectory) return real;
+  } catch (error) {
+    throw fail(messageOf(error));
+  }
+  throw fail("it is not a directory");
+}
