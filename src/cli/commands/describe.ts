@@ -4,15 +4,21 @@
  * @module
  */
 
+import type { Client } from "../../api/client.ts";
+import { systemClock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { findRecordName } from "../../resources/record_names.ts";
 import { type Command, type CommandContext, CONNECTION, PROJECT } from "../command.ts";
+import { describeDelivery, describeResource, describeTask, type Facts } from "../describe_text.ts";
 import { splitKindAndName } from "./get.ts";
 import { printValue } from "../print.ts";
 
 /** Shows one thing. */
 export const command: Command = {
-  help: "Shows everything about one resource or record. Secret values are shown with -o json and " +
-    "-o yaml, to callers who may read them, and masked otherwise.",
+  help: "Shows one resource or record: what it is, who uses it, what is wrong with it, what " +
+    "happened lately, and how to go on. With -o json and -o yaml the whole object, and secret " +
+    "values to callers who may read them; they are masked otherwise.",
   arguments: [
     { name: "<kind>", help: "KIND/NAME, or KIND followed by a name" },
     { name: "[name]", help: "name; of a record, its id or a part of it, or latest" },
@@ -27,7 +33,11 @@ export const command: Command = {
     },
     ...CONNECTION,
   ],
-  examples: ["svc describe trigger/github-push", "svc describe secretstore/github -o json"],
+  examples: [
+    "svc describe trigger/github-push",
+    "svc describe workflow build",
+    "svc describe secretstore/github -o json",
+  ],
   async run(context: CommandContext) {
     const { what, name } = splitKindAndName(context.argument(0), context.argument(1));
     if (name === "") throw new AppError("usage", "Name one: svc describe KIND/NAME");
@@ -35,6 +45,62 @@ export const command: Command = {
     using client = context.client();
     const input = { what, name, ...context.project(), reveal: output !== "text" };
     const found = await client.call("describe", input);
-    await printValue(found, output === "json" ? "json" : "yaml", context.io);
+    if (output !== "text") {
+      return await printValue(found, output === "json" ? "json" : "yaml", context.io);
+    }
+    const { toYaml } = await import("../../resources/manifest.ts");
+    const facts = { view: found, toYaml, now: systemClock.now(), columns: context.io.columns };
+    const record = findRecordName(what);
+    if (record === "task") return context.io.out(describeTask(facts));
+    if (record === "delivery") return context.io.out(describeDelivery(facts));
+    if (record !== undefined) return await printValue(found, "yaml", context.io);
+    context.io.out(describeResource({ ...facts, ...await lately(found, client) }));
   },
 };
+
+/** Deliveries that are counted by outcome. */
+const COUNTED = 100;
+/** Tasks that are shown. */
+const TASKS = 5;
+
+/** What belongs to a trigger or a workflow, and is no part of it. */
+async function lately(view: JsonObject, client: Client): Promise<Partial<Facts>> {
+  const { name, project } = view["metadata"] as { name: string; project?: string };
+  const scope = project === undefined ? {} : { project };
+  if (view["kind"] === "Workflow") {
+    const tasks = await client.call("get", {
+      what: "tasks",
+      workflow: name,
+      limit: TASKS,
+      ...scope,
+    });
+    return { tasks };
+  }
+  if (view["kind"] !== "Trigger") return {};
+  const own = { trigger: name, ...scope };
+  const deliveries = await client.call("get", { what: "deliveries", limit: COUNTED, ...own });
+  const tasks = await client.call("get", { what: "tasks", limit: TASKS, ...own });
+  const { webhook_url: webhookUrl } = await ifAllowed(client.call("status", {})) ?? {};
+  const store = storeOf(view);
+  const secrets = store === undefined ? undefined : await ifAllowed(
+    client.call("describe", { what: "secretstore", name: store, ...scope, reveal: false }),
+  );
+  return { deliveries, tasks, secrets, webhookUrl: webhookUrl ?? undefined };
+}
+
+function storeOf({ spec }: JsonObject): string | undefined {
+  const { event } = spec as { event: { webhook?: { secret?: { fromRef?: string } } } };
+  return event.webhook?.secret?.fromRef;
+}
+
+/** A part that a step's token may not read, or that does not exist, is left out of the text. */
+async function ifAllowed<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof AppError && ["forbidden", "not_found"].includes(error.code)) {
+      return undefined;
+    }
+    throw error;
+  }
+}

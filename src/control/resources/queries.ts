@@ -16,6 +16,7 @@ import { RECORD_PLURALS } from "../../resources/record_names.ts";
 import { hasLabels } from "../../resources/labels.ts";
 import { project as projectKind } from "../../resources/project.ts";
 import { DEFAULT_PROJECT, displayName, type Resource } from "../../resources/resource.ts";
+import { needsOf, usesOf } from "../../resources/users.ts";
 import type { PluginHost } from "../../plugins/run_plugin.ts";
 import { type Caller, maySeeSecrets } from "../../auth/caller.ts";
 import type { CodeHost } from "./check_code.ts";
@@ -95,10 +96,24 @@ export async function describe(
   const resource = findResource(kind, input, host.catalog);
   const reveal = input.reveal && maySeeSecrets(caller, resource.project);
   const next = await host.nextFires.of([resource], host.clock.now());
-  const view = resourceView(kind, resource, { reveal, status: nextStatus(resource, next) });
+  const status = { ...nextStatus(resource, next), ...useStatus(resource, host.catalog) };
+  const view = resourceView(kind, resource, { reveal, status });
   if (kind.kind !== "SecretStore") return view;
   if (reveal) await host.audit("describe", displayName(resource), caller);
   return { ...view, status: { ...view["status"] as object, ...await keyUseView(resource, host) } };
+}
+
+/** Who uses a resource, and what of the resources it needs is missing. */
+function useStatus(resource: Resource, catalog: Catalog): Record<string, unknown> {
+  const missing = needsOf(resource, catalog.kinds)
+    .filter(({ key }) => catalog.find(key.kind, key.project, key.name) === undefined)
+    .map(({ key: { kind, name }, reference }) =>
+      `${kind} "${name}" does not exist: ${reference.consequence}`
+    );
+  return {
+    used_by: [...new Set(usesOf(resource, catalog).map(({ user }) => displayName(user)))],
+    missing: [...new Set(missing)],
+  };
 }
 
 /**

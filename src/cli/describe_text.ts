@@ -1,0 +1,280 @@
+/**
+ * `svc describe` for people: what something is, who uses it, what is wrong with it, what happened
+ * lately, and how to go on. Pure.
+ *
+ * @module
+ */
+
+import type { Listing } from "../api/resource_operations.ts";
+import { shortDuration } from "../base/duration.ts";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { DEFAULT_PROJECT } from "../resources/resource.ts";
+import { formatTable } from "./table.ts";
+import { printable } from "./terminal_text.ts";
+
+/** What is known about one thing. */
+export interface Facts {
+  /** The thing as `describe` answers it: a resource, or a record. */
+  readonly view: JsonObject;
+  /** Address of the webhook server; `undefined` where it is off or may not be known. */
+  readonly webhookUrl?: string | undefined;
+  /** Its newest deliveries, newest first. */
+  readonly deliveries?: Listing | undefined;
+  /** Its newest tasks, newest first. */
+  readonly tasks?: Listing | undefined;
+  /** The SecretStore of a trigger as `describe` answers it. */
+  readonly secrets?: JsonObject | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** Columns of the terminal; `undefined` where nothing is to be cut. */
+  readonly columns: number | undefined;
+  /** Writes a value as YAML. */
+  readonly toYaml: (value: unknown) => string;
+}
+
+/** A name and what is said of it; left out where that is empty. */
+type Line = readonly [name: string, text: string];
+
+/** Rows of one list that are shown. */
+const SHOWN = 5;
+
+/** A resource as text. */
+export function describeResource(facts: Facts): string {
+  const { view } = facts;
+  const [metadata, spec, status] = [
+    part(view, "metadata"),
+    part(view, "spec"),
+    part(view, "status"),
+  ];
+  const kind = text(view["kind"]);
+  const problems = [
+    ...(spec["suspend"] === true
+      ? [
+        `Suspended: deliveries are recorded and start nothing. svc trigger resume ${
+          text(metadata["name"])
+        }`,
+      ]
+      : []),
+    ...texts(status["missing"]),
+  ];
+  const usedBy = texts(status["used_by"]);
+  const head: Line[] = [
+    [kind, text(metadata["name"])],
+    ["Project", text(metadata["project"])],
+    ["Description", text(metadata["description"])],
+    ["Labels", Object.entries(part(metadata, "labels")).map(([k, v]) => `${k}=${v}`).join(", ")],
+    ...(kind === "Trigger" ? triggerLines(facts) : []),
+    ["Used by", kind === "Trigger" ? "" : usedBy.join(", ") || "nothing"],
+    ["Applied", `${ago(status["updated_at"], facts.now)}, generation ${status["generation"]}`],
+    ["Problems", problems.join("\n")],
+  ];
+  return [
+    lines(head),
+    keyTable(status["keys"], facts),
+    section("Spec", facts.toYaml(spec)),
+    deliveryTable(facts),
+    listTable("Tasks", facts.tasks, facts),
+  ].filter((block) => block !== "").join("\n");
+}
+
+function triggerLines({ view, webhookUrl, secrets, now }: Facts): Line[] {
+  const { project, name } = part(view, "metadata");
+  const [spec, status] = [part(view, "spec"), part(view, "status")];
+  const event = part(spec, "event");
+  const webhook = part(event, "webhook");
+  const path = project === DEFAULT_PROJECT ? `/webhook/${name}` : `/webhook/${project}/${name}`;
+  const action = part(spec, "action");
+  const next = status["next_fire_at"];
+  const isWebhook = event["source"] === "webhook";
+  const store = text(part(webhook, "secret")["fromRef"]);
+  const header = text(webhook["signatureHeader"]);
+  const how = webhook["allowUnsigned"] === true
+    ? "none: anyone may send"
+    : [text(webhook["scheme"]) || (store === "" ? "" : "auto"), header, text(webhook["crdRef"])]
+      .filter((word) => word !== "").join(", ");
+  return [
+    ["Source", text(event["source"])],
+    ["Address", isWebhook ? text(webhook["publicUrl"]) || `${webhookUrl ?? ""}${path}` : ""],
+    ["Signature", isWebhook ? how || "not configured: every request is refused" : ""],
+    ["Secrets", store === "" ? "" : `secretstore/${store}${keyList(secrets, now)}`],
+    ["Condition", text(part(event, "filter")["condition"])],
+    ["Starts", `workflow/${action["workflow"]} in workspace/${action["workspace"]}`],
+    [
+      "Next",
+      typeof next === "string" ? `${next} (in ${shortDuration(Date.parse(next) - now)})` : "",
+    ],
+  ];
+}
+
+function keyList(secrets: JsonObject | undefined, now: number): string {
+  if (secrets === undefined) return "";
+  const keys = Object.entries(part(part(secrets, "status"), "keys")).map(([key, use]) =>
+    `${key} (${lastMatch(use, now)})`
+  );
+  return `: ${keys.join(", ")}`;
+}
+
+function lastMatch(use: unknown, now: number): string {
+  const at = isJsonObject(use) ? use["last_matched_at"] : undefined;
+  return typeof at === "string" ? `last matched ${ago(at, now)}` : "never matched";
+}
+
+function keyTable(keys: unknown, { now, columns }: Facts): string {
+  if (!isJsonObject(keys)) return "";
+  const rows = Object.entries(keys).map(([key, use]) => {
+    const known = isJsonObject(use) ? use : {};
+    return [key, lastMatch(use, now), texts(known["triggers"]).join(","), text(known["note"])];
+  });
+  const headers = ["KEY", "USE", "TRIGGERS", "NOTE"];
+  return section("Keys", formatTable(headers.map(toColumn), rows, inner(columns)));
+}
+
+function deliveryTable(facts: Facts): string {
+  const { deliveries } = facts;
+  if (deliveries === undefined) return "";
+  const counts = new Map<string, number>();
+  for (const { outcome } of deliveries.items) {
+    counts.set(String(outcome), (counts.get(String(outcome)) ?? 0) + 1);
+  }
+  const said = [...counts].map(([outcome, n]) => `${n} ${outcome}`).join(", ");
+  const title = said === ""
+    ? "Deliveries"
+    : `Deliveries (last ${deliveries.items.length}: ${said})`;
+  return listTable(title, deliveries, facts);
+}
+
+function listTable(title: string, listing: Listing | undefined, { columns: room }: Facts): string {
+  if (listing === undefined) return "";
+  if (listing.rows.length === 0) return section(title, "none yet\n");
+  const shown = listing.columns.flatMap(({ header, wide }, at) =>
+    wide || header === "TRIGGER" || header === "PROJECT" ? [] : [at]
+  );
+  const columns = shown.flatMap((at) => listing.columns[at] ?? []);
+  const rows = listing.rows.slice(0, SHOWN).map((row) => shown.map((at) => row[at] ?? ""));
+  return section(title, formatTable(columns, rows, inner(room)));
+}
+
+/** A task as text, with the commands to go on. */
+export function describeTask({ view, now, columns }: Facts): string {
+  const id = text(view["id"]);
+  const state = text(view["state"]);
+  const delivery = text(view["delivery_id"]);
+  const steps = Array.isArray(view["steps"]) ? view["steps"].filter(isJsonObject) : [];
+  const rows = steps.map((step) => [
+    text(step["id"]),
+    text(step["state"]),
+    String(step["attempt"] ?? ""),
+    String(step["exit_code"] ?? ""),
+    lasted(step, now),
+    text(step["reason"]),
+  ]);
+  const headers = ["STEP", "STATE", "ATTEMPTS", "EXIT", "DURATION", "REASON"];
+  const open = state === "pending" || state === "running";
+  const next = [
+    `svc task logs ${id}${open ? " -f" : ""}`,
+    ...(open ? [`svc task cancel ${id}`] : []),
+    ...(state === "failed" || state === "cancelled" ? [`svc task retry ${id}`] : []),
+    ...(delivery === "" ? [] : [`svc delivery explain ${delivery}`]),
+  ];
+  return [
+    lines([
+      ["Task", id],
+      ["State", state],
+      ["Reason", text(view["reason"])],
+      ["Project", text(view["project"])],
+      ["Trigger", text(view["trigger"])],
+      ["Workflow", text(view["workflow"])],
+      ["Workspace", text(view["workspace"])],
+      ["Directory", text(view["directory"])],
+      ["Delivery", delivery],
+      ["Retry of", text(view["retry_of"])],
+      ["Follows", text(view["parent_id"])],
+      ["Created", ago(view["created_at"], now)],
+      ["Duration", lasted(view, now)],
+    ]),
+    section(
+      "Steps",
+      rows.length === 0
+        ? "none has started\n"
+        : formatTable(headers.map(toColumn), rows, inner(columns)),
+    ),
+    section("Next", next.map((line) => `${line}\n`).join("")),
+  ].join("\n");
+}
+
+/** A delivery as text, with the commands to go on. */
+export function describeDelivery({ view, now }: Facts): string {
+  const id = text(view["id"]);
+  const task = text(view["task_id"]);
+  const key = text(view["secret_key"]);
+  const next = [
+    `svc delivery explain ${id}`,
+    `svc delivery show ${id}`,
+    `svc delivery redeliver ${id}`,
+    ...(task === "" ? [] : [`svc describe task/${task}`]),
+  ];
+  return [
+    lines([
+      ["Delivery", id],
+      ["Outcome", text(view["outcome"])],
+      ["Reason", text(view["reason"])],
+      ["Project", text(view["project"])],
+      ["Trigger", text(view["trigger"])],
+      ["Source", text(view["source"])],
+      ["Sender", text(view["remote"])],
+      ["Answer", typeof view["status"] === "number" ? `HTTP ${view["status"]}` : ""],
+      ["Key", key === "" ? "" : `${key} of secretstore/${text(view["secret_store"])}`],
+      ["Task", task],
+      ["Redelivery of", text(view["redelivery_of"])],
+      ["Received", `${ago(view["received_at"], now)}, ${view["body_bytes"]} bytes`],
+      ["Headers", texts(view["header_names"]).join(", ")],
+    ]),
+    section("Next", next.map((line) => `${line}\n`).join("")),
+  ].join("\n");
+}
+
+function lines(all: readonly Line[]): string {
+  const shown = all.filter(([, text]) => text !== "");
+  const width = Math.max(...shown.map(([name]) => name.length)) + 3;
+  return shown.map(([name, value]) => {
+    const [first = "", ...more] = value.split("\n").map(printable);
+    const rest = more.map((line) => `${" ".repeat(width)}${line}\n`).join("");
+    return `${`${name}:`.padEnd(width)}${first}\n${rest}`;
+  }).join("");
+}
+
+function section(title: string, body: string): string {
+  const indented = body.trimEnd().split("\n").map((line) => `  ${line}`.trimEnd());
+  return `${title}:\n${indented.join("\n")}\n`;
+}
+
+function toColumn(header: string) {
+  const fit = header === "REASON" || header === "NOTE" ? "text" : "name";
+  return { header, wide: false, fit } as const;
+}
+
+function inner(columns: number | undefined): number | undefined {
+  return columns === undefined ? undefined : columns - 2;
+}
+
+function lasted({ started_at: from, finished_at: to }: JsonObject, now: number): string {
+  if (typeof from !== "string") return "";
+  return shortDuration((typeof to === "string" ? Date.parse(to) : now) - Date.parse(from));
+}
+
+function ago(at: unknown, now: number): string {
+  return typeof at === "string" ? `${shortDuration(now - Date.parse(at))} ago` : "";
+}
+
+function part(value: JsonObject, name: string): JsonObject {
+  const found = value[name];
+  return isJsonObject(found) ? found : {};
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}

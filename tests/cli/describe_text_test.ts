@@ -1,0 +1,141 @@
+/**
+ * What `svc describe` tells a person.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import type { Listing } from "../../src/api/resource_operations.ts";
+import { describeDelivery, describeResource, describeTask } from "../../src/cli/describe_text.ts";
+import { toYaml } from "../../src/resources/manifest.ts";
+
+const NOW = Date.parse("2026-01-02T00:00:00Z");
+const AN_HOUR_AGO = "2026-01-01T23:00:00Z";
+const HOST = { now: NOW, columns: undefined, toYaml };
+
+function trigger(spec: Record<string, unknown>, status: Record<string, unknown> = {}) {
+  return {
+    kind: "Trigger",
+    metadata: { name: "push", project: "shop" },
+    spec: { action: { workflow: "ci", workspace: "app" }, ...spec },
+    status: { generation: 2, updated_at: AN_HOUR_AGO, used_by: [], missing: [], ...status },
+  };
+}
+
+const WEBHOOK = {
+  source: "webhook",
+  webhook: { secret: { fromRef: "github" }, signatureHeader: "X-Hub-Signature-256" },
+  filter: { condition: "payload.a == 1" },
+};
+
+function deliveries(...outcomes: readonly string[]): Listing {
+  return {
+    items: outcomes.map((outcome) => ({ outcome })),
+    names: [],
+    columns: ["ID", "TRIGGER", "OUTCOME"].map((header) => ({ header, wide: false })),
+    rows: outcomes.map((outcome, at) => [`D${at}`, "push", outcome]),
+  };
+}
+
+Deno.test("a trigger: its address, how it verifies, what it starts and what came of it", () => {
+  const text = describeResource({
+    ...HOST,
+    view: trigger({ event: WEBHOOK }),
+    webhookUrl: "http://127.0.0.1:19090",
+    deliveries: deliveries(...Array(6).fill("accepted"), "filtered"),
+    secrets: { status: { keys: { new: { last_matched_at: AN_HOUR_AGO }, old: {} } } },
+  });
+  for (
+    const line of [
+      "Address:    http://127.0.0.1:19090/webhook/shop/push",
+      "Signature:  auto, X-Hub-Signature-256",
+      "Secrets:    secretstore/github: new (last matched 1h ago), old (never matched)",
+      "Condition:  payload.a == 1",
+      "Starts:     workflow/ci in workspace/app",
+      "Deliveries (last 7: 6 accepted, 1 filtered):",
+    ]
+  ) ok(text.includes(`${line}\n`), `${line} is not in\n${text}`);
+  equal(text.match(/^ {2}D\d/gm)?.length, 5, "the last five");
+  equal(text.includes("Problems:"), false);
+});
+
+Deno.test("a trigger: what is wrong with it stands on top, a line each", () => {
+  const text = describeResource({
+    ...HOST,
+    view: trigger({ event: WEBHOOK, suspend: true }, { missing: ['Workflow "ci" is missing'] }),
+  });
+  match(
+    text,
+    /^Problems: {3}Suspended: .*svc trigger resume push\n {12}Workflow "ci" is missing$/m,
+  );
+});
+
+Deno.test("a trigger without authentication is said to refuse, one that needs none to be open", () => {
+  const of = (webhook: object) =>
+    describeResource({ ...HOST, view: trigger({ event: { source: "webhook", webhook } }) });
+  match(of({}), /^Signature: +not configured: every request is refused$/m);
+  match(of({ allowUnsigned: true }), /^Signature: +none: anyone may send$/m);
+});
+
+Deno.test("a resource says who uses it, or that nothing does", () => {
+  const view = (used: readonly string[]) => ({
+    kind: "Workflow",
+    metadata: { name: "ci" },
+    spec: { steps: [] },
+    status: { generation: 1, updated_at: AN_HOUR_AGO, used_by: used, missing: [] },
+  });
+  match(
+    describeResource({ ...HOST, view: view(["trigger/a", "trigger/b"]) }),
+    /trigger\/a, trigger\/b/,
+  );
+  match(describeResource({ ...HOST, view: view([]) }), /^Used by: +nothing$/m);
+});
+
+Deno.test("a task: its steps as a table, and the commands to go on in its state", () => {
+  const view = (state: string) => ({
+    id: "T1",
+    state,
+    reason: 'step "b": exit code 3\n\x1b[2J',
+    delivery_id: "D1",
+    steps: [{
+      id: "b",
+      state: "failed",
+      attempt: 2,
+      exit_code: 3,
+      reason: "exit code 3",
+      started_at: AN_HOUR_AGO,
+      finished_at: "2026-01-01T23:00:05Z",
+    }],
+  });
+  const failed = describeTask({ ...HOST, view: view("failed") });
+  match(failed, /^ {2}b +failed +2 +3 +5s +exit code 3$/m);
+  equal(failed.includes("\x1b"), false);
+  const next = (text: string) => text.split("Next:\n")[1]?.trimEnd().split("\n");
+  deepEqual(next(failed), [
+    "  svc task logs T1",
+    "  svc task retry T1",
+    "  svc delivery explain D1",
+  ]);
+  deepEqual(next(describeTask({ ...HOST, view: view("running") })), [
+    "  svc task logs T1 -f",
+    "  svc task cancel T1",
+    "  svc delivery explain D1",
+  ]);
+});
+
+Deno.test("a delivery: its outcome, what matched, and the commands to go on", () => {
+  const text = describeDelivery({
+    ...HOST,
+    view: {
+      id: "D1",
+      outcome: "accepted",
+      secret_store: "github",
+      secret_key: "new",
+      task_id: "T1",
+      received_at: AN_HOUR_AGO,
+      body_bytes: 12,
+    },
+  });
+  match(text, /^Key: +new of secretstore\/github$/m);
+  match(text, /^ {2}svc describe task\/T1$/m);
+});
