@@ -19,6 +19,9 @@ export interface CommandEntry {
   readonly load: () => Promise<{ readonly command: Command }>;
 }
 
+/** Short names of commands: the first word that stands for the words of one. */
+export const SHORT_NAMES: Readonly<Record<string, readonly string[]>> = { logs: ["task", "logs"] };
+
 /** Every command, in the order of the help. */
 export const COMMANDS: readonly CommandEntry[] = [
   { words: "init", summary: "create the data directory", load: () => import("./commands/init.ts") },
@@ -42,7 +45,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   { words: "delete", summary: "delete resources", load: () => import("./commands/delete.ts") },
   {
     words: "task logs",
-    summary: "show the output of a task",
+    summary: "show the output of a task; also svc logs",
     load: () => import("./commands/task_logs.ts"),
   },
   {

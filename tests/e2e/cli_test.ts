@@ -363,7 +363,15 @@ testEachProgram(
     const missing = await daemon.send("/webhook/nowhere", { body: "{}" });
     const logs = await daemon.svc(["task", "logs", String(missing.json["task_id"])]);
     deepEqual([logs.code, logs.stdout], [0, ""]);
-    match(logs.stderr, /nowhere/);
+    match(logs.stderr, /^\[svc: task failed: .*nowhere.*\]\n$/);
+
+    for (const named of [["logs", "now"], ["task", "logs", "--latest", "--trigger", "now"]]) {
+      const found = await daemon.svc([...named, "--exit-status"]);
+      deepEqual([found.code, found.stdout], [1, all.stdout], named.join(" "));
+      equal(found.stderr, '[svc: task failed: step "two": exit code 3]\n');
+    }
+    equal((await daemon.svc(["logs"])).code, 2);
+    equal((await daemon.svc(["logs", "--latest", "--state", "running"])).code, 4);
   },
 );
 

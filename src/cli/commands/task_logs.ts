@@ -5,18 +5,25 @@
  */
 
 import type { LogEnd } from "../../api/task_operations.ts";
+import type { Client } from "../../api/client.ts";
 import { AppError } from "../../base/errors.ts";
-import { type Command, type CommandContext, CONNECTION, TASK } from "../command.ts";
+import { type Command, type CommandContext, CONNECTION, PROJECT, TASK } from "../command.ts";
 import { interruptible } from "../interrupt.ts";
 import { LogPrinter } from "../log_printer.ts";
 import { printable } from "../terminal_text.ts";
 
 /** Prints the output of a task. */
 export const command: Command = {
-  help: "Prints the output of the steps of a task, in order, secrets as ***. For a task that " +
-    "never started, prints the reason on standard error.",
-  arguments: [TASK],
+  help: "Prints the output of the steps of a task, in order, secrets as ***. How a task failed " +
+    "stands in a last line on standard error, [svc: task failed: …], also when it never started. " +
+    "The name of a trigger stands for its latest task.",
+  arguments: [{ name: "[task]", help: `${TASK.help}; or the name of a trigger` }],
   options: [
+    { flags: "--latest", help: "the newest task, with --trigger or --state the newest of these" },
+    { flags: "--trigger <name>", help: "with --latest: only tasks of this trigger" },
+    { flags: "--state <state>", help: "with --latest: only tasks in this state" },
+    { flags: "--exit-status", help: "exit 0 only if the task has succeeded, else 1" },
+    PROJECT,
     { flags: "-f, --follow", help: "keep printing until the task has ended" },
     { flags: "--step <id>", help: "only this step" },
     { flags: "--tail <n>", help: "only the last lines, with -f also what follows" },
@@ -33,6 +40,7 @@ export const command: Command = {
   ],
   examples: [
     "svc task logs latest",
+    "svc task logs --latest --trigger github-push --exit-status",
     "svc task logs latest -f --prefix",
     "svc task logs latest --step build --tail 20 --timestamps",
   ],
@@ -48,7 +56,7 @@ export const command: Command = {
     return interruptible(io, async (signal) => {
       using client = context.client();
       const lines = client.stream("task.logs", {
-        id: context.argument(0),
+        id: await nameOf(context, client),
         follow: context.flag("follow"),
         ...(step === undefined ? {} : { step }),
         ...(tail === undefined ? {} : { tail }),
@@ -67,9 +75,41 @@ export const command: Command = {
       if (end === undefined) {
         throw new AppError("unreachable", "The daemon is stopping: follow again when it runs");
       }
-      if (!json && !printer.printed && end.reason !== "") {
-        io.err(`No output: ${printable(end.reason)}\n`);
-      }
+      if (!json && (step === undefined || !printer.printed)) io.err(endLine(end));
+      return context.flag("exitStatus") && end.state !== "succeeded" ? 1 : 0;
     });
   },
 };
+
+/** What svc itself has to say at the end; nothing of a task that goes on, or ended well. */
+function endLine({ state, reason }: LogEnd): string {
+  const isBad = state === "failed" || state === "cancelled";
+  if (!isBad && reason === "") return "";
+  return `[svc: task ${state}${reason === "" ? "" : `: ${printable(reason)}`}]\n`;
+}
+
+/** What names the task: as it was given, or the id of the latest of a trigger or state. */
+async function nameOf(context: CommandContext, client: Client): Promise<string> {
+  const given = context.argument(0);
+  const trigger = context.option("trigger");
+  const state = context.option("state");
+  const isLatest = context.flag("latest");
+  if (isLatest === (given !== "") || !isLatest && (trigger ?? state) !== undefined) {
+    throw new AppError("usage", "Name a task or a trigger, or give --latest, with --trigger");
+  }
+  if (!isLatest && !TRIGGER_NAME.test(given)) return given;
+  const wanted = isLatest ? trigger : given;
+  const { items: [task] } = await client.call("get", {
+    what: "task",
+    ...context.project(),
+    ...(wanted === undefined ? {} : { trigger: wanted }),
+    ...(state === undefined ? {} : { state }),
+    limit: 1,
+  });
+  if (task !== undefined) return String(task["id"]);
+  if (!isLatest) return given;
+  throw new AppError("not_found", 'No task matches: "svc get tasks" lists them');
+}
+
+/** Names of triggers are in lower case, and an id is told from them by its length. */
+const TRIGGER_NAME = /^(?!latest$)(?!.{26}$)[a-z0-9-]+$/;
