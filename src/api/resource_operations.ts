@@ -194,8 +194,36 @@ export const RESOURCE_OPERATIONS = {
   }),
   "secret.rotate": defineOperation({
     summary: "Sets one key of a SecretStore",
-    input: { store: TEXT, key: TEXT, value: TEXT, project: PROJECT, create: Type.Boolean() },
-    output: json<{ readonly store: string; readonly key: string; readonly created: boolean }>(),
+    input: {
+      store: TEXT,
+      key: TEXT,
+      value: TEXT,
+      project: PROJECT,
+      create: Type.Boolean({ description: "Whether the key, and the store, may be new" }),
+    },
+    output: json<{
+      readonly store: string;
+      readonly key: string;
+      readonly created: boolean;
+      readonly store_created: boolean;
+      /** Number of places that refer to the store. */
+      readonly uses: number;
+    }>(),
+    role: "operator",
+    grants: { cron: { own: "project", in: "project" } },
+  }),
+  "secret.remove": defineOperation({
+    summary: "Removes one key of a SecretStore",
+    input: { store: TEXT, key: TEXT, project: PROJECT, force: Type.Boolean() },
+    output: json<{
+      readonly store: string;
+      readonly key: string;
+      /** When a signature last matched the key; `null` when none ever did. */
+      readonly last_matched_at: string | null;
+      readonly matched: number;
+      /** Places that name the key, one line each. */
+      readonly uses: readonly string[];
+    }>(),
     role: "operator",
     grants: { cron: { own: "project", in: "project" } },
   }),

@@ -179,6 +179,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/policy_lint.ts"),
   },
   {
+    words: "secret set",
+    summary: "set one key of a SecretStore, typed unseen",
+    load: () => import("./commands/secret_set.ts"),
+  },
+  {
     words: "integration list",
     summary: "list the integration packages",
     load: () => import("./commands/integration_list.ts"),

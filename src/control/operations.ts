@@ -13,8 +13,8 @@ import { status, type StatusHost } from "./records/status.ts";
 import { apply, type ApplyHost } from "./resources/apply.ts";
 import { remove } from "./resources/delete.ts";
 import { describe, get } from "./resources/queries.ts";
-import { rotateSecret } from "./resources/rotate_secret.ts";
 import type { ResolveRecord } from "./server/references.ts";
+import { removeSecret, rotateSecret } from "./resources/rotate_secret.ts";
 import type { Handlers } from "./server/server.ts";
 import { sourceEventHandlers, type SourceEventHost } from "./source_events.ts";
 import { taskHandlers, type TaskOperationsHost } from "./tasks/task_operations.ts";
@@ -55,6 +55,7 @@ export function controlOperations(
       "describe": (input, caller) => describe(input, caller, host),
       "delete": (input, caller) => remove(input, caller, host),
       "secret.rotate": (input) => rotateSecret(input, host),
+      "secret.remove": (input) => removeSecret(input, host),
       ...taskHandlers(host),
       ...triggerHandlers(host),
       ...deliveryHandlers(host),

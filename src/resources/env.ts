@@ -53,6 +53,7 @@ export function envReferences(env: Env | undefined, at: FieldPath): Reference[] 
     typeof value === "string" ? [] : [{
       kind: "SecretStore",
       name: value.fromSecret.store,
+      secretKey: value.fromSecret.key,
       path: [...at, name, "fromSecret", "store"],
       consequence: "tasks that need it fail",
     }]

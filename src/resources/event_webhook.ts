@@ -163,6 +163,7 @@ function webhookReferences(spec: WebhookSpec): Reference[] {
     ...(spec.slack?.botToken === undefined ? [] : [{
       kind: "SecretStore",
       name: spec.slack.botToken.fromSecret.store,
+      secretKey: spec.slack.botToken.fromSecret.key,
       path: [...AT, "slack", "botToken", "fromSecret", "store"],
       consequence: "nothing can be posted to Slack",
     }]),

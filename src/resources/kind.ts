@@ -14,6 +14,8 @@ export interface Reference {
   readonly kind: string;
   /** Its name, in the same project unless the kind is global. */
   readonly name: string;
+  /** Where the other one is a SecretStore and only one of its keys is meant: that key. */
+  readonly secretKey?: string;
   readonly path: FieldPath;
   /** The effect while it is missing, as the end of a sentence. */
   readonly consequence: string;

@@ -44,6 +44,7 @@ const Envelope = Type.Object({
   kind: Type.String({ minLength: 1 }),
   metadata: MetadataSchema,
   spec: Type.Optional(Type.Unknown()),
+  status: Type.Optional(Type.Unknown()), // the daemon's: what `svc get -o yaml` prints applies again
 }, { additionalProperties: false });
 
 const envelope = compileSchema(Envelope);

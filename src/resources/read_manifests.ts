@@ -6,6 +6,7 @@
  * @module
  */
 
+import { utf8 } from "../base/bytes.ts";
 import { CRD_KIND, type CrdSpec } from "./custom_resource_definition.ts";
 import { type CrdLike, KindLookup } from "./kind_lookup.ts";
 import { formatFinding, itemsOf, type ManifestDocument, parseManifest } from "./manifest.ts";
@@ -19,7 +20,7 @@ import {
   warningAt,
 } from "./resource.ts";
 import { needsOf } from "./users.ts";
-import type { SecretStoreSpec } from "./secret_store.ts";
+import { MASK, type SecretStoreSpec } from "./secret_store.ts";
 import { isUnfilledTemplate } from "./secrets_template.ts";
 
 /** Secrets shorter than this can be guessed, in bytes. */
@@ -47,6 +48,13 @@ export interface Mention extends ResourceKey {
   readonly warning: string;
 }
 
+/** A secret that is written as `***`, and the error where there is no value that could stay. */
+export interface MaskedSecret extends ResourceKey {
+  /** Key in the SecretStore. */
+  readonly secretKey: string;
+  readonly error: string;
+}
+
 /** The result of a read. */
 export interface ManifestsRead {
   /** Its resources, in their order. */
@@ -59,6 +67,8 @@ export interface ManifestsRead {
   readonly mentions: readonly Mention[];
   /** Warnings about short values, which apply if their SecretStore signs webhooks. */
   readonly weakSecrets: readonly Mention[];
+  /** Secrets that are to stay as they are. */
+  readonly masked: readonly MaskedSecret[];
 }
 
 /** The parsed documents of an input. */
@@ -123,6 +133,7 @@ export function readManifests(
     warnings: bounded(warnings),
     mentions: read.flatMap((one) => mentionsOf(one, seen, kinds)),
     weakSecrets: read.flatMap(weakSecretsOf),
+    masked: read.flatMap(maskedOf),
   };
 }
 
@@ -184,12 +195,27 @@ function weakSecretsOf({ document, resource }: Read): Mention[] {
   if (resource.kind !== "SecretStore") return [];
   const { kind, project, name } = resource;
   return Object.entries((resource.spec as SecretStoreSpec).data)
-    .filter(([, value]) => new TextEncoder().encode(value).length < WEAK_SECRET_BYTES)
+    .filter(([, value]) => value !== MASK && utf8(value).length < WEAK_SECRET_BYTES)
     .map(([key]) => {
       const warning = warningAt(
         ["spec", "data", key],
         `Shorter than ${WEAK_SECRET_BYTES} bytes, a signature made with it can be guessed`,
       );
       return { kind, project, name, warning: formatFinding(document, warning) };
+    });
+}
+
+function maskedOf({ document, resource }: Read): MaskedSecret[] {
+  if (resource.kind !== "SecretStore") return [];
+  const { kind, project, name } = resource;
+  return Object.entries((resource.spec as SecretStoreSpec).data)
+    .filter(([, value]) => value === MASK)
+    .map(([secretKey]) => {
+      const error = errorAt(
+        ["spec", "data", secretKey],
+        `*** keeps the value that there is, and SecretStore "${name}" has no key "${secretKey}": ` +
+          `write the secret itself, or set it with "svc secret set ${name} ${secretKey}" first`,
+      );
+      return { kind, project, name, secretKey, error: formatFinding(document, error) };
     });
 }

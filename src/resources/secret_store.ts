@@ -21,7 +21,7 @@ const SecretStoreSpec = Type.Object({
 /** `spec` of a SecretStore. */
 export type SecretStoreSpec = Type.Static<typeof SecretStoreSpec>;
 
-/** Shown in place of every secret value. */
+/** Shown in place of every secret value; in a manifest it means that the value stays as it is. */
 export const MASK = "***";
 
 /** Placeholders of templates: publicly known, so never a secret. */
@@ -50,16 +50,21 @@ export const secretStore: AnyKind = defineKind<SecretStoreSpec>({
 
 /** Checks a value; messages contain the key and never the value. */
 function checkValue(key: string, value: string): Finding[] {
-  const refuse = (why: string) => [errorAt(["spec", "data", key], why)];
-  if (key === "") return refuse("A key needs a name");
-  if (value.trim() === "") {
-    return refuse(`The value of "${key}" is empty, which anyone can sign with`);
-  }
+  if (value === MASK) return []; // an apply keeps the value that there is
+  const fault = faultOfSecret(key, value);
+  return fault === undefined ? [] : [errorAt(["spec", "data", key], fault)];
+}
+
+/** Why `value` cannot be the secret of `key`; `undefined` when it can. */
+export function faultOfSecret(key: string, value: string): string | undefined {
+  if (key === "") return "A key needs a name";
+  if (value.trim() === "") return `The value of "${key}" is empty, which anyone can sign with`;
   if (value.trim() === MASK) {
-    return refuse(`The value of "${key}" is the mask ***, give the real value`);
+    return `The value of "${key}" is ***, which svc shows in place of a secret: ` +
+      "write the secret itself";
   }
   if (isPlaceholder(value)) {
-    return refuse(`The value of "${key}" is a placeholder, replace it with the real secret`);
+    return `The value of "${key}" is a placeholder, replace it with the real secret`;
   }
-  return [];
+  return undefined;
 }

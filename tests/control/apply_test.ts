@@ -210,7 +210,7 @@ controlTest(
 const BAD_SECRETS: readonly [string, RegExp][] = [
   ['""', /is empty/],
   ['"  "', /is empty/],
-  ['"***"', /mask/],
+  ['"***"', /\*\*\* keeps the value that there is/],
   ['"<your-webhook-secret>"', /placeholder/],
   ['"{{ secret }}"', /placeholder/],
   ["123456789012345678", /Expected text/],

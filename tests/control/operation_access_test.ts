@@ -62,6 +62,11 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
     cron: "own",
     input: ({ project }) => ({ store: "s", key: "k", value: "v", project, create: false }),
   },
+  "secret.remove": {
+    ...OPERATE,
+    cron: "own",
+    input: ({ project }) => ({ store: "s", key: "k", project, force: false }),
+  },
   "task": { ...READ, input: id },
   "task.logs": { ...READ, input: ({ task }) => ({ id: task, follow: false }) },
   "task.wait": { ...READ, input: ({ task }) => ({ ids: [task] }) },

@@ -7,7 +7,7 @@
 import { deepStrictEqual as deepEqual, throws } from "node:assert/strict";
 import { fillStore } from "../../src/integrations/fill_secrets.ts";
 
-const STORE = { name: "chat", keys: ["signing_secret", "other"] };
+const STORE = { keys: ["signing_secret", "other"] };
 const given = (data: Record<string, string>) => new Map(Object.entries(data));
 
 Deno.test("fillStore takes what was given, and what belongs to another store is not its business", () => {
@@ -37,14 +37,10 @@ Deno.test("fillStore names a secret that is missing", () => {
   }
 });
 
-Deno.test("fillStore refuses to write over what may not be seen", () => {
+Deno.test("fillStore leaves masked what it may not see: an apply keeps it", () => {
   const existing = { signing_secret: "***", other: "***" };
-  throws(() => fillStore({ ...STORE, existing }, given({ signing_secret: "a" })), {
-    code: "forbidden",
-    message: /"other".*svc tool secret-rotate chat signing_secret --value-file -$/,
-  });
   deepEqual(
-    fillStore({ ...STORE, existing }, given({ signing_secret: "a", other: "b" })),
-    { signing_secret: "a", other: "b" },
+    fillStore({ ...STORE, existing }, given({ signing_secret: "a" })),
+    { signing_secret: "a", other: "***" },
   );
 });

@@ -243,7 +243,7 @@ const CASES: readonly Case[] = [
     what: "__proto__ as any other unknown field",
     text: "kind: Project\nmetadata: {name: a}\n__proto__: {spec: {}}\n",
     findings: [
-      'error f.yaml:3:1: __proto__: Unknown field "__proto__", known here: apiVersion, kind, metadata, spec',
+      'error f.yaml:3:1: __proto__: Unknown field "__proto__", known here: apiVersion, kind, metadata, spec, status',
     ],
   },
 ];

@@ -142,13 +142,8 @@ async function fillSecrets(
   const files: ManifestFile[] = [];
   const kept: string[] = [];
   for (const { name, keys } of secretTemplatesOf(pack)) {
-    const seen = await findStore(name, { client, context, reveal: false });
-    // Values are asked for only where some have to be written back: each such reading is audited.
-    const others = Object.keys(seen ?? {}).some((key) => !given.has(key));
-    const existing = seen !== undefined && given.size > 0 && others
-      ? await findStore(name, { client, context, reveal: true })
-      : seen;
-    const data = fillStore({ name, keys, existing }, given);
+    const existing = await findStore(name, { client, context });
+    const data = fillStore({ keys, existing }, given);
     if (data === undefined) {
       kept.push(`secretstore/${name}`);
       continue;
@@ -162,10 +157,10 @@ async function fillSecrets(
 
 async function findStore(
   name: string,
-  { client, context, reveal }: { client: Client; context: CommandContext; reveal: boolean },
+  { client, context }: { client: Client; context: CommandContext },
 ): Promise<Record<string, string> | undefined> {
   try {
-    const input = { what: "secretstore", name, ...context.project(), reveal };
+    const input = { what: "secretstore", name, ...context.project(), reveal: false };
     const { spec } = await client.call("describe", input) as {
       spec: { data: Record<string, string> };
     };

@@ -18,10 +18,10 @@ import { readFile } from "../read_file.ts";
 export const command: Command = {
   help: "Sets one key of a SecretStore, in one transaction; the next request uses the new value. " +
     "To rotate without a gap, add the new value under a second key, change the platform, then " +
-    "remove the old key: every value of the store is tried.",
+    "take the old key out with --remove: every value of the store is tried.",
   arguments: [
     { name: "<store>", help: "name of the SecretStore" },
-    { name: "<key>", help: "key in it" },
+    { name: "[key]", help: "key in it, to be set" },
   ],
   options: [
     { flags: "--value <text>", help: "the new value; visible to other users, prefer the others" },
@@ -30,7 +30,9 @@ export const command: Command = {
       flags: "--value-file <file>",
       help: "file that holds it, its last line break left out; - for standard input",
     },
-    { flags: "--create", help: "create the key if it does not exist" },
+    { flags: "--create", help: "create the key, and the store, if it does not exist" },
+    { flags: "--remove <key>", help: "remove this key instead of setting one" },
+    { flags: "--force", help: "with --remove: also the only key, or one that is named elsewhere" },
     PROJECT,
     ...CONNECTION,
     OUTPUT_TEXT_JSON,
@@ -38,8 +40,18 @@ export const command: Command = {
   examples: [
     "svc tool secret-rotate github webhook_secret --value-file new-secret.txt",
     "openssl rand -hex 32 | svc tool secret-rotate github next --value-file - --create",
+    "svc tool secret-rotate github --remove webhook_secret",
   ],
   async run(context: CommandContext) {
+    const removed = context.option("remove");
+    if (removed !== undefined) return await remove(removed, context);
+    if (context.argument(1) === "") {
+      throw new AppError(
+        "usage",
+        "Name the key: svc tool secret-rotate STORE KEY --value-file FILE",
+      );
+    }
+    if (context.flag("force")) throw new AppError("usage", "--force goes with --remove");
     using client = context.client();
     const { store, key, created } = await client.call("secret.rotate", {
       store: context.argument(0),
@@ -54,6 +66,26 @@ export const command: Command = {
     context.io.out(`secretstore/${store} key ${key} ${created ? "created" : "rotated"}\n`);
   },
 };
+
+async function remove(key: string, context: CommandContext): Promise<void> {
+  const given = ["value", "valueEnv", "valueFile"].some((name) =>
+    context.option(name) !== undefined
+  );
+  if (context.argument(1) !== "" || given || context.flag("create")) {
+    throw new AppError("usage", "--remove takes the place of KEY, its value and --create");
+  }
+  const store = context.argument(0);
+  using client = context.client();
+  const force = context.flag("force");
+  const removed = await client.call("secret.remove", { store, key, ...context.project(), force });
+  for (const use of removed.uses) context.io.err(`warning: it is named by ${use}\n`);
+  if (context.option("output") === "json") {
+    return context.io.out(`${JSON.stringify(removed, null, 2)}\n`);
+  }
+  const last = removed.last_matched_at;
+  const matched = last === null ? "it never matched" : `it last matched at ${last}`;
+  context.io.out(`secretstore/${store} key ${key} removed (${matched})\n`);
+}
 
 async function readValue(context: CommandContext): Promise<string> {
   const [text, variable, file] = [

@@ -10,6 +10,7 @@ import type { ApplyOutcome } from "../../api/resource_operations.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { CRD_KIND, type CrdSpec } from "../../resources/custom_resource_definition.ts";
+import { keepMasked } from "../../resources/masked_secrets.ts";
 import type { ManifestReader } from "./manifest_reader.ts";
 import type { Manifested } from "../../resources/read.ts";
 import type { ManifestsRead } from "../../resources/read_manifests.ts";
@@ -52,7 +53,7 @@ export async function apply(
   const early = await read(); // slow, so resources may change before the lock is held
   return await host.writer.exclusively(async (commit) => {
     const manifests = isSame(early.crds, crdsOf(catalog)) ? early : await read();
-    const { resources, errors } = manifests;
+    const { resources, errors } = keepMasked(manifests, catalog);
     const warnings = [...manifests.warnings];
     if (errors.length > 0) {
       const count = errors.length === 1 ? "1 error" : `${errors.length} errors`;

@@ -1,46 +1,130 @@
 /**
- * `svc tool secret-rotate`: changes one key of a SecretStore in one transaction; the next
- * request uses it.
+ * One key of a SecretStore, set or removed in one transaction; the next request uses what is there
+ * then.
  *
  * @module
  */
 
 import type { Input, Output } from "../../api/operations.ts";
+import { rfc3339 } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
-import { secretStore as kind, type SecretStoreSpec } from "../../resources/secret_store.ts";
+import type { Catalog } from "../../resources/catalog.ts";
+import { compileSchema } from "../../resources/validate.ts";
+import { DEFAULT_PROJECT, Name, type Resource } from "../../resources/resource.ts";
+import {
+  faultOfSecret,
+  secretStore as kind,
+  type SecretStoreSpec,
+} from "../../resources/secret_store.ts";
+import { describeUse, usesOf } from "../../resources/users.ts";
 import { findResource, type QueryHost } from "./queries.ts";
 
+const storeName = compileSchema(Name);
+
 /**
- * Sets one key.
+ * Sets one key; with `create` also one that does not exist, in a store that need not exist.
  *
- * @throws {AppError} `not_found` for an unknown store, or an unknown key without `create`;
+ * @throws {AppError} `not_found` for an unknown store or key without `create`; `invalid` for what
+ * cannot be a secret or a name.
  */
 export function rotateSecret(
   input: Input<"secret.rotate">,
   host: QueryHost,
 ): Promise<Output<"secret.rotate">> {
-  const [finding] = kind.check?.({ data: { [input.key]: input.value } }) ?? [];
-  if (finding !== undefined) throw new AppError("invalid", finding.message);
+  const { store, key, value, create } = input;
+  const fault = faultOfSecret(key, value) ?? storeName.check(store)[0]?.message;
+  if (fault !== undefined) throw new AppError("invalid", fault);
   return host.writer.exclusively(async (commit) => {
-    const wanted = { project: input.project, name: input.store };
-    const resource = findResource(kind, wanted, host.catalog);
-    const { data } = resource.spec as SecretStoreSpec;
-    const created = !Object.hasOwn(data, input.key);
-    if (created && !input.create) {
+    const before = findStore(input, host.catalog);
+    if (before === undefined && !create) {
+      findResource(kind, { ...input, name: store }, host.catalog);
+    }
+    const data = before?.spec.data ?? {};
+    const created = !Object.hasOwn(data, key);
+    if (created && !create) {
       throw new AppError(
         "not_found",
-        `SecretStore "${input.store}" has no key "${input.key}": add --create to create it`,
+        `SecretStore "${store}" has no key "${key}": add --create to create it`,
       );
     }
+    const now = host.clock.now();
+    const project = input.project ?? DEFAULT_PROJECT;
+    const empty = { kind: kind.kind, project, name: store, metadata: {}, createdAt: now };
+    const resource = {
+      ...before ?? empty,
+      spec: { data: { ...data, [key]: value } },
+      generation: (before?.generation ?? 0) + 1,
+      updatedAt: now,
+    };
+    await commit([{ op: "put", resource }]);
+    const uses = usesOf(resource, host.catalog).length;
+    return { store, key, created, store_created: before === undefined, uses };
+  });
+}
+
+/**
+ * Removes one key.
+ *
+ * @throws {AppError} `not_found`; without `force` also `conflict` for the only key of a store, and
+ * for one that a resource names.
+ */
+export function removeSecret(
+  input: Input<"secret.remove">,
+  host: QueryHost,
+): Promise<Output<"secret.remove">> {
+  const { store, key, force } = input;
+  return host.writer.exclusively(async (commit) => {
+    const resource = findStore(input, host.catalog) ??
+      findResource(kind, { ...input, name: store }, host.catalog);
+    const { data } = resource.spec as SecretStoreSpec;
+    if (!Object.hasOwn(data, key)) {
+      const keys = Object.keys(data).join(", ") || "none";
+      throw new AppError("not_found", `SecretStore "${store}" has no key "${key}": it has ${keys}`);
+    }
+    const known = (await host.store.listKeyUse(resource.project, store))
+      .filter((one) => one.key === key);
+    const last = Math.max(0, ...known.map(({ lastAt }) => lastAt));
+    const all = usesOf(resource, host.catalog);
+    const uses = all.filter(({ reference }) => reference.secretKey === key).map(describeUse);
+    if (!force && uses.length > 0) {
+      throw new AppError(
+        "conflict",
+        `Nothing was removed: key "${key}" of SecretStore "${store}" is named elsewhere; ` +
+          "change that first, or add --force",
+        { details: uses },
+      );
+    }
+    if (!force && Object.keys(data).length === 1) {
+      const matched = last === 0 ? "it never matched" : `it last matched at ${rfc3339(last)}`;
+      throw new AppError(
+        "conflict",
+        `Nothing was removed: "${key}" is the only key of SecretStore "${store}" (${matched}), ` +
+          "and nothing could be verified without it; set another key first, or add --force",
+      );
+    }
+    const rest = Object.entries(data).filter(([name]) => name !== key);
     await commit([{
       op: "put",
       resource: {
         ...resource,
-        spec: { data: { ...data, [input.key]: input.value } },
+        spec: { data: Object.fromEntries(rest) },
         generation: resource.generation + 1,
         updatedAt: host.clock.now(),
       },
     }]);
-    return { store: input.store, key: input.key, created };
+    return {
+      store,
+      key,
+      last_matched_at: last === 0 ? null : rfc3339(last),
+      matched: known.reduce((sum, { count }) => sum + count, 0),
+      uses,
+    };
   });
+}
+
+function findStore(
+  { store, project = DEFAULT_PROJECT }: { store: string; project?: string | undefined },
+  catalog: Catalog,
+): Resource<SecretStoreSpec> | undefined {
+  return catalog.find<SecretStoreSpec>(kind.kind, project, store);
 }

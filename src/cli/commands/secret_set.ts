@@ -1,0 +1,77 @@
+/**
+ * `svc secret set`.
+ *
+ * @module
+ */
+
+import { findText } from "../../base/bytes.ts";
+import { AppError } from "../../base/errors.ts";
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  OUTPUT_TEXT_JSON,
+  PROJECT,
+} from "../command.ts";
+import { readInput } from "../read_file.ts";
+
+/** Sets a secret. */
+export const command: Command = {
+  help: "Sets one key of a SecretStore to a value that is typed unseen, twice, or comes on " +
+    "standard input; the next request uses it. A key or store that does not exist is created.",
+  arguments: [
+    { name: "<store>", help: "name of the SecretStore" },
+    { name: "<key>", help: "key in it" },
+  ],
+  options: [
+    { flags: "--exact", help: "keep the line break at the end of standard input" },
+    PROJECT,
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc secret set github webhook_secret",
+    "openssl rand -hex 32 | svc secret set github next",
+  ],
+  async run(context: CommandContext) {
+    const [store, key] = [context.argument(0), context.argument(1)];
+    const value = context.io.inIsTerminal
+      ? readTyped(`${store} ${key}`, context)
+      : await readPiped(context);
+    using client = context.client();
+    const input = { store, key, value, ...context.project(), create: true };
+    const set = await client.call("secret.rotate", input);
+    if (context.option("output") === "json") {
+      return context.io.out(`${JSON.stringify(set, null, 2)}\n`);
+    }
+    const where = set.store_created ? " in a new SecretStore" : "";
+    context.io.out(
+      `secretstore/${store} key ${key} ${set.created ? "created" : "changed"}${where}\n`,
+    );
+    if (set.uses > 0) return;
+    context.io.err(`note: nothing refers to secretstore/${store} yet\n`);
+  },
+};
+
+function readTyped(what: string, { io }: CommandContext): string {
+  const typed = io.hiddenLine(`${what} (not shown): `);
+  const again = typed === undefined ? undefined : io.hiddenLine("once more: ");
+  if (typed === undefined || again === undefined) {
+    throw new AppError("refused", "Nothing was changed: the secret was not entered");
+  }
+  if (typed !== again) {
+    throw new AppError("refused", "Nothing was changed: the two are not the same");
+  }
+  return typed;
+}
+
+async function readPiped(context: CommandContext): Promise<string> {
+  const text = findText(await readInput(context.io));
+  if (text === undefined) throw new AppError("invalid", "The secret is not UTF-8 text");
+  if (context.flag("exact")) return text;
+  const value = text.replace(/\r?\n$/, "");
+  if (value !== text) {
+    context.io.err("note: the line break at the end is left out; --exact keeps it\n");
+  }
+  return value;
+}
