@@ -14,11 +14,13 @@
  * @module
  */
 
+import { contentful } from "./contentful.ts";
 import { discord } from "./discord.ts";
 import { gitea } from "./gitea.ts";
 import { github } from "./github.ts";
 import { gitlab } from "./gitlab.ts";
 import { line } from "./line.ts";
+import { linear } from "./linear.ts";
 import { meta } from "./meta.ts";
 import type { Platform } from "./platform.ts";
 import { shopify } from "./shopify.ts";
@@ -44,6 +46,8 @@ export const PLATFORMS: readonly Platform[] = [
   meta,
   zoom,
   trello,
+  linear,
+  contentful,
 ];
 
 const BY_NAME: ReadonlyMap<string, Platform> = new Map(

@@ -37,7 +37,11 @@ export interface Facts {
   /** Seconds, where the vector does not say. */
   readonly now?: number;
   /** Whether a time, the URL, the body is covered by the signature. */
-  readonly signs: { readonly time?: true; readonly url?: true; readonly body?: false };
+  readonly signs: {
+    readonly time?: true | "in the body";
+    readonly url?: true;
+    readonly body?: false;
+  };
   /** A key of the same form that is not the sender's. */
   readonly otherSecret: string;
   /** What `sign` gives; `own` where it is the vector's headers, absent where it cannot be equal. */

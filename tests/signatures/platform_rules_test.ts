@@ -4,6 +4,7 @@
  * @module
  */
 
+import { caseNamed } from "./platform_cases.ts";
 import { type Attempt, fromCase, table } from "./verify_table.ts";
 
 const STRIPE = fromCase("stripe-dotnet-sdk");
@@ -240,4 +241,93 @@ table("public keys that are none are passed over", [
       "no_usable_key",
     ] as const
   ),
+]);
+
+const LINEAR: Attempt = {
+  scheme: "linear",
+  header: "Linear-Signature",
+  // Python: hmac.new(b"linear secret", BODY, "sha256").hexdigest()
+  headers: {
+    "Linear-Signature": "d740aa9e88bad29a17f702268615757c86bbb4a59d8d10724cfa26b1527b7cec",
+  },
+  secrets: ["linear secret"],
+  body: '{"action":"create"}',
+  now: 1700000000,
+};
+
+table("scheme linear needs the time in the body", [
+  ["none", LINEAR, "timestamp_missing"],
+  [
+    "a text",
+    {
+      ...LINEAR,
+      headers: {
+        "Linear-Signature": "e4ff335c03da20dc7b74635ee63f035999225b2e1626a5e5e55b52b537476789",
+      },
+      body: '{"webhookTimestamp":"1700000000000"}',
+    },
+    "timestamp_malformed",
+  ],
+  ["an old one, and another in the data", {
+    ...LINEAR,
+    headers: {
+      "Linear-Signature": "dc7fb87d8d749cd4e88aaffd6f70139f6474904b91547b0a61433fd4acc8ffb0",
+    },
+    body: '{"webhookTimestamp":1600000000000,"data":{"webhookTimestamp":1700000000000}}',
+  }, "timestamp_outside_window"],
+  ["a text that looks like one", {
+    ...LINEAR,
+    headers: {
+      "Linear-Signature": "fb60667abf7b10c56a1dbbec49c05b4bfc654dbd07bbaf532f218cec68ec8ca5",
+    },
+    body: String
+      .raw`{"webhookTimestamp" : 1700000000000,"data":{"title":"\"webhookTimestamp\":1600000000000"}}`,
+  }, "ok"],
+]);
+
+const CONTENTFUL = caseNamed("contentful entry");
+const contentful = (changed: Readonly<Record<string, string>>): Attempt => ({
+  scheme: "contentful",
+  header: CONTENTFUL.header,
+  headers: { ...CONTENTFUL.headers, ...changed },
+  secrets: [CONTENTFUL.secret],
+  body: CONTENTFUL.body,
+  url: CONTENTFUL.url,
+  now: CONTENTFUL.now,
+});
+
+table("scheme contentful covers the headers that are listed, the list and the time among them", [
+  ["as it was sent", contentful({}), "ok"],
+  ["behind another port", { ...contentful({}), url: "http://h:1/webhook/contentful" }, "ok"],
+  ["another path", { ...contentful({}), url: "https://h/webhook/other" }, "no_key_matches"],
+  ["another topic", contentful({ "X-Contentful-Topic": "x" }), "no_key_matches"],
+  [
+    "a listed header that is missing",
+    contentful({ "X-Contentful-Topic": "" }),
+    "signed_header_missing",
+  ],
+  ["no list", contentful({ "X-Contentful-Signed-Headers": "" }), "signed_header_missing"],
+  [
+    "a list in another order",
+    contentful({
+      "X-Contentful-Signed-Headers":
+        "x-contentful-timestamp,x-contentful-signed-headers,x-contentful-topic",
+    }),
+    "no_key_matches",
+  ],
+  [
+    "a list without the time, rightly signed", // Python: hmac.new(b"secret", TEXT, "sha256")
+    {
+      ...contentful({
+        "X-Contentful-Signature":
+          "59b961aef50a56646d5f7e8d5534c1ac51af57ac0e9eefe4c4377d8ddb97d636",
+        "X-Contentful-Signed-Headers": "x-contentful-signed-headers,x-contentful-topic",
+        "X-Contentful-Topic": "t",
+      }),
+      secrets: ["secret"],
+      body: "{}",
+      url: "https://h/webhook/t",
+    },
+    "signed_header_missing",
+  ],
 ]);

@@ -138,20 +138,26 @@ forEach("holds the time against the window, on both sides", TIME_SIGNED, async (
   equal((await at(one.now + 300)).ok, true);
 });
 
-forEach("refuses a time that is missing, changed or not in its form", TIME_SIGNED, async (one) => {
-  const header = schemeNamed(one.scheme).signedTime?.header(optionsOf(one)) ?? one.header;
-  const headers = lowerCase(one.headers);
-  const own = header === one.header ? one.header.toLowerCase() : header;
-  const value = headers[own] ?? "";
-  const given = /^t=([0-9]+)/.exec(value)?.[1] ?? value;
-  const with_ = (text: string) =>
-    verify(one, { headers: { ...headers, [own]: value.replace(given, () => text) } });
-  await refuses(with_(""), "timestamp_missing");
-  for (const text of [`${given}, ${given}`, "NaN", "1.7e9", "0x6553f100", `-${given}`, "１７"]) {
-    await refuses(with_(text), "timestamp_malformed", "signature_malformed");
-  }
-  await refuses(with_(String(one.now + 1)), "no_key_matches");
-});
+const TIME_IN_HEADER = TIME_SIGNED.filter(({ signs }) => signs.time === true);
+
+forEach(
+  "refuses a time that is missing, changed or not in its form",
+  TIME_IN_HEADER,
+  async (one) => {
+    const header = schemeNamed(one.scheme).signedTime?.header(optionsOf(one)) ?? one.header;
+    const headers = lowerCase(one.headers);
+    const own = header === one.header ? one.header.toLowerCase() : header;
+    const value = headers[own] ?? "";
+    const given = /^t=([0-9]+)/.exec(value)?.[1] ?? value;
+    const with_ = (text: string) =>
+      verify(one, { headers: { ...headers, [own]: value.replace(given, () => text) } });
+    await refuses(with_(""), "timestamp_missing");
+    for (const text of [`${given}, ${given}`, "NaN", "1.7e9", "0x6553f100", `-${given}`, "１７"]) {
+      await refuses(with_(text), "timestamp_malformed", "signature_malformed");
+    }
+    await refuses(with_(String(one.now + 1)), "no_key_matches");
+  },
+);
 
 forEach("refuses another URL", URL_SIGNED, async (one) => {
   for (const url of [`${one.url}&x=1`, one.url.replace("https", "http"), "", "::"]) {

@@ -1,0 +1,68 @@
+/**
+ * Linear: the hexadecimal HMAC-SHA256 of the body, which holds the time of sending in milliseconds
+ * as `webhookTimestamp`. It is read once the signature is verified. `auto` does not take it: there
+ * `sha256=` before the same digest would do without the time. `Linear-Delivery` is not signed;
+ * `webhookId` in the body names the webhook, not the event.
+ *
+ * @module
+ */
+
+import { findText } from "../base/bytes.ts";
+import { refused, type Signature } from "../signatures/scheme.ts";
+import { templatedHmac } from "../signatures/templated_hmac.ts";
+import { refusedTime } from "../signatures/timestamp.ts";
+import { headerId, type Platform } from "./platform.ts";
+
+const overBody = templatedHmac({
+  form: { hash: "sha256", encoding: "hex", prefix: "" },
+  template: "{body}",
+});
+
+const signature: Signature = {
+  ...overBody,
+  async verify(request, keys, options) {
+    const verdict = await overBody.verify(request, keys, options);
+    if (!verdict.ok) return verdict;
+    const window = { find: findMillis, now: request.now, toleranceSecs: options.toleranceSecs };
+    const times = timesIn(request.body);
+    const reasons = times.length === 0
+      ? [refusedTime(undefined, window)]
+      : times.map((time) => refusedTime(time, window));
+    const reason = reasons.find((one) => one !== undefined);
+    return reason === undefined ? verdict : refused(reason);
+  },
+  signedTime: {
+    header: () => undefined,
+    find: ({ body }) => findMillis(timesIn(body)[0] ?? ""),
+  },
+};
+
+/** A quote inside a text of JSON has a backslash before it, so this is always a key. */
+const TIME = /(?<!\\)"webhookTimestamp"\s*:\s*([^\s,}]*)/g;
+
+/**
+ * The time of sending; several where an issue's data has such a key too, which its authors may
+ * choose: then all of them have to fit. Not found by parsing: schemes parse nothing.
+ */
+function timesIn(body: Uint8Array): readonly string[] {
+  return [...(findText(body) ?? "").matchAll(TIME)].map(([, time = ""]) => time);
+}
+
+function findMillis(text: string): number | undefined {
+  return /^[0-9]{13}$/.test(text) ? Number(text) : undefined;
+}
+
+/** Linear. */
+export const linear: Platform = {
+  name: "linear",
+  title: "Linear",
+  headers: ["Linear-Signature"],
+  signature,
+  auto: false,
+  sends: { event: "Linear-Event", id: "Linear-Delivery" },
+  eventId: (event) => headerId("linear-delivery", event),
+  docs: {
+    signs: "body, with the time in it; has to be named",
+    eventId: "`Linear-Delivery` and the body",
+  },
+};
