@@ -28,10 +28,10 @@ const Retry = Type.Object({
   attempts: Type.Integer({
     minimum: 1,
     maximum: 100,
-    title: "how often it runs at most, 1 to 100",
+    title: "a number of attempts, 1 to 100",
   }),
   backoffSecs: Type.Optional(Type.Integer({ minimum: 0, maximum: 3600 })),
-}, { additionalProperties: false });
+}, { additionalProperties: false, title: "a mapping, such as {attempts: 3, backoffSecs: 10}" });
 
 /** Schema of one step. */
 export const StepSchema = Type.Object({
@@ -42,14 +42,17 @@ export const StepSchema = Type.Object({
   prompt: Type.Optional(Type.String({ minLength: 1, title: "a prompt" })),
   template: Type.Optional(Name),
   stdout: Type.Optional(OutputKey),
-  needs: Type.Optional(Type.Array(StepId)),
-  when: Type.Optional(Type.String({ minLength: 1, title: "a CEL expression" })),
+  needs: Type.Optional(Type.Array(StepId, { title: "a list of step ids, such as [build]" })),
+  when: Type.Optional(Type.String({ minLength: 1, title: "a CEL expression, as text" })),
   env: Type.Optional(Env),
   timeout: Type.Optional(Duration),
   retry: Type.Optional(Retry),
-  continueOnError: Type.Optional(Type.Boolean()),
-  workdir: Type.Optional(Type.String({ minLength: 1 })),
-}, { additionalProperties: false });
+  continueOnError: Type.Optional(Type.Boolean({ title: "true or false" })),
+  workdir: Type.Optional(Type.String({ minLength: 1, title: "a directory" })),
+}, {
+  additionalProperties: false,
+  title: 'a step: a mapping with "id", and "run" or "agent", such as {id: test, run: make test}',
+});
 
 /** One step of a workflow, as written by the user. */
 export type Step = Type.Static<typeof StepSchema>;

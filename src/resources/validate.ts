@@ -109,7 +109,7 @@ function nameOf(value: unknown, isOfType: boolean): string {
 function typeName(value: unknown): string {
   if (value === null || value === undefined) return "nothing";
   if (value === "") return "an empty string";
-  if (Array.isArray(value)) return "a list";
+  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
   return withArticle(typeof value);
 }
 

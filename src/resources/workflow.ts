@@ -17,7 +17,7 @@ import { checkTimeout, Duration } from "./timeout.ts";
 /** Schema of `spec`. */
 const WorkflowSpec = Type.Object({
   steps: Type.Array(StepSchema, { minItems: 1, title: "a list of at least one step" }),
-  finally: Type.Optional(Type.Array(StepSchema)),
+  finally: Type.Optional(Type.Array(StepSchema, { title: "a list of steps" })),
   env: Type.Optional(Env),
   shell: Type.Optional(Shell),
   timeout: Type.Optional(Duration),

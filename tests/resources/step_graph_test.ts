@@ -222,7 +222,7 @@ const CASES: Readonly<Record<string, { says: string[]; steps: Fields[]; last?: F
   },
   "no attempt at all": {
     says: [
-      "error spec.steps.0.retry.attempts: Expected how often it runs at most, 1 to 100, found the number 0",
+      "error spec.steps.0.retry.attempts: Expected a number of attempts, 1 to 100, found the number 0",
     ],
     steps: [step("a", { retry: { attempts: 0 } })],
   },

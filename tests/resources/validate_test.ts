@@ -100,7 +100,7 @@ const CASES: readonly Case[] = [
     what: "a list for a mapping",
     schema: FLAGS,
     value: { labels: [] },
-    findings: ["labels: Expected a mapping, found a list"],
+    findings: ["labels: Expected a mapping, found an empty list"],
   },
   {
     what: "a fraction for a whole number",
