@@ -132,7 +132,7 @@ Deno.test("the parts of an explained condition agree with the condition", async 
     ["true", { payload: '{"a":null,"list":[1],"ref":"x/y"}' }],
     ["true", { payload: '{"a":null,"list":[1],"ref":"x/y"}' }],
     ["true", { "payload.a": "null" }],
-    ["index out of bounds: 5", { "payload.list": "[1]" }],
+    ["index out of bounds: 5", { "payload.list[5]": "(index out of bounds: 5)" }],
     ["false", { payload_ref: '"x/y"' }],
     ["true", { "payload.ref": '"x/y"' }],
   ]);
