@@ -11,7 +11,10 @@ import { errorAt, type Metadata, NAME_PATTERN } from "./resource.ts";
 /** Schema of the block. */
 const TaskEventSpec = Type.Object({
   workflow: Type.Optional(
-    Type.String({ pattern: NAME_PATTERN, title: "the name of a workflow; without it, any counts" }),
+    Type.String({
+      pattern: NAME_PATTERN,
+      title: "the name of a workflow (leave it out to mean any)",
+    }),
   ),
   labels: Type.Optional(
     Type.Record(Type.String(), Type.String(), {

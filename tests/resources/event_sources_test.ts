@@ -35,6 +35,8 @@ const FINE = [
   'source: filesystem, filesystem: {paths: ["*"], events: [create], ignore: [tmp/], debounceMs: 10}',
   "source: task, task: {workflow: build}",
   "source: task, task: {workflow: build, states: [failed, cancelled]}",
+  "source: task, task: {states: [failed]}",
+  "source: task, task: {labels: {team: web}}",
 ];
 
 for (const event of FINE) {
@@ -63,6 +65,8 @@ const REFUSED: readonly (readonly [event: string, says: RegExp])[] = [
   ['source: filesystem, filesystem: {paths: ["*"], debounceMs: 1}', /debounceMs/],
   ["source: task", /needs the block "task", such as "task: \{states/],
   ["source: task, task: {workflow: build, states: [running]}", /states/],
+  ['source: task, task: {workflow: "*"}', /the name of a workflow \(leave it out to mean any\)/],
+  ["source: task, task: {labels: {}}", /labels with their values/],
   ["source: task, task: {workflow: build}, cron: {schedule: x}", /is for source "cron"/],
   ["source: carrier-pigeon", /source/],
 ];

@@ -105,7 +105,7 @@ const kept = (rig: RunRig) => git(rig.workspace, "for-each-ref", "--format=%(ref
 
 /** The same as a user is told. */
 const keptAs = (rig: RunRig, ref: string) =>
-  `its commits are kept as ${ref} in "${rig.workspace}/.git"`;
+  `its commits were kept as ${ref} in "${rig.workspace}/.git"`;
 
 test("worktree: commits of a success that are nowhere else are kept as long as the task, and it says so", async (rig) => {
   await commitSomething(rig);

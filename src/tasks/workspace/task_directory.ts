@@ -240,7 +240,7 @@ export class TaskDirectories {
 
 /** Where commits are, as a sentence without its end. */
 function whereKept({ repository, refs }: KeptCommits): string {
-  return `its commits are kept as ${refs.join(" and ")} in "${repository}"`;
+  return `its commits were kept as ${refs.join(" and ")} in "${repository}"`;
 }
 
 /** Removes within a time limit; a rest stays. */
