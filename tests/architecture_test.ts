@@ -60,12 +60,6 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/resources": "values",
     "src/store": "types",
   },
-  "src/control/records": {
-    "src/api": "types",
-    "src/base": "values",
-    "src/resources": "values",
-    "src/store": "values",
-  },
   "src/tasks": { "src/base": "values", "src/resources": "values", "src/store": "types" },
   "src/intake/admission": {
     "src/base": "values",
@@ -90,7 +84,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/platforms": "values",
     "src/plugins": "values",
     "src/resources": "types",
-    "src/signatures": "types",
+    "src/signatures": "values",
     "src/store": "types",
   },
   "src/intake/files": {
@@ -147,6 +141,13 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/store": "values",
     "src/tasks": "values",
   },
+  "src/control/records": {
+    "src/api": "types",
+    "src/base": "values",
+    "src/intake": "types",
+    "src/resources": "values",
+    "src/store": "values",
+  },
   "src/control/resources": {
     "src/api": "types",
     "src/auth": "values",
@@ -176,8 +177,9 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/intake/admission": "types",
     "src/intake/pipeline": "values",
     "src/intake/tools": "values",
-    "src/resources": "types",
+    "src/resources": "values",
     "src/secrets": "types",
+    "src/signatures": "values",
     "src/store": "types",
   },
   "src/tasks/log": { "src/base": "values", "src/secrets": "types", "src/shell": "types" },

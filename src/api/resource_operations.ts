@@ -112,6 +112,9 @@ const QUERY = {
   ),
   state: Type.Optional(Type.String({ description: "Only tasks or source events in this state" })),
   workflow: Type.Optional(Type.String({ description: "Only tasks of this workflow" })),
+  unknown: Type.Optional(
+    Type.Boolean({ description: "Of deliveries: requests to paths that no trigger has" }),
+  ),
   since_secs: OPTIONAL_SECS,
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
   before: Type.Optional(

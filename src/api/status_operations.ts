@@ -50,6 +50,16 @@ export interface Status {
     /** Free bytes on its disk; `null` where that cannot be read. */
     readonly disk_free_bytes: number | null;
   };
+  /** Requests to paths that no trigger has, since the start of the daemon, the latest first. */
+  readonly unknown_paths: readonly {
+    readonly method: string;
+    readonly path: string;
+    readonly count: number;
+    /** RFC 3339. */
+    readonly last_at: string;
+    /** Path of the trigger that was probably meant. */
+    readonly did_you_mean: string | null;
+  }[];
   /** Faults, one sentence each. */
   readonly degraded: readonly string[];
 }

@@ -16,6 +16,7 @@ import { createEvaluator, type Evaluator } from "../cel/evaluator.ts";
 import { loadCatalog } from "../control/resources/resource_writer.ts";
 import { KeyUses } from "../intake/pipeline/key_uses.ts";
 import { Rejections } from "../intake/pipeline/rejections.ts";
+import { UnknownPaths } from "../intake/unknown_paths.ts";
 import { type FollowedTask, TaskTriggerIndex } from "../intake/task.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { closeToUnbound } from "../secrets/key_file.ts";
@@ -57,6 +58,8 @@ export interface State extends AsyncDisposable {
   readonly tokens: RunTokens;
   /** Stores rejections in the background. */
   readonly rejections: Rejections;
+  /** Remembers requests that found no trigger. */
+  readonly unknownPaths: UnknownPaths;
   /** Stores which keys matched in the background. */
   readonly keyUses: KeyUses;
 }
@@ -96,6 +99,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
   const rejections = opening.use(
     new Rejections({ store, log, clock, onRefused: telemetry.onRefused }),
   );
+  const unknownPaths = opening.use(new UnknownPaths({ catalog, log, clock }));
   const keyUses = opening.use(new KeyUses({ store, log, clock }));
   const taskTriggers = new TaskTriggerIndex(catalog);
   const open = opening.move();
@@ -117,6 +121,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
     groups,
     tokens: new RunTokens(),
     rejections,
+    unknownPaths,
     keyUses,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };

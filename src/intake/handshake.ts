@@ -38,6 +38,6 @@ export async function receiveHandshake(
     const refusal = toAppError(error);
     // An expression that no longer compiles is no matter of the one who asks.
     if (refusal.code === "invalid") return undefined;
-    return refuseAndRecord(refusal, { context, received }, host);
+    return refuseAndRecord(refusal, { ...incoming, context, received }, host);
   }
 }

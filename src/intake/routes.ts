@@ -55,8 +55,11 @@ function answer(
       : refuseUnrecorded(new AppError("overloaded", ""), host);
   }
   const found = findEndpoint(path);
-  if (found === undefined) return refuseUnrecorded(new AppError("not_found", ""), host);
-  const incoming = { ...found.names, ...sender };
+  if (found === undefined) {
+    host.unknownPaths.note({ method: request.method, path, remote: sender.remote });
+    return refuseUnrecorded(new AppError("not_found", ""), host);
+  }
+  const incoming = { ...found.names, ...sender, path };
   if (request.method === "POST") return found.receive(request, incoming, host);
   return answerOther(request, incoming, { found, host });
 }
@@ -68,7 +71,9 @@ async function answerOther(
   { found, host }: { found: Endpoint; host: SlackHost },
 ): Promise<Response> {
   const answer = await found.handshake?.(request, incoming, host);
-  return answer ?? refuseUnrecorded(new AppError("method_not_allowed", ""), host, "POST");
+  if (answer !== undefined) return answer;
+  host.unknownPaths.note({ method: request.method, path: incoming.path, remote: incoming.remote });
+  return refuseUnrecorded(new AppError("method_not_allowed", ""), host, "POST");
 }
 
 /**
@@ -110,13 +115,6 @@ function rawPath(url: string): string {
   const start = url.indexOf("/", url.indexOf("://") + 3);
   const end = url.indexOf("?", start);
   return url.slice(start, end === -1 ? undefined : end);
-}
-
-/** Path of a webhook trigger. */
-export function webhookPath(
-  { project, trigger }: Pick<IncomingRequest, "project" | "trigger">,
-): string {
-  return `/webhook/${project === DEFAULT_PROJECT ? "" : `${project}/`}${trigger}`;
 }
 
 /** The receiver of a request, and the trigger that its path names. */

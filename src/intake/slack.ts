@@ -70,7 +70,7 @@ export async function receiveSlackEvent(
     const event = normalise(parsed.payload, context.receivedAt);
     return answer(parsed, event, await record(event, parsed, host));
   } catch (error) {
-    return refuseAndRecord(toAppError(error), { context, received }, host);
+    return refuseAndRecord(toAppError(error), { ...incoming, context, received }, host);
   } finally {
     held.release();
   }

@@ -24,6 +24,7 @@ import {
   SIGNED_REQUEST,
 } from "./pipeline/pipeline.ts";
 import type { Rejections } from "./pipeline/rejections.ts";
+import type { UnknownPaths } from "./unknown_paths.ts";
 import { DeliveryContext, type ReceivedDelivery } from "./pipeline/delivery_context.ts";
 import type { DeliveryRecorder } from "../store/delivery_store.ts";
 
@@ -32,6 +33,8 @@ export interface WebhookHost extends PipelineHost {
   readonly triggers: Triggers;
   readonly store: DeliveryRecorder;
   readonly rejections: Rejections;
+  /** Remembers requests that find no trigger. */
+  readonly unknownPaths: UnknownPaths;
   readonly keyUses: KeyUses;
   readonly clock: Clock;
   readonly log: Log;
@@ -46,6 +49,8 @@ export interface IncomingRequest {
   /** Project in the path, or the default one. */
   readonly project: string;
   readonly trigger: string;
+  /** Path as it was sent, without its query. */
+  readonly path: string;
   readonly remote: string;
   /** Headers of the request, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -70,7 +75,7 @@ export async function receiveWebhook(
     const outcomes = await record(decision, host);
     return answer(context, outcomes);
   } catch (error) {
-    return refuseAndRecord(toAppError(error), { context, received }, host);
+    return refuseAndRecord(toAppError(error), { ...incoming, context, received }, host);
   } finally {
     held.release();
   }
@@ -152,7 +157,10 @@ function answer(context: DeliveryContext, outcomes: readonly EventOutcome[]): Re
 /** Answers a refusal with what a stranger may know, and records the rest for the operator. */
 export function refuseAndRecord(
   error: AppError,
-  { context, received }: { context: DeliveryContext; received: ReceivedDelivery | undefined },
+  { context, received, path }: Pick<IncomingRequest, "path"> & {
+    readonly context: DeliveryContext;
+    readonly received: ReceivedDelivery | undefined;
+  },
   host: WebhookHost,
 ): Response {
   const facts = { request_id: context.id, code: error.code, reason: error.reason || error.message };
@@ -161,6 +169,8 @@ export function refuseAndRecord(
   if (context.trigger !== undefined) {
     const end = { outcome: "rejected", status: error.status, reason: facts.reason } as const;
     host.rejections.add(context.toDelivery(end), received);
+  } else {
+    host.unknownPaths.note({ method: "POST", path, remote: context.remote });
   }
   return problemResponse(error, { requestId: context.id });
 }

@@ -14,6 +14,7 @@ import { serve } from "../../src/http/server/serve.ts";
 import type { PluginHost } from "../../src/plugins/run_plugin.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import { KeyUses } from "../../src/intake/pipeline/key_uses.ts";
+import { UnknownPaths } from "../../src/intake/unknown_paths.ts";
 import { Rejections } from "../../src/intake/pipeline/rejections.ts";
 import { webhookHandler } from "../../src/intake/routes.ts";
 import type { EventDecision, EventOutcome } from "../../src/store/delivery_records.ts";
@@ -65,6 +66,7 @@ const server = await serve({
     planner: new Planner(catalog, "/nowhere"),
     evaluator: createEvaluator({ deadlineMs: 1000 }),
     rejections: new Rejections({ store, log, clock: systemClock }),
+    unknownPaths: new UnknownPaths({ catalog, log, clock: systemClock }),
     keyUses: new KeyUses({ store, log, clock: systemClock }),
     plugins: {} as PluginHost, // the triggers of the bench have none
     limits: { maxBytes: 25 * 1024 * 1024, deadlineMs: 30_000 },

@@ -67,6 +67,58 @@ testEachProgram(
 );
 
 testEachProgram(
+  "a secret that is another one is told at once, by the first command",
+  async (program) => {
+    await using daemon = await startDaemon(program);
+    await prepared(daemon);
+    await push(daemon, MAIN_PUSH);
+    equal((await push(daemon, MAIN_PUSH, "quite another secret")).status, 401);
+    // Nothing is waited for: the list holds what was refused before it was asked for.
+    const [rejected] = await daemon.json("get", "deliveries") as { id: string; reason: string }[];
+    match(
+      rejected?.reason ?? "",
+      /^no key of the SecretStore fits: the sender's secret is probably/,
+    );
+    const { stdout } = await daemon.svc(["delivery", "explain", rejected?.id ?? ""]);
+    match(
+      stdout,
+      /next: None of the usual mistakes fits\. The sender's secret is probably another/,
+    );
+    match(
+      stdout,
+      /SecretStore "github" has webhook_secret \((last matched \d+s ago|never matched)\)/,
+    );
+    match(stdout, /next: To change it: svc .*secret.* github webhook_secret/);
+    ok(!stdout.includes(SECRET), "no secret is shown");
+  },
+);
+
+testEachProgram(
+  "a wrong address at the platform is seen in svc status, with the one that was meant",
+  async (program) => {
+    await using daemon = await startDaemon(program);
+    await prepared(daemon);
+    for (const path of ["/webhook/pushh", "/webhook/pushh", "/webhook/push/"]) {
+      equal((await daemon.send(path, { body: "{}", headers: {} })).status, 404);
+    }
+    const status = await daemon.svc(["status"]);
+    match(
+      status.stdout,
+      /no trigger: +POST \/webhook\/push\/ came once, did you mean \/webhook\/push\?/,
+    );
+    const found = await daemon.json("get", "deliveries", "--unknown") as Record<string, unknown>[];
+    deepEqual(found.map(({ path, count, did_you_mean }) => [path, count, did_you_mean]), [
+      ["/webhook/push/", 1, "/webhook/push"],
+      ["/webhook/pushh", 2, "/webhook/push"],
+    ]);
+    const table = await daemon.svc(["get", "deliveries", "--unknown"]);
+    match(table.stdout, /POST +\/webhook\/pushh +2 .*127\.0\.0\.1 +POST \/webhook\/push\n/);
+    equal((await daemon.svc(["get", "tasks", "--unknown"])).code, 2);
+    equal((await daemon.svc(["status", "--exit-status"])).code, 0);
+  },
+);
+
+testEachProgram(
   "delivery redeliver runs what is stored through the trigger of now",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -159,7 +211,7 @@ testEachProgram(
     );
     const unsigned = await daemon.svc(["trigger", "test", "push", "-f", file]);
     equal(unsigned.code, 1);
-    match(unsigned.stdout, /401 unauthorized: signature_header_missing/);
+    match(unsigned.stdout, /401 unauthorized: the header of the signature is missing/);
     const proposed = JSON.stringify(trigger("push", { condition: "false" }));
     const against = await daemon.svc(["apply", "-f", "-", "--dry-run", "--against", "7d"], {
       stdin: proposed,

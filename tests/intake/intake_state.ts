@@ -13,6 +13,7 @@ import { createLog } from "../../src/base/log.ts";
 import { createEvaluator } from "../../src/cel/evaluator.ts";
 import type { State } from "../../src/daemon/state.ts";
 import { KeyUses } from "../../src/intake/pipeline/key_uses.ts";
+import { UnknownPaths } from "../../src/intake/unknown_paths.ts";
 import { Rejections } from "../../src/intake/pipeline/rejections.ts";
 import { TaskTriggerIndex } from "../../src/intake/task.ts";
 import type { PluginHost } from "../../src/plugins/run_plugin.ts";
@@ -39,6 +40,7 @@ export type StateOfIntake = Pick<
   | "isFollowed"
   | "evaluator"
   | "rejections"
+  | "unknownPaths"
   | "keyUses"
 >;
 
@@ -98,6 +100,7 @@ export async function intakeState(
     isFollowed: (task) => taskTriggers.of(task).length > 0,
     evaluator: opening.use(createEvaluator({ deadlineMs: celDeadlineMs })),
     rejections: opening.use(new Rejections({ store, log, clock })),
+    unknownPaths: opening.use(new UnknownPaths({ catalog, log, clock })),
     keyUses: opening.use(new KeyUses({ store, log, clock })),
   };
   const dispose = () => opening.disposeAsync();

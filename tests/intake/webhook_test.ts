@@ -265,30 +265,78 @@ const UNAUTHENTICATED: readonly {
   body?: string;
   reason: RegExp;
 }[] = [
-  { why: "no signature", headers: {}, reason: /signature_header_missing/ },
-  { why: "an empty signature", headers: signature(""), reason: /signature_header_missing/ },
+  { why: "no signature", headers: {}, reason: /header of the signature is missing/ },
+  {
+    why: "an empty signature",
+    headers: signature(""),
+    reason: /header of the signature is missing/,
+  },
   { why: "another header", headers: { "x-signature": `sha256=${HEX}` }, reason: /missing/ },
-  { why: "bare hex", headers: signature(HEX), reason: /malformed/ },
-  { why: "another prefix", headers: signature(`sha1=${HEX}`), reason: /malformed/ },
-  { why: "a prefix in capitals", headers: signature(`SHA256=${HEX}`), reason: /malformed/ },
-  { why: "a short digest", headers: signature(`sha256=${HEX.slice(2)}`), reason: /malformed/ },
-  { why: "a long digest", headers: signature(`sha256=${HEX}00`), reason: /malformed/ },
-  { why: "no hex", headers: signature(`sha256=${"z".repeat(64)}`), reason: /malformed/ },
-  { why: "two lines", headers: signature(`sha256=${HEX}, sha256=${HEX}`), reason: /malformed/ },
-  { why: "a blank inside", headers: signature(`sha256= ${HEX}`), reason: /malformed/ },
-  { why: "zeros", headers: signature(`sha256=${"0".repeat(64)}`), reason: /no_key_matches/ },
-  { why: "another secret", headers: sign(BODY, "not the secret"), reason: /no_key_matches/ },
-  { why: "one byte changed", body: BODY.replace("7", "8"), reason: /no_key_matches/ },
-  { why: "a byte more", body: `${BODY}\n`, reason: /no_key_matches/ },
-  { why: "no body", body: "", reason: /no_key_matches/ },
+  { why: "bare hex", headers: signature(HEX), reason: /is not written as the scheme/ },
+  {
+    why: "another prefix",
+    headers: signature(`sha1=${HEX}`),
+    reason: /is not written as the scheme/,
+  },
+  {
+    why: "a prefix in capitals",
+    headers: signature(`SHA256=${HEX}`),
+    reason: /is not written as the scheme/,
+  },
+  {
+    why: "a short digest",
+    headers: signature(`sha256=${HEX.slice(2)}`),
+    reason: /is not written as the scheme/,
+  },
+  {
+    why: "a long digest",
+    headers: signature(`sha256=${HEX}00`),
+    reason: /is not written as the scheme/,
+  },
+  {
+    why: "no hex",
+    headers: signature(`sha256=${"z".repeat(64)}`),
+    reason: /is not written as the scheme/,
+  },
+  {
+    why: "two lines",
+    headers: signature(`sha256=${HEX}, sha256=${HEX}`),
+    reason: /is not written as the scheme/,
+  },
+  {
+    why: "a blank inside",
+    headers: signature(`sha256= ${HEX}`),
+    reason: /is not written as the scheme/,
+  },
+  {
+    why: "zeros",
+    headers: signature(`sha256=${"0".repeat(64)}`),
+    reason: /no key of the SecretStore fits/,
+  },
+  {
+    why: "another secret",
+    headers: sign(BODY, "not the secret"),
+    reason: /no key of the SecretStore fits/,
+  },
+  {
+    why: "one byte changed",
+    body: BODY.replace("7", "8"),
+    reason: /no key of the SecretStore fits/,
+  },
+  { why: "a byte more", body: `${BODY}\n`, reason: /no key of the SecretStore fits/ },
+  { why: "no body", body: "", reason: /no key of the SecretStore fits/ },
   { why: "a store that does not exist", trigger: "dangling", reason: /"nowhere" does not exist/ },
-  { why: "an empty store", trigger: "empty", reason: /no_usable_key/ },
-  { why: "a store of empty values", trigger: "blank", reason: /no_usable_key/ },
+  { why: "an empty store", trigger: "empty", reason: /no value of the SecretStore can be a key/ },
+  {
+    why: "a store of empty values",
+    trigger: "blank",
+    reason: /no value of the SecretStore can be a key/,
+  },
   {
     why: "an empty value's signature",
     trigger: "blank",
     headers: sign(BODY, ""),
-    reason: /usable/,
+    reason: /can be a key of this scheme/,
   },
   { why: "a store of another project", trigger: "shop/push", reason: /does not exist/ },
   { why: "no authentication at all", trigger: "bare", headers: {}, reason: /names no secret/ },
@@ -555,7 +603,7 @@ test("neither secrets nor bodies nor signatures are logged", async (rig) => {
   await rig.post("/webhook/push", BODY, sign(BODY, "another secret text"));
   await rig.post("/webhook/push", "{", sign("{"));
   const log = rig.logged.join("\n");
-  match(log, /no_key_matches/);
+  match(log, /no key of the SecretStore fits/);
   for (const secret of [SECRET, "another secret", "opened", HEX.slice(0, 16)]) {
     ok(!log.includes(secret), secret);
   }

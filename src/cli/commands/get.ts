@@ -47,6 +47,10 @@ export const command: Command = {
       help:
         "only deliveries with this outcome: accepted, filtered, duplicate, skipped, rejected, failed …",
     },
+    {
+      flags: "--unknown",
+      help: "with deliveries: requests to paths that no trigger has, since the daemon started",
+    },
     { flags: "--since <duration>", help: "only records of the last 1h, 7d, …" },
     { flags: "--limit <n>", help: "at most this many (records: 50 unless given)" },
     { flags: "--before <id>", help: "only records older than this id: the next page" },
@@ -65,6 +69,7 @@ export const command: Command = {
     "svc get triggers,workflows -o wide",
     "svc get trigger github-push github-release",
     "svc get deliveries --trigger github-push --outcome rejected --since 1d",
+    "svc get deliveries --unknown",
   ],
   async run(context: CommandContext) {
     const { io } = context;
@@ -76,6 +81,9 @@ export const command: Command = {
     const wanted = toWanted(first, context.arguments(1));
     const format = context.option("output") as Format;
     if (context.flag("watch")) {
+      if (context.flag("unknown")) {
+        throw new AppError("usage", "--unknown cannot be watched: leave out --watch");
+      }
       return await watch(toInput(onlyOne(wanted), context), format, context);
     }
     using client = context.client();
@@ -156,6 +164,7 @@ function toInput({ what, name }: Wanted, context: CommandContext): GetInput {
     what,
     ...(name === "" ? {} : { name }),
     ...context.project(),
+    ...(context.flag("unknown") ? { unknown: true } : {}),
     ...Object.fromEntries(texts.filter(([, text]) => text !== undefined)),
     ...(since === undefined ? {} : { since_secs: since }),
     ...(limit === undefined ? {} : { limit }),

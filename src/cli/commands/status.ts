@@ -15,18 +15,25 @@ export const command: Command = {
   help:
     "Shows whether the daemon runs, where it receives webhooks, which settings are not the default, how many resources there " +
     "are, what waits, what happened in the last minutes, and what does not work as it " +
-    "should. Exit 3 when it does not run.",
-  options: [...CONNECTION, OUTPUT_TEXT_JSON],
+    "should. Exit 3 when it does not run; with --exit-status 1 when anything is degraded.",
+  options: [
+    { flags: "--exit-status", help: "exit 1 when anything is degraded" },
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
   examples: [
     "svc status",
+    "svc status --exit-status",
     "svc status -o json | svc tool payload-extract --path webhook_url",
     "svc status -o json | svc tool payload-extract --path queue.oldest_pending_secs",
   ],
   async run(context: CommandContext) {
     using client = context.client();
     const status = await client.call("status", {});
+    const exitCode = context.flag("exitStatus") && status.degraded.length > 0 ? 1 : 0;
     if (context.option("output") === "json") {
-      return context.io.out(`${JSON.stringify(status, null, 2)}\n`);
+      context.io.out(`${JSON.stringify(status, null, 2)}\n`);
+      return exitCode;
     }
     const lines: readonly (readonly [string, string])[] = [
       ["version", status.version],
@@ -38,6 +45,7 @@ export const command: Command = {
       ["tasks", queueText(status.queue)],
       ["tasks ended", rateText(status.rates.tasks)],
       ["deliveries", rateText(status.rates.deliveries)],
+      ...unknownLines(status.unknown_paths),
       ["database", databaseText(status.database)],
       ["degraded", status.degraded.length === 0 ? "no" : status.degraded[0] ?? ""],
       ...status.degraded.slice(1).map((reason) => ["", reason] as const),
@@ -48,6 +56,7 @@ export const command: Command = {
         `${(name === "" ? "" : `${name}:`).padEnd(width)}${printable(value)}\n`
       ).join(""),
     );
+    return exitCode;
   },
 };
 
@@ -74,6 +83,20 @@ function queueText({ pending, held, running, oldest_pending_secs }: Status["queu
     : `, the oldest for ${shortDuration(oldest_pending_secs * 1000)}`;
   const later = held === 0 ? "" : ` (${held} waiting)`;
   return `${running} running, ${pending} pending${later}${waits}`;
+}
+
+/** The latest path that no trigger has, and where the others are. */
+function unknownLines(paths: Status["unknown_paths"]): (readonly [string, string])[] {
+  const latest = paths.find((one) => one.did_you_mean !== null) ?? paths[0];
+  if (latest === undefined) return [];
+  const { method, path, count, did_you_mean: meant } = latest;
+  const hint = meant === null ? "" : `, did you mean ${meant}?`;
+  const times = count === 1 ? "once" : `${count} times`;
+  const all = paths.length === 1 ? "its sender" : `all ${paths.length} paths`;
+  return [
+    ["no trigger", `${method} ${path} came ${times}${hint}`],
+    ["", `${all}: svc get deliveries --unknown`],
+  ];
 }
 
 /** `12 accepted, 3 rejected in the last minute; 40 accepted, 3 rejected in the last five`. */

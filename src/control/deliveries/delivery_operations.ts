@@ -11,15 +11,24 @@ import { redeliver, type RedeliverHost } from "./redeliver.ts";
 import { showDelivery, type ShowHost } from "./show_delivery.ts";
 
 /** What these operations need. */
-export type DeliveryOperationsHost = ShowHost & RedeliverHost;
+export type DeliveryOperationsHost = ShowHost & RedeliverHost & {
+  /** Records of refused requests that are not written yet. */
+  readonly rejections: { readonly flush: () => Promise<void> };
+};
 
 /** The handlers, by name of the operation. */
 export function deliveryHandlers(
   host: DeliveryOperationsHost,
 ): Pick<Handlers, keyof typeof DELIVERY_OPERATIONS> {
   return {
-    "delivery.explain": ({ id }) => explain(id, host),
-    "delivery.show": ({ id }) => showDelivery(id, host),
+    "delivery.explain": async ({ id }) => {
+      await host.rejections.flush();
+      return await explain(id, host);
+    },
+    "delivery.show": async ({ id }) => {
+      await host.rejections.flush();
+      return await showDelivery(id, host);
+    },
     "delivery.redeliver": (input, _caller, signal) => redeliver(input, host, signal),
   };
 }

@@ -15,9 +15,15 @@ import {
   type ExplainingHost,
   triggerNameOf,
 } from "../../intake/tools/explain.ts";
-import type { Triggers } from "../../intake/admission/triggers.ts";
+import type { Clock } from "../../base/clock.ts";
+import { shortDuration } from "../../base/duration.ts";
+import type { ActiveTrigger, Triggers } from "../../intake/admission/triggers.ts";
+import { findStore, signingKeys } from "../../intake/pipeline/authenticate.ts";
+import { DEFAULT_PROJECT } from "../../resources/resource.ts";
+import { FAILURES } from "../../signatures/failures.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
-import type { Delivery } from "../../store/delivery_records.ts";
+import type { Delivery, StoredDelivery } from "../../store/delivery_records.ts";
+import type { KeyUseStore } from "../../store/delivery_store.ts";
 import type { SourceEvent } from "../../store/source_event_records.ts";
 import { deliveryView } from "../records/views.ts";
 import { findStored } from "./find_stored.ts";
@@ -25,7 +31,8 @@ import type { RecordStore } from "../records/record_type.ts";
 
 /** What {@linkcode explain} needs. */
 export interface ExplainHost extends ExplainingHost {
-  readonly store: RecordStore;
+  readonly store: RecordStore & KeyUseStore;
+  readonly clock: Clock;
   /** Hides the values of SecretStores in what is told. */
   readonly secrets: KnownSecrets;
   readonly triggers: Triggers;
@@ -52,7 +59,11 @@ export async function explain(id: string, host: ExplainHost): Promise<Explanatio
     ...(event === undefined ? {} : { source_event_id: event.id }),
     ...explained,
     diagnoses: diagnoses.map(({ cause, message }) => ({ cause, message })),
-    advice: [...advise(stored, trigger, host), ...replayAdvice(event)],
+    advice: [
+      ...advise(stored, trigger, host),
+      ...diagnoses.length > 0 ? [] : await wrongSecretAdvice(stored, trigger, host),
+      ...replayAdvice(event),
+    ],
   });
 }
 
@@ -67,6 +78,34 @@ function eventsOf(delivery: Delivery, event: SourceEvent | undefined): EventSumm
     reason,
     task_id: taskId === "" ? null : taskId,
   }));
+}
+
+/** What to do where no mistake explains a signature that no key made. */
+async function wrongSecretAdvice(
+  { delivery, content }: StoredDelivery,
+  trigger: ActiveTrigger | undefined,
+  host: ExplainHost,
+): Promise<string[]> {
+  const store = trigger === undefined ? undefined : findStore(trigger, host.catalog);
+  if (delivery.reason !== FAILURES.no_key_matches || store === undefined) return [];
+  const { project, name } = store;
+  const uses = await host.store.listKeyUse(project, name);
+  const keys = signingKeys(store).map((key) => {
+    const last = Math.max(0, ...uses.filter((use) => use.key === key.name).map((u) => u.lastAt));
+    const when = last === 0
+      ? "never matched"
+      : `last matched ${shortDuration(host.clock.now() - last)} ago`;
+    return `${key.name} (${when})`;
+  });
+  const where = project === DEFAULT_PROJECT ? "" : ` -p ${project}`;
+  const key = signingKeys(store)[0]?.name ?? "KEY";
+  const why = content === undefined ? "" : "None of the usual mistakes fits. ";
+  return [
+    `${why}The sender's secret is probably another one: SecretStore "${name}" has ${
+      keys.join(", ")
+    }`,
+    `To change it: svc secret set ${name} ${key}${where}`,
+  ];
 }
 
 /** What the operator can do with an event that was not routed. */

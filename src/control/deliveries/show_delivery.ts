@@ -9,7 +9,7 @@ import { findText, toBase64 } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
 import { schemeOf } from "../../intake/pipeline/authenticate.ts";
-import { webhookPath } from "../../intake/routes.ts";
+import { webhookPath } from "../../intake/webhook_path.ts";
 import { triggerNameOf, webhookOf } from "../../intake/tools/explain.ts";
 import type { Delivery } from "../../store/delivery_records.ts";
 import type { Triggers } from "../../intake/admission/triggers.ts";

@@ -10,10 +10,11 @@ import type { DataDir } from "../../base/data_dir.ts";
 import { VERSION } from "../../base/version.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { KINDS } from "../../resources/kinds.ts";
+import { type UnknownPathsHost, unknownPathsSummary } from "./unknown_paths.ts";
 import type { TaskCounter } from "../../store/task_store.ts";
 
 /** What {@linkcode status} needs. */
-export interface StatusHost {
+export interface StatusHost extends UnknownPathsHost {
   readonly store: TaskCounter;
   readonly catalog: Catalog;
   readonly dirs: DataDir;
@@ -76,6 +77,7 @@ export async function status(host: StatusHost): Promise<Status> {
       unused_bytes: sizes.unusedBytes,
       disk_free_bytes: sizes.diskFreeBytes ?? null,
     },
+    unknown_paths: unknownPathsSummary(host),
     degraded,
   };
 }

@@ -22,6 +22,7 @@ import { type Caller, maySeeSecrets } from "../../auth/caller.ts";
 import type { CodeHost } from "./check_code.ts";
 import { keyUseView } from "./key_use_view.ts";
 import { nextColumns, type NextFires, nextStatus } from "./next_fires.ts";
+import { type UnknownPathsHost, unknownPathsListing } from "../records/unknown_paths.ts";
 import type { RecordStore } from "../records/record_type.ts";
 import type { AuditRecorder } from "../../store/audit_store.ts";
 import type { IdSearch } from "../../store/id_search.ts";
@@ -32,7 +33,9 @@ import type { ResourceWriter } from "./resource_writer.ts";
 import { projectColumn, resourceView, table } from "../records/views.ts";
 
 /** What these operations need. */
-export interface QueryHost extends CodeHost {
+export interface QueryHost extends CodeHost, UnknownPathsHost {
+  /** Records of refused requests that are not written yet. */
+  readonly rejections: { readonly flush: () => Promise<void> };
   /** Records, uses of keys, and the audit. */
   readonly store: AuditRecorder & IdSearch & KeyUseStore & RecordStore;
   readonly writer: ResourceWriter;
@@ -50,6 +53,8 @@ export interface QueryHost extends CodeHost {
 export async function get(input: GetInput, host: QueryHost): Promise<Listing> {
   const now = host.clock.now();
   const record = findRecordType(input.what);
+  if (input.unknown === true) return listUnknown(record?.name, host);
+  if (record?.name === "delivery") await host.rejections.flush();
   if (record !== undefined) return await listRecords(record, input, host);
   const kind = kindNamed(input.what, host.catalog);
   checkFilters(undefined, input);
@@ -81,6 +86,16 @@ function listResources(kind: AnyKind, project: string | undefined, catalog: Cata
 }
 
 /**
+ * Lists the paths that no trigger has.
+ *
+ * @throws {AppError} `usage` for anything but deliveries.
+ */
+function listUnknown(what: string | undefined, host: QueryHost): Listing {
+  if (what === "delivery") return unknownPathsListing(host, host.clock.now());
+  throw new AppError("usage", "--unknown is for deliveries");
+}
+
+/**
  * Describes one resource or record in full.
  *
  * @throws {AppError} `usage` or `not_found` as {@linkcode get}.
@@ -91,6 +106,7 @@ export async function describe(
   host: QueryHost,
 ): Promise<Record<string, unknown>> {
   const record = findRecordType(input.what);
+  if (record?.name === "delivery") await host.rejections.flush();
   if (record !== undefined) return record.view(await findNamed(record, input.name, host));
   const kind = kindNamed(input.what, host.catalog);
   const resource = findResource(kind, input, host.catalog);

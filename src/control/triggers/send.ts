@@ -13,7 +13,7 @@ import type { Clock } from "../../base/clock.ts";
 import { post } from "../../http/post.ts";
 import { DEFAULT_PROJECT } from "../../resources/resource.ts";
 import type { ActiveTrigger, Triggers } from "../../intake/admission/triggers.ts";
-import { webhookPath } from "../../intake/routes.ts";
+import { webhookPath } from "../../intake/webhook_path.ts";
 import { headersRead, lowerCase } from "../../intake/tools/headers.ts";
 import {
   bodyOf,

@@ -23,6 +23,7 @@ import type {
   SigningKey,
   Verdict,
 } from "../../signatures/scheme.ts";
+import { FAILURES } from "../../signatures/failures.ts";
 import type { Platform } from "../../platforms/platform.ts";
 import { platformOf } from "../../platforms/platforms.ts";
 import { findScheme } from "../../platforms/schemes.ts";
@@ -141,7 +142,7 @@ async function checkSignature(
   const store = storeOf(trigger, catalog);
   const keys = signingKeys(store);
   const verdict = await verify(delivery, webhook, keys);
-  if (!verdict.ok) throw unauthorized(verdict.reason);
+  if (!verdict.ok) throw unauthorized(FAILURES[verdict.reason]);
   delivery.context.secret = { store: store.name, key: verdict.keyName };
   delivery.context.passed("authenticated");
   const key = keys.find(({ name }) => name === verdict.keyName);

@@ -63,10 +63,16 @@ export class Rejections implements AsyncDisposable {
     });
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Writes what waits: afterwards the store has the records of all that was refused before. */
+  async flush(): Promise<void> {
     this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
     await this.#flushing;
     await this.#flush();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.flush();
   }
 
   async #flush(): Promise<void> {

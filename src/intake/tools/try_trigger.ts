@@ -36,7 +36,7 @@ import {
 import { checkedBy, contextOf, storedRequest } from "../pipeline/stored_request.ts";
 import { findUnsigned } from "../pipeline/unsigned_handshake.ts";
 import { findHandshake } from "../pipeline/webhook_events.ts";
-import { webhookPath } from "../routes.ts";
+import { webhookPath } from "../webhook_path.ts";
 import { lowerCase } from "./headers.ts";
 import { bodyOf, type MadeRequestHost, makeRequestTo } from "./made_request.ts";
 

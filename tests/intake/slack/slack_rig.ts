@@ -102,6 +102,7 @@ export async function slackRig(triggers: string): Promise<SlackRig> {
       const target = {
         project: "default",
         trigger,
+        path: `/source/slack/default/${trigger}`,
         remote: "192.0.2.7",
         headers: Object.fromEntries(request.headers),
       };

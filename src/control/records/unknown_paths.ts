@@ -1,0 +1,57 @@
+/**
+ * `svc get deliveries --unknown`: the paths that requests came to and no trigger has.
+ *
+ * @module
+ */
+
+import type { Listing } from "../../api/resource_operations.ts";
+import type { Status } from "../../api/status_operations.ts";
+import { rfc3339 } from "../../base/clock.ts";
+import { shortDuration } from "../../base/duration.ts";
+import type { UnknownPath } from "../../intake/unknown_paths.ts";
+import type { Column } from "../../resources/kind.ts";
+import { table } from "./views.ts";
+
+/** What remembers them. */
+export interface UnknownPathsHost {
+  readonly unknownPaths: { readonly list: () => readonly UnknownPath[] };
+}
+
+/** All of them, for people and for machines. */
+export function unknownPathsListing({ unknownPaths }: UnknownPathsHost, now: number): Listing {
+  const found = unknownPaths.list();
+  const columns: Column<UnknownPath>[] = [
+    { header: "METHOD", cell: ({ method }) => method },
+    { header: "PATH", cell: ({ path }) => path },
+    { header: "COUNT", cell: ({ count }) => String(count) },
+    { header: "LAST", cell: ({ lastAt }) => shortDuration(now - lastAt) },
+    { header: "FROM", cell: ({ remote }) => remote },
+    { header: "DID YOU MEAN", cell: ({ meant }) => meant === undefined ? "" : `POST ${meant}` },
+    { header: "FIRST", wide: true, cell: ({ firstAt }) => shortDuration(now - firstAt) },
+  ];
+  return {
+    items: found.map(view),
+    names: found.map(({ path }) => path),
+    ...table(found, columns, undefined),
+  };
+}
+
+/** The same in `svc status`, without their senders. */
+export function unknownPathsSummary({ unknownPaths }: UnknownPathsHost): Status["unknown_paths"] {
+  return unknownPaths.list().map((one) => {
+    const { method, path, count, lastAt, meant } = one;
+    return { method, path, count, last_at: rfc3339(lastAt), did_you_mean: meant ?? null };
+  });
+}
+
+function view(one: UnknownPath): Record<string, unknown> {
+  return {
+    method: one.method,
+    path: one.path,
+    count: one.count,
+    first_at: rfc3339(one.firstAt),
+    last_at: rfc3339(one.lastAt),
+    remote: one.remote,
+    did_you_mean: one.meant ?? null,
+  };
+}
