@@ -103,6 +103,13 @@ export const GENERAL_REQUESTS: Readonly<Record<string, GeneralRequest>> = {
       "X-Grafana-Alerting-Timestamp": "1700000000",
     },
   },
+  "HubSpot v3, one object": { // @hubspot/api-client, Signature.getSignature
+    secret: "hubspot secret",
+    headers: {
+      "X-HubSpot-Signature-v3": "8mS998/XEJ6hoVDnTQ/rtxASEOZBvXV8YLHGR3UqqAg=",
+      "X-HubSpot-Request-Timestamp": "1700000000000",
+    },
+  },
   Intercom: {
     secret: "intercom secret",
     headers: { "X-Hub-Signature": "sha1=5576fedc3c20c67118e1b8ec606c4272a7804e84" },
