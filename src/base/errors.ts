@@ -92,3 +92,12 @@ export function toAppError(error: unknown): AppError {
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** Why a file could not be used, as the end of a sentence that names it. */
+export function fileFault(error: unknown): string {
+  if (error instanceof Deno.errors.NotFound) return "it does not exist";
+  if (error instanceof Deno.errors.PermissionDenied) return "this user has no permission";
+  if (error instanceof Deno.errors.IsADirectory) return "it is a directory";
+  if (error instanceof Deno.errors.NotADirectory) return "a part of its path is no directory";
+  return messageOf(error).replace(/ \(os error [0-9]+\).*$/, "");
+}

@@ -7,7 +7,7 @@
 import { type Client, connect } from "../api/client.ts";
 import { type DataDir, locateDataDir } from "../base/data_dir.ts";
 import { findDurationSecs, MAX_DURATION } from "../base/duration.ts";
-import { AppError, messageOf } from "../base/errors.ts";
+import { AppError, fileFault } from "../base/errors.ts";
 import type { Io } from "./io.ts";
 
 /** One option: flags as they are shown (`-o, --output <format>`), and what it is for. */
@@ -231,7 +231,7 @@ function readCertificate(path: string): string {
   try {
     return Deno.readTextFileSync(path);
   } catch (cause) {
-    throw new AppError("usage", `Cannot read "${path}": ${messageOf(cause)}`, { cause });
+    throw new AppError("usage", `Cannot read "${path}": ${fileFault(cause)}`, { cause });
   }
 }
 

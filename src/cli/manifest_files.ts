@@ -6,7 +6,7 @@
 
 import { join } from "node:path";
 import type { DeleteTarget, ManifestFile } from "../api/resource_operations.ts";
-import { AppError, messageOf } from "../base/errors.ts";
+import { AppError, fileFault } from "../base/errors.ts";
 import { itemsOf, type ManifestDocument, parseManifest } from "../resources/manifest.ts";
 import { isUnfilledTemplate } from "../resources/secrets_template.ts";
 import type { Io } from "./io.ts";
@@ -79,7 +79,7 @@ async function readManifests(name: string, io: Io): Promise<ManifestFile[]> {
     )));
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
-    throw new AppError("invalid", `Cannot read "${name}": ${messageOf(cause)}`, { cause });
+    throw new AppError("invalid", `Cannot read "${name}": ${fileFault(cause)}`, { cause });
   }
 }
 

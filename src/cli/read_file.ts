@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError, messageOf } from "../base/errors.ts";
+import { AppError, fileFault } from "../base/errors.ts";
 import type { Io } from "./io.ts";
 
 /**
@@ -24,7 +24,7 @@ export async function readFile(path: string, io: Io): Promise<Uint8Array<ArrayBu
     return await readBounded(file.readable, `"${path}"`);
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
-    throw new AppError("invalid", `Cannot read "${path}": ${messageOf(cause)}`, { cause });
+    throw new AppError("invalid", `Cannot read "${path}": ${fileFault(cause)}`, { cause });
   }
 }
 

@@ -5,7 +5,7 @@
  */
 
 import { resolve } from "node:path";
-import { AppError, messageOf } from "../base/errors.ts";
+import { AppError, fileFault } from "../base/errors.ts";
 import { formatFinding, parseManifest } from "../resources/manifest.ts";
 import { compileSchema } from "../resources/validate.ts";
 import { findWrong, type Setting, SETTINGS, type SettingValue } from "./settings.ts";
@@ -65,7 +65,7 @@ function readIfThere(path: string): string {
     return Deno.readTextFileSync(path);
   } catch (cause) {
     if (cause instanceof Deno.errors.NotFound) return "";
-    throw new AppError("refused", `Cannot read "${path}": ${messageOf(cause)}`, { cause });
+    throw new AppError("refused", `Cannot read "${path}": ${fileFault(cause)}`, { cause });
   }
 }
 

@@ -9,6 +9,7 @@ import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:ass
 import {
   AppError,
   type ErrorCode,
+  fileFault,
   isErrorCode,
   messageOf,
   toAppError,
@@ -70,4 +71,18 @@ Deno.test("toAppError gives a refusal back and hides everything else", () => {
 Deno.test("messageOf gives a text for whatever was thrown", () => {
   const thrown = [new Error("a"), new AppError("usage", "b"), "c", 1, undefined, null];
   deepEqual(thrown.map(messageOf), ["a", "b", "c", "1", "undefined", "null"]);
+});
+
+Deno.test("a fault of a file is said in words, without a number or a call of the system", () => {
+  const path = "/nonexistent/file";
+  const thrown = (work: () => unknown): unknown => {
+    try {
+      return work();
+    } catch (error) {
+      return error;
+    }
+  };
+  equal(fileFault(thrown(() => Deno.readTextFileSync(path))), "it does not exist");
+  equal(fileFault(thrown(() => Deno.readTextFileSync("/"))), "it is a directory");
+  equal(fileFault(new Error("Strange (os error 99): stat 'x'")), "Strange");
 });

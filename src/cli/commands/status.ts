@@ -10,7 +10,7 @@ import { sizeText } from "../../base/size.ts";
 import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
 import { printable } from "../terminal_text.ts";
 
-/** Shows how the daemon is. */
+/** Shows the daemon's status. */
 export const command: Command = {
   help:
     "Shows whether the daemon runs, where it receives webhooks, which settings are not the default, how many resources there " +

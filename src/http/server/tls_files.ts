@@ -6,7 +6,7 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
-import { AppError, messageOf } from "../../base/errors.ts";
+import { AppError, fileFault, messageOf } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 
 /** Where certificate and key are. */
@@ -49,7 +49,7 @@ export function readPair(files: TlsFiles): TlsPair {
     try {
       return Deno.readTextFileSync(path);
     } catch (cause) {
-      throw new AppError("refused", `Cannot read the ${what} "${path}": ${messageOf(cause)}`, {
+      throw new AppError("refused", `Cannot read the ${what} "${path}": ${fileFault(cause)}`, {
         cause,
       });
     }

@@ -38,7 +38,7 @@ export async function removeOrphans(host: OrphansHost, signal: AbortSignal): Pro
     const id of withoutTask(dirs.logs, { findOwner: findLogOwner, store, clock, signal })
   ) {
     await removeIfThere(logPath(dirs.logs, id));
-    log.info("log of a removed task removed", { task: id });
+    log.info("removed the log of a task that no longer exists", { task: id });
   }
   for (const parent of [dirs.worktrees, dirs.copies]) {
     const found = withoutTask(parent, { findOwner: findDirectoryOwner, store, clock, signal });
