@@ -5,7 +5,7 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { AT, BODY, GENERAL_REQUESTS } from "../platforms/general_requests.ts";
 import { answerOf } from "./senders.ts";
 import { type Rig, webhookRig } from "./webhook_rig.ts";
@@ -95,7 +95,7 @@ for (const line of LINES) {
     rig.clock.time = AT;
     const answer = await rig.post("/webhook/hook", BODY, headers);
     equal(answer.status, 401);
-    equal((await rig.deliveries())[0]?.reason, "no_key_matches");
+    match((await rig.deliveries())[0]?.reason ?? "", /^no key of the SecretStore fits/);
   });
 
   Deno.test(`docs/platforms.md: ${line.platform}, each signed header`, async () => {
