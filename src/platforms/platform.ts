@@ -72,7 +72,7 @@ export type BodyKind = "object" | "any" | "text";
 export interface PlatformBody {
   readonly kind?: BodyKind;
   /** Whether its bodies are JSON whatever their content type says. */
-  readonly anyType?: true;
+  readonly anyType?: boolean;
 }
 
 /**
@@ -99,6 +99,8 @@ export interface UnsignedRequest {
   readonly body: Uint8Array;
   /** A header by lower-case name. */
   readonly header: (name: string) => string | undefined;
+  /** Lower-case name of the trigger's signature header. */
+  readonly signatureHeader: string;
   /** A parameter of the query, decoded; `undefined` where it is missing or repeated. */
   readonly query: (name: string) => string | undefined;
 }

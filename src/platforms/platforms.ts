@@ -15,13 +15,18 @@
  */
 
 import { contentful } from "./contentful.ts";
+import { asana } from "./asana.ts";
+import { cloudevents } from "./cloudevents.ts";
 import { discord } from "./discord.ts";
+import { dropbox } from "./dropbox.ts";
 import { gitea } from "./gitea.ts";
 import { github } from "./github.ts";
 import { gitlab } from "./gitlab.ts";
 import { line } from "./line.ts";
 import { linear } from "./linear.ts";
 import { meta } from "./meta.ts";
+import { notion } from "./notion.ts";
+import { okta } from "./okta.ts";
 import type { Platform } from "./platform.ts";
 import { shopify } from "./shopify.ts";
 import { slack } from "./slack.ts";
@@ -29,6 +34,8 @@ import { standardWebhooks } from "./standard_webhooks.ts";
 import { stripe } from "./stripe.ts";
 import { trello } from "./trello.ts";
 import { twilio } from "./twilio.ts";
+import { twitch } from "./twitch.ts";
+import { woocommerce } from "./woocommerce.ts";
 import { zoom } from "./zoom.ts";
 
 /** Every platform. */
@@ -48,6 +55,13 @@ export const PLATFORMS: readonly Platform[] = [
   trello,
   linear,
   contentful,
+  asana,
+  cloudevents,
+  dropbox,
+  notion,
+  okta,
+  twitch,
+  woocommerce,
 ];
 
 const BY_NAME: ReadonlyMap<string, Platform> = new Map(

@@ -14,6 +14,7 @@ import {
   checkAddress,
   findStore,
   platformOfTrigger,
+  schemeOf,
   signingKeys,
 } from "./authenticate.ts";
 import type { ReceivedDelivery } from "./delivery_context.ts";
@@ -36,6 +37,7 @@ export function findUnsigned(
   const answer = unsigned.answer({
     body,
     header: (name) => Object.hasOwn(headers, name) ? headers[name] : undefined,
+    signatureHeader: schemeOf(webhook).options.signatureHeader,
     query: (name) => onlyParameter(url, name),
   }, store === undefined ? [] : signingKeys(store));
   if (answer === undefined) return undefined;

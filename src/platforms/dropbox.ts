@@ -1,0 +1,30 @@
+/**
+ * Dropbox: the hexadecimal HMAC-SHA256 of the exact body under the app secret. When the URL is saved,
+ * a `GET` with `challenge` has to be answered with it; nothing in it proves who asks. Events have no
+ * id: they only say whose files changed. Facts from "Webhooks" of Dropbox' developer reference.
+ *
+ * @module
+ */
+
+import { templatedHmac } from "../signatures/templated_hmac.ts";
+import { echo, echoable, type Platform } from "./platform.ts";
+
+/** Dropbox. */
+export const dropbox: Platform = {
+  name: "dropbox",
+  title: "Dropbox",
+  headers: ["X-Dropbox-Signature"],
+  signature: templatedHmac({
+    form: { hash: "sha256", encoding: "hex", prefix: "" },
+    template: "{body}",
+  }),
+  auto: true,
+  unsignedHandshake: {
+    method: "GET",
+    answer: ({ query }) => {
+      const challenge = echoable(query("challenge"));
+      return challenge === undefined ? undefined : echo(challenge);
+    },
+  },
+  docs: { signs: "body, hexadecimal", eventId: "none: nothing is a duplicate" },
+};

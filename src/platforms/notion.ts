@@ -1,0 +1,38 @@
+/**
+ * Notion: `sha256=<hex>` over the exact body, under the verification token of the subscription. That
+ * token comes in the first request, unsigned, for a person to read and to enter at Notion. It is
+ * recorded (`svc delivery show`) and never used by itself: a stranger's would let him sign. Once the
+ * SecretStore has such a token, no other is taken. Facts from "Webhooks" of Notion's API reference.
+ *
+ * @module
+ */
+
+import { findText } from "../base/bytes.ts";
+import { templatedHmac } from "../signatures/templated_hmac.ts";
+import { MAX_UNSIGNED_BYTES, payloadId, type Platform, PONG } from "./platform.ts";
+
+const TOKEN_ALONE = /^\s*\{\s*"verification_token"\s*:\s*"[\w-]{1,256}"\s*\}\s*$/;
+
+/** Notion. */
+export const notion: Platform = {
+  name: "notion",
+  title: "Notion",
+  headers: ["X-Notion-Signature"],
+  signature: templatedHmac({
+    form: { hash: "sha256", encoding: "hex", prefix: "sha256=" },
+    template: "{body}",
+  }),
+  auto: true,
+  unsignedHandshake: {
+    method: "POST",
+    answer: ({ body, header }, keys) => {
+      if (header("x-notion-signature") !== undefined) return undefined;
+      const text = body.length > MAX_UNSIGNED_BYTES ? undefined : findText(body);
+      if (text === undefined || !TOKEN_ALONE.test(text)) return undefined;
+      if (!keys.some(({ value }) => value.startsWith("secret_"))) return PONG;
+      return { refused: "the SecretStore has a verification token of Notion already" };
+    },
+  },
+  eventId: (event) => payloadId(event.payload["id"], event),
+  docs: { signs: "body, as `sha256` does", eventId: "`id`" },
+};

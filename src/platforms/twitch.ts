@@ -1,0 +1,51 @@
+/**
+ * Twitch EventSub: `sha256=<hex>` of HMAC-SHA256 over message id, time and body, without anything
+ * between them. The message id stays the same over retries. A `challenge` comes, signed like an
+ * event, when a subscription is made, and is sent back as text. What kind of message it is stands in
+ * a header that is not signed, so the body alone decides. Facts from "Handling Webhook Events" of
+ * Twitch's developer documentation.
+ *
+ * @module
+ */
+
+import { rfc3339 } from "../base/clock.ts";
+import { covering, type Signature } from "../signatures/scheme.ts";
+import { templatedHmac } from "../signatures/templated_hmac.ts";
+import { findTime } from "../signatures/timestamp.ts";
+import { echo, echoable, findObject, type Platform, signedId } from "./platform.ts";
+
+const ID_HEADER = "twitch-eventsub-message-id";
+
+const hmac = templatedHmac({
+  form: { hash: "sha256", encoding: "hex", prefix: "sha256=" },
+  template: `{header:${ID_HEADER}}{timestamp}{body}`,
+  timestampHeader: "Twitch-Eventsub-Message-Timestamp",
+  findTime,
+  writeTime: rfc3339,
+});
+
+const signature: Signature = {
+  ...hmac,
+  async verify(request, keys, options) {
+    const verdict = await hmac.verify(request, keys, options);
+    const messageId = request.header(ID_HEADER);
+    if (!verdict.ok || messageId === undefined) return verdict;
+    return covering(verdict, { content: request.body, messageId });
+  },
+};
+
+/** Twitch. */
+export const twitch: Platform = {
+  name: "twitch",
+  title: "Twitch",
+  headers: ["Twitch-Eventsub-Message-Signature"],
+  signature,
+  auto: false, // its form is that of sha256, which signs the body alone
+  handshake: ({ challenge, subscription, event }) => {
+    const text = echoable(challenge);
+    const isChallenge = findObject(subscription) !== undefined && event === undefined;
+    return isChallenge && text !== undefined ? echo(text) : undefined;
+  },
+  eventId: signedId,
+  docs: { signs: "id, time and body; has to be named", eventId: "`Twitch-Eventsub-Message-Id`" },
+};
