@@ -45,6 +45,26 @@ export function parseForm(text: string): [name: string, value: string][] | undef
   return [...new URLSearchParams(text)];
 }
 
+/** Values by name, in the order of the names; of a name that comes more than once, all of them. */
+export function groupFields(
+  fields: readonly (readonly [name: string, value: string])[],
+): Record<string, string | string[]> {
+  const byName = new Map<string, string | string[]>();
+  for (const [name, value] of fields) {
+    const known = byName.get(name);
+    if (Array.isArray(known)) known.push(value);
+    else byName.set(name, known === undefined ? value : [known, value]);
+  }
+  return Object.fromEntries(byName);
+}
+
+/** The parameters of a URL's query; none where there are more than {@linkcode MAX_FORM_FIELDS}. */
+export function parseQuery(url: string): Record<string, string | string[]> {
+  const [location = ""] = url.split("#", 1);
+  const start = location.indexOf("?");
+  return start === -1 ? {} : groupFields(parseForm(location.slice(start + 1)) ?? []);
+}
+
 function beginsAsJson(body: Uint8Array): boolean {
   const first = firstByte(body);
   return first === 0x7b || first === 0x5b;

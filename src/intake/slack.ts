@@ -6,7 +6,8 @@
  */
 
 import { sha256Hex } from "../base/bytes.ts";
-import { toAppError } from "../base/errors.ts";
+import { AppError, toAppError } from "../base/errors.ts";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { RecordedSourceEvent, SourceEventFacts } from "../store/source_event_records.ts";
 import type { ActiveTrigger } from "./admission/triggers.ts";
 import { authenticateBy } from "./pipeline/authenticate.ts";
@@ -67,8 +68,9 @@ export async function receiveSlackEvent(
     const result = await read(received, trigger, SLACK_REQUEST, host);
     if (result.handshake !== undefined) return await answerHandshake(result, host);
     const { parsed } = result;
-    const event = normalise(parsed.payload, context.receivedAt);
-    return answer(parsed, event, await record(event, parsed, host));
+    const payload = objectOf(parsed);
+    const event = normalise(payload, context.receivedAt);
+    return answer(payload, event, await record(event, parsed, host));
   } catch (error) {
     return refuseAndRecord(toAppError(error), { ...incoming, context, received }, host);
   } finally {
@@ -82,8 +84,15 @@ const SLACK_REQUEST: PipelineMode<ReceivedDelivery, ActiveTrigger | undefined> =
   findHandshake,
 };
 
+/** The payload, which this endpoint reads as one object. */
+function objectOf({ payload }: ParsedDelivery): JsonObject {
+  if (isJsonObject(payload)) return payload;
+  throw new AppError("invalid", "The body is not a JSON object");
+}
+
 /** The challenge, or the check of a certificate; neither is an event. */
-function findHandshake({ payload }: ParsedDelivery): Handshake | undefined {
+function findHandshake(parsed: ParsedDelivery): Handshake | undefined {
+  const payload = objectOf(parsed);
   if (payload["ssl_check"] === "1") return { status: 200, type: "text/plain", body: "" };
   return slack.handshake?.(payload);
 }
@@ -123,7 +132,7 @@ async function record(
  * The body that Slack shows to the person who clicked or typed: nothing, and no choices in a menu.
  */
 function answer(
-  { payload }: ParsedDelivery,
+  payload: JsonObject,
   { kind }: SlackEvent,
   { status, id }: RecordedSourceEvent,
 ): Response {

@@ -13,7 +13,15 @@ import { compileTemplate } from "../cel/template.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 
 /** Variables of a trigger's conditions and keys, `payload_<field>` aside. */
-const EVENT_VARIABLES = ["payload", "headers", "trigger", "delivery"];
+const EVENT_VARIABLES = [
+  "payload",
+  "headers",
+  "query",
+  "method",
+  "remote",
+  "trigger",
+  "delivery",
+];
 
 /** Variables of expressions in a workflow, `payload_<field>` aside. */
 export const WORKFLOW_VARIABLES: readonly string[] = [

@@ -43,6 +43,7 @@ const WebhookSpec = Type.Object({
   hmac: Type.Optional(HmacSpec),
   toleranceSecs: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
   allowUnsigned: Type.Optional(Type.Boolean()),
+  body: Type.Optional(Type.Enum(["object", "any", "text"])),
   dedup: Type.Optional(Type.Enum(["id", "bytes"])),
   idempotencyKey: Type.Optional(Type.String({ minLength: 1, title: "a CEL expression" })),
   recordRejected: Type.Optional(Type.Boolean()),

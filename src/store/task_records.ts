@@ -190,6 +190,8 @@ export interface ClaimedTask {
   readonly payload: Uint8Array;
   /** Headers of its delivery, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Its request; every text is empty where none brought it, or it came to a chat endpoint. */
+  readonly request: { readonly url: string; readonly method: string; readonly remote: string };
   /** Whether its inbox holds any message. */
   readonly hasMessages: boolean;
   /** W3C `traceparent` of the trace its spans belong to. */

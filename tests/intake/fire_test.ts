@@ -18,11 +18,15 @@ import {
   type FiredEvent,
   firedEvent,
   firedPayload,
-  parseObject,
+  parseFired,
 } from "../../src/intake/pipeline/fire.ts";
+import type { ActiveTrigger } from "../../src/intake/admission/triggers.ts";
 import { BASE, type SourceRig, sourceRig, triggerOf } from "./source_rig.ts";
 
 const HOOK = "source: webhook, webhook: {allowUnsigned: true, idempotencyKey: payload.key}";
+
+/** A trigger whose payloads are objects. */
+const TRIGGER = { resource: { spec: { event: { source: "webhook" } } } } as ActiveTrigger;
 
 /** Fires the trigger `it`. */
 function fireIt(rig: SourceRig, event: Partial<FiredEvent> = {}) {
@@ -54,7 +58,7 @@ Deno.test("fire keeps the exact text of a payload, all digits included", async (
   await using rig = await sourceRig(BASE + triggerOf("it", HOOK));
   const text = '{ "id" : 9007199254740993, "x":"\\u0000 {{ payload.id }}" }';
   const body = new TextEncoder().encode(text);
-  await fireIt(rig, { payload: parseObject(text), body });
+  await fireIt(rig, { payload: JSON.parse(text), body });
   const { tasks: [claimed] } = await rig.store.claimTasks(1, rig.clock.time);
   equal(new TextDecoder().decode(claimed?.payload), text);
   deepEqual(claimed?.headers, {});
@@ -126,11 +130,11 @@ Deno.test("firedPayload refuses a delivery whose content is gone", async () => {
   await using rig = await sourceRig(BASE + triggerOf("it", HOOK));
   await fireIt(rig);
   const [delivery] = await rig.deliveries();
-  throws(() => firedPayload({ delivery: delivery as never }), { code: "refused" });
+  throws(() => firedPayload({ delivery: delivery as never }, TRIGGER), { code: "refused" });
 });
 
 for (const text of ["", "[]", "null", "{", '"x"', "1"]) {
-  Deno.test(`parseObject refuses ${JSON.stringify(text)}`, () => {
-    throws(() => parseObject(text), { code: "invalid" });
+  Deno.test(`parseFired refuses ${JSON.stringify(text)}`, () => {
+    throws(() => parseFired(text, TRIGGER), { code: "invalid" });
   });
 }

@@ -11,7 +11,7 @@ import type { Catalog } from "../../resources/catalog.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import { displayName, type Resource } from "../../resources/resource.ts";
 import { trigger as kind, type TriggerSpec } from "../../resources/trigger.ts";
-import { fire, type FireHost, MANUAL, parseObject } from "../../intake/pipeline/fire.ts";
+import { fire, type FireHost, MANUAL, parseFired } from "../../intake/pipeline/fire.ts";
 import type { Triggers } from "../../intake/admission/triggers.ts";
 import { headersRead, lowerCase } from "../../intake/tools/headers.ts";
 import { type TryHost, tryTrigger } from "../../intake/tools/try_trigger.ts";
@@ -63,7 +63,7 @@ async function fireByHand(
   const trigger = host.triggers.named({ project, trigger: name });
   const id = host.newId();
   const headers = lowerCase(given);
-  const event = { trigger, id, source: MANUAL, payload: parseObject(payload), headers };
+  const event = { trigger, id, source: MANUAL, payload: parseFired(payload, trigger), headers };
   const { outcome, reason, taskId } = await fire({ ...event, body: utf8(payload) }, host);
   const condition = outcome === "filtered" ? trigger.resource.spec.event.filter?.condition : "";
   return {

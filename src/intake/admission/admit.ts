@@ -8,6 +8,7 @@
  */
 
 import { rfc3339 } from "../../base/clock.ts";
+import { parseQuery } from "../../base/form.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { Evaluator } from "../../cel/evaluator.ts";
@@ -21,11 +22,14 @@ import type { ActiveTrigger } from "./triggers.ts";
 /** Something that happened and may start a task. */
 export interface TriggerEvent {
   readonly trigger: ActiveTrigger;
-  readonly payload: JsonObject;
+  /** A JSON value, mostly an object. */
+  readonly payload: unknown;
   /** Exact JSON of the payload for the steps; absent where it is the body of the delivery. */
   readonly ownPayload?: Uint8Array;
   /** Headers, names in lower case; empty for sources without any. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The request itself; absent for sources without any. */
+  readonly request?: { readonly url: string; readonly method: string; readonly remote: string };
   readonly delivery: { readonly id: string; readonly receivedAt: number };
   /** The platform's id of the event; absent where the platform has none. */
   readonly platformKey?: string;
@@ -160,9 +164,15 @@ async function whyFiltered(
 /** The variables that conditions and templates see of an event. */
 export function eventVariables(event: TriggerEvent): JsonObject {
   const { resource } = event.trigger;
+  const { url = "", method = "", remote = "" } = event.request ?? {};
   return {
     payload: event.payload,
     headers: event.headers,
+    get query() {
+      return parseQuery(url);
+    },
+    method,
+    remote,
     trigger: { name: resource.name, project: resource.project },
     delivery: {
       id: event.delivery.id,

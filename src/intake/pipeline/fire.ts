@@ -9,7 +9,7 @@
 import { findText, utf8 } from "../../base/bytes.ts";
 import type { Clock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
-import { isJsonObject, type JsonObject, parseJson, toJson } from "../../base/json.ts";
+import { toJson } from "../../base/json.ts";
 import type {
   Cursor,
   Delivery,
@@ -20,6 +20,7 @@ import type { DeliveryRecorder } from "../../store/delivery_store.ts";
 import { admit, type AdmitHost, type TriggerEvent } from "../admission/admit.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import { DeliveryContext } from "./delivery_context.ts";
+import { bodyOf, parseText } from "./payload.ts";
 
 /** What firing needs. */
 export interface FireHost extends AdmitHost {
@@ -34,8 +35,8 @@ export interface FiredEvent {
   readonly source: string;
   /** Id of its delivery. */
   readonly id: string;
-  readonly payload: JsonObject;
-  /** Exact JSON of the payload, where an operator wrote it. */
+  readonly payload: unknown;
+  /** The exact body, where an operator wrote it: JSON, or the text that the payload is. */
   readonly body?: Uint8Array;
   /** Headers for its condition, names in lower case, where an operator gave some. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -82,6 +83,7 @@ function toTriggerEvent(event: FiredEvent, context: DeliveryContext): TriggerEve
   return {
     trigger,
     payload,
+    ...(typeof payload === "string" ? { ownPayload: utf8(toJson(payload)) } : {}),
     headers,
     delivery: context,
     again: true,
@@ -107,28 +109,27 @@ export function firedName(
  */
 export function firedPayload(
   { delivery, content }: StoredDelivery,
+  trigger: ActiveTrigger,
 ): Pick<FiredEvent, "payload"> & Required<Pick<FiredEvent, "body" | "headers">> {
   if (content === undefined) {
     throw new AppError("refused", `The content of delivery ${delivery.id} is no longer stored`);
   }
   const { headers, body } = content;
-  return { payload: parseObject(findText(body) ?? ""), body, headers };
+  return { payload: parseFired(findText(body) ?? "", trigger), body, headers };
 }
 
 /**
- * Reads the JSON of a payload.
+ * The payload of an event that an operator wrote, read as the bodies of its trigger are.
  *
- * @throws {AppError} `invalid` when it is no JSON object.
+ * @throws {AppError} `invalid` when it is not of that kind.
  */
-export function parseObject(text: string): JsonObject {
-  const payload = parseJson(text);
-  if (isJsonObject(payload)) return payload;
-  throw new AppError("invalid", "A payload is one JSON object");
+export function parseFired(text: string, { resource }: ActiveTrigger): unknown {
+  return parseText(text, bodyOf(resource.spec.event.webhook ?? {}).kind);
 }
 
 /** The event of a fired delivery, as its filter saw it. */
 export function firedEvent(stored: StoredDelivery, trigger: ActiveTrigger): TriggerEvent {
   const { delivery } = stored;
-  const { payload, headers } = firedPayload(stored);
+  const { payload, headers } = firedPayload(stored, trigger);
   return { trigger, payload, headers, delivery };
 }

@@ -1,21 +1,24 @@
 /**
- * The payload of an authenticated delivery: which content types are accepted, and that the result
- * is one JSON object. Platforms that send forms put JSON in the field `payload`.
+ * The payload of an authenticated delivery: which content types are accepted, and what the body
+ * becomes: one JSON object, any JSON value, or its text. Platforms that send forms put JSON in the
+ * field `payload`.
  *
  * @module
  */
 
 import { findText, utf8 } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
-import { isForm, MAX_FORM_FIELDS, mediaType, parseForm } from "../../base/form.ts";
-import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
-import type { AuthenticatedDelivery } from "./authenticate.ts";
+import { groupFields, isForm, MAX_FORM_FIELDS, mediaType, parseForm } from "../../base/form.ts";
+import { isJsonObject, parseJson, toJson } from "../../base/json.ts";
+import type { BodyKind, PlatformBody } from "../../platforms/platform.ts";
+import type { WebhookSpec } from "../../resources/event_webhook.ts";
+import { type AuthenticatedDelivery, platformOfTrigger } from "./authenticate.ts";
 
 /** A delivery with its payload. */
 export interface ParsedDelivery {
   readonly delivery: AuthenticatedDelivery;
-  /** Its body as a JSON object. */
-  readonly payload: JsonObject;
+  /** What its body became. */
+  readonly payload: unknown;
   /** Exact JSON of the payload; absent where it is the body itself. */
   readonly json?: Uint8Array;
 }
@@ -28,32 +31,59 @@ const FORM_TYPE = "application/x-www-form-urlencoded";
  *
  * @throws {AppError} `unsupported_type`.
  */
-export function checkContentType(headers: Readonly<Record<string, string>>): void {
+export function checkContentType(
+  headers: Readonly<Record<string, string>>,
+  anyType = false,
+): void {
   const { "content-type": type = "", "content-encoding": encoding } = headers;
   if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
     throw new AppError("unsupported_type", "Content-Encoding is not supported");
   }
+  if (anyType) return;
   const essence = mediaType(type);
   if (essence !== "" && essence !== FORM_TYPE && !JSON_TYPE.test(essence)) {
     throw new AppError("unsupported_type", `Content type "${essence}" is not supported`);
   }
 }
 
+/** How the bodies of a trigger are read: as it says, else as its platform sends them. */
+export function bodyOf(webhook: WebhookSpec): PlatformBody & { readonly kind: BodyKind } {
+  const body = platformOfTrigger(webhook)?.body;
+  return { kind: "object", ...body, ...(webhook.body === undefined ? {} : { kind: webhook.body }) };
+}
+
 /**
- * Parses the body as JSON or as a form.
+ * Parses the body as JSON or as a form, or takes it as the text it is.
  *
  * @throws {AppError} `unsupported_type` or `invalid`.
  */
-export function parsePayload(delivery: AuthenticatedDelivery): ParsedDelivery {
-  checkContentType(delivery.headers);
-  const fromForm = isForm(delivery.headers["content-type"], delivery.body);
+export function parsePayload(
+  delivery: AuthenticatedDelivery,
+  { kind = "object", anyType = false }: PlatformBody,
+): ParsedDelivery {
+  checkContentType(delivery.headers, anyType || kind === "text");
   const text = findText(delivery.body);
   if (text === undefined) throw new AppError("invalid", "The body is not UTF-8");
+  const type = delivery.headers["content-type"];
+  const fromForm = kind !== "text" && !anyType && isForm(type, delivery.body);
   const json = fromForm ? formToJson(text) : text;
-  const payload = parseJson(json);
-  if (!isJsonObject(payload)) throw new AppError("invalid", "The body is not a JSON object");
+  const payload = parseText(json, kind);
   delivery.context.passed("parsed");
+  if (kind === "text") return { delivery, payload, json: utf8(toJson(payload)) };
   return { delivery, payload, ...(fromForm ? { json: utf8(json) } : {}) };
+}
+
+/**
+ * The payload of a text.
+ *
+ * @throws {AppError} `invalid` when it is not of that kind.
+ */
+export function parseText(text: string, kind: BodyKind): unknown {
+  if (kind === "text") return text;
+  const payload = parseJson(text);
+  if (kind === "any" || isJsonObject(payload)) return payload;
+  const list = Array.isArray(payload) ? " but a list: body: any on the trigger takes it" : "";
+  throw new AppError("invalid", `The body is not a JSON object${list}`);
 }
 
 /**
@@ -68,11 +98,5 @@ function formToJson(form: string): string {
   }
   const [[name, value] = ["", ""], ...more] = fields;
   if (more.length === 0 && name === "payload" && /^[\t\n\r ]*\{/.test(value)) return value;
-  const byName = new Map<string, string | string[]>();
-  for (const [name, value] of fields) {
-    const known = byName.get(name);
-    if (Array.isArray(known)) known.push(value);
-    else byName.set(name, known === undefined ? value : [known, value]);
-  }
-  return JSON.stringify(Object.fromEntries(byName));
+  return JSON.stringify(groupFields(fields));
 }

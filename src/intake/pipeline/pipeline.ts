@@ -9,7 +9,7 @@
 import { admit, type AdmitHost, type TriggerEvent } from "../admission/admit.ts";
 import type { Admitted } from "../../store/delivery_records.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
-import type { Handshake } from "../../platforms/platform.ts";
+import type { Handshake, PlatformBody } from "../../platforms/platform.ts";
 import {
   authenticate,
   authenticatedBefore,
@@ -18,7 +18,7 @@ import {
 } from "./authenticate.ts";
 import type { ReceivedDelivery } from "./delivery_context.ts";
 import { findUnsigned } from "./unsigned_handshake.ts";
-import { type ParsedDelivery, parsePayload } from "./payload.ts";
+import { bodyOf, type ParsedDelivery, parsePayload } from "./payload.ts";
 import type { StoredRequest } from "./stored_request.ts";
 import { transform, type TransformHost } from "./transform.ts";
 import { findHandshake, toEvents } from "./webhook_events.ts";
@@ -46,6 +46,8 @@ export interface PipelineMode<
     trigger: Trigger,
     host: AuthenticateHost,
   ) => AuthenticatedDelivery | Promise<AuthenticatedDelivery>;
+  /** How the body is read; as one JSON object when absent. */
+  readonly body?: (trigger: Trigger) => PlatformBody;
   /** The answer to a handshake; `undefined` when the request is something else. */
   readonly findHandshake: (parsed: ParsedDelivery, trigger: Trigger) => Handshake | undefined;
   /** Receives the result of each stage. */
@@ -61,13 +63,19 @@ export interface Observer {
 }
 
 /** A request from outside: its trigger defines the signature. */
-export const SIGNED_REQUEST: PipelineMode = { findUnsigned, authenticate, findHandshake };
+export const SIGNED_REQUEST: PipelineMode = { findUnsigned, authenticate, body, findHandshake };
 
 /** A stored request whose sender was checked when it arrived, and is not checked again. */
 export const STORED_REQUEST: PipelineMode<StoredRequest> = {
   authenticate: authenticatedBefore,
+  body,
   findHandshake,
 };
+
+/** How the bodies of a trigger are read. */
+export function body({ resource }: ActiveTrigger): PlatformBody {
+  return bodyOf(resource.spec.event.webhook ?? {});
+}
 
 /** A request that is a handshake, and starts nothing. */
 export interface HandshakeDecision {
@@ -123,14 +131,14 @@ export async function read<
 >(
   received: Received,
   trigger: Trigger,
-  { findUnsigned, authenticate, findHandshake, observe }: PipelineMode<Received, Trigger>,
+  { findUnsigned, authenticate, body, findHandshake, observe }: PipelineMode<Received, Trigger>,
   host: AuthenticateHost,
 ): Promise<HandshakeDecision | ReadDelivery> {
   const unsigned = findUnsigned?.(received, trigger, host);
   if (unsigned !== undefined) return { delivery: received, handshake: unsigned };
   const sender = await authenticate(received, trigger, host);
   observe?.authenticated(sender);
-  const parsed = parsePayload(sender);
+  const parsed = parsePayload(sender, body?.(trigger) ?? {});
   observe?.parsed(parsed);
   const handshake = findHandshake(parsed, trigger);
   return handshake === undefined ? { parsed, handshake } : { delivery: sender, handshake };
@@ -145,5 +153,5 @@ export function storedEvents(
   request: StoredRequest,
   trigger: ActiveTrigger,
 ): readonly TriggerEvent[] {
-  return toEvents(parsePayload(authenticatedBefore(request)), trigger);
+  return toEvents(parsePayload(authenticatedBefore(request), body(trigger)), trigger);
 }

@@ -7,7 +7,7 @@
 
 import { sha256Hex, utf8 } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
-import { type JsonObject, toJson } from "../../base/json.ts";
+import { isJsonObject, type JsonObject, toJson } from "../../base/json.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
 import type { TriggerEvent } from "../admission/admit.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
@@ -29,7 +29,9 @@ export function findHandshake(
   parsed: ParsedDelivery,
   trigger: ActiveTrigger,
 ): Handshake | undefined {
-  return platformOfTrigger(webhookOf(trigger))?.handshake?.(parsed.payload, parsed.delivery.key);
+  const payload = soleObject(parsed.payload);
+  const from = platformOfTrigger(webhookOf(trigger));
+  return payload === undefined ? undefined : from?.handshake?.(payload, parsed.delivery.key);
 }
 
 /**
@@ -50,6 +52,7 @@ export function toEvents(parsed: ParsedDelivery, trigger: ActiveTrigger): Trigge
       trigger,
       payload: part,
       headers: delivery.headers,
+      request: { url: delivery.url, method: delivery.method, remote: delivery.context.remote },
       delivery: delivery.context,
       ...(own === undefined ? {} : { ownPayload: own }),
       ...(delivery.context.redeliveryOf === undefined ? {} : { again: true }),
@@ -58,10 +61,17 @@ export function toEvents(parsed: ParsedDelivery, trigger: ActiveTrigger): Trigge
   });
 }
 
+/** The payload where it is an object, or of a list of one object that object. */
+function soleObject(payload: unknown): JsonObject | undefined {
+  const only: unknown = Array.isArray(payload) && payload.length === 1 ? payload[0] : payload;
+  return isJsonObject(only) ? only : undefined;
+}
+
 /** Each event of a list as a payload by itself: the fields around the list, and a list of one. */
-function split(payload: JsonObject, listName: string | undefined): readonly JsonObject[] {
-  const list = listName === undefined ? undefined : payload[listName];
-  if (listName === undefined || !Array.isArray(list) || list.length < 2) return [payload];
+function split(payload: unknown, listName: string | undefined): readonly unknown[] {
+  if (listName === undefined || !isJsonObject(payload)) return [payload];
+  const list = payload[listName];
+  if (!Array.isArray(list) || list.length < 2) return [payload];
   if (list.length > MAX_EVENTS) {
     const message = `The request brings ${list.length} events, more than ${MAX_EVENTS}`;
     throw new AppError("invalid", message);
@@ -76,7 +86,7 @@ function split(payload: JsonObject, listName: string | undefined): readonly Json
 /** One event of a request; `own` is its exact JSON, where that is not the body. */
 interface Part {
   readonly parsed: ParsedDelivery;
-  readonly part: JsonObject;
+  readonly part: unknown;
   readonly own: Uint8Array | undefined;
 }
 
@@ -95,7 +105,7 @@ function platformKey(
   const digest = () => sha256Hex(part === payload ? whole : own ?? whole);
   if (dedup === "bytes") return digest();
   const name: EventId | undefined = from?.eventId?.({
-    payload: part,
+    payload: soleObject(part) ?? {},
     header: (header) => Object.hasOwn(headers, header) ? headers[header] : undefined,
     signatureHeader: signatureHeader.toLowerCase(),
     isSigned: covered?.content !== undefined,

@@ -23,7 +23,7 @@ import { admit, type AdmitHost } from "../admission/admit.ts";
 import { activate, type ActiveTrigger, Triggers } from "../admission/triggers.ts";
 import { authenticate, authenticatedBefore } from "../pipeline/authenticate.ts";
 import { firedEvent } from "../pipeline/fire.ts";
-import { decide, type PipelineHost, type PipelineMode } from "../pipeline/pipeline.ts";
+import { body, decide, type PipelineHost, type PipelineMode } from "../pipeline/pipeline.ts";
 import {
   checkedBy,
   contextOf,
@@ -118,6 +118,7 @@ async function outcomeOf(
 function asApplied(delivery: Delivery, applied: BacktestHost): PipelineMode<StoredRequest> {
   const wasLetIn = checkedBy(delivery) !== undefined;
   return {
+    body,
     findHandshake,
     async authenticate(request, trigger, proposed) {
       const isSame = checksTheSame(trigger.resource, applied.catalog, proposed.catalog);

@@ -7,6 +7,7 @@
  */
 
 import { AppError } from "../../base/errors.ts";
+import { isJsonObject } from "../../base/json.ts";
 import {
   bestOf,
   type Delivery,
@@ -111,7 +112,8 @@ async function useReplay(
 async function fireAgain(stored: StoredDelivery, host: RedeliveryHost): Promise<Redelivered> {
   const { delivery } = stored;
   const { source } = delivery;
-  const { payload, body, headers } = firedPayload(stored);
+  const trigger = host.triggers.named(firedName(delivery));
+  const { payload, body, headers } = firedPayload(stored, trigger);
   const id = host.newId();
   const outcome = await fire({
     id,
@@ -120,8 +122,10 @@ async function fireAgain(stored: StoredDelivery, host: RedeliveryHost): Promise<
     body,
     headers,
     redeliveryOf: delivery.id,
-    trigger: host.triggers.named(firedName(delivery)),
-    ...(source === "task" ? await findChainPosition(payload, host.store) : {}),
+    trigger,
+    ...(isJsonObject(payload) && source === "task"
+      ? await findChainPosition(payload, host.store)
+      : {}),
   }, host);
   const { reason } = outcome;
   return { id, outcome: outcome.outcome, reason, taskIds: startedTasks([outcome]) };

@@ -11,6 +11,7 @@ import { findText } from "../../base/bytes.ts";
 import type { Clock } from "../../base/clock.ts";
 import { AppError, toAppError } from "../../base/errors.ts";
 import type { NewId } from "../../base/ids.ts";
+import { isJsonObject } from "../../base/json.ts";
 import { explainCondition, OPERATORS } from "../../cel/explain.ts";
 import { scopeOf } from "../../cel/expression.ts";
 import { DEFAULT_PROJECT } from "../../resources/resource.ts";
@@ -26,8 +27,9 @@ import {
   signedRequest,
 } from "../pipeline/authenticate.ts";
 import { DeliveryContext, type ReceivedDelivery } from "../pipeline/delivery_context.ts";
-import { parseObject } from "../pipeline/fire.ts";
+import { parseFired } from "../pipeline/fire.ts";
 import {
+  body,
   decide,
   type Observer,
   type PipelineHost,
@@ -154,8 +156,7 @@ async function tryRequest(
   let events: readonly TriggerEvent[] = [];
   const observe: Observer = {
     authenticated: ({ context }) => report("authenticate", authenticationText(context, received)),
-    parsed: ({ payload }) =>
-      report("parse", `a JSON object with ${Object.keys(payload).length} fields`),
+    parsed: ({ payload }) => report("parse", payloadText(payload)),
     transformed: (given) => events = given,
   };
   const webhook = trigger.resource.spec.event.webhook ?? {};
@@ -166,7 +167,7 @@ async function tryRequest(
       : "";
     report("url", `${signedRequest(received, webhook).url}${assumed}`);
   }
-  const mode = { findUnsigned, authenticate: authenticateTried, findHandshake, observe };
+  const mode = { findUnsigned, authenticate: authenticateTried, body, findHandshake, observe };
   const decision = await decide(received, trigger, mode, host);
   if (decision.handshake !== undefined) {
     const { handshake } = decision;
@@ -186,7 +187,7 @@ async function tryEvent(
   const { source } = trigger.resource.spec.event;
   const why = source === "webhook" ? "an operator fired it" : `the source is ${source}`;
   stages.push({ stage: "authenticate", result: `none needed, ${why}` });
-  const payload = parseObject(findText(body) ?? "");
+  const payload = parseFired(findText(body) ?? "", trigger);
   const events = [{ trigger, payload, headers, delivery: context }];
   return await reportEvents(events, await admit(events, host), trial);
 }
@@ -222,6 +223,14 @@ async function reportEvents(
     }
   }
   return bestOf(decisions)?.outcome ?? "filtered";
+}
+
+/** What a body became, in words. */
+function payloadText(payload: unknown): string {
+  if (typeof payload === "string") return `a text of ${payload.length} characters`;
+  if (Array.isArray(payload)) return `a JSON list of ${payload.length}`;
+  if (!isJsonObject(payload)) return "a JSON value";
+  return `a JSON object with ${Object.keys(payload).length} fields`;
 }
 
 function decisionText(decision: Admitted): string {

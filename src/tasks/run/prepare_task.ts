@@ -5,12 +5,20 @@
  * @module
  */
 
+import { findText, utf8 } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
+import { parseOwnJson } from "../../base/json.ts";
 import { compileTemplate, renderTemplate } from "../../cel/template.ts";
 import type { CancellationScope } from "../cancellation_scope.ts";
 import { fitsVariable, TASK_MARK } from "../step/step_env.ts";
 import { enterDirectory } from "./own_directory.ts";
 import type { Goal, TaskContext, TaskRun } from "./task_context.ts";
+
+/** A payload as steps read it: its JSON; where it is a text, that text. */
+function fileOf(json: Uint8Array): Uint8Array {
+  const text = json[0] === 0x22 ? parseOwnJson(findText(json) ?? "") : undefined;
+  return typeof text === "string" ? utf8(text) : json;
+}
 
 /**
  * Prepares a task.
@@ -47,7 +55,7 @@ interface Paths {
 
 async function makeFiles({ host, claimed, files }: TaskRun): Promise<Paths> {
   const [payload, inbox] = await Promise.all([
-    files.make("payload.json", claimed.payload),
+    files.make("payload.json", fileOf(claimed.payload)),
     files.make("inbox.jsonl"),
     files.prepareEmpty(),
   ]);

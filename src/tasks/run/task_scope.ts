@@ -6,6 +6,7 @@
  */
 
 import { findText } from "../../base/bytes.ts";
+import { parseQuery } from "../../base/form.ts";
 import { type JsonObject, parseOwnJson } from "../../base/json.ts";
 import { type Scope, scopeOf } from "../../cel/expression.ts";
 import type { ClaimedTask, StepRecord, TaskState } from "../../store/task_records.ts";
@@ -29,6 +30,7 @@ export function taskScopes(
   steps: { readonly records: readonly StepRecord[] },
 ): (facts: ScopeFacts) => Scope {
   const { task: { id, workflow, workspace, project, trigger, deliveryId }, headers } = claimed;
+  const { url, method, remote } = claimed.request;
   let payload: unknown;
   return ({ state, reason = "", goal, neverRan = false }) => {
     const variables: JsonObject = {
@@ -37,6 +39,11 @@ export function taskScopes(
         return payload ??= parsePayload(claimed.payload);
       },
       headers,
+      get query() {
+        return parseQuery(url);
+      },
+      method,
+      remote,
       trigger: { name: trigger, project },
       delivery: { id: deliveryId },
       task: { id, workflow, workspace, state, reason },

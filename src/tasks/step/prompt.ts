@@ -46,9 +46,12 @@ export function looksOutside(expression: Expression, goal: Template | undefined)
   return expression.paths.some(([variable, , field]) => {
     if (variable === "steps") return !OUR_FIELDS.has(field ?? "");
     if (variable === "goal") return goal !== undefined && goalLooksOutside(goal);
-    return variable === "headers" || variable === "payload" || variable.startsWith("payload_");
+    return OUTSIDE.has(variable) || variable.startsWith("payload_");
   });
 }
+
+/** Variables that a sender fills. */
+const OUTSIDE: ReadonlySet<string> = new Set(["payload", "headers", "query", "remote"]);
 
 /** Fields of a step that svc itself sets. */
 const OUR_FIELDS: ReadonlySet<string> = new Set(["state", "exit_code"]);

@@ -141,6 +141,8 @@ export function readClaimed(db: Database, id: string): ClaimedTask {
   const row = db.get(
     `SELECT ${TASK_COLUMNS}, tasks.trace, plans.plan, COALESCE(tasks.payload, deliveries.body) AS given,
        COALESCE(deliveries.headers, '{}') AS headers,
+       COALESCE(deliveries.url, '') AS url, deliveries.via = 'http' AS is_request,
+       COALESCE(deliveries.remote, '') AS remote,
        EXISTS (SELECT 1 FROM inbox WHERE task_id = tasks.id) AS has_messages FROM tasks
      JOIN plans ON plans.hash = tasks.plan_hash
      LEFT JOIN deliveries ON deliveries.id = tasks.delivery_id WHERE tasks.id = ?`,
@@ -152,6 +154,9 @@ export function readClaimed(db: Database, id: string): ClaimedTask {
     plan: text(row, "plan"),
     payload: bytes(row, "given"),
     headers: json(row, "headers") as Record<string, string>,
+    request: row["is_request"] === 1
+      ? { url: text(row, "url"), method: "POST", remote: text(row, "remote") }
+      : { url: "", method: "", remote: "" },
     hasMessages: row["has_messages"] === 1,
     ...(row["trace"] === null ? {} : { trace: text(row, "trace") }),
   };
