@@ -38,6 +38,11 @@ export function checkCaller({ role, grants }: Access, caller: Caller): void {
   throw new AppError("forbidden", `The run token of ${RUNS[grant.kind]} does not allow this`);
 }
 
+/** Whether the caller may use the operation only with what belongs to it. */
+export function isLimitedToOwn({ grants }: Access, { grant }: Caller): boolean {
+  return grant !== undefined && grants[grant.kind] !== "everything";
+}
+
 /**
  * Refuses a run what does not belong to it, where the operation grants only that. The input holds
  * whole ids, so that the operation acts on exactly what is checked here.

@@ -45,7 +45,7 @@ export interface UnknownPathsHost {
 const KEPT = { near: 4, others: 16 };
 /** Most triggers that paths are kept for. */
 const MAX_MEANT = 16;
-/** Most requests looked at in each interval, and of them from one sender; the others count not. */
+/** Most requests looked at in each interval, and of them from one sender; the others are not counted. */
 const LOOKED_AT = { all: 64, ofOne: 8, everyMs: 1000 };
 /** Most lines of the log a minute. */
 const MAX_LINES = 10;

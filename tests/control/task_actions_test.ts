@@ -371,6 +371,11 @@ controlTest("a step acts on its own task, and on no other", async (rig) => {
   const forbidden = [403, "forbidden"];
   deepEqual(await asStep("task.inbox.send", { id: other, text: "x" }), forbidden);
   deepEqual(await asStep("task.inbox", { id: other }), forbidden);
+  // What fits several tasks, none or another one is refused alike: a step learns of no other task.
+  for (const part of ["01", "ZZZZZZZZ", other.slice(-6), `task/${other}`]) {
+    deepEqual(await asStep("task.inbox", { id: part }), forbidden, part);
+  }
+  deepEqual(await asStep("task.inbox", { id: `task/${id}` }), [200, "done"]);
   deepEqual(await asStep("task.cancel", { ids: [other] }), forbidden);
   deepEqual(await asStep("task.cancel", { ids: [id, other] }), forbidden);
   deepEqual(await asStep("task.retry", { id: other }), forbidden);

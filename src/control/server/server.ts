@@ -15,7 +15,7 @@ import {
   type StreamName,
 } from "../../api/operations.ts";
 import { type Access, EVERY_RUN } from "../../api/roles.ts";
-import { checkCaller, checkOwn } from "../../auth/authorize.ts";
+import { checkCaller, checkOwn, isLimitedToOwn } from "../../auth/authorize.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { AppError, toAppError } from "../../base/errors.ts";
 import type { NewId } from "../../base/ids.ts";
@@ -107,13 +107,26 @@ async function answer(request: Request, host: ControlHost, inputs: InputChecks):
         throw new AppError("not_found", message);
       }
       inputs.check(name, operation, body);
-      const input = await resolveReferences(body, operation, host.resolve);
+      const input = await resolveReferences(body, operation, resolverFor(operation, caller, host));
       checkOwn(input, operation, caller);
       const signal = AbortSignal.any([host.signal, request.signal]);
       const handle = host.handlers[name as OperationName] as Handle;
       return await toResponse(operation, handle(input, caller, signal), host.log);
     },
   );
+}
+
+/**
+ * Finds records for a caller. One that is limited to its own gets no answer about others, not even
+ * that there are some: what it names is then left as it is, and refused.
+ */
+function resolverFor(
+  operation: Operation,
+  caller: Caller,
+  { resolve }: ControlHost,
+): ResolveRecord {
+  if (!isLimitedToOwn(operation, caller)) return resolve;
+  return (record, given) => resolve(record, given).catch(() => given);
 }
 
 /** A handler without its types: the input has been checked against the schema they come from. */
