@@ -11,7 +11,8 @@ import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { longTest, ONE_PROGRAM, ROOT, testEachProgram } from "../helpers/program.ts";
+import { longTest, ONE_PROGRAM, ROOT, run, testEachProgram } from "../helpers/program.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
 const EXAMPLES = join(ROOT, "docs/examples/plugins");
@@ -125,6 +126,29 @@ testEachProgram(
     equal((await daemon.svc(["task", "logs", tasks[0]?.id ?? ""])).stdout, "a message from U1\n");
   },
 );
+
+testEachProgram("what docs/plugins.md says to try works", async (program) => {
+  await using daemon = await startDaemon(program);
+  await copyExamples(daemon);
+  equal((await daemon.svc(["apply", "-f", join(EXAMPLES, "chat.yaml")])).code, 0);
+  await using empty = await tempDir();
+  const page = await Deno.readTextFile(join(ROOT, "docs/plugins.md"));
+  const script = /^```sh\n(svc secret set chat [\s\S]*?)^```$/m.exec(page)?.[1] ?? "exit 1";
+  const { code, stdout, stderr } = await run(
+    "/bin/sh",
+    ["-euc", script.replace("http://127.0.0.1:19090", daemon.url)],
+    {
+      cwd: empty.path,
+      env: {
+        SVC_DATA_DIR: daemon.dataDir,
+        PATH: `${daemon.dataDir}/bin:${Deno.env.get("PATH")}`,
+      },
+      stdin: SECRET,
+    },
+  );
+  equal(code, 0, stdout + stderr);
+  match(stdout, /"status":"accepted"[\s\S]*a message from ann\n$/);
+});
 
 longTest("the cron plugin of docs/plugins.md refreshes its token", async () => {
   await using daemon = await startDaemon(ONE_PROGRAM);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Interceptor: a v0 signature checked by hand (spec 5.2.5). Exit 0 lets the request pass.
+# Interceptor: a v0 signature checked by hand. Exit 0 lets the request pass.
 # printf %s, never echo: dash's echo rewrites the \n inside JSON and breaks the signature.
 set -eu
 
