@@ -143,6 +143,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   },
   "src/control/records": {
     "src/api": "types",
+    "src/auth": "types",
     "src/base": "values",
     "src/intake": "types",
     "src/resources": "values",
@@ -323,7 +324,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/base": "values",
     "src/cel": "values",
     "src/control": "values",
-    "src/control/records": "types",
+    "src/control/records": "values",
     "src/control/resources": "values",
     "src/control/server": "values",
     "src/http": "values",

@@ -6,14 +6,14 @@
 
 import type { ACCESS_OPERATIONS } from "../api/access_operations.ts";
 import { keepToken, newToken, revokeToken, type TokenHost } from "../auth/tokens.ts";
-import type { AuditLog } from "./audit_log.ts";
+import type { AuditLog } from "./records/audit_log.ts";
 import type { Handlers } from "./server/server.ts";
 import type { AuditStore } from "../store/audit_store.ts";
 
 /** What these operations need. */
 export type AccessHost =
   & TokenHost
-  & Pick<AuditLog, "audit">
+  & Pick<AuditLog, "audited">
   & { readonly store: AuditStore };
 
 /** The handlers, by name of the operation. */
@@ -23,13 +23,13 @@ export function accessHandlers(
   return {
     async "token.create"({ role, ttl_secs: ttlSecs, name }, caller) {
       const made = newToken({ role, ttlSecs, name }, host);
-      await host.audit("token.create", name, caller);
-      await keepToken(made, host.store);
+      const audited = { operation: "token.create", targets: [name], caller };
+      await host.audited(audited, () => keepToken(made, host.store));
       return made.shown;
     },
     async "token.revoke"({ id }, caller) {
-      await host.audit("token.revoke", id, caller);
-      return { id: (await revokeToken(id, host)).id };
+      const audited = { operation: "token.revoke", targets: [id], caller };
+      return { id: (await host.audited(audited, () => revokeToken(id, host))).id };
     },
     "audit.verify": () => host.store.verifyAudit(),
   };

@@ -7,19 +7,18 @@
 
 import type { UPKEEP_OPERATIONS } from "../api/upkeep_operations.ts";
 import type { DataDir } from "../base/data_dir.ts";
+import { AppError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Maintenance } from "../store/maintenance.ts";
 import { backupLines, checkLines, type UpkeepLines, vacuumLines } from "../upkeep/lines.ts";
-import type { Caller } from "../auth/caller.ts";
+import type { AuditLog, RecordEnd } from "./records/audit_log.ts";
 import type { Handlers } from "./server/server.ts";
 
 /** What these operations need. */
-export interface UpkeepHost {
+export interface UpkeepHost extends Pick<AuditLog, "startAudited"> {
   readonly dirs: DataDir;
   readonly store: Maintenance;
   readonly log: Log;
-  /** Records an operation in the audit before it is carried out. */
-  readonly audit: (operation: string, target: string, caller: Caller) => Promise<void>;
 }
 
 /** The handlers, by name of the operation. */
@@ -28,8 +27,9 @@ export function upkeepHandlers(host: UpkeepHost): Pick<Handlers, keyof typeof UP
   const request = { file: dirs.database, alone: false };
   return {
     async *"db.backup"(input, caller, signal) {
+      const audited = { operation: "db.backup", targets: [input.file], caller };
       // A full disk prevents the audit row, and is a good reason for a backup.
-      await host.audit("db.backup", input.file, caller).catch((error) => {
+      const end = await host.startAudited(audited).catch((error) => {
         const { name, role } = caller;
         host.log.warn("backup without an audit row", {
           file: input.file,
@@ -38,11 +38,39 @@ export function upkeepHandlers(host: UpkeepHost): Pick<Handlers, keyof typeof UP
           error,
         });
       });
-      yield* until(signal, backupLines(input, dirs));
+      yield* recorded(until(signal, backupLines(input, dirs)), end ?? nothing);
     },
     "db.check": (_input, _caller, signal) => until(signal, checkLines(request, dirs)),
     "db.vacuum": (_input, _caller, signal) => until(signal, vacuumLines(store)),
   };
+}
+
+function nothing(): Promise<void> {
+  return Promise.resolve();
+}
+
+/** Records the end of a job before its last line, which the caller may act upon. */
+async function* recorded<Result>(
+  lines: UpkeepLines<Result>,
+  end: RecordEnd,
+): UpkeepLines<Result> {
+  let failure: unknown = new AppError(
+    "refused",
+    "The caller went away or the daemon stopped before its end",
+  );
+  try {
+    for await (const line of lines) {
+      if ("result" in line) failure = undefined;
+      if ("refused" in line) failure = new AppError(line.refused.code, line.refused.message);
+      if (!("fraction" in line)) await end(failure);
+      yield line;
+    }
+  } catch (error) {
+    failure = error;
+    throw error;
+  } finally {
+    await end(failure); // of no effect where it has been recorded
+  }
 }
 
 /** Ends early when the client has disconnected. */

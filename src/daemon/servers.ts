@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { identify, identifyByToken } from "../auth/caller.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { ParallelDisposer } from "../base/parallel_disposer.ts";
-import { createAuditLog } from "../control/audit_log.ts";
+import { createAuditLog } from "../control/records/audit_log.ts";
 import { controlOperations } from "../control/operations.ts";
 import { ManifestReader } from "../control/resources/manifest_reader.ts";
 import { NextFires } from "../control/resources/next_fires.ts";

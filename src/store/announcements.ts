@@ -127,6 +127,7 @@ export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name
   claimInterruptedAudits: (events, rows) => rows.length > 0 && changed(events, "audit"),
   pruneAudit: changesWhenSome("audit"),
   recordControl: changes("control-audit"),
+  finishControl: changes("control-audit"),
   createToken: changes("token"),
   revokeToken: changes("token"),
   reclaimSpace: changesNothing,

@@ -89,7 +89,20 @@ export interface ControlEvent {
   /** Caller: `socket`, `plugin`, `step`, or the name of a token. */
   readonly caller: string;
   readonly role: string;
-  readonly result: "done" | "denied";
+  /** `started` until its end is recorded, for good where the daemon died before. */
+  readonly result: "started" | "done" | "failed" | "denied";
+  /** Why it failed; else empty. */
+  readonly reason: string;
+  /** Milliseconds since the epoch. */
+  readonly finishedAt?: number;
+}
+
+/** What came of a recorded operation. */
+export interface ControlEnd {
+  readonly result: "done" | "failed";
+  readonly reason: string;
+  /** Milliseconds since the epoch. */
+  readonly finishedAt: number;
 }
 
 /** A bearer token of the control plane, without its text. */

@@ -10,6 +10,7 @@ import type {
   AuditRow,
   AuditStart,
   AuditVerdict,
+  ControlEnd,
   ControlEvent,
   ControlToken,
 } from "./audit_records.ts";
@@ -49,7 +50,10 @@ export interface AuditStore {
 
 /** The audit of the control plane. */
 export interface ControlAuditStore {
+  /** Stores an operation, and removes the oldest rows of the same caller and result. */
   recordControl(event: ControlEvent): Promise<void>;
+  /** Stores the end of an operation; has no effect on one that is not `started`. */
+  finishControl(id: string, end: ControlEnd): Promise<void>;
   /** Newest first. */
   listControl(query: ListQuery): Promise<ControlEvent[]>;
 }

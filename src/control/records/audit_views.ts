@@ -34,8 +34,18 @@ export function auditView(row: AuditRow): Record<string, unknown> {
 
 /** An audit row of the control plane as JSON. */
 export function controlView(event: ControlEvent): Record<string, unknown> {
-  const { id, createdAt, operation, target, caller, role, result } = event;
-  return { id, created_at: rfc3339(createdAt), operation, target, caller, role, result };
+  const { id, createdAt, finishedAt, operation, target, caller, role, result, reason } = event;
+  return {
+    id,
+    created_at: rfc3339(createdAt),
+    finished_at: finishedAt === undefined ? null : rfc3339(finishedAt),
+    operation,
+    target,
+    caller,
+    role,
+    result,
+    reason: reason || null,
+  };
 }
 
 /** Columns of `svc get audit`. */
@@ -68,6 +78,7 @@ export function controlColumns(now: number): Column<ControlEvent>[] {
     { header: "ROLE", cell: (event) => event.role },
     { header: "RESULT", cell: (event) => event.result },
     { header: "AGE", cell: (event) => shortDuration(now - event.createdAt) },
+    { header: "REASON", fit: "text", cell: (event) => event.reason },
   ];
 }
 

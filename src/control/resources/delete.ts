@@ -53,10 +53,11 @@ export function remove(
     };
     if (input.dry_run === true) return { ...result, hook_failures: [] };
     const crds = unused.map(({ kind }) => host.catalog.kinds.crd(kind));
-    for (const one of unused.filter(({ kind }) => kind === CRD_KIND)) {
-      await host.audit("delete", displayName(one), caller);
-    }
-    await commit(keys.map((key) => ({ op: "delete", key })));
+    const targets = unused.filter(({ kind }) => kind === CRD_KIND).map(displayName);
+    await host.audited(
+      { operation: "delete", targets, caller },
+      () => commit(keys.map((key) => ({ op: "delete", key }))),
+    );
     const failures: string[] = [];
     for (const [index, resource] of unused.entries()) {
       const crd = crds[index];

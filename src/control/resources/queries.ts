@@ -27,13 +27,14 @@ import type { RecordStore } from "../records/record_type.ts";
 import type { AuditRecorder } from "../../store/audit_store.ts";
 import type { IdSearch } from "../../store/id_search.ts";
 import type { KeyUseStore } from "../../store/delivery_store.ts";
+import type { AuditLog } from "../records/audit_log.ts";
 import { checkFilters, findNamed, findRecordType, listRecords } from "../records/records.ts";
 import { projectsOf } from "./projects.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
 import { projectColumn, resourceView, table } from "../records/views.ts";
 
 /** What these operations need. */
-export interface QueryHost extends CodeHost, UnknownPathsHost {
+export interface QueryHost extends CodeHost, UnknownPathsHost, Pick<AuditLog, "audited"> {
   /** Records of refused requests that are not written yet. */
   readonly rejections: { readonly flush: () => Promise<void> };
   /** Records, uses of keys, and the audit. */
@@ -41,8 +42,6 @@ export interface QueryHost extends CodeHost, UnknownPathsHost {
   readonly writer: ResourceWriter;
   readonly plugins: PluginHost;
   readonly nextFires: NextFires;
-  /** Records an operation in the audit before it is carried out. */
-  readonly audit: (operation: string, target: string, caller: Caller) => Promise<void>;
 }
 
 /**
@@ -115,8 +114,12 @@ export async function describe(
   const status = { ...nextStatus(resource, next), ...useStatus(resource, host.catalog) };
   const view = resourceView(kind, resource, { reveal, status });
   if (kind.kind !== "SecretStore") return view;
-  if (reveal) await host.audit("describe", displayName(resource), caller);
-  return { ...view, status: { ...view["status"] as object, ...await keyUseView(resource, host) } };
+  const targets = reveal ? [displayName(resource)] : [];
+  const uses = await host.audited(
+    { operation: "describe", targets, caller },
+    () => keyUseView(resource, host),
+  );
+  return { ...view, status: { ...view["status"] as object, ...uses } };
 }
 
 /** Who uses a resource, and what of the resources it needs is missing. */

@@ -13,6 +13,7 @@ import type { Clock } from "../../base/clock.ts";
 import { post } from "../../http/post.ts";
 import { DEFAULT_PROJECT } from "../../resources/resource.ts";
 import type { ActiveTrigger, Triggers } from "../../intake/admission/triggers.ts";
+import type { AuditLog } from "../records/audit_log.ts";
 import { webhookPath } from "../../intake/webhook_path.ts";
 import { headersRead, lowerCase } from "../../intake/tools/headers.ts";
 import {
@@ -23,14 +24,12 @@ import {
 } from "../../intake/tools/made_request.ts";
 
 /** What sending needs. */
-export interface SendHost extends MadeRequestHost {
+export interface SendHost extends MadeRequestHost, Pick<AuditLog, "audited"> {
   readonly triggers: Triggers;
   readonly clock: Clock;
   readonly newId: NewId;
   /** The daemon's webhook address, where it has one. */
   readonly status: () => { readonly webhookUrl: string | undefined };
-  /** Records an operation in the audit before it is carried out. */
-  readonly audit: (operation: string, target: string, caller: Caller) => Promise<void>;
 }
 
 /**
@@ -50,8 +49,19 @@ export async function sendToTrigger(
     if (!maySeeSecrets(caller, trigger.resource.project)) {
       throw new AppError("forbidden", "Only an admin sends signed requests to another address");
     }
-    await host.audit("trigger.send", input.url, caller);
   }
+  const targets = input.url === undefined ? [] : [input.url];
+  return await host.audited(
+    { operation: "trigger.send", targets, caller },
+    () => send(input, trigger, host),
+  );
+}
+
+async function send(
+  input: Input<"trigger.send">,
+  trigger: ActiveTrigger,
+  host: SendHost,
+): Promise<Output<"trigger.send">> {
   const body = bodyOf(input.body);
   const { url, headers, key } = await make(input, { trigger, body }, host);
   const answered = await post(url, { headers, body }, host.clock);
@@ -72,8 +82,11 @@ export async function signForTrigger(
   host: SendHost,
 ): Promise<Output<"trigger.sign">> {
   const trigger = webhookTrigger(input, host.triggers);
-  const made = await make(input, { trigger, body: bodyOf(input.body) }, host);
-  await host.audit("trigger.sign", `trigger/${trigger.resource.name}`, caller);
+  const targets = [`trigger/${trigger.resource.name}`];
+  const made = await host.audited(
+    { operation: "trigger.sign", targets, caller },
+    () => make(input, { trigger, body: bodyOf(input.body) }, host),
+  );
   return { url: made.url, headers: made.headers, key: made.key ?? null };
 }
 

@@ -64,6 +64,7 @@ export const ACCESS: { readonly [Name in StoreMethod]: "read" | "write" } = {
   verifyAudit: "read",
   pruneAudit: "write",
   recordControl: "write",
+  finishControl: "write",
   listControl: "read",
   createToken: "write",
   findToken: "read",

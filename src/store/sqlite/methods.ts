@@ -91,6 +91,7 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   verifyAudit: chain.verifyAudit,
   pruneAudit: chain.pruneAudit,
   recordControl: control.recordControl,
+  finishControl: control.finishControl,
   listControl: control.listControl,
   createToken: tokens.createToken,
   findToken: tokens.findToken,

@@ -93,7 +93,8 @@ function trace(n: number, more: Partial<ControlEvent> = {}): ControlEvent {
     target: "workflow/ci",
     caller: "socket",
     role: "admin",
-    result: "done",
+    result: "started",
+    reason: "",
     ...more,
   };
 }
@@ -102,4 +103,19 @@ eachStore("traces of the control plane come back newest first, from a time on", 
   for (const n of [1, 2, 3]) await store.recordControl(trace(n));
   deepEqual(await store.listControl({ limit: 2 }), [trace(3), trace(2)]);
   deepEqual(await store.listControl({ limit: 9, since: 3 }), [trace(3)]);
+});
+
+eachStore("an operation has one end, and one that was refused has none", async (store) => {
+  for (const n of [1, 2, 3]) await store.recordControl(trace(n));
+  await store.recordControl(trace(4, { result: "denied" }));
+  const failed = { result: "failed", reason: "no room", finishedAt: 7 } as const;
+  const done = { result: "done", reason: "", finishedAt: 8 } as const;
+  await store.finishControl(trace(2).id, failed);
+  for (const n of [2, 3, 4, 5]) await store.finishControl(trace(n).id, done);
+  deepEqual(await store.listControl({ limit: 9 }), [
+    trace(4, { result: "denied" }),
+    trace(3, done),
+    trace(2, failed),
+    trace(1),
+  ]);
 });

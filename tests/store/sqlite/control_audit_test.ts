@@ -20,13 +20,15 @@ Deno.test("100,000 refusals of one caller push out no trace of another, nor of w
       caller,
       role: "r",
       result,
+      reason: "",
     });
   await trace("A", "socket", "denied");
   await trace("B", "socket", "done");
   await trace("C", "step", "done");
   using db = new DatabaseSync(temp.path);
   db.exec(`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99999)
-    INSERT INTO control_audit SELECT printf('D%06d', i), '1970-01-01T00:00:00.001Z', 'delete', '',
+    INSERT INTO control_audit (id, created_at, operation, target, caller, role, result)
+      SELECT printf('D%06d', i), '1970-01-01T00:00:00.001Z', 'delete', '',
       'step', 'read_only', 'denied' FROM n`);
   await trace("E", "step", "denied");
   await trace("F", "socket", "done");

@@ -5,10 +5,10 @@
  */
 
 import { rfc3339 } from "../../../base/clock.ts";
-import type { ControlEvent } from "../../audit_records.ts";
+import type { ControlEnd, ControlEvent } from "../../audit_records.ts";
 import type { ListQuery } from "../../list_query.ts";
-import { text } from "../engine/columns.ts";
-import type { Database } from "../engine/database.ts";
+import { storable, text } from "../engine/columns.ts";
+import type { Database, Row } from "../engine/database.ts";
 import { oldestIdSince, where } from "../engine/queries.ts";
 
 /**
@@ -20,7 +20,9 @@ const MAX_ROWS = 20_000;
 /** Stores one operation, and removes the oldest rows of the same caller and result. */
 export function recordControl(db: Database, event: ControlEvent): void {
   db.run(
-    "INSERT INTO control_audit VALUES (?, ?, ?, ?, ?, ?, ?)",
+    `INSERT INTO control_audit
+       (id, created_at, operation, target, caller, role, result, reason, finished_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     event.id,
     rfc3339(event.createdAt),
     event.operation,
@@ -28,13 +30,36 @@ export function recordControl(db: Database, event: ControlEvent): void {
     event.caller,
     event.role,
     event.result,
+    storable(event.reason),
+    event.finishedAt === undefined ? null : rfc3339(event.finishedAt),
   );
+  removeSurplus(db, event);
+}
+
+/** Stores the end of an operation that is `started`; any other stays as it is. */
+export function finishControl(db: Database, id: string, end: ControlEnd): void {
+  const row = db.get("SELECT caller FROM control_audit WHERE id = ? AND result = 'started'", id);
+  if (row === undefined) return;
+  db.run(
+    "UPDATE control_audit SET result = ?, reason = ?, finished_at = ? WHERE id = ?",
+    end.result,
+    storable(end.reason),
+    rfc3339(end.finishedAt),
+    id,
+  );
+  removeSurplus(db, { caller: text(row, "caller"), result: end.result });
+}
+
+function removeSurplus(
+  db: Database,
+  { caller, result }: Pick<ControlEvent, "caller" | "result">,
+): void {
   db.run(
     `DELETE FROM control_audit WHERE caller = ?1 AND result = ?2 AND rowid <=
       (SELECT rowid FROM control_audit WHERE caller = ?1 AND result = ?2
         ORDER BY rowid DESC LIMIT 1 OFFSET ?3)`,
-    event.caller,
-    event.result,
+    caller,
+    result,
     MAX_ROWS,
   );
 }
@@ -49,7 +74,12 @@ export function listControl(db: Database, query: ListQuery): ControlEvent[] {
     `SELECT * FROM control_audit ${clause} ORDER BY id DESC LIMIT ?`,
     ...values,
     query.limit,
-  ).map((row) => ({
+  ).map(toControlEvent);
+}
+
+function toControlEvent(row: Row): ControlEvent {
+  const finished = row["finished_at"];
+  return {
     id: text(row, "id"),
     createdAt: Date.parse(text(row, "created_at")),
     operation: text(row, "operation"),
@@ -57,5 +87,7 @@ export function listControl(db: Database, query: ListQuery): ControlEvent[] {
     caller: text(row, "caller"),
     role: text(row, "role"),
     result: text(row, "result") as ControlEvent["result"],
-  }));
+    reason: text(row, "reason"),
+    ...(typeof finished === "string" ? { finishedAt: Date.parse(finished) } : {}),
+  };
 }

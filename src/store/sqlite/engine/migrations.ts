@@ -227,6 +227,11 @@ const MIGRATIONS: readonly string[] = [
   `,
   // Beside headers and body, and like them NULL where what arrived is not kept.
   "ALTER TABLE deliveries ADD COLUMN url TEXT",
+  // What came of an operation. Rows of before say `done` of whatever was begun.
+  `
+  ALTER TABLE control_audit ADD COLUMN reason TEXT NOT NULL DEFAULT '';
+  ALTER TABLE control_audit ADD COLUMN finished_at TEXT;
+  `,
 ];
 
 /** The version of the schema this program writes. */

@@ -1,0 +1,110 @@
+/**
+ * The audit of the control plane: reads of secrets, admin operations, refusals.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../base/clock.ts";
+import { toAppError } from "../../base/errors.ts";
+import type { NewId } from "../../base/ids.ts";
+import type { Log } from "../../base/log.ts";
+import type { ControlEvent } from "../../store/audit_records.ts";
+import type { ControlAuditStore } from "../../store/audit_store.ts";
+import type { Caller } from "../../auth/caller.ts";
+
+/** An operation that is recorded. */
+export interface Audited {
+  readonly operation: string;
+  /** Its objects, such as `secretstore/github`, a row each; without one nothing is recorded. */
+  readonly targets: readonly string[];
+  readonly caller: Caller;
+}
+
+/** Records the end of an operation, once: done, or failed with this error. */
+export type RecordEnd = (failure?: unknown) => Promise<void>;
+
+/** Writes audit rows. */
+export interface AuditLog {
+  /**
+   * Records an operation before it is carried out, as `started`; without its row it is not carried
+   * out. Its end says what came of it: where the daemon dies in between, the row stays as it is.
+   *
+   * @throws {AppError} `overloaded` when the row cannot be written.
+   */
+  readonly startAudited: (audited: Audited) => Promise<RecordEnd>;
+  /**
+   * Carries out an operation between its two records.
+   *
+   * @throws {AppError} as {@linkcode startAudited}, and whatever `work` throws.
+   */
+  readonly audited: <T>(audited: Audited, work: () => Promise<T>) => Promise<T>;
+  readonly auditRefusal: (operation: string, caller: Caller) => Promise<void>;
+}
+
+/** An audit log that writes to the store; refusals go to the daemon's log too. */
+export function createAuditLog(host: {
+  readonly store: ControlAuditStore;
+  readonly clock: Clock;
+  readonly newId: NewId;
+  readonly log: Log;
+  /** Hides secrets in the reasons of failures. */
+  readonly secrets: { readonly redact: (text: string) => string };
+}): AuditLog {
+  const write = async (
+    what: Pick<ControlEvent, "operation" | "target" | "result">,
+    by: Caller,
+  ): Promise<string> => {
+    const id = host.newId();
+    await host.store.recordControl({
+      ...what,
+      id,
+      createdAt: host.clock.now(),
+      caller: by.name,
+      role: by.role,
+      reason: "",
+    });
+    return id;
+  };
+  const startAudited = async ({ operation, targets, caller }: Audited): Promise<RecordEnd> => {
+    const ids: string[] = [];
+    for (const target of targets) {
+      ids.push(await write({ operation, target, result: "started" }, caller));
+    }
+    return async (failure) => {
+      const result = failure === undefined ? "done" : "failed";
+      const reason = failure === undefined ? "" : toAppError(failure).message;
+      const end = { result, reason: host.secrets.redact(reason) } as const;
+      for (const id of ids) {
+        // What was done stays done, and its answer true: the row then says no more than `started`.
+        await host.store.finishControl(id, { ...end, finishedAt: host.clock.now() }).catch(
+          (error) => host.log.error("an end could not be written to the audit", { id, error }),
+        );
+      }
+    };
+  };
+  return {
+    startAudited,
+    async audited(what, work) {
+      const end = await startAudited(what);
+      let result;
+      try {
+        result = await work();
+      } catch (error) {
+        await end(error);
+        throw error;
+      }
+      await end();
+      return result;
+    },
+    async auditRefusal(operation, caller) {
+      host.log.warn("refused on the control plane", {
+        operation,
+        caller: caller.name,
+        role: caller.role,
+      });
+      await write({ operation, target: "", result: "denied" }, caller).catch((error) =>
+        host.log.error("a refusal could not be written to the audit", { error })
+      );
+    },
+  };
+}

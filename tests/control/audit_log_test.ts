@@ -1,0 +1,191 @@
+/**
+ * The audit of the control plane: what a row says is what became of the operation.
+ *
+ * @module
+ */
+
+import {
+  deepStrictEqual as deepEqual,
+  match,
+  rejects,
+  strictEqual as equal,
+} from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { systemClock } from "../../src/base/clock.ts";
+import { idFactory } from "../../src/base/ids.ts";
+import { createLog } from "../../src/base/log.ts";
+import { createAuditLog } from "../../src/control/records/audit_log.ts";
+import { connect } from "../../src/api/client.ts";
+import type { OperationName } from "../../src/api/operations.ts";
+import { secretStore, toText, trigger } from "../helpers/manifests.ts";
+import { tempStore } from "../helpers/temp_store.ts";
+import { type ControlRig, controlTest } from "./control_rig.ts";
+
+const CRD = `kind: CustomResourceDefinition
+metadata: {name: notes.example.org}
+spec: {kind: Note, plural: notes, group: example.org, versions: [{name: v1, schema: {type: object}}]}`;
+const WEBHOOK = { secret: { fromRef: "keys" }, signatureHeader: "X-Line-Signature" };
+
+type Call = (rig: ControlRig, id: string) => readonly [OperationName, Record<string, unknown>];
+
+/** An audited operation: how it succeeds, and how it fails after it has begun. */
+interface Line {
+  readonly succeeds: Call;
+  /** Whether an operator may do it; anybody who may not is denied. */
+  readonly forOperators?: true;
+  readonly target: (rig: ControlRig, id: string) => string;
+  /** Another call, or what makes the database refuse the same one. */
+  readonly fails: Call | string;
+  readonly reason: RegExp;
+}
+
+const refuse = (event: string) =>
+  `CREATE TRIGGER broken BEFORE ${event} BEGIN SELECT RAISE(ABORT, 'broken'); END`;
+const INTERNAL = /^Internal error, see the daemon's log$/;
+const send = (more: Record<string, unknown>) => ({ name: "hook", body: btoa("{}"), ...more });
+
+const AUDITED: Readonly<Record<string, Line>> = {
+  "token.create": {
+    succeeds: () => ["token.create", { role: "read_only", ttl_secs: 60, name: "laptop" }],
+    target: () => "laptop",
+    fails: refuse("INSERT ON control_tokens"),
+    reason: INTERNAL,
+  },
+  "token.revoke": {
+    succeeds: (_rig, id) => ["token.revoke", { id }],
+    target: (_rig, id) => id,
+    fails: refuse("UPDATE ON control_tokens"),
+    reason: INTERNAL,
+  },
+  "describe": {
+    succeeds: () => ["describe", { what: "secretstore", name: "keys", reveal: true }],
+    target: () => "secretstore/keys",
+    forOperators: true, // the values are masked
+    fails: "ALTER TABLE key_uses RENAME TO elsewhere",
+    reason: INTERNAL,
+  },
+  "delete": {
+    succeeds: () => ["delete", { targets: [{ what: "crd", names: ["notes.example.org"] }] }],
+    target: () => "customresourcedefinition/notes.example.org",
+    forOperators: true, // where it has no plugins
+    fails: refuse("DELETE ON resources"),
+    reason: INTERNAL,
+  },
+  "db.backup": {
+    succeeds: ({ dirs }) => ["db.backup", { file: `${dirs.root}/copy.db`, force: false }],
+    target: ({ dirs }) => `${dirs.root}/copy.db`,
+    fails: ({ dirs }) => ["db.backup", { file: `${dirs.root}/copy.db`, force: false }],
+    reason: /copy\.db" exists/,
+  },
+  "trigger.sign": {
+    succeeds: () => ["trigger.sign", send({})],
+    target: () => "trigger/hook",
+    fails: () => ["trigger.sign", send({ event: "push" })],
+    reason: /^LINE has no header/,
+  },
+  "trigger.send": {
+    succeeds: () => ["trigger.send", send({ url: "http://127.0.0.1:PORT/" })],
+    target: () => "http://127.0.0.1:PORT/",
+    fails: () => ["trigger.send", send({ url: "http://127.0.0.1:PORT/", event: "push" })],
+    reason: /^LINE has no header/,
+  },
+};
+
+type Row = Record<string, unknown>;
+
+for (const [operation, line] of Object.entries(AUDITED)) {
+  controlTest(`the audit of ${operation} says done, failed or denied`, async (rig) => {
+    await rig.apply(toText([secretStore("keys", { one: "a secret of a channel" })]), CRD);
+    await rig.apply(toText([trigger("hook", { condition: "true", webhook: WEBHOOK })]));
+    await using receiver = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      () => new Response("ok"),
+    );
+    const token = await rig.client.call("token.create", {
+      role: "operator",
+      ttl_secs: 60,
+      name: "t",
+    });
+    const port = (text: string) => text.replaceAll("PORT", String(receiver.addr.port));
+    const call = async (made: Call, client = rig.client) => {
+      const [name, input] = made(rig, token.id);
+      const given = JSON.parse(port(JSON.stringify(input)));
+      if (name !== "db.backup") return await client.call(name as "status", given);
+      for await (const said of client.stream("db.backup", given)) {
+        if ("refused" in said) throw new Error(said.refused.message);
+      }
+    };
+    const rows = async (): Promise<Row[]> => {
+      const { items } = await rig.client.call("get", { what: "control-audit", limit: 99 });
+      return (items as unknown as Row[]).filter((row) => row["target"] !== "t");
+    };
+    const target = port(line.target(rig, token.id));
+
+    if (line.forOperators !== true) {
+      using operator = connect({ socket: rig.dirs.socket }, token.token);
+      await rejects(call(line.succeeds, operator));
+      deepEqual((await rows()).map(({ operation, result }) => [operation, result]), [
+        [operation, "denied"],
+      ]);
+    }
+    const breaks = typeof line.fails === "string" ? line.fails : undefined;
+    if (breaks === undefined) await Deno.writeTextFile(`${rig.dirs.root}/copy.db`, "in the way");
+    using db = new DatabaseSync(rig.dirs.database);
+    if (breaks !== undefined) db.exec(breaks);
+    await rejects(call(typeof line.fails === "string" ? line.succeeds : line.fails));
+    const [failed] = await rows();
+    deepEqual([failed?.["operation"], failed?.["target"], failed?.["result"]], [
+      ...[operation, target, "failed"],
+    ]);
+    match(String(failed?.["reason"]), line.reason);
+    await Deno.remove(`${rig.dirs.root}/copy.db`).catch(() => {});
+    if (breaks?.startsWith("CREATE")) db.exec("DROP TRIGGER broken");
+    else if (breaks !== undefined) db.exec("ALTER TABLE elsewhere RENAME TO key_uses");
+
+    await call(line.succeeds);
+    const [done] = await rows();
+    deepEqual(
+      [done?.["operation"], done?.["target"], done?.["result"], done?.["reason"]],
+      [operation, target, "done", null],
+    );
+    equal(typeof done?.["finished_at"], "string");
+  });
+}
+
+Deno.test("a row says started while it lasts, and for good where its end cannot be written", async () => {
+  await using temp = await tempStore();
+  const lines: string[] = [];
+  const host = {
+    store: temp.store,
+    clock: systemClock,
+    newId: idFactory(systemClock),
+    log: createLog({
+      level: "info",
+      format: "text",
+      clock: systemClock,
+      write: (line) => void lines.push(line),
+    }),
+    secrets: { redact: (text: string) => text.replace("hunter2", "***") },
+  };
+  const caller = { name: "socket", role: "admin" } as never;
+  const what = { operation: "delete", targets: ["a", "b"], caller };
+  const results = async () =>
+    (await temp.store.listControl({ limit: 9 })).map(({ target, result }) => `${target} ${result}`);
+  const { audited } = createAuditLog(host);
+  const during = await audited(what, results);
+  deepEqual(during, ["b started", "a started"]);
+  deepEqual(await results(), ["b done", "a done"]);
+  await audited({ ...what, targets: [] }, () => Promise.resolve());
+  equal((await results()).length, 2);
+
+  const failing = {
+    ...temp.store,
+    recordControl: temp.store.recordControl,
+    finishControl: () => Promise.reject(new Error("no room")),
+  };
+  const answer = await createAuditLog({ ...host, store: failing })
+    .audited(what, () => Promise.resolve("the answer"));
+  equal(answer, "the answer");
+  deepEqual((await results()).slice(0, 2), ["b started", "a started"]);
+  match(lines.join(""), /an end could not be written to the audit.*no room/);
+});
