@@ -77,7 +77,7 @@ testEachProgram(
     const [rejected] = await daemon.json("get", "deliveries") as { id: string; reason: string }[];
     match(
       rejected?.reason ?? "",
-      /^no key of the SecretStore fits: the sender's secret is probably/,
+      /^no key fits: the sender's secret is probably/,
     );
     const { stdout } = await daemon.svc(["delivery", "explain", rejected?.id ?? ""]);
     match(

@@ -7,6 +7,7 @@
 import { systemClock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { DIGEST_BYTES } from "../../signatures/digest_form.ts";
+import { FAILURES } from "../../signatures/failures.ts";
 import type { Scheme, SchemeOptions } from "../../signatures/scheme.ts";
 import type { Command, CommandContext } from "../command.ts";
 import {
@@ -60,7 +61,7 @@ export const command: Command = {
       }
     }
     context.io.out(verdict.ok ? "valid\n" : "invalid\n");
-    if (!verdict.ok) context.io.err(`${verdict.reason}\n`);
+    if (!verdict.ok) context.io.err(`${FAILURES[verdict.reason]}\n`);
     return verdict.ok ? 0 : 1;
   },
 };
