@@ -404,7 +404,11 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "typebox/system": ["src/resources/validate.ts"],
   "ulid": ["src/base/ids.ts"],
   "unbash": ["src/plugins/policy/shell_line.ts"],
-  "yaml": ["src/resources/manifest.ts", "src/resources/manifest_limits.ts"],
+  "yaml": [
+    "src/resources/manifest.ts",
+    "src/resources/manifest_limits.ts",
+    "src/resources/syntax_fault.ts",
+  ],
 };
 
 /** What may be written only in the places beside it, comments aside. */

@@ -68,7 +68,7 @@ export async function socketRole(dirs: DataDir): Promise<SocketRole> {
   }
   const { documents, errors } = parseManifest(path, text);
   const [fault] = errors;
-  if (fault !== undefined) return closed(fault);
+  if (fault !== undefined) return closed(firstLine(fault));
   const [document] = documents;
   if (document === undefined || documents.length !== 1) {
     return closed("it does not hold exactly one document");
@@ -76,6 +76,10 @@ export async function socketRole(dirs: DataDir): Promise<SocketRole> {
   const [finding] = UdsPolicy.check(document.value);
   if (finding !== undefined) return closed(finding.message);
   return { role: (document.value as { max_role: Role }).max_role };
+}
+
+function firstLine(text: string): string {
+  return text.split("\n", 1)[0] ?? "";
 }
 
 async function isAbsent(path: string): Promise<boolean> {

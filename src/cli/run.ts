@@ -91,7 +91,7 @@ async function listedNames(): Promise<readonly ListedName[]> {
 function report(error: AppError, io: Io): number {
   io.err(io.errColor ? red("error:") : "error:");
   io.err(` ${error.message}\n`);
-  for (const detail of error.details) io.err(`  ${detail}\n`);
+  for (const detail of error.details) io.err(`  ${detail.replaceAll("\n", "\n  ")}\n`);
   if (error.code === "internal" && error.cause !== undefined) {
     const { cause } = error;
     io.err(`  ${cause instanceof Error ? cause.stack ?? cause.message : String(cause)}\n`);

@@ -1,6 +1,7 @@
 /**
  * Manifests: parses YAML or JSON to documents that know the line of every field, and writes values
- * as YAML. Knows no kind. Messages never quote the manifest, which can contain secrets.
+ * as YAML. Knows no kind. Messages quote at most the line of a syntax error, and not where it may
+ * hold a secret.
  *
  * @module
  */
@@ -8,6 +9,7 @@
 import * as yaml from "yaml";
 import { findExcess } from "./manifest_limits.ts";
 import type { FieldPath, Finding } from "./resource.ts";
+import { excerptAt, type Fault, findSyntaxFault } from "./syntax_fault.ts";
 
 /** One document of a manifest. */
 export interface ManifestDocument {
@@ -23,7 +25,10 @@ export interface ManifestDocument {
 export interface Manifest {
   /** Its documents, empty ones left out. */
   readonly documents: readonly ManifestDocument[];
-  /** Syntax errors, duplicate keys included: `FILE:LINE:COLUMN: message`, one line each. */
+  /**
+   * Syntax errors, duplicate keys included: `FILE:LINE:COLUMN: message`, then the line itself and a
+   * mark below it. Of what the parser cannot read, only the first of each document.
+   */
   readonly errors: readonly string[];
   /** Warnings, in the same form. */
   readonly warnings: readonly string[];
@@ -35,12 +40,6 @@ const MAX_ALIASES = 100;
 /** Most errors, and most warnings, that are reported for one text. */
 const MAX_FINDINGS = 1000;
 
-/** An error at an offset of the text. */
-interface Fault {
-  readonly offset: number;
-  readonly message: string;
-}
-
 /** Reads every document of `text`, which came from `file`. Never throws. */
 export function parseManifest(file: string, text: string): Manifest {
   const lines = new yaml.LineCounter();
@@ -49,13 +48,16 @@ export function parseManifest(file: string, text: string): Manifest {
     const { line, col } = lines.linePos(offset);
     return `${file}:${line}:${col}`;
   };
-  const say = ({ offset, message }: Fault) => `${place(offset)}: ${message}`;
+  const hidden = source.includes("SecretStore");
+  const say = ({ offset, message }: Fault) =>
+    `${place(offset)}: ${message}${hidden ? "" : excerptAt(source, offset)}`;
+  const warn = ({ offset, message }: Fault) => `${place(offset)}: ${message}`;
 
   const excess = findExcess(source);
   if (excess !== undefined) {
     lines.addNewLine(0);
     for (const { index } of source.matchAll(/\n/g)) lines.addNewLine(index + 1);
-    return { documents: [], errors: [say(excess)], warnings: [] };
+    return { documents: [], errors: [warn(excess)], warnings: [] };
   }
   const parsed = yaml.parseAllDocuments(source, {
     lineCounter: lines,
@@ -67,9 +69,10 @@ export function parseManifest(file: string, text: string): Manifest {
   const errors: Fault[] = [];
   const warnings: Fault[] = [];
   for (const doc of "empty" in parsed ? [] : parsed) {
-    const faults = [...doc.errors.slice(0, MAX_FINDINGS).map(faultOf), ...faultsOf(doc)];
+    const syntax = findSyntaxFault(doc, source);
+    const faults = syntax === undefined ? faultsOf(doc) : [syntax];
     errors.push(...faults.sort((a, b) => a.offset - b.offset).slice(0, MAX_FINDINGS));
-    warnings.push(...doc.warnings.slice(0, MAX_FINDINGS).map(faultOf));
+    warnings.push(...doc.warnings.slice(0, MAX_FINDINGS).map(toWarning));
     if (faults.length > 0 || isEmpty(doc)) continue;
     try {
       const value: unknown = doc.toJS({ maxAliasCount: MAX_ALIASES });
@@ -81,7 +84,7 @@ export function parseManifest(file: string, text: string): Manifest {
   return {
     documents,
     errors: errors.slice(0, MAX_FINDINGS).map(say),
-    warnings: warnings.slice(0, MAX_FINDINGS).map(say),
+    warnings: warnings.slice(0, MAX_FINDINGS).map(warn),
   };
 }
 
@@ -113,7 +116,9 @@ function faultsOf(doc: yaml.Document): Fault[] {
     if (yaml.isAlias(node) && !anchors.has(node.source)) {
       faults.push({
         offset: startOf(node) ?? 0,
-        message: "No anchor of this name is defined before this alias",
+        message:
+          'A text that begins with * needs quotes around it: without them it names an anchor ("&name") ' +
+          "before it, and there is none",
       });
     }
     if (!yaml.isScalar(node) && !yaml.isCollection(node)) continue;
@@ -150,15 +155,12 @@ export function toYaml(value: unknown): string {
 }
 
 /** The library's message, without the text that it quotes. */
-function faultOf({ code, message, pos: [offset] }: yaml.YAMLError): Fault {
-  return { offset, message: MESSAGES[code] ?? message.replace(/: .*/s, "").replace(/\s+/g, " ") };
+function toWarning({ code, message, pos: [offset] }: yaml.YAMLWarning): Fault {
+  const said = code === "TAG_RESOLVE_FAILED"
+    ? "Unknown tag, quote a text that begins with !"
+    : message.replace(/: .*/s, "").replace(/\s+/g, " ");
+  return { offset, message: said };
 }
-
-const MESSAGES: { readonly [code in yaml.ErrorCode]?: string } = {
-  BAD_DIRECTIVE: "Unknown directive",
-  RESOURCE_EXHAUSTION: "Nested too deeply",
-  TAG_RESOLVE_FAILED: "Unknown tag, quote a text that begins with !",
-};
 
 /** Offset of the key at `path`, or of the deepest part of it that exists. */
 function offsetOf(doc: yaml.Document, path: FieldPath): number {

@@ -48,7 +48,12 @@ ${step}
 /**
  * What stands behind the good document, and what `apply` says: `LINE:COLUMN: …` in the text given.
  */
-const REFUSED: readonly { name: string; text: string; says: readonly [string, RegExp][] }[] = [
+const REFUSED: readonly {
+  name: string;
+  text: string;
+  says: readonly [string, RegExp][];
+  shows?: string;
+}[] = [
   {
     name: "an unknown field, with the one that was meant",
     text: aTrigger("    webhok: {}"),
@@ -122,7 +127,7 @@ const REFUSED: readonly { name: string; text: string; says: readonly [string, Re
   {
     name: "the mask as a secret",
     text: 'kind: SecretStore\nmetadata: {name: bad}\nspec: {data: {pin: "***"}}\n',
-    says: [["3:15", /mask/]],
+    says: [["3:15", /\*\*\* keeps the value that there is/]],
   },
   {
     name: "the same resource twice",
@@ -137,7 +142,13 @@ const REFUSED: readonly { name: string; text: string; says: readonly [string, Re
   {
     name: "no YAML at all",
     text: "kind: [\n",
-    says: [["2:1", /./]],
+    says: [["1:7", /never closed/]],
+  },
+  {
+    name: "a slip in one document, with its line and a mark, and what is wrong with the others",
+    text: "kind: Workflow\nspec:\n  steps: [{run: echo {{ goal }}}]\n---\nkind: Nonsense\n",
+    says: [["3:22", /quotes/], ["5:1", /Unknown kind/]],
+    shows: "      steps: [{run: echo {{ goal }}}]\n" + " ".repeat(27) + "^\n",
   },
   {
     name: "allowUnsigned beside a secret",
@@ -158,7 +169,7 @@ testEachProgram(
   async (program, t) => {
     await using daemon = await startDaemon(program);
     await using dir = await tempDir();
-    for (const { name, text, says } of REFUSED) {
+    for (const { name, text, says, shows } of REFUSED) {
       await t.step(name, async () => {
         await dir.write("bad.yaml", GOOD + text);
         const refused = await daemon.svc(["apply", "-f", "bad.yaml"], { cwd: dir.path });
@@ -170,6 +181,7 @@ testEachProgram(
           const found = lines.find((one) => one.startsWith(start) && message.test(one));
           ok(found !== undefined, `no line "${start}… ${message}" in:\n${refused.stderr}`);
         }
+        if (shows !== undefined) ok(refused.stderr.includes(shows), refused.stderr);
         doesNotSay(refused.stderr, "4711");
         const { counts } = await daemon.json("status") as { counts: Record<string, number> };
         const { triggers, workflows, secretstores, projects } = counts;

@@ -76,26 +76,78 @@ Deno.test("locate counts lines from the top of the file in every document", () =
   equal(place(text, ["d"], 2), "f.yaml:7:1");
 });
 
-const SYNTAX: readonly [what: string, text: string, errors: readonly RegExp[]][] = [
-  ["a duplicate key", "a: 1\nb: 2\na: 3\n", [/^f\.yaml:3:1: Duplicate key/]],
-  ["a duplicate key in quotes", "a: 1\n'a': 2\n", [/^f\.yaml:2:1: Duplicate key/]],
-  ["a duplicate key in JSON", '{"a": 1, "a": 2}', [/^f\.yaml:1:10: Duplicate key/]],
-  ["a nested duplicate key", "x:\n  - a: 1\n    a: 2\n", [/^f\.yaml:3:5: Duplicate key/]],
-  ["each duplicate key", "a: 1\na: 2\nb: 1\nb: 2\n", [/:2:1: Dup/, /:4:1: Dup/]],
-  ["a tab for indentation", "a:\n\tb: 1\n", [/^f\.yaml:2:1: Tabs/]],
-  ["a mapping in a line", "a: b: c\n", [/^f\.yaml:1:4: /]],
-  ["a reserved character", "a: @x\n", [/^f\.yaml:1:4: /]],
-  ["an unknown escape", 'a: "\\q"\n', [/^f\.yaml:1:5: /]],
-  ["a bracket too many", "]\n", [/^f\.yaml:1:1: /]],
-  ["bad indentation", "a:\n    b: 1\n  c: 2\n", [/^f\.yaml:3:/]],
+/** Slips that people make: what is said, and what stands above the mark. */
+const SYNTAX: readonly [what: string, text: string, said: RegExp, mark: string][] = [
+  ["a duplicate key", "a: 1\nb: 2\na: 3\n", /^f\.yaml:3:1: Duplicate key/, "a: 3"],
+  ["a duplicate key in quotes", "a: 1\n'a': 2\n", /^f\.yaml:2:1: Duplicate key/, "'a': 2"],
+  ["a duplicate key in JSON", '{"a": 1, "a": 2}', /^f\.yaml:1:10: Duplicate key/, '"a": 2}'],
+  ["a nested duplicate key", "x:\n  - a: 1\n    a: 2\n", /^f\.yaml:3:5: Duplicate/, "a: 2"],
+  [
+    "braces in braces",
+    "- {run: echo {{ payload.x }}, env: {X: 1}}\n- b: 1\n",
+    /:1:14: .*quotes/,
+    "{{ p",
+  ],
+  ["tabs for indentation", "a:\n\tb: 1\n\tc: 2\n", /^f\.yaml:2:1: Tabs .* spaces/, " b: 1"],
+  ["a quote that never ends", 'a:\n  b: "x\nc: 1\nd: 2\n', /:2:6: This " is never closed/, '"x'],
+  ["a quote that ends too late", "a: 'x\nb: 'y'\n", /:1:4: This ' is never closed/, "'x"],
+  ["a quote in quotes", 'a: "echo "x" y"\nb: 1\n', /:1:11: The text in quotes has ended/, 'x" y"'],
+  ["an open bracket", "a: [1, 2\nb: 3\nc: 4\n", /^f\.yaml:1:4: This \[ is never closed/, "[1, 2"],
+  ["an open brace", "m: {name: x\nspec:\n  a: [1]\n", /:1:4: This \{ is never closed/, "{name"],
+  ["an open outer brace", "- {e: {X: 1}\n- b: 1\n", /:1:3: This \{ is never closed/, "{e: {X"],
+  ["a bracket that closes another", '{"a": [1, 2}\n', /:1:7: This \[ is never closed/, "[1, 2}"],
+  ["a brace too many", "a: {b: 1}}\nc: 2\n", /:1:10: This \} has no opening one/, "}"],
+  ["a bracket too many", "]\n", /^f\.yaml:1:1: This \]/, "]"],
+  ["fields too far left", "a:\n    b: 1\n  c: 2\n  d: 2\n", /:3:3: The indentation/, "c: 2"],
+  ["a field too far right", "a:\n  b: 1\n   c: 2\n", /:3:4: The indentation/, "c: 2"],
+  ["an item too far right", "- a: 1\n - b: 1\n", /^f\.yaml:2:2: The indentation/, "- b: 1"],
+  ["a field beside items", "a:\n  - b\n  c: 1\n", /^f\.yaml:3:3: The indentation/, "c: 1"],
+  ["a mapping in a line", "a: b: c\n", /^f\.yaml:1:4: A text with ": "/, "b: c"],
+  ["no space after a colon", "kind:X\nmetadata: 1\n", /:1:1: .*"name: value"/, "kind:X"],
+  ["a comma too few", "{a: 1 b: 2}\n", /^f\.yaml:1:5: A comma is missing/, "1 b"],
+  ["a comma too few in JSON", '{"a": 1\n "b": 2}', /^f\.yaml:1:7: A comma is missing/, "1"],
+  ["a reserved character", "a: @x\nb: `y`\n", /^f\.yaml:1:4: .* with @ needs quotes/, "@x"],
+  ["a star", "a: *\n", /^f\.yaml:1:4: A text that begins with \*/, "*"],
+  ["a star before a name", "a: *x\n", /^f\.yaml:1:4: A text that begins with \*/, "*x"],
+  ["an unknown escape", 'a: "\\d"\n', /^f\.yaml:1:5: A \\ in double quotes/, "\\d"],
+  ["a merge conflict", "a: 1\n<<<<<<< HEAD\nb: 1\n=======\n", /:2:1: A merge conflict/, "<<<<"],
 ];
 
-for (const [what, text, errors] of SYNTAX) {
-  Deno.test(`parseManifest reports ${what} with its place and gives no such document`, () => {
+for (const [what, text, said, mark] of SYNTAX) {
+  Deno.test(`parseManifest says once what is wrong with ${what}, and marks it`, () => {
     const manifest = parse(text);
     deepEqual(manifest.documents, []);
-    equal(manifest.errors.length, errors.length, manifest.errors.join("\n"));
-    for (const [index, error] of errors.entries()) match(manifest.errors[index] ?? "", error);
+    equal(manifest.errors.length, 1, manifest.errors.join("\n"));
+    const [message = "", line = "", caret = ""] = manifest.errors[0]?.split("\n") ?? [];
+    match(message, said);
+    equal(line.slice(caret.indexOf("^")).startsWith(mark), true, manifest.errors[0]);
+  });
+}
+
+Deno.test("parseManifest reports each duplicate key", () => {
+  const { errors } = parse("a: 1\na: 2\nb: 1\nb: 2\n");
+  deepEqual(errors.map((one) => one.split(": ")[0]), ["f.yaml:2:1", "f.yaml:4:1"]);
+});
+
+Deno.test("parseManifest shows a part of a long line", () => {
+  const [, line = "", caret = ""] = parse(`a: "${"x".repeat(500)}" y\n`).errors[0]?.split("\n") ??
+    [];
+  ok(line.length < 80, line);
+  equal(line[caret.indexOf("^")], "y");
+});
+
+for (
+  const text of [
+    "kind: SecretStore\nspec:\n  data: {a: s3cr3t, b: s3cr3t {x}}\n",
+    "kind: Vault\nspec:\n  password: @s3cr3t\n",
+    'kind: Vault\nspec: {apiToken: "s3cr3t}\n',
+    '{"client_secret": "s3cr3t" "b": 1}',
+  ]
+) {
+  Deno.test(`parseManifest does not show the line of ${JSON.stringify(text)}`, () => {
+    const { errors } = parse(text);
+    equal(errors.length, 1);
+    equal(errors.join("\n").includes("s3cr3t"), false, errors.join("\n"));
   });
 }
 
@@ -208,6 +260,7 @@ const HOSTILE: readonly [what: string, text: string][] = [
   ["50,000 anchors", "&a ".repeat(50_000)],
   ["50,000 colons", ": ".repeat(50_000)],
   ["20,000 separators", "---\n".repeat(20_000)],
+  ["5,000 equal keys in a line", `{${"k: v,".repeat(5000)}}`],
   ["5,000 equal keys", "k: v\n".repeat(5000)],
   ["20,000 keys", Array.from({ length: 20_000 }, (_, i) => `k${i}: v\n`).join("")],
   ["a key of a million characters", "k".repeat(1_000_000) + ": v\n"],
