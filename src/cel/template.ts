@@ -17,13 +17,29 @@ export interface Template {
 
 const PLACEHOLDER = /\{\{([\s\S]*?)\}\}/g;
 
-/** Variables of templates and conditions, `payload_<field>` aside. */
-export const VARIABLES = ["payload", "headers", "trigger", "delivery", "task", "steps", "goal"];
+/** Variables of a trigger's conditions and keys, `payload_<field>` aside. */
+export const EVENT_VARIABLES: readonly string[] = [
+  "payload",
+  "headers",
+  "query",
+  "method",
+  "remote",
+  "trigger",
+  "delivery",
+];
+
+/** Variables of a goal, which is filled in before the first step runs, `payload_<field>` aside. */
+export const GOAL_VARIABLES: readonly string[] = [...EVENT_VARIABLES, "task"];
+
+/** Variables of expressions in a workflow, `payload_<field>` aside. */
+export const WORKFLOW_VARIABLES: readonly string[] = [...GOAL_VARIABLES, "steps", "goal"];
 
 /** Quoted text, which names no variable, in CEL and in other languages. */
 const QUOTED = /"[^"]*"|'[^']*'/g;
 
-const OUR_VARIABLE = new RegExp(`(?<![.\\w$])(payload_\\w+|${VARIABLES.join("|")})(?!\\w)`);
+const OUR_VARIABLE = new RegExp(
+  `(?<![.\\w$])(payload_\\w+|${WORKFLOW_VARIABLES.join("|")})(?!\\w)`,
+);
 
 /**
  * Compiles a template.

@@ -9,30 +9,8 @@ import { messageOf } from "../base/errors.ts";
 import { findLike } from "../base/similar_names.ts";
 import { compileExpression } from "../cel/expression.ts";
 import { type Fault, findFaults, FUNCTIONS } from "../cel/names.ts";
-import { compileTemplate } from "../cel/template.ts";
+import { compileTemplate, EVENT_VARIABLES, WORKFLOW_VARIABLES } from "../cel/template.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
-
-/** Variables of a trigger's conditions and keys, `payload_<field>` aside. */
-const EVENT_VARIABLES = [
-  "payload",
-  "headers",
-  "query",
-  "method",
-  "remote",
-  "trigger",
-  "delivery",
-];
-
-/** Variables of expressions in a workflow, `payload_<field>` aside. */
-export const WORKFLOW_VARIABLES: readonly string[] = [
-  ...EVENT_VARIABLES,
-  "task",
-  "steps",
-  "goal",
-];
-
-/** Variables of a goal, which is filled in before the first step runs, `payload_<field>` aside. */
-export const GOAL_VARIABLES: readonly string[] = [...EVENT_VARIABLES, "task"];
 
 /** Checks an expression at path `at` that may use the variables `known`. */
 export function checkExpression(

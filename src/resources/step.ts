@@ -5,7 +5,8 @@
  */
 
 import Type from "typebox";
-import { checkExpression, checkTemplate, WORKFLOW_VARIABLES } from "./condition.ts";
+import { WORKFLOW_VARIABLES } from "../cel/template.ts";
+import { checkExpression, checkTemplate } from "./condition.ts";
 import { checkEnv, Env, envReferences } from "./env.ts";
 import type { Reference } from "./kind.ts";
 import { errorAt, type FieldPath, type Finding, Name } from "./resource.ts";

@@ -6,7 +6,8 @@
  */
 
 import Type from "typebox";
-import { checkExpression, checkTemplate, GOAL_VARIABLES } from "./condition.ts";
+import { GOAL_VARIABLES } from "../cel/template.ts";
+import { checkExpression, checkTemplate } from "./condition.ts";
 import type { CronSpec } from "./event_cron.ts";
 import type { FilesystemSpec } from "./event_filesystem.ts";
 import type { TaskEventSpec } from "./event_task.ts";

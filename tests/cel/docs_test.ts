@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { isJsonObject, parseJson, toJson } from "../../src/base/json.ts";
 import { compileExpression, scopeOf } from "../../src/cel/expression.ts";
 import { findFaults, FUNCTIONS } from "../../src/cel/names.ts";
-import { VARIABLES } from "../../src/cel/template.ts";
+import { WORKFLOW_VARIABLES } from "../../src/cel/template.ts";
 import { ROOT } from "../helpers/program.ts";
 
 const PAGE = Deno.readTextFileSync(join(ROOT, "docs/expressions.md"));
@@ -38,7 +38,7 @@ for (const section of ["Operators", ...SECTIONS]) {
     const [example = "", value = ""] = row.slice(-2).map((cell) => codesIn(cell)[0] ?? "");
     Deno.test(`docs/expressions.md, ${section}: ${example} gives ${value}`, () => {
       ok(isJsonObject(payload));
-      deepEqual(findFaults(example, VARIABLES), []);
+      deepEqual(findFaults(example, WORKFLOW_VARIABLES), []);
       const result = compileExpression(example).run(scopeOf({ payload }));
       deepEqual(result.ok ? toJson(result.value) : result.error, toJson(parseJson(value)));
     });
@@ -52,5 +52,5 @@ Deno.test("docs/expressions.md names every function there is, and no others", ()
 
 Deno.test("docs/expressions.md names every variable there is, and no others", () => {
   const named = rowsOf("Variables").flatMap(([name]) => codesIn(name));
-  deepEqual(named.toSorted(), [...VARIABLES, "payload_<field>"].toSorted());
+  deepEqual(named.toSorted(), [...WORKFLOW_VARIABLES, "payload_<field>"].toSorted());
 });

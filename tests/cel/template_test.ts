@@ -17,7 +17,7 @@ import {
   compileTemplate,
   findUnsafePlaceholder,
   renderTemplate,
-  VARIABLES,
+  WORKFLOW_VARIABLES,
 } from "../../src/cel/template.ts";
 
 const PAYLOAD = parseJson(`{
@@ -181,7 +181,7 @@ for (const [line, hole] of HOLES) {
   });
 }
 
-for (const name of [...VARIABLES, "payload_x"]) {
+for (const name of [...WORKFLOW_VARIABLES, "payload_x"]) {
   Deno.test(`findUnsafePlaceholder finds the variable ${name}`, () => {
     equal(findUnsafePlaceholder(`echo {{ ${name} }}`), `{{ ${name} }}`);
   });

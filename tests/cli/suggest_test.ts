@@ -88,7 +88,7 @@ for (const columns of [60, 80, 200]) {
 
 const USAGE: readonly (readonly [line: string, says: string])[] = [
   ["describe", "KIND is missing: svc describe KIND [NAME]"],
-  ["task logs", "TASK is missing: svc task logs TASK"],
+  ["task inbox", "TASK is missing: svc task inbox TASK"],
   ["version x", "Too many arguments: svc version"],
   ["get task --limt 3", 'Unknown option "--limt", did you mean "--limit"?'],
   ["get task --frobnicate", 'Unknown option "--frobnicate": see "svc help get"'],

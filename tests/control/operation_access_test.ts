@@ -266,9 +266,10 @@ Deno.test("what a run names by the beginning of its id is acted on by the whole 
   deepEqual(await asStep("delivery.show", { id: "01O" }), { id: OWN.delivery });
   equal(await asStep("task.cancel", { ids: [OWN.task, OTHER.task] }), "forbidden");
   equal(await asStep("task.cancel", { ids: [OTHER.task, OWN.task] }), "forbidden");
-  equal(await asStep("task.cancel", { ids: [OWN.task, "01NONE"] }), "not_found");
+  // Not even whether there are others with such an id is said to a run.
+  equal(await asStep("task.cancel", { ids: [OWN.task, "01NONE"] }), "forbidden");
   equal(await asStep("task.cancel", { ids: [] }), "invalid");
-  equal(await asStep("task.inbox", { id: "01NONE" }), "not_found");
+  equal(await asStep("task.inbox", { id: "01NONE" }), "forbidden");
 });
 
 Deno.test("a cron plugin that names no project means the default one", async () => {
