@@ -293,7 +293,7 @@ testEachProgram("| head -1 ends output early, and is no error", async (program) 
       [`svc task logs ${id} | head -1`, "1\n"],
       [`svc task logs ${id} -f | head -1`, "1\n"],
       ["svc get workflow/long -o json | head -1", "{\n"],
-      ["svc describe workflow/long | head -1", "kind: Workflow\n"],
+      ["svc describe workflow/long | head -1", "Workflow:  long\n"],
     ] as const
   ) {
     deepEqual(
