@@ -161,6 +161,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/secrets": "types",
     "src/shell": "values",
     "src/store": "types",
+    "src/tasks/workspace": "types",
   },
   "src/control/server": {
     "src/api": "values",
@@ -186,6 +187,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/tasks/log": { "src/base": "values", "src/secrets": "types", "src/shell": "types" },
   "src/tasks/workspace": {
     "src/base": "values",
+    "src/resources": "types",
     "src/secrets": "types",
     "src/shell": "values",
     "src/tasks": "values",

@@ -17,6 +17,7 @@ import type { RunHost } from "../tasks/run/task_context.ts";
 import { startRetention } from "../tasks/retention/retention.ts";
 import { startWorker, type TaskWorker } from "../tasks/run/worker.ts";
 import { Inboxes } from "../tasks/step/inbox.ts";
+import { Machine } from "../tasks/workspace/machine.ts";
 import { TaskDirectories } from "../tasks/workspace/task_directory.ts";
 import type { DaemonConfig } from "./config.ts";
 import type { State } from "./state.ts";
@@ -26,6 +27,8 @@ export interface Execution extends AsyncDisposable {
   readonly worker: TaskWorker;
   readonly inboxes: Inboxes;
   readonly directories: TaskDirectories;
+  /** What apply looks for on it. */
+  readonly machine: Machine;
   readonly plugins: PluginHost;
   /** Posts to the threads that tasks came from. */
   readonly slack: SlackNotifier;
@@ -46,6 +49,7 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   const { inboxes, directories } = running;
   const slack = busy.use(new SlackNotifier({ ...state, slackApiUrl })); // hears the worker begin
   const worker = busy.use(await startWorker({ ...running, workers }));
+  const machine = new Machine(running);
   const plugins = pluginHost(config, state);
   await endInterruptedPlugins(state);
   opening.use(startAuditRetention(state));
@@ -57,7 +61,7 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   busy.use(new CronPlugins({ ...plugins, catalog: state.catalog }));
   const open = opening.move();
   const dispose = () => open.disposeAsync();
-  return { worker, inboxes, directories, plugins, slack, [Symbol.asyncDispose]: dispose };
+  return { worker, inboxes, directories, machine, plugins, slack, [Symbol.asyncDispose]: dispose };
 }
 
 /** Adds to a state what tasks are run with. */

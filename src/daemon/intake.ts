@@ -51,11 +51,11 @@ export function openIntake(
 }
 
 /** Adds to a state what deliveries are taken through the pipeline with. */
-export function withPipeline<Given extends Pick<State, "catalog" | "dirs">>(
+export function withPipeline<Given extends Pick<State, "catalog" | "resolvePath">>(
   state: Given,
   plugins: PluginHost,
 ): Given & Pick<WebhookHost, "plugins" | "triggers" | "planner"> {
-  const { catalog, dirs } = state;
-  const planner = new Planner(catalog, dirs.root);
+  const { catalog, resolvePath } = state;
+  const planner = new Planner(catalog, resolvePath);
   return { ...state, plugins, triggers: new Triggers(catalog), planner };
 }

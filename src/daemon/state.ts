@@ -12,6 +12,7 @@ import { EventHub } from "../base/event_hub.ts";
 import { HealthConditions } from "../base/health_conditions.ts";
 import { idFactory, type NewId } from "../base/ids.ts";
 import type { DaemonLog } from "../base/log.ts";
+import { pathResolver, type ResolvePath } from "../base/user_paths.ts";
 import { createEvaluator, type Evaluator } from "../cel/evaluator.ts";
 import { loadCatalog } from "../control/resources/resource_writer.ts";
 import { KeyUses } from "../intake/pipeline/key_uses.ts";
@@ -34,6 +35,8 @@ import { takeDataDir } from "./data_dir_lock.ts";
 /** The parts that everything else is made with. */
 export interface State extends AsyncDisposable {
   readonly dirs: DataDir;
+  /** Makes the paths of manifests absolute. */
+  readonly resolvePath: ResolvePath;
   readonly clock: Clock;
   readonly log: DaemonLog;
   readonly newId: NewId;
@@ -105,6 +108,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
   const open = opening.move();
   return {
     dirs: dir,
+    resolvePath: pathResolver({ from: dir.root, home: config.env("HOME") }),
     clock,
     log,
     newId,

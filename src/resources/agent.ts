@@ -7,8 +7,9 @@
 import Type from "typebox";
 import { checkEnv, Env, envReferences } from "./env.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
+import { needsProgram } from "./machine_needs.ts";
 import { type Finding, warningAt } from "./resource.ts";
-import { checkShellLine } from "./shell_line.ts";
+import { checkShellLine, programOf } from "./shell_line.ts";
 import { checkTimeout, Duration } from "./timeout.ts";
 
 /** Schema of `spec`. */
@@ -42,6 +43,10 @@ export const agent: AnyKind = defineKind<AgentSpec>({
     ...checkTimeout(spec.timeout, ["spec", "timeout"]),
   ],
   references: (spec) => envReferences(spec.env, ["spec", "env"]),
+  machine: (spec) => {
+    const program = programOf(spec.command);
+    return program === undefined ? [] : needsProgram(program, COMMAND, [spec.env]);
+  },
   columns: [
     { header: "COMMAND", fit: "text", cell: ({ spec }) => spec.command },
     { header: "PROMPT", cell: ({ spec }) => spec.promptDelivery ?? DEFAULT_DELIVERY },

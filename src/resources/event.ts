@@ -7,7 +7,13 @@
 
 import type { TSchema } from "typebox";
 import type { Reference } from "./kind.ts";
-import type { Finding } from "./resource.ts";
+import type { FieldPath, Finding } from "./resource.ts";
+
+/** A directory whose files are watched, and the field that names it. */
+export interface WatchedDirectory {
+  readonly path: string;
+  readonly at: FieldPath;
+}
 
 /** The manifest side of one trigger source. */
 export interface EventDefinition {
@@ -20,6 +26,8 @@ export interface EventDefinition {
    * out.
    */
   readonly check: (block: unknown) => Finding[];
+  /** Directories of the workspace that its events come from; the workspace itself is empty. */
+  readonly watched?: (block: unknown) => WatchedDirectory[];
   /** References of the block to other resources. */
   readonly references: (block: unknown) => Reference[];
 }

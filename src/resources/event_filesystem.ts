@@ -5,7 +5,7 @@
  */
 
 import Type from "typebox";
-import { findGlobFault } from "../base/glob.ts";
+import { findGlobFault, Glob as GlobMatcher } from "../base/glob.ts";
 import type { EventDefinition } from "./event.ts";
 import { errorAt, type Finding } from "./resource.ts";
 
@@ -38,6 +38,11 @@ export const filesystemEvent: EventDefinition = {
     block === undefined
       ? [errorAt(AT, 'Source "filesystem" needs the block "filesystem" with its paths')]
       : checkFilesystem(block as FilesystemSpec),
+  watched: (block) =>
+    (block as FilesystemSpec).paths.map((glob, index) => ({
+      path: new GlobMatcher(glob).base,
+      at: [...AT, "paths", index],
+    })),
   references: () => [],
 };
 
@@ -45,7 +50,7 @@ export const filesystemEvent: EventDefinition = {
 function checkFilesystem({ paths, ignore = [] }: FilesystemSpec): Finding[] {
   const check = (globs: readonly string[], field: string) =>
     globs.flatMap((glob, index): Finding[] => {
-      const inside = !glob.startsWith("/") && !glob.split("/").includes("..");
+      const inside = !/^~?\//.test(glob) && !glob.split("/").includes("..");
       const fault = inside
         ? findGlobFault(glob)
         : `"${glob}" leaves the workspace: globs are relative to its path, without ".."`;

@@ -6,6 +6,7 @@
  */
 
 import type { TSchema } from "typebox";
+import type { MachineNeed } from "./machine_needs.ts";
 import type { FieldPath, Finding, Resource } from "./resource.ts";
 
 /** A reference to another resource. */
@@ -62,6 +63,8 @@ export interface KindDefinition<Spec> {
   readonly versions?: readonly { readonly name: string; readonly schema: TSchema }[];
   /** References to other resources. */
   readonly references?: (spec: Spec) => Reference[];
+  /** What has to be there on the machine of the daemon. */
+  readonly machine?: (spec: Spec) => MachineNeed[];
   /** The spec without secrets; the spec itself when absent. */
   readonly mask?: (spec: Spec) => Spec;
   /** Columns of `svc get` between NAME and AGE. */

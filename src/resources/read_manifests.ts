@@ -9,6 +9,7 @@
 import { utf8 } from "../base/bytes.ts";
 import { CRD_KIND, type CrdSpec } from "./custom_resource_definition.ts";
 import { type CrdLike, KindLookup } from "./kind_lookup.ts";
+import type { MachineNeed } from "./machine_needs.ts";
 import { formatFinding, itemsOf, type ManifestDocument, parseManifest } from "./manifest.ts";
 import { type Manifested, readDocument } from "./read.ts";
 import {
@@ -55,6 +56,14 @@ export interface MaskedSecret extends ResourceKey {
   readonly error: string;
 }
 
+/** What a resource of the input needs of the machine. */
+export interface StatedNeed {
+  readonly project: string;
+  readonly need: MachineNeed;
+  /** Beginning of a warning: `FILE:LINE:COLUMN: path.to.field: `. */
+  readonly place: string;
+}
+
 /** The result of a read. */
 export interface ManifestsRead {
   /** Its resources, in their order. */
@@ -67,6 +76,8 @@ export interface ManifestsRead {
   readonly mentions: readonly Mention[];
   /** Warnings about short values, which apply if their SecretStore signs webhooks. */
   readonly weakSecrets: readonly Mention[];
+  /** What the machine has to have. */
+  readonly machine: readonly StatedNeed[];
   /** Secrets that are to stay as they are. */
   readonly masked: readonly MaskedSecret[];
 }
@@ -133,6 +144,7 @@ export function readManifests(
     warnings: bounded(warnings),
     mentions: read.flatMap((one) => mentionsOf(one, seen, kinds)),
     weakSecrets: read.flatMap(weakSecretsOf),
+    machine: read.flatMap((one) => machineNeedsOf(one, kinds)),
     masked: read.flatMap(maskedOf),
   };
 }
@@ -189,6 +201,15 @@ function mentionsOf(
       warning: formatFinding(document, warning),
     }];
   });
+}
+
+function machineNeedsOf({ document, resource }: Read, kinds: KindLookup): StatedNeed[] {
+  const { project } = resource;
+  return (kinds.named(resource.kind)?.machine?.(resource.spec) ?? []).map((need) => ({
+    project,
+    need,
+    place: formatFinding(document, warningAt(need.at, "")),
+  }));
 }
 
 function weakSecretsOf({ document, resource }: Read): Mention[] {

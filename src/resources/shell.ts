@@ -5,6 +5,7 @@
  */
 
 import Type from "typebox";
+import { type MachineNeed, needsProgram } from "./machine_needs.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 
 /** Schema of `shell`. */
@@ -32,4 +33,15 @@ export function checkShell(shell: Shell | undefined, at: FieldPath): Finding[] {
   if (program.trim() === program && !/\s/.test(program)) return [];
   const parts = program.trim().split(/\s+/).join(", ");
   return [errorAt(at, `Program and options are entries of their own: write [${parts}]`)];
+}
+
+/** The program that a `shell` needs; `sh` is everywhere. */
+export function shellProgram(
+  shell: Shell | undefined,
+  at: FieldPath,
+  envs: readonly (object | undefined)[],
+): MachineNeed[] {
+  if (shell === undefined || shell === "sh") return [];
+  const [name = ""] = typeof shell === "string" ? [shell] : shell;
+  return needsProgram(name, at, envs);
 }

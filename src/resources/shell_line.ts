@@ -19,3 +19,33 @@ export function checkShellLine(line: string, at: FieldPath): Finding[] {
       `set it under "env" (env: {VALUE: "${hole}"}) and write "$VALUE"`,
   )];
 }
+
+/** An assignment before a command, its value without anything that the shell expands. */
+const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*=[\w.,:/@%+=-]*\s+/;
+
+/** What only says how the command behind it is started. */
+const PREFIX = /^exec\s+(?!-)/;
+
+/** What the shell does itself, or reads as part of its grammar. */
+const OWN_WORDS = new Set(
+  (". : alias bg break case cd command continue do echo elif else esac eval exec exit export " +
+    "false fc fg fi for getopts hash if jobs kill local printf pwd read readonly return set shift " +
+    "test then times trap true type ulimit umask unalias unset until wait while").split(" "),
+);
+
+/**
+ * The program that a line starts first, as it is written; `undefined` where only the shell can know
+ * it.
+ */
+export function programOf(line: string): string | undefined {
+  let rest = line.replace(/^(\s|#.*\n)+/, "");
+  while (ASSIGNMENT.test(rest)) {
+    if (rest.startsWith("PATH=")) return undefined;
+    rest = rest.replace(ASSIGNMENT, "");
+  }
+  rest = rest.replace(PREFIX, "");
+  const [word = ""] = /^[^\s;&|<>]+/.exec(rest) ?? [];
+  const isFunction = rest.slice(word.length).trimStart().startsWith("(");
+  const isPlain = /^(~\/)?[\w.,:/@%+-]+$/.test(word) && !isFunction && !OWN_WORDS.has(word);
+  return isPlain ? word : undefined;
+}

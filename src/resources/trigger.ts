@@ -95,6 +95,15 @@ export const trigger: AnyKind = defineKind<TriggerSpec>({
     actionReference("Workflow", spec.action.workflow, ["spec", "action", "workflow"]),
     actionReference("Workspace", spec.action.workspace, ["spec", "action", "workspace"]),
   ],
+  machine: (spec) =>
+    EVENTS.filter((event) => event.source === spec.event.source)
+      .flatMap((event) => event.watched?.(blockOf(spec, event.source)) ?? [])
+      .map(({ path, at }) => ({
+        needs: "watched",
+        workspace: spec.action.workspace,
+        below: path,
+        at,
+      })),
   columns: [
     { header: "SOURCE", cell: ({ spec }) => spec.event.source },
     { header: "WORKFLOW", fit: "name", repeats: "NAME", cell: ({ spec }) => spec.action.workflow },

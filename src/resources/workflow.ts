@@ -8,8 +8,9 @@ import Type from "typebox";
 import { checkEnv, Env, envReferences } from "./env.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
 import { checkFinallyReads } from "./finally_reads.ts";
-import { errorAt, type Finding } from "./resource.ts";
-import { checkShell, Shell } from "./shell.ts";
+import type { MachineNeed } from "./machine_needs.ts";
+import { errorAt, type FieldPath, type Finding } from "./resource.ts";
+import { checkShell, Shell, shellProgram } from "./shell.ts";
 import { checkStep, type Step, stepReferences, StepSchema } from "./step.ts";
 import { checkGraph, checkSize, checkStepNames } from "./step_graph.ts";
 import { checkTimeout, Duration } from "./timeout.ts";
@@ -60,6 +61,11 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>({
     ...spec.steps.flatMap((step, index) => stepReferences(step, [...STEPS, index])),
     ...(spec.finally ?? []).flatMap((step, index) => stepReferences(step, [...FINALLY, index])),
   ],
+  machine: (spec) => [
+    ...shellProgram(spec.shell, ["spec", "shell"], [spec.env]),
+    ...stepPrograms(spec.steps, STEPS, spec),
+    ...stepPrograms(spec.finally ?? [], FINALLY, spec),
+  ],
   columns: [{
     header: "STEPS",
     fit: "text",
@@ -86,5 +92,15 @@ function checkFinally(steps: readonly Step[]): Finding[] {
       [...FINALLY, index, "needs"],
       'Steps under "finally" run one after the other when all other steps have ended: remove "needs"',
     )]
+  );
+}
+
+function stepPrograms(
+  steps: readonly Step[],
+  at: FieldPath,
+  { env }: Pick<WorkflowSpec, "env">,
+): MachineNeed[] {
+  return steps.flatMap((step, index) =>
+    shellProgram(step.shell, [...at, index, "shell"], [env, step.env])
   );
 }

@@ -7,11 +7,14 @@
 import Type from "typebox";
 import { checkEnv, Env, envReferences } from "./env.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
-import { errorAt } from "./resource.ts";
+import { errorAt, type Finding } from "./resource.ts";
 
 /** Schema of `spec`. */
 const WorkspaceSpec = Type.Object({
-  path: Type.String({ minLength: 1, title: "a path: absolute, or relative to the data directory" }),
+  path: Type.String({
+    minLength: 1,
+    title: "a path: absolute, below ~/, or relative to the data directory",
+  }),
   isolation: Type.Optional(Type.Enum(["shared", "worktree", "copy"])),
   fetch: Type.Optional(Type.Boolean()),
   env: Type.Optional(Env),
@@ -27,6 +30,8 @@ export const DEFAULT_WORKSPACE = "default";
 /** Default of `isolation`. */
 export const DEFAULT_ISOLATION = "shared";
 
+const PATH = ["spec", "path"];
+
 /** The kind `Workspace`. */
 export const workspace: AnyKind = defineKind<WorkspaceSpec>({
   kind: "Workspace",
@@ -36,9 +41,7 @@ export const workspace: AnyKind = defineKind<WorkspaceSpec>({
   summary: "A directory in which the steps of a task run.",
   spec: WorkspaceSpec,
   check: (spec) => [
-    ...(spec.path.includes("\0")
-      ? [errorAt(["spec", "path"], "A path cannot hold a NUL character")]
-      : []),
+    ...checkPath(spec.path),
     ...(spec.fetch === true && spec.isolation !== "worktree"
       ? [
         errorAt(["spec", "fetch"], 'Only worktrees are fetched for: set "isolation: worktree" too'),
@@ -47,9 +50,24 @@ export const workspace: AnyKind = defineKind<WorkspaceSpec>({
     ...checkEnv(spec.env, ["spec", "env"]),
   ],
   references: (spec) => envReferences(spec.env, ["spec", "env"]),
+  machine: ({ path, isolation }) => [
+    { needs: "directory", path, at: PATH, repository: isolation === "worktree" },
+  ],
   columns: [
     { header: "PATH", fit: "text", cell: ({ spec }) => spec.path },
     { header: "ISOLATION", cell: ({ spec }) => spec.isolation ?? DEFAULT_ISOLATION },
     { header: "PARALLEL", wide: true, cell: ({ spec }) => String(spec.maxParallel ?? "") },
   ],
 });
+
+/** Only the home directory of the daemon's own user is looked up. */
+function checkPath(path: string): Finding[] {
+  if (path.includes("\0")) return [errorAt(PATH, "A path cannot hold a NUL character")];
+  const [start = ""] = path.split("/");
+  if (!start.startsWith("~") || start === "~") return [];
+  return [errorAt(
+    PATH,
+    `Only "~/" stands for a home directory, that of the daemon's user: write the whole path in ` +
+      `place of "${start}", or "./${path}" for a directory of that name`,
+  )];
+}

@@ -5,8 +5,8 @@
  * @module
  */
 
-import { resolve } from "node:path";
 import { sha256Hex } from "../base/bytes.ts";
+import type { ResolvePath } from "../base/user_paths.ts";
 import { type AgentSpec, DEFAULT_DELIVERY } from "../resources/agent.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { Env } from "../resources/env.ts";
@@ -72,14 +72,14 @@ export type Planned = Pick<
 /** Plans tasks of triggers; remembers each plan until a resource changes. */
 export class Planner {
   readonly #catalog: Catalog;
-  readonly #dataDir: string;
+  readonly #resolvePath: ResolvePath;
   #version = -1;
   #plans = new WeakMap<Resource<TriggerSpec>, Planned>();
 
-  /** Plans from `catalog`; relative workspace paths start at `dataDir`. */
-  constructor(catalog: Catalog, dataDir: string) {
+  /** Plans from `catalog`; `resolvePath` makes the paths of workspaces absolute. */
+  constructor(catalog: Catalog, resolvePath: ResolvePath) {
     this.#catalog = catalog;
-    this.#dataDir = dataDir;
+    this.#resolvePath = resolvePath;
   }
 
   /** The present plan for a task of this trigger. */
@@ -126,7 +126,7 @@ export class Planner {
       ...(workflow.timeout === undefined ? {} : { timeout: workflow.timeout }),
       ...(action.goal === undefined ? {} : { goal: action.goal }),
       workspace: {
-        path: resolve(this.#dataDir, workspace?.path ?? ""),
+        path: this.#resolvePath(workspace?.path ?? ""),
         isolation: workspace?.isolation ?? DEFAULT_ISOLATION,
         ...(workspace?.fetch === true ? { fetch: true } : {}),
         env: workspace?.env ?? {},

@@ -167,6 +167,7 @@ controlTest("nothing to apply is an error", async (rig) => {
 
 controlTest("a reference to nothing is a warning, and gone once it is there", async (rig) => {
   const [, , , trigger = ""] = MANIFEST.split("---");
+  await Deno.mkdir(`${rig.dirs.root}/repo`);
   const { warnings } = await rig.apply(trigger);
   equal(warnings.length, 3);
   match(
@@ -197,6 +198,7 @@ spec: {event: {source: webhook, webhook: ${webhook}}, action: {workflow: ci, wor
 controlTest(
   "weak secrets are warned about where they sign, by key and never by value",
   async (rig) => {
+    await Deno.mkdir(`${rig.dirs.root}/repo`);
     const weak = MANIFEST.replace(SECRET, "tooshort");
     const { warnings } = await rig.apply(weak);
     equal(warnings.length, 1);

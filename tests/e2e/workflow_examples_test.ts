@@ -67,10 +67,13 @@ async function exampleDaemon(home: TempDir): Promise<TestDaemon> {
   );
   const applied = await daemon.svc(["apply", "-f", EXAMPLES]);
   equal(applied.code, 0, applied.stderr);
+  const [skipped, notCloned, ...more] = applied.stderr.split("\n");
   equal(
-    applied.stderr,
-    `warning: ${EXAMPLES}/secrets-template.yaml: skipped, it still holds placeholders: fill it in and apply it by name\n`,
+    skipped,
+    `warning: ${EXAMPLES}/secrets-template.yaml: skipped, it still holds placeholders: fill it in and apply it by name`,
   );
+  match(notCloned ?? "", /: spec\.path: ".*\/workspaces\/shop" does not exist: make it, /);
+  deepEqual(more, [""]);
   return daemon;
 }
 

@@ -6,6 +6,7 @@
  */
 
 import { dataDirAt } from "../../src/base/data_dir.ts";
+import { pathResolver } from "../../src/base/user_paths.ts";
 import { EventHub } from "../../src/base/event_hub.ts";
 import { HealthConditions } from "../../src/base/health_conditions.ts";
 import { idFactory } from "../../src/base/ids.ts";
@@ -29,6 +30,7 @@ import { tempStore } from "../helpers/temp_store.ts";
 export type StateOfIntake = Pick<
   State,
   | "dirs"
+  | "resolvePath"
   | "clock"
   | "log"
   | "newId"
@@ -89,6 +91,7 @@ export async function intakeState(
   const taskTriggers = new TaskTriggerIndex(catalog);
   const state: StateOfIntake = {
     dirs: dataDirAt(dir),
+    resolvePath: pathResolver({ from: dir, home: "/home/me" }),
     clock,
     log,
     newId: idFactory(clock),

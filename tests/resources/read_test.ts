@@ -229,7 +229,7 @@ const CASES: readonly Case[] = [
     what: "a JSON document",
     text: '{\n  "kind": "Workspace",\n  "metadata": {"name": "a"},\n  "spec": {"path": 3}\n}\n',
     findings: [
-      "error f.yaml:4:12: spec.path: Expected a path: absolute, or relative to the data directory, found the number 3",
+      "error f.yaml:4:12: spec.path: Expected a path: absolute, below ~/, or relative to the data directory, found the number 3",
     ],
   },
   {

@@ -8,6 +8,7 @@
 import { RunTokens } from "../../src/auth/run_tokens.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { dataDirAt } from "../../src/base/data_dir.ts";
+import { pathResolver } from "../../src/base/user_paths.ts";
 import { EventHub } from "../../src/base/event_hub.ts";
 import { createLog } from "../../src/base/log.ts";
 import { createEvaluator } from "../../src/cel/evaluator.ts";
@@ -24,6 +25,7 @@ import { tempDir } from "../helpers/temp_dir.ts";
 export type StateOfExecution = Pick<
   State,
   | "dirs"
+  | "resolvePath"
   | "clock"
   | "log"
   | "events"
@@ -56,6 +58,7 @@ export async function executionState(resources: readonly Resource[]): Promise<Ex
   const catalog = new Catalog(resources);
   const state: StateOfExecution = {
     dirs,
+    resolvePath: pathResolver({ from: dirs.root, home: "/home/me" }),
     clock: systemClock,
     log,
     events: new EventHub<DaemonEvents>(log),

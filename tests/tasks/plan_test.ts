@@ -5,6 +5,7 @@
  * @module
  */
 
+import { pathResolver } from "../../src/base/user_paths.ts";
 import {
   deepStrictEqual as deepEqual,
   match,
@@ -34,7 +35,8 @@ const TRIGGER: Resource<TriggerSpec> = resource("Trigger", "push", {
 const WORKFLOW = resource("Workflow", "w", { steps: [{ id: "a", run: "echo 1" }] });
 const WORKSPACE = resource("Workspace", "ws", { path: "/srv/ws" });
 
-const planner = (...resources: Resource[]) => new Planner(new Catalog(resources), "/data");
+const planner = (...resources: Resource[]) =>
+  new Planner(new Catalog(resources), pathResolver({ from: "/data", home: "/home/me" }));
 
 function planOf(made: ReturnType<Planner["plan"]>): Plan {
   ok(made.plan !== undefined, made.missing);
@@ -104,7 +106,8 @@ const PATHS: readonly [written: string, path: string][] = [
   ["./x/../y", "/data/y"],
   ["../outside", "/outside"],
   ["/a/../b/", "/b"],
-  ["~/x", "/data/~/x"],
+  ["~/x", "/home/me/x"],
+  ["./~/x", "/data/~/x"],
 ];
 
 for (const [written, path] of PATHS) {
@@ -174,7 +177,7 @@ Deno.test("Planner.plan hashes what it gives, the same for the same", () => {
 
 Deno.test("Planner.plan sees every change of the catalog at the next plan, and no plan changes", () => {
   const catalog = new Catalog([WORKFLOW, WORKSPACE]);
-  const planner = new Planner(catalog, "/data");
+  const planner = new Planner(catalog, pathResolver({ from: "/data", home: "/home/me" }));
   const first = planner.plan(TRIGGER);
   equal(planner.plan(TRIGGER).plan?.json, first.plan?.json);
 

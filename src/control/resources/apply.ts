@@ -11,6 +11,7 @@ import { AppError } from "../../base/errors.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { CRD_KIND, type CrdSpec } from "../../resources/custom_resource_definition.ts";
 import { keepMasked } from "../../resources/masked_secrets.ts";
+import { machineWarnings, type MachineWarningsHost } from "./machine_warnings.ts";
 import type { ManifestReader } from "./manifest_reader.ts";
 import type { Manifested } from "../../resources/read.ts";
 import type { ManifestsRead } from "../../resources/read_manifests.ts";
@@ -26,7 +27,7 @@ import { checkMayChange, checkPolicy, type CodeHost } from "./check_code.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
 
 /** What {@linkcode apply} needs. */
-export interface ApplyHost extends BacktestHost, CodeHost {
+export interface ApplyHost extends BacktestHost, CodeHost, MachineWarningsHost {
   readonly store: AuditRecorder & DeliveryStore;
   readonly plugins: PluginHost;
   readonly catalog: Catalog;
@@ -51,7 +52,7 @@ export async function apply(
     return { crds, ...await host.manifests.read(input) };
   };
   const early = await read(); // slow, so resources may change before the lock is held
-  return await host.writer.exclusively(async (commit) => {
+  const { manifests, output } = await host.writer.exclusively(async (commit) => {
     const manifests = isSame(early.crds, crdsOf(catalog)) ? early : await read();
     const { resources, errors } = keepMasked(manifests, catalog);
     const warnings = [...manifests.warnings];
@@ -75,16 +76,21 @@ export async function apply(
     const results = changes.map(toOutcome);
     if (!request.dry_run) {
       await commit(puts);
-      return { results, warnings, hook_failures: await runHooks(changes, host) };
+      const failures = await runHooks(changes, host);
+      return { manifests, output: { results, warnings, hook_failures: failures } };
     }
-    if (request.against_secs === undefined) return { results, warnings, hook_failures: [] };
+    const output = { results, warnings, hook_failures: [] };
+    if (request.against_secs === undefined) return { manifests, output };
     const proposal = {
       catalog: catalog.with(puts),
       resources: changes.map(({ resource }) => resource),
     };
     const against = await backtest(request.against_secs, proposal, host);
-    return { results, warnings, hook_failures: [], against };
+    return { manifests, output: { ...output, against } };
   });
+  // Nobody waits for the machine but this caller.
+  const warnings = await machineWarnings(manifests, host);
+  return { ...output, warnings: [...output.warnings, ...warnings] };
 }
 
 /**

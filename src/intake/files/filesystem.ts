@@ -5,11 +5,12 @@
  * @module
  */
 
-import { basename, relative, resolve } from "node:path";
+import { basename, relative } from "node:path";
 import type { HealthConditions } from "../../base/health_conditions.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { eventId } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
+import type { ResolvePath } from "../../base/user_paths.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import {
   DEFAULT_DEBOUNCE_MS,
@@ -31,7 +32,9 @@ import { WatchedFiles } from "./watched_files.ts";
 export interface FilesystemHost extends FireHost {
   readonly catalog: Catalog;
   readonly triggers: Triggers;
-  /** Resolves relative paths of workspaces; its own files are never events. */
+  /** Makes the paths of workspaces absolute. */
+  readonly resolvePath: ResolvePath;
+  /** The files of svc itself, which are never events. */
   readonly dirs: DataDir;
   readonly log: Log;
   readonly health: HealthConditions;
@@ -118,11 +121,11 @@ export class FilesystemSource implements AsyncDisposable {
     filesystem: FilesystemSpec,
     before: Watched | undefined,
   ): Watched {
-    const { catalog, dirs } = this.#host;
+    const { catalog, dirs, resolvePath } = this.#host;
     const { paths, ignore, debounceMs = DEFAULT_DEBOUNCE_MS } = filesystem;
     const name = { project, trigger };
     const workspace = catalog.find<WorkspaceSpec>("Workspace", project, spec.action.workspace);
-    const path = workspace === undefined ? undefined : resolve(dirs.root, workspace.spec.path);
+    const path = workspace === undefined ? undefined : resolvePath(workspace.spec.path);
     const what = JSON.stringify([spec.action.workspace, path, paths, ignore]);
     if (before?.what === what) {
       if (before.files !== undefined) before.files.debounceMs = debounceMs;

@@ -92,7 +92,12 @@ async function outcomeOf(
   trigger: ActiveTrigger,
   { proposal: { catalog }, host }: { proposal: Proposal; host: BacktestHost },
 ): Promise<{ outcome: string; reason: string }> {
-  const proposed = { ...host, catalog, planner: new Planner(catalog, ""), share: OPERATORS };
+  const proposed = {
+    ...host,
+    catalog,
+    planner: new Planner(catalog, (path) => path),
+    share: OPERATORS,
+  };
   const { delivery } = stored;
   try {
     if (delivery.via === "internal") {

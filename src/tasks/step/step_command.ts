@@ -5,10 +5,10 @@
  * @module
  */
 
-import { delimiter, join, resolve } from "node:path";
 import { utf8 } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
 import type { PlannedStep } from "../plan.ts";
+import { hasProgram } from "./program.ts";
 
 /** The parts of a shell command that say what runs. */
 export interface StepCommand {
@@ -49,15 +49,10 @@ async function checkInstalled(
   program: string,
   { cwd, path }: { readonly cwd: string; readonly path: string },
 ): Promise<void> {
-  const isPath = program.includes("/");
-  const places = isPath
-    ? [resolve(cwd, program)]
-    : path.split(delimiter).map((folder) => join(folder, program));
-  for (const place of places) {
-    const info = await Deno.stat(place).catch(() => undefined);
-    if (info?.isFile === true) return;
-  }
-  const where = isPath ? "there is no such file" : `it is in no directory of PATH (${path})`;
+  if (await hasProgram(program, { cwd, path })) return;
+  const where = program.includes("/")
+    ? "there is no such file"
+    : `it is in no directory of PATH (${path})`;
   throw new AppError(
     "invalid",
     `The shell "${program}" of this step is not installed: ${where}. Install it, or change "shell"`,

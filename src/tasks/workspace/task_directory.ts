@@ -82,7 +82,8 @@ export class TaskDirectories {
   async make(user: DirectoryUser, cancellation: CancellationScope): Promise<string> {
     const { plan, workspace } = user;
     try {
-      checkDirectory(plan.path);
+      const fault = await directoryFault(plan.path);
+      if (fault !== undefined) throw new AppError("invalid", fault);
       switch (plan.isolation ?? "shared") {
         case "shared":
           return plan.path;
@@ -259,17 +260,17 @@ export async function isDirectory(path: string): Promise<boolean> {
   return info?.isDirectory === true;
 }
 
-function checkDirectory(path: string): void {
+/** What is wrong with the path of a workspace, and what to do; `undefined` for a directory. */
+export async function directoryFault(path: string): Promise<string | undefined> {
   try {
-    // starting a process there would wait for the disk as well
-    if (Deno.statSync(path).isDirectory) return;
+    if ((await Deno.stat(path)).isDirectory) return undefined;
   } catch (error) {
     const why = error instanceof Deno.errors.NotFound
       ? "does not exist: make it, or change the path of the Workspace"
-      : messageOf(error);
-    throw new AppError("invalid", `"${path}" ${why}`);
+      : `cannot be used: ${messageOf(error)}`;
+    return `"${path}" ${why}`;
   }
-  throw new AppError("invalid", `"${path}" is not a directory: change the path of the Workspace`);
+  return `"${path}" is not a directory: change the path of the Workspace`;
 }
 
 /** The name below `parent` that `path` is or lies under; nothing else is ever removed. */

@@ -1,0 +1,49 @@
+/**
+ * What resources need of the machine on which their tasks run. A kind names it as a value; looking
+ * for it is not the business of this room.
+ *
+ * @module
+ */
+
+import type { FieldPath } from "./resource.ts";
+
+/** The directory of a workspace. */
+export interface DirectoryNeed {
+  readonly needs: "directory";
+  /** As written by the user. */
+  readonly path: string;
+  /** Whether it has to be in a git repository with a commit. */
+  readonly repository: boolean;
+}
+
+/** A directory whose files are watched. */
+export interface WatchedNeed {
+  readonly needs: "watched";
+  /** Name of the workspace in which it lies. */
+  readonly workspace: string;
+  /** Its path from there; empty for the workspace itself. */
+  readonly below: string;
+}
+
+/** A program on the `PATH` of steps. */
+export interface ProgramNeed {
+  readonly needs: "program";
+  readonly name: string;
+}
+
+/** One thing that has to be there before a task can do its work. */
+export type MachineNeed = (DirectoryNeed | WatchedNeed | ProgramNeed) & { readonly at: FieldPath };
+
+/**
+ * The need for the program `name`, which the field `at` names. None where it cannot be known which
+ * file that is: it lies in the directory of a step, or one of the `env` blocks around it sets `PATH`.
+ */
+export function needsProgram(
+  name: string,
+  at: FieldPath,
+  envs: readonly (object | undefined)[],
+): MachineNeed[] {
+  const isLocal = name.includes("/") && !/^(\/|~\/)/.test(name);
+  const hasPath = envs.some((env) => env !== undefined && Object.hasOwn(env, "PATH"));
+  return isLocal || hasPath ? [] : [{ needs: "program", name, at }];
+}

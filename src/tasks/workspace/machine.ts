@@ -1,0 +1,77 @@
+/**
+ * Looks for what resources need of the machine, with the same eyes as the tasks that will need it.
+ *
+ * @module
+ */
+
+import { isAbsolute, join } from "node:path";
+import { AppError } from "../../base/errors.ts";
+import type { ResolvePath } from "../../base/user_paths.ts";
+import type { DirectoryNeed, ProgramNeed, WatchedNeed } from "../../resources/machine_needs.ts";
+import { hasProgram } from "../step/program.ts";
+import { findRepository } from "./git_worktree.ts";
+import type { ToolHost } from "./run_tool.ts";
+import { directoryFault, isDirectory } from "./task_directory.ts";
+
+/** A need, with the path of its workspace in place of its name. */
+export type FoundNeed =
+  | DirectoryNeed
+  | Omit<WatchedNeed, "workspace"> & { readonly path: string }
+  | ProgramNeed;
+
+/** What looking for things needs. */
+export interface MachineHost extends ToolHost {
+  readonly resolvePath: ResolvePath;
+}
+
+/** The machine on which the tasks run. */
+export class Machine {
+  readonly #host: MachineHost;
+
+  /** Looks with the environment that steps inherit. */
+  constructor(host: MachineHost) {
+    this.#host = host;
+  }
+
+  /**
+   * What is missing and what to do, as a sentence without its end; `undefined` when all is there.
+   * Takes as long as the disk takes; `signal` ends the processes it has started.
+   */
+  async faultOf(need: FoundNeed, signal: AbortSignal): Promise<string | undefined> {
+    if (need.needs === "program") return await this.#programFault(need.name);
+    const path = this.#host.resolvePath(need.path);
+    const fault = await directoryFault(path);
+    if (fault !== undefined) {
+      return isAbsolute(need.path) || need.path.startsWith("~")
+        ? fault
+        : `${fault} (a relative path starts at the data directory)`;
+    }
+    if (need.needs === "watched") return await watchedFault(join(path, need.below));
+    return need.repository ? await this.#repositoryFault(path, signal) : undefined;
+  }
+
+  async #repositoryFault(path: string, signal: AbortSignal): Promise<string | undefined> {
+    try {
+      await findRepository(path, { host: this.#host, signal });
+      return undefined;
+    } catch (error) {
+      if (error instanceof AppError) return error.message;
+      throw error;
+    }
+  }
+
+  async #programFault(name: string): Promise<string | undefined> {
+    const { PATH: path = "" } = this.#host.inherited.variables;
+    const program = name.startsWith("~/") ? this.#host.resolvePath(name) : name;
+    if (await hasProgram(program, { cwd: "/", path })) return undefined;
+    return program.includes("/")
+      ? `The program "${program}" is not there: install it, or change its path`
+      : `The program "${program}" is not installed, or not where steps look (PATH is ${path}): ` +
+        "install it, write its whole path, or start the daemon with its directory on PATH";
+  }
+}
+
+async function watchedFault(path: string): Promise<string | undefined> {
+  if (await isDirectory(path)) return undefined;
+  return `There is no directory "${path}" yet: until there is, this glob matches nothing`;
+}
