@@ -45,8 +45,8 @@ export interface LogEntry {
   readonly at: string;
   /** Id of the step. */
   readonly step: string;
-  /** `out` or `err`. */
-  readonly stream: "out" | "err";
+  /** `out` or `err`; `svc` for lines of svc's own, such as why the step failed. */
+  readonly stream: "out" | "err" | "svc";
   /** The bytes in base64. */
   readonly data: string;
 }

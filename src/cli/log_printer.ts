@@ -1,6 +1,7 @@
 /**
  * Prints the output of a task: as it was printed, or line by line with its step and its time before
- * each. On a terminal nothing of it drives the terminal.
+ * each. On a terminal nothing of it drives the terminal. What svc itself says of a step goes to
+ * standard error, so that standard output stays what the steps printed.
  *
  * @module
  */
@@ -30,6 +31,8 @@ export class LogPrinter {
   readonly #texts = new Map<string, TerminalText>();
   /** Whether there was anything to print. */
   printed = false;
+  /** Whether standard output is in the middle of a line. */
+  #inLine = false;
 
   /** Prints to `io`. */
   constructor(io: Io, start: LineStart) {
@@ -42,12 +45,20 @@ export class LogPrinter {
     const { step, stream } = entry;
     const bytes = findBase64(entry.data) ?? new Uint8Array();
     this.printed = true;
+    if (stream === "svc") return this.#printNotes(entry, new TextDecoder().decode(bytes));
     if (this.#start.prefix || this.#start.timestamps) {
       const piece = { at: Date.parse(entry.at), bytes };
       for (const line of this.#lines.push({ step, stream }, piece)) this.#printLine(line);
     } else {
       this.#io.out(this.#io.outIsTerminal ? this.#textOf(entry).clean(bytes) : bytes);
+      if (bytes.length > 0) this.#inLine = bytes.at(-1) !== LINE_BREAK;
     }
+  }
+
+  /** Prints a line on standard error, where a line that has begun on the other does not hide it. */
+  note(line: string): void {
+    this.#io.err(`${this.#inLine ? "\n" : ""}${line}\n`);
+    this.#inLine = false;
   }
 
   /** Prints what had no line break yet; to be called once, at the end. */
@@ -56,9 +67,20 @@ export class LogPrinter {
     if (this.printed && this.#io.outIsTerminal) this.#io.out(PLAIN);
   }
 
-  #printLine({ at, source, bytes }: Line<Source>): void {
+  /** What svc says of a step comes after all that was printed until then. */
+  #printNotes({ step, at }: LogEntry, text: string): void {
+    for (const line of this.#lines.flush()) this.#printLine(line);
+    const start = this.#startOf(step, Date.parse(at));
+    for (const line of text.split("\n").slice(0, -1)) this.note(`${start}${line}`);
+  }
+
+  #startOf(step: string, at: number): string {
     const { prefix, timestamps } = this.#start;
-    const start = (prefix ? `[${source.step}] ` : "") + (timestamps ? `${rfc3339(at)} ` : "");
+    return (prefix ? `[${step}] ` : "") + (timestamps ? `${rfc3339(at)} ` : "");
+  }
+
+  #printLine({ at, source, bytes }: Line<Source>): void {
+    const start = this.#startOf(source.step, at);
     const isWhole = bytes.at(-1) === LINE_BREAK;
     this.#io.out(start);
     if (!this.#io.outIsTerminal) {

@@ -4,30 +4,39 @@
  * @module
  */
 
-import { strictEqual as equal } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import { toBase64 } from "../../src/base/bytes.ts";
 import { type LineStart, LogPrinter } from "../../src/cli/log_printer.ts";
 import { screen } from "./screen.ts";
 
-type Chunk = readonly [step: string, stream: "out" | "err", text: string | Uint8Array, at?: number];
+type Chunk = readonly [
+  step: string,
+  stream: "out" | "err" | "svc",
+  text: string | Uint8Array,
+  at?: number,
+];
 
 const NOON = Date.UTC(2026, 0, 2, 12);
 
-/** What is printed of these chunks. */
-function printed(
+/** What is printed of these chunks on standard output. */
+function printed(...given: Parameters<typeof written>): string {
+  return written(...given).out;
+}
+
+function written(
   chunks: readonly Chunk[],
   start: Partial<LineStart> = {},
   outIsTerminal = false,
-): string {
-  const { io, text: written } = screen(outIsTerminal);
+) {
+  const { io, text } = screen(outIsTerminal);
   const printer = new LogPrinter(io, { prefix: false, timestamps: false, ...start });
-  for (const [step, stream, text, at = 0] of chunks) {
-    const data = typeof text === "string" ? new TextEncoder().encode(text) : text;
+  for (const [step, stream, chunk, at = 0] of chunks) {
+    const data = typeof chunk === "string" ? new TextEncoder().encode(chunk) : chunk;
     const time = `2026-01-02T12:00:00.${String(at).padStart(3, "0")}Z`;
     printer.print({ at: time, step, stream, data: toBase64(data) });
   }
   printer.end();
-  return written.out;
+  return text;
 }
 
 Deno.test("svc task logs prints bytes as they came", () => {
@@ -47,6 +56,25 @@ Deno.test("svc task logs --prefix: every line has its step, and streams do not m
     printed(chunks, { prefix: true }),
     "[test] ok 1\n[build] warning\n[build] compiling\n[build] \n[test] ok 2\n[build] done\n",
   );
+});
+
+Deno.test("svc task logs: what svc says goes to standard error, on lines of its own", () => {
+  const chunks: Chunk[] = [
+    ["a", "out", "no break"],
+    ["a", "svc", "[svc: one]\n"],
+    ["a", "out", "broken\n"],
+    ["a", "svc", "[svc: \x1b[2Jtwo]\n"],
+  ];
+  const plain = written(chunks);
+  deepEqual([plain.out, plain.err], [
+    "no breakbroken\n",
+    "\n[svc: one]\n[svc: \\u001b[2Jtwo]\n",
+  ]);
+  const prefixed = written(chunks, { prefix: true });
+  deepEqual([prefixed.out, prefixed.err], [
+    "[a] no break\n[a] broken\n",
+    "[a] [svc: one]\n[a] [svc: \\u001b[2Jtwo]\n",
+  ]);
 });
 
 Deno.test("svc task logs --timestamps: the time at which a line began", () => {

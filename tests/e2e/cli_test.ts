@@ -350,7 +350,7 @@ testEachProgram(
     deepEqual(await daemon.svc(["task", "logs", id, "--step", "two"]), {
       code: 0,
       stdout: "no line break",
-      stderr: "",
+      stderr: '\n[svc: step "two" failed: exit code 3]\n',
     });
     const all = await daemon.svc(["task", "logs", id.slice(0, 20).toLowerCase()]);
     deepEqual([all.code, all.stdout.split("\n").sort()], [0, [
@@ -368,8 +368,14 @@ testEachProgram(
     for (const named of [["logs", "now"], ["task", "logs", "--latest", "--trigger", "now"]]) {
       const found = await daemon.svc([...named, "--exit-status"]);
       deepEqual([found.code, found.stdout], [1, all.stdout], named.join(" "));
-      equal(found.stderr, '[svc: task failed: step "two": exit code 3]\n');
+      const why = 'failed: exit code 3]\n[svc: task failed: step "two": exit code 3]\n';
+      equal(found.stderr, `\n[svc: step "two" ${why}`);
     }
+    await daemon.apply(trigger("quiet"));
+    const none = await daemon.svc(["logs", "quiet"]);
+    deepEqual([none.code, none.stdout], [4, ""]);
+    match(none.stderr, /^error: Trigger "quiet" has started no task yet: "svc get deliveries /);
+    equal((await daemon.svc(["logs", "nothing"])).code, 4);
     equal((await daemon.svc(["logs"])).code, 2);
     equal((await daemon.svc(["logs", "--latest", "--state", "running"])).code, 4);
   },

@@ -149,7 +149,9 @@ Deno.test(`SIGTERM with clients that never finish: exit 0 in time, the step is e
     ["succeeded", 0, ["succeeded", "succeeded", "succeeded"]],
   );
   equal(await Deno.readTextFile(`${daemon.workspace}/first`), "first\n", "a finished step is kept");
-  match((await daemon.svc(["task", "logs", task?.id ?? ""])).stdout, /again\nlast\n$/);
+  const logs = await daemon.svc(["task", "logs", task?.id ?? ""]);
+  match(logs.stdout, /again\nlast\n$/);
+  equal(logs.stderr, '[svc: the daemon was restarted; step "s2" runs again]\n');
 });
 
 Deno.test(`SIGTERM with clients that never finish ends a step that ignores TERM, by force and in time ${CONTEXT}`, async () => {

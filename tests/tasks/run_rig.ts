@@ -132,7 +132,7 @@ ${given.more === undefined ? "" : `---\n${given.more}`}
   }
 
   /** All that steps printed. */
-  async printed(id: string, step?: string, stream: "out" | "err" = "out"): Promise<string> {
+  async printed(id: string, step?: string, stream: "out" | "err" | "svc" = "out"): Promise<string> {
     const { chunks } = await readLog(logPath(this.dirs.logs, id), 0);
     const some = chunks.filter((one) => one.stream === stream && (step ?? one.step) === one.step);
     return await new Blob(some.map(({ bytes }) => bytes as BlobPart)).text();

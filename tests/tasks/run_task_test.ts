@@ -125,7 +125,7 @@ test("outputs: the last line of a key counts, values are exact, and later steps 
   equal(task.steps[1]?.outputs, undefined);
   equal(await rig.printed(task.id, "b"), `two words = yes|${JSON.stringify(outputs)}`);
   equal(
-    await rig.printed(task.id, "a", "err"),
+    await rig.printed(task.id, "a", "svc"),
     '[svc: line 5 of $SVC_OUTPUT is not "key=value" and is ignored]\n' +
       '[svc: line 6 of $SVC_OUTPUT is not "key=value" and is ignored]\n',
   );
@@ -149,7 +149,7 @@ test("retry: a step runs again after a pause until it succeeds, with a fresh $SV
   ok(two - one >= 1000 && two - one < three - two, `first pause ${two - one}`);
   ok(three - two >= 2000, `second pause ${three - two}`);
   equal(
-    await rig.printed(task.id, "a", "err"),
+    await rig.printed(task.id, "a", "svc"),
     "[svc: attempt 1 of 4: exit code 1, the next one in 1 s]\n" +
       "[svc: attempt 2 of 4: exit code 1, the next one in 2 s]\n",
   );
@@ -162,6 +162,12 @@ test("retry: a step that never succeeds has failed, and says after how many atte
   deepEqual([state, reason], ["failed", 'step "a": exit code 2, after 3 attempts']);
   deepEqual(await lines(rig, "log"), ["x", "x", "x"]);
   deepEqual([task.steps[0]?.attempt, task.steps[0]?.exitCode], [3, 2]);
+  equal(
+    await rig.printed(task.id, "a", "svc"),
+    "[svc: attempt 1 of 3: exit code 2, the next one in 0 s]\n" +
+      "[svc: attempt 2 of 3: exit code 2, the next one in 0 s]\n" +
+      '[svc: step "a" failed: exit code 2, after 3 attempts]\n',
+  );
 });
 
 test("a timeout holds for each try of a step", async (rig) => {
@@ -469,7 +475,7 @@ test("a step that does away with its files harms nobody but itself", async (rig)
   deepEqual([state, reason], ["succeeded", ""]);
   deepEqual(task.steps.map(({ outputs }) => outputs), [undefined, undefined, undefined, undefined]);
   match(
-    await rig.printed(task.id, "a", "err"),
+    await rig.printed(task.id, "a", "svc"),
     /SVC_OUTPUT cannot be read: it is not a file any more/,
   );
   deepEqual([...Deno.readDirSync(rig.dirs.run)], []);

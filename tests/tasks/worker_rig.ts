@@ -109,7 +109,7 @@ spec: {event: {source: webhook}, action: {workflow: ci, workspace: repo}}
       }),
     async printed(id, step) {
       const { chunks } = await readLog(logPath(dirs.logs, id), 0);
-      const of = (stream: "out" | "err") =>
+      const of = (stream: "out" | "err" | "svc") =>
         new Blob(
           chunks.filter((one) => one.stream === stream && (step ?? one.step) === one.step)
             .map(({ bytes }) => bytes as BlobPart),

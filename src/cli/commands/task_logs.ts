@@ -14,9 +14,10 @@ import { printable } from "../terminal_text.ts";
 
 /** Prints the output of a task. */
 export const command: Command = {
-  help: "Prints the output of the steps of a task, in order, secrets as ***. How a task failed " +
-    "stands in a last line on standard error, [svc: task failed: …], also when it never started. " +
-    "The name of a trigger stands for its latest task.",
+  help:
+    "Prints the output of the steps of a task, in order, secrets as ***. What svc itself says " +
+    'goes to standard error, in lines such as [svc: step "build" failed: exit code 1]: how a step ' +
+    "or a task failed, that it never started, or that a step runs again. The name of a trigger stands for its latest task.",
   arguments: [{ name: "[task]", help: `${TASK.help}; or the name of a trigger` }],
   options: [
     { flags: "--latest", help: "the newest task, with --trigger or --state the newest of these" },
@@ -75,7 +76,8 @@ export const command: Command = {
       if (end === undefined) {
         throw new AppError("unreachable", "The daemon is stopping: follow again when it runs");
       }
-      if (!json && (step === undefined || !printer.printed)) io.err(endLine(end));
+      const line = endLine(end);
+      if (!json && line !== "" && (step === undefined || !printer.printed)) printer.note(line);
       return context.flag("exitStatus") && end.state !== "succeeded" ? 1 : 0;
     });
   },
@@ -85,7 +87,7 @@ export const command: Command = {
 function endLine({ state, reason }: LogEnd): string {
   const isBad = state === "failed" || state === "cancelled";
   if (!isBad && reason === "") return "";
-  return `[svc: task ${state}${reason === "" ? "" : `: ${printable(reason)}`}]\n`;
+  return `[svc: task ${state}${reason === "" ? "" : `: ${printable(reason)}`}]`;
 }
 
 /** What names the task: as it was given, or the id of the latest of a trigger or state. */
@@ -95,7 +97,10 @@ async function nameOf(context: CommandContext, client: Client): Promise<string> 
   const state = context.option("state");
   const isLatest = context.flag("latest");
   if (isLatest === (given !== "") || !isLatest && (trigger ?? state) !== undefined) {
-    throw new AppError("usage", "Name a task or a trigger, or give --latest, with --trigger");
+    throw new AppError(
+      "usage",
+      "Name a task or a trigger, or give --latest, which --trigger and --state go with",
+    );
   }
   if (!isLatest && !TRIGGER_NAME.test(given)) return given;
   const wanted = isLatest ? trigger : given;
@@ -107,8 +112,21 @@ async function nameOf(context: CommandContext, client: Client): Promise<string> 
     limit: 1,
   });
   if (task !== undefined) return String(task["id"]);
-  if (!isLatest) return given;
-  throw new AppError("not_found", 'No task matches: "svc get tasks" lists them');
+  if (state !== undefined || wanted === undefined) {
+    throw new AppError("not_found", 'No task matches: "svc get tasks" lists them');
+  }
+  try {
+    await client.call("get", { what: "trigger", name: wanted, ...context.project() });
+  } catch (error) {
+    const isUnknown = error instanceof AppError && error.code === "not_found";
+    if (isUnknown && !isLatest) return given; // a part of an id
+    throw error;
+  }
+  throw new AppError(
+    "not_found",
+    `Trigger "${wanted}" has started no task yet: "svc get deliveries --trigger ${wanted}" lists ` +
+      `what came for it, "svc trigger fire ${wanted}" starts one`,
+  );
 }
 
 /** Names of triggers are in lower case, and an id is told from them by its length. */

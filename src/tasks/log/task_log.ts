@@ -12,13 +12,16 @@ import { messageOf } from "../../base/errors.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { OutputStream } from "../../shell/run_shell.ts";
 
+/** A stream of a step, or `svc`: lines of svc's own about it. */
+export type LogStream = OutputStream | "svc";
+
 /** Some output of a step. */
 export interface LogChunk {
   /** Milliseconds since the epoch. */
   readonly at: number;
   /** Id of the step. */
   readonly step: string;
-  readonly stream: OutputStream;
+  readonly stream: LogStream;
   /** The exact bytes, secrets hidden. */
   readonly bytes: Uint8Array;
 }
@@ -27,7 +30,7 @@ export interface LogChunk {
 interface Line {
   readonly at: number;
   readonly step: string;
-  readonly stream: OutputStream;
+  readonly stream: LogStream;
   readonly text?: string;
   readonly base64?: string;
 }
@@ -48,7 +51,7 @@ export function findLogOwner(name: string): string | undefined {
 /** Receives the output of one step. */
 export interface StepLog {
   write(stream: OutputStream, chunk: Uint8Array): Promise<void>;
-  /** Adds a line of svc's own to the standard error of the step. */
+  /** Adds a line of svc's own, also past the limit of output. */
   note(text: string): Promise<void>;
   /** Writes the output that redaction held back; to be called when an attempt has ended. */
   end(): Promise<void>;
@@ -94,7 +97,7 @@ export class TaskLog implements Disposable {
     this.#file?.close();
   }
 
-  #append(step: string, stream: OutputStream, bytes: Uint8Array): Promise<void> {
+  #append(step: string, stream: LogStream, bytes: Uint8Array): Promise<void> {
     const at = this.#clock.now();
     const data = utf8(toLine({ at, step, stream, bytes }));
     // Lines are written one after another: one may take several writes, and streams arrive at once.
@@ -111,8 +114,8 @@ export class TaskLog implements Disposable {
 
   async #tellOfLoss(step: string, at: number): Promise<void> {
     const { bytes: length, why } = this.#lost;
-    const bytes = utf8(`\n[svc: ${length} bytes of output are lost: ${why}]\n`);
-    await this.#write(utf8(toLine({ at, step, stream: "err", bytes })));
+    const bytes = utf8(`[svc: ${length} bytes of output are lost: ${why}]\n`);
+    await this.#write(utf8(toLine({ at, step, stream: "svc", bytes })));
     this.#lost = { bytes: 0, why: "" };
   }
 
@@ -134,15 +137,13 @@ export class TaskLog implements Disposable {
 
 /** Puts the output of one step through redaction, up to the limit. */
 class StepSink implements StepLog {
-  readonly #append: (stream: OutputStream, bytes: Uint8Array) => Promise<void>;
+  readonly #append: (stream: LogStream, bytes: Uint8Array) => Promise<void>;
   readonly #secrets: KnownSecrets;
   readonly #redactors: Readonly<Record<OutputStream, ReturnType<KnownSecrets["redactor"]>>>;
   #left = MAX_STEP_BYTES;
-  /** Whether standard error is in the middle of a line. */
-  #inLine = false;
 
   constructor(
-    append: (stream: OutputStream, bytes: Uint8Array) => Promise<void>,
+    append: (stream: LogStream, bytes: Uint8Array) => Promise<void>,
     secrets: KnownSecrets,
   ) {
     this.#append = append;
@@ -155,11 +156,8 @@ class StepSink implements StepLog {
     await this.#put(stream, this.#redactors[stream].push(chunk));
   }
 
-  async note(text: string): Promise<void> {
-    await this.#put(
-      "err",
-      utf8(`${this.#inLine ? "\n" : ""}[svc: ${this.#secrets.redact(text)}]\n`),
-    );
+  note(text: string): Promise<void> {
+    return this.#append("svc", utf8(`[svc: ${this.#secrets.redact(text)}]\n`));
   }
 
   async end(): Promise<void> {
@@ -171,12 +169,9 @@ class StepSink implements StepLog {
     if (bytes.length === 0 || this.#left < 0) return;
     const kept = bytes.subarray(0, this.#left);
     this.#left -= bytes.length; // before any await, because the other stream counts too
-    if (stream === "err") this.#inLine = bytes.at(-1) !== LINE_BREAK;
     if (kept.length > 0) await this.#append(stream, kept);
     if (kept.length === bytes.length) return;
-    const note =
-      `\n[svc: further output of this step is not kept, limit ${MAX_STEP_BYTES} bytes]\n`;
-    await this.#append("err", utf8(note));
+    await this.note(`further output of this step is not kept, limit ${MAX_STEP_BYTES} bytes`);
   }
 }
 

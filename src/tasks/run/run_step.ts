@@ -13,9 +13,7 @@ import type { Plan, PlannedStep } from "../plan.ts";
 import type { TaskContext } from "./task_context.ts";
 import { type AttemptResult, attemptStep, timedOutWithTask } from "./attempt_step.ts";
 import type { PositionedStep } from "./prepare_attempt.ts";
-
-/** Reason of a step that continues with the next start of the daemon. */
-const INTERRUPTED = "interrupted";
+import { INTERRUPTED } from "./step_recorder.ts";
 
 /** Longest pause between two attempts. */
 const MAX_BACKOFF_SECS = 3600;
@@ -34,10 +32,17 @@ export async function runStep(
   if (whyNot !== undefined) {
     return context.steps.record({ ...blank(placed), state: "skipped", ...whyNot });
   }
+  const before = context.steps.records[position];
+  const isAgain = before?.reason === INTERRUPTED;
   const log = context.log.step(step.id);
+  if (isAgain) await log.note(`the daemon was restarted; step "${step.id}" runs again`);
+  const end = async (record: StepRecord) => {
+    if (record.state === "failed") await log.note(`step "${step.id}" failed: ${record.reason}`);
+    context.steps.record(record);
+  };
   const startedAt = context.host.clock.now();
   const { attempts = 1 } = step.retry ?? {};
-  for (let attempt = context.steps.records[position]?.attempt ?? 1;; attempt++) {
+  for (let attempt = before?.attempt ?? 1;; attempt++) {
     const base = { ...blank(placed), startedAt, ...(attempt === 1 ? {} : { attempt }) };
     const onStart = (group: number) =>
       context.steps.recordStarted({ ...base, state: "running", processGroup: group });
@@ -50,7 +55,7 @@ export async function runStep(
     });
     const again = attempt < attempts && result.state === "failed" && isHopeless !== true;
     if (!again) {
-      return context.steps.record(
+      return await end(
         lastRecord(base, result, { attempt, finishedAt: context.host.clock.now() }),
       );
     }
@@ -65,7 +70,7 @@ export async function runStep(
     await context.host.clock.pause(secs * 1000, cancellation.signal);
     if (cancellation.why === "stop") return;
     if (cancellation.why !== undefined) {
-      return context.steps.record({
+      return await end({
         ...base,
         ...result,
         ...endedFor(cancellation.why, context.plan),

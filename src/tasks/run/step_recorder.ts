@@ -26,6 +26,9 @@ export interface StepRecorderHost {
  */
 const DELAY_MS = 50;
 
+/** Reason of a pending step in whose attempt the daemon ended: it runs again. */
+export const INTERRUPTED = "interrupted";
+
 /** A record to be stored at the end of its delay. */
 interface Delayed {
   readonly record: StepRecord;
@@ -150,5 +153,5 @@ function asNotRunning(record: StepRecord): StepRecord {
   if (record.state !== "running") return record;
   const { position, id, attempt } = record;
   const attempts = attempt === undefined ? {} : { attempt };
-  return { position, id, state: "pending", reason: "", ...attempts };
+  return { position, id, state: "pending", reason: INTERRUPTED, ...attempts };
 }
