@@ -30,6 +30,9 @@ export const OPERATORS = "operators";
 /** Longest value that is shown, in characters. */
 const MAX_SHOWN = 200;
 
+/** The id of an expression that stands in no text. */
+const NO_ID = 0n;
+
 const LOGICAL = new Set(["_&&_", "_||_", "!_"]);
 
 /** The parts of a condition over `scope`, in the order of its text. */
@@ -70,9 +73,8 @@ function fields(expr: Expr | undefined): Expr[] {
     case "identExpr":
       return [expr];
     case "selectExpr":
-      return isChain(kind.value.operand) && !kind.value.testOnly
-        ? [expr]
-        : fields(kind.value.operand);
+      if (!isChain(kind.value.operand)) return fields(kind.value.operand);
+      return [withoutTest(expr)];
     case "callExpr": {
       if (isChain(expr)) return [expr];
       const { target, args } = callOf(kind.value);
@@ -83,6 +85,18 @@ function fields(expr: Expr | undefined): Expr[] {
     default:
       return [];
   }
+}
+
+/** `payload.x` of `has(payload.x)`, and any other chain as it is. */
+function withoutTest(expr: Expr): Expr {
+  const { exprKind: kind } = expr;
+  if (kind.case !== "selectExpr" || !kind.value.testOnly) return expr;
+  // With its id, the text of the macro would be printed in its place.
+  return {
+    ...expr,
+    id: NO_ID,
+    exprKind: { case: "selectExpr", value: { ...kind.value, testOnly: false } },
+  };
 }
 
 /** A name with fields behind it, `.name` or `["name"]`. */

@@ -10,7 +10,7 @@ import { identify, identifyByToken } from "../auth/caller.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { ParallelDisposer } from "../base/parallel_disposer.ts";
 import { createAuditLog } from "../control/records/audit_log.ts";
-import { controlOperations } from "../control/operations.ts";
+import { controlOperations, type OperationsHost } from "../control/operations.ts";
 import { ManifestReader } from "../control/resources/manifest_reader.ts";
 import { NextFires } from "../control/resources/next_fires.ts";
 import { ResourceWriter } from "../control/resources/resource_writer.ts";
@@ -67,7 +67,10 @@ export async function openServers(
     new ManifestReader({ program: join(dir.bin, "svc"), groups: state.groups, clock: state.clock }),
   );
   const host = { ...state, ...execution, ...intake, ...report, manifests };
-  const answer = controlPlane(host, stopping.signal);
+  const answer = controlPlane(
+    { ...host, receiveOwn: (request: Request) => webhook.answer(request) },
+    stopping.signal,
+  );
   await usePath(dir.socket, removeStaleSocket(dir));
   const bySocket = answer((request) => identify(request, state));
   busy.use(
@@ -98,7 +101,10 @@ export async function openServers(
 
 /** The handlers are made once for all addresses, which differ in how they identify the caller. */
 function controlPlane(
-  host: State & Execution & Intake & SelfReport & { readonly manifests: ManifestReader },
+  host: State & Execution & Intake & SelfReport & {
+    readonly manifests: ManifestReader;
+    readonly receiveOwn: OperationsHost["receiveOwn"];
+  },
   signal: AbortSignal,
 ): (identify: ControlHost["identify"]) => ReturnType<typeof controlHandler> {
   const auditLog = createAuditLog(host);

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { AppError } from "../base/errors.ts";
 import type { HttpServer } from "../http/server/serve.ts";
 import { serve } from "../http/server/serve.ts";
 import type { HostAndPort } from "./addresses.ts";
@@ -28,6 +29,7 @@ export interface WebhookServerOptions {
 export class WebhookServer implements AsyncDisposable {
   #server: HttpServer | undefined;
   #url: string | undefined;
+  #handler: Handler | undefined;
 
   /** Base address; `undefined` while it does not listen, or where webhooks are off. */
   get url(): string | undefined {
@@ -45,9 +47,21 @@ export class WebhookServer implements AsyncDisposable {
   async listen({ config, ...options }: WebhookServerOptions): Promise<void> {
     const { webhookBind: on, webhookTls: tls, trustedProxies, clock, log } = config;
     if (on === undefined) return;
+    this.#handler = options.handler;
     const secure = tls === undefined ? {} : { tls };
     this.#server = await serve({ on, clock, log, trustedProxies, ...options, ...secure });
     this.#url = urlOf(tls === undefined ? "http" : "https", on, this.#server.port);
+  }
+
+  /**
+   * Answers a request of the daemon itself as one from this machine, without a connection: a
+   * certificate is made for the name that senders use, and would not fit.
+   *
+   * @throws {AppError} `refused` while it does not listen.
+   */
+  async answer(request: Request): Promise<Response> {
+    if (this.#handler === undefined) throw new AppError("refused", "No webhooks are received");
+    return await this.#handler(request, "127.0.0.1");
   }
 
   /** Stops after the requests under way. */

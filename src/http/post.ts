@@ -1,6 +1,6 @@
 /**
  * Posts one request and reads the beginning of its answer: the door through which the daemon tries
- * its own webhook address, or one that an admin names.
+ * an address that an admin names.
  *
  * @module
  */

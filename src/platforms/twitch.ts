@@ -46,6 +46,7 @@ export const twitch: Platform = {
     const isChallenge = findObject(subscription) !== undefined && event === undefined;
     return isChallenge && text !== undefined ? echo(text) : undefined;
   },
+  sends: { event: "Twitch-Eventsub-Subscription-Type" }, // the signed id comes with the signature
   eventId: signedId,
   docs: { signs: "id, time and body; has to be named", eventId: "`Twitch-Eventsub-Message-Id`" },
 };

@@ -21,6 +21,7 @@ export const woocommerce: Platform = {
     template: "{body}",
   }),
   auto: true,
+  sends: { event: "X-WC-Webhook-Topic", id: "X-WC-Webhook-Delivery-ID" },
   unsignedHandshake: {
     method: "POST",
     answer: ({ body }) => {

@@ -110,7 +110,10 @@ for (const [operation, line] of Object.entries(AUDITED)) {
     const call = async (made: Call, client = rig.client) => {
       const [name, input] = made(rig, token.id);
       const given = JSON.parse(port(JSON.stringify(input)));
-      if (name !== "db.backup") return await client.call(name as "status", given);
+      if (name !== "db.backup") {
+        await client.call(name as "status", given);
+        return;
+      }
       for await (const said of client.stream("db.backup", given)) {
         if ("refused" in said) throw new Error(said.refused.message);
       }
@@ -161,7 +164,7 @@ Deno.test("a row says started while it lasts, and for good where its end cannot 
     newId: idFactory(systemClock),
     log: createLog({
       level: "info",
-      format: "text",
+      format: "json",
       clock: systemClock,
       write: (line) => void lines.push(line),
     }),

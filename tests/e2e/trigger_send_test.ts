@@ -7,8 +7,9 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { testEachProgram } from "../helpers/program.ts";
+import { ONE_PROGRAM, testEachProgram } from "../helpers/program.ts";
 
 const SECRET = "correct horse battery staple";
 const PUSH = '{"ref":"refs/heads/main"}';
@@ -158,3 +159,37 @@ testEachProgram(
     equal((await daemon.tasks()).length, 1);
   },
 );
+
+const hasOpenssl = await new Deno.Command("openssl", { args: ["version"] }).output()
+  .then(({ success }) => success, () => false);
+const why = hasOpenssl ? "" : " (ignored: there is no openssl to make certificates)";
+
+Deno.test({
+  name: `trigger send reaches a daemon whose certificate is made for another name${why}`,
+  ignore: !hasOpenssl,
+  async fn() {
+    await using dir = await tempDir();
+    const [cert, key] = [`${dir.path}/tls.crt`, `${dir.path}/tls.key`];
+    const { success } = await new Deno.Command("openssl", {
+      args: ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+        .concat("-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=hooks.example.com")
+        .concat("-addext", "subjectAltName=DNS:hooks.example.com"),
+      stderr: "null",
+    }).output();
+    ok(success);
+    const args = ["--webhook-tls-cert", cert, "--webhook-tls-key", key];
+    await using daemon = await startDaemon(ONE_PROGRAM, { args });
+    const file = await prepared(daemon, GITHUB);
+    const send = (...more: string[]) =>
+      daemon.svc(["trigger", "send", "hook", "-f", file, ...more]);
+    const sent = await send();
+    match(sent.stdout, /^POST https:\/\/127\.0\.0\.1:\d+\/webhook\/hook, .*\n200 accepted: task\//);
+    deepEqual([sent.code, sent.stderr], [0, ""]);
+    // An address that is named is another matter: nothing but a valid certificate is trusted.
+    const named = await send("--url", `${daemon.url}/webhook/hook`);
+    equal(named.code, 1);
+    match(named.stderr, /No answer from https:.*certificate/is);
+    const [row] = await daemon.json("get", "control-audit") as Record<string, unknown>[];
+    deepEqual([row?.["operation"], row?.["result"]], ["trigger.send", "failed"]);
+  },
+});

@@ -173,7 +173,7 @@ export class TestDaemon implements AsyncDisposable {
   async ready(): Promise<void> {
     this.url = await until("the ready line of the daemon", () => {
       if (this.#ended !== undefined) throw new Error(`The daemon ended at once: ${this.log}`);
-      return /^svc is ready: webhooks at (http:\S+[0-9]).*\n/m.exec(this.#stdout)?.[1];
+      return /^svc is ready: webhooks at (https?:\S+[0-9]).*\n/m.exec(this.#stdout)?.[1];
     });
   }
 

@@ -124,16 +124,20 @@ Deno.test("the parts of an explained condition agree with the condition", async 
   const scope = scopeOf({ payload: { a: null, list: [1], ref: "x/y" } });
   const parts = await explainCondition(
     'has(payload.a) && "a" in payload && type(payload.a) == null_type && payload.list[5] == 1 &&' +
-      ' strings.quote(payload_ref) == "" && payload.ref.split("/")[1] == "y"',
+      ' strings.quote(payload_ref) == "" && payload.ref.split("/")[1] == "y" &&' +
+      ' !has(payload.action) && has(payload.list) && has({"b": payload.ref}.b)',
     scope,
     evaluator,
   );
   deepEqual(parts.map(({ value, error, saw }) => [value ?? error, saw]), [
-    ["true", { payload: '{"a":null,"list":[1],"ref":"x/y"}' }],
+    ["true", { "payload.a": "null" }],
     ["true", { payload: '{"a":null,"list":[1],"ref":"x/y"}' }],
     ["true", { "payload.a": "null" }],
     ["index out of bounds: 5", { "payload.list[5]": "(index out of bounds: 5)" }],
     ["false", { payload_ref: '"x/y"' }],
     ["true", { "payload.ref": '"x/y"' }],
+    ["false", { "payload.action": "(field not found: action)" }],
+    ["true", { "payload.list": "[1]" }],
+    ["true", {}],
   ]);
 });

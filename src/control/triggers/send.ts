@@ -1,6 +1,6 @@
 /**
- * `svc trigger send`: signs a request as the sender of a trigger would, and posts it to the
- * daemon's own address. It is signed here, so that an operator needs no secret to try a trigger.
+ * `svc trigger send`: signs a request as the sender of a trigger would, and has the daemon receive
+ * it at its own address. It is signed here, so that an operator needs no secret to try a trigger.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { type Caller, maySeeSecrets } from "../../auth/caller.ts";
 import { AppError } from "../../base/errors.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { Clock } from "../../base/clock.ts";
-import { post } from "../../http/post.ts";
+import { post, type PostAnswer } from "../../http/post.ts";
 import { DEFAULT_PROJECT } from "../../resources/resource.ts";
 import type { ActiveTrigger, Triggers } from "../../intake/admission/triggers.ts";
 import type { AuditLog } from "../records/audit_log.ts";
@@ -30,6 +30,8 @@ export interface SendHost extends MadeRequestHost, Pick<AuditLog, "audited"> {
   readonly newId: NewId;
   /** The daemon's webhook address, where it has one. */
   readonly status: () => { readonly webhookUrl: string | undefined };
+  /** Answers a request as if it had arrived at that address. */
+  readonly receiveOwn: (request: Request) => Promise<Response>;
 }
 
 /**
@@ -64,7 +66,9 @@ async function send(
 ): Promise<Output<"trigger.send">> {
   const body = bodyOf(input.body);
   const { url, headers, key } = await make(input, { trigger, body }, host);
-  const answered = await post(url, { headers, body }, host.clock);
+  const answered = input.url === undefined
+    ? await toOwn(new Request(url, { method: "POST", headers, body }), host)
+    : await post(url, { headers, body }, host.clock);
   const has = lowerCase(headers);
   const { condition = "" } = trigger.resource.spec.event.filter ?? {};
   const missing = headersRead(condition).filter((name) => !Object.hasOwn(has, name));
@@ -113,6 +117,11 @@ async function make(
   const id = host.newId();
   const now = host.clock.now();
   return await makeRequestTo(trigger, { body, url: target, now, id, headers, event, key }, host);
+}
+
+async function toOwn(request: Request, host: SendHost): Promise<PostAnswer> {
+  const response = await host.receiveOwn(request);
+  return { status: response.status, answer: await response.text() };
 }
 
 function ownAddress({ resource }: ActiveTrigger, host: SendHost): string {
