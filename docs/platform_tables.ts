@@ -30,7 +30,7 @@ function row(platform: Platform): string {
   const cells = [
     title,
     code(name),
-    headers.map(code).join(", ") || shared,
+    docs.where ?? (headers.map(code).join(", ") || shared),
     docs.signs,
     docs.eventId,
     signature.signedTime === undefined ? "any time" : "5 minutes",

@@ -918,7 +918,15 @@ Deno.test("bytes of a stranger are neither parsed nor split: not to read them, n
   const parsing = /\b(JSON\.parse|parseJson|URLSearchParams)\b/;
   const parse = FILES.filter(({ path, code }) => seen.includes(path) && parsing.test(code));
   // Its one reader of forms is given a bound before it splits anything: Twilio signs the fields.
-  deepEqual(parse.map(({ path }) => path), ["src/base/form.ts"]);
+  // Its one reader of JSON asks for the key that has matched.
+  const readers = ["src/base/form.ts", "src/base/json.ts", "src/signatures/verified_json.ts"];
+  deepEqual(parse.map(({ path }) => path).toSorted(), readers);
+  const verified = readFile("src/signatures/verified_json.ts").code;
+  ok(
+    /function findVerifiedJson\(text: string, _match: KeyMatch & \{ readonly ok: true \}/.test(
+      verified,
+    ),
+  );
   const { code } = readFile("src/intake/pipeline/payload.ts");
   ok(/function parsePayload\(\s*delivery: AuthenticatedDelivery\b/.test(code));
   // Whoever takes bytes from a request by itself passes the budget by.

@@ -65,6 +65,13 @@ export function parseQuery(url: string): Record<string, string | string[]> {
   return start === -1 ? {} : groupFields(parseForm(location.slice(start + 1)) ?? []);
 }
 
+/** A parameter of a URL's query; of one that is there twice nobody knows which one counts. */
+export function findParameter(url: string, name: string): string | undefined {
+  const query = parseQuery(url);
+  const value = Object.hasOwn(query, name) ? query[name] : undefined;
+  return typeof value === "string" ? value : undefined;
+}
+
 function beginsAsJson(body: Uint8Array): boolean {
   const first = firstByte(body);
   return first === 0x7b || first === 0x5b;

@@ -9,7 +9,22 @@
  */
 
 import { bearerScheme } from "../signatures/bearer.ts";
-import { nonEmptyText, type Platform } from "./platform.ts";
+import { nonEmptyText, type Platform, type UnsignedHandshake } from "./platform.ts";
+
+/** Lets every origin with a plain name send. */
+export const allowEveryOrigin: UnsignedHandshake = {
+  method: "OPTIONS",
+  answer: ({ header }) => {
+    const origin = header("webhook-request-origin") ?? "";
+    if (!/^[A-Za-z0-9.-]{1,253}$/.test(origin)) return undefined;
+    const headers = {
+      "webhook-allowed-origin": origin,
+      "webhook-allowed-rate": "*",
+      allow: "POST",
+    };
+    return { status: 200, type: "text/plain", body: "", headers };
+  },
+};
 
 /** CloudEvents. */
 export const cloudevents: Platform = {
@@ -22,19 +37,7 @@ export const cloudevents: Platform = {
     ...(bearerScheme.sign === undefined ? {} : { sign: bearerScheme.sign }),
   },
   auto: false,
-  unsignedHandshake: {
-    method: "OPTIONS",
-    answer: ({ header }) => {
-      const origin = header("webhook-request-origin") ?? "";
-      if (!/^[A-Za-z0-9.-]{1,253}$/.test(origin)) return undefined;
-      const headers = {
-        "webhook-allowed-origin": origin,
-        "webhook-allowed-rate": "*",
-        allow: "POST",
-      };
-      return { status: 200, type: "text/plain", body: "", headers };
-    },
-  },
+  unsignedHandshake: allowEveryOrigin,
   body: { kind: "any" },
   eventId: ({ payload, header, isSigned }) => {
     const source = nonEmptyText(header("ce-source") ?? payload["source"]);

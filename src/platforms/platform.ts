@@ -50,12 +50,17 @@ export interface Platform {
   readonly unsignedHandshake?: UnsignedHandshake;
   /** How its bodies are read, where that differs from the default. */
   readonly body?: PlatformBody;
-  /** The field of the payload that lists events, where one request brings several. */
+  /**
+   * The field of the payload that lists events, where one request brings several; empty where the
+   * payload itself may be that list.
+   */
   readonly eventList?: string;
   /** The id that an event and its repetitions share; `undefined` when it has none. */
   readonly eventId?: (event: PlatformEvent) => EventId | undefined;
   /** Its cells in the tables of the documentation, in Markdown. */
   readonly docs: {
+    /** Where its secret is, if not in a header alone. */
+    readonly where?: string;
     /** What its signature covers, and how it is written. */
     readonly signs: string;
     /** What the id of an event is. */

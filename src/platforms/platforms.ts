@@ -16,6 +16,8 @@
 
 import { contentful } from "./contentful.ts";
 import { asana } from "./asana.ts";
+import { azureEventGrid } from "./azure_event_grid.ts";
+import { bitbucket } from "./bitbucket.ts";
 import { cloudevents } from "./cloudevents.ts";
 import { discord } from "./discord.ts";
 import { dropbox } from "./dropbox.ts";
@@ -25,8 +27,11 @@ import { gitlab } from "./gitlab.ts";
 import { line } from "./line.ts";
 import { linear } from "./linear.ts";
 import { meta } from "./meta.ts";
+import { microsoftGraph } from "./microsoft_graph.ts";
+import { monday } from "./monday.ts";
 import { notion } from "./notion.ts";
 import { okta } from "./okta.ts";
+import { pagerduty } from "./pagerduty.ts";
 import type { Platform } from "./platform.ts";
 import { shopify } from "./shopify.ts";
 import { slack } from "./slack.ts";
@@ -56,10 +61,15 @@ export const PLATFORMS: readonly Platform[] = [
   linear,
   contentful,
   asana,
+  azureEventGrid,
+  bitbucket,
   cloudevents,
   dropbox,
+  microsoftGraph,
+  monday,
   notion,
   okta,
+  pagerduty,
   twitch,
   woocommerce,
 ];

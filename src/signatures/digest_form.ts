@@ -62,7 +62,7 @@ const READ: Readonly<Record<DigestEncoding, (text: string) => Uint8Array | undef
 };
 
 /** Bytes of the base64 of URLs, with or without its padding. */
-function findBase64Url(text: string): Uint8Array | undefined {
+export function findBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^[A-Za-z0-9_-]*={0,2}$/.test(text)) return undefined;
   const standard = text.replaceAll("-", "+").replaceAll("_", "/");
   return findBase64(
@@ -73,9 +73,10 @@ function findBase64Url(text: string): Uint8Array | undefined {
 /** A digest as it stands in a header. */
 export function writeDigest(digest: Uint8Array, { encoding, prefix }: DigestForm): string {
   if (encoding === "hex") return prefix + toHex(digest);
-  const standard = toBase64(digest);
-  return prefix +
-    (encoding === "base64"
-      ? standard
-      : standard.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, ""));
+  return prefix + (encoding === "base64" ? toBase64(digest) : toBase64Url(digest));
+}
+
+/** The base64 of URLs, without padding. */
+export function toBase64Url(bytes: Uint8Array): string {
+  return toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }

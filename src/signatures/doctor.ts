@@ -101,10 +101,10 @@ export async function diagnose(
       .map(({ store, keys }) => ({ store, keys: keys.slice(0, MAX_KEYS) })),
     schemes,
   };
-  const { body, headers, url, now } = request;
+  const { body, headers, url, arrivedUrl, now } = request;
   const { scheme, options } = expected;
   const keys = stores.find(isOwn)?.keys.slice(0, MAX_KEYS) ?? [];
-  const asItIs: Attempt = { body, headers, url, now, keys, scheme, options };
+  const asItIs: Attempt = { body, headers, url, arrivedUrl, now, keys, scheme, options };
 
   const budget = new Budget();
   const key = await budget.findKey(asItIs);

@@ -16,6 +16,7 @@ export const FAILURES: Readonly<Record<VerifyFailure, string>> = {
   timestamp_outside_window: "the time of signing is too far from the time here and now",
   message_id_missing: "the signed id of the message is missing",
   signed_header_missing: "a header that the signature covers is missing",
+  secret_missing: "the request does not bring a secret where its platform puts it",
   options_unusable: "the settings of the scheme do not fit together",
   no_usable_key: "no value that is there can be a key of this scheme",
   no_key_matches: "no key fits: the sender's secret is probably another one",

@@ -50,6 +50,8 @@ export interface Attempt {
   readonly headers: Readonly<Record<string, string>>;
   /** The URL to use as the sender's. */
   readonly url: string;
+  /** The URL as it arrived; empty where it is not known. */
+  readonly arrivedUrl: string;
   /** Milliseconds since the epoch at which the request arrived. */
   readonly now: number;
   /** Keys to try. */

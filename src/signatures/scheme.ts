@@ -25,6 +25,8 @@ export interface SignedRequest {
   readonly now: number;
   /** The URL as the sender knows it, query included. */
   readonly url: string;
+  /** The URL as it arrived; empty when it is not known. Nothing that is configured is in it. */
+  readonly arrivedUrl: string;
 }
 
 /** `spec.event.webhook.hmac`: a scheme configured by the user. */
@@ -66,6 +68,7 @@ export type VerifyFailure =
   | "timestamp_outside_window"
   | "message_id_missing"
   | "signed_header_missing"
+  | "secret_missing"
   | "options_unusable"
   | "no_usable_key"
   | "no_key_matches";

@@ -117,7 +117,9 @@ for (const platform of PLATFORMS) {
       for (const one of cases) {
         const changed = new Uint8Array([...one.body, 0x20]);
         equal((await verify(scheme, one, {}, one.otherSecret))?.ok, false, "another key");
-        equal((await verify(scheme, one, { headers: {} }))?.ok, false, "no headers");
+        if (one.signs.secret === undefined) {
+          equal((await verify(scheme, one, { headers: {} }))?.ok, false, "no headers");
+        }
         if (one.signs.body === false) continue;
         equal((await verify(scheme, one, { body: changed }))?.ok, false, "a byte more");
       }

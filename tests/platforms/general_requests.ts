@@ -25,8 +25,6 @@ export const BODY =
 export const AT = 1_700_000_000_000;
 
 const ADYEN_KEY = "44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056";
-const PAGERDUTY_OLD = "52c7243e08f5c5c3ba565b1eff774c2da14f031940591c88fe0c45d5faf67dbe";
-const PAGERDUTY = "227324e77e1c6d9378008a5a5a0684e6efd898f7d94566833ef9a12107119b6a";
 const TERRAFORM = "0f03f82abd46c8423cdc7c9ed34bf07d35716592f371ca0415d7571ca2ddae96" +
   "84f6077f55d4ef003230600cf21a6a14225f0a83fa7cb8961a60a0c160fa80d4";
 
@@ -58,13 +56,6 @@ export const GENERAL_REQUESTS: Readonly<Record<string, GeneralRequest>> = {
     secret: "Aladdin:open sesame",
     otherSecret: "Aladdin:close sesame",
     headers: { Authorization: "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==" },
-  },
-  "Bitbucket Cloud": {
-    secret: "bitbucket secret",
-    headers: {
-      "X-Hub-Signature": "sha256=82cc82c286a87b8748215b75145c8a4b0f3e5303d29b185f7cbd61c80fcdb19c",
-    },
-    unsignedId: "X-Request-UUID",
   },
   Buildkite: {
     secret: "buildkite secret",
@@ -132,11 +123,6 @@ export const GENERAL_REQUESTS: Readonly<Record<string, GeneralRequest>> = {
       "Paddle-Signature":
         "ts=1700000000;h1=6955feacacc20bae85a759f981e0f1fa70e286a407e1ef902ac8e5bab94a38ea",
     },
-  },
-  PagerDuty: { // while a secret is changed
-    secret: "pagerduty secret",
-    headers: { "X-PagerDuty-Signature": `v1=${PAGERDUTY_OLD},v1=${PAGERDUTY}` },
-    unsignedId: "X-Webhook-Id",
   },
   Razorpay: {
     secret: "razorpay secret",

@@ -41,6 +41,8 @@ export interface Facts {
     readonly time?: true | "in the body";
     readonly url?: true;
     readonly body?: false;
+    /** Where the secret is, if not in a header. */
+    readonly secret?: "in the body";
   };
   /** A key of the same form that is not the sender's. */
   readonly otherSecret: string;
@@ -319,7 +321,7 @@ export function optionsOf({ header, hmac }: Facts): SchemeOptions {
 export function requestOf(one: Case, changes: Partial<Case> = {}): SignedRequest {
   const { body, headers, url, now } = { ...one, ...changes };
   const lower = lowerCase(headers);
-  return { body, url, now: now * 1000, header: (name) => lower[name] };
+  return { body, url, arrivedUrl: url, now: now * 1000, header: (name) => lower[name] };
 }
 
 /** Keys by their values. */

@@ -62,6 +62,7 @@ async function refuses(verdict: Promise<Verdict>, ...reasons: VerifyFailure[]): 
 }
 
 const BODY_SIGNED = CASES.filter(({ signs }) => signs.body !== false);
+const SECRET_IN_HEADER = CASES.filter(({ signs }) => signs.secret === undefined);
 const TIME_SIGNED = CASES.filter(({ signs }) => signs.time);
 const URL_SIGNED = CASES.filter(({ signs }) => signs.url);
 const CAN_SIGN = CASES.filter((one) =>
@@ -113,22 +114,29 @@ forEach("refuses an empty secret and an empty store", CASES, async (one) => {
   await refuses(verify(one, {}, []), "no_usable_key");
 });
 
-forEach("refuses a header that is missing, empty, doubled or has a blank", CASES, async (one) => {
-  const signed = Object.keys(one.headers).filter((name) =>
-    /signature|token|auth|hmac|trello/i.test(name)
-  )
-    .filter((name) => !/timestamp/i.test(name));
-  const value = one.headers[signed[0] ?? ""] ?? "";
-  equal(signed.length, 1);
-  const with_ = (text: string) =>
-    verify(one, { headers: { ...one.headers, [signed[0] ?? ""]: text } });
-  await refuses(verify(one, { headers: {} }), "signature_header_missing");
-  await refuses(with_(""), "signature_header_missing");
-  await refuses(with_(`${value}, ${value}`), "signature_malformed");
-  await refuses(with_(`${value},${value}`), "signature_malformed");
-  await refuses(with_(`${value} `), "signature_malformed");
-  await refuses(with_(` ${value}`), "signature_malformed");
-});
+forEach(
+  "refuses a header that is missing, empty, doubled or has a blank",
+  SECRET_IN_HEADER,
+  async (one) => {
+    const signed = Object.keys(one.headers).filter((name) =>
+      /signature|token|auth|hmac|trello/i.test(name)
+    )
+      .filter((name) => !/timestamp/i.test(name));
+    const value = one.headers[signed[0] ?? ""] ?? "";
+    equal(signed.length, 1);
+    const with_ = (text: string) =>
+      verify(one, { headers: { ...one.headers, [signed[0] ?? ""]: text } });
+    const missing = ["signature_header_missing", "secret_missing"] as const;
+    await refuses(verify(one, { headers: {} }), ...missing);
+    await refuses(with_(""), ...missing);
+    await refuses(with_(`${value}, ${value}`), "signature_malformed");
+    // Where a comma separates signatures, two of them are two of a list.
+    const { separator } = schemeNamed(one.scheme).hmacSpec?.(optionsOf(one))?.form ?? {};
+    if (separator !== ",") await refuses(with_(`${value},${value}`), "signature_malformed");
+    await refuses(with_(`${value} `), "signature_malformed");
+    await refuses(with_(` ${value}`), "signature_malformed");
+  },
+);
 
 forEach("holds the time against the window, on both sides", TIME_SIGNED, async (one) => {
   const at = (now: number) => verify(one, { now });
@@ -210,7 +218,7 @@ function* garbage(seed: number): Generator<string> {
   }
 }
 
-forEach("never throws and never passes on garbage", CASES, async (one) => {
+forEach("never throws and never passes on garbage", SECRET_IN_HEADER, async (one) => {
   const words = garbage(one.name.length + 7);
   const word = () => words.next().value ?? "";
   for (let i = 0; i < 60; i++) {

@@ -33,6 +33,7 @@ export async function outcome(attempt: Attempt): Promise<string> {
       header: (name) => headers[name],
       now: now * 1000,
       url,
+      arrivedUrl: url,
     },
     keysOf(...secrets),
     {

@@ -49,8 +49,9 @@ export const command: Command = {
     const header = readHeaders(context, scheme, options);
     const keys = await readKeys(context);
     const { bytes } = await readBody(context);
+    const url = context.option("url") ?? "";
     const verdict = await scheme.verify(
-      { body: bytes, header, now: systemClock.now(), url: context.option("url") ?? "" },
+      { body: bytes, header, now: systemClock.now(), url, arrivedUrl: url },
       keys,
       options,
     );

@@ -239,6 +239,7 @@ export function signedRequest(delivery: ReceivedDelivery, webhook: WebhookSpec):
     header: (name) => Object.hasOwn(headers, name) ? headers[name] : undefined,
     now: context.receivedAt,
     url: publicUrl(webhook.publicUrl, delivery.url),
+    arrivedUrl: delivery.url,
   };
 }
 

@@ -6,7 +6,7 @@
  */
 
 import { AppError } from "../../base/errors.ts";
-import { parseForm } from "../../base/form.ts";
+import { findParameter } from "../../base/form.ts";
 import type { Handshake } from "../../platforms/platform.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import {
@@ -38,7 +38,7 @@ export function findUnsigned(
     body,
     header: (name) => Object.hasOwn(headers, name) ? headers[name] : undefined,
     signatureHeader: schemeOf(webhook).options.signatureHeader,
-    query: (name) => onlyParameter(url, name),
+    query: (name) => findParameter(url, name),
   }, store === undefined ? [] : signingKeys(store));
   if (answer === undefined) return undefined;
   context.handshakeMethod = method;
@@ -47,11 +47,4 @@ export function findUnsigned(
     throw new AppError("unauthorized", "Not authenticated", { reason: answer.refused });
   }
   return answer;
-}
-
-/** A parameter of a query, decoded; of one that is there twice nobody knows which one counts. */
-function onlyParameter(url: string, name: string): string | undefined {
-  const query = url.split("#", 1)[0]?.split("?").slice(1).join("?") ?? "";
-  const values = parseForm(query)?.filter(([found]) => found === name) ?? [];
-  return values.length === 1 ? values[0]?.[1] : undefined;
 }

@@ -69,18 +69,20 @@ function soleObject(payload: unknown): JsonObject | undefined {
 
 /** Each event of a list as a payload by itself: the fields around the list, and a list of one. */
 function split(payload: unknown, listName: string | undefined): readonly unknown[] {
-  if (listName === undefined || !isJsonObject(payload)) return [payload];
-  const list = payload[listName];
+  if (listName === undefined) return [payload];
+  const around = isJsonObject(payload) ? payload : {};
+  const list = listName === "" ? payload : around[listName];
   if (!Array.isArray(list) || list.length < 2) return [payload];
   if (list.length > MAX_EVENTS) {
     const message = `The request brings ${list.length} events, more than ${MAX_EVENTS}`;
     throw new AppError("invalid", message);
   }
-  if (toJson({ ...payload, [listName]: [] }).length > MAX_ENVELOPE) {
+  if (listName === "") return list.map((event: unknown) => [event]);
+  if (toJson({ ...around, [listName]: [] }).length > MAX_ENVELOPE) {
     const message = `The JSON around the list "${listName}" is longer than ${MAX_ENVELOPE}`;
     throw new AppError("invalid", `${message} characters`);
   }
-  return list.map((event: unknown) => ({ ...payload, [listName]: [event] }));
+  return list.map((event: unknown) => ({ ...around, [listName]: [event] }));
 }
 
 /** One event of a request; `own` is its exact JSON, where that is not the body. */

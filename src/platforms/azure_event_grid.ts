@@ -1,0 +1,53 @@
+/**
+ * Azure Event Grid: a secret that the subscription sends along, and nothing signed: as `token` in the
+ * query of its URL, or as a bearer token in a header (`Authorization`, or the one that the trigger
+ * names). Its first event wants the `validationCode` back, and shows the secret like every other. With
+ * the CloudEvents schema an `OPTIONS` comes first. Bodies are lists of events. Facts from "Endpoint
+ * validation" and "Secure WebHook endpoints" of Event Grid's documentation.
+ *
+ * @module
+ */
+
+import { utf8 } from "../base/bytes.ts";
+import { findParameter } from "../base/form.ts";
+import { bearerScheme } from "../signatures/bearer.ts";
+import { findSignature, refused, type Signature } from "../signatures/scheme.ts";
+import { findMatchingToken } from "../signatures/token.ts";
+import { allowEveryOrigin } from "./cloudevents.ts";
+import { echoable, findObject, payloadId, type Platform } from "./platform.ts";
+
+const signature: Signature = {
+  verify(request, keys, options) {
+    if (findSignature(request, options) !== undefined) {
+      return bearerScheme.verify(request, keys, options);
+    }
+    const token = findParameter(request.arrivedUrl, "token") ?? "";
+    return token === "" ? refused("secret_missing") : findMatchingToken(utf8(token), keys);
+  },
+  ...(bearerScheme.sign === undefined ? {} : { sign: bearerScheme.sign }),
+};
+
+/** Azure Event Grid. */
+export const azureEventGrid: Platform = {
+  name: "azure-event-grid",
+  title: "Azure Event Grid",
+  headers: [],
+  sharedHeader: "Authorization",
+  signature,
+  auto: false,
+  unsignedHandshake: allowEveryOrigin,
+  handshake: ({ eventType, data }) => {
+    const validationResponse = echoable(findObject(data)?.["validationCode"]);
+    const isValidation = eventType === "Microsoft.EventGrid.SubscriptionValidationEvent";
+    if (!isValidation || validationResponse === undefined) return undefined;
+    return { status: 200, type: "application/json", body: JSON.stringify({ validationResponse }) };
+  },
+  body: { kind: "any" },
+  eventList: "",
+  eventId: (event) => payloadId(event.payload["id"], event),
+  docs: {
+    where: "`token` in the query, or `Authorization`; with its scheme",
+    signs: "nothing: the secret itself",
+    eventId: "`id` of each event, and the event",
+  },
+};
