@@ -20,7 +20,7 @@ import {
   type ResourceKey,
   warningAt,
 } from "./resource.ts";
-import { needsOf } from "./users.ts";
+import { type Lack, needsOf, possibleLacks } from "./users.ts";
 import { MASK, type SecretStoreSpec } from "./secret_store.ts";
 import { isUnfilledTemplate } from "./secrets_template.ts";
 
@@ -44,10 +44,13 @@ export interface ManifestInput {
   readonly crds: readonly CrdLike[];
 }
 
-/** A warning that applies only if a resource does not exist. */
+/** A warning about one resource of which only the applied resources tell whether it applies. */
 export interface Mention extends ResourceKey {
   readonly warning: string;
 }
+
+/** A reference, and the warning that applies if what it leads to is not there. */
+export type MentionedNeed = Mention & Lack;
 
 /** A secret that is written as `***`, and the error where there is no value that could stay. */
 export interface MaskedSecret extends ResourceKey {
@@ -72,8 +75,8 @@ export interface ManifestsRead {
   readonly errors: readonly string[];
   /** Warnings, in the same form. */
   readonly warnings: readonly string[];
-  /** References to resources that are not in the input. */
-  readonly mentions: readonly Mention[];
+  /** References to resources that are not in the input, and to keys of SecretStores. */
+  readonly mentions: readonly MentionedNeed[];
   /** Warnings about short values, which apply if their SecretStore signs webhooks. */
   readonly weakSecrets: readonly Mention[];
   /** What the machine has to have. */
@@ -183,24 +186,30 @@ function clashes(resource: Manifested, seen: ReadonlySet<string>, kinds: KindLoo
 }
 
 /**
- * References to resources that are not in the input; no errors, because the order of applies is
- * free.
+ * References to resources that are not in the input, and to keys; no errors, because the order of
+ * applies is free.
  */
 function mentionsOf(
   { document, resource }: Read,
   stated: ReadonlySet<string>,
   kinds: KindLookup,
-): Mention[] {
-  return needsOf(resource, kinds).flatMap(({ key, reference: { name, path, consequence } }) => {
-    if (stated.has(keyOf(key))) return [];
-    const warning = warningAt(path, `${key.kind} "${name}" does not exist: ${consequence}`);
-    return [{
-      kind: key.kind,
-      project: key.project,
-      name: key.name,
-      warning: formatFinding(document, warning),
-    }];
-  });
+): MentionedNeed[] {
+  return needsOf(resource, kinds).flatMap((need) =>
+    possibleLacks(need).flatMap(({ lack, message }) => {
+      const { path } = need.reference;
+      if (lack.secretKey === undefined && stated.has(keyOf(lack))) return [];
+      const at = lack.secretKey === undefined ? path : [...path.slice(0, -1), "key"];
+      const { kind, project, name, secretKey } = lack;
+      const warning = formatFinding(document, warningAt(at, message));
+      return [{
+        kind,
+        project,
+        name,
+        ...(secretKey === undefined ? {} : { secretKey }),
+        warning,
+      }];
+    })
+  );
 }
 
 function machineNeedsOf({ document, resource }: Read, kinds: KindLookup): StatedNeed[] {

@@ -15,6 +15,7 @@ import {
   type Resource,
   type ResourceKey,
 } from "./resource.ts";
+import type { SecretStoreSpec } from "./secret_store.ts";
 
 /** A reference and the key of the resource it leads to, which need not exist. */
 export interface Need {
@@ -94,6 +95,30 @@ function usesByKey(catalog: Catalog): ReadonlyMap<string, readonly Use[]> {
     }
   }
   return uses;
+}
+
+/** What may not be there: a resource, or one key of a SecretStore. */
+export type Lack = ResourceKey & Pick<Reference, "secretKey">;
+
+/**
+ * Whether `catalog` has no such resource; with `secretKey`, whether the SecretStore is there and
+ * has no such key.
+ */
+export function lacks({ kind, project, name, secretKey }: Lack, catalog: Catalog): boolean {
+  const found = catalog.find(kind, project, name);
+  if (secretKey === undefined) return found === undefined;
+  return found !== undefined && !Object.hasOwn((found.spec as SecretStoreSpec).data, secretKey);
+}
+
+/** What a need may lack, each with the sentence that says so. */
+export function possibleLacks(
+  { key, reference: { secretKey, consequence } }: Need,
+): { readonly lack: Lack; readonly message: string }[] {
+  const what = `${key.kind} "${key.name}"`;
+  const whole = { lack: key, message: `${what} does not exist: ${consequence}` };
+  if (secretKey === undefined) return [whole];
+  const lack = { kind: key.kind, project: key.project, name: key.name, secretKey };
+  return [whole, { lack, message: `${what} has no key "${secretKey}": ${consequence}` }];
 }
 
 /** Most lines about what is in use. */

@@ -181,6 +181,33 @@ controlTest("a reference to nothing is a warning, and gone once it is there", as
   equal((await rig.apply(elsewhere)).warnings.length, 3, "another project's are not seen");
 });
 
+controlTest("a key that a SecretStore does not have is warned about, and shown", async (rig) => {
+  const store = (...keys: string[]) =>
+    `kind: SecretStore
+metadata: {name: bot}
+spec: {data: {${keys.map((key) => `${key}: "a token of some length"`).join(", ")}}}`;
+  const workflow = `kind: Workflow
+metadata: {name: post}
+spec:
+  env: {T: {fromSecret: {store: bot, key: token}}}
+  steps: [{id: a, run: "true"}]`;
+  const said = async (...texts: string[]) => (await rig.apply(...texts)).warnings.join("\n");
+  const none = /^0\.yaml:4:\d+: spec\.env\.T\.fromSecret\.store: SecretStore "bot" does not exist/;
+  const noKey =
+    /^0\.yaml:4:\d+: spec\.env\.T\.fromSecret\.key: SecretStore "bot" has no key "token": tasks that need it fail$/;
+  match(await said(workflow), none);
+  match(await said(workflow, store("other")), noKey);
+  match(await said(workflow), noKey);
+  const { status } = await rig.client.call("describe", {
+    what: "workflow",
+    name: "post",
+    reveal: false,
+  }) as { status: { missing: string[] } };
+  deepEqual(status.missing, ['SecretStore "bot" has no key "token": tasks that need it fail']);
+  equal(await said(workflow, store("other", "token")), "");
+  equal(await said(workflow), "");
+});
+
 controlTest("a trigger without authentication is warned about", async (rig) => {
   const bare = (webhook: string) =>
     `kind: Trigger

@@ -17,6 +17,7 @@ import type { Manifested } from "../../resources/read.ts";
 import type { ManifestsRead } from "../../resources/read_manifests.ts";
 import { displayName, type Resource } from "../../resources/resource.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
+import { lacks } from "../../resources/users.ts";
 import { runHook } from "../../plugins/hooks.ts";
 import type { PluginHost } from "../../plugins/run_plugin.ts";
 import type { AuditRecorder } from "../../store/audit_store.ts";
@@ -69,10 +70,11 @@ export async function apply(
     await checkMayChange(resources, check, host);
     const crds = resources.filter(({ kind }) => kind === CRD_KIND);
     warnings.push(...await checkPolicy(crds, check, host));
-    warnings.push(...danglingReferences(manifests, catalog), ...weakSecrets(manifests, catalog));
     const changes = resources.map((resource) => toChange(resource, catalog, clock.now()));
     const puts = changes.filter((change) => change.action !== "unchanged")
       .map(({ resource }) => ({ op: "put", resource }) as const);
+    const proposed = catalog.with(puts);
+    warnings.push(...danglingReferences(manifests, proposed), ...weakSecrets(manifests, catalog));
     const results = changes.map(toOutcome);
     if (!request.dry_run) {
       await commit(puts);
@@ -82,7 +84,7 @@ export async function apply(
     const output = { results, warnings, hook_failures: [] };
     if (request.against_secs === undefined) return { manifests, output };
     const proposal = {
-      catalog: catalog.with(puts),
+      catalog: proposed,
       resources: changes.map(({ resource }) => resource),
     };
     const against = await backtest(request.against_secs, proposal, host);
@@ -94,13 +96,11 @@ export async function apply(
 }
 
 /**
- * Warnings about references to missing resources; these are no errors, because the order of applies
- * is free.
+ * Warnings about references to missing resources and keys; these are no errors, because the order
+ * of applies is free.
  */
-function danglingReferences({ mentions }: ManifestsRead, catalog: Catalog): string[] {
-  return mentions.filter(({ kind, project, name }) =>
-    catalog.find(kind, project, name) === undefined
-  ).map(({ warning }) => warning);
+function danglingReferences({ mentions }: ManifestsRead, proposed: Catalog): string[] {
+  return mentions.filter((one) => lacks(one, proposed)).map(({ warning }) => warning);
 }
 
 /** Warnings about short secrets, only for stores that sign webhooks. */

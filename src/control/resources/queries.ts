@@ -16,7 +16,7 @@ import { RECORD_PLURALS } from "../../resources/record_names.ts";
 import { hasLabels } from "../../resources/labels.ts";
 import { project as projectKind } from "../../resources/project.ts";
 import { DEFAULT_PROJECT, displayName, type Resource } from "../../resources/resource.ts";
-import { needsOf, usesOf } from "../../resources/users.ts";
+import { lacks, needsOf, possibleLacks, usesOf } from "../../resources/users.ts";
 import type { PluginHost } from "../../plugins/run_plugin.ts";
 import { type Caller, maySeeSecrets } from "../../auth/caller.ts";
 import type { CodeHost } from "./check_code.ts";
@@ -124,11 +124,8 @@ export async function describe(
 
 /** Who uses a resource, and what of the resources it needs is missing. */
 function useStatus(resource: Resource, catalog: Catalog): Record<string, unknown> {
-  const missing = needsOf(resource, catalog.kinds)
-    .filter(({ key }) => catalog.find(key.kind, key.project, key.name) === undefined)
-    .map(({ key: { kind, name }, reference }) =>
-      `${kind} "${name}" does not exist: ${reference.consequence}`
-    );
+  const missing = needsOf(resource, catalog.kinds).flatMap(possibleLacks)
+    .filter(({ lack }) => lacks(lack, catalog)).map(({ message }) => message);
   return {
     used_by: [...new Set(usesOf(resource, catalog).map(({ user }) => displayName(user)))],
     missing: [...new Set(missing)],
