@@ -81,13 +81,17 @@ Deno.test("every package has its guide, secrets, triggers, workflows and prompts
   }
 });
 
-Deno.test("every manifest of a package begins with a comment, and only templates hold placeholders", () => {
+Deno.test("every manifest of a package begins with a comment and has its label, and only templates hold placeholders", () => {
   for (const path of listManifests()) {
     const text = readPackageFile(path);
     match(text, /^# .{40,}\n/, path);
     const filled = text.replace(/^ *# .*\n/gm, "");
     const isTemplate = basename(path) === "secrets-template.yaml";
     equal(/<your-[a-z-]+>/.test(filled), isTemplate, path);
+    const [name = "", ...rest] = path.split("/");
+    if (rest.length === 1) {
+      match(filled, new RegExp(`^  labels: {integration: ${name}}$`, "m"), path);
+    }
   }
 });
 

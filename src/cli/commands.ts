@@ -199,6 +199,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/integration_install.ts"),
   },
   {
+    words: "integration uninstall",
+    summary: "delete a package's resources",
+    load: () => import("./commands/integration_uninstall.ts"),
+  },
+  {
     words: "schema",
     summary: "print the JSON Schema of a kind",
     load: () => import("./commands/schema.ts"),

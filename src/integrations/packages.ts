@@ -37,6 +37,7 @@ export interface PackageResource {
   readonly name: string;
   /** `kind/name`, as the command line prints it. */
   readonly displayName: string;
+  readonly labels: Readonly<Record<string, string>>;
   /** Its `spec`; the test of the packages applies each, so the shape is that of the kind. */
   readonly spec: unknown;
 }
@@ -71,6 +72,11 @@ export function packageNamed(name: string): IntegrationPackage {
   throw new AppError("not_found", `Unknown integration "${name}": use one of ${names}`);
 }
 
+/** The label that every resource of the package carries, as a selector. */
+export function labelOf({ name }: IntegrationPackage): string {
+  return `integration=${name}`;
+}
+
 /** The files that are applied: not those in folders below, as with `svc apply -f DIR`. */
 export function manifestsOf({ files }: IntegrationPackage): readonly PackageFile[] {
   return files.filter(({ path }) => /^[^/]+\.yaml$/.test(path) && path !== SECRETS_TEMPLATE);
@@ -84,9 +90,11 @@ export function resourcesOf(pack: IntegrationPackage): readonly PackageResource[
 /** The SecretStores to be filled in, each with its keys; values are placeholders. */
 export function secretTemplatesOf(
   { files }: IntegrationPackage,
-): readonly { readonly name: string; readonly keys: readonly string[] }[] {
+): readonly (Pick<PackageResource, "name" | "labels"> & { readonly keys: readonly string[] })[] {
   return files.filter(({ path }) => path === SECRETS_TEMPLATE).flatMap(readResources)
-    .map(({ name, spec }) => ({ name, keys: Object.keys((spec as { data: object }).data) }));
+    .map(({ name, labels, spec }) => (
+      { name, labels, keys: Object.keys((spec as { data: object }).data) }
+    ));
 }
 
 /** Names of the triggers that have an address. */
@@ -98,11 +106,11 @@ export function webhookTriggersOf(pack: IntegrationPackage): readonly string[] {
 
 function readResources({ path, text }: PackageFile): PackageResource[] {
   return parseManifest(path, text).documents.map(({ value }) => {
-    const { kind, metadata: { name }, spec } = value as {
+    const { kind, metadata: { name, labels = {} }, spec } = value as {
       kind: string;
-      metadata: { name: string };
+      metadata: { name: string; labels?: Record<string, string> };
       spec: unknown;
     };
-    return { kind, name, displayName: displayName({ kind, project: "", name }), spec };
+    return { kind, name, displayName: displayName({ kind, project: "", name }), labels, spec };
   });
 }

@@ -57,7 +57,7 @@ const CASES: readonly { words: readonly string[]; gives: readonly string[] }[] =
   { words: ["get", "trig"], gives: ["triggers"] },
   { words: ["get", "-p", "shop", "trig"], gives: ["triggers"] },
   { words: ["schema", "Work"], gives: ["Workflow", "Workspace"] },
-  { words: ["integration", ""], gives: ["list", "show", "install"] },
+  { words: ["integration", ""], gives: ["list", "show", "install", "uninstall"] },
   { words: ["integration", "install", "s"], gives: ["slack"] },
   { words: ["completions", ""], gives: ["bash", "zsh", "fish"] },
   { words: ["apply", "-f", `${DIR}/completions_t`], gives: [`${DIR}/completions_test.ts`] },

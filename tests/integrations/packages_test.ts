@@ -44,7 +44,7 @@ Deno.test("only the manifests of the directory itself are applied, the template 
     ...["trigger/one-a", "trigger/one-b"],
   ]);
   deepEqual(webhookTriggersOf(pack), ["one-a"]);
-  deepEqual(secretTemplatesOf(pack), [{ name: "s", keys: ["a", "b"] }]);
+  deepEqual(secretTemplatesOf(pack), [{ name: "s", labels: {}, keys: ["a", "b"] }]);
 });
 
 Deno.test("packageNamed finds those of the program, and names them where there is none", () => {

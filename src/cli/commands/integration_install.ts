@@ -141,14 +141,14 @@ async function fillSecrets(
 ): Promise<{ files: ManifestFile[]; kept: string[] }> {
   const files: ManifestFile[] = [];
   const kept: string[] = [];
-  for (const { name, keys } of secretTemplatesOf(pack)) {
+  for (const { name, labels, keys } of secretTemplatesOf(pack)) {
     const existing = await findStore(name, { client, context });
     const data = fillStore({ keys, existing }, given);
     if (data === undefined) {
       kept.push(`secretstore/${name}`);
       continue;
     }
-    const store = { kind: "SecretStore", metadata: { name }, spec: { data } };
+    const store = { kind: "SecretStore", metadata: { name, labels }, spec: { data } };
     const path = `${pack.name}/secrets-template.yaml`;
     files.push({ name: path, text: JSON.stringify(store, null, 2) });
   }

@@ -1,0 +1,137 @@
+/**
+ * `svc integration uninstall`: deletes what has the label of a package, but for what others use.
+ *
+ * @module
+ */
+
+import type { Client } from "../../api/client.ts";
+import type { Output } from "../../api/operations.ts";
+import type { DeleteTarget, KeptResource } from "../../api/resource_operations.ts";
+import { AppError } from "../../base/errors.ts";
+import {
+  type IntegrationPackage,
+  labelOf,
+  packageNamed,
+  secretTemplatesOf,
+} from "../../integrations/packages.ts";
+import { KINDS } from "../../resources/kinds.ts";
+import { DEFAULT_PROJECT } from "../../resources/resource.ts";
+import { confirm, YES } from "../confirm.ts";
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  OUTPUT_TEXT_JSON,
+  PROJECT,
+} from "../command.ts";
+
+const SECRET_STORE = "SecretStore";
+
+/** Uninstalls a package. */
+export const command: Command = {
+  help: "Deletes the resources of an integration package: those with the label integration=NAME. " +
+    "What other resources use is kept and named; so are the SecretStores, unless --secrets is " +
+    "given. Tasks and records are kept. Asks first.",
+  arguments: [{ name: "<name>", help: "name of the package, see svc integration list" }],
+  options: [
+    { flags: "--secrets", help: "also delete its SecretStores, with their values" },
+    YES,
+    { flags: "--dry-run", help: "print the same, but change nothing" },
+    PROJECT,
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc integration uninstall github --dry-run",
+    "svc integration uninstall github --secrets --yes",
+    "svc integration uninstall slack -p shop",
+  ],
+  async run(context: CommandContext) {
+    const { io } = context;
+    const pack = packageNamed(context.argument(0));
+    const [secrets, dryRun] = [context.flag("secrets"), context.flag("dryRun")];
+    const targets = [...targetsOf(pack), ...secrets ? storesOf(pack) : []];
+    using client = context.client();
+    const plan = await remove(targets, { client, context, dryRun: true });
+    const stores = secrets ? [] : await find(storesOf(pack), { client, context });
+    if (plan.deleted.length + plan.kept.length + stores.length === 0) {
+      throw new AppError(
+        "not_found",
+        `Nothing of "${pack.name}" is in project ` +
+          `"${context.project().project ?? DEFAULT_PROJECT}": no resource has the label ` +
+          `${labelOf(pack)}`,
+      );
+    }
+    if (!dryRun && plan.deleted.length > 0) {
+      if (io.inIsTerminal && !context.flag("yes")) io.err(`${plan.deleted.join("\n")}\n`);
+      await confirm(`Delete ${countOf(plan.deleted)}?`, context);
+    }
+    const done = dryRun || plan.deleted.length === 0
+      ? plan
+      : await remove(targets, { client, context, dryRun });
+    const kept = [...done.kept, ...stores.map((name) => ({ name, uses: [] }))];
+    if (context.option("output") === "json") {
+      const shown = { name: pack.name, dry_run: dryRun, deleted: done.deleted, kept };
+      return io.out(`${JSON.stringify(shown, null, 2)}\n`);
+    }
+    const suffix = dryRun ? " (dry run)" : "";
+    for (const name of done.deleted) io.out(`${name} deleted${suffix}\n`);
+    for (const one of kept) io.out(`${keptLines(one)}\n`);
+    if (!dryRun && done.deleted.length > 0) {
+      io.err(`note: take its addresses out at ${pack.title}, too: they are answered 404 now\n`);
+    }
+  },
+};
+
+/** Everything with the package's label that belongs to a project and holds no secrets. */
+function targetsOf(pack: IntegrationPackage): DeleteTarget[] {
+  return KINDS.filter(({ kind, global }) => !global && kind !== SECRET_STORE)
+    .map(({ kind }) => ({ what: kind, selector: labelOf(pack) }));
+}
+
+/**
+ * Its SecretStores, also by name: one that was there before the package was installed has no label.
+ */
+function storesOf(pack: IntegrationPackage): DeleteTarget[] {
+  return [
+    { what: SECRET_STORE, selector: labelOf(pack) },
+    { what: SECRET_STORE, names: secretTemplatesOf(pack).map(({ name }) => name) },
+  ];
+}
+
+function remove(
+  targets: readonly DeleteTarget[],
+  { client, context, dryRun }: { client: Client; context: CommandContext; dryRun: boolean },
+): Promise<Output<"delete">> {
+  return client.call("delete", {
+    targets,
+    ...context.project(),
+    used: "keep",
+    ignore_missing: true,
+    dry_run: dryRun,
+  });
+}
+
+/** What there is of `targets`, used or not. */
+async function find(
+  targets: readonly DeleteTarget[],
+  { client, context }: { client: Client; context: CommandContext },
+): Promise<readonly string[]> {
+  const { deleted } = await client.call("delete", {
+    targets,
+    ...context.project(),
+    used: "delete",
+    ignore_missing: true,
+    dry_run: true,
+  });
+  return deleted;
+}
+
+function countOf(names: readonly string[]): string {
+  return names.length === 1 ? "this resource" : `these ${names.length} resources`;
+}
+
+function keptLines({ name, uses }: KeptResource): string {
+  if (uses.length === 0) return `${name} kept, with its values; --secrets deletes it`;
+  return [`${name} kept, because others use it:`, ...uses.map((use) => `  ${use}`)].join("\n");
+}

@@ -1,0 +1,44 @@
+/**
+ * The question before something that cannot be taken back: a person answers it, a script says it
+ * with `--yes`.
+ *
+ * @module
+ */
+
+import { AppError } from "../base/errors.ts";
+import type { CommandContext, OptionDefinition } from "./command.ts";
+import type { Io } from "./io.ts";
+
+/** The option that answers in advance. */
+export const YES: OptionDefinition = { flags: "-y, --yes", help: "do not ask" };
+
+/**
+ * Returns when `question` was answered with yes, or `--yes` was given.
+ *
+ * @throws {AppError} `refused` for any other answer, and where nobody can be asked.
+ */
+export async function confirm(question: string, context: CommandContext): Promise<void> {
+  if (context.flag("yes")) return;
+  const { io } = context;
+  if (!io.inIsTerminal) {
+    throw new AppError(
+      "refused",
+      "Nothing was changed: nobody can be asked here, add --yes (or --dry-run to see what it does)",
+    );
+  }
+  io.err(`${question} [y/N] `);
+  if (/^\s*y(es)?\s*$/i.test(await readLine(io))) return;
+  throw new AppError("refused", "Nothing was changed: the answer was not yes");
+}
+
+/** What is typed up to the end of the line. */
+async function readLine(io: Io): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of io.stdin()) {
+    text += decoder.decode(chunk, { stream: true });
+    const end = text.indexOf("\n");
+    if (end !== -1) return text.slice(0, end);
+  }
+  return text;
+}

@@ -1,0 +1,39 @@
+/**
+ * The question before something that cannot be taken back.
+ *
+ * @module
+ */
+
+import { match, rejects, strictEqual as equal } from "node:assert/strict";
+import { CommandContext } from "../../src/cli/command.ts";
+import { confirm } from "../../src/cli/confirm.ts";
+import { screen } from "./screen.ts";
+
+/** A person who types these chunks, or nobody; gives what was shown. */
+async function ask(typed: readonly string[] | undefined, options = {}): Promise<string> {
+  const { io, text } = screen(true, {
+    inIsTerminal: typed !== undefined,
+    stdin: () => ReadableStream.from((typed ?? []).map((part) => new TextEncoder().encode(part))),
+  });
+  await confirm("Delete it?", new CommandContext(io, { positional: [], options }));
+  return text.err;
+}
+
+Deno.test("yes is yes, in one piece or several, in any case", async () => {
+  for (const typed of [["y\n"], ["Yes\r\n"], ["y", "e", "s", "\n"], [" YES \n", "no\n"], ["y"]]) {
+    equal(await ask(typed), "Delete it? [y/N] ", typed.join("|"));
+  }
+});
+
+Deno.test("everything else is no: another word, an empty line, the end of the input", async () => {
+  for (const typed of [["n\n"], ["\n"], [], ["yesterday\n"], ["no\n", "yes\n"]]) {
+    await rejects(ask(typed), { code: "refused", message: /^Nothing was changed: the answer/ });
+  }
+});
+
+Deno.test("where nobody can be asked it is refused, unless --yes was given; then nobody is", async () => {
+  const refused = await ask(undefined).then(() => undefined, (error: Error) => error);
+  match(refused?.message ?? "", /^Nothing was changed: nobody can be asked here, add --yes/);
+  equal(await ask(undefined, { yes: true }), "");
+  equal(await ask(["n\n"], { yes: true }), "");
+});
