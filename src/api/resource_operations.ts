@@ -34,7 +34,7 @@ export interface ApplyOutcome {
   /** Project; empty for global kinds. */
   readonly project: string;
   /** What the apply did, or would do. */
-  readonly action: "created" | "configured" | "unchanged";
+  readonly action: "created" | "configured" | "unchanged" | "pruned";
 }
 
 /** The outcomes of stored deliveries under proposed manifests. */
@@ -142,6 +142,12 @@ export const RESOURCE_OPERATIONS = {
       project: PROJECT,
       dry_run: Type.Boolean(),
       against_secs: OPTIONAL_SECS,
+      prune: Type.Optional(
+        Type.String({
+          description: "Deletes what has these labels, `k=v,k2=v2`, and is not in the input: " +
+            "triggers, workflows, agents, step templates and workspaces of its projects",
+        }),
+      ),
     },
     output: json<{
       readonly results: readonly ApplyOutcome[];

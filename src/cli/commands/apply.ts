@@ -14,6 +14,7 @@ import {
   PROJECT,
 } from "../command.ts";
 import { readManifestFiles } from "../manifest_files.ts";
+import { printApplied } from "../print_applied.ts";
 import { printable } from "../terminal_text.ts";
 
 /** Applies manifests. */
@@ -27,6 +28,12 @@ export const command: Command = {
       flags: "--against <duration>",
       help: "with --dry-run: also run the deliveries of the last 1h, 7d, … through the manifests",
     },
+    {
+      flags: "--prune",
+      help: "with -l: also delete what has these labels and is not in the files: triggers, " +
+        "workflows, agents, step templates and workspaces, in the projects of the files",
+    },
+    { flags: "-l, --selector <labels>", help: "with --prune: k=v,k2=v2" },
     PROJECT,
     ...CONNECTION,
     OUTPUT_TEXT_JSON,
@@ -35,6 +42,7 @@ export const command: Command = {
     "svc apply -f trigger.yaml",
     "svc apply -f integrations/github --dry-run",
     "svc apply -f trigger.yaml --dry-run --against 7d",
+    "svc apply -f ./manifests --prune -l app=shop --dry-run",
     "generate-manifests | svc apply -f -",
   ],
   async run(context: CommandContext) {
@@ -47,26 +55,33 @@ export const command: Command = {
     if (span !== undefined && !dryRun) {
       throw new AppError("usage", "--against goes with --dry-run");
     }
-    const { results, warnings, hook_failures: failures, against } = await client.call("apply", {
+    const prune = readPrune(context);
+    const applied = await client.call("apply", {
       files,
       ...context.project(),
       dry_run: dryRun,
       ...(span === undefined ? {} : { against_secs: span }),
+      ...(prune === undefined ? {} : { prune }),
     });
-    for (const warning of warnings) context.io.err(`warning: ${warning}\n`);
-    for (const failure of failures) context.io.err(`hook failed: ${failure}\n`);
-    const code = failures.length === 0 ? 0 : 1;
-    if (context.option("output") === "json") {
-      const shown = against === undefined ? results : { results, against };
-      context.io.out(`${JSON.stringify(shown, null, 2)}\n`);
-      return code;
+    const code = printApplied(applied, context, dryRun ? " (dry run)" : "");
+    if (applied.against !== undefined && context.option("output") !== "json") {
+      printAgainst(applied.against, context);
     }
-    const suffix = dryRun ? " (dry run)" : "";
-    for (const { name, action } of results) context.io.out(`${name} ${action}${suffix}\n`);
-    if (against !== undefined) printAgainst(against, context);
     return code;
   },
 };
+
+/** The labels of what may be pruned. */
+function readPrune(context: CommandContext): string | undefined {
+  const selector = context.option("selector");
+  if (context.flag("prune") === (selector !== undefined)) return selector;
+  throw new AppError(
+    "usage",
+    selector === undefined
+      ? "--prune needs -l: without labels it would delete everything that is not in these files"
+      : "-l goes with --prune: it says what may be deleted",
+  );
+}
 
 function printAgainst({ examined, counts, changed }: AgainstResult, { io }: CommandContext): void {
   io.out(`\n${examined} stored deliveries examined\n`);

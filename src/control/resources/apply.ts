@@ -17,7 +17,7 @@ import type { Manifested } from "../../resources/read.ts";
 import type { ManifestsRead } from "../../resources/read_manifests.ts";
 import { displayName, type Resource } from "../../resources/resource.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
-import { lacks } from "../../resources/users.ts";
+import { lacks, usedByOthers } from "../../resources/users.ts";
 import { runHook } from "../../plugins/hooks.ts";
 import type { PluginHost } from "../../plugins/run_plugin.ts";
 import type { AuditRecorder } from "../../store/audit_store.ts";
@@ -25,6 +25,8 @@ import type { DeliveryStore } from "../../store/delivery_store.ts";
 import { backtest, type BacktestHost } from "../../intake/tools/backtest.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { checkMayChange, checkPolicy, type CodeHost } from "./check_code.ts";
+import { refusal } from "./delete.ts";
+import { findPruned } from "./prune.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
 
 /** What {@linkcode apply} needs. */
@@ -73,11 +75,22 @@ export async function apply(
     const changes = resources.map((resource) => toChange(resource, catalog, clock.now()));
     const puts = changes.filter((change) => change.action !== "unchanged")
       .map(({ resource }) => ({ op: "put", resource }) as const);
-    const proposed = catalog.with(puts);
+    const pruned = request.prune === undefined ? [] : findPruned(resources, request.prune, catalog);
+    const deletes = pruned.map(({ kind, project, name }) => (
+      { op: "delete", key: { kind, project, name } } as const
+    ));
+    const proposed = catalog.with([...puts, ...deletes]);
+    const inUse = usedByOthers(pruned, proposed);
+    if (inUse.length > 0) {
+      throw refusal("applied", inUse, "change what uses it, or keep it in the input");
+    }
     warnings.push(...danglingReferences(manifests, proposed), ...weakSecrets(manifests, catalog));
-    const results = changes.map(toOutcome);
+    const results = [
+      ...changes.map(toOutcome),
+      ...pruned.map((resource) => toOutcome({ resource, action: "pruned" })),
+    ];
     if (!request.dry_run) {
-      await commit(puts);
+      await commit([...puts, ...deletes]);
       const failures = await runHooks(changes, host);
       return { manifests, output: { results, warnings, hook_failures: failures } };
     }

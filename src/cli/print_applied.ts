@@ -1,0 +1,27 @@
+/**
+ * What an apply did, as `svc apply` and the commands like it print it.
+ *
+ * @module
+ */
+
+import type { Output } from "../api/operations.ts";
+import type { CommandContext } from "./command.ts";
+
+/** Prints it; gives the exit code, 1 where a hook failed. */
+export function printApplied(
+  applied: Output<"apply">,
+  context: CommandContext,
+  suffix = "",
+): number {
+  const { results, warnings, hook_failures: failures, against } = applied;
+  const { io } = context;
+  for (const warning of warnings) io.err(`warning: ${warning}\n`);
+  for (const failure of failures) io.err(`hook failed: ${failure}\n`);
+  if (context.option("output") === "json") {
+    const shown = against === undefined ? results : { results, against };
+    io.out(`${JSON.stringify(shown, null, 2)}\n`);
+  } else {
+    for (const { name, action } of results) io.out(`${name} ${action}${suffix}\n`);
+  }
+  return failures.length === 0 ? 0 : 1;
+}
