@@ -375,6 +375,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/platforms": "values",
     "src/plugins/policy": "values",
     "src/resources": "values",
+    "src/shell": "values",
     "src/signatures": "values",
     "src/store/sqlite": "values",
     "src/store/sqlite/engine": "values",

@@ -100,6 +100,16 @@ export interface KeptResource {
   readonly uses: readonly string[];
 }
 
+const EXPECTED = Type.Object({
+  kind: TEXT,
+  project: Type.String({ description: "Empty for global kinds" }),
+  name: TEXT,
+  generation: Type.Integer(),
+}, {
+  additionalProperties: false,
+  description: "The input has to be this one resource, and nobody may have changed it meanwhile",
+});
+
 const QUERY = {
   what: Type.String({ description: "Kind of resource or type of record, under any of its names" }),
   name: Type.Optional(
@@ -148,6 +158,7 @@ export const RESOURCE_OPERATIONS = {
             "triggers, workflows, agents, step templates and workspaces of its projects",
         }),
       ),
+      expected: Type.Optional(EXPECTED),
     },
     output: json<{
       readonly results: readonly ApplyOutcome[];

@@ -42,6 +42,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "show everything about one resource or record",
     load: () => import("./commands/describe.ts"),
   },
+  {
+    words: "edit",
+    summary: "change a resource in an editor",
+    load: () => import("./commands/edit.ts"),
+  },
   { words: "delete", summary: "delete resources", load: () => import("./commands/delete.ts") },
   {
     words: "task logs",

@@ -32,8 +32,10 @@ export interface Io {
   readonly errColor: boolean;
   /** Columns of the terminal, or $COLUMNS there; `undefined` when output goes elsewhere. */
   readonly columns: number | undefined;
-  /** Runs `handler` on SIGINT and SIGTERM, until disposed. */
-  onStop(handler: () => void): Disposable;
+  /** All environment variables. */
+  environment(): Record<string, string>;
+  /** Runs `handler` on these signals, SIGINT and SIGTERM when absent, until disposed. */
+  onStop(handler: (signal: Deno.Signal) => void, signals?: readonly Deno.Signal[]): Disposable;
 }
 
 /** The reader of the output has gone, as in `svc get task | head`. */
@@ -85,16 +87,16 @@ export function terminal(): Io {
     inIsTerminal: Deno.stdin.isTerminal(),
     hiddenLine,
     env: (name) => Deno.env.get(name),
+    environment: () => Deno.env.toObject(),
     outIsTerminal,
     errColor: !plain && Deno.stderr.isTerminal(),
     columns: outIsTerminal ? columnsAskedFor() ?? consoleColumns() : undefined,
-    onStop(handler) {
-      Deno.addSignalListener("SIGINT", handler);
-      Deno.addSignalListener("SIGTERM", handler);
+    onStop(handler, signals = ["SIGINT", "SIGTERM"]) {
+      const listeners = signals.map((signal) => ({ signal, listener: () => handler(signal) }));
+      for (const { signal, listener } of listeners) Deno.addSignalListener(signal, listener);
       return {
         [Symbol.dispose]() {
-          Deno.removeSignalListener("SIGINT", handler);
-          Deno.removeSignalListener("SIGTERM", handler);
+          for (const { signal, listener } of listeners) Deno.removeSignalListener(signal, listener);
         },
       };
     },

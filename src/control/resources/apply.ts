@@ -15,7 +15,7 @@ import { machineWarnings, type MachineWarningsHost } from "./machine_warnings.ts
 import type { ManifestReader } from "./manifest_reader.ts";
 import type { Manifested } from "../../resources/read.ts";
 import type { ManifestsRead } from "../../resources/read_manifests.ts";
-import { displayName, type Resource } from "../../resources/resource.ts";
+import { displayName, keyOf, type Resource } from "../../resources/resource.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 import { lacks, usedByOthers } from "../../resources/users.ts";
 import { runHook } from "../../plugins/hooks.ts";
@@ -63,6 +63,7 @@ export async function apply(
       const count = errors.length === 1 ? "1 error" : `${errors.length} errors`;
       throw new AppError("invalid", `Nothing was applied: ${count}`, { details: [...errors] });
     }
+    checkExpected(resources, request.expected, catalog);
     if (resources.length === 0) {
       throw new AppError("invalid", "Nothing to apply: the input holds no resource", {
         details: warnings,
@@ -106,6 +107,34 @@ export async function apply(
   // Nobody waits for the machine but this caller.
   const warnings = await machineWarnings(manifests, host);
   return { ...output, warnings: [...output.warnings, ...warnings] };
+}
+
+/**
+ * Holds an apply to the one resource that it was made from.
+ *
+ * @throws {AppError} `invalid` for another resource, `conflict` when it is no longer the same.
+ */
+function checkExpected(
+  stated: readonly Manifested[],
+  expected: Input<"apply">["expected"],
+  catalog: Catalog,
+): void {
+  if (expected === undefined) return;
+  const { kind, project, name, generation } = expected;
+  if (stated.map(keyOf).join() !== keyOf(expected)) {
+    throw new AppError(
+      "invalid",
+      `Nothing was applied: it has to be ${displayName(expected)} and nothing else, with the ` +
+        "kind, name and project that it has",
+    );
+  }
+  const now = catalog.find(kind, project, name)?.generation;
+  if (now === generation) return;
+  const happened = now === undefined ? "deleted" : "changed";
+  throw new AppError(
+    "conflict",
+    `Nothing was applied: somebody has ${happened} ${displayName(expected)} meanwhile`,
+  );
 }
 
 /**

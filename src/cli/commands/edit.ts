@@ -1,0 +1,205 @@
+/**
+ * `svc edit`: one resource in an editor, applied when it is saved, if nobody else has changed it
+ * meanwhile.
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import type { Client } from "../../api/client.ts";
+import type { Input } from "../../api/operations.ts";
+import { findText } from "../../base/bytes.ts";
+import { AppError, fileFault } from "../../base/errors.ts";
+import { toYaml } from "../../resources/manifest.ts";
+import { findRecordName } from "../../resources/record_names.ts";
+import { displayName } from "../../resources/resource.ts";
+import { runEditor } from "../../shell/run_editor.ts";
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  OUTPUT_TEXT_JSON,
+  PROJECT,
+} from "../command.ts";
+import { type Refusal, sameText, withErrors, withHint, withoutComments } from "../edited_text.ts";
+import type { Io } from "../io.ts";
+import { printApplied } from "../print_applied.ts";
+
+/** Edits a resource. */
+export const command: Command = {
+  help: "Opens a resource in your editor ($VISUAL, else $EDITOR, else vi) and applies what you " +
+    "save. What is refused opens again, with the reasons at the top. An empty file changes " +
+    "nothing, and neither does one that you leave as it is. Secrets stay ***, which keeps them.",
+  arguments: [
+    { name: "<kind>", help: "KIND/NAME, or KIND followed by the name" },
+    { name: "[name]", help: "name" },
+  ],
+  options: [PROJECT, ...CONNECTION, OUTPUT_TEXT_JSON],
+  examples: [
+    "svc edit trigger/github-push",
+    "EDITOR='code --wait' svc edit workflow build -p shop",
+  ],
+  async run(context: CommandContext) {
+    using client = context.client();
+    const { expected, text } = await read(client, context);
+    const directory = await Deno.makeTempDir({ prefix: "svc-edit-" }); // 0700
+    const path = join(directory, `${expected.kind.toLowerCase()}.yaml`);
+    let kept = false;
+    try {
+      const session = { expected, original: text, path, client, context };
+      return await edit(session);
+    } catch (error) {
+      if (!(error instanceof NotApplied)) throw error;
+      kept = await keep(path, error.text);
+      throw kept ? toldWhere(error.reason, path) : error.reason;
+    } finally {
+      if (!kept) await Deno.remove(directory, { recursive: true }).catch(() => {});
+    }
+  },
+};
+
+/** The resource as the precondition of the apply: it is to be the same one, and unchanged. */
+type Expected = NonNullable<Input<"apply">["expected"]>;
+
+interface Session {
+  readonly expected: Expected;
+  readonly original: string;
+  readonly path: string;
+  readonly client: Client;
+  readonly context: CommandContext;
+}
+
+/** A text that was changed and not applied, so it must not be lost. */
+class NotApplied extends Error {
+  readonly text: string;
+  readonly reason: AppError;
+
+  constructor({ text, reason }: { text: string; reason: AppError }) {
+    super(reason.message);
+    this.text = text;
+    this.reason = reason;
+  }
+}
+
+async function read(
+  client: Client,
+  context: CommandContext,
+): Promise<{ expected: Expected; text: string }> {
+  const [what, name] = nameOf(context);
+  if (findRecordName(what) !== undefined) {
+    throw new AppError("usage", `"${what}" are records, which cannot be changed`);
+  }
+  const { items } = await client.call("get", { what, name, ...context.project() });
+  const { kind, metadata, spec, status } = items[0] as {
+    kind: string;
+    metadata: { name: string; project?: string };
+    spec: unknown;
+    status: { generation: number };
+  };
+  const { generation } = status;
+  const expected = { kind, project: metadata.project ?? "", name: metadata.name, generation };
+  return { expected, text: toYaml({ kind, metadata, spec }) };
+}
+
+function nameOf(context: CommandContext): [what: string, name: string] {
+  const [first, second] = [context.argument(0), context.argument(1)];
+  const [what = "", name = "", ...rest] = second === "" ? first.split("/") : [first, second];
+  if (what !== "" && name !== "" && rest.length === 0 && !what.includes("/")) return [what, name];
+  throw new AppError("usage", "Name what to edit: svc edit KIND/NAME");
+}
+
+/** Opens the editor until what is saved can be applied, or is given up. */
+async function edit(session: Session): Promise<number> {
+  const { expected, original, path, client, context } = session;
+  const name = displayName(expected);
+  const hint = hintFor(expected);
+  let refused: Refusal & { error: AppError } | undefined;
+  for (;;) {
+    await write(path, refused === undefined ? withHint(original, hint) : withErrors(refused, hint));
+    const text = withoutComments(await openEditor(path, context.io, refused));
+    if (text.trim() === "") {
+      throw new AppError("refused", `${name} was not changed: the saved file is empty`);
+    }
+    if (sameText(text, original)) {
+      const results = [{ name, project: expected.project, action: "unchanged" as const }];
+      return printApplied({ results, warnings: [], hook_failures: [] }, context);
+    }
+    if (refused !== undefined && sameText(text, refused.text)) {
+      throw new NotApplied({ text, reason: refused.error });
+    }
+    try {
+      const files = [{ name: `${expected.kind.toLowerCase()}.yaml`, text }];
+      const applied = await client.call("apply", { files, dry_run: false, expected });
+      return printApplied(applied, context);
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      if (error.code !== "invalid") throw new NotApplied({ text, reason: error });
+      refused = { text, error };
+    }
+  }
+}
+
+function hintFor(expected: Expected): string[] {
+  return [
+    `Change ${displayName(expected)} and save it; an empty file changes nothing.`,
+    "These lines are left out.",
+    ...expected.kind === "SecretStore" ? ["*** keeps the value that there is."] : [],
+  ];
+}
+
+/** Runs the editor; gives what it saved. */
+async function openEditor(
+  path: string,
+  io: Io,
+  refused: Refusal & { error: AppError } | undefined,
+): Promise<string> {
+  const editor = io.env("VISUAL") || io.env("EDITOR") || "vi";
+  const stop = new AbortController();
+  // Ctrl-C is the editor's; svc has to live on, so that it removes the file.
+  using _signals = io.onStop(
+    (signal) => signal === "SIGINT" || stop.abort(),
+    ["SIGINT", "SIGTERM", "SIGHUP"],
+  );
+  const code = await runEditor({ editor, path, env: io.environment(), signal: stop.signal });
+  if (code === 0 && !stop.signal.aborted) return await readBack(path);
+  const why = stop.signal.aborted
+    ? "svc was told to end"
+    : `the editor (${editor}) ended with exit code ${code}` +
+      (code === 127 ? ", which means there is no such program: set $EDITOR" : "");
+  const reason = new AppError("refused", `Nothing was changed: ${why}`);
+  throw refused === undefined ? reason : new NotApplied({ text: refused.text, reason });
+}
+
+async function write(path: string, text: string): Promise<void> {
+  try {
+    await Deno.writeTextFile(path, text, { mode: 0o600 });
+  } catch (cause) {
+    throw new AppError("refused", `Cannot write "${path}": ${fileFault(cause)}`, { cause });
+  }
+}
+
+async function readBack(path: string): Promise<string> {
+  try {
+    const text = findText(await Deno.readFile(path));
+    if (text !== undefined) return text;
+  } catch (cause) {
+    throw new AppError("refused", `Nothing was changed: "${path}" is gone: ${fileFault(cause)}`, {
+      cause,
+    });
+  }
+  throw new AppError("refused", "Nothing was changed: what was saved is not UTF-8 text");
+}
+
+/** Leaves the text where it was edited, without the comments; whether that worked. */
+async function keep(path: string, text: string): Promise<boolean> {
+  return await write(path, text).then(() => true, () => false);
+}
+
+function toldWhere({ code, message, details, cause }: AppError, path: string): AppError {
+  const advice = code === "conflict" ? "edit it again, or " : "";
+  return new AppError(
+    code,
+    `${message}; your text is kept: ${advice}svc apply -f ${path}`,
+    { details, cause },
+  );
+}
