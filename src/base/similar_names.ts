@@ -12,6 +12,13 @@ export function findLike(name: string, known: readonly string[]): string | undef
   return near.toSorted((a, b) => a.edits - b.edits)[0]?.candidate;
 }
 
+/** The `count` known names that are nearest to `name`, however far: the nearest first. */
+export function findNearest(name: string, known: readonly string[], count: number): string[] {
+  const wanted = name.toLowerCase();
+  return known.map((candidate) => ({ candidate, edits: distance(candidate.toLowerCase(), wanted) }))
+    .toSorted((a, b) => a.edits - b.edits).slice(0, count).map(({ candidate }) => candidate);
+}
+
 /**
  * How many letters `name` is away from `known`; `undefined` when it is too far to be a
  * misspelling: one edit in a short name, two in a longer one.

@@ -36,11 +36,11 @@ export const agent: AnyKind = defineKind<AgentSpec>({
   global: false,
   summary: "A program that takes a prompt, such as a coding agent, for steps to use.",
   spec: AgentSpec,
-  check: (spec) => [
-    ...checkShellLine(spec.command, COMMAND),
-    ...checkDelivery(spec),
-    ...checkEnv(spec.env, ["spec", "env"]),
-    ...checkTimeout(spec.timeout, ["spec", "timeout"]),
+  checks: [
+    (spec) => checkShellLine(spec.command, COMMAND),
+    checkDelivery,
+    (spec) => checkEnv(spec.env, ["spec", "env"]),
+    (spec) => checkTimeout(spec.timeout, ["spec", "timeout"]),
   ],
   references: (spec) => envReferences(spec.env, ["spec", "env"]),
   machine: (spec) => {

@@ -6,7 +6,7 @@
  */
 
 import { messageOf } from "../base/errors.ts";
-import { findLike } from "../base/similar_names.ts";
+import { findLike, findNearest } from "../base/similar_names.ts";
 import { compileExpression } from "../cel/expression.ts";
 import { type Fault, findFaults, FUNCTIONS } from "../cel/names.ts";
 import { compileTemplate, EVENT_VARIABLES, WORKFLOW_VARIABLES } from "../cel/template.ts";
@@ -43,12 +43,15 @@ export function checkTemplate(
   }
 }
 
-/** The message of a fault: its place, and the nearest or all known names. */
+/** The message of a fault: its place, and the names that may have been meant. */
 function explain({ place, message, unknown }: Fault): string {
   const fault = `Does not compile at ${place}: ${message}`;
   if (unknown === undefined) return fault;
   const near = findLike(unknown.name, unknown.known);
   if (near !== undefined) return `${fault}, did you mean "${near}"?`;
-  const more = unknown.known === FUNCTIONS ? "" : " and payload_<field>";
-  return `${fault}: use one of ${unknown.known.join(", ")}${more}`;
+  if (unknown.known !== FUNCTIONS) {
+    return `${fault}: use one of ${unknown.known.join(", ")} and payload_<field>`;
+  }
+  const nearest = findNearest(unknown.name, FUNCTIONS, 3).join(", ");
+  return `${fault}; the nearest are ${nearest}, and docs/expressions.md lists them all`;
 }

@@ -156,17 +156,20 @@ export const customResourceDefinition: AnyKind = defineKind<CrdSpec>({
   global: true,
   summary: "A kind of your own, with the plugins and hooks that come with it.",
   spec: CrdSpec,
-  check: (spec) => [
-    ...(spec.scope === undefined
-      ? []
-      : [warningAt(["spec", "scope"], "Ignored: instances live in projects")]),
-    ...spec.versions.flatMap((version, i) =>
-      checkVersion(version, ["spec", "versions", i, "schema"])
-    ),
-    ...checkUnique(spec.versions.map(({ name }) => name), ["spec", "versions"], "version"),
-    ...checkUnique((spec.plugins ?? []).map(({ name }) => name), ["spec", "plugins"], "plugin"),
-    ...(spec.plugins ?? []).flatMap((plugin, i) => checkPlugin(plugin, ["spec", "plugins", i])),
-    ...checkHooks(spec),
+  checks: [
+    ({ scope }) =>
+      scope === undefined
+        ? []
+        : [warningAt(["spec", "scope"], "Ignored: instances live in projects")],
+    ({ versions }) =>
+      versions.flatMap((version, i) => checkVersion(version, ["spec", "versions", i, "schema"])),
+    ({ versions }) =>
+      checkUnique(versions.map(({ name }) => name), ["spec", "versions"], "version"),
+    ({ plugins = [] }) =>
+      checkUnique(plugins.map(({ name }) => name), ["spec", "plugins"], "plugin"),
+    ({ plugins = [] }) =>
+      plugins.flatMap((plugin, i) => checkPlugin(plugin, ["spec", "plugins", i])),
+    checkHooks,
   ],
   checkName: (name, spec) =>
     name === `${spec.plural}.${spec.group}`

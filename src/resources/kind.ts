@@ -51,10 +51,11 @@ export interface KindDefinition<Spec> {
   /** Whether `spec` may be left out. */
   readonly specOptional?: boolean;
   /**
-   * The checks that a schema cannot express; called only with a spec that passed the schema. Paths
-   * start at the document.
+   * The checks that a schema cannot express; paths start at the document. Each is made by itself: where
+   * the schema refused a part of the spec, that part is left out, and what a check says of it or throws
+   * over it does not count.
    */
-  readonly check?: (spec: Spec) => Finding[];
+  readonly checks?: readonly ((spec: Spec) => Finding[])[];
   /** Checks `metadata.name`, where the spec determines it. */
   readonly checkName?: (name: string, spec: Spec) => Finding[];
   /** API group of its instances, for user-defined kinds. */

@@ -48,7 +48,8 @@ export function parseManifest(file: string, text: string): Manifest {
     const { line, col } = lines.linePos(offset);
     return `${file}:${line}:${col}`;
   };
-  const hidden = source.includes("SecretStore");
+  // Only what names its kind shows a line: anything else may be a SecretStore, or a part of one.
+  const hidden = source.includes("SecretStore") || !/\bkind["']?:/.test(source);
   const say = ({ offset, message }: Fault) =>
     `${place(offset)}: ${message}${hidden ? "" : excerptAt(source, offset)}`;
   const warn = ({ offset, message }: Fault) => `${place(offset)}: ${message}`;

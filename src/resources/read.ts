@@ -6,6 +6,7 @@
  */
 
 import Type from "typebox";
+import { findLike } from "../base/similar_names.ts";
 import type { AnyKind } from "./kind.ts";
 import type { KindLookup } from "./kind_lookup.ts";
 import {
@@ -45,7 +46,10 @@ const Envelope = Type.Object({
   metadata: MetadataSchema,
   spec: Type.Optional(Type.Unknown()),
   status: Type.Optional(Type.Unknown()), // the daemon's: what `svc get -o yaml` prints applies again
-}, { additionalProperties: false });
+}, {
+  additionalProperties: false,
+  title: 'a resource: a mapping with "kind", "metadata" and "spec"',
+});
 
 const envelope = compileSchema(Envelope);
 /** Compiled schemas, kept for as long as their schema is in use. */
@@ -75,13 +79,13 @@ export interface ReadOptions {
 
 /** Reads one parsed document. */
 export function readDocument(value: unknown, { kinds, project }: ReadOptions): ReadResult {
-  const findings = envelope.check(value);
   const kindName = typeof value === "object" && value !== null && "kind" in value && value.kind;
   const kind = typeof kindName === "string" ? kinds.named(kindName) : undefined;
+  const options = { showWords: kind !== undefined && !mayHoldSecrets(kind) };
+  const findings = envelope.check(value, [], options);
   if (kind === undefined) {
     if (typeof kindName === "string" && kindName !== "") {
-      const names = kinds.all.map((one) => one.kind).join(", ");
-      findings.push(errorAt(["kind"], `Unknown kind "${kindName}": use one of ${names}`));
+      findings.push(errorAt(["kind"], unknownKind(kindName, kinds.all.map((one) => one.kind))));
     }
     return { findings };
   }
@@ -91,7 +95,7 @@ export function readDocument(value: unknown, { kinds, project }: ReadOptions): R
   const version = findVersion(document.apiVersion, kind);
   const specFindings = spec === undefined
     ? [errorAt([], `Missing field "spec"`)]
-    : validator(version.schema).check(spec, ["spec"]);
+    : validator(version.schema).check(spec, ["spec"], options);
   findings.push(...version.findings, ...specFindings);
   findings.push(...checkSpec(kind, { spec, name: document.metadata?.name }, specFindings));
   if (findings.some((finding) => finding.level === "error")) return { findings };
@@ -99,6 +103,17 @@ export function readDocument(value: unknown, { kinds, project }: ReadOptions): R
   const { name, project: own, ...metadata } = document.metadata;
   const home = kind.global ? "" : project ?? own ?? DEFAULT_PROJECT;
   return { resource: { kind: kind.kind, project: home, name, metadata, spec }, findings };
+}
+
+/** Whether a text in a field of this kind may be a secret, also a plain word. */
+function mayHoldSecrets(kind: AnyKind): boolean {
+  return kind.kind === "SecretStore" || kind.group !== undefined;
+}
+
+function unknownKind(name: string, known: readonly string[]): string {
+  const near = findLike(name, known);
+  if (near !== undefined) return `Unknown kind "${name}", did you mean "${near}"?`;
+  return `Unknown kind "${name}": use one of ${known.join(", ")}`;
 }
 
 /** The schema of a document: that of its version, where its kind has versions. */
@@ -135,28 +150,55 @@ function validator(schema: object): Validator {
 
 /**
  * Runs the checks that a schema cannot express, also where the schema found errors, so that all
- * errors are reported at once. The spec may then have any shape: a check that throws is ignored,
- * and findings within a field that the schema refused are left out.
+ * errors are reported at once: a check that throws then had nothing to judge, and what it says of a
+ * part that was refused follows from that.
  */
 function checkSpec(
   kind: AnyKind,
   { spec, name }: { spec: unknown; name: unknown },
   refused: readonly Finding[],
 ): Finding[] {
-  const check = () => [
-    ...kind.check?.(spec) ?? [],
-    ...(typeof name === "string" ? kind.checkName?.(name, spec) ?? [] : []),
-  ];
-  if (refused.length === 0) return check();
-  try {
-    return check().filter((finding) =>
-      finding.level === "error" && !refused.some((one) => isWithin(finding.path, one.path))
-    );
-  } catch {
-    return [];
+  const { checkName, checks = [] } = kind;
+  const all = typeof name === "string" && checkName !== undefined
+    ? [...checks, (spec: unknown) => checkName(name, spec)]
+    : checks;
+  if (refused.length === 0) return all.flatMap((check) => check(spec));
+  const places = refused.map(({ path, missing }) =>
+    missing === undefined ? path : [...path, missing]
+  );
+  const rest = withoutRefused(spec, places.map((path) => path.slice(1).map(String)));
+  return all.flatMap((check) => {
+    try {
+      return check(rest);
+    } catch {
+      return [];
+    }
+  }).filter(({ path, level }) =>
+    level === "error" && !places.some((one) => isWithin(path, one) || isAt(path, one.slice(0, -1)))
+  );
+}
+
+/**
+ * A copy of `value` without what stands at `paths`; an item of a list leaves an empty mapping, and an
+ * `id` stays, since others name it.
+ */
+function withoutRefused(value: unknown, paths: readonly (readonly string[])[]): unknown {
+  if (paths.length === 0 || typeof value !== "object" || value === null) return value;
+  const inside = (key: string) => paths.flatMap(([first, ...rest]) => first === key ? [rest] : []);
+  const keep = (key: string) => !inside(key).some((rest) => rest.length === 0);
+  if (Array.isArray(value)) {
+    return value.map((item, i) => keep(`${i}`) ? withoutRefused(item, inside(`${i}`)) : {});
   }
+  return Object.fromEntries(
+    Object.entries(value).filter(([key]) => keep(key) || key === "id")
+      .map(([key, own]) => [key, withoutRefused(own, inside(key))]),
+  );
 }
 
 function isWithin(path: FieldPath, outer: FieldPath): boolean {
   return outer.every((key, index) => String(key) === String(path[index]));
+}
+
+function isAt(path: FieldPath, other: FieldPath): boolean {
+  return path.length === other.length && isWithin(path, other);
 }

@@ -82,6 +82,8 @@ export interface Finding {
   readonly message: string;
   /** An error refuses the whole apply; a warning does not. */
   readonly level: "error" | "warning";
+  /** The field at `path` that there is not. */
+  readonly missing?: string;
 }
 
 /** A finding that refuses the apply. */

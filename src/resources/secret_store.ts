@@ -41,7 +41,9 @@ export const secretStore: AnyKind = defineKind<SecretStoreSpec>({
   global: false,
   summary: "Secret values by key; for signatures every value is tried, which allows rotation.",
   spec: SecretStoreSpec,
-  check: (spec) => Object.entries(spec.data).flatMap(([key, value]) => checkValue(key, value)),
+  checks: [
+    ({ data }) => Object.entries(data).flatMap(([key, value]) => checkValue(key, value)),
+  ],
   mask: (spec) => ({
     data: Object.fromEntries(Object.keys(spec.data).map((key) => [key, MASK])),
   }),

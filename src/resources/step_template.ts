@@ -25,6 +25,6 @@ export const stepTemplate: AnyKind = defineKind<StepTemplateSpec>({
   global: false,
   summary: "A prompt that steps of several workflows share.",
   spec: StepTemplateSpec,
-  check: (spec) => checkTemplate(spec.prompt, ["spec", "prompt"]),
+  checks: [(spec) => checkTemplate(spec.prompt, ["spec", "prompt"])],
   columns: [{ header: "DESCRIPTION", fit: "text", cell: ({ spec }) => spec.description ?? "" }],
 });

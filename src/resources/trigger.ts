@@ -81,13 +81,12 @@ export const trigger: AnyKind = defineKind<TriggerSpec>({
   global: false,
   summary: "Starts a workflow in a workspace when an event arrives and passes its filter.",
   spec: TriggerSchema,
-  check: (spec) => [
-    ...checkBlocks(spec),
-    ...checkExpression(spec.event.filter?.condition, CONDITION),
-    ...checkConcurrency(spec.concurrency),
-    ...(spec.action.goal === undefined
-      ? []
-      : checkTemplate(spec.action.goal, ["spec", "action", "goal"], GOAL_VARIABLES)),
+  checks: [
+    checkBlocks,
+    ({ event }) => checkExpression(event.filter?.condition, CONDITION),
+    ({ concurrency }) => checkConcurrency(concurrency),
+    ({ action: { goal } }) =>
+      goal === undefined ? [] : checkTemplate(goal, ["spec", "action", "goal"], GOAL_VARIABLES),
   ],
   references: (spec) => [
     ...EVENTS.filter((event) => event.source === spec.event.source)

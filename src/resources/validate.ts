@@ -9,25 +9,33 @@ import * as Schema from "typebox/schema";
 import type { TLocalizedValidationError } from "typebox/error";
 import { Settings } from "typebox/system";
 import { findLike } from "../base/similar_names.ts";
+import { hintAt } from "./foreign_fields.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 
 // By default, TypeBox stops at eight errors and omits those that name the unknown fields.
 Settings.Set({ maxErrors: 10_000 });
 
+/** What a message may show. */
+export interface CheckOptions {
+  /** Whether plain words that were refused are shown; not where a secret could stand. */
+  readonly showWords?: boolean;
+}
+
 /** A compiled schema. */
 export interface Validator {
   /** Findings about `value`, which is at path `at` of the document; empty when it is valid. */
-  check(value: unknown, at?: FieldPath): Finding[];
+  check(value: unknown, at?: FieldPath, options?: CheckOptions): Finding[];
 }
 
 /** Compiles a JSON Schema (draft 2020-12 and earlier). */
 export function compileSchema(schema: object): Validator {
   const compiled = Schema.Compile(schema as Schema.XSchema);
   return {
-    check(value, at = []) {
+    check(value, at = [], { showWords = false } = {}) {
       try {
         if (compiled.Check(value)) return [];
-        const findings = toFindings(schema, value, compiled.Errors(value)[1], at);
+        const found = { schema, value, errors: compiled.Errors(value)[1], showWords };
+        const findings = toFindings(found, at);
         return findings.length > 0 ? findings : [errorAt(at, "Does not fit its schema")];
       } catch (error) {
         if (!(error instanceof RangeError)) throw error;
@@ -37,17 +45,21 @@ export function compileSchema(schema: object): Validator {
   };
 }
 
-function toFindings(
-  schema: object,
-  value: unknown,
-  errors: readonly TLocalizedValidationError[],
-  at: FieldPath,
-): Finding[] {
+interface Refusal {
+  readonly schema: object;
+  readonly value: unknown;
+  readonly errors: readonly TLocalizedValidationError[];
+  readonly showWords: boolean;
+}
+
+function toFindings({ schema, value, errors, showWords }: Refusal, at: FieldPath): Finding[] {
   const unions = errors.filter((error) => error.keyword === "anyOf").map((e) => e.schemaPath);
   const findings = new Map<string, Finding>();
-  const add = (path: FieldPath, message: string) => {
+  const add = (path: FieldPath, message: string, missing?: string) => {
     const key = `${path.join("\n")}\n\n${message}`;
-    if (!findings.has(key)) findings.set(key, errorAt([...at, ...path], message));
+    if (findings.has(key)) return;
+    const { path: where, level } = errorAt([...at, ...path], message);
+    findings.set(key, { path: where, message, level, ...missing === undefined ? {} : { missing } });
   };
   for (const error of errors) {
     if (error.keyword === "boolean") continue; // "schema is false": the parent names the field
@@ -59,19 +71,23 @@ function toFindings(
         add([...path, name], unknownField(name, known));
       }
     } else if (error.keyword === "required") {
-      for (const name of error.params.requiredProperties) add(path, `Missing field "${name}"`);
+      for (const name of error.params.requiredProperties) {
+        add(path, `Missing field "${name}"`, name);
+      }
     } else {
-      add(path, describe(error, nodeAt(schema, error.schemaPath), valueAt(value, path)));
+      const node = nodeAt(schema, error.schemaPath);
+      const refused = valueAt(value, path);
+      add(path, describe(error, { node, value: refused, found: name(refused, node, showWords) }));
     }
   }
   return [...findings.values()];
 }
 
-function describe(error: TLocalizedValidationError, node: unknown, value: unknown): string {
+function describe(
+  error: TLocalizedValidationError,
+  { node, value, found }: { node: unknown; value: unknown; found: string },
+): string {
   const title = field(node, "title");
-  const found = field(node, "writeOnly") === true
-    ? typeName(value)
-    : nameOf(value, error.keyword !== "type");
   if (typeof title === "string") return `Expected ${title}, found ${found}`;
   switch (error.keyword) {
     case "type":
@@ -91,26 +107,26 @@ function describe(error: TLocalizedValidationError, node: unknown, value: unknow
   }
 }
 
+/** A text that is shown as it is: it can hardly be a secret, and says more than its length. */
+const PLAIN_WORD = /^[A-Za-z0-9-]{1,20}$/;
+
 /**
- * Describes a value in a message: a number or boolean itself, else its type. The text of a string
- * is never shown: it may be a secret in the wrong place. `isOfType` means that a string was
- * expected, but not this one.
+ * A value in a message: a number, a boolean or a plain word itself, of a longer text its length, else
+ * the type. Other texts are not shown: each may be a secret in the wrong place.
  */
-function nameOf(value: unknown, isOfType: boolean): string {
-  if (typeof value === "number" || typeof value === "boolean") {
-    return `the ${typeof value} ${value}`;
+function name(value: unknown, node: unknown, showWords: boolean): string {
+  if (value === null || value === undefined) return "nothing";
+  if (value === "") return "an empty text";
+  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
+  if (field(node, "writeOnly") === true || typeof value === "object") {
+    return withArticle(typeof value);
   }
-  return isOfType && typeof value === "string" && value !== ""
-    ? "a different string"
-    : typeName(value);
+  if (typeof value !== "string") return `the ${typeof value} ${value}`;
+  return showWords && PLAIN_WORD.test(value) ? `"${value}"` : `a text of ${length(value)}`;
 }
 
-/** The type of a value, for fields that a schema marks `writeOnly`: a password can be a number. */
-function typeName(value: unknown): string {
-  if (value === null || value === undefined) return "nothing";
-  if (value === "") return "an empty string";
-  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
-  return withArticle(typeof value);
+function length(text: string): string {
+  return text.length === 1 ? "1 character" : `${text.length} characters`;
 }
 
 /** A JSON Schema type in the words of YAML. */
@@ -118,10 +134,13 @@ function withArticle(type: string): string {
   if (type === "object") return "a mapping";
   if (type === "array") return "a list";
   if (type === "null") return "nothing";
+  if (type === "string") return "a text";
   return type === "integer" ? "an integer" : `a ${type}`;
 }
 
 function unknownField(name: string, known: readonly string[]): string {
+  const hint = hintAt(name, known);
+  if (hint !== undefined) return `Unknown field "${name}", ${hint}`;
   const near = findLike(name, known);
   if (near !== undefined) return `Unknown field "${name}", did you mean "${near}"?`;
   return `Unknown field "${name}", known here: ${known.join(", ") || "none"}`;

@@ -38,24 +38,24 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>({
   global: false,
   summary: "The steps that a task runs: commands and agents, in the order of what they need.",
   spec: WorkflowSpec,
-  check: (spec) => {
-    const last = spec.finally ?? [];
-    const tooLarge = checkSize(spec);
-    if (tooLarge.length > 0) return tooLarge;
-    return [
-      ...checkEnv(spec.env, ["spec", "env"]),
-      ...checkShell(spec.shell, ["spec", "shell"]),
-      ...checkTimeout(spec.timeout, ["spec", "timeout"]),
-      ...checkUniqueIds(spec),
-      ...spec.steps.flatMap((step, index) => checkStep(step, [...STEPS, index])),
-      ...last.flatMap((step, index) => checkStep(step, [...FINALLY, index])),
-      ...checkGraph(spec.steps, STEPS),
-      ...checkFinally(last),
-      ...checkStepNames(spec.steps, STEPS),
-      ...checkStepNames(last, FINALLY, spec.steps.map((step) => step.id)),
-      ...checkFinallyReads(last, FINALLY, spec.steps),
-    ];
-  },
+  checks: [
+    checkSize,
+    (spec) => checkEnv(spec.env, ["spec", "env"]),
+    (spec) => checkShell(spec.shell, ["spec", "shell"]),
+    (spec) => checkTimeout(spec.timeout, ["spec", "timeout"]),
+    sized(checkUniqueIds),
+    sized(({ steps }) => steps.flatMap((step, index) => checkStep(step, [...STEPS, index]))),
+    sized(({ finally: last = [] }) =>
+      last.flatMap((step, index) => checkStep(step, [...FINALLY, index]))
+    ),
+    sized(({ steps }) => checkGraph(steps, STEPS)),
+    ({ finally: last = [] }) => checkFinally(last),
+    sized(({ steps }) => checkStepNames(steps, STEPS)),
+    sized(({ steps, finally: last = [] }) =>
+      checkStepNames(last, FINALLY, steps.map((step) => step.id))
+    ),
+    sized(({ steps, finally: last = [] }) => checkFinallyReads(last, FINALLY, steps)),
+  ],
   references: (spec): Reference[] => [
     ...envReferences(spec.env, ["spec", "env"]),
     ...spec.steps.flatMap((step, index) => stepReferences(step, [...STEPS, index])),
@@ -72,6 +72,11 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>({
     cell: ({ spec }) => [...spec.steps, ...spec.finally ?? []].map((step) => step.id).join(","),
   }],
 });
+
+/** A check of steps, which is not made of more than a task can schedule: it would take long. */
+function sized(check: (spec: WorkflowSpec) => Finding[]): (spec: WorkflowSpec) => Finding[] {
+  return (spec) => checkSize(spec).length > 0 ? [] : check(spec);
+}
 
 function checkUniqueIds(spec: WorkflowSpec): Finding[] {
   const seen = new Set<string>();

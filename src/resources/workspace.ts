@@ -40,14 +40,18 @@ export const workspace: AnyKind = defineKind<WorkspaceSpec>({
   global: false,
   summary: "A directory in which the steps of a task run.",
   spec: WorkspaceSpec,
-  check: (spec) => [
-    ...checkPath(spec.path),
-    ...(spec.fetch === true && spec.isolation !== "worktree"
-      ? [
-        errorAt(["spec", "fetch"], 'Only worktrees are fetched for: set "isolation: worktree" too'),
-      ]
-      : []),
-    ...checkEnv(spec.env, ["spec", "env"]),
+  checks: [
+    ({ path }) => checkPath(path),
+    ({ fetch, isolation }) =>
+      fetch === true && isolation !== "worktree"
+        ? [
+          errorAt(
+            ["spec", "fetch"],
+            'Only worktrees are fetched for: set "isolation: worktree" too',
+          ),
+        ]
+        : [],
+    ({ env }) => checkEnv(env, ["spec", "env"]),
   ],
   references: (spec) => envReferences(spec.env, ["spec", "env"]),
   machine: ({ path, isolation }) => [

@@ -51,7 +51,7 @@ const WRONG: readonly [text: string, says: RegExp][] = [
   ["metrics: true\nworkers: 0", /daemon\.yaml:2:1: .*a whole number from 1 to 10000/],
   ["workers: two", /daemon\.yaml:1:1: .*a whole number/],
   ["workers:", /daemon\.yaml:1:1: .*a whole number.*found nothing/],
-  ["step-env: TOKEN", /daemon\.yaml:1:1: .*found a string/],
+  ["step-env: TOKEN", /daemon\.yaml:1:1: .*found a text of 5 characters/],
   ["log-level: loud", /daemon\.yaml:1:1: .*debug, info, warn, error/],
   ["webhook-bind: here", /daemon\.yaml:1:1: webhook-bind takes HOST:PORT or none, not "here"/],
   ["trusted-proxy: [10.0.0.0/8, x]", /trusted-proxy takes addresses or CIDR ranges, not "x"/],

@@ -57,7 +57,7 @@ controlTest("an input of another shape is refused with what was found, and where
   deepEqual(await refused("task.wait", { ids: [7], colour: "red" }), [
     "invalid",
     'Invalid input for "task.wait": colour: Unknown field "colour", known here: ids, timeout_secs',
-    ["ids.0: Expected a string, found the number 7"],
+    ["ids.0: Expected a text, found the number 7"],
   ]);
 });
 

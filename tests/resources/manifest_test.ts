@@ -80,7 +80,7 @@ Deno.test("locate counts lines from the top of the file in every document", () =
 const SYNTAX: readonly [what: string, text: string, said: RegExp, mark: string][] = [
   ["a duplicate key", "a: 1\nb: 2\na: 3\n", /^f\.yaml:3:1: Duplicate key/, "a: 3"],
   ["a duplicate key in quotes", "a: 1\n'a': 2\n", /^f\.yaml:2:1: Duplicate key/, "'a': 2"],
-  ["a duplicate key in JSON", '{"a": 1, "a": 2}', /^f\.yaml:1:10: Duplicate key/, '"a": 2}'],
+  ["a duplicate key in JSON", '{"a": 1, "a": 2}\n', /^f\.yaml:1:10: Duplicate key/, '"a": 2}'],
   ["a nested duplicate key", "x:\n  - a: 1\n    a: 2\n", /^f\.yaml:3:5: Duplicate/, "a: 2"],
   [
     "braces in braces",
@@ -105,7 +105,7 @@ const SYNTAX: readonly [what: string, text: string, said: RegExp, mark: string][
   ["a mapping in a line", "a: b: c\n", /^f\.yaml:1:4: A text with ": "/, "b: c"],
   ["no space after a colon", "kind:X\nmetadata: 1\n", /:1:1: .*"name: value"/, "kind:X"],
   ["a comma too few", "{a: 1 b: 2}\n", /^f\.yaml:1:5: A comma is missing/, "1 b"],
-  ["a comma too few in JSON", '{"a": 1\n "b": 2}', /^f\.yaml:1:7: A comma is missing/, "1"],
+  ["a comma too few in JSON", '{"a": 1\n "b": 2}\n', /^f\.yaml:1:7: A comma is missing/, "1"],
   ["a reserved character", "a: @x\nb: `y`\n", /^f\.yaml:1:4: .* with @ needs quotes/, "@x"],
   ["a star", "a: *\n", /^f\.yaml:1:4: A text that begins with \*/, "*"],
   ["a star before a name", "a: *x\n", /^f\.yaml:1:4: A text that begins with \*/, "*x"],
@@ -115,7 +115,7 @@ const SYNTAX: readonly [what: string, text: string, said: RegExp, mark: string][
 
 for (const [what, text, said, mark] of SYNTAX) {
   Deno.test(`parseManifest says once what is wrong with ${what}, and marks it`, () => {
-    const manifest = parse(text);
+    const manifest = parse(`${text}# kind: Workflow\n`);
     deepEqual(manifest.documents, []);
     equal(manifest.errors.length, 1, manifest.errors.join("\n"));
     const [message = "", line = "", caret = ""] = manifest.errors[0]?.split("\n") ?? [];
@@ -130,8 +130,9 @@ Deno.test("parseManifest reports each duplicate key", () => {
 });
 
 Deno.test("parseManifest shows a part of a long line", () => {
-  const [, line = "", caret = ""] = parse(`a: "${"x".repeat(500)}" y\n`).errors[0]?.split("\n") ??
-    [];
+  const [, line = "", caret = ""] =
+    parse(`a: "${"x".repeat(500)}" y\nkind: X\n`).errors[0]?.split("\n") ??
+      [];
   ok(line.length < 80, line);
   equal(line[caret.indexOf("^")], "y");
 });
@@ -141,7 +142,8 @@ for (
     "kind: SecretStore\nspec:\n  data: {a: s3cr3t, b: s3cr3t {x}}\n",
     "kind: Vault\nspec:\n  password: @s3cr3t\n",
     'kind: Vault\nspec: {apiToken: "s3cr3t}\n',
-    '{"client_secret": "s3cr3t" "b": 1}',
+    '{"kind": "Vault", "client_secret": "s3cr3t" "b": 1}',
+    '{"data": {"a": "s3cr3t" "b": 1}}',
   ]
 ) {
   Deno.test(`parseManifest does not show the line of ${JSON.stringify(text)}`, () => {

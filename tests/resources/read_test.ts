@@ -140,27 +140,27 @@ const CASES: readonly Case[] = [
   {
     what: "a duplicate key",
     text: "kind: Project\nmetadata:\n  name: a\n  name: b\n",
-    findings: ["f.yaml:4:3: Duplicate key, remove one of the two"],
+    findings: ["f.yaml:4:3: Duplicate key, remove one of the two\n      name: b\n      ^"],
   },
   {
     what: "a wrong type",
     text: "kind: Project\nmetadata: {name: a}\nspec:\n  description: [x]\n",
-    findings: ["error f.yaml:4:3: spec.description: Expected a string, found a list"],
+    findings: ["error f.yaml:4:3: spec.description: Expected a text, found a list"],
   },
   {
     what: "a number where a label is text",
     text: "kind: Project\nmetadata:\n  name: a\n  labels: {version: 2}\n",
-    findings: ["error f.yaml:4:12: metadata.labels.version: Expected a string, found the number 2"],
+    findings: ["error f.yaml:4:12: metadata.labels.version: Expected a text, found the number 2"],
   },
   {
     what: "an unknown kind",
     text: "metadata: {name: a}\nkind: Triggr\n",
-    findings: [`error f.yaml:2:1: kind: Unknown kind "Triggr": use one of ${KIND_LIST}`],
+    findings: ['error f.yaml:2:1: kind: Unknown kind "Triggr", did you mean "Trigger"?'],
   },
   {
     what: "a kind in another case",
     text: "kind: trigger\nmetadata: {name: a}\n",
-    findings: [`error f.yaml:1:1: kind: Unknown kind "trigger": use one of ${KIND_LIST}`],
+    findings: ['error f.yaml:1:1: kind: Unknown kind "trigger", did you mean "Trigger"?'],
   },
   {
     what: "a missing kind",
@@ -195,17 +195,21 @@ const CASES: readonly Case[] = [
   {
     what: "a kind that is a number",
     text: "kind: 3\nmetadata: {name: a}\n",
-    findings: ["error f.yaml:1:1: kind: Expected a string, found the number 3"],
+    findings: ["error f.yaml:1:1: kind: Expected a text, found the number 3"],
   },
   {
     what: "a list for a document",
     text: "- kind: Project\n",
-    findings: ["error f.yaml:1:1: Expected a mapping, found a list"],
+    findings: [
+      'error f.yaml:1:1: Expected a resource: a mapping with "kind", "metadata" and "spec", found a list',
+    ],
   },
   {
     what: "a text for a document",
     text: "hello\n",
-    findings: ["error f.yaml:1:1: Expected a mapping, found a string"],
+    findings: [
+      'error f.yaml:1:1: Expected a resource: a mapping with "kind", "metadata" and "spec", found a text of 5 characters',
+    ],
   },
   {
     what: "the second document, with its own lines",
@@ -222,8 +226,8 @@ const CASES: readonly Case[] = [
   },
   {
     what: "a text with a byte order mark",
-    text: "\uFEFFkind: Projct\nmetadata: {name: a}\n",
-    findings: [`error f.yaml:1:1: kind: Unknown kind "Projct": use one of ${KIND_LIST}`],
+    text: "\uFEFFkind: Deployment\nmetadata: {name: a}\n",
+    findings: [`error f.yaml:1:1: kind: Unknown kind "Deployment": use one of ${KIND_LIST}`],
   },
   {
     what: "a JSON document",
@@ -236,7 +240,7 @@ const CASES: readonly Case[] = [
     what: "a merge key, which YAML 1.2 does not have",
     text: "kind: Project\nmetadata: {name: a, labels: &l {a: b}, annotations: {<<: *l}}\n",
     findings: [
-      "error f.yaml:2:54: metadata.annotations.<<: Expected a string, found a mapping",
+      "error f.yaml:2:54: metadata.annotations.<<: Expected a text, found a mapping",
     ],
   },
   {
@@ -253,6 +257,53 @@ for (const { what, text, findings: expected } of CASES) {
     deepEqual(findings(text), expected);
   });
 }
+
+Deno.test("readDocument reports what the schema and what the checks find in one round", () => {
+  const text = `kind: Workflow
+metadata: {name: w}
+spec:
+  timeout: [1]
+  steps:
+    - just a text
+    - {id: a, if: "true", run: "true", when: "payload_a =="}
+    - {name: b, run: "true", needs: [nosuch], env: {A: "{{ nosuch }}"}}
+    - {id: c, run: "true", needs: a}
+  finally:
+    - {id: a, run: "true", needs: [c]}
+`;
+  const rows = findings(text).map((one) => one.replace(/^error f\.yaml:(\d+):\d+: /, "$1 "));
+  deepEqual(rows.map((row) => row.slice(0, row.indexOf(": ") + 10)).sort(), [
+    "11 spec.finally.0.id: Another ",
+    "11 spec.finally.0.needs: Steps un",
+    "4 spec.timeout: Expected",
+    "6 spec.steps.0: Expected",
+    "7 spec.steps.1.if: Unknown ",
+    "7 spec.steps.1.when: Does not",
+    "8 spec.steps.2.env.A: Does not",
+    "8 spec.steps.2.name: Unknown ",
+    "8 spec.steps.2.needs.0: No step ",
+    "8 spec.steps.2: Missing ",
+    "9 spec.steps.3.needs: Expected",
+  ]);
+});
+
+Deno.test("readDocument judges what is there of a trigger that lacks its action", () => {
+  const text = `kind: Trigger
+metadata: {name: t}
+spec:
+  event:
+    source: webhook
+    webhook: {scheme: hmac}
+    filter: {condition: "payload_a =="}
+`;
+  const found = findings(text).filter((one) => one.startsWith("error"))
+    .map((one) => one.split(": ").slice(1, 3).join(": ").slice(0, 40));
+  deepEqual(found, [
+    'spec: Missing field "action"',
+    'spec.event.webhook.scheme: Scheme "hmac"',
+    "spec.event.filter.condition: Does not compile at".slice(0, 40),
+  ]);
+});
 
 Deno.test("readDocument reports the errors of a value behind an alias where it stands", () => {
   const text = `kind: Workflow

@@ -273,7 +273,7 @@ const TRIGGERS: Readonly<Record<string, { spec: Fields; says: string[] }>> = {
   "an unknown policy": {
     spec: trigger({ concurrency: { policy: "forbid" } }),
     says: [
-      "error spec.concurrency.policy: Expected one of Allow, Forbid, Replace, Queue, found a different string, " +
+      'error spec.concurrency.policy: Expected one of Allow, Forbid, Replace, Queue, found "forbid", ' +
       'did you mean "Forbid"?',
     ],
   },

@@ -88,13 +88,13 @@ const CASES: readonly Case[] = [
     what: "a number for a text",
     schema: FLAGS,
     value: { name: 3 },
-    findings: ["name: Expected a string, found the number 3"],
+    findings: ["name: Expected a text, found the number 3"],
   },
   {
     what: "null for a text",
     schema: FLAGS,
     value: { name: null },
-    findings: ["name: Expected a string, found nothing"],
+    findings: ["name: Expected a text, found nothing"],
   },
   {
     what: "a list for a mapping",
@@ -112,13 +112,13 @@ const CASES: readonly Case[] = [
     what: "a text for a mapping",
     schema: FLAGS,
     value: "x",
-    findings: [": Expected a mapping, found a string"],
+    findings: [": Expected a mapping, found a text of 1 character"],
   },
   {
     what: "a value outside an enum",
     schema: object({ a: { enum: ["x", "y"] } }),
     value: { a: "z" },
-    findings: ["a: Expected one of x, y, found a different string"],
+    findings: ["a: Expected one of x, y, found a text of 1 character"],
   },
   {
     what: "another constant",
@@ -130,13 +130,13 @@ const CASES: readonly Case[] = [
     what: "the title instead of a keyword",
     schema: object({ a: { type: "string", pattern: "^x$", title: "an x" } }),
     value: { a: "y" },
-    findings: ["a: Expected an x, found a different string"],
+    findings: ["a: Expected an x, found a text of 1 character"],
   },
   {
     what: "an empty text by its title",
     schema: object({ a: { type: "string", minLength: 1, title: "an x" } }),
     value: { a: "" },
-    findings: ["a: Expected an x, found an empty string"],
+    findings: ["a: Expected an x, found an empty text"],
   },
   {
     what: "a union as one finding",
@@ -151,7 +151,7 @@ const CASES: readonly Case[] = [
     schema: object({ "a/b~c": object({ d: TEXT }) }),
     value: { "a/b~c": { d: 1, e: 2 } },
     findings: [
-      "a/b~c.d: Expected a string, found the number 1",
+      "a/b~c.d: Expected a text, found the number 1",
       'a/b~c.e: Unknown field "e", did you mean "d"?',
     ],
   },
@@ -186,6 +186,44 @@ Deno.test("check suggests nothing for a short name that merely has few letters",
   const [finding] = check(object({ id: TEXT, run: TEXT }), { bad: 1 });
   ok(!finding?.includes("did you mean"), finding);
 });
+
+Deno.test("check shows a plain word only where it may, and longer texts never", () => {
+  const schema = object({ a: { enum: ["Forbid", "Queue"] }, b: { type: "integer" } });
+  const shown = (a: unknown, b: unknown) =>
+    compileSchema(schema).check({ a, b }, [], { showWords: true }).map(({ message }) => message);
+  deepEqual(shown("forbid", "ten"), [
+    'Expected one of Forbid, Queue, found "forbid", did you mean "Forbid"?',
+    'Expected an integer, found "ten"',
+  ]);
+  deepEqual(shown("x".repeat(21), "s3cr3t_value"), [
+    "Expected one of Forbid, Queue, found a text of 21 characters",
+    "Expected an integer, found a text of 12 characters",
+  ]);
+});
+
+for (
+  const [known, field, hint] of [
+    [["id", "run", "agent", "when", "needs", "env"], "if", 'did you mean "when"?'],
+    [["id", "run", "agent", "when", "needs", "env"], "name", 'did you mean "id"?'],
+    [["id", "run", "agent", "when", "needs", "env"], "with", 'did you mean "env"?'],
+    [
+      ["id", "run", "agent"],
+      "uses",
+      'a step has "run" (a shell line) or "agent" (the name of an Agent)',
+    ],
+    [["steps", "finally"], "on", "a Trigger says when a Workflow runs"],
+    [["steps", "finally"], "jobs", 'did you mean "steps"?'],
+    [["event", "action"], "on", 'did you mean "event"?'],
+    [["kind", "metadata", "spec"], "steps", 'it belongs under "spec"'],
+    [["kind", "metadata", "spec"], "name", 'it belongs under "metadata"'],
+    [["a", "b"], "if", "known here: a, b"],
+  ] as const
+) {
+  Deno.test(`check says of the unknown field ${field} beside ${known[0]}: ${hint}`, () => {
+    const schema = object(Object.fromEntries(known.map((name) => [name, {}])));
+    deepEqual(check(schema, { [field]: 1 }), [`${field}: Unknown field "${field}", ${hint}`]);
+  });
+}
 
 Deno.test("check never shows a text it refuses", () => {
   const schema = object({

@@ -18,6 +18,7 @@ import type { ManifestsRead } from "../../resources/read_manifests.ts";
 import { displayName, keyOf, type Resource } from "../../resources/resource.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 import { lacks, usedByOthers } from "../../resources/users.ts";
+import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import { runHook } from "../../plugins/hooks.ts";
 import type { PluginHost } from "../../plugins/run_plugin.ts";
 import type { AuditRecorder } from "../../store/audit_store.ts";
@@ -35,6 +36,7 @@ export interface ApplyHost extends BacktestHost, CodeHost, MachineWarningsHost {
   readonly plugins: PluginHost;
   readonly catalog: Catalog;
   readonly manifests: Pick<ManifestReader, "read">;
+  readonly secrets: KnownSecrets;
   readonly writer: ResourceWriter;
 }
 
@@ -61,7 +63,8 @@ export async function apply(
     const warnings = [...manifests.warnings];
     if (errors.length > 0) {
       const count = errors.length === 1 ? "1 error" : `${errors.length} errors`;
-      throw new AppError("invalid", `Nothing was applied: ${count}`, { details: [...errors] });
+      const details = host.secrets.redactAll([...errors]); // a secret may stand in the wrong place
+      throw new AppError("invalid", `Nothing was applied: ${count}`, { details });
     }
     checkExpected(resources, request.expected, catalog);
     if (resources.length === 0) {

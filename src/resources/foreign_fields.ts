@@ -1,0 +1,70 @@
+/**
+ * Fields that people bring from GitHub Actions, Kubernetes and other tools, and what they are called
+ * here.
+ *
+ * @module
+ */
+
+/** What a field is called here, by what it is called elsewhere; the first that fits is meant. */
+const CALLED: Readonly<Record<string, readonly string[]>> = {
+  "if": ["when"],
+  "name": ["id"],
+  "with": ["env"],
+  "environment": ["env"],
+  "command": ["run"],
+  "cmd": ["run"],
+  "script": ["run"],
+  "depends_on": ["needs"],
+  "depends-on": ["needs"],
+  "dependsOn": ["needs"],
+  "continue-on-error": ["continueOnError"],
+  "working-directory": ["workdir"],
+  "workingDirectory": ["workdir"],
+  "cwd": ["workdir"],
+  "timeout-minutes": ["timeout"],
+  "timeoutSeconds": ["timeout"],
+  "retries": ["retry"],
+  "jobs": ["steps"],
+  "on": ["event"],
+  "post": ["finally"],
+  "always": ["finally"],
+  "namespace": ["project"],
+  "stringData": ["data"],
+  "secretRef": ["secret"],
+  "secretName": ["fromRef", "store"],
+  "cron": ["schedule"],
+};
+
+/** What belongs into another part of a document, and into which. */
+const UNDER: Readonly<Record<string, string>> = {
+  name: "metadata",
+  project: "metadata",
+  namespace: "metadata",
+  labels: "metadata",
+  annotations: "metadata",
+  steps: "spec",
+  finally: "spec",
+  event: "spec",
+  action: "spec",
+  data: "spec",
+  path: "spec",
+  command: "spec",
+};
+
+/** How to go on after the unknown field `name`, where `known` are those that there are. */
+export function hintAt(name: string, known: readonly string[]): string | undefined {
+  const part = own(UNDER, name);
+  if (part !== undefined && known.includes("metadata") && known.includes("spec")) {
+    return `it belongs under "${part}"`;
+  }
+  if (name === "uses" && known.includes("agent")) {
+    return 'a step has "run" (a shell line) or "agent" (the name of an Agent)';
+  }
+  if (name === "on" && known.includes("steps")) return "a Trigger says when a Workflow runs";
+  const called = own(CALLED, name)?.find((one) => known.includes(one));
+  return called === undefined ? undefined : `did you mean "${called}"?`;
+}
+
+function own<Value>(table: Readonly<Record<string, Value>>, name: string): Value | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}
