@@ -6,7 +6,7 @@
 
 import { type WallClock } from "./base/clock.ts";
 import { checkSocketPath, type DataDir } from "./base/data_dir.ts";
-import { AppError, messageOf } from "./base/errors.ts";
+import { AppError, fileFault } from "./base/errors.ts";
 import { closeToOthers } from "./base/private_files.ts";
 import { settingsTemplate } from "./daemon/settings_file.ts";
 import { writeLauncher } from "./launcher.ts";
@@ -62,7 +62,7 @@ export async function initDataDir(dir: DataDir, options: InitOptions): Promise<I
     if (await makeFile(dir.settings, settingsTemplate())) made.push(dir.settings);
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
-    throw new AppError("refused", `Cannot make the data directory: ${messageOf(cause)}`, { cause });
+    throw new AppError("refused", `Cannot make the data directory: ${fileFault(cause)}`, { cause });
   }
   if (createDatabase(dir.database, [defaultWorkspace(options.clock)])) made.push(dir.database);
   const launcher = await exists(`${dir.bin}/svc`);

@@ -88,9 +88,12 @@ export function toAppError(error: unknown): AppError {
   return new AppError("internal", "Internal error, see the daemon's log", { cause: error });
 }
 
-/** The message of anything that was thrown. */
+/** The system's number of an error, and the call that failed: both mean nothing to a reader. */
+const OS_ERROR = / \(os error [0-9]+\)(?:: [a-z_]+ '.*)?/s;
+
+/** The message of anything that was thrown, in words only. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return (error instanceof Error ? error.message : String(error)).replace(OS_ERROR, "");
 }
 
 /** Why a file could not be used, as the end of a sentence that names it. */
@@ -99,5 +102,5 @@ export function fileFault(error: unknown): string {
   if (error instanceof Deno.errors.PermissionDenied) return "this user has no permission";
   if (error instanceof Deno.errors.IsADirectory) return "it is a directory";
   if (error instanceof Deno.errors.NotADirectory) return "a part of its path is no directory";
-  return messageOf(error).replace(/ \(os error [0-9]+\).*$/, "");
+  return messageOf(error);
 }

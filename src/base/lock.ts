@@ -7,7 +7,7 @@
 
 import type { Clock } from "./clock.ts";
 import type { DataDir } from "./data_dir.ts";
-import { AppError, messageOf } from "./errors.ts";
+import { AppError, fileFault } from "./errors.ts";
 
 /**
  * How long a lock is waited for. A daemon that is killed while it starts a process leaves a copy of
@@ -27,7 +27,7 @@ export async function lockDataDir(dir: DataDir, clock: Clock): Promise<Disposabl
     (cause) => {
       const what = cause instanceof Deno.errors.NotFound
         ? `The data directory "${dir.root}" is not initialised: run "svc init"`
-        : `Cannot use the data directory "${dir.root}": ${messageOf(cause)}`;
+        : `Cannot use the data directory "${dir.root}": ${fileFault(cause)}`;
       throw new AppError("refused", what, { cause });
     },
   );

@@ -10,7 +10,7 @@
 
 import { basename, dirname, join } from "node:path";
 import type { DataDir } from "./data_dir.ts";
-import { AppError, messageOf } from "./errors.ts";
+import { AppError, fileFault } from "./errors.ts";
 
 /** Bits of a mode: what the group and others may do, and with what they may change something. */
 const [ANY, WRITE] = [0o077, 0o022];
@@ -67,7 +67,7 @@ export async function closeToOthers(dir: DataDir): Promise<string | undefined> {
     try {
       await Deno.chmod(path, mode & ~bits);
     } catch (error) {
-      return void faults.push(`${fault.says} (${messageOf(error)})`);
+      return void faults.push(`${fault.says} (${fileFault(error)})`);
     }
     const left = await findFault(entry, dir.root);
     if (left === undefined) mended.push({ path, was: mode });
@@ -197,7 +197,7 @@ async function look(
     return await how(path);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
-    throw new AppError("refused", `Cannot examine "${path}": ${messageOf(error)}`, {
+    throw new AppError("refused", `Cannot examine "${path}": ${fileFault(error)}`, {
       cause: error,
     });
   }

@@ -6,7 +6,7 @@
  */
 
 import { checkSocketPath, type DataDir } from "../base/data_dir.ts";
-import { AppError, messageOf } from "../base/errors.ts";
+import { AppError, fileFault } from "../base/errors.ts";
 import { lockDataDir } from "../base/lock.ts";
 import { closeToOthers } from "../base/private_files.ts";
 import { writeLauncher } from "../launcher.ts";
@@ -52,7 +52,7 @@ async function checkInitialised(dir: DataDir): Promise<void> {
           : `The key "${path}" is missing, secrets cannot be read: restore it from your backup`;
         throw new AppError("refused", what);
       }
-      throw new AppError("refused", `Cannot use "${path}": ${messageOf(cause)}`, { cause });
+      throw new AppError("refused", `Cannot use "${path}": ${fileFault(cause)}`, { cause });
     }
   }
 }
@@ -66,6 +66,6 @@ export async function usePath<T>(path: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (cause) {
-    throw new AppError("refused", `Cannot use "${path}": ${messageOf(cause)}`, { cause });
+    throw new AppError("refused", `Cannot use "${path}": ${fileFault(cause)}`, { cause });
   }
 }

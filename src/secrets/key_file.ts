@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError, messageOf } from "../base/errors.ts";
+import { AppError, fileFault, messageOf } from "../base/errors.ts";
 import { createKeyring, type Keyring, withoutUnbound } from "./keyring.ts";
 
 /**
@@ -14,7 +14,7 @@ import { createKeyring, type Keyring, withoutUnbound } from "./keyring.ts";
  */
 export async function readKeyFile(path: string): Promise<Keyring> {
   const text = await Deno.readTextFile(path).catch((cause) => {
-    throw new AppError("refused", `Cannot use "${path}": ${messageOf(cause)}`, { cause });
+    throw new AppError("refused", `Cannot use "${path}": ${fileFault(cause)}`, { cause });
   });
   return await createKeyring(text).catch((error) => {
     throw new AppError("invalid", `${messageOf(error)}: ${path}`, { cause: error });

@@ -7,7 +7,7 @@
 
 import { dirname, isAbsolute } from "node:path";
 import type { DataDir } from "../base/data_dir.ts";
-import { AppError, messageOf } from "../base/errors.ts";
+import { AppError, fileFault } from "../base/errors.ts";
 import type { BackupFacts, Progress } from "../store/maintenance.ts";
 import { backUpFile } from "../store/sqlite/maintenance/run_job.ts";
 import { syncDirectory } from "./sync_directory.ts";
@@ -49,7 +49,7 @@ export async function* backUp(
     return { file, ...facts, keyFile: dirs.secretKey };
   } catch (cause) {
     if (cause instanceof AppError && cause.code !== "overloaded") throw cause;
-    throw new AppError("refused", `Cannot write "${file}": ${messageOf(cause)}`, { cause });
+    throw new AppError("refused", `Cannot write "${file}": ${fileFault(cause)}`, { cause });
   } finally {
     // Gone already after a success.
     for (const left of [part, `${part}-journal`]) await Deno.remove(left).catch(() => {});
@@ -63,7 +63,7 @@ async function checkTarget(
 ): Promise<void> {
   const there = await Deno.lstat(file).catch((cause) => {
     if (cause instanceof Deno.errors.NotFound) return undefined;
-    throw new AppError("refused", `Cannot write "${file}": ${messageOf(cause)}`, { cause });
+    throw new AppError("refused", `Cannot write "${file}": ${fileFault(cause)}`, { cause });
   });
   if (there === undefined) return;
   if (!force) {

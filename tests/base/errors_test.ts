@@ -86,3 +86,17 @@ Deno.test("a fault of a file is said in words, without a number or a call of the
   equal(fileFault(thrown(() => Deno.readTextFileSync("/"))), "it is a directory");
   equal(fileFault(new Error("Strange (os error 99): stat 'x'")), "Strange");
 });
+
+Deno.test("messageOf leaves out the system's number and the call that failed", () => {
+  const text = (message: string) => messageOf(new Error(message));
+  equal(
+    text("No such file or directory (os error 2): stat 'it's here'"),
+    "No such file or directory",
+  );
+  equal(text("Address already in use (os error 98)"), "Address already in use");
+  equal(
+    text("tcp connect error: Connection refused (os error 111): try again"),
+    "tcp connect error: Connection refused: try again",
+  );
+  equal(messageOf("thrown (os error 2)"), "thrown");
+});

@@ -5,7 +5,7 @@
  */
 
 import { dirname, join } from "node:path";
-import { AppError, messageOf } from "../../base/errors.ts";
+import { AppError, fileFault } from "../../base/errors.ts";
 import {
   type IntegrationPackage,
   packageNamed,
@@ -93,6 +93,6 @@ async function unpack(pack: IntegrationPackage, directory: string): Promise<stri
     return written;
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
-    throw new AppError("invalid", `Cannot write "${directory}": ${messageOf(cause)}`, { cause });
+    throw new AppError("invalid", `Cannot write "${directory}": ${fileFault(cause)}`, { cause });
   }
 }

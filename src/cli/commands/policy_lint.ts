@@ -6,7 +6,7 @@
 
 import { basename, resolve } from "node:path";
 import { findText } from "../../base/bytes.ts";
-import { AppError, messageOf } from "../../base/errors.ts";
+import { AppError, fileFault } from "../../base/errors.ts";
 import { parsePolicy, type Policy, type PolicyReading } from "../../plugins/policy/policy.ts";
 import { policyPath, readPolicy } from "../../plugins/policy/policy_file.ts";
 import { findDeniedName, prefixDirectory } from "../../plugins/policy/policy_rules.ts";
@@ -131,6 +131,6 @@ async function directoryWarnings(prefix: string, root: string): Promise<string[]
     return [`Everyone can write to "${directory}", and so decide what runs: chmod o-w it`];
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return [`"${directory}" does not exist`];
-    return [`Cannot examine "${directory}": ${messageOf(error)}`];
+    return [`Cannot examine "${directory}": ${fileFault(error)}`];
   }
 }

@@ -62,7 +62,7 @@ export function unusable(files: TlsFiles, cause: unknown): AppError {
   const { certFile, keyFile } = files;
   return new AppError(
     "refused",
-    `Cannot use the certificate "${certFile}" with the key "${keyFile}": ${messageOf(cause)}`,
+    `Cannot use the certificate "${certFile}" with the key "${keyFile}": ${fileFault(cause)}`,
     { cause },
   );
 }
