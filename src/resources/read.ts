@@ -112,8 +112,8 @@ function mayHoldSecrets(kind: AnyKind): boolean {
 
 function unknownKind(name: string, known: readonly string[]): string {
   const near = findLike(name, known);
-  if (near !== undefined) return `Unknown kind "${name}", did you mean "${near}"?`;
-  return `Unknown kind "${name}": use one of ${known.join(", ")}`;
+  const meant = near === undefined ? ":" : `, did you mean "${near}"?`;
+  return `Unknown kind "${name}"${meant} use one of ${known.join(", ")}`;
 }
 
 /** The schema of a document: that of its version, where its kind has versions. */

@@ -155,12 +155,16 @@ const CASES: readonly Case[] = [
   {
     what: "an unknown kind",
     text: "metadata: {name: a}\nkind: Triggr\n",
-    findings: ['error f.yaml:2:1: kind: Unknown kind "Triggr", did you mean "Trigger"?'],
+    findings: [
+      `error f.yaml:2:1: kind: Unknown kind "Triggr", did you mean "Trigger"? use one of ${KIND_LIST}`,
+    ],
   },
   {
     what: "a kind in another case",
     text: "kind: trigger\nmetadata: {name: a}\n",
-    findings: ['error f.yaml:1:1: kind: Unknown kind "trigger", did you mean "Trigger"?'],
+    findings: [
+      `error f.yaml:1:1: kind: Unknown kind "trigger", did you mean "Trigger"? use one of ${KIND_LIST}`,
+    ],
   },
   {
     what: "a missing kind",
