@@ -20,7 +20,10 @@ export interface ExplainedPart {
   readonly value?: string;
   /** Why it has no value. */
   readonly error?: string;
-  /** The fields it read, with their values as JSON, truncated when they are long. */
+  /**
+   * The fields it read, with their values as JSON, truncated when they are long; without those that
+   * its value or its error already says.
+   */
   readonly saw: Readonly<Record<string, string>>;
 }
 
@@ -45,13 +48,15 @@ export async function explainCondition(
   const parts: ExplainedPart[] = [];
   for (const leaf of leaves(parsed.expr)) {
     const expression = unparse({ ...parsed, expr: leaf });
+    const result = await evaluator.evaluate(compileExpression(expression), scope);
+    const outcome = result.ok ? { value: shown(result.value) } : { error: result.error };
     const saw: Record<string, string> = {};
     for (const field of fields(leaf)) {
       const name = unparse({ ...parsed, expr: field });
-      saw[name] = shown(await evaluator.evaluate(compileExpression(name), scope));
+      const seen = await evaluator.evaluate(compileExpression(name), scope);
+      if (seen.ok && name !== expression) saw[name] = shown(seen.value);
+      if (!seen.ok && result.ok) saw[name] = `not known (${seen.error})`;
     }
-    const result = await evaluator.evaluate(compileExpression(expression), scope);
-    const outcome = result.ok ? { value: shown(result) } : { error: result.error };
     parts.push({ expression, ...outcome, saw });
   }
   return parts;
@@ -115,8 +120,7 @@ function isChain(expr: Expr | undefined): boolean {
   }
 }
 
-function shown(result: { ok: true; value: unknown } | { ok: false; error: string }): string {
-  if (!result.ok) return `(${result.error})`;
-  const text = toJson(result.value) ?? "";
+function shown(value: unknown): string {
+  const text = toJson(value) ?? "";
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }

@@ -26,6 +26,7 @@ import { limitLoops } from "./limit_loops.ts";
 import { parseExpression } from "./parse.ts";
 import { lookUp } from "./references.ts";
 import { allowText } from "./strings.ts";
+import { describeSyntaxError } from "./syntax_error.ts";
 import { allowTime, ranOutOfTime } from "./time_limit.ts";
 import { toCel } from "./json_values.ts";
 import { fromCel } from "./values.ts";
@@ -114,8 +115,11 @@ function parseSource(source: string) {
   } catch (error) {
     const found = /^<input>:(\d+):(\d+): (.*)$/s.exec(messageOf(error));
     if (found === null) throw new AppError("invalid", `Does not compile: ${messageOf(error)}`);
-    const [, line, column, message] = found;
-    throw new AppError("invalid", `Does not compile at ${place(line, column)}: ${message}`);
+    const [, line = "1", column = "1", message = ""] = found;
+    const before = source.split("\n").slice(0, Number(line) - 1).join("\n").length;
+    const offset = (line === "1" ? 0 : before + 1) + Number(column) - 1;
+    const what = describeSyntaxError(source, offset, message);
+    throw new AppError("invalid", `Does not compile at ${place(line, column)}: ${what}`);
   }
 }
 

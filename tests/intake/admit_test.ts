@@ -15,6 +15,7 @@ import {
 } from "node:assert/strict";
 import { isJsonObject, type JsonObject, parseOwnJson } from "../../src/base/json.ts";
 import { AppError } from "../../src/base/errors.ts";
+import { EVENT_VARIABLES } from "../../src/cel/template.ts";
 import { createEvaluator } from "../../src/cel/evaluator.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { Resource } from "../../src/resources/resource.ts";
@@ -124,13 +125,13 @@ const FILTERED: readonly [condition: string, payload: string, reason: RegExp][] 
   ['payload_ref == "x"', '{"ref":"y"}', /^the condition is false$/],
   ["payload_id == 9007199254740992", '{"id":9007199254740993}', /^the condition is false$/],
   ['payload_ref == "x"', "{}", /^the condition failed: no such variable: payload_ref/],
-  ["payload_ref", '{"ref":"true"}', /^the condition gave no boolean$/],
-  ["payload_n", '{"n":1}', /^the condition gave no boolean$/],
-  ["payload_n", '{"n":null}', /^the condition gave no boolean$/],
-  ["payload_l", '{"l":[true]}', /^the condition gave no boolean$/],
-  ["payload_o", '{"o":{"ok":true}}', /^the condition gave no boolean$/],
-  ["1", "{}", /^the condition gave no boolean$/],
-  ['"true"', "{}", /^the condition gave no boolean$/],
+  ["payload_ref", '{"ref":"true"}', /^the condition gave a text, neither true nor false$/],
+  ["payload_n", '{"n":1}', /^the condition gave a number, neither true nor false$/],
+  ["payload_n", '{"n":null}', /^the condition gave null, neither true nor false$/],
+  ["payload_l", '{"l":[true]}', /^the condition gave a list, neither true nor false$/],
+  ["payload_o", '{"o":{"ok":true}}', /^the condition gave an object, neither true nor false$/],
+  ["1", "{}", /^the condition gave a number, neither true nor false$/],
+  ['"true"', "{}", /^the condition gave a text, neither true nor false$/],
   ["payload_n + 1 == 2", '{"n":"1"}', /^the condition failed: /],
   ["payload.a.b.c", "{}", /^the condition failed: /],
   ["task.id == 'x'", "{}", /^the condition failed: no such variable: task/],
@@ -233,10 +234,10 @@ Deno.test("admit lets overload through as overload, so that the sender comes aga
   await rejects(admit([eventOf({ condition: "true" })], host), { code: "overloaded" });
 });
 
-Deno.test("eventVariables holds the four variables and nothing of the trigger's settings", () => {
+Deno.test("eventVariables holds the variables of the event and nothing of the trigger's settings", () => {
   const event = eventOf({ payload: '{"a":1}' });
   const variables: JsonObject = eventVariables(event);
-  deepEqual(Object.keys(variables).sort(), ["delivery", "headers", "payload", "trigger"]);
+  deepEqual(Object.keys(variables).sort(), [...EVENT_VARIABLES].sort());
   deepEqual(variables["trigger"], { name: "push", project: "shop" });
   equal(variables["payload"], event.payload);
 });

@@ -17,7 +17,7 @@ import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
 import { DeliveryContext } from "../../src/intake/pipeline/delivery_context.ts";
 import { backtest } from "../../src/intake/tools/backtest.ts";
 import { fire } from "../../src/intake/pipeline/fire.ts";
-import { headersRead } from "../../src/intake/tools/headers.ts";
+import { headersRead } from "../../src/cel/headers_read.ts";
 import { redeliverOne } from "../../src/intake/tools/redeliver.ts";
 import { tryTrigger } from "../../src/intake/tools/try_trigger.ts";
 import { explain } from "../../src/control/deliveries/explain.ts";
@@ -335,9 +335,9 @@ Deno.test("trigger test takes a stored delivery through the trigger as it is now
   equal(would, "filtered");
   deepEqual(stages, [
     'authenticate: key "current" matched when it arrived',
-    "parse: a JSON object with 1 fields",
-    "decide: filtered: the condition is false",
+    "parse: a JSON object with 1 field",
     'filter: payload.ref == "next" → false (payload.ref is "main")',
+    "decide: filtered: the condition is false",
   ]);
   deepEqual([await rig.tasks(), (await rig.deliveries()).length], [tasks, 1]);
 });

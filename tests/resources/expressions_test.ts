@@ -16,11 +16,13 @@ const kinds = new KindLookup([]);
 
 type Spec = Record<string, unknown>;
 
-function errorsOf(kind: string, spec: Spec): string[] {
+function findingsOf(kind: string, spec: Spec, wanted: "error" | "warning"): string[] {
   const { findings } = readDocument({ kind, metadata: { name: "n" }, spec }, { kinds });
-  return findings.filter(({ level }) => level === "error")
+  return findings.filter(({ level }) => level === wanted)
     .map(({ path, message }) => `${path.join(".")}: ${message}`);
 }
+
+const errorsOf = (kind: string, spec: Spec) => findingsOf(kind, spec, "error");
 
 const webhook = (fields: Spec) => ({
   source: "webhook",
@@ -133,11 +135,39 @@ Deno.test("the parts of an explained condition agree with the condition", async 
     ["true", { "payload.a": "null" }],
     ["true", { payload: '{"a":null,"list":[1],"ref":"x/y"}' }],
     ["true", { "payload.a": "null" }],
-    ["index out of bounds: 5", { "payload.list[5]": "(index out of bounds: 5)" }],
+    ["index out of bounds: 5", {}],
     ["false", { payload_ref: '"x/y"' }],
     ["true", { "payload.ref": '"x/y"' }],
-    ["false", { "payload.action": "(field not found: action)" }],
+    ["false", { "payload.action": "not known (field not found: action)" }],
     ["true", { "payload.list": "[1]" }],
     ["true", {}],
+  ]);
+  const bare = await explainCondition(
+    "payload.ref || default(payload.b, 1) == 1",
+    scope,
+    evaluator,
+  );
+  deepEqual(bare.map(({ value, saw }) => [value, saw]), [
+    ['"x/y"', {}],
+    ["true", { "payload.b": "not known (field not found: b)" }],
+  ]);
+});
+
+Deno.test("what is no mistake of CEL and can hardly be meant is warned of", () => {
+  const condition = 'has(headers["X-Event"]) && headers["x-b"] == ""';
+  const event = { source: "webhook", webhook: { secret: { fromRef: "s" } }, filter: { condition } };
+  deepEqual(findingsOf("Trigger", { event, action }, "warning"), [
+    'spec.event.filter.condition: There is never a header "X-Event", names are in lower case here: headers["x-event"]',
+  ]);
+  const warned = (A: string) => findingsOf("Workflow", step({ env: { A } }), "warning");
+  deepEqual(warned("{{ payload.a }} {{ payload.b"), [
+    'spec.steps.0.env.A: "{{" without "}}" stays as it is, nothing is filled in',
+  ]);
+  deepEqual(warned('{{ headers["x-a"] }} }}'), []);
+});
+
+Deno.test("a function is found by the beginning of its name", () => {
+  deepEqual(errorsOf("Workflow", step({ when: 'payload.x.upper() == "A"' })), [
+    'spec.steps.0.when: Does not compile at column 11: there is no function "upper", did you mean "upperAscii"?',
   ]);
 });

@@ -102,7 +102,7 @@ test("when: only true runs a step, its reason is kept, and what needs it runs", 
   deepEqual([yes, no, text, last], [
     "yes succeeded",
     "no skipped: its condition is false",
-    "text skipped: its condition gave no boolean",
+    "text skipped: its condition gave a text, neither true nor false",
     "last succeeded",
   ]);
   match(gone ?? "", /^gone skipped: its condition failed: /);

@@ -15,7 +15,7 @@ import { DEFAULT_PROJECT } from "../../resources/resource.ts";
 import type { ActiveTrigger, Triggers } from "../../intake/admission/triggers.ts";
 import type { AuditLog } from "../records/audit_log.ts";
 import { webhookPath } from "../../intake/webhook_path.ts";
-import { headersRead, lowerCase } from "../../intake/tools/headers.ts";
+import { lowerCase, missingHeaders } from "../../intake/tools/headers.ts";
 import {
   bodyOf,
   type MadeRequestHost,
@@ -71,7 +71,7 @@ async function send(
     : await post(url, { headers, body }, host.clock);
   const has = lowerCase(headers);
   const { condition = "" } = trigger.resource.spec.event.filter ?? {};
-  const missing = headersRead(condition).filter((name) => !Object.hasOwn(has, name));
+  const missing = missingHeaders(condition, has);
   return { url, key: key ?? null, ...answered, missing_headers: missing };
 }
 

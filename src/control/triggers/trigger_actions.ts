@@ -13,7 +13,7 @@ import { displayName, type Resource } from "../../resources/resource.ts";
 import { trigger as kind, type TriggerSpec } from "../../resources/trigger.ts";
 import { fire, type FireHost, MANUAL, parseFired } from "../../intake/pipeline/fire.ts";
 import type { Triggers } from "../../intake/admission/triggers.ts";
-import { headersRead, lowerCase } from "../../intake/tools/headers.ts";
+import { lowerCase, missingHeaders } from "../../intake/tools/headers.ts";
 import { type TryHost, tryTrigger } from "../../intake/tools/try_trigger.ts";
 import { findStored } from "../deliveries/find_stored.ts";
 import type { RecordStore } from "../records/record_type.ts";
@@ -72,7 +72,7 @@ async function fireByHand(
     reason,
     delivery_id: id,
     task_id: taskId ?? null,
-    missing_headers: headersRead(condition ?? "").filter((name) => !Object.hasOwn(headers, name)),
+    missing_headers: missingHeaders(condition ?? "", headers),
   };
 }
 

@@ -13,6 +13,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { Evaluator } from "../../cel/evaluator.ts";
 import { type Expression, type Scope, scopeOf } from "../../cel/expression.ts";
+import { whyNotTrue } from "../../cel/why_not_true.ts";
 import type { Admitted, EventDecision } from "../../store/delivery_records.ts";
 import type { NewTask } from "../../store/task_records.ts";
 import { limitsOf } from "./limits.ts";
@@ -154,11 +155,8 @@ async function whyFiltered(
   evaluator: Evaluator,
 ): Promise<string | undefined> {
   if (filter === undefined) return undefined;
-  const result = await evaluator.evaluate(filter, scope);
-  if (!result.ok) return `the condition failed: ${result.error}`;
-  if (result.value === true) return undefined;
-  if (result.value === false) return "the condition is false";
-  return "the condition gave no boolean";
+  const why = whyNotTrue(await evaluator.evaluate(filter, scope));
+  return why === undefined ? undefined : `the condition ${why}`;
 }
 
 /** The variables that conditions and templates see of an event. */

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { headersRead } from "../../cel/headers_read.ts";
+
 /** Headers with their names in lower case, as a request that arrives has them. */
 export function lowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
@@ -11,11 +13,10 @@ export function lowerCase(headers: Readonly<Record<string, string>>): Record<str
   );
 }
 
-/** `headers["x-name"]`, `headers['x-name']`, `headers.name`, the last two also optional. */
-const READ = /\bheaders\s*(?:\[\??\s*(?:"([^"]+)"|'([^']+)')\s*\]|\.\??([A-Za-z_]\w*))/g;
-
-/** Names of the headers that a condition reads by a name that stands in it, each once. */
-export function headersRead(condition: string): string[] {
-  const names = [...condition.matchAll(READ)].map(([, ...named]) => named.find(Boolean) ?? "");
-  return [...new Set(names)];
+/** Names of the headers that a condition reads and a request has not, each once. */
+export function missingHeaders(
+  condition: string,
+  headers: Readonly<Record<string, string>>,
+): string[] {
+  return headersRead(condition).filter((name) => !Object.hasOwn(headers, name));
 }

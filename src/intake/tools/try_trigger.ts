@@ -12,7 +12,7 @@ import type { Clock } from "../../base/clock.ts";
 import { AppError, toAppError } from "../../base/errors.ts";
 import type { NewId } from "../../base/ids.ts";
 import { isJsonObject } from "../../base/json.ts";
-import { explainCondition, OPERATORS } from "../../cel/explain.ts";
+import { explainCondition, type ExplainedPart, OPERATORS } from "../../cel/explain.ts";
 import { scopeOf } from "../../cel/expression.ts";
 import { DEFAULT_PROJECT } from "../../resources/resource.ts";
 import { signsUrl } from "../../signatures/scheme.ts";
@@ -211,18 +211,23 @@ async function reportEvents(
   const report = (stage: string, result: string) => void stages.push({ stage, result });
   for (const [index, decision] of decisions.entries()) {
     const name = events.length === 1 ? "decide" : `decide event ${index + 1}`;
-    report(name, decisionText(decision));
     const event = events[index];
     const condition = event?.trigger.resource.spec.event.filter?.condition;
-    if (condition === undefined || event === undefined) continue;
-    const scope = scopeOf(eventVariables(event), OPERATORS);
-    for (const part of await explainCondition(condition, scope, host.evaluator)) {
-      const saw = Object.entries(part.saw).map(([field, value]) => `${field} is ${value}`);
-      const value = part.value ?? `error: ${part.error}`;
-      report("filter", `${part.expression} → ${value} (${saw.join(", ")})`);
+    if (condition !== undefined && event !== undefined) {
+      const scope = scopeOf(eventVariables(event), OPERATORS);
+      const parts = await explainCondition(condition, scope, host.evaluator);
+      for (const part of parts) report("filter", partText(part));
     }
+    report(name, decisionText(decision));
   }
   return bestOf(decisions)?.outcome ?? "filtered";
+}
+
+/** A part of a condition with its value and what it saw. */
+function partText({ expression, value, error, saw }: ExplainedPart): string {
+  const fields = Object.entries(saw).map(([field, seen]) => `${field} is ${seen}`);
+  const where = fields.length === 0 ? "" : ` (${fields.join(", ")})`;
+  return `${expression} → ${value ?? `error: ${error}`}${where}`;
 }
 
 /** What a body became, in words. */
@@ -230,7 +235,8 @@ function payloadText(payload: unknown): string {
   if (typeof payload === "string") return `a text of ${payload.length} characters`;
   if (Array.isArray(payload)) return `a JSON list of ${payload.length}`;
   if (!isJsonObject(payload)) return "a JSON value";
-  return `a JSON object with ${Object.keys(payload).length} fields`;
+  const { length } = Object.keys(payload);
+  return `a JSON object with ${length === 1 ? "1 field" : `${length} fields`}`;
 }
 
 function decisionText(decision: Admitted): string {

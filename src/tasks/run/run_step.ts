@@ -7,6 +7,7 @@
  */
 
 import { compileExpression } from "../../cel/expression.ts";
+import { whyNotTrue } from "../../cel/why_not_true.ts";
 import type { StepRecord } from "../../store/task_records.ts";
 import type { CancelCause, CancellationScope } from "../cancellation_scope.ts";
 import type { Plan, PlannedStep } from "../plan.ts";
@@ -118,9 +119,6 @@ async function whySkipped(
   context: TaskContext,
 ): Promise<{ reason: string } | undefined> {
   if (when === undefined) return undefined;
-  const result = await context.evaluator.evaluate(compileExpression(when), context.scope);
-  if (!result.ok) return { reason: `its condition failed: ${result.error}` };
-  if (result.value === true) return undefined;
-  const what = result.value === false ? "is false" : "gave no boolean";
-  return { reason: `its condition ${what}` };
+  const why = whyNotTrue(await context.evaluator.evaluate(compileExpression(when), context.scope));
+  return why === undefined ? undefined : { reason: `its condition ${why}` };
 }
