@@ -23,6 +23,8 @@ interface Table {
 
 const code = (text: string) => `\`${text}\``;
 
+const replay = (secs = 300) => secs === 3600 ? "1 hour" : `${secs / 60} minutes`;
+
 function row(platform: Platform): string {
   const { name, title, headers, sharedHeader, signature, docs } = platform;
   const { handshake, unsignedHandshake } = platform;
@@ -33,7 +35,7 @@ function row(platform: Platform): string {
     docs.where ?? (headers.map(code).join(", ") || shared),
     docs.signs,
     docs.eventId,
-    signature.signedTime === undefined ? "any time" : "5 minutes",
+    signature.signedTime === undefined ? "any time" : replay(signature.defaultToleranceSecs),
     (handshake ?? unsignedHandshake) === undefined ? "none" : "answered",
   ];
   return `| ${cells.join(" | ")} |`;

@@ -117,7 +117,8 @@ export function readScheme(
     scheme,
     options: {
       signatureHeader: (header ?? scheme.defaultHeader).toLowerCase(),
-      toleranceSecs: context.count("tolerance", 0, MAX_DURATION_SECS) ?? DEFAULT_TOLERANCE_SECS,
+      toleranceSecs: context.count("tolerance", 0, MAX_DURATION_SECS) ??
+        scheme.defaultToleranceSecs ?? DEFAULT_TOLERANCE_SECS,
       ...(name === "hmac" ? { hmac: hmac ?? { algorithm: "sha256" } } : {}),
     },
   };

@@ -7,6 +7,8 @@
 
 import { ParallelDisposer } from "../base/parallel_disposer.ts";
 import { BodyBudget } from "../http/body_budget.ts";
+import { Certificates } from "../http/certificates.ts";
+import { get, visit } from "../http/post.ts";
 import { Triggers } from "../intake/admission/triggers.ts";
 import { SlackRouter } from "../intake/slack/router.ts";
 import { startSources } from "../intake/sources.ts";
@@ -18,7 +20,8 @@ import type { Execution } from "./execution.ts";
 import type { State } from "./state.ts";
 
 /** The parts that accept events, as the servers use them. */
-export interface Intake extends AsyncDisposable, Pick<WebhookHost, "limits"> {
+export interface Intake
+  extends AsyncDisposable, Pick<WebhookHost, "limits" | "findCertificate" | "visit"> {
   readonly triggers: Triggers;
   readonly planner: Planner;
   /** Memory that the bodies of all requests share. */
@@ -38,24 +41,35 @@ export function openIntake(
 ): Intake {
   const busy = new ParallelDisposer();
   const pipeline = withPipeline(state, plugins);
-  const { triggers, planner } = pipeline;
+  const { triggers, planner, findCertificate, visit } = pipeline;
   busy.use(new SlackRouter({ ...pipeline, inboxes }));
   busy.use(startSources(pipeline));
   return {
     triggers,
     planner,
+    findCertificate,
+    visit,
     bodies: new BodyBudget(config.maxInflightBytes),
     limits: { maxBytes: config.maxBodyBytes, deadlineMs: BODY_DEADLINE_MS },
     [Symbol.asyncDispose]: () => busy[Symbol.asyncDispose](),
   };
 }
 
+type PipelinePart = "plugins" | "triggers" | "planner" | "findCertificate" | "visit";
+
 /** Adds to a state what deliveries are taken through the pipeline with. */
-export function withPipeline<Given extends Pick<State, "catalog" | "resolvePath">>(
+export function withPipeline<Given extends Pick<State, "catalog" | "clock" | "resolvePath">>(
   state: Given,
   plugins: PluginHost,
-): Given & Pick<WebhookHost, "plugins" | "triggers" | "planner"> {
-  const { catalog, resolvePath } = state;
-  const planner = new Planner(catalog, resolvePath);
-  return { ...state, plugins, triggers: new Triggers(catalog), planner };
+): Given & Pick<WebhookHost, PipelinePart> {
+  const { catalog, clock, resolvePath } = state;
+  const certificates = new Certificates((url) => get(url, clock), clock);
+  return {
+    ...state,
+    plugins,
+    triggers: new Triggers(catalog),
+    planner: new Planner(catalog, resolvePath),
+    findCertificate: (url) => certificates.find(url),
+    visit: (url) => visit(url, clock),
+  };
 }

@@ -1,6 +1,6 @@
 /**
- * Posts one request and reads the beginning of its answer: the door through which the daemon tries
- * an address that an admin names.
+ * Sends one request and reads the beginning of its answer: the door through which the daemon tries
+ * an address that an admin names, and asks the servers of platforms.
  *
  * @module
  */
@@ -10,6 +10,8 @@ import { AppError, messageOf } from "../base/errors.ts";
 
 /** Longest time to wait for the answer. */
 const ANSWER_MS = 60_000;
+/** The same for the server of a platform: the one who is waiting for us is that platform, too. */
+const PLATFORM_MS = 5000;
 /** Most of the answer that is read. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
@@ -36,20 +38,46 @@ export async function post(
   { headers, body }: PostedRequest,
   clock: Clock,
 ): Promise<PostAnswer> {
+  return await send(url, { method: "POST", headers, body }, { ms: ANSWER_MS, clock });
+}
+
+/**
+ * Gets what a server of a platform has; no redirection is followed.
+ *
+ * @throws {AppError} `refused` when nothing answers within five seconds.
+ */
+export async function get(url: string, clock: Clock): Promise<PostAnswer> {
+  return await send(url, {}, { ms: PLATFORM_MS, clock });
+}
+
+/**
+ * Visits a URL of a platform, by which it learns that its request has arrived.
+ *
+ * @throws {AppError} `overloaded` when it does not answer that this is well.
+ */
+export async function visit(url: string, clock: Clock): Promise<void> {
+  const { host } = new URL(url);
+  const fail = (why: string): never => {
+    const reason = `${host} could not be told that its request has arrived: ${why}`;
+    throw new AppError("overloaded", "Cannot be confirmed now", { reason });
+  };
+  const { status } = await get(url, clock).catch((error) => fail(messageOf(error)));
+  if (status !== 200) fail(`it answered ${status}`);
+}
+
+async function send(
+  url: string,
+  init: RequestInit,
+  { ms, clock }: { readonly ms: number; readonly clock: Clock },
+): Promise<PostAnswer> {
   const timeout = new AbortController();
-  using _timer = clock.after(ANSWER_MS, () => timeout.abort());
+  using _timer = clock.after(ms, () => timeout.abort());
   const { signal } = timeout;
   try {
-    const response = await fetch(url, {
-      method: "POST",
-      headers,
-      body,
-      redirect: "manual",
-      signal,
-    });
+    const response = await fetch(url, { ...init, redirect: "manual", signal });
     return { status: response.status, answer: await beginningOf(response) };
   } catch (error) {
-    const why = signal.aborted ? "it took longer than a minute" : messageOf(error);
+    const why = signal.aborted ? `it took longer than ${ms / 1000} seconds` : messageOf(error);
     throw new AppError("refused", `No answer from ${url}: ${why}`, { cause: error });
   }
 }

@@ -42,6 +42,12 @@ export interface WebhookHost extends PipelineHost {
   /** Memory that the bodies of all requests share. */
   readonly bodies: BodyBudget;
   readonly newId: NewId;
+  /**
+   * Visits a URL of a platform, which confirms a subscription there.
+   *
+   * @throws {AppError} `overloaded` when that does not succeed.
+   */
+  readonly visit: (url: string) => Promise<void>;
 }
 
 /** A request as its path and headers describe it, before its body is read. */
@@ -108,10 +114,11 @@ export async function receive(
  */
 export async function answerHandshake(
   { delivery, handshake }: HandshakeDecision,
-  host: Pick<WebhookHost, "store" | "rejections">,
+  host: Pick<WebhookHost, "store" | "rejections" | "visit">,
 ): Promise<Response> {
   const { headers, body, url, context } = delivery;
   const { status } = handshake;
+  if (status === 200 && handshake.visit !== undefined) await host.visit(handshake.visit);
   const record = context.toDelivery({ outcome: "handshake", status, reason: "" });
   if (context.handshakeMethod !== undefined) host.rejections.add(record, delivery);
   else await host.store.recordHandshake(record, { headers, body, url });

@@ -15,7 +15,8 @@ export interface Platform {
   readonly title: string;
   /**
    * Headers in which only this platform sends its signature, as it spells them; the first is the
-   * default of `signatureHeader`. A trigger with one of them is this platform's.
+   * default of `signatureHeader`. A trigger with one of them is this platform's. None where the
+   * signature stands in the body: then the platform has to be named.
    */
   readonly headers: readonly string[];
   /**
@@ -139,6 +140,11 @@ export type Handshake =
     readonly type: "application/json" | "text/plain";
     readonly body: string;
     readonly headers?: Readonly<Record<string, string>>;
+    /**
+     * A URL of the platform that has to be visited before the answer: only one that the verified
+     * signature covers.
+     */
+    readonly visit?: string;
   }
   | { readonly status: 204 };
 
@@ -165,6 +171,11 @@ const ECHOABLE = /^[\w .,:;~+/=@!*()|-]{1,1024}$/;
 /** The answer that is nothing but this text. */
 export function echo(text: string): Handshake {
   return { status: 200, type: "text/plain", body: text };
+}
+
+/** Whether its signature stands in the body, and no header has one. */
+export function signsInBody({ headers, sharedHeader }: Platform): boolean {
+  return headers.length === 0 && sharedHeader === undefined;
 }
 
 /** The name of the header of its signature where a trigger names none, as the platform spells it. */

@@ -26,6 +26,7 @@ import { github } from "./github.ts";
 import { gitlab } from "./gitlab.ts";
 import { line } from "./line.ts";
 import { linear } from "./linear.ts";
+import { mailgun } from "./mailgun.ts";
 import { meta } from "./meta.ts";
 import { microsoftGraph } from "./microsoft_graph.ts";
 import { monday } from "./monday.ts";
@@ -35,6 +36,7 @@ import { pagerduty } from "./pagerduty.ts";
 import type { Platform } from "./platform.ts";
 import { shopify } from "./shopify.ts";
 import { slack } from "./slack.ts";
+import { sns } from "./sns.ts";
 import { standardWebhooks } from "./standard_webhooks.ts";
 import { stripe } from "./stripe.ts";
 import { trello } from "./trello.ts";
@@ -59,6 +61,8 @@ export const PLATFORMS: readonly Platform[] = [
   zoom,
   trello,
   linear,
+  mailgun,
+  sns,
   contentful,
   asana,
   azureEventGrid,

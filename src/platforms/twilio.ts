@@ -125,11 +125,11 @@ function bodyHashIn(url: string): string | undefined {
 
 /** The form as Twilio signs it, sorted; a value that occurs twice under one name counts once. */
 function sortedForm(body: Uint8Array): Uint8Array<ArrayBuffer> | VerifyFailure {
-  if (body.length > MAX_FORM_BYTES) return "form_too_large";
+  if (body.length > MAX_FORM_BYTES) return "body_too_large";
   const text = findText(body);
   if (text === undefined) return "signature_malformed";
   const pairs = parseForm(text);
-  if (pairs === undefined) return "form_too_large";
+  if (pairs === undefined) return "body_too_large";
   pairs.sort((a, b) => compare(a[0], b[0]) || compare(a[1], b[1]));
   const distinct = pairs.filter(([name, value], i) =>
     name !== pairs[i - 1]?.[0] || value !== pairs[i - 1]?.[1]

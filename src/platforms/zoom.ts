@@ -1,6 +1,7 @@
 /**
  * Zoom: `v0=<hex>` of HMAC-SHA256 over `v0:<timestamp>:<body>`, as Slack signs, under the secret
- * token of the app. Facts from "Using webhooks" of Zoom's developer documentation. `endpoint.url_validation` comes when the URL is saved and every 72 hours after that, signed like
+ * token of the app. Facts from "Using webhooks" of Zoom's developer documentation.
+ * `endpoint.url_validation` comes when the URL is saved and every 72 hours after that, signed like
  * an event. It wants its `plainToken` back, and the HMAC of it. Events have no id.
  *
  * @module

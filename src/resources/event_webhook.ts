@@ -7,6 +7,7 @@
 
 import Type from "typebox";
 import { isCidr } from "../base/cidr.ts";
+import { signsInBody } from "../platforms/platform.ts";
 import { platformOf } from "../platforms/platforms.ts";
 import { SCHEME_NAMES } from "../platforms/schemes.ts";
 import { checkExpression } from "./condition.ts";
@@ -127,7 +128,16 @@ function checkScheme(spec: WebhookSpec): Finding[] {
   }
   const wrong = spec.hmac === undefined ? undefined : checkHmac(spec.hmac, [...AT, "hmac"]);
   if (wrong !== undefined) return [wrong];
-  return (spec.scheme ?? "auto") === "auto" ? warnOfSha1(spec.signatureHeader) : [];
+  return (spec.scheme ?? "auto") === "auto"
+    ? warnOfSha1(spec.signatureHeader)
+    : warnOfIdleHeader(spec);
+}
+
+function warnOfIdleHeader({ scheme, signatureHeader }: WebhookSpec): Finding[] {
+  const platform = platformOf(scheme, undefined);
+  if (signatureHeader === undefined || platform === undefined || !signsInBody(platform)) return [];
+  const message = `${platform.title} writes its signature into the body: leave signatureHeader out`;
+  return [warningAt([...AT, "signatureHeader"], message)];
 }
 
 const HUB_SIGNATURE = "GitHub signs this header with SHA-1, which auto refuses: for GitHub use " +

@@ -27,7 +27,17 @@ export interface SignedRequest {
   readonly url: string;
   /** The URL as it arrived; empty when it is not known. Nothing that is configured is in it. */
   readonly arrivedUrl: string;
+  /** How the certificate that a signature names is found; without it, such a signature is refused. */
+  readonly findCertificate?: FindCertificate;
 }
+
+/**
+ * Finds the certificate at a URL, as PEM, or says why there is none. It may ask the server of the
+ * URL, so a scheme checks before that the URL is one of its platform's.
+ */
+export type FindCertificate = (
+  url: string,
+) => Promise<{ readonly pem: string } | { readonly failure: VerifyFailure }>;
 
 /** `spec.event.webhook.hmac`: a scheme configured by the user. */
 export interface HmacOptions {
@@ -61,8 +71,9 @@ export interface SchemeOptions {
 /** Why a request is not authenticated; shown to the operator only. */
 export type VerifyFailure =
   | "signature_header_missing"
+  | "signature_missing_in_body"
   | "signature_malformed"
-  | "form_too_large"
+  | "body_too_large"
   | "timestamp_missing"
   | "timestamp_malformed"
   | "timestamp_outside_window"
@@ -70,6 +81,12 @@ export type VerifyFailure =
   | "signed_header_missing"
   | "secret_missing"
   | "options_unusable"
+  | "topic_not_allowed"
+  | "certificate_foreign"
+  | "certificate_malformed"
+  | "certificate_expired"
+  | "certificate_missing"
+  | "certificate_unreachable"
   | "no_usable_key"
   | "no_key_matches";
 
@@ -190,6 +207,8 @@ export interface Signature {
   readonly cannotSign?: string;
   /** How to find the signed time; absent where none is signed. */
   readonly signedTime?: SignedTime;
+  /** Replay window where a trigger sets none, in seconds; 300 when absent. */
+  readonly defaultToleranceSecs?: number;
   /** Its definition, where it is one HMAC over a template. */
   readonly hmacSpec?: (options: SchemeOptions) => HmacSpec | undefined;
   /** Set where the URL is signed although no template contains it. */

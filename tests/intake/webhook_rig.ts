@@ -33,6 +33,8 @@ export interface Rig extends AsyncDisposable {
   readonly logged: string[];
   /** How often the worker was told of a task, and the router of an event. */
   readonly kicks: { count: number; events: number };
+  /** URLs of platforms that were visited. */
+  readonly visited: readonly string[];
   /** What the bodies of all requests share. */
   readonly bodies: BodyBudget;
   readonly handler: (request: Request, remote: string) => Response | Promise<Response>;
@@ -53,19 +55,27 @@ export interface RigOptions {
   readonly bodyBudget?: number;
   readonly celDeadlineMs?: number;
   readonly ready?: () => boolean;
+  /** Stands in for every server of a platform. */
+  readonly certificate?: string;
   /** Stands in for some methods of the store. */
   readonly broken?: Partial<Store>;
 }
 
 /** Puts a server together. */
 export async function webhookRig(options: RigOptions): Promise<Rig> {
-  const { manifest, broken = {}, celDeadlineMs } = options;
+  const { manifest, broken = {}, celDeadlineMs, certificate } = options;
+  const visited: string[] = [];
   const base = await intakeState(manifestResources(manifest), { celDeadlineMs });
   const { store, state, path, clock, logged, kicks } = base;
   Object.assign(base.broken, broken);
   const bodies = new BodyBudget(options.bodyBudget ?? 128 << 20);
   const host: Rig["host"] = {
     ...withPipeline(state, NO_PLUGINS),
+    findCertificate: () =>
+      Promise.resolve(
+        certificate === undefined ? { failure: "certificate_unreachable" } : { pem: certificate },
+      ),
+    visit: (url) => Promise.resolve(void visited.push(url)),
     limits: { maxBytes: options.maxBytes ?? 1 << 20, deadlineMs: options.deadlineMs ?? 5000 },
     bodies,
   };
@@ -78,6 +88,7 @@ export async function webhookRig(options: RigOptions): Promise<Rig> {
     clock,
     logged,
     kicks,
+    visited,
     bodies,
     handler,
     async post(path, body, headers) {

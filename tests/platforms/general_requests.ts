@@ -94,7 +94,7 @@ export const GENERAL_REQUESTS: Readonly<Record<string, GeneralRequest>> = {
       "X-Grafana-Alerting-Timestamp": "1700000000",
     },
   },
-  "HubSpot v3, one object": { // @hubspot/api-client, Signature.getSignature
+  "HubSpot v3": { // @hubspot/api-client, Signature.getSignature
     secret: "hubspot secret",
     headers: {
       "X-HubSpot-Signature-v3": "8mS998/XEJ6hoVDnTQ/rtxASEOZBvXV8YLHGR3UqqAg=",

@@ -26,13 +26,17 @@ export interface Vector {
   readonly url?: string;
   /** Seconds. */
   readonly now?: number;
+  /** The certificate, in PEM, that the daemon finds under the URL that the request names. */
+  readonly certificate?: string;
 }
 
 /** What there is to know of a case beside its vector. */
 export interface Facts {
   readonly scheme: string;
-  /** Header of the signature. */
+  /** Header of the signature; empty where it stands in the body. */
   readonly header: string;
+  /** The name of the field or member that holds the signature, where it stands in the body. */
+  readonly memberOfSignature?: string;
   readonly hmac?: HmacOptions;
   /** Seconds, where the vector does not say. */
   readonly now?: number;
@@ -54,6 +58,7 @@ export interface Facts {
 export interface Case extends Facts {
   readonly name: string;
   readonly secret: string;
+  readonly certificate?: string;
   readonly body: Uint8Array<ArrayBuffer>;
   readonly headers: Readonly<Record<string, string>>;
   readonly url: string;
@@ -319,9 +324,19 @@ export function optionsOf({ header, hmac }: Facts): SchemeOptions {
 
 /** A request of a case; `headers` replaces all of its headers. */
 export function requestOf(one: Case, changes: Partial<Case> = {}): SignedRequest {
-  const { body, headers, url, now } = { ...one, ...changes };
+  const { body, headers, url, now, certificate } = { ...one, ...changes };
   const lower = lowerCase(headers);
-  return { body, url, arrivedUrl: url, now: now * 1000, header: (name) => lower[name] };
+  const header = (name: string) => lower[name];
+  const request = { body, url, arrivedUrl: url, now: now * 1000, header };
+  if (certificate === undefined) return request;
+  return { ...request, findCertificate: () => Promise.resolve({ pem: certificate }) };
+}
+
+/** The case without its signature. */
+export function unsigned(one: Case): Partial<Case> {
+  if (one.memberOfSignature === undefined) return { headers: {} };
+  const text = new TextDecoder().decode(one.body);
+  return { body: new TextEncoder().encode(text.replaceAll(one.memberOfSignature, "other")) };
 }
 
 /** Keys by their values. */

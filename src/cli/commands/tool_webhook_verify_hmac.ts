@@ -35,7 +35,8 @@ export const command: Command = {
     { flags: "--header <name=value...>", help: "another header the scheme reads" },
     {
       flags: "--tolerance <seconds>",
-      help: "how far the signed time may be from now, in seconds (default: 300)",
+      help:
+        "how far the signed time may be from now, in seconds (default: the scheme's, mostly 300)",
     },
     ...SCHEME_FLAGS,
   ],

@@ -17,11 +17,13 @@ import type { Resource } from "../../resources/resource.ts";
 import type { SecretStoreSpec } from "../../resources/secret_store.ts";
 import type {
   Covered,
+  FindCertificate,
   Scheme,
   SchemeOptions,
   SignedRequest,
   SigningKey,
   Verdict,
+  VerifyFailure,
 } from "../../signatures/scheme.ts";
 import { FAILURES } from "../../signatures/failures.ts";
 import type { Platform } from "../../platforms/platform.ts";
@@ -55,6 +57,7 @@ function authenticated(
 export interface AuthenticateHost {
   readonly catalog: Catalog;
   readonly plugins: PluginHost;
+  readonly findCertificate: FindCertificate;
 }
 
 /** Replay window of a trigger that sets none. */
@@ -87,7 +90,7 @@ export async function authenticate(
     delivery.context.unsigned = true;
     return authenticated(delivery);
   }
-  return await checkSignature(delivery, trigger, host.catalog, webhook);
+  return await checkSignature(delivery, trigger, host, webhook);
 }
 
 /**
@@ -102,7 +105,7 @@ export async function authenticateBy(
   scheme: "slack",
   delivery: ReceivedDelivery,
   trigger: ActiveTrigger | undefined,
-  host: Pick<AuthenticateHost, "catalog">,
+  host: Pick<AuthenticateHost, "catalog" | "findCertificate">,
 ): Promise<AuthenticatedDelivery> {
   const given = trigger?.resource.spec.event.webhook ?? {};
   const { scheme: named = "auto", signatureHeader } = given;
@@ -118,10 +121,10 @@ export async function authenticateBy(
     }
     storeOf(trigger, host.catalog);
   } catch (refusal) {
-    await verify(delivery, webhook, [DECOY]);
+    await verify(delivery, webhook, [DECOY], host);
     throw refusal;
   }
-  return await checkSignature(delivery, trigger, host.catalog, webhook);
+  return await checkSignature(delivery, trigger, host, webhook);
 }
 
 /** The settings of a trigger under which its platform's own endpoint checks signatures. */
@@ -136,13 +139,13 @@ const DECOY: SigningKey = { name: "", value: "a key that opens nothing" };
 async function checkSignature(
   delivery: ReceivedDelivery,
   trigger: ActiveTrigger,
-  catalog: Catalog,
+  host: Pick<AuthenticateHost, "catalog" | "findCertificate">,
   webhook: WebhookSpec,
 ): Promise<AuthenticatedDelivery> {
-  const store = storeOf(trigger, catalog);
+  const store = storeOf(trigger, host.catalog);
   const keys = signingKeys(store);
-  const verdict = await verify(delivery, webhook, keys);
-  if (!verdict.ok) throw unauthorized(FAILURES[verdict.reason]);
+  const verdict = await verify(delivery, webhook, keys, host);
+  if (!verdict.ok) throw refusalOf(verdict.reason);
   delivery.context.secret = { store: store.name, key: verdict.keyName };
   delivery.context.passed("authenticated");
   const key = keys.find(({ name }) => name === verdict.keyName);
@@ -153,9 +156,17 @@ function verify(
   delivery: ReceivedDelivery,
   webhook: WebhookSpec,
   keys: readonly SigningKey[],
+  { findCertificate }: Pick<AuthenticateHost, "findCertificate">,
 ): Verdict | Promise<Verdict> {
   const { scheme, options } = schemeOf(webhook);
-  return scheme.verify(signedRequest(delivery, webhook), keys, options);
+  const request = { ...signedRequest(delivery, webhook), findCertificate };
+  return scheme.verify(request, keys, options);
+}
+
+/** A sender who is refused with 401 gives up; what may be different in a minute is another answer. */
+function refusalOf(reason: VerifyFailure): AppError {
+  if (reason !== "certificate_unreachable") return unauthorized(FAILURES[reason]);
+  return new AppError("overloaded", "Cannot be authenticated now", { reason: FAILURES[reason] });
 }
 
 function storeOf(trigger: ActiveTrigger, catalog: Catalog): Resource<SecretStoreSpec> {
@@ -225,7 +236,8 @@ export function schemeOf(webhook: WebhookSpec): { scheme: Scheme; options: Schem
     scheme,
     options: {
       signatureHeader: (webhook.signatureHeader ?? scheme.defaultHeader).toLowerCase(),
-      toleranceSecs: webhook.toleranceSecs ?? DEFAULT_TOLERANCE_SECS,
+      toleranceSecs: webhook.toleranceSecs ?? scheme.defaultToleranceSecs ??
+        DEFAULT_TOLERANCE_SECS,
       ...(webhook.hmac === undefined ? {} : { hmac: webhook.hmac }),
     },
   };

@@ -36,7 +36,8 @@ import { checksTheSame, concerns, type Proposal } from "./proposal.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
 
 /** What {@linkcode backtest} needs. */
-export interface BacktestHost extends Omit<AdmitHost, "planner"> {
+export interface BacktestHost
+  extends Omit<AdmitHost, "planner">, Pick<PipelineHost, "findCertificate"> {
   readonly store: DeliveryStore;
   readonly clock: Clock;
   readonly catalog: Catalog;

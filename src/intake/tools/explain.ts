@@ -15,6 +15,7 @@ import type { PluginType } from "../../resources/custom_resource_definition.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
 import type { Resource } from "../../resources/resource.ts";
 import type { SecretStoreSpec } from "../../resources/secret_store.ts";
+import { signsInBody } from "../../platforms/platform.ts";
 import { SCHEMES } from "../../platforms/schemes.ts";
 import { diagnose, type Diagnosis } from "../../signatures/doctor.ts";
 import type { Delivery, StoredDelivery } from "../../store/delivery_records.ts";
@@ -23,6 +24,7 @@ import type { ActiveTrigger, TriggerName } from "../admission/triggers.ts";
 import {
   findStore,
   nativeWebhook,
+  platformOfTrigger,
   schemeOf,
   signedRequest,
   signingKeys,
@@ -173,6 +175,8 @@ function signatureAdvice(delivery: Delivery, webhook: WebhookSpec, isKept: boole
     );
   }
   if (webhook.secret === undefined) return lines;
+  const platform = platformOfTrigger(webhook);
+  if (platform !== undefined && signsInBody(platform)) return lines;
   const header = schemeOf(webhook).options.signatureHeader;
   if (delivery.detail.headerNames.includes(header)) return lines;
   const near = delivery.detail.headerNames.filter((name) => /sign|token|auth|hmac/.test(name));

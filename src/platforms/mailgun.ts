@@ -1,0 +1,98 @@
+/**
+ * Mailgun: the hexadecimal HMAC-SHA256 of `<timestamp><token>`, in the body beside the event: in the
+ * object `signature` of JSON, or as three fields of a form, which routes post. Nothing but time and
+ * token is signed: one who reads a request before it arrives can change its event. Each token counts
+ * once, so what has arrived cannot come again with another event in it. On events of a subaccount
+ * `parent-signature` is made with the key of the main account. Facts from "Securing Webhooks" of
+ * Mailgun's documentation.
+ *
+ * @module
+ */
+
+import { findHex, findText, utf8 } from "../base/bytes.ts";
+import { isForm, parseForm } from "../base/form.ts";
+import { findMembers, MAX_SCANNED, textOf } from "../base/json_members.ts";
+import { findMatchingKey } from "../signatures/hmac.ts";
+import {
+  covering,
+  refused,
+  type Signature,
+  type SignedRequest,
+  type VerifyFailure,
+} from "../signatures/scheme.ts";
+import { findSeconds, refusedTime } from "../signatures/timestamp.ts";
+import { type Platform, signedId } from "./platform.ts";
+
+/** Random text, 50 digits; some room for other lengths. */
+const TOKEN = /^[0-9A-Za-z]{16,128}$/;
+
+const signature: Signature = {
+  cannotSign: "Mailgun's signature is a part of the body: send a body that has one",
+  verify(request, keys, { toleranceSecs }) {
+    const fields = signedFields(request);
+    if (typeof fields === "string") return refused(fields);
+    const { timestamp = "", token = "" } = fields;
+    const expected = [fields["signature"], fields["parent-signature"]]
+      .map((text) => findHex(text ?? ""))
+      .filter((digest) => digest?.length === 32)
+      .filter((digest) => digest !== undefined);
+    if (expected.length === 0) return refused("signature_malformed");
+    const reason = refusedTime(timestamp, { find: findSeconds, now: request.now, toleranceSecs });
+    if (reason !== undefined) return refused(reason);
+    // Both are run together in the signed text, so each has to have its own form.
+    if (!TOKEN.test(token)) return refused("message_id_missing");
+    const match = findMatchingKey("sha256", keys, { data: utf8(timestamp + token), expected });
+    return covering(match, { content: undefined, messageId: token });
+  },
+  signedTime: {
+    header: () => undefined,
+    find(request) {
+      const fields = signedFields(request);
+      return typeof fields === "string" ? undefined : findSeconds(fields["timestamp"] ?? "");
+    },
+  },
+};
+
+type Fields = Readonly<Record<string, string | undefined>>;
+
+/** The fields of the signature, or why there are none. */
+function signedFields({ body, header }: SignedRequest): Fields | VerifyFailure {
+  if (body.length > MAX_SCANNED) return "body_too_large";
+  const text = findText(body) ?? "";
+  return (isForm(header("content-type"), body) ? fieldsOfForm(text) : fieldsOfJson(text)) ??
+    "signature_missing_in_body";
+}
+
+const NAMES = ["timestamp", "token", "signature", "parent-signature"];
+
+function fieldsOfJson(text: string): Fields | undefined {
+  const found = findMembers(text, ["signature"])?.["signature"];
+  const members = found === undefined ? undefined : findMembers(found, NAMES);
+  if (members === undefined) return undefined;
+  return Object.fromEntries(
+    Object.entries(members).map(([name, json]) => [name, textOf(json) ?? json]),
+  );
+}
+
+/** Of a field that is there twice nobody knows which one counts. */
+function fieldsOfForm(text: string): Fields | undefined {
+  const found = parseForm(text)?.filter(([name]) => NAMES.includes(name)) ?? [];
+  const fields = Object.fromEntries(found);
+  const isEachOnce = Object.keys(fields).length === found.length;
+  return isEachOnce && "signature" in fields ? fields : undefined;
+}
+
+/** Mailgun. */
+export const mailgun: Platform = {
+  name: "mailgun",
+  title: "Mailgun",
+  headers: [],
+  signature,
+  auto: false,
+  eventId: (event) => signedId(event),
+  docs: {
+    where: "none: in the body, with its scheme",
+    signs: "time and token in the body, not the event, which stays changeable on its way",
+    eventId: "`signature.token`",
+  },
+};

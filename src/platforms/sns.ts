@@ -1,0 +1,198 @@
+/**
+ * Amazon SNS: an RSA signature over some fields of the body, under the certificate that
+ * `SigningCertURL` names; believed is only that of the region of a topic whose ARN is a value of the
+ * SecretStore. What costs nothing is checked before the certificate is fetched. Facts from
+ * "Verifying the signatures of Amazon SNS messages"; the names in certificates from the AWS SDK for
+ * Java. Messages of raw delivery are not signed.
+ *
+ * @module
+ */
+
+import { findBase64, findText, utf8 } from "../base/bytes.ts";
+import { findMembers, MAX_SCANNED, textOf } from "../base/json_members.ts";
+import { refusedCertificate } from "../signatures/certificate.ts";
+import {
+  covering,
+  refused,
+  type Signature,
+  type SignedRequest,
+  type SigningKey,
+  type VerifyFailure,
+} from "../signatures/scheme.ts";
+import { findTime, refusedTime } from "../signatures/timestamp.ts";
+import { type Handshake, nonEmptyText, type Platform, PONG, signedId } from "./platform.ts";
+
+/**
+ * Signed fields in their order, by the type of the message; `Subject` where it is there. Not
+ * `MessageAttributes`, nor `UnsubscribeURL`.
+ */
+const SIGNED: Readonly<Record<string, readonly string[]>> = {
+  Notification: ["Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"],
+  SubscriptionConfirmation: [
+    "Message",
+    "MessageId",
+    "SubscribeURL",
+    "Timestamp",
+    "Token",
+    "TopicArn",
+    "Type",
+  ],
+  UnsubscribeConfirmation: [
+    "Message",
+    "MessageId",
+    "SubscribeURL",
+    "Timestamp",
+    "Token",
+    "TopicArn",
+    "Type",
+  ],
+};
+
+const HASHES: Readonly<Record<string, "sha1" | "sha256">> = { "1": "sha1", "2": "sha256" };
+
+const FIELDS = [
+  ...new Set(Object.values(SIGNED).flat()),
+  "Signature",
+  "SignatureVersion",
+  "SigningCertURL",
+];
+
+/** Partition, region, and the rest of a topic's ARN. */
+const TOPIC =
+  /^arn:(aws|aws-cn|aws-us-gov):sns:([a-z]{2}(?:-[a-z]{1,16}){1,3}-[0-9]{1,2}):[0-9]{12}:[\w.-]{1,256}$/;
+
+type Fields = Readonly<Record<string, string | undefined>>;
+
+const signature: Signature = {
+  cannotSign: "Amazon SNS signs with a private key that only AWS has",
+  isPublicKey: (value) => TOPIC.test(value),
+  defaultToleranceSecs: 3600, // SNS tries for an hour, with the time of the first try
+  async verify(request, keys, { toleranceSecs }) {
+    const fields = fieldsOf(request);
+    if (typeof fields === "string") return refused(fields);
+    const topics = keys.filter(({ value }) => TOPIC.test(value));
+    if (topics.length === 0) return refused("no_usable_key");
+    const topic = topics.find(({ value }) => value === fields["TopicArn"]);
+    if (topic === undefined) return refused("topic_not_allowed");
+    const { now } = request;
+    const window = { find: findTime, now, toleranceSecs };
+    const reason = refusedTime(fields["Timestamp"], window);
+    if (reason !== undefined) return refused(reason);
+    const host = hostOf(topic.value);
+    const url = fields["SigningCertURL"] ?? "";
+    if (!isCertificateUrl(url, host)) return refused("certificate_foreign");
+    const hash = HASHES[fields["SignatureVersion"] ?? ""];
+    const bytes = findBase64(fields["Signature"] ?? "");
+    const content = signedText(fields);
+    if (hash === undefined || bytes === undefined || bytes.length < 256 || content === undefined) {
+      return refused("signature_malformed");
+    }
+    const found = await request.findCertificate?.(url) ??
+      { failure: "certificate_unreachable" as const };
+    if ("failure" in found) return refused(found.failure);
+    const rules = { hosts: namesOf(host), now };
+    const failure = refusedCertificate(found.pem, rules, { hash, data: content, signature: bytes });
+    if (failure !== undefined) return refused(failure);
+    const messageId = fields["MessageId"] ?? "";
+    return covering({ ok: true, keyName: topic.name }, { content, messageId });
+  },
+  signedTime: {
+    header: () => undefined,
+    find(request) {
+      const fields = fieldsOf(request);
+      return typeof fields === "string" ? undefined : findTime(fields["Timestamp"] ?? "");
+    },
+  },
+};
+
+/** The texts of the fields, or why there are none. */
+function fieldsOf({ body }: SignedRequest): Fields | VerifyFailure {
+  if (body.length > MAX_SCANNED) return "body_too_large";
+  const members = findMembers(findText(body) ?? "", FIELDS);
+  if (members?.["Signature"] === undefined) return "signature_missing_in_body";
+  return Object.fromEntries(Object.entries(members).map(([name, json]) => [name, textOf(json)]));
+}
+
+const LINE = /^[^\r\n]{1,2048}$/;
+
+/**
+ * The signed text; `undefined` where a field is missing, or could be read as two. Names and values
+ * are not told apart in it: with a line break in any field but the message, the author of a message
+ * could have its end read as the other fields.
+ */
+function signedText(fields: Fields): Uint8Array | undefined {
+  const type = fields["Type"] ?? "";
+  const names = Object.hasOwn(SIGNED, type) ? SIGNED[type] ?? [] : [];
+  const present = names.filter((name) => name !== "Subject" || "Subject" in fields);
+  const isWhole = present.every((name) => {
+    const value = fields[name];
+    return value !== undefined && (name === "Message" || LINE.test(value));
+  });
+  if (present.length === 0 || !isWhole) return undefined;
+  return utf8(present.map((name) => `${name}\n${fields[name]}\n`).join(""));
+}
+
+/** The host of SNS that sends for a topic. */
+function hostOf(topic: string): string {
+  const [, partition, region] = TOPIC.exec(topic) ?? [];
+  return `sns.${region}.amazonaws.com${partition === "aws-cn" ? ".cn" : ""}`;
+}
+
+/** Compared as text: what a URL is parsed to may be another one than what is fetched. */
+function isCertificateUrl(url: string, host: string): boolean {
+  const start = `https://${host}/SimpleNotificationService-`;
+  return url.startsWith(start) && /^[0-9a-f]{16,64}\.pem$/.test(url.slice(start.length));
+}
+
+/** The names for which certificates are issued that sign for a host. */
+function namesOf(host: string): readonly string[] {
+  const [, region = "", domain = ""] = /^sns\.([^.]+)\.(.+)$/.exec(host) ?? [];
+  const gov = region.startsWith("us-gov-") ? ["sns-us-gov-west-1.amazonaws.com"] : [];
+  return [
+    `sns.${domain}`,
+    host,
+    `sns-signing.${region}.${domain}`,
+    `sns-${region}.${domain}`,
+    ...gov,
+  ];
+}
+
+/**
+ * A subscription to an allowed topic is confirmed; that one was ended is only recorded.
+ *
+ * @param key The topic; without one nobody has verified the request here, and nothing is visited.
+ */
+function handshake(
+  payload: Readonly<Record<string, unknown>>,
+  key?: SigningKey,
+): Handshake | undefined {
+  const { Type: type, SubscribeURL: url } = payload;
+  if (type === "UnsubscribeConfirmation") return PONG;
+  if (type !== "SubscriptionConfirmation") return undefined;
+  const topic = nonEmptyText(payload["TopicArn"]);
+  const start = key === undefined
+    ? undefined
+    : `https://${hostOf(key.value)}/?Action=ConfirmSubscription&`;
+  const isOwn = start !== undefined && topic === key?.value && typeof url === "string" &&
+    url.startsWith(start) && /^[\w.~:%&=+-]{1,2000}$/.test(url.slice(start.length));
+  return isOwn ? Object.assign({}, PONG, { visit: url }) : PONG;
+}
+
+/** Amazon SNS. */
+export const sns: Platform = {
+  name: "sns",
+  title: "Amazon SNS",
+  headers: [],
+  signature,
+  auto: false,
+  body: { anyType: true },
+  handshake,
+  eventId: (event) => signedId(event),
+  docs: {
+    where: "none: in the body, with its scheme",
+    signs:
+      "`Message`, `MessageId`, `Subject`, `Timestamp`, `TopicArn`, `Type` by a certificate of " +
+      "AWS; the store holds the ARNs of the topics that may send",
+    eventId: "`MessageId`",
+  },
+};

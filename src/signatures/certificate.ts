@@ -1,0 +1,64 @@
+/**
+ * Signatures by the key of an X.509 certificate, which the sender names by its URL. Which URLs may
+ * be asked is the platform's rule; getting what is there is the daemon's.
+ *
+ * @module
+ */
+
+import { constants, verify, X509Certificate } from "node:crypto";
+import type { VerifyFailure } from "./scheme.ts";
+
+/** What has to hold for a certificate. */
+export interface CertificateRules {
+  /** Names, for one of which it has to be issued. */
+  readonly hosts: readonly string[];
+  /** Milliseconds since the epoch at which it has to be valid. */
+  readonly now: number;
+}
+
+/** The signed bytes and their signature: RSA (PKCS #1 v1.5). */
+export interface RsaSigned {
+  readonly hash: "sha1" | "sha256";
+  readonly data: Uint8Array;
+  readonly signature: Uint8Array;
+}
+
+/** Fewest bits of a key that is believed. */
+const MIN_BITS = 2048;
+
+/**
+ * Why a signature is not one of this certificate; `undefined` when it is.
+ *
+ * @param pem One certificate, with nothing around it.
+ */
+export function refusedCertificate(
+  pem: string,
+  { hosts, now }: CertificateRules,
+  { hash, data, signature }: RsaSigned,
+): VerifyFailure | undefined {
+  const certificate = readCertificate(pem);
+  if (certificate === undefined) return "certificate_malformed";
+  const { validFromDate, validToDate, publicKey } = certificate;
+  if (now < validFromDate.getTime() || now > validToDate.getTime()) return "certificate_expired";
+  if (!hosts.some((host) => certificate.checkHost(host) !== undefined)) {
+    return "certificate_foreign";
+  }
+  const { modulusLength = 0 } = publicKey.asymmetricKeyDetails ?? {};
+  if (publicKey.asymmetricKeyType !== "rsa" || modulusLength < MIN_BITS) {
+    return "certificate_malformed";
+  }
+  const key = { key: publicKey, padding: constants.RSA_PKCS1_PADDING };
+  return verify(hash, data, key, signature) ? undefined : "no_key_matches";
+}
+
+const ONE_PEM = /^-----BEGIN CERTIFICATE-----\n[A-Za-z0-9+/=\n]+\n-----END CERTIFICATE-----$/;
+
+function readCertificate(pem: string): X509Certificate | undefined {
+  const text = pem.replaceAll(/\r/g, "").trim();
+  if (!ONE_PEM.test(text)) return undefined;
+  try {
+    return new X509Certificate(text);
+  } catch {
+    return undefined;
+  }
+}
