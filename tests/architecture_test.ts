@@ -377,6 +377,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/resources": "values",
     "src/shell": "values",
     "src/signatures": "values",
+    "src/store": "values",
     "src/store/sqlite": "values",
     "src/store/sqlite/engine": "values",
     "src/upkeep": "values",

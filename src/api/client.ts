@@ -10,11 +10,15 @@ import type { CallName, Input, Output, StreamName } from "./operations.ts";
 /** Calls the daemon. */
 export interface Client extends Disposable {
   /**
-   * Calls one operation.
+   * Calls one operation; gives up when `signal` aborts.
    *
    * @throws {AppError} whatever the daemon refused with; `unreachable` when it does not run.
    */
-  call<Name extends CallName>(name: Name, input: Input<Name>): Promise<Output<Name>>;
+  call<Name extends CallName>(
+    name: Name,
+    input: Input<Name>,
+    signal?: AbortSignal,
+  ): Promise<Output<Name>>;
   /**
    * Calls a streaming operation; yields its JSON lines as they arrive, until `signal` aborts.
    *
@@ -66,8 +70,8 @@ export function connect(address: Address, token?: string): Client {
   };
 
   return {
-    async call(name, input) {
-      return await (await send(name, input)).json();
+    async call(name, input, signal) {
+      return await (await send(name, input, signal)).json();
     },
     async *stream(name, input, signal) {
       const { body } = await send(name, input, signal);

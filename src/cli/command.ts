@@ -8,7 +8,17 @@ import { type Client, connect } from "../api/client.ts";
 import { type DataDir, locateDataDir } from "../base/data_dir.ts";
 import { findDurationSecs, MAX_DURATION } from "../base/duration.ts";
 import { AppError, fileFault } from "../base/errors.ts";
+import type { RecordName } from "../resources/record_names.ts";
 import type { Io } from "./io.ts";
+
+/**
+ * What completes a value in a shell: a list of words; a file; names or ids of a kind or a type of
+ * record, under its singular; the `name` of what the argument before it names the kind of; a `key`
+ * of the SecretStore, or a `step` of the task, that an argument or option before it names.
+ */
+export type Completed = readonly string[] | "file" | "key" | "name" | "step" | CompletedName;
+
+type CompletedName = RecordName | "project" | "secretstore" | "trigger" | "workflow";
 
 /** One option: flags as they are shown (`-o, --output <format>`), and what it is for. */
 export interface OptionDefinition {
@@ -18,6 +28,8 @@ export interface OptionDefinition {
   readonly help: string;
   /** Closed list of values. */
   readonly choices?: readonly string[];
+  /** What completes its value, where neither `choices` nor a placeholder such as `<file>` says it. */
+  readonly complete?: Completed;
   /** Value when it is not given. */
   readonly fallback?: string;
 }
@@ -28,6 +40,8 @@ export interface ArgumentDefinition {
   readonly name: string;
   /** One line of help. */
   readonly help: string;
+  /** What completes it, where no name such as `<file>` says it. */
+  readonly complete?: Completed;
 }
 
 /** One command. */
@@ -47,21 +61,38 @@ export interface Command {
 const NAMED = "id or a part of it, or latest";
 
 /** A task, in any way in which the daemon finds it. */
-export const TASK: ArgumentDefinition = { name: "<task>", help: `${NAMED}; also as task/ID` };
+export const TASK: ArgumentDefinition = {
+  name: "<task>",
+  help: `${NAMED}; also as task/ID`,
+  complete: "task",
+};
 
 /** One task or several. */
-export const TASKS: ArgumentDefinition = { name: "<task...>", help: TASK.help };
+export const TASKS: ArgumentDefinition = {
+  name: "<task...>",
+  help: TASK.help,
+  complete: "task",
+};
+
+/** A trigger by its name. */
+export const TRIGGER: ArgumentDefinition = {
+  name: "<trigger>",
+  help: "name of the trigger",
+  complete: "trigger",
+};
 
 /** A delivery, in any way in which the daemon finds it. */
 export const DELIVERY: ArgumentDefinition = {
   name: "<delivery>",
   help: `${NAMED}; also as delivery/ID`,
+  complete: "delivery",
 };
 
 /** An event of a chat platform, in any way in which the daemon finds it. */
 export const SOURCE_EVENT: ArgumentDefinition = {
   name: "<event>",
   help: `${NAMED}; also as source-event/ID`,
+  complete: "source-event",
 };
 
 /** `--data-dir`, which every command that needs a daemon or its files has. */
@@ -88,6 +119,7 @@ export const CONNECTION: readonly OptionDefinition[] = [
 export const PROJECT: OptionDefinition = {
   flags: "-p, --project <name>",
   help: 'project (default: $SVC_PROJECT, else "default")',
+  complete: "project",
 };
 
 /** `-o` of commands that show things. */

@@ -22,6 +22,13 @@ export interface CommandEntry {
 /** Short names of commands: the first word that stands for the words of one. */
 export const SHORT_NAMES: Readonly<Record<string, readonly string[]>> = { logs: ["task", "logs"] };
 
+/** A command line with the words of the command in the place of its short name. */
+export function inFull(args: readonly string[]): readonly string[] {
+  const [first = "", ...rest] = args;
+  const words = Object.hasOwn(SHORT_NAMES, first) ? SHORT_NAMES[first] : undefined;
+  return words === undefined ? args : [...words, ...rest];
+}
+
 /** Every command, in the order of the help. */
 export const COMMANDS: readonly CommandEntry[] = [
   { words: "init", summary: "create the data directory", load: () => import("./commands/init.ts") },
@@ -239,6 +246,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/completions.ts"),
   },
   { words: "version", summary: "print the version", load: () => import("./commands/version.ts") },
+  {
+    words: "complete",
+    summary: "complete a word for a completion script",
+    internal: true,
+    load: () => import("./commands/complete.ts"),
+  },
   {
     words: "read-manifests",
     summary: "read manifests for the daemon",

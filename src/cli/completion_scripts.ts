@@ -1,6 +1,7 @@
 /**
- * Completion scripts for shells: plain text made once, so that pressing Tab never starts `svc`.
- * What there is to complete comes from outside; what a script looks like is only here.
+ * Completion scripts for shells: plain text made once, so that pressing Tab starts `svc` only where
+ * names and ids complete a value, which `svc complete` prints. What there is to complete comes from
+ * outside; what a script looks like is only here.
  *
  * @module
  */
@@ -11,8 +12,8 @@ export interface CompletedOption {
   readonly flags: readonly string[];
   /** One line of help. */
   readonly help: string;
-  /** What follows it: nothing, a path, any text, or one of a list. */
-  readonly takes: "nothing" | "path" | "text" | readonly string[];
+  /** What follows it: nothing, a path, any text, what `svc complete` prints, or one of a list. */
+  readonly takes: "nothing" | "path" | "text" | "asked" | readonly string[];
   /** Whether it may be given again. */
   readonly repeatable: boolean;
 }
@@ -25,6 +26,8 @@ export interface Place {
   readonly next: readonly { readonly word: string; readonly help: string }[];
   /** Options. */
   readonly options: readonly CompletedOption[];
+  /** What its arguments are where `next` has nothing: files, or what `svc complete` prints. */
+  readonly rest: "nothing" | "path" | "asked";
 }
 
 /** Makes the script of one shell; every place stands after those it is reached through. */
@@ -43,21 +46,23 @@ function bash(places: readonly Place[]): string {
   const valued = places.flatMap(({ words, options }) =>
     options.filter(({ takes }) => takes !== "nothing").map(({ flags, takes }) => ({
       pattern: flags.map((flag) => quote(`${words} ${flag}`)).join("|"),
-      list: Array.isArray(takes) ? `-W ${quote(takes.join(" "))}` : takes === "path" ? "-f" : "",
+      list: Array.isArray(takes)
+        ? `-W ${quote(takes.join(" "))}`
+        : { path: "-f", asked: "asked" }[takes as string] ?? "",
     }))
   );
   const values = valued.map(({ pattern, list }) =>
     `    ${pattern}) ${list === "" ? "return" : `from=(${list})`} ;;`
   );
-  const cases = places.map(({ words, next, options }) => {
+  const cases = places.map(({ words, next, options, rest }) => {
     const flags = options.flatMap((option) => option.flags).join(" ");
     const list = next.map(({ word }) => word).join(" ");
-    return `    ${quote(words)}) list=${quote(list)} options=${quote(flags)} ;;`;
+    return `    ${quote(words)}) list=${quote(list)} options=${quote(flags)} rest=${rest} ;;`;
   });
   return `# bash completion for svc, made by "svc completions bash"
 _svc() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} IFS=$' \\t\\n'
-  local at= word list options i given=0 from=()
+  local at= word list options rest=nothing i given=0 from=()
   COMPREPLY=()
   # --output=json arrives as three words
   if [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then prev=\${COMP_WORDS[COMP_CWORD-2]}; fi
@@ -77,9 +82,24 @@ ${values.join("\n")}
   case "$at" in
 ${cases.join("\n")}
   esac
-  if ((given > 0)); then list=; fi
-  if [[ $cur == -* ]]; then list=$options; fi
-  if ((\${#from[@]} == 0)); then from=(-W "$list"); fi
+  if ((given > 0)) || [[ $cur == */* ]]; then list=; fi
+  if ((\${#from[@]} == 0)); then
+    if [[ $cur == -* ]]; then from=(-W "$options")
+    elif [[ -n $list || $rest == nothing ]]; then from=(-W "$list")
+    elif [[ $rest == path ]]; then from=(-f)
+    else from=(asked); fi
+  fi
+  if [[ \${from[0]} == asked ]]; then
+    IFS=$'\\n'
+    COMPREPLY=($(svc complete -- "\${COMP_WORDS[@]:1:COMP_CWORD-1}" "$cur" 2>/dev/null))
+    # Descriptions stand beside several; the shell inserts only what all begin with
+    if ((\${#COMPREPLY[@]} > 1)) && [[ \${COMP_TYPE:-37} != @(37|42) ]]; then
+      COMPREPLY=("\${COMPREPLY[@]/$'\\t'/  -- }")
+    else
+      COMPREPLY=("\${COMPREPLY[@]%%$'\\t'*}")
+    fi
+    return
+  fi
   if [[ \${from[0]} == -f ]]; then IFS=$'\\n'; compopt -o filenames 2>/dev/null; fi
   COMPREPLY=($(compgen "\${from[@]}" -- "$cur"))
 }
@@ -90,25 +110,37 @@ complete -F _svc svc
 function zsh(places: readonly Place[]): string {
   const plain = (text: string) => text.replace(/[\\[\]():"]/g, "\\$&");
   const option = ({ flags, help, takes, repeatable }: CompletedOption) => {
-    const value = Array.isArray(takes)
-      ? `:value:(${takes.join(" ")})`
-      : { nothing: "", text: ":value: ", path: ":path:_files" }[takes as string];
+    const value = Array.isArray(takes) ? `:value:(${takes.join(" ")})` : {
+      nothing: "",
+      text: ":value: ",
+      path: ":path:_files",
+      asked: ":value:_svc_ask",
+    }[takes as string];
     const before = repeatable ? "*" : flags.length > 1 ? `(${flags.join(" ")})` : "";
     const after = (flag: string) => value !== "" && flag.startsWith("--") ? "=" : "";
     return flags.map((flag) => quote(`${before}${flag}${after(flag)}[${plain(help)}]${value}`))
       .join(" ");
   };
-  const cases = places.toReversed().map(({ words, next, options }) => {
+  const cases = places.toReversed().map(({ words, next, options, rest }) => {
     const depth = words === "" ? 0 : words.split(" ").length;
     const list = next.map(({ word, help }) => help === "" ? word : `${word}\\:"${plain(help)}"`);
-    const first = next.length === 0 ? [] : [quote(`1:what:((${list.join(" ")}))`)];
+    const isList = next.length > 0 && rest !== "asked";
+    const first = isList ? [quote(`1:what:((${list.join(" ")}))`)] : [];
+    if (rest !== "nothing") first.push(quote(`*:what:${rest === "path" ? "_files" : "_svc_ask"}`));
     return `    ${quote(words === "" ? "" : `${words} `)}*)
       shift ${depth} words; (( CURRENT -= ${depth} ))
       _arguments ${[...options.map(option), ...first].join(" ")} ;;`;
   });
   return `#compdef svc
 # zsh completion for svc, made by "svc completions zsh"
+_svc_ask() {
+  local -a found shown
+  found=(\${(f)"$(svc complete -- "\${(@)asked[2,-1]}" 2>/dev/null)"})
+  shown=(\${\${found//:/\\\\:}/$'\\t'/:})
+  _describe -V value shown
+}
 _svc() {
+  local -a asked=("\${(@)words[1,CURRENT]}")
   case "\${(j: :)words[2,CURRENT-1]} " in
 ${cases.join("\n")}
   esac
@@ -123,14 +155,25 @@ function fish(places: readonly Place[]): string {
       ...flags.map((flag) => flag.startsWith("--") ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`),
       Array.isArray(takes)
         ? `-xa ${quote(takes.join(" "))}`
-        : { nothing: "", text: "-x", path: "-rF" }[takes as string],
+        : { nothing: "", text: "-x", path: "-rF", asked: `-xa ${quote("(__svc_ask)")}` }[
+          takes as string
+        ],
       `-d ${quote(help)}`,
     ].join(" ");
-  const lines = places.flatMap(({ words, next, options }) =>
-    [...next.map(({ word, help }) => `-a ${word} -d ${quote(help)}`), ...options.map(option)]
+  const others = { nothing: [], path: ["-F"], asked: [`-ka ${quote("(__svc_ask)")}`] };
+  const lines = places.flatMap(({ words, next, options, rest }) =>
+    [
+      // What is asked for has the closed list, too, and knows how many arguments there are.
+      ...rest === "asked" ? [] : next.map(({ word, help }) => `-a ${word} -d ${quote(help)}`),
+      ...options.map(option),
+      ...others[rest],
+    ]
       .map((rest) => `complete -c svc -n ${quote(`__svc_at "${words}"`)} ${rest}`)
   );
   return `# fish completion for svc, made by "svc completions fish"
+function __svc_ask
+    svc complete -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null
+end
 function __svc_at
     set -l at ''
     for word in (commandline -opc)[2..-1]

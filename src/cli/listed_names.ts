@@ -19,5 +19,14 @@ export const KIND_NAMES: readonly ListedName[] = KINDS.map(({ kind, plural, shor
 export const RECORD_TYPE_NAMES: readonly ListedName[] = Object.entries(RECORD_NAMES)
   .map(([singular, plural]) => ({ plural, names: [plural, singular] }));
 
+/** The plurals of the kinds of resources. */
+export const KIND_PLURALS: readonly string[] = KIND_NAMES.map(({ plural }) => plural);
+
+/** The plurals of all. */
+export const PLURALS: readonly string[] = [
+  ...RECORD_TYPE_NAMES.map(({ plural }) => plural),
+  ...KIND_PLURALS,
+];
+
 /** All of them. */
 export const LISTED_NAMES: readonly ListedName[] = [...KIND_NAMES, ...RECORD_TYPE_NAMES];

@@ -8,7 +8,7 @@
 import { AppError, toAppError } from "../base/errors.ts";
 import { CommandContext } from "./command.ts";
 import { fullList, groupList, unknownCommand } from "./command_list.ts";
-import { type CommandEntry, COMMANDS, LISTED, SHORT_NAMES } from "./commands.ts";
+import { type CommandEntry, COMMANDS, inFull, LISTED } from "./commands.ts";
 import { type Io, OutputClosed } from "./io.ts";
 import type { ListedName } from "./suggest.ts";
 import { red } from "./terminal_text.ts";
@@ -51,13 +51,6 @@ function withLeadingOptionsLast(args: readonly string[]): readonly string[] {
 function asHelpFlag(args: readonly string[]): readonly string[] {
   if (args[0] !== "help") return args;
   return [...args.slice(1).filter((arg) => !arg.startsWith("-")), "--help"];
-}
-
-/** The words of the command in the place of its short name. */
-function inFull(args: readonly string[]): readonly string[] {
-  const [first = "", ...rest] = args;
-  const words = Object.hasOwn(SHORT_NAMES, first) ? SHORT_NAMES[first] : undefined;
-  return words === undefined ? args : [...words, ...rest];
 }
 
 function findEntry(args: readonly string[]): CommandEntry | undefined {

@@ -4,11 +4,11 @@
  * @module
  */
 
-import { type CommandContext, CONNECTION, OUTPUT_TEXT_JSON, PROJECT } from "./command.ts";
+import { type CommandContext, CONNECTION, OUTPUT_TEXT_JSON, PROJECT, TRIGGER } from "./command.ts";
 
 /** Arguments and options of both commands. */
 export const PARAMETERS = {
-  arguments: [{ name: "<trigger>", help: "name of the trigger" }],
+  arguments: [TRIGGER],
   options: [PROJECT, ...CONNECTION, OUTPUT_TEXT_JSON],
 };
 

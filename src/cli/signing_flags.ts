@@ -27,8 +27,12 @@ export const SECRET_FLAGS: readonly OptionDefinition[] = [
 /** Flags of {@linkcode readKeys} that ask the daemon; `key` says which key is the default. */
 export function secretRefFlags(key: string): readonly OptionDefinition[] {
   return [
-    { flags: "--secret-ref <store>", help: "SecretStore that holds the secret" },
-    { flags: "--key <name>", help: `its key (default: ${key})` },
+    {
+      flags: "--secret-ref <store>",
+      help: "SecretStore that holds the secret",
+      complete: "secretstore",
+    },
+    { flags: "--key <name>", help: `its key (default: ${key})`, complete: "key" },
     PROJECT,
     ...CONNECTION,
   ];

@@ -45,12 +45,18 @@ export interface PackageResource {
 /** Name of the file with the SecretStores that are to be filled in. */
 const SECRETS_TEMPLATE = "secrets-template.yaml";
 
+/** Names of the packages that are embedded. */
+export const PACKAGE_NAMES: readonly string[] = namesIn(EMBEDDED_FILES);
+
+function namesIn(files: Readonly<Record<string, string>>): string[] {
+  return [...new Set(Object.keys(files).map((path) => path.split("/", 1)[0] ?? ""))].sort();
+}
+
 /** Every package, by name. */
 export function listPackages(
   files: Readonly<Record<string, string>> = EMBEDDED_FILES,
 ): readonly IntegrationPackage[] {
-  const names = new Set(Object.keys(files).map((path) => path.split("/", 1)[0] ?? ""));
-  return [...names].sort().map((name) => {
+  return namesIn(files).map((name) => {
     const own = Object.entries(files).filter(([path]) => path.startsWith(`${name}/`))
       .map(([path, text]) => ({ path: path.slice(name.length + 1), text }));
     const guide = own.find(({ path }) => path === "README.md")?.text ?? "";

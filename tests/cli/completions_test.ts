@@ -14,7 +14,15 @@ import {
 } from "node:assert/strict";
 import { command } from "../../src/cli/commands/completions.ts";
 import { CommandContext } from "../../src/cli/command.ts";
-import { LISTED } from "../../src/cli/commands.ts";
+import type { Client } from "../../src/api/client.ts";
+import { inFull, LISTED } from "../../src/cli/commands.ts";
+import {
+  candidates,
+  completedArgument,
+  completedOption,
+  cursorAt,
+  entryOf,
+} from "../../src/cli/completion.ts";
 import type { Io } from "../../src/cli/io.ts";
 import { get } from "../../src/control/resources/queries.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
@@ -62,7 +70,9 @@ const CASES: readonly { words: readonly string[]; gives: readonly string[] }[] =
   { words: ["completions", ""], gives: ["bash", "zsh", "fish"] },
   { words: ["apply", "-f", `${DIR}/completions_t`], gives: [`${DIR}/completions_test.ts`] },
   { words: ["apply", "--d"], gives: ["--dry-run", "--data-dir"] },
-  { words: ["get", "--project", ""], gives: [] },
+  { words: ["get", "--outcome", "rej"], gives: ["rejected"] },
+  { words: ["logs", "--state", "s"], gives: ["succeeded"] },
+  { words: ["lo"], gives: ["logs"] },
   { words: ["trigger", "test", "--header", ""], gives: [] },
   { words: ["nonsense", "ta"], gives: [] },
 ];
@@ -103,7 +113,9 @@ Deno.test("svc completions bash completes in bash", async (t) => {
 
 const zsh = await installed("zsh");
 Deno.test({
-  name: zsh ? "svc completions zsh completes in zsh" : "svc completions zsh (zsh is not installed)",
+  name: zsh
+    ? "svc completions zsh completes in zsh"
+    : "svc completions zsh (SKIPPED: zsh is not installed)",
   ignore: !zsh,
   async fn() {
     const file = await Deno.makeTempFile();
@@ -124,7 +136,7 @@ const fish = await installed("fish");
 Deno.test({
   name: fish
     ? "svc completions fish completes in fish"
-    : "svc completions fish (fish is not installed)",
+    : "svc completions fish (SKIPPED: fish is not installed)",
   ignore: !fish,
   async fn(t) {
     const file = await Deno.makeTempFile();
@@ -162,6 +174,95 @@ Deno.test("svc get completes exactly the words that get understands", async () =
     deepEqual(offered, /use one of (.*)$/.exec(error.message)?.[1]?.split(", "));
     return true;
   });
+});
+
+/** What `svc complete` would print, of a daemon that knows these. */
+async function completed(words: readonly string[]): Promise<string[]> {
+  const full = inFull(words);
+  const entry = entryOf(full, LISTED);
+  const rest = full.slice(entry?.words.split(" ").length);
+  const asked = (await entry?.load())?.command ?? command;
+  const items: Record<string, { name: string; item: Record<string, unknown> }[]> = {
+    trigger: [{ name: "trigger/now", item: {} }, { name: "trigger/nightly", item: {} }],
+    task: [{ name: "task/01A", item: { trigger: "now", state: "failed" } }],
+  };
+  const client = {
+    call: (operation: string, { what = "", name = "" }: { what?: string; name?: string }) => {
+      if (operation === "describe") return { spec: { data: { [`key_of_${name}`]: "***" } } };
+      if (operation === "task") return { steps: [{ id: "build", state: "failed" }] };
+      const found = items[what] ?? [];
+      return { items: found.map(({ item }) => item), names: found.map((one) => one.name) };
+    },
+  } as unknown as Client;
+  const { signal } = new AbortController();
+  return (await candidates(cursorAt(rest, asked), { client, signal }))
+    .map(({ value, about }) => about === "" ? value : `${value} (${about})`);
+}
+
+Deno.test("names, ids, keys and steps complete where a command takes them", async () => {
+  const triggers = ["now", "nightly"];
+  const tasks = ["latest (now failed)", "01A (now failed)"];
+  const cases: readonly [string, readonly string[]][] = [
+    ["trigger fire ", triggers],
+    ["trigger fire ni", ["nightly"]],
+    ["get trigger ", triggers],
+    ["get trigger now ", triggers],
+    ["get trigger/ni", ["trigger/nightly"]],
+    ["get -o json --trigger ", triggers],
+    ["logs ", tasks],
+    ["logs --trigger=no", ["now"]],
+    ["logs --trigger = no", ["now"]],
+    ["logs -f --tail 3 ", tasks],
+    ["task cancel 01A 0", ["01A (now failed)"]],
+    ["describe task ", tasks],
+    ["task logs 01A --step ", ["build (failed)"]],
+    ["secret set github ", ["key_of_github"]],
+    ["tool secret-rotate github --remove k", ["key_of_github"]],
+    ["tool sign --secret-ref stripe --key ", ["key_of_stripe"]],
+    ["logs --since ", []],
+    ["version ", []],
+    ["get unknown ", []],
+  ];
+  for (const [line, gives] of cases) deepEqual(await completed(line.split(" ")), gives, line);
+});
+
+Deno.test("every argument and option that takes a name or an id says what completes it", async () => {
+  const named = /<(task|delivery|trigger|store|project|event)>/;
+  for (const { words, load } of LISTED) {
+    const { command } = await load();
+    for (const [at, { name }] of (command.arguments ?? []).entries()) {
+      if (!named.test(name)) continue;
+      ok(completedArgument(command, at) !== undefined, `svc ${words} ${name}`);
+    }
+    for (const option of command.options ?? []) {
+      if (!/--(trigger|project|workflow|state|outcome|secret-ref)\b/.test(option.flags)) continue;
+      ok(completedOption(option) !== undefined, `svc ${words} ${option.flags}`);
+    }
+  }
+});
+
+Deno.test("bash asks svc for names and ids, and shows what they are where there are several", async () => {
+  const dir = await Deno.makeTempDir();
+  await Deno.writeTextFile(`${dir}/c`, await script("bash"));
+  await Deno.writeTextFile(
+    `${dir}/svc`,
+    '#!/bin/sh\n[ "$*" = "complete -- logs --tail 3 0" ] || exit 1\n' +
+      "printf '01A\\tnow failed\\n01B\\tnow running\\n'\n",
+    { mode: 0o755 },
+  );
+  const complete = (type: number, ...words: readonly string[]) =>
+    run("bash", [
+      "-c",
+      `PATH="$0:$PATH"; source "$0/c"; COMP_TYPE=${type}; COMP_WORDS=(svc "$@"); COMP_CWORD=$#; ` +
+      `_svc; printf '%s\\n' "\${COMPREPLY[@]}"`,
+      dir,
+      ...words,
+    ]);
+  const words = ["logs", "--tail", "3", "0"];
+  deepEqual(await complete(63, ...words), ["01A  -- now failed", "01B  -- now running"]);
+  deepEqual(await complete(37, ...words), ["01A", "01B"], "menu completion inserts them whole");
+  deepEqual(await complete(63, "logs", "x"), [], "silent where svc fails");
+  await Deno.remove(dir, { recursive: true });
 });
 
 Deno.test("svc completions refuses a shell it does not know", async () => {

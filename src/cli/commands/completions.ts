@@ -5,19 +5,22 @@
  */
 
 import { AppError } from "../../base/errors.ts";
-import { listPackages } from "../../integrations/packages.ts";
-import { KINDS } from "../../resources/kinds.ts";
-import { RECORD_PLURALS } from "../../resources/record_names.ts";
 import { type Command, type CommandContext, type OptionDefinition } from "../command.ts";
-import { type CommandEntry, LISTED } from "../commands.ts";
+import { type CommandEntry, LISTED, SHORT_NAMES } from "../commands.ts";
+import { completedArgument, completedOption, flagsOf } from "../completion.ts";
 import { type CompletedOption, type Place, SCRIPTS } from "../completion_scripts.ts";
 
 const SHELLS = Object.keys(SCRIPTS);
 
 /** Prints a completion script. */
 export const command: Command = {
-  help: "Prints a script that completes commands, options and their values. Needs no daemon.",
-  arguments: [{ name: "<shell>", help: SHELLS.join(", ") }],
+  help: "Prints a script that completes commands, options and their values; names and ids are " +
+    "those of the daemon, where it runs. Installed for good:\n\n" +
+    "bash: into ~/.local/share/bash-completion/completions/svc\n\n" +
+    'zsh: into a file _svc in a directory of $fpath, such as "${fpath[1]}/_svc"\n\n' +
+    "fish: into ~/.config/fish/completions/svc.fish\n\n" +
+    "Then start a new shell. The examples do it.",
+  arguments: [{ name: "<shell>", help: SHELLS.join(", "), complete: SHELLS }],
   examples: [
     "source <(svc completions bash)",
     "svc completions bash > ~/.local/share/bash-completion/completions/svc",
@@ -30,16 +33,25 @@ export const command: Command = {
     if (make === undefined) {
       throw new AppError("usage", `Unknown shell "${shell}": use one of ${SHELLS.join(", ")}`);
     }
-    context.io.out(make([...groups(), ...await Promise.all(LISTED.map(toPlace))]));
+    context.io.out(make([...groups(), ...await Promise.all(WITH_SHORT_NAMES.map(toPlace))]));
   },
 };
+
+/** Each command, also under its short name. */
+const WITH_SHORT_NAMES: readonly CommandEntry[] = [
+  ...LISTED,
+  ...Object.entries(SHORT_NAMES).flatMap(([words, full]) =>
+    LISTED.filter((entry) => entry.words === full.join(" "))
+      .map(({ summary, load }) => ({ words, summary, load }))
+  ),
+];
 
 const HELP: OptionDefinition = { flags: "-h, --help", help: "print this help" };
 
 /** The places before a command is complete: `svc`, `svc task`. */
 function groups(): Place[] {
   const next = new Map<string, Map<string, string>>();
-  for (const { words, summary } of LISTED) {
+  for (const { words, summary } of WITH_SHORT_NAMES) {
     const parts = words.split(" ");
     for (const [depth, word] of parts.entries()) {
       const at = parts.slice(0, depth).join(" ");
@@ -51,43 +63,31 @@ function groups(): Place[] {
     words,
     next: [...below].map(([word, help]) => ({ word, help })),
     options: [toCompleted(HELP)],
+    rest: "nothing",
   }));
 }
 
 async function toPlace({ words, load }: CommandEntry): Promise<Place> {
   const { command } = await load();
-  const next = firstArgument(words).map((word) => ({ word, help: "" }));
-  return { words, next, options: [...command.options ?? [], HELP].map(toCompleted) };
-}
-
-function toCompleted({ flags, help, choices }: OptionDefinition): CompletedOption {
-  const [, placeholder, more] = /<([^>]+?)(\.\.\.)?>/.exec(flags) ?? [];
-  const isPath = placeholder === "file" || placeholder === "dir";
+  const first = completedArgument(command, 0);
+  const isList = typeof first === "object";
   return {
-    flags: flags.match(/(?<![\w-])--?[A-Za-z][\w-]*/g) ?? [],
-    help,
-    takes: choices ?? (placeholder === undefined ? "nothing" : isPath ? "path" : "text"),
-    repeatable: more !== undefined,
+    words,
+    next: isList ? first.map((word) => ({ word, help: "" })) : [],
+    options: [...command.options ?? [], HELP].map(toCompleted),
+    rest: first === undefined ? "nothing" : first === "file" ? "path" : "asked",
   };
 }
 
-/** The closed lists among first arguments; every other one is a name or an id. */
-function firstArgument(words: string): readonly string[] {
-  const kinds = KINDS.map((kind) => kind.plural);
-  switch (words) {
-    case "completions":
-      return SHELLS;
-    case "integration install":
-    case "integration show":
-      return listPackages().map((one) => one.name);
-    case "schema":
-      return KINDS.map((kind) => kind.kind);
-    case "delete":
-      return kinds;
-    case "get":
-    case "describe":
-      return [...RECORD_PLURALS, ...kinds];
-    default:
-      return [];
-  }
+function toCompleted(option: OptionDefinition): CompletedOption {
+  const complete = completedOption(option);
+  const placeholder = /<[^>]+>/.exec(option.flags)?.[0];
+  const ofText = complete === undefined ? "text" : "asked";
+  const takes = typeof complete === "object" ? complete : complete === "file" ? "path" : ofText;
+  return {
+    flags: flagsOf(option),
+    help: option.help,
+    takes: placeholder === undefined ? "nothing" : takes,
+    repeatable: placeholder?.includes("...") === true,
+  };
 }

@@ -5,6 +5,7 @@
  */
 
 import type { DeleteTarget } from "../../api/resource_operations.ts";
+import { KIND_PLURALS } from "../listed_names.ts";
 import { AppError } from "../../base/errors.ts";
 import {
   type Command,
@@ -20,8 +21,8 @@ export const command: Command = {
   help: "Deletes resources, all that are named or none. What others use is not deleted, unless " +
     "they are deleted with it, or --force is given. Tasks and records are kept.",
   arguments: [
-    { name: "[kind]", help: "KIND followed by names, or KIND/NAME" },
-    { name: "[name...]", help: "names, or more KIND/NAME" },
+    { name: "[kind]", help: "KIND followed by names, or KIND/NAME", complete: KIND_PLURALS },
+    { name: "[name...]", help: "names, or more KIND/NAME", complete: "name" },
   ],
   options: [
     {

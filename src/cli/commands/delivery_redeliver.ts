@@ -5,6 +5,7 @@
  */
 
 import type { RedeliveryLine } from "../../api/delivery_operations.ts";
+import { DELIVERY_OUTCOMES } from "../../store/delivery_records.ts";
 import { AppError } from "../../base/errors.ts";
 import {
   type Command,
@@ -21,13 +22,18 @@ export const command: Command = {
   help: "Sends a stored delivery, or those of a trigger since some time, through the pipeline " +
     "again: it counts as authenticated and is not stopped as a duplicate; filter and " +
     "workflow are those applied now. Exit 1 when a delivery could not be sent.",
-  arguments: [{ name: "[delivery]", help: DELIVERY.help }],
+  arguments: [{ name: "[delivery]", help: DELIVERY.help, complete: "delivery" }],
   options: [
-    { flags: "--trigger <name>", help: "all deliveries of this trigger, with --since" },
+    {
+      flags: "--trigger <name>",
+      help: "all deliveries of this trigger, with --since",
+      complete: "trigger",
+    },
     { flags: "--since <duration>", help: "those of the last 1h, 7d, …" },
     {
       flags: "--outcome <outcome>",
       help: "only those with this outcome; failed: those whose task failed",
+      complete: [...DELIVERY_OUTCOMES, "failed"],
     },
     PROJECT,
     ...CONNECTION,

@@ -10,6 +10,7 @@ import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { findRecordName } from "../../resources/record_names.ts";
 import { type Command, type CommandContext, CONNECTION, PROJECT } from "../command.ts";
+import { PLURALS } from "../listed_names.ts";
 import { describeDelivery, describeResource, describeTask, type Facts } from "../describe_text.ts";
 import { splitKindAndName } from "./get.ts";
 import { printValue } from "../print.ts";
@@ -20,8 +21,12 @@ export const command: Command = {
     "happened lately, and how to go on. With -o json and -o yaml the whole object, and secret " +
     "values to callers who may read them; they are masked otherwise.",
   arguments: [
-    { name: "<kind>", help: "KIND/NAME, or KIND followed by a name" },
-    { name: "[name]", help: "name; of a record, its id or a part of it, or latest" },
+    { name: "<kind>", help: "KIND/NAME, or KIND followed by a name", complete: PLURALS },
+    {
+      name: "[name]",
+      help: "name; of a record, its id or a part of it, or latest",
+      complete: "name",
+    },
   ],
   options: [
     PROJECT,

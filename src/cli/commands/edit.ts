@@ -23,6 +23,7 @@ import {
 } from "../command.ts";
 import { type Refusal, sameText, withErrors, withHint, withoutComments } from "../edited_text.ts";
 import type { Io } from "../io.ts";
+import { KIND_PLURALS } from "../listed_names.ts";
 import { printApplied } from "../print_applied.ts";
 
 /** Edits a resource. */
@@ -31,8 +32,8 @@ export const command: Command = {
     "save. What is refused opens again, with the reasons at the top. An empty file changes " +
     "nothing, and neither does one that you leave as it is. Secrets stay ***, which keeps them.",
   arguments: [
-    { name: "<kind>", help: "KIND/NAME, or KIND followed by the name" },
-    { name: "[name]", help: "name" },
+    { name: "<kind>", help: "KIND/NAME, or KIND followed by the name", complete: KIND_PLURALS },
+    { name: "[name]", help: "name", complete: "name" },
   ],
   options: [PROJECT, ...CONNECTION, OUTPUT_TEXT_JSON],
   examples: [

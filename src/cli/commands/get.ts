@@ -10,10 +10,13 @@ import { AppError } from "../../base/errors.ts";
 import { type Command, type CommandContext, CONNECTION, OUTPUT } from "../command.ts";
 import type { Io } from "../io.ts";
 import { interruptible } from "../interrupt.ts";
-import { KIND_NAMES, RECORD_TYPE_NAMES } from "../listed_names.ts";
+import { KIND_NAMES, PLURALS, RECORD_TYPE_NAMES } from "../listed_names.ts";
 import { joinListings, toWanted, type Wanted, withKinds } from "../listings.ts";
 import { nothingFound } from "../nothing_found.ts";
 import { type Format, printListing, printValue } from "../print.ts";
+import { DELIVERY_OUTCOMES } from "../../store/delivery_records.ts";
+import { SOURCE_EVENT_STATES } from "../../store/source_event_records.ts";
+import { TASK_STATES } from "../../store/task_records.ts";
 import type { ListedName } from "../suggest.ts";
 import { WatchPrinter } from "../watch_printer.ts";
 
@@ -26,26 +29,37 @@ export const command: Command = {
     "as well. Elsewhere, and with -o wide, nothing is shortened. With --watch, records oldest " +
     "first, then what is added or changed, until Ctrl-C.",
   arguments: [
-    { name: "[kind]", help: "what to list, or several: triggers,workflows; or KIND/NAME" },
-    { name: "[name...]", help: "only these: names; of records ids, parts of them, or latest" },
+    {
+      name: "[kind]",
+      help: "what to list, or several: triggers,workflows; or KIND/NAME",
+      complete: PLURALS,
+    },
+    {
+      name: "[name...]",
+      help: "only these: names; of records ids, parts of them, or latest",
+      complete: "name",
+    },
   ],
   options: [
     {
       flags: "-p, --project <name>",
       help: 'only this project (default: $SVC_PROJECT, else all; with a name, "default")',
+      complete: "project",
     },
     { flags: "-l, --selector <labels>", help: "only resources with these labels: k=v,k2=v2" },
-    { flags: "--trigger <name>", help: "only records of this trigger" },
+    { flags: "--trigger <name>", help: "only records of this trigger", complete: "trigger" },
     {
       flags: "--state <state>",
       help: "only tasks in this state: pending, running, succeeded, failed, cancelled; or " +
         "source-events: received, routed, ignored, needs_attention, failed …",
+      complete: [...new Set([...TASK_STATES, ...SOURCE_EVENT_STATES])],
     },
-    { flags: "--workflow <name>", help: "only tasks of this workflow" },
+    { flags: "--workflow <name>", help: "only tasks of this workflow", complete: "workflow" },
     {
       flags: "--outcome <outcome>",
       help:
         "only deliveries with this outcome: accepted, filtered, duplicate, skipped, rejected, failed …",
+      complete: [...DELIVERY_OUTCOMES, "failed"],
     },
     {
       flags: "--unknown",

@@ -12,6 +12,7 @@ import { fillStore } from "../../integrations/fill_secrets.ts";
 import {
   type IntegrationPackage,
   manifestsOf,
+  PACKAGE_NAMES,
   packageNamed,
   secretTemplatesOf,
   webhookTriggersOf,
@@ -31,7 +32,11 @@ export const command: Command = {
   help: "Applies an integration package, all of it or nothing, and prints the addresses to paste " +
     "into the platform. Running it again resets the package's resources and keeps the " +
     "secrets, unless new ones are given.",
-  arguments: [{ name: "<name>", help: "name of the package, see svc integration list" }],
+  arguments: [{
+    name: "<name>",
+    help: "name of the package, see svc integration list",
+    complete: PACKAGE_NAMES,
+  }],
   options: [
     SET_SECRET,
     {

@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { AppError, fileFault } from "../../base/errors.ts";
 import {
   type IntegrationPackage,
+  PACKAGE_NAMES,
   packageNamed,
   resourcesOf,
   secretTemplatesOf,
@@ -20,7 +21,11 @@ export const command: Command = {
   help: "Prints the guide of an integration package: how to set the platform up, which events it " +
     "handles, how to try it. --file prints one of its files instead, --unpack writes all of " +
     "them into a directory, to be changed and applied with svc apply -f. Needs no daemon.",
-  arguments: [{ name: "<name>", help: "name of the package, see svc integration list" }],
+  arguments: [{
+    name: "<name>",
+    help: "name of the package, see svc integration list",
+    complete: PACKAGE_NAMES,
+  }],
   options: [
     { flags: "--file <path>", help: "print this file of it instead" },
     { flags: "--unpack <dir>", help: "write its files into this directory, new or empty" },

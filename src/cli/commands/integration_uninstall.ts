@@ -11,6 +11,7 @@ import { AppError } from "../../base/errors.ts";
 import {
   type IntegrationPackage,
   labelOf,
+  PACKAGE_NAMES,
   packageNamed,
   secretTemplatesOf,
 } from "../../integrations/packages.ts";
@@ -32,7 +33,11 @@ export const command: Command = {
   help: "Deletes the resources of an integration package: those with the label integration=NAME. " +
     "What other resources use is kept and named; so are the SecretStores, unless --secrets is " +
     "given. Tasks and records are kept. Asks first.",
-  arguments: [{ name: "<name>", help: "name of the package, see svc integration list" }],
+  arguments: [{
+    name: "<name>",
+    help: "name of the package, see svc integration list",
+    complete: PACKAGE_NAMES,
+  }],
   options: [
     { flags: "--secrets", help: "also delete its SecretStores, with their values" },
     YES,

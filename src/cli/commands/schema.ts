@@ -11,11 +11,13 @@ import { KINDS } from "../../resources/kinds.ts";
 import { documentSchema } from "../../resources/read.ts";
 import { type Command, type CommandContext } from "../command.ts";
 
+const NAMES = KINDS.map(({ kind }) => kind);
+
 /** Prints a schema. */
 export const command: Command = {
   help: "Prints the JSON Schema of a kind, so that an editor can check and complete manifests. " +
     "Without a kind, of a document of any kind. Needs no daemon.",
-  arguments: [{ name: "[kind]", help: `one of ${KINDS.map((kind) => kind.kind).join(", ")}` }],
+  arguments: [{ name: "[kind]", help: `one of ${NAMES.join(", ")}`, complete: NAMES }],
   examples: ["svc schema Trigger > trigger.schema.json", "svc schema"],
   run(context: CommandContext) {
     const name = context.argument(0);

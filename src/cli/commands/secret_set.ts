@@ -20,8 +20,8 @@ export const command: Command = {
   help: "Sets one key of a SecretStore to a value that is typed unseen, twice, or comes on " +
     "standard input; the next request uses it. A key or store that does not exist is created.",
   arguments: [
-    { name: "<store>", help: "name of the SecretStore" },
-    { name: "<key>", help: "key in it" },
+    { name: "<store>", help: "name of the SecretStore", complete: "secretstore" },
+    { name: "<key>", help: "key in it", complete: "key" },
   ],
   options: [
     { flags: "--exact", help: "keep the line break at the end of standard input" },

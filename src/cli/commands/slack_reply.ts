@@ -20,7 +20,7 @@ export const command: Command = {
   help: "Posts a text to the Slack thread a task came from. The text is posted as plain text: no " +
     "markup, no mentions. The trigger needs a bot token (event.webhook.slack.botToken). " +
     "Inside a step, the task defaults to its own.",
-  arguments: [{ name: "[task]", help: `${TASK.help} (default: $SVC_TASK_ID)` }],
+  arguments: [{ name: "[task]", help: `${TASK.help} (default: $SVC_TASK_ID)`, complete: "task" }],
   options: [
     { flags: "--text <text>", help: "the text; - for standard input" },
     ...CONNECTION,

@@ -18,7 +18,7 @@ export const command: Command = {
   help: "Binds the thread of an event to a task: later replies go to the inbox of that task " +
     "while it runs, and start a follow-up task after it. The event itself is routed again.",
   arguments: [
-    { name: "<event>", help: `one in that thread: ${SOURCE_EVENT.help}` },
+    { name: "<event>", help: `one in that thread: ${SOURCE_EVENT.help}`, complete: "source-event" },
     TASK,
   ],
   options: [...CONNECTION, OUTPUT_TEXT_JSON],

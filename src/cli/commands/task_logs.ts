@@ -7,6 +7,7 @@
 import type { LogEnd } from "../../api/task_operations.ts";
 import type { Client } from "../../api/client.ts";
 import { AppError } from "../../base/errors.ts";
+import { TASK_STATES } from "../../store/task_records.ts";
 import { type Command, type CommandContext, CONNECTION, PROJECT, TASK } from "../command.ts";
 import { interruptible } from "../interrupt.ts";
 import { LogPrinter } from "../log_printer.ts";
@@ -18,15 +19,23 @@ export const command: Command = {
     "Prints the output of the steps of a task, in order, secrets as ***. What svc itself says " +
     'goes to standard error, in lines such as [svc: step "build" failed: exit code 1]: how a step ' +
     "or a task failed, that it never started, or that a step runs again. The name of a trigger stands for its latest task.",
-  arguments: [{ name: "[task]", help: `${TASK.help}; or the name of a trigger` }],
+  arguments: [{ name: "[task]", help: `${TASK.help}; or the name of a trigger`, complete: "task" }],
   options: [
     { flags: "--latest", help: "the newest task, with --trigger or --state the newest of these" },
-    { flags: "--trigger <name>", help: "with --latest: only tasks of this trigger" },
-    { flags: "--state <state>", help: "with --latest: only tasks in this state" },
+    {
+      flags: "--trigger <name>",
+      help: "with --latest: only tasks of this trigger",
+      complete: "trigger",
+    },
+    {
+      flags: "--state <state>",
+      help: "with --latest: only tasks in this state",
+      complete: TASK_STATES,
+    },
     { flags: "--exit-status", help: "exit 0 only if the task has succeeded, else 1" },
     PROJECT,
     { flags: "-f, --follow", help: "keep printing until the task has ended" },
-    { flags: "--step <id>", help: "only this step" },
+    { flags: "--step <id>", help: "only this step", complete: "step" },
     { flags: "--tail <n>", help: "only the last lines, with -f also what follows" },
     { flags: "--since <duration>", help: "only the output of the last 10m, 1h, …" },
     { flags: "--prefix", help: "begin each line with its step: [build] …" },

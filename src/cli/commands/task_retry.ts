@@ -21,7 +21,7 @@ export const command: Command = {
     "what is applied now.",
   arguments: [TASK],
   options: [
-    { flags: "--from <step>", help: "run this step again, and all that need it" },
+    { flags: "--from <step>", help: "run this step again, and all that need it", complete: "step" },
     ...CONNECTION,
     OUTPUT_TEXT_JSON,
   ],

@@ -9,7 +9,7 @@ import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from 
 /** Ends a token. */
 export const command: Command = {
   help: "Revokes a token of the control plane at once. Needs the role admin.",
-  arguments: [{ name: "<token>", help: "its id, or a part of it" }],
+  arguments: [{ name: "<token>", help: "its id, or a part of it", complete: "token" }],
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ['svc token revoke "$(svc get token latest -o name)"'],
   async run(context: CommandContext) {

@@ -20,8 +20,8 @@ export const command: Command = {
     "To rotate without a gap, add the new value under a second key, change the platform, then " +
     "take the old key out with --remove: every value of the store is tried.",
   arguments: [
-    { name: "<store>", help: "name of the SecretStore" },
-    { name: "[key]", help: "key in it, to be set" },
+    { name: "<store>", help: "name of the SecretStore", complete: "secretstore" },
+    { name: "[key]", help: "key in it, to be set", complete: "key" },
   ],
   options: [
     { flags: "--value <text>", help: "the new value; visible to other users, prefer the others" },
@@ -31,7 +31,7 @@ export const command: Command = {
       help: "file that holds it, its last line break left out; - for standard input",
     },
     { flags: "--create", help: "create the key, and the store, if it does not exist" },
-    { flags: "--remove <key>", help: "remove this key instead of setting one" },
+    { flags: "--remove <key>", help: "remove this key instead of setting one", complete: "key" },
     { flags: "--force", help: "with --remove: also the only key, or one that is named elsewhere" },
     PROJECT,
     ...CONNECTION,

@@ -12,6 +12,7 @@ import {
   CONNECTION,
   OUTPUT_TEXT_JSON,
   PROJECT,
+  TRIGGER,
 } from "../command.ts";
 import { HEADER, hintAtHeaders, readHeaders } from "../headers.ts";
 import { readFile } from "../read_file.ts";
@@ -22,7 +23,7 @@ export const command: Command = {
   help: "Fires a trigger of any source as if its event had arrived, without authentication: " +
     "filter, suspension and concurrency apply as to any event. A condition that reads headers " +
     "sees those of --header. Exit 0 when a task was started, else 1.",
-  arguments: [{ name: "<trigger>", help: "name of the trigger" }],
+  arguments: [TRIGGER],
   options: [
     {
       flags: "-f, --filename <file>",

@@ -13,6 +13,7 @@ import {
   CONNECTION,
   OUTPUT_TEXT_JSON,
   PROJECT,
+  TRIGGER,
 } from "../command.ts";
 import { curlLine, inlineData } from "../curl_line.ts";
 import { HEADER, hintAtHeaders, readHeaders } from "../headers.ts";
@@ -27,7 +28,7 @@ export const command: Command = {
     "address and prints the answer: a real delivery, with everything that follows. The daemon " +
     "signs, so nobody sees the secret; --url and --curl, which show a signature or the secret " +
     "itself, are for admins. Exit 0 when a task was started or a handshake answered, else 1.",
-  arguments: [{ name: "<trigger>", help: "name of the trigger" }],
+  arguments: [TRIGGER],
   options: [
     { flags: "-f, --filename <file>", help: "body; - for standard input (default: {})" },
     EVENT,

@@ -13,6 +13,7 @@ import {
   CONNECTION,
   OUTPUT_TEXT_JSON,
   PROJECT,
+  TRIGGER,
 } from "../command.ts";
 import { HEADER, readHeaders } from "../headers.ts";
 import { readFile } from "../read_file.ts";
@@ -26,10 +27,14 @@ export const command: Command = {
     "signed with --sign; one that a platform would send; or a stored delivery, at the time it " +
     "arrived, its sender taken as authenticated if it was. Exit 0 when it would start a task, " +
     "else 1.",
-  arguments: [{ name: "<trigger>", help: "name of the trigger" }],
+  arguments: [TRIGGER],
   options: [
     { flags: "-f, --filename <file>", help: "body of the request; - for standard input" },
-    { flags: "--delivery <delivery>", help: "id of a stored delivery to take instead" },
+    {
+      flags: "--delivery <delivery>",
+      help: "id of a stored delivery to take instead",
+      complete: "delivery",
+    },
     HEADER,
     EVENT,
     { flags: "--sign", help: "sign it as the sender of the trigger would" },

@@ -1,0 +1,40 @@
+/**
+ * `svc complete`: what the scripts of `svc completions` ask for names and ids.
+ *
+ * @module
+ */
+
+import { systemClock } from "../../base/clock.ts";
+import { type Command, CommandContext } from "../command.ts";
+import { COMMANDS, inFull } from "../commands.ts";
+import { candidates, cursorAt, entryOf } from "../completion.ts";
+
+/** Longest time that pressing Tab waits for the daemon. */
+const DEADLINE_MS = 1000;
+
+/** Prints what the last word can be, one `VALUE TAB DESCRIPTION` a line. */
+export const command: Command = {
+  help: "Prints what the last of these words of a command line can be. For completion scripts: " +
+    "says nothing where there is nothing to say, also when the daemon is not reachable.",
+  arguments: [{ name: "[word...]", help: "the words after svc, the one under the cursor last" }],
+  examples: ["svc complete -- task logs ''"],
+  async run(context: CommandContext) {
+    const words = inFull(context.arguments(0));
+    const entry = entryOf(words, COMMANDS);
+    if (entry === undefined) return;
+    const asked = (await entry.load()).command;
+    const cursor = cursorAt(words.slice(entry.words.split(" ").length), asked);
+    const deadline = new AbortController();
+    using _timer = systemClock.after(DEADLINE_MS, () => deadline.abort());
+    try {
+      const other = new CommandContext(context.io, { positional: [], options: cursor.options });
+      using client = other.client();
+      const asking = { client, ...other.project(), signal: deadline.signal };
+      for (const { value, about } of await candidates(cursor, asking)) {
+        context.io.out(`${value}${about === "" ? "" : `\t${about}`}\n`);
+      }
+    } catch {
+      // Whoever presses Tab has asked no question that an error could answer.
+    }
+  },
+};
