@@ -163,7 +163,7 @@ export function describeTask({ view, now, columns }: Facts): string {
   const rows = steps.map((step) => [
     text(step["id"]),
     text(step["state"]),
-    String(step["attempt"] ?? ""),
+    step["state"] === "skipped" ? "" : String(step["attempt"] ?? ""),
     String(step["exit_code"] ?? ""),
     lasted(step, now),
     text(step["reason"]),

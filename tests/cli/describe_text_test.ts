@@ -105,10 +105,11 @@ Deno.test("a task: its steps as a table, and the commands to go on in its state"
       reason: "exit code 3",
       started_at: AN_HOUR_AGO,
       finished_at: "2026-01-01T23:00:05Z",
-    }],
+    }, { id: "c", state: "skipped", attempt: 1, reason: 'needs "b"' }],
   });
   const failed = describeTask({ ...HOST, view: view("failed") });
   match(failed, /^ {2}b +failed +2 +3 +5s +exit code 3$/m);
+  match(failed, /^ {2}c +skipped +needs "b"$/m, "what never ran has no attempts");
   equal(failed.includes("\x1b"), false);
   const next = (text: string) => text.split("Next:\n")[1]?.trimEnd().split("\n");
   deepEqual(next(failed), [

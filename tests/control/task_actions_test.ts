@@ -85,7 +85,7 @@ controlTest(
     const { tasks } = await rig.client.call("task.cancel", { ids: [id], reason: "wrong branch" });
     deepEqual(tasks, [{ id, result: "stopping", state: "running" }]);
     const [over] = await ended(rig, id);
-    deepEqual([over?.state, over?.reason], ["cancelled", "cancelled by socket: wrong branch"]);
+    deepEqual([over?.state, over?.reason], ["cancelled", "cancelled by an operator: wrong branch"]);
     deepEqual(over && states(over), ["one cancelled", "two skipped", "clean succeeded"]);
     const again = await rig.client.call("task.cancel", { ids: [id.slice(0, 20)] });
     deepEqual(again.tasks, [{ id, result: "ended", state: "cancelled" }]);
@@ -105,7 +105,7 @@ controlTest(
     const { tasks } = await rig.client.call("task.cancel", { ids: [third ?? "", third ?? ""] });
     deepEqual(tasks, [{ id: third, result: "cancelled", state: "cancelled" }]);
     const { reason, steps } = await task(rig, third ?? "");
-    deepEqual([reason, steps.map(({ state }) => state)], ["cancelled by socket", ["skipped"]]);
+    deepEqual([reason, steps.map(({ state }) => state)], ["cancelled by an operator", ["skipped"]]);
     await Deno.writeTextFile(inWorkspace(rig, "go"), "");
     await ended(rig, first);
   },

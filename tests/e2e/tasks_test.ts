@@ -52,7 +52,7 @@ testEachProgram(
       ...[`task/${running} cancelled`, `task/${waiting} cancelled`].toSorted(),
     ]);
     const { state, reason, steps } = await taskOf(daemon, running);
-    deepEqual([state, reason], ["cancelled", "cancelled by socket: wrong branch"]);
+    deepEqual([state, reason], ["cancelled", "cancelled by an operator: wrong branch"]);
     deepEqual(steps.map(({ state, exit_code }) => [state, exit_code]), [["cancelled", 3]]);
 
     const again = await daemon.svc(["task", "cancel", running]);

@@ -12,6 +12,7 @@ import {
   ok,
   rejects,
   strictEqual as equal,
+  throws,
 } from "node:assert/strict";
 import { isJsonObject, type JsonObject, parseOwnJson } from "../../src/base/json.ts";
 import { AppError } from "../../src/base/errors.ts";
@@ -267,4 +268,10 @@ Deno.test("Triggers.named gives the trigger of that name, project and source onl
     }
     equal(code, "not_found", JSON.stringify(wrong));
   }
+  throws(() => triggers.named({ project: "shop", trigger: "pull" }), {
+    message: 'No trigger "pull" in project "shop"',
+  });
+  throws(() => triggers.named({ ...right, source: "cron" }), {
+    message: 'No trigger "push" with source cron in project "shop"',
+  });
 });

@@ -45,7 +45,9 @@ export const command: Command = {
   ],
   async run(context: CommandContext) {
     const { what, name } = splitKindAndName(context.argument(0), context.argument(1));
-    if (name === "") throw new AppError("usage", "Name one: svc describe KIND/NAME");
+    if (name === "") {
+      throw new AppError("usage", "Name a kind and one of it, such as task/ID or trigger/NAME");
+    }
     const output = context.option("output");
     using client = context.client();
     const input = { what, name, ...context.project(), reveal: output !== "text" };

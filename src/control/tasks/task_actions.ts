@@ -53,7 +53,8 @@ export async function cancelTasks(
   }
   const found = await Promise.all(input.ids.map((id) => findTask(id, host.store)));
   const tasks = new Map(found.map((task) => [task.id, task]));
-  const full = `cancelled by ${caller.name}${reason === "" ? "" : `: ${reason}`}`;
+  const by = caller.name === "socket" ? "an operator" : caller.name; // who has no token
+  const full = `cancelled by ${by}${reason === "" ? "" : `: ${reason}`}`;
   const why = host.secrets.redact(full);
   const results: CancelResult[] = [];
   for (const task of tasks.values()) {

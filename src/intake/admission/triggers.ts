@@ -51,8 +51,10 @@ export class Triggers {
    */
   named(name: TriggerName): ActiveTrigger {
     const found = this.find(name);
-    if (found === undefined) throw new AppError("not_found", "No such trigger");
-    return found;
+    if (found !== undefined) return found;
+    const source = name.source === undefined ? "" : ` with source ${name.source}`;
+    const message = `No trigger "${name.trigger}"${source} in project "${name.project}"`;
+    throw new AppError("not_found", message);
   }
 
   /**
