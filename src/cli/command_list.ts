@@ -10,11 +10,11 @@ import type { CommandEntry } from "./commands.ts";
 import { isGroup, type ListedName, suggestCommand } from "./suggest.ts";
 
 /** The headings of the list, each with the first words of the commands under it. */
-const SECTIONS: readonly (readonly [heading: string, firstWords: readonly string[]])[] = [
+export const SECTIONS: readonly (readonly [heading: string, firstWords: readonly string[]])[] = [
   ["Setup", ["init", "daemon", "status", "integration", "completions", "version"]],
   ["Resources", ["apply", "get", "describe", "edit", "delete", "secret", "schema"]],
   ["Triggers and deliveries", ["trigger", "delivery"]],
-  ["Tasks", ["task", "logs"]],
+  ["Tasks", ["task"]],
   ["Chat", ["source", "slack"]],
   ["Access and plugins", ["token", "audit", "policy"]],
   ["Database", ["db"]],

@@ -5,7 +5,7 @@
  */
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
-import { unknownCommand } from "../../src/cli/command_list.ts";
+import { SECTIONS, unknownCommand } from "../../src/cli/command_list.ts";
 import { LISTED } from "../../src/cli/commands.ts";
 import { LISTED_NAMES } from "../../src/cli/listed_names.ts";
 import { runCli } from "../../src/cli/run.ts";
@@ -35,6 +35,11 @@ const CASES: readonly (readonly [typed: string, meant: string])[] = [
   ["rm trigger/x", "delete"],
   ["start", "daemon"],
 ];
+
+Deno.test("svc --help has every command under a heading, and no word that is none", () => {
+  const first = new Set(LISTED.map(({ words }) => words.split(" ")[0]));
+  deepEqual(SECTIONS.flatMap(([, words]) => words).toSorted(), [...first].toSorted());
+});
 
 for (const [typed, meant] of CASES) {
   Deno.test(`svc ${typed}: did you mean "svc ${meant}"?`, () => {

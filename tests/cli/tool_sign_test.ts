@@ -54,9 +54,10 @@ const SECRETS: Readonly<Record<string, string>> = {
   "standard-webhooks": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
   basic: "user:password",
 };
-/** Bodies of schemes that find the time of signing there. */
-const TIMED: Readonly<Record<string, string>> = {
+/** Bodies of schemes that find the time of signing or the secret there. */
+const BODIES: Readonly<Record<string, string>> = {
   linear: JSON.stringify({ webhookTimestamp: Date.now() }),
+  "microsoft-graph": JSON.stringify({ value: [{ clientState: "s3cr3t" }] }),
 };
 const BODY = '{"it\'s": "$HOME `id` \\\\ \\"x\\"", "n": 1}';
 
@@ -64,7 +65,7 @@ for (const { name, cannotSign } of SCHEMES.filter(({ sign }) => sign !== undefin
   Deno.test(`svc tool sign --scheme ${name}: the line, read by a shell, is valid`, async () => {
     equal(cannotSign, undefined);
     const secret = SECRETS[name] ?? "s3cr3t";
-    const sent = TIMED[name] ?? BODY;
+    const sent = BODIES[name] ?? BODY;
     const { code, out, err } = await sign(
       ...["--scheme", name, "--secret", secret, "--body", sent, "--url", `${URL}?a[]=1&b={x}`],
     );

@@ -237,15 +237,16 @@ controlTest(
     const followed = logs(rig, { id: id.slice(0, 26), follow: true });
     await Deno.writeTextFile(`${rig.dirs.workspaces}/default/go`, "");
     const { text, end, lines } = await followed;
-    deepEqual(text.split("\n").toSorted(), ["", "err", "out", "two"]);
+    const failed = '[svc: step "two" failed: exit code 3]';
+    deepEqual(text.split("\n").toSorted(), ["", failed, "err", "out", "two"]);
     deepEqual(end, { state: "failed", reason: 'step "two": exit code 3' });
     deepEqual(
       new Set(lines.map(({ step, stream }) => `${step} ${stream}`)),
       new Set([
-        ...["one out", "one err", "two out"],
+        ...["one out", "one err", "two out", "two svc"],
       ]),
     );
-    equal((await logs(rig, { id, step: "two", follow: true })).text, "two\n");
+    equal((await logs(rig, { id, step: "two", follow: true })).text, `two\n${failed}\n`);
     await rejects(logs(rig, { id: "01ZZZZ", follow: false }), { code: "not_found" });
   },
 );
