@@ -57,7 +57,8 @@ function parseText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new AppError("invalid", "Not valid JSON", { cause });
+    const message = text.trim() === "" ? "Empty, where JSON is expected" : "Not valid JSON";
+    throw new AppError("invalid", message, { cause });
   }
 }
 

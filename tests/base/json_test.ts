@@ -91,7 +91,8 @@ const REFUSED: readonly [string, string][] = [
 
 for (const [what, text] of REFUSED) {
   Deno.test(`parseJson refuses ${what}`, () => {
-    throws(() => parseJson(text), { name: "AppError", code: "invalid", message: "Not valid JSON" });
+    const message = text.trim() === "" ? "Empty, where JSON is expected" : "Not valid JSON";
+    throws(() => parseJson(text), { name: "AppError", code: "invalid", message });
   });
 }
 
