@@ -28,6 +28,6 @@ export const FAILURES: Readonly<Record<VerifyFailure, string>> = {
   certificate_missing: "the platform has no certificate under the URL in the body",
   certificate_unreachable:
     "the platform's certificate could not be fetched: the daemon needs a way out to its servers",
-  no_usable_key: "no value that is there can be a key of this scheme",
+  no_usable_key: "no secret that there is can be a key of this scheme",
   no_key_matches: "no key fits: the sender's secret is probably another one",
 };

@@ -383,7 +383,8 @@ spec:
       equal(code, 5, `${stdin}\n${stderr}`);
     }
     deepEqual(await daemon.json("get", "crd"), []);
-    deepEqual(await daemon.json("get", "projects"), []);
+    const projects = await daemon.json("get", "projects") as Manifest[];
+    deepEqual(projects.map(({ metadata }) => metadata.name), ["default"]);
     const rows = await daemon.json("get", "audit") as { result: string; role: string }[];
     deepEqual(
       new Set(rows.map(({ result, role }) => `${result} ${role}`)),

@@ -162,7 +162,7 @@ Deno.test(`the token is used as it is now, and is nowhere to be read (${ONE_PROG
   });
   await daemon.apply(
     ...STORES,
-    workflow("talk", "svc slack reply --text one; svc slack reply --text again; env; true"),
+    workflow("talk", "for text in one again; do svc slack reply --text $text || true; done; env"),
     chat(),
   );
   await post(daemon, slackMessage({ text: "go", ts: ROOT }));

@@ -139,8 +139,8 @@ testEachProgram(
     const explain = async (event: Record<string, unknown>) =>
       (await daemon.svc(["delivery", "explain", String(event["delivery_id"])])).stdout;
     const told = await explain(yes);
-    match(told, new RegExp(`^source event: ${yes["id"]}$`, "m"));
-    match(told, new RegExp(`^event: routed, task ${yes["task_id"]}$`, "m"));
+    match(told, new RegExp(`^source event: source-event/${yes["id"]}$`, "m"));
+    match(told, new RegExp(`^event: routed, task/${yes["task_id"]}$`, "m"));
     match(told, /passed with key "signing_secret" of SecretStore "slack"/);
     match(told, /is true/);
     ok(!told.includes("no longer exists"), told);

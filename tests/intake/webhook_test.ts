@@ -164,10 +164,10 @@ const CONDITIONS: readonly { condition: string; outcome: string; reason?: RegExp
   { condition: "payload_constructor != null", outcome: "filtered", reason: /failed/ },
   { condition: "payload_number / 0 == 1", outcome: "filtered", reason: /failed/ },
   { condition: "payload_action > 5", outcome: "filtered", reason: /failed/ },
-  { condition: "payload_number", outcome: "filtered", reason: /no boolean/ },
-  { condition: '"true"', outcome: "filtered", reason: /no boolean/ },
-  { condition: "null", outcome: "filtered", reason: /no boolean/ },
-  { condition: "payload", outcome: "filtered", reason: /no boolean/ },
+  { condition: "payload_number", outcome: "filtered", reason: /neither true nor false/ },
+  { condition: '"true"', outcome: "filtered", reason: /neither true nor false/ },
+  { condition: "null", outcome: "filtered", reason: /neither true nor false/ },
+  { condition: "payload", outcome: "filtered", reason: /neither true nor false/ },
 ];
 
 for (const { condition, outcome, reason = /^$/ } of CONDITIONS) {
@@ -326,11 +326,11 @@ const UNAUTHENTICATED: readonly {
   { why: "a byte more", body: `${BODY}\n`, reason: /no key fits/ },
   { why: "no body", body: "", reason: /no key fits/ },
   { why: "a store that does not exist", trigger: "dangling", reason: /"nowhere" does not exist/ },
-  { why: "an empty store", trigger: "empty", reason: /no value of the SecretStore can be a key/ },
+  { why: "an empty store", trigger: "empty", reason: /no secret that there is can be a key/ },
   {
     why: "a store of empty values",
     trigger: "blank",
-    reason: /no value of the SecretStore can be a key/,
+    reason: /no secret that there is can be a key/,
   },
   {
     why: "an empty value's signature",
