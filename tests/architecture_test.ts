@@ -154,6 +154,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/auth": "values",
     "src/base": "values",
     "src/control/records": "values",
+    "src/intake/pipeline": "types",
     "src/intake/tools": "values",
     "src/plugins": "values",
     "src/plugins/policy": "values",

@@ -7,7 +7,7 @@
 
 import Type from "typebox";
 import { type AnyKind, defineKind } from "./kind.ts";
-import { errorAt, type Finding } from "./resource.ts";
+import { errorAt, type Finding, warningAt } from "./resource.ts";
 
 /** Schema of `spec`. */
 const SecretStoreSpec = Type.Object({
@@ -54,7 +54,13 @@ export const secretStore: AnyKind = defineKind<SecretStoreSpec>({
 function checkValue(key: string, value: string): Finding[] {
   if (value === MASK) return []; // an apply keeps the value that there is
   const fault = faultOfSecret(key, value);
-  return fault === undefined ? [] : [errorAt(["spec", "data", key], fault)];
+  const at = ["spec", "data", key];
+  if (fault !== undefined) return [errorAt(at, fault)];
+  // A key in PEM has line breaks inside, and its last one belongs to it.
+  if (value === value.trim() || value.trim().includes("\n")) return [];
+  const message = `The value of "${key}" begins or ends with white space, which counts as a part ` +
+    "of it: signatures of a sender that has it without do not match";
+  return [warningAt(at, message)];
 }
 
 /** Why `value` cannot be the secret of `key`; `undefined` when it can. */

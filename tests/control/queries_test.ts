@@ -66,6 +66,16 @@ controlTest(
   },
 );
 
+controlTest("a name with a slip is refused with the name that was meant", async (rig) => {
+  await rig.apply(RUNNING);
+  await rejects(rig.client.call("get", { what: "trigger", name: "psuh" }), {
+    message: 'No Trigger "psuh" in project "default", did you mean "push"?',
+  });
+  await rejects(rig.client.call("get", { what: "trigger", name: "psuh", project: "shop" }), {
+    message: 'No Trigger "psuh" in project "shop"',
+  });
+});
+
 controlTest("what nobody knows is usage, and what is not there is not found", async (rig) => {
   await rejects(rig.client.call("get", { what: "nonsense" }), {
     code: "usage",

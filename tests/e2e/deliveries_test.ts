@@ -86,7 +86,7 @@ testEachProgram(
     );
     match(
       stdout,
-      /SecretStore "github" has webhook_secret \((last matched \d+s ago|never matched)\)/,
+      /SecretStore "github" has webhook_secret \(last matched \d+m?s ago\)/,
     );
     match(stdout, /next: To change it: svc .*secret.* github webhook_secret/);
     ok(!stdout.includes(SECRET), "no secret is shown");

@@ -157,7 +157,10 @@ testEachProgram(
     equal(idle.rates["tasks"]?.["succeeded"]?.["last_minute"], 3);
     const { stdout } = await daemon.svc(["status"]);
     match(stdout, /^tasks: +0 running, 0 pending$/m);
-    match(stdout, /^tasks ended: +3 succeeded in the last minute; 3 succeeded in the last five$/m);
+    match(
+      stdout,
+      /^tasks ended: +3 succeeded in the last minute\n +3 succeeded in the last five$/m,
+    );
     match(stdout, /^deliveries: +3 accepted, 1 rejected in the last minute/m);
     match(stdout, /^database: +[\d.]+ KiB.* left on its disk$/m);
   },

@@ -47,7 +47,7 @@ const GOOD = [
   '"<"',
   '"a<b>c"',
   "changement",
-  '"  inner blanks kept  "',
+  '"  blanks around, \\nof two lines\\n"',
   "é😀",
 ];
 
@@ -55,6 +55,16 @@ for (const written of GOOD) {
   Deno.test(`SecretStore takes ${written}`, () => {
     deepEqual(said(manifest(written)), []);
     ok(accepted(manifest(written)));
+  });
+}
+
+for (const written of ['"a-real-secret\\n"', "|\n      a-real-secret", '" a-real-secret"']) {
+  Deno.test(`SecretStore takes ${JSON.stringify(written)} and warns of its white space`, () => {
+    const text = manifest(written);
+    equal(said(text).length, 1);
+    match(said(text).join(), /The value of "token" begins or ends with white space/);
+    ok(!said(text).join().includes("a-real-secret"));
+    ok(accepted(text));
   });
 }
 

@@ -43,8 +43,8 @@ export const command: Command = {
       ["uptime", shortDuration(status.uptime_secs * 1000)],
       ...countLines(status),
       ["tasks", queueText(status.queue)],
-      ["tasks ended", rateText(status.rates.tasks)],
-      ["deliveries", rateText(status.rates.deliveries)],
+      ...rateLines("tasks ended", status.rates.tasks),
+      ...rateLines("deliveries", status.rates.deliveries),
       ...unknownLines(status.unknown_paths),
       ["database", databaseText(status.database)],
       ["degraded", status.degraded.length === 0 ? "no" : status.degraded[0] ?? ""],
@@ -99,14 +99,20 @@ function unknownLines(paths: Status["unknown_paths"]): (readonly [string, string
   ];
 }
 
-/** `12 accepted, 3 rejected in the last minute; 40 accepted, 3 rejected in the last five`. */
-function rateText(rates: Readonly<Record<string, Rate>>): string {
+/** `12 accepted, 3 rejected in the last minute`, and below it those of the last five. */
+function rateLines(
+  name: string,
+  rates: Readonly<Record<string, Rate>>,
+): (readonly [string, string])[] {
   const within = (window: keyof Rate) =>
     Object.entries(rates).filter(([, rate]) => rate[window] > 0)
-      .map(([name, rate]) => `${rate[window]} ${name}`).join(", ") || "none";
-  return `${within("last_minute")} in the last minute; ${
-    within("last_five_minutes")
-  } in the last five`;
+      .map(([what, rate]) => `${rate[window]} ${what}`).join(", ");
+  const five = within("last_five_minutes");
+  if (five === "") return [[name, "none in the last five minutes"]];
+  return [
+    [name, `${within("last_minute") || "none"} in the last minute`],
+    ["", `${five} in the last five`],
+  ];
 }
 
 function databaseText({ bytes, unused_bytes, disk_free_bytes }: Status["database"]): string {

@@ -19,6 +19,7 @@ import type { Clock } from "../../base/clock.ts";
 import { shortDuration } from "../../base/duration.ts";
 import type { ActiveTrigger, Triggers } from "../../intake/admission/triggers.ts";
 import { findStore, signingKeys } from "../../intake/pipeline/authenticate.ts";
+import type { KeyUses } from "../../intake/pipeline/key_uses.ts";
 import { DEFAULT_PROJECT } from "../../resources/resource.ts";
 import { FAILURES } from "../../signatures/failures.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
@@ -32,6 +33,7 @@ import type { RecordStore } from "../records/record_type.ts";
 /** What {@linkcode explain} needs. */
 export interface ExplainHost extends ExplainingHost {
   readonly store: RecordStore & KeyUseStore;
+  readonly keyUses: KeyUses;
   readonly clock: Clock;
   /** Hides the values of SecretStores in what is told. */
   readonly secrets: KnownSecrets;
@@ -61,7 +63,9 @@ export async function explain(id: string, host: ExplainHost): Promise<Explanatio
     diagnoses: diagnoses.map(({ cause, message }) => ({ cause, message })),
     advice: [
       ...advise(stored, trigger, host),
-      ...diagnoses.length > 0 ? [] : await wrongSecretAdvice(stored, trigger, host),
+      ...diagnoses.length > 0
+        ? diagnoses.some(({ cause }) => STORED_WRONG.has(cause)) ? changeAdvice(trigger, host) : []
+        : await wrongSecretAdvice(stored, trigger, host),
       ...replayAdvice(event),
     ],
   });
@@ -89,6 +93,7 @@ async function wrongSecretAdvice(
   const store = trigger === undefined ? undefined : findStore(trigger, host.catalog);
   if (delivery.reason !== FAILURES.no_key_matches || store === undefined) return [];
   const { project, name } = store;
+  await host.keyUses.flush();
   const uses = await host.store.listKeyUse(project, name);
   const keys = signingKeys(store).map((key) => {
     const last = Math.max(0, ...uses.filter((use) => use.key === key.name).map((u) => u.lastAt));
@@ -97,15 +102,26 @@ async function wrongSecretAdvice(
       : `last matched ${shortDuration(host.clock.now() - last)} ago`;
     return `${key.name} (${when})`;
   });
-  const where = project === DEFAULT_PROJECT ? "" : ` -p ${project}`;
-  const key = signingKeys(store)[0]?.name ?? "KEY";
   const why = content === undefined ? "" : "None of the usual mistakes fits. ";
   return [
     `${why}The sender's secret is probably another one: SecretStore "${name}" has ${
       keys.join(", ")
     }`,
-    `To change it: svc secret set ${name} ${key}${where}`,
+    ...changeAdvice(trigger, host),
   ];
+}
+
+/** Mistakes that another value in the SecretStore mends. */
+const STORED_WRONG: ReadonlySet<string> = new Set(["secret_has_white_space", "secret_quoted"]);
+
+/** How to change the secret of a trigger. */
+function changeAdvice(trigger: ActiveTrigger | undefined, { catalog }: ExplainHost): string[] {
+  const store = trigger === undefined ? undefined : findStore(trigger, catalog);
+  if (store === undefined) return [];
+  const where = store.project === DEFAULT_PROJECT ? "" : ` -p ${store.project}`;
+  const [key, ...others] = signingKeys(store).map(({ name }) => name);
+  const which = key === undefined || others.length > 0 ? "KEY" : key;
+  return [`To change it: svc secret set ${store.name} ${which}${where}`];
 }
 
 /** What the operator can do with an event that was not routed. */

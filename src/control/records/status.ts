@@ -10,6 +10,7 @@ import type { DataDir } from "../../base/data_dir.ts";
 import { VERSION } from "../../base/version.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { KINDS } from "../../resources/kinds.ts";
+import { projectsOf } from "../../resources/projects.ts";
 import { type UnknownPathsHost, unknownPathsSummary } from "./unknown_paths.ts";
 import type { TaskCounter } from "../../store/task_store.ts";
 
@@ -62,7 +63,12 @@ export async function status(host: StatusHost): Promise<Status> {
       settings.map(({ name, value, source }) => [name, { value, source }]),
     ),
     uptime_secs: Math.floor((now - started) / 1000),
-    counts: { ...Object.fromEntries(resources), tasks_pending: pending, tasks_running: running },
+    counts: {
+      ...Object.fromEntries(resources),
+      projects: projectsOf(host.catalog).length,
+      tasks_pending: pending,
+      tasks_running: running,
+    },
     queue: {
       pending,
       held,

@@ -5,6 +5,7 @@
  */
 
 import { type Clock, rfc3339 } from "../../base/clock.ts";
+import type { KeyUses } from "../../intake/pipeline/key_uses.ts";
 import type { Resource } from "../../resources/resource.ts";
 import type { SecretStoreSpec } from "../../resources/secret_store.ts";
 import type { KeyUseStore } from "../../store/delivery_store.ts";
@@ -15,8 +16,13 @@ const IDLE_MS = 72 * 3600 * 1000;
 /** `status.keys` of a SecretStore. */
 export async function keyUseView(
   resource: Resource,
-  host: { readonly store: KeyUseStore; readonly clock: Clock },
+  host: {
+    readonly store: KeyUseStore;
+    readonly keyUses: KeyUses;
+    readonly clock: Clock;
+  },
 ): Promise<{ keys: Record<string, unknown> }> {
+  await host.keyUses.flush();
   const uses = await host.store.listKeyUse(resource.project, resource.name);
   const names = Object.keys((resource.spec as SecretStoreSpec).data);
   const lastOf = (key: string) =>

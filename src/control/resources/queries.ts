@@ -10,11 +10,13 @@ import type { GetInput, Listing } from "../../api/resource_operations.ts";
 import { shortDuration } from "../../base/duration.ts";
 import { AppError } from "../../base/errors.ts";
 import { findLike } from "../../base/similar_names.ts";
+import type { KeyUses } from "../../intake/pipeline/key_uses.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import type { AnyKind, Column } from "../../resources/kind.ts";
 import { RECORD_PLURALS } from "../../resources/record_names.ts";
 import { hasLabels } from "../../resources/labels.ts";
 import { project as projectKind } from "../../resources/project.ts";
+import { projectsOf } from "../../resources/projects.ts";
 import { DEFAULT_PROJECT, displayName, type Resource } from "../../resources/resource.ts";
 import { lacks, needsOf, possibleLacks, usesOf } from "../../resources/users.ts";
 import type { PluginHost } from "../../plugins/run_plugin.ts";
@@ -29,7 +31,6 @@ import type { IdSearch } from "../../store/id_search.ts";
 import type { KeyUseStore } from "../../store/delivery_store.ts";
 import type { AuditLog } from "../records/audit_log.ts";
 import { checkFilters, findNamed, findRecordType, listRecords } from "../records/records.ts";
-import { projectsOf } from "./projects.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
 import { projectColumn, resourceView, table } from "../records/views.ts";
 
@@ -37,6 +38,7 @@ import { projectColumn, resourceView, table } from "../records/views.ts";
 export interface QueryHost extends CodeHost, UnknownPathsHost, Pick<AuditLog, "audited"> {
   /** Records of refused requests that are not written yet. */
   readonly rejections: { readonly flush: () => Promise<void> };
+  readonly keyUses: KeyUses;
   /** Records, uses of keys, and the audit. */
   readonly store: AuditRecorder & IdSearch & KeyUseStore & RecordStore;
   readonly writer: ResourceWriter;
@@ -79,7 +81,11 @@ export async function get(input: GetInput, host: QueryHost): Promise<Listing> {
   };
 }
 
-function listResources(kind: AnyKind, project: string | undefined, catalog: Catalog): Resource[] {
+function listResources(
+  kind: AnyKind,
+  project: string | undefined,
+  catalog: Catalog,
+): Resource[] {
   if (kind.kind === projectKind.kind) return projectsOf(catalog);
   return catalog.list(kind.kind, kind.global ? undefined : project);
 }
@@ -146,7 +152,11 @@ export function findResource(
   const found = catalog.find(kind.kind, project, wanted.name);
   if (found !== undefined) return found;
   const where = kind.global ? "" : ` in project "${project}"`;
-  throw new AppError("not_found", `No ${kind.kind} "${wanted.name}"${where}`);
+  const names = catalog.list(kind.kind).filter((one) => one.project === project)
+    .map(({ name }) => name);
+  const near = findLike(wanted.name, names);
+  const hint = near === undefined ? "" : `, did you mean "${near}"?`;
+  throw new AppError("not_found", `No ${kind.kind} "${wanted.name}"${where}${hint}`);
 }
 
 /**

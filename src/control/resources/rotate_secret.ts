@@ -81,6 +81,7 @@ export function removeSecret(
       const keys = Object.keys(data).join(", ") || "none";
       throw new AppError("not_found", `SecretStore "${store}" has no key "${key}": it has ${keys}`);
     }
+    await host.keyUses.flush();
     const known = (await host.store.listKeyUse(resource.project, store))
       .filter((one) => one.key === key);
     const last = Math.max(0, ...known.map(({ lastAt }) => lastAt));

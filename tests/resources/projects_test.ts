@@ -5,7 +5,7 @@
  */
 
 import { deepStrictEqual as deepEqual } from "node:assert/strict";
-import { projectsOf } from "../../src/control/resources/projects.ts";
+import { projectsOf } from "../../src/resources/projects.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { Resource } from "../../src/resources/resource.ts";
 

@@ -5,9 +5,9 @@
  * @module
  */
 
-import type { Catalog } from "../../resources/catalog.ts";
-import { project as kind } from "../../resources/project.ts";
-import type { Resource } from "../../resources/resource.ts";
+import type { Catalog } from "./catalog.ts";
+import { project as kind } from "./project.ts";
+import type { Resource } from "./resource.ts";
 
 /** Every project by name; one that was never applied has generation 0 and an empty spec. */
 export function projectsOf(catalog: Catalog): Resource[] {
