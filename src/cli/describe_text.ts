@@ -88,6 +88,8 @@ function triggerLines({ view, webhookUrl, secrets, now }: Facts): Line[] {
   const isWebhook = event["source"] === "webhook";
   const store = text(part(webhook, "secret")["fromRef"]);
   const header = text(webhook["signatureHeader"]);
+  const isSlack = isWebhook &&
+    (webhook["scheme"] === "slack" || header.toLowerCase() === "x-slack-signature");
   const how = webhook["allowUnsigned"] === true
     ? "none: anyone may send"
     : [text(webhook["scheme"]) || (store === "" ? "" : "auto"), header, text(webhook["crdRef"])]
@@ -95,6 +97,7 @@ function triggerLines({ view, webhookUrl, secrets, now }: Facts): Line[] {
   return [
     ["Source", text(event["source"])],
     ["Address", isWebhook ? text(webhook["publicUrl"]) || `${webhookUrl ?? ""}${path}` : ""],
+    ["Slack address", isSlack ? `${webhookUrl ?? ""}/source/slack/${project}/${name}` : ""],
     ["Signature", isWebhook ? how || "not configured: every request is refused" : ""],
     ["Secrets", store === "" ? "" : `secretstore/${store}${keyList(secrets, now)}`],
     ["Condition", text(part(event, "filter")["condition"])],

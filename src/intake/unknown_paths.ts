@@ -149,5 +149,7 @@ export function addressMeant(path: string, addresses: readonly string[]): string
   });
   const like = findLike(name, candidates.map((one) => one.name));
   const found = candidates.filter((one) => one.name === like);
-  return (found.find((one) => one.project === project) ?? found[0])?.address;
+  const meant = found.find((one) => one.project === project) ?? found[0];
+  if (meant === undefined || words(path)[0] !== "source") return meant?.address;
+  return `/source/slack/${meant.project}/${meant.name}`;
 }

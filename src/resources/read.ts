@@ -136,7 +136,9 @@ function findVersion(
   const strange = apiVersion !== undefined && apiVersion !== OWN_API_VERSION;
   return {
     schema: kind.spec,
-    findings: strange ? [warningAt(["apiVersion"], `This apiVersion is read as ${read}`)] : [],
+    findings: strange
+      ? [warningAt(["apiVersion"], `"${apiVersion}" is not known here: read as ${read}`)]
+      : [],
   };
 }
 

@@ -122,6 +122,8 @@ function blockOf(spec: TriggerSpec, source: string): unknown {
 }
 
 function checkBlocks(spec: TriggerSpec): Finding[] {
+  // The schema has already refused a source that does not exist: no block belongs to it.
+  if (spec.event.source === undefined) return [];
   return EVENTS.flatMap((event) => {
     const block = blockOf(spec, event.source);
     if (event.source === spec.event.source) return event.check(block);

@@ -49,7 +49,10 @@ export async function* backUp(
     return { file, ...facts, keyFile: dirs.secretKey };
   } catch (cause) {
     if (cause instanceof AppError && cause.code !== "overloaded") throw cause;
-    throw new AppError("refused", `Cannot write "${file}": ${fileFault(cause)}`, { cause });
+    const fault = cause instanceof Deno.errors.NotFound
+      ? `the directory "${dirname(file)}" does not exist`
+      : fileFault(cause);
+    throw new AppError("refused", `Cannot write "${file}": ${fault}`, { cause });
   } finally {
     // Gone already after a success.
     for (const left of [part, `${part}-journal`]) await Deno.remove(left).catch(() => {});

@@ -59,6 +59,13 @@ Deno.test("a trigger: its address, how it verifies, what it starts and what came
   equal(text.includes("Problems:"), false);
 });
 
+Deno.test("a trigger of Slack: its second address, which keeps threads", () => {
+  const webhook = { secret: { fromRef: "slack" }, signatureHeader: "X-Slack-Signature" };
+  const view = trigger({ event: { source: "webhook", webhook } });
+  const text = describeResource({ ...HOST, view, webhookUrl: "http://127.0.0.1:19090" });
+  ok(text.includes("Slack address:  http://127.0.0.1:19090/source/slack/shop/push\n"), text);
+});
+
 Deno.test("a trigger: what is wrong with it stands on top, a line each", () => {
   const text = describeResource({
     ...HOST,

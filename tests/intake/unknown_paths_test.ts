@@ -39,6 +39,9 @@ const MEANT: readonly (readonly [string, string | undefined])[] = [
   ["/webhook/default/psuh", "/webhook/push"],
   ["/webhook/team/pusch", "/webhook/team/push"],
   ["/webhook/coment", "/webhook/comment"],
+  ["/source/slack/default/pushh", "/source/slack/default/push"],
+  ["/source/slack/team/push/", "/source/slack/team/push"],
+  ["/source/push", "/source/slack/default/push"],
   ["/wp-login.php", undefined],
   ["/", undefined],
 ];

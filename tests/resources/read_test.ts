@@ -99,9 +99,11 @@ Deno.test("readDocument gives metadata without name and project, and the spec as
 
 const API_VERSIONS: readonly [written: string, findings: readonly string[]][] = [
   ["svc/v1", []],
-  ["other.dev/v2", ["warning f.yaml:1:1: apiVersion: This apiVersion is read as svc/v1"]],
-  ["svc/v2", ["warning f.yaml:1:1: apiVersion: This apiVersion is read as svc/v1"]],
-  ["v1", ["warning f.yaml:1:1: apiVersion: This apiVersion is read as svc/v1"]],
+  ["other.dev/v2", [
+    'warning f.yaml:1:1: apiVersion: "other.dev/v2" is not known here: read as svc/v1',
+  ]],
+  ["svc/v2", ['warning f.yaml:1:1: apiVersion: "svc/v2" is not known here: read as svc/v1']],
+  ["v1", ['warning f.yaml:1:1: apiVersion: "v1" is not known here: read as svc/v1']],
 ];
 
 for (const [written, expected] of API_VERSIONS) {

@@ -259,7 +259,9 @@ for (const header of ["X Y", "", "X:", "X-Sig\n", "Ä", "x".repeat(201), "X,Y", 
 
 Deno.test("Trigger refuses a source nobody has, with line and column", () => {
   const text = manifest(SIGNED).replace("source: webhook", "source: telepathy");
-  match(said(text).join(), /^error f\.yaml:5:5: spec\.event\.source: Expected one of webhook/);
+  const found = said(text);
+  match(found.join(), /^error f\.yaml:5:5: spec\.event\.source: Expected one of webhook/);
+  equal(found.length, 1, "nothing is said of the blocks of other sources");
 });
 
 Deno.test("Trigger reports what is missing", () => {

@@ -88,7 +88,7 @@ async function read(
 ): Promise<{ expected: Expected; text: string }> {
   const [what, name] = nameOf(context);
   if (findRecordName(what) !== undefined) {
-    throw new AppError("usage", `"${what}" are records, which cannot be changed`);
+    throw new AppError("usage", `"${what}" is a record, and records cannot be changed`);
   }
   const { items } = await client.call("get", { what, name, ...context.project() });
   const { kind, metadata, spec, status } = items[0] as {

@@ -128,7 +128,7 @@ async function nameOf(context: CommandContext, client: Client): Promise<string> 
     await client.call("get", { what: "trigger", name: wanted, ...context.project() });
   } catch (error) {
     const isUnknown = error instanceof AppError && error.code === "not_found";
-    if (isUnknown && !isLatest) return given; // a part of an id
+    if (isUnknown && !isLatest && PART_OF_ID.test(given)) return given;
     throw error;
   }
   throw new AppError(
@@ -137,6 +137,9 @@ async function nameOf(context: CommandContext, client: Client): Promise<string> 
       `what came for it, "svc trigger fire ${wanted}" starts one`,
   );
 }
+
+/** Digits of ids; what has another letter names no task. */
+const PART_OF_ID = /^[0-9a-hjkmnp-tv-z]+$/;
 
 /** Names of triggers are in lower case, and an id is told from them by its length. */
 const TRIGGER_NAME = /^(?!latest$)(?!.{26}$)[a-z0-9-]+$/;
