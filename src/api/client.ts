@@ -5,6 +5,7 @@
  */
 
 import { AppError, isErrorCode, messageOf } from "../base/errors.ts";
+import { isJsonObject } from "../base/json.ts";
 import type { CallName, Input, Output, StreamName } from "./operations.ts";
 
 /** Calls the daemon. */
@@ -66,7 +67,12 @@ export function connect(address: Address, token?: string): Client {
       });
     });
     if (response.ok) return response;
-    throw toError(await response.json().catch(() => ({})));
+    const problem: unknown = await response.json().catch(() => undefined);
+    if (isJsonObject(problem)) throw toError(problem);
+    const message = response.status === 503
+      ? "The daemon is stopping: try again when it runs again"
+      : `The daemon did not answer, something else did: HTTP ${response.status}`;
+    throw new AppError("unreachable", message);
   };
 
   return {
