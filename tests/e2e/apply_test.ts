@@ -185,7 +185,7 @@ testEachProgram(
         doesNotSay(refused.stderr, "4711");
         const { counts } = await daemon.json("status") as { counts: Record<string, number> };
         const { triggers, workflows, secretstores, projects } = counts;
-        deepEqual([triggers, workflows, secretstores, projects], [0, 0, 0, 0]);
+        deepEqual([triggers, workflows, secretstores, projects], [0, 0, 0, 1]); // the default project
       });
     }
   },
