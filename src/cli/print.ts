@@ -7,6 +7,7 @@
 
 import type { Listing } from "../api/resource_operations.ts";
 import type { Io } from "./io.ts";
+import { jsonText } from "./json_text.ts";
 import { formatTable } from "./table.ts";
 
 /** Formats of lists. */
@@ -25,7 +26,7 @@ export async function printListing(listing: Listing, format: Format, io: Io): Pr
 
 /** Prints one value as JSON or YAML. */
 export async function printValue(value: unknown, format: "json" | "yaml", io: Io): Promise<void> {
-  if (format === "json") return io.out(JSON.stringify(value, null, 2) + "\n");
+  if (format === "json") return io.out(jsonText(value));
   const { toYaml } = await import("../resources/manifest.ts");
   io.out(toYaml(value));
 }

@@ -6,6 +6,7 @@
 
 import type { Output } from "../api/operations.ts";
 import type { CommandContext } from "./command.ts";
+import { jsonText } from "./json_text.ts";
 
 /** Prints it; gives the exit code, 1 where a hook failed. */
 export function printApplied(
@@ -19,7 +20,7 @@ export function printApplied(
   for (const failure of failures) io.err(`hook failed: ${failure}\n`);
   if (context.option("output") === "json") {
     const shown = against === undefined ? results : { results, against };
-    io.out(`${JSON.stringify(shown, null, 2)}\n`);
+    io.out(jsonText(shown));
   } else {
     for (const { name, action } of results) io.out(`${name} ${action}${suffix}\n`);
   }

@@ -37,6 +37,11 @@ export function readInput(io: Pick<Io, "stdin">): Promise<Uint8Array<ArrayBuffer
   return readBounded(io.stdin(), "Standard input");
 }
 
+/** A text without the line break that editors and `echo` put at its end. */
+export function withoutLastLineBreak(text: string): string {
+  return text.replace(/\r?\n$/, "");
+}
+
 async function readBounded(
   stream: ReadableStream<Uint8Array>,
   what: string,

@@ -8,7 +8,7 @@
 import { findText } from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
 import type { CommandContext, OptionDefinition } from "./command.ts";
-import { readFile } from "./read_file.ts";
+import { readFile, withoutLastLineBreak } from "./read_file.ts";
 
 /** The option. */
 export const SET_SECRET: OptionDefinition = {
@@ -58,5 +58,5 @@ async function readSecret(key: string, source: string, { io }: CommandContext): 
   if (source !== "-" && !source.startsWith("@")) return source;
   const text = findText(await readFile(source.replace(/^@/, ""), io));
   if (text === undefined) throw new AppError("invalid", `The secret "${key}" is not UTF-8 text`);
-  return text.replace(/\r?\n$/, "");
+  return withoutLastLineBreak(text);
 }

@@ -5,6 +5,7 @@
  */
 
 import { type CommandContext, CONNECTION, OUTPUT_TEXT_JSON, PROJECT, TRIGGER } from "./command.ts";
+import { jsonText } from "./json_text.ts";
 
 /** Arguments and options of both commands. */
 export const PARAMETERS = {
@@ -22,8 +23,6 @@ export async function setSuspended(
   const result = await client.call(operation, input);
   const state = operation === "trigger.suspend" ? "suspended" : "resumed";
   context.io.out(
-    context.option("output") === "json"
-      ? `${JSON.stringify(result, null, 2)}\n`
-      : `${result.name} ${state}\n`,
+    context.option("output") === "json" ? jsonText(result) : `${result.name} ${state}\n`,
   );
 }

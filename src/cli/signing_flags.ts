@@ -11,7 +11,7 @@ import { AppError } from "../base/errors.ts";
 import type { HmacOptions, Scheme, SchemeOptions, SigningKey } from "../signatures/scheme.ts";
 import { findScheme, SCHEMES } from "../platforms/schemes.ts";
 import { likeliestKey } from "../platforms/sender.ts";
-import { readFile } from "./read_file.ts";
+import { readFile, withoutLastLineBreak } from "./read_file.ts";
 import { type CommandContext, CONNECTION, type OptionDefinition, PROJECT } from "./command.ts";
 
 /** Flags of {@linkcode readKeys} that need no daemon. */
@@ -165,7 +165,7 @@ export async function readKeys(context: CommandContext): Promise<readonly Stored
   const value = text ??
     (variable !== undefined
       ? fromEnv(variable, context)
-      : new TextDecoder().decode(await readFile(file ?? "", context.io)).replace(/\r?\n$/, ""));
+      : withoutLastLineBreak(new TextDecoder().decode(await readFile(file ?? "", context.io))));
   if (value === "") {
     throw new AppError("invalid", "The secret is empty: anyone could have made this signature");
   }

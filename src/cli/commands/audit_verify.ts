@@ -5,6 +5,7 @@
  */
 
 import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { jsonText } from "../json_text.ts";
 
 /** Checks the audit. */
 export const command: Command = {
@@ -16,7 +17,7 @@ export const command: Command = {
     using client = context.client();
     const { rows, faults } = await client.call("audit.verify", {});
     if (context.option("output") === "json") {
-      context.io.out(`${JSON.stringify({ rows, faults }, null, 2)}\n`);
+      context.io.out(jsonText({ rows, faults }));
     } else {
       for (const fault of faults) context.io.out(`${fault}\n`);
       context.io.out(

@@ -11,6 +11,7 @@ import { backupLines } from "../../upkeep/lines.ts";
 import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
 import { doDatabaseWork } from "../database_work.ts";
 import { interruptible } from "../interrupt.ts";
+import { jsonText } from "../json_text.ts";
 
 /** Copies the database. */
 export const command: Command = {
@@ -45,7 +46,7 @@ export const command: Command = {
         signal,
       );
       if (context.option("output") === "json") {
-        return context.io.out(`${JSON.stringify(backup, null, 2)}\n`);
+        return context.io.out(jsonText(backup));
       }
       const { file, bytes, schema_version, key_file } = backup;
       context.io.out(`${file}: ${sizeText(bytes)}, schema ${schema_version}\n`);

@@ -10,6 +10,7 @@ import { sizeText } from "../../base/size.ts";
 import { checkLines } from "../../upkeep/lines.ts";
 import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
 import { doDatabaseWork, follow } from "../database_work.ts";
+import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 
 /** Checks the database. */
@@ -33,7 +34,7 @@ export const command: Command = {
     }, context);
     const { file, bytes, faults, notes } = report;
     if (context.option("output") === "json") {
-      context.io.out(`${JSON.stringify(report, null, 2)}\n`);
+      context.io.out(jsonText(report));
     } else {
       const verdict = faults.length === 0
         ? `sound, ${sizeText(bytes)}`

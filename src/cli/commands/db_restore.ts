@@ -12,6 +12,7 @@ import { restoreLines } from "../../upkeep/lines.ts";
 import { type Command, type CommandContext, DATA_DIR, OUTPUT_TEXT_JSON } from "../command.ts";
 import { follow } from "../database_work.ts";
 import { interruptible } from "../interrupt.ts";
+import { jsonText } from "../json_text.ts";
 
 /** Restores a backup. */
 export const command: Command = {
@@ -50,9 +51,7 @@ export const command: Command = {
     return await interruptible(context.io, async (signal) => {
       const restored = await follow(restoreLines(request, host), { io: context.io, signal });
       context.io.out(
-        context.option("output") === "json"
-          ? `${JSON.stringify(restored, null, 2)}\n`
-          : restoredText(restored),
+        context.option("output") === "json" ? jsonText(restored) : restoredText(restored),
       );
     });
   },

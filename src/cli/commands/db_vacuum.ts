@@ -10,6 +10,7 @@ import { vacuumLines } from "../../upkeep/lines.ts";
 import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
 import { doDatabaseWork } from "../database_work.ts";
 import { interruptible } from "../interrupt.ts";
+import { jsonText } from "../json_text.ts";
 
 /** Shrinks the database. */
 export const command: Command = {
@@ -33,7 +34,7 @@ export const command: Command = {
         signal,
       );
       if (context.option("output") === "json") {
-        return context.io.out(`${JSON.stringify(done, null, 2)}\n`);
+        return context.io.out(jsonText(done));
       }
       const { freed_bytes, bytes } = done;
       context.io.out(`${sizeText(freed_bytes)} returned, ${sizeText(bytes)} in use\n`);

@@ -5,6 +5,7 @@
  */
 
 import type { DeleteTarget } from "../../api/resource_operations.ts";
+import { jsonText } from "../json_text.ts";
 import { KIND_PLURALS } from "../listed_names.ts";
 import { AppError } from "../../base/errors.ts";
 import {
@@ -58,7 +59,7 @@ export const command: Command = {
     for (const warning of warnings) context.io.err(`warning: ${warning}\n`);
     for (const failure of failures) context.io.err(`hook failed: ${failure}\n`);
     if (context.option("output") === "json") {
-      context.io.out(`${JSON.stringify(deleted, null, 2)}\n`);
+      context.io.out(jsonText(deleted));
     } else {
       const suffix = dryRun ? " (dry run)" : "";
       for (const name of deleted) context.io.out(`${name} deleted${suffix}\n`);

@@ -12,6 +12,7 @@ import {
   DELIVERY,
   OUTPUT_TEXT_JSON,
 } from "../command.ts";
+import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 
 /** Explains a delivery. */
@@ -26,7 +27,7 @@ export const command: Command = {
     using client = context.client();
     const found = await client.call("delivery.explain", { id: context.argument(0) });
     if (context.option("output") === "json") {
-      return context.io.out(`${JSON.stringify(found, null, 2)}\n`);
+      return context.io.out(jsonText(found));
     }
     context.io.out(toLines(found).map((line) => `${printable(line)}\n`).join(""));
   },

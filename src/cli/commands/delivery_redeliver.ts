@@ -15,6 +15,7 @@ import {
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
+import { jsonText } from "../json_text.ts";
 import { CLEAR_LINE, printable } from "../terminal_text.ts";
 
 /** Sends deliveries again. */
@@ -66,7 +67,7 @@ export const command: Command = {
     for await (const line of lines) progress.take(line);
     progress.end();
     if (context.option("output") === "json") {
-      io.out(`${JSON.stringify(progress.results, null, 2)}\n`);
+      io.out(jsonText(progress.results));
     }
     return progress.failed === 0 ? 0 : 1;
   },

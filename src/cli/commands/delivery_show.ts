@@ -16,6 +16,7 @@ import {
 } from "../command.ts";
 import { curlLine, inlineData } from "../curl_line.ts";
 import type { Io } from "../io.ts";
+import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 
 /** Shows what was kept of a delivery. */
@@ -49,7 +50,7 @@ export const command: Command = {
     }
     using client = context.client();
     const shown = await client.call("delivery.show", { id: context.argument(0) });
-    if (json) return io.out(`${JSON.stringify(shown, null, 2)}\n`);
+    if (json) return io.out(jsonText(shown));
     if (part === "curl") return io.out(toCurl(shown));
     if (part === "headers") return io.out(headerLines(shown));
     if (part === "body") return io.out(bytesOf(shown));

@@ -25,6 +25,7 @@ import {
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
+import { jsonText } from "../json_text.ts";
 import { readSetSecrets, SET_SECRET } from "../set_secret.ts";
 
 /** Installs a package. */
@@ -73,7 +74,7 @@ export const command: Command = {
     const code = applied.hook_failures.length === 0 ? 0 : 1;
     if (context.option("output") === "json") {
       const shown = { name: pack.name, dry_run: dryRun, results: applied.results, kept, addresses };
-      context.io.out(`${JSON.stringify(shown, null, 2)}\n`);
+      context.io.out(jsonText(shown));
       return code;
     }
     const suffix = dryRun ? " (dry run)" : "";

@@ -15,6 +15,7 @@ import {
   webhookTriggersOf,
 } from "../../integrations/packages.ts";
 import { type Command, type CommandContext, OUTPUT_TEXT_JSON } from "../command.ts";
+import { jsonText } from "../json_text.ts";
 
 /** Shows a package. */
 export const command: Command = {
@@ -47,10 +48,10 @@ export const command: Command = {
     if (directory !== undefined) {
       const written = await unpack(pack, directory);
       const lines = written.map((file) => `${file}\n`).join("");
-      return io.out(json ? `${JSON.stringify(written, null, 2)}\n` : lines);
+      return io.out(json ? jsonText(written) : lines);
     }
     if (json && path === undefined) {
-      return io.out(`${JSON.stringify(packageView(pack), null, 2)}\n`);
+      return io.out(jsonText(packageView(pack)));
     }
     io.out(fileOf(pack, path ?? "README.md"));
   },

@@ -25,6 +25,7 @@ import {
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
+import { jsonText } from "../json_text.ts";
 
 const SECRET_STORE = "SecretStore";
 
@@ -77,7 +78,7 @@ export const command: Command = {
     const kept = [...done.kept, ...stores.map((name) => ({ name, uses: [] }))];
     if (context.option("output") === "json") {
       const shown = { name: pack.name, dry_run: dryRun, deleted: done.deleted, kept };
-      return io.out(`${JSON.stringify(shown, null, 2)}\n`);
+      return io.out(jsonText(shown));
     }
     const suffix = dryRun ? " (dry run)" : "";
     for (const name of done.deleted) io.out(`${name} deleted${suffix}\n`);

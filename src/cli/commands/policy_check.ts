@@ -14,6 +14,7 @@ import {
   type OptionDefinition,
   OUTPUT_TEXT_JSON,
 } from "../command.ts";
+import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 
 /** `--plugin-root`, as of the daemon. */
@@ -50,7 +51,7 @@ export const command: Command = {
       };
     const facts = { verdict: decision.verdict, rule: decision.rule, mode, reason: decision.reason };
     if (context.option("output") === "json") {
-      context.io.out(`${JSON.stringify({ command: line, ...facts }, null, 2)}\n`);
+      context.io.out(jsonText({ command: line, ...facts }));
     } else {
       const lines = Object.entries(facts).filter(([, value]) => value !== "");
       context.io.out(

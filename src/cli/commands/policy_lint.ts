@@ -14,6 +14,7 @@ import type { FieldPath } from "../../resources/resource.ts";
 import { type Command, type CommandContext, DATA_DIR, OUTPUT_TEXT_JSON } from "../command.ts";
 import type { Io } from "../io.ts";
 import { PLUGIN_ROOT, pluginRoot } from "./policy_check.ts";
+import { jsonText } from "../json_text.ts";
 import { readFile } from "../read_file.ts";
 import { printable } from "../terminal_text.ts";
 
@@ -40,7 +41,7 @@ export const command: Command = {
     const errors = "closed" in reading ? reading.errors : [];
     const warnings = "closed" in reading ? [] : await findWarnings(reading, pluginRoot(context));
     if (context.option("output") === "json") {
-      context.io.out(`${JSON.stringify({ errors, warnings }, null, 2)}\n`);
+      context.io.out(jsonText({ errors, warnings }));
     } else {
       for (const line of errors) context.io.out(`error: ${printable(line)}\n`);
       for (const line of warnings) context.io.out(`warning: ${printable(line)}\n`);

@@ -10,6 +10,7 @@ import { KindLookup } from "../../resources/kind_lookup.ts";
 import { KINDS } from "../../resources/kinds.ts";
 import { documentSchema } from "../../resources/read.ts";
 import { type Command, type CommandContext } from "../command.ts";
+import { jsonText } from "../json_text.ts";
 
 const NAMES = KINDS.map(({ kind }) => kind);
 
@@ -36,7 +37,7 @@ export const command: Command = {
         oneOf: KINDS.map(documentSchema),
       }
       : documentSchema(kind);
-    context.io.out(`${JSON.stringify(schema, null, 2)}\n`);
+    context.io.out(jsonText(schema));
     return Promise.resolve();
   },
 };

@@ -13,7 +13,8 @@ import {
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
-import { readInput } from "../read_file.ts";
+import { jsonText } from "../json_text.ts";
+import { readInput, withoutLastLineBreak } from "../read_file.ts";
 
 /** Sets a secret. */
 export const command: Command = {
@@ -42,7 +43,7 @@ export const command: Command = {
     const input = { store, key, value, ...context.project(), create: true };
     const set = await client.call("secret.rotate", input);
     if (context.option("output") === "json") {
-      return context.io.out(`${JSON.stringify(set, null, 2)}\n`);
+      return context.io.out(jsonText(set));
     }
     const where = set.store_created ? " in a new SecretStore" : "";
     context.io.out(
@@ -69,7 +70,7 @@ async function readPiped(context: CommandContext): Promise<string> {
   const text = findText(await readInput(context.io));
   if (text === undefined) throw new AppError("invalid", "The secret is not UTF-8 text");
   if (context.flag("exact")) return text;
-  const value = text.replace(/\r?\n$/, "");
+  const value = withoutLastLineBreak(text);
   if (value !== text) {
     context.io.err("note: the line break at the end is left out; --exact keeps it\n");
   }

@@ -8,6 +8,7 @@ import type { Rate, Status } from "../../api/status_operations.ts";
 import { shortDuration } from "../../base/duration.ts";
 import { sizeText } from "../../base/size.ts";
 import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 
 /** Shows the daemon's status. */
@@ -32,7 +33,7 @@ export const command: Command = {
     const status = await client.call("status", {});
     const exitCode = context.flag("exitStatus") && status.degraded.length > 0 ? 1 : 0;
     if (context.option("output") === "json") {
-      context.io.out(`${JSON.stringify(status, null, 2)}\n`);
+      context.io.out(jsonText(status));
       return exitCode;
     }
     const lines: readonly (readonly [string, string])[] = [

@@ -13,6 +13,7 @@ import {
   TASKS,
 } from "../command.ts";
 import { interruptible } from "../interrupt.ts";
+import { jsonText } from "../json_text.ts";
 import { waitForTasks } from "../wait_for_tasks.ts";
 
 /** Cancels tasks. */
@@ -66,7 +67,7 @@ export const command: Command = {
         if (state === undefined) return task;
         return { id: task.id, state, result: state === "cancelled" ? "cancelled" : "ended" };
       });
-      if (json) io.out(`${JSON.stringify(shown, null, 2)}\n`);
+      if (json) io.out(jsonText(shown));
       return shown.some(({ result }) => result === "ended") ? 1 : 0;
     });
   },

@@ -11,6 +11,7 @@ import {
   OUTPUT_TEXT_JSON,
   TASK,
 } from "../command.ts";
+import { jsonText } from "../json_text.ts";
 
 /** Runs again what a task did not get done. */
 export const command: Command = {
@@ -39,6 +40,6 @@ export const command: Command = {
     });
     if (made.note !== "") context.io.err(`${made.note}\n`);
     const json = context.option("output") === "json";
-    context.io.out(json ? `${JSON.stringify(made, null, 2)}\n` : `${made.id}\n`);
+    context.io.out(json ? jsonText(made) : `${made.id}\n`);
   },
 };

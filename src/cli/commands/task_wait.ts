@@ -12,6 +12,7 @@ import {
   TASKS,
 } from "../command.ts";
 import { interruptible } from "../interrupt.ts";
+import { jsonText } from "../json_text.ts";
 import { printable } from "../terminal_text.ts";
 import { type EndedTask, waitForTasks } from "../wait_for_tasks.ts";
 
@@ -49,7 +50,7 @@ export const command: Command = {
           if (!json) io.out(`${describeEnd(task)}\n`);
         },
       });
-      if (json) io.out(`${JSON.stringify(ended, null, 2)}\n`);
+      if (json) io.out(jsonText(ended));
       if (late.length > 0) {
         const names = late.map((id) => `task/${id}`).join(", ");
         io.err(`Timed out after ${context.option("timeout")}: ${names}\n`);

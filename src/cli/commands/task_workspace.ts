@@ -11,6 +11,7 @@ import {
   OUTPUT_TEXT_JSON,
   TASK,
 } from "../command.ts";
+import { jsonText } from "../json_text.ts";
 
 /** Prints where a task ran, or removes what is kept of that. */
 export const command: Command = {
@@ -35,12 +36,12 @@ export const command: Command = {
     const id = context.argument(0);
     if (context.flag("clean")) {
       const cleaned = await client.call("task.workspace.clean", { id });
-      if (json) return context.io.out(`${JSON.stringify(cleaned, null, 2)}\n`);
+      if (json) return context.io.out(jsonText(cleaned));
       for (const what of cleaned.removed) context.io.out(`removed ${what}\n`);
       if (cleaned.removed.length === 0) context.io.out("nothing is kept for this task\n");
       return;
     }
     const found = await client.call("task.workspace", { id });
-    context.io.out(json ? `${JSON.stringify(found, null, 2)}\n` : `${found.path}\n`);
+    context.io.out(json ? jsonText(found) : `${found.path}\n`);
   },
 };

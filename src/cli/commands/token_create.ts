@@ -15,6 +15,7 @@ import { keepToken, newToken } from "../../auth/tokens.ts";
 import { checkDatabase } from "../../store/sqlite/engine/migrations.ts";
 import { openStore } from "../../store/sqlite/open_store.ts";
 import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { jsonText } from "../json_text.ts";
 
 /** Makes a token. */
 export const command: Command = {
@@ -45,7 +46,7 @@ export const command: Command = {
     };
     const made = await create(input, context);
     if (context.option("output") === "json") {
-      return context.io.out(`${JSON.stringify(made, null, 2)}\n`);
+      return context.io.out(jsonText(made));
     }
     context.io.out(`${made.token}\n`);
     context.io.err(

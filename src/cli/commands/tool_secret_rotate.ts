@@ -12,7 +12,8 @@ import {
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
-import { readFile } from "../read_file.ts";
+import { jsonText } from "../json_text.ts";
+import { readFile, withoutLastLineBreak } from "../read_file.ts";
 
 /** Changes a secret. */
 export const command: Command = {
@@ -61,7 +62,7 @@ export const command: Command = {
       create: context.flag("create"),
     });
     if (context.option("output") === "json") {
-      return context.io.out(`${JSON.stringify({ store, key, created }, null, 2)}\n`);
+      return context.io.out(jsonText({ store, key, created }));
     }
     context.io.out(`secretstore/${store} key ${key} ${created ? "created" : "rotated"}\n`);
   },
@@ -80,7 +81,7 @@ async function remove(key: string, context: CommandContext): Promise<void> {
   const removed = await client.call("secret.remove", { store, key, ...context.project(), force });
   for (const use of removed.uses) context.io.err(`warning: it is named by ${use}\n`);
   if (context.option("output") === "json") {
-    return context.io.out(`${JSON.stringify(removed, null, 2)}\n`);
+    return context.io.out(jsonText(removed));
   }
   const last = removed.last_matched_at;
   const matched = last === null ? "it never matched" : `it last matched at ${last}`;
@@ -105,5 +106,5 @@ async function readValue(context: CommandContext): Promise<string> {
     return value;
   }
   const bytes = await readFile(text ?? file ?? "-", context.io); // `--value -` is standard input
-  return new TextDecoder().decode(bytes).replace(/\r?\n$/, "");
+  return withoutLastLineBreak(new TextDecoder().decode(bytes));
 }

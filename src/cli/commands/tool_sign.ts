@@ -11,6 +11,7 @@ import { makeRequest, signerOf } from "../../platforms/sender.ts";
 import { signsUrl } from "../../signatures/scheme.ts";
 import { type Command, type CommandContext, OUTPUT_TEXT_JSON } from "../command.ts";
 import { curlLine, inlineData } from "../curl_line.ts";
+import { jsonText } from "../json_text.ts";
 import {
   BODY_FLAGS,
   EVENT,
@@ -71,7 +72,7 @@ export const command: Command = {
     }, key);
     if (json) {
       const shown = { ...(url === "" ? {} : { url }), headers };
-      return context.io.out(`${JSON.stringify(shown, null, 2)}\n`);
+      return context.io.out(jsonText(shown));
     }
     context.io.out(curlLine(url, headers, dataWords(body)));
     if (platform?.sends?.event !== undefined && event === undefined) {

@@ -15,6 +15,7 @@ import {
   TRIGGER,
 } from "../command.ts";
 import { HEADER, hintAtHeaders, readHeaders } from "../headers.ts";
+import { jsonText } from "../json_text.ts";
 import { readFile } from "../read_file.ts";
 import { printable } from "../terminal_text.ts";
 
@@ -52,7 +53,7 @@ export const command: Command = {
     });
     const started = fired.task_id !== null;
     if (context.option("output") === "json") {
-      io.out(`${JSON.stringify(fired, null, 2)}\n`);
+      io.out(jsonText(fired));
     } else {
       const reason = fired.reason === "" ? "" : ` (${printable(fired.reason)})`;
       const what = started ? `task/${fired.task_id}` : `delivery/${fired.delivery_id}`;

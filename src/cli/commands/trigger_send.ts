@@ -7,6 +7,7 @@
 import type { Sent } from "../../api/trigger_operations.ts";
 import { toBase64, utf8 } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
+import { isJsonObject } from "../../base/json.ts";
 import {
   type Command,
   type CommandContext,
@@ -18,6 +19,7 @@ import {
 import { curlLine, inlineData } from "../curl_line.ts";
 import { HEADER, hintAtHeaders, readHeaders } from "../headers.ts";
 import type { Io } from "../io.ts";
+import { jsonText } from "../json_text.ts";
 import { readFile } from "../read_file.ts";
 import { EVENT, LIKELIEST_KEY } from "../signing_flags.ts";
 import { printable } from "../terminal_text.ts";
@@ -63,19 +65,17 @@ export const command: Command = {
     const json = context.option("output") === "json";
     if (context.flag("curl")) {
       const signed = await client.call("trigger.sign", input);
-      return io.out(json ? toJson(signed) : curlLine(signed.url, signed.headers, data(body, file)));
+      return io.out(
+        json ? jsonText(signed) : curlLine(signed.url, signed.headers, data(body, file)),
+      );
     }
     const sent = await client.call("trigger.send", input);
     const answer = readAnswer(sent);
-    if (json) io.out(toJson(sent));
+    if (json) io.out(jsonText(sent));
     else printAnswer(sent, answer, io);
     return answer.started ? 0 : 1;
   },
 };
-
-function toJson(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
-}
 
 function data(body: Uint8Array, file: string | undefined): readonly string[] {
   if (file !== undefined && file !== "-") return ["--data-binary", `@${file}`];
@@ -115,7 +115,7 @@ function readAnswer({ status, answer }: Sent): Answer {
 function fieldsOf(answer: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(answer);
-    return typeof value === "object" && value !== null ? value as Record<string, unknown> : {};
+    return isJsonObject(value) ? value : {};
   } catch {
     return {};
   }

@@ -16,6 +16,7 @@ import {
   TRIGGER,
 } from "../command.ts";
 import { HEADER, readHeaders } from "../headers.ts";
+import { jsonText } from "../json_text.ts";
 import { readFile } from "../read_file.ts";
 import { EVENT, LIKELIEST_KEY } from "../signing_flags.ts";
 import { printable } from "../terminal_text.ts";
@@ -60,7 +61,7 @@ export const command: Command = {
     const input = { name, ...context.project(), ...request };
     const { would, stages } = await client.call("trigger.test", input);
     if (context.option("output") === "json") {
-      context.io.out(`${JSON.stringify({ would, stages }, null, 2)}\n`);
+      context.io.out(jsonText({ would, stages }));
     } else {
       for (const { stage, result } of stages) {
         context.io.out(`${`${stage}:`.padEnd(14)}${printable(result)}\n`);

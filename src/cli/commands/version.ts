@@ -6,6 +6,7 @@
 
 import { VERSION } from "../../base/version.ts";
 import { type Command, type CommandContext, OUTPUT_TEXT_JSON } from "../command.ts";
+import { jsonText } from "../json_text.ts";
 
 /** Prints the version of this program and of what it runs on. */
 export const command: Command = {
@@ -16,7 +17,7 @@ export const command: Command = {
     const facts = { version: VERSION, deno: Deno.version.deno, target: Deno.build.target };
     context.io.out(
       context.option("output") === "json"
-        ? `${JSON.stringify(facts, null, 2)}\n`
+        ? jsonText(facts)
         : `svc ${facts.version} (Deno ${facts.deno}, ${facts.target})\n`,
     );
     return Promise.resolve();
