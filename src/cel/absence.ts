@@ -11,6 +11,9 @@
 import { type Expr, OPTIONAL, withoutMark } from "./parse.ts";
 import { callOf } from "./walk.ts";
 
+/** The arguments of a call of `default` or `orValue`. */
+type Fallback = [value: Expr, other: Expr];
+
 type ConstantKind = Extract<Expr["exprKind"], { case: "constExpr" }>["value"]["constantKind"];
 
 /** Rewrites everything that may be absent in a tree that is about to be planned. */
@@ -26,13 +29,7 @@ class Rewriter {
   strict(expr: Expr): Expr {
     const { exprKind: kind } = expr;
     const fallback = fallbackOf(expr);
-    if (fallback !== undefined) {
-      const [value, other] = fallback;
-      return this.#bind(
-        this.soft(value),
-        (found) => call("_?_:_", [call("@useful", [found]), found, this.strict(other)]),
-      );
-    }
+    if (fallback !== undefined) return this.#orElse(fallback, (other) => this.strict(other));
     if (isOptional(expr)) {
       return this.#bind(
         this.soft(expr),
@@ -49,13 +46,7 @@ class Rewriter {
   soft(expr: Expr): Expr {
     const { exprKind: kind } = expr;
     const fallback = fallbackOf(expr);
-    if (fallback !== undefined) {
-      const [value, other] = fallback;
-      return this.#bind(
-        this.soft(value),
-        (found) => call("_?_:_", [call("@useful", [found]), found, this.soft(other)]),
-      );
-    }
+    if (fallback !== undefined) return this.#orElse(fallback, (other) => this.soft(other));
     switch (kind.case) {
       case "identExpr": {
         const isUnbound = call("@not_strictly_false", [call("@false", [expr])]);
@@ -106,6 +97,14 @@ class Rewriter {
         value.result = strict(value.result);
     }
     return expr;
+  }
+
+  /** The value where it is of use, else what `rewrite` makes of the other. */
+  #orElse([value, other]: Fallback, rewrite: (other: Expr) => Expr): Expr {
+    return this.#bind(
+      this.soft(value),
+      (found) => call("_?_:_", [call("@useful", [found]), found, rewrite(other)]),
+    );
   }
 
   #get(operand: Expr | undefined, key: Expr): Expr {
@@ -162,7 +161,7 @@ class Rewriter {
 const LAZY: ReadonlySet<string> = new Set(["_&&_", "_||_", "_?_:_"]);
 
 /** The value and the fallback of a call of `default` or `orValue`. */
-export function fallbackOf({ exprKind: kind }: Expr): [value: Expr, other: Expr] | undefined {
+export function fallbackOf({ exprKind: kind }: Expr): Fallback | undefined {
   if (kind.case !== "callExpr") return undefined;
   const { function: name, target, args } = kind.value;
   const [value, other, ...more] = target === undefined ? args : [target, ...args];
