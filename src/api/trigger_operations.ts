@@ -52,6 +52,17 @@ const HEADERS = Type.Record(TEXT, TEXT);
 /** The body of a request. */
 const BODY = Type.String({ description: "The bytes in base64" });
 
+/** A request that is to be signed as the trigger's sender would. */
+const TO_SEND = {
+  name: TEXT,
+  project: PROJECT,
+  body: BODY,
+  headers: Type.Optional(HEADERS),
+  event: OPTIONAL_TEXT,
+  key: OPTIONAL_TEXT,
+  url: Type.Optional(Type.String({ description: "Another address; for admins" })),
+};
+
 /** The operations on triggers, by name. */
 export const TRIGGER_OPERATIONS = {
   "trigger.test": defineOperation({
@@ -72,29 +83,13 @@ export const TRIGGER_OPERATIONS = {
   }),
   "trigger.send": defineOperation({
     summary: "Signs a request as the trigger's sender would, and posts it to its address",
-    input: {
-      name: TEXT,
-      project: PROJECT,
-      body: BODY,
-      headers: Type.Optional(HEADERS),
-      event: OPTIONAL_TEXT,
-      key: OPTIONAL_TEXT,
-      url: Type.Optional(Type.String({ description: "Another address; for admins" })),
-    },
+    input: TO_SEND,
     output: json<Sent>(),
     role: "operator",
   }),
   "trigger.sign": defineOperation({
     summary: "Signs a request as the trigger's sender would, and returns it",
-    input: {
-      name: TEXT,
-      project: PROJECT,
-      body: BODY,
-      headers: Type.Optional(HEADERS),
-      event: OPTIONAL_TEXT,
-      key: OPTIONAL_TEXT,
-      url: OPTIONAL_TEXT,
-    },
+    input: TO_SEND,
     output: json<SignedByDaemon>(),
   }),
   "trigger.fire": defineOperation({
