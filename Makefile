@@ -36,7 +36,7 @@ embed: ## put the packages of integrations/ into the program, after changing the
 docs: ## write the table of platforms in docs/platforms.md, after changing src/platforms/
 	@deno=$$(.ci/deno) && exec "$$deno" run --allow-read --allow-write docs/platform_tables.ts
 
-bench: ## measure speed, against targets: ARGS="--quick", "--only NAME", "--list"
+bench: ## measure speed, against targets: ARGS="--baseline PATH", "--only NAME", "--list"
 	@deno=$$(.ci/deno) && exec "$$deno" run -A --unstable-worker-options tests/bench/bench.ts $(ARGS)
 
 soak: ## everything at once, with kills, then the books are checked: make soak MINUTES=3 SEED=7

@@ -1,25 +1,28 @@
 /**
- * `make bench`: runs the scenarios and reports: a table on the terminal, `bench/results.json` and
- * `bench/chart.svg`. `--only NAME[,NAME]`, `--quick` (does it work?), `--long` (ten minutes of
- * mixed load), `--source` (not the compiled program), `--publish` (the chart goes to `docs/`, too).
+ * `make bench`: runs the scenarios and reports: a table on the terminal, and in `bench/` one for the
+ * docs, `results.json` and `chart.svg`. `--baseline PATH` (an earlier `svc`, measured in turn with
+ * this one), `--only NAME[,NAME]`, `--rounds N`, `--quick` (does it work?), `--long` (ten minutes of
+ * mixed load), `--source` (not the compiled program), `--publish` (table and chart go to `docs/`).
  *
  * @module
  */
 
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { ROOT } from "../helpers/program.ts";
+import { type Program, ROOT, SOURCE } from "../helpers/program.ts";
 import { chartOf } from "./chart.ts";
 import { findLoadClient } from "./load.ts";
 import { describeMachine, machineLine, QUIET_LOAD } from "./machine.ts";
-import { compileSvc, SOURCE } from "./programs.ts";
-import { judge, type Report, type Result, tableOf } from "./report.ts";
+import { compileSvc, findBaseline } from "./programs.ts";
+import { judge, markdownOf, type Report, type Result, tableOf } from "./report.ts";
 import type { BenchContext } from "./scenario.ts";
 import { SCENARIOS } from "./scenarios.ts";
 
 const { values: flags } = parseArgs({
   args: Deno.args,
   options: {
+    baseline: { type: "string" },
+    rounds: { type: "string" },
     only: { type: "string", multiple: true },
     quick: { type: "boolean", default: false },
     long: { type: "boolean", default: false },
@@ -36,6 +39,12 @@ if (flags.list || unknown.length > 0) {
   Deno.exit(unknown.length > 0 ? 2 : 0);
 }
 
+if (flags.publish && (flags.quick || wanted.length > 0)) {
+  console.error("--publish takes a whole run: neither --quick nor --only");
+  Deno.exit(2);
+}
+const baseline = flags.baseline === undefined ? undefined : await baselineAt(flags.baseline);
+
 const machine = await describeMachine();
 console.log(machineLine(machine));
 if (machine.loadBefore > QUIET_LOAD) {
@@ -44,21 +53,18 @@ if (machine.loadBefore > QUIET_LOAD) {
   );
 }
 const load = await findLoadClient();
-const compiled = await compileSvc();
-const size = flags.quick ? "quick" : flags.long ? "long" : "usual";
 const context: BenchContext = {
-  rounds: 3,
-  seconds: flags.quick ? 1 : 4,
-  size,
+  rounds: Math.max(1, Number(flags.rounds ?? (flags.quick ? 1 : 3))),
+  seconds: flags.quick ? 1 : 2,
+  size: flags.quick ? "quick" : flags.long ? "long" : "usual",
   load,
-  compiled,
-  source: SOURCE,
-  program: flags.source ? SOURCE : compiled ?? SOURCE,
+  program: flags.source ? SOURCE : await compileSvc() ?? SOURCE,
+  baseline,
   note: (text) => console.error(`  ${text}`),
 };
 console.log(
-  `svc ${context.program.name}, load by ${load.name}, ` +
-    `${context.rounds} rounds of ${context.seconds} s`,
+  `svc ${context.program.name}${baseline === undefined ? "" : ` against ${baseline.command}`}, ` +
+    `load by ${load.name}, ${context.rounds} rounds of ${context.seconds} s`,
 );
 
 const results: Result[] = [];
@@ -84,7 +90,8 @@ const missed = results.filter(({ ok }) => ok === false);
 const met = results.filter(({ ok }) => ok === true);
 console.log(`${met.length} targets reached, ${missed.length} missed`);
 if (missed.length > 0) console.log(tableOf(missed));
-console.log("All figures: bench/results.json, bench/chart.svg");
+console.log("All figures: bench/results.json, bench/results.md, bench/chart.svg");
+if (flags.publish && failed.length === 0) await publish();
 if (failed.length > 0) console.log(`Could not be measured: ${failed.join(", ")}`);
 Deno.exit(failed.length > 0 ? 1 : 0);
 
@@ -95,14 +102,34 @@ async function write(): Promise<void> {
     machine,
     load: load.name,
     program: context.program.name,
+    ...(baseline === undefined ? {} : { baseline: baseline.command }),
     rounds: context.rounds,
     seconds: context.seconds,
     results,
   };
-  const chart = chartOf(report);
   await Deno.writeTextFile(join(directory, "results.json"), JSON.stringify(report, null, 2) + "\n");
-  await Deno.writeTextFile(join(directory, "chart.svg"), chart);
-  if (flags.publish) await Deno.writeTextFile(join(ROOT, "docs/performance.svg"), chart);
+  await Deno.writeTextFile(join(directory, "results.md"), markdownOf(report));
+  await Deno.writeTextFile(join(directory, "chart.svg"), chartOf(report));
+}
+
+/** Puts table and chart of a whole run into the docs. */
+async function publish(): Promise<void> {
+  const docs = join(ROOT, "docs");
+  await Deno.copyFile(join(directory, "chart.svg"), join(docs, "performance.svg"));
+  const page = await Deno.readTextFile(join(docs, "performance.md"));
+  const table = await Deno.readTextFile(join(directory, "results.md"));
+  const fresh = page.replace(/(?<=<!-- bench -->\n)[^]*(?=<!-- end -->)/, () => `\n${table}\n`);
+  await Deno.writeTextFile(join(docs, "performance.md"), fresh);
+}
+
+/** Ends the bench where the path is wrong. */
+async function baselineAt(path: string): Promise<Program> {
+  try {
+    return await findBaseline(path);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    Deno.exit(2);
+  }
 }
 
 /** An error with those it has hidden. */

@@ -7,21 +7,22 @@
  */
 
 import { machineLine } from "./machine.ts";
-import { headroom, type Report, type Result, shown, targetText } from "./report.ts";
+import { conditionsLine, headroom, type Report, type Result, shown, wantedText } from "./report.ts";
+import { median } from "./stats.ts";
 
 const WIDTH = 860;
-const LABEL = 400;
+const LABEL = 270;
 const ROW = 22;
-const RIGHT = 150;
+const RIGHT = 180;
 /** Bars end here; what is better by more is cut off. */
 const MOST = 3;
 
 /** The whole chart. */
 export function chartOf(report: Report): string {
-  const rates = report.results.filter(({ scenario, unit }) =>
-    scenario === "accepts" && unit === "/s"
+  const rates = report.results.filter(({ scenario, unit, median }) =>
+    scenario === "accepts" && unit === "/s" && !Number.isNaN(median)
   );
-  const targets = report.results.filter(({ target }) => target !== undefined);
+  const targets = report.results.filter((result) => !Number.isNaN(headroom(result)));
   const parts: string[] = [];
   let y = 24;
   const heading = (text: string) => {
@@ -29,12 +30,17 @@ export function chartOf(report: Report): string {
     y += 14;
   };
   if (rates.length > 0) {
-    heading("Requests a second");
-    const most = Math.max(...rates.map((rate) => rate.median));
+    const compared = report.baseline !== undefined;
+    heading(`Requests a second${compared ? " (line: before)" : ""}`);
+    const most = Math.max(...rates.flatMap((rate) => [rate.median, median(rate.before ?? [0])]));
     for (const rate of rates) {
       parts.push(
         bar(y, { label: rate.name, part: rate.median / most, text: shown(rate.median, "/s") }),
       );
+      if (rate.before !== undefined) {
+        const x = at(median(rate.before) / most);
+        parts.push(`<line x1="${x}" x2="${x}" y1="${y}" y2="${y + ROW - 3}" class="b"/>`);
+      }
       y += ROW;
     }
     y += 26;
@@ -46,24 +52,22 @@ export function chartOf(report: Report): string {
       parts.push(bar(y, {
         label: result.name,
         part: Math.min(headroom(result), MOST) / MOST,
-        text: `${shown(result.median, result.unit)}  (${targetText(result)})`,
+        text: `${
+          result.change === undefined
+            ? shown(result.median, result.unit)
+            : shown(median(result.ratio ?? []), "×")
+        }  (${wantedText(result)})`,
         tone: tone(result),
       }));
       y += ROW;
     }
-    const x = LABEL + (WIDTH - LABEL - RIGHT) / MOST;
+    const x = at(1 / MOST);
     parts.push(`<line x1="${x}" x2="${x}" y1="${top - 2}" y2="${y}" class="t"/>`);
     y += 18;
   }
   parts.push(`<text x="8" y="${y}" class="s">${escape(machineLine(report.machine))}</text>`);
   parts.push(
-    `<text x="8" y="${y + 16}" class="s">${
-      escape(
-        `${
-          report.at.slice(0, 10)
-        }, medians of ${report.rounds}, svc ${report.program}, ${report.load}`,
-      )
-    }</text>`,
+    `<text x="8" y="${y + 16}" class="s">${escape(conditionsLine(report))}</text>`,
   );
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${
     y + 28
@@ -73,10 +77,16 @@ text { font: 12px system-ui, sans-serif; fill: #57606a }
 .h { font-weight: 600; font-size: 13px }
 .s { font-size: 11px }
 .t { stroke: #8b949e; stroke-width: 1.5; stroke-dasharray: 3 3 }
+.b { stroke: #d4a72c; stroke-width: 3 }
 </style>
 ${parts.join("\n")}
 </svg>
 `;
+}
+
+/** Where a bar ends that is this part of the longest. */
+function at(part: number): string {
+  return (LABEL + part * (WIDTH - LABEL - RIGHT)).toFixed(1);
 }
 
 function tone({ ok }: Result): string {

@@ -42,6 +42,8 @@ export interface LoadResult {
   readonly refused: number;
   /** Connections that broke and answers that did not come. */
   readonly broken: number;
+  /** Part of one processor that the client itself had: near 1 it is the client that is measured. */
+  readonly clientBusy: number;
 }
 
 /** Makes load. */
@@ -64,7 +66,7 @@ export async function findLoadClient(): Promise<LoadClient> {
  *
  * @throws {Error} when answers are missing, or are not what they are to be.
  */
-export function checked(result: LoadResult, expected: "accepted" | "refused"): LoadResult {
+export function checked<R extends LoadResult>(result: R, expected: "accepted" | "refused"): R {
   const right = expected === "accepted" ? result.refused === 0 : result.refused === result.answers;
   if (right && result.broken === 0 && result.answers > 0) return result;
   throw new Error(`Not all requests were ${expected}: ${JSON.stringify(result)}`);

@@ -27,6 +27,8 @@ export interface OwnLoadReport {
   readonly refused: number;
   /** Answers that did not come. */
   readonly broken: number;
+  /** Part of one processor that its thread had. */
+  readonly clientBusy: number;
 }
 
 /** As fast as answers come. */
@@ -57,7 +59,7 @@ function order(asked: OwnLoadOrder): Promise<OwnLoadReport> {
   }).finally(() => worker.terminate());
 }
 
-function toResult({ latenciesMs, tookMs, refused, broken }: OwnLoadReport): LoadResult {
+function toResult({ latenciesMs, tookMs, refused, broken, clientBusy }: OwnLoadReport): LoadResult {
   const sorted = latenciesMs.toSorted();
   return {
     perSecond: sorted.length / (tookMs / 1000),
@@ -65,5 +67,6 @@ function toResult({ latenciesMs, tookMs, refused, broken }: OwnLoadReport): Load
     answers: sorted.length,
     refused,
     broken,
+    clientBusy,
   };
 }

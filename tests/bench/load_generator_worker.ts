@@ -1,11 +1,12 @@
 /**
- * The thread of the bench's own client (`own_load.ts`): writes the same bytes again and again, and
+ * The thread of the bench's own client (`load_generator.ts`): writes the same bytes again and again, and
  * reads of the answers no more than it has to.
  *
  * @module
  */
 
 import { systemClock } from "../../src/base/clock.ts";
+import { cpuMs } from "../helpers/cpu_time.ts";
 import type { LoadRequest } from "./load.ts";
 import type { OwnLoadOrder, OwnLoadReport } from "./load_generator.ts";
 
@@ -18,7 +19,7 @@ scope.onmessage = async (event: MessageEvent<OwnLoadOrder>) =>
 async function work({ request, shape, rate }: OwnLoadOrder): Promise<OwnLoadReport> {
   const next = requestMaker(request);
   const seen = { latencies: [] as number[], refused: 0, broken: 0 };
-  const start = performance.now();
+  const [start, busyBefore] = [performance.now(), cpuMs()];
   const end = start + shape.seconds * 1000;
   const send = async (connection: Connection, dueAt: number) => {
     try {
@@ -41,9 +42,10 @@ async function work({ request, shape, rate }: OwnLoadOrder): Promise<OwnLoadRepo
     await paced(connections, { start, end, rate, send });
   }
   const tookMs = performance.now() - start;
+  const clientBusy = Deno.build.os === "linux" ? (cpuMs() - busyBefore) / tookMs : NaN;
   for (const connection of connections) connection.close();
   const { refused, broken } = seen;
-  return { latenciesMs: Float64Array.from(seen.latencies), tookMs, refused, broken };
+  return { latenciesMs: Float64Array.from(seen.latencies), tookMs, refused, broken, clientBusy };
 }
 
 /** Requests are due by the clock; those that find no free connection wait, and that counts. */

@@ -59,14 +59,16 @@ async function measureFsync(): Promise<number> {
   return median(times);
 }
 
-/** Resident memory of a process in MB. */
+/** Resident memory of a process in MB; NaN where the system does not tell (only Linux does). */
 export async function residentMb(pid: number): Promise<number> {
+  if (Deno.build.os !== "linux") return NaN;
   const status = await Deno.readTextFile(`/proc/${pid}/status`);
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? NaN) / 1024;
 }
 
-/** Open descriptors of a process. */
+/** Open descriptors of a process; NaN as above. */
 export function descriptors(pid: number): number {
+  if (Deno.build.os !== "linux") return NaN;
   return [...Deno.readDirSync(`/proc/${pid}/fd`)].length;
 }
 

@@ -1,22 +1,13 @@
 /**
- * The programs that are measured: svc from the sources, svc compiled where that can be done here,
- * and an empty program compiled with the same base, beside which a cold start is looked at.
+ * The programs that are measured beside svc from the sources: svc compiled where that can be done
+ * here, an earlier one, and an empty program compiled with the same base, beside which a cold start
+ * is looked at.
  *
  * @module
  */
 
-import { join } from "node:path";
-import { type Program, ROOT } from "../helpers/program.ts";
-
-/** Runs the sources. */
-export const SOURCE: Program = {
-  name: "source",
-  command: Deno.execPath(),
-  args: [
-    ...["run", "--quiet", "--no-prompt", "--allow-all", "--unstable-worker-options"],
-    ...["--config", join(ROOT, "deno.json"), join(ROOT, "cli.ts")],
-  ],
-};
+import { join, resolve } from "node:path";
+import { type Program, ROOT, runSvc } from "../helpers/program.ts";
 
 /** Builds `dist/svc`; `undefined` where no base for compiled programs is within reach. */
 export async function compileSvc(): Promise<Program | undefined> {
@@ -26,6 +17,22 @@ export async function compileSvc(): Promise<Program | undefined> {
   if (code === 0) return { name: "compiled", command: join(ROOT, "dist/svc"), args: [] };
   if (code === 3) return undefined;
   throw new Error(`svc cannot be compiled: ${new TextDecoder().decode(stderr)}`);
+}
+
+/**
+ * An earlier compiled `svc`, from the path of its executable.
+ *
+ * @throws {Error} when that does not run as `svc`.
+ */
+export async function findBaseline(path: string): Promise<Program> {
+  const program: Program = { name: "compiled", command: resolve(path), args: [] };
+  const { code, stdout, stderr } = await runSvc(program, ["version"]).catch((error) => ({
+    code: 1,
+    stdout: "",
+    stderr: String(error),
+  }));
+  if (code === 0 && stdout.startsWith("svc ")) return program;
+  throw new Error(`--baseline takes the path of a compiled svc, and ${path} is none: ${stderr}`);
 }
 
 /** Compiles a program that does nothing; gives its path. */

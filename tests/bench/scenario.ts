@@ -7,21 +7,34 @@
 import type { Program } from "../helpers/program.ts";
 import type { LoadClient } from "./load.ts";
 
-/** Something that was measured. */
-export interface Figure {
+/** What has to be reached, or must not be exceeded. */
+export type Target = { readonly atLeast: number } | { readonly atMost: number };
+
+/** What a figure is, whatever came out. */
+export interface FigureKind {
   /** What. */
   readonly name: string;
-  /** Of what: `/s`, `ms`, `MB`, or `×` for a ratio of two measurements of the same run. */
-  readonly unit: "/s" | "ms" | "MB" | "×" | "";
-  /** Every measurement; the figure is their median. */
-  readonly samples: readonly number[];
+  /** Of what: `×` is a ratio of two measurements; empty for a number of things. */
+  readonly unit: "/s" | "ms" | "µs" | "MB" | "×" | "";
   /** What it has to reach, or must not exceed. */
-  readonly target?: { readonly atLeast: number } | { readonly atMost: number };
+  readonly target?: Target;
+  /** The same for its ratio to that of the earlier program. */
+  readonly change?: Target;
+  /** It is for `results.json` only. */
+  readonly detail?: boolean;
+}
+
+/** Something that was measured. */
+export interface Figure extends FigureKind {
+  /** Every measurement; the figure is their median. NaN: cannot be measured here. */
+  readonly samples: readonly number[];
+  /** The same of the earlier program, each beside its counterpart. */
+  readonly before?: readonly number[];
 }
 
 /** How to measure. */
 export interface BenchContext {
-  /** How often everything is measured, at least three times. */
+  /** How often everything is started anew and measured. */
   readonly rounds: number;
   /** How long one measurement takes. */
   readonly seconds: number;
@@ -29,10 +42,8 @@ export interface BenchContext {
   readonly size: "quick" | "usual" | "long";
   /** The svc that is measured: the compiled one where it can be built. */
   readonly program: Program;
-  /** svc from the sources. */
-  readonly source: Program;
-  /** The compiled svc, where it can be built. */
-  readonly compiled: Program | undefined;
+  /** An earlier svc, measured in turn with it (`--baseline`). */
+  readonly baseline: Program | undefined;
   /** Makes requests. */
   readonly load: LoadClient;
   /** Tells whoever waits what goes on. */

@@ -13,7 +13,6 @@ import { idleMemory } from "./scenarios/idle_memory.ts";
 import { manyRows } from "./scenarios/many_rows.ts";
 import { manyTriggers } from "./scenarios/many_triggers.ts";
 import { mixedLoad } from "./scenarios/mixed_load.ts";
-import { paced } from "./scenarios/paced.ts";
 import { plugins } from "./scenarios/plugins.ts";
 import { refusals } from "./scenarios/refusals.ts";
 import { taskStart } from "./scenarios/task_start.ts";
@@ -21,7 +20,6 @@ import { taskStart } from "./scenarios/task_start.ts";
 /** The registry. */
 export const SCENARIOS: readonly Scenario[] = [
   accepts,
-  paced,
   refusals,
   manyTriggers,
   manyRows,

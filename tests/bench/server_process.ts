@@ -14,6 +14,8 @@ import { until } from "../helpers/until.ts";
 export interface ServerProcess extends AsyncDisposable {
   /** Base address. */
   readonly url: string;
+  /** Process id. */
+  readonly pid: number;
 }
 
 /** The webhook pipeline of svc, with nothing stored. */
@@ -33,6 +35,7 @@ export async function startPipelineWithoutStore(): Promise<ServerProcess> {
   const url = new TextDecoder().decode(value).trim();
   return {
     url,
+    pid: child.pid,
     async [Symbol.asyncDispose]() {
       await end(child);
       await reader.cancel();
@@ -77,7 +80,7 @@ export async function startPeer(secret: string, header: string): Promise<ServerP
     return response === undefined ? undefined : true;
   });
   const open = opening.move();
-  return { url, [Symbol.asyncDispose]: () => open.disposeAsync() };
+  return { url, pid: child.pid, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
 function freePort(): number {

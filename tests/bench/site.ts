@@ -39,14 +39,16 @@ export function benchTrigger(name: string, more: {
   readonly condition?: string;
   readonly workflow?: string;
   readonly webhook?: Record<string, unknown>;
+  readonly concurrency?: Record<string, unknown>;
 } = {}): Manifest {
-  const { condition = 'payload_ref == "refs/heads/main"', webhook = SIGNED } = more;
+  const { condition = 'payload_ref == "refs/heads/main"', webhook = SIGNED, concurrency } = more;
   return {
     kind: "Trigger",
     metadata: { name },
     spec: {
       event: { source: "webhook", webhook, filter: { condition } },
       action: { workflow: more.workflow ?? "nothing", workspace: "default" },
+      ...(concurrency === undefined ? {} : { concurrency }),
     },
   };
 }
@@ -55,10 +57,11 @@ export function benchTrigger(name: string, more: {
 export const MANIFEST: readonly Manifest[] = [
   secretStore("signing", { current: SECRET }),
   workflow("nothing", ":"),
-  workflow("wait", 'while ! [ -e "$SVC_DATA_DIR/go" ]; do sleep 0.02; done'),
+  workflow("wait", 'while ! [ -e "$SVC_DATA_DIR/go" ]; do sleep 0.1; done'),
   benchTrigger("accept"),
   benchTrigger("filter", { condition: 'payload_ref == "refs/heads/other"' }),
   benchTrigger("wait", { workflow: "wait" }),
+  benchTrigger("queue", { concurrency: { policy: "Queue" } }),
   benchTrigger("github", {
     webhook: { secret: { fromRef: "signing" }, signatureHeader: "X-Hub-Signature-256" },
   }),
@@ -127,16 +130,21 @@ export async function startBusySite(
     args: ["--workers", String(workers), ...args],
   });
   try {
-    for (let n = 0; n < workers; n++) await sendOne(requestTo(daemon.url, "wait"));
-    await until("every worker to be busy", async () => {
-      const { counts } = await daemon.json("status") as { counts: Record<string, number> };
-      return counts["tasks_running"] === workers ? true : undefined;
-    });
+    await keepWorkersBusy(daemon, workers);
     return daemon;
   } catch (error) {
     await daemon[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** Gives each worker a task that lasts until {@linkcode releaseWorkers}. */
+export async function keepWorkersBusy(daemon: TestDaemon, workers: number): Promise<void> {
+  for (let n = 0; n < workers; n++) await sendOne(requestTo(daemon.url, "wait"));
+  await until("every worker to be busy", async () => {
+    const { counts } = await daemon.json("status") as { counts: Record<string, number> };
+    return counts["tasks_running"] === workers ? true : undefined;
+  });
 }
 
 /** Lets the workers of a busy site go on with the queue. */

@@ -6,6 +6,7 @@
 
 import { tempDir } from "../helpers/temp_dir.ts";
 import type { LoadRequest, LoadResult, LoadShape } from "./load.ts";
+import { processorTime } from "./processor_time.ts";
 
 /** Name and version of the installed `wrk`; `undefined` without one. */
 export async function findWrk(): Promise<string | undefined> {
@@ -23,6 +24,7 @@ export async function wrkLoad(request: LoadRequest, shape: LoadShape): Promise<L
   await using dir = await tempDir();
   await dir.write("body", request.body);
   const script = await dir.write("load.lua", scriptOf(request, `${dir.path}/body`));
+  const before = processorTime();
   const { stdout, stderr, success } = await new Deno.Command("wrk", {
     args: [
       ...["-t1", `-c${shape.connections}`, `-d${shape.seconds}s`, "--timeout", "10s"],
@@ -35,7 +37,10 @@ export async function wrkLoad(request: LoadRequest, shape: LoadShape): Promise<L
     throw new Error(`wrk failed: ${text}${new TextDecoder().decode(stderr)}`);
   }
   const [answers = 0, us = 1, refused = 0, broken = 0, p99Us = 0] = line.split(" ").map(Number);
-  return { perSecond: answers / (us / 1e6), p99Ms: p99Us / 1000, answers, refused, broken };
+  const after = processorTime(); // of its children only wrk has ended meanwhile
+  const clientBusy = (after.children - before.children) / (us / 1000);
+  const perSecond = answers / (us / 1e6);
+  return { perSecond, p99Ms: p99Us / 1000, answers, refused, broken, clientBusy };
 }
 
 function scriptOf({ paths, headers, uniqueHeader, ...rest }: LoadRequest, body: string): string {

@@ -76,8 +76,8 @@ export interface DaemonOptions {
 
 /** A data directory as `svc init` makes it. */
 export async function initDataDirectory(program: Program): Promise<DataDirectory> {
-  const template = templates.get(program.name) ?? makeTemplate(program);
-  templates.set(program.name, template);
+  const template = templates.get(program.command) ?? makeTemplate(program);
+  templates.set(program.command, template);
   await using opening = new AsyncDisposableStack();
   const dir = opening.use(await tempDir());
   const copied = await run("cp", ["-a", `${await template}/.`, dir.path]);
@@ -86,8 +86,8 @@ export async function initDataDirectory(program: Program): Promise<DataDirectory
   return dir;
 }
 
-/** By program: a directory that `svc init` has made, and that no daemon has touched. */
-const templates = new Map<Program["name"], Promise<string>>();
+/** By executable: a directory that `svc init` has made, and that no daemon has touched. */
+const templates = new Map<Program["command"], Promise<string>>();
 
 /** Once in each file of tests is enough: making one takes as long as starting a daemon. */
 async function makeTemplate(program: Program): Promise<string> {

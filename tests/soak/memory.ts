@@ -28,8 +28,11 @@ const FACTOR = 1.5;
 /** With fewer looks a quarter of a life says nothing. */
 const ENOUGH = 8;
 
-/** Looks at a process; one that has just gone is not there to be looked at. */
+/**
+ * Looks at a process; one that has just gone is not there to be looked at, and only Linux lets look.
+ */
 export async function takeSample(pid: number, life: Life): Promise<void> {
+  if (Deno.build.os !== "linux") return;
   try {
     life.samples.push({ residentMb: await residentMb(pid), descriptors: descriptors(pid) });
   } catch (error) {

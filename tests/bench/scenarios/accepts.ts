@@ -1,101 +1,190 @@
 /**
- * Durable accepts: what is answered 200 is on disk. Beside them the same pipeline with nothing
- * stored, and the peer that checks the same signature, runs a program and stores nothing.
+ * Durable accepts: what is answered 200 is on disk. At full speed, at half of it, into a `Queue`
+ * that is full and with deduplication; beside them the same pipeline with
+ * nothing stored, and the peer that checks the same signature, runs a program and stores nothing.
  *
  * @module
  */
 
-import { checked, type LoadRequest } from "../load.ts";
-import type { BenchContext, Figure, Scenario } from "../scenario.ts";
-import { findPeer, startPeer, startPipelineWithoutStore } from "../server_process.ts";
+import { compare, type Round, type RoundFigure, type Subject, subjectOf } from "../compare.ts";
+import { checked, type LoadResult } from "../load.ts";
+import { pacedLoad } from "../load_generator.ts";
+import { costOf, type ProcessorTime } from "../processor_time.ts";
+import type { BenchContext, Scenario } from "../scenario.ts";
+import {
+  findPeer,
+  type ServerProcess,
+  startPeer,
+  startPipelineWithoutStore,
+} from "../server_process.ts";
 import { requestTo, SECRET, startBusySite } from "../site.ts";
-import { ratios, run } from "../stats.ts";
+import { percentile } from "../stats.ts";
 
-const CONNECTIONS = [1, 16, 64, 256] as const;
+const CONNECTIONS = 64;
+const LANES = ["full", "half", "queue", "github"] as const;
+type Lane = typeof LANES[number];
 
-/** Accepts at several numbers of connections. */
+/** What was measured of one sort of requests. */
+type Served = LoadResult & {
+  /** Of each request, without children. */
+  readonly cost: ProcessorTime;
+  /** Only at a fixed rate. */
+  readonly latenciesMs?: Float64Array;
+};
+
+/** Accepts. */
 export const accepts: Scenario = {
   name: "accepts",
   title: "durable accepts, against the same pipeline without a database and against a peer",
   async run(context) {
-    const peer = await findPeer();
-    if (peer === undefined) context.note("Debian's webhook is not installed: no peer");
-    const found = await run(context.rounds, {
-      none: () => withoutStore(context),
-      svc: () => durable(context),
-      peer: () => peer === undefined ? Promise.resolve(NaN) : ofPeer(context),
+    const { program, note } = context;
+    const installed = await findPeer();
+    if (installed === undefined) note("Debian's webhook is not installed: no peer");
+    let halfOfNow = 0; // the rate at which the pipeline without a database is held, too
+    return await compare<Lane, Served>(context, {
+      lanes: LANES,
+      async open(opened) {
+        const daemon = await startBusySite(opened);
+        const { atFull, atRate } = measuring(context, daemon);
+        await atFull("accept"); // warm up
+        let half = 0;
+        return subjectOf(daemon, {
+          async full() {
+            const served = await atFull("accept");
+            half = served.perSecond / 2;
+            if (opened === program) halfOfNow = half;
+            return served;
+          },
+          half: () => atRate(half),
+          queue: () => atFull("queue"),
+          github: () => atFull("github"),
+        });
+      },
+      beside: {
+        async none() {
+          const server = await startPipelineWithoutStore();
+          const { atFull, atRate } = measuring(context, server);
+          await atFull("accept"); // warm up
+          return subjectOf(server, { full: () => atFull("accept"), half: () => atRate(halfOfNow) });
+        },
+        peer: () => Promise.resolve(installed === undefined ? undefined : peerOf(context)),
+      },
+      figures: (own, { none, peer }) => figuresOf(own, { none, peer }),
     });
-    const at64 = found.svc.map(({ rates }) => rates[64]);
-    const figures: Figure[] = [
-      { name: "pipeline without a database, 64 connections", unit: "/s", samples: found.none },
-      ...CONNECTIONS.map((connections): Figure => ({
-        name: `durable accepts, ${connections} connection${connections === 1 ? "" : "s"}`,
-        unit: "/s",
-        samples: found.svc.map(({ rates }) => rates[connections]),
-      })),
-      {
-        name: "durable accepts with deduplication (GitHub), 64 connections",
-        unit: "/s",
-        samples: found.svc.map(({ github }) => github),
-      },
-      {
-        name: "durable accepts ÷ pipeline without a database",
-        unit: "×",
-        samples: ratios(at64, found.none),
-        target: { atLeast: 0.55 },
-      },
-    ];
-    if (peer === undefined) return figures;
-    return [
-      ...figures,
-      { name: `Debian's ${peer}, 64 connections`, unit: "/s", samples: found.peer },
-      {
-        name: "durable accepts ÷ Debian's webhook",
-        unit: "×",
-        samples: ratios(at64, found.peer),
-        target: { atLeast: 1.6 },
-      },
-    ];
   },
 };
 
-/** What one daemon did. */
-interface Durable {
-  readonly rates: Readonly<Record<(typeof CONNECTIONS)[number], number>>;
-  readonly github: number;
-}
-
-async function durable(context: BenchContext): Promise<Durable> {
-  await using daemon = await startBusySite(context.program);
-  const request = requestTo(daemon.url, "accept");
-  await rate(context, request, 64); // warm up
+/** Started only to be measured: it runs its programs long after it has answered. */
+function peerOf(context: BenchContext): Subject<Lane, Served> {
   return {
-    rates: {
-      64: await rate(context, request, 64),
-      1: await rate(context, request, 1),
-      16: await rate(context, request, 16),
-      256: await rate(context, request, 256),
+    lanes: {
+      async full() {
+        await using server = await startPeer(SECRET, "X-Webhook-Signature");
+        return await measuring(context, server).atFull("accept");
+      },
     },
-    github: await rate(context, requestTo(daemon.url, "github"), 64),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }
 
-async function withoutStore(context: BenchContext): Promise<number> {
-  await using server = await startPipelineWithoutStore();
-  const request = requestTo(server.url, "accept");
-  await rate(context, request, 64); // warm up
-  return await rate(context, request, 64);
-}
-
-async function ofPeer(context: BenchContext): Promise<number> {
-  await using server = await startPeer(SECRET, "X-Webhook-Signature");
-  return await rate(context, requestTo(server.url, "accept"), 64);
-}
-
-async function rate(
+/** Measures a server; nothing may be refused. */
+function measuring(
   { load, seconds }: BenchContext,
-  request: LoadRequest,
-  connections: number,
-): Promise<number> {
-  return checked(await load.run(request, { connections, seconds }), "accepted").perSecond;
+  { url, pid }: Pick<ServerProcess, "url" | "pid">,
+) {
+  const served = <R extends LoadResult>(work: () => Promise<R>): Promise<Served> =>
+    costOf(pid, async () => checked(await work(), "accepted"), ({ answers }) => answers);
+  return {
+    atFull: (trigger: string) =>
+      served(() => load.run(requestTo(url, trigger), { connections: CONNECTIONS, seconds })),
+    atRate: (rate: number) =>
+      served(() =>
+        pacedLoad(requestTo(url, "accept"), {
+          connections: CONNECTIONS,
+          seconds: seconds * 2,
+          rate,
+        })
+      ),
+  };
+}
+
+function figuresOf(
+  { full, half, queue, github }: Record<Lane, Served>,
+  { none, peer }: Record<"none" | "peer", Round<Lane, Served> | undefined>,
+): readonly RoundFigure[] {
+  const bare = none?.full;
+  const latencies = half.latenciesMs ?? [];
+  const threads = (name: string, { cost }: Served) =>
+    Object.entries(cost.threads).map(([thread, value]): RoundFigure => ({
+      name: `${name}, thread ${thread}`,
+      unit: "µs",
+      value,
+      detail: true,
+    }));
+  return [
+    { name: "durable accepts", unit: "/s", value: full.perSecond },
+    {
+      name: "processor time per accept",
+      unit: "µs",
+      value: full.cost.own,
+      change: { atMost: 0.65 },
+    },
+    ...threads("processor time per accept", full),
+    { name: "without a database", unit: "/s", value: bare?.perSecond ?? NaN, shared: true },
+    { name: "its processor time", unit: "µs", value: bare?.cost.own ?? NaN, shared: true },
+    { // Were it near a whole processor, its own speed would be what is measured.
+      name: "load client there, of a processor",
+      unit: "×",
+      value: bare?.clientBusy ?? NaN,
+      shared: true,
+      target: { atMost: 0.9 },
+    },
+    {
+      name: "accepts ÷ without a database",
+      unit: "×",
+      value: full.perSecond / (bare?.perSecond ?? NaN),
+      target: { atLeast: 0.7 },
+    },
+    { name: "Debian's webhook", unit: "/s", value: peer?.full?.perSecond ?? NaN, shared: true },
+    {
+      name: "accepts ÷ Debian's webhook",
+      unit: "×",
+      value: full.perSecond / (peer?.full?.perSecond ?? NaN),
+      target: { atLeast: 1.6 },
+    },
+    { name: "accepts into a full Queue", unit: "/s", value: queue.perSecond },
+    { name: "processor time of these", unit: "µs", value: queue.cost.own },
+    ...threads("processor time, Queue", queue),
+    {
+      name: "Queue ÷ plain, rate",
+      unit: "×",
+      value: queue.perSecond / full.perSecond,
+      target: { atLeast: 0.9 },
+    },
+    {
+      name: "Queue ÷ plain, processor time",
+      unit: "×",
+      value: queue.cost.own / full.cost.own,
+      target: { atMost: 1.11 },
+    },
+    { name: "accepts with deduplication", unit: "/s", value: github.perSecond },
+    { name: "processor time of these", unit: "µs", value: github.cost.own },
+    { name: "half of the full rate", unit: "/s", value: half.perSecond },
+    { name: "median at half", unit: "ms", value: percentile(latencies, 0.5) },
+    { name: "p99 at half", unit: "ms", value: half.p99Ms, target: { atMost: 10 } },
+    { name: "slowest at half", unit: "ms", value: percentile(latencies, 1) },
+    {
+      name: "p99 without a database, same rate",
+      unit: "ms",
+      value: none?.half?.p99Ms ?? NaN,
+      shared: true,
+    },
+    { name: "load client, of a processor", unit: "×", value: full.clientBusy, detail: true },
+    {
+      name: "load client at half, of a processor",
+      unit: "×",
+      value: half.clientBusy,
+      detail: true,
+    },
+  ];
 }

@@ -1,86 +1,105 @@
 /**
- * The start of `svc` for a short command, which plugin scripts run several times for a request:
- * from the sources, and compiled beside an empty program that was compiled the same way.
+ * The start of `svc` for a short command, beside an empty program that was compiled the same way.
  *
  * @module
  */
 
 import { type Program, ROOT } from "../../helpers/program.ts";
 import { tempDir } from "../../helpers/temp_dir.ts";
+import { compare, type RoundFigure, type Subject, subjectOf } from "../compare.ts";
+import { costOf, type ProcessorTime } from "../processor_time.ts";
 import { compileNothing } from "../programs.ts";
-import type { Figure, Scenario } from "../scenario.ts";
-import { ratios, run } from "../stats.ts";
+import type { Scenario } from "../scenario.ts";
+import { median } from "../stats.ts";
 
-const COMMANDS: readonly { readonly name: string; readonly args: readonly string[] }[] = [
-  { name: "svc version", args: ["version"] },
-  { name: "svc tool payload-extract", args: ["tool", "payload-extract", "--path", "a.b"] },
-  {
-    name: "svc tool webhook-verify-hmac",
-    args: [
-      ...["tool", "webhook-verify-hmac", "--secret", "s", "--body", "b", "--signature"],
-      "sha256=83fb94c4c78f5158768e34c50e4b3f8f0d3b3b5d7b2a1a5d4bb8bd9b4b1c1f1a", // does not match
-    ],
-  },
-];
+const COMMANDS = {
+  version: ["version"],
+  extract: ["tool", "payload-extract", "--path", "a.b"],
+  verify: [
+    ...["tool", "webhook-verify-hmac", "--secret", "s", "--body", "b", "--signature"],
+    "sha256=83fb94c4c78f5158768e34c50e4b3f8f0d3b3b5d7b2a1a5d4bb8bd9b4b1c1f1a", // does not match
+  ],
+} as const;
+type Lane = keyof typeof COMMANDS;
+const LANES = Object.keys(COMMANDS) as Lane[];
 const INPUT = '{"a":{"b":"c"}}';
+
+/** One start after the other. */
+interface Starts {
+  /** Milliseconds from start to end, the median. */
+  readonly ms: number;
+  /** Of each. */
+  readonly cost: ProcessorTime;
+}
 
 /** Cold starts. */
 export const coldStart: Scenario = {
   name: "cold",
   title: "cold start of short commands, against an empty compiled program",
-  async run({ rounds, size, source, compiled, note }) {
-    const times = rounds * (size === "quick" ? 2 : 7);
-    const sources = await run(times, lanesOf(source));
-    const figures = COMMANDS.map(({ name }): Figure => ({
-      name: `${name}, sources`,
-      unit: "ms",
-      samples: sources[name] ?? [],
-    }));
-    if (compiled === undefined) {
-      note("no compiled program here: cold starts of the sources only");
-      return figures;
-    }
+  async run(context) {
+    const { size, program, note } = context;
+    const times = size === "quick" ? 2 : 7;
     await using dir = await tempDir();
-    const empty: Program = {
-      name: "compiled",
-      command: await compileNothing(dir.path),
-      args: [],
-    };
-    const found = await run(times, {
-      nothing: () => startMs(empty, []),
-      ...lanesOf(compiled),
-    }) as Record<string, number[]>;
-    const nothing = found["nothing"] ?? [];
-    return [
-      ...figures,
-      { name: "an empty compiled program", unit: "ms", samples: nothing },
-      ...COMMANDS.flatMap(({ name }): Figure[] => {
-        const samples = found[name] ?? [];
-        return [
-          { name: `${name}, compiled`, unit: "ms", samples },
-          {
-            name: `${name} ÷ an empty program`,
-            unit: "×",
-            samples: ratios(samples, nothing),
-            ...(name.startsWith("svc tool") ? { target: { atMost: 1.6 } } : {}),
-          },
-        ];
-      }),
-    ];
+    const nothing = program.name === "compiled" ? await compileNothing(dir.path) : undefined;
+    if (nothing === undefined) note("svc from the sources: nothing to compare with");
+    return await compare<Lane, Starts>(context, {
+      lanes: LANES,
+      open: (opened) => Promise.resolve(starts(times, opened)),
+      beside: {
+        nothing: () =>
+          Promise.resolve(
+            nothing === undefined
+              ? undefined
+              : starts(times, { name: "compiled", command: nothing, args: [] }),
+          ),
+      },
+      figures: (own, { nothing }) => [
+        {
+          name: "an empty compiled program",
+          unit: "ms",
+          value: nothing?.version?.ms ?? NaN,
+          shared: true,
+        },
+        ...LANES.flatMap((lane): RoundFigure[] => {
+          const name = `svc ${COMMANDS[lane].slice(0, 2).join(" ")}`;
+          return [
+            { name, unit: "ms", value: own[lane].ms },
+            {
+              name: "÷ an empty program",
+              unit: "×",
+              value: own[lane].ms / (nothing?.[lane]?.ms ?? NaN),
+              ...(lane === "version" ? {} : { target: { atMost: 1.6 } }),
+            },
+          ];
+        }),
+        { name: "processor time of svc version", unit: "µs", value: own.version.cost.children },
+      ],
+    });
   },
 };
 
-function lanesOf(program: Program): Record<string, () => Promise<number>> {
-  return Object.fromEntries(
-    COMMANDS.map(({ name, args }) => [name, () => startMs(program, args)]),
-  );
+function starts(times: number, { command, args }: Program): Subject<Lane, Starts> {
+  const measure = (lane: Lane) => () =>
+    costOf("self", async () => {
+      const all: number[] = [];
+      for (let n = 0; n < times; n++) {
+        all.push(await startMs(command, [...args, ...COMMANDS[lane]]));
+      }
+      return { ms: median(all) };
+    }, () => times);
+  const ended = { [Symbol.asyncDispose]: () => Promise.resolve() };
+  return subjectOf(ended, {
+    version: measure("version"),
+    extract: measure("extract"),
+    verify: measure("verify"),
+  });
 }
 
 /** Milliseconds from its start to its end. */
-async function startMs(program: Program, args: readonly string[]): Promise<number> {
+async function startMs(command: string, args: readonly string[]): Promise<number> {
   const start = performance.now();
-  const child = new Deno.Command(program.command, {
-    args: [...program.args, ...args],
+  const child = new Deno.Command(command, {
+    args: [...args],
     cwd: ROOT,
     stdin: "piped",
     stdout: "null",

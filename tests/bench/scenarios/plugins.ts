@@ -1,84 +1,134 @@
 /**
  * What an interceptor and a transformer add to a request, against the bare run of the same script:
- * the policy, the audit row before and after, the file with the body.
+ * the policy, the audit row before and after, the file with the body. And what a script pays for
+ * each `svc tool …` that it calls.
  *
  * @module
  */
 
+import { findSetsid } from "../../../src/shell/setsid.ts";
 import type { TestDaemon } from "../../helpers/daemon.ts";
 import type { Manifest } from "../../helpers/manifests.ts";
-import { findSetsid } from "../../../src/shell/setsid.ts";
+import { tempDir } from "../../helpers/temp_dir.ts";
+import { compare, type RoundFigure, type Subject, subjectOf } from "../compare.ts";
 import { checked } from "../load.ts";
 import { ownLoad } from "../load_generator.ts";
-import type { Figure, Scenario } from "../scenario.ts";
+import { costOf, type ProcessorTime, whole } from "../processor_time.ts";
+import type { Scenario } from "../scenario.ts";
 import { benchTrigger, BODY, requestTo, startBusySite } from "../site.ts";
 import { measureSpawns } from "../spawns.ts";
-import { median, ratios, run } from "../stats.ts";
+import { median } from "../stats.ts";
 
+/** How often the script calls `svc`. */
+const CALLS = 5;
 const KINDS = ["interceptor", "transformer"] as const;
 const SCRIPTS = {
   interceptor: "#!/bin/sh\nexit 0\n",
   transformer: `#!/bin/sh\necho '{"ref":"refs/heads/main"}'\n`,
+  caller: `#!/bin/sh
+for _ in ${Array.from({ length: CALLS }, (_, n) => n + 1).join(" ")}; do
+  svc tool payload-extract --path a.b >/dev/null <<'END' || exit 1
+{"a":{"b":"c"}}
+END
+done
+`,
 } as const;
+type Script = keyof typeof SCRIPTS;
+const LANES = ["plain", "interceptor", "transformer", "caller"] as const;
+type Lane = typeof LANES[number];
+
+/** What was measured, one request or run after the other. */
+interface Timed {
+  /** Milliseconds of each. */
+  readonly ms: number;
+  /** Of each request, with children; nothing of bare runs. */
+  readonly cost?: ProcessorTime;
+}
 
 /** Requests through plugins. */
 export const plugins: Scenario = {
   name: "plugins",
   title: "interceptors and transformers, against bare runs of their scripts",
-  async run({ rounds, seconds, size, program }) {
-    await using daemon = await startBusySite(program);
-    await install(daemon);
-    const spawns = size === "quick" ? 100 : 500;
-    const meanMs = async (trigger: string, connections: number) => {
-      const result = await ownLoad(requestTo(daemon.url, trigger), { connections, seconds });
-      return 1000 / checked(result, "accepted").perSecond;
-    };
-    const bareMs = async (kind: (typeof KINDS)[number]) =>
-      median((await measureSpawns({ ...bare(daemon, kind), atOnce: 1, spawns })).timesMs);
-    const found = await run(rounds, {
-      plain: () => meanMs("accept", 1),
-      interceptor: () => meanMs("interceptor", 1),
-      transformer: () => meanMs("transformer", 1),
-      bareInterceptor: () => bareMs("interceptor"),
-      bareTransformer: () => bareMs("transformer"),
-      sixteen: async () => 1000 / await meanMs("interceptor", 16),
-      bareSixteen: async () =>
-        (await measureSpawns({ ...bare(daemon, "interceptor"), atOnce: 16, spawns: spawns * 4 }))
-          .perSecond,
-    });
-    const added = (times: readonly number[]) =>
-      times.map((time, index) => time - (found.plain[index] ?? NaN));
-    const bareOf = { interceptor: found.bareInterceptor, transformer: found.bareTransformer };
-    return [
-      { name: "request without plugin, 1 connection", unit: "ms", samples: found.plain },
-      ...KINDS.flatMap((kind): Figure[] => [
-        { name: `bare run of the ${kind}'s script`, unit: "ms", samples: bareOf[kind] },
-        { name: `added by the ${kind}`, unit: "ms", samples: added(found[kind]) },
-        {
-          name: `added by the ${kind} ÷ bare run`,
-          unit: "×",
-          target: { atMost: 1.5 },
-          samples: ratios(added(found[kind]), bareOf[kind]),
-        },
-      ]),
-      { name: "bare runs, 16 at once", unit: "/s", samples: found.bareSixteen },
-      { name: "requests through an interceptor, 16 at once", unit: "/s", samples: found.sixteen },
-      {
-        name: "through an interceptor ÷ bare runs, 16 at once",
-        unit: "×",
-        samples: ratios(found.sixteen, found.bareSixteen),
+  run: (context) =>
+    compare<Lane, Timed>(context, {
+      lanes: LANES,
+      async open(program) {
+        const daemon = await startBusySite(program);
+        await install(daemon);
+        const timed = (trigger: string) => () =>
+          costOf(daemon.pid, async () => {
+            const shape = { connections: 1, seconds: context.seconds };
+            const result = await ownLoad(requestTo(daemon.url, trigger), shape);
+            const { answers, perSecond } = checked(result, "accepted");
+            return { ms: 1000 / perSecond, answers };
+          }, ({ answers }) => answers);
+        const lanes = {
+          plain: timed("accept"),
+          interceptor: timed("interceptor"),
+          transformer: timed("transformer"),
+          caller: timed("caller"),
+        };
+        await lanes.plain(); // warm up
+        return subjectOf(daemon, lanes);
       },
-    ];
-  },
+      beside: { bare: () => bareRuns(context.size === "quick" ? 50 : 500) },
+      figures: (own, { bare }) => [
+        { name: "plain request, 1 connection", unit: "ms", value: own.plain.ms },
+        ...KINDS.flatMap((kind): RoundFigure[] => {
+          const added = own[kind].ms - own.plain.ms;
+          const run = bare?.[kind]?.ms ?? NaN;
+          return [
+            { name: `bare run of the ${kind}`, unit: "ms", value: run, shared: true },
+            { name: `added by the ${kind}`, unit: "ms", value: added },
+            {
+              name: `${kind} ÷ bare run`,
+              unit: "×",
+              value: added / run,
+              target: { atMost: 1.4 },
+            },
+            {
+              name: `${kind}, processor time`,
+              unit: "µs",
+              value: whole(own[kind].cost) - whole(own.plain.cost),
+            },
+          ];
+        }),
+        {
+          name: "svc tool in a script, a call",
+          unit: "ms",
+          value: (own.caller.ms - own.interceptor.ms) / CALLS,
+          target: { atMost: 5 },
+        },
+        {
+          name: "its processor time",
+          unit: "µs",
+          value: (whole(own.caller.cost) - whole(own.interceptor.cost)) / CALLS,
+        },
+      ],
+    }),
 };
 
 /**
- * The spawn itself: the script in a process group of its own, without which a timeout could not end
+ * The runs alone: the script in a process group of its own, without which a timeout could not end
  * it, with the body on its standard input.
  */
-function bare(daemon: TestDaemon, kind: (typeof KINDS)[number]) {
-  const line = `scripts/${kind}.sh`;
-  return { line, cwd: daemon.dataDir, inputBytes: BODY.length, starter: findSetsid() ?? "" };
+async function bareRuns(spawns: number): Promise<Subject<Lane, Timed>> {
+  const dir = await tempDir();
+  const starter = findSetsid() ?? "";
+  const run = async (kind: Script) => {
+    await writeScript(dir.path, kind);
+    const more = { cwd: dir.path, inputBytes: BODY.length, starter };
+    const { timesMs } = await measureSpawns({ ...more, line: `./${kind}.sh`, atOnce: 1, spawns });
+    return { ms: median(timesMs) };
+  };
+  return subjectOf(dir, {
+    interceptor: () => run("interceptor"),
+    transformer: () => run("transformer"),
+  });
+}
+
+async function writeScript(directory: string, name: Script): Promise<void> {
+  await Deno.writeTextFile(`${directory}/${name}.sh`, SCRIPTS[name], { mode: 0o700 });
 }
 
 async function install(daemon: TestDaemon): Promise<void> {
@@ -86,14 +136,15 @@ async function install(daemon: TestDaemon): Promise<void> {
     `${daemon.dataDir}/plugin-policy.yaml`,
     "mode: allowlist\nallowed_command_prefixes: [scripts/]\n",
   );
-  for (const kind of KINDS) {
-    const path = `${daemon.dataDir}/scripts/${kind}.sh`;
-    await Deno.writeTextFile(path, SCRIPTS[kind], { mode: 0o700 });
+  for (const name of [...KINDS, "caller"] as const) {
+    await writeScript(`${daemon.dataDir}/scripts`, name);
   }
   await daemon.apply(
-    crd("interceptor", "webhook.authenticate"),
-    crd("transformer", "webhook.transform"),
+    crd("interceptor"),
+    crd("caller"),
+    crd("transformer"),
     benchTrigger("interceptor", { webhook: { crdRef: "Interceptor" } }),
+    benchTrigger("caller", { webhook: { crdRef: "Caller" } }),
     benchTrigger("transformer", {
       webhook: {
         secret: { fromRef: "signing" },
@@ -104,17 +155,20 @@ async function install(daemon: TestDaemon): Promise<void> {
   );
 }
 
-function crd(type: string, phase: string): Manifest {
-  const kind = `${type[0]?.toUpperCase()}${type.slice(1)}`;
+function crd(name: Script): Manifest {
+  const kind = `${name[0]?.toUpperCase()}${name.slice(1)}`;
+  const [type, phase] = name === "transformer"
+    ? ["transformer", "webhook.transform"]
+    : ["interceptor", "webhook.authenticate"];
   return {
     kind: "CustomResourceDefinition",
-    metadata: { name: `${type}s.bench.example` },
+    metadata: { name: `${name}s.bench.example` },
     spec: {
       kind,
-      plural: `${type}s`,
+      plural: `${name}s`,
       group: "bench.example",
       versions: [{ name: "v1", schema: { type: "object" } }],
-      plugins: [{ name: "run", type, phase, command: `scripts/${type}.sh`, timeout: 5 }],
+      plugins: [{ name: "run", type, phase, command: `scripts/${name}.sh`, timeout: 5 }],
     },
   };
 }

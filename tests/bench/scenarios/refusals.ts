@@ -6,55 +6,72 @@
  */
 
 import { DatabaseSync } from "node:sqlite";
-import { checked } from "../load.ts";
+import { compare, subjectOf } from "../compare.ts";
+import { checked, type LoadResult } from "../load.ts";
+import { costOf, type ProcessorTime } from "../processor_time.ts";
 import type { Scenario } from "../scenario.ts";
 import { requestTo, startBusySite } from "../site.ts";
-import { ratios, run } from "../stats.ts";
 
 /** Records of refused requests that are kept of a trigger. */
 const KEPT = 1000;
+const LANES = ["accepted", "filtered", "refused"] as const;
+
+/** What was measured of one sort of requests. */
+type Served = LoadResult & {
+  readonly cost: ProcessorTime;
+  /** Records of refused requests there are afterwards. */
+  readonly kept: number;
+};
 
 /** Filtered requests and bad signatures. */
 export const refusals: Scenario = {
   name: "refusals",
   title: "filtered requests and bad signatures, against accepts",
-  async run({ rounds, seconds, program, load }) {
-    await using daemon = await startBusySite(program);
-    const shape = { connections: 64, seconds };
-    const rate = async (request: ReturnType<typeof requestTo>, expected: "accepted" | "refused") =>
-      checked(await load.run(request, shape), expected).perSecond;
-    const accept = () => rate(requestTo(daemon.url, "accept"), "accepted");
-    await accept(); // warm up
-    const found = await run(rounds, {
-      accepted: accept,
-      filtered: () => rate(requestTo(daemon.url, "filter"), "accepted"),
-      refused: () => rate(requestTo(daemon.url, "accept", true), "refused"),
-    });
-    const kept = rejectionsIn(`${daemon.dataDir}/svc.db`);
-    return [
-      { name: "accepted", unit: "/s", samples: found.accepted },
-      { name: "filtered", unit: "/s", samples: found.filtered },
-      { name: "bad signature", unit: "/s", samples: found.refused },
-      {
-        name: "filtered ÷ accepted",
-        unit: "×",
-        target: { atLeast: 1 },
-        samples: ratios(found.filtered, found.accepted),
+  run: (context) =>
+    compare<typeof LANES[number], Served>({ ...context, baseline: undefined }, {
+      lanes: LANES,
+      async open(program) {
+        const daemon = await startBusySite(program);
+        const shape = { connections: 64, seconds: context.seconds };
+        const serve = (trigger: string, wrong = false) =>
+          costOf(daemon.pid, async () => {
+            const result = await context.load.run(requestTo(daemon.url, trigger, wrong), shape);
+            const kept = rejectionsIn(`${daemon.dataDir}/svc.db`);
+            return { ...checked(result, wrong ? "refused" : "accepted"), kept };
+          }, ({ answers }) => answers);
+        const accepted = () => serve("accept");
+        await accepted(); // warm up
+        return subjectOf(daemon, {
+          accepted,
+          filtered: () => serve("filter"),
+          refused: () => serve("accept", true),
+        });
       },
-      {
-        name: "bad signature ÷ accepted",
-        unit: "×",
-        target: { atLeast: 1 },
-        samples: ratios(found.refused, found.accepted),
-      },
-      {
-        name: "records that the bad signatures left",
-        unit: "",
-        samples: [kept],
-        target: { atMost: KEPT },
-      },
-    ];
-  },
+      figures: ({ accepted, filtered, refused }) => [
+        { name: "filtered", unit: "/s", value: filtered.perSecond },
+        { name: "processor time per filtered", unit: "µs", value: filtered.cost.own },
+        {
+          name: "filtered ÷ accepted",
+          unit: "×",
+          value: filtered.perSecond / accepted.perSecond,
+          target: { atLeast: 1 },
+        },
+        { name: "bad signatures", unit: "/s", value: refused.perSecond },
+        { name: "processor time per bad signature", unit: "µs", value: refused.cost.own },
+        {
+          name: "bad signatures ÷ accepted",
+          unit: "×",
+          value: refused.perSecond / accepted.perSecond,
+          target: { atLeast: 1 },
+        },
+        {
+          name: "records that bad signatures left",
+          unit: "",
+          value: refused.kept,
+          target: { atMost: KEPT },
+        },
+      ],
+    }),
 };
 
 function rejectionsIn(path: string): number {
