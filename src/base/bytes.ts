@@ -5,7 +5,7 @@
  * @module
  */
 
-import { createHmac, hash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 
 const ENCODER = new TextEncoder();
 const STRICT_DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -85,18 +85,6 @@ export function latin1Bytes(text: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
   return bytes;
-}
-
-/**
- * HMAC of `data`. Not through Web Crypto, which takes three times as long for 2 KiB and holds up
- * the event loop all the same.
- */
-export function hmacBytes(
-  algorithm: "sha1" | "sha256" | "sha512",
-  key: Uint8Array,
-  data: Uint8Array,
-): Uint8Array {
-  return createHmac(algorithm, key).update(data).digest();
 }
 
 /** SHA-256 of `data` in lower-case hexadecimal. */

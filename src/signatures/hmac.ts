@@ -4,7 +4,8 @@
  * @module
  */
 
-import { equalBytes, findBase64, findHex, hmacBytes, utf8 } from "../base/bytes.ts";
+import { equalBytes, findBase64, findHex, utf8 } from "../base/bytes.ts";
+import { type HmacKey, hmacKey, hmacOf } from "./hmac_digest.ts";
 import { type HmacHash, type KeyForm, type KeyMatch, refused, type SigningKey } from "./scheme.ts";
 
 /** The HMAC of `data` under `key`; `undefined` when the key is not usable in this form. */
@@ -14,8 +15,23 @@ export function hmac(
   data: Uint8Array,
   form: KeyForm = "text",
 ): Uint8Array | undefined {
+  const prepared = prepare(hash, key, form);
+  return prepared === undefined ? undefined : hmacOf(prepared, data);
+}
+
+/** Prepared keys, for as long as the value of their store stays as it is. */
+const PREPARED = new WeakMap<SigningKey, Map<string, HmacKey>>();
+
+/** The key, prepared once for each hash and form; `undefined` when it is not usable in this form. */
+function prepare(hash: HmacHash, key: SigningKey, form: KeyForm): HmacKey | undefined {
+  const use = `${hash} ${form}`;
+  const known = PREPARED.get(key)?.get(use);
+  if (known !== undefined) return known;
   const bytes = keyBytes(key, form);
-  return bytes === undefined ? undefined : hmacBytes(hash, bytes, data);
+  if (bytes === undefined) return undefined;
+  const made = hmacKey(hash, bytes);
+  PREPARED.set(key, (PREPARED.get(key) ?? new Map<string, HmacKey>()).set(use, made));
+  return made;
 }
 
 /** The signed data, and the signatures one of which has to match. */

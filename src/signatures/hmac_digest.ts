@@ -1,0 +1,65 @@
+/**
+ * HMAC (RFC 2104) out of two one-shot hashes over keys that are prepared once. For a webhook of
+ * 2 KiB that takes half the time of `createHmac`, which makes two objects and a stream for each
+ * digest, and a third of Web Crypto's (`docs/performance.md`).
+ *
+ * ```ts
+ * import { hmacKey, hmacOf } from "./hmac_digest.ts";
+ * import { strictEqual as equal } from "node:assert/strict";
+ * import { toHex, utf8 } from "../base/bytes.ts";
+ *
+ * // RFC 4231, test case 2.
+ * const digest = hmacOf(hmacKey("sha256", utf8("Jefe")), utf8("what do ya want for nothing?"));
+ * equal(toHex(digest), "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+ * ```
+ *
+ * @module
+ */
+
+import { createHmac, hash as digestOf } from "node:crypto";
+import { findHex } from "../base/bytes.ts";
+import type { HmacHash } from "./scheme.ts";
+
+/** A key as its digests need it. */
+export interface HmacKey {
+  readonly hash: HmacHash;
+  /** The key itself, filled up with zeros to a block of the hash function. */
+  readonly block: Uint8Array<ArrayBuffer>;
+  /** The block with which the data is hashed. */
+  readonly inner: Uint8Array<ArrayBuffer>;
+  /** The block with which the digest of that is hashed, and room for that digest. */
+  readonly outer: Uint8Array<ArrayBuffer>;
+}
+
+const BLOCK_BYTES: Readonly<Record<HmacHash, number>> = { sha1: 64, sha256: 64, sha512: 128 };
+const DIGEST_BYTES: Readonly<Record<HmacHash, number>> = { sha1: 20, sha256: 32, sha512: 64 };
+
+/** Prepares a key of any length. */
+export function hmacKey(hash: HmacHash, key: Uint8Array): HmacKey {
+  const size = BLOCK_BYTES[hash];
+  const block = new Uint8Array(size);
+  block.set(key.length > size ? oneShot(hash, key) : key);
+  const outer = new Uint8Array(size + DIGEST_BYTES[hash]);
+  outer.set(block.map((byte) => byte ^ 0x5c));
+  return { hash, block, inner: block.map((byte) => byte ^ 0x36), outer };
+}
+
+/** Data up to this size is copied behind its block; beyond it, a stream is cheaper than the copy. */
+const MAX_COPIED = 64 * 1024;
+const scratch = new Uint8Array(128 + MAX_COPIED);
+
+/** The HMAC of `data`. */
+export function hmacOf({ hash, block, inner, outer }: HmacKey, data: Uint8Array): Uint8Array {
+  if (data.length > MAX_COPIED) return createHmac(hash, block).update(data).digest();
+  scratch.set(inner);
+  scratch.set(data, inner.length);
+  outer.set(oneShot(hash, scratch.subarray(0, inner.length + data.length)), inner.length);
+  return oneShot(hash, outer);
+}
+
+/** As hexadecimal, because a Buffer costs as much again as the hash. */
+function oneShot(hash: HmacHash, data: Uint8Array): Uint8Array<ArrayBuffer> {
+  const bytes = findHex(digestOf(hash, data, "hex"));
+  if (bytes === undefined) throw new Error(`${hash} gave no digest`);
+  return bytes;
+}
