@@ -14,14 +14,24 @@ export type WaitReason = "time" | "group" | "workspace" | "none";
 
 /** How full the group and the workspace of a task are, without the task itself. */
 export interface RoomFacts {
-  /** Whether another task waits for room in the group. */
-  readonly groupQueued: boolean;
+  /** The limit of the newest task that waits for room in the group. */
+  readonly groupQueue: Found<number>;
   /** Tasks that occupy room in the group; need not be counted beyond its limit. */
   readonly groupOpen: number;
-  /** Whether another task with a limit waits for room in the workspace. */
-  readonly workspaceQueued: boolean;
+  /** The limit of the newest task that waits for room in the workspace. */
+  readonly workspaceQueue: Found<number>;
   /** Tasks with a limit that occupy room in the workspace; need not be counted beyond its limit. */
   readonly workspaceOpen: number;
+}
+
+/** What a task waits for, and whether that changes which task is next. */
+export interface Wait {
+  readonly waitsFor: WaitReason;
+  /**
+   * Whether others may have room now: the task begins to wait with another limit than the newest
+   * task before it, and the newest limit holds for all.
+   */
+  readonly bringsNewLimit: boolean;
 }
 
 /**
@@ -32,26 +42,27 @@ export interface RoomFacts {
 export function decideWait(
   { group, workspace }: { readonly group?: TaskLimits["group"] } & Pick<TaskLimits, "workspace">,
   known: Partial<RoomFacts>,
-): { readonly waitsFor: WaitReason } | Needs<RoomFacts> {
+): Wait | Needs<RoomFacts> {
   if (group !== undefined) {
-    if (known.groupQueued === undefined) return { needs: "groupQueued" };
-    if (known.groupQueued) return { waitsFor: "group" };
+    if (known.groupQueue === undefined) return { needs: "groupQueue" };
+    if (known.groupQueue !== "none") return behind("group", known.groupQueue, group.max);
     if (known.groupOpen === undefined) return { needs: "groupOpen" };
-    if (known.groupOpen >= group.max) return { waitsFor: "group" };
+    if (known.groupOpen >= group.max) return { waitsFor: "group", bringsNewLimit: false };
   }
-  if (workspace.max === undefined) return { waitsFor: "none" };
-  if (known.workspaceQueued === undefined) return { needs: "workspaceQueued" };
-  if (known.workspaceQueued) return { waitsFor: "workspace" };
+  if (workspace.max === undefined) return READY;
+  if (known.workspaceQueue === undefined) return { needs: "workspaceQueue" };
+  if (known.workspaceQueue !== "none") {
+    return behind("workspace", known.workspaceQueue, workspace.max);
+  }
   if (known.workspaceOpen === undefined) return { needs: "workspaceOpen" };
-  return { waitsFor: known.workspaceOpen >= workspace.max ? "workspace" : "none" };
+  if (known.workspaceOpen < workspace.max) return READY;
+  return { waitsFor: "workspace", bringsNewLimit: false };
 }
 
-/**
- * Whether a task that begins to wait may change which task is next: it brings the newest value of
- * the limit.
- */
-export function bringsNewLimit(waitsFor: WaitReason): boolean {
-  return waitsFor === "group" || waitsFor === "workspace";
+const READY: Wait = { waitsFor: "none", bringsNewLimit: false };
+
+function behind(waitsFor: WaitReason, newestMax: number, max: number): Wait {
+  return { waitsFor, bringsNewLimit: newestMax !== max };
 }
 
 /** The tasks that wait for room in one group or one workspace. */

@@ -12,9 +12,18 @@ import { setImmediate } from "node:timers";
 import { nextTurn } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Batch } from "../maintenance.ts";
+import type { NewDelivery } from "../delivery_records.ts";
 import type { Store, StoreMethod } from "../store.ts";
 import { ACCESS } from "./access.ts";
-import { type Call, type Outcome, receiveError, type Reply, type Request } from "./protocol.ts";
+import { DeliveryPacker, unpackOutcomes } from "./deliveries/packed_delivery.ts";
+import {
+  type Call,
+  isPacked,
+  type Outcome,
+  receiveError,
+  type Reply,
+  type Request,
+} from "./protocol.ts";
 
 /** Most calls that may wait for the disk; above it requests are refused with `overloaded`. */
 const MAX_WAITING = 20_000;
@@ -138,12 +147,22 @@ class StoreThread {
     this.#inFlight = this.#waiting;
     this.#waiting = [];
     try {
-      this.#worker.postMessage(toBatch(this.#inFlight));
+      this.#send(this.#inFlight);
     } catch {
       this.#inFlight = this.#inFlight.filter(canBeSent); // removes the call that cannot be cloned
-      if (this.#inFlight.length > 0) this.#worker.postMessage(toBatch(this.#inFlight));
+      if (this.#inFlight.length > 0) this.#send(this.#inFlight);
       else this.#handOver();
     }
+  }
+
+  #send(calls: readonly Call[]): void {
+    const packer = new DeliveryPacker();
+    const sent = calls.map(({ method, args }) =>
+      method === "recordDelivery" ? packer.pack(args[0] as NewDelivery) : { method, args }
+    );
+    const attached = packer.attached();
+    const request: Request = { type: "batch", calls: sent, attached };
+    this.#worker.postMessage(request, [attached.bodies.buffer]);
   }
 
   #receive(reply: Reply): void {
@@ -170,10 +189,6 @@ class StoreThread {
   }
 }
 
-function toBatch(calls: readonly Call[]): Request {
-  return { type: "batch", calls: calls.map(({ method, args }) => ({ method, args })) };
-}
-
 /** Whether a call can be cloned for the thread; one that cannot is rejected here. */
 function canBeSent({ args, reject }: Waiting): boolean {
   try {
@@ -191,13 +206,16 @@ function canBeSent({ args, reject }: Waiting): boolean {
  */
 function findUnwritable(results: readonly Outcome[]): string | undefined {
   for (const result of results) {
-    if ("error" in result && result.error.code === "overloaded") return result.error.message;
+    if (!isPacked(result) && "error" in result && result.error.code === "overloaded") {
+      return result.error.message;
+    }
   }
   return undefined;
 }
 
 function settle(call: Waiting, outcome: Outcome | undefined): void {
   if (outcome === undefined) call.reject(new Error(`No result for ${call.method}`));
+  else if (isPacked(outcome)) call.resolve(unpackOutcomes(outcome));
   else if ("error" in outcome) call.reject(receiveError(outcome.error));
   else call.resolve(outcome.value);
 }

@@ -7,6 +7,7 @@
 import { AppError, type ErrorCode, isErrorCode, messageOf } from "../../base/errors.ts";
 import type { Progress } from "../maintenance.ts";
 import type { StoreMethod } from "../store.ts";
+import type { Attached, PackedDelivery, PackedOutcomes } from "./deliveries/packed_delivery.ts";
 
 /** One call of a store method. */
 export interface Call {
@@ -17,11 +18,23 @@ export interface Call {
 /** Message to the store's thread. */
 export type Request =
   | { readonly type: "open"; readonly path: string; readonly node: string }
-  | { readonly type: "batch"; readonly calls: readonly Call[] }
+  | {
+    readonly type: "batch";
+    /** Calls, of which those of `recordDelivery` are packed. */
+    readonly calls: readonly (Call | PackedDelivery)[];
+    readonly attached: Attached;
+  }
   | { readonly type: "close" };
 
-/** Result of a call. */
-export type Outcome = { readonly value: unknown } | { readonly error: SentError };
+/** Result of a call; that of a packed call is packed, too. */
+export type Outcome = PackedOutcomes | { readonly value: unknown } | { readonly error: SentError };
+
+/** Whether a call or its result is packed. */
+export function isPacked<Other extends object>(
+  message: readonly unknown[] | Other,
+): message is readonly unknown[] {
+  return Array.isArray(message);
+}
 
 /** Message from the store's thread; one for each request, in order. */
 export type Reply =

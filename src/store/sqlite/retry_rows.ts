@@ -9,14 +9,14 @@ import { AppError } from "../../base/errors.ts";
 import type { RetryOf, Task, TaskState } from "../task_records.ts";
 import { decideRetry, type RetriedTask, type RetryDecision } from "../rules/retry.ts";
 import type { Found } from "../rules/needs.ts";
-import { bringsNewLimit, type WaitReason } from "../rules/waiting.ts";
+import type { WaitReason } from "../rules/waiting.ts";
 import { bindRetry } from "./chat/binding_rows.ts";
 import { text } from "./engine/columns.ts";
 import type { Database } from "./engine/database.ts";
 import { WAIT_REASON } from "./engine/wait_reasons.ts";
 import { countUse, usePlan } from "./tasks/plan_rows.ts";
 import { readTasks, saveStep } from "./tasks/task_rows.ts";
-import { findWaitReason, LIMIT_COLUMNS, promoteWaiting, toLimits } from "./tasks/waiting_rows.ts";
+import { findWait, LIMIT_COLUMNS, promoteWaiting, toLimits } from "./tasks/waiting_rows.ts";
 
 /**
  * Stores the new task.
@@ -28,12 +28,12 @@ export function retryTask(db: Database, retry: RetryOf): Task {
   const decision = decideRetry(retry, findRetried(db, retry.of));
   if ("refused" in decision) throw new AppError(decision.refused, decision.message);
   const { limits } = decision;
-  const waitsFor = findWaitReason(db, limits);
+  const { waitsFor, bringsNewLimit } = findWait(db, limits);
   insert(db, retry, { decision, waitsFor });
   bindRetry(db, retry);
   if (retry.keepDirectory) db.run("UPDATE tasks SET directory = NULL WHERE id = ?", retry.of);
   for (const step of retry.kept) saveStep(db, retry.id, step);
-  if (bringsNewLimit(waitsFor)) promoteWaiting(db, limits);
+  if (bringsNewLimit) promoteWaiting(db, limits);
   const [task] = readTasks(db, "WHERE id = ?", [retry.id]);
   if (task === undefined) throw new Error(`Task ${retry.id} was not stored`);
   return task;

@@ -11,9 +11,23 @@ import { AppError } from "../../base/errors.ts";
 import { ACCESS } from "./access.ts";
 import { refuseOtherSchema } from "./engine/check_schema.ts";
 import { Database, fromSqliteError } from "./engine/database.ts";
+import { recordArrived } from "./deliveries/delivery_rows.ts";
+import {
+  type Attached,
+  type PackedDelivery,
+  packOutcomes,
+  unpackDelivery,
+} from "./deliveries/packed_delivery.ts";
 import { METHODS } from "./methods.ts";
 import { migrate } from "./engine/migrations.ts";
-import { type Call, type Outcome, type Reply, type Request, sendError } from "./protocol.ts";
+import {
+  type Call,
+  isPacked,
+  type Outcome,
+  type Reply,
+  type Request,
+  sendError,
+} from "./protocol.ts";
 
 const scope = globalThis as unknown as DedicatedWorkerGlobalScope;
 let db: Database | undefined;
@@ -29,49 +43,53 @@ function opened(): Database {
   return db;
 }
 
-function call({ method, args }: Call): unknown {
-  const run = METHODS[method] as (db: Database, ...args: readonly unknown[]) => unknown;
-  return run(opened(), ...args);
+type AnyCall = Call | PackedDelivery;
+
+function call(one: AnyCall, attached: Attached): Outcome {
+  if (isPacked(one)) return packOutcomes(recordArrived(opened(), unpackDelivery(one, attached)));
+  const run = METHODS[one.method] as (db: Database, ...args: readonly unknown[]) => unknown;
+  return { value: run(opened(), ...one.args) };
 }
 
-const isRead = ({ method }: Call): boolean => ACCESS[method] === "read";
+const isRead = (one: AnyCall): boolean => !isPacked(one) && ACCESS[one.method] === "read";
 
-function runTogether(calls: readonly Call[]): Outcome[] {
-  const all = () => calls.map(attempt);
+function runTogether(calls: readonly AnyCall[], attached: Attached): Outcome[] {
+  const all = () => calls.map((one) => attempt(one, attached));
   return calls.every(isRead) ? all() : opened().transaction(all);
 }
 
 /** A refusal before anything was written leaves the batch intact; any other error undoes it. */
-function attempt(one: Call): Outcome {
-  const before = opened().changes();
+function attempt(one: AnyCall, attached: Attached): Outcome {
+  const before = opened().changes;
   try {
-    return { value: call(one) };
+    return call(one, attached);
   } catch (error) {
-    if (!(error instanceof AppError) || opened().changes() !== before) throw error;
+    if (!(error instanceof AppError) || opened().changes !== before) throw error;
     return { error: sendError(error) };
   }
 }
 
-function runAlone(one: Call): Outcome {
+function runAlone(one: AnyCall, attached: Attached): Outcome {
   try {
-    return runTogether([one])[0] ?? { value: undefined };
+    return runTogether([one], attached)[0] ?? { value: undefined };
   } catch (error) {
     return { error: sendError(fromSqliteError(error)) };
   }
 }
 
-function runBatch(calls: readonly Call[]): Outcome[] {
-  if (calls.length === 1) return calls.map(runAlone);
+function runBatch(calls: readonly AnyCall[], attached: Attached): Outcome[] {
+  const alone = (one: AnyCall) => runAlone(one, attached);
+  if (calls.length === 1) return calls.map(alone);
   try {
-    return runTogether(calls);
+    return runTogether(calls, attached);
   } catch (error) {
     const refusal = fromSqliteError(error);
     // Writing is impossible now, and alone, each call would wait for it again. Reading continues.
     if (refusal instanceof AppError && refusal.code === "overloaded") {
       const refused = { error: sendError(refusal) };
-      return calls.map((one) => isRead(one) ? runAlone(one) : refused);
+      return calls.map((one) => isRead(one) ? alone(one) : refused);
     }
-    return calls.map(runAlone);
+    return calls.map(alone);
   }
 }
 
@@ -91,9 +109,9 @@ function handle(request: Request): Reply {
       }
     case "batch": {
       const start = systemClock.monotonicMs();
-      const before = opened().changes();
-      const results = runBatch(request.calls);
-      const wrote = opened().changes() !== before;
+      const before = opened().changes;
+      const results = runBatch(request.calls, request.attached);
+      const wrote = opened().changes !== before;
       return { type: "results", results, wrote, tookMs: systemClock.monotonicMs() - start };
     }
     case "close":

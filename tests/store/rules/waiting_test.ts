@@ -6,7 +6,6 @@
 
 import { deepStrictEqual as deepEqual } from "node:assert/strict";
 import {
-  bringsNewLimit,
   decidePromotion,
   decideWait,
   type PromotionFacts,
@@ -15,9 +14,9 @@ import {
 } from "../../../src/store/rules/waiting.ts";
 
 const FREE: RoomFacts = {
-  groupQueued: false,
+  groupQueue: "none",
   groupOpen: 0,
-  workspaceQueued: false,
+  workspaceQueue: "none",
   workspaceOpen: 0,
 };
 
@@ -33,39 +32,43 @@ const WAITS: readonly [
   limits: Parameters<typeof decideWait>[0],
   facts: Partial<RoomFacts>,
   waitsFor: string,
+  bringsNewLimit?: boolean,
 ][] = [
   ["without limits", none, {}, "none"],
   ["in a group that is free", inGroup, {}, "none"],
   ["in a group with room for one more", inGroup, { groupOpen: 1 }, "none"],
   ["in a group that is full", inGroup, { groupOpen: 2 }, "group"],
   ["in a group over a limit that was lowered", inGroup, { groupOpen: 9 }, "group"],
-  ["behind others, though there is room", inGroup, { groupQueued: true }, "group"],
+  ["behind others, though there is room", inGroup, { groupQueue: 2 }, "group"],
+  ["behind others with a lower limit", inGroup, { groupQueue: 1 }, "group", true],
+  ["behind others with a higher limit", inGroup, { groupQueue: 3 }, "group", true],
   ["in a workspace that is free", inWorkspace, { workspaceOpen: 2 }, "none"],
   ["in a workspace that is full", inWorkspace, { workspaceOpen: 3 }, "workspace"],
-  ["behind others of its workspace", inWorkspace, { workspaceQueued: true }, "workspace"],
+  ["behind others of its workspace", inWorkspace, { workspaceQueue: 3 }, "workspace"],
+  ["behind others there with another limit", inWorkspace, { workspaceQueue: 1 }, "workspace", true],
   ["with room in its group only", inBoth, { workspaceOpen: 3 }, "workspace"],
   ["with room in its workspace only", inBoth, { groupOpen: 2 }, "group"],
   ["with room in both", inBoth, { groupOpen: 1, workspaceOpen: 2 }, "none"],
 ];
 
-for (const [what, limits, facts, waitsFor] of WAITS) {
+for (const [what, limits, facts, waitsFor, bringsNewLimit = false] of WAITS) {
   Deno.test(`a task ${what} waits for: ${waitsFor}`, () => {
-    deepEqual(decideWait(limits, { ...FREE, ...facts }), { waitsFor });
+    deepEqual(decideWait(limits, { ...FREE, ...facts }), { waitsFor, bringsNewLimit });
   });
 }
 
 Deno.test("room is looked at in order, and no further than the decision needs", () => {
   const asked: string[] = [];
-  const known: Partial<Record<keyof RoomFacts, boolean | number>> = {};
+  const known: Partial<Record<keyof RoomFacts, RoomFacts[keyof RoomFacts]>> = {};
   for (;;) {
     const decision = decideWait(inBoth, known as Partial<RoomFacts>);
     if (!("needs" in decision)) break;
     asked.push(decision.needs);
     known[decision.needs] = FREE[decision.needs];
   }
-  deepEqual(asked, ["groupQueued", "groupOpen", "workspaceQueued", "workspaceOpen"]);
-  deepEqual(decideWait(inBoth, { groupQueued: true }), { waitsFor: "group" });
-  deepEqual(decideWait(none, {}), { waitsFor: "none" });
+  deepEqual(asked, ["groupQueue", "groupOpen", "workspaceQueue", "workspaceOpen"]);
+  deepEqual(decideWait(inBoth, { groupQueue: 2 }), { waitsFor: "group", bringsNewLimit: false });
+  deepEqual(decideWait(none, {}), { waitsFor: "none", bringsNewLimit: false });
 });
 
 const PROMOTIONS: readonly [
@@ -87,11 +90,6 @@ for (const [what, facts, decision] of PROMOTIONS) {
     deepEqual(decidePromotion(facts), decision);
   });
 }
-
-Deno.test("only a task that waits for room can change which one is next", () => {
-  const reasons = ["time", "group", "workspace", "none"] as const;
-  deepEqual(reasons.filter(bringsNewLimit), ["group", "workspace"]);
-});
 
 Deno.test("due is what has its time, and what comes from more than a minute ahead", () => {
   deepEqual(whatIsDue(1000), { runAtUpTo: 1000, createdAfter: 61_000 });

@@ -52,6 +52,8 @@ const CASES: readonly {
   readonly what: string;
   readonly task: Partial<NewTask>;
   readonly before?: number;
+  /** What the events before it have, where that differs. */
+  readonly earlier?: Partial<NewTask>;
   readonly given?: Accepted;
   readonly statements: number;
 }[] = [
@@ -64,25 +66,45 @@ const CASES: readonly {
   { what: "Forbid, free", task: group("Forbid"), statements: 6 },
   { what: "Forbid, busy", task: group("Forbid"), before: 1, statements: 2 },
   { what: "Queue, free", task: group("Queue"), statements: 5 },
-  { what: "Queue, one runs", task: group("Queue"), before: 1, statements: 8 },
-  { what: "Queue, others wait", task: group("Queue"), before: 5, statements: 7 },
+  { what: "Queue, one runs", task: group("Queue"), before: 1, statements: 5 },
+  { what: "Queue, others wait", task: group("Queue"), before: 5, statements: 4 },
+  {
+    what: "Queue, others wait with another limit",
+    task: group("Queue", 2),
+    before: 5,
+    earlier: group("Queue", 1),
+    statements: 11,
+  },
   { what: "Replace, free", task: group("Replace"), statements: 6 },
   { what: "Replace, one waits", task: group("Replace"), before: 1, statements: 10 },
   { what: "maxParallel, free", task: { workspaceMax: 1 }, statements: 5 },
-  { what: "maxParallel, full", task: { workspaceMax: 1 }, before: 1, statements: 8 },
+  { what: "maxParallel, full", task: { workspaceMax: 1 }, before: 1, statements: 5 },
   { what: "something is missing", task: {}, given: { plan: undefined }, statements: 2 },
 ];
 
-for (const { what, task, before = 0, given = {}, statements } of CASES) {
+for (const { what, task, before = 0, earlier = task, given = {}, statements } of CASES) {
   Deno.test(`an event with ${what}: ${statements} statements`, async () => {
     await watched(async (db) => {
       await accept(store(db), 900, { trigger: "other" }); // its plan is stored
-      for (let n = 0; n < before; n++) await accept(store(db), n, { task });
+      for (let n = 0; n < before; n++) await accept(store(db), n, { task: earlier });
       const counted = new Counted(db);
       deepEqual(await counted.of(() => accept(store(db), 800, { ...given, task })), statements);
     });
   });
 }
+
+Deno.test("of the events of one transaction, only the first looks for a plan that is stored", async () => {
+  await watched(async (db) => {
+    await accept(store(db), 900, { trigger: "other" });
+    const counted = new Counted(db);
+    const four = () =>
+      db.transaction(() => Promise.all([1, 2, 3, 4].map((n) => accept(store(db), n))));
+    // BEGIN, two rows an event, the plan's use by the first, that by the others, COMMIT.
+    deepEqual(await counted.of(four), 1 + 4 * 2 + 2 + 1);
+    const [{ tasks } = {}] = db.all("SELECT tasks FROM plan_uses");
+    deepEqual(tasks, 5);
+  });
+});
 
 /** The same for the end of a task, while others wait for its room. */
 const ENDS: readonly {

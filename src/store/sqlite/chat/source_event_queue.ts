@@ -129,7 +129,7 @@ export function postponeSourceEvent(
   failure: { reason: string; dueAt?: number; counts: boolean },
 ): void {
   const { state, attempts, promotesNext } = afterFailure(failure);
-  const row = db.get(
+  const row = db.returning(
     `UPDATE source_events SET state = ?, reason = ?, due_at = COALESCE(?, due_at),
        attempts = attempts + ?, claimed_at = NULL WHERE id = ? AND state = 'routing'
      RETURNING project, "trigger", installation_id, conversation_id, thread_id`,

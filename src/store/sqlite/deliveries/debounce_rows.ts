@@ -15,10 +15,10 @@ import type { Database } from "../engine/database.ts";
 import { toWaitReason, WAIT_REASON } from "../engine/wait_reasons.ts";
 import { releasePlan, usePlan } from "../tasks/plan_rows.ts";
 import {
-  findWaitReason,
+  findWait,
   LIMIT_COLUMNS,
   promoteWaiting,
-  setWaitReason,
+  setWait,
   toLimits,
 } from "../tasks/waiting_rows.ts";
 
@@ -69,7 +69,7 @@ export function joinDebounced(
   leaveRoom(db, joined.id, limits);
   if (move === "later") return;
   promoteWaiting(db, joined.limits);
-  setWaitReason(db, joined.id, { waitsFor: findWaitReason(db, limits), limits });
+  setWait(db, joined.id, findWait(db, limits), limits);
 }
 
 /** Gives a task other limits and makes it wait for its time, so that it occupies no room. */

@@ -25,18 +25,26 @@ import { bytes, json, number, storable, text } from "../engine/columns.ts";
 import { moveCursor } from "./cursor_rows.ts";
 import type { Database, Row, SqlValue } from "../engine/database.ts";
 import { recordEvent } from "./event_rows.ts";
+import { type ArrivedContent, type ArrivedDelivery, withEvents } from "./packed_delivery.ts";
 import { newestIds, ofEachProject, oldestIdSince, prefixEnd, where } from "../engine/queries.ts";
 
 /** Stores a delivery, and the tasks of those of its events that are new and have room. */
 export function recordDelivery(db: Database, given: NewDelivery): readonly EventOutcome[] {
+  const { delivery, content } = given;
+  return recordArrived(db, {
+    ...given,
+    detail: JSON.stringify(delivery.detail),
+    content: { ...content, headers: JSON.stringify(content.headers) },
+  });
+}
+
+/** The same, of a delivery that was packed. */
+export function recordArrived(db: Database, given: ArrivedDelivery): readonly EventOutcome[] {
   const known = given.once === true ? findDelivery(db, given.delivery.id) : undefined;
   if (known !== undefined) return outcomesOf(known);
   const outcomes = given.events.map((event) => recordEvent(db, event, given));
-  insertDelivery(
-    db,
-    { ...given.delivery, ...summary(given.delivery.detail, outcomes) },
-    given.content,
-  );
+  const detail = outcomes.length === 1 ? given.detail : withEvents(given.detail, outcomes);
+  insertRow(db, given.delivery, summary(outcomes), { detail, content: given.content });
   if (given.cursor !== undefined) moveCursor(db, given.cursor);
   return outcomes;
 }
@@ -179,17 +187,16 @@ export function readDelivery(db: Database, id: string): StoredDelivery | undefin
   return { delivery, content: { headers, body: bytes(row, "body"), url } };
 }
 
+/** What a delivery came to. */
+type Summary = Pick<Delivery, "outcome" | "reason" | "taskId">;
+
 /** Outcome of the whole delivery: the best of its events. */
-function summary(
-  detail: DeliveryDetail,
-  outcomes: readonly EventOutcome[],
-): Pick<Delivery, "outcome" | "reason" | "taskId" | "detail"> {
+function summary(outcomes: readonly EventOutcome[]): Summary {
   const best = bestOf(outcomes);
   return {
     outcome: best?.outcome ?? "filtered",
     reason: outcomes.length === 1 ? best?.reason ?? "" : countsText(outcomes),
     taskId: best?.taskId ?? "",
-    detail: outcomes.length === 1 ? detail : { ...detail, events: outcomes },
   };
 }
 
@@ -199,6 +206,20 @@ export function insertDelivery(
   delivery: Delivery,
   content: DeliveryContent | undefined,
 ): void {
+  insertRow(db, delivery, delivery, {
+    detail: JSON.stringify(delivery.detail),
+    content: content === undefined
+      ? undefined
+      : { ...content, headers: JSON.stringify(content.headers) },
+  });
+}
+
+function insertRow(
+  db: Database,
+  delivery: Omit<Delivery, keyof Summary | "detail">,
+  { outcome, reason, taskId }: Summary,
+  { detail, content }: { detail: string; content: ArrivedContent | undefined },
+): void {
   db.run(
     INSERT_DELIVERY,
     delivery.id,
@@ -206,20 +227,20 @@ export function insertDelivery(
     delivery.trigger,
     delivery.source,
     delivery.receivedAt,
-    delivery.outcome,
-    storable(delivery.reason),
+    outcome,
+    storable(reason),
     delivery.status,
     delivery.remote,
     delivery.secretStore,
     delivery.secretKey,
-    delivery.taskId,
+    taskId,
     delivery.bodyBytes,
     delivery.durationMs,
-    JSON.stringify(delivery.detail),
+    detail,
     delivery.via,
-    content === undefined ? null : JSON.stringify(content.headers),
-    content === undefined ? null : content.body,
-    content === undefined ? null : content.url,
+    content?.headers ?? null,
+    content?.body ?? null,
+    content?.url ?? null,
   );
 }
 

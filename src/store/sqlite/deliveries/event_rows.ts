@@ -17,14 +17,14 @@ import {
 } from "../../rules/event_outcome.ts";
 import { debounceDigest } from "../../rules/keys.ts";
 import { limitsOf } from "../../rules/limits.ts";
-import { bringsNewLimit } from "../../rules/waiting.ts";
+import type { Wait } from "../../rules/waiting.ts";
 import type { Database } from "../engine/database.ts";
 import { settle } from "../engine/settle.ts";
 import { findReplaceable, findUnfinished } from "../tasks/group_rows.ts";
 import { noteTaskEnd } from "../tasks/task_end_rows.ts";
 import { insertTask } from "../tasks/task_rows.ts";
 import { cancelTask } from "../tasks/task_scheduling.ts";
-import { findWaitReason, promoteWaiting } from "../tasks/waiting_rows.ts";
+import { findWait, promoteWaiting } from "../tasks/waiting_rows.ts";
 import { findDebounced, joinDebounced } from "./debounce_rows.ts";
 import { findEarlier, rememberKey } from "./dedup_rows.ts";
 import { findRate, keepRate } from "./rate_rows.ts";
@@ -101,20 +101,20 @@ function start(
 ): void {
   const limits = limitsOf(task);
   const debounce = debounceDigest(task);
-  const waitsFor = task.plan === undefined // it has failed already, and occupies no room
-    ? "none"
+  const wait: Wait = task.plan === undefined // it has failed already, and occupies no room
+    ? { waitsFor: "none", bringsNewLimit: false }
     : runAt === undefined
-    ? findWaitReason(db, limits)
-    : "time";
+    ? findWait(db, limits)
+    : { waitsFor: "time", bringsNewLimit: false };
   insertTask(db, task, {
     delivery,
     waiting: {
-      waitsFor,
+      waitsFor: wait.waitsFor,
       limits,
       ...(runAt === undefined ? {} : { runAt }),
       ...(debounce === undefined ? {} : { debounce }),
     },
   });
   if (task.plan === undefined && task.followed === true) noteTaskEnd(db, task.id);
-  if (bringsNewLimit(waitsFor)) promoteWaiting(db, limits);
+  if (wait.bringsNewLimit) promoteWaiting(db, limits);
 }

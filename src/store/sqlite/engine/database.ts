@@ -43,6 +43,16 @@ export interface DatabaseOptions {
   readonly node?: string;
 }
 
+/**
+ * What the calls of one transaction share. Made when the first of them asks for it, and forgotten
+ * when the transaction ends.
+ */
+export interface Shared<Value> {
+  readonly make: () => Value;
+  /** Writes what was collected, before the commit. */
+  readonly finish: (db: Database, value: Value) => void;
+}
+
 /** How to copy a database. */
 export interface CopyOptions {
   /** Pages per step. */
@@ -56,7 +66,9 @@ export class Database implements Disposable {
   /** The node for which it claims. */
   readonly node: string;
   readonly #db: DatabaseSync;
+  #changes = 0;
   readonly #statements = new Map<string, StatementSync>();
+  readonly #shared = new Map<Shared<unknown>, unknown>();
 
   /** Opens the file at `path`; a read-only connection may leave an empty log beside it. */
   constructor(path: string, options: DatabaseOptions = {}) {
@@ -78,7 +90,16 @@ export class Database implements Disposable {
 
   /** Runs one statement; returns the number of rows it changed. */
   run(sql: string, ...values: SqlValue[]): number {
-    return Number(this.#prepare(sql).run(...values as SQLInputValue[]).changes);
+    const changes = Number(this.#prepare(sql).run(...values as SQLInputValue[]).changes);
+    this.#changes += changes;
+    return changes;
+  }
+
+  /** Runs one statement with `RETURNING`; gives the first row it changed, if there is one. */
+  returning(sql: string, ...values: SqlValue[]): Row | undefined {
+    const rows = this.all(sql, ...values);
+    this.#changes += rows.length;
+    return rows[0];
   }
 
   /** The first row of a query, if there is one. */
@@ -91,9 +112,9 @@ export class Database implements Disposable {
     return this.#prepare(sql).all(...values as SQLInputValue[]) as Row[];
   }
 
-  /** Number of rows changed since the connection was opened. */
-  changes(): number {
-    return Number(this.get("SELECT total_changes() AS n")?.["n"] ?? 0);
+  /** Number of rows that {@linkcode run} has changed. */
+  get changes(): number {
+    return this.#changes;
   }
 
   /**
@@ -104,12 +125,25 @@ export class Database implements Disposable {
     this.run("BEGIN IMMEDIATE");
     try {
       const result = work();
+      for (const [shared, value] of this.#shared) shared.finish(this, value);
       this.run("COMMIT");
       return result;
     } catch (error) {
       this.rollback();
       throw error;
+    } finally {
+      this.#shared.clear();
     }
+  }
+
+  /** What the calls of the open transaction share; `undefined` where none is open. */
+  shared<Value>(shared: Shared<Value>): Value | undefined {
+    if (!this.#db.isTransaction) return undefined;
+    const known = this.#shared.get(shared as Shared<unknown>);
+    if (known !== undefined) return known as Value;
+    const made = shared.make();
+    this.#shared.set(shared as Shared<unknown>, made);
+    return made;
   }
 
   /** Undoes the open transaction, unless SQLite has done so itself after an error (disk full). */

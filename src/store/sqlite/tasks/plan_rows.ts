@@ -6,7 +6,7 @@
  */
 
 import { text } from "../engine/columns.ts";
-import type { Database } from "../engine/database.ts";
+import type { Database, Shared } from "../engine/database.ts";
 
 /** The plan of a task as JSON; `undefined` when something it needs was missing. */
 export function findPlan(db: Database, taskId: string): string | undefined {
@@ -27,14 +27,33 @@ export function usePlan(
   db.run("INSERT INTO plan_uses VALUES (?, 1)", plan.hash);
 }
 
+/** Uses of stored plans that are counted when the transaction ends: once for a plan, not a task. */
+const USES: Shared<Map<string, number>> = {
+  make: () => new Map(),
+  finish: (db, uses) => {
+    for (const [hash, tasks] of uses) if (tasks > 0) addUses(db, hash, tasks);
+  },
+};
+
 /** Counts one more task with a plan; `false`, without counting, when the plan is not stored. */
 export function countUse(db: Database, hash: string): boolean {
-  return db.run("UPDATE plan_uses SET tasks = tasks + 1 WHERE hash = ?", hash) > 0;
+  const uses = db.shared(USES);
+  const known = uses?.get(hash);
+  if (known !== undefined) uses?.set(hash, known + 1);
+  else if (!addUses(db, hash, 1)) return false;
+  else uses?.set(hash, 0);
+  return true;
+}
+
+function addUses(db: Database, hash: string, tasks: number): boolean {
+  return db.run("UPDATE plan_uses SET tasks = tasks + ? WHERE hash = ?", tasks, hash) > 0;
 }
 
 /** Counts one task less with this plan, and removes the plan with the last one. */
 export function releasePlan(db: Database, hash: string): void {
-  db.run("UPDATE plan_uses SET tasks = tasks - 1 WHERE hash = ?", hash);
+  const uses = db.shared(USES);
+  addUses(db, hash, (uses?.get(hash) ?? 0) - 1);
+  uses?.delete(hash); // it may be gone now
   if (db.run("DELETE FROM plan_uses WHERE hash = ? AND tasks <= 0", hash) === 0) return;
   db.run("DELETE FROM plans WHERE hash = ?", hash);
 }

@@ -14,13 +14,7 @@ import { decideCancel } from "../../rules/cancel.ts";
 import { whatIsDue } from "../../rules/waiting.ts";
 import { noteTaskEnd } from "./task_end_rows.ts";
 import { readClaimed, saveStep } from "./task_rows.ts";
-import {
-  findWaitReason,
-  LIMIT_COLUMNS,
-  promoteWaiting,
-  setWaitReason,
-  toLimits,
-} from "./waiting_rows.ts";
+import { findWait, LIMIT_COLUMNS, promoteWaiting, setWait, toLimits } from "./waiting_rows.ts";
 
 /** Tasks that wait for their time. */
 const TIMED = `tasks INDEXED BY tasks_timed WHERE state = 'pending' AND held = ${WAIT_REASON.time}`;
@@ -113,7 +107,7 @@ function endRunningSteps(db: Database, { taskId, state, reason, now }: TaskEnd):
 
 /** Ends a task that is in state `from`, and promotes those that waited for its room. */
 function endTask(db: Database, end: TaskEnd, from: "pending" | "running"): boolean {
-  const row = db.get(
+  const row = db.returning(
     `UPDATE tasks SET state = ?1, finished_at = ?2,
        reason = CASE WHEN ?1 = 'cancelled' THEN COALESCE(cancel_reason, ?3) ELSE ?3 END
      WHERE id = ?4 AND state = ?5 RETURNING ${LIMIT_COLUMNS}`,
@@ -159,6 +153,6 @@ function releaseDue(db: Database, now: number): void {
   ];
   for (const row of due) {
     const limits = toLimits(row);
-    setWaitReason(db, text(row, "id"), { waitsFor: findWaitReason(db, limits), limits });
+    setWait(db, text(row, "id"), findWait(db, limits), limits);
   }
 }

@@ -9,13 +9,12 @@
 import type { TaskLimits, WorkspaceLimit } from "../../rules/limits.ts";
 import type { Found } from "../../rules/needs.ts";
 import {
-  bringsNewLimit,
   decidePromotion,
   decideWait,
   type PromotionFacts,
   type Queue,
   type RoomFacts,
-  type WaitReason,
+  type Wait,
 } from "../../rules/waiting.ts";
 import { number, text } from "../engine/columns.ts";
 import type { Database, Row, SqlValue } from "../engine/database.ts";
@@ -23,29 +22,30 @@ import { settle } from "../engine/settle.ts";
 import { WAIT_REASON } from "../engine/wait_reasons.ts";
 
 /** What a due task waits for, given how full its limits are now. */
-export function findWaitReason(
+export function findWait(
   db: Database,
   limits: Pick<TaskLimits, "group" | "workspace">,
-): WaitReason {
+): Wait {
   const { group, workspace } = limits;
   const inGroup = [group?.digest ?? null];
   const inWorkspace = [workspace.project, workspace.name];
-  return settle<RoomFacts, { waitsFor: WaitReason }>((known) => decideWait(limits, known), {
-    groupQueued: () => isQueued(db, GROUP, inGroup),
+  return settle<RoomFacts, Wait>((known) => decideWait(limits, known), {
+    groupQueue: () => findNewestMax(db, GROUP, inGroup),
     groupOpen: () => countOpen(db, GROUP, [...inGroup, group?.max ?? 0]),
-    workspaceQueued: () => isQueued(db, WORKSPACE, inWorkspace),
+    workspaceQueue: () => findNewestMax(db, WORKSPACE, inWorkspace),
     workspaceOpen: () => countOpen(db, WORKSPACE, [...inWorkspace, workspace.max ?? 0]),
-  }).waitsFor;
+  });
 }
 
 /** Stores what a task waits for, and promotes others where it brings a new limit. */
-export function setWaitReason(
+export function setWait(
   db: Database,
   taskId: string,
-  { waitsFor, limits }: { readonly waitsFor: WaitReason; readonly limits: TaskLimits },
+  { waitsFor, bringsNewLimit }: Wait,
+  limits: TaskLimits,
 ): void {
   db.run("UPDATE tasks SET held = ? WHERE id = ?", WAIT_REASON[waitsFor], taskId);
-  if (bringsNewLimit(waitsFor)) promoteWaiting(db, limits);
+  if (bringsNewLimit) promoteWaiting(db, limits);
 }
 
 /**
@@ -62,7 +62,7 @@ function promoteInGroup(db: Database, digest: Uint8Array): void {
     const next = findNext(db, GROUP, [digest]);
     if (next === "none") return;
     const limits = { workspace: next.limits.workspace }; // the task has passed its group
-    setWaitReason(db, next.id, { waitsFor: findWaitReason(db, limits), limits });
+    setWait(db, next.id, findWait(db, limits), limits);
   }
 }
 
@@ -70,7 +70,7 @@ function promoteInWorkspace(db: Database, { project, name }: WorkspaceLimit): vo
   for (;;) {
     const next = findNext(db, WORKSPACE, [project, name]);
     if (next === "none") return;
-    setWaitReason(db, next.id, { waitsFor: "none", limits: next.limits });
+    db.run("UPDATE tasks SET held = ? WHERE id = ?", WAIT_REASON.none, next.id);
   }
 }
 
@@ -126,21 +126,27 @@ function findNext(db: Database, room: Room, at: readonly SqlValue[]): Found<Wait
 
 function findQueue(
   db: Database,
-  { tasks, waiting, max }: Room,
+  room: Room,
   at: readonly SqlValue[],
 ): Found<Queue<WaitingTask>> {
-  const from = `FROM ${tasks} AND ${waiting}`;
-  const oldest = db.get(`SELECT id, ${LIMIT_COLUMNS} ${from} ORDER BY id LIMIT 1`, ...at);
-  if (oldest === undefined) return "none";
-  const newest = db.get(`SELECT ${max} AS max ${from} ORDER BY id DESC LIMIT 1`, ...at);
-  return {
-    oldest: { id: text(oldest, "id"), limits: toLimits(oldest) },
-    newestMax: number(newest ?? {}, "max"),
-  };
+  const newestMax = findNewestMax(db, room, at);
+  if (newestMax === "none") return "none";
+  const oldest = db.get(
+    `SELECT id, ${LIMIT_COLUMNS} FROM ${room.tasks} AND ${room.waiting} ORDER BY id LIMIT 1`,
+    ...at,
+  ) ?? {};
+  return { oldest: { id: text(oldest, "id"), limits: toLimits(oldest) }, newestMax };
 }
 
-function isQueued(db: Database, { tasks, waiting }: Room, at: readonly SqlValue[]): boolean {
-  return db.get(`SELECT 1 FROM ${tasks} AND ${waiting} LIMIT 1`, ...at) !== undefined;
+/** The limit of the newest task that waits for room. */
+function findNewestMax(
+  db: Database,
+  { tasks, waiting, max }: Room,
+  at: readonly SqlValue[],
+): Found<number> {
+  const from = `FROM ${tasks} AND ${waiting}`;
+  const newest = db.get(`SELECT ${max} AS max ${from} ORDER BY id DESC LIMIT 1`, ...at);
+  return newest === undefined ? "none" : number(newest, "max");
 }
 
 /** Number of tasks that occupy room; the last value bounds how far they are counted. */
