@@ -29,14 +29,18 @@ export interface BodyLimits {
  */
 export async function readBody(
   request: Request,
-  limits: BodyLimits,
-  held: HeldBytes,
+  { headers, limits, held }: {
+    /** Those of the request, names in lower case. */
+    readonly headers: Readonly<Record<string, string>>;
+    readonly limits: BodyLimits;
+    readonly held: HeldBytes;
+  },
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const stated = request.headers.get("content-length");
-  if (stated !== null && request.headers.has("transfer-encoding")) {
+  const { "content-length": stated, "transfer-encoding": coding } = headers;
+  if (stated !== undefined && coding !== undefined) {
     throw new AppError("invalid", "Both Content-Length and Transfer-Encoding");
   }
-  const length = stated === null ? undefined : Number(stated);
+  const length = stated === undefined ? undefined : Number(stated);
   const inOnePiece = length !== undefined && length <= limits.maxBytes && held.expect(length);
   const body = inOnePiece
     ? await withDeadline(readWhole(request), limits)

@@ -31,12 +31,22 @@ export function webhookHandler(
   ready: Readiness,
 ): (request: Request, remote: string) => Response | Promise<Response> {
   return (request, remote) => {
-    const headers = Object.fromEntries(request.headers); // read once: it is expensive
+    const headers = readHeaders(request);
     const response = answer(request, { remote, headers }, host, ready);
     if (headers["transfer-encoding"] === undefined) return response;
     markLast(request);
     return asLast(response);
   };
+}
+
+/** The headers, read once: it is expensive, and through an iterator four times as much. */
+function readHeaders(request: Request): Record<string, string> {
+  const headers: Record<string, string> = {};
+  request.headers.forEach((value, name) => {
+    if (name !== "__proto__") headers[name] = value;
+    else Object.defineProperty(headers, name, { value, enumerable: true });
+  });
+  return headers;
 }
 
 function answer(

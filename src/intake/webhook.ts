@@ -102,7 +102,7 @@ export async function receive(
   host: Pick<WebhookHost, "limits">,
 ): Promise<ReceivedDelivery> {
   context.headerNames = Object.keys(headers);
-  const body = await readBody(request, host.limits, held);
+  const body = await readBody(request, { headers, limits: host.limits, held });
   context.bodyBytes = body.length;
   context.passed("received");
   return { method: request.method, body, headers, url: request.url, context };

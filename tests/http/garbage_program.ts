@@ -47,7 +47,11 @@ async function ofRequest(): Promise<number> {
     handler: async (request) => {
       const { length } = Object.keys(Object.fromEntries(request.headers));
       const held = bodies.hold("x");
-      const bytes = await readBody(request, { maxBytes: 10_000, deadlineMs: 10_000 }, held);
+      const bytes = await readBody(request, {
+        headers: Object.fromEntries(request.headers),
+        limits: { maxBytes: 10_000, deadlineMs: 10_000 },
+        held,
+      });
       held.release();
       return new Response(`${length} headers, ${bytes.length} bytes`);
     },

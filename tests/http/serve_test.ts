@@ -207,7 +207,11 @@ Deno.test(
       maxConnections: 2,
       deadlines: { ...DEADLINES, headersMs: 1000 },
       async handler(request) {
-        await readBody(request, { maxBytes: 100, deadlineMs: NEVER_MS }, bodies.hold("x"));
+        await readBody(request, {
+          headers: Object.fromEntries(request.headers),
+          limits: { maxBytes: 100, deadlineMs: NEVER_MS },
+          held: bodies.hold("x"),
+        });
         return await handler(request);
       },
     });

@@ -8,7 +8,7 @@ import type { ShownDelivery } from "../../api/delivery_operations.ts";
 import { findText, toBase64 } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
-import { schemeOf } from "../../intake/pipeline/authenticate.ts";
+import { schemeOf } from "../../intake/pipeline/signing.ts";
 import { webhookPath } from "../../intake/webhook_path.ts";
 import { triggerNameOf, webhookOf } from "../../intake/tools/explain.ts";
 import type { Delivery } from "../../store/delivery_records.ts";

@@ -150,7 +150,9 @@ async function toResponse(
 async function readInput(request: Request, { role }: Caller): Promise<JsonObject> {
   const held = BODIES.hold(role);
   try {
-    const input = parseJson(new TextDecoder().decode(await readBody(request, BODY_LIMITS, held)));
+    const headers = Object.fromEntries(request.headers);
+    const body = await readBody(request, { headers, limits: BODY_LIMITS, held });
+    const input = parseJson(new TextDecoder().decode(body));
     if (isJsonObject(input)) return input;
     throw new AppError("invalid", "The body is not a JSON object");
   } finally {

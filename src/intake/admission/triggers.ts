@@ -7,12 +7,15 @@
 import { AppError } from "../../base/errors.ts";
 import { compileExpression, type Expression } from "../../cel/expression.ts";
 import type { Catalog } from "../../resources/catalog.ts";
+import type { WebhookSpec } from "../../resources/event_webhook.ts";
 import type { Resource } from "../../resources/resource.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 
 /** A trigger that can fire. */
 export interface ActiveTrigger {
   readonly resource: Resource<TriggerSpec>;
+  /** Its `event.webhook`; empty for another source. */
+  readonly webhook: WebhookSpec;
   /** Compiled `filter.condition`; absent when the trigger has none. */
   readonly filter?: Expression;
   /** Compiled `idempotencyKey`, which names an event. */
@@ -78,13 +81,14 @@ export class Triggers {
  * Compiles the expressions of a trigger; throws an `AppError` `invalid` where one does not compile.
  */
 export function activate(resource: Resource<TriggerSpec>): ActiveTrigger {
-  const { event: { filter, webhook }, concurrency } = resource.spec;
+  const { event: { filter, webhook = {} }, concurrency } = resource.spec;
   return {
     resource,
+    webhook,
     ...compiled("filter", filter?.condition),
-    ...compiled("idempotencyKey", webhook?.idempotencyKey),
+    ...compiled("idempotencyKey", webhook.idempotencyKey),
     ...compiled("concurrencyKey", concurrency?.key),
-    ...compiled("debounceKey", webhook?.debounce?.key),
+    ...compiled("debounceKey", webhook.debounce?.key),
   };
 }
 

@@ -18,19 +18,16 @@ import type { SecretStoreSpec } from "../../resources/secret_store.ts";
 import type {
   Covered,
   FindCertificate,
-  Scheme,
-  SchemeOptions,
   SignedRequest,
   SigningKey,
   Verdict,
   VerifyFailure,
 } from "../../signatures/scheme.ts";
 import { FAILURES } from "../../signatures/failures.ts";
-import type { Platform } from "../../platforms/platform.ts";
 import { platformOf } from "../../platforms/platforms.ts";
-import { findScheme } from "../../platforms/schemes.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import type { ReceivedDelivery } from "./delivery_context.ts";
+import { schemeOf, senderOf, type Signing } from "./signing.ts";
 import { checkedBy, type StoredRequest } from "./stored_request.ts";
 
 /** Exists for the compiler only. */
@@ -60,9 +57,6 @@ export interface AuthenticateHost {
   readonly findCertificate: FindCertificate;
 }
 
-/** Replay window of a trigger that sets none. */
-const DEFAULT_TOLERANCE_SECS = 300;
-
 /**
  * Checks the sender by the trigger's own settings.
  *
@@ -74,7 +68,7 @@ export async function authenticate(
   trigger: ActiveTrigger,
   host: AuthenticateHost,
 ): Promise<AuthenticatedDelivery> {
-  const webhook = trigger.resource.spec.event.webhook ?? {};
+  const { webhook } = trigger;
   checkAddress(webhook, delivery.context.remote);
   if (webhook.crdRef !== undefined) {
     const crd = findCrd(webhook.crdRef, host.catalog);
@@ -90,7 +84,8 @@ export async function authenticate(
     delivery.context.unsigned = true;
     return authenticated(delivery);
   }
-  return await checkSignature(delivery, trigger, host, webhook);
+  const { signing } = senderOf(trigger);
+  return await checkSignature(delivery, trigger, host, { webhook, signing });
 }
 
 /**
@@ -110,6 +105,7 @@ export async function authenticateBy(
   const given = trigger?.resource.spec.event.webhook ?? {};
   const { scheme: named = "auto", signatureHeader } = given;
   const webhook = nativeWebhook(scheme, given);
+  const signed = { webhook, signing: schemeOf(webhook) };
   try {
     if (trigger === undefined) throw unauthorized("no such trigger");
     checkAddress(webhook, delivery.context.remote);
@@ -121,10 +117,10 @@ export async function authenticateBy(
     }
     storeOf(trigger, host.catalog);
   } catch (refusal) {
-    await verify(delivery, webhook, [DECOY], host);
+    await verify(delivery, signed, [DECOY], host);
     throw refusal;
   }
-  return await checkSignature(delivery, trigger, host, webhook);
+  return await checkSignature(delivery, trigger, host, signed);
 }
 
 /** The settings of a trigger under which its platform's own endpoint checks signatures. */
@@ -136,15 +132,21 @@ export function nativeWebhook(scheme: "slack", webhook: WebhookSpec): WebhookSpe
 /** Key of the decoy check. A request that it signs is refused too, so it need not be secret. */
 const DECOY: SigningKey = { name: "", value: "a key that opens nothing" };
 
+/** What the requests of a trigger have to be signed like. */
+interface Signed {
+  readonly webhook: WebhookSpec;
+  readonly signing: Signing;
+}
+
 async function checkSignature(
   delivery: ReceivedDelivery,
   trigger: ActiveTrigger,
   host: Pick<AuthenticateHost, "catalog" | "findCertificate">,
-  webhook: WebhookSpec,
+  signed: Signed,
 ): Promise<AuthenticatedDelivery> {
   const store = storeOf(trigger, host.catalog);
   const keys = signingKeys(store);
-  const verdict = await verify(delivery, webhook, keys, host);
+  const verdict = await verify(delivery, signed, keys, host);
   if (!verdict.ok) throw refusalOf(verdict.reason);
   delivery.context.secret = { store: store.name, key: verdict.keyName };
   delivery.context.passed("authenticated");
@@ -154,13 +156,12 @@ async function checkSignature(
 
 function verify(
   delivery: ReceivedDelivery,
-  webhook: WebhookSpec,
+  { webhook, signing }: Signed,
   keys: readonly SigningKey[],
   { findCertificate }: Pick<AuthenticateHost, "findCertificate">,
 ): Verdict | Promise<Verdict> {
-  const { scheme, options } = schemeOf(webhook);
-  const request = { ...signedRequest(delivery, webhook), findCertificate };
-  return scheme.verify(request, keys, options);
+  const { scheme, options } = signing;
+  return scheme.verify(signedRequest(delivery, webhook, findCertificate), keys, options);
 }
 
 /** A sender who is refused with 401 gives up; what may be different in a minute is another answer. */
@@ -211,13 +212,6 @@ function findCrd(kind: string, catalog: Catalog): CrdSpec {
   return crd.spec;
 }
 
-/** The platform of a trigger; `undefined` where it names none. */
-export function platformOfTrigger(
-  { scheme, signatureHeader }: WebhookSpec,
-): Platform | undefined {
-  return platformOf(scheme, signatureHeader);
-}
-
 /** The SecretStore that signs for a trigger. */
 export function findStore(
   trigger: ActiveTrigger,
@@ -228,23 +222,12 @@ export function findStore(
   return name === undefined ? undefined : catalog.find("SecretStore", project, name);
 }
 
-/** The scheme of a trigger and its settings. */
-export function schemeOf(webhook: WebhookSpec): { scheme: Scheme; options: SchemeOptions } {
-  const scheme = findScheme(webhook.scheme ?? "auto", webhook.signatureHeader);
-  if (scheme === undefined) throw unauthorized("the trigger names an unknown scheme");
-  return {
-    scheme,
-    options: {
-      signatureHeader: (webhook.signatureHeader ?? scheme.defaultHeader).toLowerCase(),
-      toleranceSecs: webhook.toleranceSecs ?? scheme.defaultToleranceSecs ??
-        DEFAULT_TOLERANCE_SECS,
-      ...(webhook.hmac === undefined ? {} : { hmac: webhook.hmac }),
-    },
-  };
-}
-
 /** A delivery as a signature sees it. */
-export function signedRequest(delivery: ReceivedDelivery, webhook: WebhookSpec): SignedRequest {
+export function signedRequest(
+  delivery: ReceivedDelivery,
+  webhook: WebhookSpec,
+  findCertificate?: FindCertificate,
+): SignedRequest {
   const { body, headers, context } = delivery;
   return {
     body,
@@ -252,6 +235,7 @@ export function signedRequest(delivery: ReceivedDelivery, webhook: WebhookSpec):
     now: context.receivedAt,
     url: publicUrl(webhook.publicUrl, delivery.url),
     arrivedUrl: delivery.url,
+    ...(findCertificate === undefined ? {} : { findCertificate }),
   };
 }
 

@@ -22,10 +22,13 @@ export interface KeyUsesHost {
   readonly log: Log;
 }
 
+/** A use that is still counted. */
+type Counting = { -readonly [Field in keyof KeyUse]: KeyUse[Field] };
+
 /** Collects uses of keys and writes them every few seconds. */
 export class KeyUses implements AsyncDisposable {
   readonly #host: KeyUsesHost;
-  readonly #uses = new Map<string, KeyUse>();
+  readonly #uses = new Map<string, Counting>();
   #timer: Disposable | undefined;
 
   constructor(host: KeyUsesHost) {
@@ -36,9 +39,14 @@ export class KeyUses implements AsyncDisposable {
   add({ trigger, secret, receivedAt }: DeliveryContext): void {
     if (trigger === undefined || secret === undefined) return;
     const { project, name } = trigger.resource;
-    const id = [project, secret.store, secret.key, name].join("\n");
-    const count = (this.#uses.get(id)?.count ?? 0) + 1;
-    this.#uses.set(id, { project, ...secret, trigger: name, count, lastAt: receivedAt });
+    const id = `${project}\n${secret.store}\n${secret.key}\n${name}`;
+    const known = this.#uses.get(id);
+    if (known === undefined) {
+      this.#uses.set(id, { project, ...secret, trigger: name, count: 1, lastAt: receivedAt });
+    } else {
+      known.count++;
+      known.lastAt = receivedAt;
+    }
     this.#timer ??= this.#host.clock.after(FLUSH_MS, () => void this.flush());
   }
 

@@ -12,7 +12,8 @@ import { groupFields, isForm, MAX_FORM_FIELDS, mediaType, parseForm } from "../.
 import { isJsonObject, parseJson, toJson } from "../../base/json.ts";
 import type { BodyKind, PlatformBody } from "../../platforms/platform.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
-import { type AuthenticatedDelivery, platformOfTrigger } from "./authenticate.ts";
+import { platformOfTrigger } from "./signing.ts";
+import type { AuthenticatedDelivery } from "./authenticate.ts";
 
 /** A delivery with its payload. */
 export interface ParsedDelivery {

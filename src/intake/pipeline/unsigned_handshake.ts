@@ -8,15 +8,9 @@
 import { AppError } from "../../base/errors.ts";
 import { findParameter } from "../../base/form.ts";
 import type { Handshake } from "../../platforms/platform.ts";
+import { senderOf } from "./signing.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
-import {
-  type AuthenticateHost,
-  checkAddress,
-  findStore,
-  platformOfTrigger,
-  schemeOf,
-  signingKeys,
-} from "./authenticate.ts";
+import { type AuthenticateHost, checkAddress, findStore, signingKeys } from "./authenticate.ts";
 import type { ReceivedDelivery } from "./delivery_context.ts";
 
 /**
@@ -30,14 +24,15 @@ export function findUnsigned(
   trigger: ActiveTrigger,
   { catalog }: Pick<AuthenticateHost, "catalog">,
 ): Handshake | undefined {
-  const webhook = trigger.resource.spec.event.webhook ?? {};
-  const unsigned = platformOfTrigger(webhook)?.unsignedHandshake;
+  const { webhook } = trigger;
+  const { platform, signing } = senderOf(trigger);
+  const unsigned = platform?.unsignedHandshake;
   if (unsigned?.method !== method) return undefined;
   const store = findStore(trigger, catalog);
   const answer = unsigned.answer({
     body,
     header: (name) => Object.hasOwn(headers, name) ? headers[name] : undefined,
-    signatureHeader: schemeOf(webhook).options.signatureHeader,
+    signatureHeader: signing.options.signatureHeader,
     query: (name) => findParameter(url, name),
   }, store === undefined ? [] : signingKeys(store));
   if (answer === undefined) return undefined;

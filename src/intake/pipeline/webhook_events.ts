@@ -11,8 +11,8 @@ import { isJsonObject, type JsonObject, toJson } from "../../base/json.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
 import type { TriggerEvent } from "../admission/admit.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
-import { platformOfTrigger } from "./authenticate.ts";
 import type { ParsedDelivery } from "./payload.ts";
+import { senderOf } from "./signing.ts";
 import type { EventId, Handshake, Platform } from "../../platforms/platform.ts";
 
 /**
@@ -30,7 +30,7 @@ export function findHandshake(
   trigger: ActiveTrigger,
 ): Handshake | undefined {
   const payload = soleObject(parsed.payload);
-  const from = platformOfTrigger(webhookOf(trigger));
+  const { platform: from } = senderOf(trigger);
   return payload === undefined ? undefined : from?.handshake?.(payload, parsed.delivery.key);
 }
 
@@ -41,8 +41,8 @@ export function findHandshake(
  */
 export function toEvents(parsed: ParsedDelivery, trigger: ActiveTrigger): TriggerEvent[] {
   const { delivery, payload, json } = parsed;
-  const webhook = webhookOf(trigger);
-  const from = platformOfTrigger(webhook);
+  const { webhook } = trigger;
+  const { platform: from } = senderOf(trigger);
   return split(payload, from?.eventList).map((part) => {
     const own = part === payload ? json : utf8(toJson(part));
     const key = trigger.idempotencyKey === undefined
@@ -115,8 +115,4 @@ function platformKey(
   });
   if (name === undefined || name.signed) return name?.id;
   return `${name.id} ${digest()}`;
-}
-
-function webhookOf(trigger: ActiveTrigger): WebhookSpec {
-  return trigger.resource.spec.event.webhook ?? {};
 }

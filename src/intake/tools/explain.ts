@@ -20,15 +20,9 @@ import { SCHEMES } from "../../platforms/schemes.ts";
 import { diagnose, type Diagnosis } from "../../signatures/doctor.ts";
 import type { Delivery, StoredDelivery } from "../../store/delivery_records.ts";
 import { eventVariables, type TriggerEvent } from "../admission/admit.ts";
+import { platformOfTrigger, schemeOf } from "../pipeline/signing.ts";
 import type { ActiveTrigger, TriggerName } from "../admission/triggers.ts";
-import {
-  findStore,
-  nativeWebhook,
-  platformOfTrigger,
-  schemeOf,
-  signedRequest,
-  signingKeys,
-} from "../pipeline/authenticate.ts";
+import { findStore, nativeWebhook, signedRequest, signingKeys } from "../pipeline/authenticate.ts";
 import { firedEvent, firedName, MANUAL } from "../pipeline/fire.ts";
 import { storedEvents } from "../pipeline/pipeline.ts";
 import { checkedBy, contextOf, storedRequest } from "../pipeline/stored_request.ts";

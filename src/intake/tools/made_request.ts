@@ -18,8 +18,9 @@ import type { Catalog } from "../../resources/catalog.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
 import type { SigningKey } from "../../signatures/scheme.ts";
 import type { KeyUseStore } from "../../store/delivery_store.ts";
+import { schemeOf } from "../pipeline/signing.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
-import { findStore, publicUrl, schemeOf, signingKeys } from "../pipeline/authenticate.ts";
+import { findStore, publicUrl, signingKeys } from "../pipeline/authenticate.ts";
 
 /** What making a request needs. */
 export interface MadeRequestHost {

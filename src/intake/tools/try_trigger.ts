@@ -19,13 +19,9 @@ import { signsUrl } from "../../signatures/scheme.ts";
 import { bestOf, type Delivery, type StoredDelivery } from "../../store/delivery_records.ts";
 import { admit, eventVariables, type TriggerEvent } from "../admission/admit.ts";
 import type { Admitted } from "../../store/delivery_records.ts";
+import { schemeOf } from "../pipeline/signing.ts";
 import type { ActiveTrigger, Triggers } from "../admission/triggers.ts";
-import {
-  authenticate,
-  authenticatedBefore,
-  schemeOf,
-  signedRequest,
-} from "../pipeline/authenticate.ts";
+import { authenticate, authenticatedBefore, signedRequest } from "../pipeline/authenticate.ts";
 import { DeliveryContext, type ReceivedDelivery } from "../pipeline/delivery_context.ts";
 import { parseFired } from "../pipeline/fire.ts";
 import {
