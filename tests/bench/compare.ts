@@ -16,12 +16,17 @@ export interface Subject<L extends string, V> extends AsyncDisposable {
   readonly lanes: Readonly<Partial<Record<L, () => Promise<V>>>>;
 }
 
-/** What is measured of a server, which ends with it. */
-export function subjectOf<L extends string, V>(
+/** What is measured of a server, once it is prepared; it ends with it, or when that fails. */
+export async function subjectOf<L extends string, V>(
   server: AsyncDisposable,
   lanes: Subject<L, V>["lanes"],
-): Subject<L, V> {
-  return { lanes, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+  prepare: () => Promise<unknown> = () => Promise.resolve(),
+): Promise<Subject<L, V>> {
+  await using starting = new AsyncDisposableStack();
+  starting.use(server);
+  await prepare();
+  const started = starting.move();
+  return { lanes, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
 /** What was measured of one subject, each lane once. */

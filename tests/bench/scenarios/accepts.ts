@@ -46,9 +46,8 @@ export const accepts: Scenario = {
       async open(opened) {
         const daemon = await startBusySite(opened);
         const { atFull, atRate } = measuring(context, daemon);
-        await atFull("accept"); // warm up
         let half = 0;
-        return subjectOf(daemon, {
+        const lanes = {
           async full() {
             const served = await atFull("accept");
             half = served.perSecond / 2;
@@ -58,14 +57,15 @@ export const accepts: Scenario = {
           half: () => atRate(half),
           queue: () => atFull("queue"),
           github: () => atFull("github"),
-        });
+        };
+        return subjectOf(daemon, lanes, lanes.full); // to warm up
       },
       beside: {
         async none() {
           const server = await startPipelineWithoutStore();
           const { atFull, atRate } = measuring(context, server);
-          await atFull("accept"); // warm up
-          return subjectOf(server, { full: () => atFull("accept"), half: () => atRate(halfOfNow) });
+          const full = () => atFull("accept");
+          return subjectOf(server, { full, half: () => atRate(halfOfNow) }, full); // to warm up
         },
         peer: () => Promise.resolve(installed === undefined ? undefined : peerOf(context)),
       },

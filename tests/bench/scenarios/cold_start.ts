@@ -6,7 +6,7 @@
 
 import { type Program, ROOT } from "../../helpers/program.ts";
 import { tempDir } from "../../helpers/temp_dir.ts";
-import { compare, type RoundFigure, type Subject, subjectOf } from "../compare.ts";
+import { compare, type RoundFigure, type Subject } from "../compare.ts";
 import { costOf, type ProcessorTime } from "../processor_time.ts";
 import { compileNothing } from "../programs.ts";
 import type { Scenario } from "../scenario.ts";
@@ -87,12 +87,14 @@ function starts(times: number, { command, args }: Program): Subject<Lane, Starts
       }
       return { ms: median(all) };
     }, () => times);
-  const ended = { [Symbol.asyncDispose]: () => Promise.resolve() };
-  return subjectOf(ended, {
-    version: measure("version"),
-    extract: measure("extract"),
-    verify: measure("verify"),
-  });
+  return {
+    lanes: {
+      version: measure("version"),
+      extract: measure("extract"),
+      verify: measure("verify"),
+    },
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
 }
 
 /** Milliseconds from its start to its end. */

@@ -18,7 +18,7 @@ import { measureSpawns } from "../spawns.ts";
 
 /** Tasks at once. */
 const WORKERS = 16;
-const TASKS = { quick: 500, usual: 2500, long: 10_000 } as const;
+const TASKS = { quick: 500, usual: 1500, long: 10_000 } as const;
 
 /** How a queue drained. */
 interface Drained {

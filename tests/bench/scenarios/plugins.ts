@@ -54,7 +54,6 @@ export const plugins: Scenario = {
       lanes: LANES,
       async open(program) {
         const daemon = await startBusySite(program);
-        await install(daemon);
         const timed = (trigger: string) => () =>
           costOf(daemon.pid, async () => {
             const shape = { connections: 1, seconds: context.seconds };
@@ -68,10 +67,12 @@ export const plugins: Scenario = {
           transformer: timed("transformer"),
           caller: timed("caller"),
         };
-        await lanes.plain(); // warm up
-        return subjectOf(daemon, lanes);
+        return subjectOf(daemon, lanes, async () => {
+          await install(daemon);
+          await lanes.plain(); // to warm up
+        });
       },
-      beside: { bare: () => bareRuns(context.size === "quick" ? 50 : 500) },
+      beside: { bare: () => bareRuns(context.size === "quick" ? 50 : 250) },
       figures: (own, { bare }) => [
         { name: "plain request, 1 connection", unit: "ms", value: own.plain.ms },
         ...KINDS.flatMap((kind): RoundFigure[] => {

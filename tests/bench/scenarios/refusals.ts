@@ -40,12 +40,12 @@ export const refusals: Scenario = {
             return { ...checked(result, wrong ? "refused" : "accepted"), kept };
           }, ({ answers }) => answers);
         const accepted = () => serve("accept");
-        await accepted(); // warm up
-        return subjectOf(daemon, {
+        const lanes = {
           accepted,
           filtered: () => serve("filter"),
           refused: () => serve("accept", true),
-        });
+        };
+        return subjectOf(daemon, lanes, accepted); // to warm up
       },
       figures: ({ accepted, filtered, refused }) => [
         { name: "filtered", unit: "/s", value: filtered.perSecond },

@@ -47,8 +47,6 @@ async function speaker(
   const request = requestTo(daemon.url, "speak");
   return subjectOf(daemon, {
     async first() {
-      const { success } = await new Deno.Command("mkfifo", { args: [pipe] }).output();
-      if (!success) throw new Error("mkfifo failed");
       using reader = await Deno.open(pipe, { read: true, write: true }); // else it would wait for a writer
       const byte = new Uint8Array(1);
       const one = async () => {
@@ -64,5 +62,8 @@ async function speaker(
       for (let n = 0; n < times; n++) waits.push(await one());
       return waits;
     },
+  }, async () => {
+    const { success } = await new Deno.Command("mkfifo", { args: [pipe] }).output();
+    if (!success) throw new Error("mkfifo failed");
   });
 }
