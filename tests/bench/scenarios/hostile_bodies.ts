@@ -9,6 +9,7 @@
 import { createHmac } from "node:crypto";
 import type { Manifest } from "../../helpers/manifests.ts";
 import { residentMb } from "../machine.ts";
+import type { HostileOrder } from "../hostile_sender_worker.ts";
 import type { Figure, Scenario } from "../scenario.ts";
 import { benchTrigger, requestTo, SECRET, sendOne, startSite } from "../site.ts";
 
@@ -104,9 +105,9 @@ export const hostileBodies: Scenario = {
     await using daemon = await startSite(program, { more: TRIGGERS });
     const waits: number[] = [];
     for (const hostile of HOSTILE) {
-      const requests = toRequests(daemon.url, hostile);
+      const order = orderOf(daemon.url, hostile);
       await using others = askAllTheTime(daemon.url);
-      await Promise.all(requests.map(send));
+      await send(order);
       await others.once();
       waits.push(others.longestMs());
       note(`${hostile.what}: ${Math.round(others.longestMs())} ms`);
@@ -122,7 +123,7 @@ export const hostileBodies: Scenario = {
   },
 };
 
-function toRequests(url: string, hostile: Hostile): Request[] {
+function orderOf(url: string, hostile: Hostile): HostileOrder {
   const body = new TextEncoder().encode(hostile.body());
   const { trigger, type, stranger = false, times = 1 } = hostile;
   const of = (algorithm: string) =>
@@ -133,16 +134,22 @@ function toRequests(url: string, hostile: Hostile): Request[] {
     twilio: () => ["x-twilio-signature", of("sha1").digest("base64")] as const,
   }[trigger]();
   const headers = Object.fromEntries([["content-type", type], signature]);
-  const target = `${url}/webhook/${trigger}`;
-  return Array.from(
-    { length: times },
-    () => new Request(target, { method: "POST", headers, body }),
-  );
+  return { url: `${url}/webhook/${trigger}`, headers, body, times };
 }
 
-/** Whatever it is answered: a refusal in the middle of its body may come as a reset. */
-async function send(request: Request): Promise<void> {
-  await fetch(request).then((response) => response.arrayBuffer()).catch(() => {});
+/** By a thread of its own. */
+function send(order: HostileOrder): Promise<void> {
+  const worker = new Worker(new URL("../hostile_sender_worker.ts", import.meta.url), {
+    type: "module",
+  });
+  return new Promise<void>((resolve, reject) => {
+    worker.onmessage = () => resolve();
+    worker.onerror = (event) => {
+      event.preventDefault();
+      reject(new Error(`The sender failed: ${event.message}`));
+    };
+    worker.postMessage(order);
+  }).finally(() => worker.terminate());
 }
 
 /** Somebody who wants to know how the daemon is, and somebody who sends small signed requests. */
