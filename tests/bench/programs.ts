@@ -26,13 +26,12 @@ export async function compileSvc(): Promise<Program | undefined> {
  */
 export async function findBaseline(path: string): Promise<Program> {
   const program: Program = { name: "compiled", command: resolve(path), args: [] };
-  const { code, stdout, stderr } = await runSvc(program, ["version"]).catch((error) => ({
-    code: 1,
-    stdout: "",
-    stderr: String(error),
-  }));
+  const { code, stdout } = await runSvc(program, ["version"])
+    .catch(() => ({ code: 1, stdout: "" })); // no program at all
   if (code === 0 && stdout.startsWith("svc ")) return program;
-  throw new Error(`--baseline takes the path of a compiled svc, and ${path} is none: ${stderr}`);
+  throw new Error(
+    `--baseline takes the path of a compiled svc; "${path} version" names no version`,
+  );
 }
 
 /** Compiles a program that does nothing; gives its path. */
