@@ -32,40 +32,34 @@ export interface Client extends Disposable {
   ): AsyncIterable<Output<Name>>;
 }
 
-/** Where the daemon listens. */
+/** Where the daemon listens; or in the daemon itself, what answers its requests. */
 export type Address =
   | { readonly socket: string }
-  | { readonly url: string; readonly caCert?: string };
+  | { readonly url: string; readonly caCert?: string }
+  | { readonly answer: (request: Request) => Promise<Response> };
 
 /** A client of a daemon; `token` authenticates the caller, where the socket alone does not. */
 export function connect(address: Address, token?: string): Client {
-  const [base, client] = "socket" in address
-    ? ["http://svc", Deno.createHttpClient({ proxy: { transport: "unix", path: address.socket } })]
-    : [
-      address.url.replace(/\/+$/, ""),
-      Deno.createHttpClient(address.caCert === undefined ? {} : { caCerts: [address.caCert] }),
-    ];
+  const base = "url" in address ? address.url.replace(/\/+$/, "") : "http://svc";
+  const { answer, close } = "answer" in address
+    ? { answer: address.answer, close() {} }
+    : overNetwork(address);
 
   const send = async (
     name: string,
     input: unknown,
     signal?: AbortSignal,
   ): Promise<Response> => {
-    if ("socket" in address) await probe(address.socket);
-    const response = await fetch(`${base}/v1/${name}`, {
+    const request = new Request(`${base}/v1/${name}`, {
       method: "POST",
       headers: {
         "content-type": "application/json",
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       },
       body: JSON.stringify(input),
-      client,
       ...(signal === undefined ? {} : { signal }),
-    }).catch((cause) => {
-      throw new AppError("unreachable", `The daemon did not answer: ${messageOf(cause)}`, {
-        cause,
-      });
     });
+    const response = await answer(request);
     if (response.ok) return response;
     const problem: unknown = await response.json().catch(() => undefined);
     if (isJsonObject(problem)) throw toError(problem);
@@ -84,7 +78,28 @@ export function connect(address: Address, token?: string): Client {
       type Line = Output<typeof name>;
       if (body !== null) yield* readLines(body, signal) as AsyncGenerator<Line>;
     },
-    [Symbol.dispose]: () => client.close(),
+    [Symbol.dispose]: close,
+  };
+}
+
+/** Sends requests over a connection. */
+function overNetwork(address: Exclude<Address, { readonly answer: unknown }>) {
+  const client = Deno.createHttpClient(
+    "socket" in address
+      ? { proxy: { transport: "unix", path: address.socket } }
+      : address.caCert === undefined
+      ? {}
+      : { caCerts: [address.caCert] },
+  );
+  return {
+    async answer(request: Request): Promise<Response> {
+      if ("socket" in address) await probe(address.socket);
+      return await fetch(request, { client }).catch((cause) => {
+        const message = `The daemon did not answer: ${messageOf(cause)}`;
+        throw new AppError("unreachable", message, { cause });
+      });
+    },
+    close: () => client.close(),
   };
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Client, connect } from "../api/client.ts";
+import type { Client } from "../api/client.ts";
 import { type DataDir, locateDataDir } from "../base/data_dir.ts";
 import { findDurationSecs, MAX_DURATION } from "../base/duration.ts";
 import { AppError, fileFault } from "../base/errors.ts";
@@ -238,7 +238,7 @@ export class CommandContext {
   client(): Client {
     const token = this.io.env("SVC_TOKEN") || this.io.env("SVC_RUN_TOKEN") || undefined;
     const url = this.option("server") || this.io.env("SVC_SERVER");
-    if (!url) return connect({ socket: this.dir().socket }, token);
+    if (!url) return this.io.connect({ socket: this.dir().socket }, token);
     if (!/^https:\/\/[^\s/]+\/?$/.test(url)) {
       throw new AppError("usage", `--server takes https://HOST:PORT, not "${url}"`);
     }
@@ -249,7 +249,7 @@ export class CommandContext {
       );
     }
     const caFile = this.option("caFile") || this.io.env("SVC_CA_FILE");
-    return connect({ url, ...(caFile ? { caCert: readCertificate(caFile) } : {}) }, token);
+    return this.io.connect({ url, ...(caFile ? { caCert: readCertificate(caFile) } : {}) }, token);
   }
 
   /** `{project}` when one was named, to be spread into a request. */

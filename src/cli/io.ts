@@ -1,10 +1,11 @@
 /**
- * The terminal as an argument: standard streams, environment, and what the terminal can show. The
- * one door to both streams: no text from outside drives the terminal behind it.
+ * The terminal as an argument: standard streams, environment, what else is outside of a command, and
+ * what the terminal can show. The one door to both streams: no text from outside drives the terminal behind it.
  *
  * @module
  */
 
+import { type Address, type Client, connect } from "../api/client.ts";
 import { escapeInLines } from "../base/control_characters.ts";
 import { AppError, messageOf } from "../base/errors.ts";
 import { SafeText } from "./terminal_text.ts";
@@ -20,6 +21,10 @@ export interface Io {
   err(text: string | SafeText): void;
   /** What comes on standard input. */
   stdin(): ReadableStream<Uint8Array>;
+  /** Opens a file that the command line names; fails as the runtime does. */
+  openFile(path: string): Promise<ReadableStream<Uint8Array>>;
+  /** A client of a daemon; `token` authenticates the caller. */
+  connect(address: Address, token?: string): Client;
   /** Whether a person types standard input. */
   readonly inIsTerminal: boolean;
   /** A line that is typed without being shown; `undefined` when it was broken off. */
@@ -84,6 +89,8 @@ export function terminal(): Io {
   return {
     ...writers({ stdout: Deno.stdout, stderr: Deno.stderr, outIsTerminal }),
     stdin: () => Deno.stdin.readable,
+    openFile: async (path) => (await Deno.open(path)).readable,
+    connect,
     inIsTerminal: Deno.stdin.isTerminal(),
     hiddenLine,
     env: (name) => Deno.env.get(name),

@@ -20,8 +20,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 export async function readFile(path: string, io: Io): Promise<Uint8Array<ArrayBuffer>> {
   if (path === "-") return await readInput(io);
   try {
-    using file = await Deno.open(path);
-    return await readBounded(file.readable, `"${path}"`);
+    return await readBounded(await io.openFile(path), `"${path}"`);
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     throw new AppError("invalid", `Cannot read "${path}": ${fileFault(cause)}`, { cause });

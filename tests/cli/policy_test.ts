@@ -5,7 +5,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
-import type { Io } from "../../src/cli/io.ts";
+import { type Io, terminal } from "../../src/cli/io.ts";
 import { runCli } from "../../src/cli/run.ts";
 import { ONE_PROGRAM, runSvc } from "../helpers/program.ts";
 import { type TempDir, tempDir } from "../helpers/temp_dir.ts";
@@ -17,6 +17,7 @@ async function svc(dir: TempDir, ...args: string[]) {
   const io = {
     out: (data: string) => out += data,
     err: (text: string) => err += text,
+    openFile: terminal().openFile,
     env: (name: string) => name === "SVC_DATA_DIR" ? dir.path : undefined,
   } as unknown as Io;
   return { code: await runCli(args, io), out, err };

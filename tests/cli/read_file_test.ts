@@ -5,7 +5,7 @@
  */
 
 import { deepStrictEqual as deepEqual, rejects } from "node:assert/strict";
-import type { Io } from "../../src/cli/io.ts";
+import { type Io, terminal } from "../../src/cli/io.ts";
 import { readFile } from "../../src/cli/read_file.ts";
 
 const LIMIT = 64 * 1024 * 1024;
@@ -13,7 +13,7 @@ const LIMIT = 64 * 1024 * 1024;
 /** A terminal on whose standard input `chunks` come. */
 function input(chunks: Iterable<Uint8Array>) {
   const stream = ReadableStream.from(chunks) as ReadableStream<Uint8Array>;
-  return { stdin: () => stream } as Io;
+  return { stdin: () => stream, openFile: terminal().openFile } as Io;
 }
 
 function* endless(size: number): Generator<Uint8Array> {

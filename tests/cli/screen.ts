@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Io, writers } from "../../src/cli/io.ts";
+import { type Io, terminal, writers } from "../../src/cli/io.ts";
 
 /** What was written; `bytes` as they came to standard output. */
 export interface Written {
@@ -22,6 +22,8 @@ export function screen(isTerminal: boolean, more: Partial<Io> = {}): { io: Io; t
     errColor: isTerminal,
     columns: isTerminal ? 60 : undefined,
     env: () => undefined,
+    openFile: terminal().openFile,
+    connect: terminal().connect,
     ...writers({
       outIsTerminal: isTerminal,
       stdout: {
