@@ -66,7 +66,7 @@ export async function initDataDir(dir: DataDir, options: InitOptions): Promise<I
   }
   if (createDatabase(dir.database, [defaultWorkspace(options.clock)])) made.push(dir.database);
   const launcher = await exists(`${dir.bin}/svc`);
-  await writeLauncher({ bin: dir.bin, env: options.env });
+  await writeLauncher(dir, options.env);
   if (!launcher) made.push(`${dir.bin}/svc`);
   return { made, closed };
 }

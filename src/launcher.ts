@@ -1,52 +1,45 @@
 /**
  * `bin/svc` in the data directory: runs this very program, so that plugins and steps
- * can call `svc` wherever and however it was installed.
+ * can call `svc` wherever and however it was installed; inside a run, by asking the daemon first.
  *
  * @module
  */
 
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-
-/** What the launcher depends on. */
-export interface LauncherOptions {
-  /** Directory it is written to. */
-  readonly bin: string;
-  /** Reads an environment variable. */
-  readonly env: (name: string) => string | undefined;
-}
+import type { DataDir } from "./base/data_dir.ts";
+import { launcherScript, quote } from "./calls/launcher_script.ts";
 
 /** Writes the launcher anew; gives what an operator should know, if anything. */
-export async function writeLauncher(options: LauncherOptions): Promise<string | undefined> {
-  const path = join(options.bin, "svc");
+export async function writeLauncher(
+  { root, bin, calls }: Pick<DataDir, "root" | "bin" | "calls">,
+  env: (name: string) => string | undefined,
+): Promise<string | undefined> {
+  const path = join(bin, "svc");
   const fresh = `${path}.${crypto.randomUUID()}`;
-  if (Deno.build.standalone) {
-    const program = compiledSvc();
-    if (program === undefined) {
-      return `No "svc" beside ${Deno.execPath()}: plugins and steps cannot call svc`;
-    }
-    await Deno.symlink(program, fresh);
-  } else {
-    await Deno.writeTextFile(fresh, fromSource(options.env), { mode: 0o700 });
-    await Deno.chmod(fresh, 0o700);
+  const program = Deno.build.standalone ? compiledSvc() : fromSource(env);
+  if (program === undefined) {
+    return `No "svc" beside ${Deno.execPath()}: plugins and steps cannot call svc`;
   }
+  await Deno.writeTextFile(fresh, launcherScript({ program, root, calls }), { mode: 0o700 });
+  await Deno.chmod(fresh, 0o700);
   await Deno.rename(fresh, path); // in one step: a process that starts it meanwhile never finds half of it
   return undefined;
 }
 
-/** The compiled `svc`: this program, or the one beside `svcd`. */
+/** Runs the compiled `svc`: this program, or the one beside `svcd`. */
 function compiledSvc(): string | undefined {
   const self = Deno.execPath();
-  if (basename(self) !== "svcd") return self;
+  if (basename(self) !== "svcd") return `exec ${quote(self)}`;
   const sibling = join(dirname(self), "svc");
   try {
-    return Deno.statSync(sibling).isFile ? sibling : undefined;
+    return Deno.statSync(sibling).isFile ? `exec ${quote(sibling)}` : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** A script that carries what Deno needs: its children may have another HOME. */
+/** Runs the sources; with what Deno needs, as its children may have another HOME. */
 function fromSource(env: (name: string) => string | undefined): string {
   const home = env("HOME") ?? "";
   const cache = env("DENO_DIR") ?? join(env("XDG_CACHE_HOME") ?? join(home, ".cache"), "deno");
@@ -55,10 +48,6 @@ function fromSource(env: (name: string) => string | undefined): string {
   const exports = Object.entries(variables).filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}=${quote(value ?? "")}`).join(" ");
   const flags = "--cached-only --frozen --no-prompt --allow-all";
-  return `#!/bin/sh\n${exports} exec ${quote(Deno.execPath())} run ${flags} ` +
-    `-c ${quote(join(root, "deno.json"))} ${quote(join(root, "cli.ts"))} "$@"\n`;
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
+  return `${exports} exec ${quote(Deno.execPath())} run ${flags} ` +
+    `-c ${quote(join(root, "deno.json"))} ${quote(join(root, "cli.ts"))}`;
 }

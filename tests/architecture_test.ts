@@ -313,7 +313,14 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/upkeep": "values",
   },
   "src/http/server": { "src/base": "values", "src/http": "values" },
-  "src/launcher.ts": {},
+  "src/calls": {
+    "src/api": "values",
+    "src/auth": "types",
+    "src/base": "values",
+    "src/cli": "values",
+    "src/shell": "values",
+  },
+  "src/launcher.ts": { "src/base": "types", "src/calls": "values" },
   "src/tasks/retention": {
     "src/base": "values",
     "src/intake/admission": "values",
@@ -325,6 +332,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/daemon": {
     "src/auth": "values",
     "src/base": "values",
+    "src/calls": "values",
     "src/cel": "values",
     "src/control": "values",
     "src/control/records": "values",
@@ -398,6 +406,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     "src/signatures/hmac_digest.ts",
     "src/store/rules/keys.ts",
   ],
+  "node:fs": ["src/calls/given_file.ts"],
   "node:fs/promises": ["src/base/disk_space.ts"],
   "node:net": ["src/base/cidr.ts", "src/http/server/client_address.ts"],
   "node:os": ["src/daemon/settings.ts"],

@@ -15,6 +15,14 @@ export interface Grant {
   readonly taskId?: string;
   /** Delivery that started this task. */
   readonly deliveryId?: string;
+  /** File with the body that a plugin was given. */
+  readonly body?: GivenFile;
+}
+
+/** A file that the daemon has written for a run. */
+export interface GivenFile {
+  readonly path: string;
+  readonly content: Uint8Array;
 }
 
 /** A token; disposing it revokes it. */

@@ -40,6 +40,8 @@ export interface DataDir {
   readonly logs: string;
   /** Short-lived files of running tasks and plugins. */
   readonly run: string;
+  /** Pipes by which scripts of runs ask the daemon. */
+  readonly calls: string;
 }
 
 /** Longest path a Unix socket can have on Linux, in bytes, less its terminating zero. */
@@ -59,12 +61,15 @@ export interface DataDirSources {
  * @throws {AppError} `usage` when none of the three can be had.
  */
 export function locateDataDir(sources: DataDirSources): DataDir {
-  const home = sources.env("HOME");
-  const root = sources.flag || sources.env("SVC_DATA_DIR") || (home ? join(home, ".svc") : "");
+  const root = sources.flag || sources.env("SVC_DATA_DIR") || inHome(sources.env("HOME"));
   if (root === "") {
     throw new AppError("usage", "No data directory: give --data-dir, or set SVC_DATA_DIR or HOME");
   }
   return dataDirAt(root);
+}
+
+function inHome(home: string | undefined): string {
+  return home ? join(home, ".svc") : "";
 }
 
 /** The layout below `root`, which is made absolute. */
@@ -88,6 +93,7 @@ export function dataDirAt(path: string): DataDir {
     worktrees: under("worktrees"),
     copies: under("copies"),
     run: under("run"),
+    calls: under("run", "calls"),
   };
 }
 

@@ -15,6 +15,11 @@ export interface CommandEntry {
   readonly summary: string;
   /** Whether only the daemon runs it, so that no list of commands shows it. */
   readonly internal?: true;
+  /**
+   * Whether the daemon may run it for a script of a plugin or a step, which needs no process then.
+   * So it does little, and reaches everything outside of it through its `Io`.
+   */
+  readonly served?: true;
   /** Loads the command. */
   readonly load: () => Promise<{ readonly command: Command }>;
 }
@@ -43,10 +48,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "create or change resources",
     load: () => import("./commands/apply.ts"),
   },
-  { words: "get", summary: "list resources and records", load: () => import("./commands/get.ts") },
+  {
+    words: "get",
+    summary: "list resources and records",
+    served: true,
+    load: () => import("./commands/get.ts"),
+  },
   {
     words: "describe",
     summary: "show everything about one resource or record",
+    served: true,
     load: () => import("./commands/describe.ts"),
   },
   {
@@ -78,6 +89,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     words: "task inbox",
     summary: "read a task's messages, or send one",
+    served: true,
     load: () => import("./commands/task_inbox.ts"),
   },
   {
@@ -138,6 +150,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     words: "slack reply",
     summary: "post to the Slack thread a task came from",
+    served: true,
     load: () => import("./commands/slack_reply.ts"),
   },
   {
@@ -223,21 +236,25 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     words: "tool webhook-verify-hmac",
     summary: "verify the signature of a body",
+    served: true,
     load: () => import("./commands/tool_webhook_verify_hmac.ts"),
   },
   {
     words: "tool sign",
     summary: "sign a body and print the curl line that sends it",
+    served: true,
     load: () => import("./commands/tool_sign.ts"),
   },
   {
     words: "tool secret-rotate",
     summary: "change one key of a SecretStore",
+    served: true,
     load: () => import("./commands/tool_secret_rotate.ts"),
   },
   {
     words: "tool payload-extract",
     summary: "print one value of a JSON document",
+    served: true,
     load: () => import("./commands/tool_payload_extract.ts"),
   },
   {
@@ -245,7 +262,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "print shell completions",
     load: () => import("./commands/completions.ts"),
   },
-  { words: "version", summary: "print the version", load: () => import("./commands/version.ts") },
+  {
+    words: "version",
+    summary: "print the version",
+    served: true,
+    load: () => import("./commands/version.ts"),
+  },
   {
     words: "complete",
     summary: "complete a word for a completion script",

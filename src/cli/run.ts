@@ -16,9 +16,7 @@ import { red } from "./terminal_text.ts";
 /** Runs `svc` with these arguments; gives the exit code. */
 export async function runCli(given: readonly string[], io: Io): Promise<number> {
   try {
-    const [first] = given;
-    const asked = first === "--version" || first === "-V" ? ["version"] : given;
-    const args = asHelpFlag(inFull(withLeadingOptionsLast(asked)));
+    const args = normalise(given);
     const entry = findEntry(args);
     if (entry === undefined) return await listCommands(args, io);
     const { command } = await entry.load();
@@ -34,6 +32,18 @@ export async function runCli(given: readonly string[], io: Io): Promise<number> 
     if (error instanceof OutputClosed) return 0;
     return report(toAppError(error), io);
   }
+}
+
+/** Whether the daemon may run `svc` with these arguments for a script of one of its runs. */
+export function servedByDaemon(given: readonly string[]): boolean {
+  return findEntry(normalise(given))?.served === true;
+}
+
+/** The words of the command first, every command by its full name. */
+function normalise(given: readonly string[]): readonly string[] {
+  const [first] = given;
+  const asked = first === "--version" || first === "-V" ? ["version"] : given;
+  return asHelpFlag(inFull(withLeadingOptionsLast(asked)));
 }
 
 /** Options that may stand before the command, as in `svc --server URL get task`. */

@@ -35,7 +35,7 @@ export async function takeDataDir({ dir, env, clock, log }: DaemonConfig): Promi
   opening.use(await lockDataDir(dir, clock));
   checkDatabase(dir.database);
   const keyring = await readKeyFile(dir.secretKey);
-  const warning = await usePath(dir.bin, writeLauncher({ bin: dir.bin, env }));
+  const warning = await usePath(dir.bin, writeLauncher(dir, env));
   if (warning !== undefined) log.warn(warning);
   const lock = opening.move();
   return { keyring, [Symbol.dispose]: () => lock.dispose() };

@@ -10,6 +10,7 @@ import { identify, identifyByToken } from "../auth/caller.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { ParallelDisposer } from "../base/parallel_disposer.ts";
 import { createAuditLog } from "../control/records/audit_log.ts";
+import { openCalls } from "../calls/calls.ts";
 import { controlOperations, type OperationsHost } from "../control/operations.ts";
 import { ManifestReader } from "../control/resources/manifest_reader.ts";
 import { NextFires } from "../control/resources/next_fires.ts";
@@ -73,6 +74,8 @@ export async function openServers(
   );
   await usePath(dir.socket, removeStaleSocket(dir));
   const bySocket = answer((request) => identify(request, state));
+  const path = config.pluginEnv.variables["PATH"] ?? "";
+  busy.use(await openCalls({ ...state, answer: bySocket, path }));
   busy.use(
     await serve({ on: { path: dir.socket }, clock, log, drainMs: DRAIN_MS, handler: bySocket }),
   );

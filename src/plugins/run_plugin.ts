@@ -174,16 +174,21 @@ async function execute(
   },
 ): Promise<Ended> {
   using _known = host.secrets.runBegins();
-  using grant = host.tokens.issue({ kind: grantKind(run), project: run.project });
   const out = new Capture(run.maxOutputBytes);
   const err = new Capture(MAX_STDERR);
   const file = join(directory, BODY);
+  const body = { path: file, content: run.input ?? new Uint8Array() };
+  using grant = host.tokens.issue({
+    kind: grantKind(run),
+    project: run.project,
+    ...(run.fileVariable === undefined ? {} : { body }),
+  });
   try {
     // Starting a process blocks this thread, and the row is sent to the store at the end of a turn.
     await new Promise((resolve) => setImmediate(resolve));
     if (run.fileVariable !== undefined) {
       Deno.mkdirSync(directory, { mode: 0o700 });
-      await writePrivate(file, run.input ?? new Uint8Array());
+      await writePrivate(body.path, body.content);
     }
     const exit = await runShell({
       line: run.command,

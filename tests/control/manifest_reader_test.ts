@@ -34,7 +34,8 @@ function test(
     const [written, program, pidFile] = ["svc", "noting", "pid"].map((name) =>
       join(temp.path, name)
     ) as [string, string, string];
-    await writeLauncher({ bin: temp.path, env: (name) => Deno.env.get(name) });
+    const dirs = { root: temp.path, bin: temp.path, calls: join(temp.path, "calls") };
+    await writeLauncher(dirs, (name) => Deno.env.get(name));
     const launcher = await Deno.readTextFile(written);
     await Deno.writeTextFile(written, launcher.replace("\n", `\necho $$ > ${pidFile}\n`));
     // A file that this process has written is busy while a process that another test starts just

@@ -1,0 +1,66 @@
+/**
+ * Calls: `svc …` in a script of a plugin or a step, which the daemon carries out, because starting
+ * the program takes many times as long. All that is sure on a machine is a POSIX shell, and it can
+ * open no socket: so both sides speak through named pipes. `bin/svc` (`launcher_script.ts`) is the
+ * caller. Whatever is not known to be served exactly (`attempt.ts`) ends in the program, and so
+ * does a pipe that ends early: a call does nothing else than the program, only sooner.
+ *
+ * ```
+ * run/calls/           a stock of pairs of pipes, and the pipe "bell", which the daemon always reads
+ *
+ * caller               takes a pair by creating NAME.taken, opens both pipes, writes NAME to "bell":
+ *                      the pair is this call's own, and no other call ever uses it
+ * caller, to NAME.in   the run token, the project, the number of arguments, and those; NUL after each
+ *
+ * The daemon runs the command as that run. What it cannot know it asks for, and begins anew:
+ * daemon, to NAME.out  env NAMES            caller: "=" and its value, or nothing, for each; NUL
+ *                      input                caller: its standard input, to the end
+ *
+ * One of these is the last line; a TEXT is as printf %b reads it:
+ *                      out TEXT | err TEXT  for standard output, for standard error, in this order
+ *                      exit CODE
+ *                      rest CODE            standard output follows, to the end of the pipe
+ *                      program              the caller runs the program
+ *                      program with input   the same; its standard input follows
+ * ```
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import { makeFifos } from "../shell/make_fifos.ts";
+import { Bell, type BellHost } from "./bell.ts";
+import { Slots } from "./slots.ts";
+
+/** What serving calls needs. */
+export interface CallsHost extends BellHost {
+  /** Directories in which `mkfifo` is looked for. */
+  readonly path: string;
+}
+
+/** How often pairs that were taken and never used are looked for. */
+const SWEEP_MS = 60_000;
+
+/**
+ * Serves calls until it is disposed. Where there can be no pipes, it does nothing, and scripts start
+ * the program.
+ */
+export async function openCalls(host: CallsHost): Promise<AsyncDisposable> {
+  const { dirs: { calls: directory }, clock, log, path } = host;
+  await using opening = new AsyncDisposableStack();
+  try {
+    await Deno.remove(directory, { recursive: true }).catch(() => {}); // of a daemon that was killed
+    await Deno.mkdir(directory, { mode: 0o700 });
+    opening.defer(() => Deno.remove(directory, { recursive: true }).catch(() => {}));
+    const slots = opening.use(new Slots(directory, path));
+    if (!await slots.fill()) throw new Error("mkfifo failed");
+    const bell = join(directory, "bell");
+    if (!await makeFifos([bell], path)) throw new Error("mkfifo failed");
+    opening.use(new Bell(bell, slots, host));
+    opening.use(clock.every(SWEEP_MS, () => slots.sweep(clock.now())));
+  } catch (error) {
+    log.debug("calls of svc in scripts start the program", { error });
+    return new AsyncDisposableStack();
+  }
+  return opening.move();
+}

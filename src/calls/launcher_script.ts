@@ -1,0 +1,114 @@
+/**
+ * `bin/svc` of a data directory as text: a script for any POSIX shell, which asks the daemon where
+ * that can be and runs the program everywhere else. The protocol is told in `calls.ts`.
+ *
+ * A call costs as much as the processes it starts: the shell that reads this, and `cat` where the
+ * command reads standard input. Everything else is builtin. Names of variables start with `svc_`,
+ * so that none that the caller has exported is changed.
+ *
+ * @module
+ */
+
+/** What the script is made for. */
+export interface LauncherScript {
+  /** Shell words that run the program, to be followed by its arguments. */
+  readonly program: string;
+  /** Data directory, as its runs know it. */
+  readonly root: string;
+  /** Directory that the daemon listens in. */
+  readonly calls: string;
+}
+
+/** The text of `bin/svc`. */
+export function launcherScript({ program, root, calls }: LauncherScript): string {
+  return `#!/bin/sh
+# Runs svc, for the data directory that this is in; written anew by every start of its daemon.
+#
+# In a script of a plugin or a step it first asks the daemon, which carries out what scripts use
+# most by itself: the program is large, and starting it takes long. Whatever the daemon does not do
+# exactly as the program would, the program does.
+
+svc_program() {
+  ${program} "$@"
+}
+
+# Asks the daemon. Returns when the program has to run instead.
+svc_ask() {
+  svc_given=
+  trap : PIPE # the daemon may end while it is spoken to
+  printf '%s\\n' "\${svc_slot##*/}" >&3
+  printf '%s\\0' "$SVC_RUN_TOKEN" "\${SVC_PROJECT-}" "$#" "$@" 2>/dev/null >&6
+  while IFS= read -r svc_line <&5; do
+    case $svc_line in
+      'out '*) svc_given=1 && svc_print "\${svc_line#out }" ;;
+      'err '*) svc_given=1 && printf '%b' "\${svc_line#err }" >&2 2>/dev/null ;;
+      'exit '*) exit "\${svc_line#exit }" ;;
+      'rest '*) cat <&5; exit "\${svc_line#rest }" ;;
+      'env '*) svc_variables \${svc_line#env } 2>/dev/null >&6 ;;
+      input)
+        svc_given=1
+        cat <&7 >&6 2>/dev/null 3>&- 5<&- & # holds nothing that others see the end of
+        exec 6>&-
+        ;;
+      program) return ;;
+      'program with input') svc_program "$@" <&5 ;;
+    esac
+  done
+  [ -n "$svc_given" ] || return 0
+  kill "$!" 2>/dev/null
+  echo 'error: The daemon ended before it answered' >&2
+  exit 3
+}
+
+svc_print() {
+  trap 'exit 0' PIPE # the reader of the output has seen enough
+  printf '%b' "$1" 2>/dev/null && return
+  echo 'error: The output cannot be written' >&2
+  exit 1
+}
+
+svc_variables() {
+  for svc_name do
+    if eval "[ -n \\"\\\${$svc_name+set}\\" ]"; then
+      eval "printf '=%s\\\\0' \\"\\$$svc_name\\""
+    else
+      printf '\\0'
+    fi
+  done
+}
+
+svc_calls=${quote(calls)}
+
+# Only in a run of this daemon, and nowhere near a terminal.
+[ -n "\${SVC_RUN_TOKEN-}" ] && [ -z "\${SVC_SERVER-}\${SVC_TOKEN-}" ] &&
+  [ "\${SVC_DATA_DIR-}" = ${quote(root)} ] && [ -p "$svc_calls/bell" ] &&
+  ! [ -t 0 ] && ! [ -t 1 ] && ! [ -t 2 ] && command -v cat >/dev/null &&
+  { true 9>&2 2>/dev/null 9<&0 9>&1; } || svc_program "$@"
+
+# Takes a pair of pipes: nobody else can create the same file.
+set -C
+svc_slot=
+for svc_out in "$svc_calls"/*.out; do
+  [ -p "$svc_out" ] || continue
+  svc_slot=\${svc_out%.out}
+  { true >"$svc_slot.taken"; } 2>/dev/null && break
+  svc_slot=
+done
+set +C
+[ -n "$svc_slot" ] || svc_program "$@"
+
+# Opened for both directions first, which never waits for the other end. The daemon may have ended
+# since, and its directory with it.
+{
+  command exec 3<>"$svc_calls/bell" 4<>"$svc_slot.out" 5<"$svc_slot.out" 4>&- \
+    4<>"$svc_slot.in" 6>"$svc_slot.in" 4>&- 7<&0
+} 2>/dev/null || svc_program "$@"
+svc_ask "$@"
+svc_program "$@"
+`;
+}
+
+/** A text as one word of a shell. */
+export function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,145 @@
+/**
+ * The stock of pipe pairs. Each pair is for one call: a name, `NAME.in` that the caller writes to,
+ * `NAME.out` that the daemon writes to, and `NAME.taken`, which the caller creates to have it for
+ * itself. The daemon holds its ends of a pair from the beginning, so that a caller sees the end of
+ * the daemon as the end of a pipe.
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import { makeFifos } from "../shell/make_fifos.ts";
+
+/** Pairs in a full stock; as many calls can begin at once. */
+const STOCK = 32;
+/** A taken pair that nobody rings for within this time is given up: its caller was killed. */
+const ABANDONED_MS = 60_000;
+
+/** A pair of pipes, in use by one call. Disposing it closes and removes it. */
+export class Slot implements Disposable {
+  readonly name: string;
+  /** What the caller writes. */
+  readonly input: Deno.FsFile;
+  /** What the caller reads. */
+  readonly output: Deno.FsFile;
+  readonly #base: string;
+  #open = true;
+
+  /** Opens the daemon's ends; opening one end alone would wait for the other. */
+  constructor(directory: string, name: string) {
+    this.name = name;
+    this.#base = join(directory, name);
+    const [input, output] = Slot.pathsOf(directory, name);
+    using _in = Deno.openSync(input, { read: true, write: true });
+    using _out = Deno.openSync(output, { read: true, write: true });
+    this.input = Deno.openSync(input, { read: true });
+    this.output = Deno.openSync(output, { write: true });
+    Deno.renameSync(output, `${this.#base}.out`); // callers see it from now on
+  }
+
+  /** Where the pipes of a pair are made. */
+  static pathsOf(directory: string, name: string): readonly [input: string, output: string] {
+    const base = join(directory, name);
+    return [`${base}.in`, `${base}.new`];
+  }
+
+  /** Ends a wait for input, while the caller may still hold its end. */
+  wake(): void {
+    using pipe = Deno.openSync(`${this.#base}.in`, { read: true, write: true });
+    pipe.writeSync(new Uint8Array(1));
+  }
+
+  /** Since when it has been taken, in milliseconds since the epoch; `undefined` when it is free. */
+  takenAt(): number | undefined {
+    try {
+      return Deno.lstatSync(`${this.#base}.taken`).mtime?.getTime();
+    } catch {
+      return undefined;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.input.close();
+    this.output.close();
+    for (const end of ["out", "in", "taken"]) {
+      try {
+        Deno.removeSync(`${this.#base}.${end}`);
+      } catch {
+        // already gone, or the directory is
+      }
+    }
+  }
+}
+
+/** The pairs that are not in use yet. */
+export class Slots implements Disposable {
+  readonly #directory: string;
+  readonly #path: string;
+  readonly #free = new Map<string, Slot>();
+  /** No name is used twice, not even by a daemon after this one. */
+  readonly #prefix = crypto.randomUUID().slice(0, 8);
+  #made = 0;
+  #filling: Promise<boolean> | undefined;
+  #closed = false;
+
+  /** A stock in this directory; `path` is where `mkfifo` is looked for. */
+  constructor(directory: string, path: string) {
+    this.#directory = directory;
+    this.#path = path;
+  }
+
+  /** Fills the stock up where it is half empty; gives whether it could. */
+  async fill(): Promise<boolean> {
+    if (this.#free.size > STOCK / 2) return true;
+    return await (this.#filling ??= this.#fillUp());
+  }
+
+  /** More may be taken while pipes are made. */
+  async #fillUp(): Promise<boolean> {
+    try {
+      while (this.#free.size <= STOCK / 2) if (!await this.#fill()) return false;
+      return true;
+    } finally {
+      this.#filling = undefined;
+    }
+  }
+
+  async #fill(): Promise<boolean> {
+    const names = Array.from(
+      { length: STOCK - this.#free.size },
+      () => `${this.#prefix}-${(this.#made++).toString(36)}`,
+    );
+    const paths = names.flatMap((name) => Slot.pathsOf(this.#directory, name));
+    try {
+      if (!await makeFifos(paths, this.#path) || this.#closed) return false;
+      for (const name of names) this.#free.set(name, new Slot(this.#directory, name));
+      return true;
+    } catch {
+      return false; // no descriptor or no process to be had: calls start the program meanwhile
+    }
+  }
+
+  /** The pair of this name, for the one call that rang for it. */
+  take(name: string): Slot | undefined {
+    const slot = this.#free.get(name);
+    this.#free.delete(name);
+    void this.fill();
+    return slot;
+  }
+
+  /** Gives up what was taken long before `now` by callers that never rang, and replaces it. */
+  sweep(now: number): void {
+    for (const [name, slot] of this.#free) {
+      if (now - (slot.takenAt() ?? now) > ABANDONED_MS) this.take(name)?.[Symbol.dispose]();
+    }
+    void this.fill();
+  }
+
+  [Symbol.dispose](): void {
+    this.#closed = true;
+    for (const slot of this.#free.values()) slot[Symbol.dispose]();
+    this.#free.clear();
+  }
+}

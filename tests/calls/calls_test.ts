@@ -1,0 +1,266 @@
+/**
+ * Calls from real shells to a daemon's end that is served in this process, with a control plane that
+ * is made up: what callers do wrong, and what becomes of them when the daemon ends.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
+import { join } from "node:path";
+import { type Grant, RunTokens } from "../../src/auth/run_tokens.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
+import { createLog } from "../../src/base/log.ts";
+import { openCalls } from "../../src/calls/calls.ts";
+import { launcherScript } from "../../src/calls/launcher_script.ts";
+import { ManualClock } from "../helpers/manual_clock.ts";
+import { run, type RunResult } from "../helpers/program.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
+import { until, untilFile } from "../helpers/until.ts";
+
+const PATH = Deno.env.get("PATH") ?? "";
+/** What the program would say, were it run. */
+const PROGRAM = { code: 99, stdout: "", stderr: "" };
+const RUN: Grant = { kind: "cron", project: "default" };
+
+interface Rig extends AsyncDisposable {
+  readonly dirs: DataDir;
+  readonly env: Record<string, string>;
+  /** Operations the made-up control plane was asked for, with their inputs. */
+  readonly asked: string[];
+  readonly launcher: string;
+  svc(args: readonly string[], stdin?: string | Uint8Array): Promise<RunResult>;
+  /** Ends the daemon's side. */
+  close(): Promise<void>;
+}
+
+interface RigOptions {
+  readonly path?: string;
+  readonly clock?: ManualClock;
+  readonly answer?: (request: Request) => Promise<Response>;
+}
+
+async function openRig({ path = PATH, clock, answer }: RigOptions = {}): Promise<Rig> {
+  await using opening = new AsyncDisposableStack();
+  const temp = opening.use(await tempDir());
+  const dirs = dataDirAt(temp.path);
+  await Deno.mkdir(dirs.run);
+  const tokens = new RunTokens();
+  const { token } = tokens.issue(RUN);
+  const asked: string[] = [];
+  const log = createLog({ level: "warn", format: "pretty", clock: systemClock, write: unexpected });
+  const calls = await openCalls({
+    dirs,
+    tokens,
+    log,
+    path,
+    clock: clock ?? systemClock,
+    async answer(request) {
+      equal(request.headers.get("authorization"), `Bearer ${token}`);
+      asked.push(`${new URL(request.url).pathname} ${await request.clone().text()}`);
+      return await answer?.(request) ??
+        Response.json({ store: "chat", key: "key", created: false });
+    },
+  });
+  const launcher = await temp.write(
+    "svc",
+    launcherScript({ program: "exit 99 #", root: dirs.root, calls: dirs.calls }),
+  );
+  const env = { SVC_RUN_TOKEN: token, SVC_DATA_DIR: dirs.root, SVC_PROJECT: "default" };
+  let closed: Promise<void> | undefined;
+  const close = () => closed ??= Promise.resolve(calls[Symbol.asyncDispose]());
+  const open = opening.move();
+  return {
+    dirs,
+    env,
+    asked,
+    launcher,
+    close,
+    svc: (args, stdin = "") => run("/bin/sh", [launcher, ...args], { env, stdin }),
+    async [Symbol.asyncDispose]() {
+      await close();
+      await open.disposeAsync();
+    },
+  };
+}
+
+function unexpected(line: string): void {
+  throw new Error(`The log has a warning: ${line}`);
+}
+
+const EXTRACT = ["tool", "payload-extract", "--path", "a"];
+const ONE = { code: 0, stdout: "1\n", stderr: "" };
+
+/** A caller that is broken off by the test. */
+function start(rig: Rig, script: string, args: readonly string[] = []): Deno.ChildProcess {
+  return new Deno.Command("/bin/sh", {
+    args: ["-c", script, rig.launcher, ...args],
+    env: rig.env,
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
+}
+
+async function kill(child: Deno.ChildProcess): Promise<void> {
+  child.kill("SIGKILL");
+  await child.status;
+  await child.stdin.close().catch(() => {});
+  await child.stdout.cancel();
+}
+
+/** Pairs of pipes, taken ones too. */
+function pairs(rig: Rig): string[] {
+  return [...Deno.readDirSync(rig.dirs.calls)].map(({ name }) => name)
+    .filter((name) => name.endsWith(".out"));
+}
+
+const taken = (rig: Rig) =>
+  [...Deno.readDirSync(rig.dirs.calls)].filter(({ name }) => name.endsWith(".taken")).length;
+
+Deno.test("calls side by side each get their own answer", async () => {
+  await using rig = await openRig();
+  const results = await Promise.all(
+    Array.from({ length: 24 }, (_, a) => rig.svc(EXTRACT, JSON.stringify({ a }))),
+  );
+  deepEqual(results, results.map((_, a) => ({ ...ONE, stdout: `${a}\n` })));
+  await until("the end of every call", () => taken(rig) === 0 ? true : undefined);
+});
+
+Deno.test("however many call at once, each gets an answer or the program", async () => {
+  await using rig = await openRig();
+  const script = 'i=0; while [ $i -lt 100 ]; do echo "{\\"a\\":1}" | /bin/sh "$0" "$@" & ' +
+    "i=$((i+1)); done; wait";
+  const { stdout } = await run("/bin/sh", ["-c", script, rig.launcher, ...EXTRACT], {
+    env: rig.env,
+  });
+  ok(stdout.split("\n").length > 20, stdout);
+  equal(stdout.replaceAll("1\n", ""), "");
+  await until("new pairs", () => pairs(rig).length > 16 ? true : undefined);
+  deepEqual(await rig.svc(EXTRACT, '{"a":1}'), ONE);
+});
+
+Deno.test("noise at the bell is no call and stops none", async () => {
+  await using rig = await openRig();
+  using bell = await Deno.open(join(rig.dirs.calls, "bell"), { write: true });
+  for (let round = 0; round < 20; round++) {
+    await bell.write(crypto.getRandomValues(new Uint8Array(4000)));
+    await bell.write(new TextEncoder().encode("\nno-such-name\n../../svc\n\0\n\n"));
+  }
+  deepEqual(await rig.svc(EXTRACT, '{"a":1}'), ONE);
+  const [pair = ""] = pairs(rig);
+  const name = pair.replace(".out", "");
+  await bell.write(new TextEncoder().encode(`${name}\n`)); // and nobody is there
+  await until("the pair is gone", () => pairs(rig).includes(pair) ? undefined : true);
+  deepEqual(await rig.svc(EXTRACT, '{"a":1}'), ONE);
+});
+
+Deno.test("callers that are killed at any point leave nothing behind", async () => {
+  await using rig = await openRig();
+  const waitsForInput = start(rig, 'exec /bin/sh "$0" "$@"', EXTRACT);
+  await until("the call", () => taken(rig) === 1 ? true : undefined);
+  await kill(waitsForInput);
+  await until("the end of the call", () => taken(rig) === 0 ? true : undefined);
+  // It rings and says nothing; it says half; it asks for much and reads nothing of it.
+  const opened = `
+    cd ${rig.dirs.calls}; for out in *.out; do name=\${out%.out}; break; done
+    : > $name.taken; exec 4<>$out 5<$out 4>&- 4<>$name.in 6>$name.in 4>&-; echo $name > bell; echo yes > ../rung`;
+  const file = join(rig.dirs.root, "input");
+  await Deno.writeTextFile(file, JSON.stringify({ a: "x".repeat(200_000) }));
+  for (
+    const rest of [
+      ":",
+      "printf 'run-' >&6",
+      `printf '%s\\0' "$SVC_RUN_TOKEN" default 4 ${EXTRACT.join(" ")} >&6
+       cat ${file} >&6; exec 6>&-`,
+    ]
+  ) {
+    const child = start(rig, `${opened}\n${rest}\nread -r _`);
+    await untilFile(join(rig.dirs.run, "rung"));
+    await Deno.remove(join(rig.dirs.run, "rung"));
+    await kill(child);
+    await until("the end of the call", () => taken(rig) === 0 ? true : undefined);
+  }
+  deepEqual(await rig.svc(EXTRACT, '{"a":1}'), ONE);
+});
+
+Deno.test("a pair that was taken and never used is given up", async () => {
+  const clock = new ManualClock(Date.now());
+  await using rig = await openRig({ clock });
+  const before = pairs(rig);
+  for (const out of before) {
+    await Deno.writeTextFile(join(rig.dirs.calls, out.replace(".out", ".taken")), "");
+  }
+  deepEqual(await rig.svc(EXTRACT, '{"a":1}'), PROGRAM);
+  await clock.advance(120_000);
+  await until("new pairs", () => pairs(rig).length > 0 && taken(rig) === 0 ? true : undefined);
+  deepEqual(await rig.svc(EXTRACT, '{"a":1}'), ONE);
+});
+
+Deno.test("a token that no run has any more gets the program", async () => {
+  await using rig = await openRig();
+  rig.env["SVC_RUN_TOKEN"] = "run-x";
+  deepEqual(await rig.svc(EXTRACT, '{"a":1}'), PROGRAM);
+  deepEqual(rig.asked, []);
+});
+
+Deno.test("a daemon that ends leaves no caller waiting", async () => {
+  const { promise: release, resolve } = Promise.withResolvers<void>();
+  await using rig = await openRig({
+    answer: () => release.then(() => Response.json({ kind: "SecretStore" })),
+  });
+  const asking = rig.svc(["describe", "secretstore/x", "-o", "json"]);
+  const waiting = start(rig, 'exec /bin/sh "$0" "$@"', EXTRACT);
+  await until("one call", () => rig.asked.length === 1 ? true : undefined);
+  await until("a caller that hands over its input", async () => {
+    const { stdout } = await run("pgrep", ["-P", String(waiting.pid), "cat"]);
+    return stdout === "" ? undefined : true;
+  });
+  const closed = rig.close();
+  equal((await waiting.status).code, 3); // its input has been taken from it
+  await waiting.stdin.close().catch(() => {});
+  await waiting.stdout.cancel();
+  resolve();
+  deepEqual(await asking, { ...PROGRAM, code: 0, stdout: '{\n  "kind": "SecretStore"\n}\n' });
+  await closed;
+  deepEqual(await rig.svc(EXTRACT, '{"a":1}'), PROGRAM);
+});
+
+Deno.test("the pipes of a daemon that was killed keep nobody waiting", async () => {
+  await using rig = await openRig();
+  await rig.close();
+  const names = ["bell", "x-1.in", "x-1.out", "x-2.in", "x-2.out"];
+  await Deno.mkdir(rig.dirs.calls);
+  await run("mkfifo", names.map((name) => join(rig.dirs.calls, name)));
+  deepEqual(await rig.svc(EXTRACT, '{"a":1}'), PROGRAM);
+  deepEqual(await rig.svc(["version", "x".repeat(30_000)], ""), PROGRAM);
+});
+
+Deno.test("without mkfifo scripts start the program, and nobody is alarmed", async () => {
+  await using rig = await openRig({ path: "/nonexistent" });
+  deepEqual(await rig.svc(EXTRACT, '{"a":1}'), PROGRAM);
+});
+
+Deno.test("what changes something is done once, however often the caller is asked", async () => {
+  await using rig = await openRig();
+  const rotate = ["tool", "secret-rotate", "chat", "key"];
+  rig.env["NEW"] = "value";
+  const rotated = await rig.svc([...rotate, "--value-env", "NEW"]);
+  deepEqual(rotated, { code: 0, stdout: "secretstore/chat key key rotated\n", stderr: "" });
+  equal(rig.asked.length, 1, rig.asked.join("\n"));
+  // A caller that is killed while it writes would leave half a value.
+  deepEqual(await rig.svc([...rotate, "--value", "-"], "new"), PROGRAM);
+  equal(rig.asked.length, 1, rig.asked.join("\n"));
+});
+
+Deno.test("what is refused is refused in the words of the control plane", async () => {
+  const problem = { code: "forbidden", detail: "No", details: ["a", "b"] };
+  await using rig = await openRig({
+    answer: () => Promise.resolve(Response.json(problem, { status: 403 })),
+  });
+  deepEqual(await rig.svc(["tool", "secret-rotate", "chat", "key", "--value", "x"]), {
+    code: 5,
+    stdout: "",
+    stderr: "error: No\n  a\n  b\n",
+  });
+});
