@@ -122,20 +122,24 @@ export async function runShell(command: ShellCommand, host: ShellHost): Promise<
 }
 
 function spawn(command: ShellCommand, setsid: string | undefined): Deno.ChildProcess {
+  const { env, locale } = splitLocale(command.env);
   // On the same line, so that line numbers in the shell's messages still start from 1.
   const line = [
     `umask ${command.umask.toString(8).padStart(4, "0")}; `,
+    ...locale.map(([name]) => `export ${name}="$1"; shift; `),
     command.before === undefined ? "" : WAIT,
     ONE_FILE.test(command.line) ? "exec " : "",
     command.line,
   ].join("");
-  const args = [command.stopOnError === true ? "-ec" : "-c", line, "sh", ...command.args ?? []];
+  const values = locale.map(([, value]) => value);
+  const option = command.stopOnError === true ? "-ec" : "-c";
+  const args = [option, line, "sh", ...values, ...command.args ?? []];
   try {
     return new Deno.Command(setsid ?? "/bin/sh", {
       args: setsid === undefined ? args : ["/bin/sh", ...args],
       cwd: command.cwd,
       clearEnv: true,
-      env: { ...command.env },
+      env,
       stdin: inputOf(command) === undefined ? "null" : "piped",
       stdout: "piped",
       stderr: "piped",
@@ -144,6 +148,20 @@ function spawn(command: ShellCommand, setsid: string | undefined): Deno.ChildPro
   } catch (cause) {
     throw new AppError("invalid", `Cannot start a process: ${messageOf(cause)}`, { cause });
   }
+}
+
+/** Variables that choose a locale. */
+const LOCALE = /^(?:LANG|LANGUAGE|LC_[A-Z]+)$/;
+
+/**
+ * An environment without its locale, which the shell is given as arguments and sets itself:
+ * `setsid` would read a dozen files for it (measured: 0.25 ms of 1.9).
+ */
+function splitLocale(given: Readonly<Record<string, string>>) {
+  const locale = Object.entries(given).filter(([name]) => LOCALE.test(name));
+  const env = { ...given };
+  for (const [name] of locale) delete env[name];
+  return { env, locale };
 }
 
 /** Waits for the shell to end by itself, or ends its group on timeout and abort. */

@@ -185,6 +185,23 @@ test("arguments reach the line as they are, whatever stands in them", async ({ r
   await rejects(Deno.stat(`${dir}/pwned`), Deno.errors.NotFound);
 });
 
+test("a locale reaches the line as any other variable, and is no argument of it", async ({ run, dir }) => {
+  const env = { PATH, LANG: "C.UTF-8", LC_ALL: "'$(touch pwned)\"\n", LANGUAGE: "", LC_X: "x" };
+  const show = 'printf "<%s>" "$LANG" "$LC_ALL" "${LANGUAGE-unset}" "$LC_X" "$#" "$@"';
+  const all = "<C.UTF-8><'$(touch pwned)\"\n><><x>";
+  equal((await run(show, { env })).out, `${all}<0>`);
+  equal((await run(show, { env, args: ["-n", "b c"] })).out, `${all}<2><-n><b c>`);
+  equal((await run(`sh -c '${show.replaceAll("'", "")}'`, { env })).out, `${all}<0>`);
+  equal((await run("/usr/bin/printenv LANG", { env, stopOnError: true })).out, "C.UTF-8\n");
+  const { out } = await run("cat", {
+    env,
+    stdin: new Uint8Array([97]),
+    before: () => Promise.resolve(),
+  });
+  equal(out, "a");
+  await rejects(Deno.stat(`${dir}/pwned`), Deno.errors.NotFound);
+});
+
 test("variables reach the line as they are, and there are no others", async ({ run, dir }) => {
   const env = {
     PATH,
