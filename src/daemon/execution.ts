@@ -44,13 +44,14 @@ const PLUGIN_LIMITS = { running: 16, waiting: 2000 };
 export async function openExecution(config: DaemonConfig, state: State): Promise<Execution> {
   const { workers, slackApiUrl, keep } = config;
   await using opening = new AsyncDisposableStack();
+  const plugins = pluginHost(config, state);
+  opening.defer(() => plugins.semaphore.idle()); // with the processes that plugins left behind
   const busy = opening.use(new ParallelDisposer());
   const running = withTaskRunning(state, config);
   const { inboxes, directories } = running;
   const slack = busy.use(new SlackNotifier({ ...state, slackApiUrl })); // hears the worker begin
   const worker = busy.use(await startWorker({ ...running, workers }));
   const machine = new Machine(running);
-  const plugins = pluginHost(config, state);
   await endInterruptedPlugins(state);
   opening.use(startAuditRetention(state));
   busy.use(startRetention({

@@ -131,13 +131,20 @@ export async function runPlugin(run: PluginRun, host: PluginHost): Promise<Plugi
     warnOfViolation(host.log, { ...run, when: "run", reason: decision.reason });
   }
   const timeoutSecs = Math.min(run.timeout ?? DEFAULT_TIMEOUT_SECS, decision.maxTimeoutSecs);
-  return await host.semaphore.run(async () => {
+  return await host.semaphore.run(async (keepRoomFor) => {
     const began = { ...start, createdAt: host.clock.now() };
     const directory = join(host.dirs.run, `plugin-${start.id}`);
+    // The result does not wait for it: mostly there is nothing, and to ask takes a while.
+    const onLeft = (gone: Promise<void>) =>
+      keepRoomFor(
+        gone.catch((error) =>
+          host.log.error("what a plugin left behind could not be ended", { audit: start.id, error })
+        ),
+      );
     try {
       const row = host.store.startAudit(began);
       const [ran, stored] = await Promise.allSettled([
-        execute(run, { host, id: start.id, timeoutSecs, row, directory }),
+        execute(run, { host, id: start.id, timeoutSecs, row, directory, onLeft }),
         row,
       ]);
       if (stored.status === "rejected") throw stored.reason;
@@ -165,12 +172,13 @@ type Ended = { readonly end: Omit<AuditEnd, "finishedAt">; readonly result: Plug
 /** Runs the plugin once its `row` is stored; the shell starts meanwhile, and waits for that. */
 async function execute(
   run: PluginRun,
-  { host, id, timeoutSecs, row, directory }: {
+  { host, id, timeoutSecs, row, directory, onLeft }: {
     host: PluginHost;
     id: string;
     timeoutSecs: number;
     row: Promise<void>;
     directory: string;
+    onLeft: (gone: Promise<void>) => void;
   },
 ): Promise<Ended> {
   using _known = host.secrets.runBegins();
@@ -210,6 +218,7 @@ async function execute(
       },
       ...(run.input === undefined ? {} : { stdin: run.input }),
       before: () => row,
+      onLeft,
       umask: host.umask,
       timeoutMs: timeoutSecs * 1000,
       graceMs: GRACE_MS,

@@ -19,6 +19,7 @@ export interface SemaphoreLimits {
 export class Semaphore {
   readonly #limits: SemaphoreLimits;
   readonly #waiting: (() => void)[] = [];
+  readonly #onLeave: (() => void)[] = [];
   #running = 0;
 
   constructor(limits: SemaphoreLimits) {
@@ -33,12 +34,18 @@ export class Semaphore {
     return this.#waiting.length;
   }
 
+  /** Resolves when nothing runs any more. */
+  async idle(): Promise<void> {
+    while (this.#running > 0) await new Promise<void>((resolve) => this.#onLeave.push(resolve));
+  }
+
   /**
-   * Runs `work` when there is room.
+   * Runs `work` when there is room. What it gives to `keepRoomFor` keeps its room until that has
+   * resolved, after its own result is there.
    *
    * @throws {AppError} `overloaded` when too many wait already.
    */
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  async run<T>(work: (keepRoomFor: (rest: Promise<void>) => void) => Promise<T>): Promise<T> {
     if (this.#running >= this.#limits.running) {
       if (this.#waiting.length >= this.#limits.waiting) {
         throw new AppError("overloaded", "Too many plugins are running");
@@ -48,12 +55,19 @@ export class Semaphore {
     } else {
       this.#running++;
     }
+    let rest: Promise<void> | undefined;
     try {
-      return await work();
+      return await work((promise) => rest = promise);
     } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#running--;
-      else next();
+      if (rest === undefined) this.#leave();
+      else rest.catch(() => {}).finally(() => this.#leave());
     }
+  }
+
+  #leave(): void {
+    const next = this.#waiting.shift();
+    if (next !== undefined) return next();
+    this.#running--;
+    for (const resolve of this.#onLeave.splice(0)) resolve();
   }
 }

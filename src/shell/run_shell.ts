@@ -44,6 +44,12 @@ export interface ShellCommand {
   readonly onOutput: (stream: OutputStream, chunk: Uint8Array) => void | Promise<void>;
   /** Called with the process group as soon as it exists. */
   readonly onStart?: (group: number) => void;
+  /**
+   * Takes over the wait for what the line may have left behind, where its output has ended without
+   * that: `gone` resolves when no process of the group is left. A line that was ended early is
+   * waited for in any case.
+   */
+  readonly onLeft?: (gone: Promise<void>) => void;
 }
 
 /** What shell lines are run with. */
@@ -110,7 +116,13 @@ export async function runShell(command: ShellCommand, host: ShellHost): Promise<
   const feeding = feed(child, failure === undefined ? inputOf(command) : []);
   const endedFor = await untilOver(child, command, host);
   const status = await child.status;
-  if (await groups.alive(child.pid)) await groups.end(child.pid, LEFTOVER_GRACE_MS);
+  const gone = endLeft(child.pid, groups);
+  const onLeft = endedFor === undefined && failure === undefined ? command.onLeft : undefined;
+  if (onLeft !== undefined && await isFirst(Promise.all(pumps.map(({ done }) => done)), gone)) {
+    onLeft(gone);
+  } else {
+    await gone;
+  }
   await Promise.all(pumps.map((pump) => pump.finish(DRAIN_MS, clock)));
   await feeding;
   if (failure !== undefined) throw failure.error;
@@ -119,6 +131,16 @@ export async function runShell(command: ShellCommand, host: ShellHost): Promise<
     ...(status.signal === null ? {} : { killedBy: status.signal }),
     ...(endedFor === undefined ? {} : { endedFor }),
   };
+}
+
+/** Ends what a line has left behind in its group; resolves when nothing of it is left. */
+async function endLeft(group: number, groups: ProcessGroups): Promise<void> {
+  if (await groups.alive(group)) await groups.end(group, LEFTOVER_GRACE_MS);
+}
+
+/** Whether `one` is over before `other`; fails as the first of them fails. */
+function isFirst(one: Promise<unknown>, other: Promise<unknown>): Promise<boolean> {
+  return Promise.race([one.then(() => true), other.then(() => false)]);
 }
 
 function spawn(command: ShellCommand, setsid: string | undefined): Deno.ChildProcess {
@@ -223,7 +245,8 @@ async function feed(
 /** Reads one stream to its end, or until it is told to stop waiting for it. */
 class Pump {
   readonly #reader: ReadableStreamBYOBReader;
-  readonly #done: Promise<void>;
+  /** Resolves at the end of the stream. */
+  readonly done: Promise<void>;
   #failure: { readonly error: unknown } | undefined;
   #over = false;
 
@@ -232,7 +255,7 @@ class Pump {
     sink: (chunk: Uint8Array) => void | Promise<void>,
   ) {
     this.#reader = stream.getReader({ mode: "byob" });
-    this.#done = this.#run(sink).then(() => void (this.#over = true));
+    this.done = this.#run(sink).then(() => void (this.#over = true));
   }
 
   /**
@@ -258,10 +281,10 @@ class Pump {
   async finish(withinMs: number, clock: Clock): Promise<void> {
     if (!this.#over) {
       const patience = new AbortController();
-      await Promise.race([this.#done, clock.pause(withinMs, patience.signal)]);
+      await Promise.race([this.done, clock.pause(withinMs, patience.signal)]);
       patience.abort();
       await this.#reader.cancel().catch(() => {});
-      await this.#done;
+      await this.done;
     }
     if (this.#failure !== undefined) throw this.#failure.error;
   }

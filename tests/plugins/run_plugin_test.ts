@@ -5,7 +5,7 @@
  */
 
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
-import { type Clock, systemClock } from "../../src/base/clock.ts";
+import { type Clock, nextTurn, systemClock } from "../../src/base/clock.ts";
 import type { DataDir } from "../../src/base/data_dir.ts";
 import { AppError } from "../../src/base/errors.ts";
 import type { Log } from "../../src/base/log.ts";
@@ -39,7 +39,12 @@ interface Bench extends AsyncDisposable {
 
 async function bench(
   startAudit: () => Promise<void> = () => Promise.resolve(),
-  { secrets = known(), clock = systemClock }: { secrets?: KnownSecrets; clock?: Clock } = {},
+  { secrets = known(), clock = systemClock, look }: {
+    secrets?: KnownSecrets;
+    clock?: Clock;
+    /** What the look for processes that are left waits for. */
+    look?: () => Promise<void>;
+  } = {},
 ): Promise<Bench> {
   const dir = await tempDir();
   const groups = openProcessGroups();
@@ -66,7 +71,7 @@ async function bench(
   const host: PluginHost = {
     secrets,
     semaphore,
-    groups,
+    groups: { ...groups, alive: async (group) => (await look?.(), await groups.alive(group)) },
     clock,
     pluginRoot: dir.path,
     umask: 0o022,
@@ -137,6 +142,54 @@ Deno.test("nothing of a plugin runs before its row is stored", async () => {
   await until("nothing is left", () => rig.left().length === 0 || undefined);
   equal(rig.semaphore.running, 0);
 });
+
+/** A line that leaves a process with these redirections behind, and says which one. */
+const leaving = (redirections: string) => `sleep 600 ${redirections} & echo $! > pid`;
+
+/** Whether the process that a plugin has left behind is still there. */
+async function isLeft(rig: Bench): Promise<boolean> {
+  const pid = (await Deno.readTextFile(rig.path("pid"))).trim();
+  const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
+  return stat !== "" && !/\) [ZX] /.test(stat);
+}
+
+/** A look for processes that are left which waits until it may. */
+function heldLook() {
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  const { promise: allowed, resolve: allow } = Promise.withResolvers<void>();
+  return { asked, allow, look: () => (ask(), allowed) };
+}
+
+Deno.test("the result of a plugin does not wait for what it leaves behind, but its room does", async () => {
+  const { look, allow } = heldLook();
+  await using rig = await bench(undefined, { look });
+  const { result } = await rig.run(leaving("</dev/null >/dev/null 2>&1"));
+  deepEqual([result, await isLeft(rig), rig.semaphore.running], ["ok", true, 1]);
+  const next = rig.run("touch ran");
+  const idle = rig.semaphore.idle();
+  await until("the next one to wait", () => rig.semaphore.waiting === 1 || undefined);
+  equal(rig.ran(), false);
+  allow();
+  equal((await next).result, "ok");
+  deepEqual([rig.ran(), await isLeft(rig)], [true, false]);
+  await idle;
+  equal(rig.semaphore.running, 0);
+});
+
+for (const redirections of ["2>/dev/null", ">/dev/null"]) {
+  Deno.test(`the result of a plugin waits for what holds its output: ${redirections}`, async () => {
+    const { look, asked, allow } = heldLook();
+    await using rig = await bench(undefined, { look });
+    let isOver = false;
+    const running = rig.run(leaving(redirections)).finally(() => isOver = true);
+    await asked;
+    for (let turn = 0; turn < 20; turn++) await nextTurn();
+    deepEqual([isOver, await isLeft(rig)], [false, true]);
+    allow();
+    equal((await running).result, "ok");
+    equal(await isLeft(rig), false);
+  });
+}
 
 Deno.test("what a plugin puts beside the file with its input goes with it", async () => {
   await using rig = await bench(() => Promise.resolve());
