@@ -71,7 +71,7 @@ function hasLongNumber(root: unknown): boolean {
     } else if (Array.isArray(value)) {
       for (const item of value) if (canHoldNumber(item)) open.push(item);
     } else if (typeof value === "object" && value !== null) {
-      for (const key of Object.keys(value)) {
+      for (const key in value) { // makes no list of keys; parsed objects inherit none
         const item = (value as JsonObject)[key];
         if (canHoldNumber(item)) open.push(item);
       }

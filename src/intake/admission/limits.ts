@@ -17,6 +17,8 @@ export interface EventLimits {
   readonly notes: readonly string[];
 }
 
+const NO_LIMITS: EventLimits = { fields: {}, notes: [] };
+
 /** The limits that hold for an event, its keys evaluated in `scope`. */
 export async function limitsOf(
   { trigger, answered }: { readonly trigger: ActiveTrigger; readonly answered?: boolean },
@@ -25,6 +27,7 @@ export async function limitsOf(
 ): Promise<EventLimits> {
   const { concurrency, event } = trigger.resource.spec;
   const { debounce, rateLimit } = event.webhook ?? {};
+  if ((concurrency ?? debounce ?? rateLimit) === undefined) return NO_LIMITS;
   const notes: string[] = [];
   const keyOf = async (name: string, key: Expression | undefined) => {
     const found = await textOf(key, scope, evaluator);
