@@ -28,7 +28,7 @@
  */
 
 import { join } from "node:path";
-import { makeFifos } from "../shell/make_fifos.ts";
+import { startFifoMaker } from "../shell/make_fifos.ts";
 import { Bell, type BellHost } from "./bell.ts";
 import { Slots } from "./slots.ts";
 
@@ -52,11 +52,11 @@ export async function openCalls(host: CallsHost): Promise<AsyncDisposable> {
     await Deno.remove(directory, { recursive: true }).catch(() => {}); // of a daemon that was killed
     await Deno.mkdir(directory, { mode: 0o700 });
     opening.defer(() => Deno.remove(directory, { recursive: true }).catch(() => {}));
-    const slots = opening.use(new Slots(directory, path));
-    if (!await slots.fill()) throw new Error("mkfifo failed");
-    const bell = join(directory, "bell");
-    if (!await makeFifos([bell], path)) throw new Error("mkfifo failed");
-    opening.use(new Bell(bell, slots, host));
+    const fifos = opening.use(startFifoMaker(directory, path));
+    const slots = opening.use(new Slots(directory, fifos));
+    const made = await fifos.make(["bell"]) && await slots.fill();
+    if (!made) throw new Error("mkfifo failed");
+    opening.use(new Bell(join(directory, "bell"), slots, host));
     opening.use(clock.every(SWEEP_MS, () => slots.sweep(clock.now())));
   } catch (error) {
     log.debug("calls of svc in scripts start the program", { error });

@@ -85,24 +85,23 @@ svc_calls=${quote(calls)}
   ! [ -t 0 ] && ! [ -t 1 ] && ! [ -t 2 ] && command -v cat >/dev/null &&
   { true 9>&2 2>/dev/null 9<&0 9>&1; } || svc_program "$@"
 
-# Takes a pair of pipes: nobody else can create the same file.
+# Takes a pair of pipes: nobody else can create the same file. One that is over by now is gone.
 set -C
 svc_slot=
 for svc_out in "$svc_calls"/*.out; do
   [ -p "$svc_out" ] || continue
   svc_slot=\${svc_out%.out}
-  { true >"$svc_slot.taken"; } 2>/dev/null && break
+  { true >"$svc_slot.taken"; } 2>/dev/null && [ -p "$svc_out" ] && break
   svc_slot=
 done
 set +C
 [ -n "$svc_slot" ] || svc_program "$@"
 
-# Opened for both directions first, which never waits for the other end. The daemon may have ended
-# since, and its directory with it.
+# Opened for both directions first, which never waits for the other end.
 {
-  command exec 3<>"$svc_calls/bell" 4<>"$svc_slot.out" 5<"$svc_slot.out" 4>&- \
+  exec 3<>"$svc_calls/bell" 4<>"$svc_slot.out" 5<"$svc_slot.out" 4>&- \\
     4<>"$svc_slot.in" 6>"$svc_slot.in" 4>&- 7<&0
-} 2>/dev/null || svc_program "$@"
+} 2>/dev/null
 svc_ask "$@"
 svc_program "$@"
 `;

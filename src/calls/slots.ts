@@ -8,10 +8,12 @@
  */
 
 import { join } from "node:path";
-import { makeFifos } from "../shell/make_fifos.ts";
+import type { FifoMaker } from "../shell/make_fifos.ts";
 
 /** Pairs in a full stock; as many calls can begin at once. */
-const STOCK = 32;
+const STOCK = 64;
+/** It is filled up when no more are left: making pipes takes a process, and as long as some calls. */
+const FEW = 48;
 /** A taken pair that nobody rings for within this time is given up: its caller was killed. */
 const ABANDONED_MS = 60_000;
 
@@ -29,7 +31,7 @@ export class Slot implements Disposable {
   constructor(directory: string, name: string) {
     this.name = name;
     this.#base = join(directory, name);
-    const [input, output] = Slot.pathsOf(directory, name);
+    const [input, output] = Slot.namesOf(this.#base);
     using _in = Deno.openSync(input, { read: true, write: true });
     using _out = Deno.openSync(output, { read: true, write: true });
     this.input = Deno.openSync(input, { read: true });
@@ -37,10 +39,9 @@ export class Slot implements Disposable {
     Deno.renameSync(output, `${this.#base}.out`); // callers see it from now on
   }
 
-  /** Where the pipes of a pair are made. */
-  static pathsOf(directory: string, name: string): readonly [input: string, output: string] {
-    const base = join(directory, name);
-    return [`${base}.in`, `${base}.new`];
+  /** The pipes of a pair as they are made. */
+  static namesOf(name: string): readonly [input: string, output: string] {
+    return [`${name}.in`, `${name}.new`];
   }
 
   /** Ends a wait for input, while the caller may still hold its end. */
@@ -63,20 +64,23 @@ export class Slot implements Disposable {
     this.#open = false;
     this.input.close();
     this.output.close();
-    for (const end of ["out", "in", "taken"]) {
-      try {
-        Deno.removeSync(`${this.#base}.${end}`);
-      } catch {
-        // already gone, or the directory is
-      }
-    }
+    // In this order: who can create the last again, because it is gone, finds the first gone, too.
+    for (const end of ["out", "in", "taken"]) removeQuietly(`${this.#base}.${end}`);
+  }
+}
+
+function removeQuietly(path: string): void {
+  try {
+    Deno.removeSync(path);
+  } catch {
+    // already gone, or the directory is
   }
 }
 
 /** The pairs that are not in use yet. */
 export class Slots implements Disposable {
   readonly #directory: string;
-  readonly #path: string;
+  readonly #fifos: FifoMaker;
   readonly #free = new Map<string, Slot>();
   /** No name is used twice, not even by a daemon after this one. */
   readonly #prefix = crypto.randomUUID().slice(0, 8);
@@ -84,22 +88,22 @@ export class Slots implements Disposable {
   #filling: Promise<boolean> | undefined;
   #closed = false;
 
-  /** A stock in this directory; `path` is where `mkfifo` is looked for. */
-  constructor(directory: string, path: string) {
+  /** A stock in this directory, for which `fifos` makes pipes. */
+  constructor(directory: string, fifos: FifoMaker) {
     this.#directory = directory;
-    this.#path = path;
+    this.#fifos = fifos;
   }
 
-  /** Fills the stock up where it is half empty; gives whether it could. */
+  /** Fills the stock up where there are few; gives whether it could. */
   async fill(): Promise<boolean> {
-    if (this.#free.size > STOCK / 2) return true;
+    if (this.#free.size > FEW) return true;
     return await (this.#filling ??= this.#fillUp());
   }
 
   /** More may be taken while pipes are made. */
   async #fillUp(): Promise<boolean> {
     try {
-      while (this.#free.size <= STOCK / 2) if (!await this.#fill()) return false;
+      while (this.#free.size <= FEW) if (!await this.#fill()) return false;
       return true;
     } finally {
       this.#filling = undefined;
@@ -111,9 +115,9 @@ export class Slots implements Disposable {
       { length: STOCK - this.#free.size },
       () => `${this.#prefix}-${(this.#made++).toString(36)}`,
     );
-    const paths = names.flatMap((name) => Slot.pathsOf(this.#directory, name));
     try {
-      if (!await makeFifos(paths, this.#path) || this.#closed) return false;
+      const made = await this.#fifos.make(names.flatMap((name) => Slot.namesOf(name)));
+      if (!made || this.#closed) return false;
       for (const name of names) this.#free.set(name, new Slot(this.#directory, name));
       return true;
     } catch {
@@ -129,10 +133,18 @@ export class Slots implements Disposable {
     return slot;
   }
 
-  /** Gives up what was taken long before `now` by callers that never rang, and replaces it. */
+  /**
+   * Gives up what was taken long before `now` by callers that never rang, and replaces it; removes
+   * what callers took just when it was over.
+   */
   sweep(now: number): void {
     for (const [name, slot] of this.#free) {
       if (now - (slot.takenAt() ?? now) > ABANDONED_MS) this.take(name)?.[Symbol.dispose]();
+    }
+    const names = new Set([...Deno.readDirSync(this.#directory)].map(({ name }) => name));
+    for (const name of names) {
+      const [pair, end] = name.split(".");
+      if (end === "taken" && !names.has(`${pair}.out`)) removeQuietly(join(this.#directory, name));
     }
     void this.fill();
   }

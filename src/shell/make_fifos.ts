@@ -1,22 +1,35 @@
 /**
- * Named pipes, which the runtime cannot make.
+ * Named pipes, which the runtime cannot make. A shell that stays makes them: started from the
+ * daemon, each `mkfifo` would block its thread, and take several times as long.
  *
  * @module
  */
 
-/**
- * Makes named pipes that only this user can open, with the `mkfifo` on the PATH that is given.
- *
- * @returns Whether all of them were made: a system may have no `mkfifo`, a file system no pipes.
- */
-export async function makeFifos(paths: readonly string[], path: string): Promise<boolean> {
-  const { success } = await new Deno.Command("/bin/sh", {
-    args: ["-c", 'exec mkfifo -m 600 "$@"', "sh", ...paths],
-    clearEnv: true,
-    env: { PATH: path },
-    stdin: "null",
-    stdout: "null",
-    stderr: "null",
-  }).output();
-  return success;
+import { startShellCoprocess } from "./shell_coprocess.ts";
+
+/** Makes named pipes in one directory, until it is disposed. */
+export interface FifoMaker extends AsyncDisposable {
+  /**
+   * Makes pipes of these names, which consist of letters, digits, dots and dashes. Only this user
+   * can open them.
+   *
+   * @returns Whether all were made: a system may have no `mkfifo`, a file system no pipes.
+   */
+  make(names: readonly string[]): Promise<boolean>;
+}
+
+/** A maker for this directory, with the `mkfifo` that is found on `path`. */
+export function startFifoMaker(directory: string, path: string): FifoMaker {
+  const shell = startShellCoprocess(
+    `cd ${quote(directory)} || exit; PATH=${quote(path)}
+while read -r names; do if mkfifo -m 600 $names; then echo yes; else echo no; fi; done`,
+  );
+  return {
+    make: async (names) => await shell.ask(names.join(" ")) === "yes",
+    [Symbol.asyncDispose]: () => shell[Symbol.asyncDispose](),
+  };
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

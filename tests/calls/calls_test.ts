@@ -127,16 +127,26 @@ Deno.test("calls side by side each get their own answer", async () => {
   await until("the end of every call", () => taken(rig) === 0 ? true : undefined);
 });
 
+Deno.test("calls that follow each other closely find no pair that is over", async () => {
+  await using rig = await openRig();
+  const script = "for a in 1 2 3 4 5; do (for b in 1 2 3 4 5 6 7 8 9 10; do " +
+    'echo "{\\"a\\":1}" | /bin/sh "$0" "$@" || echo "$? of $a $b"; done) & done; wait';
+  const { stdout } = await run("/bin/sh", ["-c", script, rig.launcher, ...EXTRACT], {
+    env: rig.env,
+  });
+  equal(stdout, "1\n".repeat(50)); // fewer than there are pairs from the beginning
+});
+
 Deno.test("however many call at once, each gets an answer or the program", async () => {
   await using rig = await openRig();
-  const script = 'i=0; while [ $i -lt 100 ]; do echo "{\\"a\\":1}" | /bin/sh "$0" "$@" & ' +
+  const script = 'i=0; while [ $i -lt 150 ]; do echo "{\\"a\\":1}" | /bin/sh "$0" "$@" & ' +
     "i=$((i+1)); done; wait";
   const { stdout } = await run("/bin/sh", ["-c", script, rig.launcher, ...EXTRACT], {
     env: rig.env,
   });
   ok(stdout.split("\n").length > 20, stdout);
   equal(stdout.replaceAll("1\n", ""), "");
-  await until("new pairs", () => pairs(rig).length > 16 ? true : undefined);
+  await until("new pairs", () => pairs(rig).length > 48 ? true : undefined);
   deepEqual(await rig.svc(EXTRACT, '{"a":1}'), ONE);
 });
 
@@ -192,6 +202,8 @@ Deno.test("a pair that was taken and never used is given up", async () => {
     await Deno.writeTextFile(join(rig.dirs.calls, out.replace(".out", ".taken")), "");
   }
   deepEqual(await rig.svc(EXTRACT, '{"a":1}'), PROGRAM);
+  // One that a caller took when it was over already.
+  await Deno.writeTextFile(join(rig.dirs.calls, "gone-1.taken"), "");
   await clock.advance(120_000);
   await until("new pairs", () => pairs(rig).length > 0 && taken(rig) === 0 ? true : undefined);
   deepEqual(await rig.svc(EXTRACT, '{"a":1}'), ONE);
