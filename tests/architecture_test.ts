@@ -711,6 +711,25 @@ Deno.test("the client and the commands load no schema of an operation", () => {
   deepEqual(loads.map(({ from, to }) => `${from} loads ${to}`), []);
 });
 
+Deno.test("a command loads the definitions of the kinds only where it is about them", () => {
+  const loaded = new Map<string, string[]>();
+  for (const { from, to } of IMPORTS.filter((one) => one.use === "values" && !one.dynamic)) {
+    loaded.set(from, [...loaded.get(from) ?? [], to]);
+  }
+  const reach = (path: string, seen: Set<string>): Set<string> => {
+    for (const next of loaded.get(path) ?? []) if (!seen.has(next)) reach(next, seen.add(next));
+    return seen;
+  };
+  const commands = FILES.map(({ path }) => path).filter((one) =>
+    one.startsWith("src/cli/commands/")
+  );
+  const loading = commands.filter((one) => reach(one, new Set()).has("src/resources/kinds.ts"));
+  deepEqual(
+    loading.map((one) => one.split("/").at(-1)).toSorted(),
+    ["daemon.ts", "integration_uninstall.ts", "schema.ts"],
+  );
+});
+
 Deno.test("every package has its importers, and no others", () => {
   const used = new Map<string, string[]>();
   for (const { from, to } of IMPORTS.filter((one) => !isOurs(one))) {

@@ -1,19 +1,20 @@
 /**
- * What `svc get` lists, for help and for suggestions: the kinds of `resources/kinds.ts` and the
+ * What `svc get` lists, for help and for suggestions: the kinds of `resources/kind_names.ts` and the
  * records. Kinds that CustomResourceDefinitions define are known to the daemon only.
  *
  * @module
  */
 
-import { KINDS } from "../resources/kinds.ts";
+import { KIND_NAMES as NAMES } from "../resources/kind_names.ts";
 import { RECORD_NAMES } from "../resources/record_names.ts";
 import type { ListedName } from "./suggest.ts";
 
 /** Kinds of resources, under every name. */
-export const KIND_NAMES: readonly ListedName[] = KINDS.map(({ kind, plural, shortNames }) => ({
-  plural,
-  names: [plural, kind.toLowerCase(), ...shortNames],
-}));
+export const KIND_NAMES: readonly ListedName[] = Object.entries(NAMES)
+  .map(([kind, { plural, shortNames }]) => ({
+    plural,
+    names: [plural, kind.toLowerCase(), ...shortNames],
+  }));
 
 /** Types of records, under both names. */
 export const RECORD_TYPE_NAMES: readonly ListedName[] = Object.entries(RECORD_NAMES)

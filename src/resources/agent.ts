@@ -29,10 +29,7 @@ export const DEFAULT_DELIVERY = "stdin";
 const COMMAND = ["spec", "command"];
 
 /** The kind `Agent`. */
-export const agent: AnyKind = defineKind<AgentSpec>({
-  kind: "Agent",
-  plural: "agents",
-  shortNames: ["ag"],
+export const agent: AnyKind = defineKind<AgentSpec>("Agent", {
   global: false,
   summary: "A program that takes a prompt, such as a coding agent, for steps to use.",
   spec: AgentSpec,

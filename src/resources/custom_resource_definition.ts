@@ -149,10 +149,7 @@ export function hasCode(spec: CrdSpec): boolean {
 }
 
 /** The kind `CustomResourceDefinition`. */
-export const customResourceDefinition: AnyKind = defineKind<CrdSpec>({
-  kind: CRD_KIND,
-  plural: "customresourcedefinitions",
-  shortNames: ["crd", "crds"],
+export const customResourceDefinition: AnyKind = defineKind<CrdSpec>("CustomResourceDefinition", {
   global: true,
   summary: "A kind of your own, with the plugins and hooks that come with it.",
   spec: CrdSpec,

@@ -1,11 +1,12 @@
 /**
- * The definition of a kind of resource. A kind is one file that exports a definition, and a line in
- * `kinds.ts`.
+ * The definition of a kind of resource. A kind is one file that exports a definition, and a line
+ * each in `kinds.ts` and `kind_names.ts`.
  *
  * @module
  */
 
 import type { TSchema } from "typebox";
+import { KIND_NAMES, type KindName } from "./kind_names.ts";
 import type { MachineNeed } from "./machine_needs.ts";
 import type { FieldPath, Finding, Resource } from "./resource.ts";
 
@@ -76,9 +77,12 @@ export interface KindDefinition<Spec> {
 export type AnyKind = KindDefinition<unknown>;
 
 /**
- * Erases the spec type of a kind. Sound because the functions of a kind are only called with a spec
- * that passed that kind's schema.
+ * A built-in kind, its spec type erased. Sound because the functions of a kind are only called with
+ * a spec that passed that kind's schema.
  */
-export function defineKind<Spec>(definition: KindDefinition<Spec>): AnyKind {
-  return definition as unknown as AnyKind;
+export function defineKind<Spec>(
+  kind: KindName,
+  definition: Omit<KindDefinition<Spec>, "kind" | keyof typeof KIND_NAMES[KindName]>,
+): AnyKind {
+  return { kind, ...KIND_NAMES[kind], ...definition } as unknown as AnyKind;
 }

@@ -1,5 +1,5 @@
 /**
- * REGISTRY of the built-in kinds. A new kind is a file and a line here; no SQL.
+ * REGISTRY of the built-in kinds. A new kind is a file and a line here and in `kind_names.ts`; no SQL.
  *
  * @module
  */

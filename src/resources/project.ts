@@ -16,10 +16,7 @@ const ProjectSpec = Type.Object({
 export type ProjectSpec = Type.Static<typeof ProjectSpec>;
 
 /** The kind `Project`. */
-export const project: AnyKind = defineKind<ProjectSpec>({
-  kind: "Project",
-  plural: "projects",
-  shortNames: ["proj"],
+export const project: AnyKind = defineKind<ProjectSpec>("Project", {
   global: true,
   summary: "A namespace for the other kinds; it need not be declared before it is used.",
   spec: ProjectSpec,

@@ -34,10 +34,7 @@ export function isPlaceholder(value: string): boolean {
 }
 
 /** The kind `SecretStore`. */
-export const secretStore: AnyKind = defineKind<SecretStoreSpec>({
-  kind: "SecretStore",
-  plural: "secretstores",
-  shortNames: ["secret", "secrets", "ss"],
+export const secretStore: AnyKind = defineKind<SecretStoreSpec>("SecretStore", {
   global: false,
   summary: "Secret values by key; for signatures every value is tried, which allows rotation.",
   spec: SecretStoreSpec,

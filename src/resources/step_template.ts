@@ -18,10 +18,7 @@ const StepTemplateSpec = Type.Object({
 export type StepTemplateSpec = Type.Static<typeof StepTemplateSpec>;
 
 /** The kind `StepTemplate`. */
-export const stepTemplate: AnyKind = defineKind<StepTemplateSpec>({
-  kind: "StepTemplate",
-  plural: "steptemplates",
-  shortNames: ["st"],
+export const stepTemplate: AnyKind = defineKind<StepTemplateSpec>("StepTemplate", {
   global: false,
   summary: "A prompt that steps of several workflows share.",
   spec: StepTemplateSpec,

@@ -74,10 +74,7 @@ export interface TriggerSpec {
 const CONDITION = ["spec", "event", "filter", "condition"];
 
 /** The kind `Trigger`. */
-export const trigger: AnyKind = defineKind<TriggerSpec>({
-  kind: "Trigger",
-  plural: "triggers",
-  shortNames: ["tr"],
+export const trigger: AnyKind = defineKind<TriggerSpec>("Trigger", {
   global: false,
   summary: "Starts a workflow in a workspace when an event arrives and passes its filter.",
   spec: TriggerSchema,

@@ -31,10 +31,7 @@ const STEPS = ["spec", "steps"];
 const FINALLY = ["spec", "finally"];
 
 /** The kind `Workflow`. */
-export const workflow: AnyKind = defineKind<WorkflowSpec>({
-  kind: "Workflow",
-  plural: "workflows",
-  shortNames: ["wf"],
+export const workflow: AnyKind = defineKind<WorkflowSpec>("Workflow", {
   global: false,
   summary: "The steps that a task runs: commands and agents, in the order of what they need.",
   spec: WorkflowSpec,

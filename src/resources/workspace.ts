@@ -33,10 +33,7 @@ export const DEFAULT_ISOLATION = "shared";
 const PATH = ["spec", "path"];
 
 /** The kind `Workspace`. */
-export const workspace: AnyKind = defineKind<WorkspaceSpec>({
-  kind: "Workspace",
-  plural: "workspaces",
-  shortNames: ["ws"],
+export const workspace: AnyKind = defineKind<WorkspaceSpec>("Workspace", {
   global: false,
   summary: "A directory in which the steps of a task run.",
   spec: WorkspaceSpec,

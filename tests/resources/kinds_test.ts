@@ -7,6 +7,7 @@
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { KindLookup } from "../../src/resources/kind_lookup.ts";
+import { KIND_NAMES } from "../../src/resources/kind_names.ts";
 import { KINDS } from "../../src/resources/kinds.ts";
 import { documentSchema, readDocument } from "../../src/resources/read.ts";
 import { compileSchema } from "../../src/resources/validate.ts";
@@ -41,6 +42,10 @@ Deno.test("KINDS holds the kinds of the contract", () => {
   for (const kind of ["Trigger", "Workflow", "Agent", "StepTemplate", "Workspace", "SecretStore"]) {
     ok(kinds.includes(kind), kind);
   }
+});
+
+Deno.test("each kind stands under its names, in the same order", () => {
+  deepEqual(KINDS.map(({ kind }) => kind), Object.keys(KIND_NAMES));
 });
 
 Deno.test("KINDS has no name twice, in any case", () => {
