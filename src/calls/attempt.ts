@@ -10,7 +10,7 @@ import { type Address, type Client, connect } from "../api/client.ts";
 import { findOperation } from "../api/operations.ts";
 import type { Grant } from "../auth/run_tokens.ts";
 import type { DataDir } from "../base/data_dir.ts";
-import { type Io, writers } from "../cli/io.ts";
+import { type Io, OutputClosed, writers } from "../cli/io.ts";
 import { runCli, servedByDaemon } from "../cli/run.ts";
 import { readGivenFile } from "./given_file.ts";
 
@@ -85,10 +85,8 @@ export async function attempt(call: Call, host: AttemptHost): Promise<Attempt> {
   return { answer: { writes: tried.writes, code } };
 }
 
-/** Thrown into a command to end it; what it makes of that does not matter. */
-class NotServed extends Error {
-  override readonly name = "NotServed";
-}
+/** Thrown into a command to end it without a word, as when the reader of its output has gone. */
+const NotServed = OutputClosed;
 
 /** Variables that a shell sets for itself, whether or not it was given them. */
 const OF_SHELLS =
