@@ -93,7 +93,7 @@ export function dataDirAt(path: string): DataDir {
     worktrees: under("worktrees"),
     copies: under("copies"),
     run: under("run"),
-    calls: under("run", "calls"),
+    calls: under("control-plane", "calls"),
   };
 }
 

@@ -13,10 +13,10 @@ import type { Slot, Slots } from "./slots.ts";
 export interface BellHost extends ConversationHost {
   readonly clock: Clock;
   readonly log: Log;
+  /** Most calls under way, each of which may wait for its script; further ones start the program. */
+  readonly most: number;
 }
 
-/** Most calls under way, each of which may wait for its script; further ones start the program. */
-const MAX_CALLS = 64;
 /** Pause after something that is no name, so that nobody keeps the daemon busy with noise. */
 const NOISE_PAUSE_MS = 20;
 /** Most bytes that are read at once: some hundred names. */
@@ -63,7 +63,7 @@ export class Bell implements AsyncDisposable {
   #begin(name: string): boolean {
     const slot = this.#slots.take(name);
     if (slot === undefined) return false;
-    if (this.#open.size >= MAX_CALLS) {
+    if (this.#open.size >= this.#host.most) {
       slot[Symbol.dispose](); // the end of its pipe sends the caller to the program
       return true;
     }

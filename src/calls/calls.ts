@@ -6,7 +6,7 @@
  * does a pipe that ends early: a call does nothing else than the program, only sooner.
  *
  * ```
- * run/calls/           a stock of pairs of pipes, and the pipe "bell", which the daemon always reads
+ * control-plane/calls/ a stock of pairs of pipes, and the pipe "bell", which the daemon always reads
  *
  * caller               takes a pair by creating NAME.taken, opens both pipes, writes NAME to "bell":
  *                      the pair is this call's own, and no other call ever uses it
@@ -33,30 +33,38 @@ import { Bell, type BellHost } from "./bell.ts";
 import { Slots } from "./slots.ts";
 
 /** What serving calls needs. */
-export interface CallsHost extends BellHost {
+export interface CallsHost extends Omit<BellHost, "most"> {
   /** Directories in which `mkfifo` is looked for. */
   readonly path: string;
+  /** How many descriptors this process may have. */
+  readonly descriptors: number;
 }
 
 /** How often pairs that were taken and never used are looked for. */
 const SWEEP_MS = 60_000;
+
+/** Most pairs in stock, where there are descriptors for them; each has two. */
+const PAIRS = 64;
+/** The part of all descriptors that pairs in stock may have. */
+const STOCK_SHARE = 1 / 16;
 
 /**
  * Serves calls until it is disposed. Where there can be no pipes, it does nothing, and scripts start
  * the program.
  */
 export async function openCalls(host: CallsHost): Promise<AsyncDisposable> {
-  const { dirs: { calls: directory }, clock, log, path } = host;
+  const { dirs: { calls: directory }, clock, log, path, descriptors } = host;
+  const pairs = Math.min(PAIRS, Math.floor(descriptors * STOCK_SHARE / 2));
   await using opening = new AsyncDisposableStack();
   try {
     await Deno.remove(directory, { recursive: true }).catch(() => {}); // of a daemon that was killed
     await Deno.mkdir(directory, { mode: 0o700 });
     opening.defer(() => Deno.remove(directory, { recursive: true }).catch(() => {}));
     const fifos = opening.use(startFifoMaker(directory, path));
-    const slots = opening.use(new Slots(directory, fifos));
+    const slots = opening.use(new Slots(directory, fifos, pairs));
     const made = await fifos.make(["bell"]) && await slots.fill();
     if (!made) throw new Error("mkfifo failed");
-    opening.use(new Bell(join(directory, "bell"), slots, host));
+    opening.use(new Bell(join(directory, "bell"), slots, { ...host, most: pairs }));
     opening.use(clock.every(SWEEP_MS, () => slots.sweep(clock.now())));
   } catch (error) {
     log.debug("calls of svc in scripts start the program", { error });

@@ -10,10 +10,8 @@
 import { join } from "node:path";
 import type { FifoMaker } from "../shell/make_fifos.ts";
 
-/** Pairs in a full stock; as many calls can begin at once. */
-const STOCK = 64;
-/** It is filled up when no more are left: making pipes takes a process, and as long as some calls. */
-const FEW = 48;
+/** It is filled up when no more than this part is left: making pipes takes as long as some calls. */
+const FEW = 3 / 4;
 /** A taken pair that nobody rings for within this time is given up: its caller was killed. */
 const ABANDONED_MS = 60_000;
 
@@ -84,26 +82,28 @@ export class Slots implements Disposable {
   readonly #free = new Map<string, Slot>();
   /** No name is used twice, not even by a daemon after this one. */
   readonly #prefix = crypto.randomUUID().slice(0, 8);
+  readonly #most: number;
   #made = 0;
   #filling: Promise<boolean> | undefined;
   #closed = false;
 
-  /** A stock in this directory, for which `fifos` makes pipes. */
-  constructor(directory: string, fifos: FifoMaker) {
+  /** A stock of `most` pairs in this directory, for which `fifos` makes pipes. */
+  constructor(directory: string, fifos: FifoMaker, most: number) {
+    this.#most = most;
     this.#directory = directory;
     this.#fifos = fifos;
   }
 
   /** Fills the stock up where there are few; gives whether it could. */
   async fill(): Promise<boolean> {
-    if (this.#free.size > FEW) return true;
+    if (this.#free.size > this.#most * FEW) return true;
     return await (this.#filling ??= this.#fillUp());
   }
 
   /** More may be taken while pipes are made. */
   async #fillUp(): Promise<boolean> {
     try {
-      while (this.#free.size <= FEW) if (!await this.#fill()) return false;
+      while (this.#free.size <= this.#most * FEW) if (!await this.#fill()) return false;
       return true;
     } finally {
       this.#filling = undefined;
@@ -112,7 +112,7 @@ export class Slots implements Disposable {
 
   async #fill(): Promise<boolean> {
     const names = Array.from(
-      { length: STOCK - this.#free.size },
+      { length: this.#most - this.#free.size },
       () => `${this.#prefix}-${(this.#made++).toString(36)}`,
     );
     try {

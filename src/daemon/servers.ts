@@ -75,7 +75,7 @@ export async function openServers(
   await usePath(dir.socket, removeStaleSocket(dir));
   const bySocket = answer((request) => identify(request, state));
   const path = config.pluginEnv.variables["PATH"] ?? "";
-  busy.use(await openCalls({ ...state, answer: bySocket, path }));
+  busy.use(await openCalls({ ...state, answer: bySocket, path, descriptors }));
   busy.use(
     await serve({ on: { path: dir.socket }, clock, log, drainMs: DRAIN_MS, handler: bySocket }),
   );

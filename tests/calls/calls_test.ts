@@ -44,12 +44,13 @@ async function openRig({ path = PATH, clock, answer }: RigOptions = {}): Promise
   await using opening = new AsyncDisposableStack();
   const temp = opening.use(await tempDir());
   const dirs = dataDirAt(temp.path);
-  await Deno.mkdir(dirs.run);
+  await Deno.mkdir(dirs.controlPlane);
   const tokens = new RunTokens();
   const { token } = tokens.issue(RUN);
   const asked: string[] = [];
   const log = createLog({ level: "warn", format: "pretty", clock: systemClock, write: unexpected });
   const calls = await openCalls({
+    descriptors: 20_000,
     dirs,
     tokens,
     log,
@@ -186,8 +187,8 @@ Deno.test("callers that are killed at any point leave nothing behind", async () 
     ]
   ) {
     const child = start(rig, `${opened}\n${rest}\nread -r _`);
-    await untilFile(join(rig.dirs.run, "rung"));
-    await Deno.remove(join(rig.dirs.run, "rung"));
+    await untilFile(join(rig.dirs.controlPlane, "rung"));
+    await Deno.remove(join(rig.dirs.controlPlane, "rung"));
     await kill(child);
     await until("the end of the call", () => taken(rig) === 0 ? true : undefined);
   }
