@@ -8,7 +8,8 @@
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { DataDir } from "./base/data_dir.ts";
-import { launcherScript, quote } from "./calls/launcher_script.ts";
+import { shellWord } from "./base/shell_word.ts";
+import { launcherScript } from "./calls/launcher_script.ts";
 
 /** Writes the launcher anew; gives what an operator should know, if anything. */
 export async function writeLauncher(
@@ -30,10 +31,10 @@ export async function writeLauncher(
 /** Runs the compiled `svc`: this program, or the one beside `svcd`. */
 function compiledSvc(): string | undefined {
   const self = Deno.execPath();
-  if (basename(self) !== "svcd") return `exec ${quote(self)}`;
+  if (basename(self) !== "svcd") return `exec ${shellWord(self)}`;
   const sibling = join(dirname(self), "svc");
   try {
-    return Deno.statSync(sibling).isFile ? `exec ${quote(sibling)}` : undefined;
+    return Deno.statSync(sibling).isFile ? `exec ${shellWord(sibling)}` : undefined;
   } catch {
     return undefined;
   }
@@ -46,8 +47,8 @@ function fromSource(env: (name: string) => string | undefined): string {
   const root = fileURLToPath(new URL("..", import.meta.url));
   const variables = { DENO_DIR: cache, DENO_TLS_CA_STORE: env("DENO_TLS_CA_STORE") };
   const exports = Object.entries(variables).filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}=${quote(value ?? "")}`).join(" ");
+    .map(([name, value]) => `${name}=${shellWord(value ?? "")}`).join(" ");
   const flags = "--cached-only --frozen --no-prompt --allow-all";
-  return `${exports} exec ${quote(Deno.execPath())} run ${flags} ` +
-    `-c ${quote(join(root, "deno.json"))} ${quote(join(root, "cli.ts"))}`;
+  return `${exports} exec ${shellWord(Deno.execPath())} run ${flags} ` +
+    `-c ${shellWord(join(root, "deno.json"))} ${shellWord(join(root, "cli.ts"))}`;
 }

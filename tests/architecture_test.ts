@@ -320,7 +320,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/cli": "values",
     "src/shell": "values",
   },
-  "src/launcher.ts": { "src/base": "types", "src/calls": "values" },
+  "src/launcher.ts": { "src/base": "values", "src/calls": "values" },
   "src/tasks/retention": {
     "src/base": "values",
     "src/intake/admission": "values",

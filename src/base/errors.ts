@@ -77,6 +77,11 @@ export class AppError extends Error {
   }
 }
 
+/** A sender that is refused: always with the same words, the reason is for the operator only. */
+export function unauthorized(reason: string): AppError {
+  return new AppError("unauthorized", "Not authenticated", { reason });
+}
+
 /** Whether `code` is one of ours; used where a code arrives as text from the other side. */
 export function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === "string" && Object.hasOwn(CODES, code);

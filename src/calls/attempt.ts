@@ -85,9 +85,6 @@ export async function attempt(call: Call, host: AttemptHost): Promise<Attempt> {
   return { answer: { writes: tried.writes, code } };
 }
 
-/** Thrown into a command to end it without a word, as when the reader of its output has gone. */
-const NotServed = OutputClosed;
-
 /** Variables that a shell sets for itself, whether or not it was given them. */
 const OF_SHELLS =
   /^(_|IFS|PS[0-9]|PPID|OPT(ARG|IND|ERR)|(OLD)?PWD|LINENO|SHLVL|RANDOM|SECONDS|E?UID|GROUPS|(HOST|MACH|OS)TYPE|HOSTNAME|SHELLOPTS|DIRSTACK|PIPESTATUS|FUNCNAME|TERM|PATH|POSIXLY_CORRECT|BASH.*|svc_.*)$/;
@@ -126,10 +123,13 @@ class Tried {
     };
   }
 
-  /** Ends the attempt: only the program can do what the command wants. */
+  /**
+   * Ends the attempt: only the program can do what the command wants. As if the reader of its output
+   * had gone, a command that is ended so says nothing.
+   */
   #refuse(): never {
     this.unserved = true;
-    throw new NotServed();
+    throw new OutputClosed();
   }
 
   /** Whether something has to be asked for before the attempt can mean anything. */
@@ -147,7 +147,7 @@ class Tried {
   #stdin(): ReadableStream<Uint8Array> {
     if (this.#call.input !== undefined) return ReadableStream.from([this.#call.input]);
     this.wantsInput = true;
-    throw new NotServed();
+    throw new OutputClosed();
   }
 
   #open(path: string): ReadableStream<Uint8Array> {
@@ -176,7 +176,7 @@ class Tried {
 
   /** Asks the control plane; what was asked before is not asked again. */
   async #answer(request: Request): Promise<Response> {
-    if (this.#over) throw new NotServed();
+    if (this.#over) throw new OutputClosed();
     const name = new URL(request.url).pathname.split("/").at(-1) ?? "";
     const operation = findOperation(name);
     if (operation === undefined || operation.output.form === "lines") this.#refuse();

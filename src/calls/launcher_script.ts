@@ -9,6 +9,8 @@
  * @module
  */
 
+import { shellWord } from "../base/shell_word.ts";
+
 /** What the script is made for. */
 export interface LauncherScript {
   /** Shell words that run the program, to be followed by its arguments. */
@@ -77,11 +79,11 @@ svc_variables() {
   done
 }
 
-svc_calls=${quote(calls)}
+svc_calls=${shellWord(calls)}
 
 # Only in a run of this daemon, and nowhere near a terminal.
 [ -n "\${SVC_RUN_TOKEN-}" ] && [ -z "\${SVC_SERVER-}\${SVC_TOKEN-}" ] &&
-  [ "\${SVC_DATA_DIR-}" = ${quote(root)} ] && [ -p "$svc_calls/bell" ] &&
+  [ "\${SVC_DATA_DIR-}" = ${shellWord(root)} ] && [ -p "$svc_calls/bell" ] &&
   ! [ -t 0 ] && ! [ -t 1 ] && ! [ -t 2 ] && command -v cat >/dev/null &&
   { true 9>&2 2>/dev/null 9<&0 9>&1; } || svc_program "$@"
 
@@ -105,9 +107,4 @@ set +C
 svc_ask "$@"
 svc_program "$@"
 `;
-}
-
-/** A text as one word of a shell. */
-export function quote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -6,6 +6,7 @@
 
 import { findText } from "../base/bytes.ts";
 import { escapeInLines } from "../base/control_characters.ts";
+import { shellWord } from "../base/shell_word.ts";
 
 /** A shell takes an argument of about 128 KiB. */
 const MAX_INLINE_BYTES = 100_000;
@@ -39,5 +40,5 @@ export function inlineData(bytes: Uint8Array): readonly string[] | undefined {
 
 /** A word as a POSIX shell reads it back. */
 function quote(word: string): string {
-  return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : shellWord(word);
 }

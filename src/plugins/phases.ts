@@ -6,7 +6,7 @@
  */
 
 import { findText } from "../base/bytes.ts";
-import { AppError } from "../base/errors.ts";
+import { AppError, unauthorized } from "../base/errors.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
 import type { CrdSpec, PluginSpec, PluginType } from "../resources/custom_resource_definition.ts";
 import { type PluginHost, type PluginResult, runPlugin } from "./run_plugin.ts";
@@ -46,7 +46,7 @@ export async function intercept(
   for (const plugin of pluginsOf(crd, "interceptor")) {
     const env = variables(plugin, delivery);
     if (env === undefined) {
-      throw refusal(
+      throw unauthorized(
         `the body does not fit WEBHOOK_BODY exactly: give plugin "${plugin.name}" input: file or stdin`,
       );
     }
@@ -56,7 +56,7 @@ export async function intercept(
       host,
       maxOutputBytes: MAX_INTERCEPTOR_OUTPUT,
     });
-    if (result.result !== "ok") throw refusal(result.reason);
+    if (result.result !== "ok") throw unauthorized(result.reason);
   }
 }
 
@@ -153,10 +153,6 @@ function toObject(output: Uint8Array, plugin: PluginSpec): JsonObject {
     if (!(cause instanceof AppError)) throw cause;
   }
   throw failure(`transformer "${plugin.name}" did not print one JSON object`);
-}
-
-function refusal(reason: string): AppError {
-  return new AppError("unauthorized", "Not authenticated", { reason });
 }
 
 function failure(reason: string): AppError {

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { shellWord } from "../base/shell_word.ts";
 import { startShellCoprocess } from "./shell_coprocess.ts";
 
 /** Makes named pipes in one directory, until it is disposed. */
@@ -21,15 +22,11 @@ export interface FifoMaker extends AsyncDisposable {
 /** A maker for this directory, with the `mkfifo` that is found on `path`. */
 export function startFifoMaker(directory: string, path: string): FifoMaker {
   const shell = startShellCoprocess(
-    `cd ${quote(directory)} || exit; PATH=${quote(path)}
+    `cd ${shellWord(directory)} || exit; PATH=${shellWord(path)}
 while read -r names; do if mkfifo -m 600 $names; then echo yes; else echo no; fi; done`,
   );
   return {
     make: async (names) => await shell.ask(names.join(" ")) === "yes",
     [Symbol.asyncDispose]: () => shell[Symbol.asyncDispose](),
   };
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

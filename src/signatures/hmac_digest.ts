@@ -18,6 +18,7 @@
 
 import { createHmac, hash as digestOf } from "node:crypto";
 import { findHex } from "../base/bytes.ts";
+import { DIGEST_BYTES } from "./digest_form.ts";
 import type { HmacHash } from "./scheme.ts";
 
 /** A key as its digests need it. */
@@ -32,7 +33,6 @@ export interface HmacKey {
 }
 
 const BLOCK_BYTES: Readonly<Record<HmacHash, number>> = { sha1: 64, sha256: 64, sha512: 128 };
-const DIGEST_BYTES: Readonly<Record<HmacHash, number>> = { sha1: 20, sha256: 32, sha512: 64 };
 
 /** Prepares a key of any length. */
 export function hmacKey(hash: HmacHash, key: Uint8Array): HmacKey {

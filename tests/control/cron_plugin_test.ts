@@ -5,6 +5,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match } from "node:assert/strict";
+import { hookKind } from "../helpers/manifests.ts";
 import { setClock } from "../helpers/manual_clock.ts";
 import { loggedTexts, storedTexts } from "../helpers/stored_texts.ts";
 import { until } from "../helpers/until.ts";
@@ -18,23 +19,13 @@ echo "I know $S" >&2
 exit 1
 `;
 
-const MANIFEST = JSON.stringify({
-  kind: "CustomResourceDefinition",
-  metadata: { name: "hooks.example.com" },
-  spec: {
-    kind: "Hook",
-    plural: "hooks",
-    group: "example.com",
-    versions: [{ name: "v1", schema: { type: "object" } }],
-    plugins: [{
-      name: "renew",
-      type: "cron",
-      command: "scripts/renew.sh",
-      schedule: "* * * * *",
-      timeout: 60,
-    }],
-  },
-});
+const MANIFEST = JSON.stringify(hookKind({
+  name: "renew",
+  type: "cron",
+  command: "scripts/renew.sh",
+  schedule: "* * * * *",
+  timeout: 60,
+}));
 const STORE =
   "kind: SecretStore\nmetadata: {name: renewals}\nspec: {data: {key: not-yet-renewed}}\n";
 const POLICY = "mode: allowlist\nallowed_command_prefixes: [scripts/]\nmax_timeout_secs: 60\n";

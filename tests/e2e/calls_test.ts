@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { createHmac } from "node:crypto";
 import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
-import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
+import { hookKind, secretStore, trigger, workflow } from "../helpers/manifests.ts";
 import {
   ONE_PROGRAM,
   type Program,
@@ -67,23 +67,13 @@ while [ -d ${at("scripts")} ] && ! [ -e ${at("go")} ]; do sleep 0.1; done
     { mode: 0o700 },
   );
   await daemon.apply(
-    {
-      kind: "CustomResourceDefinition",
-      metadata: { name: "hooks.example.com" },
-      spec: {
-        kind: "Hook",
-        plural: "hooks",
-        group: "example.com",
-        plugins: [{
-          name: "hold",
-          type: "interceptor",
-          phase: "webhook.authenticate",
-          command: "scripts/hold.sh",
-          timeout: 600,
-        }],
-        versions: [{ name: "v1", schema: { type: "object" } }],
-      },
-    },
+    hookKind({
+      name: "hold",
+      type: "interceptor",
+      phase: "webhook.authenticate",
+      command: "scripts/hold.sh",
+      timeout: 600,
+    }),
     secretStore("chat", { "signing.key": SECRET, other: "a secret of 日本" }),
     secretStore("long", { key: "k".repeat(9000) }),
     workflow("record", "true"),

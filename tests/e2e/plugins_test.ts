@@ -10,7 +10,7 @@ import { createHash, createHmac } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
-import { type Manifest, secretStore, trigger, workflow } from "../helpers/manifests.ts";
+import { hookKind, type Manifest, secretStore, trigger, workflow } from "../helpers/manifests.ts";
 import { longTest, ONE_PROGRAM, ROOT, run, testEachProgram } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
@@ -31,20 +31,6 @@ async function policy(daemon: TestDaemon, text: string): Promise<void> {
 
 const ALLOW = "mode: allowlist\nallowed_command_prefixes: [scripts/]\nmax_timeout_secs: 60\n";
 
-function crd(...plugins: Record<string, unknown>[]): Manifest {
-  return {
-    kind: "CustomResourceDefinition",
-    metadata: { name: "hooks.example.com" },
-    spec: {
-      kind: "Hook",
-      plural: "hooks",
-      group: "example.com",
-      plugins,
-      versions: [{ name: "v1", schema: { type: "object" } }],
-    },
-  };
-}
-
 function interceptor(command: string, more: Record<string, unknown> = {}) {
   return { name: "check", type: "interceptor", phase: "webhook.authenticate", command, ...more };
 }
@@ -64,7 +50,7 @@ async function withPlugins(
     await write(daemon, `scripts/${name}`, `#!/bin/sh\n${text}\n`);
   }
   await daemon.apply(
-    crd(...plugins),
+    hookKind(...plugins),
     workflow("record", 'cat "$SVC_PAYLOAD_FILE"'),
     trigger("hook", { webhook: { crdRef: "Hook" } }),
   );
@@ -306,7 +292,7 @@ testEachProgram(
     );
     for (const bad of ["list", "nothing", "broken", "two"]) {
       await daemon.apply(
-        crd(interceptor("scripts/pass.sh"), transformer(bad, `scripts/${bad}.sh`)),
+        hookKind(interceptor("scripts/pass.sh"), transformer(bad, `scripts/${bad}.sh`)),
       );
       equal((await send()).status, 502, bad);
     }
@@ -355,7 +341,7 @@ testEachProgram(
     await using daemon = await startDaemon(program);
     await policy(daemon, ALLOW);
     await write(daemon, "control-plane/uds-policy.yaml", "max_role: operator\n");
-    const json = JSON.stringify(crd(interceptor("scripts/x.sh")));
+    const json = JSON.stringify(hookKind(interceptor("scripts/x.sh")));
     const block = `kind: CustomResourceDefinition
 metadata: {name: hooks.example.com}
 spec:
@@ -422,7 +408,7 @@ testEachProgram(
     await write(daemon, "control-plane/uds-policy.yaml", "max_role: read_only\n");
     const apply = (SVC_TOKEN: string) =>
       daemon.svc(["apply", "-f", "-"], {
-        stdin: JSON.stringify(crd(interceptor("scripts/x.sh"))),
+        stdin: JSON.stringify(hookKind(interceptor("scripts/x.sh"))),
         env: { SVC_TOKEN },
       });
     equal((await apply("")).code, 5);
@@ -454,7 +440,7 @@ testEachProgram(
       '#!/bin/sh\necho "$RESOURCE_ACTION $RESOURCE_KIND/$RESOURCE_NAME $(cat "$RESOURCE_SPEC_FILE")" >> "$SVC_DATA_DIR/notes"\n',
     );
     await write(daemon, "scripts/fail.sh", "#!/bin/sh\nexit 7\n");
-    const definition = crd();
+    const definition = hookKind();
     const schema = {
       type: "object",
       required: ["size"],

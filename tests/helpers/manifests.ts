@@ -21,6 +21,21 @@ export function secretStore(name: string, data: Record<string, string>): Manifes
   return { kind: "SecretStore", metadata: { name }, spec: { data } };
 }
 
+/** A kind `Hook` with plugins. */
+export function hookKind(...plugins: readonly Record<string, unknown>[]): Manifest {
+  return {
+    kind: "CustomResourceDefinition",
+    metadata: { name: "hooks.example.com" },
+    spec: {
+      kind: "Hook",
+      plural: "hooks",
+      group: "example.com",
+      plugins,
+      versions: [{ name: "v1", schema: { type: "object" } }],
+    },
+  };
+}
+
 /** A Workflow of shell lines, their steps called `s1`, `s2`, … */
 export function workflow(name: string, ...lines: readonly string[]): Manifest {
   const steps = lines.map((run, index) => ({ id: `s${index + 1}`, run }));

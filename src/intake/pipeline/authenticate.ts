@@ -7,7 +7,7 @@
  */
 
 import { cidrMatcher } from "../../base/cidr.ts";
-import { AppError } from "../../base/errors.ts";
+import { AppError, unauthorized } from "../../base/errors.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { intercept, type PluginDelivery, pluginsOf } from "../../plugins/phases.ts";
@@ -102,7 +102,7 @@ export async function authenticateBy(
   trigger: ActiveTrigger | undefined,
   host: Pick<AuthenticateHost, "catalog" | "findCertificate">,
 ): Promise<AuthenticatedDelivery> {
-  const given = trigger?.resource.spec.event.webhook ?? {};
+  const given = trigger?.webhook ?? {};
   const { scheme: named = "auto", signatureHeader } = given;
   const webhook = nativeWebhook(scheme, given);
   const signed = { webhook, signing: schemeOf(webhook) };
@@ -244,10 +244,6 @@ export function publicUrl(configured: string | undefined, arrived: string): stri
   if (configured === undefined) return arrived;
   const query = arrived.indexOf("?");
   return configured.includes("?") || query === -1 ? configured : configured + arrived.slice(query);
-}
-
-function unauthorized(reason: string): AppError {
-  return new AppError("unauthorized", "Not authenticated", { reason });
 }
 
 /**

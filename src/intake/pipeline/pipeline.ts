@@ -73,8 +73,8 @@ export const STORED_REQUEST: PipelineMode<StoredRequest> = {
 };
 
 /** How the bodies of a trigger are read. */
-export function body({ resource }: ActiveTrigger): PlatformBody {
-  return bodyOf(resource.spec.event.webhook ?? {});
+export function body({ webhook }: ActiveTrigger): PlatformBody {
+  return bodyOf(webhook);
 }
 
 /** A request that is a handshake, and starts nothing. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError } from "../../base/errors.ts";
+import { unauthorized } from "../../base/errors.ts";
 import type { Platform } from "../../platforms/platform.ts";
 import { platformOf } from "../../platforms/platforms.ts";
 import { findScheme } from "../../platforms/schemes.ts";
@@ -57,10 +57,7 @@ export function platformOfTrigger({ scheme, signatureHeader }: WebhookSpec): Pla
  */
 export function schemeOf(webhook: WebhookSpec): Signing {
   const scheme = findScheme(webhook.scheme ?? "auto", webhook.signatureHeader);
-  if (scheme === undefined) {
-    const reason = "the trigger names an unknown scheme";
-    throw new AppError("unauthorized", "Not authenticated", { reason });
-  }
+  if (scheme === undefined) throw unauthorized("the trigger names an unknown scheme");
   return {
     scheme,
     options: {

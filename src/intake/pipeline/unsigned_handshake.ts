@@ -5,7 +5,7 @@
  * @module
  */
 
-import { AppError } from "../../base/errors.ts";
+import { unauthorized } from "../../base/errors.ts";
 import { findParameter } from "../../base/form.ts";
 import type { Handshake } from "../../platforms/platform.ts";
 import { senderOf } from "./signing.ts";
@@ -39,7 +39,7 @@ export function findUnsigned(
   context.handshakeMethod = method;
   checkAddress(webhook, context.remote);
   if ("refused" in answer) {
-    throw new AppError("unauthorized", "Not authenticated", { reason: answer.refused });
+    throw unauthorized(answer.refused);
   }
   return answer;
 }

@@ -46,8 +46,7 @@ export function triggerNameOf(delivery: Delivery): TriggerName {
 }
 
 /** The webhook settings that apply to a delivery: a platform's own endpoint has a fixed scheme. */
-export function webhookOf(delivery: Delivery, { resource }: ActiveTrigger): WebhookSpec {
-  const webhook = resource.spec.event.webhook ?? {};
+export function webhookOf(delivery: Delivery, { webhook }: ActiveTrigger): WebhookSpec {
   return delivery.via === "chat" ? nativeWebhook("slack", webhook) : webhook;
 }
 

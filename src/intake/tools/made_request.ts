@@ -65,7 +65,7 @@ export async function makeRequestTo(
   { platform: wanted, key: keyName, event, headers: given, ...message }: WantedRequest,
   host: MadeRequestHost,
 ): Promise<RequestToTrigger> {
-  const webhook = trigger.resource.spec.event.webhook ?? {};
+  const { webhook } = trigger;
   const sender = wanted === undefined ? ownSender(webhook) : senderNamed(wanted);
   const key = await keyFor(trigger, keyName, host);
   if (key === undefined && webhook.secret !== undefined) {

@@ -155,7 +155,7 @@ async function tryRequest(
     parsed: ({ payload }) => report("parse", payloadText(payload)),
     transformed: (given) => events = given,
   };
-  const webhook = trigger.resource.spec.event.webhook ?? {};
+  const { webhook } = trigger;
   const { scheme, options } = schemeOf(webhook);
   if (webhook.secret !== undefined && signsUrl(scheme, options)) {
     const assumed = webhook.publicUrl === undefined
