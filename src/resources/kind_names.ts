@@ -20,6 +20,7 @@ export const KIND_NAMES = {
   StepTemplate: { plural: "steptemplates", shortNames: ["st"] },
   Workspace: { plural: "workspaces", shortNames: ["ws"] },
   SecretStore: { plural: "secretstores", shortNames: ["secret", "secrets", "ss"] },
+  Connection: { plural: "connections", shortNames: ["conn"] },
   CustomResourceDefinition: { plural: "customresourcedefinitions", shortNames: ["crd", "crds"] },
   Project: { plural: "projects", shortNames: ["proj"] },
 } as const satisfies Readonly<Record<string, Names>>;

@@ -5,6 +5,7 @@
  */
 
 import { agent } from "./agent.ts";
+import { connection } from "./connection.ts";
 import { customResourceDefinition } from "./custom_resource_definition.ts";
 import type { AnyKind } from "./kind.ts";
 import { project } from "./project.ts";
@@ -22,6 +23,7 @@ export const KINDS: readonly AnyKind[] = [
   stepTemplate,
   workspace,
   secretStore,
+  connection,
   customResourceDefinition,
   project,
 ];

@@ -25,6 +25,12 @@ const EXAMPLES: Readonly<Record<string, unknown>> = {
   StepTemplate: { prompt: "Review {{ payload.title }}" },
   Workspace: { path: "/tmp", isolation: "worktree", maxParallel: 2 },
   SecretStore: { data: { key: "a-real-secret" } },
+  Connection: {
+    github: {
+      repository: "brightwater/tidepool",
+      token: { fromSecret: { store: "tidepool", key: "token" } },
+    },
+  },
   Project: { description: "d" },
   CustomResourceDefinition: {
     kind: "Ticket",

@@ -1,0 +1,209 @@
+/**
+ * Kind `Connection`: a repository, organisation, app or channel at a platform, and the token with
+ * which the daemon acts there. What the daemon learns of it (its last event, what was repaired) is
+ * kept in the store, never here.
+ *
+ * @module
+ */
+
+import Type from "typebox";
+import { findDurationSecs } from "../base/duration.ts";
+import { FromSecret } from "./env.ts";
+import { type AnyKind, defineKind, type Reference } from "./kind.ts";
+import { errorAt, type Finding, Name, type Resource, warningAt } from "./resource.ts";
+import { Duration } from "./timeout.ts";
+
+const CLOSED = { additionalProperties: false };
+
+/** Base URL of an API; a slash at its end does not matter. */
+const ApiUrl = Type.String({
+  pattern: "^https?://[^\\s/?#]+[^\\s?#]*$",
+  title: "an http(s) URL without a query",
+});
+
+const RepositoryName = Type.String({
+  pattern: "^[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}$",
+  title: "a repository: OWNER/NAME",
+});
+
+const Hook = Type.Object({
+  endpoint: Name,
+  id: Type.Integer({ minimum: 1 }),
+}, CLOSED);
+
+const GitHub = Type.Object({
+  repository: Type.Optional(RepositoryName),
+  organization: Type.Optional(Type.String({
+    pattern: "^[A-Za-z0-9_.-]{1,100}$",
+    title: "the name of an organization",
+  })),
+  api: Type.Optional(ApiUrl),
+  token: FromSecret,
+  events: Type.Optional(Type.Enum(["push", "pull"])),
+  hooks: Type.Optional(Type.Array(Hook)),
+}, CLOSED);
+
+const Slack = Type.Object({
+  botToken: FromSecret,
+  appToken: Type.Optional(FromSecret),
+  api: Type.Optional(ApiUrl),
+  events: Type.Optional(Type.Enum(["push", "socket"])),
+  endpoint: Type.Optional(Name),
+}, CLOSED);
+
+const Line = Type.Object({
+  channelAccessToken: FromSecret,
+  api: Type.Optional(ApiUrl),
+  endpoint: Type.Optional(Name),
+}, CLOSED);
+
+/** Schema of `spec`. */
+const ConnectionSpec = Type.Object({
+  github: Type.Optional(GitHub),
+  slack: Type.Optional(Slack),
+  line: Type.Optional(Line),
+  repair: Type.Optional(Type.Object({
+    every: Type.Union([Type.Literal(0), Type.Literal("0"), Duration], {
+      title: 'a duration such as "5m", or 0 for never',
+    }),
+  }, CLOSED)),
+  allow: Type.Optional(Type.Object({
+    targets: Type.Array(RepositoryName),
+  }, CLOSED)),
+}, CLOSED);
+
+/** `spec` of a Connection: exactly one of its platforms is there. */
+export type ConnectionSpec = Type.Static<typeof ConnectionSpec>;
+/** `spec.github`: exactly one of `repository` and `organization` is there. */
+export type GitHubSpec = Type.Static<typeof GitHub>;
+/** `spec.slack` of a Connection. */
+export type SlackConnectionSpec = Type.Static<typeof Slack>;
+/** `spec.line`. */
+export type LineSpec = Type.Static<typeof Line>;
+
+/** The platforms that a Connection can be to, as their blocks are named. */
+export const CONNECTED_PLATFORMS = ["github", "slack", "line"] as const;
+/** One of {@linkcode CONNECTED_PLATFORMS}. */
+export type ConnectedPlatform = typeof CONNECTED_PLATFORMS[number];
+
+/** Base URLs of the APIs, without a slash at their end. */
+const API_URLS: Readonly<Record<ConnectedPlatform, string>> = {
+  github: "https://api.github.com",
+  slack: "https://slack.com/api",
+  line: "https://api.line.me",
+};
+
+/** Time between two repairs, in seconds, where `repair.every` says nothing. */
+const REPAIR_EVERY_SECS = 300;
+
+/** The platform of a Connection. */
+export function platformOfConnection(spec: ConnectionSpec): ConnectedPlatform {
+  const found = CONNECTED_PLATFORMS.find((platform) => spec[platform] !== undefined);
+  if (found === undefined) throw new Error("A stored Connection names no platform");
+  return found;
+}
+
+/** Base URL of the API of a Connection, without a slash at its end. */
+export function apiUrlOf(spec: ConnectionSpec): string {
+  const platform = platformOfConnection(spec);
+  return (spec[platform]?.api ?? API_URLS[platform]).replace(/\/+$/, "");
+}
+
+/** Seconds between two repairs of a Connection; `undefined` where it is not repaired. */
+export function repairEverySecs({ repair }: ConnectionSpec): number | undefined {
+  const secs = findDurationSecs(repair?.every ?? REPAIR_EVERY_SECS);
+  return secs === 0 ? undefined : secs;
+}
+
+/** What a Connection is to, for people: a repository, an organization, or the platform. */
+export function connectedTo(spec: ConnectionSpec): string {
+  return spec.github?.repository ?? spec.github?.organization ?? platformOfConnection(spec);
+}
+
+/** The kind `Connection`. */
+export const connection: AnyKind = defineKind<ConnectionSpec>("Connection", {
+  global: false,
+  summary: "A repository, organization, app or channel at a platform, and the token to act there.",
+  spec: ConnectionSpec,
+  checks: [checkPlatform, ({ github }) => checkGitHub(github), checkIdle, checkSocket, checkApi],
+  references: tokenReferences,
+  columns: [
+    { header: "PLATFORM", cell: ({ spec }) => platformOfConnection(spec) },
+    { header: "TO", fit: "text", cell: ({ spec }) => connectedTo(spec) },
+    { header: "EVENTS", cell: eventsCell },
+  ],
+});
+
+function eventsCell({ spec }: Resource<ConnectionSpec>): string {
+  return spec.github?.events ?? spec.slack?.events ?? "push";
+}
+
+function checkPlatform(spec: ConnectionSpec): Finding[] {
+  const named = CONNECTED_PLATFORMS.filter((platform) => spec[platform] !== undefined);
+  if (named.length === 1) return [];
+  const found = named.length === 0 ? "found none" : `found ${named.join(" and ")}`;
+  const message = `A Connection is to one platform, ${CONNECTED_PLATFORMS.join(", ")}: ${found}`;
+  return [errorAt(["spec"], message)];
+}
+
+function checkGitHub(github: GitHubSpec | undefined): Finding[] {
+  if (github === undefined) return [];
+  const { repository, organization } = github;
+  if ((repository === undefined) !== (organization === undefined)) return [];
+  const found = repository === undefined ? "neither" : "both";
+  const message = `A Connection to GitHub names a repository or an organization, found ${found}`;
+  return [errorAt(["spec", "github"], message)];
+}
+
+/** What only GitHub has and another platform would not do. */
+function checkIdle(spec: ConnectionSpec): Finding[] {
+  if (spec.github !== undefined) return [];
+  return (["repair", "allow"] as const).filter((field) => spec[field] !== undefined).map((field) =>
+    errorAt(["spec", field], `"${field}" is for Connections to GitHub, remove it`)
+  );
+}
+
+function checkSocket({ slack }: ConnectionSpec): Finding[] {
+  if (slack?.events !== "socket") return [];
+  return (["appToken", "endpoint"] as const).filter((field) => slack[field] === undefined).map(
+    (field) => {
+      const what = field === "appToken"
+        ? "the app-level token (xapp-…) that opens the socket"
+        : "the endpoint whose triggers get the events";
+      return errorAt(["spec", "slack", "events"], `Socket Mode needs "${field}": ${what}`);
+    },
+  );
+}
+
+/** A token that is sent in the clear is everybody's, except to this machine. */
+function checkApi(spec: ConnectionSpec): Finding[] {
+  return CONNECTED_PLATFORMS.flatMap((platform) => {
+    const api = spec[platform]?.api;
+    const url = api === undefined ? null : URL.parse(api);
+    if (url === null || url.protocol === "https:" || isLoopback(url.hostname)) return [];
+    const message = "The token goes over the network unencrypted: write https:// if that is there";
+    return [warningAt(["spec", platform, "api"], message)];
+  });
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
+}
+
+function tokenReferences(spec: ConnectionSpec): Reference[] {
+  const tokens = [
+    ["github", "token", spec.github?.token],
+    ["slack", "botToken", spec.slack?.botToken],
+    ["slack", "appToken", spec.slack?.appToken],
+    ["line", "channelAccessToken", spec.line?.channelAccessToken],
+  ] as const;
+  return tokens.flatMap(([platform, field, token]) =>
+    token === undefined ? [] : [{
+      kind: "SecretStore",
+      name: token.fromSecret.store,
+      secretKey: token.fromSecret.key,
+      path: ["spec", platform, field, "fromSecret", "store"],
+      consequence: "nothing can be asked of the platform or sent to it",
+    }]
+  );
+}

@@ -1,0 +1,99 @@
+/**
+ * Kind `Connection`: one platform each, what belongs to a platform only, and its defaults.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
+import {
+  apiUrlOf,
+  connection,
+  type ConnectionSpec,
+  repairEverySecs,
+} from "../../src/resources/connection.ts";
+import { compileSchema } from "../../src/resources/validate.ts";
+
+const token = { fromSecret: { store: "s", key: "token" } };
+const REPOSITORY = { repository: "brightwater/tidepool", token };
+
+/** What the checks say of a spec, as `level path: message`. */
+function findings(spec: ConnectionSpec): string[] {
+  return (connection.checks ?? []).flatMap((check) => check(spec)).map(
+    ({ level, path, message }) => `${level} ${path.join(".")}: ${message}`,
+  );
+}
+
+Deno.test("a Connection to a repository or an organization has no fault", () => {
+  deepEqual(findings({ github: REPOSITORY }), []);
+  deepEqual(findings({ github: { organization: "brightwater", token } }), []);
+});
+
+for (
+  const [name, spec, found] of [
+    ["no platform", {}, "found none"],
+    [
+      "two platforms",
+      { github: REPOSITORY, line: { channelAccessToken: token } },
+      "github and line",
+    ],
+    ["neither repository nor organization", { github: { token } }, "found neither"],
+    ["both", { github: { ...REPOSITORY, organization: "brightwater" } }, "found both"],
+    ["repair of Slack", { slack: { botToken: token }, repair: { every: "5m" } }, "remove it"],
+    [
+      "targets of LINE",
+      { line: { channelAccessToken: token }, allow: { targets: [] } },
+      "remove it",
+    ],
+    ["a socket without its token", {
+      slack: { botToken: token, events: "socket", endpoint: "slack" },
+    }, "xapp-"],
+    ["a socket without an endpoint", {
+      slack: { botToken: token, events: "socket", appToken: token },
+    }, '"endpoint"'],
+    [
+      "a token in the clear",
+      { github: { ...REPOSITORY, api: "http://git.example" } },
+      "unencrypted",
+    ],
+  ] satisfies [string, ConnectionSpec, string][]
+) {
+  Deno.test(`a Connection is told of ${name}`, () => {
+    const all = findings(spec);
+    equal(all.length, 1, all.join("\n"));
+    ok(all[0]?.includes(found), all[0]);
+  });
+}
+
+Deno.test("an API on this machine may be spoken to in the clear", () => {
+  for (const host of ["127.0.0.1:3000", "localhost", "[::1]:3000"]) {
+    deepEqual(findings({ github: { ...REPOSITORY, api: `http://${host}/api/v1` } }), []);
+  }
+});
+
+Deno.test("an API has its default, and no slash at its end", () => {
+  equal(apiUrlOf({ github: REPOSITORY }), "https://api.github.com");
+  equal(
+    apiUrlOf({ github: { ...REPOSITORY, api: "https://git.example/api/v1/" } }),
+    "https://git.example/api/v1",
+  );
+  equal(apiUrlOf({ line: { channelAccessToken: token } }), "https://api.line.me");
+});
+
+Deno.test("repair is each five minutes, as written, or never", () => {
+  equal(repairEverySecs({ github: REPOSITORY }), 300);
+  equal(repairEverySecs({ github: REPOSITORY, repair: { every: "1h" } }), 3600);
+  equal(repairEverySecs({ github: REPOSITORY, repair: { every: 0 } }), undefined);
+  equal(repairEverySecs({ github: REPOSITORY, repair: { every: "0" } }), undefined);
+});
+
+Deno.test("the schema refuses what is no repository and no URL", () => {
+  const schema = compileSchema(connection.spec);
+  const fits = (github: unknown) => schema.check({ github }).length === 0;
+  ok(fits(REPOSITORY));
+  for (const repository of ["tidepool", "a/b/c", "a/ b", "", "https://github.com/a/b"]) {
+    ok(!fits({ ...REPOSITORY, repository }), repository);
+  }
+  for (const api of ["api.github.com", "ftp://git.example", "https://git.example/?a=b", ""]) {
+    ok(!fits({ ...REPOSITORY, api }), api);
+  }
+});
