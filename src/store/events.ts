@@ -7,6 +7,7 @@
 
 import type { EventHub } from "../base/event_hub.ts";
 import type { RecordName } from "../resources/record_names.ts";
+import type { Incident } from "./incident_records.ts";
 import type { Routed } from "./source_event_records.ts";
 import type { Task } from "./task_records.ts";
 
@@ -43,6 +44,8 @@ export interface DaemonEvents {
   };
   /** Resources were applied or deleted; the catalog holds the change. */
   readonly resourcesChanged: undefined;
+  /** Something failed for good that no task shows; a Notification may tell of it. */
+  readonly incidentHappened: Incident;
   /** Output of a step was written to the log of its task. */
   readonly logWritten: {
     readonly taskId: string;
