@@ -36,6 +36,8 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/secrets": { "src/base": "values", "src/resources": "values" },
   "src/shell": { "src/base": "values" },
   "src/http": { "src/base": "values", "src/signatures": "types" },
+  "src/connections": { "src/base": "values", "src/resources": "values" },
+  "src/connections/github": { "src/base": "values", "src/http": "values" },
   "src/store": { "src/base": "types", "src/resources": "types" },
   "src/store/rules": { "src/base": "values", "src/store": "types" },
   "src/store/sqlite/engine": {
@@ -445,7 +447,7 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
     // tls_front.ts: hands decrypted connections to the server behind it
     only: [
       "src/api/client.ts",
-      "src/http/post.ts",
+      "src/http/send.ts",
       "src/intake/slack/api.ts",
       "src/http/server/connection_server.ts",
       "src/http/server/tls_front.ts",

@@ -8,7 +8,7 @@
 import { ParallelDisposer } from "../base/parallel_disposer.ts";
 import { BodyBudget } from "../http/body_budget.ts";
 import { Certificates } from "../http/certificates.ts";
-import { get, visit } from "../http/post.ts";
+import { get, visit } from "../http/send.ts";
 import { Triggers } from "../intake/admission/triggers.ts";
 import { SlackRouter } from "../intake/slack/router.ts";
 import { startSources } from "../intake/sources.ts";

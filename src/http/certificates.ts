@@ -8,7 +8,7 @@
 
 import type { Clock } from "../base/clock.ts";
 import type { FindCertificate } from "../signatures/scheme.ts";
-import type { PostAnswer } from "./post.ts";
+import type { PostAnswer } from "./send.ts";
 
 /** Certificates that are kept; a platform has one or two for a region. */
 const MAX_KEPT = 64;

@@ -188,7 +188,7 @@ Deno.test({
     // An address that is named is another matter: nothing but a valid certificate is trusted.
     const named = await send("--url", `${daemon.url}/webhook/hook`);
     equal(named.code, 1);
-    match(named.stderr, /No answer from https:.*certificate/is);
+    match(named.stderr, /No secure connection to .*certificate/is);
     const [row] = await daemon.json("get", "control-audit") as Record<string, unknown>[];
     deepEqual([row?.["operation"], row?.["result"]], ["trigger.send", "failed"]);
   },

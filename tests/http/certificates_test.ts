@@ -6,7 +6,7 @@
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import { Certificates } from "../../src/http/certificates.ts";
-import type { PostAnswer } from "../../src/http/post.ts";
+import type { PostAnswer } from "../../src/http/send.ts";
 
 const PEM = "-----BEGIN CERTIFICATE-----\n";
 const URL_OF = (name: string | number, host = "sns.eu-central-1.amazonaws.com") =>

@@ -10,7 +10,7 @@ import { type Caller, maySeeSecrets } from "../../auth/caller.ts";
 import { AppError } from "../../base/errors.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { Clock } from "../../base/clock.ts";
-import { post, type PostAnswer } from "../../http/post.ts";
+import { post, type PostAnswer } from "../../http/send.ts";
 import { DEFAULT_PROJECT } from "../../resources/resource.ts";
 import type { ActiveTrigger, Triggers } from "../../intake/admission/triggers.ts";
 import type { AuditLog } from "../records/audit_log.ts";

@@ -1,0 +1,139 @@
+/**
+ * Which Connection a task's answer, or a question about its sender, goes through. Pure over the
+ * catalog.
+ *
+ * @module
+ */
+
+import { AppError } from "../base/errors.ts";
+import { isJsonObject } from "../base/json.ts";
+import type { Catalog } from "../resources/catalog.ts";
+import {
+  type ConnectedPlatform,
+  connectedTo,
+  type ConnectionSpec,
+  platformOfConnection,
+} from "../resources/connection.ts";
+import type { Resource } from "../resources/resource.ts";
+import type { SecretStoreSpec } from "../resources/secret_store.ts";
+
+/** What a Connection is looked for by. */
+export interface ConnectionWanted {
+  readonly project: string;
+  readonly platform: ConnectedPlatform;
+  /** `event.webhook.connection` of the trigger; absent where it names none. */
+  readonly named?: string;
+  /** `OWNER/NAME` that the Connection has to cover; absent where the platform has no repositories. */
+  readonly repository?: string;
+}
+
+/** A Connection as it is stored. */
+export type Connection = Resource<ConnectionSpec>;
+
+/**
+ * The Connection that the trigger names, else the only one of the platform that covers the
+ * repository.
+ *
+ * @throws {AppError} `refused` with what was found and what to write.
+ */
+export function findConnection(wanted: ConnectionWanted, catalog: Catalog): Connection {
+  const { project, platform, named, repository } = wanted;
+  if (named !== undefined) return namedConnection(named, wanted, catalog);
+  const all = (catalog.list("Connection", project) as Connection[])
+    .filter(({ spec }) => platformOfConnection(spec) === platform);
+  const covering = all.filter(({ spec }) =>
+    repository === undefined || coversRepository(spec, repository)
+  );
+  const [only, ...more] = covering;
+  if (only !== undefined && more.length === 0) return only;
+  const what = repository === undefined ? platform : `${platform} covers ${repository}`;
+  const names = covering.map(({ name }) => `"${name}"`).join(" and ");
+  const message = only === undefined
+    ? `No Connection to ${what} in project "${project}": ${remedy(all)}`
+    : `More than one Connection to ${what}, ${names}: name one under event.webhook.connection`;
+  throw new AppError("refused", message);
+}
+
+function remedy(all: readonly Connection[]): string {
+  if (all.length === 0) return "make one with svc connect";
+  const found = all.map(({ name, spec }) => `"${name}" is to ${connectedTo(spec)}`).join(", ");
+  return `${found}; make another one with svc connect`;
+}
+
+function namedConnection(
+  name: string,
+  { project, platform, repository }: ConnectionWanted,
+  catalog: Catalog,
+): Connection {
+  const found = catalog.find<ConnectionSpec>("Connection", project, name);
+  if (found === undefined) {
+    const message = `No Connection "${name}" in project "${project}", which the trigger names: ` +
+      "apply it, or make it with svc connect";
+    throw new AppError("refused", message);
+  }
+  const { spec } = found;
+  if (platformOfConnection(spec) !== platform) {
+    const message = `Connection "${name}" is to ${platformOfConnection(spec)}, not to ${platform}`;
+    throw new AppError("refused", message);
+  }
+  if (repository !== undefined && !mayAnswerTo(spec, repository)) {
+    const message = `Connection "${name}" is to ${connectedTo(spec)} and not to ${repository}: ` +
+      "add that to its allow.targets if answers may go there";
+    throw new AppError("refused", message);
+  }
+  return found;
+}
+
+/** Whether a repository belongs to what the Connection is to; names have no case. */
+export function coversRepository({ github }: ConnectionSpec, repository: string): boolean {
+  if (github === undefined) return false;
+  const name = repository.toLowerCase();
+  if (github.repository !== undefined) return github.repository.toLowerCase() === name;
+  const owner = github.organization?.toLowerCase();
+  return owner !== undefined && name.startsWith(`${owner}/`);
+}
+
+/** Whether answers may go to a repository: one that is covered, or that an admin has allowed. */
+export function mayAnswerTo(spec: ConnectionSpec, repository: string): boolean {
+  const name = repository.toLowerCase();
+  return coversRepository(spec, repository) ||
+    (spec.allow?.targets ?? []).some((target) => target.toLowerCase() === name);
+}
+
+/** `repository.full_name` of a payload; `undefined` where there is none. */
+export function repositoryOf(payload: unknown): string | undefined {
+  const repository = isJsonObject(payload) ? payload["repository"] : undefined;
+  const name = isJsonObject(repository) ? repository["full_name"] : undefined;
+  return typeof name === "string" && name !== "" ? name : undefined;
+}
+
+/** Characters of a token, all of which a header can hold: an error of `fetch` would show others. */
+const TOKEN = /^[!-~]+$/;
+
+/** Where a secret value is: `fromSecret` of a field. */
+interface SecretPlace {
+  readonly fromSecret: { readonly store: string; readonly key: string };
+}
+
+/**
+ * A token of a Connection as it is now.
+ *
+ * @throws {AppError} `refused` when the SecretStore or its key is not there, or holds no token.
+ */
+export function readToken(
+  { name, project }: Pick<Connection, "name" | "project">,
+  { fromSecret: { store, key } }: SecretPlace,
+  catalog: Catalog,
+): string {
+  const found = catalog.find<SecretStoreSpec>("SecretStore", project, store);
+  const data = found?.spec.data ?? {};
+  const value = Object.hasOwn(data, key) ? data[key] : undefined;
+  const set = `svc secret set ${store} ${key}`;
+  if (value === undefined) {
+    const message = `SecretStore "${store}" has no key "${key}", the token of Connection "${name}"`;
+    throw new AppError("refused", `${message}: set it with ${set}`);
+  }
+  if (TOKEN.test(value)) return value;
+  const message = `The token of Connection "${name}" has characters that no token has`;
+  throw new AppError("refused", `${message}: set it again with ${set}`);
+}

@@ -1,0 +1,283 @@
+/**
+ * Calls of GitHub's REST API (https://docs.github.com/en/rest), which GitHub Enterprise, Gitea and
+ * Forgejo speak as well. A call ends in what came back, or in why not, so that each caller decides
+ * whether it tries again; the sentences say which right is missing.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import { isJsonObject, type JsonObject, parseJson, toJson } from "../../base/json.ts";
+import { type Answered, type Fault, send, type Unanswered } from "../../http/send.ts";
+
+/** How to reach the API. */
+export interface GitHubAccess {
+  /** Base URL, without a slash at its end. */
+  readonly api: string;
+  /** Reads the token as it is now: one that was rotated counts from the next call on. */
+  readonly token: () => string;
+  readonly clock: Clock;
+  /** Gives calls up. */
+  readonly signal?: AbortSignal;
+}
+
+/** One call. */
+export interface GitHubCall {
+  /** `GET` when absent. */
+  readonly method?: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+  /** Path below the base URL, with its query. */
+  readonly path: string;
+  readonly body?: JsonObject;
+  /** The `ETag` of an earlier answer, as it came: status 304 then means that nothing has changed. */
+  readonly etag?: string;
+  /** Most bytes of the answer. */
+  readonly maxBytes?: number;
+}
+
+/** What came back of a call that went well. */
+export interface GitHubData {
+  readonly ok: true;
+  readonly status: number;
+  /** The JSON of the answer; `null` where it has none. */
+  readonly data: unknown;
+  /** The answer as it was sent. */
+  readonly text: string;
+  readonly headers: Headers;
+  /** Path of the next page; absent on the last one. */
+  readonly next?: string;
+}
+
+/**
+ * Why a call failed: `refused` for good; `limited` by a rate; `unavailable`, where nothing can have
+ * happened; `lost`, where it may have been carried out all the same.
+ */
+export type FailureKind = "refused" | "limited" | "unavailable" | "lost";
+
+/** A call that failed. */
+export interface GitHubFailure {
+  readonly ok: false;
+  readonly kind: FailureKind;
+  /** Of the answer; 0 where there was none. */
+  readonly status: number;
+  /** One sentence without a full stop: what GitHub said, and what to do. */
+  readonly message: string;
+  /** Seconds to wait for at least, where the answer says so. */
+  readonly retryAfterSecs?: number;
+  /** What kept it from being answered. */
+  readonly fault?: Fault;
+}
+
+/** How a call ended. */
+export type GitHubAnswer = GitHubData | GitHubFailure;
+
+/** Longest time of one call. */
+const TIMEOUT_MS = 20_000;
+/** Most bytes of an answer where the call does not say. */
+const MAX_BYTES = 8 * 1024 * 1024;
+/** Pause where a rate is exceeded and the answer does not say for how long: what GitHub advises. */
+const LIMIT_SECS = 60;
+
+/**
+ * Makes one call.
+ *
+ * @throws {AppError} what reading the token throws.
+ */
+export async function callGitHub(access: GitHubAccess, call: GitHubCall): Promise<GitHubAnswer> {
+  const { api, clock, signal } = access;
+  const { method = "GET", path, body, etag, maxBytes = MAX_BYTES } = call;
+  const answer = await send(`${api}${path}`, {
+    method,
+    headers: {
+      accept: "application/vnd.github+json",
+      authorization: `Bearer ${access.token()}`,
+      "user-agent": "svc",
+      "x-github-api-version": "2022-11-28",
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...(etag === undefined ? {} : { "if-none-match": etag }),
+    },
+    ...(body === undefined ? {} : { body: toJson(body) }),
+    timeoutMs: TIMEOUT_MS,
+    maxBytes,
+    ...(signal === undefined ? {} : { signal }),
+  }, clock);
+  if (!answer.answered) return unanswered(answer, method);
+  const data = parsed(answer);
+  if (answer.status < 300 || answer.status === 304) return succeeded(answer, data, api);
+  return failed(answer, data, { ...call, method, host: nameOf(api), now: clock.now() });
+}
+
+/** The name of the server in sentences. */
+function nameOf(api: string): string {
+  const { host } = new URL(api);
+  return host === "api.github.com" ? "GitHub" : host;
+}
+
+/** Reading may be repeated; whatever else has no answer may have been carried out. */
+function unanswered(
+  { fault, mayHaveArrived, message }: Unanswered,
+  method: string,
+): GitHubFailure {
+  const kind = mayHaveArrived && method !== "GET" ? "lost" : "unavailable";
+  return { ok: false, kind, status: 0, message, fault };
+}
+
+function parsed({ text, cut }: Answered): unknown {
+  if (cut || text.trim() === "") return null;
+  try {
+    return parseJson(text);
+  } catch {
+    return null;
+  }
+}
+
+function succeeded({ status, headers, text, cut }: Answered, data: unknown, api: string) {
+  if (cut) {
+    const message = `${nameOf(api)} answered more than was to be read`;
+    return { ok: false, kind: "refused", status, message } as const;
+  }
+  const next = nextPage(headers.get("link"), api);
+  return {
+    ok: true,
+    status,
+    data,
+    text,
+    headers,
+    ...(next === undefined ? {} : { next }),
+  } as const;
+}
+
+/**
+ * The next page of `Link`. Only its path is taken, so that the token never goes to another host;
+ * a server behind a proxy may name itself otherwise.
+ */
+function nextPage(link: string | null, api: string): string | undefined {
+  const [, target] = /<([^<>]*)>\s*;\s*rel="next"/.exec(link ?? "") ?? [];
+  const url = target === undefined ? null : URL.parse(target, `${api}/`);
+  if (url === null) return undefined;
+  const base = new URL(api).pathname.replace(/\/+$/, "");
+  return url.pathname.startsWith(`${base}/`)
+    ? `${url.pathname.slice(base.length)}${url.search}`
+    : undefined;
+}
+
+/** A call with what its refusal is told from. */
+interface Refused extends GitHubCall {
+  /** Name of the server in sentences. */
+  readonly host: string;
+  readonly now: number;
+}
+
+function failed(answer: Answered, data: unknown, call: Refused): GitHubFailure {
+  const { status, headers } = answer;
+  const { host, method, now } = call;
+  const said = saidIn(data);
+  const pause = pauseSecs(answer, said, now);
+  if (pause !== undefined) {
+    const message = `${host} limits the rate of calls, and asks for a pause of ${pause} s`;
+    return { ok: false, kind: "limited", status, message, retryAfterSecs: pause };
+  }
+  if (status >= 500) {
+    // A gateway gives up while what is behind it may go on.
+    const kind = method === "GET" ? "unavailable" : "lost";
+    return { ok: false, kind, status, message: `${host} answered with status ${status}` };
+  }
+  const message = refusal(status, headers, said, call);
+  return { ok: false, kind: "refused", status, message };
+}
+
+function refusal(status: number, headers: Headers, said: string, call: Refused): string {
+  const { host, path } = call;
+  const [what] = path.split("?");
+  const quoted = said === "" ? "" : ` (${said})`;
+  if (status === 401) {
+    return `${host} refuses the token${quoted}: it is wrong, has expired or was revoked`;
+  }
+  if (status === 403) return `${host} does not allow this${quoted}${missingRight(headers)}`;
+  if (status === 404) {
+    return `${host} has no ${what} for this token: it does not exist, has another name now, or the ` +
+      "token may not see it";
+  }
+  if (status === 301 || status === 307 || status === 308) {
+    return `${host} says that ${what} has moved: the repository was renamed or transferred, write ` +
+      "its new name";
+  }
+  if (status === 410) return `${host} says that ${what} is gone${quoted}`;
+  return `${host} refused with status ${status}${quoted}`;
+}
+
+/** Which right the call needs and the token lacks, as far as the answer names it. */
+function missingRight(headers: Headers): string {
+  const sso = headers.get("x-github-sso");
+  if (sso?.startsWith("required") === true) {
+    return ": authorize the token for the single sign-on of the organization";
+  }
+  const accepted = headers.get("x-accepted-github-permissions");
+  if (accepted !== null && accepted !== "") {
+    return `: the token needs the permission ${accepted.replaceAll("; ", " or ")}`;
+  }
+  const scopes = headers.get("x-accepted-oauth-scopes");
+  if (scopes === null || scopes === "") return "";
+  const has = headers.get("x-oauth-scopes") ?? "";
+  return `: the token needs one of the scopes ${scopes}, and has ${has === "" ? "none" : has}`;
+}
+
+/** Seconds to wait for where the answer is about a rate; `undefined` for another refusal. */
+function pauseSecs({ status, headers }: Answered, said: string, now: number): number | undefined {
+  if (status !== 403 && status !== 429) return undefined;
+  const asked = headers.get("retry-after");
+  if (asked !== null && /^[0-9]{1,6}$/.test(asked)) return Math.max(1, Number(asked));
+  const reset = headers.get("x-ratelimit-reset");
+  if (headers.get("x-ratelimit-remaining") === "0" && /^[0-9]{1,12}$/.test(reset ?? "")) {
+    return Math.max(1, Math.ceil(Number(reset) - now / 1000));
+  }
+  const isLimit = status === 429 || /rate limit|abuse detection/i.test(said);
+  return isLimit ? LIMIT_SECS : undefined;
+}
+
+/** `message` of an error, with the words of its `errors`; at most a few hundred characters. */
+function saidIn(data: unknown): string {
+  if (!isJsonObject(data)) return "";
+  const { message, errors } = data;
+  const details = Array.isArray(errors) ? errors.slice(0, 3).map(detailOf) : [];
+  const parts = [typeof message === "string" ? message : "", ...details];
+  return parts.filter((part) => part !== "").join("; ").replaceAll(/\s+/g, " ").slice(0, 300);
+}
+
+function detailOf(error: unknown): string {
+  if (typeof error === "string") return error;
+  if (!isJsonObject(error)) return "";
+  const { message, field, code } = error;
+  if (typeof message === "string") return message;
+  return [field, code].filter((part) => typeof part === "string").join(" ");
+}
+
+/** The refusal as an error for a person at the terminal. */
+export function errorOf({ kind, message, retryAfterSecs }: GitHubFailure): AppError {
+  const code = kind === "refused" ? "refused" : "overloaded";
+  return new AppError(code, message, retryAfterSecs === undefined ? {} : { retryAfterSecs });
+}
+
+/**
+ * The answer of a call that has to go well.
+ *
+ * @throws {AppError} `refused`, or `overloaded` where another time may go well.
+ */
+export async function mustCall(access: GitHubAccess, call: GitHubCall): Promise<GitHubData> {
+  const answer = await callGitHub(access, call);
+  if (answer.ok) return answer;
+  throw errorOf(answer);
+}
+
+/**
+ * All items of a list, page after page.
+ *
+ * @throws {AppError} what {@linkcode mustCall} throws.
+ */
+export async function* listAll(access: GitHubAccess, path: string): AsyncGenerator<unknown> {
+  for (let next: string | undefined = path; next !== undefined;) {
+    const page: GitHubData = await mustCall(access, { path: next });
+    if (Array.isArray(page.data)) yield* page.data;
+    next = page.next;
+  }
+}

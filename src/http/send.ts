@@ -1,0 +1,186 @@
+/**
+ * Sends one request and reads its answer: the door through which the daemon speaks to servers of
+ * others. Where to is the caller's configuration, never a payload. No redirection is followed: it
+ * would carry a token to a host that nobody named. No error holds the path or a header, which may
+ * be secret.
+ *
+ * @module
+ */
+
+import type { Clock } from "../base/clock.ts";
+import { AppError, messageOf } from "../base/errors.ts";
+
+/** Longest time to wait for the answer of an address that an admin tries. */
+const TRIAL_MS = 60_000;
+/** The same for the server of a platform: the one who is waiting for us is that platform, too. */
+const PLATFORM_MS = 5000;
+/** Most of an answer that is shown to a person. */
+const MAX_SHOWN_BYTES = 64 * 1024;
+/** Most of an answer that is read where the caller says nothing else. */
+const MAX_ANSWER_BYTES = 1024 * 1024;
+
+/** One request. */
+export interface Outgoing {
+  /** `GET` when absent. */
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
+  /** Longest time until the answer has been read, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Most bytes of the answer that are read; what is longer is cut. */
+  readonly maxBytes?: number;
+  /** Gives the request up. */
+  readonly signal?: AbortSignal;
+}
+
+/** What a server answered. */
+export interface Answered {
+  readonly answered: true;
+  readonly status: number;
+  readonly headers: Headers;
+  /** The body, its beginning where it is longer than what is read. */
+  readonly text: string;
+  /** Whether the body was longer. */
+  readonly cut: boolean;
+}
+
+/** What keeps a request from being answered. */
+export type Fault = "dns" | "refused" | "tls" | "connection" | "timeout" | "stopped";
+
+/** No answer. */
+export interface Unanswered {
+  readonly answered: false;
+  readonly fault: Fault;
+  /** Whether the request may have arrived all the same. */
+  readonly mayHaveArrived: boolean;
+  /** One sentence without a full stop; names the host. */
+  readonly message: string;
+}
+
+/** Sends a request; never rejects. */
+export async function send(
+  url: string,
+  outgoing: Outgoing,
+  clock: Pick<Clock, "after">,
+): Promise<Answered | Unanswered> {
+  const { method = "GET", headers = {}, body, timeoutMs, maxBytes = MAX_ANSWER_BYTES } = outgoing;
+  const timeout = new AbortController();
+  using _timer = clock.after(timeoutMs, () => timeout.abort());
+  const stopped = outgoing.signal;
+  const signal = stopped === undefined
+    ? timeout.signal
+    : AbortSignal.any([timeout.signal, stopped]);
+  const init = { method, headers, redirect: "manual", signal } as const;
+  try {
+    const response = await fetch(url, body === undefined ? init : { ...init, body });
+    const { text, cut } = await beginningOf(response, maxBytes);
+    return { answered: true, status: response.status, headers: response.headers, text, cut };
+  } catch (error) {
+    const host = URL.parse(url)?.host ?? "an address that is no URL";
+    if (stopped?.aborted === true) {
+      return unanswered("stopped", `The request to ${host} was given up`);
+    }
+    if (signal.aborted) {
+      const message = `${host} did not answer within ${timeoutMs / 1000} seconds`;
+      return unanswered("timeout", message);
+    }
+    return explain(host, messageOf(error));
+  }
+}
+
+function unanswered(fault: Fault, message: string, mayHaveArrived = true): Unanswered {
+  return { answered: false, fault, mayHaveArrived, message };
+}
+
+/** Makes a sentence of what the runtime says, which repeats the whole URL. */
+function explain(host: string, said: string): Unanswered {
+  const [, inside] = /client error \(Connect\): (.*)$/s.exec(said) ?? [];
+  if (inside === undefined) {
+    return unanswered("connection", `The connection to ${host} ended before its answer`);
+  }
+  if (inside.startsWith("dns error")) {
+    return unanswered("dns", `The name of ${host} is not known (DNS)`, false);
+  }
+  if (/connection refused/i.test(inside)) {
+    return unanswered("refused", `Nothing listens at ${host}`, false);
+  }
+  if (/certificate|tls|handshake|InvalidContentType/i.test(inside)) {
+    const why = inside.slice(0, 200);
+    return unanswered("tls", `No secure connection to ${host}: ${why}`, false);
+  }
+  return unanswered("connection", `${host} cannot be reached: ${inside.slice(0, 200)}`, false);
+}
+
+/** The answer as text, up to the limit; what comes behind that is not waited for. */
+async function beginningOf(
+  { body }: Response,
+  maxBytes: number,
+): Promise<{ text: string; cut: boolean }> {
+  if (body === null) return { text: "", cut: false };
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const chunk of body) { // leaving the loop cancels the rest
+    const rest = maxBytes - bytes;
+    text += decoder.decode(chunk.subarray(0, rest), { stream: true });
+    bytes += chunk.length;
+    if (bytes > maxBytes) return { text, cut: true };
+  }
+  return { text, cut: false };
+}
+
+/** What is posted. */
+export interface PostedRequest {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array<ArrayBuffer>;
+}
+
+/** What came back. */
+export interface PostAnswer {
+  readonly status: number;
+  /** The body as text, its beginning where it is long. */
+  readonly answer: string;
+}
+
+/**
+ * Posts a request to an address that an admin tries.
+ *
+ * @throws {AppError} `refused` when nothing answers within a minute.
+ */
+export async function post(
+  url: string,
+  { headers, body }: PostedRequest,
+  clock: Clock,
+): Promise<PostAnswer> {
+  return await answerOf(url, { method: "POST", headers, body, timeoutMs: TRIAL_MS }, clock);
+}
+
+/**
+ * Gets what a server of a platform has.
+ *
+ * @throws {AppError} `refused` when nothing answers within five seconds.
+ */
+export async function get(url: string, clock: Clock): Promise<PostAnswer> {
+  return await answerOf(url, { timeoutMs: PLATFORM_MS }, clock);
+}
+
+/**
+ * Visits a URL of a platform, by which it learns that its request has arrived.
+ *
+ * @throws {AppError} `overloaded` when it does not answer that this is well.
+ */
+export async function visit(url: string, clock: Clock): Promise<void> {
+  const { host } = new URL(url);
+  const fail = (why: string): never => {
+    const reason = `${host} could not be told that its request has arrived: ${why}`;
+    throw new AppError("overloaded", "Cannot be confirmed now", { reason });
+  };
+  const { status } = await get(url, clock).catch((error) => fail(messageOf(error)));
+  if (status !== 200) fail(`it answered ${status}`);
+}
+
+async function answerOf(url: string, outgoing: Outgoing, clock: Clock): Promise<PostAnswer> {
+  const sent = await send(url, { ...outgoing, maxBytes: MAX_SHOWN_BYTES }, clock);
+  if (sent.answered) return { status: sent.status, answer: sent.text };
+  throw new AppError("refused", sent.message);
+}

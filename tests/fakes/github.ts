@@ -1,0 +1,265 @@
+/**
+ * A server that speaks GitHub's REST API as its description says
+ * (https://docs.github.com/en/rest): what a daemon asks of it is remembered, and a test can make it
+ * refuse, slow down or lose answers. Its routes are in the files beside this one.
+ *
+ * @module
+ */
+
+import { hookRoutes } from "./github_hooks.ts";
+
+/** A token, and what it may do. */
+export interface FakeToken {
+  readonly token: string;
+  /** Login of whom it belongs to. */
+  readonly login: string;
+  readonly id: number;
+  /** Fine-grained permissions it has, such as `issues=write`; everything when absent. */
+  readonly permissions?: readonly string[];
+  /** Value of `github-authentication-token-expiration`. */
+  readonly expires?: string;
+}
+
+/** One request that arrived. */
+export interface FakeCall {
+  readonly method: string;
+  /** Path below the base URL, with its query. */
+  readonly path: string;
+  /** Parsed body; `undefined` where there was none. */
+  readonly body: unknown;
+  /** Status of the answer. */
+  status: number;
+}
+
+/** A request as a route sees it. */
+export interface RouteRequest {
+  readonly method: string;
+  /** What the groups of its pattern matched. */
+  readonly match: readonly string[];
+  readonly query: URLSearchParams;
+  readonly body: Record<string, unknown>;
+  readonly token: FakeToken;
+  /** Base URL of the API. */
+  readonly url: string;
+  readonly headers: Headers;
+}
+
+/** One route. */
+export interface Route {
+  readonly method: string;
+  /** Over the path below the base URL. */
+  readonly path: RegExp;
+  /** Permission it needs, as GitHub names it. */
+  readonly needs?: string;
+  readonly answer: (request: RouteRequest) => Response | Promise<Response>;
+}
+
+/** A repository. */
+export interface FakeRepository {
+  readonly full_name: string;
+  readonly private?: boolean;
+  /** Permission of each login; `read` where it is not named. */
+  readonly permissions?: Readonly<
+    Record<string, "admin" | "maintain" | "write" | "triage" | "read">
+  >;
+}
+
+/** What the routes share. */
+export interface FakeState {
+  readonly repositories: Map<string, FakeRepository>;
+  /** A number that was not given before. */
+  readonly nextId: () => number;
+  /** RFC 3339 of now, moved by {@linkcode FakeGitHub.setNow}. */
+  readonly now: () => string;
+}
+
+/** Answers in the place of a route, or leaves it to the route. */
+export type Interference = (
+  call: FakeCall,
+  /** Carries the call out and gives its answer, so that an answer can be lost. */
+  carryOut: () => Promise<Response>,
+) => Response | Promise<Response> | undefined;
+
+/** Options of {@linkcode fakeGitHub}. */
+export interface FakeOptions {
+  readonly tokens?: readonly FakeToken[];
+  readonly repositories?: readonly FakeRepository[];
+  /** Path of the API below the host, such as `/api/v1`; none when absent. */
+  readonly base?: string;
+  /** Further routes. */
+  readonly routes?: (state: FakeState) => readonly Route[];
+}
+
+/** A stand-in for GitHub's API. */
+export interface FakeGitHub extends AsyncDisposable {
+  /** Base URL, for `api:` of a Connection. */
+  readonly url: string;
+  readonly calls: FakeCall[];
+  readonly state: FakeState;
+  readonly hooks: ReturnType<typeof hookRoutes>;
+  /** Called for each request before its route; the last one set counts. */
+  interfere: Interference | undefined;
+  setNow(rfc3339: string): void;
+}
+
+/** The token that a fake knows where a test names none. */
+export const TOKEN: FakeToken = { token: "ghp_fake0123456789", login: "svc-bot", id: 4242 };
+
+/** Starts one. */
+export function fakeGitHub(options: FakeOptions = {}): FakeGitHub {
+  const { base = "", tokens = [TOKEN] } = options;
+  const repositories = options.repositories ??
+    [{ full_name: "brightwater/tidepool", permissions: { "svc-bot": "admin" } }];
+  let lastId = 1000;
+  let fixed: string | undefined;
+  const state: FakeState = {
+    repositories: new Map(repositories.map((one) => [one.full_name, one])),
+    nextId: () => ++lastId,
+    now: () => fixed ?? new Date().toISOString(),
+  };
+  const hooks = hookRoutes(state);
+  const routes = [...accountRoutes(state), ...hooks.routes, ...options.routes?.(state) ?? []];
+  const calls: FakeCall[] = [];
+  const fake = { interfere: undefined as Interference | undefined };
+  const ended = new AbortController();
+  const server: Deno.HttpServer<Deno.NetAddr> = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {}, signal: ended.signal },
+    async (request) => {
+      const { pathname, search } = new URL(request.url);
+      const path = `${pathname.slice(base.length)}${search}`;
+      const text = await request.text();
+      const body = text === "" ? undefined : JSON.parse(text);
+      const call: FakeCall = { method: request.method, path, body, status: 0 };
+      calls.push(call);
+      const carryOut = () => route(call, request.headers, { routes, tokens, url });
+      const answer: Response = await (fake.interfere?.(call, carryOut) ?? carryOut());
+      call.status = answer.status;
+      return answer;
+    },
+  );
+  const url = `http://127.0.0.1:${server.addr.port}${base}`;
+  return Object.assign(fake, {
+    url,
+    calls,
+    state,
+    hooks,
+    setNow(rfc3339: string) {
+      fixed = rfc3339;
+    },
+    async [Symbol.asyncDispose]() {
+      ended.abort();
+      await server.finished;
+    },
+  });
+}
+
+async function route(
+  call: FakeCall,
+  headers: Headers,
+  { routes, tokens, url }: {
+    readonly routes: readonly Route[];
+    readonly tokens: readonly FakeToken[];
+    readonly url: string;
+  },
+): Promise<Response> {
+  const token = tokens.find((one) => headers.get("authorization") === `Bearer ${one.token}`);
+  if (token === undefined) return problem(401, "Bad credentials");
+  const [path = "", query = ""] = call.path.split("?");
+  for (const one of routes) {
+    const match = one.method === call.method ? one.path.exec(path) : null;
+    if (match === null) continue;
+    if (one.needs !== undefined && token.permissions?.includes(one.needs) === false) {
+      return problem(403, "Resource not accessible by personal access token", {
+        "x-accepted-github-permissions": one.needs,
+      });
+    }
+    const answer = await one.answer({
+      method: call.method,
+      match: match.slice(1),
+      query: new URLSearchParams(query),
+      body: (call.body ?? {}) as Record<string, unknown>,
+      token,
+      url,
+      headers,
+    });
+    if (token.expires !== undefined) {
+      answer.headers.set("github-authentication-token-expiration", token.expires);
+    }
+    return answer;
+  }
+  return problem(404, "Not Found");
+}
+
+/** An error as GitHub writes it. */
+export function problem(
+  status: number,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+  errors?: readonly unknown[],
+): Response {
+  const body = { message, documentation_url: "https://docs.github.com/rest", status: `${status}` };
+  return Response.json(errors === undefined ? body : { ...body, errors }, { status, headers });
+}
+
+/** One page of a list, newest first, with the link to the next one. */
+export function page(
+  items: readonly unknown[],
+  { query, url }: RouteRequest,
+  path: string,
+): Response {
+  const size = Math.min(100, Number(query.get("per_page") ?? 30));
+  const cursor = query.has("cursor") ? "cursor" : "page";
+  const from = cursor === "cursor"
+    ? Number(query.get("cursor")?.slice(2))
+    : (Number(query.get("page") ?? 1) - 1) * size;
+  const rest = new URLSearchParams(query);
+  const usesCursor = path.endsWith("/deliveries");
+  rest.set(usesCursor ? "cursor" : "page", usesCursor ? `v1${from + size}` : `${from / size + 2}`);
+  const link: Record<string, string> = from + size < items.length
+    ? { link: `<${url}${path}?${rest}>; rel="next"` }
+    : {};
+  return Response.json(items.slice(from, from + size), { headers: link });
+}
+
+/** Who the token belongs to, repositories, and what a login may do there. */
+function accountRoutes({ repositories }: FakeState): readonly Route[] {
+  const repository = /^\/repos\/([^/]+\/[^/]+)$/;
+  const permission = /^\/repos\/([^/]+\/[^/]+)\/collaborators\/([^/]+)\/permission$/;
+  return [
+    {
+      method: "GET",
+      path: /^\/user$/,
+      answer: ({ token: { login, id } }) => Response.json({ login, id, type: "User" }),
+    },
+    {
+      method: "GET",
+      path: repository,
+      answer({ match: [name = ""], token }) {
+        const found = repositories.get(name);
+        if (found === undefined) return problem(404, "Not Found");
+        const role = found.permissions?.[token.login] ?? "read";
+        const admin = role === "admin";
+        return Response.json({
+          ...found,
+          permissions: {
+            admin,
+            push: admin || role === "write" || role === "maintain",
+            pull: true,
+          },
+        });
+      },
+    },
+    {
+      method: "GET",
+      path: permission,
+      answer({ match: [name = "", login = ""] }) {
+        const found = repositories.get(name);
+        if (found === undefined) return problem(404, "Not Found");
+        const role = found.permissions?.[login] ?? "read";
+        // The old field knows neither maintain nor triage.
+        const coarse = role === "maintain" ? "write" : role === "triage" ? "read" : role;
+        return Response.json({ permission: coarse, role_name: role, user: { login } });
+      },
+    },
+  ];
+}
