@@ -245,11 +245,18 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/store/rules": "values",
     "src/store/sqlite/engine": "values",
   },
+  "src/store/sqlite/outbox": {
+    "src/base": "types",
+    "src/store": "types",
+    "src/store/rules": "values",
+    "src/store/sqlite/engine": "values",
+  },
   "src/store/sqlite/tasks": {
     "src/base": "types",
     "src/store": "values",
     "src/store/rules": "values",
     "src/store/sqlite/engine": "values",
+    "src/store/sqlite/outbox": "values",
   },
   "src/store/sqlite/deliveries": {
     "src/base": "values",
@@ -279,6 +286,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/store/sqlite/chat": "values",
     "src/store/sqlite/deliveries": "values",
     "src/store/sqlite/engine": "values",
+    "src/store/sqlite/outbox": "values",
     "src/store/sqlite/resources": "values",
     "src/store/sqlite/tasks": "values",
   },

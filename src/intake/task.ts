@@ -130,7 +130,7 @@ export class TaskSource implements AsyncDisposable {
     const ends = await store.listTaskEnds(BATCH_SIZE);
     await Promise.all(ends.map(async (task) => {
       await this.#handleEnd(task);
-      await store.forgetTaskEnd(task.id);
+      await store.forgetTaskEnd(task.id, []);
     }));
     if (ends.length > 0) this.kick();
   }

@@ -9,6 +9,7 @@
 import type { RecordName } from "../resources/record_names.ts";
 import type { EventDecision } from "./delivery_records.ts";
 import type { DaemonEvents, Events } from "./events.ts";
+import type { NewMessage, OutboxMessage } from "./outbox_records.ts";
 import type { Store, StoreMethod } from "./store.ts";
 
 /** Publishes what one successful call has changed. */
@@ -24,6 +25,7 @@ const CHANGED = {
   delivery: { record: "delivery" },
   "source-event": { record: "source-event" },
   binding: { record: "binding" },
+  outbox: { record: "outbox" },
   audit: { record: "audit" },
   token: { record: "token" },
   "control-audit": { record: "control-audit" },
@@ -36,6 +38,18 @@ function changed(events: Events, ...records: readonly RecordName[]): void {
 
 function taskChanged(events: Events, id: string): void {
   events.publish("recordsChanged", { record: "task", id });
+}
+
+function messagesStored(events: Events, messages: readonly NewMessage[]): void {
+  if (messages.length === 0) return;
+  changed(events, "outbox");
+  events.publish("messagesStored", undefined);
+}
+
+function messageChanged(events: Events, message: OutboxMessage | undefined): void {
+  if (message === undefined) return;
+  events.publish("recordsChanged", { record: "outbox", id: message.id });
+  if (message.state !== "pending") events.publish("messageEnded", message);
 }
 
 const changes = (...records: readonly RecordName[]) => (events: Events) =>
@@ -91,7 +105,16 @@ export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name
   },
   setTaskDirectory: changesTask,
   addToInbox: changesNothing,
-  forgetTaskEnd: changesNothing,
+  forgetTaskEnd: (events, _, _id, answers) => messagesStored(events, answers),
+  addToOutbox: (events, _, messages) => messagesStored(events, messages),
+  claimMessages: (events, { messages }) => messages.length > 0 && changed(events, "outbox"),
+  finishMessage: (events, message) => messageChanged(events, message),
+  retryMessage(events, message) {
+    messageChanged(events, message);
+    if (message !== undefined) events.publish("messagesStored", undefined);
+  },
+  dropMessage: (events, message) => messageChanged(events, message),
+  pruneOutbox: changesWhenSome("outbox"),
   pruneTasks: (events, removed) => removed.length > 0 && changed(events, "task"),
   pruneDeliveries: changesWhenSome("delivery"),
   recordSourceEvent(events, { status }, { ignored }) {

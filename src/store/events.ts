@@ -8,6 +8,7 @@
 import type { EventHub } from "../base/event_hub.ts";
 import type { RecordName } from "../resources/record_names.ts";
 import type { Incident } from "./incident_records.ts";
+import type { OutboxMessage } from "./outbox_records.ts";
 import type { Routed } from "./source_event_records.ts";
 import type { Task } from "./task_records.ts";
 
@@ -42,6 +43,10 @@ export interface DaemonEvents {
     readonly id: string;
     readonly routed: Routed;
   };
+  /** Messages of the outbox wait to be sent. */
+  readonly messagesStored: undefined;
+  /** A message of the outbox was sent, given up or dropped; what it is now. */
+  readonly messageEnded: OutboxMessage;
   /** Resources were applied or deleted; the catalog holds the change. */
   readonly resourcesChanged: undefined;
   /** Something failed for good that no task shows; a Notification may tell of it. */

@@ -23,4 +23,9 @@ export interface RetentionStore {
    * how many.
    */
   pruneSourceEvents(options: { before: number; limit: number }): Promise<number>;
+  /**
+   * Removes messages of the outbox that wait for nothing and have not changed since `before`, at
+   * most `limit`; returns how many.
+   */
+  pruneOutbox(options: { before: number; limit: number }): Promise<number>;
 }

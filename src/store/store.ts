@@ -15,6 +15,7 @@ import type {
 } from "./delivery_store.ts";
 import type { IdSearch } from "./id_search.ts";
 import type { Maintenance } from "./maintenance.ts";
+import type { OutboxQueue, OutboxRecorder, OutboxStore } from "./outbox_store.ts";
 import type { ResourceStore } from "./resource_store.ts";
 import type { RetentionStore } from "./retention_store.ts";
 import type {
@@ -54,6 +55,9 @@ export interface Store
     SourceEventQueue,
     SourceEventStore,
     ThreadStore,
+    OutboxRecorder,
+    OutboxQueue,
+    OutboxStore,
     RetentionStore,
     AuditRecorder,
     AuditStore,

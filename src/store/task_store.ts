@@ -6,6 +6,7 @@
  */
 
 import type { JsonObject } from "../base/json.ts";
+import type { NewMessage } from "./outbox_records.ts";
 import type {
   Cancelled,
   Claim,
@@ -71,12 +72,15 @@ export interface InboxStore {
   listInbox(taskId: string): Promise<InboxMessage[]>;
 }
 
-/** Ends of tasks that triggers follow; each is kept until its triggers have fired. */
+/** Ends of tasks that triggers follow or that are to be answered; each is kept until that was done. */
 export interface TaskEndStore {
   /** Ended tasks whose triggers have not fired yet, oldest first. */
   listTaskEnds(limit: number): Promise<Task[]>;
-  /** Removes the end of a task once its triggers have fired. */
-  forgetTaskEnd(taskId: string): Promise<void>;
+  /**
+   * Removes the end of a task once its triggers have fired, and stores in the same transaction what
+   * it is to be answered with.
+   */
+  forgetTaskEnd(taskId: string, answers: readonly NewMessage[]): Promise<void>;
 }
 
 /** Counts tasks by state, without reading them. */

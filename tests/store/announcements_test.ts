@@ -10,11 +10,12 @@ import { ANNOUNCEMENTS, withAnnouncements } from "../../src/store/announcements.
 import type { DaemonEvents } from "../../src/store/events.ts";
 import { ACCESS } from "../../src/store/sqlite/access.ts";
 import type { Store } from "../../src/store/store.ts";
-import { accept, taskIdOf } from "../helpers/store_records.ts";
+import { accept, idOf, taskIdOf } from "../helpers/store_records.ts";
 import { tempStore } from "../helpers/temp_store.ts";
 
 const NAMES = [
   ...["recordsChanged", "tasksStored", "taskEndsStored", "sourceEventsStored", "sourceEventRouted"],
+  ...["messagesStored", "messageEnded"],
 ] as (keyof DaemonEvents)[];
 
 function announcing(store: Store) {
@@ -84,4 +85,24 @@ Deno.test("a task that replaces a running one says which has to end, before the 
   const outcome = await accept(store, 2, { task }).finally(() => told.push("the caller"));
   deepEqual(outcome?.replaces, [taskIdOf(1)]);
   deepEqual(take().slice(-2), [["tasksStored", { replaced: [taskIdOf(1)] }], "the caller"]);
+});
+
+Deno.test("messages are announced as they are stored, by whatever way, and when they end", async () => {
+  await using temp = await tempStore();
+  const { store, take } = announcing(temp.store);
+  const id = idOf(1);
+  const message = { id, project: "p", connection: "", kind: "k", target: {}, key: "", body: {} };
+  await accept(store, 1, { plan: undefined, task: { followed: true } });
+  take();
+  await store.forgetTaskEnd(taskIdOf(1), []);
+  deepEqual(take(), []);
+  await store.addToOutbox([{ ...message, taskId: "", now: 1 }]);
+  const stored = [["recordsChanged", { record: "outbox" }], ["messagesStored", undefined]];
+  deepEqual(take(), stored);
+  await store.claimMessages({ limit: 1, now: 5, busy: [] });
+  deepEqual(take(), [stored[0]]);
+  const sent = await store.finishMessage(id, { state: "sent", externalId: "" }, 9);
+  deepEqual(take(), [["recordsChanged", { record: "outbox", id }], ["messageEnded", sent]]);
+  await store.retryMessage(id, 9);
+  deepEqual(take(), [], "nothing was changed");
 });

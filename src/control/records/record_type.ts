@@ -10,6 +10,7 @@ import type { RecordName } from "../../resources/record_names.ts";
 import type { ListQuery } from "../../store/list_query.ts";
 import type { AuditStore, ControlAuditStore, TokenStore } from "../../store/audit_store.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
+import type { OutboxStore } from "../../store/outbox_store.ts";
 import type { SourceEventStore, ThreadStore } from "../../store/source_event_store.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 
@@ -18,6 +19,7 @@ export type RecordStore =
   & AuditStore
   & ControlAuditStore
   & DeliveryStore
+  & OutboxStore
   & SourceEventStore
   & TaskStore
   & ThreadStore

@@ -19,6 +19,7 @@ import {
   tokenColumns,
   tokenView,
 } from "./audit_views.ts";
+import { MESSAGES } from "./outbox_views.ts";
 import type { RecordFilter, RecordQuery, RecordStore, RecordType } from "./record_type.ts";
 import { type ResolveHost, resolveId } from "./resolve.ts";
 import { TASKS } from "./task_record_type.ts";
@@ -46,6 +47,7 @@ const RECORDS: { readonly [Name in RecordName]: RecordType<unknown, Name> } = {
   }),
   "source-event": eraseRow(SOURCE_EVENTS),
   "binding": eraseRow(BINDINGS),
+  "outbox": eraseRow(MESSAGES),
   "audit": eraseRow({
     name: "audit",
     list: (store, query) => store.listAudit(query),

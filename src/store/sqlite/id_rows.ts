@@ -16,6 +16,7 @@ const TABLES: Readonly<Record<RecordName, string>> = {
   "delivery": "deliveries",
   "source-event": "source_events",
   "binding": "bindings",
+  "outbox": "outbox",
   "audit": "plugin_audit",
   "token": "control_tokens",
   "control-audit": "control_audit",

@@ -16,6 +16,8 @@ import * as size from "./engine/database_size.ts";
 import * as ids from "./id_rows.ts";
 import * as inbox from "./tasks/inbox_rows.ts";
 import * as keyUses from "./deliveries/key_use_rows.ts";
+import * as outboxQueue from "./outbox/outbox_queue.ts";
+import * as outbox from "./outbox/outbox_rows.ts";
 import * as plans from "./tasks/plan_rows.ts";
 import * as prune from "./tasks/prune_rows.ts";
 import * as resources from "./resources/resource_rows.ts";
@@ -77,6 +79,15 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   listInbox: inbox.listInbox,
   listTaskEnds: taskEnds.listTaskEnds,
   forgetTaskEnd: taskEnds.forgetTaskEnd,
+  addToOutbox: outbox.addToOutbox,
+  claimMessages: outboxQueue.claimMessages,
+  finishMessage: outboxQueue.finishMessage,
+  listMessages: outbox.listMessages,
+  findMessages: outbox.findMessages,
+  retryMessage: outbox.retryMessage,
+  dropMessage: outbox.dropMessage,
+  outboxCounts: outbox.outboxCounts,
+  pruneOutbox: outbox.pruneOutbox,
   pruneTasks: prune.pruneTasks,
   pruneDeliveries: prune.pruneDeliveries,
   findCursor: cursors.findCursor,

@@ -112,6 +112,6 @@ eachStore("pruneTasks leaves ends that nobody has looked at", async (store) => {
   const end = { taskId: taskIdOf(1), state: "failed", reason: "", now: 9 } as const;
   await store.finishTask({ ...end, followed: true });
   deepEqual(await prune(store, { before: 1e15, keep: 0 }), []);
-  await store.forgetTaskEnd(taskIdOf(1));
+  await store.forgetTaskEnd(taskIdOf(1), []);
   deepEqual(await prune(store, { before: 1e15 }), [1]);
 });

@@ -66,8 +66,8 @@ eachStore(
       (await store.listTaskEnds(limit)).map(({ id }) => numberOf(id));
     deepEqual(await ends(), [1, 3, 4]);
     deepEqual(await ends(1), [1]);
-    await store.forgetTaskEnd(taskIdOf(1));
-    await store.forgetTaskEnd(taskIdOf(1));
+    await store.forgetTaskEnd(taskIdOf(1), []);
+    await store.forgetTaskEnd(taskIdOf(1), []);
     deepEqual(await ends(), [3, 4]);
   },
 );

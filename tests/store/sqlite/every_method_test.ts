@@ -65,6 +65,16 @@ const TOKEN: ControlToken = {
   createdAt: 1,
   expiresAt: 2,
 };
+const MESSAGE = {
+  project: "default",
+  connection: "c",
+  kind: "github-comment",
+  target: { number: 1 },
+  key: "k",
+  body: {},
+  taskId: T1,
+  now: 1,
+};
 const LISTS = [
   {},
   { project: "default" },
@@ -145,7 +155,26 @@ const CALLS: Calls = {
   addToInbox: (run, db) => run(db, taskIdOf(90), {}, 1),
   listInbox: (run, db) => run(db, T1),
   listTaskEnds: (run, db) => run(db, 5),
-  forgetTaskEnd: (run, db) => run(db, T1),
+  forgetTaskEnd: (run, db) => run(db, T1, []),
+  addToOutbox: (run, db) => {
+    run(db, [{ ...MESSAGE, id: idOf(70) }, { ...MESSAGE, id: idOf(71), connection: "" }]);
+  },
+  claimMessages: (run, db) => run(db, { limit: 5, now: 100, busy: ["a/b"] }),
+  finishMessage: (run, db) => {
+    run(db, idOf(70), { state: "pending", reason: "", nextAt: 5, certain: true }, 5);
+    run(db, idOf(70), { state: "sent", externalId: "1" }, 5);
+  },
+  listMessages: (run, db) => {
+    for (const query of LISTS) {
+      run(db, query);
+      run(db, { ...query, state: "failed" });
+    }
+  },
+  findMessages: (run, db) => run(db, "01"),
+  retryMessage: (run, db) => run(db, idOf(70), 5),
+  dropMessage: (run, db) => run(db, idOf(71), { reason: "", now: 5 }),
+  outboxCounts: (run, db) => run(db),
+  pruneOutbox: (run, db) => run(db, { before: 1e15, limit: 3 }),
   pruneTasks: (run, db) => {
     run(db, { before: 1, keep: 0, limit: 3 });
     run(db, { before: 1e15, limit: 3 });
@@ -202,6 +231,10 @@ const WHOLE_TABLES: readonly { readonly sql: RegExp; readonly why: string }[] = 
     why: "an operator asks whether anything was changed, and that is in every row",
   },
   { sql: /FROM control_tokens ORDER BY id DESC$/, why: "tokens are made by hand" },
+  {
+    sql: /FROM outbox WHERE EXISTS \(SELECT 1 FROM tasks WHERE .* ORDER BY id DESC LIMIT \?$/,
+    why: "an operator asks for the messages of one trigger, over all projects",
+  },
   {
     sql: /FROM (plugin_audit|plugin_audit_chain) ORDER BY \w+ (LIMIT \?|DESC LIMIT 1)$/,
     why: "a few at one end",

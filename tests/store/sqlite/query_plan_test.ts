@@ -46,7 +46,7 @@ async function useTasks(db: Watched): Promise<void> {
   METHODS.finishTask(db, { taskId: id, state: "failed", reason: "", now: 5, followed: true });
   METHODS.retryTask(db, { id: taskIdOf(90), of: id, kept: [], keepDirectory: true, now: 6 });
   METHODS.listTaskEnds(db, 5);
-  METHODS.forgetTaskEnd(db, id);
+  METHODS.forgetTaskEnd(db, id, []);
   METHODS.listInbox(db, id);
   METHODS.findTasks(db, "01");
   METHODS.findPlan(db, id);

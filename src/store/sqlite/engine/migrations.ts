@@ -232,6 +232,28 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE control_audit ADD COLUMN reason TEXT NOT NULL DEFAULT '';
   ALTER TABLE control_audit ADD COLUMN finished_at TEXT;
   `,
+  `
+  CREATE TABLE outbox (
+    id TEXT PRIMARY KEY, project TEXT NOT NULL, connection TEXT NOT NULL, kind TEXT NOT NULL,
+    -- JSON, with its members in order, so that it can be compared.
+    target TEXT NOT NULL, key TEXT NOT NULL, body TEXT NOT NULL, task_id TEXT NOT NULL,
+    -- What is sent one after the other: a Connection, or one target.
+    lane TEXT NOT NULL, state TEXT NOT NULL, tries INTEGER NOT NULL DEFAULT 0,
+    next_at INTEGER NOT NULL,
+    -- Since when it may have arrived unnoticed; since when it is tried.
+    uncertain_since INTEGER, first_tried_at INTEGER,
+    external_id TEXT NOT NULL DEFAULT '', reason TEXT NOT NULL DEFAULT '',
+    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX outbox_due ON outbox (next_at, id) WHERE state = 'pending';
+  CREATE INDEX outbox_waiting ON outbox (project, connection, kind, target, id)
+    WHERE state = 'pending';
+  CREATE INDEX outbox_of_key ON outbox (project, connection, kind, target, key, id)
+    WHERE key <> '';
+  CREATE INDEX outbox_of_project ON outbox (project, id);
+  CREATE INDEX outbox_by_state ON outbox (state, id);
+  CREATE INDEX outbox_ended ON outbox (updated_at) WHERE state <> 'pending';
+  `,
 ];
 
 /** The version of the schema this program writes. */

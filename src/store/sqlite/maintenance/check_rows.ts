@@ -17,6 +17,8 @@ const JSON_COLUMNS: readonly (readonly [table: string, column: string])[] = [
   ["deliveries", "headers"],
   ["steps", "outputs"],
   ["inbox", "message"],
+  ["outbox", "target"],
+  ["outbox", "body"],
 ];
 
 /** Large values are read as the last possible time, so no list fails on them. */

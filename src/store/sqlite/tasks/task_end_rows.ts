@@ -5,8 +5,10 @@
  * @module
  */
 
+import type { NewMessage } from "../../outbox_records.ts";
 import type { Task } from "../../task_records.ts";
 import type { Database } from "../engine/database.ts";
+import { addToOutbox } from "../outbox/outbox_rows.ts";
 import { readTasks } from "./task_rows.ts";
 
 /** Stores that a task has ended and its triggers have to fire. */
@@ -23,7 +25,12 @@ export function listTaskEnds(db: Database, limit: number): Task[] {
   );
 }
 
-/** Removes the end of a task once its triggers have fired. */
-export function forgetTaskEnd(db: Database, taskId: string): void {
-  db.run("DELETE FROM task_ends WHERE task_id = ?", taskId);
+/** Removes the end of a task once its triggers have fired, unless somebody else has done so. */
+export function forgetTaskEnd(
+  db: Database,
+  taskId: string,
+  answers: readonly NewMessage[],
+): void {
+  const removed = db.run("DELETE FROM task_ends WHERE task_id = ?", taskId);
+  if (removed > 0) addToOutbox(db, answers);
 }

@@ -1,0 +1,122 @@
+/**
+ * Records of the outbox: messages to other systems, from the moment somebody wants one sent until
+ * it was sent, or given up.
+ *
+ * @module
+ */
+
+import type { JsonObject } from "../base/json.ts";
+import type { ListQuery } from "./list_query.ts";
+
+/** States of a message; `pending` also while it is being sent. */
+export const MESSAGE_STATES = ["pending", "sent", "failed", "dropped"] as const;
+/** One of {@linkcode MESSAGE_STATES}. */
+export type MessageState = typeof MESSAGE_STATES[number];
+
+/** A message to be stored. */
+export interface NewMessage {
+  /** Sorts by time. */
+  readonly id: string;
+  readonly project: string;
+  /** Name of the Connection that it goes through; empty for a message that needs none. */
+  readonly connection: string;
+  /** Kind of message, such as `github-comment`. */
+  readonly kind: string;
+  /** Where it goes, in the form of its kind. */
+  readonly target: JsonObject;
+  /**
+   * Names it among the messages to its target: one that has not been tried yet is replaced by the
+   * next one of its key, and one that was sent is updated by it. Empty for a message by itself.
+   */
+  readonly key: string;
+  /** What it says, in the form of its kind. */
+  readonly body: JsonObject;
+  /** Task that it is about; empty for none. */
+  readonly taskId: string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** A message of the outbox. */
+export interface OutboxMessage extends Omit<NewMessage, "now"> {
+  readonly state: MessageState;
+  /** How often it was tried. */
+  readonly tries: number;
+  /** Milliseconds since the epoch before which it is not tried again; 0 for at once. */
+  readonly nextAt: number;
+  /**
+   * Milliseconds since the epoch since when nobody knows whether it has arrived: it was about to be
+   * sent, and no answer is stored. Absent where that is known.
+   */
+  readonly uncertainSince?: number;
+  /** Milliseconds since the epoch of the first try of this round; absent before it. */
+  readonly firstTriedAt?: number;
+  /** Id that the other system gave to what was sent; empty before, or where it gives none. */
+  readonly externalId: string;
+  /** Why it failed, waits or was dropped; empty when there is nothing to say. */
+  readonly reason: string;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** Milliseconds since the epoch. */
+  readonly updatedAt: number;
+}
+
+/** Which messages to claim. */
+export interface MessageDemand {
+  /** Most messages to claim. */
+  readonly limit: number;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** Lanes from which nothing is claimed: something of theirs is under way, or they pause. */
+  readonly busy: readonly string[];
+}
+
+/** A message to be sent now. */
+export interface ClaimedMessage {
+  /** As it was before the claim, but for `tries` and `firstTriedAt`. */
+  readonly message: OutboxMessage;
+  /** What is sent one after the other: a Connection, or one destination. */
+  readonly lane: string;
+  /** Id of what was sent before with its key, which it updates; empty for none. */
+  readonly previousId: string;
+  /**
+   * Milliseconds since the epoch since when it, or one before it with its key, may have arrived
+   * unnoticed; absent where that cannot be.
+   */
+  readonly uncertainSince?: number;
+}
+
+/** Messages to be sent now, at most one of each lane, and when to claim again. */
+export interface MessageClaim {
+  readonly messages: readonly ClaimedMessage[];
+  /** When the next message is due, in milliseconds since the epoch; absent when none waits. */
+  readonly nextAt?: number;
+}
+
+/** What came of trying a message. */
+export type MessageResult =
+  | { readonly state: "sent"; readonly externalId: string }
+  | { readonly state: "failed"; readonly reason: string; readonly certain: boolean }
+  | {
+    readonly state: "pending";
+    readonly reason: string;
+    /** Milliseconds since the epoch of the next try. */
+    readonly nextAt: number;
+    /** Whether it is known that it did not arrive. */
+    readonly certain: boolean;
+  };
+
+/** Filter of a list of messages. */
+export interface MessageQuery extends ListQuery {
+  readonly state?: MessageState;
+  /** Only ids below this one, for the next page. */
+  readonly before?: string;
+}
+
+/** Number of messages that wait and that were given up. */
+export interface OutboxCounts {
+  readonly pending: number;
+  readonly failed: number;
+  /** Milliseconds since the epoch when the oldest pending one came; absent when none is pending. */
+  readonly oldestPendingAt?: number;
+}

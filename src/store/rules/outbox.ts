@@ -1,0 +1,49 @@
+/**
+ * When messages of the outbox are sent: those of one lane one after the other, those to one target
+ * in their order.
+ *
+ * @module
+ */
+
+import { isJsonObject } from "../../base/json.ts";
+import type { MessageState, NewMessage } from "../outbox_records.ts";
+
+/** Due whatever the clock reads. */
+export const SEND_NOW = 0;
+
+/** Longest time between two tries: a later one comes from a clock that was set back. */
+export const LONGEST_WAIT_MS = 3600_000;
+
+/** What is sent one after the other: messages through one Connection, else to one target. */
+export function laneOf(
+  { project, connection, kind, target }: Pick<
+    NewMessage,
+    "project" | "connection" | "kind" | "target"
+  >,
+): string {
+  return connection === "" ? `${project}/${kind}/${canonical(target)}` : `${project}/${connection}`;
+}
+
+/** The JSON of a value, the same for the same value in whatever order its members stand. */
+export function canonical(value: unknown): string {
+  return JSON.stringify(sorted(value));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.keys(value).toSorted().map((key) => [key, sorted(value[key])]),
+  );
+}
+
+/**
+ * Times before which a message is not tried that count as past: up to `until`, and, in a future
+ * that no pause reaches, later than `beyond`.
+ */
+export function dueMessages(now: number): { readonly until: number; readonly beyond: number } {
+  return { until: now, beyond: now + LONGEST_WAIT_MS };
+}
+
+/** States in which an operator can have a message sent again, or drop it. */
+export const NOT_SENT: readonly MessageState[] = ["pending", "failed", "dropped"];
