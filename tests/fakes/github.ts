@@ -6,7 +6,8 @@
  * @module
  */
 
-import { hookRoutes } from "./github_hooks.ts";
+import { type HookRoutes, hookRoutes } from "./github_hooks.ts";
+import { FakeIssues } from "./github_issues.ts";
 
 /** A token, and what it may do. */
 export interface FakeToken {
@@ -96,7 +97,8 @@ export interface FakeGitHub extends AsyncDisposable {
   readonly url: string;
   readonly calls: FakeCall[];
   readonly state: FakeState;
-  readonly hooks: ReturnType<typeof hookRoutes>;
+  readonly hooks: HookRoutes;
+  readonly issues: FakeIssues;
   /** Called for each request before its route; the last one set counts. */
   interfere: Interference | undefined;
   setNow(rfc3339: string): void;
@@ -118,7 +120,13 @@ export function fakeGitHub(options: FakeOptions = {}): FakeGitHub {
     now: () => fixed ?? new Date().toISOString(),
   };
   const hooks = hookRoutes(state);
-  const routes = [...accountRoutes(state), ...hooks.routes, ...options.routes?.(state) ?? []];
+  const issues = new FakeIssues(state, hooks);
+  const routes = [
+    ...accountRoutes(state),
+    ...hooks.routes,
+    ...issues.routes,
+    ...options.routes?.(state) ?? [],
+  ];
   const calls: FakeCall[] = [];
   const fake = { interfere: undefined as Interference | undefined };
   const ended = new AbortController();
@@ -143,6 +151,7 @@ export function fakeGitHub(options: FakeOptions = {}): FakeGitHub {
     calls,
     state,
     hooks,
+    issues,
     setNow(rfc3339: string) {
       fixed = rfc3339;
     },

@@ -48,6 +48,9 @@ export interface FakeEvent {
   readonly lost?: boolean;
 }
 
+/** What {@linkcode hookRoutes} gives. */
+export type HookRoutes = ReturnType<typeof hookRoutes>;
+
 /** The routes, and what a test does with webhooks. */
 export function hookRoutes(state: FakeState) {
   const hooks = new Map<number, FakeHook>();
