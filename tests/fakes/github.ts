@@ -158,6 +158,7 @@ export function fakeGitHub(options: FakeOptions = {}): FakeGitHub {
     async [Symbol.asyncDispose]() {
       ended.abort();
       await server.finished;
+      await hooks.rest();
     },
   });
 }

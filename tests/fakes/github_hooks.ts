@@ -91,6 +91,10 @@ export function hookRoutes(state: FakeState) {
   return {
     hooks,
     tries,
+    /** Resolves when nothing is being sent. */
+    async rest(): Promise<void> {
+      while (busy.size > 0) await Promise.all(busy);
+    },
     /** Sends an event to each active webhook of a repository that wants it. */
     async send(repository: string, event: FakeEvent): Promise<FakeTry[]> {
       const wanting = [...hooks.values()].filter((hook) =>
