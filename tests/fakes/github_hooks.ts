@@ -55,10 +55,17 @@ export type HookRoutes = ReturnType<typeof hookRoutes>;
 export function hookRoutes(state: FakeState) {
   const hooks = new Map<number, FakeHook>();
   const tries: FakeTry[] = []; // newest last
-  const deliver = async (
+  const busy = new Set<Promise<FakeTry>>();
+  const deliver = (hook: FakeHook, given: FakeEvent, redelivery = false): Promise<FakeTry> => {
+    const trying: Promise<FakeTry> = attempt(hook, given, redelivery)
+      .finally(() => busy.delete(trying));
+    busy.add(trying);
+    return trying;
+  };
+  const attempt = async (
     hook: FakeHook,
     given: FakeEvent,
-    redelivery = false,
+    redelivery: boolean,
   ): Promise<FakeTry> => {
     const { event, payload, guid = crypto.randomUUID() } = given;
     const headers = headersOf(hook, { event, payload, guid });
