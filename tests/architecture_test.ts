@@ -245,6 +245,11 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/store/rules": "values",
     "src/store/sqlite/engine": "values",
   },
+  "src/store/sqlite/connections": {
+    "src/store": "types",
+    "src/store/rules": "values",
+    "src/store/sqlite/engine": "values",
+  },
   "src/store/sqlite/outbox": {
     "src/base": "types",
     "src/store": "types",
@@ -284,6 +289,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/store/rules": "values",
     "src/store/sqlite/audit": "values",
     "src/store/sqlite/chat": "values",
+    "src/store/sqlite/connections": "values",
     "src/store/sqlite/deliveries": "values",
     "src/store/sqlite/engine": "values",
     "src/store/sqlite/outbox": "values",

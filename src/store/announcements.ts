@@ -142,6 +142,7 @@ export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name
   },
   pruneSourceEvents: changesWhenSome("source-event", "binding"),
   bindThread: changes("binding"),
+  noteConnection: changesNothing,
   moveCursor: changesNothing,
   recordKeyUse: changesNothing,
   startAudit: changes("audit"),

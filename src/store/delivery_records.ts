@@ -190,6 +190,26 @@ export interface RejectionLimits {
   readonly contents: number;
 }
 
+/** Which deliveries to read a header of. */
+export interface HeaderQuery {
+  readonly project: string;
+  /** Name of the header, in lower case. */
+  readonly header: string;
+  /** Milliseconds since the epoch of the first ones. */
+  readonly since: number;
+  /** Only ids below this one, for the next page. */
+  readonly before?: string;
+  /** Most deliveries that are looked at. */
+  readonly limit: number;
+}
+
+/** One page of values. */
+export interface HeaderPage {
+  readonly values: readonly string[];
+  /** `before` for the next page; absent after the last one. */
+  readonly before?: string;
+}
+
 /** Uses of one key of a SecretStore by one trigger. */
 export interface KeyUse {
   /** Project of the SecretStore and the trigger. */

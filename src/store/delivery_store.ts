@@ -10,6 +10,8 @@ import type {
   DeliveryContent,
   DeliveryQuery,
   EventOutcome,
+  HeaderPage,
+  HeaderQuery,
   KeyUse,
   NewDelivery,
   Rejection,
@@ -44,6 +46,8 @@ export interface DeliveryStore {
    * ambiguous.
    */
   findDeliveries(prefix: string): Promise<Delivery[]>;
+  /** Values of one header of the deliveries that were not rejected, newest first. */
+  listHeaderValues(query: HeaderQuery): Promise<HeaderPage>;
 }
 
 /** Remembers, over restarts too, up to which time schedules have been evaluated. */

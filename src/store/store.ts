@@ -7,6 +7,7 @@
  */
 
 import type { AuditRecorder, AuditStore, ControlAuditStore, TokenStore } from "./audit_store.ts";
+import type { ConnectionStore } from "./connection_store.ts";
 import type {
   CursorStore,
   DeliveryRecorder,
@@ -43,6 +44,7 @@ export interface Store
     ResourceStore,
     DeliveryRecorder,
     DeliveryStore,
+    ConnectionStore,
     CursorStore,
     KeyUseStore,
     TaskStore,

@@ -103,11 +103,13 @@ export async function reject(
     readonly n: number;
     readonly trigger?: string;
     readonly outcome?: "rejected" | "handshake";
+    /** Keeps its content, with these. */
+    readonly headers?: Readonly<Record<string, string>>;
   }[],
   keep: number,
 ): Promise<void> {
   await store.recordRejections(
-    rejected.map(({ n, trigger = "push", outcome = "rejected" }) => ({
+    rejected.map(({ n, trigger = "push", outcome = "rejected", headers }) => ({
       delivery: {
         ...record(n, { trigger, body: new Uint8Array(7) }),
         outcome,
@@ -115,6 +117,7 @@ export async function reject(
         reason: "no_key_matches",
         taskId: "",
       },
+      ...(headers === undefined ? {} : { content: { headers, body: new Uint8Array(7), url: "" } }),
     })),
     { records: keep, contents: keep },
   );

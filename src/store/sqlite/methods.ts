@@ -10,6 +10,7 @@ import type { Database } from "./engine/database.ts";
 import * as chain from "./audit/audit_chain.ts";
 import * as audit from "./audit/audit_rows.ts";
 import * as control from "./audit/control_rows.ts";
+import * as connections from "./connections/connection_rows.ts";
 import * as cursors from "./deliveries/cursor_rows.ts";
 import * as deliveries from "./deliveries/delivery_rows.ts";
 import * as size from "./engine/database_size.ts";
@@ -49,6 +50,7 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   listDeliveries: deliveries.listDeliveries,
   findDeliveries: deliveries.findDeliveries,
   readDelivery: deliveries.readDelivery,
+  listHeaderValues: deliveries.listHeaderValues,
   recordSourceEvent: sourceEvents.recordSourceEvent,
   claimSourceEvents: routing.claimSourceEvents,
   routeSourceEvent: routing.routeSourceEvent,
@@ -90,6 +92,8 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   pruneOutbox: outbox.pruneOutbox,
   pruneTasks: prune.pruneTasks,
   pruneDeliveries: prune.pruneDeliveries,
+  listConnectionStates: connections.listConnectionStates,
+  noteConnection: connections.noteConnection,
   findCursor: cursors.findCursor,
   moveCursor: cursors.moveCursor,
   findPlan: plans.findPlan,

@@ -185,3 +185,26 @@ eachStore("refused requests are listed by their outcome and read like others", a
     [3, 2, 1].map(idOf),
   );
 });
+
+eachStore("the values of a header are found, newest first, page by page", async (store) => {
+  for (const n of [1, 2, 3, 4]) {
+    await accept(store, n, {
+      headers: { "x-id": `v${n}`, "x.other": "o" },
+      ...(n === 2 ? { project: "shop" } : {}),
+    });
+  }
+  await accept(store, 5, { headers: { "X-ID": "another name" } });
+  const query = { project: "default", header: "x-id", since: 0, limit: 3 };
+  const first = await store.listHeaderValues(query);
+  deepEqual(first, { values: ["v4", "v3"], before: idOf(3) });
+  deepEqual(await store.listHeaderValues({ ...query, before: idOf(3) }), { values: ["v1"] });
+  const late = { ...query, since: Date.UTC(2200, 0, 1) };
+  deepEqual(await store.listHeaderValues(late), { values: [] });
+  deepEqual((await store.listHeaderValues({ ...query, header: "x.other" })).values.length, 2);
+});
+
+eachStore("a rejected delivery does not count as one that has come", async (store) => {
+  await reject(store, [{ n: 1, headers: { "x-id": "v" } }], 9);
+  const query = { project: "default", header: "x-id", since: 0, limit: 3 };
+  deepEqual(await store.listHeaderValues(query), { values: [] });
+});

@@ -113,6 +113,8 @@ const CALLS: Calls = {
   },
   findDeliveries: (run, db) => run(db, "01"),
   readDelivery: (run, db) => run(db, idOf(1)),
+  listHeaderValues: (run, db) =>
+    run(db, { project: "default", header: "x-id", since: 5, before: idOf(60), limit: 5 }),
   recordSourceEvent: (run, db) => run(db, sourceEvent(60)),
   claimSourceEvents: (run, db) => run(db, { limit: 5, now: 100, staleMs: 50, busy: ["a/b"] }),
   routeSourceEvent: (run, db) =>
@@ -180,6 +182,9 @@ const CALLS: Calls = {
     run(db, { before: 1e15, limit: 3 });
   },
   pruneDeliveries: (run, db) => run(db, { before: 1e15, limit: 3 }),
+  listConnectionStates: (run, db) => run(db),
+  noteConnection: (run, db) =>
+    run(db, { project: "default", name: "c", createdAt: 1 }, { fault: null }, 5),
   findCursor: (run, db) => run(db, "c"),
   moveCursor: (run, db) => run(db, { name: "c", at: 1 }),
   findPlan: (run, db) => run(db, taskIdOf(90)),
@@ -226,6 +231,7 @@ const CALLS: Calls = {
 /** What may look at a whole table, and why. */
 const WHOLE_TABLES: readonly { readonly sql: RegExp; readonly why: string }[] = [
   { sql: /^SELECT \* FROM resources$/, why: "at the start, all of them are wanted" },
+  { sql: /^SELECT \* FROM connections$/, why: "they are made by hand, and all of them are wanted" },
   {
     sql: /FROM plugin_audit_chain ORDER BY position$|^SELECT id, result FROM plugin_audit$/,
     why: "an operator asks whether anything was changed, and that is in every row",

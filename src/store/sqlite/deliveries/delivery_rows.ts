@@ -16,6 +16,8 @@ import {
   type DeliveryQuery,
   type DeliveryVia,
   type EventOutcome,
+  type HeaderPage,
+  type HeaderQuery,
   type NewDelivery,
   type Rejection,
   type RejectionLimits,
@@ -162,6 +164,32 @@ export function findDeliveries(db: Database, prefix: string): Delivery[] {
     prefix,
     prefixEnd(prefix),
   ]);
+}
+
+/** Values of a header, newest first. */
+export function listHeaderValues(
+  db: Database,
+  { project, header, since, before, limit }: HeaderQuery,
+): HeaderPage {
+  const { clause, values } = where({
+    "id >= ?": oldestIdSince(since),
+    "id < ?": before,
+  });
+  // The headers stand before the body, which is not read.
+  const rows = db.all(
+    `SELECT id, CASE WHEN project = ? AND outcome <> 'rejected'
+       THEN json_extract(headers, ?) END AS value
+     FROM deliveries ${clause} ORDER BY id DESC LIMIT ?`,
+    project,
+    `$.${JSON.stringify(header)}`,
+    ...values,
+    limit,
+  );
+  const last = rows.length < limit ? undefined : rows.at(-1);
+  return {
+    values: rows.flatMap(({ value }) => typeof value === "string" ? [value] : []),
+    ...(last === undefined ? {} : { before: text(last, "id") }),
+  };
 }
 
 function findDelivery(db: Database, id: string): Delivery | undefined {

@@ -254,6 +254,13 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX outbox_by_state ON outbox (state, id);
   CREATE INDEX outbox_ended ON outbox (updated_at) WHERE state <> 'pending';
   `,
+  // What the daemon learns of Connections; a row is one JSON object.
+  `
+  CREATE TABLE connections (
+    project TEXT NOT NULL, name TEXT NOT NULL, state TEXT NOT NULL,
+    PRIMARY KEY (project, name)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /** The version of the schema this program writes. */

@@ -19,6 +19,7 @@ const JSON_COLUMNS: readonly (readonly [table: string, column: string])[] = [
   ["inbox", "message"],
   ["outbox", "target"],
   ["outbox", "body"],
+  ["connections", "state"],
 ];
 
 /** Large values are read as the last possible time, so no list fails on them. */
