@@ -93,6 +93,8 @@ export interface DeliveryDetail {
    * sender.
    */
   readonly unsigned?: boolean;
+  /** Connection over which the platform gave it to the daemon, so that no signature was needed. */
+  readonly connection?: string;
   /** Method of a handshake that came before anything was signed. */
   readonly handshakeMethod?: string;
 }

@@ -178,6 +178,18 @@ function storeOf(trigger: ActiveTrigger, catalog: Catalog): Resource<SecretStore
 }
 
 /**
+ * Takes what the platform gave to this daemon when it asked there with the token of a Connection:
+ * no signature covers it; the server's certificate and the token vouch for all of it, headers too.
+ */
+export function vouchedBy(connection: string): (given: ReceivedDelivery) => AuthenticatedDelivery {
+  return (delivery) => {
+    delivery.context.connection = connection;
+    delivery.context.passed("authenticated");
+    return authenticated(delivery);
+  };
+}
+
+/**
  * Takes a stored request whose sender was checked when it arrived.
  *
  * @throws {AppError} `refused` when it was rejected then.
@@ -191,6 +203,7 @@ export function authenticatedBefore(stored: StoredRequest): AuthenticatedDeliver
     });
   }
   if (by === "key") context.secret = { store: record.secretStore, key: record.secretKey };
+  if (by === "connection") context.connection = record.detail.connection;
   if (by === "nothing") context.unsigned = true;
   else context.passed("authenticated");
   return authenticated(stored);

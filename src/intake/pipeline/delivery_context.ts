@@ -26,6 +26,8 @@ export class DeliveryContext {
   secret: { readonly store: string; readonly key: string } | undefined;
   /** Whether it was accepted without a signature (`allowUnsigned`). */
   unsigned = false;
+  /** The Connection over which the platform gave it, where no signature was checked. */
+  connection: string | undefined;
   /** Size of the body. */
   bodyBytes = 0;
   /** Names of the headers that came. */
@@ -66,6 +68,7 @@ export class DeliveryContext {
       stages: this.#stages,
       ...(condition === undefined ? {} : { condition }),
       ...(this.redeliveryOf === undefined ? {} : { redeliveryOf: this.redeliveryOf }),
+      ...(this.connection === undefined ? {} : { connection: this.connection }),
       ...(this.unsigned ? { unsigned: true } : {}),
       ...(this.handshakeMethod === undefined ? {} : { handshakeMethod: this.handshakeMethod }),
     };

@@ -43,7 +43,7 @@ export function contextOf({ id, remote, receivedAt }: Delivery): DeliveryContext
 }
 
 /** What checked the sender of a delivery when it arrived, as far as its record shows. */
-export type CheckedBy = "key" | "interceptor" | "nothing";
+export type CheckedBy = "key" | "connection" | "interceptor" | "nothing";
 
 /**
  * What checked the sender of a delivery; `undefined` when the delivery was refused before, or by,
@@ -51,6 +51,7 @@ export type CheckedBy = "key" | "interceptor" | "nothing";
  */
 export function checkedBy({ outcome, secretStore, detail }: Delivery): CheckedBy | undefined {
   if (secretStore !== "") return "key";
+  if (detail.connection !== undefined) return "connection";
   if (detail.stages["authenticated"] !== undefined) return "interceptor";
   return detail.unsigned === true || outcome !== "rejected" ? "nothing" : undefined;
 }

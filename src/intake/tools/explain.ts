@@ -62,6 +62,8 @@ export function explainAuthentication(delivery: Delivery): string {
   switch (checkedBy(delivery)) {
     case "key":
       return `passed with key "${delivery.secretKey}" of SecretStore "${delivery.secretStore}"${then}`;
+    case "connection":
+      return `passed by Connection "${delivery.detail.connection}", which asked for it${then}`;
     case "interceptor":
       return `passed by the interceptors of its trigger${then}`;
     case "nothing":

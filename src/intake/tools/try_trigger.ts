@@ -189,11 +189,12 @@ async function tryEvent(
 }
 
 function authenticationText(
-  { secret, unsigned }: DeliveryContext,
+  { secret, unsigned, connection }: DeliveryContext,
   { record }: Received,
 ): string {
   const when = record === undefined || checkedBy(record) === undefined ? "" : " when it arrived";
   if (secret !== undefined) return `key "${secret.key}" matched${when}`;
+  if (connection !== undefined) return `passed by Connection "${connection}"${when}`;
   const how = unsigned ? "passed unsigned (allowUnsigned)" : "passed by the interceptors";
   return `${how}${when}`;
 }
