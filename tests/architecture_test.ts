@@ -38,7 +38,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/http": { "src/base": "values", "src/signatures": "types" },
   "src/connections": { "src/base": "values", "src/resources": "values" },
   "src/connections/github": { "src/base": "values", "src/http": "values" },
-  "src/store": { "src/base": "types", "src/resources": "types" },
+  "src/store": { "src/base": "types", "src/resources": "types", "src/signatures": "types" },
   "src/store/rules": { "src/base": "values", "src/store": "types" },
   "src/store/sqlite/engine": {
     "src/base": "values",
@@ -69,6 +69,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/resources": "types",
     "src/store": "types",
     "src/tasks": "types",
+    "src/signatures": "values",
   },
   "src/plugins/policy": { "src/base": "values", "src/resources": "values" },
   "src/plugins": {
@@ -116,6 +117,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/secrets": "types",
     "src/store": "types",
     "src/tasks/step": "types",
+    "src/signatures": "values",
   },
   "src/intake": {
     "src/base": "values",
@@ -208,6 +210,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/tasks/log": "values",
     "src/tasks/step": "values",
     "src/tasks/workspace": "values",
+    "src/signatures": "values",
   },
   "src/control/tasks": {
     "src/api": "types",
@@ -262,6 +265,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/store/rules": "values",
     "src/store/sqlite/engine": "values",
     "src/store/sqlite/outbox": "values",
+    "src/signatures": "values",
   },
   "src/store/sqlite/deliveries": {
     "src/base": "values",

@@ -37,6 +37,8 @@ export interface Explanation {
       readonly value?: string;
       readonly error?: string;
       readonly saw: Readonly<Record<string, string>>;
+      /** Whether a signature covers a field, where its sender had to sign. */
+      readonly signed: Readonly<Record<string, boolean>>;
     }[];
   }[];
   /** Changes that would make the signature valid, most likely first. */

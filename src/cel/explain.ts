@@ -11,6 +11,7 @@ import { isConstant } from "./environment.ts";
 import type { Evaluator } from "./evaluator.ts";
 import { compileExpression, type Scope } from "./expression.ts";
 import { type Expr, parseExpression } from "./parse.ts";
+import type { Path } from "./references.ts";
 import { callOf, findPath } from "./walk.ts";
 
 /** One part of a condition. */
@@ -25,7 +26,12 @@ export interface ExplainedPart {
    * its value or its error already says.
    */
   readonly saw: Readonly<Record<string, string>>;
+  /** Of each field it read, whether a signature covers it; without those that no sender writes. */
+  readonly signed: Readonly<Record<string, boolean>>;
 }
+
+/** Whether a signature covers a value; `undefined` for one that no sender writes. */
+export type IsSigned = (path: Path) => boolean | undefined;
 
 /** Share of evaluations for operators: no webhook waits behind them. */
 export const OPERATORS = "operators";
@@ -38,11 +44,15 @@ const NO_ID = 0n;
 
 const LOGICAL = new Set(["_&&_", "_||_", "!_"]);
 
-/** The parts of a condition over `scope`, in the order of its text. */
+/**
+ * The parts of a condition over `scope`, in the order of its text; `isSigned` says of the values
+ * whether a signature covers them, where there was one.
+ */
 export async function explainCondition(
   source: string,
   scope: Scope,
   evaluator: Evaluator,
+  isSigned: IsSigned = () => undefined,
 ): Promise<ExplainedPart[]> {
   const parsed = parseExpression(source);
   const parts: ExplainedPart[] = [];
@@ -51,13 +61,17 @@ export async function explainCondition(
     const result = await evaluator.evaluate(compileExpression(expression), scope);
     const outcome = result.ok ? { value: shown(result.value) } : { error: result.error };
     const saw: Record<string, string> = {};
+    const signed: Record<string, boolean> = {};
     for (const field of fields(leaf)) {
       const name = unparse({ ...parsed, expr: field });
+      const path = findPath(field)?.path;
+      const covered = path === undefined ? undefined : isSigned(path);
+      if (covered !== undefined) signed[name] = covered;
       const seen = await evaluator.evaluate(compileExpression(name), scope);
       if (seen.ok && name !== expression) saw[name] = shown(seen.value);
       if (!seen.ok && result.ok) saw[name] = `not known (${seen.error})`;
     }
-    parts.push({ expression, ...outcome, saw });
+    parts.push({ expression, ...outcome, saw, signed });
   }
   return parts;
 }

@@ -18,7 +18,7 @@
 
 import { type CelInput, isCelError, plan } from "@bufbuild/cel";
 import { AppError, messageOf } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { rewriteAbsence } from "./absence.ts";
 import { analyse, type Analysis } from "./analysis.ts";
 import { LIMITED_ENVIRONMENT } from "./environment.ts";
@@ -139,10 +139,42 @@ const NO_INDEX = /^index (\S+) out of bounds \[0, -1\)$/;
 /** Names the variables that are missing, where CEL says only "unresolved attribute". */
 function explain(message: string, analysis: Analysis, scope: Scope): string {
   if (message !== "unresolved attribute") {
+    const uncovered = findUncovered(message, analysis, scope);
+    if (uncovered !== undefined) return `no signature covers ${uncovered}`;
     return message.replace(NO_INDEX, "index out of bounds: $1");
   }
   const missing = [...analysis.variables].filter((name) => !isBound(name, scope.variables));
   return missing.length === 0 ? message : `no such variable: ${missing.join(", ")}`;
+}
+
+const NO_FIELD = "field not found: ";
+
+/**
+ * The value that is not in `signed` because no signature covers it, where that is why a field was not
+ * found. A field that the payload itself lacks is not there for another reason.
+ */
+function findUncovered(
+  message: string,
+  { paths }: Analysis,
+  { variables }: Scope,
+): string | undefined {
+  if (!message.startsWith(NO_FIELD)) return undefined;
+  const missing = message.slice(NO_FIELD.length);
+  const signed = variables["signed"];
+  for (const [variable, part, field] of paths) {
+    if (variable !== "signed" || part === undefined || !isJsonObject(signed)) continue;
+    if (!Object.hasOwn(signed, part)) {
+      if (part === missing) return part;
+      continue;
+    }
+    const covered = signed[part];
+    if (field !== missing || !isJsonObject(covered) || Object.hasOwn(covered, field)) continue;
+    if (part === "headers") return `headers["${field}"]`;
+    const { payload } = variables;
+    const isThere = isJsonObject(payload) && Object.hasOwn(payload, field);
+    if (part === "payload" && isThere) return `payload.${field}`;
+  }
+  return undefined;
 }
 
 function isBound(name: string, variables: Readonly<JsonObject>): boolean {

@@ -16,9 +16,18 @@ const PAYLOAD_FIELD = "payload_";
 /** Finds a variable, or else a top-level field of the payload. */
 export function lookUp(name: string, variables: Readonly<JsonObject>): unknown {
   if (Object.hasOwn(variables, name)) return variables[name];
+  if (name === "unsigned") return unsignedOf(variables);
   const payload = variables["payload"];
   if (!name.startsWith(PAYLOAD_FIELD) || !isJsonObject(payload)) return undefined;
   return own(payload, name.slice(PAYLOAD_FIELD.length));
+}
+
+/** What a sender writes, signed or not: the values themselves, under a name that says so. */
+function unsignedOf(variables: Readonly<JsonObject>): JsonObject {
+  const names = ["payload", "headers", "query", "method", "remote"];
+  return Object.fromEntries(
+    names.filter((name) => Object.hasOwn(variables, name)).map((name) => [name, variables[name]]),
+  );
 }
 
 function own(object: JsonObject, key: string): unknown {

@@ -24,6 +24,8 @@ export const EVENT_VARIABLES: readonly string[] = [
   "query",
   "method",
   "remote",
+  "signed",
+  "unsigned",
   "trigger",
   "delivery",
 ];

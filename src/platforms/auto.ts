@@ -7,6 +7,8 @@
 
 import { firstByte } from "../base/form.ts";
 import { bearerScheme } from "../signatures/bearer.ts";
+import { COVERS_BODY } from "../signatures/coverage.ts";
+import { coverageOf } from "../signatures/signature_coverage.ts";
 import {
   findSignature,
   namedScheme,
@@ -31,6 +33,9 @@ export function autoScheme(signatureHeader: string): Scheme {
   return BY_HEADER.get(signatureHeader.toLowerCase()) ?? sha256Scheme;
 }
 
+/** The form of the scheme `sha256`. */
+const GENERAL = /^sha256=[0-9a-fA-F]{64}$/;
+
 /**
  * The form of the value alone decides: anything but `sha256=<hex>` is the platform's, and all of
  * its rules apply, the replay window included. No signature of a platform is ever tried under both.
@@ -45,9 +50,13 @@ function autoOver(signature: Signature, defaultHeader: string): Scheme {
   const { isPublicKey, signedTime } = signature;
   return namedScheme({ name: "auto", defaultHeader }, {
     ...signature,
+    covers: (options, facts) =>
+      GENERAL.test(facts.header?.(options.signatureHeader) ?? "")
+        ? COVERS_BODY
+        : coverageOf(signature, options, facts),
     verify(request, keys, options) {
       const value = findSignature(request, options) ?? "";
-      if (!/^sha256=[0-9a-fA-F]{64}$/.test(value)) return signature.verify(request, keys, options);
+      if (!GENERAL.test(value)) return signature.verify(request, keys, options);
       if (signedTime !== undefined && firstByte(request.body) !== 0x7b) {
         return Promise.resolve(refused("signature_malformed"));
       }

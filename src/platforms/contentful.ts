@@ -26,6 +26,12 @@ const LIST = /^[a-z0-9-]{1,100}(?:,[a-z0-9-]{1,100}){1,49}$/;
 
 const signature: Signature = {
   signsUrl: true,
+  covers: (_options, { header }) => ({
+    payload: "all",
+    headers: header === undefined ? "all" : signedNames({ header }) ?? [],
+    query: true,
+    method: true,
+  }),
   verify(request, keys, options) {
     if (findSignature(request, options) === undefined) return refused("signature_header_missing");
     const names = signedNames(request);
@@ -46,7 +52,7 @@ const signature: Signature = {
 };
 
 /** The headers that are signed; `undefined` where list or time would not be. */
-function signedNames(request: SignedRequest): readonly string[] | undefined {
+function signedNames(request: Pick<SignedRequest, "header">): readonly string[] | undefined {
   const list = request.header(LIST_HEADER) ?? "";
   const names = LIST.test(list) ? list.split(",") : [];
   return names.includes(LIST_HEADER) && names.includes(TIMESTAMP_HEADER) ? names : undefined;

@@ -16,6 +16,7 @@ import { nonEmptyText, payloadId, type Platform } from "./platform.ts";
 const TIMESTAMP_HEADER = "x-signature-timestamp";
 
 const signature: Signature = {
+  covers: () => ({ payload: "all", headers: [TIMESTAMP_HEADER], query: false, method: false }),
   isPublicKey,
   cannotSign: "Discord signs with a private key that only Discord has",
   async verify(request, keys, options) {

@@ -8,6 +8,8 @@
  * @module
  */
 
+import { COVERS_NOTHING } from "../signatures/coverage.ts";
+import { coverageOf } from "../signatures/signature_coverage.ts";
 import {
   findSignature,
   refused,
@@ -28,6 +30,15 @@ function signed(options: SchemeOptions): SchemeOptions {
 
 const signature: Signature = {
   keyForms: ["text", "whsec"],
+  covers(options, facts) {
+    const { header, keys = [] } = facts;
+    const isSigned = header === undefined
+      ? keys.some(({ value }) => value.startsWith("whsec_"))
+      : header(SIGNING_TOKEN_HEADER) !== undefined;
+    return isSigned
+      ? coverageOf(standardWebhooksSignature, signed(options), facts)
+      : COVERS_NOTHING;
+  },
   verify(request, keys, options) {
     if (request.header(SIGNING_TOKEN_HEADER) !== undefined) {
       return standardWebhooksSignature.verify(request, keys, signed(options));

@@ -64,6 +64,13 @@ const TOPIC =
 type Fields = Readonly<Record<string, string | undefined>>;
 
 const signature: Signature = {
+  // Nothing but notifications brings an event; the other types are handshakes.
+  covers: () => ({
+    payload: SIGNED["Notification"] ?? [],
+    headers: [],
+    query: false,
+    method: false,
+  }),
   cannotSign: "Amazon SNS signs with a private key that only AWS has",
   isPublicKey: (value) => TOPIC.test(value),
   defaultToleranceSecs: 3600, // SNS tries for an hour, with the time of the first try

@@ -44,6 +44,7 @@ const HASH_BY_LENGTH: Readonly<Record<number, HmacHash>> = { 20: "sha1", 32: "sh
 
 const signature: Signature = {
   signsUrl: true,
+  covers: () => ({ payload: "all", headers: [], query: true, method: false }),
   sentUrl: urlWithHash,
   verify(request, keys, options) {
     const value = findSignature(request, options);

@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { Coverage, CoverageFacts } from "./coverage.ts";
+
 /** One value of a SecretStore. */
 export interface SigningKey {
   /** Name of the key within its store. */
@@ -211,6 +213,11 @@ export interface Signature {
   readonly defaultToleranceSecs?: number;
   /** Its definition, where it is one HMAC over a template. */
   readonly hmacSpec?: (options: SchemeOptions) => HmacSpec | undefined;
+  /**
+   * What it covers, where no template says so; nothing when both are absent. Without a header in the
+   * facts, the most that a request may have covered.
+   */
+  readonly covers?: (options: SchemeOptions, facts: CoverageFacts) => Coverage;
   /** Set where the URL is signed although no template contains it. */
   readonly signsUrl?: true;
   /**

@@ -9,6 +9,7 @@
 import { concatBytes, findBase64, toBase64, utf8 } from "../base/bytes.ts";
 import { findSigner } from "./ed25519.ts";
 import { findMatchingKey, hmac } from "./hmac.ts";
+import { type Coverage, COVERS_BODY } from "./coverage.ts";
 import {
   covering,
   refused,
@@ -34,6 +35,10 @@ const ID = /^[!-+\--~]{1,256}$/;
  */
 export const standardWebhooksSignature: Signature = {
   keyForms: ["whsec"],
+  covers: (options, { header }) =>
+    coversFamilies(
+      header === undefined ? familiesOf(options) : [familyOf({ header }, options)],
+    ),
   async verify(request, keys, options) {
     const family = familyOf(request, options);
     const value = request.header(`${family}-signature`) ?? "";
@@ -81,12 +86,26 @@ export const standardWebhooksSignature: Signature = {
   },
 };
 
-/** Prefix of the three header names; Svix is moving its customers from one to the other. */
-function familyOf(request: SignedRequest, { signatureHeader }: SchemeOptions): string {
+/** Prefixes of the three header names; Svix is moving its customers from one to the other. */
+function familiesOf(
+  { signatureHeader }: SchemeOptions,
+): readonly [own: string, ...other: string[]] {
   const own = /^(.+)-signature$/.exec(signatureHeader)?.[1] ?? "webhook";
   const other = { webhook: "svix", svix: "webhook" }[own];
+  return other === undefined ? [own] : [own, other];
+}
+
+/** The prefix under which a request carries its signature. */
+function familyOf(request: Pick<SignedRequest, "header">, options: SchemeOptions): string {
+  const [own, other] = familiesOf(options);
   const present = (family: string) => (request.header(`${family}-signature`) ?? "") !== "";
   return other !== undefined && !present(own) && present(other) ? other : own;
+}
+
+function coversFamilies(families: readonly string[]): Coverage {
+  const { payload, query, method } = COVERS_BODY;
+  const headers = families.flatMap((family) => [`${family}-id`, `${family}-timestamp`]);
+  return { payload, headers, query, method };
 }
 
 function decoded(list: readonly string[], start: string, length: number) {

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Coverage } from "../signatures/coverage.ts";
 import type { ListQuery } from "./list_query.ts";
 import type { NewTask } from "./task_records.ts";
 
@@ -95,6 +96,11 @@ export interface DeliveryDetail {
   readonly unsigned?: boolean;
   /** Connection over which the platform gave it to the daemon, so that no signature was needed. */
   readonly connection?: string;
+  /**
+   * What its signature covers, where its trigger or its workflow reads `signed`; nothing was verified
+   * by a signature, or nobody asked, where it is absent.
+   */
+  readonly signed?: Coverage;
   /** Method of a handshake that came before anything was signed. */
   readonly handshakeMethod?: string;
 }

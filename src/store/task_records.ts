@@ -5,6 +5,7 @@
  */
 
 import type { JsonObject } from "../base/json.ts";
+import type { Coverage } from "../signatures/coverage.ts";
 import type { ListQuery } from "./list_query.ts";
 
 /** States of a task; the last three are final. */
@@ -192,6 +193,8 @@ export interface ClaimedTask {
   readonly headers: Readonly<Record<string, string>>;
   /** Its request; every text is empty where none brought it, or it came to a chat endpoint. */
   readonly request: { readonly url: string; readonly method: string; readonly remote: string };
+  /** What is covered of its event: all of an event of our own. */
+  readonly coverage: Coverage;
   /** Whether its inbox holds any message. */
   readonly hasMessages: boolean;
   /** W3C `traceparent` of the trace its spans belong to. */

@@ -75,6 +75,7 @@ export class Planner {
   readonly #resolvePath: ResolvePath;
   #version = -1;
   #plans = new WeakMap<Resource<TriggerSpec>, Planned>();
+  #readsSigned = new WeakMap<Planned, boolean>();
 
   /** Plans from `catalog`; `resolvePath` makes the paths of workspaces absolute. */
   constructor(catalog: Catalog, resolvePath: ResolvePath) {
@@ -93,6 +94,19 @@ export class Planner {
     const made = this.planFor(trigger.project, trigger.spec.action);
     this.#plans.set(trigger, made);
     return made;
+  }
+
+  /**
+   * Whether the tasks of this trigger may read the variable `signed`: rather once too often than
+   * once too seldom.
+   */
+  readsSigned(trigger: Resource<TriggerSpec>): boolean {
+    const planned = this.plan(trigger);
+    const known = this.#readsSigned.get(planned);
+    if (known !== undefined) return known;
+    const found = /\bsigned\b/.test(planned.plan?.json ?? "");
+    this.#readsSigned.set(planned, found);
+    return found;
   }
 
   /** The present plan for a task of this action. */

@@ -336,7 +336,7 @@ Deno.test("trigger test takes a stored delivery through the trigger as it is now
   deepEqual(stages, [
     'authenticate: key "current" matched when it arrived',
     "parse: a JSON object with 1 field",
-    'filter: payload.ref == "next" → false (payload.ref is "main")',
+    'filter: payload.ref == "next" → false (payload.ref is "main", signed)',
     "decide: filtered: the condition is false",
   ]);
   deepEqual([await rig.tasks(), (await rig.deliveries()).length], [tasks, 1]);

@@ -54,7 +54,8 @@ function toLines(found: Explanation): string[] {
       `${event.reason === "" ? "" : `, ${event.reason}`}` +
       `${event.task_id === null ? "" : `, task/${event.task_id}`}`,
       ...event.parts.map((part) =>
-        `  ${part.expression} is ${part.value ?? `an error: ${part.error}`}${sawText(part.saw)}`
+        `  ${part.expression} is ${part.value ?? `an error: ${part.error}`}` +
+        `${markOf(part, part.expression)}${sawText(part)}`
       ),
     ]),
     ...diagnoses.map(({ message }) => `would pass: ${message}`),
@@ -62,7 +63,16 @@ function toLines(found: Explanation): string[] {
   ];
 }
 
-function sawText(saw: Readonly<Record<string, string>>): string {
-  const fields = Object.entries(saw).map(([name, value]) => `${name} is ${value}`);
+type Part = Explanation["events"][number]["parts"][number];
+
+function markOf({ signed }: Part, field: string): string {
+  if (!Object.hasOwn(signed, field)) return "";
+  return signed[field] === true ? " (signed)" : " (not signed)";
+}
+
+function sawText(part: Part): string {
+  const fields = Object.entries(part.saw).map(([name, value]) =>
+    `${name} is ${value}${markOf(part, name)}`
+  );
   return fields.length === 0 ? "" : `, where ${fields.join(" and ")}`;
 }

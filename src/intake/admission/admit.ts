@@ -14,6 +14,7 @@ import type { NewId } from "../../base/ids.ts";
 import type { Evaluator } from "../../cel/evaluator.ts";
 import { type Expression, type Scope, scopeOf } from "../../cel/expression.ts";
 import { whyNotTrue } from "../../cel/why_not_true.ts";
+import { type Coverage, COVERS_NOTHING, signedValues } from "../../signatures/coverage.ts";
 import type { Admitted, EventDecision } from "../../store/delivery_records.ts";
 import type { NewTask } from "../../store/task_records.ts";
 import { limitsOf } from "./limits.ts";
@@ -29,6 +30,8 @@ export interface TriggerEvent {
   readonly ownPayload?: Uint8Array;
   /** Headers, names in lower case; empty for sources without any. */
   readonly headers: Readonly<Record<string, string>>;
+  /** What is covered of it; nothing when absent. */
+  readonly coverage?: Coverage;
   /** The request itself; absent for sources without any. */
   readonly request?: { readonly url: string; readonly method: string; readonly remote: string };
   readonly delivery: { readonly id: string; readonly receivedAt: number };
@@ -159,11 +162,14 @@ async function whyFiltered(
   return why === undefined ? undefined : `the condition ${why}`;
 }
 
-/** The variables that conditions and templates see of an event. */
-export function eventVariables(event: TriggerEvent): JsonObject {
+/** The variables that conditions and templates see of an event; `signed` where `withSigned`. */
+export function eventVariables(
+  event: TriggerEvent,
+  withSigned: boolean = event.trigger.readsSigned,
+): JsonObject {
   const { resource } = event.trigger;
   const { url = "", method = "", remote = "" } = event.request ?? {};
-  return {
+  const variables: JsonObject = {
     payload: event.payload,
     headers: event.headers,
     get query() {
@@ -175,4 +181,9 @@ export function eventVariables(event: TriggerEvent): JsonObject {
     // No getter: its function becomes an old object, and all that the event holds with it.
     delivery: { id: event.delivery.id, received_at: rfc3339(event.delivery.receivedAt) },
   };
+  if (withSigned) {
+    const { headers, payload, coverage = COVERS_NOTHING } = event;
+    variables["signed"] = signedValues(coverage, { payload, headers, url, method });
+  }
+  return variables;
 }

@@ -24,6 +24,8 @@ export interface ActiveTrigger {
   readonly concurrencyKey?: Expression;
   /** Compiled `debounce.key`. */
   readonly debounceKey?: Expression;
+  /** Whether one of these reads `signed`. */
+  readonly readsSigned: boolean;
 }
 
 /** Names a trigger, and optionally the source it must have. */
@@ -82,14 +84,14 @@ export class Triggers {
  */
 export function activate(resource: Resource<TriggerSpec>): ActiveTrigger {
   const { event: { filter, webhook = {} }, concurrency } = resource.spec;
-  return {
-    resource,
-    webhook,
+  const expressions = {
     ...compiled("filter", filter?.condition),
     ...compiled("idempotencyKey", webhook.idempotencyKey),
     ...compiled("concurrencyKey", concurrency?.key),
     ...compiled("debounceKey", webhook.debounce?.key),
   };
+  const readsSigned = Object.values(expressions).some(({ variables }) => variables.has("signed"));
+  return { resource, webhook, ...expressions, readsSigned };
 }
 
 /** `{[name]: expression}` where there is a text, else nothing to spread. */

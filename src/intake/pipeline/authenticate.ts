@@ -23,7 +23,15 @@ import type {
   Verdict,
   VerifyFailure,
 } from "../../signatures/scheme.ts";
+import {
+  type Coverage,
+  COVERS_EVERYTHING,
+  COVERS_NOTHING,
+  withoutQuery,
+} from "../../signatures/coverage.ts";
+import { coverageOf } from "../../signatures/signature_coverage.ts";
 import { FAILURES } from "../../signatures/failures.ts";
+import type { Delivery } from "../../store/delivery_records.ts";
 import { platformOf } from "../../platforms/platforms.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import type { ReceivedDelivery } from "./delivery_context.ts";
@@ -40,14 +48,40 @@ export type AuthenticatedDelivery = ReceivedDelivery & {
   readonly covered: Covered | undefined;
   /** The key that verified it; `undefined` where none did. */
   readonly key: SigningKey | undefined;
+  /** What vouches for it; `undefined` where nothing does, or an interceptor of the trigger. */
+  readonly voucher: Voucher | undefined;
 };
+
+/**
+ * What vouches for a request: the signing that verified it, or what it was known to cover when it
+ * arrived.
+ */
+export type Voucher = { readonly signing: Signing } | { readonly coverage: Coverage };
+
+/** Of what the platform itself gave to this daemon. */
+const VOUCHED: Voucher = { coverage: COVERS_EVERYTHING };
 
 function authenticated(
   delivery: ReceivedDelivery,
+  voucher?: Voucher,
   covered?: Covered,
   key?: SigningKey,
 ): AuthenticatedDelivery {
-  return { ...delivery, covered, key } as AuthenticatedDelivery;
+  return { ...delivery, covered, key, voucher } as AuthenticatedDelivery;
+}
+
+/** Which values of a delivery are covered by what vouches for it. */
+export function coverageOfDelivery(
+  { voucher, headers }: AuthenticatedDelivery,
+  { webhook: { publicUrl = "" } }: ActiveTrigger,
+): Coverage {
+  if (voucher === undefined) return COVERS_NOTHING;
+  if ("coverage" in voucher) return voucher.coverage;
+  const { scheme, options } = voucher.signing;
+  const header = (name: string) => Object.hasOwn(headers, name) ? headers[name] : undefined;
+  const coverage = coverageOf(scheme, options, { header });
+  // A query that is configured is signed in the place of the one that arrives.
+  return coverage.query && publicUrl.includes("?") ? withoutQuery(coverage) : coverage;
 }
 
 /** What authentication needs. */
@@ -151,7 +185,7 @@ async function checkSignature(
   delivery.context.secret = { store: store.name, key: verdict.keyName };
   delivery.context.passed("authenticated");
   const key = keys.find(({ name }) => name === verdict.keyName);
-  return authenticated(delivery, verdict.covered, key);
+  return authenticated(delivery, signed, verdict.covered, key);
 }
 
 function verify(
@@ -185,16 +219,20 @@ export function vouchedBy(connection: string): (given: ReceivedDelivery) => Auth
   return (delivery) => {
     delivery.context.connection = connection;
     delivery.context.passed("authenticated");
-    return authenticated(delivery);
+    return authenticated(delivery, VOUCHED);
   };
 }
 
 /**
- * Takes a stored request whose sender was checked when it arrived.
+ * Takes a stored request whose sender was checked when it arrived. What its signature covered is what
+ * its record says, else what the form that this trigger verifies covers.
  *
  * @throws {AppError} `refused` when it was rejected then.
  */
-export function authenticatedBefore(stored: StoredRequest): AuthenticatedDelivery {
+export function authenticatedBefore(
+  stored: StoredRequest,
+  trigger: ActiveTrigger,
+): AuthenticatedDelivery {
   const { record, context } = stored;
   const by = checkedBy(record);
   if (by === undefined) {
@@ -206,7 +244,21 @@ export function authenticatedBefore(stored: StoredRequest): AuthenticatedDeliver
   if (by === "connection") context.connection = record.detail.connection;
   if (by === "nothing") context.unsigned = true;
   else context.passed("authenticated");
-  return authenticated(stored);
+  return authenticated(stored, voucherOf(record, trigger));
+}
+
+function voucherOf(
+  { secretStore, via, detail }: Delivery,
+  trigger: ActiveTrigger,
+): Voucher | undefined {
+  if (detail.signed !== undefined) return { coverage: detail.signed };
+  if (detail.connection !== undefined) return VOUCHED;
+  const { webhook } = trigger;
+  // With another SecretStore it is another sender, whose form need not be the one that was verified.
+  if (secretStore === "" || secretStore !== webhook.secret?.fromRef) return undefined;
+  return {
+    signing: via === "chat" ? schemeOf(nativeWebhook("slack", webhook)) : senderOf(trigger).signing,
+  };
 }
 
 /** A delivery as plugins see it. */

@@ -7,6 +7,7 @@
 
 import type { WallClock } from "../../base/clock.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
+import type { Coverage } from "../../signatures/coverage.ts";
 import type {
   Delivery,
   DeliveryDetail,
@@ -32,6 +33,8 @@ export class DeliveryContext {
   bodyBytes = 0;
   /** Names of the headers that came. */
   headerNames: readonly string[] = [];
+  /** What its signature covers; absent where nobody asks. */
+  signed: Coverage | undefined;
   /** Delivery that is sent again. */
   redeliveryOf: string | undefined;
   /** Method of the request, where it is an unsigned handshake. */
@@ -70,6 +73,7 @@ export class DeliveryContext {
       ...(this.redeliveryOf === undefined ? {} : { redeliveryOf: this.redeliveryOf }),
       ...(this.connection === undefined ? {} : { connection: this.connection }),
       ...(this.unsigned ? { unsigned: true } : {}),
+      ...(this.signed === undefined ? {} : { signed: this.signed }),
       ...(this.handshakeMethod === undefined ? {} : { handshakeMethod: this.handshakeMethod }),
     };
     return {

@@ -10,6 +10,7 @@ import { findText, utf8 } from "../../base/bytes.ts";
 import type { Clock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { toJson } from "../../base/json.ts";
+import { COVERS_EVERYTHING } from "../../signatures/coverage.ts";
 import type {
   Cursor,
   Delivery,
@@ -85,6 +86,7 @@ function toTriggerEvent(event: FiredEvent, context: DeliveryContext): TriggerEve
     payload,
     ...(typeof payload === "string" ? { ownPayload: utf8(toJson(payload)) } : {}),
     headers,
+    coverage: COVERS_EVERYTHING,
     delivery: context,
     again: true,
     ...(parentId === undefined ? {} : { parentId }),
@@ -131,5 +133,5 @@ export function parseFired(text: string, { resource }: ActiveTrigger): unknown {
 export function firedEvent(stored: StoredDelivery, trigger: ActiveTrigger): TriggerEvent {
   const { delivery } = stored;
   const { payload, headers } = firedPayload(stored, trigger);
-  return { trigger, payload, headers, delivery };
+  return { trigger, payload, headers, coverage: COVERS_EVERYTHING, delivery };
 }

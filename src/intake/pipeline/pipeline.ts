@@ -15,6 +15,7 @@ import {
   authenticatedBefore,
   type AuthenticatedDelivery,
   type AuthenticateHost,
+  coverageOfDelivery,
 } from "./authenticate.ts";
 import type { ReceivedDelivery } from "./delivery_context.ts";
 import { findUnsigned } from "./unsigned_handshake.ts";
@@ -114,9 +115,18 @@ export async function decide<Received extends ReceivedDelivery>(
   const result = await read(received, trigger, mode, host);
   if (result.handshake !== undefined) return result;
   const { parsed, handshake } = result;
-  const events = await transform(toEvents(parsed, trigger), parsed, host);
+  const coverage = mode.observe !== undefined || readsSigned(trigger, host)
+    ? coverageOfDelivery(parsed.delivery, trigger)
+    : undefined;
+  const events = await transform(toEvents(parsed, trigger, coverage), parsed, host);
+  parsed.delivery.context.signed = events[0]?.coverage;
   mode.observe?.transformed(events);
   return { parsed, handshake, events: await admit(events, host) };
+}
+
+/** Whether its own expressions or those of its tasks read `signed`. */
+function readsSigned(trigger: ActiveTrigger, { planner }: Pick<AdmitHost, "planner">): boolean {
+  return trigger.readsSigned || planner.readsSigned(trigger.resource);
 }
 
 /**
@@ -153,5 +163,7 @@ export function storedEvents(
   request: StoredRequest,
   trigger: ActiveTrigger,
 ): readonly TriggerEvent[] {
-  return toEvents(parsePayload(authenticatedBefore(request), body(trigger)), trigger);
+  const delivery = authenticatedBefore(request, trigger);
+  const coverage = coverageOfDelivery(delivery, trigger);
+  return toEvents(parsePayload(delivery, body(trigger)), trigger, coverage);
 }

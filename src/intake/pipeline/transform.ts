@@ -9,6 +9,7 @@ import { AppError } from "../../base/errors.ts";
 import { transformPayload } from "../../plugins/phases.ts";
 import type { PluginHost } from "../../plugins/run_plugin.ts";
 import type { Catalog } from "../../resources/catalog.ts";
+import { withoutPayload } from "../../signatures/coverage.ts";
 import type { TriggerEvent } from "../admission/admit.ts";
 import { pluginDelivery } from "./authenticate.ts";
 import type { ParsedDelivery } from "./payload.ts";
@@ -43,13 +44,18 @@ export async function transform(
     // Of a batch, a plugin gets the JSON of its one event instead of the whole body.
     const body = events.length > 1 ? event.ownPayload ?? delivery.body : delivery.body;
     const result = await transformPayload(crd.spec, { ...seen, body }, host.plugins);
-    transformed.push(
-      result === undefined ? event : {
-        ...event,
-        payload: result.payload,
-        ownPayload: result.bytes,
-      },
-    );
+    if (result === undefined) transformed.push(event);
+    else transformed.push(transformedEvent(event, result));
   }
   return transformed;
+}
+
+/** What a plugin has made is no longer what was signed. */
+function transformedEvent(
+  event: TriggerEvent,
+  { payload, bytes }: { readonly payload: unknown; readonly bytes: Uint8Array },
+): TriggerEvent {
+  const { coverage, ...rest } = event;
+  const made = { ...rest, payload, ownPayload: bytes };
+  return coverage === undefined ? made : { ...made, coverage: withoutPayload(coverage) };
 }

@@ -9,6 +9,7 @@ import { sha256Hex, utf8 } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, toJson } from "../../base/json.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
+import type { Coverage } from "../../signatures/coverage.ts";
 import type { TriggerEvent } from "../admission/admit.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import type { ParsedDelivery } from "./payload.ts";
@@ -37,9 +38,14 @@ export function findHandshake(
 /**
  * The events of a request, at least one.
  *
+ * @param coverage What is covered of it, where somebody asks.
  * @throws {AppError} `invalid` when there are too many, or too much around them.
  */
-export function toEvents(parsed: ParsedDelivery, trigger: ActiveTrigger): TriggerEvent[] {
+export function toEvents(
+  parsed: ParsedDelivery,
+  trigger: ActiveTrigger,
+  coverage?: Coverage,
+): TriggerEvent[] {
   const { delivery, payload, json } = parsed;
   const { webhook } = trigger;
   const { platform: from } = senderOf(trigger);
@@ -55,6 +61,7 @@ export function toEvents(parsed: ParsedDelivery, trigger: ActiveTrigger): Trigge
       request: { url: delivery.url, method: delivery.method, remote: delivery.context.remote },
       delivery: delivery.context,
       ...(own === undefined ? {} : { ownPayload: own }),
+      ...(coverage === undefined ? {} : { coverage }),
       ...(delivery.context.redeliveryOf === undefined ? {} : { again: true }),
       ...(key === undefined ? {} : { platformKey: key }),
     };

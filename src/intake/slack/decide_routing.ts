@@ -10,6 +10,7 @@ import { rfc3339 } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { eventId } from "../../base/ids.ts";
 import { isJsonObject, type JsonObject, parseOwnJson } from "../../base/json.ts";
+import { COVERS_BODY } from "../../signatures/coverage.ts";
 import type { Admitted } from "../../store/delivery_records.ts";
 import type { ClaimedSourceEvent, Destination, Routing } from "../../store/source_event_records.ts";
 import { admit, type AdmitHost, DEDUP_WINDOW_MS } from "../admission/admit.ts";
@@ -96,6 +97,7 @@ async function decideTask(
     trigger,
     payload,
     headers,
+    coverage: COVERS_BODY, // signed, or from a socket of Slack's
     ...more,
     answered: true, // Slack was answered when the event was stored
     ...(payloadIsBody ? {} : { ownPayload: bytes }),

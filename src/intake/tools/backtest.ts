@@ -128,12 +128,14 @@ function asApplied(delivery: Delivery, applied: BacktestHost): PipelineMode<Stor
     findHandshake,
     async authenticate(request, trigger, proposed) {
       const isSame = checksTheSame(trigger.resource, applied.catalog, proposed.catalog);
-      if (isSame && (wasLetIn || delivery.status === 401)) return authenticatedBefore(request);
+      if (isSame && (wasLetIn || delivery.status === 401)) {
+        return authenticatedBefore(request, trigger);
+      }
       try {
         return await authenticate(request, trigger, proposed);
       } catch (refusal) {
         if (!wasLetIn || !await refuses(applied, request, trigger)) throw refusal;
-        return authenticatedBefore(request);
+        return authenticatedBefore(request, trigger);
       }
     },
   };

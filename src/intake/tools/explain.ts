@@ -7,8 +7,9 @@
 
 import type { Explanation } from "../../api/delivery_operations.ts";
 import type { Evaluator } from "../../cel/evaluator.ts";
-import { explainCondition, OPERATORS } from "../../cel/explain.ts";
+import { explainCondition, type ExplainedPart, OPERATORS } from "../../cel/explain.ts";
 import { scopeOf } from "../../cel/expression.ts";
+import type { Path } from "../../cel/references.ts";
 import { pluginsOf } from "../../plugins/phases.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import type { PluginType } from "../../resources/custom_resource_definition.ts";
@@ -17,6 +18,7 @@ import type { Resource } from "../../resources/resource.ts";
 import type { SecretStoreSpec } from "../../resources/secret_store.ts";
 import { signsInBody } from "../../platforms/platform.ts";
 import { SCHEMES } from "../../platforms/schemes.ts";
+import { COVERS_NOTHING, isCovered } from "../../signatures/coverage.ts";
 import { diagnose, type Diagnosis } from "../../signatures/doctor.ts";
 import type { Delivery, StoredDelivery } from "../../store/delivery_records.ts";
 import { eventVariables, type TriggerEvent } from "../admission/admit.ts";
@@ -97,10 +99,26 @@ export async function explainEvents(
     events: await Promise.all(outcomes.map(async (one, index) => {
       const event = seen[index];
       if (event === undefined) return { ...one, parts: [] };
-      const scope = scopeOf(eventVariables(event), OPERATORS);
-      return { ...one, parts: await explainCondition(condition, scope, host.evaluator) };
+      return { ...one, parts: await explainSeen(event, condition, host.evaluator) };
     })),
   };
+}
+
+/** The parts of a condition over an event, each value with whether its sender signed it. */
+export function explainSeen(
+  event: TriggerEvent,
+  condition: string,
+  evaluator: Evaluator,
+): Promise<ExplainedPart[]> {
+  const { request, coverage = COVERS_NOTHING } = event;
+  const scope = scopeOf(eventVariables(event, true), OPERATORS);
+  const isSigned = (path: Path) => isCovered(path, coverage);
+  return explainCondition(
+    condition,
+    scope,
+    evaluator,
+    request === undefined ? undefined : isSigned,
+  );
 }
 
 /** The events of a stored delivery, as their condition saw them. */

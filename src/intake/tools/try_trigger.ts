@@ -12,12 +12,12 @@ import type { Clock } from "../../base/clock.ts";
 import { AppError, toAppError } from "../../base/errors.ts";
 import type { NewId } from "../../base/ids.ts";
 import { isJsonObject } from "../../base/json.ts";
-import { explainCondition, type ExplainedPart, OPERATORS } from "../../cel/explain.ts";
-import { scopeOf } from "../../cel/expression.ts";
+import { type ExplainedPart, OPERATORS } from "../../cel/explain.ts";
 import { DEFAULT_PROJECT } from "../../resources/resource.ts";
+import { COVERS_EVERYTHING } from "../../signatures/coverage.ts";
 import { signsUrl } from "../../signatures/scheme.ts";
 import { bestOf, type Delivery, type StoredDelivery } from "../../store/delivery_records.ts";
-import { admit, eventVariables, type TriggerEvent } from "../admission/admit.ts";
+import { admit, type TriggerEvent } from "../admission/admit.ts";
 import type { Admitted } from "../../store/delivery_records.ts";
 import { schemeOf } from "../pipeline/signing.ts";
 import type { ActiveTrigger, Triggers } from "../admission/triggers.ts";
@@ -35,6 +35,7 @@ import { checkedBy, contextOf, storedRequest } from "../pipeline/stored_request.
 import { findUnsigned } from "../pipeline/unsigned_handshake.ts";
 import { findHandshake } from "../pipeline/webhook_events.ts";
 import { webhookPath } from "../webhook_path.ts";
+import { explainSeen } from "./explain.ts";
 import { lowerCase } from "./headers.ts";
 import { bodyOf, type MadeRequestHost, makeRequestTo } from "./made_request.ts";
 
@@ -139,7 +140,7 @@ function asStored(stored: StoredDelivery, trigger: ActiveTrigger): Received {
 const authenticateTried: PipelineMode<Received>["authenticate"] = (received, trigger, host) => {
   const { record } = received;
   return record !== undefined && checkedBy(record) !== undefined
-    ? Promise.resolve(authenticatedBefore({ ...received, record }))
+    ? Promise.resolve(authenticatedBefore({ ...received, record }, trigger))
     : authenticate(received, trigger, host);
 };
 
@@ -184,7 +185,7 @@ async function tryEvent(
   const why = source === "webhook" ? "an operator fired it" : `the source is ${source}`;
   stages.push({ stage: "authenticate", result: `none needed, ${why}` });
   const payload = parseFired(findText(body) ?? "", trigger);
-  const events = [{ trigger, payload, headers, delivery: context }];
+  const events = [{ trigger, payload, headers, coverage: COVERS_EVERYTHING, delivery: context }];
   return await reportEvents(events, await admit(events, host), trial);
 }
 
@@ -211,8 +212,7 @@ async function reportEvents(
     const event = events[index];
     const condition = event?.trigger.resource.spec.event.filter?.condition;
     if (condition !== undefined && event !== undefined) {
-      const scope = scopeOf(eventVariables(event), OPERATORS);
-      const parts = await explainCondition(condition, scope, host.evaluator);
+      const parts = await explainSeen(event, condition, host.evaluator);
       for (const part of parts) report("filter", partText(part));
     }
     report(name, decisionText(decision));
@@ -221,9 +221,15 @@ async function reportEvents(
 }
 
 /** A part of a condition with its value and what it saw. */
-function partText({ expression, value, error, saw }: ExplainedPart): string {
-  const fields = Object.entries(saw).map(([field, seen]) => `${field} is ${seen}`);
-  const where = fields.length === 0 ? "" : ` (${fields.join(", ")})`;
+function partText({ expression, value, error, saw, signed }: ExplainedPart): string {
+  const markOf = (field: string) => {
+    if (!Object.hasOwn(signed, field)) return "";
+    return signed[field] === true ? ", signed" : ", not signed";
+  };
+  const fields = Object.entries(saw).map(([field, seen]) => `${field} is ${seen}${markOf(field)}`);
+  const itself = markOf(expression).slice(2);
+  const notes = [...itself === "" ? [] : [itself], ...fields];
+  const where = notes.length === 0 ? "" : ` (${notes.join("; ")})`;
   return `${expression} → ${value ?? `error: ${error}`}${where}`;
 }
 

@@ -9,6 +9,7 @@ import { findText } from "../../base/bytes.ts";
 import { parseQuery } from "../../base/form.ts";
 import { type JsonObject, parseOwnJson } from "../../base/json.ts";
 import { type Scope, scopeOf } from "../../cel/expression.ts";
+import { signedValues } from "../../signatures/coverage.ts";
 import type { ClaimedTask, StepRecord, TaskState } from "../../store/task_records.ts";
 
 /** What the expressions of a task are told beside its event and its steps. */
@@ -37,6 +38,15 @@ export function taskScopes(
       // Most steps use nothing of it, and it can have megabytes.
       get payload() {
         return payload ??= parsePayload(claimed.payload);
+      },
+      get signed() {
+        const received = {
+          payload: payload ??= parsePayload(claimed.payload),
+          headers,
+          url,
+          method,
+        };
+        return signedValues(claimed.coverage, received);
       },
       headers,
       get query() {

@@ -51,7 +51,14 @@ export function looksOutside(expression: Expression, goal: Template | undefined)
 }
 
 /** Variables that a sender fills. */
-const OUTSIDE: ReadonlySet<string> = new Set(["payload", "headers", "query", "remote"]);
+const OUTSIDE: ReadonlySet<string> = new Set([
+  "payload",
+  "headers",
+  "query",
+  "remote",
+  "signed",
+  "unsigned",
+]);
 
 /** Fields of a step that svc itself sets. */
 const OUR_FIELDS: ReadonlySet<string> = new Set(["state", "exit_code"]);

@@ -4,6 +4,12 @@
  * @module
  */
 
+import {
+  type Coverage,
+  COVERS_BODY,
+  COVERS_EVERYTHING,
+  COVERS_NOTHING,
+} from "../../../signatures/coverage.ts";
 import type { Delivery } from "../../delivery_records.ts";
 import type {
   ClaimedTask,
@@ -142,6 +148,7 @@ export function readClaimed(db: Database, id: string): ClaimedTask {
     `SELECT ${TASK_COLUMNS}, tasks.trace, plans.plan, COALESCE(tasks.payload, deliveries.body) AS given,
        COALESCE(deliveries.headers, '{}') AS headers,
        COALESCE(deliveries.url, '') AS url, deliveries.via = 'http' AS is_request,
+       deliveries.via, deliveries.detail ->> '$.signed' AS signed,
        COALESCE(deliveries.remote, '') AS remote,
        EXISTS (SELECT 1 FROM inbox WHERE task_id = tasks.id) AS has_messages FROM tasks
      JOIN plans ON plans.hash = tasks.plan_hash
@@ -157,9 +164,17 @@ export function readClaimed(db: Database, id: string): ClaimedTask {
     request: row["is_request"] === 1
       ? { url: text(row, "url"), method: "POST", remote: text(row, "remote") }
       : { url: "", method: "", remote: "" },
+    coverage: coverageOfRow(row),
     hasMessages: row["has_messages"] === 1,
     ...(row["trace"] === null ? {} : { trace: text(row, "trace") }),
   };
+}
+
+/** What is covered of the event of a task: what its delivery says, and what it need not say. */
+function coverageOfRow({ via, signed }: Row): Coverage {
+  if (via === "internal") return COVERS_EVERYTHING;
+  if (via === "chat") return COVERS_BODY;
+  return typeof signed === "string" ? JSON.parse(signed) as Coverage : COVERS_NOTHING;
 }
 
 /** Stores the state of a step. */
