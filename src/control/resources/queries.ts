@@ -28,19 +28,27 @@ import { type UnknownPathsHost, unknownPathsListing } from "../records/unknown_p
 import type { RecordStore } from "../records/record_type.ts";
 import type { AuditRecorder } from "../../store/audit_store.ts";
 import type { IdSearch } from "../../store/id_search.ts";
+import type { ConnectionStore } from "../../store/connection_store.ts";
 import type { KeyUseStore } from "../../store/delivery_store.ts";
 import type { AuditLog } from "../records/audit_log.ts";
 import { checkFilters, findNamed, findRecordType, listRecords } from "../records/records.ts";
+import {
+  connectionColumns,
+  connectionStatus,
+  type ConnectionViewHost,
+  knownConnections,
+} from "../connections/connection_view.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
 import { projectColumn, resourceView, table } from "../records/views.ts";
 
 /** What these operations need. */
-export interface QueryHost extends CodeHost, UnknownPathsHost, Pick<AuditLog, "audited"> {
+export interface QueryHost
+  extends CodeHost, UnknownPathsHost, ConnectionViewHost, Pick<AuditLog, "audited"> {
   /** Records of refused requests that are not written yet. */
   readonly rejections: { readonly flush: () => Promise<void> };
   readonly keyUses: KeyUses;
   /** Records, uses of keys, and the audit. */
-  readonly store: AuditRecorder & IdSearch & KeyUseStore & RecordStore;
+  readonly store: AuditRecorder & ConnectionStore & IdSearch & KeyUseStore & RecordStore;
   readonly writer: ResourceWriter;
   readonly plugins: PluginHost;
   readonly nextFires: NextFires;
@@ -65,16 +73,20 @@ export async function get(input: GetInput, host: QueryHost): Promise<Listing> {
     : [findResource(kind, { project: input.project, name: input.name }, host.catalog)];
   const shown = resources.slice(0, input.limit);
   const next = await host.nextFires.of(shown, now);
+  const known = await knownConnections(shown, host);
   const columns: Column<Resource>[] = [
     { header: "NAME", fit: "name", cell: (resource) => resource.name },
     ...kind.columns,
     ...nextColumns(kind.kind, next, now),
+    ...connectionColumns(kind.kind, known, now),
     { header: "AGE", cell: (resource) => shortDuration(now - resource.createdAt) },
     ...(kind.global ? [] : [projectColumn((resource: Resource) => resource.project)]),
   ];
   return {
     items: shown.map((resource) =>
-      resourceView(kind, resource, { status: nextStatus(resource, next) })
+      resourceView(kind, resource, {
+        status: { ...nextStatus(resource, next), ...connectionStatus(resource, known) },
+      })
     ),
     names: shown.map(displayName),
     ...table(shown, columns, input.project),
@@ -117,7 +129,12 @@ export async function describe(
   const resource = findResource(kind, input, host.catalog);
   const reveal = input.reveal && maySeeSecrets(caller, resource.project);
   const next = await host.nextFires.of([resource], host.clock.now());
-  const status = { ...nextStatus(resource, next), ...useStatus(resource, host.catalog) };
+  const known = await knownConnections([resource], host);
+  const status = {
+    ...nextStatus(resource, next),
+    ...connectionStatus(resource, known),
+    ...useStatus(resource, host.catalog),
+  };
   const view = resourceView(kind, resource, { reveal, status });
   if (kind.kind !== "SecretStore") return view;
   const targets = reveal ? [displayName(resource)] : [];

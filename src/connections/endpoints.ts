@@ -1,0 +1,43 @@
+/**
+ * Which triggers take the events of a Connection, and which secrets sign them. Pure over the
+ * catalog.
+ *
+ * @module
+ */
+
+import type { Catalog } from "../resources/catalog.ts";
+import type { ConnectionSpec } from "../resources/connection.ts";
+import type { Resource } from "../resources/resource.ts";
+import type { TriggerSpec } from "../resources/trigger.ts";
+
+/** The endpoint at which a trigger takes requests: by its name, where it says nothing else. */
+export function endpointOf({ name, spec }: Resource<TriggerSpec>): string | undefined {
+  if (spec.event.source !== "webhook") return undefined;
+  const endpoint: unknown = Reflect.get(spec.event.webhook ?? {}, "endpoint");
+  return typeof endpoint === "string" ? endpoint : name;
+}
+
+/** The triggers that take the requests of an endpoint. */
+export function triggersAt(
+  { project, endpoint }: { readonly project: string; readonly endpoint: string },
+  catalog: Catalog,
+): Resource<TriggerSpec>[] {
+  const all = catalog.list("Trigger", project) as Resource<TriggerSpec>[];
+  return all.filter((trigger) => endpointOf(trigger) === endpoint);
+}
+
+/** Endpoints that the platform posts to, as the Connection says. */
+export function endpointsOf({ github, slack, line }: ConnectionSpec): readonly string[] {
+  const named = slack?.endpoint ?? line?.endpoint;
+  const hooks = github?.hooks?.map(({ endpoint }) => endpoint) ?? [];
+  return named === undefined ? hooks : [...hooks, named];
+}
+
+/** Names of the SecretStores that verify what comes to an endpoint. */
+export function signingStoresAt(
+  at: { readonly project: string; readonly endpoint: string },
+  catalog: Catalog,
+): readonly string[] {
+  const names = triggersAt(at, catalog).map(({ spec }) => spec.event.webhook?.secret?.fromRef);
+  return [...new Set(names.filter((name) => name !== undefined))];
+}

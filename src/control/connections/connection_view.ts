@@ -1,0 +1,146 @@
+/**
+ * What is known of Connections in `svc get` and `svc describe`: the columns and the `status` of one.
+ *
+ * @module
+ */
+
+import { rfc3339 } from "../../base/clock.ts";
+import { shortDuration } from "../../base/duration.ts";
+import { endpointsOf, signingStoresAt } from "../../connections/endpoints.ts";
+import type { KeyUses } from "../../intake/pipeline/key_uses.ts";
+import type { Catalog } from "../../resources/catalog.ts";
+import {
+  connection as kind,
+  type ConnectionSpec,
+  repairEverySecs,
+} from "../../resources/connection.ts";
+import type { Column } from "../../resources/kind.ts";
+import type { Resource } from "../../resources/resource.ts";
+import type { ConnectionState } from "../../store/connection_records.ts";
+import type { ConnectionStore } from "../../store/connection_store.ts";
+import type { KeyUseStore } from "../../store/delivery_store.ts";
+import { nothingKnown } from "../../store/rules/connection_news.ts";
+
+/** What these views need. */
+export interface ConnectionViewHost {
+  readonly catalog: Catalog;
+  readonly keyUses: KeyUses;
+  readonly store: ConnectionStore & KeyUseStore;
+}
+
+/** What is known of each Connection; empty for resources of other kinds. */
+export type KnownConnections = ReadonlyMap<Resource, ConnectionState>;
+
+/** From this long before its end on, a token is something to see to. */
+const TOKEN_ENDS_SOON_MS = 7 * 24 * 3600 * 1000;
+
+/** What is known of these resources, as far as they are Connections. */
+export async function knownConnections(
+  resources: readonly Resource[],
+  host: ConnectionViewHost,
+): Promise<KnownConnections> {
+  const connections = resources.filter((one) => one.kind === kind.kind);
+  if (connections.length === 0) return new Map();
+  await host.keyUses.flush();
+  const states = await host.store.listConnectionStates();
+  const known = connections.map(async (resource) => {
+    const { project, name, createdAt } = resource;
+    const state = states.find((one) =>
+      one.project === project && one.name === name && one.createdAt === createdAt
+    ) ?? nothingKnown({ project, name, createdAt });
+    const requestAt = await lastRequestAt(resource as Resource<ConnectionSpec>, host);
+    const lastEventAt = Math.max(state.lastEventAt ?? 0, requestAt);
+    return [resource, lastEventAt === 0 ? state : { ...state, lastEventAt }] as const;
+  });
+  return new Map(await Promise.all(known));
+}
+
+/** When its secret, which has its name, last verified an event; 0 when it never did. */
+async function lastRequestAt(
+  { name, project, spec }: Resource<ConnectionSpec>,
+  { catalog, store }: ConnectionViewHost,
+): Promise<number> {
+  const stores = endpointsOf(spec).flatMap((endpoint) =>
+    signingStoresAt({ project, endpoint }, catalog)
+  );
+  const uses = await Promise.all([...new Set(stores)].map((one) => store.listKeyUse(project, one)));
+  return Math.max(0, ...uses.flat().filter(({ key }) => key === name).map(({ lastAt }) => lastAt));
+}
+
+/** The columns of Connections beside those of their kind; none for other kinds. */
+export function connectionColumns(
+  what: string,
+  known: KnownConnections,
+  now: number,
+): readonly Column<Resource>[] {
+  if (what !== kind.kind) return [];
+  const age = (at: number | undefined) =>
+    at === undefined ? "-" : `${shortDuration(Math.max(0, now - at))} ago`;
+  const cell =
+    (show: (state: ConnectionState, resource: Resource) => string) => (resource: Resource) => {
+      const state = known.get(resource);
+      return state === undefined ? "" : show(state, resource);
+    };
+  return [
+    { header: "LAST-EVENT", cell: cell(({ lastEventAt }) => age(lastEventAt)) },
+    { header: "LAST-REPAIR", wide: true, cell: cell((state, one) => repairText(state, one, age)) },
+    { header: "GAPS", cell: cell(gapsText) },
+    {
+      header: "TOKEN-ENDS",
+      wide: true,
+      cell: cell(({ tokenEndsAt }) => tokenEndsAt === undefined ? "-" : endText(tokenEndsAt, now)),
+    },
+    { header: "STATUS", fit: "text", cell: cell((state) => statusText(state, now)) },
+  ];
+}
+
+function repairText(
+  { repairedAt }: ConnectionState,
+  resource: Resource,
+  age: (at: number | undefined) => string,
+): string {
+  return repairEverySecs(resource.spec as ConnectionSpec) === undefined ? "off" : age(repairedAt);
+}
+
+function gapsText({ repaired, lost }: ConnectionState): string {
+  const parts = [
+    ...(lost > 0 ? [`${lost} lost`] : []),
+    ...(repaired > 0 ? [`${repaired} repaired`] : []),
+  ];
+  return parts.length === 0 ? "none" : parts.join(", ");
+}
+
+function endText(at: number, now: number): string {
+  return at > now ? `in ${shortDuration(at - now)}` : `${shortDuration(now - at)} ago`;
+}
+
+/** What is wrong, or soon will be; else that nothing is. */
+export function statusText({ fault, tokenEndsAt }: ConnectionState, now: number): string {
+  if (fault !== undefined) return fault;
+  if (tokenEndsAt === undefined || tokenEndsAt - now > TOKEN_ENDS_SOON_MS) return "ok";
+  return tokenEndsAt > now ? `the token ends ${endText(tokenEndsAt, now)}` : "the token has ended";
+}
+
+/** What is known in the `status` of a Connection; nothing for other kinds. */
+export function connectionStatus(
+  resource: Resource,
+  known: KnownConnections,
+): Record<string, unknown> {
+  const state = known.get(resource);
+  if (state === undefined) return {};
+  const time = (at: number | undefined) => at === undefined ? null : rfc3339(at);
+  return {
+    login: state.login ?? null,
+    user_id: state.userId ?? null,
+    token_ends_at: time(state.tokenEndsAt),
+    last_event_at: time(state.lastEventAt),
+    last_repair_at: time(state.repairedAt),
+    events_repaired: state.repaired,
+    events_lost: state.lost,
+    gaps: state.gaps.map(({ from, to, repaired, lost, reason }) => (
+      { from: rfc3339(from), to: rfc3339(to), repaired, lost, reason }
+    )),
+    fault: state.fault ?? null,
+    fault_since: time(state.faultSince),
+  };
+}
