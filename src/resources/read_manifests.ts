@@ -7,6 +7,7 @@
  */
 
 import { utf8 } from "../base/bytes.ts";
+import type { StatedEndpoint } from "./endpoints.ts";
 import { CRD_KIND, type CrdSpec } from "./custom_resource_definition.ts";
 import { type CrdLike, KindLookup } from "./kind_lookup.ts";
 import type { MachineNeed } from "./machine_needs.ts";
@@ -23,6 +24,7 @@ import {
 import { type Lack, needsOf, possibleLacks } from "./users.ts";
 import { MASK, type SecretStoreSpec } from "./secret_store.ts";
 import { isUnfilledTemplate } from "./secrets_template.ts";
+import type { TriggerSpec } from "./trigger.ts";
 
 /** Secrets shorter than this can be guessed, in bytes. */
 const WEAK_SECRET_BYTES = 16;
@@ -83,6 +85,8 @@ export interface ManifestsRead {
   readonly machine: readonly StatedNeed[];
   /** Secrets that are to stay as they are. */
   readonly masked: readonly MaskedSecret[];
+  /** Its triggers that take requests. */
+  readonly endpoints: readonly StatedEndpoint[];
 }
 
 /** The parsed documents of an input. */
@@ -149,6 +153,7 @@ export function readManifests(
     weakSecrets: read.flatMap(weakSecretsOf),
     machine: read.flatMap((one) => machineNeedsOf(one, kinds)),
     masked: read.flatMap(maskedOf),
+    endpoints: read.flatMap(endpointsOf),
   };
 }
 
@@ -248,4 +253,11 @@ function maskedOf({ document, resource }: Read): MaskedSecret[] {
       );
       return { kind, project, name, secretKey, error: formatFinding(document, error) };
     });
+}
+
+function endpointsOf({ document, resource }: Read): StatedEndpoint[] {
+  const { kind, project, name, spec } = resource;
+  if (kind !== "Trigger" || (spec as TriggerSpec).event.source !== "webhook") return [];
+  const at = warningAt(["spec", "event", "webhook", "endpoint"], "");
+  return [{ project, name, place: formatFinding(document, at) }];
 }

@@ -8,6 +8,7 @@
 import Type from "typebox";
 import { GOAL_VARIABLES } from "../cel/template.ts";
 import { checkExpression, checkTemplate } from "./condition.ts";
+import { endpointOf } from "./endpoints.ts";
 import type { CronSpec } from "./event_cron.ts";
 import type { FilesystemSpec } from "./event_filesystem.ts";
 import type { TaskEventSpec } from "./event_task.ts";
@@ -105,6 +106,7 @@ export const trigger: AnyKind = defineKind<TriggerSpec>("Trigger", {
     { header: "WORKFLOW", fit: "name", repeats: "NAME", cell: ({ spec }) => spec.action.workflow },
     { header: "WORKSPACE", fit: "name", cell: ({ spec }) => spec.action.workspace },
     { header: "SUSPENDED", cell: ({ spec }) => spec.suspend === true ? "yes" : "no" },
+    { header: "ENDPOINT", fit: "name", wide: true, cell: (one) => endpointOf(one) ?? "" },
     {
       header: "FILTER",
       fit: "text",

@@ -7,7 +7,7 @@
  */
 
 import type { RecordName } from "../resources/record_names.ts";
-import type { EventDecision } from "./delivery_records.ts";
+import type { EventDecision, EventOutcome } from "./delivery_records.ts";
 import type { DaemonEvents, Events } from "./events.ts";
 import type { NewMessage, OutboxMessage } from "./outbox_records.ts";
 import type { Store, StoreMethod } from "./store.ts";
@@ -70,17 +70,25 @@ function mayEndTasks(event: EventDecision): boolean {
   return event.task.plan === undefined || event.task.concurrency?.policy === "Replace";
 }
 
+function delivered(
+  events: Events,
+  outcomes: readonly EventOutcome[],
+  admitted: readonly EventDecision[],
+): void {
+  changed(events, "delivery");
+  if (!outcomes.some(({ outcome }) => outcome === "accepted")) return;
+  changed(events, "task");
+  const replaced = outcomes.flatMap(({ replaces = NONE_REPLACED }) => replaces);
+  events.publish("tasksStored", { replaced });
+  if (admitted.some(mayEndTasks)) events.publish("taskEndsStored", undefined);
+}
+
 /** The announcement of each method that writes; methods that only read have none. */
 export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name> } = {
   changeResources: changesNothing, // the catalog announces it, once it holds the change
-  recordDelivery(events, outcomes, { events: admitted }) {
-    changed(events, "delivery");
-    if (!outcomes.some(({ outcome }) => outcome === "accepted")) return;
-    changed(events, "task");
-    const replaced = outcomes.flatMap(({ replaces = NONE_REPLACED }) => replaces);
-    events.publish("tasksStored", { replaced });
-    if (admitted.some(mayEndTasks)) events.publish("taskEndsStored", undefined);
-  },
+  recordDelivery: (events, outcomes, { events: admitted }) => delivered(events, outcomes, admitted),
+  recordDeliveries: (events, outcomes, { deliveries }) =>
+    delivered(events, outcomes.flat(), deliveries.flatMap((one) => one.events)),
   recordHandshake: changes("delivery"),
   recordRejections: changes("delivery"),
   claimTasks(events, { tasks }) {

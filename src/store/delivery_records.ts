@@ -174,6 +174,16 @@ export interface NewDelivery {
   readonly cursor?: Cursor;
 }
 
+/** One request as several triggers get it, with everything that belongs in the same transaction. */
+export interface NewDeliveries {
+  /** Kept once for all of them. */
+  readonly content: DeliveryContent;
+  /** A record for each trigger; its outcome, reason and task follow from its events. At least one. */
+  readonly deliveries: readonly Pick<NewDelivery, "delivery" | "events">[];
+  /** Time in milliseconds during which a key makes later events duplicates. */
+  readonly dedupWindowMs: number;
+}
+
 /** The time up to which a schedule has been evaluated. */
 export interface Cursor {
   readonly name: string;

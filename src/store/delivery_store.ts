@@ -13,6 +13,7 @@ import type {
   HeaderPage,
   HeaderQuery,
   KeyUse,
+  NewDeliveries,
   NewDelivery,
   Rejection,
   RejectionLimits,
@@ -29,6 +30,13 @@ export interface DeliveryRecorder {
    * stored.
    */
   recordDelivery(delivery: NewDelivery): Promise<readonly EventOutcome[]>;
+  /**
+   * Stores one request as several triggers get it: all of them or none.
+   *
+   * @returns The outcomes of each delivery, in their order.
+   * @throws {AppError} `rate_limited` as {@linkcode recordDelivery}.
+   */
+  recordDeliveries(given: NewDeliveries): Promise<readonly (readonly EventOutcome[])[]>;
   /** Stores a handshake of a platform, which starts nothing. */
   recordHandshake(delivery: Delivery, content: DeliveryContent): Promise<void>;
   /** Stores rejected requests; only the newest of each trigger stay. */

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { bestOf, type NewDelivery } from "../store/delivery_records.ts";
+import { bestOf, type EventOutcome, type NewDelivery } from "../store/delivery_records.ts";
 import type { Store } from "../store/store.ts";
 import type { ClaimedTask, StepRecord } from "../store/task_records.ts";
 import type { Metrics } from "./metrics.ts";
@@ -27,6 +27,17 @@ export function withMetrics(store: Store, { metrics, rates }: Counting): Store {
     metrics.delivery(project, trigger, outcome);
     rates.add("deliveries", outcome);
   };
+  const stored = (
+    { delivery, events }: Pick<NewDelivery, "delivery" | "events">,
+    outcomes: readonly EventOutcome[],
+  ) => {
+    delivered(delivery, bestOf(outcomes)?.outcome ?? "filtered");
+    for (const event of events) {
+      if (event.outcome === "accepted" && event.task.plan === undefined) {
+        rates.add("tasks", "failed");
+      }
+    }
+  };
   const stepStored = (step: StepRecord) => {
     if (step.finishedAt !== undefined) metrics.stepEnd(step.state);
   };
@@ -34,12 +45,12 @@ export function withMetrics(store: Store, { metrics, rates }: Counting): Store {
   const own = {
     async recordDelivery(given) {
       const outcomes = await store.recordDelivery(given);
-      delivered(given.delivery, bestOf(outcomes)?.outcome ?? "filtered");
-      for (const event of given.events) {
-        if (event.outcome === "accepted" && event.task.plan === undefined) {
-          rates.add("tasks", "failed");
-        }
-      }
+      stored(given, outcomes);
+      return outcomes;
+    },
+    async recordDeliveries(given) {
+      const outcomes = await store.recordDeliveries(given);
+      given.deliveries.forEach((one, index) => stored(one, outcomes[index] ?? []));
       return outcomes;
     },
     async recordHandshake(delivery, content) {

@@ -6,7 +6,7 @@
  */
 
 import type { WallClock } from "../base/clock.ts";
-import type { Admitted, Delivery, NewDelivery } from "../store/delivery_records.ts";
+import type { Admitted, Delivery, EventOutcome, NewDelivery } from "../store/delivery_records.ts";
 import type { Store } from "../store/store.ts";
 import type { StepRecord } from "../store/task_records.ts";
 import type { StartSpan, TraceSpan } from "./tracing.ts";
@@ -33,22 +33,49 @@ export function withTracing(store: Store, { startSpan, clock }: TracedStoreHost)
     return span;
   };
 
+  /** The spans of a delivery that is being stored; without outcomes, that has failed. */
+  const beginCommit = ({ delivery, events }: Pick<NewDelivery, "delivery" | "events">) => {
+    const span = beginDelivery(delivery);
+    const commit = startSpan({ name: "commit", parent: span.traceparent, attributes: {} });
+    return {
+      events: events.map((event) => withTrace(event, span.traceparent)),
+      end(outcomes: readonly EventOutcome[] | undefined) {
+        const failed = outcomes === undefined;
+        commit.end({ failed });
+        if (!failed) {
+          const ids = outcomes.flatMap(({ taskId }) => taskId ?? []).join(" ");
+          const first = outcomes[0]?.outcome;
+          span.note({ "svc.outcome": first, "svc.task.id": ids === "" ? undefined : ids });
+        }
+        span.end({ failed });
+      },
+    };
+  };
+
   const own = {
     async recordDelivery(given) {
-      const span = beginDelivery(given.delivery);
-      const commit = startSpan({ name: "commit", parent: span.traceparent, attributes: {} });
+      const commit = beginCommit(given);
       try {
-        const events = given.events.map((event) => withTrace(event, span.traceparent));
-        const outcomes = await store.recordDelivery({ ...given, events });
-        commit.end({ failed: false });
-        const ids = outcomes.flatMap(({ taskId }) => taskId ?? []).join(" ");
-        const first = outcomes[0]?.outcome;
-        span.note({ "svc.outcome": first, "svc.task.id": ids === "" ? undefined : ids });
-        span.end({ failed: false });
+        const outcomes = await store.recordDelivery({ ...given, events: commit.events });
+        commit.end(outcomes);
         return outcomes;
       } catch (error) {
-        commit.end({ failed: true });
-        span.end({ failed: true });
+        commit.end(undefined);
+        throw error;
+      }
+    },
+    async recordDeliveries(given) {
+      const commits = given.deliveries.map(beginCommit);
+      const deliveries = given.deliveries.map(({ delivery, events }, index) => ({
+        delivery,
+        events: commits[index]?.events ?? events,
+      }));
+      try {
+        const outcomes = await store.recordDeliveries({ ...given, deliveries });
+        commits.forEach((commit, index) => commit.end(outcomes[index] ?? []));
+        return outcomes;
+      } catch (error) {
+        for (const commit of commits) commit.end(undefined);
         throw error;
       }
     },

@@ -420,3 +420,51 @@ controlTest(
     ok(findInFiles(rig.dirs.root, "secretstore").length > 0, "the search finds what is there");
   },
 );
+
+const hook = (name: string, more: string) => `
+kind: Trigger
+metadata: {name: ${name}}
+spec:
+  event: {source: webhook, webhook: {${more}}}
+  action: {workflow: ci, workspace: repo}
+`;
+const HUB = "endpoint: hub, secret: {fromRef: github}, signatureHeader: X-Hub-Signature-256";
+
+controlTest(
+  "triggers of one endpoint that differ are refused, in one apply and in two",
+  async (rig) => {
+    await rig.apply(MANIFEST);
+    const both = await refusal(rig.apply(hook("a", HUB), hook("b", `${HUB}, scheme: github`)));
+    deepEqual([both.code, both.details.length], ["invalid", 1]);
+    match(
+      both.details[0] ?? "",
+      /^0\.yaml:5:\d+: spec\.event\.webhook\.endpoint: Triggers "a" and "b" share the endpoint "hub" and differ in "scheme"/,
+    );
+    deepEqual((await rig.client.call("get", { what: "triggers" })).names, ["trigger/push"]);
+    await rig.apply(hook("a", HUB), hook("b", `${HUB}, dedup: bytes`));
+    const stored = await refusal(rig.apply(hook("c", `${HUB}, allowFrom: ["192.0.2.0/24"]`)));
+    match(stored.details[0] ?? "", /Triggers "a" and "c" .* "allowFrom"/);
+    match(
+      (await refusal(rig.apply(hook("push", HUB.replace("hub", "a"))))).details[0] ?? "",
+      /Trigger "push" has the endpoint "a", and that is the name of Trigger "a"/,
+    );
+    deepEqual(
+      actions(
+        await rig.apply(hook("a", `${HUB}, scheme: github`), hook("b", `${HUB}, scheme: github`)),
+      ),
+      ["trigger/a configured", "trigger/b configured"],
+      "changed together they agree",
+    );
+  },
+);
+
+controlTest(
+  "svc edit is held to the same: one resource, against those that there are",
+  async (rig) => {
+    await rig.apply(MANIFEST, hook("a", HUB), hook("b", HUB));
+    const expected = { kind: "Trigger", project: "default", name: "b", generation: 1 };
+    const files = [{ name: "edited.yaml", text: hook("b", `${HUB}, toleranceSecs: 9`) }];
+    const error = await refusal(rig.client.call("apply", { files, dry_run: false, expected }));
+    match(error.details[0] ?? "", /^edited\.yaml:.*Triggers "a" and "b" .* "toleranceSecs"/);
+  },
+);

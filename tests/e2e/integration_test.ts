@@ -39,7 +39,7 @@ testEachProgram(
     equal(code, 0, stderr);
     match(stderr, /^note: that address is for this machine only[^\n]*\n$/);
     match(stdout, /^secretstore\/github created\nsteptemplate\/github-issue-comment created\n/);
-    const [, address = ""] = /^ {2}github-push +(\S+)$/m.exec(stdout) ?? [];
+    const [, address = ""] = /^ {2}(\S+)\n {4}for github-push$/m.exec(stdout) ?? [];
     equal(address, `${daemon.url}/webhook/github-push`);
     const path = new URL(address).pathname;
     const headers = githubHeaders(SECRET, PUSH, "push");
@@ -128,7 +128,8 @@ testEachProgram(
         deepEqual([name, dry_run, kept], ["github", false, []]);
         deepEqual(results[0], { name: "secretstore/github", project: "shop", action: "created" });
         deepEqual(addresses[2], {
-          trigger: "github-push",
+          endpoint: "github-push",
+          triggers: ["github-push"],
           path: "/webhook/shop/github-push",
           url: "https://hooks.example.com/in/webhook/shop/github-push",
         });
@@ -201,7 +202,7 @@ Deno.test("svc integration install without a daemon: exit 3; without its webhook
       return result.code === 3 ? undefined : result;
     });
     equal(code, 0);
-    match(stdout, /^ {2}github-push +\/webhook\/github-push$/m);
+    match(stdout, /^ {2}\/webhook\/github-push\n {4}for github-push$/m);
     match(stderr, /^note: the daemon receives no webhooks/);
   } finally {
     daemon.kill("SIGTERM");

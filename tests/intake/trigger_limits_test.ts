@@ -74,9 +74,9 @@ Deno.test("admit: what is not written has its default", async () => {
 
 Deno.test("admit: what is over the rate is refused only where its sender still waits for an answer", async () => {
   const spec = { webhook: ", rateLimit: {perMinute: 7, reject: true}" };
-  for (const answered of [false, true]) {
-    const { task } = await decide(spec, "{}", { event: { answered } });
-    deepEqual(task.rateLimit, { perMinute: 7, reject: !answered });
+  for (const waits of [false, true]) {
+    const { task } = await decide(spec, "{}", { event: { waits } });
+    deepEqual(task.rateLimit, { perMinute: 7, reject: !waits });
   }
 });
 

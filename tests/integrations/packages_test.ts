@@ -6,16 +6,16 @@
 
 import { deepStrictEqual as deepEqual, strictEqual as equal, throws } from "node:assert/strict";
 import {
+  endpointsOfPackage,
   listPackages,
   manifestsOf,
   packageNamed,
   resourcesOf,
   secretTemplatesOf,
-  webhookTriggersOf,
 } from "../../src/integrations/packages.ts";
 
-const trigger = (name: string, source: string) =>
-  `# a comment\nkind: Trigger\nmetadata: {name: ${name}}\nspec: {event: {source: ${source}}}\n`;
+const trigger = (name: string, source: string, webhook = "{}") =>
+  `# a comment\nkind: Trigger\nmetadata: {name: ${name}}\nspec: {event: {source: ${source}, webhook: ${webhook}}}\n`;
 
 const [ONE, TWO] = listPackages({
   "two/README.md": "no guide yet",
@@ -24,6 +24,8 @@ const [ONE, TWO] = listPackages({
     'kind: SecretStore\nmetadata: {name: s}\nspec: {data: {a: "<your-a>", b: "<your-b>"}}\n',
   "one/trigger-a.yaml": trigger("one-a", "webhook"),
   "one/trigger-b.yaml": trigger("one-b", "cron"),
+  "one/trigger-c.yaml": trigger("one-c", "webhook", "{endpoint: hub}") + "---\n" +
+    trigger("one-d", "webhook", "{endpoint: hub}"),
   "one/crd/trigger-c.yaml": trigger("one-c", "webhook"),
   "one/crd/scripts/c.sh": "#!/bin/sh\n",
 });
@@ -39,11 +41,15 @@ Deno.test("listPackages: one a directory, title and first sentence from its guid
 
 Deno.test("only the manifests of the directory itself are applied, the template apart", () => {
   const pack = ONE ?? packageNamed("none");
-  deepEqual(manifestsOf(pack).map(({ path }) => path), ["trigger-a.yaml", "trigger-b.yaml"]);
-  deepEqual(resourcesOf(pack).map(({ displayName }) => displayName), [
-    ...["trigger/one-a", "trigger/one-b"],
+  deepEqual(manifestsOf(pack).map(({ path }) => path), [
+    "trigger-a.yaml",
+    "trigger-b.yaml",
+    "trigger-c.yaml",
   ]);
-  deepEqual(webhookTriggersOf(pack), ["one-a"]);
+  deepEqual(resourcesOf(pack).map(({ displayName }) => displayName), [
+    ...["trigger/one-a", "trigger/one-b", "trigger/one-c", "trigger/one-d"],
+  ]);
+  deepEqual([...endpointsOfPackage(pack)], [["one-a", ["one-a"]], ["hub", ["one-c", "one-d"]]]);
   deepEqual(secretTemplatesOf(pack), [{ name: "s", labels: {}, keys: ["a", "b"] }]);
 });
 

@@ -10,12 +10,12 @@ import type { Client } from "../../api/client.ts";
 import { AppError } from "../../base/errors.ts";
 import { fillStore } from "../../integrations/fill_secrets.ts";
 import {
+  endpointsOfPackage,
   type IntegrationPackage,
   manifestsOf,
   PACKAGE_NAMES,
   packageNamed,
   secretTemplatesOf,
-  webhookTriggersOf,
 } from "../../integrations/packages.ts";
 import { DEFAULT_PROJECT } from "../../resources/resource.ts";
 import {
@@ -86,9 +86,10 @@ export const command: Command = {
   },
 };
 
-/** Where one trigger takes requests. */
+/** Where one trigger or several take requests. */
 interface Address {
-  readonly trigger: string;
+  readonly endpoint: string;
+  readonly triggers: readonly string[];
   readonly path: string;
   /** `null` as long as the address of the daemon is not known. */
   readonly url: string | null;
@@ -99,11 +100,11 @@ function addressesOf(
   results: readonly ApplyOutcome[],
   base: string | null,
 ): Address[] {
-  return webhookTriggersOf(pack).map((trigger) => {
-    const project = results.find(({ name }) => name === `trigger/${trigger}`)?.project;
+  return [...endpointsOfPackage(pack)].map(([endpoint, triggers]) => {
+    const project = results.find(({ name }) => name === `trigger/${triggers[0]}`)?.project;
     const place = project === undefined || project === DEFAULT_PROJECT ? "" : `/${project}`;
-    const path = `/webhook${place}/${trigger}`;
-    return { trigger, path, url: base === null ? null : `${base}${path}` };
+    const path = `/webhook${place}/${endpoint}`;
+    return { endpoint, triggers, path, url: base === null ? null : `${base}${path}` };
   });
 }
 
@@ -112,10 +113,9 @@ function printAddresses(
   addresses: readonly Address[],
   { io }: CommandContext,
 ): void {
-  const width = Math.max(...addresses.map(({ trigger }) => trigger.length)) + 2;
   io.out(`\nTo be entered at ${title} (svc integration show ${name} says where):\n`);
-  for (const { trigger, url, path } of addresses) {
-    io.out(`  ${trigger.padEnd(width)}${url ?? path}\n`);
+  for (const { triggers, url, path } of addresses) {
+    io.out(`  ${url ?? path}\n${triggers.map((one) => `    for ${one}\n`).join("")}`);
   }
 }
 

@@ -7,12 +7,12 @@
 import { dirname, join } from "node:path";
 import { AppError, fileFault } from "../../base/errors.ts";
 import {
+  endpointsOfPackage,
   type IntegrationPackage,
   PACKAGE_NAMES,
   packageNamed,
   resourcesOf,
   secretTemplatesOf,
-  webhookTriggersOf,
 } from "../../integrations/packages.ts";
 import { type Command, type CommandContext, OUTPUT_TEXT_JSON } from "../command.ts";
 import { jsonText } from "../json_text.ts";
@@ -66,7 +66,7 @@ export function packageView(pack: IntegrationPackage): Record<string, unknown> {
     secrets: secretTemplatesOf(pack).flatMap(({ name, keys }) =>
       keys.map((key) => ({ store: name, key }))
     ),
-    triggers: webhookTriggersOf(pack),
+    triggers: [...endpointsOfPackage(pack).values()].flat(),
     resources: resourcesOf(pack).map(({ displayName }) => displayName),
     files: pack.files.map(({ path }) => path),
   };

@@ -78,5 +78,5 @@ function locationOf(delivery: Delivery, arrived: string): string {
 /** The path of a request whose URL was not kept. */
 function pathOf({ project, trigger, source, via }: Delivery): string {
   if (via === "chat") return `/source/${source}/${project}/${trigger}`;
-  return webhookPath({ project, trigger });
+  return webhookPath({ project, name: trigger });
 }

@@ -8,8 +8,10 @@
 import type { Input, Output } from "../../api/operations.ts";
 import type { ApplyOutcome } from "../../api/resource_operations.ts";
 import { AppError } from "../../base/errors.ts";
+import { sameJson } from "../../base/json.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { CRD_KIND, type CrdSpec } from "../../resources/custom_resource_definition.ts";
+import { endpointErrors } from "../../resources/endpoints.ts";
 import { keepMasked } from "../../resources/masked_secrets.ts";
 import { machineWarnings, type MachineWarningsHost } from "./machine_warnings.ts";
 import type { ManifestReader } from "./manifest_reader.ts";
@@ -61,11 +63,8 @@ export async function apply(
     const manifests = isSame(early.crds, crdsOf(catalog)) ? early : await read();
     const { resources, errors } = keepMasked(manifests, catalog);
     const warnings = [...manifests.warnings];
-    if (errors.length > 0) {
-      const count = errors.length === 1 ? "1 error" : `${errors.length} errors`;
-      const details = host.secrets.redactAll([...errors]); // a secret may stand in the wrong place
-      throw new AppError("invalid", `Nothing was applied: ${count}`, { details });
-    }
+    // a secret may stand in the wrong place
+    if (errors.length > 0) throw nothingApplied(host.secrets.redactAll([...errors]));
     checkExpected(resources, request.expected, catalog);
     if (resources.length === 0) {
       throw new AppError("invalid", "Nothing to apply: the input holds no resource", {
@@ -84,6 +83,11 @@ export async function apply(
       { op: "delete", key: { kind, project, name } } as const
     ));
     const proposed = catalog.with([...puts, ...deletes]);
+    const clashes = endpointErrors(
+      manifests.endpoints,
+      proposed.list("Trigger") as Resource<TriggerSpec>[],
+    );
+    if (clashes.length > 0) throw nothingApplied(clashes);
     const inUse = usedByOthers(pruned, proposed);
     if (inUse.length > 0) {
       throw refusal("applied", inUse, "change what uses it, or keep it in the input");
@@ -110,6 +114,11 @@ export async function apply(
   // Nobody waits for the machine but this caller.
   const warnings = await machineWarnings(manifests, host);
   return { ...output, warnings: [...output.warnings, ...warnings] };
+}
+
+function nothingApplied(details: readonly string[]): AppError {
+  const count = details.length === 1 ? "1 error" : `${details.length} errors`;
+  return new AppError("invalid", `Nothing was applied: ${count}`, { details });
 }
 
 /**
@@ -203,13 +212,4 @@ async function runHooks(changes: readonly Change[], host: ApplyHost): Promise<st
 
 function toOutcome({ resource, action }: Change): ApplyOutcome {
   return { name: displayName(resource), project: resource.project, action };
-}
-
-/** Whether two JSON values are equal; the order of keys does not count. */
-function sameJson(a: unknown, b: unknown): boolean {
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b;
-  if (Array.isArray(a) !== Array.isArray(b)) return false;
-  const [left, right] = [Object.entries(a), b as Record<string, unknown>];
-  return left.length === Object.keys(right).length &&
-    left.every(([key, value]) => Object.hasOwn(right, key) && sameJson(value, right[key]));
 }

@@ -127,7 +127,7 @@ async function toOwn(request: Request, host: SendHost): Promise<PostAnswer> {
 function ownAddress({ resource }: ActiveTrigger, host: SendHost): string {
   const { webhookUrl } = host.status();
   if (webhookUrl !== undefined) {
-    return webhookUrl + webhookPath({ project: resource.project, trigger: resource.name });
+    return webhookUrl + webhookPath(resource);
   }
   const message = `The daemon receives no webhooks: svc trigger test ${resource.name} needs none`;
   throw new AppError("refused", message);

@@ -8,6 +8,7 @@
  */
 
 import { rfc3339 } from "../../base/clock.ts";
+import type { AppError } from "../../base/errors.ts";
 import { parseQuery } from "../../base/form.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { NewId } from "../../base/ids.ts";
@@ -40,10 +41,10 @@ export interface TriggerEvent {
   /** Whether an operator redelivers it: then it is no duplicate of earlier ones. */
   readonly again?: boolean;
   /**
-   * Whether the sender has been answered already: an event over the rate then waits instead of
-   * being refused.
+   * Whether an event over the rate waits instead of being refused: its sender has been answered
+   * already, or other triggers get the same request.
    */
-  readonly answered?: boolean;
+  readonly waits?: boolean;
   /** Whether it belongs to a chat thread whose first event passed the filter. */
   readonly inBoundThread?: boolean;
   /** Id of the task it starts, where the id is derived from the event. */
@@ -74,7 +75,8 @@ export interface AdmitHost {
 /**
  * Decides on the events of one delivery; the result has their order.
  *
- * @throws {AppError} `overloaded` when too many slow filters wait.
+ * @throws {AppError} `overloaded` when too many slow filters wait; `invalid` when an expression of a
+ * trigger does not compile.
  */
 export async function admit(
   events: readonly TriggerEvent[],
@@ -85,8 +87,15 @@ export async function admit(
   return decisions as Admitted[];
 }
 
+/** Passes over what could not be decided: it starts nothing, and can be redelivered. */
+export function passOver(why: AppError): Admitted {
+  const reason = `could not be decided: ${why.reason || why.message}`;
+  return { outcome: "skipped", reason } as EventDecision as Admitted;
+}
+
 async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecision> {
-  const { resource } = event.trigger;
+  const { resource, fault } = event.trigger;
+  if (fault !== undefined) throw fault;
   const share = host.share ?? `${resource.project}/${resource.name}`;
   const scope = scopeOf(eventVariables(event), share);
   const filter = event.inBoundThread === true ? undefined : event.trigger.filter;

@@ -21,7 +21,7 @@ const NO_LIMITS: EventLimits = { fields: {}, notes: [] };
 
 /** The limits that hold for an event, its keys evaluated in `scope`. */
 export async function limitsOf(
-  { trigger, answered }: { readonly trigger: ActiveTrigger; readonly answered?: boolean },
+  { trigger, waits }: { readonly trigger: ActiveTrigger; readonly waits?: boolean },
   scope: Scope,
   evaluator: Evaluator,
 ): Promise<EventLimits> {
@@ -53,8 +53,7 @@ export async function limitsOf(
       ...(rateLimit === undefined ? {} : {
         rateLimit: {
           perMinute: rateLimit.perMinute,
-          // A sender that has been answered cannot be asked to send the event again.
-          reject: rateLimit.reject === true && answered !== true,
+          reject: rateLimit.reject === true && waits !== true,
         },
       }),
     },

@@ -1,12 +1,13 @@
 /**
- * Triggers as the sources use them: found by name, their expressions compiled once.
+ * Triggers as the sources use them: found by name or by endpoint, their expressions compiled once.
  *
  * @module
  */
 
-import { AppError } from "../../base/errors.ts";
+import { AppError, toAppError } from "../../base/errors.ts";
 import { compileExpression, type Expression } from "../../cel/expression.ts";
 import type { Catalog } from "../../resources/catalog.ts";
+import { byEndpoint, endpointKey, faultAt } from "../../resources/endpoints.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
 import type { Resource } from "../../resources/resource.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
@@ -24,8 +25,20 @@ export interface ActiveTrigger {
   readonly concurrencyKey?: Expression;
   /** Compiled `debounce.key`. */
   readonly debounceKey?: Expression;
+  /** Why one of its expressions does not compile: then it admits nothing. */
+  readonly fault?: AppError;
   /** Whether one of these reads `signed`. */
   readonly readsSigned: boolean;
+}
+
+/** The triggers that get the requests of one address, by name. */
+export interface Receivers {
+  /** The one whose settings say how a request is checked and read, for all of them. */
+  readonly first: ActiveTrigger;
+  /** The others at the same endpoint. */
+  readonly others: readonly ActiveTrigger[];
+  /** Why no request can be taken here: their settings differ in how one is checked or read. */
+  readonly fault?: string;
 }
 
 /** Names a trigger, and optionally the source it must have. */
@@ -37,12 +50,15 @@ export interface TriggerName {
 }
 
 /**
- * Finds triggers by name, and keeps their compiled expressions for as long as they stay as they
- * are.
+ * Finds triggers, and keeps their compiled expressions for as long as they stay as they are.
  */
 export class Triggers {
   readonly #catalog: Catalog;
   readonly #active = new WeakMap<Resource<TriggerSpec>, ActiveTrigger>();
+  /** What was found at addresses since the catalog has this version; a miss is not kept. */
+  readonly #receivers = new Map<string, Receivers>();
+  #endpoints: ReadonlyMap<string, readonly Resource<TriggerSpec>[]> = new Map();
+  #version = -1;
 
   constructor(catalog: Catalog) {
     this.#catalog = catalog;
@@ -58,8 +74,7 @@ export class Triggers {
     const found = this.find(name);
     if (found !== undefined) return found;
     const source = name.source === undefined ? "" : ` with source ${name.source}`;
-    const message = `No trigger "${name.trigger}"${source} in project "${name.project}"`;
-    throw new AppError("not_found", message);
+    throw notFound(name, source);
   }
 
   /**
@@ -71,6 +86,62 @@ export class Triggers {
     const resource = this.#catalog.find<TriggerSpec>("Trigger", name.project, name.trigger);
     const { source = resource?.spec.event.source } = name;
     if (resource === undefined || resource.spec.event.source !== source) return undefined;
+    const active = this.#activate(resource);
+    if (active.fault !== undefined) throw active.fault;
+    return active;
+  }
+
+  /**
+   * The triggers that get the requests of an address: those with that endpoint, else the one of that
+   * name.
+   *
+   * @throws {AppError} `not_found` when there is none; `invalid` when it is only one, and its
+   * expressions do not compile.
+   */
+  at(address: { readonly project: string; readonly trigger: string }): Receivers {
+    const found = this.findAt(address);
+    if (found === undefined) throw notFound(address, " that takes requests");
+    return found;
+  }
+
+  /**
+   * The same; `undefined` when there is none.
+   *
+   * @throws {AppError} `invalid` when it is only one, and its expressions do not compile.
+   */
+  findAt(
+    { project, trigger: name }: { readonly project: string; readonly trigger: string },
+  ): Receivers | undefined {
+    if (this.#version !== this.#catalog.version) this.#readEndpoints();
+    const key = endpointKey({ project, name });
+    const known = this.#receivers.get(key);
+    if (known !== undefined) return known;
+    const found = this.#resolve({ project, name });
+    if (found !== undefined) this.#receivers.set(key, found);
+    return found;
+  }
+
+  #readEndpoints(): void {
+    this.#version = this.#catalog.version;
+    this.#receivers.clear();
+    this.#endpoints = byEndpoint(this.#catalog.list("Trigger") as Resource<TriggerSpec>[]);
+  }
+
+  #resolve(address: { readonly project: string; readonly name: string }): Receivers | undefined {
+    const { project, name } = address;
+    const named = this.#catalog.find<TriggerSpec>("Trigger", project, name);
+    const group = this.#endpoints.get(endpointKey(address)) ?? [];
+    const ofName = named?.spec.event.source === "webhook" ? [named] : [];
+    const [first, ...others] = (group.length > 0 ? group : ofName).map((one) =>
+      this.#activate(one)
+    );
+    if (first === undefined) return undefined;
+    if (others.length === 0 && first.fault !== undefined) throw first.fault;
+    const fault = faultAt(group, named);
+    return { first, others, ...(fault === undefined ? {} : { fault }) };
+  }
+
+  #activate(resource: Resource<TriggerSpec>): ActiveTrigger {
     const known = this.#active.get(resource);
     if (known !== undefined) return known;
     const active = activate(resource);
@@ -79,19 +150,25 @@ export class Triggers {
   }
 }
 
-/**
- * Compiles the expressions of a trigger; throws an `AppError` `invalid` where one does not compile.
- */
+function notFound({ project, trigger }: TriggerName, source: string): AppError {
+  return new AppError("not_found", `No trigger "${trigger}"${source} in project "${project}"`);
+}
+
+/** A trigger with its expressions compiled; with its `fault` where one does not compile. */
 export function activate(resource: Resource<TriggerSpec>): ActiveTrigger {
   const { event: { filter, webhook = {} }, concurrency } = resource.spec;
-  const expressions = {
-    ...compiled("filter", filter?.condition),
-    ...compiled("idempotencyKey", webhook.idempotencyKey),
-    ...compiled("concurrencyKey", concurrency?.key),
-    ...compiled("debounceKey", webhook.debounce?.key),
-  };
-  const readsSigned = Object.values(expressions).some(({ variables }) => variables.has("signed"));
-  return { resource, webhook, ...expressions, readsSigned };
+  try {
+    const expressions = {
+      ...compiled("filter", filter?.condition),
+      ...compiled("idempotencyKey", webhook.idempotencyKey),
+      ...compiled("concurrencyKey", concurrency?.key),
+      ...compiled("debounceKey", webhook.debounce?.key),
+    };
+    const readsSigned = Object.values(expressions).some(({ variables }) => variables.has("signed"));
+    return { resource, webhook, ...expressions, readsSigned };
+  } catch (error) {
+    return { resource, webhook, readsSigned: false, fault: toAppError(error) };
+  }
 }
 
 /** `{[name]: expression}` where there is a text, else nothing to spread. */

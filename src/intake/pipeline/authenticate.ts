@@ -34,7 +34,7 @@ import { FAILURES } from "../../signatures/failures.ts";
 import type { Delivery } from "../../store/delivery_records.ts";
 import { platformOf } from "../../platforms/platforms.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
-import type { ReceivedDelivery } from "./delivery_context.ts";
+import type { DeliveryContext, ReceivedDelivery } from "./delivery_context.ts";
 import { schemeOf, senderOf, type Signing } from "./signing.ts";
 import { checkedBy, type StoredRequest } from "./stored_request.ts";
 
@@ -82,6 +82,15 @@ export function coverageOfDelivery(
   const coverage = coverageOf(scheme, options, { header });
   // A query that is configured is signed in the place of the one that arrives.
   return coverage.query && publicUrl.includes("?") ? withoutQuery(coverage) : coverage;
+}
+
+/** The same delivery under the record of another trigger, whose senders are checked in the same way. */
+export function forTrigger(
+  delivery: AuthenticatedDelivery,
+  context: DeliveryContext,
+): AuthenticatedDelivery {
+  const { method, body, headers, url, voucher, covered, key } = delivery;
+  return authenticated({ method, body, headers, url, context }, voucher, covered, key);
 }
 
 /** What authentication needs. */

@@ -6,6 +6,7 @@
  */
 
 import type { WallClock } from "../../base/clock.ts";
+import type { NewId } from "../../base/ids.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import type { Coverage } from "../../signatures/coverage.ts";
 import type {
@@ -15,6 +16,8 @@ import type {
   DeliveryVia,
 } from "../../store/delivery_records.ts";
 
+const NONE: readonly ActiveTrigger[] = [];
+
 /** The facts about one request, set by the stages as they learn them. */
 export class DeliveryContext {
   /** Id of the request in answers, and of the delivery once it is stored. */
@@ -22,8 +25,10 @@ export class DeliveryContext {
   /** Milliseconds since the epoch. */
   readonly receivedAt: number;
   readonly remote: string;
-  /** The trigger of the path; absent until it was found. */
+  /** The trigger of the path, the first of its endpoint; absent until it was found. */
   trigger: ActiveTrigger | undefined;
+  /** The other triggers that get the request; each has a record of its own. */
+  others: readonly ActiveTrigger[] = NONE;
   secret: { readonly store: string; readonly key: string } | undefined;
   /** Whether it was accepted without a signature (`allowUnsigned`). */
   unsigned = false;
@@ -47,14 +52,40 @@ export class DeliveryContext {
 
   /** The context of a request that arrives now, at a webhook unless `via` says otherwise. */
   constructor(
-    start: { id: string; clock: WallClock; remote: string; source?: string; via?: DeliveryVia },
+    start: {
+      id: string;
+      clock: WallClock;
+      remote: string;
+      source?: string;
+      via?: DeliveryVia;
+      receivedAt?: number;
+    },
   ) {
     this.id = start.id;
     this.remote = start.remote;
     this.source = start.source;
     this.via = start.via ?? "http";
     this.#clock = start.clock;
-    this.receivedAt = start.clock.now();
+    this.receivedAt = start.receivedAt ?? start.clock.now();
+  }
+
+  /** The request as each of its triggers gets it: this one, and one with an id of its own for each other. */
+  each(newId: NewId): readonly [DeliveryContext, ...DeliveryContext[]] {
+    return [this, ...this.others.map((trigger) => this.#forOther(trigger, newId()))];
+  }
+
+  #forOther(trigger: ActiveTrigger, id: string): DeliveryContext {
+    const { remote, via, receivedAt } = this;
+    const other = new DeliveryContext({ id, clock: this.#clock, remote, via, receivedAt });
+    other.trigger = trigger;
+    other.secret = this.secret;
+    other.unsigned = this.unsigned;
+    other.connection = this.connection;
+    other.bodyBytes = this.bodyBytes;
+    other.headerNames = this.headerNames;
+    other.handshakeMethod = this.handshakeMethod;
+    Object.assign(other.#stages, this.#stages);
+    return other;
   }
 
   passed(stage: "received" | "authenticated" | "parsed" | "decided"): void {

@@ -114,14 +114,36 @@ export async function decide<Received extends ReceivedDelivery>(
 ): Promise<Decision> {
   const result = await read(received, trigger, mode, host);
   if (result.handshake !== undefined) return result;
-  const { parsed, handshake } = result;
-  const coverage = mode.observe !== undefined || readsSigned(trigger, host)
+  return decideEvents(result.parsed, { trigger, waits: false, observe: mode.observe }, host);
+}
+
+/** Whom a request is decided for. */
+export interface Deciding {
+  readonly trigger: ActiveTrigger;
+  /** Whether an event over the rate waits, because nobody can send it to this trigger alone. */
+  readonly waits: boolean;
+  readonly observe?: Observer | undefined;
+}
+
+/**
+ * The other stages: the events of a request that has been read, for one trigger.
+ *
+ * @throws {AppError} `invalid`, `plugin_failed`, `overloaded`.
+ */
+export async function decideEvents(
+  parsed: ParsedDelivery,
+  { trigger, waits, observe }: Deciding,
+  host: PipelineHost,
+): Promise<EventsDecision> {
+  const coverage = observe !== undefined || readsSigned(trigger, host)
     ? coverageOfDelivery(parsed.delivery, trigger)
     : undefined;
-  const events = await transform(toEvents(parsed, trigger, coverage), parsed, host);
+  const arrived = toEvents(parsed, trigger, coverage);
+  const given = waits ? arrived.map((event) => ({ ...event, waits })) : arrived;
+  const events = await transform(given, parsed, host);
   parsed.delivery.context.signed = events[0]?.coverage;
-  mode.observe?.transformed(events);
-  return { parsed, handshake, events: await admit(events, host) };
+  observe?.transformed(events);
+  return { parsed, handshake: undefined, events: await admit(events, host) };
 }
 
 /** Whether its own expressions or those of its tasks read `signed`. */

@@ -99,7 +99,7 @@ async function decideTask(
     headers,
     coverage: COVERS_BODY, // signed, or from a socket of Slack's
     ...more,
-    answered: true, // Slack was answered when the event was stored
+    waits: true, // Slack was answered when the event was stored
     ...(payloadIsBody ? {} : { ownPayload: bytes }),
     delivery: { id: event.deliveryId, receivedAt: event.receivedAt },
     taskId: eventId(queuedAt, `task of source event ${event.id}`),

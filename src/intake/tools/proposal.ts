@@ -8,6 +8,7 @@
 import { pluginsOf } from "../../plugins/phases.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { CRD_KIND, type CrdSpec } from "../../resources/custom_resource_definition.ts";
+import { senderSettings } from "../../resources/endpoints.ts";
 import type { Resource } from "../../resources/resource.ts";
 import type { SecretStoreSpec } from "../../resources/secret_store.ts";
 import { trigger as triggerKind, type TriggerSpec } from "../../resources/trigger.ts";
@@ -54,15 +55,13 @@ function checksOf({ project, name }: Resource<TriggerSpec>, catalog: Catalog): s
   const trigger = catalog.find<TriggerSpec>("Trigger", project, name);
   if (trigger === undefined) return undefined;
   const webhook = trigger.spec.event.webhook ?? {};
-  const { secret, signatureHeader, scheme, hmac, toleranceSecs } = webhook;
-  const { crdRef, allowUnsigned, allowFrom, publicUrl } = webhook;
+  const { secret, crdRef } = webhook;
   const store = secret === undefined
     ? undefined
     : catalog.find<SecretStoreSpec>("SecretStore", project, secret.fromRef);
   const crd = crdRef === undefined ? undefined : catalog.kinds.crd(crdRef);
   return JSON.stringify([
-    [secret?.fromRef, signatureHeader, scheme, hmac, toleranceSecs],
-    [crdRef, allowUnsigned, allowFrom, publicUrl],
+    senderSettings(webhook),
     store?.spec.data,
     crd === undefined ? undefined : pluginsOf(crd.spec, "interceptor"),
   ]);

@@ -95,12 +95,11 @@ async function madeUp(
   trigger: ActiveTrigger,
   host: TryHost,
 ): Promise<Received> {
-  const { project, name } = trigger.resource;
   const context = new DeliveryContext({ id: host.newId(), clock: host.clock, remote: "127.0.0.1" });
   context.trigger = trigger;
   const body = bodyOf(input.body);
   const { webhookUrl = "http://127.0.0.1" } = host.status();
-  const url = webhookUrl + webhookPath({ project, trigger: name });
+  const url = webhookUrl + webhookPath(trigger.resource);
   const { event, platform, key, sign = false, headers: given = {} } = input;
   const unsigned = { "content-type": "application/json", ...lowerCase(given) };
   if (!sign && platform === undefined) {

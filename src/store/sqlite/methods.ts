@@ -45,6 +45,7 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   loadResources: resources.loadResources,
   changeResources: resources.changeResources,
   recordDelivery: deliveries.recordDelivery,
+  recordDeliveries: deliveries.recordDeliveries,
   recordHandshake: deliveries.recordHandshake,
   recordRejections: deliveries.recordRejections,
   listDeliveries: deliveries.listDeliveries,

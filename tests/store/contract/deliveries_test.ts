@@ -10,12 +10,15 @@ import {
   rejects,
   strictEqual as equal,
 } from "node:assert/strict";
+import type { NewDeliveries } from "../../../src/store/delivery_records.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { admitted } from "../../helpers/admitted.ts";
 import {
   accept,
   countsOf,
   filterOut,
   idOf,
+  PLAN,
   reject,
   taskIdOf,
 } from "../../helpers/store_records.ts";
@@ -69,6 +72,120 @@ eachStore(
     deepEqual(ids(await store.listDeliveries({ limit: 9 })), [idOf(1)]);
     await rejects(accept(store, 1, { taskId: taskIdOf(2) }));
     deepEqual(ids(await store.listTasks({ limit: 9 })), [taskIdOf(1)]);
+  },
+);
+
+const MEANT = { project: "default", source: "webhook", via: "http" as const };
+
+/** Delivery `n` of the trigger `t<n>`, with or without a task. */
+function ofTrigger(n: number, starts: boolean): NewDeliveries["deliveries"][number] {
+  const trigger = `t${n}`;
+  const task = { id: taskIdOf(n), project: "default", trigger, workflow: "ci", workspace: "repo" };
+  return {
+    delivery: {
+      ...MEANT,
+      id: idOf(n),
+      trigger,
+      receivedAt: 1_700_000_000_000,
+      status: 200,
+      remote: "192.0.2.1",
+      secretStore: "github",
+      secretKey: "current",
+      bodyBytes: 3,
+      durationMs: 1,
+      detail: { headerNames: ["a"], stages: {} },
+    },
+    events: [
+      starts
+        ? admitted({ outcome: "accepted", task: { ...task, plan: PLAN, dedupKey: "k" } })
+        : admitted({ outcome: "filtered", reason: "no" }),
+    ],
+  };
+}
+
+const SHARED = {
+  content: { headers: { a: "b" }, body: new Uint8Array([1, 0, 255]), url: "http://a/webhook/hub" },
+  dedupWindowMs: 1000,
+};
+
+eachStore(
+  "recordDeliveries stores each trigger's delivery, all with the one content",
+  async (store) => {
+    const deliveries = [ofTrigger(1, true), ofTrigger(2, false), ofTrigger(3, true)];
+    const outcomes = await store.recordDeliveries({ ...SHARED, deliveries });
+    deepEqual(outcomes.map((one) => one.map(({ outcome, taskId }) => [outcome, taskId])), [
+      [["accepted", taskIdOf(1)]],
+      [["filtered", undefined]],
+      [["accepted", taskIdOf(3)]],
+    ]);
+    for (const n of [1, 2, 3]) {
+      deepEqual(
+        (await store.readDelivery(idOf(n)))?.content,
+        SHARED.content,
+      );
+    }
+    deepEqual(ids(await store.listDeliveries({ trigger: "t2", limit: 9 })), [idOf(2)]);
+    deepEqual(
+      (await store.claimTasks(9, 1)).tasks.map(({ payload, headers, request }) => [
+        [...payload],
+        headers,
+        request.url,
+      ]),
+      [1, 3].map(() => [[1, 0, 255], { a: "b" }, "http://a/webhook/hub"]),
+    );
+  },
+);
+
+eachStore("recordDeliveries knows duplicates trigger by trigger", async (store) => {
+  await store.recordDeliveries({
+    ...SHARED,
+    deliveries: [ofTrigger(1, true), ofTrigger(2, false)],
+  });
+  const again = (n: number, of: number) => {
+    const { delivery, events } = ofTrigger(of, true);
+    const moved = events.map((event) =>
+      event.outcome === "accepted"
+        ? admitted({ ...event, task: { ...event.task, id: taskIdOf(n) } })
+        : event
+    );
+    return { delivery: { ...delivery, id: idOf(n) }, events: moved };
+  };
+  const outcomes = await store.recordDeliveries({
+    ...SHARED,
+    deliveries: [again(11, 1), again(12, 2)],
+  });
+  deepEqual(outcomes.flat().map(({ outcome, duplicateOf }) => [outcome, duplicateOf]), [
+    ["duplicate", idOf(1)],
+    ["accepted", undefined],
+  ]);
+});
+
+eachStore(
+  "recordDeliveries is one transaction: one that cannot be stored takes all along",
+  async (store) => {
+    await accept(store, 3);
+    await rejects(store.recordDeliveries({
+      ...SHARED,
+      deliveries: [ofTrigger(1, true), ofTrigger(2, true), ofTrigger(3, true)],
+    }));
+    deepEqual(ids(await store.listDeliveries({ limit: 9 })), [idOf(3)]);
+    deepEqual(ids(await store.listTasks({ limit: 9 })), [taskIdOf(3)]);
+  },
+);
+
+eachStore(
+  "pruneDeliveries keeps the content for as long as a task of any of them needs it",
+  async (store) => {
+    const deliveries = [ofTrigger(1, true), ofTrigger(2, false), ofTrigger(3, false)];
+    await store.recordDeliveries({ ...SHARED, deliveries });
+    const prune = () => store.pruneDeliveries({ before: 1e15, limit: 99 });
+    equal(await prune(), 1, "the delivery that neither has a task nor keeps the content");
+    deepEqual((await store.readDelivery(idOf(1)))?.content, SHARED.content);
+    await store.claimTasks(9, 1);
+    await store.finishTask({ taskId: taskIdOf(1), state: "succeeded", reason: "", now: 2 });
+    equal((await store.pruneTasks({ before: 1e15, limit: 9 })).length, 1);
+    equal(await prune(), 2, "both in one round");
+    deepEqual(await store.listDeliveries({ limit: 9 }), []);
   },
 );
 

@@ -100,6 +100,14 @@ const CALLS: Calls = {
     const delivery = { ...DELIVERY, id: idOf(50), status: 200 };
     run(db, { delivery, content: NOTHING, events: [event], dedupWindowMs: 1 });
   },
+  recordDeliveries: (run, db) => {
+    const events = [admitted({ outcome: "filtered", reason: "" })];
+    const deliveries = [53, 54].map((n) => ({
+      delivery: { ...DELIVERY, id: idOf(n), status: 200 },
+      events,
+    }));
+    run(db, { deliveries, content: NOTHING, dedupWindowMs: 1 });
+  },
   recordHandshake: (run, db) =>
     run(db, { ...DELIVERY, id: idOf(51), outcome: "handshake", status: 200 }, NOTHING),
   recordRejections: (run, db) => {

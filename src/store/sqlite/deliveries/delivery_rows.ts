@@ -18,6 +18,7 @@ import {
   type EventOutcome,
   type HeaderPage,
   type HeaderQuery,
+  type NewDeliveries,
   type NewDelivery,
   type Rejection,
   type RejectionLimits,
@@ -44,11 +45,42 @@ export function recordDelivery(db: Database, given: NewDelivery): readonly Event
 export function recordArrived(db: Database, given: ArrivedDelivery): readonly EventOutcome[] {
   const known = given.once === true ? findDelivery(db, given.delivery.id) : undefined;
   if (known !== undefined) return outcomesOf(known);
-  const outcomes = given.events.map((event) => recordEvent(db, event, given));
-  const detail = outcomes.length === 1 ? given.detail : withEvents(given.detail, outcomes);
-  insertRow(db, given.delivery, summary(outcomes), { detail, content: given.content });
+  const outcomes = recordEvents(db, given, given);
   if (given.cursor !== undefined) moveCursor(db, given.cursor);
   return outcomes;
+}
+
+/**
+ * Stores one request as several triggers get it. The last row keeps the content, for the others as well:
+ * retention comes to it last, when no other needs it any more.
+ */
+export function recordDeliveries(
+  db: Database,
+  { deliveries, content, dedupWindowMs }: NewDeliveries,
+): readonly (readonly EventOutcome[])[] {
+  const kept = { ...content, headers: JSON.stringify(content.headers) };
+  const contentOf = deliveries.at(-1)?.delivery.id;
+  return deliveries.map(({ delivery, events }) => {
+    const given = { delivery, events, dedupWindowMs, detail: JSON.stringify(delivery.detail) };
+    return recordEvents(db, given, delivery.id === contentOf ? { content: kept } : { contentOf });
+  });
+}
+
+function recordEvents(
+  db: Database,
+  given: Pick<ArrivedDelivery, "delivery" | "events" | "dedupWindowMs" | "detail">,
+  { content, contentOf }: Kept,
+): readonly EventOutcome[] {
+  const outcomes = given.events.map((event) => recordEvent(db, event, given));
+  const detail = outcomes.length === 1 ? given.detail : withEvents(given.detail, outcomes);
+  insertRow(db, given.delivery, summary(outcomes), { detail, content, contentOf });
+  return outcomes;
+}
+
+/** What a row keeps of its request: the content, or the id of the row that has it. */
+interface Kept {
+  readonly content?: ArrivedContent | undefined;
+  readonly contentOf?: string | undefined;
 }
 
 /** Stores a handshake. */
@@ -92,8 +124,9 @@ const DELIVERY_COLUMNS =
   secret_store, secret_key, task_id, body_bytes, duration_ms, detail, via`;
 
 /** Names its columns, because a migration adds new ones at the end of the table. */
-const INSERT_DELIVERY = `INSERT INTO deliveries (${DELIVERY_COLUMNS}, headers, body, url)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const INSERT_DELIVERY =
+  `INSERT INTO deliveries (${DELIVERY_COLUMNS}, headers, body, url, content_of)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** Deliveries, newest first. */
 export function listDeliveries(db: Database, query: DeliveryQuery): Delivery[] {
@@ -209,10 +242,15 @@ export function readDelivery(db: Database, id: string): StoredDelivery | undefin
   const row = db.get("SELECT * FROM deliveries WHERE id = ?", id);
   if (row === undefined) return undefined;
   const delivery = toDelivery(row);
-  if (row["headers"] === null) return { delivery };
-  const headers = json(row, "headers") as Record<string, string>;
-  const url = row["url"] === null ? "" : text(row, "url");
-  return { delivery, content: { headers, body: bytes(row, "body"), url } };
+  const kept = row["content_of"] === null ? row : readContent(db, text(row, "content_of"));
+  if (kept === undefined || kept["headers"] === null) return { delivery };
+  const headers = json(kept, "headers") as Record<string, string>;
+  const url = kept["url"] === null ? "" : text(kept, "url");
+  return { delivery, content: { headers, body: bytes(kept, "body"), url } };
+}
+
+function readContent(db: Database, id: string): Row | undefined {
+  return db.get("SELECT headers, body, url FROM deliveries WHERE id = ?", id);
 }
 
 /** What a delivery came to. */
@@ -246,7 +284,7 @@ function insertRow(
   db: Database,
   delivery: Omit<Delivery, keyof Summary | "detail">,
   { outcome, reason, taskId }: Summary,
-  { detail, content }: { detail: string; content: ArrivedContent | undefined },
+  { detail, content, contentOf }: Kept & { readonly detail: string },
 ): void {
   db.run(
     INSERT_DELIVERY,
@@ -269,6 +307,7 @@ function insertRow(
     content?.headers ?? null,
     content?.body ?? null,
     content?.url ?? null,
+    contentOf ?? null,
   );
 }
 

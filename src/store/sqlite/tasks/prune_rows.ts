@@ -180,7 +180,7 @@ export function pruneDeliveries(
   return removed;
 }
 
-/** Whether a task or a chat event needs this delivery, which may hold its payload. */
+/** Whether a task, a chat event or another delivery needs this one, which may hold its payload. */
 function isNeeded(db: Database, row: Row): boolean {
   const { events = [] } = json(row, "detail") as { events?: { taskId?: string }[] };
   const ids = [text(row, "task_id"), ...events.map(({ taskId = "" }) => taskId)];
@@ -191,7 +191,8 @@ function isNeeded(db: Database, row: Row): boolean {
         text(row, "id"),
       ) !== undefined ||
     db.get("SELECT 1 FROM source_events WHERE delivery_id = ? LIMIT 1", text(row, "id")) !==
-      undefined;
+      undefined ||
+    db.get("SELECT 1 FROM deliveries WHERE content_of = ? LIMIT 1", text(row, "id")) !== undefined;
 }
 
 /** The position from which the removal from a table continues. */

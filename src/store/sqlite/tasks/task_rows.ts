@@ -145,14 +145,16 @@ export function readTasks(db: Database, tail: string, values: readonly SqlValue[
 /** A running task, with everything a worker needs. */
 export function readClaimed(db: Database, id: string): ClaimedTask {
   const row = db.get(
-    `SELECT ${TASK_COLUMNS}, tasks.trace, plans.plan, COALESCE(tasks.payload, deliveries.body) AS given,
-       COALESCE(deliveries.headers, '{}') AS headers,
-       COALESCE(deliveries.url, '') AS url, deliveries.via = 'http' AS is_request,
+    `SELECT ${TASK_COLUMNS}, tasks.trace, plans.plan,
+       COALESCE(tasks.payload, deliveries.body, shared.body) AS given,
+       COALESCE(deliveries.headers, shared.headers, '{}') AS headers,
+       COALESCE(deliveries.url, shared.url, '') AS url, deliveries.via = 'http' AS is_request,
        deliveries.via, deliveries.detail ->> '$.signed' AS signed,
        COALESCE(deliveries.remote, '') AS remote,
        EXISTS (SELECT 1 FROM inbox WHERE task_id = tasks.id) AS has_messages FROM tasks
      JOIN plans ON plans.hash = tasks.plan_hash
-     LEFT JOIN deliveries ON deliveries.id = tasks.delivery_id WHERE tasks.id = ?`,
+     LEFT JOIN deliveries ON deliveries.id = tasks.delivery_id
+     LEFT JOIN deliveries AS shared ON shared.id = deliveries.content_of WHERE tasks.id = ?`,
     id,
   );
   if (row === undefined) throw new Error(`Task ${id} has no plan`);

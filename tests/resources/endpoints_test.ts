@@ -1,0 +1,142 @@
+/**
+ * Which webhook triggers may share an endpoint, as a table; and what an apply is told.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import {
+  byEndpoint,
+  endpointErrors,
+  endpointFault,
+  endpointOf,
+  type EndpointTrigger,
+  faultAt,
+} from "../../src/resources/endpoints.ts";
+import type { WebhookSpec } from "../../src/resources/event_webhook.ts";
+
+function trigger(name: string, webhook: WebhookSpec, project = "default"): EndpointTrigger {
+  return { project, name, spec: { event: { source: "webhook", webhook } } };
+}
+
+const cron: EndpointTrigger = {
+  project: "default",
+  name: "nightly",
+  spec: { event: { source: "cron" } },
+};
+
+const SIGNED: WebhookSpec = {
+  endpoint: "github",
+  secret: { fromRef: "github" },
+  signatureHeader: "X-Hub-Signature-256",
+};
+
+/** What one of two triggers of an endpoint says beyond {@linkcode SIGNED}, and the field that differs. */
+const DIFFERENT: readonly (readonly [WebhookSpec, string])[] = [
+  [{ secret: { fromRef: "other" } }, "secret"],
+  [{ signatureHeader: "X-Signature" }, "signatureHeader"],
+  [{ scheme: "github" }, "scheme"],
+  [{ hmac: { algorithm: "sha256", encoding: "hex" } }, "hmac"],
+  [{ crdRef: "Checked" }, "crdRef"],
+  [{ allowFrom: ["192.0.2.0/24"] }, "allowFrom"],
+  [{ publicUrl: "https://hooks.example.com/x" }, "publicUrl"],
+  [{ toleranceSecs: 60 }, "toleranceSecs"],
+  [{ allowUnsigned: true }, "allowUnsigned"],
+  [{ body: "any" }, "body"],
+];
+
+for (const [more, field] of DIFFERENT) {
+  Deno.test(`triggers of one endpoint may not differ in ${field}`, () => {
+    const [a, b] = [trigger("a", SIGNED), trigger("b", { ...SIGNED, ...more })];
+    for (const pair of [[a, b], [b, a]] as const) {
+      const fault = endpointFault(...pair) ?? "";
+      match(fault, /^Triggers "[ab]" and "[ab]" share the endpoint "github" and differ in /);
+      match(fault, new RegExp(`"${field}"`));
+    }
+    equal(endpointFault(a, { ...b, name: "c", spec: a.spec }), undefined);
+  });
+}
+
+Deno.test("what a trigger does with its events may differ, and so may the order of keys", () => {
+  const hmac = { algorithm: "sha256", encoding: "hex", prefix: "v=" } as const;
+  const turned = { prefix: "v=", encoding: "hex", algorithm: "sha256" } as const;
+  const a = trigger("a", { ...SIGNED, scheme: "hmac", hmac });
+  const b = trigger("b", {
+    ...SIGNED,
+    scheme: "hmac",
+    hmac: turned,
+    dedup: "bytes",
+    recordRejected: true,
+    rateLimit: { perMinute: 1, reject: true },
+    debounce: { secs: 5 },
+    slack: {},
+  });
+  equal(endpointFault(a, b), undefined);
+});
+
+Deno.test("an endpoint is not the name of a trigger that has another one", () => {
+  const named = trigger("push", SIGNED);
+  const taker = trigger("other", { ...SIGNED, endpoint: "push" });
+  for (const pair of [[named, taker], [taker, named]] as const) {
+    match(
+      endpointFault(...pair) ?? "",
+      /^Trigger "other" has the endpoint "push", and that is the name of Trigger "push", which has the endpoint "github"/,
+    );
+  }
+  const { endpoint: _own, ...plain } = SIGNED;
+  equal(endpointFault(trigger("push", plain), taker), undefined, "its own endpoint is shared");
+  equal(endpointFault(cron, trigger("x", { ...SIGNED, endpoint: "nightly" })), undefined);
+});
+
+Deno.test("endpointOf() is the trigger's own name where it has none, and nothing without requests", () => {
+  equal(endpointOf(trigger("a", SIGNED)), "github");
+  equal(endpointOf(trigger("a", {})), "a");
+  equal(endpointOf(cron), undefined);
+});
+
+Deno.test("byEndpoint() keeps projects apart", () => {
+  const triggers = [
+    trigger("a", SIGNED),
+    trigger("b", SIGNED),
+    cron,
+    trigger("a", SIGNED, "shop"),
+    trigger("github", { secret: { fromRef: "github" } }, "shop"),
+  ];
+  deepEqual(
+    [...byEndpoint(triggers)].map(([key, group]) => [key, group.map(({ name }) => name)]),
+    [["default\ngithub", ["a", "b"]], ["shop\ngithub", ["a", "github"]]],
+  );
+});
+
+Deno.test("faultAt() looks at every trigger, and at the one of that name", () => {
+  const same = [trigger("a", SIGNED), trigger("b", SIGNED)];
+  equal(faultAt(same, undefined), undefined);
+  equal(faultAt([], undefined), undefined);
+  match(
+    faultAt([...same, trigger("c", { ...SIGNED, toleranceSecs: 1 })], undefined) ?? "",
+    /"toleranceSecs"/,
+  );
+  match(
+    faultAt([trigger("a", SIGNED)], trigger("github", { ...SIGNED, endpoint: "z" })) ?? "",
+    /the name of Trigger "github"/,
+  );
+});
+
+Deno.test("endpointErrors() says each fault of what is stated once, and none of others", () => {
+  const a = trigger("a", SIGNED);
+  const b = trigger("b", { ...SIGNED, scheme: "github" });
+  const place = (name: string) => ({ project: "default", name, place: `${name}.yaml:1:1: ` });
+  const both = endpointErrors([place("a"), place("b")], [a, b, cron]);
+  equal(both.length, 1);
+  match(both[0] ?? "", /^a\.yaml:1:1: Triggers "a" and "b" .* "scheme"/);
+  match(endpointErrors([place("b")], [a, b])[0] ?? "", /^b\.yaml:1:1: Triggers "a" and "b" /);
+  const c = trigger("c", { secret: { fromRef: "c" } });
+  deepEqual(endpointErrors([place("c")], [a, b, c]), [], "they were like that before");
+  deepEqual(endpointErrors([], [a, b]), []);
+  const named = trigger("b", { ...SIGNED, endpoint: "a" });
+  match(
+    endpointErrors([place("a")], [a, named])[0] ?? "",
+    /^a\.yaml:1:1: Trigger "b" has the endpoint "a", and that is the name of Trigger "a"/,
+  );
+  match(endpointErrors([place("b")], [a, named])[0] ?? "", /^b\.yaml:1:1: Trigger "b" has/);
+});
