@@ -98,6 +98,9 @@ export const DELIVERY = reference("delivery");
 /** Names one event of a chat platform. */
 export const SOURCE_EVENT = reference("source-event");
 
+/** Names one message of the outbox. */
+export const MESSAGE = reference("outbox");
+
 /** A span of time in whole seconds. */
 export const SECS = Type.Integer({
   minimum: 0,

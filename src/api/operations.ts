@@ -9,6 +9,7 @@
 import { ACCESS_OPERATIONS } from "./access_operations.ts";
 import { DELIVERY_OPERATIONS } from "./delivery_operations.ts";
 import type { InputOf, Operation, Output as Answer, OutputOf } from "./operation.ts";
+import { OUTBOX_OPERATIONS } from "./outbox_operations.ts";
 import { RESOURCE_OPERATIONS } from "./resource_operations.ts";
 import { SOURCE_OPERATIONS } from "./source_operations.ts";
 import { STATUS_OPERATIONS } from "./status_operations.ts";
@@ -24,6 +25,7 @@ export const OPERATIONS = {
   ...TRIGGER_OPERATIONS,
   ...DELIVERY_OPERATIONS,
   ...SOURCE_OPERATIONS,
+  ...OUTBOX_OPERATIONS,
   ...ACCESS_OPERATIONS,
   ...UPKEEP_OPERATIONS,
 };

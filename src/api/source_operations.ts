@@ -26,9 +26,13 @@ export const SOURCE_OPERATIONS = {
     role: "operator",
   }),
   "slack.reply": defineOperation({
-    summary: "Posts a text to the thread a task came from",
+    summary: "Puts a text for the thread a task came from into the outbox",
     input: { task: TASK, text: TEXT },
-    output: json<{ readonly task_id: string; readonly channel: string; readonly ts: string }>(),
+    output: json<{
+      readonly task_id: string;
+      readonly channel: string;
+      readonly outbox_id: string;
+    }>(),
     role: "operator",
     grants: { step: { own: "task", in: "task" } },
   }),

@@ -38,6 +38,15 @@ export interface Status {
     /** The same for tasks that wait only for a free worker. */
     readonly oldest_ready_secs: number | null;
   };
+  /** Messages to other systems. */
+  readonly outbox: {
+    /** Those that wait to be sent. */
+    readonly pending: number;
+    /** Age of the oldest of them in seconds; `null` when none waits. */
+    readonly oldest_pending_secs: number | null;
+    /** Those that were given up and are still kept. */
+    readonly failed: number;
+  };
   /** Rates of deliveries by outcome, and of ended tasks by state. */
   readonly rates: Readonly<Record<"deliveries" | "tasks", Readonly<Record<string, Rate>>>>;
   /** Sizes in bytes. */

@@ -95,6 +95,13 @@ export const SOURCE_EVENT: ArgumentDefinition = {
   complete: "source-event",
 };
 
+/** A message of the outbox, in any way in which the daemon finds it. */
+export const MESSAGE: ArgumentDefinition = {
+  name: "<message>",
+  help: `${NAMED}; also as outbox/ID`,
+  complete: "outbox",
+};
+
 /** `--data-dir`, which every command that needs a daemon or its files has. */
 export const DATA_DIR: OptionDefinition = {
   flags: "--data-dir <dir>",

@@ -154,6 +154,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/slack_reply.ts"),
   },
   {
+    words: "outbox retry",
+    summary: "send a message now that was not sent",
+    load: () => import("./commands/outbox_retry.ts"),
+  },
+  {
+    words: "outbox drop",
+    summary: "drop a message that was not sent",
+    load: () => import("./commands/outbox_drop.ts"),
+  },
+  {
     words: "token create",
     summary: "create a token for the control plane",
     load: () => import("./commands/token_create.ts"),

@@ -13,6 +13,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   ls: "get",
   ps: "get tasks",
   remove: "delete",
+  retry: "task retry",
   rm: "delete",
   run: "trigger fire",
   serve: "daemon",

@@ -18,6 +18,7 @@ import { removeSecret, rotateSecret } from "./resources/rotate_secret.ts";
 import type { Handlers } from "./server/server.ts";
 import { sourceEventHandlers, type SourceEventHost } from "./source_events.ts";
 import { taskHandlers, type TaskOperationsHost } from "./tasks/task_operations.ts";
+import { outboxHandlers, type OutboxOperationsHost } from "./outbox_operations.ts";
 import { type TriggerActionHost, triggerHandlers } from "./triggers/trigger_actions.ts";
 import { upkeepHandlers, type UpkeepHost } from "./upkeep_streams.ts";
 import type { Store } from "../store/store.ts";
@@ -33,6 +34,7 @@ export interface OperationsHost
     TaskOperationsHost,
     TriggerActionHost,
     SourceEventHost,
+    OutboxOperationsHost,
     StatusHost,
     UpkeepHost {
   /** The whole store; each operation uses its part. */
@@ -60,6 +62,7 @@ export function controlOperations(
       ...triggerHandlers(host),
       ...deliveryHandlers(host),
       ...sourceEventHandlers(host),
+      ...outboxHandlers(host),
       ...accessHandlers(host),
       ...upkeepHandlers(host),
     },

@@ -10,7 +10,9 @@ import type { SOURCE_OPERATIONS } from "../api/source_operations.ts";
 import type { Clock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
-import type { SlackNotifier } from "../intake/slack/notify.ts";
+import type { Outbox } from "../outbox/outbox.ts";
+import { replyTo } from "../outbox/slack_answers.ts";
+import type { Catalog } from "../resources/catalog.ts";
 import type { SourceEvent } from "../store/source_event_records.ts";
 import type { SourceEventStore, ThreadStore } from "../store/source_event_store.ts";
 import type { TaskStore } from "../store/task_store.ts";
@@ -23,7 +25,8 @@ export interface SourceEventHost {
   readonly store: SourceEventStore & ThreadStore & TaskStore;
   readonly clock: Clock;
   readonly newId: NewId;
-  readonly slack: SlackNotifier;
+  readonly catalog: Catalog;
+  readonly outbox: Outbox;
 }
 
 /** The handlers, by name of the operation. */
@@ -99,9 +102,9 @@ function threadOf({ project, trigger, installationId, conversationId, threadId }
 }
 
 /**
- * Posts a text to the thread a task came from.
+ * Puts a text for the thread a task came from into the outbox.
  *
- * @throws {AppError} `not_found`, `invalid`, or whatever posting throws.
+ * @throws {AppError} `not_found`; `invalid`; `refused` where there is no thread or no token.
  */
 async function slackReply(
   { task: id, text }: Input<"slack.reply">,
@@ -111,5 +114,7 @@ async function slackReply(
   if (text.trim() === "") {
     throw new AppError("invalid", "The text is empty, so there is nothing to post");
   }
-  return { task_id: task.id, ...await host.slack.reply(task, text) };
+  const draft = await replyTo(task, text, host);
+  const [outboxId = ""] = await host.outbox.enqueue([draft]);
+  return { task_id: task.id, channel: String(draft.target["channel"]), outbox_id: outboxId };
 }

@@ -6,7 +6,8 @@
  */
 
 import { ParallelDisposer } from "../base/parallel_disposer.ts";
-import { SlackNotifier } from "../intake/slack/notify.ts";
+import { Answers } from "../outbox/answers.ts";
+import { Outbox } from "../outbox/outbox.ts";
 import { startAuditRetention } from "../plugins/audit_retention.ts";
 import { CronPlugins } from "../plugins/cron_plugins.ts";
 import { endInterruptedPlugins } from "../plugins/end_interrupted.ts";
@@ -30,8 +31,10 @@ export interface Execution extends AsyncDisposable {
   /** What apply looks for on it. */
   readonly machine: Machine;
   readonly plugins: PluginHost;
-  /** Posts to the threads that tasks came from. */
-  readonly slack: SlackNotifier;
+  /** Sends messages to other systems. */
+  readonly outbox: Outbox;
+  /** What tasks are answered with. */
+  readonly answers: Answers;
 }
 
 /** What running tasks needs beside a state. */
@@ -49,7 +52,8 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   const busy = opening.use(new ParallelDisposer());
   const running = withTaskRunning(state, config);
   const { inboxes, directories } = running;
-  const slack = busy.use(new SlackNotifier({ ...state, slackApiUrl })); // hears the worker begin
+  const outbox = busy.use(new Outbox({ ...state, slackApiUrl }));
+  const answers = busy.use(new Answers({ ...state, outbox })); // hears the worker begin
   const worker = busy.use(await startWorker({ ...running, workers }));
   const machine = new Machine(running);
   await endInterruptedPlugins(state);
@@ -62,7 +66,16 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   busy.use(new CronPlugins({ ...plugins, catalog: state.catalog }));
   const open = opening.move();
   const dispose = () => open.disposeAsync();
-  return { worker, inboxes, directories, machine, plugins, slack, [Symbol.asyncDispose]: dispose };
+  return {
+    worker,
+    inboxes,
+    directories,
+    machine,
+    plugins,
+    outbox,
+    answers,
+    [Symbol.asyncDispose]: dispose,
+  };
 }
 
 /** Adds to a state what tasks are run with. */

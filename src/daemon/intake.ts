@@ -37,13 +37,13 @@ const BODY_DEADLINE_MS = 30_000;
 export function openIntake(
   config: DaemonConfig,
   state: State,
-  { plugins, inboxes }: Pick<Execution, "plugins" | "inboxes">,
+  { plugins, inboxes, answers }: Pick<Execution, "plugins" | "inboxes" | "answers">,
 ): Intake {
   const busy = new ParallelDisposer();
   const pipeline = withPipeline(state, plugins);
   const { triggers, planner, findCertificate, visit } = pipeline;
   busy.use(new SlackRouter({ ...pipeline, inboxes }));
-  busy.use(startSources(pipeline));
+  busy.use(startSources({ ...pipeline, answerEnd: (task) => answers.atEnd(task) }));
   return {
     triggers,
     planner,

@@ -9,7 +9,7 @@
 import { availableParallelism } from "node:os";
 import { isCidr } from "../base/cidr.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
-import { SLACK_API_URL } from "../intake/slack/api.ts";
+import { SLACK_API_URL } from "../connections/slack/api.ts";
 import { parseApiUrl, parseBind } from "./addresses.ts";
 
 /** One setting. */

@@ -19,6 +19,7 @@ import { KeyUses } from "../intake/pipeline/key_uses.ts";
 import { Rejections } from "../intake/pipeline/rejections.ts";
 import { UnknownPaths } from "../intake/unknown_paths.ts";
 import { type FollowedTask, TaskTriggerIndex } from "../intake/task.ts";
+import { AnsweredTriggers } from "../outbox/answered_triggers.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { closeToUnbound } from "../secrets/key_file.ts";
 import type { Keyring } from "../secrets/keyring.ts";
@@ -53,7 +54,7 @@ export interface State extends AsyncDisposable {
   readonly secrets: KnownSecrets;
   /** The triggers that fire when tasks end. */
   readonly taskTriggers: TaskTriggerIndex;
-  /** Whether the end of this task fires triggers. */
+  /** Whether the end of this task fires triggers or is to be answered. */
   readonly isFollowed: (task: FollowedTask) => boolean;
   readonly evaluator: Evaluator;
   readonly groups: ProcessGroups;
@@ -105,6 +106,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
   const unknownPaths = opening.use(new UnknownPaths({ catalog, log, clock }));
   const keyUses = opening.use(new KeyUses({ store, log, clock }));
   const taskTriggers = new TaskTriggerIndex(catalog);
+  const answered = new AnsweredTriggers(catalog);
   const open = opening.move();
   return {
     dirs: dir,
@@ -120,7 +122,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
     catalog,
     secrets,
     taskTriggers,
-    isFollowed: (task) => taskTriggers.of(task).length > 0,
+    isFollowed: (task) => taskTriggers.of(task).length > 0 || answered.has(task),
     evaluator,
     groups,
     tokens: new RunTokens(),

@@ -16,6 +16,7 @@ import type { Resource } from "../resources/resource.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { DeliveryRecorder } from "../store/delivery_store.ts";
 import type { Events } from "../store/events.ts";
+import type { NewMessage } from "../store/outbox_records.ts";
 import type { TaskEndStore, TaskStore } from "../store/task_store.ts";
 import type { Task } from "../store/task_records.ts";
 import type { ActiveTrigger, Triggers } from "./admission/triggers.ts";
@@ -73,6 +74,8 @@ export interface TaskSourceHost extends FireHost {
   readonly store: DeliveryRecorder & TaskEndStore & TaskStore;
   readonly taskTriggers: TaskTriggerIndex;
   readonly triggers: Triggers;
+  /** What the end of a task is answered with. */
+  readonly answerEnd: (task: Task) => Promise<readonly NewMessage[]>;
   readonly events: Events;
   readonly log: Log;
 }
@@ -103,7 +106,7 @@ export class TaskSource implements AsyncDisposable {
       clock,
     });
     this.#timer = clock.every(POLL_INTERVAL_MS, () => {
-      if (host.taskTriggers.any()) this.kick();
+      this.kick();
     });
     this.#subscription = host.events.on("taskEndsStored", () => this.kick());
     this.kick();
@@ -126,11 +129,11 @@ export class TaskSource implements AsyncDisposable {
   }
 
   async #handleEnds(): Promise<undefined> {
-    const { store } = this.#host;
+    const { store, answerEnd } = this.#host;
     const ends = await store.listTaskEnds(BATCH_SIZE);
     await Promise.all(ends.map(async (task) => {
       await this.#handleEnd(task);
-      await store.forgetTaskEnd(task.id, []);
+      await store.forgetTaskEnd(task.id, await answerEnd(task));
     }));
     if (ends.length > 0) this.kick();
   }

@@ -37,8 +37,14 @@ export interface OutboxStore {
   listMessages(query: MessageQuery): Promise<OutboxMessage[]>;
   /** Messages whose id starts with `prefix`, at most two. */
   findMessages(prefix: string): Promise<OutboxMessage[]>;
-  /** Makes a message due now that was not sent; `undefined` when it was, or no longer exists. */
-  retryMessage(id: string, now: number): Promise<OutboxMessage | undefined>;
+  /**
+   * Makes a message due now that was not sent; `undefined` when it was, or no longer exists.
+   * `forget` sends it also where it may have arrived before.
+   */
+  retryMessage(
+    id: string,
+    how: { readonly now: number; readonly forget: boolean },
+  ): Promise<OutboxMessage | undefined>;
   /** Drops a message that was not sent; `undefined` when it was, or no longer exists. */
   dropMessage(
     id: string,

@@ -117,6 +117,13 @@ export function withMetrics(store: Store, { metrics, rates }: Counting): Store {
         if (start.action === "execute") metrics.pluginEnd(start.pluginType, end.result, undefined);
       }
     },
+    async finishMessage(id, result, now) {
+      const message = await store.finishMessage(id, result, now);
+      if (message !== undefined && message.state !== "pending") {
+        metrics.messageEnd(message.kind, message.state);
+      }
+      return message;
+    },
   } satisfies Partial<Store>;
   return { ...store, ...own };
 }

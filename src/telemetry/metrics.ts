@@ -43,6 +43,7 @@ export class Metrics {
   readonly #tasks = new Histograms(TASK_SECS);
   readonly #steps = new Counter("state");
   readonly #plugins = new Counter("type", "result");
+  readonly #messages = new Counter("kind", "state");
   readonly #pluginSecs = new Histograms(PLUGIN_SECS);
   #late = 0;
   #readings: Readings = {};
@@ -85,6 +86,7 @@ export class Metrics {
     );
     this.#add("counter", "svc_steps_total", "Steps that ended, by state", this.#steps);
     this.#add("counter", "svc_plugin_runs_total", "Plugins and hooks by result", this.#plugins);
+    this.#add("counter", "svc_outbox_ended_total", "Messages by kind and end", this.#messages);
     this.#add(
       "histogram",
       "svc_plugin_duration_seconds",
@@ -154,6 +156,11 @@ export class Metrics {
   pluginEnd(type: string, result: string, secs: number | undefined): void {
     this.#plugins.add(type, result);
     if (secs !== undefined) this.#pluginSecs.at(type, () => ({ type })).add(secs);
+  }
+
+  /** Counts a message of the outbox that was sent or given up. */
+  messageEnd(kind: string, state: string): void {
+    this.#messages.add(kind, state);
   }
 
   /** Counts an expression that exceeded its time limit. */

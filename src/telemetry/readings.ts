@@ -20,6 +20,12 @@ export const READ = [
     type: "gauge",
     help: "How long the oldest task waits",
   },
+  { name: "outbox_messages", type: "gauge", help: "Messages that wait, and that were given up" },
+  {
+    name: "oldest_outbox_message_age_seconds",
+    type: "gauge",
+    help: "How long the oldest message waits",
+  },
   { name: "plugins_running", type: "gauge", help: "Plugins and hooks that run" },
   { name: "plugins_waiting", type: "gauge", help: "Plugins and hooks that wait to run" },
   { name: "inflight_body_bytes", type: "gauge", help: "Bytes of webhook bodies in memory" },
@@ -72,7 +78,7 @@ export interface Sizes {
 /** Where the values are read from. */
 export interface ReadingsHost {
   /** Counts tasks, and measures the database. */
-  readonly store: Pick<Store, "counts" | "databaseSize">;
+  readonly store: Pick<Store, "counts" | "outboxCounts" | "databaseSize">;
   readonly clock: Clock;
   readonly dirs: Pick<DataDir, "root" | "database">;
   /** Start of the daemon, in milliseconds since the epoch. */
@@ -94,8 +100,9 @@ export interface ReadingsHost {
 /** Reads every value once. */
 export async function takeReadings(host: ReadingsHost): Promise<Readings> {
   const now = host.clock.now();
-  const [counts, sizes, degraded, open, cpu] = await Promise.all([
-    ...[host.store.counts(), readSizes(host), host.degraded()] as const,
+  const [counts, outbox, sizes, degraded, open, cpu] = await Promise.all([
+    ...[host.store.counts(), host.store.outboxCounts()] as const,
+    ...[readSizes(host), host.degraded()] as const,
     ...[findOpenDescriptors(), findCpuSecs()] as const,
   ]);
   const { rss, heapUsed } = Deno.memoryUsage();
@@ -113,6 +120,11 @@ export async function takeReadings(host: ReadingsHost): Promise<Readings> {
       { state: "any", value: age(counts.oldestPendingAt) },
       { state: "ready", value: age(counts.oldestReadyAt) },
     ],
+    outbox_messages: [
+      { state: "pending", value: outbox.pending },
+      { state: "failed", value: outbox.failed },
+    ],
+    oldest_outbox_message_age_seconds: one(age(outbox.oldestPendingAt)),
     plugins_running: one(host.semaphore.running),
     plugins_waiting: one(host.semaphore.waiting),
     inflight_body_bytes: one(host.bodies.inUse),

@@ -92,6 +92,9 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   "source.replay": { ...OPERATE, input: () => ({ id: "01EVENT" }) },
   "source.bind": { ...OPERATE, input: ({ task }) => ({ id: "01EVENT", task }) },
   "slack.reply": { ...OPERATE, step: "own", input: ({ task }) => ({ task, text: "x" }) },
+  "outbox.wait": { ...READ, input: () => ({ id: "01MESSAGE" }) },
+  "outbox.retry": { ...OPERATE, input: () => ({ id: "01MESSAGE" }) },
+  "outbox.drop": { ...OPERATE, input: () => ({ id: "01MESSAGE" }) },
   "token.create": {
     ...ADMINISTER,
     input: () => ({ role: "read_only", ttl_secs: 60, name: "x" }),

@@ -142,8 +142,12 @@ for (
       const all = await daemon.tasks();
       return all[0]?.state === "succeeded" ? all : undefined;
     });
-    const reply = daemon.svc(["slack", "reply", task?.id ?? "", "--text", "hi"]);
-    await until("three requests", () => slack.posts.length === 3 || undefined);
+    const reply = daemon.svc(["slack", "reply", task?.id ?? "", "--text", "hi", "--wait"]);
+    await until("a request", () => slack.posts.length === 1 || undefined);
+    await until("the reply in the outbox", async () => {
+      const all = await daemon.json("get", "outbox") as unknown[];
+      return all.length === 3 || undefined;
+    });
     equal(await daemon.stop(), 0);
     const { code: replied, stderr } = await reply;
     equal(replied, 3, stderr);
@@ -171,6 +175,10 @@ Deno.test(`the token is used as it is now, and is nowhere to be read (${ONE_PROG
     async () => (await daemon.tasks())[0] && await daemon.settled(),
   );
   await until("its posts", () => slack.posts.length === 4 || undefined);
+  await until("their ends", async () => {
+    const waiting = await daemon.json("get", "outbox", "--state", "pending") as unknown[];
+    return waiting.length === 0 || undefined;
+  });
   const rotated = await daemon.svc([
     "tool",
     "secret-rotate",
@@ -180,16 +188,21 @@ Deno.test(`the token is used as it is now, and is nowhere to be read (${ONE_PROG
     "xoxb-2-rotated",
   ]);
   equal(rotated.code, 0, rotated.stderr);
-  const replied = await daemon.svc(["slack", "reply", task?.id ?? "", "--text", "two"]);
+  const reply = (text: string) =>
+    daemon.svc(["slack", "reply", task?.id ?? "", "--text", text, "--wait"]);
+  const replied = await reply("two");
   equal(replied.code, 0, replied.stderr);
   equal(slack.posts.at(-1)?.authorization, "Bearer xoxb-2-rotated");
-  const refused = await daemon.svc(["slack", "reply", task?.id ?? "", "--text", "three"]);
+  const refused = await reply("three");
   deepEqual([refused.code, refused.stderr], [1, "error: Slack refused the post: not_in_channel\n"]);
   await daemon.svc(["tool", "secret-rotate", "bot", "token", "--value", "xoxb-3-two\nlines"]);
-  const unusable = await daemon.svc(["slack", "reply", task?.id ?? "", "--text", "four"]);
+  const unusable = await reply("four");
   match(unusable.stderr, /^error: The bot token has characters that no token has: set it again\n$/);
   const shown = await Promise.all(
-    [["get", "source-events"], ["get", "bindings"], ["get", "deliveries"], ["get", "tasks"]].map((
+    [
+      ...[["get", "source-events"], ["get", "bindings"], ["get", "deliveries"], ["get", "tasks"]],
+      ["get", "outbox"],
+    ].map((
       words,
     ) => daemon.json(...words)),
   );
@@ -284,8 +297,11 @@ testEachProgram("svc slack reply: what it takes, and who may", async (program) =
   equal((await reply("--text", "x")).code, 2);
   equal((await reply("01ZZZ", "--text", "x")).code, 4);
   equal(slack.posts.length, 2, "nothing was posted");
-  equal((await stdin("x".repeat(40_000))).code, 0);
-  const plain = await stdin("line\n\0 <@U1> \u{1F600}");
+  const queued = await stdin("x".repeat(40_000));
+  match(queued.stdout, /^queued as outbox\/[0-9A-Z]{26}\n$/);
+  const plain = await daemon.svc(["slack", "reply", id, "--text", "-", "--wait"], {
+    stdin: "line\n\0 <@U1> \u{1F600}",
+  });
   deepEqual([plain.code, plain.stdout], [0, "posted to C0001\n"]);
   equal(slack.posts.at(-1)?.text, "line\n\0 &lt;@U1&gt; \u{1F600}");
   await Deno.writeTextFile(

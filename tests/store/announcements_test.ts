@@ -103,6 +103,6 @@ Deno.test("messages are announced as they are stored, by whatever way, and when 
   deepEqual(take(), [stored[0]]);
   const sent = await store.finishMessage(id, { state: "sent", externalId: "" }, 9);
   deepEqual(take(), [["recordsChanged", { record: "outbox", id }], ["messageEnded", sent]]);
-  await store.retryMessage(id, 9);
+  await store.retryMessage(id, { now: 9, forget: false });
   deepEqual(take(), [], "nothing was changed");
 });

@@ -44,6 +44,7 @@ export const command: Command = {
       ["uptime", shortDuration(status.uptime_secs * 1000)],
       ...countLines(status),
       ["tasks", queueText(status.queue)],
+      ["outbox", outboxText(status.outbox)],
       ...rateLines("tasks ended", status.rates.tasks),
       ...rateLines("deliveries", status.rates.deliveries),
       ...unknownLines(status.unknown_paths),
@@ -84,6 +85,14 @@ function queueText({ pending, held, running, oldest_pending_secs }: Status["queu
     : `, the oldest for ${shortDuration(oldest_pending_secs * 1000)}`;
   const later = held === 0 ? "" : ` (${held} waiting)`;
   return `${running} running, ${pending} pending${later}${waits}`;
+}
+
+function outboxText({ pending, failed, oldest_pending_secs }: Status["outbox"]): string {
+  const waits = oldest_pending_secs === null
+    ? ""
+    : `, the oldest for ${shortDuration(oldest_pending_secs * 1000)}`;
+  const given = failed === 0 ? "" : `; ${failed} failed (svc get outbox --state failed)`;
+  return `${pending} pending${waits}${given}`;
 }
 
 /** The latest path that no trigger has, and where the others are. */

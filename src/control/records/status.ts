@@ -12,11 +12,12 @@ import type { Catalog } from "../../resources/catalog.ts";
 import { KINDS } from "../../resources/kinds.ts";
 import { projectsOf } from "../../resources/projects.ts";
 import { type UnknownPathsHost, unknownPathsSummary } from "./unknown_paths.ts";
+import type { OutboxStore } from "../../store/outbox_store.ts";
 import type { TaskCounter } from "../../store/task_store.ts";
 
 /** What {@linkcode status} needs. */
 export interface StatusHost extends UnknownPathsHost {
-  readonly store: TaskCounter;
+  readonly store: TaskCounter & Pick<OutboxStore, "outboxCounts">;
   readonly catalog: Catalog;
   readonly dirs: DataDir;
   readonly clock: Clock;
@@ -44,8 +45,9 @@ export interface StatusHost extends UnknownPathsHost {
 /** The state of the daemon. */
 export async function status(host: StatusHost): Promise<Status> {
   const { webhookUrl, started, settings } = host.status();
-  const [queue, sizes, degraded] = await Promise.all([
-    ...[host.store.counts(), host.sizes(), host.degraded()] as const,
+  const [queue, outbox, sizes, degraded] = await Promise.all([
+    ...[host.store.counts(), host.store.outboxCounts()] as const,
+    ...[host.sizes(), host.degraded()] as const,
   ]);
   const resources = KINDS.map((kind) =>
     [kind.plural, host.catalog.list(kind.kind).length] as const
@@ -75,6 +77,11 @@ export async function status(host: StatusHost): Promise<Status> {
       running,
       oldest_pending_secs: age(oldestPendingAt),
       oldest_ready_secs: age(oldestReadyAt),
+    },
+    outbox: {
+      pending: outbox.pending,
+      oldest_pending_secs: age(outbox.oldestPendingAt),
+      failed: outbox.failed,
     },
     rates: host.rates(),
     database: {

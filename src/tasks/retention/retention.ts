@@ -54,6 +54,8 @@ const PAUSE_MS = 12;
  * Calls without a removal that end a round: each call reads a part of the rows and continues there.
  */
 const IDLE_CALLS = 40;
+/** Days for which ended messages are kept where tasks are kept for ever. */
+const KEEP_MESSAGES_DAYS = 30;
 const DAY_MS = 24 * 3600 * 1000;
 
 /** Starts to prune at regular intervals, until disposed. */
@@ -121,8 +123,18 @@ export async function prune(host: RetentionHost, signal: AbortSignal): Promise<v
     signal,
     () => store.pruneDeliveries({ before, limit: BATCH_SIZE }),
   );
-  if (tasks + sourceEvents + deliveries > 0) {
-    log.info("old records removed", { tasks, sourceEvents, deliveries });
+  // What was sent is what a later message of its key updates, so it stays whatever its task does.
+  const messages = await inSteps(
+    clock,
+    signal,
+    () =>
+      store.pruneOutbox({
+        before: clock.now() - (keep.days === 0 ? KEEP_MESSAGES_DAYS : keep.days) * DAY_MS,
+        limit: BATCH_SIZE,
+      }),
+  );
+  if (tasks + sourceEvents + deliveries + messages > 0) {
+    log.info("old records removed", { tasks, sourceEvents, deliveries, messages });
   }
 }
 

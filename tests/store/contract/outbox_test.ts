@@ -138,6 +138,9 @@ eachStore(
     await store.addToOutbox([message(2, key)]);
     const next = await at(9000);
     deepEqual([next?.message.id, next?.uncertainSince, next?.previousId], [idOf(2), 8000, ""]);
+    await finish(store, 2, { state: "failed", reason: "x", certain: false });
+    equal((await store.retryMessage(idOf(2), { now: 1, forget: false }))?.uncertainSince, 9000);
+    equal((await store.retryMessage(idOf(2), { now: 1, forget: true }))?.uncertainSince, undefined);
   },
 );
 
@@ -146,8 +149,8 @@ eachStore("retry makes a message due at once, drop ends it; what was sent stays"
   deepEqual(await claim(store), [1, 2]);
   await finish(store, 1, { state: "failed", reason: "404", certain: true });
   await finish(store, 2, { state: "pending", reason: "500", nextAt: 9000, certain: true });
-  equal((await store.retryMessage(idOf(2), 7000))?.nextAt, 0);
-  const again = await store.retryMessage(idOf(1), 7000);
+  equal((await store.retryMessage(idOf(2), { now: 7000, forget: false }))?.nextAt, 0);
+  const again = await store.retryMessage(idOf(1), { now: 7000, forget: false });
   deepEqual([again?.state, again?.tries, again?.reason, again?.firstTriedAt], [
     ...["pending", 0, "", undefined],
   ]);
@@ -156,8 +159,9 @@ eachStore("retry makes a message due at once, drop ends it; what was sent stays"
   equal(await finish(store, 2, { state: "failed", reason: "x", certain: true }), undefined);
   equal((await finish(store, 2))?.state, "sent", "what arrived has arrived");
   equal(await store.dropMessage(idOf(2), { reason: "", now: 1 }), undefined);
-  equal(await store.retryMessage(idOf(2), 1), undefined);
-  equal(await store.retryMessage(idOf(9), 1), undefined);
+  for (const n of [2, 9]) {
+    equal(await store.retryMessage(idOf(n), { now: 1, forget: false }), undefined);
+  }
 });
 
 eachStore("a clock that was set back holds nothing up", async (store) => {

@@ -181,7 +181,7 @@ const CALLS: Calls = {
     }
   },
   findMessages: (run, db) => run(db, "01"),
-  retryMessage: (run, db) => run(db, idOf(70), 5),
+  retryMessage: (run, db) => run(db, idOf(70), { now: 5, forget: true }),
   dropMessage: (run, db) => run(db, idOf(71), { reason: "", now: 5 }),
   outboxCounts: (run, db) => run(db),
   pruneOutbox: (run, db) => run(db, { before: 1e15, limit: 3 }),

@@ -89,12 +89,18 @@ export function findMessages(db: Database, prefix: string): OutboxMessage[] {
 }
 
 /** Makes a message due now that was not sent. */
-export function retryMessage(db: Database, id: string, now: number): OutboxMessage | undefined {
+export function retryMessage(
+  db: Database,
+  id: string,
+  { now, forget }: { readonly now: number; readonly forget: boolean },
+): OutboxMessage | undefined {
   return change(
     db,
     `state = 'pending', tries = 0, first_tried_at = NULL, next_at = ${SEND_NOW}, reason = '',
-     updated_at = ? WHERE id = ? AND state <> 'sent'`,
+     updated_at = ?, uncertain_since = CASE WHEN ? THEN NULL ELSE uncertain_since END
+     WHERE id = ? AND state <> 'sent'`,
     now,
+    forget ? 1 : 0,
     id,
   );
 }

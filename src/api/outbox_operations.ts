@@ -1,0 +1,41 @@
+/**
+ * The operations on messages of the outbox.
+ *
+ * @module
+ */
+
+import { defineOperation, json, lines, MESSAGE } from "./operation.ts";
+import { EVERY_RUN } from "./roles.ts";
+
+/** How a message stands. */
+export interface MessageStatus {
+  readonly id: string;
+  readonly state: "pending" | "sent" | "failed" | "dropped";
+  /** Why it failed, waits or was dropped; empty when there is nothing to say. */
+  readonly reason: string;
+  /** Id that the other system gave it; `null` where there is none. */
+  readonly external_id: string | null;
+}
+
+/** The operations on messages of the outbox, by name. */
+export const OUTBOX_OPERATIONS = {
+  "outbox.wait": defineOperation({
+    summary: "Waits until a message was sent, given up or dropped: its status whenever it changes",
+    input: { id: MESSAGE },
+    output: lines<MessageStatus>(),
+    role: "read_only",
+    grants: EVERY_RUN,
+  }),
+  "outbox.retry": defineOperation({
+    summary: "Sends a message now that was not sent",
+    input: { id: MESSAGE },
+    output: json<MessageStatus>(),
+    role: "operator",
+  }),
+  "outbox.drop": defineOperation({
+    summary: "Drops a message that was not sent",
+    input: { id: MESSAGE },
+    output: json<MessageStatus>(),
+    role: "operator",
+  }),
+};

@@ -1,0 +1,30 @@
+/**
+ * `svc outbox drop`.
+ *
+ * @module
+ */
+
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  MESSAGE,
+  OUTPUT_TEXT_JSON,
+} from "../command.ts";
+import { jsonText } from "../json_text.ts";
+
+/** Drops a message. */
+export const command: Command = {
+  help:
+    "Drops a message of the outbox that waits or was given up: it is not sent. What is on its " +
+    "way in this moment may still arrive, and then counts as sent.",
+  arguments: [MESSAGE],
+  options: [...CONNECTION, OUTPUT_TEXT_JSON],
+  examples: ["svc get outbox --state pending", "svc outbox drop latest"],
+  async run(context: CommandContext) {
+    using client = context.client();
+    const message = await client.call("outbox.drop", { id: context.argument(0) });
+    const json = context.option("output") === "json";
+    context.io.out(json ? jsonText(message) : `outbox/${message.id} dropped\n`);
+  },
+};

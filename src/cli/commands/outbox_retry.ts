@@ -1,0 +1,29 @@
+/**
+ * `svc outbox retry`.
+ *
+ * @module
+ */
+
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  MESSAGE,
+  OUTPUT_TEXT_JSON,
+} from "../command.ts";
+import { jsonText } from "../json_text.ts";
+
+/** Sends a message now. */
+export const command: Command = {
+  help: "Sends a message of the outbox now that waits, was given up or was dropped. One that may " +
+    "have arrived is looked for first, where its platform can be asked.",
+  arguments: [MESSAGE],
+  options: [...CONNECTION, OUTPUT_TEXT_JSON],
+  examples: ["svc get outbox --state failed", "svc outbox retry latest"],
+  async run(context: CommandContext) {
+    using client = context.client();
+    const message = await client.call("outbox.retry", { id: context.argument(0) });
+    const json = context.option("output") === "json";
+    context.io.out(json ? jsonText(message) : `outbox/${message.id} is sent again\n`);
+  },
+};

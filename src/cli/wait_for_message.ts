@@ -1,0 +1,67 @@
+/**
+ * What commands say of a message that they have put into the outbox, and the waiting for it.
+ *
+ * @module
+ */
+
+import type { Client } from "../api/client.ts";
+import { AppError } from "../base/errors.ts";
+import type { CommandContext, OptionDefinition } from "./command.ts";
+import { interruptible } from "./interrupt.ts";
+import { jsonText } from "./json_text.ts";
+
+/** `--wait`. */
+export const WAIT: OptionDefinition = {
+  flags: "--wait",
+  help: "wait until it was sent; exit 1 when it is given up",
+};
+
+/** What an operation says of a message that it has stored. */
+export interface QueuedMessage extends Readonly<Record<string, unknown>> {
+  /** Id in the outbox. */
+  readonly outbox_id: string;
+}
+
+/** How a command reports its message. */
+export interface Reported {
+  /** What is printed once it was sent. */
+  readonly sent: string;
+  /** Name under which JSON shows the id that the other system gave it. */
+  readonly idField: string;
+}
+
+/**
+ * Prints that a message is queued; with `--wait` waits for it, and prints that it was sent.
+ *
+ * @throws {AppError} `refused` when it is given up; `unreachable` when the daemon ends meanwhile.
+ */
+export async function reportMessage(
+  context: CommandContext,
+  client: Client,
+  queued: QueuedMessage,
+  { sent, idField }: Reported,
+): Promise<number> {
+  const { io } = context;
+  const json = context.option("output") === "json";
+  if (!context.flag("wait")) {
+    io.out(json ? jsonText(queued) : `queued as outbox/${queued.outbox_id}\n`);
+    return 0;
+  }
+  return await interruptible(io, async (signal) => {
+    const externalId = await untilSent(client, queued.outbox_id, signal);
+    const { outbox_id: _done, ...rest } = queued;
+    io.out(json ? jsonText({ ...rest, [idField]: externalId }) : `${sent}\n`);
+    return 0;
+  });
+}
+
+async function untilSent(client: Client, id: string, signal: AbortSignal): Promise<string | null> {
+  for await (const status of client.stream("outbox.wait", { id }, signal)) {
+    if (status.state === "sent") return status.external_id;
+    if (status.state !== "pending") throw new AppError("refused", status.reason);
+  }
+  throw new AppError(
+    "unreachable",
+    `The daemon is stopping: outbox/${id} is sent when it runs again`,
+  );
+}

@@ -1,0 +1,133 @@
+/**
+ * `chat.postMessage` of Slack's Web API
+ * (https://docs.slack.dev/reference/methods/chat.postMessage): the only way anything is sent to
+ * Slack. Where to is configuration; nothing of a payload chooses it.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../base/clock.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
+import { type Answered, send } from "../../http/send.ts";
+
+/** A text to post, and the thread it goes to. */
+export interface Post {
+  /** Channel id. */
+  readonly channel: string;
+  /** `ts` of the first post of the thread; empty for the channel itself. */
+  readonly threadId: string;
+  /** Plain text: markup, links and mentions in it have no effect. */
+  readonly text: string;
+}
+
+/** How to reach Slack. */
+export interface SlackAccess {
+  /** Base URL of the Web API, without a slash at its end. */
+  readonly apiUrl: string;
+  /** Bot token, of characters that a header can hold. */
+  readonly token: string;
+  readonly clock: Clock;
+  /** Gives the call up. */
+  readonly signal: AbortSignal;
+}
+
+/** What came of a post. */
+export type Posted =
+  | {
+    readonly posted: true;
+    /** `ts` of the new post. */
+    readonly ts: string;
+  }
+  | {
+    readonly posted: false;
+    /** One sentence without a full stop; Slack's own word where it gave one. */
+    readonly reason: string;
+    /** Whether another try may help. */
+    readonly isTemporary: boolean;
+    /** Pause that Slack asks for, in seconds. */
+    readonly afterSecs?: number;
+    /** Whether it may have been posted all the same. */
+    readonly mayHaveArrived: boolean;
+  };
+
+/** Base URL of the real Slack. */
+export const SLACK_API_URL = "https://slack.com/api";
+
+/** Longest text: Slack truncates longer ones. */
+export const MAX_POST_CHARACTERS = 40_000;
+/** Deadline of one call. */
+const TIMEOUT_MS = 10_000;
+/** Pause where Slack limits the rate and does not say for how long. */
+const LIMIT_SECS = 1;
+
+/** Whether Slack takes a text as it is. */
+export function isTooLong(text: string): boolean {
+  return text.length > 2 * MAX_POST_CHARACTERS || [...text].length > MAX_POST_CHARACTERS;
+}
+
+/** Escapes a text for Slack: without this, `<!channel>` would notify the whole channel. */
+export function escapeText(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+/** Posts a text, once. */
+export async function postMessage(
+  { channel, threadId, text }: Post,
+  { apiUrl, token, clock, signal }: SlackAccess,
+): Promise<Posted> {
+  const answer = await send(`${apiUrl}/chat.postMessage`, {
+    method: "POST",
+    headers: {
+      "authorization": `Bearer ${token}`,
+      "content-type": "application/json; charset=utf-8",
+    },
+    body: JSON.stringify({
+      channel,
+      text: escapeText(text),
+      parse: "none",
+      link_names: false,
+      mrkdwn: false,
+      unfurl_links: false,
+      unfurl_media: false,
+      ...(threadId === "" ? {} : { thread_ts: threadId }),
+    }),
+    timeoutMs: TIMEOUT_MS,
+    signal,
+  }, clock);
+  if (answer.answered) return readAnswer(answer);
+  const { message, mayHaveArrived } = answer;
+  return { posted: false, reason: message, isTemporary: true, mayHaveArrived };
+}
+
+function readAnswer({ status, headers, text }: Answered): Posted {
+  if (status === 429) {
+    const afterSecs = findPauseSecs(headers.get("retry-after")) ?? LIMIT_SECS;
+    const reason = `Slack limits the rate of posts, and asks for a pause of ${afterSecs} s`;
+    return { posted: false, reason, isTemporary: true, afterSecs, mayHaveArrived: false };
+  }
+  if (status >= 500) {
+    const reason = `Slack answered with status ${status}`;
+    const afterSecs = findPauseSecs(headers.get("retry-after"));
+    const asked = afterSecs === undefined ? {} : { afterSecs };
+    return { posted: false, reason, isTemporary: true, ...asked, mayHaveArrived: false };
+  }
+  const { ok, ts, error } = parseAnswer(text);
+  if (status < 300 && ok === true && typeof ts === "string") return { posted: true, ts };
+  const word = typeof error === "string" ? error.slice(0, 80) : `status ${status}`;
+  const reason = `Slack refused the post: ${word}`;
+  return { posted: false, reason, isTemporary: false, mayHaveArrived: false };
+}
+
+/** Parses `Retry-After`, with Slack a number of seconds; `undefined` for anything else. */
+function findPauseSecs(header: string | null): number | undefined {
+  return header !== null && /^[0-9]+$/.test(header) ? Math.max(1, Number(header)) : undefined;
+}
+
+function parseAnswer(text: string): JsonObject {
+  try {
+    const answer = parseJson(text);
+    return isJsonObject(answer) ? answer : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * What a task is answered with by its trigger's own wish: when it starts, and when it has ended. An
+ * end is kept on disk until its answers are in the outbox.
+ *
+ * @module
+ */
+
+import { AppError, messageOf } from "../base/errors.ts";
+import type { Log } from "../base/log.ts";
+import type { Events } from "../store/events.ts";
+import type { NewMessage } from "../store/outbox_records.ts";
+import type { Task } from "../store/task_records.ts";
+import type { Draft } from "./message_kind.ts";
+import type { Outbox } from "./outbox.ts";
+import { postsAt, type SlackAnswersHost } from "./slack_answers.ts";
+
+/** What answers need. */
+export interface AnswersHost extends SlackAnswersHost {
+  readonly outbox: Outbox;
+  readonly events: Events;
+  readonly log: Log;
+}
+
+/** Makes the answers of tasks until disposed. */
+export class Answers implements AsyncDisposable {
+  readonly #host: AnswersHost;
+  readonly #subscription: Disposable;
+  readonly #storing = new Set<Promise<void>>();
+
+  /** Hears tasks start from now on. */
+  constructor(host: AnswersHost) {
+    this.#host = host;
+    this.#subscription = host.events.on("taskStarted", (task) => this.#started(task));
+  }
+
+  /**
+   * What the end of a task is answered with, to be stored when its mark is taken away.
+   *
+   * @throws {AppError} `overloaded`; whatever else keeps it from being answered is told of.
+   */
+  async atEnd(task: Task): Promise<readonly NewMessage[]> {
+    return this.#host.outbox.prepare(await this.#draftsAt("ended", task));
+  }
+
+  /** Waits for what is being stored. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#subscription[Symbol.dispose]();
+    await Promise.all(this.#storing);
+  }
+
+  #started(task: Task): void {
+    const { outbox, log } = this.#host;
+    const storing: Promise<void> = this.#draftsAt("started", task)
+      .then(async (drafts) => void await outbox.enqueue(drafts))
+      .catch((error) => log.warn("the start of a task was not told", { task: task.id, error }))
+      .finally(() => this.#storing.delete(storing));
+    this.#storing.add(storing);
+  }
+
+  async #draftsAt(point: "started" | "ended", task: Task): Promise<readonly Draft[]> {
+    const all = await Promise.all(
+      SOURCES.map((source) =>
+        source(point, task, this.#host).catch((error) => this.#none(error, task))
+      ),
+    );
+    return all.flat();
+  }
+
+  /** One answer that cannot be made keeps no other one back. */
+  #none(error: unknown, { id: taskId, project }: Task): readonly Draft[] {
+    if (error instanceof AppError && error.code === "overloaded") throw error;
+    const reason = messageOf(error);
+    this.#host.log.warn("a task cannot be answered", { task: taskId, reason });
+    this.#host.events.publish("incidentHappened", {
+      kind: "answer.failed",
+      project,
+      connection: "",
+      reason: `a task cannot be answered: ${reason}`,
+      taskId,
+    });
+    return [];
+  }
+}
+
+/** What makes answers, each for the triggers that ask for it. */
+const SOURCES: readonly ((
+  point: "started" | "ended",
+  task: Task,
+  host: AnswersHost,
+) => Promise<readonly Draft[]>)[] = [postsAt];

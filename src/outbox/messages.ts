@@ -1,0 +1,18 @@
+/**
+ * REGISTRY of the kinds of messages: a kind is a file of this folder and a line here.
+ *
+ * @module
+ */
+
+import type { MessageKind } from "./message_kind.ts";
+import { slackPost } from "./slack_post.ts";
+
+/** Every kind of message. */
+export const MESSAGE_KINDS: readonly MessageKind[] = [
+  slackPost,
+];
+
+/** The kind of this name, if there is one. */
+export function findMessageKind(name: string): MessageKind | undefined {
+  return MESSAGE_KINDS.find((kind) => kind.name === name);
+}

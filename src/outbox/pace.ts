@@ -1,0 +1,50 @@
+/**
+ * When a message is tried again, and when a lane may send the next one. Pure but for the times that
+ * a pace remembers.
+ *
+ * @module
+ */
+
+import type { Rate } from "./message_kind.ts";
+
+const MINUTE_MS = 60_000;
+/** Pauses after the first tries; the last one is that of every further try. */
+const PAUSES_MS = [MINUTE_MS, 5 * MINUTE_MS, 25 * MINUTE_MS, 60 * MINUTE_MS];
+/** How long a message is tried: longer than a day, for a system that is away for one. */
+const GIVE_UP_MS = 36 * 60 * MINUTE_MS;
+/** Longest pause that is granted to another system; it says so again if it wants more. */
+const MAX_ASKED_MS = 60 * MINUTE_MS;
+
+/** The facts of a try that did not end it. */
+export interface TryFacts {
+  /** Number of tries, this one included. */
+  readonly tries: number;
+  /** Milliseconds since the epoch of the first one. */
+  readonly firstTriedAt: number;
+  readonly now: number;
+  /** Pause that was asked for. */
+  readonly afterSecs?: number;
+}
+
+/** Time of the next try in milliseconds since the epoch; `undefined` when the message is given up. */
+export function nextTryAt({ tries, firstTriedAt, now, afterSecs }: TryFacts): number | undefined {
+  if (now - firstTriedAt >= GIVE_UP_MS) return undefined;
+  if (afterSecs !== undefined) return now + Math.min(afterSecs * 1000, MAX_ASKED_MS);
+  return now + (PAUSES_MS[Math.min(tries, PAUSES_MS.length) - 1] ?? MINUTE_MS);
+}
+
+/** Remembers when one lane has sent. */
+export class Pace {
+  #times: number[] = [];
+
+  /** Notes that something is sent at `now`; gives the time from which on the next may be. */
+  sent(now: number, rates: readonly Rate[]): number {
+    const longest = Math.max(0, ...rates.map(({ perMs }) => perMs));
+    this.#times = [...this.#times.filter((time) => time <= now && time > now - longest), now];
+    const free = rates.map(({ most, perMs }) => {
+      const first = this.#times.at(-most);
+      return first === undefined ? now : first + perMs;
+    });
+    return Math.max(now, ...free);
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * What the thread of a task is told (`spec.event.webhook.slack`): replies of its steps, and how the
+ * task began and ended. Off without a bot token.
+ *
+ * @module
+ */
+
+import { shortDuration } from "../base/duration.ts";
+import { AppError } from "../base/errors.ts";
+import type { Catalog } from "../resources/catalog.ts";
+import type { SlackSpec } from "../resources/event_webhook.ts";
+import type { TriggerSpec } from "../resources/trigger.ts";
+import type { ThreadKey } from "../store/source_event_records.ts";
+import type { ThreadStore } from "../store/source_event_store.ts";
+import type { Task } from "../store/task_records.ts";
+import type { Draft } from "./message_kind.ts";
+import { slackDraft } from "./slack_post.ts";
+
+/** What these answers need. */
+export interface SlackAnswersHost {
+  readonly catalog: Catalog;
+  readonly store: ThreadStore;
+}
+
+/** Most characters of a reason that are posted; `svc get task` has all of it. */
+const MAX_REASON = 500;
+
+/** Points of a task's life of which its thread can be told. */
+export type TaskPoint = "started" | "succeeded" | "failed";
+
+/** Whether the trigger of a task wants its thread to be told of any of these points. */
+export function wantsPosts(
+  { project, trigger }: Pick<Task, "project" | "trigger">,
+  points: readonly TaskPoint[],
+  catalog: Catalog,
+): boolean {
+  const notify = slackSpec(project, trigger, catalog)?.notify ?? [];
+  return points.some((point) => notify.includes(point));
+}
+
+/**
+ * What the thread of a task is told when it starts, or has ended.
+ *
+ * @throws {AppError} `refused` when its trigger has no bot token any more.
+ */
+export async function postsAt(
+  point: "started" | "ended",
+  task: Task,
+  { catalog, store }: SlackAnswersHost,
+): Promise<readonly Draft[]> {
+  const state = point === "started" ? "started" : task.state;
+  if (state !== "started" && state !== "succeeded" && state !== "failed") return [];
+  if (!wantsPosts(task, [state], catalog)) return [];
+  const thread = await threadOf(task, store);
+  if (thread === undefined) return []; // it came from no conversation
+  return [slackDraft(inThread(thread, task, describe(task, state)), catalog)];
+}
+
+/**
+ * A text for the thread a task came from.
+ *
+ * @throws {AppError} `refused` when the task came from no conversation or its trigger has no bot
+ * token; `too_large`.
+ */
+export async function replyTo(
+  task: Task,
+  text: string,
+  { catalog, store }: SlackAnswersHost,
+): Promise<Draft> {
+  const thread = await threadOf(task, store);
+  if (thread !== undefined) return slackDraft(inThread(thread, task, text), catalog);
+  throw new AppError(
+    "refused",
+    `Task ${task.id} did not come from a conversation, so there is no thread to post to`,
+  );
+}
+
+function describe({ id, reason, startedAt, finishedAt }: Task, state: TaskPoint): string {
+  if (state === "started") return `Task ${id} started`;
+  const took = startedAt === undefined || finishedAt === undefined
+    ? ""
+    : ` after ${shortDuration(finishedAt - startedAt)}`;
+  const shown = reason.length <= MAX_REASON ? reason : `${reason.slice(0, MAX_REASON)}…`;
+  return `Task ${id} ${state}${took}${reason === "" ? "" : `: ${shown}`}`;
+}
+
+function inThread(
+  { project, trigger, conversationId, threadId }: ThreadKey,
+  task: Task,
+  text: string,
+) {
+  const connection = "";
+  return {
+    project,
+    connection,
+    trigger,
+    channel: conversationId,
+    thread: threadId,
+    text,
+    taskId: task.id,
+  };
+}
+
+async function threadOf({ id }: Task, store: ThreadStore): Promise<ThreadKey | undefined> {
+  const thread = await store.findThreadOfTask(id);
+  return thread?.conversationId === "" ? undefined : thread;
+}
+
+function slackSpec(project: string, trigger: string, catalog: Catalog): SlackSpec | undefined {
+  return catalog.find<TriggerSpec>("Trigger", project, trigger)?.spec.event.webhook?.slack;
+}
