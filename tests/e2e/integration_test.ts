@@ -39,8 +39,9 @@ testEachProgram(
     equal(code, 0, stderr);
     match(stderr, /^note: that address is for this machine only[^\n]*\n$/);
     match(stdout, /^secretstore\/github created\nsteptemplate\/github-issue-comment created\n/);
-    const [, address = ""] = /^ {2}(\S+)\n {4}for github-push$/m.exec(stdout) ?? [];
-    equal(address, `${daemon.url}/webhook/github-push`);
+    const [, address = ""] =
+      /^ {2}(\S+)\n(?: {4}for github-\S+\n)*? {4}for github-push$/m.exec(stdout) ?? [];
+    equal(address, `${daemon.url}/webhook/github`);
     const path = new URL(address).pathname;
     const headers = githubHeaders(SECRET, PUSH, "push");
     const changed = await daemon.send(path, { headers, body: withOneByteChanged(PUSH) });
@@ -127,12 +128,17 @@ testEachProgram(
         const { name, dry_run, results, kept, addresses } = JSON.parse(stdout);
         deepEqual([name, dry_run, kept], ["github", false, []]);
         deepEqual(results[0], { name: "secretstore/github", project: "shop", action: "created" });
-        deepEqual(addresses[2], {
-          endpoint: "github-push",
-          triggers: ["github-push"],
-          path: "/webhook/shop/github-push",
-          url: "https://hooks.example.com/in/webhook/shop/github-push",
-        });
+        deepEqual(addresses, [{
+          endpoint: "github",
+          triggers: [
+            "github-issue-comment",
+            "github-pull-request",
+            "github-push",
+            "github-release",
+          ],
+          path: "/webhook/shop/github",
+          url: "https://hooks.example.com/in/webhook/shop/github",
+        }]);
         deepEqual(await values(daemon, "shop"), { webhook_secret: SECRET });
       },
     );
@@ -202,7 +208,7 @@ Deno.test("svc integration install without a daemon: exit 3; without its webhook
       return result.code === 3 ? undefined : result;
     });
     equal(code, 0);
-    match(stdout, /^ {2}\/webhook\/github-push\n {4}for github-push$/m);
+    match(stdout, /^ {2}\/webhook\/github\n( {4}for github-\S+\n){4}$/m);
     match(stderr, /^note: the daemon receives no webhooks/);
   } finally {
     daemon.kill("SIGTERM");

@@ -86,6 +86,35 @@ const updated = changed(PULL_REQUEST, {
   after: "c2f7309be1d84a65f0937c2b8de6154af0b3d971",
 });
 const bot = changed(ISSUE_COMMENT, { sender: { login: "ci[bot]", type: "Bot" } });
+/** What Gitea and Forgejo send: no `sender.type`, and other fields of a push. */
+const giteaPush = (more: Record<string, unknown> = {}) =>
+  changed(PUSH, {
+    forced: undefined,
+    deleted: undefined,
+    compare: undefined,
+    compare_url: "http://git.example/brightwater/tidepool/compare/4f0c61d2b97a...e31f6c8a47d2",
+    pusher: { id: 1, login: "ada", full_name: "", username: "ada" },
+    sender: { id: 1, login: "ada" },
+    commits: [],
+    total_commits: 0,
+    ...more,
+  });
+const { author_association: _none, ...giteaBody } = JSON.parse(textOf(ISSUE_COMMENT)).comment;
+const giteaComment = changed(ISSUE_COMMENT, {
+  sender: { id: 1, login: "ada" },
+  comment: giteaBody,
+  issue: { ...JSON.parse(textOf(ISSUE_COMMENT)).issue, pull_request: null },
+  is_pull: false,
+});
+const giteaPullRequest = changed(PULL_REQUEST, {
+  action: "synchronized",
+  sender: { id: 1, login: "bo-lindqvist" },
+  pull_request: {
+    ...JSON.parse(textOf(PULL_REQUEST)).pull_request,
+    draft: undefined,
+    commits: undefined,
+  },
+});
 const bare = changed(RELEASE, {
   release: {
     ...JSON.parse(textOf(RELEASE)).release,
@@ -138,6 +167,19 @@ https://github.com/brightwater/tidepool/compare/4f0c61d2b97a...e31f6c8a47d2
         prompt: ["Ref: refs/heads/$(touch ref)\\n`id`\n"],
       },
     }),
+    request(push, "a push at Gitea", {
+      body: giteaPush(),
+      task: {
+        payload: textOf(giteaPush()),
+        log: `ada pushed 0 commits to refs/heads/main of brightwater/tidepool
+http://git.example/brightwater/tidepool/compare/4f0c61d2b97a...e31f6c8a47d2
+`,
+        prompt: ["Pushed by: ada\nChanges: http://git.example/brightwater/tidepool/compare/"],
+      },
+    }),
+    request(push, "a deleted branch at Gitea", {
+      body: giteaPush({ after: "0000000000000000000000000000000000000000" }),
+    }),
     request(push, "a deleted branch", { body: changed(PUSH, { deleted: true, commits: [] }) }),
     request(["pull_request", "github-push"], "another event", { body: PULL_REQUEST }),
     request(push, "another event that says it is a push", { body: PULL_REQUEST }),
@@ -165,6 +207,14 @@ https://github.com/brightwater/tidepool/compare/4f0c61d2b97a...e31f6c8a47d2
         prompt: pullRequestPrompt,
       },
     }),
+    request(pullRequest, "a pull request with new commits at Gitea", {
+      body: giteaPullRequest,
+      task: {
+        payload: textOf(giteaPullRequest),
+        log: pullRequestLog("pushed to").replace("commits 3", "commits ?"),
+        prompt: pullRequestPrompt,
+      },
+    }),
     request(pullRequest, "a closed pull request", {
       body: changed(PULL_REQUEST, { action: "closed" }),
     }),
@@ -187,6 +237,22 @@ https://github.com/brightwater/tidepool/issues/17#issuecomment-2724619350
           "Yesterday at 17:20 the gate closed",
           "Author: ada-pereira (MEMBER)\n\nThe gauge said **2.4 m** 🌊 when it closed.\r\n",
         ],
+      },
+    }),
+    request(comment, "a comment at Gitea, where nobody is said to be a bot", {
+      body: giteaComment,
+      task: {
+        payload: textOf(giteaComment),
+        log:
+          `ada-pereira commented on issue #17 of brightwater/tidepool: The tide gate closes without a warning
+https://github.com/brightwater/tidepool/issues/17#issuecomment-2724619350
+> The gauge said **2.4 m** 🌊 when it closed.
+> 
+> > closes without a warning
+> 
+> It said so in the log; \`$(touch gate)\` and \\n; "quotes", too.
+`,
+        prompt: ["Author: ada-pereira (association not told)\n\nThe gauge said"],
       },
     }),
     request(comment, "a comment of a bot", { body: bot }),
