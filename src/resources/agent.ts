@@ -5,7 +5,7 @@
  */
 
 import Type from "typebox";
-import { checkEnv, Env, envReferences } from "./env.ts";
+import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
 import { needsProgram } from "./machine_needs.ts";
 import { type Finding, warningAt } from "./resource.ts";
@@ -40,6 +40,7 @@ export const agent: AnyKind = defineKind<AgentSpec>("Agent", {
     (spec) => checkTimeout(spec.timeout, ["spec", "timeout"]),
   ],
   references: (spec) => envReferences(spec.env, ["spec", "env"]),
+  expressions: (spec) => envExpressions(spec.env, ["spec", "env"]),
   machine: (spec) => {
     const program = programOf(spec.command);
     return program === undefined ? [] : needsProgram(program, COMMAND, [spec.env]);

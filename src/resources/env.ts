@@ -7,6 +7,7 @@
 
 import Type from "typebox";
 import { checkTemplate } from "./condition.ts";
+import { type StatedExpression, templateExpressions } from "./expressions.ts";
 import type { Reference } from "./kind.ts";
 import { errorAt, type FieldPath, type Finding, Name } from "./resource.ts";
 
@@ -57,5 +58,12 @@ export function envReferences(env: Env | undefined, at: FieldPath): Reference[] 
       path: [...at, name, "fromSecret", "store"],
       consequence: "tasks that need it fail",
     }]
+  );
+}
+
+/** The templates of an `env` block. */
+export function envExpressions(env: Env | undefined, at: FieldPath): StatedExpression[] {
+  return Object.entries(env ?? {}).flatMap(([name, value]) =>
+    typeof value === "string" ? templateExpressions(value, [...at, name]) : []
   );
 }

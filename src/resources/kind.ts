@@ -6,6 +6,7 @@
  */
 
 import type { TSchema } from "typebox";
+import type { StatedExpression } from "./expressions.ts";
 import { KIND_NAMES, type KindName } from "./kind_names.ts";
 import type { MachineNeed } from "./machine_needs.ts";
 import type { FieldPath, Finding, Resource } from "./resource.ts";
@@ -65,6 +66,8 @@ export interface KindDefinition<Spec> {
   readonly versions?: readonly { readonly name: string; readonly schema: TSchema }[];
   /** References to other resources. */
   readonly references?: (spec: Spec) => Reference[];
+  /** Its expressions that see the event of a task. */
+  readonly expressions?: (spec: Spec) => StatedExpression[];
   /** What has to be there on the machine of the daemon. */
   readonly machine?: (spec: Spec) => MachineNeed[];
   /** The spec without secrets; the spec itself when absent. */

@@ -10,12 +10,14 @@ import { utf8 } from "../base/bytes.ts";
 import type { StatedEndpoint } from "./endpoints.ts";
 import { CRD_KIND, type CrdSpec } from "./custom_resource_definition.ts";
 import { type CrdLike, KindLookup } from "./kind_lookup.ts";
+import { readsOf, type StatedRead } from "./expressions.ts";
 import type { MachineNeed } from "./machine_needs.ts";
 import { formatFinding, itemsOf, type ManifestDocument, parseManifest } from "./manifest.ts";
 import { type Manifested, readDocument } from "./read.ts";
 import {
   displayName,
   errorAt,
+  type FieldPath,
   type Finding,
   keyOf,
   type ResourceKey,
@@ -69,6 +71,15 @@ export interface StatedNeed {
   readonly place: string;
 }
 
+/** What an expression of a resource of the input reads. */
+export interface PlacedRead extends ResourceKey {
+  readonly path: StatedRead["path"];
+  /** Name of the field that the expression stands in. */
+  readonly field: string;
+  /** Beginning of a warning: `FILE:LINE:COLUMN: path.to.field: `. */
+  readonly place: string;
+}
+
 /** The result of a read. */
 export interface ManifestsRead {
   /** Its resources, in their order. */
@@ -83,6 +94,8 @@ export interface ManifestsRead {
   readonly weakSecrets: readonly Mention[];
   /** What the machine has to have. */
   readonly machine: readonly StatedNeed[];
+  /** What its expressions read of the events of tasks. */
+  readonly reads: readonly PlacedRead[];
   /** Secrets that are to stay as they are. */
   readonly masked: readonly MaskedSecret[];
   /** Its triggers that take requests. */
@@ -152,6 +165,7 @@ export function readManifests(
     mentions: read.flatMap((one) => mentionsOf(one, seen, kinds)),
     weakSecrets: read.flatMap(weakSecretsOf),
     machine: read.flatMap((one) => machineNeedsOf(one, kinds)),
+    reads: read.flatMap((one) => readsIn(one, kinds)),
     masked: read.flatMap(maskedOf),
     endpoints: read.flatMap(endpointsOf),
   };
@@ -223,6 +237,24 @@ function machineNeedsOf({ document, resource }: Read, kinds: KindLookup): Stated
     project,
     need,
     place: formatFinding(document, warningAt(need.at, "")),
+  }));
+}
+
+function readsIn({ document, resource }: Read, kinds: KindLookup): PlacedRead[] {
+  const { kind, project, name, spec } = resource;
+  const places = new Map<FieldPath, string>();
+  const placeOf = (at: FieldPath) => {
+    const place = places.get(at) ?? formatFinding(document, warningAt(at, ""));
+    places.set(at, place);
+    return place;
+  };
+  return readsOf(kinds.named(kind)?.expressions?.(spec) ?? []).map(({ at, path }) => ({
+    kind,
+    project,
+    name,
+    path,
+    field: String(at.at(-1)),
+    place: placeOf(at),
   }));
 }
 

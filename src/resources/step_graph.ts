@@ -6,7 +6,7 @@
  */
 
 import { compileExpression, scopeOf } from "../cel/expression.ts";
-import { compileTemplate } from "../cel/template.ts";
+import { templateExpressions } from "./expressions.ts";
 import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts";
 import type { Step } from "./step.ts";
 
@@ -204,7 +204,7 @@ export function checkStepNames(
 /** Every expression of a step with the path of its field. */
 export function expressionsOf(step: Step): [field: FieldPath, source: string][] {
   const inTemplate = (field: FieldPath, text: string | undefined): [FieldPath, string][] =>
-    holesOf(text ?? "").map((source) => [field, source]);
+    templateExpressions(text, field).map(({ at, source }) => [at, source]);
   return [
     ...(step.when === undefined ? [] : [[["when"], step.when] as [FieldPath, string]]),
     ...inTemplate(["prompt"], step.prompt),
@@ -213,16 +213,6 @@ export function expressionsOf(step: Step): [field: FieldPath, source: string][] 
       typeof value === "string" ? inTemplate(["env", name], value) : []
     ),
   ];
-}
-
-function holesOf(text: string): string[] {
-  try {
-    return compileTemplate(text).parts.flatMap((part) =>
-      typeof part === "string" ? [] : [part.source]
-    );
-  } catch {
-    return []; // reported where the template is checked
-  }
 }
 
 function namedSteps(source: string): string[] {

@@ -6,6 +6,7 @@
 
 import Type from "typebox";
 import { checkTemplate } from "./condition.ts";
+import { templateExpressions } from "./expressions.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
 
 /** Schema of `spec`. */
@@ -23,5 +24,6 @@ export const stepTemplate: AnyKind = defineKind<StepTemplateSpec>("StepTemplate"
   summary: "A prompt that steps of several workflows share.",
   spec: StepTemplateSpec,
   checks: [(spec) => checkTemplate(spec.prompt, ["spec", "prompt"])],
+  expressions: (spec) => templateExpressions(spec.prompt, ["spec", "prompt"]),
   columns: [{ header: "DESCRIPTION", fit: "text", cell: ({ spec }) => spec.description ?? "" }],
 });

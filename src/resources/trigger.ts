@@ -14,6 +14,7 @@ import type { FilesystemSpec } from "./event_filesystem.ts";
 import type { TaskEventSpec } from "./event_task.ts";
 import type { WebhookSpec } from "./event_webhook.ts";
 import { EVENTS } from "./events.ts";
+import { expressionAt, templateExpressions } from "./expressions.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
 import { errorAt, type FieldPath, type Finding, Name, warningAt } from "./resource.ts";
 
@@ -91,6 +92,13 @@ export const trigger: AnyKind = defineKind<TriggerSpec>("Trigger", {
       .flatMap((event) => event.references(blockOf(spec, event.source))),
     actionReference("Workflow", spec.action.workflow, ["spec", "action", "workflow"]),
     actionReference("Workspace", spec.action.workspace, ["spec", "action", "workspace"]),
+  ],
+  expressions: ({ event: { filter, webhook = {} }, concurrency, action: { goal } }) => [
+    ...expressionAt(filter?.condition, CONDITION),
+    ...expressionAt(webhook.idempotencyKey, ["spec", "event", "webhook", "idempotencyKey"]),
+    ...expressionAt(webhook.debounce?.key, ["spec", "event", "webhook", "debounce", "key"]),
+    ...expressionAt(concurrency?.key, ["spec", "concurrency", "key"]),
+    ...templateExpressions(goal, ["spec", "action", "goal"]),
   ],
   machine: (spec) =>
     EVENTS.filter((event) => event.source === spec.event.source)

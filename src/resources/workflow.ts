@@ -5,14 +5,15 @@
  */
 
 import Type from "typebox";
-import { checkEnv, Env, envReferences } from "./env.ts";
+import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
+import type { StatedExpression } from "./expressions.ts";
 import { checkFinallyReads } from "./finally_reads.ts";
 import type { MachineNeed } from "./machine_needs.ts";
 import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 import { checkShell, Shell, shellProgram } from "./shell.ts";
 import { checkStep, type Step, stepReferences, StepSchema } from "./step.ts";
-import { checkGraph, checkSize, checkStepNames } from "./step_graph.ts";
+import { checkGraph, checkSize, checkStepNames, expressionsOf } from "./step_graph.ts";
 import { checkTimeout, Duration } from "./timeout.ts";
 
 /** Schema of `spec`. */
@@ -58,6 +59,11 @@ export const workflow: AnyKind = defineKind<WorkflowSpec>("Workflow", {
     ...spec.steps.flatMap((step, index) => stepReferences(step, [...STEPS, index])),
     ...(spec.finally ?? []).flatMap((step, index) => stepReferences(step, [...FINALLY, index])),
   ],
+  expressions: ({ env, steps, finally: last = [] }) => [
+    ...envExpressions(env, ["spec", "env"]),
+    ...stepExpressions(steps, STEPS),
+    ...stepExpressions(last, FINALLY),
+  ],
   machine: (spec) => [
     ...shellProgram(spec.shell, ["spec", "shell"], [spec.env]),
     ...stepPrograms(spec.steps, STEPS, spec),
@@ -94,6 +100,12 @@ function checkFinally(steps: readonly Step[]): Finding[] {
       [...FINALLY, index, "needs"],
       'Steps under "finally" run one after the other when all other steps have ended: remove "needs"',
     )]
+  );
+}
+
+function stepExpressions(steps: readonly Step[], at: FieldPath): StatedExpression[] {
+  return steps.flatMap((step, index) =>
+    expressionsOf(step).map(([field, source]) => ({ at: [...at, index, ...field], source }))
   );
 }
 

@@ -5,7 +5,7 @@
  */
 
 import Type from "typebox";
-import { checkEnv, Env, envReferences } from "./env.ts";
+import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
 import { errorAt, type Finding } from "./resource.ts";
 
@@ -50,6 +50,7 @@ export const workspace: AnyKind = defineKind<WorkspaceSpec>("Workspace", {
         : [],
     ({ env }) => checkEnv(env, ["spec", "env"]),
   ],
+  expressions: (spec) => envExpressions(spec.env, ["spec", "env"]),
   references: (spec) => envReferences(spec.env, ["spec", "env"]),
   machine: ({ path, isolation }) => [
     { needs: "directory", path, at: PATH, repository: isolation === "worktree" },

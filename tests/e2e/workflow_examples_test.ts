@@ -159,7 +159,13 @@ Deno.test("docs/workflows.md shows the examples as they are", async () => {
   }
 });
 
-const push = (after: string) => ({ ref: "refs/heads/main", deleted: false, after });
+const push = (after: string) => ({
+  ref: "refs/heads/main",
+  deleted: false,
+  after,
+  pusher: { name: "ada" },
+  commits: [],
+});
 
 /**
  * Scripts of a deployment: what they are called with is noted, and one of them can be told to fail.

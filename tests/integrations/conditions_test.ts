@@ -166,3 +166,51 @@ for (const platform of ["github", "line", "slack"]) {
     },
   });
 }
+
+/** What Gitea sends, as far as conditions read it: it leaves out what GitHub has. */
+const GITEA: readonly (readonly [event: string, payload: unknown])[] = [
+  ["push", { ref: "refs/heads/main", after: "e1", commits: [{ id: "e1" }], pusher: { id: 1 } }],
+  ["pull_request", { action: "opened", number: 2, pull_request: { id: 9 }, sender: { id: 1 } }],
+  ["pull_request", { action: "synchronized", number: 2, pull_request: { id: 9 } }],
+  [
+    "pull_request_comment",
+    { action: "reviewed", number: 2, pull_request: { id: 9 }, review: { type: "x" } },
+  ],
+  ["issue_comment", { action: "created", issue: { number: 2 }, comment: { id: 7 }, is_pull: true }],
+  ["issues", { action: "opened", number: 2, issue: { number: 2 }, sender: { id: 1 } }],
+  ["release", { action: "published", release: { id: 3 }, sender: { id: 1 } }],
+  ["create", { ref: "v1", ref_type: "tag", sha: "e1" }],
+];
+
+Deno.test("the conditions of the package github tell events apart without their header", () => {
+  const own = CONDITIONS.filter(({ name }) => name.startsWith("github-"));
+  const shared = Deno.env.get("SVC_SHARED") ?? "";
+  const files = ["tests/fixtures", ...shared === "" ? [] : [join(shared, "payloads")]]
+    .flatMap((folder) => payloadsIn(folder.startsWith("/") ? folder : join(ROOT, folder), "github"))
+    .map(([path, payload]) => {
+      const [, event = ""] = /github\/([a-z_]+)/.exec(path) ?? [];
+      return [event, payload] as const;
+    });
+  const met = new Set<string>();
+  for (const [event, payload] of [...files, ...GITEA]) {
+    for (const { name, source } of own) {
+      const result = compileExpression(source).run(scopeOf({ payload: payload as never }));
+      deepEqual(result.ok ? typeof result.value : result.error, "boolean", `${name}: ${event}`);
+      if (!result.ok || result.value !== true) continue;
+      deepEqual(
+        name,
+        `github-${event.replaceAll("_", "-")}`,
+        JSON.stringify(payload).slice(0, 300),
+      );
+      met.add(name);
+    }
+  }
+  deepEqual([...met].toSorted(), own.map(({ name }) => name).toSorted());
+  for (const [event, payload] of GITEA.slice(0, 3)) {
+    const isMet = own.some(({ source }) => {
+      const result = compileExpression(source).run(scopeOf({ payload: payload as never }));
+      return result.ok && result.value === true;
+    });
+    ok(isMet, `Gitea's ${event}`);
+  }
+});

@@ -183,7 +183,13 @@ http://git.example/brightwater/tidepool/compare/4f0c61d2b97a...e31f6c8a47d2
     request(push, "a deleted branch", { body: changed(PUSH, { deleted: true, commits: [] }) }),
     request(["pull_request", "github-push"], "another event", { body: PULL_REQUEST }),
     request(push, "another event that says it is a push", { body: PULL_REQUEST }),
-    request(["release", "github-push"], "a push that says it is another event", { body: PUSH }),
+    {
+      title: "a push sent again as another event",
+      trigger: "github-push",
+      body: PUSH,
+      headers: githubRequest("release", randomUUID()),
+      answer: "duplicate",
+    },
     {
       title: "GitHub's handshake",
       trigger: "github-release",

@@ -116,7 +116,7 @@ Deno.test("a goal names the task, but no steps and no goal: neither is there yet
     goal("{{ steps.a.state }} {{ goal }}"),
     ["steps", "goal"].map((name) =>
       `spec.action.goal: Does not compile at column 1: there is no variable "${name}": ` +
-      "use one of payload, headers, query, method, remote, trigger, delivery, task and payload_<field>"
+      "use one of payload, headers, query, method, remote, signed, unsigned, trigger, delivery, task and payload_<field>"
     ),
   );
 });

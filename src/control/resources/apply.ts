@@ -30,6 +30,7 @@ import type { Caller } from "../../auth/caller.ts";
 import { checkMayChange, checkPolicy, type CodeHost } from "./check_code.ts";
 import { refusal } from "./delete.ts";
 import { findPruned } from "./prune.ts";
+import { unsignedWarnings } from "./unsigned_reads.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
 
 /** What {@linkcode apply} needs. */
@@ -93,6 +94,7 @@ export async function apply(
       throw refusal("applied", inUse, "change what uses it, or keep it in the input");
     }
     warnings.push(...danglingReferences(manifests, proposed), ...weakSecrets(manifests, catalog));
+    warnings.push(...unsignedWarnings(manifests.reads, resources, proposed));
     const results = [
       ...changes.map(toOutcome),
       ...pruned.map((resource) => toOutcome({ resource, action: "pruned" })),
