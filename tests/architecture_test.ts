@@ -128,6 +128,8 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   },
   "src/intake": {
     "src/base": "values",
+    "src/connections": "values",
+    "src/connections/slack": "values",
     "src/http": "values",
     "src/intake/admission": "values",
     "src/intake/files": "values",
@@ -463,6 +465,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "typebox/system": ["src/resources/validate.ts"],
   "ulid": ["src/base/ids.ts"],
   "unbash": ["src/plugins/policy/shell_line.ts"],
+  "ws": ["src/connections/slack/websocket.ts"],
   "yaml": [
     "src/resources/manifest.ts",
     "src/resources/manifest_limits.ts",

@@ -10,6 +10,7 @@ import { BodyBudget } from "../http/body_budget.ts";
 import { Certificates } from "../http/certificates.ts";
 import { get, visit } from "../http/send.ts";
 import { Triggers } from "../intake/admission/triggers.ts";
+import { SlackSockets } from "../intake/slack_sockets.ts";
 import { SlackRouter } from "../intake/slack/router.ts";
 import { startSources } from "../intake/sources.ts";
 import type { WebhookHost } from "../intake/webhook.ts";
@@ -26,6 +27,8 @@ export interface Intake
   readonly planner: Planner;
   /** Memory that the bodies of all requests share. */
   readonly bodies: BodyBudget;
+  /** Events of Slack without an address. */
+  readonly sockets: SlackSockets;
 }
 
 /** Longest time a body may take to arrive. */
@@ -43,12 +46,14 @@ export function openIntake(
   const pipeline = withPipeline(state, plugins);
   const { triggers, planner, findCertificate, visit } = pipeline;
   busy.use(new SlackRouter({ ...pipeline, inboxes }));
+  const sockets = busy.use(new SlackSockets(pipeline));
   busy.use(startSources({ ...pipeline, answerEnd: (task) => answers.atEnd(task) }));
   return {
     triggers,
     planner,
     findCertificate,
     visit,
+    sockets,
     bodies: new BodyBudget(config.maxInflightBytes),
     limits: { maxBytes: config.maxBodyBytes, deadlineMs: BODY_DEADLINE_MS },
     [Symbol.asyncDispose]: () => busy[Symbol.asyncDispose](),

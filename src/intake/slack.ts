@@ -38,7 +38,7 @@ export interface SlackHost extends WebhookHost {
 const SOURCE = "slack";
 
 /** Largest body; Slack's own are far smaller. */
-const MAX_BODY_BYTES = 256 * 1024;
+export const MAX_BODY_BYTES = 256 * 1024;
 
 /**
  * Answers one request. Never throws; only a 200 means that the event is stored. A sender that
@@ -67,10 +67,7 @@ export async function receiveSlackEvent(
     checkContentType(received.headers);
     const result = await read(received, trigger, SLACK_REQUEST, host);
     if (result.handshake !== undefined) return await answerHandshake(result, host);
-    const { parsed } = result;
-    const payload = objectOf(parsed);
-    const event = normalise(payload, context.receivedAt);
-    return answer(payload, event, await record(event, parsed, host));
+    return answer(await storeEvent(result.parsed, host));
   } catch (error) {
     return refuseAndRecord(toAppError(error), { ...incoming, context, received }, host);
   } finally {
@@ -97,14 +94,27 @@ function findHandshake(parsed: ParsedDelivery): Handshake | undefined {
   return slack.handshake?.(payload);
 }
 
-/** Stores event and delivery in one transaction; both are on disk when the promise resolves. */
-async function record(
-  event: SlackEvent,
-  { delivery, json }: ParsedDelivery,
-  host: SlackHost,
-): Promise<RecordedSourceEvent> {
+/** An event that is on disk. */
+export interface StoredEvent {
+  readonly payload: JsonObject;
+  readonly kind: SlackEvent["kind"];
+  readonly recorded: RecordedSourceEvent;
+}
+
+/**
+ * Stores event and delivery in one transaction; both are on disk when the promise resolves.
+ *
+ * @throws {AppError} `invalid` when the body is no object; `overloaded`.
+ */
+export async function storeEvent(
+  parsed: ParsedDelivery,
+  host: Pick<SlackHost, "store" | "keyUses" | "newId">,
+): Promise<StoredEvent> {
+  const { delivery, json } = parsed;
+  const payload = objectOf(parsed);
   const { headers, body, url, context } = delivery;
   context.passed("decided");
+  const event = normalise(payload, context.receivedAt);
   const { externalId, ignored, isMention: _mention, ...facts } = event;
   const { project, trigger, ...rest } = context.facts();
   const stored: SourceEventFacts = {
@@ -125,18 +135,17 @@ async function record(
     ...(json === undefined ? {} : { payload: json }),
   });
   host.keyUses.add(context);
-  return recorded;
+  return { payload, kind: event.kind, recorded };
 }
 
 /**
  * The body that Slack shows to the person who clicked or typed: nothing, and no choices in a menu.
  */
-function answer(
-  payload: JsonObject,
-  { kind }: SlackEvent,
-  { status, id }: RecordedSourceEvent,
-): Response {
-  if (asksForChoices(payload)) return Response.json({ options: [] });
+function answer({ payload, kind, recorded: { status, id } }: StoredEvent): Response {
+  if (asksForChoices(payload)) return Response.json(NO_CHOICES);
   if (kind === "command" || kind === "interaction") return new Response(null, { status: 200 });
   return Response.json({ status, source_event_id: id });
 }
+
+/** What a menu gets that asks for its choices. */
+export const NO_CHOICES = { options: [] };

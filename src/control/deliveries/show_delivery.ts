@@ -39,7 +39,7 @@ export async function showDelivery(id: string, host: ShowHost): Promise<ShownDel
   return {
     delivery: host.secrets.redactAll(deliveryView(delivery)),
     method: delivery.detail.handshakeMethod ?? "POST",
-    url: webhookUrl === undefined || delivery.via === "internal"
+    url: webhookUrl === undefined || hadNoRequest(delivery)
       ? null
       : host.secrets.redactAll(webhookUrl + locationOf(delivery, content.url)),
     headers: host.secrets.redactAll(
@@ -48,6 +48,11 @@ export async function showDelivery(id: string, host: ShowHost): Promise<ShownDel
     body: text ?? toBase64(content.body),
     body_encoding: text === undefined ? "base64" : "text",
   };
+}
+
+/** Whether no request brought it: an event of our own, or one that came over a socket. */
+function hadNoRequest({ via, detail }: Delivery): boolean {
+  return via === "internal" || (via === "chat" && detail.connection !== undefined);
 }
 
 /** The webhook settings of its trigger as they are now. */

@@ -1,0 +1,233 @@
+/**
+ * The source of Slack events without an address: one socket for each Connection with
+ * `events: socket`, opened and closed as Connections come and go.
+ *
+ * @module
+ */
+
+import { rfc3339 } from "../base/clock.ts";
+import { messageOf } from "../base/errors.ts";
+import { toJson } from "../base/json.ts";
+import type { Log } from "../base/log.ts";
+import { SerialRunner } from "../base/serial_runner.ts";
+import { type Connection, readToken } from "../connections/find_connection.ts";
+import { SlackSocket, type SocketState } from "../connections/slack/socket.ts";
+import { openSocket } from "../connections/slack/websocket.ts";
+import type { Catalog } from "../resources/catalog.ts";
+import { apiUrlOf } from "../resources/connection.ts";
+import type { ConnectionKey, ConnectionNews } from "../store/connection_records.ts";
+import type { ConnectionStore } from "../store/connection_store.ts";
+import type { Events } from "../store/events.ts";
+import { type EnvelopeHost, receiversOf, storeEnvelope } from "./slack_envelope.ts";
+
+/** What {@linkcode SlackSockets} needs. */
+export interface SlackSocketsHost extends EnvelopeHost {
+  readonly store: EnvelopeHost["store"] & ConnectionStore;
+  readonly catalog: Catalog;
+  readonly events: Events;
+  readonly log: Log;
+}
+
+/** A Connection, and its socket while it has one. */
+interface Served {
+  readonly connection: Connection;
+  /** What makes it another one. */
+  readonly identity: string;
+  /** The app-level token at the last look: another one is worth another attempt. */
+  token: string | undefined;
+  socket: SlackSocket | undefined;
+  /** Why it has no socket. */
+  problem: string | undefined;
+  /** Up to when its last event was noted. */
+  notedEventAt: number;
+}
+
+/** Time between two notes of how far the events have come. */
+const NOTE_EVERY_MS = 60_000;
+/** Name of the mark in the state of a Connection up to which events have come. */
+const MARK = "socket";
+
+/** Opens and closes sockets until disposed. */
+export class SlackSockets implements AsyncDisposable {
+  readonly #host: SlackSocketsHost;
+  readonly #served = new Map<string, Served>();
+  readonly #looks: SerialRunner;
+  readonly #subscription: Disposable;
+  readonly #notes: Disposable;
+
+  /** Opens those of the catalog. */
+  constructor(host: SlackSocketsHost) {
+    this.#host = host;
+    const { events, clock, log } = host;
+    this.#looks = new SerialRunner({
+      run: () => this.#look(),
+      onError: (error) => log.error("the sockets of Slack could not be looked after", { error }),
+      clock,
+    });
+    this.#subscription = events.on("resourcesChanged", () => this.#looks.kick());
+    this.#notes = clock.every(NOTE_EVERY_MS, () => this.#noteAll());
+    this.#looks.kick();
+  }
+
+  /** How the socket of a Connection is doing; `undefined` where it is to have none. */
+  stateOf({ project, name }: { project: string; name: string }): SocketState | undefined {
+    const served = this.#served.get(`${project}/${name}`);
+    if (served === undefined) return undefined;
+    return served.socket?.state ??
+      (served.problem === undefined ? {} : { problem: served.problem });
+  }
+
+  /** Closes all of them. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#subscription[Symbol.dispose]();
+    this.#notes[Symbol.dispose]();
+    await this.#looks[Symbol.asyncDispose]();
+    const notes = this.#noteAll();
+    await Promise.all(
+      [...this.#served.values()].map(({ socket }) => socket?.[Symbol.asyncDispose]()),
+    );
+    await notes;
+  }
+
+  async #look(): Promise<undefined> {
+    const { catalog } = this.#host;
+    const wanted = new Map(
+      (catalog.list("Connection") as Connection[])
+        .filter(({ spec }) => spec.slack?.events === "socket")
+        .map((one) => [`${one.project}/${one.name}`, one]),
+    );
+    for (const [key, served] of this.#served) {
+      const now = wanted.get(key);
+      if (now !== undefined && identityOf(now) === served.identity) continue;
+      await served.socket?.[Symbol.asyncDispose]();
+      this.#served.delete(key);
+    }
+    for (const [key, connection] of wanted) {
+      const served = this.#served.get(key);
+      if (served === undefined) await this.#serve(key, connection);
+      else await this.#lookAgain(served);
+    }
+  }
+
+  async #serve(key: string, connection: Connection): Promise<void> {
+    const served: Served = {
+      connection,
+      identity: identityOf(connection),
+      token: undefined,
+      socket: undefined,
+      problem: undefined,
+      notedEventAt: 0,
+    };
+    this.#served.set(key, served);
+    await this.#lookAgain(served);
+  }
+
+  /** Closes the socket where nobody takes its events any more, and opens it where somebody does. */
+  async #lookAgain(served: Served): Promise<void> {
+    const { connection } = served;
+    const problem = this.#whyNobody(connection);
+    const token = this.#findToken(connection);
+    if (problem !== undefined) {
+      await served.socket?.[Symbol.asyncDispose]();
+      served.socket = undefined;
+      if (served.problem !== problem) this.#noted(connection, problem, true);
+    } else if (served.socket === undefined) {
+      served.socket = await this.#open(served);
+    } else if (token !== served.token) {
+      served.socket.retry();
+    }
+    served.problem = problem;
+    served.token = token;
+  }
+
+  #whyNobody(connection: Connection): string | undefined {
+    try {
+      receiversOf(connection, this.#host.triggers);
+      return undefined;
+    } catch (error) {
+      return messageOf(error);
+    }
+  }
+
+  #findToken(connection: Connection): string | undefined {
+    try {
+      return this.#token(connection);
+    } catch {
+      return undefined; // the socket says why
+    }
+  }
+
+  #token(connection: Connection): string {
+    const { appToken } = connection.spec.slack ?? {};
+    if (appToken === undefined) throw new Error("Socket Mode without an app-level token");
+    return readToken(connection, appToken, this.#host.catalog);
+  }
+
+  async #open({ connection }: Served): Promise<SlackSocket> {
+    const { store, clock, log } = this.#host;
+    const { project, name, createdAt, spec } = connection;
+    const known = (await store.listConnectionStates()).find((one) =>
+      one.project === project && one.name === name && one.createdAt === createdAt
+    );
+    const since = known?.marks[MARK];
+    return new SlackSocket({
+      name: `${project}/${name}`,
+      api: apiUrlOf(spec),
+      token: () => this.#token(connection),
+      store: (envelope) => storeEnvelope(envelope, connection, this.#host),
+      noted: (problem, isBroken) => this.#noted(connection, problem, isBroken),
+      missed: (from, to) => this.#missed(connection, from, to),
+      ...(since === undefined ? {} : { since }),
+      openSocket,
+      clock,
+      log,
+    });
+  }
+
+  #noted(connection: Connection, problem: string | undefined, isBroken: boolean): void {
+    this.#note(connection, { fault: problem ?? null });
+    if (!isBroken || problem === undefined) return;
+    const { project, name } = connection;
+    const incident = { kind: "connection.broken", project, connection: name } as const;
+    this.#host.events.publish("incidentHappened", { ...incident, reason: problem });
+  }
+
+  #missed(connection: Connection, from: number, to: number): void {
+    const { project, name } = connection;
+    const reason =
+      `No socket was open from ${rfc3339(from)} to ${rfc3339(to)}, and Slack sends an ` +
+      "event again for five minutes only: what came before that has to be looked for in Slack";
+    this.#host.log.warn("events of Slack may be lost", {
+      connection: `${project}/${name}`,
+      reason,
+    });
+    this.#note(connection, { gap: { from, to, repaired: 0, lost: 0, reason } });
+    const incident = { kind: "gap.lost", project, connection: name } as const;
+    this.#host.events.publish("incidentHappened", { ...incident, reason });
+  }
+
+  async #noteAll(): Promise<void> {
+    await Promise.all([...this.#served.values()].map((served) => {
+      const { heardAt, lastEventAt = 0 } = served.socket?.state ?? {};
+      if (heardAt === undefined) return undefined;
+      const isNew = lastEventAt > served.notedEventAt;
+      served.notedEventAt = lastEventAt;
+      return this.#note(served.connection, {
+        marks: { [MARK]: heardAt },
+        ...(isNew ? { lastEventAt } : {}),
+      });
+    }));
+  }
+
+  async #note({ project, name, createdAt }: ConnectionKey, news: ConnectionNews): Promise<void> {
+    const { store, clock, log } = this.#host;
+    await store.noteConnection({ project, name, createdAt }, news, clock.now()).catch((error) =>
+      log.warn("what was learnt of a Connection could not be noted", { project, name, error })
+    );
+  }
+}
+
+/** A Connection that was changed, or made anew, is served anew. */
+function identityOf({ createdAt, spec }: Connection): string {
+  return toJson([createdAt, spec.slack]);
+}
