@@ -36,9 +36,9 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/secrets": { "src/base": "values", "src/resources": "values" },
   "src/shell": { "src/base": "values" },
   "src/http": { "src/base": "values", "src/signatures": "types" },
-  "src/connections": { "src/base": "values", "src/resources": "values" },
   "src/connections/github": { "src/base": "values", "src/http": "values" },
   "src/store": { "src/base": "types", "src/resources": "types", "src/signatures": "types" },
+  "src/connections": { "src/base": "values", "src/resources": "values", "src/store": "types" },
   "src/connections/slack": { "src/base": "values", "src/http": "values" },
   "src/store/rules": { "src/base": "values", "src/store": "types" },
   "src/store/sqlite/engine": {
@@ -113,10 +113,13 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   },
   "src/outbox": {
     "src/base": "values",
+    "src/cel": "values",
     "src/connections": "values",
+    "src/connections/github": "values",
     "src/connections/slack": "values",
     "src/resources": "values",
     "src/secrets": "types",
+    "src/signatures": "values",
     "src/store": "types",
   },
   "src/intake/slack": {
@@ -374,6 +377,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/base": "values",
     "src/calls": "values",
     "src/cel": "values",
+    "src/connections": "values",
     "src/connections/slack": "values",
     "src/control": "values",
     "src/control/records": "values",

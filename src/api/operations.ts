@@ -7,6 +7,7 @@
  */
 
 import { ACCESS_OPERATIONS } from "./access_operations.ts";
+import { ANSWER_OPERATIONS } from "./answer_operations.ts";
 import { DELIVERY_OPERATIONS } from "./delivery_operations.ts";
 import type { InputOf, Operation, Output as Answer, OutputOf } from "./operation.ts";
 import { OUTBOX_OPERATIONS } from "./outbox_operations.ts";
@@ -25,6 +26,7 @@ export const OPERATIONS = {
   ...TRIGGER_OPERATIONS,
   ...DELIVERY_OPERATIONS,
   ...SOURCE_OPERATIONS,
+  ...ANSWER_OPERATIONS,
   ...OUTBOX_OPERATIONS,
   ...ACCESS_OPERATIONS,
   ...UPKEEP_OPERATIONS,

@@ -154,6 +154,24 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/slack_reply.ts"),
   },
   {
+    words: "github comment",
+    summary: "comment on what a task is about",
+    served: true,
+    load: () => import("./commands/github_comment.ts"),
+  },
+  {
+    words: "github status",
+    summary: "set the status of the commit that a task is about",
+    served: true,
+    load: () => import("./commands/github_status.ts"),
+  },
+  {
+    words: "github react",
+    summary: "react to what a task is about",
+    served: true,
+    load: () => import("./commands/github_react.ts"),
+  },
+  {
     words: "outbox retry",
     summary: "send a message now that was not sent",
     load: () => import("./commands/outbox_retry.ts"),

@@ -23,34 +23,41 @@ export interface QueuedMessage extends Readonly<Record<string, unknown>> {
 }
 
 /** How a command reports its message. */
-export interface Reported {
+export interface Reported<Queued extends QueuedMessage> {
+  /** Asks the daemon to store it. */
+  readonly queue: (client: Client) => Promise<Queued>;
   /** What is printed once it was sent. */
-  readonly sent: string;
+  readonly sent: (queued: Queued) => string;
   /** Name under which JSON shows the id that the other system gave it. */
   readonly idField: string;
 }
 
 /**
- * Prints that a message is queued; with `--wait` waits for it, and prints that it was sent.
+ * Stores a message and prints that it is queued; with `--wait` waits for it, and prints that it was
+ * sent.
  *
  * @throws {AppError} `refused` when it is given up; `unreachable` when the daemon ends meanwhile.
  */
-export async function reportMessage(
+export async function reportMessage<Queued extends QueuedMessage>(
   context: CommandContext,
-  client: Client,
-  queued: QueuedMessage,
-  { sent, idField }: Reported,
+  { queue, sent, idField }: Reported<Queued>,
 ): Promise<number> {
   const { io } = context;
   const json = context.option("output") === "json";
   if (!context.flag("wait")) {
+    using client = context.client();
+    const queued = await queue(client);
     io.out(json ? jsonText(queued) : `queued as outbox/${queued.outbox_id}\n`);
     return 0;
   }
+  // Around the whole: where the daemon runs the command for a script it must refuse to wait before
+  // anything is stored, because the program then does all of it once more.
   return await interruptible(io, async (signal) => {
+    using client = context.client();
+    const queued = await queue(client);
     const externalId = await untilSent(client, queued.outbox_id, signal);
     const { outbox_id: _done, ...rest } = queued;
-    io.out(json ? jsonText({ ...rest, [idField]: externalId }) : `${sent}\n`);
+    io.out(json ? jsonText({ ...rest, [idField]: externalId }) : `${sent(queued)}\n`);
     return 0;
   });
 }

@@ -7,6 +7,7 @@
 import type { DataDir } from "../base/data_dir.ts";
 import { deliveryHandlers, type DeliveryOperationsHost } from "./deliveries/delivery_operations.ts";
 import { accessHandlers, type AccessHost } from "./access_operations.ts";
+import { answerHandlers, type AnswerOperationsHost } from "./answer_operations.ts";
 import { recordType } from "./records/records.ts";
 import { resolveId } from "./records/resolve.ts";
 import { status, type StatusHost } from "./records/status.ts";
@@ -34,6 +35,7 @@ export interface OperationsHost
     TaskOperationsHost,
     TriggerActionHost,
     SourceEventHost,
+    AnswerOperationsHost,
     OutboxOperationsHost,
     StatusHost,
     UpkeepHost {
@@ -62,6 +64,7 @@ export function controlOperations(
       ...triggerHandlers(host),
       ...deliveryHandlers(host),
       ...sourceEventHandlers(host),
+      ...answerHandlers(host),
       ...outboxHandlers(host),
       ...accessHandlers(host),
       ...upkeepHandlers(host),

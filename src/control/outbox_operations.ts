@@ -9,6 +9,7 @@ import type { MessageStatus, OUTBOX_OPERATIONS } from "../api/outbox_operations.
 import type { Clock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { findMessageKind } from "../outbox/messages.ts";
+import type { Outbox } from "../outbox/outbox.ts";
 import type { Events } from "../store/events.ts";
 import type { OutboxMessage } from "../store/outbox_records.ts";
 import type { OutboxStore } from "../store/outbox_store.ts";
@@ -22,6 +23,7 @@ export interface OutboxOperationsHost {
   readonly store: OutboxStore;
   readonly events: Events;
   readonly clock: Clock;
+  readonly outbox: Outbox;
 }
 
 /** Shortest time between two reads of a message. */
@@ -69,11 +71,13 @@ async function* waitForMessage(
  */
 async function retryMessage(
   { id }: Input<"outbox.retry">,
-  { store, clock }: OutboxOperationsHost,
+  { store, clock, outbox }: OutboxOperationsHost,
 ): Promise<Output<"outbox.retry">> {
   const { kind } = await findRecord(MESSAGES, id, store);
   const forget = findMessageKind(kind)?.again === "never";
-  return changed(id, await store.retryMessage(id, { now: clock.now(), forget }));
+  const status = changed(id, await store.retryMessage(id, { now: clock.now(), forget }));
+  outbox.resume();
+  return status;
 }
 
 /**

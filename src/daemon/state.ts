@@ -14,12 +14,14 @@ import { idFactory, type NewId } from "../base/ids.ts";
 import type { DaemonLog } from "../base/log.ts";
 import { pathResolver, type ResolvePath } from "../base/user_paths.ts";
 import { createEvaluator, type Evaluator } from "../cel/evaluator.ts";
+import { OwnUsers } from "../connections/own_users.ts";
 import { loadCatalog } from "../control/resources/resource_writer.ts";
 import { KeyUses } from "../intake/pipeline/key_uses.ts";
 import { Rejections } from "../intake/pipeline/rejections.ts";
 import { UnknownPaths } from "../intake/unknown_paths.ts";
 import { type FollowedTask, TaskTriggerIndex } from "../intake/task.ts";
 import { AnsweredTriggers } from "../outbox/answered_triggers.ts";
+import { Markers } from "../outbox/marker.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { closeToUnbound } from "../secrets/key_file.ts";
 import type { Keyring } from "../secrets/keyring.ts";
@@ -52,6 +54,10 @@ export interface State extends AsyncDisposable {
   readonly catalog: Catalog;
   /** Hides the secrets of the catalog. */
   readonly secrets: KnownSecrets;
+  /** Who Connections write as. */
+  readonly ownUsers: OwnUsers;
+  /** Marks what is written elsewhere, and knows it again. */
+  readonly markers: Markers;
   /** The triggers that fire when tasks end. */
   readonly taskTriggers: TaskTriggerIndex;
   /** Whether the end of this task fires triggers or is to be answered. */
@@ -105,6 +111,9 @@ export async function openState(config: DaemonConfig): Promise<State> {
   );
   const unknownPaths = opening.use(new UnknownPaths({ catalog, log, clock }));
   const keyUses = opening.use(new KeyUses({ store, log, clock }));
+  const ownUsers = new OwnUsers(store, clock);
+  await ownUsers.load();
+  const markers = new Markers(await keyring.derive("marker of answers"));
   const taskTriggers = new TaskTriggerIndex(catalog);
   const answered = new AnsweredTriggers(catalog);
   const open = opening.move();
@@ -122,6 +131,8 @@ export async function openState(config: DaemonConfig): Promise<State> {
     catalog,
     secrets,
     taskTriggers,
+    ownUsers,
+    markers,
     isFollowed: (task) => taskTriggers.of(task).length > 0 || answered.has(task),
     evaluator,
     groups,

@@ -38,6 +38,7 @@ export class AnsweredTriggers {
   }
 }
 
-function isAnswered({ event: { webhook } }: TriggerSpec): boolean {
-  return (webhook?.slack?.notify ?? []).some((point) => point !== "started");
+function isAnswered({ event: { webhook }, report }: TriggerSpec): boolean {
+  return report !== undefined ||
+    (webhook?.slack?.notify ?? []).some((point) => point !== "started");
 }

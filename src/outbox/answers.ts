@@ -12,10 +12,12 @@ import type { NewMessage } from "../store/outbox_records.ts";
 import type { Task } from "../store/task_records.ts";
 import type { Draft } from "./message_kind.ts";
 import type { Outbox } from "./outbox.ts";
+import { reportsAt, type ReportsHost } from "./reports.ts";
 import { postsAt, type SlackAnswersHost } from "./slack_answers.ts";
 
 /** What answers need. */
-export interface AnswersHost extends SlackAnswersHost {
+export interface AnswersHost extends Omit<SlackAnswersHost & ReportsHost, "store"> {
+  readonly store: SlackAnswersHost["store"] & ReportsHost["store"];
   readonly outbox: Outbox;
   readonly events: Events;
   readonly log: Log;
@@ -87,4 +89,4 @@ const SOURCES: readonly ((
   point: "started" | "ended",
   task: Task,
   host: AnswersHost,
-) => Promise<readonly Draft[]>)[] = [postsAt];
+) => Promise<readonly Draft[]>)[] = [postsAt, reportsAt];

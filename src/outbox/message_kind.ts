@@ -6,7 +6,9 @@
 
 import type { Clock } from "../base/clock.ts";
 import type { Catalog } from "../resources/catalog.ts";
+import type { OwnUsers } from "../connections/own_users.ts";
 import type { ClaimedMessage, NewMessage } from "../store/outbox_records.ts";
+import type { Markers } from "./marker.ts";
 
 /** A message as rooms hand it over; the outbox adds its id and its time. */
 export type Draft = Omit<NewMessage, "id" | "now">;
@@ -17,6 +19,10 @@ export interface SendHost {
   readonly clock: Clock;
   /** Base URL of Slack's Web API for bot tokens of triggers, without a slash at its end. */
   readonly slackApiUrl: string;
+  /** Marks what is written, so that it is found again. */
+  readonly markers: Markers;
+  /** Who Connections write as. */
+  readonly ownUsers: OwnUsers;
   /** Gives a call up when the daemon ends. */
   readonly signal: AbortSignal;
 }
@@ -43,6 +49,8 @@ export type Tried =
     readonly afterSecs?: number;
     /** Whether it may have arrived all the same. */
     readonly mayHaveArrived: boolean;
+    /** Whether only this message waits, not those behind it; not when absent. */
+    readonly alone?: true;
   };
 
 /** What looking for a message gave that may have arrived. */

@@ -5,10 +5,16 @@
  */
 
 import type { MessageKind } from "./message_kind.ts";
+import { githubComment } from "./github_comment.ts";
+import { githubReaction } from "./github_reaction.ts";
+import { githubStatus } from "./github_status.ts";
 import { slackPost } from "./slack_post.ts";
 
 /** Every kind of message. */
 export const MESSAGE_KINDS: readonly MessageKind[] = [
+  githubComment,
+  githubStatus,
+  githubReaction,
   slackPost,
 ];
 

@@ -36,11 +36,21 @@ const MAX_LANES = 20;
 /** How long a call under way may delay the end of the daemon. */
 const STOP_WITHIN_MS = 2000;
 
+/** How long another system may still work on a request whose sender has gone. */
+const SETTLE_MS = 10_000;
 /** Longest pause of a lane for which the other system did not ask. */
 const MAX_LANE_PAUSE_MS = 60_000;
 
 /** Ends the reason of a message whose fate nobody knows and nobody can find out. */
 const UNKNOWN_FATE = "it may have arrived, so look there; svc outbox retry sends it again";
+
+/** A time in which a lane sends nothing. */
+interface LanePause {
+  /** Its end, in milliseconds since the epoch. */
+  readonly until: number;
+  /** Whether the other system wants it, by an answer or by its limits. */
+  readonly isAsked: boolean;
+}
 
 /** Takes messages, and sends them until it is disposed. */
 export class Outbox implements AsyncDisposable {
@@ -50,8 +60,7 @@ export class Outbox implements AsyncDisposable {
   readonly #subscription: Disposable;
   readonly #stopping = new AbortController();
   readonly #sending = new Map<string, Promise<void>>();
-  /** Until when a lane pauses, in milliseconds since the epoch. */
-  readonly #pauses = new Map<string, number>();
+  readonly #pauses = new Map<string, LanePause>();
   readonly #paces = new Map<string, Pace>();
 
   /** Continues with what the previous run of the daemon left behind. */
@@ -74,6 +83,14 @@ export class Outbox implements AsyncDisposable {
     const messages = this.prepare(drafts);
     if (messages.length > 0) await this.#host.store.addToOutbox(messages);
     return messages.map(({ id }) => id);
+  }
+
+  /** Ends the pauses for which no other system has asked: somebody has mended what was wrong. */
+  resume(): void {
+    for (const [lane, { isAsked }] of this.#pauses) {
+      if (!isAsked) this.#pauses.delete(lane);
+    }
+    this.#runner.kick();
   }
 
   /** Messages to be stored together with something else, every secret in them hidden. */
@@ -103,7 +120,7 @@ export class Outbox implements AsyncDisposable {
   async #claim(): Promise<number | undefined> {
     const { clock, store } = this.#host;
     const now = clock.now();
-    for (const [lane, until] of this.#pauses) {
+    for (const [lane, { until }] of this.#pauses) {
       if (until <= now) this.#pauses.delete(lane);
     }
     const limit = MAX_LANES - this.#sending.size;
@@ -112,7 +129,7 @@ export class Outbox implements AsyncDisposable {
     const { messages, nextAt = Infinity } = await store.claimMessages({ limit, now, busy });
     for (const claimed of messages) this.#start(claimed);
     if (messages.length === limit) this.#runner.kick();
-    const next = Math.min(nextAt, ...this.#pauses.values());
+    const next = Math.min(nextAt, ...[...this.#pauses.values()].map(({ until }) => until));
     return next === Infinity ? undefined : next;
   }
 
@@ -140,8 +157,8 @@ export class Outbox implements AsyncDisposable {
     const kind = this.#findKind(message.kind);
     const tried = await this.#try(claimed, kind);
     const result = this.#resultOf(tried, claimed, kind);
-    const pauseUntil = this.#pauseAfter(claimed, { tried, result, rates: kind?.rates ?? [] });
-    if (pauseUntil > clock.now()) this.#pauses.set(lane, pauseUntil);
+    const pause = this.#pauseAfter(claimed, { tried, result, rates: kind?.rates ?? [] });
+    if (pause.until > clock.now()) this.#pauses.set(lane, pause);
     const { signal } = this.#stopping;
     await retryWhileOverloaded(() => store.finishMessage(message.id, result, clock.now()), {
       clock,
@@ -162,12 +179,9 @@ export class Outbox implements AsyncDisposable {
       const reason = `this version knows no messages of kind "${claimed.message.kind}"`;
       return { result: "refused", reason };
     }
-    const host: SendHost = {
-      catalog: this.#host.catalog,
-      clock: this.#host.clock,
-      slackApiUrl: this.#host.slackApiUrl,
-      signal: this.#stopping.signal,
-    };
+    const { catalog, clock, slackApiUrl, markers, ownUsers } = this.#host;
+    const { signal } = this.#stopping;
+    const host: SendHost = { catalog, clock, slackApiUrl, markers, ownUsers, signal };
     try {
       return await sendOrFind(claimed, kind, host);
     } catch (error) {
@@ -208,7 +222,6 @@ export class Outbox implements AsyncDisposable {
       : { state: "pending", reason, nextAt, certain };
   }
 
-  /** From when on the lane may send its next message, in milliseconds since the epoch. */
   #pauseAfter(
     { lane }: ClaimedMessage,
     { tried, result, rates }: {
@@ -216,15 +229,18 @@ export class Outbox implements AsyncDisposable {
       readonly result: MessageResult;
       readonly rates: readonly Rate[];
     },
-  ): number {
+  ): LanePause {
     const now = this.#host.clock.now();
-    const isAsked = tried.result === "later" && tried.afterSecs !== undefined;
+    const later = tried.result === "later" ? tried : undefined;
+    if (later?.alone === true) return { until: now, isAsked: false }; // nothing was sent
+    const isAsked = later?.afterSecs !== undefined;
     const longest = isAsked ? Infinity : now + MAX_LANE_PAUSE_MS;
     const after = result.state === "pending" ? Math.min(result.nextAt, longest) : now;
-    if (rates.length === 0) return after;
+    if (rates.length === 0) return { until: after, isAsked };
     const pace = this.#paces.get(lane) ?? new Pace();
     this.#paces.set(lane, pace);
-    return Math.max(after, pace.sent(now, rates));
+    const free = pace.sent(now, rates);
+    return { until: Math.max(after, free), isAsked: isAsked || free >= after };
   }
 
   /** What answers no task is a notification, and telling of that would be another one. */
@@ -256,6 +272,13 @@ async function sendOrFind(
   if (kind.find === undefined) {
     const reason = "the daemon ended while it was being sent";
     return { result: "later", reason, mayHaveArrived: true };
+  }
+  const settledAt = (claimed.uncertainSince ?? 0) + SETTLE_MS;
+  const now = host.clock.now();
+  if (now < settledAt && now >= (claimed.uncertainSince ?? 0)) {
+    const reason = "it may have arrived, which is looked for in a moment";
+    const afterSecs = Math.ceil((settledAt - now) / 1000);
+    return { result: "later", reason, afterSecs, mayHaveArrived: true, alone: true };
   }
   const found = await kind.find(claimed, host);
   switch (found.result) {

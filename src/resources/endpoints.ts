@@ -40,6 +40,7 @@ const ABOUT: { readonly [Field in keyof Required<WebhookSpec>]: "sender" | "body
   rateLimit: "own",
   debounce: "own",
   slack: "own",
+  connection: "own",
 };
 
 const FIELDS = Object.keys(ABOUT) as readonly (keyof WebhookSpec)[];

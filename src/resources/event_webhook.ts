@@ -38,6 +38,7 @@ export type SlackSpec = Type.Static<typeof Slack>;
 /** Schema of the block. */
 const WebhookSpec = Type.Object({
   endpoint: Type.Optional(Name),
+  connection: Type.Optional(Name),
   secret: Type.Optional(Type.Object({ fromRef: Name }, { additionalProperties: false })),
   signatureHeader: Type.Optional(HeaderName),
   crdRef: Type.Optional(Type.String({ minLength: 1 })),
@@ -165,6 +166,12 @@ function webhookReferences(spec: WebhookSpec): Reference[] {
       name: spec.secret.fromRef,
       path: [...AT, "secret", "fromRef"],
       consequence,
+    }]),
+    ...(spec.connection === undefined ? [] : [{
+      kind: "Connection",
+      name: spec.connection,
+      path: [...AT, "connection"],
+      consequence: "its tasks cannot be answered",
     }]),
     ...(spec.crdRef === undefined ? [] : [{
       kind: "CustomResourceDefinition",

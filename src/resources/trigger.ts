@@ -16,6 +16,7 @@ import type { WebhookSpec } from "./event_webhook.ts";
 import { EVENTS } from "./events.ts";
 import { expressionAt, templateExpressions } from "./expressions.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
+import { checkReport, Report } from "./report.ts";
 import { errorAt, type FieldPath, type Finding, Name, warningAt } from "./resource.ts";
 
 /** Schema of `spec.concurrency`. */
@@ -37,6 +38,7 @@ const TriggerSchema = Type.Object({
     }, { additionalProperties: false })),
   }, { additionalProperties: false }),
   suspend: Type.Optional(Type.Boolean()),
+  report: Type.Optional(Report),
   concurrency: Type.Optional(Concurrency),
   action: Type.Object({
     workflow: Name,
@@ -63,6 +65,8 @@ export interface TriggerSpec {
   };
   /** Whether deliveries are only recorded. */
   readonly suspend?: boolean;
+  /** What its tasks are answered with. */
+  readonly report?: Report;
   /** Limit on its tasks at the same time. */
   readonly concurrency?: Concurrency;
   /** What an event starts; `goal` is a text template. */
@@ -84,6 +88,7 @@ export const trigger: AnyKind = defineKind<TriggerSpec>("Trigger", {
     checkBlocks,
     ({ event }) => checkExpression(event.filter?.condition, CONDITION),
     ({ concurrency }) => checkConcurrency(concurrency),
+    ({ report }) => checkReport(report),
     ({ action: { goal } }) =>
       goal === undefined ? [] : checkTemplate(goal, ["spec", "action", "goal"], GOAL_VARIABLES),
   ],

@@ -40,6 +40,11 @@ export interface Keyring {
    * changed.
    */
   open(place: SecretPlace, sealed: string): Promise<string>;
+  /**
+   * A key of 256 bits for one purpose, the same as long as the key file is: who has it can tell
+   * neither this key nor that of another purpose.
+   */
+  derive(purpose: string): Promise<Uint8Array<ArrayBuffer>>;
   /** Whether the key file lets values of the earlier form be opened. */
   readonly opensUnbound: boolean;
   /** Whether a sealed value is of that form. */
@@ -79,7 +84,18 @@ export async function createKeyring(keyFile: string): Promise<Keyring> {
   const keyId = sha256Hex(raw).slice(0, 8);
   const key = await crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt", "decrypt"]);
 
+  const source = await crypto.subtle.importKey("raw", raw, "HKDF", false, ["deriveBits"]);
+
   return {
+    async derive(purpose) {
+      const params = {
+        name: "HKDF",
+        hash: "SHA-256",
+        salt: new Uint8Array(),
+        info: utf8(`svc ${purpose}`),
+      };
+      return new Uint8Array(await crypto.subtle.deriveBits(params, source, KEY_BYTES * 8));
+    },
     opensUnbound,
     isUnbound: (sealed) => sealed.startsWith(`${UNBOUND}.`),
     async seal(place, value) {

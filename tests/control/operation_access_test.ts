@@ -92,6 +92,13 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   "source.replay": { ...OPERATE, input: () => ({ id: "01EVENT" }) },
   "source.bind": { ...OPERATE, input: ({ task }) => ({ id: "01EVENT", task }) },
   "slack.reply": { ...OPERATE, step: "own", input: ({ task }) => ({ task, text: "x" }) },
+  "github.comment": { ...OPERATE, step: "own", input: ({ task }) => ({ task, text: "x" }) },
+  "github.status": {
+    ...OPERATE,
+    step: "own",
+    input: ({ task }) => ({ task, state: "success", context: "x" }),
+  },
+  "github.react": { ...OPERATE, step: "own", input: ({ task }) => ({ task, content: "eyes" }) },
   "outbox.wait": { ...READ, input: () => ({ id: "01MESSAGE" }) },
   "outbox.retry": { ...OPERATE, input: () => ({ id: "01MESSAGE" }) },
   "outbox.drop": { ...OPERATE, input: () => ({ id: "01MESSAGE" }) },

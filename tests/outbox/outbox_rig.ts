@@ -7,6 +7,8 @@
 import { EventHub } from "../../src/base/event_hub.ts";
 import { idFactory } from "../../src/base/ids.ts";
 import { createLog } from "../../src/base/log.ts";
+import { OwnUsers } from "../../src/connections/own_users.ts";
+import { Markers } from "../../src/outbox/marker.ts";
 import type { Draft, Found, MessageKind, Tried } from "../../src/outbox/message_kind.ts";
 import { Outbox } from "../../src/outbox/outbox.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
@@ -97,7 +99,10 @@ export async function outboxRig(): Promise<OutboxRig> {
       find: () => Promise.resolve(rig.found),
     },
     start() {
-      const host = { store, clock, log, events, catalog, secrets, newId, slackApiUrl: "" };
+      const ownUsers = new OwnUsers(store, clock);
+      const markers = new Markers(new Uint8Array(32));
+      const parts = { store, clock, log, events, catalog, secrets, newId, slackApiUrl: "" };
+      const host = { ...parts, ownUsers, markers };
       const findKind = (name: string) => name === "test" ? rig.kind : undefined;
       return running = new Outbox({ ...host, findKind });
     },

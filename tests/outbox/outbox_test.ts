@@ -188,7 +188,8 @@ Deno.test("what was under way when the daemon ended goes on with its next start"
     ...["pending", 0, true],
   ]);
   rig.start();
-  equal((await rig.message("a")).state, "sent");
+  const sent = await passUntil(rig.clock, rig.message("a"), 1000);
+  equal(sent.state, "sent");
 });
 
 Deno.test("secrets are hidden before anything is stored, and in reasons", async () => {

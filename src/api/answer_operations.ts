@@ -1,0 +1,59 @@
+/**
+ * The operations that answer to what a task is about. Each is done when its message is in the
+ * outbox.
+ *
+ * @module
+ */
+
+import Type from "typebox";
+import { defineOperation, json, OPTIONAL_TEXT, TASK, TEXT } from "./operation.ts";
+
+/** A message that was put into the outbox. */
+export interface Queued extends Readonly<Record<string, unknown>> {
+  readonly task_id: string;
+  /** Repository that it goes to. */
+  readonly repository: string;
+  readonly outbox_id: string;
+}
+
+/** A step answers to its own task only. */
+const OWN_TASK = { step: { own: "task", in: "task" } } as const;
+
+/** The operations that answer, by name. */
+export const ANSWER_OPERATIONS = {
+  "github.comment": defineOperation({
+    summary: "Puts a comment on what a task is about into the outbox",
+    input: {
+      task: TASK,
+      text: TEXT,
+      key: OPTIONAL_TEXT,
+      format: Type.Optional(Type.Enum(["markdown", "text"])),
+    },
+    output: json<Queued & { readonly number: number }>(),
+    role: "operator",
+    grants: OWN_TASK,
+  }),
+  "github.status": defineOperation({
+    summary: "Puts a status of the commit that a task is about into the outbox",
+    input: {
+      task: TASK,
+      state: Type.Enum(["pending", "success", "failure", "error"]),
+      context: TEXT,
+      description: OPTIONAL_TEXT,
+      sha: OPTIONAL_TEXT,
+    },
+    output: json<Queued & { readonly context: string }>(),
+    role: "operator",
+    grants: OWN_TASK,
+  }),
+  "github.react": defineOperation({
+    summary: "Puts a reaction to what a task is about into the outbox",
+    input: {
+      task: TASK,
+      content: Type.Enum(["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"]),
+    },
+    output: json<Queued & { readonly content: string }>(),
+    role: "operator",
+    grants: OWN_TASK,
+  }),
+};

@@ -1,0 +1,48 @@
+/**
+ * `svc github comment`.
+ *
+ * @module
+ */
+
+import { type Command, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { ANSWER_TEXT, answerText, OWN_TASK, taskOf } from "../own_task.ts";
+import { reportMessage, WAIT } from "../wait_for_message.ts";
+
+/** Comments on what a task is about. */
+export const command: Command = {
+  help:
+    "Comments on the issue or pull request that a task is about; the next comment of the same " +
+    "key on it updates this one. The text is Markdown in which nobody is mentioned, nothing is " +
+    "loaded and nothing is a command. The daemon sends it, with the token of the Connection that " +
+    "covers the repository. Inside a step, the task defaults to its own.",
+  arguments: [OWN_TASK],
+  options: [
+    ANSWER_TEXT,
+    { flags: "--key <key>", help: "name of the comment (default: the name of the trigger)" },
+    {
+      flags: "--format <format>",
+      help: "how the text is read; text shows it as it is",
+      choices: ["markdown", "text"],
+      fallback: "markdown",
+    },
+    WAIT,
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    'svc github comment --text "Reviewed: **two** findings"',
+    "./review.sh | svc github comment latest --text - --key review --wait",
+  ],
+  async run(context) {
+    const task = taskOf(context);
+    const text = await answerText(context);
+    const key = context.option("key");
+    const format = context.option("format") === "text" ? "text" : "markdown";
+    const input = { task, text, format, ...(key === undefined ? {} : { key }) } as const;
+    return await reportMessage(context, {
+      queue: (client) => client.call("github.comment", input),
+      sent: ({ repository, number }) => `commented on ${repository}#${number}`,
+      idField: "comment_id",
+    });
+  },
+};

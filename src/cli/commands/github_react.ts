@@ -1,0 +1,41 @@
+/**
+ * `svc github react`.
+ *
+ * @module
+ */
+
+import { AppError } from "../../base/errors.ts";
+import { type Command, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { OWN_TASK, taskOf } from "../own_task.ts";
+import { reportMessage, WAIT } from "../wait_for_message.ts";
+
+const REACTIONS = [
+  ...["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"] as const,
+];
+
+/** Reacts to what a task is about. */
+export const command: Command = {
+  help:
+    "Reacts to the comment, issue, pull request or release that a task is about. Inside a step, " +
+    "the task defaults to its own.",
+  arguments: [OWN_TASK],
+  options: [
+    { flags: "--with <reaction>", help: "the reaction", choices: REACTIONS },
+    WAIT,
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: ["svc github react --with eyes", "svc github react latest --with rocket --wait"],
+  async run(context) {
+    const task = taskOf(context);
+    const content = REACTIONS.find((known) => known === context.option("with"));
+    if (content === undefined) {
+      throw new AppError("usage", `Give the reaction: --with ${REACTIONS.join(", ")}`);
+    }
+    return await reportMessage(context, {
+      queue: (client) => client.call("github.react", { task, content }),
+      sent: ({ repository }) => `reacted with ${content} in ${repository}`,
+      idField: "reaction_id",
+    });
+  },
+};

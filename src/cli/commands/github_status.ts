@@ -1,0 +1,55 @@
+/**
+ * `svc github status`.
+ *
+ * @module
+ */
+
+import { AppError } from "../../base/errors.ts";
+import { type Command, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { OWN_TASK, taskOf } from "../own_task.ts";
+import { reportMessage, WAIT } from "../wait_for_message.ts";
+
+const STATES = ["pending", "success", "failure", "error"] as const;
+
+/** Sets the status of the commit that a task is about. */
+export const command: Command = {
+  help:
+    "Sets a status of the commit that a task is about: of a push its newest, of a pull request " +
+    "its head. Another commit can be named if it belongs to them. Inside a step, the task " +
+    "defaults to its own.",
+  arguments: [OWN_TASK],
+  options: [
+    { flags: "--state <state>", help: "what it says", choices: STATES },
+    { flags: "--context <name>", help: "name of the status, such as svc/review" },
+    { flags: "--description <text>", help: "one line, cut at 140 characters" },
+    { flags: "--sha <commit>", help: "whole id of a commit of the push or pull request" },
+    WAIT,
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc github status --state pending --context svc/lint",
+    'svc github status latest --state failure --context svc/lint --description "3 findings"',
+  ],
+  async run(context) {
+    const task = taskOf(context);
+    const state = STATES.find((known) => known === context.option("state"));
+    const name = context.option("context") ?? "";
+    if (state === undefined) throw new AppError("usage", `Give --state: ${STATES.join(", ")}`);
+    if (name === "") throw new AppError("usage", "Give the name of the status: --context NAME");
+    const description = context.option("description");
+    const sha = context.option("sha");
+    const input = {
+      task,
+      state,
+      context: name,
+      ...(description === undefined ? {} : { description }),
+      ...(sha === undefined ? {} : { sha }),
+    };
+    return await reportMessage(context, {
+      queue: (client) => client.call("github.status", input),
+      sent: ({ repository }) => `${name} is ${state} in ${repository}`,
+      idField: "sha",
+    });
+  },
+};

@@ -1,0 +1,44 @@
+/**
+ * The task and the text of commands that answer: inside a step, the step's own task.
+ *
+ * @module
+ */
+
+import { findText } from "../base/bytes.ts";
+import { AppError } from "../base/errors.ts";
+import { type ArgumentDefinition, type CommandContext, TASK } from "./command.ts";
+import { readFile } from "./read_file.ts";
+
+/** A task that may be left out inside a step. */
+export const OWN_TASK: ArgumentDefinition = {
+  name: "[task]",
+  help: `${TASK.help} (default: $SVC_TASK_ID)`,
+  complete: "task",
+};
+
+/** `--text`. */
+export const ANSWER_TEXT = { flags: "--text <text>", help: "the text; - for standard input" };
+
+/**
+ * The task that is named, else that of the step.
+ *
+ * @throws {AppError} `usage` where there is neither.
+ */
+export function taskOf(context: CommandContext): string {
+  const task = context.argument(0) || context.io.env("SVC_TASK_ID") || "";
+  if (task === "") throw new AppError("usage", "Name the task, or run this inside a step");
+  return task;
+}
+
+/**
+ * The text of `--text`, or of standard input.
+ *
+ * @throws {AppError} `usage` without one; `invalid` when it is not UTF-8.
+ */
+export async function answerText(context: CommandContext): Promise<string> {
+  const given = context.option("text");
+  if (given === undefined) throw new AppError("usage", "Give the text: --text TEXT, or --text -");
+  const text = given === "-" ? findText(await readFile("-", context.io)) : given;
+  if (text === undefined) throw new AppError("invalid", "The text is not UTF-8");
+  return text;
+}

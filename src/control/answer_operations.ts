@@ -1,0 +1,73 @@
+/**
+ * The handlers of the operations that answer to what a task is about.
+ *
+ * @module
+ */
+
+import type { ANSWER_OPERATIONS } from "../api/answer_operations.ts";
+import type { Input, Output } from "../api/operations.ts";
+import { AppError } from "../base/errors.ts";
+import {
+  addressOf,
+  commentDraft,
+  type GitHubAnswersHost,
+  reactionDraft,
+  statusDraft,
+} from "../outbox/github_answers.ts";
+import type { Draft } from "../outbox/message_kind.ts";
+import type { Outbox } from "../outbox/outbox.ts";
+import { findTask } from "./records/records.ts";
+import type { Handlers } from "./server/server.ts";
+
+/** What these operations need. */
+export interface AnswerOperationsHost extends GitHubAnswersHost {
+  readonly outbox: Outbox;
+}
+
+/** The handlers, by name of the operation. */
+export function answerHandlers(
+  host: AnswerOperationsHost,
+): Pick<Handlers, keyof typeof ANSWER_OPERATIONS> {
+  return {
+    "github.comment": (input) => comment(input, host),
+    "github.status": (input) => status(input, host),
+    "github.react": (input) => react(input, host),
+  };
+}
+
+async function comment(
+  { task: id, text, key, format = "markdown" }: Input<"github.comment">,
+  host: AnswerOperationsHost,
+): Promise<Output<"github.comment">> {
+  const task = await findTask(id, host.store);
+  const address = await addressOf(task, host);
+  const draft = commentDraft(address, { text, key: key ?? task.trigger, format });
+  return { number: address.subject.number ?? 0, ...await queue(draft, host) };
+}
+
+async function status(
+  { task: id, state, context, description = "", sha }: Input<"github.status">,
+  host: AnswerOperationsHost,
+): Promise<Output<"github.status">> {
+  if (context.trim() === "") throw new AppError("invalid", "The context of a status has a name");
+  const address = await addressOf(await findTask(id, host.store), host);
+  const draft = statusDraft(address, { state, context, description, sha });
+  return { context, ...await queue(draft, host) };
+}
+
+async function react(
+  { task: id, content }: Input<"github.react">,
+  host: AnswerOperationsHost,
+): Promise<Output<"github.react">> {
+  const address = await addressOf(await findTask(id, host.store), host);
+  return { content, ...await queue(reactionDraft(address, content), host) };
+}
+
+async function queue(draft: Draft, { outbox }: AnswerOperationsHost) {
+  const [id = ""] = await outbox.enqueue([draft]);
+  return {
+    task_id: draft.taskId,
+    repository: String(draft.target["repository"]),
+    outbox_id: id,
+  };
+}

@@ -1,0 +1,135 @@
+/**
+ * What the kinds of messages to GitHub share: the Connection they go through, its user, and what an
+ * answer of the API means to the outbox.
+ *
+ * @module
+ */
+
+import { AppError } from "../base/errors.ts";
+import { isJsonObject } from "../base/json.ts";
+import { type Connection, mayAnswerTo, readToken } from "../connections/find_connection.ts";
+import {
+  callGitHub,
+  type GitHubAccess,
+  type GitHubAnswer,
+  type GitHubCall,
+  type GitHubData,
+  type GitHubFailure,
+} from "../connections/github/client.ts";
+import { apiUrlOf, type ConnectionSpec } from "../resources/connection.ts";
+import type { ClaimedMessage, OutboxMessage } from "../store/outbox_records.ts";
+import type { Rate, SendHost, Tried } from "./message_kind.ts";
+
+/**
+ * What GitHub asks of those who write (https://docs.github.com/en/rest, secondary rate limits): a
+ * second between two, and no more than so many within a minute and an hour.
+ */
+export const GITHUB_RATES: readonly Rate[] = [
+  { most: 1, perMs: 1000 },
+  { most: 80, perMs: 60_000 },
+  { most: 500, perMs: 3600_000 },
+];
+
+/** One message on its way to GitHub. */
+export interface GitHubSending extends ClaimedMessage {
+  readonly connection: Connection;
+  /** `OWNER/NAME`. */
+  readonly repository: string;
+  /** Path of the repository. */
+  readonly path: string;
+  readonly host: SendHost;
+  /** Makes one call with the Connection's token. */
+  readonly call: (call: GitHubCall) => Promise<GitHubAnswer>;
+}
+
+/** A call that did not go well. */
+export class CallFailed extends Error {
+  readonly failure: GitHubFailure;
+
+  constructor(failure: GitHubFailure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+/** What came back of a call; throws a {@linkcode CallFailed} when it did not go well. */
+export function mustBeOk(answer: GitHubAnswer): GitHubData {
+  if (answer.ok) return answer;
+  throw new CallFailed(answer);
+}
+
+/**
+ * A `send` or `find` of a kind: looks up the Connection as it is now, and makes a result of what is
+ * thrown.
+ */
+export function viaGitHub<Result>(
+  work: (sending: GitHubSending) => Promise<Result>,
+): (claimed: ClaimedMessage, host: SendHost) => Promise<Result | ReturnType<typeof triedAfter>> {
+  return async (claimed, host) => {
+    try {
+      return await work(toSending(claimed, host));
+    } catch (error) {
+      if (error instanceof CallFailed) return triedAfter(error.failure);
+      if (error instanceof AppError) return { result: "refused", reason: error.message };
+      throw error;
+    }
+  };
+}
+
+/** What a failure means for the message. */
+export function triedAfter(
+  { kind, message, retryAfterSecs }: GitHubFailure,
+): Exclude<Tried, { readonly result: "sent" }> {
+  if (kind === "refused") return { result: "refused", reason: message };
+  return {
+    result: "later",
+    reason: message,
+    mayHaveArrived: kind === "lost",
+    ...(retryAfterSecs === undefined ? {} : { afterSecs: retryAfterSecs }),
+  };
+}
+
+function toSending(claimed: ClaimedMessage, host: SendHost): GitHubSending {
+  const { message } = claimed;
+  const connection = findGitHub(message, host);
+  const { github } = connection.spec;
+  const repository = String(message.target["repository"]);
+  // What an admin has taken away since counts now.
+  if (github === undefined || !mayAnswerTo(connection.spec, repository)) {
+    const said = `Connection "${connection.name}" does not cover ${repository} any more`;
+    throw new AppError("refused", `${said}: add it to its allow.targets if answers may go there`);
+  }
+  const access: GitHubAccess = {
+    api: apiUrlOf(connection.spec),
+    token: () => readToken(connection, github.token, host.catalog),
+    clock: host.clock,
+    signal: host.signal,
+  };
+  const call = (one: GitHubCall) => callGitHub(access, one);
+  const path = `/repos/${repository}`;
+  return Object.assign({}, claimed, { connection, repository, path, host, call });
+}
+
+function findGitHub({ project, connection }: OutboxMessage, { catalog }: SendHost): Connection {
+  const found = catalog.find<ConnectionSpec>("Connection", project, connection);
+  if (found !== undefined) return found;
+  const message = `There is no Connection "${connection}" in project "${project}" any more`;
+  throw new AppError("refused", `${message}: make it with svc connect github`);
+}
+
+/**
+ * Id of the user that the Connection writes as, asked for once; `undefined` where the API does not
+ * say, as with the token of an App.
+ */
+export async function ownUserOf(
+  { connection, call, host }: GitHubSending,
+): Promise<string | undefined> {
+  const known = host.ownUsers.find(connection);
+  if (known !== undefined) return known;
+  const answer = await call({ path: "/user" });
+  if (!answer.ok || !isJsonObject(answer.data)) return undefined;
+  const { id, login } = answer.data;
+  if (typeof id !== "number" || typeof login !== "string") return undefined;
+  await host.ownUsers.learn(connection, { userId: String(id), login });
+  return String(id);
+}

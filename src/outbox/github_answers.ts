@@ -1,0 +1,196 @@
+/**
+ * Answers to what a task is about at GitHub: where they go is read from the delivery that started
+ * it, never from what a step says.
+ *
+ * @module
+ */
+
+import { findText } from "../base/bytes.ts";
+import { AppError } from "../base/errors.ts";
+import { parseJson } from "../base/json.ts";
+import { findConnection } from "../connections/find_connection.ts";
+import { findSubject, type GitHubSubject, SHA } from "../connections/github/subject.ts";
+import type { Catalog } from "../resources/catalog.ts";
+import type { TriggerSpec } from "../resources/trigger.ts";
+import type { StoredDelivery } from "../store/delivery_records.ts";
+import type { DeliveryStore } from "../store/delivery_store.ts";
+import type { Task } from "../store/task_records.ts";
+import type { TaskStore } from "../store/task_store.ts";
+import type { CommentFormat } from "./github_comment.ts";
+import type { Reaction } from "./github_reaction.ts";
+import type { StatusState } from "./github_status.ts";
+import { ANSWER_KEY } from "./marker.ts";
+import type { Draft } from "./message_kind.ts";
+
+/** What these answers need. */
+export interface GitHubAnswersHost {
+  readonly catalog: Catalog;
+  readonly store: DeliveryStore & TaskStore;
+}
+
+/** What a task is about, and the Connection through which it is answered. */
+export interface Addressed {
+  readonly task: Task;
+  readonly subject: GitHubSubject;
+  /** Name of the Connection. */
+  readonly connection: string;
+  /** The delivery that names the subject. */
+  readonly origin: StoredDelivery;
+}
+
+/** Longest way back to the delivery that names something. */
+const MAX_ANCESTORS = 64;
+
+/**
+ * What a task is about at GitHub: by its own delivery, else by that of the first task before it that
+ * says so.
+ *
+ * @throws {AppError} `refused` where there is none, nobody vouches for its sender, or no Connection
+ * covers its repository.
+ */
+export async function addressOf(task: Task, host: GitHubAnswersHost): Promise<Addressed> {
+  let at: Task | undefined = task;
+  for (let left = MAX_ANCESTORS; at !== undefined && left > 0; left--) {
+    const origin: StoredDelivery | undefined = at.deliveryId === ""
+      ? undefined
+      : await host.store.readDelivery(at.deliveryId);
+    const subject = findSubject(payloadOf(origin));
+    if (origin !== undefined && subject !== undefined) {
+      return { task, subject, origin, connection: connectionFor(at, origin, subject, host) };
+    }
+    const before: string = at.retryOf || at.parentId;
+    [at] = before === "" ? [] : await host.store.findTasks(before);
+  }
+  throw new AppError(
+    "refused",
+    `Task ${task.id} did not come from an event of GitHub, so there is nothing to answer to`,
+  );
+}
+
+function connectionFor(
+  { id, project, trigger }: Task,
+  { delivery }: StoredDelivery,
+  { repository }: GitHubSubject,
+  { catalog }: GitHubAnswersHost,
+): string {
+  if (delivery.detail.unsigned === true) {
+    const message = `Nothing has checked who sent the event of task ${id} (allowUnsigned), so ` +
+      "nothing is answered to what it names: give its trigger a secret";
+    throw new AppError("refused", message);
+  }
+  const spec = catalog.find<TriggerSpec>("Trigger", project, trigger)?.spec;
+  const named = spec?.event.webhook?.connection;
+  const wanted = { project, platform: "github", repository } as const;
+  const { name } = findConnection(named === undefined ? wanted : { ...wanted, named }, catalog);
+  return name;
+}
+
+/** The payload as it arrived: what transformers made of it is no place to be sent to. */
+export function payloadOf(stored: StoredDelivery | undefined): unknown {
+  const text = stored?.content === undefined ? undefined : findText(stored.content.body);
+  if (text === undefined || text === "") return undefined;
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The part that all messages about one address share. */
+function toSubject({ task, connection }: Addressed) {
+  return { project: task.project, connection, taskId: task.id };
+}
+
+/**
+ * A comment; the next one of its key on the same issue updates it.
+ *
+ * @throws {AppError} `refused` where the event has no issue or pull request; `invalid`.
+ */
+export function commentDraft(
+  address: Addressed,
+  comment: { readonly text: string; readonly key: string; readonly format: CommentFormat },
+): Draft {
+  const { subject: { repository, number } } = address;
+  const { text, key, format } = comment;
+  if (number === undefined) throw nothingThere(address, "issue or pull request to comment on");
+  if (text.trim() === "") {
+    throw new AppError("invalid", "The text is empty, so there is nothing to comment");
+  }
+  if (!ANSWER_KEY.test(key)) {
+    const form = "letters, digits, and . _ / - behind the first, at most 100";
+    throw new AppError("invalid", `"${key}" is no key of a comment: use ${form}`);
+  }
+  const target = { repository, number };
+  const body = { text: text.slice(0, MAX_STORED), format };
+  return { ...toSubject(address), kind: "github-comment", target, key, body };
+}
+
+/** Most characters of a text that are stored: more than a comment can have, whatever is in it. */
+const MAX_STORED = 256 * 1024;
+
+/** A status, as rooms ask for it. */
+export interface StatusWanted {
+  readonly state: StatusState;
+  readonly context: string;
+  readonly description: string;
+  /** Commit; that of the event when absent. */
+  readonly sha?: string | undefined;
+}
+
+/**
+ * A status of the commit of the event. Those of one task and context are of the same commit.
+ *
+ * @throws {AppError} `refused` where the event has no commit, or the given one is not of it.
+ */
+export function statusDraft(address: Addressed, wanted: StatusWanted): Draft {
+  const { state, context, description, sha } = wanted;
+  const { task, subject: { repository } } = address;
+  const target = { repository, context, ...commitOf(address, sha) };
+  const body = { state, description };
+  const key = `${task.id} ${context}`;
+  return { ...toSubject(address), kind: "github-status", target, key, body };
+}
+
+/** The commit, or the pull request that is asked for it when the status is sent. */
+function commitOf(address: Addressed, sha: string | undefined): { sha?: string; pull?: number } {
+  const { subject } = address;
+  if (sha !== undefined && !SHA.test(sha)) {
+    throw new AppError("invalid", `"${sha}" is not the whole id of a commit`);
+  }
+  const known = [...(subject.sha === undefined ? [] : [subject.sha]), ...subject.commits];
+  if (sha === undefined && subject.sha !== undefined) return { sha: subject.sha };
+  if (sha !== undefined && known.includes(sha)) return { sha };
+  const { isPull, number } = subject;
+  if (isPull && number !== undefined) {
+    return { pull: number, ...(sha === undefined ? {} : { sha }) };
+  }
+  if (sha === undefined) throw nothingThere(address, "commit that could have a status");
+  throw new AppError(
+    "refused",
+    `${sha} is no commit of the event that task ${address.task.id} is about`,
+  );
+}
+
+/**
+ * A reaction to what the event is about.
+ *
+ * @throws {AppError} `refused` where it is about nothing that can have one.
+ */
+export function reactionDraft(address: Addressed, content: Reaction): Draft {
+  const { subject: { repository, reactTo } } = address;
+  if (reactTo === undefined) {
+    throw nothingThere(address, "comment, issue or pull request to react to");
+  }
+  const target = { repository, to: reactTo };
+  return {
+    ...toSubject(address),
+    kind: "github-reaction",
+    target,
+    key: "",
+    body: { content },
+  };
+}
+
+function nothingThere({ task }: Addressed, what: string): AppError {
+  return new AppError("refused", `The event that task ${task.id} is about has no ${what}`);
+}

@@ -1,0 +1,107 @@
+/**
+ * The kind `github-comment`: a comment on an issue or pull request, which later messages of its key
+ * update in place. What may have arrived is found again by its marker.
+ *
+ * @module
+ */
+
+import { rfc3339 } from "../base/clock.ts";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import {
+  GITHUB_RATES,
+  type GitHubSending,
+  mustBeOk,
+  ownUserOf,
+  viaGitHub,
+} from "./github_access.ts";
+import type { Found, MessageKind, Tried } from "./message_kind.ts";
+import { asCode, safeMarkdown } from "./safe_markdown.ts";
+
+/** Where a comment goes. */
+export interface CommentTarget extends JsonObject {
+  repository: string;
+  number: number;
+}
+
+/** How the text of a comment is read. */
+export const COMMENT_FORMATS = ["markdown", "text"] as const;
+/** One of {@linkcode COMMENT_FORMATS}. */
+export type CommentFormat = typeof COMMENT_FORMATS[number];
+
+/** How much earlier than by our clock a comment may have been made: clocks differ. */
+const CLOCKS_DIFFER_MS = 24 * 3600_000;
+
+/** The kind `github-comment`. */
+export const githubComment: MessageKind = {
+  name: "github-comment",
+  again: "find",
+  rates: GITHUB_RATES,
+  send: viaGitHub(send),
+  find: viaGitHub(find),
+};
+
+async function send(sending: GitHubSending): Promise<Tried> {
+  const { path, previousId, message, call } = sending;
+  const body = { body: bodyOf(sending) };
+  if (previousId !== "") {
+    const updated = await call({
+      method: "PATCH",
+      path: `${path}/issues/comments/${previousId}`,
+      body,
+    });
+    if (updated.ok) return { result: "sent", externalId: previousId };
+    if (updated.status !== 404) mustBeOk(updated);
+    // somebody has deleted it
+  }
+  // Whose it is has to be known before its event comes, which can overtake the answer.
+  await ownUserOf(sending);
+  const made = mustBeOk(
+    await call({
+      method: "POST",
+      path: `${path}/issues/${Number(message.target["number"])}/comments`,
+      body,
+    }),
+  );
+  return { result: "sent", externalId: idOf(made.data) };
+}
+
+/** The text, made harmless, with the marker behind it. */
+function bodyOf({ message, repository, host }: GitHubSending): string {
+  const { body, project, target, taskId, key } = message;
+  const text = String(body["text"]);
+  const shown = body["format"] === "text" ? asCode(text) : safeMarkdown(text);
+  const place = { project, repository, number: Number(target["number"]) };
+  return `${shown}\n\n${host.markers.make(place, { taskId, key })}`;
+}
+
+/** Our comment of this key, if it is there. */
+async function find(sending: GitHubSending): Promise<Found> {
+  const { path, message, uncertainSince = 0, call, host, repository } = sending;
+  const user = await ownUserOf(sending);
+  const number = Number(message.target["number"]);
+  const place = { project: message.project, repository, number };
+  const since = encodeURIComponent(rfc3339(Math.max(0, uncertainSince - CLOCKS_DIFFER_MS)));
+  let found = "";
+  let next: string | undefined = `${path}/issues/${number}/comments?since=${since}&per_page=100`;
+  while (next !== undefined) {
+    const page = mustBeOk(await call({ path: next }));
+    for (const comment of Array.isArray(page.data) ? page.data : []) {
+      if (!isJsonObject(comment) || !isOf(comment["user"], user)) continue;
+      const marked = host.markers.find(String(comment["body"] ?? ""), place);
+      if (marked?.key === message.key) found = idOf(comment);
+    }
+    next = page.next;
+  }
+  return found === "" ? { result: "absent" } : { result: "found", externalId: found };
+}
+
+/** Whether a user of the API is this one; anybody is where we do not know who we are. */
+function isOf(user: unknown, own: string | undefined): boolean {
+  if (own === undefined) return true; // the MAC in the marker says that it is ours
+  return isJsonObject(user) && String(user["id"]) === own;
+}
+
+function idOf(comment: unknown): string {
+  const id = isJsonObject(comment) ? comment["id"] : undefined;
+  return typeof id === "number" ? String(id) : "";
+}

@@ -1,0 +1,35 @@
+/**
+ * The kind `github-reaction`: a reaction to what the event was about. One that is there already
+ * stays, so sending it again does no harm.
+ *
+ * @module
+ */
+
+import { GITHUB_RATES, type GitHubSending, mustBeOk, viaGitHub } from "./github_access.ts";
+import type { MessageKind, Tried } from "./message_kind.ts";
+
+/** The reactions that GitHub has. */
+export const REACTIONS = [
+  ...["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"] as const,
+];
+/** One of {@linkcode REACTIONS}. */
+export type Reaction = typeof REACTIONS[number];
+
+/** The kind `github-reaction`. */
+export const githubReaction: MessageKind = {
+  name: "github-reaction",
+  again: "harmless",
+  rates: GITHUB_RATES,
+  send: viaGitHub(send),
+};
+
+async function send({ path, message: { target, body }, call }: GitHubSending): Promise<Tried> {
+  mustBeOk(
+    await call({
+      method: "POST",
+      path: `${path}/${String(target["to"])}/reactions`,
+      body: { content: body["content"] },
+    }),
+  );
+  return { result: "sent", externalId: "" };
+}

@@ -1,0 +1,77 @@
+/**
+ * The kind `github-status`: the status of a commit. The last one of a context counts, so sending it
+ * again does no harm.
+ *
+ * @module
+ */
+
+import { AppError } from "../base/errors.ts";
+import { isJsonObject } from "../base/json.ts";
+import { GITHUB_RATES, type GitHubSending, mustBeOk, viaGitHub } from "./github_access.ts";
+import type { MessageKind, Tried } from "./message_kind.ts";
+
+/** States that a status can have. */
+export const STATUS_STATES = ["pending", "success", "failure", "error"] as const;
+/** One of {@linkcode STATUS_STATES}. */
+export type StatusState = typeof STATUS_STATES[number];
+
+/** Longest description that GitHub takes. */
+const MAX_DESCRIPTION = 140;
+
+/** The kind `github-status`; what is sent is known by its commit. */
+export const githubStatus: MessageKind = {
+  name: "github-status",
+  again: "harmless",
+  rates: GITHUB_RATES,
+  send: viaGitHub(send),
+};
+
+async function send(sending: GitHubSending): Promise<Tried> {
+  const { path, previousId, message: { target, body }, call } = sending;
+  // The one that was pending and the one at the end are of the same commit, whatever came since.
+  const sha = previousId === "" ? await commitOf(sending) : previousId;
+  const text = String(body["description"] ?? "").replaceAll(/\s+/g, " ");
+  const description = [...text].length <= MAX_DESCRIPTION
+    ? text
+    : `${[...text].slice(0, MAX_DESCRIPTION - 1).join("")}…`;
+  mustBeOk(
+    await call({
+      method: "POST",
+      path: `${path}/statuses/${sha}`,
+      body: { state: body["state"], context: target["context"], description },
+    }),
+  );
+  return { result: "sent", externalId: sha };
+}
+
+/** The commit of the target; of a pull request its head, or one that is named and belongs to it. */
+async function commitOf(sending: GitHubSending): Promise<string> {
+  const { message: { target }, path, call } = sending;
+  const sha = String(target["sha"] ?? "");
+  const pull = Number(target["pull"] ?? 0);
+  if (pull === 0) return sha;
+  if (sha !== "") {
+    await checkCommit(sending, sha, pull);
+    return sha;
+  }
+  const { data } = mustBeOk(await call({ path: `${path}/pulls/${pull}` }));
+  const head = isJsonObject(data) && isJsonObject(data["head"]) ? data["head"]["sha"] : undefined;
+  if (typeof head === "string") return head;
+  throw new AppError("refused", `The answer about pull request ${pull} names no commit`);
+}
+
+/** A step may name no commit of somebody else. */
+async function checkCommit(
+  { path, call }: GitHubSending,
+  sha: string,
+  pull: number,
+): Promise<void> {
+  let next: string | undefined = `${path}/pulls/${pull}/commits?per_page=100`;
+  while (next !== undefined) {
+    const page = mustBeOk(await call({ path: next }));
+    const commits = Array.isArray(page.data) ? page.data : [];
+    if (commits.some((one) => isJsonObject(one) && one["sha"] === sha)) return;
+    next = page.next;
+  }
+  throw new AppError("refused", `${sha} is no commit of pull request ${pull}: name one of its own`);
+}

@@ -1,0 +1,252 @@
+/**
+ * Answers at GitHub from outside: a signed comment starts a task, and comment, status and reactions
+ * go to what it is about, whatever the agent wrote and whoever is in the way.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { type FakeGitHub, fakeGitHub, problem, TOKEN } from "../fakes/github.ts";
+import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { type Manifest, secretStore, workflow } from "../helpers/manifests.ts";
+import { ONE_PROGRAM, testEachProgram } from "../helpers/program.ts";
+import { until } from "../helpers/until.ts";
+
+const REPOSITORY = "brightwater/tidepool";
+const SECRET = "the-secret-of-the-hook";
+const HEAD = "a".repeat(40);
+const EARLIER = "b".repeat(40);
+const MAIN = { login: "mona", id: 7 };
+
+function connection(fake: FakeGitHub, more: Record<string, unknown> = {}): Manifest {
+  const token = { fromSecret: { store: "tidepool", key: "token" } };
+  const github = { repository: REPOSITORY, api: fake.url, token };
+  return { kind: "Connection", metadata: { name: "tidepool" }, spec: { github, ...more } };
+}
+
+const STORES = [
+  secretStore("tidepool", { token: TOKEN.token }),
+  secretStore("github", { secret: SECRET }),
+];
+
+function trigger(report?: Record<string, unknown>, name = "review"): Manifest {
+  return {
+    kind: "Trigger",
+    metadata: { name },
+    spec: {
+      event: { source: "webhook", webhook: { secret: { fromRef: "github" }, scheme: "github" } },
+      action: { workflow: name, workspace: "default" },
+      ...(report === undefined ? {} : { report: { github: report } }),
+    },
+  };
+}
+
+/** Lets the stand-in send its events of comments to a trigger. */
+async function hook(fake: FakeGitHub, daemon: TestDaemon, name = "review"): Promise<void> {
+  const answer = await fetch(`${fake.url}/repos/${REPOSITORY}/hooks`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${TOKEN.token}` },
+    body: JSON.stringify({
+      name: "web",
+      active: true,
+      events: ["issue_comment"],
+      config: { url: `${daemon.url}/webhook/${name}`, content_type: "json", secret: SECRET },
+    }),
+  });
+  equal(answer.status, 201, await answer.text());
+}
+
+function withIssues(fake: FakeGitHub): FakeGitHub {
+  const shared = { repository: REPOSITORY, title: "t", body: "", user: MAIN };
+  fake.issues.issues.push(
+    { ...shared, number: 7, pull: { sha: HEAD, commits: [EARLIER, HEAD] } },
+    { ...shared, number: 8 },
+  );
+  return fake;
+}
+
+const say = (fake: FakeGitHub, body: string, issue = 7) =>
+  fake.issues.comment({ repository: REPOSITORY, issue, user: MAIN, body });
+
+/** Our comments, without their markers. */
+const ours = (fake: FakeGitHub) =>
+  fake.issues.comments.filter(({ user }) => user.id === TOKEN.id)
+    .map(({ body }) => body.replace(/\n\n<!-- svc \S+ \S+ [0-9a-f]{40} -->$/, ""));
+
+const sent = (daemon: TestDaemon) =>
+  until("an empty outbox", async () => {
+    const waiting = await daemon.json("get", "outbox", "--state", "pending") as unknown[];
+    return waiting.length === 0 || undefined;
+  });
+
+const ONCE = { condition: "payload.comment.user.id == 7" };
+
+testEachProgram("report: eyes and a pending status first, then how it ended", async (program) => {
+  await using fake = withIssues(fakeGitHub());
+  await using daemon = await startDaemon(program);
+  const report = { react: true, status: "svc/review", comment: "{{ steps.s1.outputs.result }}" };
+  const manifest = trigger(report);
+  Object.assign(manifest.spec["event"] as object, { filter: ONCE });
+  await daemon.apply(
+    ...STORES,
+    connection(fake),
+    workflow(
+      "review",
+      'while [ ! -e go ]; do sleep 0.05; done; printf "result=hi @octocat, token %s" "$TOKEN" >> "$SVC_OUTPUT"',
+    ),
+    manifest,
+  );
+  await hook(fake, daemon);
+  const first = await say(fake, "/review");
+  await until("the first status", () => fake.issues.statuses.length > 0 || undefined);
+  await Deno.writeTextFile(`${daemon.workspace}/go`, "");
+  await daemon.settled();
+  await sent(daemon);
+  deepEqual(ours(fake), ["hi @\u200boctocat, token"]);
+  deepEqual(fake.issues.reactions.map(({ to, content }) => [to, content]), [
+    [`issues/comments/${first.id}`, "eyes"],
+    [`issues/comments/${first.id}`, "rocket"],
+  ]);
+  deepEqual(fake.issues.statuses.map(({ sha, context, state }) => [sha, context, state]), [
+    [HEAD, "svc/review", "pending"],
+    [HEAD, "svc/review", "success"],
+  ]);
+  await daemon.apply(workflow("review", "exit 3"));
+  await say(fake, "/review again");
+  await daemon.settled();
+  await sent(daemon);
+  equal(ours(fake).length, 1, "the comment of this key is updated");
+  match(ours(fake)[0] ?? "", /^review failed: .*3.* \(task \S+\)$/);
+  equal(fake.issues.statuses.at(-1)?.state, "failure");
+  equal(fake.issues.reactions.at(-1)?.content, "confused");
+  const kinds = await daemon.json("get", "outbox") as { kind: string; state: string }[];
+  deepEqual(
+    new Set(kinds.map(({ kind }) => kind)),
+    new Set([
+      ...["github-comment", "github-status", "github-reaction"],
+    ]),
+  );
+  const shown = [JSON.stringify(kinds), daemon.log, JSON.stringify(fake.issues.comments)].join();
+  ok(!shown.includes(TOKEN.token), "no token anywhere");
+});
+
+testEachProgram("from a step: comment, status and react, to its own task only", async (program) => {
+  await using fake = withIssues(fakeGitHub());
+  await using daemon = await startDaemon(program);
+  const manifest = trigger();
+  Object.assign(manifest.spec["event"] as object, { filter: ONCE });
+  await daemon.apply(
+    ...STORES,
+    connection(fake),
+    workflow(
+      "review",
+      'printf "one\\n" | svc github comment --text - --key a --wait',
+      "svc github comment --text two --key a; svc github comment --text three --format text",
+      `svc github status --state success --context svc/lint --sha ${EARLIER} --wait`,
+      "svc github react --with heart",
+      `svc github status --state success --context svc/lint --sha ${"c".repeat(40)} --wait || true`,
+    ),
+    manifest,
+  );
+  await hook(fake, daemon);
+  const comment = await say(fake, "go");
+  const [task] = await daemon.settled();
+  equal(task?.state, "succeeded", task?.reason);
+  await sent(daemon);
+  deepEqual(ours(fake), ["two", "```\nthree\n```"]);
+  deepEqual(fake.issues.statuses.map(({ sha, state }) => [sha, state]), [[EARLIER, "success"]]);
+  deepEqual(fake.issues.reactions.map(({ to, content }) => [to, content]), [
+    [`issues/comments/${comment.id}`, "heart"],
+  ]);
+  const logs = await daemon.svc(["task", "logs", task?.id ?? ""]);
+  match(logs.stdout + logs.stderr, /commented on brightwater\/tidepool#7/);
+  match(logs.stdout + logs.stderr, /c{40} is no commit of pull request 7: name one of its own/);
+  await say(fake, "another");
+  const [second] = await daemon.settled();
+  ok(second !== undefined && second.id !== task?.id);
+  await sent(daemon);
+  equal(ours(fake).length, 2, "keys are of the issue, not of the task");
+});
+
+Deno.test(`where there is nothing to answer to, it says why (${ONE_PROGRAM.name})`, async () => {
+  await using fake = withIssues(fakeGitHub());
+  await using daemon = await startDaemon(ONE_PROGRAM);
+  await daemon.apply(...STORES, workflow("review", "true"), trigger());
+  await hook(fake, daemon);
+  await say(fake, "go", 8);
+  const [task] = await daemon.settled();
+  const id = task?.id ?? "";
+  const comment = () => daemon.svc(["github", "comment", id, "--text", "x"]);
+  match((await comment()).stderr, /^error: No Connection to github covers .* svc connect/);
+  await daemon.apply(connection(fake));
+  const status = await daemon.svc([
+    ...["github", "status", id, "--state", "success", "--context", "x"],
+  ]);
+  match(status.stderr, /has no commit that could have a status$/m);
+  const key = await daemon.svc(["github", "comment", id, "--text", "x", "--key", "a -->"]);
+  match(key.stderr, /^error: "a -->" is no key of a comment/);
+  equal((await daemon.svc(["github", "comment", id, "--text", " "])).code, 1);
+  equal((await daemon.svc(["github", "comment", id])).code, 2);
+  equal((await daemon.svc(["github", "status", id])).code, 2);
+  equal((await daemon.svc(["github", "react", id, "--with", "dance"])).code, 2);
+  await daemon.svc(["trigger", "fire", "review"]);
+  await daemon.settled();
+  const fired = await daemon.svc(["github", "comment", "latest", "--text", "x"]);
+  match(fired.stderr, /did not come from an event of GitHub/);
+  deepEqual(await daemon.json("get", "outbox"), []);
+});
+
+Deno.test(`what GitHub refuses ends the message with what is missing (${ONE_PROGRAM.name})`, async () => {
+  const weak = { ...TOKEN, token: "ghp_weak_0123456789", permissions: ["metadata=read"] };
+  await using fake = withIssues(fakeGitHub({ tokens: [weak, TOKEN] }));
+  await using daemon = await startDaemon(ONE_PROGRAM);
+  await daemon.apply(...STORES, connection(fake), workflow("review", "true"), trigger());
+  await daemon.apply(secretStore("tidepool", { token: weak.token }));
+  await hook(fake, daemon);
+  await say(fake, "go");
+  await daemon.settled();
+  const comment = () => daemon.svc(["github", "comment", "latest", "--text", "x", "--wait"]);
+  const refused = await comment();
+  equal(refused.code, 1);
+  match(refused.stderr, /the token needs the permission issues=write/);
+  const [failed] = await daemon.json("get", "outbox", "--state", "failed") as { id: string }[];
+  match((await daemon.svc(["status"])).stdout, /outbox: +0 pending; 1 failed \(svc get outbox/);
+  await daemon.apply(secretStore("tidepool", { token: TOKEN.token }));
+  equal((await daemon.svc(["outbox", "retry", failed?.id ?? ""])).code, 0);
+  await sent(daemon);
+  deepEqual(ours(fake), ["x"]);
+  equal((await daemon.svc(["outbox", "drop", failed?.id ?? ""])).code, 1, "it was sent");
+});
+
+Deno.test(`a lost answer gives no second comment, a deleted one a new one (${ONE_PROGRAM.name})`, async () => {
+  await using fake = withIssues(fakeGitHub());
+  await using daemon = await startDaemon(ONE_PROGRAM);
+  await daemon.apply(...STORES, connection(fake), workflow("review", "true"), trigger());
+  await hook(fake, daemon);
+  const manifest = trigger();
+  Object.assign(manifest.spec["event"] as object, { filter: ONCE });
+  await daemon.apply(manifest);
+  await say(fake, "go");
+  await daemon.settled();
+  const comment = (text: string) => daemon.svc(["github", "comment", "latest", "--text", text]);
+  let lost = 0;
+  fake.interfere = (call, carryOut) => {
+    if (call.method !== "POST" || lost++ > 0) return undefined;
+    return carryOut().then(() => problem(502, "Bad Gateway"));
+  };
+  await comment("one");
+  await until("the lost answer", () => lost > 0 || undefined);
+  const waiting = await until("its mark", async () => {
+    const [one] = await daemon.json("get", "outbox") as Record<string, unknown>[];
+    return one?.["reason"] !== "" ? one : undefined;
+  });
+  ok(waiting["uncertain_since"] !== null);
+  await daemon.svc(["outbox", "retry", "latest"]);
+  await sent(daemon);
+  deepEqual(ours(fake), ["one"]);
+  const [mine] = fake.issues.comments.filter(({ user }) => user.id === TOKEN.id);
+  fake.issues.comments.splice(fake.issues.comments.indexOf(mine!), 1);
+  await comment("two");
+  await sent(daemon);
+  deepEqual(ours(fake), ["two"]);
+});

@@ -1,0 +1,74 @@
+/**
+ * Text of an agent in a comment: whatever is in it, nobody is mentioned, nothing is loaded or
+ * hidden, and no bot is told anything.
+ *
+ * @module
+ */
+
+import { ok, strictEqual as equal } from "node:assert/strict";
+import { asCode, MAX_TEXT, safeMarkdown } from "../../src/outbox/safe_markdown.ts";
+
+const Z = "\u200b";
+
+/** What is written, and what becomes of it. */
+const CASES: readonly (readonly [name: string, text: string, safe: string])[] = [
+  ["plain text", "Looks good.\n\n- one\n- *two*", "Looks good.\n\n- one\n- *two*"],
+  ["mentions", "hi @octocat, a@b.c, @ nobody", `hi @${Z}octocat, a@${Z}b.c, @ nobody`],
+  ["a command to dependabot", "@dependabot merge", `@${Z}dependabot merge`],
+  ["a mention in entities", "&#64;a &#x40;b &commat;c", `&${Z}#64;a &${Z}#x40;b &${Z}commat;c`],
+  ["a query, which is no entity", "http://x/?a=1&b=2", "http://x/?a=1&b=2"],
+  ["an image", "![x](https://evil/?s=1) ![a][b]", `!${Z}[x](https://evil/?s=1) !${Z}[a][b]`],
+  [
+    "HTML",
+    "<img src=x> </a> <!-- y --> <?z a < b",
+    `<${Z}img src=x> <${Z}/a> <${Z}!-- y --> <${Z}?z a < b`,
+  ],
+  ["the end of a comment of HTML", "x --> y", "x --> y"],
+  ["a marker like ours", "<!-- svc 01 review ff -->", `<${Z}!-- svc 01 review ff -->`],
+  ["a slash command", "/approve\n  /lgtm cancel\na /b", "\\/approve\n  \\/lgtm cancel\na /b"],
+  ["code", "a\n```ts\n@x <b> /c\n```\n@y", `a\n\`\`\`ts\n@x <b> /c\n\`\`\`\n@${Z}y`],
+  ["code in tildes", "~~~\n```\n@x\n~~~", "````\n```\n@x\n````"],
+  ["half a fence", "```\n@x\n/y", `\\\`\\\`\\\`\n@${Z}x\n\\/y`],
+  ["a fence that another character would close", "```\n@x\n~~~", `\\\`\\\`\\\`\n@${Z}x\n\\~\\~\\~`],
+  [
+    "a fence that a shorter one would close",
+    "````\n@x\n```",
+    `\\\`\\\`\\\`\\\`\n@${Z}x\n\\\`\\\`\\\``,
+  ],
+  [
+    "a fence in a list, which ends with the list",
+    "1. a\n   ```\n@x\n   ```",
+    `1. a\n   \\\`\\\`\\\`\n@${Z}x\n   \\\`\\\`\\\``,
+  ],
+  ["a fence whose line has more", "``` a`b\n@x\n```", `\\\`\\\`\\\` a\`b\n@${Z}x\n\\\`\\\`\\\``],
+  ["a drawing", "```mermaid\ngraph\n```", "```\ngraph\n```"],
+  ["other ends of lines", "a\r```\r@x\r\n```\rb", "a\n```\n@x\n```\nb"],
+  ["what turns a line around", "a\u202eb\u2066c\u0000d\u001b[31m", "abcd[31m"],
+];
+
+for (const [name, text, safe] of CASES) {
+  Deno.test(`harmless: ${name}`, () => equal(safeMarkdown(text), safe));
+}
+
+Deno.test("a text that is too long is cut, with its code closed, and says so", () => {
+  for (const unit of ["@a ", "x".repeat(99) + "\n", "😀", "<b>![", "```\n@x\n```\n"]) {
+    const text = safeMarkdown(unit.repeat(Math.ceil(1024 * 1024 / unit.length)));
+    ok(text.length <= MAX_TEXT, `${text.length}`);
+    ok(text.length > MAX_TEXT - 300, `${text.length}`);
+    ok(text.endsWith("\n\n… (cut)"));
+    equal(text.isWellFormed(), true, "no half character");
+  }
+  const code = safeMarkdown("```js\n" + "y\n".repeat(100_000) + "```\n@x");
+  ok(code.startsWith("```js\ny\n") && code.endsWith("y\n```\n\n… (cut)"), code.slice(-40));
+  ok(code.length <= MAX_TEXT);
+});
+
+Deno.test("each line is read once, however many fences are opened and not closed", () => {
+  const text = `${"``````````x\n".repeat(87_000)}\`\`\``;
+  ok(safeMarkdown(text).length <= MAX_TEXT);
+});
+
+Deno.test("as code, nothing in a text ends the block", () => {
+  equal(asCode("a\n```\n@x"), "````\na\n```\n@x\n````");
+  ok(asCode("`".repeat(200_000)).length <= MAX_TEXT);
+});
