@@ -71,21 +71,21 @@ export class DeliveryContext {
 
   /** The request as each of its triggers gets it: this one, and one with an id of its own for each other. */
   each(newId: NewId): readonly [DeliveryContext, ...DeliveryContext[]] {
-    return [this, ...this.others.map((trigger) => this.#forOther(trigger, newId()))];
-  }
-
-  #forOther(trigger: ActiveTrigger, id: string): DeliveryContext {
     const { remote, via, receivedAt } = this;
-    const other = new DeliveryContext({ id, clock: this.#clock, remote, via, receivedAt });
-    other.trigger = trigger;
-    other.secret = this.secret;
-    other.unsigned = this.unsigned;
-    other.connection = this.connection;
-    other.bodyBytes = this.bodyBytes;
-    other.headerNames = this.headerNames;
-    other.handshakeMethod = this.handshakeMethod;
-    Object.assign(other.#stages, this.#stages);
-    return other;
+    const others = this.others.map((trigger) => {
+      const start = { id: newId(), clock: this.#clock, remote, via, receivedAt };
+      const other = new DeliveryContext(start);
+      other.trigger = trigger;
+      other.secret = this.secret;
+      other.unsigned = this.unsigned;
+      other.connection = this.connection;
+      other.bodyBytes = this.bodyBytes;
+      other.headerNames = this.headerNames;
+      other.handshakeMethod = this.handshakeMethod;
+      Object.assign(other.#stages, this.#stages);
+      return other;
+    });
+    return [this, ...others];
   }
 
   passed(stage: "received" | "authenticated" | "parsed" | "decided"): void {

@@ -114,7 +114,11 @@ export async function decide<Received extends ReceivedDelivery>(
 ): Promise<Decision> {
   const result = await read(received, trigger, mode, host);
   if (result.handshake !== undefined) return result;
-  return decideEvents(result.parsed, { trigger, waits: false, observe: mode.observe }, host);
+  return await decideEvents(
+    result.parsed,
+    { trigger, waits: false, observe: mode.observe },
+    host,
+  );
 }
 
 /** Whom a request is decided for. */

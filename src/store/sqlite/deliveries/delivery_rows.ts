@@ -45,7 +45,7 @@ export function recordDelivery(db: Database, given: NewDelivery): readonly Event
 export function recordArrived(db: Database, given: ArrivedDelivery): readonly EventOutcome[] {
   const known = given.once === true ? findDelivery(db, given.delivery.id) : undefined;
   if (known !== undefined) return outcomesOf(known);
-  const outcomes = recordEvents(db, given, given);
+  const outcomes = recordEvents(db, given, given.content);
   if (given.cursor !== undefined) moveCursor(db, given.cursor);
   return outcomes;
 }
@@ -59,28 +59,25 @@ export function recordDeliveries(
   { deliveries, content, dedupWindowMs }: NewDeliveries,
 ): readonly (readonly EventOutcome[])[] {
   const kept = { ...content, headers: JSON.stringify(content.headers) };
-  const contentOf = deliveries.at(-1)?.delivery.id;
+  const last = deliveries.at(-1)?.delivery.id ?? "";
   return deliveries.map(({ delivery, events }) => {
     const given = { delivery, events, dedupWindowMs, detail: JSON.stringify(delivery.detail) };
-    return recordEvents(db, given, delivery.id === contentOf ? { content: kept } : { contentOf });
+    const isLast = delivery.id === last;
+    const outcomes = recordEvents(db, given, isLast ? kept : undefined);
+    if (!isLast) db.run("UPDATE deliveries SET content_of = ? WHERE id = ?", last, delivery.id);
+    return outcomes;
   });
 }
 
 function recordEvents(
   db: Database,
   given: Pick<ArrivedDelivery, "delivery" | "events" | "dedupWindowMs" | "detail">,
-  { content, contentOf }: Kept,
+  content: ArrivedContent | undefined,
 ): readonly EventOutcome[] {
   const outcomes = given.events.map((event) => recordEvent(db, event, given));
   const detail = outcomes.length === 1 ? given.detail : withEvents(given.detail, outcomes);
-  insertRow(db, given.delivery, summary(outcomes), { detail, content, contentOf });
+  insertRow(db, given.delivery, summary(outcomes), { detail, content });
   return outcomes;
-}
-
-/** What a row keeps of its request: the content, or the id of the row that has it. */
-interface Kept {
-  readonly content?: ArrivedContent | undefined;
-  readonly contentOf?: string | undefined;
 }
 
 /** Stores a handshake. */
@@ -124,9 +121,8 @@ const DELIVERY_COLUMNS =
   secret_store, secret_key, task_id, body_bytes, duration_ms, detail, via`;
 
 /** Names its columns, because a migration adds new ones at the end of the table. */
-const INSERT_DELIVERY =
-  `INSERT INTO deliveries (${DELIVERY_COLUMNS}, headers, body, url, content_of)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const INSERT_DELIVERY = `INSERT INTO deliveries (${DELIVERY_COLUMNS}, headers, body, url)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** Deliveries, newest first. */
 export function listDeliveries(db: Database, query: DeliveryQuery): Delivery[] {
@@ -284,7 +280,7 @@ function insertRow(
   db: Database,
   delivery: Omit<Delivery, keyof Summary | "detail">,
   { outcome, reason, taskId }: Summary,
-  { detail, content, contentOf }: Kept & { readonly detail: string },
+  { detail, content }: { detail: string; content: ArrivedContent | undefined },
 ): void {
   db.run(
     INSERT_DELIVERY,
@@ -307,7 +303,6 @@ function insertRow(
     content?.headers ?? null,
     content?.body ?? null,
     content?.url ?? null,
-    contentOf ?? null,
   );
 }
 
