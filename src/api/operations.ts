@@ -8,6 +8,7 @@
 
 import { ACCESS_OPERATIONS } from "./access_operations.ts";
 import { ANSWER_OPERATIONS } from "./answer_operations.ts";
+import { CONNECTION_OPERATIONS } from "./connection_operations.ts";
 import { DELIVERY_OPERATIONS } from "./delivery_operations.ts";
 import type { InputOf, Operation, Output as Answer, OutputOf } from "./operation.ts";
 import { OUTBOX_OPERATIONS } from "./outbox_operations.ts";
@@ -27,6 +28,7 @@ export const OPERATIONS = {
   ...DELIVERY_OPERATIONS,
   ...SOURCE_OPERATIONS,
   ...ANSWER_OPERATIONS,
+  ...CONNECTION_OPERATIONS,
   ...OUTBOX_OPERATIONS,
   ...ACCESS_OPERATIONS,
   ...UPKEEP_OPERATIONS,

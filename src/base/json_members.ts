@@ -17,18 +17,22 @@
  * @module
  */
 
-/** Longest text that is looked through; the events of platforms that need it are shorter by far. */
+/**
+ * Longest text that is looked through where the caller says nothing else; the events of platforms
+ * that need it are shorter by far.
+ */
 export const MAX_SCANNED = 1024 * 1024;
 
 /**
  * The JSON of the members with these names; `undefined` when the text does not look like an object,
- * is longer than {@linkcode MAX_SCANNED}, or has one of the names twice.
+ * is longer than `maxLength`, or has one of the names twice.
  */
 export function findMembers(
   json: string,
   names: readonly string[],
+  maxLength = MAX_SCANNED,
 ): Readonly<Record<string, string>> | undefined {
-  if (json.length > MAX_SCANNED) return undefined;
+  if (json.length > maxLength) return undefined;
   const found = new Map<string, string>();
   let at = afterBlanks(json, 0);
   if (json[at] !== "{") return undefined;

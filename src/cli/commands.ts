@@ -67,6 +67,16 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   { words: "delete", summary: "delete resources", load: () => import("./commands/delete.ts") },
   {
+    words: "connect github",
+    summary: "connect a repository or an organization at GitHub",
+    load: () => import("./commands/connect_github.ts"),
+  },
+  {
+    words: "disconnect",
+    summary: "delete a Connection and its webhooks",
+    load: () => import("./commands/disconnect.ts"),
+  },
+  {
     words: "task logs",
     summary: "show the output of a task; also svc logs",
     load: () => import("./commands/task_logs.ts"),

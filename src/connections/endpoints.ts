@@ -7,15 +7,9 @@
 
 import type { Catalog } from "../resources/catalog.ts";
 import type { ConnectionSpec } from "../resources/connection.ts";
+import { endpointOf } from "../resources/endpoints.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
-
-/** The endpoint at which a trigger takes requests: by its name, where it says nothing else. */
-export function endpointOf({ name, spec }: Resource<TriggerSpec>): string | undefined {
-  if (spec.event.source !== "webhook") return undefined;
-  const endpoint: unknown = Reflect.get(spec.event.webhook ?? {}, "endpoint");
-  return typeof endpoint === "string" ? endpoint : name;
-}
 
 /** The triggers that take the requests of an endpoint. */
 export function triggersAt(

@@ -110,6 +110,11 @@ export function repositoryOf(payload: unknown): string | undefined {
 /** Characters of a token, all of which a header can hold: an error of `fetch` would show others. */
 const TOKEN = /^[!-~]+$/;
 
+/** Whether a text can be a token. */
+export function isToken(text: string): boolean {
+  return TOKEN.test(text);
+}
+
 /** Where a secret value is: `fromSecret` of a field. */
 interface SecretPlace {
   readonly fromSecret: { readonly store: string; readonly key: string };
@@ -133,7 +138,7 @@ export function readToken(
     const message = `SecretStore "${store}" has no key "${key}", the token of Connection "${name}"`;
     throw new AppError("refused", `${message}: set it with ${set}`);
   }
-  if (TOKEN.test(value)) return value;
+  if (isToken(value)) return value;
   const message = `The token of Connection "${name}" has characters that no token has`;
   throw new AppError("refused", `${message}: set it again with ${set}`);
 }

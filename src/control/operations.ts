@@ -17,6 +17,10 @@ import { describe, get } from "./resources/queries.ts";
 import type { ResolveRecord } from "./server/references.ts";
 import { removeSecret, rotateSecret } from "./resources/rotate_secret.ts";
 import type { Handlers } from "./server/server.ts";
+import {
+  connectionHandlers,
+  type ConnectionOperationsHost,
+} from "./connections/connection_operations.ts";
 import { sourceEventHandlers, type SourceEventHost } from "./source_events.ts";
 import { taskHandlers, type TaskOperationsHost } from "./tasks/task_operations.ts";
 import { outboxHandlers, type OutboxOperationsHost } from "./outbox_operations.ts";
@@ -30,6 +34,7 @@ export interface OperationsHost
   extends
     AccessHost,
     ApplyHost,
+    ConnectionOperationsHost,
     WatchHost,
     DeliveryOperationsHost,
     TaskOperationsHost,
@@ -65,6 +70,7 @@ export function controlOperations(
       ...deliveryHandlers(host),
       ...sourceEventHandlers(host),
       ...answerHandlers(host),
+      ...connectionHandlers(host),
       ...outboxHandlers(host),
       ...accessHandlers(host),
       ...upkeepHandlers(host),

@@ -120,6 +120,15 @@ export function connectedTo(spec: ConnectionSpec): string {
   return spec.github?.repository ?? spec.github?.organization ?? platformOfConnection(spec);
 }
 
+/**
+ * The name of a Connection where nobody gives one: that of the repository or organization, in lower
+ * case.
+ */
+export function defaultConnectionName(to: string): string {
+  const name = to.slice(to.lastIndexOf("/") + 1).toLowerCase();
+  return name.replaceAll(/^[^a-z0-9]+|[^a-z0-9]+$/g, "") || "github";
+}
+
 /** The kind `Connection`. */
 export const connection: AnyKind = defineKind<ConnectionSpec>("Connection", {
   global: false,

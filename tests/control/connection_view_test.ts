@@ -11,7 +11,7 @@ import {
   connectionStatus,
   knownConnections,
   statusText,
-} from "../../src/control/connections/connection_view.ts";
+} from "../../src/control/resources/connection_view.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { ConnectionState } from "../../src/store/connection_records.ts";
 import { manifestResources } from "../intake/webhook_rig.ts";

@@ -51,6 +51,8 @@ const id = ({ task }: Named) => ({ id: task });
 const trigger = ({ project }: Named) => ({ name: "push", project });
 
 const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
+  "connect.github": { ...ADMINISTER, input: () => ({ repository: "a/b" }) },
+  "connection.disconnect": { ...ADMINISTER, input: () => ({ name: "x", all: false }) },
   "status": { ...READ, input: none },
   "apply": { ...OPERATE, input: () => ({ files: [], dry_run: false }) },
   "get": { ...READ, input: () => ({ what: "task" }) },

@@ -37,7 +37,7 @@ import {
   connectionStatus,
   type ConnectionViewHost,
   knownConnections,
-} from "../connections/connection_view.ts";
+} from "./connection_view.ts";
 import type { ResourceWriter } from "./resource_writer.ts";
 import { projectColumn, resourceView, table } from "../records/views.ts";
 

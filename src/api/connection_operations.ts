@@ -1,0 +1,101 @@
+/**
+ * The operations on Connections. Each talks to a platform, so each streams what it has done so far,
+ * and finally its result.
+ *
+ * @module
+ */
+
+import Type from "typebox";
+import type { ErrorCode } from "../base/errors.ts";
+import { defineOperation, lines, OPTIONAL_TEXT, PROJECT, TEXT } from "./operation.ts";
+import type { ApplyOutcome } from "./resource_operations.ts";
+
+/** One line: something that was done or begun, something to know, the result, or the error. */
+export type ConnectionLine<Result> =
+  | { readonly step: string }
+  | { readonly note: string }
+  | { readonly result: Result }
+  | {
+    readonly refused: {
+      readonly code: ErrorCode;
+      readonly message: string;
+      readonly details: readonly string[];
+    };
+  };
+
+/** A Connection that was made or found as it has to be. */
+export interface Connected {
+  readonly name: string;
+  readonly project: string;
+  /** Repository, organization or platform. */
+  readonly to: string;
+  /** How its events come. */
+  readonly events: string;
+  /** Who the token belongs to. */
+  readonly login: string;
+  /** RFC 3339; `null` where it has no end, or none is known. */
+  readonly token_ends_at: string | null;
+  /** What became of each resource. */
+  readonly resources: readonly ApplyOutcome[];
+  readonly hooks: readonly ConnectedHook[];
+  /** What came of the check of the way; `null` where there is no way to be checked. */
+  readonly check: {
+    readonly ok: boolean;
+    /** What is wrong, one word; `null` when nothing is. */
+    readonly fault: string | null;
+    readonly message: string;
+  } | null;
+}
+
+/** A webhook at the platform. */
+export interface ConnectedHook {
+  readonly endpoint: string;
+  readonly id: number;
+  readonly url: string;
+  readonly action: "created" | "changed" | "unchanged";
+}
+
+/** What was taken away. */
+export interface Disconnected {
+  readonly name: string;
+  readonly project: string;
+  /** Webhooks that were deleted, or were gone already. */
+  readonly hooks: readonly { readonly id: number; readonly was: "deleted" | "gone" }[];
+  /** Resources, as `kind/name`. */
+  readonly deleted: readonly string[];
+  /** Where its token can be revoked, which only its owner can do. */
+  readonly revoke_at: string | null;
+}
+
+/** The operations on Connections, by name. */
+export const CONNECTION_OPERATIONS = {
+  "connect.github": defineOperation({
+    summary: "Connects a repository or an organization at GitHub: webhooks, secret, package",
+    input: {
+      repository: OPTIONAL_TEXT,
+      organization: OPTIONAL_TEXT,
+      name: OPTIONAL_TEXT,
+      project: PROJECT,
+      api: OPTIONAL_TEXT,
+      url: Type.Optional(Type.String({ description: "Where GitHub reaches the daemon" })),
+      pull: Type.Optional(
+        Type.Boolean({ description: "Reads events from GitHub's log, with no address of ours" }),
+      ),
+      endpoint: Type.Optional(Type.String({ description: "Endpoint of own triggers" })),
+      events: Type.Optional(Type.Array(TEXT, { minItems: 1 })),
+      token: Type.Optional(Type.String({ description: "The stored one when absent" })),
+    },
+    output: lines<ConnectionLine<Connected>>(),
+    role: "admin", // it stores a token and makes webhooks
+  }),
+  "connection.disconnect": defineOperation({
+    summary: "Deletes the webhooks of a Connection, and the Connection",
+    input: {
+      name: TEXT,
+      project: PROJECT,
+      all: Type.Boolean({ description: "Also deletes the package of its platform" }),
+    },
+    output: lines<ConnectionLine<Disconnected>>(),
+    role: "admin",
+  }),
+};

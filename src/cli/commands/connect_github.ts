@@ -1,0 +1,152 @@
+/**
+ * `svc connect github`.
+ *
+ * @module
+ */
+
+import type { Connected } from "../../api/connection_operations.ts";
+import type { Input } from "../../api/operations.ts";
+import { AppError } from "../../base/errors.ts";
+import { defaultConnectionName } from "../../resources/connection.ts";
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  OUTPUT_TEXT_JSON,
+  PROJECT,
+} from "../command.ts";
+import { doConnectionWork, readToken } from "../connection_work.ts";
+import { jsonText } from "../json_text.ts";
+
+/** Connects a repository or an organization. */
+export const command: Command = {
+  help:
+    "Connects a repository or an organization at GitHub in one step: checks the token, makes a " +
+    "secret and the webhook, installs the package github where nothing takes its events yet, has " +
+    "GitHub ping and waits for the ping. What is wrong on the way (DNS, TLS, proxy, path, secret) " +
+    "is said. Run again, it changes only what somebody has changed. The daemon keeps the token and " +
+    "gets back what GitHub could not deliver. Exit 1 when the ping does not come.\n\n" +
+    "A fine-grained token needs the permission Webhooks: read and write (a classic one " +
+    "admin:repo_hook). With --api the same goes for GitHub Enterprise, Gitea and Forgejo.",
+  arguments: [{ name: "<to>", help: "OWNER/REPOSITORY, or the name of an organization" }],
+  options: [
+    {
+      flags: "--url <base>",
+      help: "where GitHub reaches the daemon, such as https://hooks.example.com",
+    },
+    {
+      flags: "--pull",
+      help: "no address at all: read the events from GitHub's log every 15 seconds",
+    },
+    {
+      flags: "--token <source>",
+      help:
+        "the token: - from standard input, @FILE, or env for $GITHUB_TOKEN; else it is asked for",
+    },
+    {
+      flags: "--api <url>",
+      help: "API of another server: https://HOST/api/v3 (GitHub Enterprise), …/api/v1 (Gitea)",
+    },
+    { flags: "--name <name>", help: "name of the Connection (default: that of the repository)" },
+    {
+      flags: "--endpoint <name>",
+      help: "endpoint of your own triggers, in place of those of the package github",
+    },
+    { flags: "--event <name...>", help: "events to send (default: those of the package)" },
+    PROJECT,
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc connect github brightwater/tidepool --url https://box.tail1234.ts.net",
+    "svc connect github brightwater/tidepool --pull --token @token.txt",
+    "svc connect github acme --url https://hooks.example.com --token env -o json",
+    "svc connect github ada/app --api https://git.example.com/api/v1 --url https://hooks.example.com",
+  ],
+  async run(context: CommandContext) {
+    const input = await toInput(context);
+    const connected = await doConnectionWork("connect.github", input, context);
+    const isOk = connected.check?.ok !== false;
+    if (context.option("output") === "json") context.io.out(jsonText(connected));
+    else context.io.out(textOf(connected));
+    return isOk ? 0 : 1;
+  },
+};
+
+async function toInput(context: CommandContext): Promise<Input<"connect.github">> {
+  const to = context.argument(0);
+  const at = to.includes("/") ? { repository: to } : { organization: to };
+  const [url, api, endpoint] = [
+    urlOf("url", context),
+    urlOf("api", context),
+    context.option("endpoint"),
+  ];
+  const pull = context.flag("pull");
+  if (!pull && url === undefined) {
+    const message =
+      "Give the address under which GitHub reaches the daemon with --url, or --pull " +
+      "where there is none";
+    throw new AppError("usage", message);
+  }
+  const events = context.list("event");
+  const name = context.option("name");
+  const token = await tokenFor(name ?? defaultConnectionName(to), context);
+  return {
+    ...at,
+    ...context.project(),
+    pull,
+    ...(name === undefined ? {} : { name }),
+    ...(url === undefined ? {} : { url }),
+    ...(api === undefined ? {} : { api }),
+    ...(endpoint === undefined ? {} : { endpoint }),
+    ...(events.length === 0 ? {} : { events: [...events] }),
+    ...(token === undefined ? {} : { token }),
+  };
+}
+
+/** The token; `undefined` where the daemon has one and no other was given. */
+async function tokenFor(name: string, context: CommandContext): Promise<string | undefined> {
+  const given = context.option("token");
+  if (given === undefined && await isKnown(name, context)) return undefined;
+  const what = "token of GitHub";
+  return await readToken({ what, flag: "--token", given, variable: "GITHUB_TOKEN" }, context);
+}
+
+async function isKnown(name: string, context: CommandContext): Promise<boolean> {
+  using client = context.client();
+  try {
+    await client.call("describe", {
+      what: "connection",
+      name,
+      ...context.project(),
+      reveal: false,
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof AppError && error.code === "not_found") return false;
+    throw error;
+  }
+}
+
+function urlOf(name: string, context: CommandContext): string | undefined {
+  const url = context.option(name);
+  if (url === undefined || /^https?:\/\/[^\s/?#]+[^\s?#]*$/i.test(url)) {
+    return url?.replace(/\/+$/, "");
+  }
+  throw new AppError("usage", `--${name} takes a URL such as https://HOST`);
+}
+
+function textOf({ name, to, resources, hooks, check, events }: Connected): string {
+  const changed = resources.filter(({ action }) => action !== "unchanged");
+  const isNew = changed.length > 0 || hooks.some(({ action }) => action !== "unchanged");
+  const lines = changed.map((one) => `${one.name} ${one.action}`);
+  const ways = { push: "", pull: "; its log is read every 15 seconds" };
+  const how = events === "pull" ? ways.pull : ways.push;
+  const end = check?.ok === false
+    ? `connection/${name} is made, but its events do not arrive: ${check.message}. Then run this ` +
+      "command again"
+    : isNew
+    ? `connection/${name}: ${to} is connected${how}`
+    : `connection/${name}: ${to} is connected${how}, nothing had to be changed`;
+  return [...lines, end].map((line) => `${line}\n`).join("");
+}

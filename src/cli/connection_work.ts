@@ -1,0 +1,89 @@
+/**
+ * What the commands on Connections have in common: tokens that no other user can see, and work of
+ * the daemon that is shown while it goes on.
+ *
+ * @module
+ */
+
+import type { ConnectionLine } from "../api/connection_operations.ts";
+import type { Input, Output, StreamName } from "../api/operations.ts";
+import { findText } from "../base/bytes.ts";
+import { AppError } from "../base/errors.ts";
+import type { CommandContext } from "./command.ts";
+import { readFile, withoutLastLineBreak } from "./read_file.ts";
+
+/** Names of the operations on Connections. */
+type WorkName = Extract<StreamName, `connect.${string}` | `connection.${string}`>;
+
+/** What an operation gives in the end. */
+type ResultOf<Name extends WorkName> = Extract<
+  Output<Name>,
+  { readonly result: unknown }
+>["result"];
+
+/**
+ * Has the daemon do it; what it has done so far goes to standard error.
+ *
+ * @throws {AppError} whatever the daemon refused it with.
+ */
+export async function doConnectionWork<Name extends WorkName>(
+  name: Name,
+  input: Input<Name>,
+  context: CommandContext,
+): Promise<ResultOf<Name>> {
+  const { io } = context;
+  using client = context.client();
+  for await (const given of client.stream(name, input)) {
+    const line = given as ConnectionLine<ResultOf<Name>>;
+    if ("step" in line) io.err(`${line.step}\n`);
+    else if ("note" in line) io.err(`note: ${line.note}\n`);
+    else if ("result" in line) return line.result;
+    else throw new AppError(line.refused.code, line.refused.message, line.refused);
+  }
+  throw new AppError("unreachable", "The daemon stopped before it was done: run the command again");
+}
+
+/** Where a token comes from. */
+export interface TokenSource {
+  /** What it is, for the prompt. */
+  readonly what: string;
+  /** The option, such as `--token`. */
+  readonly flag: string;
+  /** Its value: `-`, `@FILE` or `env`; absent when it was not given. */
+  readonly given: string | undefined;
+  /** Variable that `env` reads. */
+  readonly variable: string;
+}
+
+/**
+ * A token from where other users do not see it: typed unseen, from standard input, a file or the
+ * environment.
+ *
+ * @throws {AppError} `usage` for a token on the command line, or where nobody can type one;
+ * `invalid` when it cannot be read; `refused` when its entry was broken off.
+ */
+export async function readToken(source: TokenSource, context: CommandContext): Promise<string> {
+  const { what, flag, given, variable } = source;
+  const { io } = context;
+  const ways = `${flag} - (standard input), ${flag} @FILE or ${flag} env ($${variable})`;
+  if (given === "env") {
+    const value = io.env(variable) ?? "";
+    if (value !== "") return value;
+    throw new AppError("usage", `$${variable} is not set`);
+  }
+  if (given === "-" && !io.inIsTerminal || given?.startsWith("@") === true) {
+    const text = findText(await readFile(given.replace(/^@/, ""), io));
+    if (text === undefined) throw new AppError("invalid", `The ${what} is not UTF-8 text`);
+    return withoutLastLineBreak(text);
+  }
+  if (given !== undefined && given !== "-") {
+    // What was given may be the token, so it is not repeated.
+    throw new AppError("usage", `Other users see the command line: give the ${what} with ${ways}`);
+  }
+  if (!io.inIsTerminal) {
+    throw new AppError("usage", `The ${what} is missing: give it with ${ways}`);
+  }
+  const typed = io.hiddenLine(`${what} (not shown): `);
+  if (typed !== undefined && typed !== "") return typed;
+  throw new AppError("refused", `Nothing was changed: the ${what} was not entered`);
+}

@@ -1,0 +1,171 @@
+/**
+ * GitHub's log of what it has sent to a webhook: github.com keeps three days of it, GitHub
+ * Enterprise Server seven, Gitea and Forgejo none. It never sends anything again by itself.
+ *
+ * @module
+ */
+
+import { findRawNumber, isJsonObject } from "../../base/json.ts";
+import { findMembers, textOf } from "../../base/json_members.ts";
+import { callGitHub, type GitHubAccess, type GitHubFailure } from "./client.ts";
+import { type HookOwner, pathOf } from "./hooks.ts";
+
+/** One try to deliver an event. */
+export interface LoggedTry {
+  /** A number beyond what a double holds, as its digits. */
+  readonly id: string;
+  /** Names the event: every try has the same, `X-GitHub-Delivery` of the request. */
+  readonly guid: string;
+  /** Milliseconds since the epoch, by GitHub's clock. */
+  readonly at: number;
+  /** Of the answer; 0 where there was none. */
+  readonly statusCode: number;
+  /** What became of it in words, such as `failed to connect to host`. */
+  readonly status: string;
+  readonly event: string;
+  /** `action` of the event; empty where it has none. */
+  readonly action: string;
+  readonly redelivery: boolean;
+}
+
+/** One page of the log, newest first. */
+export interface LogPage {
+  readonly tries: readonly LoggedTry[];
+  /** Path of the page after it; absent on the last one. */
+  readonly next?: string;
+  /** Time at GitHub when it answered, in milliseconds since the epoch. */
+  readonly now?: number;
+  /** End of the token, where the answer says it. */
+  readonly tokenEndsAt?: number;
+  /** To be given with the next call of the same page. */
+  readonly etag?: string;
+}
+
+/** How long an API keeps its log, in milliseconds. */
+export function logRetentionMs(api: string): number {
+  return (api === "https://api.github.com" ? 3 : 7) * 24 * 3600 * 1000;
+}
+
+/** Path of the first page of the log of a webhook. */
+export function logPath(owner: HookOwner, hook: number): string {
+  return `${pathOf(owner)}/hooks/${hook}/deliveries?per_page=100`;
+}
+
+/** Reads one page; `unchanged` where it is as it was with this `etag`. */
+export async function readLogPage(
+  access: GitHubAccess,
+  path: string,
+  etag?: string,
+): Promise<LogPage | "unchanged" | GitHubFailure> {
+  const answer = await callGitHub(access, { path, ...(etag === undefined ? {} : { etag }) });
+  if (!answer.ok) return answer;
+  if (answer.status === 304) return "unchanged";
+  const { headers, next, data } = answer;
+  const now = Date.parse(headers.get("date") ?? "");
+  const ends = tokenEnd(headers);
+  const tag = headers.get("etag");
+  return {
+    tries: Array.isArray(data) ? data.flatMap((item) => toTry(item) ?? []) : [],
+    ...(next === undefined ? {} : { next }),
+    ...(Number.isNaN(now) ? {} : { now }),
+    ...(ends === undefined ? {} : { tokenEndsAt: ends }),
+    ...(tag === null ? {} : { etag: tag }),
+  };
+}
+
+/** Names the end of the token, in every answer where it has one. */
+const EXPIRATION = "github-authentication-token-expiration";
+
+/** When the token of a call ends; `undefined` where its answer does not say. */
+export function tokenEnd(headers: Headers): number | undefined {
+  const text = headers.get(EXPIRATION);
+  if (text === null) return undefined;
+  const at = Date.parse(text.replace(/ UTC$/, "Z").replace(/^(\S+) (\S+)/, "$1T$2"));
+  return Number.isNaN(at) ? undefined : at;
+}
+
+function toTry(item: unknown): LoggedTry[] | undefined {
+  if (!isJsonObject(item)) return undefined;
+  const { guid, delivered_at: deliveredAt, status_code: code, status, event, action } = item;
+  const id = idText(item["id"]);
+  const at = typeof deliveredAt === "string" ? Date.parse(deliveredAt) : NaN;
+  if (id === undefined || typeof guid !== "string" || Number.isNaN(at)) return undefined;
+  return [{
+    id,
+    guid,
+    at,
+    statusCode: typeof code === "number" ? code : 0,
+    status: typeof status === "string" ? status : "",
+    event: typeof event === "string" ? event : "",
+    action: typeof action === "string" ? action : "",
+    redelivery: item["redelivery"] === true,
+  }];
+}
+
+function idText(id: unknown): string | undefined {
+  return typeof id === "number" ? String(id) : findRawNumber(id);
+}
+
+/** The request of one try, and what it was answered. */
+export interface LoggedRequest {
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body as GitHub writes it in the log: mostly, but not always, as it was sent. */
+  readonly body: string;
+  /** The body of the answer; empty where there was none. */
+  readonly answer: string;
+  /** Headers of the answer, names in lower case. */
+  readonly answerHeaders: Readonly<Record<string, string>>;
+}
+
+/** GitHub sends no larger body; written in the log it is somewhat longer. */
+const MAX_LOGGED_BYTES = 64 * 1024 * 1024;
+
+/** Reads the request of one try; `undefined` when it is no longer in the log. */
+export async function readLogged(
+  access: GitHubAccess,
+  { owner, hook, id }: { readonly owner: HookOwner; readonly hook: number; readonly id: string },
+): Promise<LoggedRequest | undefined | GitHubFailure> {
+  const path = `${pathOf(owner)}/hooks/${hook}/deliveries/${id}`;
+  const answer = await callGitHub(access, { path, maxBytes: MAX_LOGGED_BYTES });
+  if (!answer.ok) return answer.status === 404 ? undefined : answer;
+  const { request, response } = membersOf(answer.text, ["request", "response"]);
+  const { headers, payload } = membersOf(request, ["headers", "payload"]);
+  const { headers: answered, payload: text } = membersOf(response, ["headers", "payload"]);
+  if (payload === undefined) return undefined;
+  return {
+    headers: headersOf(headers),
+    body: payload,
+    answer: textOf(text) ?? "",
+    answerHeaders: headersOf(answered),
+  };
+}
+
+/** Members by name as they stand in the text. */
+function membersOf(json: string | undefined, names: readonly string[]) {
+  return json === undefined ? {} : findMembers(json, names, MAX_LOGGED_BYTES) ?? {};
+}
+
+function headersOf(json: string | undefined): Record<string, string> {
+  const value: unknown = json === undefined ? {} : JSON.parse(json);
+  if (!isJsonObject(value)) return {};
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, text]) =>
+      typeof text === "string" ? [[name.toLowerCase(), text] as const] : []
+    ),
+  );
+}
+
+/**
+ * Has GitHub send an event again.
+ *
+ * @returns Why it does not; `undefined` when it will.
+ */
+export async function redeliver(
+  access: GitHubAccess,
+  { owner, hook, id }: { readonly owner: HookOwner; readonly hook: number; readonly id: string },
+): Promise<GitHubFailure | undefined> {
+  const path = `${pathOf(owner)}/hooks/${hook}/deliveries/${id}/attempts`;
+  const answer = await callGitHub(access, { method: "POST", path });
+  return answer.ok ? undefined : answer;
+}

@@ -1,0 +1,144 @@
+/**
+ * Why a `ping` did not come through, told from what GitHub's log says of it: the name, the
+ * certificate, the proxy, the path, the secret, or a body that was changed on its way. Pure.
+ *
+ * @module
+ */
+
+import { isJsonObject } from "../../base/json.ts";
+
+/** What is wrong on the way here. */
+export type PingFault =
+  | "dns"
+  | "tls"
+  | "refused"
+  | "timeout"
+  | "redirect"
+  | "proxy"
+  | "login"
+  | "path"
+  | "secret"
+  | "body"
+  | "daemon"
+  | "elsewhere"
+  | "not_sent";
+
+/** What is known of a ping that did not come through. */
+export interface PingFacts {
+  /** Address of the webhook. */
+  readonly url: string;
+  /** Where this daemon listens; `undefined` where it does not. */
+  readonly listensAt: string | undefined;
+  /** What the log has of it; absent where it is not there. */
+  readonly logged?: {
+    readonly statusCode: number;
+    readonly status: string;
+    /** Body of the answer. */
+    readonly answer: string;
+    /** Whether its signature was made with our secret. */
+    readonly signedByUs: boolean;
+  };
+}
+
+/** What is wrong, and what to do. */
+export interface PingDiagnosis {
+  readonly fault: PingFault;
+  /** Sentences without a full stop at the end. */
+  readonly message: string;
+}
+
+/** Says what is wrong. */
+export function diagnosePing({ url, listensAt, logged }: PingFacts): PingDiagnosis {
+  const { host, pathname } = new URL(url);
+  if (logged === undefined) {
+    const message =
+      "GitHub has not sent its ping yet, which can take a while: run this again later";
+    return { fault: "not_sent", message };
+  }
+  const { statusCode: code, status, answer } = logged;
+  if (code === 0) return unreachable(host, status);
+  const ours = isOurs(answer);
+  const daemon = listensAt === undefined
+    ? "the daemon, which takes no requests now (--webhook-bind none)"
+    : `the daemon at ${listensAt}`;
+  if (code < 300) {
+    const message = `${host} answered GitHub with ${code}, but this daemon has not received the ` +
+      `ping: something else answers there. Have the proxy or tunnel pass on to ${daemon}`;
+    return { fault: "elsewhere", message };
+  }
+  if (code < 400) {
+    const message = `${host} redirects (${code}), and GitHub does not follow: give the last ` +
+      "address with --url, and let no login page stand before /webhook/";
+    return { fault: "redirect", message };
+  }
+  if (code === 404 && ours) {
+    const message = `The ping reached a svc daemon, which has nothing at the path it arrived at: ` +
+      `the proxy has to pass on ${pathname} as it is`;
+    return { fault: "path", message };
+  }
+  if (code === 404) {
+    const message =
+      `${host} does not pass on ${pathname} (404): have the proxy or tunnel pass on ` +
+      `/webhook/ to ${daemon}`;
+    return { fault: "path", message };
+  }
+  if ((code === 401 || code === 403) && !ours) {
+    const message = `${host} asks GitHub for a login (${code}): take /webhook/ out of what the ` +
+      "proxy or tunnel protects, the daemon checks signatures itself";
+    return { fault: "login", message };
+  }
+  if (code === 401) {
+    return logged.signedByUs
+      ? {
+        fault: "body",
+        message:
+          `The ping arrived with another body than GitHub had signed: ${host} or what is behind ` +
+          "it writes it anew. Let it pass on the body unchanged",
+      }
+      : {
+        fault: "secret",
+        message: "GitHub signs with another secret than this daemon knows",
+      };
+  }
+  if (ours) {
+    return { fault: "daemon", message: `The daemon answered ${code}: see svc get deliveries` };
+  }
+  const message = `${host} answered ${code}: the proxy or tunnel does not reach ${daemon}`;
+  return { fault: "proxy", message };
+}
+
+function unreachable(host: string, status: string): PingDiagnosis {
+  const said = status === "" ? "" : ` ("${status.slice(0, 200)}")`;
+  if (/resolve|resolution|dns|no such host|unknown host/i.test(status)) {
+    const message = `GitHub does not find ${host}${said}: the name is not known in public (DNS)`;
+    return { fault: "dns", message };
+  }
+  if (/ssl|tls|certificate|peer/i.test(status)) {
+    const message =
+      `GitHub does not accept the certificate of ${host}${said}: it has to be from a ` +
+      "public authority, for this name, and sent with its whole chain";
+    return { fault: "tls", message };
+  }
+  if (/time/i.test(status)) {
+    const message =
+      `${host} did not answer GitHub in time${said}: the address has to be reachable ` +
+      "from the Internet, and no firewall may be in the way";
+    return { fault: "timeout", message };
+  }
+  const message =
+    `GitHub cannot connect to ${host}${said}: is the proxy or tunnel up, and is the ` +
+    "address reachable from the Internet?";
+  return { fault: "refused", message };
+}
+
+/** Whether a body is an answer of svc: its refusals name the request, its pong is a pong. */
+function isOurs(answer: string): boolean {
+  try {
+    const value: unknown = JSON.parse(answer);
+    if (!isJsonObject(value)) return false;
+    return value["status"] === "pong" ||
+      (typeof value["request_id"] === "string" && typeof value["code"] === "string");
+  } catch {
+    return false;
+  }
+}

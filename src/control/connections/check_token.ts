@@ -1,0 +1,74 @@
+/**
+ * What a token of GitHub can be told of before anything is made with it: whose it is, when it ends,
+ * and whether it may see the webhooks.
+ *
+ * @module
+ */
+
+import { AppError } from "../../base/errors.ts";
+import { isJsonObject } from "../../base/json.ts";
+import {
+  callGitHub,
+  errorOf,
+  type GitHubAccess,
+  mustCall,
+} from "../../connections/github/client.ts";
+import { tokenEnd } from "../../connections/github/delivery_log.ts";
+import { type Hook, type HookOwner, listHooks, pathOf } from "../../connections/github/hooks.ts";
+
+/** What is known of a token. */
+export interface CheckedToken {
+  readonly login: string;
+  readonly userId: string;
+  /** Milliseconds since the epoch; absent where it has no end, or none is told. */
+  readonly endsAt?: number;
+  /** The repository or organization as it is written at the platform. */
+  readonly owner: HookOwner;
+  /** The webhooks that it has. */
+  readonly hooks: readonly Hook[];
+}
+
+/**
+ * Asks the platform.
+ *
+ * @throws {AppError} `refused` with what is wrong: the token, a right it lacks, the name;
+ * `overloaded` where another time may go well.
+ */
+export async function checkToken(access: GitHubAccess, owner: HookOwner): Promise<CheckedToken> {
+  const user = await mustCall(access, { path: "/user" });
+  const { login, id } = isJsonObject(user.data) ? user.data : {};
+  if (typeof login !== "string") {
+    const message = `${access.api} does not answer as GitHub's API does: see --api`;
+    throw new AppError("refused", message);
+  }
+  const { data } = await mustCall(access, { path: pathOf(owner) });
+  const found = isJsonObject(data) ? data : {};
+  const { full_name: fullName, archived } = found;
+  if (archived === true) {
+    const message = `${owner.repository} is archived at GitHub: nothing happens there any more`;
+    throw new AppError("refused", message);
+  }
+  const exact = typeof fullName === "string" ? { repository: fullName } : owner;
+  const endsAt = tokenEnd(user.headers);
+  return {
+    login,
+    userId: typeof id === "number" ? String(id) : "",
+    ...(endsAt === undefined ? {} : { endsAt }),
+    owner: exact,
+    hooks: await seeHooks(access, exact, login),
+  };
+}
+
+/** GitHub hides what a token may not see: what is visible otherwise tells a right from a name. */
+async function seeHooks(access: GitHubAccess, owner: HookOwner, login: string): Promise<Hook[]> {
+  const answer = await callGitHub(access, { path: `${pathOf(owner)}/hooks?per_page=1` });
+  if (answer.ok) return await listHooks(access, owner);
+  if (answer.status !== 404) throw errorOf(answer);
+  const what = owner.repository ?? owner.organization ?? "";
+  const [right, scope] = owner.repository === undefined
+    ? ["Organization webhooks: read and write", "admin:org_hook"]
+    : ["Webhooks: read and write", "admin:repo_hook"];
+  const message = `The token of ${login} sees ${what} and not its webhooks: it needs the ` +
+    `permission "${right}" (a classic token: ${scope}), and ${login} has to administer ${what}`;
+  throw new AppError("refused", message);
+}

@@ -1,0 +1,157 @@
+/**
+ * The manifests with which a Connection to GitHub is applied: the package where nothing takes its
+ * events yet, the secret that GitHub signs with, the token, and the Connection itself.
+ *
+ * @module
+ */
+
+import type { ManifestFile } from "../../api/resource_operations.ts";
+import { toHex } from "../../base/bytes.ts";
+import { AppError } from "../../base/errors.ts";
+import { signingStoresAt, triggersAt } from "../../connections/endpoints.ts";
+import {
+  endpointsOfPackage,
+  type IntegrationPackage,
+  manifestsOf,
+  packageNamed,
+  secretTemplatesOf,
+} from "../../integrations/packages.ts";
+import type { Catalog } from "../../resources/catalog.ts";
+import type { ConnectionSpec } from "../../resources/connection.ts";
+import type { Resource } from "../../resources/resource.ts";
+import { MASK, type SecretStoreSpec } from "../../resources/secret_store.ts";
+import type { TriggerSpec } from "../../resources/trigger.ts";
+
+/** Events that the triggers of the package take. */
+export const PACKAGE_EVENTS = ["push", "pull_request", "issue_comment", "release"] as const;
+
+/** What takes the events. */
+export interface Receiving {
+  readonly endpoints: readonly string[];
+  /** SecretStore whose values verify the signatures. */
+  readonly store: string;
+  /** Manifests that have to be applied for it. */
+  readonly files: readonly ManifestFile[];
+  /** Whether they are those of the package. */
+  readonly installs: boolean;
+}
+
+/**
+ * What takes events of GitHub in a project: the triggers of an endpoint, else the package.
+ *
+ * @throws {AppError} `refused` when there is nothing at the endpoint, or nothing is verified there.
+ */
+export function receivingOf(
+  { project, endpoint }: { readonly project: string; readonly endpoint: string | undefined },
+  catalog: Catalog,
+): Receiving {
+  if (endpoint !== undefined) return ofEndpoints([endpoint], project, catalog);
+  const pack = packageNamed("github");
+  const endpoints = [...endpointsOfPackage(pack).keys()];
+  const there = endpoints.filter((one) =>
+    triggersAt({ project, endpoint: one }, catalog).length > 0
+  );
+  if (there.length > 0) return ofEndpoints(there, project, catalog);
+  const [template] = secretTemplatesOf(pack);
+  if (template === undefined) throw new Error("The package has no SecretStore");
+  return { endpoints, store: template.name, files: filesOf(pack), installs: true };
+}
+
+function ofEndpoints(endpoints: readonly string[], project: string, catalog: Catalog): Receiving {
+  const stores = endpoints.map((endpoint) => {
+    if (triggersAt({ project, endpoint }, catalog).length === 0) {
+      const message = `No trigger of project "${project}" has the endpoint "${endpoint}": apply ` +
+        "one, or leave --endpoint out to install the package github";
+      throw new AppError("refused", message);
+    }
+    return signingStoresAt({ project, endpoint }, catalog);
+  }).flat();
+  const [store, ...others] = [...new Set(stores)];
+  if (store === undefined || others.length > 0) {
+    const found = store === undefined ? "none" : [store, ...others].join(", ");
+    const message = `The triggers at ${endpoints.join(", ")} have to name one SecretStore under ` +
+      `event.webhook.secret, found ${found}: GitHub signs with a value of it`;
+    throw new AppError("refused", message);
+  }
+  return { endpoints, store, files: [], installs: false };
+}
+
+function filesOf(pack: IntegrationPackage): ManifestFile[] {
+  return manifestsOf(pack).map(({ path, text }) => ({ name: `${pack.name}/${path}`, text }));
+}
+
+/** A SecretStore with one key set, the others as they are. */
+export interface SecretToSet {
+  readonly project: string;
+  readonly store: string;
+  readonly key: string;
+  /** What has no value yet gets this one. */
+  readonly value: string;
+  /** Whether a value that is there is replaced. */
+  readonly replace: boolean;
+  /** Labels of the store, where it is new. */
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** The value that a key has, or will have. */
+export function valueOf(
+  { project, store, key, value, replace }: SecretToSet,
+  catalog: Catalog,
+): string {
+  const data = catalog.find<SecretStoreSpec>("SecretStore", project, store)?.spec.data ?? {};
+  return !replace && Object.hasOwn(data, key) ? data[key] ?? value : value;
+}
+
+/** The manifest of a SecretStore in which a key is set. */
+export function secretFile(set: SecretToSet, catalog: Catalog): ManifestFile {
+  const { project, store, key } = set;
+  const known = catalog.find<SecretStoreSpec>("SecretStore", project, store);
+  const masked = Object.keys(known?.spec.data ?? {}).map((name) => [name, MASK] as const);
+  const data = { ...Object.fromEntries(masked), [key]: valueOf(set, catalog) };
+  const metadata = known?.metadata ?? (set.labels === undefined ? {} : { labels: set.labels });
+  return manifest(`secretstore/${store}`, {
+    kind: "SecretStore",
+    metadata: { ...metadata, name: store, project },
+    spec: { data },
+  });
+}
+
+/** The manifest of a Connection. */
+export function connectionFile(
+  { project, name }: { readonly project: string; readonly name: string },
+  spec: ConnectionSpec,
+  known: Resource<ConnectionSpec> | undefined,
+): ManifestFile {
+  const metadata = { ...known?.metadata, name, project };
+  return manifest(`connection/${name}`, { kind: "Connection", metadata, spec });
+}
+
+function manifest(name: string, value: unknown): ManifestFile {
+  return { name, text: JSON.stringify(value, null, 2) };
+}
+
+/**
+ * The SecretStore for the token of a Connection: the one it has, else one of its name.
+ *
+ * @throws {AppError} `refused` when signatures are verified with that store: its values, the token
+ * too, would count as signing keys.
+ */
+export function tokenStoreOf(
+  { project, name }: { readonly project: string; readonly name: string },
+  known: Resource<ConnectionSpec> | undefined,
+  { signing, catalog }: { readonly signing: string; readonly catalog: Catalog },
+): { readonly store: string; readonly key: string } {
+  const place = known?.spec.github?.token.fromSecret ?? { store: name, key: "token" };
+  const triggers = catalog.list("Trigger", project) as Resource<TriggerSpec>[];
+  const signs = place.store === signing ||
+    triggers.some(({ spec }) => spec.event.webhook?.secret?.fromRef === place.store);
+  if (!signs) return place;
+  const message = `SecretStore "${place.store}" verifies signatures, so the token cannot be kept ` +
+    "there: give the Connection another name with --name";
+  throw new AppError("refused", message);
+}
+
+/** A secret that nobody guesses, in hexadecimal. */
+export function newSecret(): string {
+  return toHex(crypto.getRandomValues(new Uint8Array(32)));
+}

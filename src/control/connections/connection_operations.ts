@@ -1,0 +1,36 @@
+/**
+ * The handlers of the operations on Connections.
+ *
+ * @module
+ */
+
+import type { CONNECTION_OPERATIONS } from "../../api/connection_operations.ts";
+import type { AuditLog } from "../records/audit_log.ts";
+import type { Handlers } from "../server/server.ts";
+import { connectGitHub, type ConnectHost } from "./connect_github.ts";
+import { disconnect } from "./disconnect.ts";
+import { audited } from "./lines.ts";
+
+/** What these operations need. */
+export type ConnectionOperationsHost = ConnectHost & Pick<AuditLog, "startAudited">;
+
+/** The handlers, by name of the operation. */
+export function connectionHandlers(
+  host: ConnectionOperationsHost,
+): Pick<Handlers, keyof typeof CONNECTION_OPERATIONS> {
+  return {
+    "connect.github": (input, caller, signal) => {
+      const targets = [input.repository ?? input.organization ?? ""];
+      const what = { operation: "connect.github", targets, caller };
+      return audited(what, connectGitHub(input, caller, host, signal), host);
+    },
+    "connection.disconnect": (input, caller, signal) => {
+      const what = {
+        operation: "connection.disconnect",
+        targets: [`connection/${input.name}`],
+        caller,
+      };
+      return audited(what, disconnect(input, caller, host, signal), host);
+    },
+  };
+}

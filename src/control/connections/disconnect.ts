@@ -1,0 +1,151 @@
+/**
+ * `svc disconnect`: deletes the webhooks of a Connection at its platform, then the Connection.
+ * Tokens are not revoked: only their owner can do that. Triggers, tasks and deliveries stay.
+ *
+ * @module
+ */
+
+import type { Disconnected } from "../../api/connection_operations.ts";
+import type { Input } from "../../api/operations.ts";
+import type { Caller } from "../../auth/caller.ts";
+import { AppError } from "../../base/errors.ts";
+import { readToken } from "../../connections/find_connection.ts";
+import type { GitHubAccess } from "../../connections/github/client.ts";
+import { deleteHook, hookPage } from "../../connections/github/hooks.ts";
+import { labelOf, packageNamed, secretTemplatesOf } from "../../integrations/packages.ts";
+import {
+  apiUrlOf,
+  connectedTo,
+  connection as kind,
+  type ConnectionSpec,
+  platformOfConnection,
+} from "../../resources/connection.ts";
+import { KINDS } from "../../resources/kinds.ts";
+import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
+import { remove } from "../resources/delete.ts";
+import { findResource, type QueryHost } from "../resources/queries.ts";
+import { removeSecret } from "../resources/rotate_secret.ts";
+import { signingStoresAt } from "../../connections/endpoints.ts";
+import type { ConnectionWork } from "./lines.ts";
+
+/**
+ * Disconnects.
+ *
+ * @throws {AppError} `not_found`; `refused` or `overloaded` when a webhook cannot be deleted, and
+ * then the Connection stays.
+ */
+export async function* disconnect(
+  input: Input<"connection.disconnect">,
+  caller: Caller,
+  host: QueryHost,
+  signal: AbortSignal,
+): ConnectionWork<Disconnected> {
+  const { project = DEFAULT_PROJECT, name, all } = input;
+  const found = findResource(kind, { project, name }, host.catalog) as Resource<ConnectionSpec>;
+  const hooks = yield* deleteHooks(found, host, signal);
+  const deleted = await deleteResources(found, { all, caller, host });
+  return { name, project, hooks, deleted, revoke_at: revokeAt(found.spec) };
+}
+
+async function* deleteHooks(
+  found: Resource<ConnectionSpec>,
+  host: QueryHost,
+  signal: AbortSignal,
+): AsyncGenerator<{ readonly step: string }, Disconnected["hooks"], undefined> {
+  const { github } = found.spec;
+  if (github === undefined) return [];
+  const { repository, organization, hooks = [] } = github;
+  const owner = { repository, organization };
+  const api = apiUrlOf(found.spec);
+  const token = () => readToken(found, github.token, host.catalog);
+  const access: GitHubAccess = { api, token, clock: host.clock, signal };
+  const done: { readonly id: number; readonly was: "deleted" | "gone" }[] = [];
+  for (const { id } of hooks) {
+    try {
+      const was = await deleteHook(access, owner, id);
+      done.push({ id, was });
+      yield { step: was === "gone" ? `webhook ${id} was gone already` : `webhook ${id} deleted` };
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      const message = `Webhook ${id} could not be deleted, and the Connection stays: ` +
+        `${error.message}. To do without: delete it at ${hookPage(api, owner, id)}, then ` +
+        `svc delete connection ${found.name}`;
+      throw new AppError(error.code, message, { cause: error });
+    }
+  }
+  return done;
+}
+
+/**
+ * Deletes a Connection with its token and the secret of its webhooks; with `all` also the package of
+ * its platform. What others use stays.
+ */
+export async function deleteResources(
+  found: Resource<ConnectionSpec>,
+  { all, caller, host }: { all: boolean; caller: Caller; host: QueryHost },
+): Promise<readonly string[]> {
+  const { project, name, spec } = found;
+  const stores = tokenStoresOf(spec);
+  const signing = (spec.github?.hooks ?? []).flatMap(({ endpoint }) =>
+    signingStoresAt({ project, endpoint }, host.catalog)
+  );
+  const common = { project, ignore_missing: true } as const;
+  const own = await remove(
+    { ...common, targets: [{ what: kind.kind, names: [name] }], used: "delete" },
+    caller,
+    host,
+  );
+  const tokens = await remove(
+    { ...common, targets: [{ what: "SecretStore", names: stores }], used: "keep" },
+    caller,
+    host,
+  );
+  const of = all ? packageOf(spec) : undefined;
+  const rest = of === undefined ? { deleted: [] } : await remove(
+    { ...common, targets: packageTargets(of), used: "keep" },
+    caller,
+    host,
+  );
+  for (const store of new Set(signing)) await forgetSecret({ project, store, key: name }, host);
+  return [...own.deleted, ...tokens.deleted, ...rest.deleted];
+}
+
+/** SecretStores that hold tokens of a Connection. */
+function tokenStoresOf({ github, slack, line }: ConnectionSpec): string[] {
+  const places = [github?.token, slack?.botToken, slack?.appToken, line?.channelAccessToken];
+  return [...new Set(places.flatMap((one) => one === undefined ? [] : [one.fromSecret.store]))];
+}
+
+function packageOf(spec: ConnectionSpec) {
+  return packageNamed(platformOfConnection(spec));
+}
+
+function packageTargets(pack: ReturnType<typeof packageOf>) {
+  const selector = labelOf(pack);
+  return [
+    ...KINDS.filter(({ global }) => !global).map(({ kind }) => ({ what: kind, selector })),
+    { what: "SecretStore", names: secretTemplatesOf(pack).map(({ name }) => name) },
+  ];
+}
+
+/** Takes away the secret that its webhooks signed with; the last one of a store stays. */
+async function forgetSecret(
+  at: { readonly project: string; readonly store: string; readonly key: string },
+  host: QueryHost,
+): Promise<void> {
+  try {
+    await removeSecret({ ...at, force: false }, host);
+  } catch (error) {
+    const { code } = error instanceof AppError ? error : { code: undefined };
+    if (code !== "not_found" && code !== "conflict") throw error;
+  }
+}
+
+/** Where the owner of the token can revoke it. */
+function revokeAt(spec: ConnectionSpec): string | null {
+  if (spec.github === undefined) return null;
+  const { origin } = new URL(apiUrlOf(spec));
+  return origin === "https://api.github.com"
+    ? "https://github.com/settings/personal-access-tokens"
+    : `${origin}, in the settings of the token's owner, for ${connectedTo(spec)}`;
+}

@@ -1,0 +1,62 @@
+/**
+ * The work of an operation on a Connection as lines for its caller, between its two records of the
+ * audit.
+ *
+ * @module
+ */
+
+import type { ConnectionLine } from "../../api/connection_operations.ts";
+import { AppError } from "../../base/errors.ts";
+import type { Audited, AuditLog } from "../records/audit_log.ts";
+
+/** Work that says what it has done so far, and gives its result. */
+export type ConnectionWork<Result> = AsyncGenerator<
+  { readonly step: string } | { readonly note: string },
+  Result,
+  undefined
+>;
+
+/** Reports an error as a line, too: an answer that has begun cannot turn into an error response. */
+async function* toLines<Result>(
+  work: ConnectionWork<Result>,
+): AsyncGenerator<ConnectionLine<Result>, void, undefined> {
+  await using _ended = work; // also when the reader leaves
+  try {
+    let step = await work.next();
+    while (step.done !== true) {
+      yield step.value;
+      step = await work.next();
+    }
+    yield { result: step.value };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    yield { refused: { code: error.code, message: error.message, details: error.details } };
+  }
+}
+
+/**
+ * Carries the work out, and records its end before its last line, which the caller may act upon.
+ *
+ * @throws {AppError} `overloaded` when the audit cannot be written; nothing was done then.
+ */
+export async function* audited<Result>(
+  what: Audited,
+  work: ConnectionWork<Result>,
+  host: Pick<AuditLog, "startAudited">,
+): AsyncGenerator<ConnectionLine<Result>, void, undefined> {
+  const end = await host.startAudited(what);
+  let failure: unknown = new AppError(
+    "refused",
+    "The caller went away or the daemon stopped before its end",
+  );
+  try {
+    for await (const line of toLines(work)) {
+      if ("result" in line) failure = undefined;
+      if ("refused" in line) failure = new AppError(line.refused.code, line.refused.message);
+      if (!("step" in line || "note" in line)) await end(failure);
+      yield line;
+    }
+  } finally {
+    await end(failure); // of no effect where it has been recorded
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * Waits for the `ping` of a webhook: as this daemon receives it, and as GitHub's log has it.
+ *
+ * @module
+ */
+
+import { toHex, utf8 } from "../../base/bytes.ts";
+import type { Clock } from "../../base/clock.ts";
+import { triggersAt } from "../../connections/endpoints.ts";
+import type { GitHubAccess } from "../../connections/github/client.ts";
+import {
+  type LoggedTry,
+  logPath,
+  readLogged,
+  readLogPage,
+} from "../../connections/github/delivery_log.ts";
+import {
+  diagnosePing,
+  type PingDiagnosis,
+  type PingFacts,
+} from "../../connections/github/diagnose_ping.ts";
+import type { HookOwner } from "../../connections/github/hooks.ts";
+import type { Catalog } from "../../resources/catalog.ts";
+import { hmacKey, hmacOf } from "../../signatures/hmac_digest.ts";
+import type { DeliveryStore } from "../../store/delivery_store.ts";
+
+/** What waiting needs. */
+export interface PingHost {
+  readonly store: Pick<DeliveryStore, "listDeliveries">;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  /** Base address at which this daemon listens. */
+  readonly status: () => { readonly webhookUrl: string | undefined };
+}
+
+/** The ping that is waited for. */
+export interface AwaitedPing {
+  readonly access: GitHubAccess;
+  readonly owner: HookOwner;
+  readonly hook: number;
+  readonly url: string;
+  readonly project: string;
+  readonly endpoint: string;
+  /** Key of the SecretStore that verifies it, and its value. */
+  readonly key: string;
+  readonly secret: string;
+  /** Before it was sent, in milliseconds since the epoch. */
+  readonly since: number;
+  /** Tries that stood in the log before. */
+  readonly before: ReadonlySet<string>;
+  readonly signal: AbortSignal;
+}
+
+/** How long a ping is waited for. */
+const WAIT_MS = 30_000;
+/** Time between two looks into our own deliveries, and how many of them there are to one at GitHub. */
+const POLL_MS = 250;
+const POLLS_A_CALL = 6;
+/** How long our own record is waited for where GitHub says that it was answered well. */
+const RECORD_MS = 2000;
+
+/** Ids of the tries that stand in the log; none where there is no log. */
+export async function loggedBefore(
+  access: GitHubAccess,
+  owner: HookOwner,
+  hook: number,
+): Promise<ReadonlySet<string>> {
+  const page = await readLogPage(access, logPath(owner, hook));
+  return new Set(typeof page === "object" && "tries" in page ? page.tries.map(({ id }) => id) : []);
+}
+
+/** Waits; gives what is wrong, or nothing when it has arrived. */
+export async function waitForPing(
+  ping: AwaitedPing,
+  host: PingHost,
+): Promise<PingDiagnosis | undefined> {
+  const { clock } = host;
+  const end = clock.monotonicMs() + WAIT_MS;
+  let answeredAt: number | undefined;
+  for (let poll = 1;; poll++) {
+    if (await hasArrived(ping, host)) return undefined;
+    const now = clock.monotonicMs();
+    const late = now >= end || ping.signal.aborted;
+    if (late || poll % POLLS_A_CALL === 0) {
+      const tried = await findPing(ping);
+      if (tried !== undefined && isAnswered(tried)) answeredAt ??= now;
+      const isWrong = tried !== undefined && !isAnswered(tried);
+      const isElsewhere = answeredAt !== undefined && now - answeredAt >= RECORD_MS;
+      if (late || isWrong || isElsewhere) {
+        // It may have arrived while GitHub was asked.
+        if (await hasArrived(ping, host)) return undefined;
+        return diagnosePing(await factsOf(ping, tried, host));
+      }
+    }
+    await clock.pause(POLL_MS, ping.signal);
+  }
+}
+
+/** Whether something has come that only GitHub could sign. */
+async function hasArrived(
+  { project, endpoint, key, since }: AwaitedPing,
+  { store, catalog }: PingHost,
+): Promise<boolean> {
+  const lists = triggersAt({ project, endpoint }, catalog).map(({ name }) =>
+    store.listDeliveries({ project, trigger: name, since, limit: 20 })
+  );
+  const found = (await Promise.all(lists)).flat();
+  return found.some(({ secretKey, outcome }) => secretKey === key && outcome !== "rejected");
+}
+
+function isAnswered({ statusCode }: LoggedTry): boolean {
+  return statusCode >= 200 && statusCode < 300;
+}
+
+/** The newest ping since then; `undefined` where there is none, or no log. */
+async function findPing(
+  { access, owner, hook, before }: AwaitedPing,
+): Promise<LoggedTry | undefined> {
+  const page = await readLogPage(access, logPath(owner, hook));
+  if (typeof page !== "object" || !("tries" in page)) return undefined;
+  return page.tries.find(({ id, event }) => event === "ping" && !before.has(id));
+}
+
+async function factsOf(
+  ping: AwaitedPing,
+  tried: LoggedTry | undefined,
+  { status }: PingHost,
+): Promise<PingFacts> {
+  const { url, access, owner, hook, secret } = ping;
+  const listensAt = status().webhookUrl;
+  if (tried === undefined) return { url, listensAt };
+  const read = await readLogged(access, { owner, hook, id: tried.id });
+  const logged = read !== undefined && "body" in read ? read : undefined;
+  const signature = logged?.headers["x-hub-signature-256"];
+  const ours = logged === undefined
+    ? undefined
+    : `sha256=${toHex(hmacOf(hmacKey("sha256", utf8(secret)), utf8(logged.body)))}`;
+  const { statusCode, status: said } = tried;
+  return {
+    url,
+    listensAt,
+    logged: {
+      statusCode,
+      status: said,
+      answer: logged?.answer ?? "",
+      signedByUs: signature !== undefined && signature === ours,
+    },
+  };
+}
