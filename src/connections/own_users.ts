@@ -29,6 +29,12 @@ export class OwnUsers {
     }
   }
 
+  /** Whether a user is that of any Connection. */
+  isOwn(id: string): boolean {
+    for (const own of this.#ids.values()) if (own === id) return true;
+    return false;
+  }
+
   /** Id of the user, as the platform counts them; `undefined` while nobody was told. */
   find(connection: Connection): string | undefined {
     return this.#ids.get(nameOf(connection));

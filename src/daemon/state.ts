@@ -22,6 +22,7 @@ import { UnknownPaths } from "../intake/unknown_paths.ts";
 import { type FollowedTask, TaskTriggerIndex } from "../intake/task.ts";
 import { AnsweredTriggers } from "../outbox/answered_triggers.ts";
 import { Markers } from "../outbox/marker.ts";
+import { type GuardedEvent, OwnEvents } from "../outbox/own_events.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { closeToUnbound } from "../secrets/key_file.ts";
 import type { Keyring } from "../secrets/keyring.ts";
@@ -58,6 +59,10 @@ export interface State extends AsyncDisposable {
   readonly ownUsers: OwnUsers;
   /** Marks what is written elsewhere, and knows it again. */
   readonly markers: Markers;
+  /** Why an event is the daemon's own doing. */
+  readonly whyOwn: (event: GuardedEvent) => string | undefined;
+  /** Why a chain of tasks ends at an event. */
+  readonly whyCut: (event: GuardedEvent) => string | undefined;
   /** The triggers that fire when tasks end. */
   readonly taskTriggers: TaskTriggerIndex;
   /** Whether the end of this task fires triggers or is to be answered. */
@@ -114,6 +119,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
   const ownUsers = new OwnUsers(store, clock);
   await ownUsers.load();
   const markers = new Markers(await keyring.derive("marker of answers"));
+  const ownEvents = new OwnEvents({ catalog, markers, ownUsers, events });
   const taskTriggers = new TaskTriggerIndex(catalog);
   const answered = new AnsweredTriggers(catalog);
   const open = opening.move();
@@ -133,6 +139,8 @@ export async function openState(config: DaemonConfig): Promise<State> {
     taskTriggers,
     ownUsers,
     markers,
+    whyOwn: (event) => ownEvents.whyOwn(event),
+    whyCut: (event) => ownEvents.whyCut(event),
     isFollowed: (task) => taskTriggers.of(task).length > 0 || answered.has(task),
     evaluator,
     groups,

@@ -5,14 +5,15 @@
  */
 
 /** Kinds of incidents, by the names that `on:` of a Notification has. */
-export type IncidentKind = "gap.lost" | "connection.broken" | "answer.failed";
+export type IncidentKind = "gap.lost" | "connection.broken" | "answer.failed" | "loop.cut";
 
 /** Something that failed for good, told once when it is found. */
 export interface Incident {
   /**
    * `gap.lost`: events of a platform that nobody can get any more. `connection.broken`: a
    * Connection that does not work until somebody mends it. `answer.failed`: a message of the outbox
-   * that was given up.
+   * that was given up. `loop.cut`: tasks that started one another by way of a platform, and that
+   * go on no further.
    */
   readonly kind: IncidentKind;
   readonly project: string;

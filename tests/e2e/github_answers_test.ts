@@ -79,14 +79,11 @@ const sent = (daemon: TestDaemon) =>
     return waiting.length === 0 || undefined;
   });
 
-const ONCE = { condition: "payload.comment.user.id == 7" };
-
 testEachProgram("report: eyes and a pending status first, then how it ended", async (program) => {
   await using fake = withIssues(fakeGitHub());
   await using daemon = await startDaemon(program);
   const report = { react: true, status: "svc/review", comment: "{{ steps.s1.outputs.result }}" };
   const manifest = trigger(report);
-  Object.assign(manifest.spec["event"] as object, { filter: ONCE });
   await daemon.apply(
     ...STORES,
     connection(fake),
@@ -119,6 +116,13 @@ testEachProgram("report: eyes and a pending status first, then how it ended", as
   match(ours(fake)[0] ?? "", /^review failed: .*3.* \(task \S+\)$/);
   equal(fake.issues.statuses.at(-1)?.state, "failure");
   equal(fake.issues.reactions.at(-1)?.content, "confused");
+  const deliveries = await daemon.json("get", "deliveries") as Record<string, string>[];
+  const own = deliveries.filter(({ outcome }) => outcome === "skipped");
+  equal(own.length, 2, "created and edited by us");
+  match(
+    own[0]?.["reason"] ?? "",
+    /^its own comment "review" of task \S+: nothing is started by it$/,
+  );
   const kinds = await daemon.json("get", "outbox") as { kind: string; state: string }[];
   deepEqual(
     new Set(kinds.map(({ kind }) => kind)),
@@ -134,7 +138,6 @@ testEachProgram("from a step: comment, status and react, to its own task only", 
   await using fake = withIssues(fakeGitHub());
   await using daemon = await startDaemon(program);
   const manifest = trigger();
-  Object.assign(manifest.spec["event"] as object, { filter: ONCE });
   await daemon.apply(
     ...STORES,
     connection(fake),
@@ -223,9 +226,6 @@ Deno.test(`a lost answer gives no second comment, a deleted one a new one (${ONE
   await using daemon = await startDaemon(ONE_PROGRAM);
   await daemon.apply(...STORES, connection(fake), workflow("review", "true"), trigger());
   await hook(fake, daemon);
-  const manifest = trigger();
-  Object.assign(manifest.spec["event"] as object, { filter: ONCE });
-  await daemon.apply(manifest);
   await say(fake, "go");
   await daemon.settled();
   const comment = (text: string) => daemon.svc(["github", "comment", "latest", "--text", text]);
@@ -249,4 +249,46 @@ Deno.test(`a lost answer gives no second comment, a deleted one a new one (${ONE
   await comment("two");
   await sent(daemon);
   deepEqual(ours(fake), ["two"]);
+});
+
+Deno.test(`a loop that bears no marker is cut (${ONE_PROGRAM.name})`, async () => {
+  await using fake = withIssues(fakeGitHub());
+  await using daemon = await startDaemon(ONE_PROGRAM);
+  await daemon.apply(...STORES, connection(fake), workflow("review", "true"), trigger());
+  await hook(fake, daemon);
+  const bot = { login: TOKEN.login, id: TOKEN.id };
+  const post = (user: { login: string; id: number }) =>
+    fake.issues.comment({ repository: REPOSITORY, issue: 7, user, body: "/review" });
+  await post(MAIN);
+  await daemon.settled();
+  equal((await daemon.svc(["github", "react", "latest", "--with", "eyes"])).code, 0);
+  equal((await daemon.svc(["github", "comment", "latest", "--text", "hi", "--wait"])).code, 0);
+  const outcomes = async () =>
+    (await daemon.json("get", "deliveries") as Record<string, string>[])
+      .map(({ outcome, reason }) => /looks like a loop/.test(reason ?? "") ? "cut" : outcome);
+  for (let n = 0; n < 7; n++) await post(bot);
+  deepEqual((await outcomes()).slice(0, 7), ["cut", "cut", ...Array(5).fill("accepted")]);
+  await post(MAIN);
+  await post(bot);
+  deepEqual((await outcomes()).slice(0, 2), ["accepted", "accepted"], "somebody else has spoken");
+});
+
+Deno.test(`a marker makes only our own events ours (${ONE_PROGRAM.name})`, async () => {
+  await using fake = withIssues(fakeGitHub());
+  await using daemon = await startDaemon(ONE_PROGRAM);
+  await daemon.apply(...STORES, connection(fake), workflow("review", "true"), trigger());
+  await hook(fake, daemon);
+  await say(fake, "go");
+  await daemon.settled();
+  equal((await daemon.svc(["github", "comment", "latest", "--text", "hi", "--wait"])).code, 0);
+  const mine = fake.issues.comments.find(({ user }) => user.id === TOKEN.id);
+  const before = (await daemon.tasks()).length;
+  await say(fake, `quoted: ${mine?.body}`);
+  equal((await daemon.tasks()).length, before + 1, "a stranger who copies it is a stranger");
+  const bot = { login: TOKEN.login, id: TOKEN.id };
+  const body = mine?.body ?? "";
+  await fake.issues.comment({ repository: REPOSITORY, issue: 8, user: bot, body });
+  equal((await daemon.tasks()).length, before + 2, "at another place it is not valid");
+  await fake.issues.comment({ repository: REPOSITORY, issue: 7, user: bot, body });
+  equal((await daemon.tasks()).length, before + 2);
 });

@@ -49,6 +49,8 @@ export interface TriggerEvent {
   readonly inBoundThread?: boolean;
   /** Id of the task it starts, where the id is derived from the event. */
   readonly taskId?: string;
+  /** Why it starts nothing, whatever its filter says: it is of what the daemon itself has done. */
+  readonly own?: string;
   /** The task that caused the event by its end, or whose thread it belongs to. */
   readonly parentId?: string;
   /** How many tasks precede it in a chain of task triggers. */
@@ -68,6 +70,8 @@ export interface AdmitHost {
   readonly newId: NewId;
   /** Whether the end of this task fires triggers; it fires none when absent. */
   readonly isFollowed?: (task: Pick<NewTask, "project" | "workflow" | "trigger">) => boolean;
+  /** Why a chain of tasks ends at this event; it goes on when absent. */
+  readonly whyCut?: (event: TriggerEvent) => string | undefined;
   /** Whose queue slow expressions wait in; each trigger has its own when absent. */
   readonly share?: string;
 }
@@ -96,6 +100,7 @@ export function passOver(why: AppError): Admitted {
 async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecision> {
   const { resource, fault } = event.trigger;
   if (fault !== undefined) throw fault;
+  if (event.own !== undefined) return { outcome: "skipped", reason: event.own };
   const share = host.share ?? `${resource.project}/${resource.name}`;
   const scope = scopeOf(eventVariables(event), share);
   const filter = event.inBoundThread === true ? undefined : event.trigger.filter;
@@ -107,6 +112,8 @@ async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecisi
   if (event.depth !== undefined && event.depth > MAX_DEPTH) {
     return { outcome: "skipped", reason: `${MAX_DEPTH} tasks in a row started one another` };
   }
+  const cut = host.whyCut?.(event);
+  if (cut !== undefined) return { outcome: "skipped", reason: cut };
   const { key, note } = event.again === true ? {} : await keyOf(event, scope, host.evaluator);
   const { fields, notes } = await limitsOf(event, scope, host.evaluator);
   const { project, name: trigger } = resource;

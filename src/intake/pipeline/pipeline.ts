@@ -25,7 +25,10 @@ import { transform, type TransformHost } from "./transform.ts";
 import { findHandshake, toEvents } from "./webhook_events.ts";
 
 /** What the pipeline needs. */
-export interface PipelineHost extends AdmitHost, AuthenticateHost, TransformHost {}
+export interface PipelineHost extends AdmitHost, AuthenticateHost, TransformHost {
+  /** Why an event is the daemon's own doing; none is when absent. */
+  readonly whyOwn?: (event: TriggerEvent) => string | undefined;
+}
 
 /**
  * What differs between the users of the pipeline: how the sender and a handshake are checked, and
@@ -142,12 +145,22 @@ export async function decideEvents(
   const coverage = observe !== undefined || readsSigned(trigger, host)
     ? coverageOfDelivery(parsed.delivery, trigger)
     : undefined;
-  const arrived = toEvents(parsed, trigger, coverage);
+  const arrived = markOwn(toEvents(parsed, trigger, coverage), host);
   const given = waits ? arrived.map((event) => ({ ...event, waits })) : arrived;
   const events = await transform(given, parsed, host);
   parsed.delivery.context.signed = events[0]?.coverage;
   observe?.transformed(events);
   return { parsed, handshake: undefined, events: await admit(events, host) };
+}
+
+/** Before any transformer, whose payload need not say it any more. */
+function markOwn(events: TriggerEvent[], { whyOwn }: PipelineHost): TriggerEvent[] {
+  if (whyOwn === undefined) return events;
+  for (const [at, event] of events.entries()) {
+    const own = whyOwn(event);
+    if (own !== undefined) events[at] = { ...event, own };
+  }
+  return events;
 }
 
 /** Whether its own expressions or those of its tasks read `signed`. */

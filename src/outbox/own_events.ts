@@ -1,0 +1,149 @@
+/**
+ * Guards against loops: an event of what the daemon has written itself starts nothing, and neither
+ * does a chain of tasks that only events of its own user have begun.
+ *
+ * @module
+ */
+
+import { shortDuration } from "../base/duration.ts";
+import { isJsonObject } from "../base/json.ts";
+import { type Connection, findConnection } from "../connections/find_connection.ts";
+import { findSubject } from "../connections/github/subject.ts";
+import type { OwnUsers } from "../connections/own_users.ts";
+import type { Catalog } from "../resources/catalog.ts";
+import type { Resource } from "../resources/resource.ts";
+import type { TriggerSpec } from "../resources/trigger.ts";
+import type { Events } from "../store/events.ts";
+import type { Markers } from "./marker.ts";
+
+/** What the guards need. */
+export interface OwnEventsHost {
+  readonly catalog: Catalog;
+  readonly markers: Markers;
+  readonly ownUsers: OwnUsers;
+  readonly events: Events;
+}
+
+/** An event, as the guards look at it. */
+export interface GuardedEvent {
+  readonly trigger: { readonly resource: Resource<TriggerSpec> };
+  readonly payload: unknown;
+  readonly delivery: { readonly id: string; readonly receivedAt: number };
+}
+
+/** Most tasks of a trigger that events of our own user may start on one issue within a time. */
+const MAX_CHAIN = { tasks: 5, withinMs: 10 * 60_000 };
+/** Issues that are remembered. */
+const MAX_CHAINS = 1000;
+
+/** Tells which events are our own doing. */
+export class OwnEvents {
+  readonly #host: OwnEventsHost;
+  /** Of an issue and a trigger, the deliveries of our own user that started tasks, with their time. */
+  readonly #chains = new Map<string, Map<string, number>>();
+
+  constructor(host: OwnEventsHost) {
+    this.#host = host;
+  }
+
+  /**
+   * Why an event starts nothing, whatever its trigger says: it is of a comment that the daemon has
+   * written, which our own user or our App has made or changed. `undefined` for any other event.
+   */
+  whyOwn({ trigger: { resource }, payload }: GuardedEvent): string | undefined {
+    if (!isJsonObject(payload) || !isJsonObject(payload["comment"])) return undefined;
+    const { body } = payload["comment"];
+    if (typeof body !== "string" || !body.includes("<!-- svc ")) return undefined;
+    const subject = findSubject(payload);
+    if (subject?.number === undefined) return undefined;
+    const { repository, number } = subject;
+    const marked = this.#host.markers.find(body, { project: resource.project, repository, number });
+    if (marked === undefined || !this.#isOurs(resource, payload, repository)) return undefined;
+    return `its own comment "${marked.key}" of task ${marked.taskId}: nothing is started by it`;
+  }
+
+  /**
+   * Why a chain ends here: an event that would start one more task of this trigger on an issue where
+   * only our own user's events have started the last ones. Counts the event otherwise.
+   */
+  whyCut({ trigger: { resource }, payload, delivery }: GuardedEvent): string | undefined {
+    const sender = senderOf(payload);
+    const isNews = sender !== undefined && this.#host.ownUsers.isOwn(sender);
+    if (!isNews && this.#chains.size === 0) return undefined;
+    const subject = findSubject(payload);
+    if (subject === undefined) return undefined;
+    const { repository, number } = subject;
+    const name = `${resource.project}/${resource.name} ${repository}#${number ?? ""}`;
+    const own = this.#ownUser(resource, repository);
+    if (own === undefined || sender !== own) {
+      this.#chains.delete(name);
+      return undefined;
+    }
+    const since = delivery.receivedAt - MAX_CHAIN.withinMs;
+    const known = [...this.#chains.get(name) ?? []].filter(([, at]) => at > since);
+    const chain = new Map(known);
+    if (chain.has(delivery.id)) return undefined;
+    if (chain.size >= MAX_CHAIN.tasks) return this.#cut(resource, `${repository}#${number ?? ""}`);
+    chain.set(delivery.id, delivery.receivedAt);
+    this.#keep(name, chain);
+    return undefined;
+  }
+
+  #cut({ project, name }: Resource<TriggerSpec>, where: string): string {
+    const { tasks, withinMs } = MAX_CHAIN;
+    const reason = `${tasks} tasks on ${where} within ${shortDuration(withinMs)} were started by ` +
+      "events of svc's own user, and none by anybody else's: cut, because it looks like a loop";
+    this.#host.events.publish("incidentHappened", {
+      kind: "loop.cut",
+      project,
+      connection: "",
+      reason: `trigger "${name}": ${reason}`,
+    });
+    return reason;
+  }
+
+  #keep(name: string, chain: Map<string, number>): void {
+    this.#chains.delete(name); // the newest ones stand at the end
+    this.#chains.set(name, chain);
+    const [oldest] = this.#chains.keys();
+    if (this.#chains.size > MAX_CHAINS && oldest !== undefined) this.#chains.delete(oldest);
+  }
+
+  /** Where nobody knows our user, as with an App, the MAC of the marker says enough. */
+  #isOurs(
+    trigger: Resource<TriggerSpec>,
+    payload: Readonly<Record<string, unknown>>,
+    repository: string,
+  ): boolean {
+    const own = this.#ownUser(trigger, repository);
+    return own === undefined || senderOf(payload) === own;
+  }
+
+  #ownUser(trigger: Resource<TriggerSpec>, repository: string): string | undefined {
+    const connection = this.#connectionOf(trigger, repository);
+    return connection === undefined ? undefined : this.#host.ownUsers.find(connection);
+  }
+
+  #connectionOf(
+    { project, spec }: Resource<TriggerSpec>,
+    repository: string,
+  ): Connection | undefined {
+    const named = spec.event.webhook?.connection;
+    const wanted = { project, platform: "github", repository } as const;
+    try {
+      return findConnection(
+        named === undefined ? wanted : { ...wanted, named },
+        this.#host.catalog,
+      );
+    } catch {
+      return undefined; // none, or several: nothing is answered through it either
+    }
+  }
+}
+
+/** Id of the user who caused the event. */
+function senderOf(payload: unknown): string | undefined {
+  const sender = isJsonObject(payload) ? payload["sender"] : undefined;
+  const id = isJsonObject(sender) ? sender["id"] : undefined;
+  return typeof id === "number" ? String(id) : undefined;
+}
