@@ -39,6 +39,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/connections/github": { "src/base": "values", "src/http": "values" },
   "src/store": { "src/base": "types", "src/resources": "types", "src/signatures": "types" },
   "src/connections": { "src/base": "values", "src/resources": "values", "src/store": "types" },
+  "src/connections/line": { "src/base": "values", "src/http": "values" },
   "src/connections/slack": { "src/base": "values", "src/http": "values" },
   "src/store/rules": { "src/base": "values", "src/store": "types" },
   "src/store/sqlite/engine": {
@@ -116,6 +117,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/cel": "values",
     "src/connections": "values",
     "src/connections/github": "values",
+    "src/connections/line": "values",
     "src/connections/slack": "values",
     "src/resources": "values",
     "src/secrets": "types",

@@ -56,4 +56,11 @@ export const ANSWER_OPERATIONS = {
     role: "operator",
     grants: OWN_TASK,
   }),
+  "line.push": defineOperation({
+    summary: "Puts a text for the conversation at LINE a task came from into the outbox",
+    input: { task: TASK, text: TEXT },
+    output: json<{ readonly task_id: string; readonly to: string; readonly outbox_id: string }>(),
+    role: "operator",
+    grants: OWN_TASK,
+  }),
 };

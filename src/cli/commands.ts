@@ -182,6 +182,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/github_react.ts"),
   },
   {
+    words: "line push",
+    summary: "push to the conversation at LINE a task came from",
+    served: true,
+    load: () => import("./commands/line_push.ts"),
+  },
+  {
     words: "outbox retry",
     summary: "send a message now that was not sent",
     load: () => import("./commands/outbox_retry.ts"),

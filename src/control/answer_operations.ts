@@ -14,6 +14,7 @@ import {
   reactionDraft,
   statusDraft,
 } from "../outbox/github_answers.ts";
+import { pushDraft } from "../outbox/line_push.ts";
 import type { Draft } from "../outbox/message_kind.ts";
 import type { Outbox } from "../outbox/outbox.ts";
 import { findTask } from "./records/records.ts";
@@ -32,6 +33,7 @@ export function answerHandlers(
     "github.comment": (input) => comment(input, host),
     "github.status": (input) => status(input, host),
     "github.react": (input) => react(input, host),
+    "line.push": (input) => push(input, host),
   };
 }
 
@@ -61,6 +63,15 @@ async function react(
 ): Promise<Output<"github.react">> {
   const address = await addressOf(await findTask(id, host.store), host);
   return { content, ...await queue(reactionDraft(address, content), host) };
+}
+
+async function push(
+  { task: id, text }: Input<"line.push">,
+  host: AnswerOperationsHost,
+): Promise<Output<"line.push">> {
+  const draft = await pushDraft(await findTask(id, host.store), text, host);
+  const [outboxId = ""] = await host.outbox.enqueue([draft]);
+  return { task_id: draft.taskId, to: String(draft.target["to"]), outbox_id: outboxId };
 }
 
 async function queue(draft: Draft, { outbox }: AnswerOperationsHost) {

@@ -5,27 +5,24 @@
  * @module
  */
 
-import { findText } from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
-import { parseJson } from "../base/json.ts";
 import { findConnection } from "../connections/find_connection.ts";
 import { findSubject, type GitHubSubject, SHA } from "../connections/github/subject.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { StoredDelivery } from "../store/delivery_records.ts";
-import type { DeliveryStore } from "../store/delivery_store.ts";
 import type { Task } from "../store/task_records.ts";
-import type { TaskStore } from "../store/task_store.ts";
 import type { CommentFormat } from "./github_comment.ts";
 import type { Reaction } from "./github_reaction.ts";
 import type { StatusState } from "./github_status.ts";
 import { ANSWER_KEY } from "./marker.ts";
 import type { Draft } from "./message_kind.ts";
+import { findOrigin, type OriginStore } from "./origin.ts";
 
 /** What these answers need. */
 export interface GitHubAnswersHost {
   readonly catalog: Catalog;
-  readonly store: DeliveryStore & TaskStore;
+  readonly store: OriginStore;
 }
 
 /** What a task is about, and the Connection through which it is answered. */
@@ -38,9 +35,6 @@ export interface Addressed {
   readonly origin: StoredDelivery;
 }
 
-/** Longest way back to the delivery that names something. */
-const MAX_ANCESTORS = 64;
-
 /**
  * What a task is about at GitHub: by its own delivery, else by that of the first task before it that
  * says so.
@@ -49,51 +43,20 @@ const MAX_ANCESTORS = 64;
  * covers its repository.
  */
 export async function addressOf(task: Task, host: GitHubAnswersHost): Promise<Addressed> {
-  let at: Task | undefined = task;
-  for (let left = MAX_ANCESTORS; at !== undefined && left > 0; left--) {
-    const origin: StoredDelivery | undefined = at.deliveryId === ""
-      ? undefined
-      : await host.store.readDelivery(at.deliveryId);
-    const subject = findSubject(payloadOf(origin));
-    if (origin !== undefined && subject !== undefined) {
-      return { task, subject, origin, connection: connectionFor(at, origin, subject, host) };
-    }
-    const before: string = at.retryOf || at.parentId;
-    [at] = before === "" ? [] : await host.store.findTasks(before);
+  const origin = await findOrigin(task, findSubject, host.store);
+  if (origin === undefined) {
+    const message = `Task ${task.id} did not come from an event of GitHub`;
+    throw new AppError("refused", `${message}, so there is nothing to answer to`);
   }
-  throw new AppError(
-    "refused",
-    `Task ${task.id} did not come from an event of GitHub, so there is nothing to answer to`,
-  );
-}
-
-function connectionFor(
-  { id, project, trigger }: Task,
-  { delivery }: StoredDelivery,
-  { repository }: GitHubSubject,
-  { catalog }: GitHubAnswersHost,
-): string {
-  if (delivery.detail.unsigned === true) {
-    const message = `Nothing has checked who sent the event of task ${id} (allowUnsigned), so ` +
-      "nothing is answered to what it names: give its trigger a secret";
-    throw new AppError("refused", message);
-  }
-  const spec = catalog.find<TriggerSpec>("Trigger", project, trigger)?.spec;
+  const { found: subject, delivery, task: { project, trigger } } = origin;
+  const spec = host.catalog.find<TriggerSpec>("Trigger", project, trigger)?.spec;
   const named = spec?.event.webhook?.connection;
-  const wanted = { project, platform: "github", repository } as const;
-  const { name } = findConnection(named === undefined ? wanted : { ...wanted, named }, catalog);
-  return name;
-}
-
-/** The payload as it arrived: what transformers made of it is no place to be sent to. */
-export function payloadOf(stored: StoredDelivery | undefined): unknown {
-  const text = stored?.content === undefined ? undefined : findText(stored.content.body);
-  if (text === undefined || text === "") return undefined;
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
+  const wanted = { project, platform: "github", repository: subject.repository } as const;
+  const { name } = findConnection(
+    named === undefined ? wanted : { ...wanted, named },
+    host.catalog,
+  );
+  return { task, subject, connection: name, origin: delivery };
 }
 
 /** The part that all messages about one address share. */

@@ -8,6 +8,7 @@ import type { MessageKind } from "./message_kind.ts";
 import { githubComment } from "./github_comment.ts";
 import { githubReaction } from "./github_reaction.ts";
 import { githubStatus } from "./github_status.ts";
+import { linePush } from "./line_push.ts";
 import { slackPost } from "./slack_post.ts";
 
 /** Every kind of message. */
@@ -15,6 +16,7 @@ export const MESSAGE_KINDS: readonly MessageKind[] = [
   githubComment,
   githubStatus,
   githubReaction,
+  linePush,
   slackPost,
 ];
 

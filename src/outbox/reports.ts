@@ -18,12 +18,12 @@ import {
   addressOf,
   commentDraft,
   type GitHubAnswersHost,
-  payloadOf,
   reactionDraft,
   statusDraft,
 } from "./github_answers.ts";
 import type { StatusState } from "./github_status.ts";
 import type { Draft } from "./message_kind.ts";
+import { payloadOf } from "./origin.ts";
 
 /** What reports need. */
 export interface ReportsHost extends GitHubAnswersHost {

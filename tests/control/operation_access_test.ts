@@ -101,6 +101,7 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
     input: ({ task }) => ({ task, state: "success", context: "x" }),
   },
   "github.react": { ...OPERATE, step: "own", input: ({ task }) => ({ task, content: "eyes" }) },
+  "line.push": { ...OPERATE, step: "own", input: ({ task }) => ({ task, text: "x" }) },
   "outbox.wait": { ...READ, input: () => ({ id: "01MESSAGE" }) },
   "outbox.retry": { ...OPERATE, input: () => ({ id: "01MESSAGE" }) },
   "outbox.drop": { ...OPERATE, input: () => ({ id: "01MESSAGE" }) },

@@ -1,0 +1,135 @@
+/**
+ * The kind `line-push`: a text to the user, group or room that a task's event came from. LINE takes
+ * each retry key once, so sending it again within a day does no harm.
+ *
+ * @module
+ */
+
+import { sha256Hex } from "../base/bytes.ts";
+import { AppError } from "../base/errors.ts";
+import { isJsonObject } from "../base/json.ts";
+import { findConnection, readToken } from "../connections/find_connection.ts";
+import { pushText } from "../connections/line/api.ts";
+import type { Catalog } from "../resources/catalog.ts";
+import { apiUrlOf, type ConnectionSpec } from "../resources/connection.ts";
+import type { TriggerSpec } from "../resources/trigger.ts";
+import type { StoredDelivery } from "../store/delivery_records.ts";
+import type { ClaimedMessage } from "../store/outbox_records.ts";
+import type { Task } from "../store/task_records.ts";
+import type { Draft, MessageKind, SendHost, Tried } from "./message_kind.ts";
+import { findOrigin, type OriginStore } from "./origin.ts";
+
+/** How long LINE remembers a retry key. */
+const KEY_LASTS_MS = 24 * 3600_000;
+/** Most characters of a text that are stored: more than one push can have. */
+const MAX_STORED = 32 * 1024;
+
+/** The kind `line-push`. */
+export const linePush: MessageKind = { name: "line-push", again: "harmless", send };
+
+async function send(
+  { message, uncertainSince }: ClaimedMessage,
+  { catalog, clock, signal }: SendHost,
+): Promise<Tried> {
+  const { project, connection: name } = message;
+  const connection = catalog.find<ConnectionSpec>("Connection", project, name);
+  const line = connection?.spec.line;
+  if (connection === undefined || line === undefined) {
+    const reason = `there is no Connection "${name}" to LINE in project "${project}" any more`;
+    return { result: "refused", reason };
+  }
+  if (uncertainSince !== undefined && clock.now() - uncertainSince > KEY_LASTS_MS) {
+    const reason =
+      "it may have arrived more than a day ago, and LINE does not know any more: look " +
+      "there, and write it anew if it is missing";
+    return { result: "refused", reason, mayHaveArrived: true };
+  }
+  try {
+    const pushed = await pushText(
+      {
+        to: String(message.target["to"]),
+        text: String(message.body["text"]),
+        retryKey: retryKeyOf(message.id),
+      },
+      {
+        api: apiUrlOf(connection.spec),
+        token: readToken(connection, line.channelAccessToken, catalog),
+        clock,
+        signal,
+      },
+    );
+    if (pushed.pushed) return { result: "sent", externalId: pushed.id };
+    const { reason, isTemporary, afterSecs, mayHaveArrived } = pushed;
+    if (!isTemporary) return { result: "refused", reason };
+    const asked = afterSecs === undefined ? {} : { afterSecs };
+    return { result: "later", reason, mayHaveArrived, ...asked };
+  } catch (error) {
+    if (error instanceof AppError) return { result: "refused", reason: error.message };
+    throw error;
+  }
+}
+
+/** A UUID, the same for every try of a message. */
+function retryKeyOf(id: string): string {
+  const hex = sha256Hex(`line-push ${id}`);
+  const parts = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `4${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+  ];
+  return [...parts, hex.slice(20, 32)].join("-");
+}
+
+/**
+ * A text for the conversation that a task came from.
+ *
+ * @throws {AppError} `refused` where it came from none, or no Connection to LINE is there; `invalid`.
+ */
+export async function pushDraft(
+  task: Task,
+  text: string,
+  { catalog, store }: { readonly catalog: Catalog; readonly store: OriginStore },
+): Promise<Draft> {
+  if (text.trim() === "") {
+    throw new AppError("invalid", "The text is empty, so there is nothing to push");
+  }
+  const origin = await findOrigin(task, conversationOf, store);
+  if (origin === undefined) {
+    const message = `Task ${task.id} did not come from a conversation at LINE`;
+    throw new AppError("refused", `${message}, so there is nobody to push to`);
+  }
+  const { project, trigger } = origin.task;
+  const named = catalog.find<TriggerSpec>("Trigger", project, trigger)?.spec.event.webhook
+    ?.connection;
+  const wanted = { project, platform: "line" } as const;
+  const { name } = findConnection(named === undefined ? wanted : { ...wanted, named }, catalog);
+  return {
+    project,
+    connection: name,
+    kind: linePush.name,
+    target: { to: origin.found },
+    key: "",
+    body: { text: text.slice(0, MAX_STORED) },
+    taskId: task.id,
+  };
+}
+
+/** Ids of users, groups and rooms. */
+const ID = /^[UCR][0-9a-f]{32}$/;
+
+/** The group, room or user of the event that started a task. */
+function conversationOf(
+  payload: unknown,
+  { delivery }: StoredDelivery,
+  task: Task,
+): string | undefined {
+  const events = isJsonObject(payload) ? payload["events"] : undefined;
+  if (!Array.isArray(events)) return undefined;
+  const at = delivery.detail.events?.findIndex(({ taskId }) => taskId === task.id) ?? 0;
+  const event: unknown = events[at];
+  const source = isJsonObject(event) ? event["source"] : undefined;
+  if (!isJsonObject(source)) return undefined;
+  const to = source["groupId"] ?? source["roomId"] ?? source["userId"];
+  return typeof to === "string" && ID.test(to) ? to : undefined;
+}

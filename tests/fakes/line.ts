@@ -1,0 +1,86 @@
+/**
+ * A server that speaks the part of LINE's Messaging API that answers use, as its description says
+ * (https://developers.line.biz/en/reference/messaging-api/): a push is carried out once for each
+ * retry key.
+ *
+ * @module
+ */
+
+/** A push that was carried out. */
+export interface FakePush {
+  readonly to: string;
+  readonly texts: readonly string[];
+  readonly retryKey: string;
+}
+
+/** A stand-in for LINE. */
+export interface FakeLine extends AsyncDisposable {
+  /** Base URL, for `api:` of a Connection. */
+  readonly url: string;
+  readonly pushes: FakePush[];
+  /** Statuses of all answers, in order. */
+  readonly statuses: number[];
+  /** Answers in the place of the server, which it can let carry the request out. */
+  interfere: ((carryOut: () => Response) => Response | undefined) | undefined;
+}
+
+/** The token that a fake knows. */
+export const LINE_TOKEN = "line-channel-access-token-of-these-tests";
+
+/** Starts one. */
+export function fakeLine(): FakeLine {
+  const ended = new AbortController();
+  const pushes: FakePush[] = [];
+  const statuses: number[] = [];
+  const fake = { interfere: undefined as FakeLine["interfere"] };
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {}, signal: ended.signal },
+    async (request) => {
+      const body = await request.json();
+      const carryOut = () => push(request, body, pushes);
+      const answer = fake.interfere?.(carryOut) ?? carryOut();
+      statuses.push(answer.status);
+      return answer;
+    },
+  );
+  return Object.assign(fake, {
+    url: `http://127.0.0.1:${(server.addr as Deno.NetAddr).port}`,
+    pushes,
+    statuses,
+    async [Symbol.asyncDispose]() {
+      ended.abort();
+      await server.finished;
+    },
+  });
+}
+
+interface PushBody {
+  readonly to?: unknown;
+  readonly messages?: readonly { readonly type: string; readonly text: string }[];
+}
+
+function push(request: Request, { to, messages = [] }: PushBody, pushes: FakePush[]): Response {
+  if (new URL(request.url).pathname !== "/v2/bot/message/push") return problem(404, "Not found");
+  if (request.headers.get("authorization") !== `Bearer ${LINE_TOKEN}`) {
+    return problem(401, "Authentication failed. Confirm that the access token is valid.");
+  }
+  const retryKey = request.headers.get("x-line-retry-key") ?? "";
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(retryKey)) {
+    return problem(400, "Invalid retry key");
+  }
+  const isWrong = messages.length === 0 || messages.length > 5 ||
+    messages.some(({ type, text }) => type !== "text" || text === "" || text.length > 5000);
+  if (typeof to !== "string" || isWrong) return problem(400, "The request body has 1 error(s)");
+  const sentMessages = messages.map((_, at) => ({ id: String(461230966842064000 + at) }));
+  if (pushes.some((one) => one.retryKey === retryKey)) {
+    const message = "The retry key is already accepted";
+    return Response.json({ message, sentMessages }, { status: 409 });
+  }
+  pushes.push({ to, texts: messages.map(({ text }) => text), retryKey });
+  return Response.json({ sentMessages });
+}
+
+/** An error as LINE writes it. */
+export function problem(status: number, message: string): Response {
+  return Response.json({ message }, { status });
+}
