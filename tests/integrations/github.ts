@@ -109,6 +109,9 @@ const giteaComment = changed(ISSUE_COMMENT, {
 const giteaPullRequest = changed(PULL_REQUEST, {
   action: "synchronized",
   sender: { id: 1, login: "bo-lindqvist" },
+  commit_id: "",
+  requested_reviewer: null,
+  review: null,
   pull_request: {
     ...JSON.parse(textOf(PULL_REQUEST)).pull_request,
     draft: undefined,
