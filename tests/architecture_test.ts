@@ -38,7 +38,12 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/http": { "src/base": "values", "src/signatures": "types" },
   "src/connections/github": { "src/base": "values", "src/http": "values" },
   "src/store": { "src/base": "types", "src/resources": "types", "src/signatures": "types" },
-  "src/connections": { "src/base": "values", "src/resources": "values", "src/store": "types" },
+  "src/connections": {
+    "src/base": "values",
+    "src/connections/github": "values",
+    "src/resources": "values",
+    "src/store": "types",
+  },
   "src/connections/line": { "src/base": "values", "src/http": "values" },
   "src/connections/slack": { "src/base": "values", "src/http": "values" },
   "src/store/rules": { "src/base": "values", "src/store": "types" },

@@ -15,7 +15,7 @@ import type { Manifest } from "./helpers/manifests.ts";
 import { longTest, ONE_PROGRAM, PROGRAMS, ROOT, run, testEachProgram } from "./helpers/program.ts";
 import { tempDir } from "./helpers/temp_dir.ts";
 import { until } from "./helpers/until.ts";
-import { githubRequest } from "./integrations/github.ts";
+import { github, githubRequest, githubWithWriters } from "./integrations/github.ts";
 import {
   bytesOf,
   type ExpectedTask,
@@ -202,13 +202,11 @@ for (const one of PACKAGES) {
   longTest(
     `integrations/${one.name}: the agents can be switched on, and get their prompts (${ONE_PROGRAM.name})`,
     async (t) => {
+      await using platform = one.platform?.();
       await using daemon = await startDaemon(ONE_PROGRAM);
       await install(daemon, one);
-      await daemon.apply({
-        kind: "Agent",
-        metadata: { name: "print-it" },
-        spec: { command: "cat" },
-      });
+      const agent = { kind: "Agent", metadata: { name: "print-it" }, spec: { command: "cat" } };
+      await daemon.apply(agent, ...platform?.manifests ?? []);
       const workflows = listManifests(one.name).filter((path) =>
         basename(path).startsWith("workflow-")
       );
@@ -312,6 +310,38 @@ async function tryGuide(daemon: TestDaemon, guide: string): Promise<void> {
 function policyOf(guide: string): string {
   return /^ {3}```yaml\n([\s\S]*?)^ {3}```$/m.exec(guide)?.[1]?.replace(/^ {3}/gm, "") ?? "";
 }
+
+Deno.test(`integrations/github: as soon as an agent is switched on, strangers start nothing (${ONE_PROGRAM.name})`, async () => {
+  await using platform = githubWithWriters(["bo-lindqvist"]);
+  await using daemon = await startDaemon(ONE_PROGRAM);
+  await install(daemon, github);
+  const comment = github.requests.find(({ title }) => title === "a comment");
+  ok(comment !== undefined);
+  let sent = 0;
+  const ended = async () => {
+    const event = JSON.parse(textOf(comment.body));
+    const body = bytesOf(JSON.stringify({ ...event, sent: sent++ })); // no two have the same bytes
+    const { json } = await send(daemon, { ...comment, body });
+    equal(json["status"], "accepted");
+    const tasks = await daemon.settled();
+    const { state, reason, steps } = tasks.find(({ id }) => id === json["task_id"]) ?? {};
+    return [state, reason, steps?.map((step) => step.state).join()];
+  };
+  equal((await ended())[0], "succeeded", "without an agent nobody is asked about");
+  await daemon.apply({ kind: "Agent", metadata: { name: "print-it" }, spec: { command: "cat" } });
+  const workflow = withAgent(readPackageFile("github/workflow-issue-comment.yaml"), "print-it");
+  equal((await daemon.svc(["apply", "-f", "-"], { stdin: workflow })).code, 0);
+  match((await ended()).join(" "), /^failed it could not be found out .*No Connection to github/);
+  await daemon.apply(...platform.manifests);
+  deepEqual(await ended(), [
+    "cancelled",
+    "not started, as event.webhook.from says: ada-pereira may not write to brightwater/tidepool",
+    "skipped,skipped",
+  ]);
+  await using open = githubWithWriters();
+  await daemon.apply(...open.manifests);
+  equal((await ended())[0], "succeeded");
+});
 
 testEachProgram(
   "integrations/slack/crd: refused by the policy that is there from the beginning",

@@ -103,6 +103,7 @@ function triggerLines({ view, webhookUrl, secrets, now }: Facts): Line[] {
     ["Slack address", isSlack ? `${webhookUrl ?? ""}/source/slack/${project}/${name}` : ""],
     ["Signature", isWebhook ? how || "not configured: every request is refused" : ""],
     ["Secrets", store === "" ? "" : `secretstore/${store}${keyList(secrets, now)}`],
+    ["May start", guardText(part(webhook, "from"))],
     ["Condition", text(part(event, "filter")["condition"])],
     ["Starts", `workflow/${action["workflow"]} in workspace/${action["workspace"]}`],
     [
@@ -110,6 +111,12 @@ function triggerLines({ view, webhookUrl, secrets, now }: Facts): Line[] {
       typeof next === "string" ? `${next} (in ${shortDuration(Date.parse(next) - now)})` : "",
     ],
   ];
+}
+
+function guardText({ permission, only }: JsonObject): string {
+  if (permission === undefined) return "";
+  const when = only === "agents" ? ", where an agent takes part" : "";
+  return `who has the permission ${permission} at the platform${when}`;
 }
 
 function keyList(secrets: JsonObject | undefined, now: number): string {

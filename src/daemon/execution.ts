@@ -6,6 +6,7 @@
  */
 
 import { ParallelDisposer } from "../base/parallel_disposer.ts";
+import { SenderPermissions } from "../connections/sender_permissions.ts";
 import { Answers } from "../outbox/answers.ts";
 import { Outbox } from "../outbox/outbox.ts";
 import { startAuditRetention } from "../plugins/audit_retention.ts";
@@ -38,7 +39,7 @@ export interface Execution extends AsyncDisposable {
 }
 
 /** What running tasks needs beside a state. */
-type ForTasks = Pick<RunHost, "inherited" | "umask" | "inboxes" | "directories">;
+type ForTasks = Pick<RunHost, "inherited" | "umask" | "inboxes" | "directories" | "senders">;
 
 /** Most plugins that run, and that wait: each needs some six descriptors. */
 const PLUGIN_LIMITS = { running: 16, waiting: 2000 };
@@ -85,7 +86,8 @@ export function withTaskRunning<Given extends Omit<RunHost, keyof ForTasks>>(
 ): Given & ForTasks {
   const forSteps = { ...state, inherited: stepEnv, umask };
   const directories = new TaskDirectories(forSteps);
-  return { ...forSteps, inboxes: new Inboxes(state), directories };
+  const senders = new SenderPermissions(state);
+  return { ...forSteps, inboxes: new Inboxes(state), directories, senders };
 }
 
 /** What running a plugin needs. */

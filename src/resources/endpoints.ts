@@ -34,13 +34,14 @@ const ABOUT: { readonly [Field in keyof Required<WebhookSpec>]: "sender" | "body
   publicUrl: "sender",
   body: "body",
   endpoint: "own",
+  connection: "own",
+  from: "own",
   dedup: "own",
   idempotencyKey: "own",
   recordRejected: "own",
   rateLimit: "own",
   debounce: "own",
   slack: "own",
-  connection: "own",
 };
 
 const FIELDS = Object.keys(ABOUT) as readonly (keyof WebhookSpec)[];

@@ -16,6 +16,7 @@ import type { EventDefinition } from "./event.ts";
 import type { Reference } from "./kind.ts";
 import { checkHmac, HeaderName, HmacSpec } from "./hmac_options.ts";
 import { errorAt, type Finding, Name, warningAt } from "./resource.ts";
+import { checkSenderGuard, SenderGuard } from "./sender_guard.ts";
 
 const RateLimit = Type.Object({
   perMinute: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
@@ -39,6 +40,7 @@ export type SlackSpec = Type.Static<typeof Slack>;
 const WebhookSpec = Type.Object({
   endpoint: Type.Optional(Name),
   connection: Type.Optional(Name),
+  from: Type.Optional(SenderGuard),
   secret: Type.Optional(Type.Object({ fromRef: Name }, { additionalProperties: false })),
   signatureHeader: Type.Optional(HeaderName),
   crdRef: Type.Optional(Type.String({ minLength: 1 })),
@@ -75,6 +77,7 @@ function checkWebhook(spec: WebhookSpec): Finding[] {
     ...checkSigned(spec),
     ...checkScheme(spec),
     ...checkDedup(spec),
+    ...checkSenderGuard(spec, [...AT, "from"]),
     ...checkExpression(spec.idempotencyKey, [...AT, "idempotencyKey"]),
     ...checkSlack(spec.slack),
     ...checkExpression(spec.debounce?.key, [...AT, "debounce", "key"]),

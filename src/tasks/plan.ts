@@ -10,6 +10,7 @@ import type { ResolvePath } from "../base/user_paths.ts";
 import { type AgentSpec, DEFAULT_DELIVERY } from "../resources/agent.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import type { Env } from "../resources/env.ts";
+import type { WebhookSpec } from "../resources/event_webhook.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { Shell } from "../resources/shell.ts";
 import type { Step } from "../resources/step.ts";
@@ -36,6 +37,14 @@ export interface PlannedAgent {
   readonly timeout?: string | number;
 }
 
+/** What the one has to be allowed whose event starts a task. */
+export interface PlannedGuard {
+  /** At the platform. */
+  readonly permission: "write";
+  /** Connection over which the platform is asked; the one that covers the repository when absent. */
+  readonly connection?: string;
+}
+
 /** A workflow and its workspace, as one task runs them. */
 export interface Plan {
   /** In the order they were written. */
@@ -53,6 +62,8 @@ export interface Plan {
   readonly missing?: string;
   /** Text template of the goal. */
   readonly goal?: string;
+  /** Who may start it; absent where everybody may whose event the trigger admits. */
+  readonly from?: PlannedGuard;
   /** Workspace of the steps; without `isolation`, in plans of older versions, it is `shared`. */
   readonly workspace: {
     readonly path: string;
@@ -91,7 +102,7 @@ export class Planner {
     }
     const known = this.#plans.get(trigger);
     if (known !== undefined) return known;
-    const made = this.planFor(trigger.project, trigger.spec.action);
+    const made = this.planFor(trigger.project, trigger.spec.action, trigger.spec.event.webhook);
     this.#plans.set(trigger, made);
     return made;
   }
@@ -109,8 +120,8 @@ export class Planner {
     return found;
   }
 
-  /** The present plan for a task of this action. */
-  planFor(project: string, action: TriggerSpec["action"]): Planned {
+  /** The present plan for a task of this action, with the guard of this webhook. */
+  planFor(project: string, action: TriggerSpec["action"], webhook: WebhookSpec = {}): Planned {
     const names = { workflow: action.workflow, workspace: action.workspace };
     const missing = new Set<string>();
     const find = <Spec>(kind: string, name: string): Spec | undefined => {
@@ -132,6 +143,7 @@ export class Planner {
       : { missing: `missing in project "${project}": ${[...missing].join(", ")}` };
     const canRun = missing.size === 0 || (last ?? []).length > 0;
     if (workflow === undefined || !canRun) return { ...names, ...lacks };
+    const from = guardOf(webhook, [...steps, ...last ?? []]);
     const plan: Plan = {
       ...lacks,
       steps,
@@ -139,6 +151,7 @@ export class Planner {
       env: workflow.env ?? {},
       ...(workflow.timeout === undefined ? {} : { timeout: workflow.timeout }),
       ...(action.goal === undefined ? {} : { goal: action.goal }),
+      ...(from === undefined ? {} : { from }),
       workspace: {
         path: this.#resolvePath(workspace?.path ?? ""),
         isolation: workspace?.isolation ?? DEFAULT_ISOLATION,
@@ -155,6 +168,17 @@ export class Planner {
       ...(maxParallel === undefined ? {} : { workspaceMax: maxParallel }),
     };
   }
+}
+
+/** The guard of a webhook, where it is for these steps. */
+function guardOf(
+  { from, connection }: WebhookSpec,
+  steps: readonly PlannedStep[],
+): PlannedGuard | undefined {
+  if (from === undefined) return undefined;
+  if (from.only === "agents" && steps.every(({ agent }) => agent === undefined)) return undefined;
+  const { permission } = from;
+  return connection === undefined ? { permission } : { permission, connection };
 }
 
 /** Copies agent, prompt and shell into a step; `find` notes what is missing. */

@@ -5,6 +5,8 @@
  */
 
 import { createHmac, randomUUID } from "node:crypto";
+import { fakeGitHub, TOKEN } from "../fakes/github.ts";
+import { secretStore } from "../helpers/manifests.ts";
 import {
   bytesOf,
   type ExpectedTask,
@@ -141,10 +143,36 @@ const pullRequestPrompt = [
 
 const again = randomUUID();
 
+/** GitHub with what the requests are about, where those who sent them may write. */
+export function githubWithWriters(logins = ["ada-pereira", "bo-lindqvist", "ada"]) {
+  const full_name = "brightwater/tidepool";
+  const permissions = Object.fromEntries(logins.map((login) => [login, "write" as const]));
+  const fake = fakeGitHub({ repositories: [{ full_name, permissions }] });
+  const { id, body, user } = JSON.parse(textOf(ISSUE_COMMENT)).comment;
+  const at = "2026-01-01T00:00:00Z";
+  const place = { repository: full_name, issue: 17 };
+  fake.issues.comments.push({ ...place, id, body, user, created_at: at, updated_at: at });
+  const { number, pull_request: { head: { sha }, title } } = JSON.parse(textOf(PULL_REQUEST));
+  const pull = { sha, commits: [sha] };
+  fake.issues.issues.push({ repository: full_name, number, title, body: "", user, pull });
+  const token = { fromSecret: { store: "github-api", key: "token" } };
+  return Object.assign(fake, {
+    manifests: [
+      secretStore("github-api", { token: TOKEN.token }),
+      {
+        kind: "Connection",
+        metadata: { name: "tidepool" },
+        spec: { github: { repository: full_name, api: fake.url, token } },
+      },
+    ],
+  });
+}
+
 /** The package. */
 export const github: PackageCase = {
   name: "github",
   secrets: { webhook_secret: SECRET },
+  platform: githubWithWriters,
   requests: [
     request(push, "a push", { body: PUSH, task: PUSHED, id: again }),
     {

@@ -7,6 +7,7 @@
 
 import { createHmac } from "node:crypto";
 import { join } from "node:path";
+import type { Manifest } from "../helpers/manifests.ts";
 import { ROOT } from "../helpers/program.ts";
 
 /** A package under test. */
@@ -15,6 +16,11 @@ export interface PackageCase {
   readonly name: string;
   /** Secrets to install it with, by key. */
   readonly secrets: Readonly<Record<string, string>>;
+  /** Where its agents start only for some: the platform, as it says who those are. */
+  readonly platform?: () => AsyncDisposable & {
+    /** The Connection to it, and its token. */
+    readonly manifests: readonly Manifest[];
+  };
   /** In the order they are sent; every trigger of the package is in one that starts a task. */
   readonly requests: readonly PackageRequest[];
 }

@@ -108,7 +108,27 @@ for (const [condition, fault] of UNKNOWN_NAMES) {
   });
 }
 
+const GITHUB = "secret: {fromRef: s}, signatureHeader: X-Hub-Signature-256";
+
 const BLOCKS: readonly [what: string, text: string, findings: readonly RegExp[]][] = [
+  ["who may start it", manifest(`{${GITHUB}, from: {permission: write, only: agents}}`), []],
+  [
+    "who may start it at a platform that nobody can ask",
+    manifest(
+      "{secret: {fromRef: s}, signatureHeader: X-Line-Signature, from: {permission: write}}",
+    ),
+    [/^error .*spec\.event\.webhook\.from: GitHub, Gitea and Forgejo can be asked/],
+  ],
+  [
+    "who may start it without a signature",
+    manifest("{crdRef: K, signatureHeader: X-Hub-Signature-256, from: {permission: write}}"),
+    [/^error .*spec\.event\.webhook\.from: Only a signature tells whose event it is/],
+  ],
+  [
+    "another permission",
+    manifest(`{${GITHUB}, from: {permission: read}}`),
+    [/^error .*permission: Expected one of write, found "read"/],
+  ],
   ["a secret", manifest(SIGNED), []],
   ["a secret and a header", manifest("{secret: {fromRef: s}, signatureHeader: X-Sig}"), []],
   ["a crdRef", manifest("{crdRef: Slack}"), []],

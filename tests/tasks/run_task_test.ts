@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import type { ProcessGroups } from "../../src/shell/process_groups.ts";
 import type { ClaimedTask } from "../../src/store/task_records.ts";
 import type { RunHost } from "../../src/tasks/run/task_context.ts";
-import type { TaskResult } from "../../src/tasks/run/run_task.ts";
+import type { TaskResult } from "../../src/tasks/run/task_result.ts";
 import { processRuns, until, untilFile } from "../helpers/until.ts";
 import { type RunRig, runRig, stepsOf } from "./run_rig.ts";
 

@@ -73,7 +73,11 @@ function newPlan(task: Task, from: string | undefined, host: RetryHost): RetryPl
   const trigger = host.catalog.find<TriggerSpec>("Trigger", task.project, task.trigger);
   const { workflow, workspace } = task;
   const action = trigger?.spec.action ?? { workflow, workspace };
-  const { plan, missing, ...names } = host.planner.planFor(task.project, action);
+  const { plan, missing, ...names } = host.planner.planFor(
+    task.project,
+    action,
+    trigger?.spec.event.webhook,
+  );
   if (plan === undefined || missing !== undefined) {
     throw new AppError("conflict", `Task ${task.id} cannot run yet, ${missing}: apply it first`);
   }

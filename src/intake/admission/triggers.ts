@@ -27,7 +27,7 @@ export interface ActiveTrigger {
   readonly debounceKey?: Expression;
   /** Why one of its expressions does not compile: then it admits nothing. */
   readonly fault?: AppError;
-  /** Whether one of these reads `signed`. */
+  /** Whether one of these reads `signed`, or somebody else asks what was signed. */
   readonly readsSigned: boolean;
 }
 
@@ -164,7 +164,8 @@ export function activate(resource: Resource<TriggerSpec>): ActiveTrigger {
       ...compiled("concurrencyKey", concurrency?.key),
       ...compiled("debounceKey", webhook.debounce?.key),
     };
-    const readsSigned = Object.values(expressions).some(({ variables }) => variables.has("signed"));
+    const readsSigned = webhook.from !== undefined ||
+      Object.values(expressions).some(({ variables }) => variables.has("signed"));
     return { resource, webhook, ...expressions, readsSigned };
   } catch (error) {
     return { resource, webhook, readsSigned: false, fault: toAppError(error) };

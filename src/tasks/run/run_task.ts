@@ -7,8 +7,9 @@
 
 import { join } from "node:path";
 import { AppError } from "../../base/errors.ts";
-import type { ClaimedTask, StepRecord } from "../../store/task_records.ts";
+import type { ClaimedTask } from "../../store/task_records.ts";
 import { CancellationScope } from "../cancellation_scope.ts";
+import { checkSender } from "./check_sender.ts";
 import { findNeverRan, isOver, taskVerdict } from "./flow.ts";
 import type { Plan } from "../plan.ts";
 import { removeOwnDirectory } from "./own_directory.ts";
@@ -26,16 +27,8 @@ import {
   type TaskRun,
   timeoutMsOf,
 } from "./task_context.ts";
+import type { TaskResult } from "./task_result.ts";
 import { taskScopes } from "./task_scope.ts";
-
-/** How a run ended; an `interrupted` task resumes with the next start of the daemon. */
-export interface TaskResult {
-  readonly state: "succeeded" | "failed" | "cancelled" | "interrupted";
-  /** Empty when there is nothing to say. */
-  readonly reason: string;
-  /** Ended steps that are not stored yet: they have to be stored with the end of the task. */
-  readonly steps?: readonly StepRecord[];
-}
 
 /** After a task that took longer than this, every process of the machine is checked for its mark. */
 const LONG_MS = 1000;
@@ -89,6 +82,8 @@ async function runAndCleanUp(run: TaskRun): Promise<TaskResult> {
   const limitMs = timeoutMsOf(plan);
   if (limitMs !== undefined) cancellation.endAfter(limitMs, host.clock);
   try {
+    const refusal = await checkSender(run);
+    if (refusal !== undefined) return refusal;
     // A task that was interrupted at its very end has nothing left to run.
     const context = steps.records.every(isOver) ? undefined : await contextOf(run, cancellation);
     const isDone = context === undefined || await runAllSteps(context, cancellation);

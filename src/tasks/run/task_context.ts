@@ -25,6 +25,7 @@ import type { InheritedEnv } from "../step/step_env.ts";
 import type { TaskDirectories } from "../workspace/task_directory.ts";
 import type { TaskFiles } from "../step/task_files.ts";
 import type { TaskLog } from "../log/task_log.ts";
+import type { SenderCheck } from "./sender_check.ts";
 import type { StepRecorder } from "./step_recorder.ts";
 import type { ScopeFacts } from "./task_scope.ts";
 
@@ -54,6 +55,8 @@ export interface RunHost {
   readonly events: Events;
   /** Makes and removes the worktrees and copies of tasks. */
   readonly directories: TaskDirectories;
+  /** Knows whose events may start a task. */
+  readonly senders: SenderCheck;
 }
 
 /** The goal of a task: its template, and its text. */

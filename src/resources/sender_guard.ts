@@ -1,0 +1,47 @@
+/**
+ * `spec.event.webhook.from` of a Trigger: what somebody has to be allowed at the platform so that his
+ * event may start a task. The platform is asked before the first step.
+ *
+ * @module
+ */
+
+import Type from "typebox";
+import { platformOf } from "../platforms/platforms.ts";
+import { errorAt, type FieldPath, type Finding } from "./resource.ts";
+
+/** Schema of the block. */
+export const SenderGuard = Type.Object({
+  permission: Type.Enum(["write"]),
+  only: Type.Optional(Type.Enum(["agents"])),
+}, { additionalProperties: false });
+
+/** `from` as written by the user. */
+export type SenderGuard = Type.Static<typeof SenderGuard>;
+
+/** Platforms whose API answers the question. */
+const KNOWN: ReadonlySet<string | undefined> = new Set(["github", "gitea"]);
+
+/** What of a webhook's settings the guard needs. */
+interface Guarded {
+  readonly from?: SenderGuard;
+  readonly scheme?: string;
+  readonly signatureHeader?: string;
+  readonly secret?: unknown;
+}
+
+/** The guard asks about whom a signed payload names: without a signature anybody could name anyone. */
+export function checkSenderGuard(
+  { from, scheme, signatureHeader, secret }: Guarded,
+  at: FieldPath,
+): Finding[] {
+  if (from === undefined) return [];
+  if (!KNOWN.has(platformOf(scheme, signatureHeader)?.name)) {
+    const message = "GitHub, Gitea and Forgejo can be asked what somebody may do: write " +
+      "signatureHeader: X-Hub-Signature-256, or take this away";
+    return [errorAt(at, message)];
+  }
+  if (secret !== undefined) return [];
+  const message =
+    "Only a signature tells whose event it is: name a SecretStore under secret.fromRef";
+  return [errorAt(at, message)];
+}

@@ -1,0 +1,16 @@
+/**
+ * How a run of a task ended.
+ *
+ * @module
+ */
+
+import type { StepRecord } from "../../store/task_records.ts";
+
+/** How a run ended; an `interrupted` task resumes with the next start of the daemon. */
+export interface TaskResult {
+  readonly state: "succeeded" | "failed" | "cancelled" | "interrupted";
+  /** Empty when there is nothing to say. */
+  readonly reason: string;
+  /** Ended steps that are not stored yet: they have to be stored with the end of the task. */
+  readonly steps?: readonly StepRecord[];
+}
