@@ -314,21 +314,36 @@ for (const program of PROGRAMS) {
   });
 }
 
-testEachProgram(".ci/demo passes and leaves nothing behind", async (program) => {
-  const wrapper = program.name === "source" ? join(ROOT, ".ci/svc") : program.command;
-  const env = { SVC_PROGRAM: wrapper, SVC_DENO: Deno.execPath() };
-  const demo = await run(join(ROOT, ".ci/demo"), [], { env, withinMs: 120_000 });
-  equal(demo.code, 0, demo.stdout + demo.stderr);
-  match(demo.stdout, /^\$ svc apply -f integrations\/github$/m);
-  match(demo.stdout, /^< 200 /m);
-  match(demo.stdout, /succeeded/);
-  match(demo.stdout, /^< 401 /m);
-  const [place = ""] = /\/tmp\/svc-demo\.\w+/.exec(demo.stdout) ?? [];
-  await Deno.stat(place).then(
-    () => ok(false, `${place} is still there`),
-    (error) => ok(error instanceof Deno.errors.NotFound),
-  );
-});
+const DEMOS: readonly { args: string[]; shows: RegExp[] }[] = [
+  {
+    args: [],
+    shows: [/^\$ svc apply -f integrations\/github$/m, /^< 200 /m, /succeeded/, /^< 401 /m],
+  },
+  {
+    args: ["--github"],
+    shows: [
+      /^\$ svc connect github /m,
+      /:rocket: by svc-bot/,
+      /^svc-bot \(edited\): Looked at it/m,
+    ],
+  },
+];
+
+for (const { args, shows } of DEMOS) {
+  const name = [".ci/demo", ...args].join(" ");
+  testEachProgram(`${name} passes and leaves nothing behind`, async (program) => {
+    const wrapper = program.name === "source" ? join(ROOT, ".ci/svc") : program.command;
+    const env = { SVC_PROGRAM: wrapper, SVC_DENO: Deno.execPath() };
+    const demo = await run(join(ROOT, ".ci/demo"), args, { env, withinMs: 120_000 });
+    equal(demo.code, 0, demo.stdout + demo.stderr);
+    for (const line of shows) match(demo.stdout, line);
+    const [place = ""] = /\/tmp\/svc-demo\.\w+/.exec(demo.stdout) ?? [];
+    await Deno.stat(place).then(
+      () => ok(false, `${place} is still there`),
+      (error) => ok(error instanceof Deno.errors.NotFound),
+    );
+  });
+}
 
 Deno.test(".ci/demo fails loudly, naming the step, when a step does", async () => {
   const demo = await run(join(ROOT, ".ci/demo"), [], { env: { SVC_PROGRAM: "/bin/false" } });
