@@ -124,9 +124,16 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/connections/github": "values",
     "src/connections/line": "values",
     "src/connections/slack": "values",
+    "src/http": "values",
     "src/resources": "values",
     "src/secrets": "types",
     "src/signatures": "values",
+    "src/store": "types",
+  },
+  "src/notifications": {
+    "src/base": "values",
+    "src/outbox": "types",
+    "src/resources": "values",
     "src/store": "types",
   },
   "src/intake/slack": {
@@ -365,9 +372,10 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/control/server": "types",
     "src/control/tasks": "values",
     "src/control/triggers": "values",
+    "src/notifications": "values",
     "src/outbox": "values",
     "src/plugins/policy": "values",
-    "src/resources": "types",
+    "src/resources": "values",
     "src/store": "types",
     "src/upkeep": "values",
   },
@@ -406,6 +414,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/intake/pipeline": "values",
     "src/intake/slack": "values",
     "src/launcher.ts": "values",
+    "src/notifications": "values",
     "src/outbox": "values",
     "src/plugins": "values",
     "src/plugins/policy": "values",
@@ -477,6 +486,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "node:sqlite": ["src/store/sqlite/engine/database.ts"],
   "node:timers": ["src/plugins/run_plugin.ts", "src/store/sqlite/open_store.ts"],
   "node:url": ["src/launcher.ts"],
+  "nodemailer": ["src/outbox/email.ts"],
   "prom-client": ["src/telemetry/metrics.ts"],
   "string-width": ["src/cli/table.ts"],
   "typebox": ["src/resources/", "src/api/", "src/auth/caller.ts"],
@@ -865,7 +875,8 @@ function has(value: unknown, ...names: readonly string[]): boolean {
 
 /** The file of a command. */
 function commandFile(words: string): string {
-  return `src/cli/commands/${words.replace(/[ -]/g, "_")}.ts`;
+  // trigger_test.ts would be the name of a test
+  return `src/cli/commands/${words.replace(/ test$/, " try").replace(/[ -]/g, "_")}.ts`;
 }
 
 Deno.test("commands.ts holds every command, and a command's file is named by its words", async () => {
@@ -873,8 +884,7 @@ Deno.test("commands.ts holds every command, and a command's file is named by its
     has(value, "run", "examples")
   );
   const listed = await Promise.all(COMMANDS.map(async ({ words, load }) => ({
-    // trigger_test.ts would be the name of a test
-    path: words === "trigger test" ? "src/cli/commands/trigger_try.ts" : commandFile(words),
+    path: commandFile(words),
     name: "command",
     value: (await load()).command,
   })));

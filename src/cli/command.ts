@@ -18,7 +18,14 @@ import type { Io } from "./io.ts";
  */
 export type Completed = readonly string[] | "file" | "key" | "name" | "step" | CompletedName;
 
-type CompletedName = RecordName | "connection" | "project" | "secretstore" | "trigger" | "workflow";
+type CompletedName =
+  | RecordName
+  | "connection"
+  | "notification"
+  | "project"
+  | "secretstore"
+  | "trigger"
+  | "workflow";
 
 /** One option: flags as they are shown (`-o, --output <format>`), and what it is for. */
 export interface OptionDefinition {

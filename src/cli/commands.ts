@@ -188,6 +188,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/line_push.ts"),
   },
   {
+    words: "notification test",
+    summary: "send a message to each target of a Notification",
+    load: () => import("./commands/notification_try.ts"),
+  },
+  {
     words: "outbox retry",
     summary: "send a message now that was not sent",
     load: () => import("./commands/outbox_retry.ts"),

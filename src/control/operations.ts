@@ -23,6 +23,10 @@ import {
 } from "./connections/connection_operations.ts";
 import { sourceEventHandlers, type SourceEventHost } from "./source_events.ts";
 import { taskHandlers, type TaskOperationsHost } from "./tasks/task_operations.ts";
+import {
+  notificationHandlers,
+  type NotificationOperationsHost,
+} from "./notification_operations.ts";
 import { outboxHandlers, type OutboxOperationsHost } from "./outbox_operations.ts";
 import { type TriggerActionHost, triggerHandlers } from "./triggers/trigger_actions.ts";
 import { upkeepHandlers, type UpkeepHost } from "./upkeep_streams.ts";
@@ -42,6 +46,7 @@ export interface OperationsHost
     SourceEventHost,
     AnswerOperationsHost,
     OutboxOperationsHost,
+    NotificationOperationsHost,
     StatusHost,
     UpkeepHost {
   /** The whole store; each operation uses its part. */
@@ -72,6 +77,7 @@ export function controlOperations(
       ...answerHandlers(host),
       ...connectionHandlers(host),
       ...outboxHandlers(host),
+      ...notificationHandlers(host),
       ...accessHandlers(host),
       ...upkeepHandlers(host),
     },

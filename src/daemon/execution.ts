@@ -7,6 +7,7 @@
 
 import { ParallelDisposer } from "../base/parallel_disposer.ts";
 import { SenderPermissions } from "../connections/sender_permissions.ts";
+import { Notifier } from "../notifications/notifier.ts";
 import { Answers } from "../outbox/answers.ts";
 import { Outbox } from "../outbox/outbox.ts";
 import { startAuditRetention } from "../plugins/audit_retention.ts";
@@ -36,6 +37,8 @@ export interface Execution extends AsyncDisposable {
   readonly outbox: Outbox;
   /** What tasks are answered with. */
   readonly answers: Answers;
+  /** Tells people of what failed. */
+  readonly notifier: Notifier;
 }
 
 /** What running tasks needs beside a state. */
@@ -55,6 +58,7 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   const { inboxes, directories } = running;
   const outbox = busy.use(new Outbox({ ...state, slackApiUrl }));
   const answers = busy.use(new Answers({ ...state, outbox })); // hears the worker begin
+  const notifier = busy.use(new Notifier({ ...state, outbox }));
   const worker = busy.use(await startWorker({ ...running, workers }));
   const machine = new Machine(running);
   await endInterruptedPlugins(state);
@@ -75,6 +79,7 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
     plugins,
     outbox,
     answers,
+    notifier,
     [Symbol.asyncDispose]: dispose,
   };
 }

@@ -40,14 +40,20 @@ const BODY_DEADLINE_MS = 30_000;
 export function openIntake(
   config: DaemonConfig,
   state: State,
-  { plugins, inboxes, answers }: Pick<Execution, "plugins" | "inboxes" | "answers">,
+  { plugins, inboxes, answers, notifier }: Pick<
+    Execution,
+    "plugins" | "inboxes" | "answers" | "notifier"
+  >,
 ): Intake {
   const busy = new ParallelDisposer();
   const pipeline = withPipeline(state, plugins);
   const { triggers, planner, findCertificate, visit } = pipeline;
   busy.use(new SlackRouter({ ...pipeline, inboxes }));
   const sockets = busy.use(new SlackSockets(pipeline));
-  busy.use(startSources({ ...pipeline, answerEnd: (task) => answers.atEnd(task) }));
+  busy.use(startSources({
+    ...pipeline,
+    answerEnd: async (task) => [...await answers.atEnd(task), ...await notifier.atEnd(task)],
+  }));
   return {
     triggers,
     planner,

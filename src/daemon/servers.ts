@@ -16,6 +16,7 @@ import { ManifestReader } from "../control/resources/manifest_reader.ts";
 import { NextFires } from "../control/resources/next_fires.ts";
 import { ResourceWriter } from "../control/resources/resource_writer.ts";
 import { controlHandler, type ControlHost } from "../control/server/server.ts";
+import { FaultWatch } from "../notifications/fault_watch.ts";
 import { serve } from "../http/server/serve.ts";
 import { webhookHandler } from "../intake/routes.ts";
 import { readDescriptorLimit } from "../shell/descriptor_limit.ts";
@@ -64,6 +65,7 @@ export async function openServers(
     descriptors,
     settings: config.settings,
   });
+  busy.use(new FaultWatch({ ...state, ...execution, ...report }));
   const manifests = opening.use(
     new ManifestReader({ program: join(dir.bin, "svc"), groups: state.groups, clock: state.clock }),
   );

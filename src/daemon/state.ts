@@ -28,6 +28,7 @@ import { closeToUnbound } from "../secrets/key_file.ts";
 import type { Keyring } from "../secrets/keyring.ts";
 import { KnownSecrets } from "../secrets/known_secrets.ts";
 import { openProcessGroups, type ProcessGroups } from "../shell/process_groups.ts";
+import { Watching } from "../notifications/watching.ts";
 import { withAnnouncements } from "../store/announcements.ts";
 import type { DaemonEvents, Events } from "../store/events.ts";
 import { openStore } from "../store/sqlite/open_store.ts";
@@ -67,6 +68,8 @@ export interface State extends AsyncDisposable {
   readonly taskTriggers: TaskTriggerIndex;
   /** Whether the end of this task fires triggers or is to be answered. */
   readonly isFollowed: (task: FollowedTask) => boolean;
+  /** The Notifications, by what they want to hear of. */
+  readonly watching: Watching;
   readonly evaluator: Evaluator;
   readonly groups: ProcessGroups;
   /** Run tokens of steps and plugins while they run. */
@@ -120,6 +123,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
   await ownUsers.load();
   const markers = new Markers(await keyring.derive("marker of answers"));
   const ownEvents = new OwnEvents({ catalog, markers, ownUsers, events });
+  const watching = new Watching(catalog);
   const taskTriggers = new TaskTriggerIndex(catalog);
   const answered = new AnsweredTriggers(catalog);
   const open = opening.move();
@@ -141,7 +145,9 @@ export async function openState(config: DaemonConfig): Promise<State> {
     markers,
     whyOwn: (event) => ownEvents.whyOwn(event),
     whyCut: (event) => ownEvents.whyCut(event),
-    isFollowed: (task) => taskTriggers.of(task).length > 0 || answered.has(task),
+    watching,
+    isFollowed: (task) =>
+      taskTriggers.of(task).length > 0 || answered.has(task) || watching.hasTask(task),
     evaluator,
     groups,
     tokens: new RunTokens(),

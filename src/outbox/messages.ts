@@ -5,11 +5,13 @@
  */
 
 import type { MessageKind } from "./message_kind.ts";
+import { email } from "./email.ts";
 import { githubComment } from "./github_comment.ts";
 import { githubReaction } from "./github_reaction.ts";
 import { githubStatus } from "./github_status.ts";
 import { linePush } from "./line_push.ts";
 import { slackPost } from "./slack_post.ts";
+import { webhook } from "./webhook.ts";
 
 /** Every kind of message. */
 export const MESSAGE_KINDS: readonly MessageKind[] = [
@@ -18,6 +20,8 @@ export const MESSAGE_KINDS: readonly MessageKind[] = [
   githubReaction,
   linePush,
   slackPost,
+  webhook,
+  email,
 ];
 
 /** The kind of this name, if there is one. */

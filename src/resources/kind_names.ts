@@ -21,6 +21,7 @@ export const KIND_NAMES = {
   Workspace: { plural: "workspaces", shortNames: ["ws"] },
   SecretStore: { plural: "secretstores", shortNames: ["secret", "secrets", "ss"] },
   Connection: { plural: "connections", shortNames: ["conn"] },
+  Notification: { plural: "notifications", shortNames: ["notif"] },
   CustomResourceDefinition: { plural: "customresourcedefinitions", shortNames: ["crd", "crds"] },
   Project: { plural: "projects", shortNames: ["proj"] },
 } as const satisfies Readonly<Record<string, Names>>;

@@ -8,6 +8,7 @@ import { agent } from "./agent.ts";
 import { connection } from "./connection.ts";
 import { customResourceDefinition } from "./custom_resource_definition.ts";
 import type { AnyKind } from "./kind.ts";
+import { notification } from "./notification.ts";
 import { project } from "./project.ts";
 import { secretStore } from "./secret_store.ts";
 import { stepTemplate } from "./step_template.ts";
@@ -24,6 +25,7 @@ export const KINDS: readonly AnyKind[] = [
   workspace,
   secretStore,
   connection,
+  notification,
   customResourceDefinition,
   project,
 ];

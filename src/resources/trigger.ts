@@ -98,12 +98,13 @@ export const trigger: AnyKind = defineKind<TriggerSpec>("Trigger", {
     actionReference("Workflow", spec.action.workflow, ["spec", "action", "workflow"]),
     actionReference("Workspace", spec.action.workspace, ["spec", "action", "workspace"]),
   ],
-  expressions: ({ event: { filter, webhook = {} }, concurrency, action: { goal } }) => [
+  expressions: ({ event: { filter, webhook = {} }, concurrency, action: { goal }, report }) => [
     ...expressionAt(filter?.condition, CONDITION),
     ...expressionAt(webhook.idempotencyKey, ["spec", "event", "webhook", "idempotencyKey"]),
     ...expressionAt(webhook.debounce?.key, ["spec", "event", "webhook", "debounce", "key"]),
     ...expressionAt(concurrency?.key, ["spec", "concurrency", "key"]),
     ...templateExpressions(goal, ["spec", "action", "goal"]),
+    ...templateExpressions(report?.github.comment, ["spec", "report", "github", "comment"]),
   ],
   machine: (spec) =>
     EVENTS.filter((event) => event.source === spec.event.source)

@@ -104,6 +104,10 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   "line.push": { ...OPERATE, step: "own", input: ({ task }) => ({ task, text: "x" }) },
   "outbox.wait": { ...READ, input: () => ({ id: "01MESSAGE" }) },
   "outbox.retry": { ...OPERATE, input: () => ({ id: "01MESSAGE" }) },
+  "notification.test": {
+    ...OPERATE,
+    input: ({ project }) => ({ name: "n", project }),
+  },
   "outbox.drop": { ...OPERATE, input: () => ({ id: "01MESSAGE" }) },
   "token.create": {
     ...ADMINISTER,

@@ -31,6 +31,14 @@ const EXAMPLES: Readonly<Record<string, unknown>> = {
       token: { fromSecret: { store: "tidepool", key: "token" } },
     },
   },
+  Notification: {
+    on: ["task.failed", "daemon.degraded"],
+    match: { trigger: "github-*" },
+    to: [
+      { webhook: { url: "https://ntfy.sh/topic", format: "text" } },
+      { slack: { connection: "chat", channel: "C0123456789" } },
+    ],
+  },
   Project: { description: "d" },
   CustomResourceDefinition: {
     kind: "Ticket",

@@ -1,0 +1,59 @@
+/**
+ * The handlers of the operations on Notifications.
+ *
+ * @module
+ */
+
+import type { Input, Output } from "../api/operations.ts";
+import type { NOTIFICATION_OPERATIONS } from "../api/notification_operations.ts";
+import type { Clock } from "../base/clock.ts";
+import { draftsTo } from "../notifications/drafts.ts";
+import { findNotification } from "../notifications/notifier.ts";
+import type { Outbox } from "../outbox/outbox.ts";
+import type { Catalog } from "../resources/catalog.ts";
+import { sortOf } from "../resources/notification.ts";
+import { DEFAULT_PROJECT } from "../resources/resource.ts";
+import type { Handlers } from "./server/server.ts";
+
+/** What these operations need. */
+export interface NotificationOperationsHost {
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly outbox: Outbox;
+}
+
+/** The handlers, by name of the operation. */
+export function notificationHandlers(
+  host: NotificationOperationsHost,
+): Pick<Handlers, keyof typeof NOTIFICATION_OPERATIONS> {
+  return { "notification.test": (input) => test(input, host) };
+}
+
+/**
+ * Puts a message to each target into the outbox.
+ *
+ * @throws {AppError} `not_found`.
+ */
+async function test(
+  { name, project = DEFAULT_PROJECT }: Input<"notification.test">,
+  { catalog, clock, outbox }: NotificationOperationsHost,
+): Promise<Output<"notification.test">> {
+  const notification = findNotification(project, name, catalog);
+  const notice = {
+    kind: notification.spec.on[0] ?? "task.failed",
+    project,
+    cause: "test",
+    title: `A test of Notification ${name}`,
+    text: "Nothing has happened: svc notification test has sent this",
+    data: { test: true, notification: name },
+    at: clock.now(),
+  };
+  const ids = await outbox.enqueue(draftsTo(notification, notice));
+  const { to } = notification.spec;
+  const messages = ids.map((outbox_id, index) => {
+    const target = to[index];
+    const sort = target === undefined ? "" : sortOf(target);
+    return { target: to.length === 1 ? sort : `${sort} ${index + 1}`, outbox_id };
+  });
+  return { messages };
+}

@@ -1,0 +1,49 @@
+/**
+ * The messages of a Notification: one to each of its targets. Where a target is, and with which
+ * secret, is looked up when the message is sent.
+ *
+ * @module
+ */
+
+import type { JsonObject } from "../base/json.ts";
+import type { Draft } from "../outbox/message_kind.ts";
+import { type NotificationSpec, type NotificationTarget } from "../resources/notification.ts";
+import type { Resource } from "../resources/resource.ts";
+import { bodyOf, type Notice } from "./notice.ts";
+
+/** The messages that tell a notice. */
+export function draftsTo(
+  { project, name, spec }: Resource<NotificationSpec>,
+  notice: Notice,
+): readonly Draft[] {
+  const body = bodyOf(notice);
+  return spec.to.map((target, index) => {
+    const to = { project, notification: name, index };
+    return draftTo(target, to, body);
+  });
+}
+
+function draftTo(
+  { slack, email }: NotificationTarget,
+  { project, notification, index }: {
+    readonly project: string;
+    readonly notification: string;
+    readonly index: number;
+  },
+  body: JsonObject,
+): Draft {
+  const common = { project, key: "", taskId: "" };
+  if (slack !== undefined) {
+    const { connection, channel } = slack;
+    const text = [body["title"], body["text"]].filter((line) => line !== "").join("\n");
+    return {
+      ...common,
+      connection,
+      kind: "slack-post",
+      target: { trigger: "", channel, thread: "" },
+      body: { text },
+    };
+  }
+  const kind = email === undefined ? "webhook" : "email";
+  return { ...common, connection: "", kind, target: { notification, to: index }, body };
+}

@@ -1,0 +1,113 @@
+/**
+ * What a Notification says: the facts of a failure in the words of a message. Pure.
+ *
+ * @module
+ */
+
+import { rfc3339 } from "../base/clock.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { NoticeKind } from "../resources/notification.ts";
+import { DEFAULT_PROJECT } from "../resources/resource.ts";
+import type { Incident } from "../store/incident_records.ts";
+import type { Task } from "../store/task_records.ts";
+
+/** Something worth telling. */
+export interface Notice {
+  readonly kind: NoticeKind;
+  /** Empty for what concerns the whole daemon. */
+  readonly project: string;
+  /** What `match` is held against; absent where it has none. */
+  readonly trigger?: string;
+  readonly workflow?: string;
+  readonly connection?: string;
+  /** What happens again when it happens again: repetitions are counted, not told one by one. */
+  readonly cause: string;
+  /** One line. */
+  readonly title: string;
+  /** Further lines; may be empty. */
+  readonly text: string;
+  /** Facts for programs. */
+  readonly data: JsonObject;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** A task that has failed, or the first one that has succeeded again. */
+export function noticeOfTask(task: Task, kind: "task.failed" | "task.recovered"): Notice {
+  const { id, project, trigger, workflow, state, reason } = task;
+  const step = task.steps.find((one) => one.state === "failed")?.id;
+  const by = trigger === "" ? "" : ` of trigger ${trigger}`;
+  const how = kind === "task.failed" ? "failed" : "works again";
+  const why = reason === "" ? "" : `${reason}\n`;
+  return {
+    kind,
+    project,
+    trigger,
+    workflow,
+    cause: `${kind} ${trigger}/${workflow}`,
+    title: `Workflow ${workflow}${by} ${how}${inProject(project)}`,
+    text: `${kind === "task.failed" ? why : ""}svc task logs ${id}${projectFlag(project)}`,
+    data: { task: id, project, trigger, workflow, state, reason, step: step ?? null },
+    at: task.finishedAt ?? 0,
+  };
+}
+
+/** An incident of another room. */
+export function noticeOfIncident(incident: Incident, at: number): Notice {
+  const { kind, project, connection, reason, taskId } = incident;
+  const of = connection === "" ? "" : ` ${connection}`;
+  const title = {
+    "gap.lost": `Events of connection${of} are lost`,
+    "connection.broken": `Connection${of} is broken`,
+    "answer.failed": "An answer could not be sent",
+    "loop.cut": "A loop of tasks that start one another was cut",
+  }[kind];
+  return {
+    kind,
+    project,
+    ...(connection === "" ? {} : { connection }),
+    cause: `${kind} ${connection}`,
+    title: title + inProject(project),
+    text: reason,
+    data: { project, connection, reason, task: taskId ?? null },
+    at,
+  };
+}
+
+/** A fault of the daemon, as `svc status` has it. */
+export function noticeOfFault(fault: string, at: number): Notice {
+  return {
+    kind: "daemon.degraded",
+    project: "",
+    // The number of bytes that are left is another one each time.
+    cause: `daemon.degraded ${fault.replace(/[0-9]+(?:\.[0-9]+)?/g, "#")}`,
+    title: "The svc daemon does not work as it should",
+    text: `${fault}\nsvc status`,
+    data: { fault },
+    at,
+  };
+}
+
+/** Repetitions of a cause that were not told one by one; `notice` is the last of them. */
+export function repeated(notice: Notice, count: number, since: number): Notice {
+  const times = count === 1 ? "once more" : `${count} more times`;
+  const { title, text, data } = notice;
+  return Object.assign({}, notice, {
+    title: `${title}, ${times} since ${rfc3339(since)}`,
+    text: text === "" ? "" : `The last: ${text}`,
+    data: Object.assign({}, data, { count, since: rfc3339(since) }),
+  });
+}
+
+/** The message that a notice is stored as. */
+export function bodyOf({ kind, title, text, data, at }: Notice): JsonObject {
+  return { kind, title: title.replace(/\s+/g, " "), text, data, time: rfc3339(at) };
+}
+
+function inProject(project: string): string {
+  return project === DEFAULT_PROJECT ? "" : ` (project ${project})`;
+}
+
+function projectFlag(project: string): string {
+  return project === DEFAULT_PROJECT ? "" : ` --project ${project}`;
+}

@@ -1,0 +1,107 @@
+/**
+ * The kind `email`: a mail over SMTP to the addresses of a Notification. Only to a server on this
+ * machine does it go in the clear. The library is loaded with the first mail.
+ *
+ * @module
+ */
+
+import { AppError, messageOf } from "../base/errors.ts";
+import { type EmailTarget, mayBePlain } from "../resources/notification.ts";
+import type { OutboxMessage } from "../store/outbox_records.ts";
+import type { MessageKind, SendHost, Tried } from "./message_kind.ts";
+import { secretOf, targetOf } from "./notification_target.ts";
+
+/** Longest times until a server is there, greets, and says something. */
+const TIMEOUTS = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 };
+
+/** The kind `email`. A second time, with the same id, is better than none. */
+export const email: MessageKind = {
+  name: "email",
+  again: "harmless",
+  rates: [{ most: 1, perMs: 1000 }],
+  async send({ message }, host): Promise<Tried> {
+    try {
+      const { email: to } = targetOf(message, host.catalog);
+      if (to === undefined) throw new AppError("refused", "Its target is no e-mail any more");
+      return await sendMail(message, to, host);
+    } catch (error) {
+      if (error instanceof AppError) return { result: "refused", reason: error.message };
+      throw error;
+    }
+  },
+};
+
+/** How a server is spoken to. */
+export interface ServerOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Whether the connection is encrypted from its beginning. */
+  readonly secure: boolean;
+  /** Whether it has to be encrypted before anything else is said. */
+  readonly requireTLS: boolean;
+}
+
+/** How the server of a target is spoken to. */
+export function serverOptions(server: string): ServerOptions {
+  const { protocol, hostname, port } = new URL(server);
+  const secure = protocol === "smtps:";
+  return {
+    host: hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: port === "" ? (secure ? 465 : 587) : Number(port),
+    secure,
+    requireTLS: !secure && !mayBePlain(server),
+  };
+}
+
+async function sendMail(
+  { id, project, body }: OutboxMessage,
+  { server, user, password, from, to }: EmailTarget,
+  { catalog, signal }: SendHost,
+): Promise<Tried> {
+  const auth = user === undefined || password === undefined
+    ? undefined
+    : { user, pass: secretOf(project, password, catalog) };
+  const { createTransport } = await import("nodemailer");
+  const transport = createTransport({
+    ...serverOptions(server),
+    ...TIMEOUTS,
+    ...(auth === undefined ? {} : { auth }),
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  const close = () => transport.close();
+  signal.addEventListener("abort", close, { once: true });
+  try {
+    const host = from.replace(/>$/, "").split("@").at(-1) ?? "svc";
+    await transport.sendMail({
+      from,
+      to: [...to],
+      messageId: `<${id}@${host}>`,
+      subject: String(body["title"]).replace(/[\p{Cc}\s]+/gu, " "),
+      text: `${body["text"]}\n\n${body["time"]} ${body["kind"]}\n`,
+    });
+    return { result: "sent", externalId: `<${id}@${host}>` };
+  } catch (error) {
+    return toTried(error, new URL(server).host);
+  } finally {
+    signal.removeEventListener("abort", close);
+    transport.close();
+  }
+}
+
+/** What an error of the library means. */
+export function toTried(error: unknown, server: string): Tried {
+  const { code, responseCode } = error as {
+    readonly code?: unknown;
+    readonly responseCode?: unknown;
+  };
+  const said = messageOf(error).replace(/\s+/g, " ").slice(0, 300);
+  const reason = `${server}: ${said}`;
+  // A certificate may be renewed and a server come back; what it refuses, it refuses again.
+  const isFinal = typeof responseCode === "number"
+    ? responseCode >= 500
+    : code === "EAUTH" || code === "ETLS" || code === "EENVELOPE";
+  return isFinal
+    ? { result: "refused", reason }
+    : { result: "later", reason, mayHaveArrived: true };
+}

@@ -1,0 +1,51 @@
+/**
+ * Where a message of a Notification goes, as the Notification says now: a secret that was rotated
+ * and an address that was mended count from the next try.
+ *
+ * @module
+ */
+
+import { AppError } from "../base/errors.ts";
+import type { Catalog } from "../resources/catalog.ts";
+import type { NotificationSpec, NotificationTarget } from "../resources/notification.ts";
+import type { SecretStoreSpec } from "../resources/secret_store.ts";
+import type { OutboxMessage } from "../store/outbox_records.ts";
+
+/**
+ * The target of a message.
+ *
+ * @throws {AppError} `refused` when the Notification no longer has it.
+ */
+export function targetOf(
+  { project, target: { notification, to } }: Pick<OutboxMessage, "project" | "target">,
+  catalog: Catalog,
+): NotificationTarget {
+  const found = catalog.find<NotificationSpec>("Notification", project, String(notification));
+  const target = found?.spec.to[Number(to)];
+  if (target !== undefined) return target;
+  const what = found === undefined
+    ? "no longer exists"
+    : `has no target ${Number(to) + 1} any more`;
+  throw new AppError("refused", `Notification "${notification}" ${what}`);
+}
+
+/**
+ * A value of a SecretStore.
+ *
+ * @throws {AppError} `refused`, which says how to set it.
+ */
+export function secretOf(
+  project: string,
+  { fromSecret: { store, key } }: {
+    readonly fromSecret: { readonly store: string; readonly key: string };
+  },
+  catalog: Catalog,
+): string {
+  const data = catalog.find<SecretStoreSpec>("SecretStore", project, store)?.spec.data ?? {};
+  const value = Object.hasOwn(data, key) ? data[key] : undefined;
+  if (value !== undefined) return value;
+  throw new AppError(
+    "refused",
+    `SecretStore "${store}" has no key "${key}": set it with svc secret set ${store} ${key}`,
+  );
+}

@@ -1,0 +1,117 @@
+/**
+ * The kind `webhook`: a POST to an address of a Notification, as JSON with the headers of Standard
+ * Webhooks, or as text. Its id is the same at every try, so a receiver can tell a repetition.
+ *
+ * @module
+ */
+
+import { utf8 } from "../base/bytes.ts";
+import { AppError } from "../base/errors.ts";
+import { type Answered, send, type Unanswered } from "../http/send.ts";
+import type { WebhookTarget } from "../resources/notification.ts";
+import { standardWebhooksSignature } from "../signatures/standard_webhooks.ts";
+import type { OutboxMessage } from "../store/outbox_records.ts";
+import type { MessageKind, SendHost, Tried } from "./message_kind.ts";
+import { secretOf, targetOf } from "./notification_target.ts";
+
+/** Longest time until it has been answered. */
+const TIMEOUT_MS = 15_000;
+/** Most of an answer that is read, and shown where it refuses. */
+const MAX_ANSWER_BYTES = 2048;
+const MAX_SHOWN = 200;
+
+/** The kind `webhook`. A second time is better than none. */
+export const webhook: MessageKind = {
+  name: "webhook",
+  again: "harmless",
+  rates: [{ most: 2, perMs: 1000 }],
+  async send({ message }, host): Promise<Tried> {
+    try {
+      const { webhook: to } = targetOf(message, host.catalog);
+      if (to === undefined) throw new AppError("refused", "Its target is no webhook any more");
+      const url = typeof to.url === "string"
+        ? to.url
+        : secretOf(message.project, to.url, host.catalog);
+      checkUrl(url);
+      const { signal, clock } = host;
+      const request = await requestOf(message, to, host);
+      const how = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES, signal };
+      return toTried(await send(url, Object.assign(request, how), clock), url, clock.now());
+    } catch (error) {
+      if (error instanceof AppError) return { result: "refused", reason: error.message };
+      throw error;
+    }
+  },
+};
+
+/** An address from a SecretStore was seen by no check. */
+function checkUrl(url: string): void {
+  const parsed = URL.parse(url);
+  if (parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.username === "") return;
+  throw new AppError("refused", "The address in the SecretStore is no http(s) URL: set it again");
+}
+
+async function requestOf(
+  message: OutboxMessage,
+  { format = "json", secret }: WebhookTarget,
+  { catalog, clock }: SendHost,
+) {
+  const { id, project } = message;
+  const now = clock.now();
+  const body = utf8(format === "json" ? jsonOf(message) : textOf(message));
+  const key = secret === undefined ? undefined : {
+    name: secret.fromSecret.key,
+    value: secretOf(project, secret, catalog),
+  };
+  const input = { body, now, url: "", id };
+  const options = { signatureHeader: "webhook-signature", toleranceSecs: 0 };
+  const signed = key === undefined
+    ? { "webhook-id": id, "webhook-timestamp": String(Math.floor(now / 1000)) }
+    : await standardWebhooksSignature.sign?.(input, key, options);
+  const type = format === "json" ? "application/json" : "text/plain; charset=utf-8";
+  return {
+    method: "POST",
+    headers: { ...signed, "content-type": type, "user-agent": "svc" },
+    body,
+  };
+}
+
+/** The form of Standard Webhooks, with what services for messages show. */
+function jsonOf({ body: { kind, time, title, text, data } }: OutboxMessage): string {
+  return JSON.stringify({ type: kind, timestamp: time, title, message: text, data });
+}
+
+function textOf({ body: { title, text } }: OutboxMessage): string {
+  return text === "" ? `${title}\n` : `${title}\n${text}\n`;
+}
+
+function toTried(answer: Answered | Unanswered, url: string, now: number): Tried {
+  const { host } = new URL(url);
+  if (!answer.answered) {
+    const { message: reason, mayHaveArrived } = answer;
+    return { result: "later", reason, mayHaveArrived };
+  }
+  const { status, text, headers } = answer;
+  if (status >= 200 && status < 300) return { result: "sent", externalId: "" };
+  const said = text.replace(/\s+/g, " ").trim().slice(0, MAX_SHOWN);
+  const reason = `${host} answered ${status}${said === "" ? "" : `: ${said}`}`;
+  if (status === 408 || status === 425 || status === 429 || status >= 500) {
+    const afterSecs = findPause(headers.get("retry-after") ?? "", now);
+    return {
+      result: "later",
+      reason,
+      ...(afterSecs === undefined ? {} : { afterSecs }),
+      mayHaveArrived: false,
+    };
+  }
+  if (status < 300 || status >= 400) return { result: "refused", reason };
+  const other = URL.parse(headers.get("location") ?? "", url)?.host ?? "another address";
+  return { result: "refused", reason: `${host} redirects to ${other}: write that address` };
+}
+
+/** Seconds to wait, as `Retry-After` has them: a number, or a date. */
+function findPause(value: string, now: number): number | undefined {
+  if (/^[0-9]{1,6}$/.test(value)) return Number(value);
+  const at = Date.parse(value);
+  return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - now) / 1000));
+}

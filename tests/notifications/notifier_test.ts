@@ -1,0 +1,227 @@
+/**
+ * Who is told of what, how often, and in which words.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import { EventHub } from "../../src/base/event_hub.ts";
+import { idFactory } from "../../src/base/ids.ts";
+import { createLog } from "../../src/base/log.ts";
+import { noticeOfFault } from "../../src/notifications/notice.ts";
+import { Notifier } from "../../src/notifications/notifier.ts";
+import { Watching } from "../../src/notifications/watching.ts";
+import type { Draft } from "../../src/outbox/message_kind.ts";
+import { Catalog } from "../../src/resources/catalog.ts";
+import type { NotificationSpec } from "../../src/resources/notification.ts";
+import type { DaemonEvents } from "../../src/store/events.ts";
+import type { Task } from "../../src/store/task_records.ts";
+import { ManualClock } from "../helpers/manual_clock.ts";
+
+function notificationOf(name: string, spec: Partial<NotificationSpec>, project = "default") {
+  return {
+    kind: "Notification",
+    project,
+    name,
+    metadata: {},
+    generation: 1,
+    createdAt: 0,
+    updatedAt: 0,
+    spec: Object.assign({
+      on: ["task.failed", "task.recovered", "gap.lost", "answer.failed", "daemon.degraded"],
+      to: [{ webhook: { url: `http://127.0.0.1:9/${name}` } }],
+    }, spec),
+  };
+}
+
+let count = 0;
+
+function taskOf(given: Partial<Task> = {}): Task {
+  return {
+    id: `task-${++count}`,
+    project: "default",
+    trigger: "github-push",
+    workflow: "ci",
+    workspace: "w",
+    state: "failed",
+    reason: "exit 1",
+    deliveryId: "",
+    createdAt: 0,
+    finishedAt: 1000,
+    restarts: 0,
+    parentId: "",
+    retryOf: "",
+    depth: 0,
+    directory: "",
+    cancelReason: "",
+    steps: [],
+    ...given,
+  };
+}
+
+/** A notifier over Notifications, whose messages are only kept. */
+function rigOf(...notifications: ReturnType<typeof notificationOf>[]) {
+  const clock = new ManualClock();
+  const catalog = new Catalog(notifications);
+  const log = createLog({ level: "error", format: "json", clock, write: () => {} });
+  const events = new EventHub<DaemonEvents>(log);
+  const told: Draft[] = [];
+  const before: Task[] = [];
+  const newId = idFactory(clock);
+  const watching = new Watching(catalog);
+  const keep = (drafts: readonly Draft[]) => {
+    told.push(...drafts);
+    return drafts.map((one) => Object.assign({}, one, { id: newId(), now: clock.now() }));
+  };
+  const notifier = new Notifier({
+    catalog,
+    store: { listTasks: () => Promise.resolve(before) },
+    outbox: {
+      prepare: keep,
+      enqueue: (drafts) => Promise.resolve(keep(drafts).map(({ id }) => id)),
+    },
+    watching,
+    events,
+    newId,
+    clock,
+    log,
+  });
+  const titles = () =>
+    told.splice(0).map(({ target, body }) => `${target["notification"]}: ${body["title"]}`);
+  return {
+    clock,
+    catalog,
+    events,
+    watching,
+    notifier,
+    told,
+    before,
+    titles,
+    [Symbol.asyncDispose]: () => notifier[Symbol.asyncDispose](),
+  };
+}
+
+Deno.test("a failed task is told to whom it concerns, and only to them", async () => {
+  await using rig = rigOf(
+    notificationOf("all", {}),
+    notificationOf("push", { match: { trigger: "github-*" } }),
+    notificationOf("other", { match: { trigger: "line-*" } }),
+    notificationOf("deploys", { match: { workflow: "deploy" } }),
+    notificationOf("gaps", { on: ["gap.lost"] }),
+    notificationOf("team", {}, "team"),
+  );
+  await rig.notifier.atEnd(taskOf());
+  deepEqual(rig.titles(), [
+    "all: Workflow ci of trigger github-push failed",
+    "push: Workflow ci of trigger github-push failed",
+  ]);
+  await rig.notifier.atEnd(taskOf({ state: "cancelled" }));
+  deepEqual(rig.titles(), []);
+  equal(rig.watching.hasTask(taskOf()), true);
+  equal(rig.watching.hasTask(taskOf({ project: "none" })), false);
+  await rig.notifier.atEnd(taskOf({ project: "team" }));
+  match(rig.titles().join(), /^team: Workflow ci of trigger github-push failed \(project team\)$/);
+});
+
+Deno.test("a cause is told once in its time, and then as a number", async () => {
+  await using rig = rigOf(notificationOf("me", { every: "10m" }));
+  for (let n = 0; n < 8; n++) await rig.notifier.atEnd(taskOf({ reason: `exit ${n}` }));
+  await rig.notifier.atEnd(taskOf({ workflow: "deploy" }));
+  deepEqual(rig.titles(), [
+    "me: Workflow ci of trigger github-push failed",
+    "me: Workflow deploy of trigger github-push failed",
+  ]);
+  await rig.clock.advance(10 * 60_000);
+  equal(rig.told.length, 1, "the other one has not happened again");
+  match(String(rig.told[0]?.body["title"]), /failed, 7 more times since /);
+  match(String(rig.told[0]?.body["text"]), /^The last: exit 7\n/);
+  equal((rig.told[0]?.body["data"] as Record<string, unknown>)["count"], 7);
+  rig.titles();
+  await rig.notifier.atEnd(taskOf());
+  deepEqual(rig.titles(), [], "that number was told just now");
+  await rig.clock.advance(10 * 60_000);
+  match(rig.titles().join(), /once more since/);
+  await rig.clock.advance(10 * 60_000);
+  await rig.notifier.atEnd(taskOf());
+  deepEqual(rig.titles(), ["me: Workflow ci of trigger github-push failed"]);
+});
+
+Deno.test("the end of a task that is handled twice gives its message twice, and counts once", async () => {
+  await using rig = rigOf(notificationOf("me", {}));
+  const first = taskOf();
+  equal((await rig.notifier.atEnd(first)).length, 1);
+  equal((await rig.notifier.atEnd(first)).length, 1, "the first try to store it failed");
+  const second = taskOf();
+  await rig.notifier.atEnd(second);
+  await rig.notifier.atEnd(second);
+  rig.titles();
+  await rig.clock.advance(3600_000);
+  match(rig.titles().join(), /once more since/);
+});
+
+Deno.test("every: 0 tells each time", async () => {
+  await using rig = rigOf(notificationOf("me", { every: 0 }));
+  for (let n = 0; n < 3; n++) await rig.notifier.atEnd(taskOf());
+  equal(rig.titles().length, 3);
+});
+
+Deno.test("what was only counted is told when the daemon stops", async () => {
+  const rig = rigOf(notificationOf("me", {}));
+  for (let n = 0; n < 3; n++) await rig.notifier.atEnd(taskOf());
+  rig.titles();
+  await rig.notifier[Symbol.asyncDispose]();
+  match(rig.titles().join(), /2 more times since/);
+});
+
+Deno.test("the first success after a failure is told, once, and makes the next failure new", async () => {
+  await using rig = rigOf(notificationOf("me", {}));
+  const ok = () => taskOf({ state: "succeeded", reason: "" });
+  await rig.notifier.atEnd(ok());
+  deepEqual(rig.titles(), [], "nothing had failed");
+  await rig.notifier.atEnd(taskOf());
+  rig.titles();
+  rig.before.push(taskOf({ state: "cancelled" }), taskOf({ state: "failed" }));
+  await rig.notifier.atEnd(ok());
+  deepEqual(rig.titles(), ["me: Workflow ci of trigger github-push works again"]);
+  rig.before.unshift(ok());
+  await rig.notifier.atEnd(ok());
+  deepEqual(rig.titles(), []);
+  await rig.notifier.atEnd(taskOf());
+  deepEqual(rig.titles(), ["me: Workflow ci of trigger github-push failed"]);
+});
+
+Deno.test("incidents and faults are told, whatever the globs over triggers say", async () => {
+  await using rig = rigOf(
+    notificationOf("me", { match: { trigger: "github-*" } }),
+    notificationOf("conn", { match: { connection: "tide*" } }),
+  );
+  const lost = { kind: "gap.lost", project: "default", reason: "3 events" } as const;
+  rig.events.publish("incidentHappened", Object.assign({}, lost, { connection: "tidepool" }));
+  deepEqual(rig.titles(), [
+    "conn: Events of connection tidepool are lost",
+    "me: Events of connection tidepool are lost",
+  ]);
+  rig.events.publish("incidentHappened", Object.assign({}, lost, { connection: "other" }));
+  deepEqual(rig.titles(), ["me: Events of connection other are lost"]);
+  rig.notifier.tellFaults(["the disk is nearly full: 200 MiB left"]);
+  equal(rig.titles().length, 2);
+  rig.notifier.tellFaults(["the disk is nearly full: 150 MiB left"]);
+  deepEqual(rig.titles(), [], "it is the same fault");
+  equal(noticeOfFault("x 1.5 y 2", 0).cause, noticeOfFault("x 2 y 30.25", 0).cause);
+});
+
+Deno.test("messages go to each target of a Notification", async () => {
+  const to: NotificationSpec["to"] = [
+    { webhook: { url: "http://127.0.0.1:9/" } },
+    { slack: { connection: "chat", channel: "C0123456789" } },
+    { email: { server: "smtp://127.0.0.1", from: "a@b.c", to: ["d@e.f"] } },
+  ];
+  await using rig = rigOf(notificationOf("me", { to }));
+  await rig.notifier.atEnd(taskOf());
+  deepEqual(rig.told.map(({ kind, connection, target }) => [kind, connection, target]), [
+    ["webhook", "", { notification: "me", to: 0 }],
+    ["slack-post", "chat", { trigger: "", channel: "C0123456789", thread: "" }],
+    ["email", "", { notification: "me", to: 2 }],
+  ]);
+  match(String(rig.told[1]?.body["text"]), /^Workflow ci of trigger github-push failed\nexit 1\n/);
+});
