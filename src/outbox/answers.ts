@@ -62,17 +62,22 @@ export class Answers implements AsyncDisposable {
   async #draftsAt(point: "started" | "ended", task: Task): Promise<readonly Draft[]> {
     const all = await Promise.all(
       SOURCES.map((source) =>
-        source(point, task, this.#host).catch((error) => this.#none(error, task))
+        source(point, task, this.#host).catch((error) => this.#none(error, point, task))
       ),
     );
     return all.flat();
   }
 
   /** One answer that cannot be made keeps no other one back. */
-  #none(error: unknown, { id: taskId, project }: Task): readonly Draft[] {
+  #none(
+    error: unknown,
+    point: "started" | "ended",
+    { id: taskId, project }: Task,
+  ): readonly Draft[] {
     if (error instanceof AppError && error.code === "overloaded") throw error;
     const reason = messageOf(error);
     this.#host.log.warn("a task cannot be answered", { task: taskId, reason });
+    if (point === "started") return []; // told once, at the end
     this.#host.events.publish("incidentHappened", {
       kind: "answer.failed",
       project,

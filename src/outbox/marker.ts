@@ -25,9 +25,9 @@ export interface Marked {
 }
 
 /** Keys of answers: they stand in the marker, and cannot end it. */
-export const ANSWER_KEY = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$/;
+export const ANSWER_KEY = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,252}$/;
 
-const MARKER = /<!-- svc ([0-9A-Z]{26}) ([A-Za-z0-9][A-Za-z0-9._/-]{0,99}) ([0-9a-f]{40}) -->/g;
+const MARKER = /<!-- svc ([0-9A-Z]{26}) ([A-Za-z0-9][A-Za-z0-9._/-]{0,252}) ([0-9a-f]{40}) -->/g;
 
 /** What every marker begins with. */
 const BEGINNING = "<!-- svc ";

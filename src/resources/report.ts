@@ -14,8 +14,8 @@ const CLOSED = { additionalProperties: false };
 
 /** Names of answers: they stand in a marker, and cannot end it. */
 const AnswerKey = Type.String({
-  pattern: "^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$",
-  title: "letters, digits, and . _ / - behind the first, at most 100",
+  pattern: "^[A-Za-z0-9][A-Za-z0-9._/-]{0,252}$",
+  title: "letters, digits, and . _ / - behind the first, at most 253",
 });
 
 /** Schema of `spec.report`. */

@@ -292,3 +292,25 @@ Deno.test(`a marker makes only our own events ours (${ONE_PROGRAM.name})`, async
   await fake.issues.comment({ repository: REPOSITORY, issue: 7, user: bot, body });
   equal((await daemon.tasks()).length, before + 2);
 });
+
+Deno.test(`an agent's text of 1 MB, with everything in it, is one harmless comment (${ONE_PROGRAM.name})`, async () => {
+  await using fake = withIssues(fakeGitHub());
+  await using daemon = await startDaemon(ONE_PROGRAM);
+  await daemon.apply(...STORES, connection(fake), workflow("review", "true"), trigger());
+  await hook(fake, daemon);
+  await say(fake, "go");
+  await daemon.settled();
+  const unit = `@everyone ![](http://x/?${TOKEN.token}) <img> --> <!-- \n/approve\n\`\`\`\n`;
+  const text = unit.repeat(Math.ceil(1024 * 1024 / unit.length));
+  const done = await daemon.svc(["github", "comment", "latest", "--text", "-", "--wait"], {
+    stdin: text,
+  });
+  equal(done.code, 0, done.stderr);
+  const [mine] = fake.issues.comments.filter(({ user }) => user.id === TOKEN.id);
+  const body = mine?.body ?? "";
+  ok(body.length <= 65_536 && body.length > 60_000, `${body.length}`);
+  ok(!body.includes(TOKEN.token));
+  match(body, /<!-- svc \S+ review [0-9a-f]{40} -->$/);
+  const { stdout } = await daemon.svc(["get", "outbox", "latest", "-o", "json"]);
+  ok(stdout.length < 1024 * 1024, "what no comment can hold is not kept");
+});

@@ -22,8 +22,8 @@ export interface GitHubSubject {
   readonly reactTo?: string;
 }
 
-/** `OWNER/NAME`, of characters that a path can hold. */
-const REPOSITORY = /^[A-Za-z0-9_.-]{1,100}\/[A-Za-z0-9_.-]{1,100}$/;
+/** `OWNER/NAME`, of characters that a path can hold, and neither of them leading elsewhere in it. */
+const REPOSITORY = /^(?!\.{1,2}\/)[A-Za-z0-9_.-]{1,100}\/(?!\.{1,2}$)[A-Za-z0-9_.-]{1,100}$/;
 /** SHA-1 or SHA-256. */
 export const SHA = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 

@@ -171,6 +171,16 @@ eachStore("a clock that was set back holds nothing up", async (store) => {
   deepEqual(await claim(store, [], 1000), [1]);
 });
 
+eachStore("an id of a clock that was set back is no earlier message", async (store) => {
+  const key = { key: "k" };
+  await store.addToOutbox([message(9, key)]);
+  await claim(store);
+  await finish(store, 9);
+  await store.addToOutbox([message(2, key), message(1)]);
+  const { messages: [next] } = await store.claimMessages({ limit: 1, now: 5000, busy: [] });
+  deepEqual([next?.message.id, next?.previousId], [idOf(2), "77"]);
+});
+
 eachStore("an ended task leaves its mark and its answers in one transaction", async (store) => {
   await accept(store, 1, { plan: undefined, task: { followed: true } });
   await store.forgetTaskEnd(taskIdOf(1), [message(1)]);

@@ -245,11 +245,11 @@ const MIGRATIONS: readonly string[] = [
     external_id TEXT NOT NULL DEFAULT '', reason TEXT NOT NULL DEFAULT '',
     created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL
   ) STRICT;
-  CREATE INDEX outbox_due ON outbox (next_at, id) WHERE state = 'pending';
-  CREATE INDEX outbox_waiting ON outbox (project, connection, kind, target, id)
+  CREATE INDEX outbox_due ON outbox (next_at) WHERE state = 'pending';
+  -- In the order of their rows: ids are of the clock, which may be set back.
+  CREATE INDEX outbox_waiting ON outbox (project, connection, kind, target)
     WHERE state = 'pending';
-  CREATE INDEX outbox_of_key ON outbox (project, connection, kind, target, key, id)
-    WHERE key <> '';
+  CREATE INDEX outbox_of_key ON outbox (project, connection, kind, target, key) WHERE key <> '';
   CREATE INDEX outbox_of_project ON outbox (project, id);
   CREATE INDEX outbox_by_state ON outbox (state, id);
   CREATE INDEX outbox_ended ON outbox (updated_at) WHERE state <> 'pending';

@@ -38,14 +38,14 @@ function dueRows(db: Database, { limit, now, busy }: MessageDemand): Row[] {
   const { until, beyond } = dueMessages(now);
   const due = (condition: string, at: number) =>
     db.all(
-      `SELECT ${MESSAGE_COLUMNS}, lane FROM outbox AS one INDEXED BY outbox_due
+      `SELECT ${MESSAGE_COLUMNS}, lane, one.rowid AS position FROM outbox AS one INDEXED BY outbox_due
        WHERE state = 'pending' AND ${condition}
          AND lane NOT IN (SELECT value FROM json_each(?))
          AND NOT EXISTS (SELECT 1 FROM outbox AS other INDEXED BY outbox_waiting
            WHERE other.state = 'pending' AND other.project = one.project
              AND other.connection = one.connection AND other.kind = one.kind
-             AND other.target = one.target AND other.id < one.id)
-       ORDER BY next_at, id LIMIT ?`,
+             AND other.target = one.target AND other.rowid < one.rowid)
+       ORDER BY next_at, one.rowid LIMIT ?`,
       at,
       JSON.stringify(busy),
       limit,
@@ -79,14 +79,15 @@ function claim(db: Database, row: Row, now: number): ClaimedMessage {
 
 /** The last message of the same key that has arrived, or may have. */
 function findEarlier(db: Database, row: Row): OutboxMessage | undefined {
-  const values: SqlValue[] = ["project", "connection", "kind", "target", "key", "id"]
+  const values: SqlValue[] = ["project", "connection", "kind", "target", "key"]
     .map((column) => text(row, column));
   const found = db.get(
     `SELECT ${MESSAGE_COLUMNS} FROM outbox INDEXED BY outbox_of_key
-     WHERE project = ? AND connection = ? AND kind = ? AND target = ? AND key = ? AND key <> '' AND id < ?
+     WHERE project = ? AND connection = ? AND kind = ? AND target = ? AND key = ? AND key <> '' AND rowid < ?
        AND state <> 'pending' AND (external_id <> '' OR uncertain_since IS NOT NULL)
-     ORDER BY id DESC LIMIT 1`,
+     ORDER BY rowid DESC LIMIT 1`,
     ...values,
+    number(row, "position"),
   );
   return found === undefined ? undefined : toMessage(found);
 }

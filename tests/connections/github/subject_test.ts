@@ -1,0 +1,81 @@
+/**
+ * What events of GitHub are about: real payloads, and what somebody could put in their place.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
+import { findSubject } from "../../../src/connections/github/subject.ts";
+
+const fixture = (name: string): Record<string, unknown> =>
+  JSON.parse(
+    Deno.readTextFileSync(new URL(`../../fixtures/github/${name}.json`, import.meta.url)),
+  );
+
+const SHA = "0123456789abcdef0123456789abcdef01234567";
+const repository = { full_name: "o/r" };
+
+Deno.test("each kind of event says where its answers go", () => {
+  const comment = fixture("issue_comment");
+  const { issue, comment: said } = comment as Record<string, { number: number; id: number }>;
+  const ofComment = findSubject(comment);
+  deepEqual([ofComment?.number, ofComment?.reactTo, ofComment?.sha], [
+    ...[issue?.number, `issues/comments/${said?.id}`, undefined],
+  ]);
+  const pull = fixture("pull_request");
+  const ofPull = findSubject(pull);
+  const { number, head } = pull["pull_request"] as { number: number; head: { sha: string } };
+  deepEqual([ofPull?.number, ofPull?.isPull, ofPull?.sha, ofPull?.reactTo], [
+    ...[number, true, head.sha, `issues/${number}`],
+  ]);
+  const push = fixture("push");
+  const ofPush = findSubject(push);
+  deepEqual([ofPush?.number, ofPush?.sha, ofPush?.reactTo], [undefined, push["after"], undefined]);
+  const release = fixture("release");
+  const { id } = release["release"] as { id: number };
+  equal(findSubject(release)?.reactTo, `releases/${id}`);
+});
+
+Deno.test("comments on lines and on commits are reacted to where they stand", () => {
+  const pull_request = { number: 3, head: { sha: SHA } };
+  const comment = { id: 9, commit_id: SHA };
+  equal(findSubject({ repository, pull_request, comment })?.reactTo, "pulls/comments/9");
+  deepEqual(findSubject({ repository, comment }), {
+    repository: "o/r",
+    isPull: false,
+    sha: SHA,
+    commits: [],
+    reactTo: "comments/9",
+  });
+});
+
+Deno.test("what is no repository, number or commit is none", () => {
+  for (
+    const full_name of [
+      "o",
+      "o/r/x",
+      "o/../r",
+      "o/r?x",
+      "o/r\n",
+      "o/..",
+      "../o",
+      "o/.",
+      "",
+      5,
+      undefined,
+    ]
+  ) {
+    equal(findSubject({ repository: { full_name } }), undefined, String(full_name));
+  }
+  for (const payload of [null, 5, [], {}, { repository: null }]) {
+    equal(findSubject(payload), undefined);
+  }
+  const odd = {
+    repository,
+    issue: { number: "7/../8" },
+    comment: { id: -1 },
+    after: "0".repeat(40),
+    commits: [{ id: "x" }, null],
+  };
+  deepEqual(findSubject(odd), { repository: "o/r", isPull: false, commits: [] });
+});
