@@ -88,6 +88,33 @@ export const CONNECTION_OPERATIONS = {
     output: lines<ConnectionLine<Connected>>(),
     role: "admin", // it stores a token and makes webhooks
   }),
+  "connect.slack": defineOperation({
+    summary: "Connects an app at Slack over Socket Mode: tokens, package, socket",
+    input: {
+      name: OPTIONAL_TEXT,
+      project: PROJECT,
+      api: OPTIONAL_TEXT,
+      endpoint: Type.Optional(Type.String({ description: "Endpoint of own triggers" })),
+      botToken: Type.Optional(Type.String({ description: "xoxb-…; the stored one when absent" })),
+      appToken: Type.Optional(Type.String({ description: "xapp-…; the stored one when absent" })),
+    },
+    output: lines<ConnectionLine<Connected>>(),
+    role: "admin", // it stores tokens
+  }),
+  "connect.line": defineOperation({
+    summary: "Connects a channel at LINE: secret, token, package, webhook",
+    input: {
+      name: OPTIONAL_TEXT,
+      project: PROJECT,
+      api: OPTIONAL_TEXT,
+      url: Type.String({ description: "Where LINE reaches the daemon" }),
+      endpoint: Type.Optional(Type.String({ description: "Endpoint of own triggers" })),
+      token: Type.Optional(Type.String({ description: "The stored one when absent" })),
+      channelSecret: Type.Optional(Type.String({ description: "The stored one when absent" })),
+    },
+    output: lines<ConnectionLine<Connected>>(),
+    role: "admin", // it stores a token and a secret
+  }),
   "connection.disconnect": defineOperation({
     summary: "Deletes the webhooks of a Connection, and the Connection",
     input: {

@@ -72,6 +72,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/connect_github.ts"),
   },
   {
+    words: "connect slack",
+    summary: "connect an app at Slack, without an address",
+    load: () => import("./commands/connect_slack.ts"),
+  },
+  {
+    words: "connect line",
+    summary: "connect a channel at LINE",
+    load: () => import("./commands/connect_line.ts"),
+  },
+  {
     words: "disconnect",
     summary: "delete a Connection and its webhooks",
     load: () => import("./commands/disconnect.ts"),

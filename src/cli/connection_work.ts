@@ -87,3 +87,33 @@ export async function readToken(source: TokenSource, context: CommandContext): P
   if (typed !== undefined && typed !== "") return typed;
   throw new AppError("refused", `Nothing was changed: the ${what} was not entered`);
 }
+
+/** Whether there is a Connection of that name. */
+export async function findConnection(name: string, context: CommandContext): Promise<boolean> {
+  using client = context.client();
+  try {
+    await client.call("describe", {
+      what: "connection",
+      name,
+      ...context.project(),
+      reveal: false,
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof AppError && error.code === "not_found") return false;
+    throw error;
+  }
+}
+
+/**
+ * A URL that was given, without a slash at its end.
+ *
+ * @throws {AppError} `usage` when it is none.
+ */
+export function urlOption(name: string, context: CommandContext): string | undefined {
+  const url = context.option(name);
+  if (url === undefined || /^https?:\/\/[^\s/?#]+[^\s?#]*$/i.test(url)) {
+    return url?.replace(/\/+$/, "");
+  }
+  throw new AppError("usage", `--${name} takes a URL such as https://HOST`);
+}

@@ -11,7 +11,7 @@ import { toJson } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { SerialRunner } from "../base/serial_runner.ts";
 import { type Connection, readToken } from "../connections/find_connection.ts";
-import { SlackSocket, type SocketState } from "../connections/slack/socket.ts";
+import { SlackSocket, type SocketState, type SocketStates } from "../connections/slack/socket.ts";
 import { openSocket } from "../connections/slack/websocket.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { apiUrlOf } from "../resources/connection.ts";
@@ -48,7 +48,7 @@ const NOTE_EVERY_MS = 60_000;
 const MARK = "socket";
 
 /** Opens and closes sockets until disposed. */
-export class SlackSockets implements AsyncDisposable {
+export class SlackSockets implements AsyncDisposable, SocketStates {
   readonly #host: SlackSocketsHost;
   readonly #served = new Map<string, Served>();
   readonly #looks: SerialRunner;
@@ -75,6 +75,13 @@ export class SlackSockets implements AsyncDisposable {
     if (served === undefined) return undefined;
     return served.socket?.state ??
       (served.problem === undefined ? {} : { problem: served.problem });
+  }
+
+  /** Tries again at once, with what is in the catalog now; resolves when that worked or failed. */
+  async retry({ project, name }: { project: string; name: string }): Promise<void> {
+    this.#looks.kick();
+    await this.#looks.settled();
+    await this.#served.get(`${project}/${name}`)?.socket?.retry();
   }
 
   /** Closes all of them. */
@@ -134,7 +141,7 @@ export class SlackSockets implements AsyncDisposable {
     } else if (served.socket === undefined) {
       served.socket = await this.#open(served);
     } else if (token !== served.token) {
-      served.socket.retry();
+      void served.socket.retry();
     }
     served.problem = problem;
     served.token = token;

@@ -86,11 +86,16 @@ export const CONNECTED_PLATFORMS = ["github", "slack", "line"] as const;
 /** One of {@linkcode CONNECTED_PLATFORMS}. */
 export type ConnectedPlatform = typeof CONNECTED_PLATFORMS[number];
 
+/** Base URL of Slack's Web API. */
+export const SLACK_API_URL = "https://slack.com/api";
+/** Base URL of LINE's Messaging API. */
+export const LINE_API_URL = "https://api.line.me";
+
 /** Base URLs of the APIs, without a slash at their end. */
 const API_URLS: Readonly<Record<ConnectedPlatform, string>> = {
   github: "https://api.github.com",
-  slack: "https://slack.com/api",
-  line: "https://api.line.me",
+  slack: SLACK_API_URL,
+  line: LINE_API_URL,
 };
 
 /** Time between two repairs, in seconds, where `repair.every` says nothing. */

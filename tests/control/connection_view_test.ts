@@ -53,6 +53,7 @@ Deno.test("the last event of a Connection is what its own secret last verified",
     catalog: new Catalog([TIDEPOOL, TRIGGER]),
     store,
     keyUses: { flush: () => Promise.resolve() } as never,
+    sockets: { stateOf: () => undefined, retry: () => Promise.resolve() },
   };
   const known = await knownConnections([TIDEPOOL, TRIGGER], host);
   deepEqual([...known.keys()], [TIDEPOOL]);

@@ -52,6 +52,8 @@ const trigger = ({ project }: Named) => ({ name: "push", project });
 
 const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   "connect.github": { ...ADMINISTER, input: () => ({ repository: "a/b" }) },
+  "connect.slack": { input: () => ({ name: "slack" }), role: "admin" },
+  "connect.line": { input: () => ({ url: "https://hooks.example.com" }), role: "admin" },
   "connection.disconnect": { ...ADMINISTER, input: () => ({ name: "x", all: false }) },
   "status": { ...READ, input: none },
   "apply": { ...OPERATE, input: () => ({ files: [], dry_run: false }) },

@@ -1,10 +1,12 @@
 /**
  * A server that speaks the part of LINE's Messaging API that answers use, as its description says
  * (https://developers.line.biz/en/reference/messaging-api/): a push is carried out once for each
- * retry key.
+ * retry key, and the webhook of a channel is really tried.
  *
  * @module
  */
+
+import { channelRoutes, type FakeChannel } from "./line_channel.ts";
 
 /** A push that was carried out. */
 export interface FakePush {
@@ -18,7 +20,9 @@ export interface FakeLine extends AsyncDisposable {
   /** Base URL, for `api:` of a Connection. */
   readonly url: string;
   readonly pushes: FakePush[];
-  /** Statuses of all answers, in order. */
+  /** The webhook of the channel, and what was asked of it. */
+  readonly channel: FakeChannel;
+  /** Statuses of all answers to pushes, in order. */
   readonly statuses: number[];
   /** Answers in the place of the server, which it can let carry the request out. */
   interfere: ((carryOut: () => Response) => Response | undefined) | undefined;
@@ -32,11 +36,14 @@ export function fakeLine(): FakeLine {
   const ended = new AbortController();
   const pushes: FakePush[] = [];
   const statuses: number[] = [];
+  const channel = channelRoutes(LINE_TOKEN);
   const fake = { interfere: undefined as FakeLine["interfere"] };
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {}, signal: ended.signal },
     async (request) => {
-      const body = await request.json();
+      const body = await request.json().catch(() => ({}));
+      const answered = await channel.answer(request, body);
+      if (answered !== undefined) return answered;
       const carryOut = () => push(request, body, pushes);
       const answer = fake.interfere?.(carryOut) ?? carryOut();
       statuses.push(answer.status);
@@ -47,6 +54,7 @@ export function fakeLine(): FakeLine {
     url: `http://127.0.0.1:${(server.addr as Deno.NetAddr).port}`,
     pushes,
     statuses,
+    channel: channel.state,
     async [Symbol.asyncDispose]() {
       ended.abort();
       await server.finished;

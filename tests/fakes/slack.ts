@@ -90,8 +90,8 @@ export interface FakeSlack extends AsyncDisposable {
   next(): Promise<FakeLine>;
   /** Answers in the place of a method; the last one set counts. */
   interfere: ((call: FakeSlackCall) => Response | Promise<Response> | undefined) | undefined;
-  /** Whether a new socket is greeted. */
-  greets: boolean;
+  /** What a new socket is told first. */
+  greeting: "hello" | "link_disabled" | "nothing";
   /** Sockets of others that are counted as well. */
   others: number;
 }
@@ -128,7 +128,9 @@ export function fakeSlack(options: FakeSlackOptions = {}): FakeSlack {
     }
     lines.push(line);
     line.ended.then(() => void lines.splice(lines.indexOf(line), 1));
-    if (fake.greets) {
+    if (fake.greeting === "link_disabled") {
+      line.send({ type: "disconnect", reason: "link_disabled" });
+    } else if (fake.greeting === "hello") {
       line.send({
         type: "hello",
         num_connections: count,
@@ -200,7 +202,7 @@ export function fakeSlack(options: FakeSlackOptions = {}): FakeSlack {
     opened: () => opened,
     next: () => awaited.promise,
     interfere: undefined,
-    greets: true,
+    greeting: "hello",
     others: 0,
     async [Symbol.asyncDispose]() {
       ended.abort(); // also what a test left hanging

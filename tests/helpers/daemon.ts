@@ -129,6 +129,9 @@ export async function startDaemon(
   return daemon;
 }
 
+/** Address of a daemon without a webhook server. */
+const NOWHERE = "http://nowhere.invalid";
+
 /** A running daemon. */
 export class TestDaemon implements AsyncDisposable {
   /** Data directory. */
@@ -173,7 +176,10 @@ export class TestDaemon implements AsyncDisposable {
   async ready(): Promise<void> {
     this.url = await until("the ready line of the daemon", () => {
       if (this.#ended !== undefined) throw new Error(`The daemon ended at once: ${this.log}`);
-      return /^svc is ready: webhooks at (https?:\S+[0-9]).*\n/m.exec(this.#stdout)?.[1];
+      const [, url, off] =
+        /^svc is ready: (?:webhooks at (https?:\S+[0-9])|(webhooks off)).*\n/m.exec(this.#stdout) ??
+          [];
+      return off === undefined ? url : NOWHERE;
     });
   }
 

@@ -15,7 +15,7 @@ import {
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
-import { doConnectionWork, readToken } from "../connection_work.ts";
+import { doConnectionWork, findConnection, readToken, urlOption } from "../connection_work.ts";
 import { jsonText } from "../json_text.ts";
 
 /** Connects a repository or an organization. */
@@ -77,8 +77,8 @@ async function toInput(context: CommandContext): Promise<Input<"connect.github">
   const to = context.argument(0);
   const at = to.includes("/") ? { repository: to } : { organization: to };
   const [url, api, endpoint] = [
-    urlOf("url", context),
-    urlOf("api", context),
+    urlOption("url", context),
+    urlOption("api", context),
     context.option("endpoint"),
   ];
   const pull = context.flag("pull");
@@ -107,33 +107,9 @@ async function toInput(context: CommandContext): Promise<Input<"connect.github">
 /** The token; `undefined` where the daemon has one and no other was given. */
 async function tokenFor(name: string, context: CommandContext): Promise<string | undefined> {
   const given = context.option("token");
-  if (given === undefined && await isKnown(name, context)) return undefined;
+  if (given === undefined && await findConnection(name, context)) return undefined;
   const what = "token of GitHub";
   return await readToken({ what, flag: "--token", given, variable: "GITHUB_TOKEN" }, context);
-}
-
-async function isKnown(name: string, context: CommandContext): Promise<boolean> {
-  using client = context.client();
-  try {
-    await client.call("describe", {
-      what: "connection",
-      name,
-      ...context.project(),
-      reveal: false,
-    });
-    return true;
-  } catch (error) {
-    if (error instanceof AppError && error.code === "not_found") return false;
-    throw error;
-  }
-}
-
-function urlOf(name: string, context: CommandContext): string | undefined {
-  const url = context.option(name);
-  if (url === undefined || /^https?:\/\/[^\s/?#]+[^\s?#]*$/i.test(url)) {
-    return url?.replace(/\/+$/, "");
-  }
-  throw new AppError("usage", `--${name} takes a URL such as https://HOST`);
 }
 
 function textOf({ name, to, resources, hooks, check, events }: Connected): string {

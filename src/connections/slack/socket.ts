@@ -6,19 +6,15 @@
  * @module
  */
 
-import type { Clock } from "../../base/clock.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
-import type { Log } from "../../base/log.ts";
 import { callSlack } from "./client.ts";
-import type { Envelope } from "./frames.ts";
+import { EnvelopeQueue, type EnvelopeStore } from "./envelope_queue.ts";
 import { Line } from "./line.ts";
 import { foreignMessage, type Setback, setbackOf } from "./setback.ts";
 import type { OpenSocket } from "./websocket.ts";
 
 /** What a socket needs. */
-export interface SocketHost {
-  /** Name of the Connection, for the log. */
-  readonly name: string;
+export interface SocketHost extends EnvelopeStore {
   /** Base URL of the Web API, without a slash at its end. */
   readonly api: string;
   /**
@@ -27,11 +23,6 @@ export interface SocketHost {
    * @throws {AppError} `refused` when there is none.
    */
   readonly token: () => string;
-  /**
-   * Stores what came; on disk when it resolves. Gives what is shown to who asked, if anybody did. An
-   * envelope for which it rejects is not acknowledged.
-   */
-  readonly store: (envelope: Envelope) => Promise<unknown>;
   /**
    * Told what is wrong whenever that changes: one sentence without a full stop, `undefined` where
    * nothing is. `isBroken`: nothing works until somebody mends it; told as such once.
@@ -42,8 +33,6 @@ export interface SocketHost {
   /** Up to when events have come; from now on when absent. */
   readonly since?: number;
   readonly openSocket: OpenSocket;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /** How a socket is doing. */
@@ -56,6 +45,14 @@ export interface SocketState {
   readonly heardAt?: number;
   /** What is wrong, one sentence without a full stop. */
   readonly problem?: string;
+}
+
+/** The sockets of a daemon, by Connection. */
+export interface SocketStates {
+  /** How one is doing; `undefined` where there is to be none. */
+  stateOf(at: { readonly project: string; readonly name: string }): SocketState | undefined;
+  /** Tries again at once; resolves when that has worked or failed. */
+  retry(at: { readonly project: string; readonly name: string }): Promise<void>;
 }
 
 /** Longest wait for Slack's hello. */
@@ -71,9 +68,6 @@ const RETIRE_MS = 30_000;
 const SHORT_MS = 10_000;
 /** Slack sends an event at once, a minute and five minutes later, and then no more. */
 const KEPT_MS = 5 * 60_000;
-/** Most envelopes, and characters of them, that wait to be stored; Slack sends others again. */
-const MAX_WAITING = 500;
-const MAX_WAITING_LENGTH = 16 * 1024 * 1024;
 /** How long the end of the daemon waits for the envelope that is being stored. */
 const STOP_WITHIN_MS = 2000;
 
@@ -85,17 +79,18 @@ export class SlackSocket implements AsyncDisposable {
   readonly #lines = new Set<Line>();
   /** Those on which nobody answers any more. */
   readonly #silent = new Set<Line>();
-  readonly #waiting: { readonly envelope: Envelope; readonly line: Line }[] = [];
+  readonly #envelopes: EnvelopeQueue;
   readonly #running: Promise<void>;
-  #waitingLength = 0;
-  #storing: Promise<void> | undefined;
   #current: Line | undefined;
-  #lastEventAt: number | undefined;
   #problem: string | undefined;
   /** Whether the problem was told to `broken`. */
   #told = false;
   /** Since when none has been open, in milliseconds since the epoch; absent while one is. */
   #awaySince: number | undefined;
+  #isResting = false;
+  #isEnded = false;
+  /** Resolves when the attempt to come, or under way, is over. */
+  #tried = Promise.withResolvers<void>();
   /** Ends the pause before the next attempt. */
   #wake = new AbortController();
 
@@ -103,36 +98,46 @@ export class SlackSocket implements AsyncDisposable {
   constructor(host: SocketHost) {
     this.#host = host;
     this.#awaySince = host.since ?? host.clock.now();
+    this.#envelopes = new EnvelopeQueue(host);
     this.#running = this.#run();
   }
 
   /** How it is doing. */
   get state(): SocketState {
     const line = this.#current;
+    const { lastEventAt } = this.#envelopes;
     const heardAt = line?.heardAt ?? this.#awaySince;
     return {
       ...(line === undefined ? {} : { connectedSince: line.openedAt }),
       ...(heardAt === undefined ? {} : { heardAt }),
-      ...(this.#lastEventAt === undefined ? {} : { lastEventAt: this.#lastEventAt }),
+      ...(lastEventAt === undefined ? {} : { lastEventAt }),
       ...(this.#problem === undefined ? {} : { problem: this.#problem }),
     };
   }
 
-  /** Tries again at once where it waits: what it needs may be different now. */
-  retry(): void {
+  /**
+   * Tries again at once where it waits: what it needs may be different now. Resolves when that has
+   * worked or failed, which the state tells then; at once while it is open.
+   */
+  async retry(): Promise<void> {
+    const isUnderWay = !this.#isResting;
     this.#wake.abort();
+    if (this.#current === undefined) await this.#tried.promise;
+    // What was under way may have begun before whatever is different now.
+    if (isUnderWay && this.#current === undefined) await this.#tried.promise;
   }
 
   /** Ends it; what was not acknowledged, Slack sends again. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort();
     this.#wake.abort();
-    this.#waiting.length = 0;
     const { promise: late, resolve } = Promise.withResolvers<void>();
     using _timer = this.#host.clock.after(STOP_WITHIN_MS, resolve);
-    await Promise.race([Promise.all([this.#storing]), late]);
+    await Promise.race([this.#envelopes[Symbol.asyncDispose](), late]);
     await Promise.all([...this.#lines].map((line) => line.close()));
     await this.#running;
+    this.#isEnded = true;
+    this.#endTry();
   }
 
   async #run(): Promise<void> {
@@ -154,7 +159,7 @@ export class SlackSocket implements AsyncDisposable {
     const line = new Line(url, {
       openSocket,
       clock,
-      received: (envelope, line) => this.#take(envelope, line),
+      received: (envelope, line) => this.#envelopes.add(envelope, line),
       unknown: (why) => this.#log("warn", "Slack sent what cannot be read", { why }),
     });
     this.#lines.add(line);
@@ -214,6 +219,12 @@ export class SlackSocket implements AsyncDisposable {
     this.#note(foreign > 0 ? foreignMessage(foreign) : undefined);
     for (const one of this.#silent) one.drop();
     this.#log("info", "connected to Slack");
+    this.#endTry();
+  }
+
+  #endTry(): void {
+    this.#tried.resolve();
+    if (!this.#isEnded) this.#tried = Promise.withResolvers();
   }
 
   /** A line on which nobody answers is dropped as soon as there is another one. */
@@ -240,11 +251,14 @@ export class SlackSocket implements AsyncDisposable {
     const { signal } = this.#stopping;
     if (signal.aborted) return;
     this.#note(message, isBroken);
+    this.#endTry();
     const doubled = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LAST_PAUSE_MS);
+    this.#isResting = true;
     await this.#host.clock.pause(
       pauseMs ?? (isBroken ? BROKEN_PAUSE_MS : doubled),
       AbortSignal.any([signal, this.#wake.signal]),
     );
+    this.#isResting = false;
   }
 
   #note(problem: string | undefined, isBroken = false): void {
@@ -254,35 +268,6 @@ export class SlackSocket implements AsyncDisposable {
     this.#problem = problem;
     if (problem !== undefined) this.#log("warn", "Slack's Socket Mode", { reason: problem });
     this.#host.noted(problem, tells);
-  }
-
-  /** Takes an envelope, in the order in which they come. */
-  #take(envelope: Envelope, line: Line): void {
-    if (this.#stopping.signal.aborted) return;
-    const length = this.#waitingLength + envelope.payload.length;
-    if (this.#waiting.length >= MAX_WAITING || length > MAX_WAITING_LENGTH) {
-      return this.#log("warn", "too many events wait to be stored: Slack has to send one again");
-    }
-    this.#waitingLength = length;
-    this.#waiting.push({ envelope, line });
-    this.#storing ??= this.#storeAll().finally(() => this.#storing = undefined);
-  }
-
-  async #storeAll(): Promise<void> {
-    const { store, clock } = this.#host;
-    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
-      const { envelope, line } = next;
-      this.#lastEventAt = clock.now();
-      try {
-        line.acknowledge(envelope, await store(envelope));
-      } catch (error) {
-        this.#log("warn", "an event was not stored: Slack has to send it again", {
-          type: envelope.type,
-          error,
-        });
-      }
-      this.#waitingLength -= envelope.payload.length;
-    }
   }
 
   #log(level: "info" | "warn", message: string, facts: Record<string, unknown> = {}): void {

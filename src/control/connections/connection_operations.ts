@@ -8,6 +8,8 @@ import type { CONNECTION_OPERATIONS } from "../../api/connection_operations.ts";
 import type { AuditLog } from "../records/audit_log.ts";
 import type { Handlers } from "../server/server.ts";
 import { connectGitHub, type ConnectHost } from "./connect_github.ts";
+import { connectLine } from "./connect_line.ts";
+import { connectSlack } from "./connect_slack.ts";
 import { disconnect } from "./disconnect.ts";
 import { audited } from "./lines.ts";
 
@@ -23,6 +25,14 @@ export function connectionHandlers(
       const targets = [input.repository ?? input.organization ?? ""];
       const what = { operation: "connect.github", targets, caller };
       return audited(what, connectGitHub(input, caller, host, signal), host);
+    },
+    "connect.slack": (input, caller, signal) => {
+      const what = { operation: "connect.slack", targets: [input.name ?? "slack"], caller };
+      return audited(what, connectSlack(input, caller, host, signal), host);
+    },
+    "connect.line": (input, caller, signal) => {
+      const what = { operation: "connect.line", targets: [input.name ?? "line"], caller };
+      return audited(what, connectLine(input, caller, host, signal), host);
     },
     "connection.disconnect": (input, caller, signal) => {
       const what = {

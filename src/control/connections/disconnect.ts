@@ -142,8 +142,11 @@ async function forgetSecret(
 }
 
 /** Where the owner of the token can revoke it. */
-function revokeAt(spec: ConnectionSpec): string | null {
-  if (spec.github === undefined) return null;
+function revokeAt(spec: ConnectionSpec): string {
+  if (spec.slack !== undefined) return "https://api.slack.com/apps";
+  if (spec.line !== undefined) {
+    return "https://developers.line.biz/console/, where Use webhook is to be switched off, too";
+  }
   const { origin } = new URL(apiUrlOf(spec));
   return origin === "https://api.github.com"
     ? "https://github.com/settings/personal-access-tokens"

@@ -7,6 +7,7 @@
 import { rfc3339 } from "../../base/clock.ts";
 import { shortDuration } from "../../base/duration.ts";
 import { endpointsOf, signingStoresAt } from "../../connections/endpoints.ts";
+import type { SocketState, SocketStates } from "../../connections/slack/socket.ts";
 import type { KeyUses } from "../../intake/pipeline/key_uses.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import {
@@ -26,10 +27,18 @@ export interface ConnectionViewHost {
   readonly catalog: Catalog;
   readonly keyUses: KeyUses;
   readonly store: ConnectionStore & KeyUseStore;
+  /** The sockets that are open, or ought to be. */
+  readonly sockets: SocketStates;
+}
+
+/** What is known of one Connection. */
+export interface KnownConnection extends ConnectionState {
+  /** How its socket is doing; absent where it is to have none. */
+  readonly socket?: SocketState;
 }
 
 /** What is known of each Connection; empty for resources of other kinds. */
-export type KnownConnections = ReadonlyMap<Resource, ConnectionState>;
+export type KnownConnections = ReadonlyMap<Resource, KnownConnection>;
 
 /** From this long before its end on, a token is something to see to. */
 const TOKEN_ENDS_SOON_MS = 7 * 24 * 3600 * 1000;
@@ -49,13 +58,15 @@ export async function knownConnections(
       one.project === project && one.name === name && one.createdAt === createdAt
     ) ?? nothingKnown({ project, name, createdAt });
     const requestAt = await lastRequestAt(resource as Resource<ConnectionSpec>, host);
-    const lastEventAt = Math.max(state.lastEventAt ?? 0, requestAt);
-    return [resource, lastEventAt === 0 ? state : { ...state, lastEventAt }] as const;
+    const socket = host.sockets.stateOf(resource);
+    const lastEventAt = Math.max(state.lastEventAt ?? 0, requestAt, socket?.lastEventAt ?? 0);
+    const known = lastEventAt === 0 ? state : { ...state, lastEventAt };
+    return [resource, socket === undefined ? known : { ...known, socket }] as const;
   });
   return new Map(await Promise.all(known));
 }
 
-/** When its secret, which has its name, last verified an event; 0 when it never did. */
+/** When its secret, which at GitHub has its name, last verified an event; 0 when it never did. */
 async function lastRequestAt(
   { name, project, spec }: Resource<ConnectionSpec>,
   { catalog, store }: ConnectionViewHost,
@@ -64,7 +75,8 @@ async function lastRequestAt(
     signingStoresAt({ project, endpoint }, catalog)
   );
   const uses = await Promise.all([...new Set(stores)].map((one) => store.listKeyUse(project, one)));
-  return Math.max(0, ...uses.flat().filter(({ key }) => key === name).map(({ lastAt }) => lastAt));
+  const own = uses.flat().filter(({ key }) => spec.github === undefined || key === name);
+  return Math.max(0, ...own.map(({ lastAt }) => lastAt));
 }
 
 /** The columns of Connections beside those of their kind; none for other kinds. */
@@ -77,7 +89,7 @@ export function connectionColumns(
   const age = (at: number | undefined) =>
     at === undefined ? "-" : `${shortDuration(Math.max(0, now - at))} ago`;
   const cell =
-    (show: (state: ConnectionState, resource: Resource) => string) => (resource: Resource) => {
+    (show: (state: KnownConnection, resource: Resource) => string) => (resource: Resource) => {
       const state = known.get(resource);
       return state === undefined ? "" : show(state, resource);
     };
@@ -115,8 +127,10 @@ function endText(at: number, now: number): string {
 }
 
 /** What is wrong, or soon will be; else that nothing is. */
-export function statusText({ fault, tokenEndsAt }: ConnectionState, now: number): string {
-  if (fault !== undefined) return fault;
+export function statusText({ fault, tokenEndsAt, socket }: KnownConnection, now: number): string {
+  const wrong = socket === undefined ? fault : socket.problem;
+  if (wrong !== undefined) return wrong;
+  if (socket !== undefined && socket.connectedSince === undefined) return "connecting";
   if (tokenEndsAt === undefined || tokenEndsAt - now > TOKEN_ENDS_SOON_MS) return "ok";
   return tokenEndsAt > now ? `the token ends ${endText(tokenEndsAt, now)}` : "the token has ended";
 }
@@ -140,6 +154,7 @@ export function connectionStatus(
     gaps: state.gaps.map(({ from, to, repaired, lost, reason }) => (
       { from: rfc3339(from), to: rfc3339(to), repaired, lost, reason }
     )),
+    ...(state.socket === undefined ? {} : { connected_since: time(state.socket.connectedSince) }),
     fault: state.fault ?? null,
     fault_since: time(state.faultSince),
   };

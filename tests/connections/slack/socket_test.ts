@@ -230,7 +230,7 @@ for (const [name, [answer, said, isBroken]] of Object.entries(REFUSALS)) {
     deepEqual(it.broken.length, isBroken ? 1 : 0);
     ok(!JSON.stringify([it.log, it.broken, it.socket.state]).includes(APP_TOKEN.token));
     slack.interfere = undefined;
-    it.socket.retry();
+    void it.socket.retry();
     await connected(it);
     equal(it.socket.state.problem, undefined);
   });
@@ -242,12 +242,12 @@ Deno.test("SlackSocket tells once that it is broken, and again after it worked",
   await using it = rig({ slack });
   for (let calls = 1; calls <= 3; calls++) {
     await until("a call", () => slack.calls.length >= calls ? true : undefined);
-    it.socket.retry();
+    void it.socket.retry();
   }
   await until("a call", () => slack.calls.length >= 4 ? true : undefined);
   equal(it.broken.length, 1);
   slack.interfere = undefined;
-  it.socket.retry();
+  void it.socket.retry();
   await connected(it);
   await it.clock.advance(20_000);
   slack.interfere = () => refusal("token_revoked");
@@ -295,7 +295,7 @@ Deno.test("SlackSocket waits before it opens another socket where one ended at o
 
 Deno.test("SlackSocket gives a socket up that is not greeted", async () => {
   const slack = fakeSlack();
-  slack.greets = false;
+  slack.greeting = "nothing";
   await using it = rig({ slack });
   const line = await slack.next();
   await it.clock.advance(15_000);
@@ -357,7 +357,7 @@ Deno.test("SlackSocket says when the app has too many sockets", async () => {
   await using it = rig({ slack });
   ok((await until("the telling", () => it.broken[0])).includes("more sockets than Slack allows"));
   slack.others = 0;
-  it.socket.retry();
+  void it.socket.retry();
   await connected(it);
 });
 

@@ -1,0 +1,100 @@
+/**
+ * `svc connect line`.
+ *
+ * @module
+ */
+
+import type { Input } from "../../api/operations.ts";
+import { AppError } from "../../base/errors.ts";
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  OUTPUT_TEXT_JSON,
+  PROJECT,
+} from "../command.ts";
+import { doConnectionWork, findConnection, readToken, urlOption } from "../connection_work.ts";
+import { printConnected } from "../print_connected.ts";
+
+/** Connects a channel. */
+export const command: Command = {
+  help:
+    "Connects a channel at LINE: checks the channel access token, installs the package line where " +
+    "nothing takes its events yet, sets the webhook of the channel, has LINE try it and says what is " +
+    "wrong, and which switches are to be set by hand. Run again, it changes nothing. Exit 1 when LINE " +
+    "does not come through.\n\n" +
+    "Both secrets are in the LINE Developers Console: the channel secret in the tab Basic settings, " +
+    "the channel access token (long-lived) in the tab Messaging API.",
+  options: [
+    {
+      flags: "--url <base>",
+      help: "where LINE reaches the daemon, such as https://hooks.example.com",
+    },
+    {
+      flags: "--token <source>",
+      help:
+        "the channel access token: - from standard input, @FILE, or env for $LINE_TOKEN; else asked",
+    },
+    {
+      flags: "--channel-secret <source>",
+      help: "the channel secret: the same, env for $LINE_CHANNEL_SECRET",
+    },
+    {
+      flags: "--endpoint <name>",
+      help: "endpoint of your own triggers, in place of those of the package line",
+    },
+    { flags: "--name <name>", help: "name of the Connection (default: line)" },
+    { flags: "--api <url>", help: "base URL of LINE's Messaging API, for a proxy" },
+    PROJECT,
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc connect line --url https://box.tail1234.ts.net",
+    "svc connect line --url https://hooks.example.com --token @token.txt --channel-secret @secret.txt",
+  ],
+  async run(context: CommandContext) {
+    const connected = await doConnectionWork("connect.line", await toInput(context), context);
+    return printConnected(connected, "write to the account", context);
+  },
+};
+
+async function toInput(context: CommandContext): Promise<Input<"connect.line">> {
+  const url = urlOption("url", context);
+  if (url === undefined) {
+    throw new AppError("usage", "Give the address under which LINE reaches the daemon with --url");
+  }
+  const [name, endpoint, api] = [
+    context.option("name"),
+    context.option("endpoint"),
+    urlOption("api", context),
+  ];
+  const isKnown = await findConnection(name ?? "line", context);
+  const token = async (given: string | undefined, what: string, flag: string, variable: string) =>
+    given === undefined && isKnown
+      ? undefined
+      : await readToken({ what, flag, given, variable }, context);
+  const access = await token(
+    context.option("token"),
+    "channel access token",
+    "--token",
+    "LINE_TOKEN",
+  );
+  const secret = endpoint === undefined || context.option("channelSecret") !== undefined
+    ? await token(
+      context.option("channelSecret"),
+      "channel secret",
+      "--channel-secret",
+      "LINE_CHANNEL_SECRET",
+    )
+    : undefined;
+  return {
+    ...context.project(),
+    url,
+    ...(name === undefined ? {} : { name }),
+    ...(endpoint === undefined ? {} : { endpoint }),
+    ...(api === undefined ? {} : { api }),
+    ...(access === undefined ? {} : { token: access }),
+    ...(secret === undefined ? {} : { channelSecret: secret }),
+  };
+}

@@ -1,0 +1,123 @@
+/**
+ * `svc connect slack`.
+ *
+ * @module
+ */
+
+import type { Input } from "../../api/operations.ts";
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  OUTPUT_TEXT_JSON,
+  PROJECT,
+} from "../command.ts";
+import { doConnectionWork, findConnection, readToken, urlOption } from "../connection_work.ts";
+import { printConnected } from "../print_connected.ts";
+
+/** The app as Slack makes it from the link. */
+const MANIFEST = `display_information:
+  name: svc
+  description: Starts workflows
+features:
+  app_home:
+    messages_tab_enabled: true
+    messages_tab_read_only_enabled: false
+  bot_user:
+    display_name: svc
+    always_online: true
+  slash_commands:
+    - command: /svc
+      description: Start a workflow
+      should_escape: false
+oauth_config:
+  scopes:
+    bot:
+      - app_mentions:read
+      - chat:write
+      - commands
+      - im:history
+settings:
+  event_subscriptions:
+    bot_events:
+      - app_mention
+      - message.im
+  interactivity:
+    is_enabled: true
+  org_deploy_enabled: false
+  socket_mode_enabled: true
+  token_rotation_enabled: false
+`;
+
+/** What has to be done in a browser before there are tokens. */
+const STEPS = `1. Make the app with this link, which has its settings filled in:
+
+   https://api.slack.com/apps?new_app=1&manifest_yaml=${encodeURIComponent(MANIFEST)}
+
+2. Install App, Install to Workspace: copy the Bot User OAuth Token (xoxb-…).
+3. Basic Information, App-Level Tokens, Generate: scope connections:write; copy it (xapp-…).
+
+`;
+
+/** Connects an app. */
+export const command: Command = {
+  help:
+    "Connects an app at Slack over Socket Mode, which needs no address: prints the link that makes " +
+    "the app, takes its two tokens and checks them, installs the package slack where nothing takes " +
+    "its events yet, opens the socket and waits for Slack's hello. What is wrong is said, a missing " +
+    "scope too. Run again, it changes nothing. Exit 1 when the socket does not open.",
+  options: [
+    {
+      flags: "--bot-token <source>",
+      help:
+        "the token xoxb-…: - from standard input, @FILE, or env for $SLACK_BOT_TOKEN; else asked",
+    },
+    {
+      flags: "--app-token <source>",
+      help: "the token xapp-…: the same, env for $SLACK_APP_TOKEN",
+    },
+    {
+      flags: "--endpoint <name>",
+      help: "endpoint of your own triggers, in place of those of the package slack",
+    },
+    { flags: "--name <name>", help: "name of the Connection (default: slack)" },
+    { flags: "--api <url>", help: "base URL of Slack's Web API, for a proxy" },
+    PROJECT,
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc connect slack",
+    "svc connect slack --bot-token @bot.txt --app-token @app.txt",
+    "svc connect slack --bot-token env --app-token env --endpoint chat",
+  ],
+  async run(context: CommandContext) {
+    const connected = await doConnectionWork("connect.slack", await toInput(context), context);
+    return printConnected(connected, "write to the app, or /invite it and mention it", context);
+  },
+};
+
+async function toInput(context: CommandContext): Promise<Input<"connect.slack">> {
+  const [name, endpoint, api] = [
+    context.option("name"),
+    context.option("endpoint"),
+    urlOption("api", context),
+  ];
+  const [bot, app] = [context.option("botToken"), context.option("appToken")];
+  const isKnown = await findConnection(name ?? "slack", context);
+  if (!isKnown && bot === undefined && app === undefined) context.io.err(STEPS);
+  const token = async (given: string | undefined, what: string, flag: string, variable: string) =>
+    given === undefined && isKnown
+      ? undefined
+      : await readToken({ what, flag, given, variable }, context);
+  const botToken = await token(bot, "bot token xoxb-…", "--bot-token", "SLACK_BOT_TOKEN");
+  const appToken = await token(app, "app-level token xapp-…", "--app-token", "SLACK_APP_TOKEN");
+  return {
+    ...context.project(),
+    ...(name === undefined ? {} : { name }),
+    ...(endpoint === undefined ? {} : { endpoint }),
+    ...(api === undefined ? {} : { api }),
+    ...(botToken === undefined ? {} : { botToken }),
+    ...(appToken === undefined ? {} : { appToken }),
+  };
+}

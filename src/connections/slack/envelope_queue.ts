@@ -1,0 +1,84 @@
+/**
+ * Envelopes that came over a socket, stored one after the other in the order in which they came, and
+ * acknowledged when they are on disk, never before.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Envelope } from "./frames.ts";
+import type { Line } from "./line.ts";
+
+/** What stores them. */
+export interface EnvelopeStore {
+  /** Name of the Connection, for the log. */
+  readonly name: string;
+  /**
+   * Stores what came; on disk when it resolves. Gives what is shown to who asked, if anybody did. An
+   * envelope for which it rejects is not acknowledged, so Slack sends it again.
+   */
+  readonly store: (envelope: Envelope) => Promise<unknown>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Most envelopes, and characters of them, that wait; Slack sends others again. */
+const MAX_WAITING = 500;
+const MAX_WAITING_LENGTH = 16 * 1024 * 1024;
+
+/** The queue of one Connection. */
+export class EnvelopeQueue implements AsyncDisposable {
+  readonly #host: EnvelopeStore;
+  readonly #waiting: { readonly envelope: Envelope; readonly line: Line }[] = [];
+  #waitingLength = 0;
+  #storing: Promise<void> | undefined;
+  #lastEventAt: number | undefined;
+  #isStopped = false;
+
+  constructor(host: EnvelopeStore) {
+    this.#host = host;
+  }
+
+  /** When the last one came, in milliseconds since the epoch; `undefined` before the first. */
+  get lastEventAt(): number | undefined {
+    return this.#lastEventAt;
+  }
+
+  /** Takes an envelope, to be acknowledged on the line on which it came. */
+  add(envelope: Envelope, line: Line): void {
+    if (this.#isStopped) return;
+    const { name, clock, log } = this.#host;
+    this.#lastEventAt = clock.now();
+    const length = this.#waitingLength + envelope.payload.length;
+    if (this.#waiting.length >= MAX_WAITING || length > MAX_WAITING_LENGTH) {
+      const message = "too many events of Slack wait to be stored: Slack has to send one again";
+      return log.warn(message, { connection: name });
+    }
+    this.#waitingLength = length;
+    this.#waiting.push({ envelope, line });
+    this.#storing ??= this.#storeAll();
+  }
+
+  /** Gives up what waits, and waits for the one that is being stored. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isStopped = true;
+    this.#waiting.length = 0;
+    await this.#storing;
+  }
+
+  async #storeAll(): Promise<void> {
+    const { name, store, log } = this.#host;
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      const { envelope, line } = next;
+      try {
+        line.acknowledge(envelope, await store(envelope));
+      } catch (error) {
+        const facts = { connection: name, type: envelope.type, error };
+        log.warn("an event was not stored: Slack has to send it again", facts);
+      }
+      this.#waitingLength -= envelope.payload.length;
+    }
+    this.#storing = undefined;
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * `svc connect line`, from a token to events that arrive: top to bottom in one function. Run again,
+ * it changes nothing.
+ *
+ * @module
+ */
+
+import type { Connected, ConnectedHook } from "../../api/connection_operations.ts";
+import type { Input } from "../../api/operations.ts";
+import type { Caller } from "../../auth/caller.ts";
+import { AppError } from "../../base/errors.ts";
+import { isToken, readToken } from "../../connections/find_connection.ts";
+import { type LineApi, mustCallLine } from "../../connections/line/client.ts";
+import {
+  MAX_WEBHOOK_URL,
+  readWebhook,
+  setWebhook,
+  testWebhook,
+} from "../../connections/line/webhook.ts";
+import { webhookPath } from "../../intake/webhook_path.ts";
+import { type ConnectionSpec, LINE_API_URL } from "../../resources/connection.ts";
+import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
+import { apply } from "../resources/apply.ts";
+import {
+  type ChatReceiving,
+  chatReceiving,
+  type ConnectionName,
+  knownConnection,
+  secretFiles,
+  signingPlace,
+  storedValue,
+  type TokenPlace,
+  tokenPlaces,
+} from "./chat_manifests.ts";
+import type { ConnectHost } from "./connect_github.ts";
+import { connectionFile } from "./connect_manifests.ts";
+import type { ConnectionWork } from "./lines.ts";
+
+type ConnectInput = Input<"connect.line">;
+
+/** What is to be connected, before LINE was asked. */
+interface Plan extends ConnectionName {
+  readonly api: string;
+  readonly url: string;
+  readonly known: Resource<ConnectionSpec> | undefined;
+  readonly receiving: ChatReceiving;
+  readonly place: TokenPlace;
+  readonly token: string;
+  /** The channel secret, where it is to be set. */
+  readonly secret: string | undefined;
+}
+
+/**
+ * Connects.
+ *
+ * @throws {AppError} `usage`, `refused`, `invalid` or `overloaded`, with what is wrong and what to do.
+ */
+export async function* connectLine(
+  input: ConnectInput,
+  caller: Caller,
+  host: ConnectHost,
+  signal: AbortSignal,
+): ConnectionWork<Connected> {
+  const plan = toPlan(input, host);
+  const { project, name, api, url, receiving } = plan;
+  const access: LineApi = { api, token: () => plan.token, clock: host.clock, signal };
+  const bot = await mustCallLine(access, { path: "/v2/bot/info" });
+  const login = String(bot["displayName"] ?? bot["basicId"] ?? "");
+  yield { step: `channel access token of ${login}` };
+  const files = [...receiving.files, ...filesOf(plan, host)];
+  const applied = await apply({ files, project, dry_run: false }, caller, host);
+  if (receiving.files.length > 0) yield { step: "package line installed" };
+  for (const warning of applied.warnings) yield { note: warning };
+  const was = await readWebhook(access);
+  if (was.url !== url) await setWebhook(access, url);
+  const action = was.url === url ? "unchanged" : was.url === "" ? "created" : "changed";
+  yield { step: `webhook ${action}: ${url}` };
+  const made = host.catalog.find("Connection", project, name);
+  if (made !== undefined) {
+    const news = { login, userId: String(bot["userId"] ?? ""), fault: null };
+    await host.store.noteConnection(made, news, host.clock.now());
+  }
+  if (!was.isUsed) yield { note: USE_WEBHOOK };
+  if (action !== "unchanged") yield { note: REDELIVERY };
+  yield { step: "waiting for LINE to try it" };
+  const hook: ConnectedHook = { endpoint: receiving.endpoint, id: 0, url, action };
+  return {
+    name,
+    project,
+    to: "line",
+    events: "push",
+    login,
+    token_ends_at: null,
+    resources: applied.results,
+    hooks: [hook],
+    check: await testWebhook(access),
+  };
+}
+
+const WHERE = "in the LINE Developers Console, tab Messaging API of the channel";
+const USE_WEBHOOK = `"Use webhook" is off: switch it on ${WHERE}; no API can`;
+const REDELIVERY =
+  `"Webhook redelivery" sends again what came while the daemon was away: switch it on ` +
+  `${WHERE}; no API can, and none shows whether it is on`;
+
+function toPlan(input: ConnectInput, { catalog }: ConnectHost): Plan {
+  const { project = DEFAULT_PROJECT, name = "line" } = input;
+  const known = knownConnection({ project, name }, "line", catalog);
+  const line = known?.spec.line;
+  const endpoint = input.endpoint ?? line?.endpoint;
+  const receiving = chatReceiving("line", { project, endpoint }, catalog);
+  const keys = ["channelAccessToken"] as const;
+  const { channelAccessToken: place } = tokenPlaces({ project, name }, line, { keys, catalog });
+  const token = input.token ?? readToken({ project, name }, { fromSecret: place }, catalog);
+  if (!isToken(token)) {
+    throw new AppError("invalid", "The channel access token has characters that no token has");
+  }
+  const url = input.url.replace(/\/+$/, "") + webhookPath({ project, name: receiving.endpoint });
+  if (!url.startsWith("https://") || url.length > MAX_WEBHOOK_URL) {
+    const message =
+      `LINE posts to https:// addresses of at most ${MAX_WEBHOOK_URL} characters only`;
+    throw new AppError("usage", message);
+  }
+  const hasSecret = receiving.files.length === 0 ||
+    storedValue({ project }, signingPlace("line"), catalog) !== undefined;
+  if (!hasSecret && input.channelSecret === undefined) {
+    throw new AppError("usage", "The channel secret is missing, with which LINE signs");
+  }
+  return {
+    project,
+    name,
+    api: (input.api ?? line?.api ?? LINE_API_URL).replace(/\/+$/, ""),
+    url,
+    known,
+    receiving,
+    place,
+    token,
+    secret: input.channelSecret,
+  };
+}
+
+function filesOf(
+  { project, name, api, known, receiving, place, token, secret }: Plan,
+  { catalog }: Pick<ConnectHost, "catalog">,
+) {
+  const at = { project, name };
+  const spec: ConnectionSpec = {
+    ...known?.spec,
+    line: {
+      ...known?.spec.line,
+      ...(api === LINE_API_URL ? {} : { api }),
+      endpoint: receiving.endpoint,
+      channelAccessToken: { fromSecret: place },
+    },
+  };
+  const signing = secret === undefined ? [] : [{ ...signingPlace("line"), value: secret }];
+  return [
+    ...secretFiles(at, signing, { catalog, labels: { integration: "line" } }),
+    ...secretFiles(at, [{ ...place, value: token }], { catalog }),
+    connectionFile(at, spec, known),
+  ];
+}

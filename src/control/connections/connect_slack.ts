@@ -1,0 +1,218 @@
+/**
+ * `svc connect slack`, from two tokens to an open socket: top to bottom in one function. Run again,
+ * it changes nothing.
+ *
+ * @module
+ */
+
+import type { Connected } from "../../api/connection_operations.ts";
+import type { Input } from "../../api/operations.ts";
+import type { Caller } from "../../auth/caller.ts";
+import { AppError } from "../../base/errors.ts";
+import { isToken, readToken } from "../../connections/find_connection.ts";
+import {
+  callSlack,
+  type SlackApi,
+  type SlackData,
+  slackError,
+} from "../../connections/slack/client.ts";
+import { type ConnectionSpec, SLACK_API_URL } from "../../resources/connection.ts";
+import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
+import { apply } from "../resources/apply.ts";
+import {
+  type ChatReceiving,
+  chatReceiving,
+  type ConnectionName,
+  knownConnection,
+  secretFiles,
+  signingPlace,
+  storedValue,
+  type TokenPlace,
+  tokenPlaces,
+} from "./chat_manifests.ts";
+import type { ConnectHost } from "./connect_github.ts";
+import { connectionFile, newSecret } from "./connect_manifests.ts";
+import type { ConnectionWork } from "./lines.ts";
+
+type ConnectInput = Input<"connect.slack">;
+
+/** What the app needs a scope for, in words; the app of the printed link has them all. */
+const SCOPES: Readonly<Record<string, string>> = {
+  "app_mentions:read": "mentions of the app do not arrive",
+  "chat:write": "tasks cannot answer",
+  "im:history": "messages to the app itself do not arrive",
+  "commands": "slash commands do not arrive",
+};
+
+/** Longest wait for Slack's hello. */
+const HELLO_MS = 30_000;
+
+/** What is to be connected, before Slack was asked. */
+interface Plan extends ConnectionName {
+  readonly api: string;
+  readonly known: Resource<ConnectionSpec> | undefined;
+  readonly receiving: ChatReceiving;
+  readonly places: Readonly<Record<"appToken" | "botToken", TokenPlace>>;
+  readonly appToken: string;
+  readonly botToken: string;
+}
+
+/**
+ * Connects.
+ *
+ * @throws {AppError} `refused`, `invalid` or `overloaded`, with what is wrong and what to do.
+ */
+export async function* connectSlack(
+  input: ConnectInput,
+  caller: Caller,
+  host: ConnectHost,
+  signal: AbortSignal,
+): ConnectionWork<Connected> {
+  const plan = toPlan(input, host);
+  const { project, name, api, receiving } = plan;
+  const access = (token: string): SlackApi => ({
+    api,
+    token: () => token,
+    clock: host.clock,
+    signal,
+  });
+  const bot = await ask(access(plan.botToken), "auth.test", "bot token");
+  const { user, user_id: userId, team } = bot.data;
+  yield { step: `bot token of ${user} in ${team}` };
+  await ask(access(plan.appToken), "apps.connections.open", "app-level token");
+  yield { step: "app-level token may open sockets" };
+  for (const note of missingScopes(bot)) yield { note };
+  const files = [...receiving.files, ...filesOf(plan, host)];
+  const applied = await apply({ files, project, dry_run: false }, caller, host);
+  if (receiving.files.length > 0) yield { step: "package slack installed" };
+  for (const warning of applied.warnings) yield { note: warning };
+  const made = host.catalog.find("Connection", project, name);
+  if (made !== undefined) {
+    const login = String(user ?? "");
+    await host.store.noteConnection(
+      made,
+      { login, userId: String(userId ?? "") },
+      host.clock.now(),
+    );
+  }
+  yield { step: "waiting for Slack's hello, 30 s at most" };
+  return {
+    name,
+    project,
+    to: "slack",
+    events: "socket",
+    login: String(user ?? ""),
+    token_ends_at: null,
+    resources: applied.results,
+    hooks: [],
+    check: await waitForHello(plan, host, signal),
+  };
+}
+
+function toPlan(input: ConnectInput, host: ConnectHost): Plan {
+  const { catalog } = host;
+  const { project = DEFAULT_PROJECT, name = "slack" } = input;
+  const known = knownConnection({ project, name }, "slack", catalog);
+  const slack = known?.spec.slack;
+  const endpoint = input.endpoint ?? slack?.endpoint;
+  const receiving = chatReceiving("slack", { project, endpoint }, catalog);
+  const keys = ["appToken", "botToken"] as const;
+  const places = tokenPlaces({ project, name }, slack, { keys, catalog });
+  const token = (key: typeof keys[number]) =>
+    checked(
+      input[key] ?? readToken({ project, name }, { fromSecret: places[key] }, catalog),
+      key,
+    );
+  return {
+    project,
+    name,
+    api: (input.api ?? slack?.api ?? SLACK_API_URL).replace(/\/+$/, ""),
+    known,
+    receiving,
+    places,
+    appToken: token("appToken"),
+    botToken: token("botToken"),
+  };
+}
+
+/** A token of the right sort: the two are easily taken for each other. */
+function checked(token: string, key: "appToken" | "botToken"): string {
+  const [what, begin, other] = key === "botToken"
+    ? ["bot token", "xoxb-", "xapp-"]
+    : ["app-level token", "xapp-", "xoxb-"];
+  if (!isToken(token)) {
+    throw new AppError("invalid", `The ${what} has characters that no token has`);
+  }
+  if (token.startsWith(begin)) return token;
+  const found = token.startsWith(other)
+    ? `this one begins with ${other}: the two tokens are swapped`
+    : "this one does not";
+  throw new AppError("invalid", `The ${what} begins with ${begin}, and ${found}`);
+}
+
+async function ask(access: SlackApi, method: string, what: string): Promise<SlackData> {
+  const answer = await callSlack(access, method);
+  if (answer.ok) return answer;
+  const { code, message, retryAfterSecs } = slackError(answer);
+  const secs = retryAfterSecs === undefined ? {} : { retryAfterSecs };
+  throw new AppError(code, `The ${what} cannot be used: ${message}`, secs);
+}
+
+function missingScopes({ scopes }: SlackData): string[] {
+  if (scopes === undefined) return [];
+  return Object.entries(SCOPES).filter(([scope]) => !scopes.includes(scope)).map((
+    [scope, without],
+  ) =>
+    `the bot token has not the scope ${scope}, so ${without}: add it under OAuth & Permissions on ` +
+    "the app's page, and install the app again"
+  );
+}
+
+function filesOf({ project, name, api, known, receiving, places, appToken, botToken }: Plan, host: {
+  readonly catalog: ConnectHost["catalog"];
+}) {
+  const { catalog } = host;
+  const at = { project, name };
+  const signing = signingPlace("slack");
+  // Nobody knows this value, so nobody can sign: the address is closed until it is set to Slack's.
+  const isSigned = receiving.files.length === 0 || storedValue(at, signing, catalog) !== undefined;
+  const secret = isSigned ? [] : [{ ...signing, value: newSecret() }];
+  const spec: ConnectionSpec = {
+    ...known?.spec,
+    slack: {
+      ...known?.spec.slack,
+      ...(api === SLACK_API_URL ? {} : { api }),
+      events: "socket",
+      endpoint: receiving.endpoint,
+      appToken: { fromSecret: places.appToken },
+      botToken: { fromSecret: places.botToken },
+    },
+  };
+  const tokens = [
+    { ...places.appToken, value: appToken },
+    { ...places.botToken, value: botToken },
+  ];
+  return [
+    ...secretFiles(at, secret, { catalog, labels: { integration: "slack" } }),
+    ...secretFiles(at, tokens, { catalog }),
+    connectionFile(at, spec, known),
+  ];
+}
+
+/** Has the daemon open its socket now; gives what is wrong where that does not go well. */
+async function waitForHello(
+  at: ConnectionName,
+  { sockets, clock }: Pick<ConnectHost, "sockets" | "clock">,
+  signal: AbortSignal,
+): Promise<NonNullable<Connected["check"]>> {
+  const waiting = new AbortController();
+  const late = clock.pause(HELLO_MS, AbortSignal.any([signal, waiting.signal]));
+  await Promise.race([sockets.retry(at), late]);
+  waiting.abort();
+  const { connectedSince, problem } = sockets.stateOf(at) ?? {};
+  if (connectedSince !== undefined) {
+    return { ok: true, fault: null, message: problem ?? "The socket is open" };
+  }
+  if (problem !== undefined) return { ok: false, fault: "socket", message: problem };
+  return { ok: false, fault: "timeout", message: "Slack has not said hello within 30 seconds" };
+}
