@@ -9,6 +9,7 @@ import type { NOTIFICATION_OPERATIONS } from "../api/notification_operations.ts"
 import type { Clock } from "../base/clock.ts";
 import { draftsTo } from "../notifications/drafts.ts";
 import { findNotification } from "../notifications/notifier.ts";
+import type { Notice } from "../notifications/notice.ts";
 import type { Outbox } from "../outbox/outbox.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { sortOf } from "../resources/notification.ts";
@@ -39,8 +40,8 @@ async function test(
   { catalog, clock, outbox }: NotificationOperationsHost,
 ): Promise<Output<"notification.test">> {
   const notification = findNotification(project, name, catalog);
-  const notice = {
-    kind: notification.spec.on[0] ?? "task.failed",
+  const notice: Notice = {
+    kind: "test",
     project,
     cause: "test",
     title: `A test of Notification ${name}`,

@@ -18,17 +18,18 @@ export function draftsTo(
 ): readonly Draft[] {
   const body = bodyOf(notice);
   return spec.to.map((target, index) => {
-    const to = { project, notification: name, index };
+    const to = { project, notification: name, number: index + 1 };
     return draftTo(target, to, body);
   });
 }
 
 function draftTo(
   { slack, email }: NotificationTarget,
-  { project, notification, index }: {
+  { project, notification, number }: {
     readonly project: string;
     readonly notification: string;
-    readonly index: number;
+    /** From 1. */
+    readonly number: number;
   },
   body: JsonObject,
 ): Draft {
@@ -45,5 +46,5 @@ function draftTo(
     };
   }
   const kind = email === undefined ? "webhook" : "email";
-  return { ...common, connection: "", kind, target: { notification, to: index }, body };
+  return { ...common, connection: "", kind, target: { notification, to: number }, body };
 }

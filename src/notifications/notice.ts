@@ -13,7 +13,8 @@ import type { Task } from "../store/task_records.ts";
 
 /** Something worth telling. */
 export interface Notice {
-  readonly kind: NoticeKind;
+  /** `test`: somebody tries the targets. */
+  readonly kind: NoticeKind | "test";
   /** Empty for what concerns the whole daemon. */
   readonly project: string;
   /** What `match` is held against; absent where it has none. */
@@ -66,7 +67,8 @@ export function noticeOfIncident(incident: Incident, at: number): Notice {
     kind,
     project,
     ...(connection === "" ? {} : { connection }),
-    cause: `${kind} ${connection}`,
+    // One loop is not another, though no Connection tells them apart.
+    cause: `${kind} ${kind === "loop.cut" ? reason : connection}`,
     title: title + inProject(project),
     text: reason,
     data: { project, connection, reason, task: taskId ?? null },

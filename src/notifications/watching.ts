@@ -6,7 +6,7 @@
 
 import { Glob } from "../base/glob.ts";
 import type { Catalog } from "../resources/catalog.ts";
-import type { NoticeKind, NotificationSpec } from "../resources/notification.ts";
+import type { NotificationSpec } from "../resources/notification.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { Task } from "../store/task_records.ts";
 import type { Notice } from "./notice.ts";
@@ -16,7 +16,7 @@ type Matched = Pick<Notice, "trigger" | "workflow" | "connection">;
 
 interface Watcher {
   readonly resource: Resource<NotificationSpec>;
-  readonly kinds: ReadonlySet<NoticeKind>;
+  readonly kinds: ReadonlySet<Notice["kind"]>;
   readonly globs: readonly (readonly [field: keyof Matched, glob: Glob])[];
 }
 
@@ -65,7 +65,7 @@ export class Watching {
       const globs = Object.entries(match).map(([field, text]) =>
         [field as keyof Matched, new Glob(text)] as const
       );
-      return { resource, kinds: new Set(on), globs };
+      return { resource, kinds: new Set<Notice["kind"]>(on), globs };
     });
   }
 }
@@ -73,7 +73,7 @@ export class Watching {
 /** What happened without a trigger, or without a Connection, no glob over such names leaves out. */
 function isWanted(
   { resource, kinds, globs }: Watcher,
-  kind: NoticeKind,
+  kind: Notice["kind"],
   project: string,
   matched: Matched,
 ): boolean {

@@ -21,11 +21,9 @@ export function targetOf(
   catalog: Catalog,
 ): NotificationTarget {
   const found = catalog.find<NotificationSpec>("Notification", project, String(notification));
-  const target = found?.spec.to[Number(to)];
+  const target = found?.spec.to[Number(to) - 1];
   if (target !== undefined) return target;
-  const what = found === undefined
-    ? "no longer exists"
-    : `has no target ${Number(to) + 1} any more`;
+  const what = found === undefined ? "no longer exists" : `has no target ${to} any more`;
   throw new AppError("refused", `Notification "${notification}" ${what}`);
 }
 

@@ -187,7 +187,7 @@ controlTest(
     deepEqual(results.slice(0, 2), ["sent ", "sent "]);
     match(results[2] ?? "", /^failed 127\.0\.0\.1:\d+ answered 401: signature_header_missing/);
     match(results[3] ?? "", /^failed No Connection "chat" to Slack/);
-    equal(hook.told[0]?.title, "A test of Notification me");
+    deepEqual([hook.told[0]?.type, hook.told[0]?.title], ["test", "A test of Notification me"]);
     match(smtp.mails[0]?.data ?? "", /Subject: A test of Notification me/);
     const missing = await rig.client.call("notification.test", { name: "nobody" })
       .then(() => "", (error) => error.message);

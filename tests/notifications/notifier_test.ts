@@ -219,9 +219,9 @@ Deno.test("messages go to each target of a Notification", async () => {
   await using rig = rigOf(notificationOf("me", { to }));
   await rig.notifier.atEnd(taskOf());
   deepEqual(rig.told.map(({ kind, connection, target }) => [kind, connection, target]), [
-    ["webhook", "", { notification: "me", to: 0 }],
+    ["webhook", "", { notification: "me", to: 1 }],
     ["slack-post", "chat", { trigger: "", channel: "C0123456789", thread: "" }],
-    ["email", "", { notification: "me", to: 2 }],
+    ["email", "", { notification: "me", to: 3 }],
   ]);
   match(String(rig.told[1]?.body["text"]), /^Workflow ci of trigger github-push failed\nexit 1\n/);
 });

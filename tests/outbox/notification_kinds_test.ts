@@ -47,7 +47,7 @@ async function trySending(
     project: "default",
     connection: "",
     kind: kind.name,
-    target: { notification: "me", to: 0 },
+    target: { notification: "me", to: 1 },
     key: "",
     body: Object.assign({}, BODY, given.body),
     taskId: "",

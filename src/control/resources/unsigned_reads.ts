@@ -129,12 +129,13 @@ function warningOf(
 
 function advice([variable]: PlacedRead["path"], field: string): string {
   if (variable === "method") return "Leave it out, only POST starts a task";
-  if (variable === "remote") return "Let allowFrom decide by the address";
+  const decides = field === "condition" || field === "when";
+  if (variable === "remote") {
+    return decides ? "Let allowFrom decide by the address" : "Leave it out";
+  }
   if (field === "idempotencyKey") return "Leave idempotencyKey out, set dedup: bytes";
   if (variable.startsWith("payload")) return "Read a field that is signed";
-  return field === "condition" || field === "when"
-    ? "Decide by the payload"
-    : "Take a field of the payload";
+  return decides ? "Decide by the payload" : "Take a field of the payload";
 }
 
 /** What is covered, in words. */
