@@ -189,6 +189,25 @@ Deno.test("a webhook that cannot be sent says what to do", async () => {
   equal(away.result, "later");
 });
 
+Deno.test("where TLS fails nothing is said, and it is tried again", async () => {
+  await using it = server(() => new Response("ok"));
+  const url = it.url.replace("http:", "https:");
+  const posted = await trySending(webhook, { webhook: { url: `${url}/secret-path` } });
+  equal(posted.result, "later");
+  ok("reason" in posted);
+  match(posted.reason, /^No secure connection to 127\.0\.0\.1:/);
+  equal(it.received.length, 0);
+  await using smtp = fakeSmtp();
+  const { email: target } = mailTarget(smtp.port);
+  ok(target !== undefined);
+  const secureServer = `smtps://127.0.0.1:${smtp.port}`;
+  const mailed = await trySending(email, {
+    email: Object.assign({}, target, { server: secureServer }),
+  });
+  equal(mailed.result, "later");
+  equal(smtp.mails.length, 0);
+});
+
 function mailTarget(port: number, host = "127.0.0.1"): NotificationTarget {
   return {
     email: {
