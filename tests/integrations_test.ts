@@ -338,6 +338,10 @@ Deno.test(`integrations/github: as soon as an agent is switched on, strangers st
     "not started, as event.webhook.from says: ada-pereira may not write to brightwater/tidepool",
     "skipped,skipped",
   ]);
+  const file = join(daemon.dataDir, "comment.json");
+  await Deno.writeFile(file, comment.body);
+  const tried = await daemon.svc(["trigger", "test", "github-issue-comment", "-f", file, "--sign"]);
+  match(tried.stdout, /once the platform has said that the sender has the permission write/);
   await using open = githubWithWriters();
   await daemon.apply(...open.manifests);
   equal((await ended())[0], "succeeded");

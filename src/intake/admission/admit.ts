@@ -16,7 +16,7 @@ import type { Evaluator } from "../../cel/evaluator.ts";
 import { type Expression, type Scope, scopeOf } from "../../cel/expression.ts";
 import { whyNotTrue } from "../../cel/why_not_true.ts";
 import { type Coverage, COVERS_NOTHING, signedValues } from "../../signatures/coverage.ts";
-import type { Admitted, EventDecision } from "../../store/delivery_records.ts";
+import type { Admitted, Delivery, EventDecision } from "../../store/delivery_records.ts";
 import type { NewTask } from "../../store/task_records.ts";
 import { limitsOf } from "./limits.ts";
 import type { Planner } from "../../tasks/plan.ts";
@@ -93,8 +93,15 @@ export async function admit(
 
 /** Passes over what could not be decided: it starts nothing, and can be redelivered. */
 export function passOver(why: AppError): Admitted {
-  const reason = `could not be decided: ${why.reason || why.message}`;
+  const reason = `${UNDECIDED}${why.reason || why.message}`;
   return { outcome: "skipped", reason } as EventDecision as Admitted;
+}
+
+const UNDECIDED = "could not be decided: ";
+
+/** Whether that is what became of a delivery. */
+export function wasPassedOver({ outcome, reason }: Pick<Delivery, "outcome" | "reason">): boolean {
+  return outcome === "skipped" && reason.startsWith(UNDECIDED);
 }
 
 async function decide(event: TriggerEvent, host: AdmitHost): Promise<EventDecision> {

@@ -19,7 +19,7 @@ import {
   type StoredDelivery,
 } from "../../store/delivery_records.ts";
 import { Planner } from "../../tasks/plan.ts";
-import { admit, type AdmitHost } from "../admission/admit.ts";
+import { admit, type AdmitHost, wasPassedOver } from "../admission/admit.ts";
 import { activate, type ActiveTrigger, Triggers } from "../admission/triggers.ts";
 import { authenticate, authenticatedBefore } from "../pipeline/authenticate.ts";
 import { firedEvent } from "../pipeline/fire.ts";
@@ -112,7 +112,9 @@ async function outcomeOf(
     return overallOutcome(decision.events);
   } catch (thrown) {
     const error = toAppError(thrown);
-    return { outcome: "rejected", reason: error.reason || error.message };
+    // Beside other triggers of its address, what failed for this one was passed over.
+    const outcome = wasPassedOver(delivery) ? "skipped" : "rejected";
+    return { outcome, reason: error.reason || error.message };
   }
 }
 

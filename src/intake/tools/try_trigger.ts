@@ -17,6 +17,7 @@ import { DEFAULT_PROJECT } from "../../resources/resource.ts";
 import { COVERS_EVERYTHING } from "../../signatures/coverage.ts";
 import { signsUrl } from "../../signatures/scheme.ts";
 import { bestOf, type Delivery, type StoredDelivery } from "../../store/delivery_records.ts";
+import type { Plan } from "../../tasks/plan.ts";
 import { admit, type TriggerEvent } from "../admission/admit.ts";
 import type { Admitted } from "../../store/delivery_records.ts";
 import { schemeOf } from "../pipeline/signing.ts";
@@ -243,6 +244,11 @@ function payloadText(payload: unknown): string {
 
 function decisionText(decision: Admitted): string {
   if (decision.outcome !== "accepted") return `${decision.outcome}: ${decision.reason}`;
-  const { workflow, missing } = decision.task;
-  return `starts workflow "${workflow}"${missing === undefined ? "" : `, which fails: ${missing}`}`;
+  const { workflow, missing, plan } = decision.task;
+  if (missing !== undefined) return `starts workflow "${workflow}", which fails: ${missing}`;
+  const guard = plan === undefined ? undefined : (JSON.parse(plan.json) as Plan).from;
+  const asks = guard === undefined
+    ? ""
+    : `, once the platform has said that the sender has the permission ${guard.permission}`;
+  return `starts workflow "${workflow}"${asks}`;
 }
