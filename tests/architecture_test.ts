@@ -36,8 +36,8 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/secrets": { "src/base": "values", "src/resources": "values" },
   "src/shell": { "src/base": "values" },
   "src/http": { "src/base": "values", "src/signatures": "types" },
-  "src/connections/github": { "src/base": "values", "src/http": "values" },
   "src/store": { "src/base": "types", "src/resources": "types", "src/signatures": "types" },
+  "src/connections/github": { "src/base": "values", "src/http": "values", "src/store": "types" },
   "src/connections": {
     "src/base": "values",
     "src/connections/github": "values",
@@ -146,6 +146,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/intake": {
     "src/base": "values",
     "src/connections": "values",
+    "src/connections/github": "values",
     "src/connections/slack": "values",
     "src/http": "values",
     "src/intake/admission": "values",

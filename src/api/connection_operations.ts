@@ -7,7 +7,14 @@
 
 import Type from "typebox";
 import type { ErrorCode } from "../base/errors.ts";
-import { defineOperation, lines, OPTIONAL_TEXT, PROJECT, TEXT } from "./operation.ts";
+import {
+  defineOperation,
+  lines,
+  OPTIONAL_SECS,
+  OPTIONAL_TEXT,
+  PROJECT,
+  TEXT,
+} from "./operation.ts";
 import type { ApplyOutcome } from "./resource_operations.ts";
 
 /** One line: something that was done or begun, something to know, the result, or the error. */
@@ -67,6 +74,32 @@ export interface Disconnected {
   readonly revoke_at: string | null;
 }
 
+/** An event that GitHub could not deliver. */
+export interface MissedEvent {
+  readonly guid: string;
+  readonly event: string;
+  /** Empty where it has none. */
+  readonly action: string;
+  /** RFC 3339 of the first try. */
+  readonly at: string;
+  /** How the last try ended. */
+  readonly status: string;
+  /** `missing` in a dry run, and while it may still come. */
+  readonly result: "repaired" | "lost" | "missing";
+}
+
+/** What a repair found and did. */
+export interface Repaired {
+  readonly name: string;
+  readonly project: string;
+  readonly dry_run: boolean;
+  readonly missed: readonly MissedEvent[];
+  readonly repaired: number;
+  readonly lost: number;
+  /** What kept it from going through everything; `null` when nothing did. */
+  readonly fault: string | null;
+}
+
 /** The operations on Connections, by name. */
 export const CONNECTION_OPERATIONS = {
   "connect.github": defineOperation({
@@ -124,5 +157,11 @@ export const CONNECTION_OPERATIONS = {
     },
     output: lines<ConnectionLine<Disconnected>>(),
     role: "admin",
+  }),
+  "connection.repair": defineOperation({
+    summary: "Gets back what GitHub could not deliver",
+    input: { name: TEXT, project: PROJECT, since_secs: OPTIONAL_SECS, dry_run: Type.Boolean() },
+    output: lines<ConnectionLine<Repaired>>(),
+    role: "operator",
   }),
 };

@@ -12,7 +12,7 @@ import { isGroup, type ListedName, suggestCommand } from "./suggest.ts";
 /** The headings of the list, each with the first words of the commands under it. */
 export const SECTIONS: readonly (readonly [heading: string, firstWords: readonly string[]])[] = [
   ["Setup", ["init", "daemon", "status", "integration", "completions", "version"]],
-  ["Connections", ["connect", "disconnect"]],
+  ["Connections", ["connect", "disconnect", "connection"]],
   ["Resources", ["apply", "get", "describe", "edit", "delete", "secret", "schema"]],
   ["Triggers and deliveries", ["trigger", "delivery"]],
   ["Tasks", ["task"]],

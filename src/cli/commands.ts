@@ -82,6 +82,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/connect_line.ts"),
   },
   {
+    words: "connection repair",
+    summary: "get back what GitHub could not deliver",
+    load: () => import("./commands/connection_repair.ts"),
+  },
+  {
     words: "disconnect",
     summary: "delete a Connection and its webhooks",
     load: () => import("./commands/disconnect.ts"),

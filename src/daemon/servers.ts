@@ -18,6 +18,7 @@ import { ResourceWriter } from "../control/resources/resource_writer.ts";
 import { controlHandler, type ControlHost } from "../control/server/server.ts";
 import { FaultWatch } from "../notifications/fault_watch.ts";
 import { serve } from "../http/server/serve.ts";
+import { GitHubLogs } from "../intake/github_logs.ts";
 import { webhookHandler } from "../intake/routes.ts";
 import { readDescriptorLimit } from "../shell/descriptor_limit.ts";
 import type { DaemonConfig } from "./config.ts";
@@ -70,8 +71,9 @@ export async function openServers(
     new ManifestReader({ program: join(dir.bin, "svc"), groups: state.groups, clock: state.clock }),
   );
   const host = { ...state, ...execution, ...intake, ...report, manifests };
+  const githubLogs = busy.use(new GitHubLogs(host));
   const answer = controlPlane(
-    { ...host, receiveOwn: (request: Request) => webhook.answer(request) },
+    { ...host, githubLogs, receiveOwn: (request: Request) => webhook.answer(request) },
     stopping.signal,
   );
   await usePath(dir.socket, removeStaleSocket(dir));
@@ -100,6 +102,7 @@ export async function openServers(
     maxConnections: Math.floor(descriptors * WEBHOOK_SHARE),
     drainMs: DRAIN_MS,
   });
+  githubLogs.start(); // what is sent again arrives here
   const open = opening.move();
   return { webhookUrl: webhook.url, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
@@ -109,6 +112,7 @@ function controlPlane(
   host: State & Execution & Intake & SelfReport & {
     readonly manifests: ManifestReader;
     readonly receiveOwn: OperationsHost["receiveOwn"];
+    readonly githubLogs: OperationsHost["githubLogs"];
   },
   signal: AbortSignal,
 ): (identify: ControlHost["identify"]) => ReturnType<typeof controlHandler> {

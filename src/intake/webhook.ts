@@ -116,22 +116,28 @@ async function receiveForAll(
   if (trigger === undefined) throw new Error("A decision needs its trigger");
   const decision = await decideForAll(received, trigger, SIGNED_REQUEST, host);
   if (decision.handshake !== undefined) return await answerHandshake(decision, host);
+  return answerForAll(endpoint, await recordForAll(received, decision.all, host));
+}
+
+/** Stores the deliveries of several triggers, and their tasks, in one transaction. */
+export async function recordForAll(
+  received: ReceivedDelivery,
+  all: readonly EventsDecision[],
+  host: Pick<WebhookHost, "store" | "keyUses">,
+): Promise<Parameters<typeof answerForAll>[1]> {
   const { headers, body, url } = received;
-  const contexts = decision.all.map(({ parsed }) => parsed.delivery.context);
+  const contexts = all.map(({ parsed }) => parsed.delivery.context);
   for (const context of contexts) context.passed("decided");
   const outcomes = await host.store.recordDeliveries({
     content: { headers, body, url },
-    deliveries: decision.all.map(({ events }, index) => ({
+    deliveries: all.map(({ events }, index) => ({
       delivery: (contexts[index] ?? received.context).facts(),
       events,
     })),
     dedupWindowMs: DEDUP_WINDOW_MS,
   });
   for (const context of contexts) host.keyUses.add(context);
-  return answerForAll(
-    endpoint,
-    contexts.map((context, index) => ({ context, outcomes: outcomes[index] ?? [] })),
-  );
+  return contexts.map((context, index) => ({ context, outcomes: outcomes[index] ?? [] }));
 }
 
 /** Reserves no memory yet: a body is read only for a trigger that exists. */

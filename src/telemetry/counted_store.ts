@@ -99,6 +99,12 @@ export function withMetrics(store: Store, { metrics, rates }: Counting): Store {
       if (result === "cancelled") rates.add("tasks", "cancelled");
       return result;
     },
+    async noteConnection(key, news, now) {
+      const state = await store.noteConnection(key, news, now);
+      metrics.gap("repaired", news.gap?.repaired ?? 0);
+      metrics.gap("lost", news.gap?.lost ?? 0);
+      return state;
+    },
     async startAudit(start) {
       await store.startAudit(start);
       plugins.set(start.id, start.pluginType);

@@ -43,6 +43,7 @@ export class Metrics {
   readonly #tasks = new Histograms(TASK_SECS);
   readonly #steps = new Counter("state");
   readonly #plugins = new Counter("type", "result");
+  readonly #gaps = new Counter("result");
   readonly #messages = new Counter("kind", "state");
   readonly #pluginSecs = new Histograms(PLUGIN_SECS);
   #late = 0;
@@ -87,6 +88,12 @@ export class Metrics {
     this.#add("counter", "svc_steps_total", "Steps that ended, by state", this.#steps);
     this.#add("counter", "svc_plugin_runs_total", "Plugins and hooks by result", this.#plugins);
     this.#add("counter", "svc_outbox_ended_total", "Messages by kind and end", this.#messages);
+    this.#add(
+      "counter",
+      "svc_connection_gap_total",
+      "Events that a platform could not deliver: repaired, or lost",
+      this.#gaps,
+    );
     this.#add(
       "histogram",
       "svc_plugin_duration_seconds",
@@ -161,6 +168,11 @@ export class Metrics {
   /** Counts a message of the outbox that was sent or given up. */
   messageEnd(kind: string, state: string): void {
     this.#messages.add(kind, state);
+  }
+
+  /** Counts events that a platform could not deliver at first. */
+  gap(result: "repaired" | "lost", count: number): void {
+    for (let n = 0; n < count; n++) this.#gaps.add(result);
   }
 
   /** Counts an expression that exceeded its time limit. */

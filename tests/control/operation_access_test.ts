@@ -54,6 +54,7 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
   "connect.github": { ...ADMINISTER, input: () => ({ repository: "a/b" }) },
   "connect.slack": { input: () => ({ name: "slack" }), role: "admin" },
   "connect.line": { input: () => ({ url: "https://hooks.example.com" }), role: "admin" },
+  "connection.repair": { ...OPERATE, input: () => ({ name: "x", dry_run: true }) },
   "connection.disconnect": { ...ADMINISTER, input: () => ({ name: "x", all: false }) },
   "status": { ...READ, input: none },
   "apply": { ...OPERATE, input: () => ({ files: [], dry_run: false }) },

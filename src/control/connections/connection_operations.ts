@@ -11,10 +11,11 @@ import { connectGitHub, type ConnectHost } from "./connect_github.ts";
 import { connectLine } from "./connect_line.ts";
 import { connectSlack } from "./connect_slack.ts";
 import { disconnect } from "./disconnect.ts";
-import { audited } from "./lines.ts";
+import { audited, toLines } from "./lines.ts";
+import { repair, type RepairHost } from "./repair.ts";
 
 /** What these operations need. */
-export type ConnectionOperationsHost = ConnectHost & Pick<AuditLog, "startAudited">;
+export type ConnectionOperationsHost = ConnectHost & RepairHost & Pick<AuditLog, "startAudited">;
 
 /** The handlers, by name of the operation. */
 export function connectionHandlers(
@@ -42,5 +43,6 @@ export function connectionHandlers(
       };
       return audited(what, disconnect(input, caller, host, signal), host);
     },
+    "connection.repair": (input, _caller, signal) => toLines(repair(input, host, signal)),
   };
 }

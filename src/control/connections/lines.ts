@@ -17,7 +17,7 @@ export type ConnectionWork<Result> = AsyncGenerator<
 >;
 
 /** Reports an error as a line, too: an answer that has begun cannot turn into an error response. */
-async function* toLines<Result>(
+export async function* toLines<Result>(
   work: ConnectionWork<Result>,
 ): AsyncGenerator<ConnectionLine<Result>, void, undefined> {
   await using _ended = work; // also when the reader leaves
@@ -58,5 +58,28 @@ export async function* audited<Result>(
     }
   } finally {
     await end(failure); // of no effect where it has been recorded
+  }
+}
+
+/** Work that is told of its steps by calls, as lines. */
+export async function* stepsOf<Result>(
+  work: (onStep: (step: string) => void) => Promise<Result>,
+): ConnectionWork<Result> {
+  const steps: string[] = [];
+  let wake = () => {};
+  let ended = false;
+  const result = work((step) => {
+    steps.push(step);
+    wake();
+  }).finally(() => {
+    ended = true;
+    wake();
+  });
+  result.catch(() => {}); // awaited below
+  for (;;) {
+    const step = steps.shift();
+    if (step !== undefined) yield { step };
+    else if (ended) return await result;
+    else await new Promise<void>((resolve) => wake = resolve);
   }
 }

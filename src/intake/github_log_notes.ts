@@ -1,0 +1,173 @@
+/**
+ * What is kept and told of the logs of GitHub that were gone through: marks, gaps, what is lost, and
+ * a Connection that does not work.
+ *
+ * @module
+ */
+
+import { type Clock, rfc3339 } from "../base/clock.ts";
+import type { HealthConditions } from "../base/health_conditions.ts";
+import type { Log } from "../base/log.ts";
+import type { Connection } from "../connections/find_connection.ts";
+import { lostText, type MissedEvent } from "../connections/github/missed_events.ts";
+import type { LogFindings, RepairedHook } from "../connections/github/repair_hook.ts";
+import { connectedTo } from "../resources/connection.ts";
+import type { ConnectionNews, ConnectionState } from "../store/connection_records.ts";
+import type { ConnectionStore } from "../store/connection_store.ts";
+import type { Events } from "../store/events.ts";
+import type { IncidentKind } from "../store/incident_records.ts";
+
+/** What noting needs. */
+export interface LogNotesHost {
+  readonly store: ConnectionStore;
+  readonly events: Events;
+  readonly health: HealthConditions;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What came of going through the logs of all webhooks of a Connection. */
+export interface LogRun extends RepairedHook {
+  /** Everything that was missing, oldest first. */
+  readonly missed: readonly MissedEvent[];
+}
+
+/** A Connection that could not be repaired for so long is told of. */
+const TOO_LONG_MS = 2 * 24 * 3600 * 1000;
+/** Time between two notes of a log that is read and has nothing new. */
+const NOTE_EVERY_MS = 60_000;
+
+/** Notes and tells; remembers what was told already. */
+export class LogNotes {
+  readonly #host: LogNotesHost;
+  readonly #notedAt = new Map<string, number>();
+  readonly #told = new Map<string, Pick<Connection, "project" | "name">>();
+
+  constructor(host: LogNotesHost) {
+    this.#host = host;
+  }
+
+  /** What is known of a Connection; `undefined` where nothing is. */
+  async stateOf({ project, name, createdAt }: Connection): Promise<ConnectionState | undefined> {
+    const states = await this.#host.store.listConnectionStates();
+    return states.find((one) =>
+      one.project === project && one.name === name && one.createdAt === createdAt
+    );
+  }
+
+  /** What is wrong with Connections that are gone is wrong no longer. */
+  forgetAllBut(isThere: (connection: Pick<Connection, "project" | "name">) => boolean): void {
+    for (const [what, connection] of this.#told) {
+      if (isThere(connection)) continue;
+      this.#host.health.clear(conditionOf(connection));
+      this.#told.delete(what);
+    }
+  }
+
+  /** Notes what came of one webhook. */
+  async hookDone(
+    connection: Connection,
+    { id, found, ended, isPull }: {
+      readonly id: number;
+      readonly found: LogFindings;
+      readonly ended: RepairedHook;
+      readonly isPull: boolean;
+    },
+  ): Promise<void> {
+    const { now, missed, beyond, tokenEndsAt } = found;
+    const { repaired, lost, fault } = ended;
+    const counted = isPull ? 0 : repaired.length;
+    const news: { -readonly [Field in keyof ConnectionNews]: ConnectionNews[Field] } = {};
+    if (fault === undefined) news.marks = { [String(id)]: now };
+    if (tokenEndsAt !== undefined) news.tokenEndsAt = tokenEndsAt;
+    if (isPull && repaired.length > 0) news.lastEventAt = this.#host.clock.now();
+    if (counted + lost.length > 0) {
+      news.gap = {
+        from: missed[0]?.at ?? now,
+        to: missed.at(-1)?.at ?? now,
+        repaired: counted,
+        lost: lost.length,
+        reason: lost.length === 0 ? "" : lostText(lost),
+      };
+    }
+    const isWorthIt = news.gap !== undefined || news.lastEventAt !== undefined ||
+      beyond !== undefined || this.#isDue(`${keyOf(connection)}\n${id}`);
+    if (isWorthIt) await this.#note(connection, news);
+    if (beyond !== undefined && fault === undefined) await this.#noteBeyond(connection, beyond);
+    if (lost.length > 0) this.#tell("gap.lost", connection, lostText(lost));
+    if (counted === 0) return;
+    const { project, name } = connection;
+    const facts = { project, connection: name, repaired: counted, lost: lost.length };
+    this.#host.log.info("GitHub has sent again what it could not deliver", facts);
+  }
+
+  async #noteBeyond(
+    connection: Connection,
+    { from, to }: NonNullable<LogFindings["beyond"]>,
+  ): Promise<void> {
+    const reason =
+      "GitHub's log does not reach back so far: what it could not deliver then is lost";
+    await this.#note(connection, { gap: { from, to, repaired: 0, lost: 0, reason } });
+    const span = `${rfc3339(from)} and ${rfc3339(to)}`;
+    this.#tell("gap.lost", connection, `between ${span}, ${reason}`);
+  }
+
+  /** Notes that all webhooks of a Connection were gone through, or what is wrong. */
+  async runDone(
+    connection: Connection,
+    { fault, broken }: LogRun,
+    { keepsLog, before }: { keepsLog: boolean; before: ConnectionState | undefined },
+  ): Promise<void> {
+    const { clock, health } = this.#host;
+    const what = keyOf(connection);
+    const now = clock.now();
+    if (fault === undefined) {
+      health.clear(conditionOf(connection));
+      this.#told.delete(what);
+      if (before?.fault === undefined && !this.#isDue(what)) return;
+      return void await this.#note(connection, {
+        fault: null,
+        ...(keepsLog ? { repairedAt: now } : {}),
+      });
+    }
+    health.set(conditionOf(connection), `Connection "${connection.name}": ${fault}`);
+    const { faultSince = now } = await this.#note(connection, { fault });
+    if (broken !== true && now - faultSince < TOO_LONG_MS || this.#told.has(what)) return;
+    this.#told.set(what, connection);
+    if (before?.fault !== fault) this.#tell("connection.broken", connection, fault);
+  }
+
+  /** Whether it is time for a note that says nothing new. */
+  #isDue(what: string): boolean {
+    const now = this.#host.clock.monotonicMs();
+    if (now - (this.#notedAt.get(what) ?? -Infinity) < NOTE_EVERY_MS) return false;
+    this.#notedAt.set(what, now);
+    return true;
+  }
+
+  /** Says it in the log, and to whom it was asked to be told. */
+  #tell(kind: IncidentKind, connection: Connection, why: string): void {
+    const { project, name, spec } = connection;
+    const isLost = kind === "gap.lost";
+    const reason = isLost ? `Events of ${connectedTo(spec)} are lost: ${why}` : why;
+    const facts = { project, connection: name, reason };
+    this.#host.log.error(isLost ? "events are lost" : "a Connection is broken", facts);
+    this.#host.events.publish("incidentHappened", { kind, project, connection: name, reason });
+  }
+
+  async #note(
+    { project, name, createdAt }: Connection,
+    news: ConnectionNews,
+  ): Promise<ConnectionState> {
+    const { store, clock } = this.#host;
+    return await store.noteConnection({ project, name, createdAt }, news, clock.now());
+  }
+}
+
+function keyOf({ project, name }: Connection): string {
+  return `${project}\n${name}`;
+}
+
+function conditionOf({ project, name }: { project: string; name: string }): string {
+  return `connection ${project}/${name}`;
+}

@@ -1,0 +1,198 @@
+/**
+ * Goes through GitHub's logs for the webhooks of one Connection: has sent again what could not be
+ * delivered (`events: push`), or takes in what stands there (`events: pull`).
+ *
+ * @module
+ */
+
+import { messageOf, toAppError } from "../base/errors.ts";
+import { type Connection, readToken } from "../connections/find_connection.ts";
+import type { GitHubFailure } from "../connections/github/client.ts";
+import { readLogged } from "../connections/github/delivery_log.ts";
+import { findHook, isGitea } from "../connections/github/hooks.ts";
+import type { MissedEvent } from "../connections/github/missed_events.ts";
+import {
+  faultOf,
+  type HookLog,
+  type LogFindings,
+  readLog,
+  redeliverMissed,
+  type RepairedHook,
+} from "../connections/github/repair_hook.ts";
+import type { Catalog } from "../resources/catalog.ts";
+import { apiUrlOf, connectedTo, type GitHubSpec } from "../resources/connection.ts";
+import type { DeliveryStore } from "../store/delivery_store.ts";
+import { LogNotes, type LogNotesHost, type LogRun } from "./github_log_notes.ts";
+import { takePulled } from "./pulled.ts";
+import type { WebhookHost } from "./webhook.ts";
+
+/** What {@linkcode LogRuns} needs. */
+export interface LogRunsHost extends WebhookHost, Omit<LogNotesHost, "store" | "clock" | "log"> {
+  readonly store:
+    & WebhookHost["store"]
+    & LogNotesHost["store"]
+    & Pick<DeliveryStore, "listHeaderValues">;
+  readonly catalog: Catalog;
+}
+
+/** How to go through the logs of a Connection. */
+export interface LogRunOptions {
+  /** From when on, in milliseconds since the epoch; where the last one stopped when absent. */
+  readonly since?: number;
+  /** Says what is missing, and does nothing about it. */
+  readonly dryRun?: boolean;
+  /** Hears how far it is. */
+  readonly onStep?: (text: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** One webhook of a Connection. */
+interface HookOfConnection {
+  readonly connection: Connection;
+  readonly id: number;
+  readonly endpoint: string;
+  /** Up to when nothing is missing. */
+  readonly upTo: number;
+  /** Whether that is where the last run stopped, and not where somebody wants to begin. */
+  readonly isMark: boolean;
+}
+
+const NOTHING: LogRun = { missed: [], repaired: [], lost: [] };
+/** Events that are remembered as taken in or refused; the store knows those that it has. */
+const MAX_TAKEN = 10_000;
+
+/** Goes through logs; remembers what it has read of them. */
+export class LogRuns {
+  readonly #host: LogRunsHost;
+  /** Notes and tells what comes of it. */
+  readonly notes: LogNotes;
+  readonly #etags = new Map<string, string>();
+  readonly #taken = new Set<string>();
+
+  constructor(host: LogRunsHost) {
+    this.#host = host;
+    this.notes = new LogNotes(host);
+  }
+
+  /** Goes through the logs of all webhooks of a Connection; what does not work is its fault. */
+  async run(connection: Connection, options: LogRunOptions): Promise<LogRun> {
+    const hooks = connection.spec.github?.hooks ?? [];
+    const before = await this.notes.stateOf(connection);
+    let all = NOTHING;
+    let keepsLog = hooks.length > 0;
+    for (const { id, endpoint } of hooks) {
+      const mark = before?.marks[String(id)];
+      const upTo = options.since ?? mark ?? connection.createdAt;
+      const isMark = options.since === undefined && mark !== undefined;
+      const done = await this.#hook({ connection, id, endpoint, upTo, isMark }, options);
+      if (done === "no log") keepsLog = false;
+      else all = joined(all, done);
+      if (all.fault !== undefined) break;
+    }
+    const isOver = options.dryRun === true || options.signal.aborted;
+    if (!isOver) await this.notes.runDone(connection, all, { keepsLog, before });
+    return all;
+  }
+
+  async #hook(hook: HookOfConnection, options: LogRunOptions): Promise<LogRun | "no log"> {
+    try {
+      return await this.#readHook(hook, options);
+    } catch (error) {
+      const { message, code } = toAppError(error);
+      if (code === "internal") throw error;
+      return { ...NOTHING, fault: message, broken: code === "refused" };
+    }
+  }
+
+  async #readHook(
+    { connection, id, endpoint, upTo, isMark }: HookOfConnection,
+    { dryRun = false, onStep = () => {}, signal }: LogRunOptions,
+  ): Promise<LogRun | "no log"> {
+    const { catalog, clock } = this.#host;
+    const github = githubOf(connection);
+    const { repository, organization } = github;
+    const owner = { repository, organization };
+    const token = () => readToken(connection, github.token, catalog);
+    const access = { api: apiUrlOf(connection.spec), token, clock, signal };
+    const log: HookLog = { access, owner, hook: id, project: connection.project, upTo, signal };
+    const isPull = github.events === "pull";
+    const at = `${connection.project}\n${connection.name}\n${connection.createdAt}\n${id}`;
+    const found = await readLog(log, this.#host, isPull ? this.#etags.get(at) : undefined);
+    if (found === "unchanged") return NOTHING;
+    if ("ok" in found) return await whyNoLog(found, log, connection);
+    const { missed } = found;
+    if (dryRun) return { missed, repaired: [], lost: [] };
+    const ended = isPull
+      ? await this.#pull(log, found, { connection, endpoint })
+      : await redeliverMissed(log, found, Object.assign({ onStep }, this.#host));
+    if (ended.fault === undefined && found.etag !== undefined) this.#etags.set(at, found.etag);
+    const { beyond: _unknown, ...inside } = found;
+    const told = isMark ? found : inside;
+    await this.notes.hookDone(connection, { id, found: told, ended, isPull });
+    return { missed, ...ended };
+  }
+
+  /** Takes in what the log has, oldest first. */
+  async #pull(
+    { access, owner, hook, signal }: HookLog,
+    { missed }: LogFindings,
+    { connection, endpoint }: { connection: Connection; endpoint: string },
+  ): Promise<RepairedHook> {
+    const { project, name } = connection;
+    const repaired: MissedEvent[] = [];
+    const lost: MissedEvent[] = [];
+    for (const event of missed) {
+      if (signal.aborted) return { repaired, lost, fault: "The reading was ended" };
+      const taken = `${project}\n${hook}\n${event.guid}`;
+      if (this.#taken.has(taken)) continue;
+      const read = await readLogged(access, { owner, hook, id: event.last.id });
+      if (read !== undefined && "ok" in read) return { repaired, lost, ...faultOf(read) };
+      if (read === undefined) {
+        lost.push(event);
+        continue;
+      }
+      const { headers, body } = read;
+      try {
+        await takePulled({ project, endpoint, connection: name, headers, body }, this.#host);
+      } catch (error) {
+        return { repaired, lost, fault: `An event could not be taken in: ${messageOf(error)}` };
+      }
+      repaired.push(event);
+      if (this.#taken.size >= MAX_TAKEN) this.#taken.clear();
+      this.#taken.add(taken);
+    }
+    return { repaired, lost };
+  }
+}
+
+/** Why a log cannot be read: the webhook is gone, or the server keeps none. */
+async function whyNoLog(
+  failure: GitHubFailure,
+  { access, owner, hook }: HookLog,
+  { name, spec }: Connection,
+): Promise<LogRun | "no log"> {
+  if (failure.status !== 404) return { ...NOTHING, ...faultOf(failure) };
+  const found = await findHook(access, owner, hook);
+  if (found !== undefined && "ok" in found) return { ...NOTHING, ...faultOf(found) };
+  if (found !== undefined) {
+    return isGitea(access.api) ? "no log" : { ...NOTHING, ...faultOf(failure) };
+  }
+  const fault =
+    `Webhook ${hook} of ${connectedTo(spec)} is gone, or the token may not see it: run ` +
+    `svc connect github again for Connection "${name}"`;
+  return { ...NOTHING, fault, broken: true };
+}
+
+function joined(one: LogRun, other: LogRun): LogRun {
+  return {
+    ...other,
+    missed: [...one.missed, ...other.missed],
+    repaired: [...one.repaired, ...other.repaired],
+    lost: [...one.lost, ...other.lost],
+  };
+}
+
+function githubOf({ spec }: Connection): GitHubSpec {
+  if (spec.github === undefined) throw new Error("Only Connections to GitHub have logs");
+  return spec.github;
+}

@@ -1,0 +1,99 @@
+/**
+ * An event that was read from GitHub's log of deliveries, in the place of a request: the same way
+ * through the pipeline, for every trigger of its endpoint.
+ *
+ * @module
+ */
+
+import { utf8 } from "../base/bytes.ts";
+import { AppError, toAppError } from "../base/errors.ts";
+import type { ActiveTrigger } from "./admission/triggers.ts";
+import {
+  authenticate,
+  type AuthenticatedDelivery,
+  type AuthenticateHost,
+  vouchedBy,
+} from "./pipeline/authenticate.ts";
+import { decideForAll } from "./pipeline/decide_for_all.ts";
+import { DeliveryContext, type ReceivedDelivery } from "./pipeline/delivery_context.ts";
+import { body as bodyOf, type PipelineMode, SIGNED_REQUEST } from "./pipeline/pipeline.ts";
+import { meet, recordForAll, type WebhookHost } from "./webhook.ts";
+
+/** An event as the log has it. */
+export interface PulledEvent {
+  readonly project: string;
+  readonly endpoint: string;
+  /** Name of the Connection with whose token it was read. */
+  readonly connection: string;
+  /** Headers that it was sent with, names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/**
+ * Takes an event in; on disk when it resolves. One that is refused for good is recorded as rejected.
+ *
+ * @throws {AppError} `overloaded`, `rate_limited` or `internal` when it has to be tried again;
+ * `not_found` when no trigger has the endpoint.
+ */
+export async function takePulled(
+  { project, endpoint, connection, headers, body }: PulledEvent,
+  host: WebhookHost,
+): Promise<void> {
+  const context = new DeliveryContext({ id: host.newId(), clock: host.clock, remote: "" });
+  const bytes = utf8(body);
+  context.headerNames = Object.keys(headers);
+  context.bodyBytes = bytes.length;
+  const received: ReceivedDelivery = { method: "POST", body: bytes, headers, url: "", context };
+  const receivers = host.triggers.at({ project, trigger: endpoint });
+  try {
+    const first = meet(receivers, context);
+    if (bytes.length > host.limits.maxBytes) {
+      throw new AppError("too_large", `The body has more than ${host.limits.maxBytes} bytes`);
+    }
+    const decision = await decideForAll(received, first, modeOf(connection), host);
+    if (decision.handshake === undefined) await recordForAll(received, decision.all, host);
+  } catch (thrown) {
+    const error = toAppError(thrown);
+    if (AGAIN.has(error.code)) throw error;
+    const reason = error.reason || error.message;
+    const end = { outcome: "rejected", status: error.status, reason } as const;
+    for (const one of context.each(host.newId)) {
+      host.rejections.add(one.toDelivery(end), { ...received, context: one });
+    }
+  }
+}
+
+/** Refusals that may be gone in a minute. */
+const AGAIN: ReadonlySet<string> = new Set(["overloaded", "rate_limited", "internal"]);
+
+function modeOf(connection: string): PipelineMode {
+  return {
+    authenticate: (delivery, trigger, host) =>
+      signedOrVouched(delivery, { trigger, connection, host }),
+    body: bodyOf,
+    findHandshake: SIGNED_REQUEST.findHandshake,
+  };
+}
+
+/**
+ * The log mostly has the bytes that were signed; where it writes them in another way, the API vouches
+ * for them. Where a trigger demands more of a sender than a signature, nothing vouches for that.
+ */
+async function signedOrVouched(
+  delivery: ReceivedDelivery,
+  { trigger, connection, host }: {
+    readonly trigger: ActiveTrigger;
+    readonly connection: string;
+    readonly host: AuthenticateHost;
+  },
+): Promise<AuthenticatedDelivery> {
+  const { allowFrom, crdRef, secret } = trigger.webhook;
+  const isPlain = allowFrom === undefined && crdRef === undefined && secret !== undefined;
+  try {
+    return await authenticate(delivery, trigger, host);
+  } catch (error) {
+    if (!isPlain || !(error instanceof AppError) || error.code !== "unauthorized") throw error;
+    return vouchedBy(connection)(delivery);
+  }
+}
