@@ -10,6 +10,7 @@ import { AppError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { apiUrlOf } from "../resources/connection.ts";
+import { guardReason } from "../resources/sender_guard.ts";
 import { type Connection, findConnection, readToken, repositoryOf } from "./find_connection.ts";
 import { callGitHub, type GitHubAnswer, type GitHubFailure } from "./github/client.ts";
 import { changeSince, type CheckedText, checkedTexts } from "./github/checked_text.ts";
@@ -191,12 +192,11 @@ function judge({ mayWrite }: Remembered, login: string, repository: string): Ref
 }
 
 function no(why: string): Refusal {
-  return { state: "cancelled", reason: `not started, as event.webhook.from says: ${why}` };
+  return { state: "cancelled", reason: guardReason("says", why) };
 }
 
 function unanswered(why: string): Refusal {
-  const reason = `it could not be found out whether this may be started: ${why}`;
-  return { state: "failed", reason };
+  return { state: "failed", reason: guardReason("could not be checked", why) };
 }
 
 function member(value: JsonObject, name: string): JsonObject | undefined {

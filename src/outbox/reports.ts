@@ -11,6 +11,7 @@ import type { Evaluator } from "../cel/evaluator.ts";
 import { scopeOf } from "../cel/expression.ts";
 import { compileTemplate, renderTemplate } from "../cel/template.ts";
 import type { Report } from "../resources/report.ts";
+import { wasKeptFromStarting } from "../resources/sender_guard.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { Task, TaskState } from "../store/task_records.ts";
 import {
@@ -50,7 +51,8 @@ export async function reportsAt(
 ): Promise<readonly Draft[]> {
   const found = host.catalog.find<TriggerSpec>("Trigger", task.project, task.trigger);
   const report = found?.spec.report?.github;
-  if (report === undefined) return [];
+  // Else a stranger could write over an answer that others were given.
+  if (report === undefined || wasKeptFromStarting(task)) return [];
   const isOver = point === "ended";
   if (!isOver && report.react !== true && report.status === undefined) return [];
   const address = await addressOf(task, host);

@@ -18,6 +18,19 @@ export const SenderGuard = Type.Object({
 /** `from` as written by the user. */
 export type SenderGuard = Type.Static<typeof SenderGuard>;
 
+/** How the reason of a task begins that the guard kept from starting. */
+const NOT_STARTED = "not started, as event.webhook.from";
+
+/** The reason of a task that may not start, or of which that could not be found out. */
+export function guardReason(what: "says" | "could not be checked", why: string): string {
+  return `${NOT_STARTED} ${what}: ${why}`;
+}
+
+/** Whether a task was kept from starting: a stranger's, which is not answered either. */
+export function wasKeptFromStarting({ reason }: { readonly reason: string }): boolean {
+  return reason.startsWith(NOT_STARTED);
+}
+
 /** Platforms whose API answers the question. */
 const KNOWN: ReadonlySet<string | undefined> = new Set(["github", "gitea"]);
 

@@ -27,7 +27,10 @@ export interface DaemonEvents {
     /** Running tasks that have to end for the new ones (`concurrency: Replace`). */
     readonly replaced: readonly string[];
   };
-  /** A task began to run; not published again when it continues after an interruption. */
+  /**
+   * A task begins to run, and who started it may do so. Not published again when it continues after
+   * an interruption, unless no step had started.
+   */
   readonly taskStarted: Task;
   /** The worker ended a task, and the end is stored. */
   readonly taskEnded: {

@@ -198,7 +198,7 @@ test("no answer is a no, and the task has failed, so that it can be retried", as
   rig.github.interfere = ({ path }) => PERMISSION.test(path) ? problem(403, "No") : undefined;
   match(
     await rig.ask(rig.comment("wen")),
-    /^failed: it could not be found out .*does not allow this/,
+    /^failed: not started, as event.webhook.from could not be checked: .*does not allow this/,
   );
   rig.github.interfere = undefined;
   equal(await rig.ask(rig.comment("wen")), "may", "an error is not remembered");

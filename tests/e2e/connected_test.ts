@@ -14,6 +14,7 @@ import { until } from "../helpers/until.ts";
 const REPOSITORY = "brightwater/tidepool";
 const SHA = "9be7a2d05c41f386e31f6c8a47d24f0c61d2b97a";
 const ADA = { login: "ada-pereira", id: 77 };
+const STRANGER = { login: "wen", id: 78 };
 
 const REVIEW = [
   {
@@ -44,6 +45,7 @@ const REVIEW = [
           endpoint: "github",
           secret: { fromRef: "github" },
           signatureHeader: "X-Hub-Signature-256",
+          from: { permission: "write" },
         },
         filter: {
           condition: 'payload?.action == "created" && payload?.comment.body.contains("/review")',
@@ -71,8 +73,8 @@ function newFake(): FakeGitHub {
   return fake;
 }
 
-async function comment(fake: FakeGitHub, body: string): Promise<number> {
-  const given = { repository: REPOSITORY, issue: 7, user: ADA, body, association: "MEMBER" };
+async function comment(fake: FakeGitHub, body: string, user = ADA): Promise<number> {
+  const given = { repository: REPOSITORY, issue: 7, user, body };
   return (await fake.issues.comment(given)).id;
 }
 
@@ -120,6 +122,19 @@ testEachProgram("connected in one command, asked, and answered in place", async 
   deepEqual(reactions(second), ["eyes svc-bot", "rocket svc-bot"]);
   const reviews = await daemon.json("get", "tasks", "--trigger", "review") as unknown[];
   equal(reviews.length, 2, "an answer of ours started something");
+
+  const before = [own().map(({ body }) => body), fake.issues.statuses.length];
+  const third = await comment(fake, "/review for a stranger", STRANGER);
+  await daemon.settled();
+  await allSent(daemon);
+  const [refused] = await daemon.json("get", "tasks", "--trigger", "review") as {
+    state: string;
+    reason: string;
+  }[];
+  equal(refused?.state, "cancelled");
+  match(refused?.reason ?? "", /^not started, .*wen may not write to brightwater\/tidepool$/);
+  deepEqual([own().map(({ body }) => body), fake.issues.statuses.length], before);
+  deepEqual(reactions(third), []);
 
   const shown = await daemon.svc([
     "get",

@@ -7,8 +7,14 @@
 
 import { findText } from "../../base/bytes.ts";
 import { parseOwnJson } from "../../base/json.ts";
+import type { Task } from "../../store/task_records.ts";
 import type { TaskResult } from "./task_result.ts";
 import type { TaskRun } from "./task_context.ts";
+
+/** Whether a step of the task has started: then it goes on after an interruption. */
+export function hasBegun({ startedAt: since = 0, steps }: Task): boolean {
+  return steps.some(({ startedAt = -1 }) => startedAt >= since);
+}
 
 /**
  * How a task ends that may not start; `undefined` where it may. A task that has begun already goes on,
@@ -20,8 +26,7 @@ export async function checkSender(
   const { task, payload, request, coverage } = claimed;
   const { from: guard } = plan;
   if (guard === undefined || request.method === "") return undefined;
-  const since = task.startedAt ?? 0;
-  if (task.steps.some(({ startedAt = -1 }) => startedAt >= since)) return undefined;
+  if (hasBegun(task)) return undefined;
   const signal = AbortSignal.any([signals.stop, signals.cancel]);
   const question = {
     project: task.project,

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { AppError } from "../../base/errors.ts";
 import type { ClaimedTask } from "../../store/task_records.ts";
 import { CancellationScope } from "../cancellation_scope.ts";
-import { checkSender } from "./check_sender.ts";
+import { checkSender, hasBegun } from "./check_sender.ts";
 import { findNeverRan, isOver, taskVerdict } from "./flow.ts";
 import type { Plan } from "../plan.ts";
 import { removeOwnDirectory } from "./own_directory.ts";
@@ -84,6 +84,7 @@ async function runAndCleanUp(run: TaskRun): Promise<TaskResult> {
   try {
     const refusal = await checkSender(run);
     if (refusal !== undefined) return refusal;
+    if (!hasBegun(task)) host.events.publish("taskStarted", task);
     // A task that was interrupted at its very end has nothing left to run.
     const context = steps.records.every(isOver) ? undefined : await contextOf(run, cancellation);
     const isDone = context === undefined || await runAllSteps(context, cancellation);

@@ -159,12 +159,11 @@ class Worker implements TaskWorker {
 
   /** Claims at most `limit` tasks; several claims may be under way, for different room. */
   async #claim(claim: Claim, limit: number): Promise<void> {
-    const { store, clock, log, events } = this.#host;
+    const { store, clock, log } = this.#host;
     const now = clock.now();
     try {
       const { tasks, nextAt } = await store.claimTasks(limit, now);
       for (const claimed of tasks) {
-        if (claimed.task.startedAt === now) events.publish("taskStarted", claimed.task);
         this.#start(claimed, claim);
       }
       this.#wakeAt(nextAt);
