@@ -124,8 +124,8 @@ export interface StatedEndpoint {
 }
 
 /**
- * What is wrong with the endpoints of `stated` triggers among all that there would be then, one line
- * each. Faults among others are no matter of who applies something else.
+ * What is wrong with the endpoints of `stated` triggers among all that there would be then: the first
+ * fault of each, for one mistake is one with every trigger there. Faults among others are no matter of who applies something else.
  */
 export function endpointErrors(
   stated: readonly StatedEndpoint[],
@@ -144,11 +144,10 @@ export function endpointErrors(
       named.get(endpointKey({ project, name: endpoint })) ?? own,
       ...groups.get(endpointKey({ project, name })) ?? [],
     ];
-    for (const other of others) {
-      const [one, two] = other.name < name ? [other, own] : [own, other];
-      const fault = endpointFault(one, two);
-      if (fault !== undefined && !errors.has(fault)) errors.set(fault, `${place}${fault}`);
-    }
+    const fault = others
+      .map((other) => other.name < name ? endpointFault(other, own) : endpointFault(own, other))
+      .find((found) => found !== undefined);
+    if (fault !== undefined && !errors.has(fault)) errors.set(fault, `${place}${fault}`);
   }
   return [...errors.values()];
 }

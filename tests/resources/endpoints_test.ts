@@ -133,6 +133,7 @@ Deno.test("endpointErrors() says each fault of what is stated once, and none of 
   const c = trigger("c", { secret: { fromRef: "c" } });
   deepEqual(endpointErrors([place("c")], [a, b, c]), [], "they were like that before");
   deepEqual(endpointErrors([], [a, b]), []);
+  equal(endpointErrors([place("b")], [a, b, trigger("d", SIGNED)]).length, 1, "one mistake");
   const named = trigger("b", { ...SIGNED, endpoint: "a" });
   match(
     endpointErrors([place("a")], [a, named])[0] ?? "",
