@@ -1,6 +1,6 @@
 /**
- * Who may post to a task's thread: what the definition of `slack.reply` grants, and what is posted
- * then.
+ * Who may post to a task's thread: what the definition of `slack.reply` grants, and what the outbox
+ * gets then.
  *
  * @module
  */
@@ -11,6 +11,7 @@ import { checkCaller, checkOwn } from "../../src/auth/authorize.ts";
 import type { AppError } from "../../src/base/errors.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { sourceEventHandlers, type SourceEventHost } from "../../src/control/source_events.ts";
+import { Catalog } from "../../src/resources/catalog.ts";
 import { accept, taskIdOf } from "../helpers/store_records.ts";
 import { tempStore } from "../helpers/temp_store.ts";
 
@@ -33,17 +34,40 @@ const CALLERS: Readonly<Record<string, readonly [Caller, string]>> = {
   "a cron plugin": [run({ kind: "cron", project: "default" }), "forbidden"],
 };
 
+const ENVELOPE = { project: "default", metadata: {}, generation: 1, createdAt: 0, updatedAt: 0 };
+const CATALOG = new Catalog([
+  {
+    ...ENVELOPE,
+    kind: "Trigger",
+    name: "t",
+    spec: {
+      event: {
+        source: "webhook",
+        webhook: { slack: { botToken: { fromSecret: { store: "slack", key: "bot_token" } } } },
+      },
+      action: { workflow: "w", workspace: "default" },
+    },
+  },
+  { ...ENVELOPE, kind: "SecretStore", name: "slack", spec: { data: { bot_token: "xoxb-1" } } },
+]);
+
 for (const [name, [caller, wanted]] of Object.entries(CALLERS)) {
   Deno.test(`slack.reply by ${name}: ${wanted}`, async () => {
     await using temp = await tempStore();
     await accept(temp.store, 1);
     const posted: unknown[] = [];
+    const place = { project: "default", trigger: "t", installationId: "A/T" };
+    const thread = { ...place, conversationId: "C1", threadId: "1.1" };
     const host = {
-      store: temp.store,
-      slack: {
-        reply: (task: { id: string }, text: string) => {
-          posted.push([task.id, text]);
-          return Promise.resolve({ channel: "C1", ts: "1.1" });
+      catalog: CATALOG,
+      store: {
+        findTasks: (prefix: string) => temp.store.findTasks(prefix),
+        findThreadOfTask: () => Promise.resolve(thread),
+      },
+      outbox: {
+        enqueue: (drafts: readonly unknown[]) => {
+          posted.push(...drafts);
+          return Promise.resolve(drafts.map(() => "id"));
         },
       },
     } as unknown as SourceEventHost;
