@@ -1,13 +1,15 @@
 /**
  * What the thread of a task is told (`spec.event.webhook.slack`): replies of its steps, and how the
- * task began and ended. Off without a bot token.
+ * task began and ended. Off without a bot token of the trigger or a Connection.
  *
  * @module
  */
 
 import { shortDuration } from "../base/duration.ts";
 import { AppError } from "../base/errors.ts";
+import { type Connection, findConnection } from "../connections/find_connection.ts";
 import type { Catalog } from "../resources/catalog.ts";
+import { endpointOf } from "../resources/endpoints.ts";
 import type { SlackSpec } from "../resources/event_webhook.ts";
 import type { TriggerSpec } from "../resources/trigger.ts";
 import type { ThreadKey } from "../store/source_event_records.ts";
@@ -53,7 +55,7 @@ export async function postsAt(
   if (!wantsPosts(task, [state], catalog)) return [];
   const thread = await threadOf(task, store);
   if (thread === undefined) return []; // it came from no conversation
-  return [slackDraft(inThread(thread, task, describe(task, state)), catalog)];
+  return [slackDraft(inThread(thread, { task, text: describe(task, state) }, catalog), catalog)];
 }
 
 /**
@@ -68,7 +70,7 @@ export async function replyTo(
   { catalog, store }: SlackAnswersHost,
 ): Promise<Draft> {
   const thread = await threadOf(task, store);
-  if (thread !== undefined) return slackDraft(inThread(thread, task, text), catalog);
+  if (thread !== undefined) return slackDraft(inThread(thread, { task, text }, catalog), catalog);
   throw new AppError(
     "refused",
     `Task ${task.id} did not come from a conversation, so there is no thread to post to`,
@@ -86,19 +88,41 @@ function describe({ id, reason, startedAt, finishedAt }: Task, state: TaskPoint)
 
 function inThread(
   { project, trigger, conversationId, threadId }: ThreadKey,
-  task: Task,
-  text: string,
+  { task, text }: { readonly task: Task; readonly text: string },
+  catalog: Catalog,
 ) {
-  const connection = "";
   return {
     project,
-    connection,
+    connection: connectionOf({ project, trigger }, catalog),
     trigger,
     channel: conversationId,
     thread: threadId,
     text,
     taskId: task.id,
   };
+}
+
+/**
+ * The Connection whose bot answers, where the trigger has no bot token of its own: the one it names,
+ * the one that brings the events of its endpoint, else the only one to Slack. Empty where there is
+ * none.
+ *
+ * @throws {AppError} `refused` where there are several.
+ */
+function connectionOf(
+  { project, trigger }: { readonly project: string; readonly trigger: string },
+  catalog: Catalog,
+): string {
+  const found = catalog.find<TriggerSpec>("Trigger", project, trigger);
+  const webhook = found?.spec.event.webhook;
+  if (found === undefined || webhook?.slack?.botToken !== undefined) return "";
+  const all = (catalog.list("Connection", project) as Connection[])
+    .filter(({ spec }) => spec.slack !== undefined);
+  if (all.length === 0 && webhook?.connection === undefined) return "";
+  const at = all.filter(({ spec }) => spec.slack?.endpoint === endpointOf(found));
+  const named = webhook?.connection ?? (at.length === 1 ? at[0]?.name : undefined);
+  const wanted = { project, platform: "slack" } as const;
+  return findConnection(named === undefined ? wanted : { ...wanted, named }, catalog).name;
 }
 
 async function threadOf({ id }: Task, store: ThreadStore): Promise<ThreadKey | undefined> {

@@ -118,7 +118,9 @@ function tokenOfTrigger(project: string, trigger: string, catalog: Catalog): str
   const from = found?.spec.event.webhook?.slack?.botToken?.fromSecret;
   if (from === undefined) {
     const message = `Trigger "${trigger}" names no bot token`;
-    throw new AppError("refused", `${message}: set spec.event.webhook.slack.botToken`);
+    const remedy =
+      "set spec.event.webhook.slack.botToken, or make a Connection with svc connect slack";
+    throw new AppError("refused", `${message}: ${remedy}`);
   }
   const store = catalog.find<SecretStoreSpec>("SecretStore", project, from.store);
   const token = store !== undefined && Object.hasOwn(store.spec.data, from.key)

@@ -79,7 +79,7 @@ function checkWebhook(spec: WebhookSpec): Finding[] {
     ...checkDedup(spec),
     ...checkSenderGuard(spec, [...AT, "from"]),
     ...checkExpression(spec.idempotencyKey, [...AT, "idempotencyKey"]),
-    ...checkSlack(spec.slack),
+    ...checkSlack(spec),
     ...checkExpression(spec.debounce?.key, [...AT, "debounce", "key"]),
     ...(spec.allowFrom ?? []).flatMap((text, index) =>
       isCidr(text) ? [] : [errorAt(
@@ -90,11 +90,12 @@ function checkWebhook(spec: WebhookSpec): Finding[] {
   ];
 }
 
-function checkSlack(slack: SlackSpec | undefined): Finding[] {
-  if (slack === undefined || slack.botToken !== undefined || (slack.notify ?? []).length === 0) {
-    return [];
-  }
-  const message = "Nothing can be posted without a bot token, name its secret under botToken";
+function checkSlack({ slack, connection }: WebhookSpec): Finding[] {
+  if (slack === undefined || (slack.notify ?? []).length === 0) return [];
+  if (slack.botToken !== undefined || connection !== undefined) return [];
+  const message =
+    "Nothing can be posted without a bot token, name its secret under botToken, or a " +
+    "Connection to Slack under event.webhook.connection";
   return [errorAt([...AT, "slack", "notify"], message)];
 }
 

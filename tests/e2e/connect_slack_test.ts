@@ -52,6 +52,20 @@ testEachProgram(
       "slack-mention",
       "succeeded",
     ]]);
+
+    // The bot of the Connection answers: the triggers of the package name no token.
+    const reply = await daemon.svc(["slack", "reply", tasks[0]?.id ?? "", "--text", "<done>"]);
+    equal(reply.code, 0, reply.stderr);
+    const post = await until(
+      "the post",
+      () => slack.calls.find(({ method }) => method === "chat.postMessage"),
+    );
+    deepEqual([post.token, post.body["channel"], post.body["thread_ts"], post.body["text"]], [
+      BOT_TOKEN.token,
+      "C0001",
+      "1700000000.000100",
+      "&lt;done&gt;",
+    ]);
     const [item] = await daemon.json("get", "connections") as { status: Record<string, unknown> }[];
     equal(item?.status["login"], "svc");
     ok(item?.status["connected_since"] !== null && item?.status["last_event_at"] !== null);

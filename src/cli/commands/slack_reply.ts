@@ -11,7 +11,8 @@ import { reportMessage, WAIT } from "../wait_for_message.ts";
 /** Posts a text to the thread of a task. */
 export const command: Command = {
   help: "Posts a text to the Slack thread a task came from. The text is posted as plain text: no " +
-    "markup, no mentions. The trigger needs a bot token (event.webhook.slack.botToken). " +
+    "markup, no mentions. The bot is that of the Connection to Slack (svc connect slack), or the trigger's own " +
+    "(event.webhook.slack.botToken). " +
     "Inside a step, the task defaults to its own. It is done once the text is in the outbox, " +
     "from where the daemon sends it, also after a stop; --wait waits for that.",
   arguments: [OWN_TASK],
