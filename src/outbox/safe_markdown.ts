@@ -1,7 +1,8 @@
 /**
  * Makes a text harmless that an agent wrote, or a stranger through it, before it goes into a
  * comment: nobody is mentioned, nothing is loaded, nothing is a command to a bot, nothing is hidden.
- * It still reads as Markdown; blocks of code that are closed stay as they are.
+ * It still reads as Markdown; blocks of code that are closed stay as they are, but for lines that
+ * are a command to a bot.
  *
  * @module
  */
@@ -108,7 +109,15 @@ function fenced(code: readonly string[], language: string): string {
   const longest = Math.max(0, ...code.map((line) => /^\s*(`*)/.exec(line)?.[1]?.length ?? 0));
   const fence = "`".repeat(Math.max(3, longest + 1));
   const shown = /^[\w+#.-]{1,30}$/.test(language) && !DRAWN.test(language) ? language : "";
-  return [`${fence}${shown}`, ...code, fence].join("\n");
+  return [`${fence}${shown}`, ...code.map(noCommand), fence].join("\n");
+}
+
+/**
+ * A line of code that is no command: bots read a comment as it was written, its code too, and a line
+ * such as `/approve` counts there. A path of several parts stays as it is.
+ */
+function noCommand(line: string): string {
+  return line.replace(/^(\s*)\/(?=[a-z][\w-]*(?:\s|$))/i, `$1${MARK}/`);
 }
 
 /** A line that nobody and no bot takes for more than text. */

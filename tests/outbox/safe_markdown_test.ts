@@ -27,6 +27,11 @@ const CASES: readonly (readonly [name: string, text: string, safe: string])[] = 
   ["a marker like ours", "<!-- svc 01 review ff -->", `<${Z}!-- svc 01 review ff -->`],
   ["a slash command", "/approve\n  /lgtm cancel\na /b", "\\/approve\n  \\/lgtm cancel\na /b"],
   ["code", "a\n```ts\n@x <b> /c\n```\n@y", `a\n\`\`\`ts\n@x <b> /c\n\`\`\`\n@${Z}y`],
+  [
+    "a slash command in code, which bots read, too",
+    "```\n/approve\n /lgtm cancel\n/usr/bin/x\n/* c\n```",
+    `\`\`\`\n${Z}/approve\n ${Z}/lgtm cancel\n/usr/bin/x\n/* c\n\`\`\``,
+  ],
   ["code in tildes", "~~~\n```\n@x\n~~~", "````\n```\n@x\n````"],
   ["half a fence", "```\n@x\n/y", `\\\`\\\`\\\`\n@${Z}x\n\\/y`],
   ["a fence that another character would close", "```\n@x\n~~~", `\\\`\\\`\\\`\n@${Z}x\n\\~\\~\\~`],
