@@ -95,7 +95,7 @@ async function dropMessage(
 
 function changed(id: string, message: OutboxMessage | undefined): MessageStatus {
   if (message !== undefined) return statusOf(message);
-  throw new AppError("conflict", `Message outbox/${id} was sent, which nothing undoes`);
+  throw new AppError("conflict", `Message outbox/${id} was sent already`);
 }
 
 function statusOf({ id, state, reason, externalId }: OutboxMessage): MessageStatus {

@@ -83,20 +83,24 @@ export class OwnEvents {
     const known = [...this.#chains.get(name) ?? []].filter(([, at]) => at > since);
     const chain = new Map(known);
     if (chain.has(delivery.id)) return undefined;
-    if (chain.size >= MAX_CHAIN.tasks) return this.#cut(resource, `${repository}#${number ?? ""}`);
+    if (chain.size >= MAX_CHAIN.tasks) {
+      return this.#cut(resource, repository, number);
+    }
     chain.set(delivery.id, delivery.receivedAt);
     this.#keep(name, chain);
     return undefined;
   }
 
-  #cut({ project, name }: Resource<TriggerSpec>, where: string): string {
+  #cut(trigger: Resource<TriggerSpec>, repository: string, number: number | undefined): string {
+    const { project, name } = trigger;
     const { tasks, withinMs } = MAX_CHAIN;
+    const where = number === undefined ? repository : `${repository}#${number}`;
     const reason = `${tasks} tasks on ${where} within ${shortDuration(withinMs)} were started by ` +
       "events of svc's own user, and none by anybody else's: cut, because it looks like a loop";
     this.#host.events.publish("incidentHappened", {
       kind: "loop.cut",
       project,
-      connection: "",
+      connection: this.#connectionOf(trigger, repository)?.name ?? "",
       reason: `trigger "${name}": ${reason}`,
     });
     return reason;

@@ -15,6 +15,7 @@ import { joinListings, toWanted, type Wanted, withKinds } from "../listings.ts";
 import { nothingFound } from "../nothing_found.ts";
 import { type Format, printListing, printValue } from "../print.ts";
 import { DELIVERY_OUTCOMES } from "../../store/delivery_records.ts";
+import { MESSAGE_STATES } from "../../store/outbox_records.ts";
 import { SOURCE_EVENT_STATES } from "../../store/source_event_records.ts";
 import { TASK_STATES } from "../../store/task_records.ts";
 import type { ListedName } from "../suggest.ts";
@@ -51,8 +52,9 @@ export const command: Command = {
     {
       flags: "--state <state>",
       help: "only tasks in this state: pending, running, succeeded, failed, cancelled; or " +
-        "source-events: received, routed, ignored, needs_attention, failed …",
-      complete: [...new Set([...TASK_STATES, ...SOURCE_EVENT_STATES])],
+        "source-events: received, routed, ignored, needs_attention, failed …; or outbox: pending, " +
+        "sent, failed, dropped",
+      complete: [...new Set([...TASK_STATES, ...SOURCE_EVENT_STATES, ...MESSAGE_STATES])],
     },
     { flags: "--workflow <name>", help: "only tasks of this workflow", complete: "workflow" },
     {

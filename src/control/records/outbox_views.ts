@@ -84,9 +84,11 @@ function messageColumns(now: number): Column<OutboxMessage>[] {
   ];
 }
 
-/** The values of a target, such as `o/r 12`: whatever its kind, they say where it goes. */
-function describeTarget(target: JsonObject): string {
-  return Object.values(target).filter((value) => value !== "").map((value) =>
+/** A target in a few words, such as `o/r#12`: whatever its kind, its values say where it goes. */
+function describeTarget({ repository, number, ...rest }: JsonObject): string {
+  const others = Object.values(rest).filter((value) => value !== "").map((value) =>
     typeof value === "object" ? JSON.stringify(value) : String(value)
-  ).join(" ");
+  );
+  if (typeof repository !== "string") return others.join(" ");
+  return [number === undefined ? repository : `${repository}#${number}`, ...others].join(" ");
 }
