@@ -13,6 +13,7 @@ import { findHook, isGitea } from "../connections/github/hooks.ts";
 import type { MissedEvent } from "../connections/github/missed_events.ts";
 import {
   faultOf,
+  GUID,
   type HookLog,
   type LogFindings,
   readLog,
@@ -151,7 +152,9 @@ export class LogRuns {
         lost.push(event);
         continue;
       }
-      const { headers, body } = read;
+      const { body } = read;
+      // What names the event in the log names it here, too.
+      const headers = Object.assign({}, read.headers, { [GUID]: event.guid });
       try {
         await takePulled({ project, endpoint, connection: name, headers, body }, this.#host);
       } catch (error) {

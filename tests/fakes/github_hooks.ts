@@ -262,7 +262,13 @@ function routesOf({ state, hooks, tries, deliver }: Parts): readonly Route[] {
       needs: READ,
       answer: withHook((hook, request) => {
         const found = tries.filter((one) => one.hook === hook.id).reverse();
-        return raw(page(found.map(summary), request, `/${hook.of}/hooks/${hook.id}/deliveries`));
+        const etag = `W/"${found.length}-${found[0]?.id}"`;
+        if (request.headers.get("if-none-match") === etag) {
+          return new Response(null, { status: 304 });
+        }
+        const answer = page(found.map(summary), request, `/${hook.of}/hooks/${hook.id}/deliveries`);
+        if (!request.query.has("cursor")) answer.headers.set("etag", etag);
+        return raw(answer);
       }),
     },
     {

@@ -59,8 +59,8 @@ export interface LogFindings {
 const OVERLAP_MS = 10 * 60_000;
 /** Deliveries that are looked at in one call of the store. */
 const PAGE = 500;
-/** Header that names an event at GitHub. */
-const GUID = "x-github-delivery";
+/** Header that names an event at GitHub, in lower case. */
+export const GUID = "x-github-delivery";
 
 /** Reads a log; `unchanged` where it is as it was with this `etag`. */
 export async function readLog(
