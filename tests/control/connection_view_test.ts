@@ -29,6 +29,7 @@ spec:
     repository: brightwater/tidepool
     token: {fromSecret: {store: tidepool, key: token}}
     hooks: [{endpoint: push, id: 4711}]
+  repair: {every: 0} # nothing is asked of anybody here
 ---
 kind: Trigger
 metadata: {name: push}
