@@ -181,6 +181,13 @@ Deno.test("what is wrong with the token or the name is said, and nothing is made
     match(result.stderr, /Other users see the command line/);
     ok(!result.stderr.includes(TOKEN.token));
   });
+  await t.step("a server without a log cannot be read from", async () => {
+    const api = `${github.url}/api/v1`;
+    const args = ["connect", "github", REPOSITORY, "--pull", "--api", api, "--token", "-"];
+    const result = await daemon.svc(args, { stdin: TOKEN.token });
+    equal(result.code, 1);
+    match(result.stderr, /Gitea and Forgejo keep no log of what they sent/);
+  });
   await t.step("a rate limit is said, with its pause", async () => {
     github.interfere = () =>
       new Response('{"message":"API rate limit exceeded"}', {

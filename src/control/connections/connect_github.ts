@@ -167,6 +167,14 @@ function toPlan(input: ConnectInput, host: ConnectHost): Plan {
       "--url, or --pull where there is none";
     throw new AppError("usage", message);
   }
+  const given = input.api ?? (known === undefined ? undefined : apiUrlOf(known.spec));
+  const api = (given ?? "https://api.github.com").replace(/\/+$/, "");
+  if (events === "pull" && isGitea(api)) {
+    const message =
+      "Gitea and Forgejo keep no log of what they sent, so there is nothing to read: " +
+      "give the address under which they reach the daemon with --url, without --pull";
+    throw new AppError("refused", message);
+  }
   const receiving = receivingOf({ project, endpoint: input.endpoint }, catalog);
   const tokenAt = tokenStoreOf({ project, name }, known, { signing: receiving.store, catalog });
   const token = input.token ?? storedToken({ project, name }, tokenAt, host);
@@ -176,8 +184,7 @@ function toPlan(input: ConnectInput, host: ConnectHost): Plan {
   return {
     project,
     name,
-    api: (input.api ?? (known === undefined ? undefined : apiUrlOf(known.spec)) ??
-      "https://api.github.com").replace(/\/+$/, ""),
+    api,
     owner: repository === undefined ? { organization } : { repository },
     base: (input.url ?? DEAD_URL).replace(/\/+$/, ""),
     events,
