@@ -17,7 +17,7 @@ export const SECTIONS: readonly (readonly [heading: string, firstWords: readonly
   ["Triggers and deliveries", ["trigger", "delivery"]],
   ["Tasks", ["task"]],
   ["Chat", ["source", "slack"]],
-  ["Answers", ["github", "line", "outbox"]],
+  ["Answers", ["github", "line", "outbox", "notification"]],
   ["Access and plugins", ["token", "audit", "policy"]],
   ["Database", ["db"]],
   ["Tools for scripts", ["tool"]],
