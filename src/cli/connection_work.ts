@@ -57,12 +57,20 @@ export interface TokenSource {
 
 /**
  * A token from where other users do not see it: typed unseen, from standard input, a file or the
- * environment.
+ * environment; `undefined` where the daemon has it already and no other was given.
  *
  * @throws {AppError} `usage` for a token on the command line, or where nobody can type one;
  * `invalid` when it cannot be read; `refused` when its entry was broken off.
  */
-export async function readToken(source: TokenSource, context: CommandContext): Promise<string> {
+export async function readNewToken(
+  source: TokenSource,
+  isKnown: boolean,
+  context: CommandContext,
+): Promise<string | undefined> {
+  return source.given === undefined && isKnown ? undefined : await readToken(source, context);
+}
+
+async function readToken(source: TokenSource, context: CommandContext): Promise<string> {
   const { what, flag, given, variable } = source;
   const { io } = context;
   const ways = `${flag} - (standard input), ${flag} @FILE or ${flag} env ($${variable})`;
@@ -86,6 +94,30 @@ export async function readToken(source: TokenSource, context: CommandContext): P
   const typed = io.hiddenLine(`${what} (not shown): `);
   if (typed !== undefined && typed !== "") return typed;
   throw new AppError("refused", `Nothing was changed: the ${what} was not entered`);
+}
+
+/** What every `svc connect` takes, as far as it was given. */
+export interface ConnectOptions {
+  readonly project?: string;
+  readonly name?: string;
+  readonly endpoint?: string;
+  readonly api?: string;
+}
+
+/**
+ * Reads these options.
+ *
+ * @throws {AppError} `usage` when the API is no URL.
+ */
+export function connectOptions(context: CommandContext): ConnectOptions {
+  const [name, endpoint] = [context.option("name"), context.option("endpoint")];
+  const api = urlOption("api", context);
+  return {
+    ...context.project(),
+    ...(name === undefined ? {} : { name }),
+    ...(endpoint === undefined ? {} : { endpoint }),
+    ...(api === undefined ? {} : { api }),
+  };
 }
 
 /** Whether there is a Connection of that name. */

@@ -15,7 +15,13 @@ import {
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
-import { doConnectionWork, findConnection, readToken, urlOption } from "../connection_work.ts";
+import {
+  connectOptions,
+  doConnectionWork,
+  findConnection,
+  readNewToken,
+  urlOption,
+} from "../connection_work.ts";
 import { jsonText } from "../json_text.ts";
 
 /** Connects a repository or an organization. */
@@ -76,11 +82,8 @@ export const command: Command = {
 async function toInput(context: CommandContext): Promise<Input<"connect.github">> {
   const to = context.argument(0);
   const at = to.includes("/") ? { repository: to } : { organization: to };
-  const [url, api, endpoint] = [
-    urlOption("url", context),
-    urlOption("api", context),
-    context.option("endpoint"),
-  ];
+  const options = connectOptions(context);
+  const url = urlOption("url", context);
   const pull = context.flag("pull");
   if (!pull && url === undefined) {
     const message =
@@ -89,27 +92,20 @@ async function toInput(context: CommandContext): Promise<Input<"connect.github">
     throw new AppError("usage", message);
   }
   const events = context.list("event");
-  const name = context.option("name");
-  const token = await tokenFor(name ?? defaultConnectionName(to), context);
+  const given = context.option("token");
+  const token = await readNewToken(
+    { what: "token of GitHub", flag: "--token", given, variable: "GITHUB_TOKEN" },
+    await findConnection(options.name ?? defaultConnectionName(to), context),
+    context,
+  );
   return {
     ...at,
-    ...context.project(),
+    ...options,
     pull,
-    ...(name === undefined ? {} : { name }),
     ...(url === undefined ? {} : { url }),
-    ...(api === undefined ? {} : { api }),
-    ...(endpoint === undefined ? {} : { endpoint }),
     ...(events.length === 0 ? {} : { events: [...events] }),
     ...(token === undefined ? {} : { token }),
   };
-}
-
-/** The token; `undefined` where the daemon has one and no other was given. */
-async function tokenFor(name: string, context: CommandContext): Promise<string | undefined> {
-  const given = context.option("token");
-  if (given === undefined && await findConnection(name, context)) return undefined;
-  const what = "token of GitHub";
-  return await readToken({ what, flag: "--token", given, variable: "GITHUB_TOKEN" }, context);
 }
 
 function textOf({ name, to, resources, hooks, check, events }: Connected): string {

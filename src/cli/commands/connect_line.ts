@@ -13,7 +13,13 @@ import {
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
-import { doConnectionWork, findConnection, readToken, urlOption } from "../connection_work.ts";
+import {
+  connectOptions,
+  doConnectionWork,
+  findConnection,
+  readNewToken,
+  urlOption,
+} from "../connection_work.ts";
 import { printConnected } from "../print_connected.ts";
 
 /** Connects a channel. */
@@ -64,37 +70,35 @@ async function toInput(context: CommandContext): Promise<Input<"connect.line">> 
   if (url === undefined) {
     throw new AppError("usage", "Give the address under which LINE reaches the daemon with --url");
   }
-  const [name, endpoint, api] = [
-    context.option("name"),
-    context.option("endpoint"),
-    urlOption("api", context),
-  ];
-  const isKnown = await findConnection(name ?? "line", context);
-  const token = async (given: string | undefined, what: string, flag: string, variable: string) =>
-    given === undefined && isKnown
-      ? undefined
-      : await readToken({ what, flag, given, variable }, context);
-  const access = await token(
-    context.option("token"),
-    "channel access token",
-    "--token",
-    "LINE_TOKEN",
+  const options = connectOptions(context);
+  const isKnown = await findConnection(options.name ?? "line", context);
+  const token = await readNewToken(
+    {
+      what: "channel access token",
+      flag: "--token",
+      given: context.option("token"),
+      variable: "LINE_TOKEN",
+    },
+    isKnown,
+    context,
   );
-  const secret = endpoint === undefined || context.option("channelSecret") !== undefined
-    ? await token(
-      context.option("channelSecret"),
-      "channel secret",
-      "--channel-secret",
-      "LINE_CHANNEL_SECRET",
+  const given = context.option("channelSecret");
+  const channelSecret = options.endpoint === undefined || given !== undefined
+    ? await readNewToken(
+      {
+        what: "channel secret",
+        flag: "--channel-secret",
+        given,
+        variable: "LINE_CHANNEL_SECRET",
+      },
+      isKnown,
+      context,
     )
     : undefined;
   return {
-    ...context.project(),
+    ...options,
     url,
-    ...(name === undefined ? {} : { name }),
-    ...(endpoint === undefined ? {} : { endpoint }),
-    ...(api === undefined ? {} : { api }),
-    ...(access === undefined ? {} : { token: access }),
-    ...(secret === undefined ? {} : { channelSecret: secret }),
+    ...(token === undefined ? {} : { token }),
+    ...(channelSecret === undefined ? {} : { channelSecret }),
   };
 }

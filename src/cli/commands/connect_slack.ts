@@ -12,7 +12,12 @@ import {
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
-import { doConnectionWork, findConnection, readToken, urlOption } from "../connection_work.ts";
+import {
+  connectOptions,
+  doConnectionWork,
+  findConnection,
+  readNewToken,
+} from "../connection_work.ts";
 import { printConnected } from "../print_connected.ts";
 
 /** The app as Slack makes it from the link. */
@@ -98,25 +103,27 @@ export const command: Command = {
 };
 
 async function toInput(context: CommandContext): Promise<Input<"connect.slack">> {
-  const [name, endpoint, api] = [
-    context.option("name"),
-    context.option("endpoint"),
-    urlOption("api", context),
-  ];
+  const options = connectOptions(context);
   const [bot, app] = [context.option("botToken"), context.option("appToken")];
-  const isKnown = await findConnection(name ?? "slack", context);
+  const isKnown = await findConnection(options.name ?? "slack", context);
   if (!isKnown && bot === undefined && app === undefined) context.io.err(STEPS);
-  const token = async (given: string | undefined, what: string, flag: string, variable: string) =>
-    given === undefined && isKnown
-      ? undefined
-      : await readToken({ what, flag, given, variable }, context);
-  const botToken = await token(bot, "bot token xoxb-…", "--bot-token", "SLACK_BOT_TOKEN");
-  const appToken = await token(app, "app-level token xapp-…", "--app-token", "SLACK_APP_TOKEN");
+  const botToken = await readNewToken(
+    { what: "bot token xoxb-…", flag: "--bot-token", given: bot, variable: "SLACK_BOT_TOKEN" },
+    isKnown,
+    context,
+  );
+  const appToken = await readNewToken(
+    {
+      what: "app-level token xapp-…",
+      flag: "--app-token",
+      given: app,
+      variable: "SLACK_APP_TOKEN",
+    },
+    isKnown,
+    context,
+  );
   return {
-    ...context.project(),
-    ...(name === undefined ? {} : { name }),
-    ...(endpoint === undefined ? {} : { endpoint }),
-    ...(api === undefined ? {} : { api }),
+    ...options,
     ...(botToken === undefined ? {} : { botToken }),
     ...(appToken === undefined ? {} : { appToken }),
   };
