@@ -37,7 +37,12 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/shell": { "src/base": "values" },
   "src/http": { "src/base": "values", "src/signatures": "types" },
   "src/store": { "src/base": "types", "src/resources": "types", "src/signatures": "types" },
-  "src/connections/github": { "src/base": "values", "src/http": "values", "src/store": "types" },
+  "src/connections/github": {
+    "src/base": "values",
+    "src/http": "values",
+    "src/resources": "values",
+    "src/store": "types",
+  },
   "src/connections": {
     "src/base": "values",
     "src/connections/github": "values",
@@ -149,7 +154,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/connections/github": "values",
     "src/connections/slack": "values",
     "src/http": "values",
-    "src/intake/admission": "values",
+    "src/intake/admission": "types",
     "src/intake/files": "values",
     "src/intake/pipeline": "values",
     "src/intake/schedule": "values",
@@ -395,6 +400,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/tasks/retention": {
     "src/base": "values",
     "src/intake/admission": "values",
+    "src/resources": "types",
     "src/store": "types",
     "src/tasks/log": "values",
     "src/tasks/workspace": "values",

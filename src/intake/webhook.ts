@@ -13,7 +13,6 @@ import type { BodyBudget, HeldBytes } from "../http/body_budget.ts";
 import { problemResponse } from "../http/problem.ts";
 import { type BodyLimits, readBody } from "../http/read_body.ts";
 import type { EventOutcome } from "../store/delivery_records.ts";
-import { DEDUP_WINDOW_MS } from "./admission/admit.ts";
 import type { ActiveTrigger, Receivers, Triggers } from "./admission/triggers.ts";
 import { decideForAll } from "./pipeline/decide_for_all.ts";
 import type { KeyUses } from "./pipeline/key_uses.ts";
@@ -123,7 +122,7 @@ async function receiveForAll(
 export async function recordForAll(
   received: ReceivedDelivery,
   all: readonly EventsDecision[],
-  host: Pick<WebhookHost, "store" | "keyUses">,
+  host: Pick<WebhookHost, "store" | "keyUses" | "triggers">,
 ): Promise<Parameters<typeof answerForAll>[1]> {
   const { headers, body, url } = received;
   const contexts = all.map(({ parsed }) => parsed.delivery.context);
@@ -134,7 +133,7 @@ export async function recordForAll(
       delivery: (contexts[index] ?? received.context).facts(),
       events,
     })),
-    dedupWindowMs: DEDUP_WINDOW_MS,
+    ...host.triggers.dedupTimesOf(received.context.trigger),
   });
   for (const context of contexts) host.keyUses.add(context);
   return contexts.map((context, index) => ({ context, outcomes: outcomes[index] ?? [] }));
@@ -191,7 +190,7 @@ export async function answerHandshake(
 /** Stores delivery and tasks in one transaction; they are on disk when the promise resolves. */
 export async function record(
   { parsed, events }: EventsDecision,
-  host: Pick<WebhookHost, "store" | "keyUses">,
+  host: Pick<WebhookHost, "store" | "keyUses" | "triggers">,
 ): Promise<readonly EventOutcome[]> {
   const { headers, body, url, context } = parsed.delivery;
   context.passed("decided");
@@ -199,7 +198,7 @@ export async function record(
     delivery: context.facts(),
     content: { headers, body, url },
     events,
-    dedupWindowMs: DEDUP_WINDOW_MS,
+    ...host.triggers.dedupTimesOf(context.trigger),
   });
   host.keyUses.add(context);
   return outcomes;

@@ -114,6 +114,21 @@ export function apiUrlOf(spec: ConnectionSpec): string {
   return (spec[platform]?.api ?? API_URLS[platform]).replace(/\/+$/, "");
 }
 
+/**
+ * How far back the log goes from which GitHub's deliveries are got back, in milliseconds; `undefined`
+ * where none is read.
+ */
+export function logReachMs(spec: ConnectionSpec): number | undefined {
+  if (spec.github === undefined) return undefined;
+  if (spec.github.events !== "pull" && repairEverySecs(spec) === undefined) return undefined;
+  return logRetentionMs(apiUrlOf(spec));
+}
+
+/** How long GitHub's API keeps its log of deliveries, in milliseconds. */
+export function logRetentionMs(api: string): number {
+  return (api === API_URLS.github ? 3 : 7) * 24 * 3600 * 1000;
+}
+
 /** Seconds between two repairs of a Connection; `undefined` where it is not repaired. */
 export function repairEverySecs({ repair }: ConnectionSpec): number | undefined {
   const secs = findDurationSecs(repair?.every ?? REPAIR_EVERY_SECS);

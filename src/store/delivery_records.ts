@@ -159,15 +159,21 @@ declare const admittedBrand: unique symbol;
 /** A decision that `admit` made: the store takes no other, so no task starts past a filter. */
 export type Admitted = EventDecision & { readonly [admittedBrand]: true };
 
+/** How long the keys of events count, and how long they are kept, both in milliseconds. */
+export interface DedupTimes {
+  /** A key makes later events of its trigger duplicates for so long. */
+  readonly dedupWindowMs: number;
+  /** No key that is younger is removed; at least the longest window of any trigger. */
+  readonly dedupKeepMs: number;
+}
+
 /** A delivery with everything that belongs in the same transaction. */
-export interface NewDelivery {
+export interface NewDelivery extends DedupTimes {
   /** The record; its outcome, reason and task follow from its events. */
   readonly delivery: Omit<Delivery, "outcome" | "reason" | "taskId">;
   readonly content: DeliveryContent;
   /** At least one. */
   readonly events: readonly Admitted[];
-  /** Time in milliseconds during which a key makes later events duplicates. */
-  readonly dedupWindowMs: number;
   /** Whether the id names the event itself: a delivery that is stored already changes nothing. */
   readonly once?: boolean;
   /** New position of its schedule. */
@@ -175,13 +181,11 @@ export interface NewDelivery {
 }
 
 /** One request as several triggers get it, with everything that belongs in the same transaction. */
-export interface NewDeliveries {
+export interface NewDeliveries extends DedupTimes {
   /** Kept once for all of them. */
   readonly content: DeliveryContent;
   /** A record for each trigger; its outcome, reason and task follow from its events. At least one. */
   readonly deliveries: readonly Pick<NewDelivery, "delivery" | "events">[];
-  /** Time in milliseconds during which a key makes later events duplicates. */
-  readonly dedupWindowMs: number;
 }
 
 /** The time up to which a schedule has been evaluated. */

@@ -6,7 +6,7 @@
  */
 
 import type { JsonObject } from "../base/json.ts";
-import type { Admitted, Delivery, DeliveryContent } from "./delivery_records.ts";
+import type { Admitted, DedupTimes, Delivery, DeliveryContent } from "./delivery_records.ts";
 import type { ListQuery } from "./list_query.ts";
 import type { InboxMessage, TaskState } from "./task_records.ts";
 
@@ -120,15 +120,13 @@ export interface BoundTask {
 export type Destination =
   | { readonly to: "nowhere"; readonly state: SourceEventState; readonly reason: string }
   | { readonly to: "inbox"; readonly taskId: string; readonly message: JsonObject }
-  | {
+  | DedupTimes & {
     readonly to: "task";
     readonly decision: Admitted;
     /** Whether the thread is bound to the new task. */
     readonly bind: boolean;
     /** Reason for which replies of the thread were ignored that the new task is to receive now. */
     readonly strays?: string;
-    /** How long a key makes later events duplicates, in milliseconds. */
-    readonly dedupWindowMs: number;
   };
 
 /**

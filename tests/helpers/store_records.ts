@@ -139,6 +139,7 @@ function recordWith(
     },
     events,
     dedupWindowMs: 1000,
+    dedupKeepMs: 1000,
     ...(given.once === undefined ? {} : { once: given.once }),
     ...(given.cursor === undefined ? {} : { cursor: given.cursor }),
   });

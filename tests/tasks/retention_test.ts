@@ -9,6 +9,7 @@ import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:ass
 import { AppError } from "../../src/base/errors.ts";
 import { HealthConditions } from "../../src/base/health_conditions.ts";
 import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
+import { Catalog } from "../../src/resources/catalog.ts";
 import { createLog } from "../../src/base/log.ts";
 import type { Store } from "../../src/store/store.ts";
 import { removeOrphans } from "../../src/tasks/retention/orphans.ts";
@@ -62,6 +63,7 @@ async function rig(broken: Partial<Store> = {}): Promise<Rig> {
     write: (line) => void logged?.push(line),
   });
   const host: RetentionHost = {
+    catalog: new Catalog(),
     clock,
     log,
     dirs,

@@ -41,11 +41,6 @@ export interface LogPage {
   readonly etag?: string;
 }
 
-/** How long an API keeps its log, in milliseconds. */
-export function logRetentionMs(api: string): number {
-  return (api === "https://api.github.com" ? 3 : 7) * 24 * 3600 * 1000;
-}
-
 /** Path of the first page of the log of a webhook. */
 export function logPath(owner: HookOwner, hook: number): string {
   return `${pathOf(owner)}/hooks/${hook}/deliveries?per_page=100`;

@@ -9,7 +9,8 @@ import type { Clock } from "../../base/clock.ts";
 import type { HeaderPage } from "../../store/delivery_records.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
 import type { GitHubAccess, GitHubFailure } from "./client.ts";
-import { type LoggedTry, logPath, logRetentionMs, readLogPage, redeliver } from "./delivery_log.ts";
+import { logRetentionMs } from "../../resources/connection.ts";
+import { type LoggedTry, logPath, readLogPage, redeliver } from "./delivery_log.ts";
 import type { HookOwner } from "./hooks.ts";
 import {
   gotThrough,

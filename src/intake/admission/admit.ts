@@ -60,9 +60,6 @@ export interface TriggerEvent {
 /** Longest chain of tasks that start one another: it ends a loop of task triggers. */
 export const MAX_DEPTH = 16;
 
-/** How long a later event with the same key is a duplicate. */
-export const DEDUP_WINDOW_MS = 24 * 3600 * 1000;
-
 /** What {@linkcode admit} needs. */
 export interface AdmitHost {
   readonly evaluator: Evaluator;

@@ -7,10 +7,12 @@
 import { AppError, toAppError } from "../../base/errors.ts";
 import { compileExpression, type Expression } from "../../cel/expression.ts";
 import type { Catalog } from "../../resources/catalog.ts";
-import { byEndpoint, endpointKey, faultAt } from "../../resources/endpoints.ts";
+import { byEndpoint, endpointKey, endpointOf, faultAt } from "../../resources/endpoints.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
 import type { Resource } from "../../resources/resource.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
+import type { DedupTimes } from "../../store/delivery_records.ts";
+import { DEDUP_TIMES, dedupTimesIn, type KnownDedupTimes } from "./dedup_times.ts";
 
 /** A trigger that can fire. */
 export interface ActiveTrigger {
@@ -58,6 +60,7 @@ export class Triggers {
   /** What was found at addresses since the catalog has this version; a miss is not kept. */
   readonly #receivers = new Map<string, Receivers>();
   #endpoints: ReadonlyMap<string, readonly Resource<TriggerSpec>[]> = new Map();
+  #dedupTimes: KnownDedupTimes = { logged: new Map(), others: DEDUP_TIMES };
   #version = -1;
 
   constructor(catalog: Catalog) {
@@ -112,7 +115,7 @@ export class Triggers {
   findAt(
     { project, trigger: name }: { readonly project: string; readonly trigger: string },
   ): Receivers | undefined {
-    if (this.#version !== this.#catalog.version) this.#readEndpoints();
+    this.#refresh();
     const key = endpointKey({ project, name });
     const known = this.#receivers.get(key);
     if (known !== undefined) return known;
@@ -121,10 +124,23 @@ export class Triggers {
     return found;
   }
 
-  #readEndpoints(): void {
+  /** How long the keys of a trigger's events count, and those of all are kept. */
+  dedupTimesOf(trigger: ActiveTrigger | undefined): DedupTimes {
+    this.#refresh();
+    const { logged, others } = this.#dedupTimes;
+    if (logged.size === 0 || trigger === undefined) return others;
+    const { resource } = trigger;
+    const name = endpointOf(resource);
+    if (name === undefined) return others;
+    return logged.get(endpointKey({ project: resource.project, name })) ?? others;
+  }
+
+  #refresh(): void {
+    if (this.#version === this.#catalog.version) return;
     this.#version = this.#catalog.version;
     this.#receivers.clear();
     this.#endpoints = byEndpoint(this.#catalog.list("Trigger") as Resource<TriggerSpec>[]);
+    this.#dedupTimes = dedupTimesIn(this.#catalog);
   }
 
   #resolve(address: { readonly project: string; readonly name: string }): Receivers | undefined {

@@ -71,7 +71,9 @@ export async function fire(event: FiredEvent, host: FireHost): Promise<EventOutc
     delivery: context.facts(),
     content: { headers, body, url: "" },
     events: admitted,
-    dedupWindowMs: 0, // without a platform there is no key to compare
+    // Without a platform there is no key to compare.
+    dedupWindowMs: 0,
+    dedupKeepMs: 0,
     ...(once === undefined ? {} : { once }),
     ...(cursor === undefined ? {} : { cursor }),
   });

@@ -13,7 +13,7 @@ import { isJsonObject, type JsonObject, parseOwnJson } from "../../base/json.ts"
 import { COVERS_BODY } from "../../signatures/coverage.ts";
 import type { Admitted } from "../../store/delivery_records.ts";
 import type { ClaimedSourceEvent, Destination, Routing } from "../../store/source_event_records.ts";
-import { admit, type AdmitHost, DEDUP_WINDOW_MS } from "../admission/admit.ts";
+import { admit, type AdmitHost } from "../admission/admit.ts";
 import type { ActiveTrigger, Triggers } from "../admission/triggers.ts";
 import { chooseRoute, type Route, STRAY } from "./choose_route.ts";
 import { cut, objectOf, textOf } from "./fields.ts";
@@ -64,7 +64,8 @@ async function destinationOf(
   facts: Facts,
   host: RoutingHost,
 ): Promise<Destination> {
-  const { claimed: { event }, payload } = facts;
+  const { claimed: { event }, payload, trigger } = facts;
+  const times = host.triggers.dedupTimesOf(trigger);
   switch (route.to) {
     case "nowhere":
       return route;
@@ -73,13 +74,13 @@ async function destinationOf(
     case "follow-up": {
       const { parentId } = route;
       const decision = await decideTask(facts, { parentId, inBoundThread: true }, host);
-      return { to: "task", decision, bind: true, dedupWindowMs: DEDUP_WINDOW_MS };
+      return { to: "task", decision, bind: true, ...times };
     }
     case "task": {
       const decision = await decideTask(facts, {}, host);
       const { bind } = route;
       const strays = bind && event.topLevel ? { strays: STRAY } : {};
-      return { to: "task", decision, bind, ...strays, dedupWindowMs: DEDUP_WINDOW_MS };
+      return { to: "task", decision, bind, ...strays, ...times };
     }
   }
 }

@@ -8,7 +8,7 @@
  * @module
  */
 
-import type { Admitted, EventOutcome } from "../delivery_records.ts";
+import type { Admitted, DedupTimes, EventOutcome } from "../delivery_records.ts";
 import type { NewTask, TaskState } from "../task_records.ts";
 import { limitsOf, sameLimits, type TaskLimits } from "./limits.ts";
 import type { Found, Needs } from "./needs.ts";
@@ -89,11 +89,9 @@ export type OutcomeDecision =
   | { readonly refused: string; readonly retryAfterSecs: number };
 
 /** Time of arrival of an event, and how long its key counts. */
-export interface Arrival {
+export interface Arrival extends DedupTimes {
   /** Milliseconds since the epoch when its delivery arrived. */
   readonly receivedAt: number;
-  /** Time in milliseconds during which a key makes later events duplicates. */
-  readonly dedupWindowMs: number;
 }
 
 /** An event that `admit` accepted, with the task it would start. */
@@ -132,13 +130,8 @@ export function decideOutcome(
  * be sent again.
  */
 function makesDuplicate({ receivedAt, state }: EarlierEvent, arrival: Arrival): boolean {
-  return receivedAt > windowStart(arrival) &&
+  return receivedAt > arrival.receivedAt - arrival.dedupWindowMs &&
     (state === "pending" || state === "running" || state === "succeeded");
-}
-
-/** Time up to which the keys of earlier events no longer count. */
-function windowStart({ receivedAt, dedupWindowMs }: Arrival): number {
-  return receivedAt - dedupWindowMs;
 }
 
 function duplicateOf({ deliveryId, taskId }: EarlierEvent): OutcomeDecision {
@@ -254,8 +247,8 @@ function cancelled(replaced: readonly ReplaceableTask[], taskId: string): readon
 function remembered(
   { dedupKey }: NewTask,
   taskId: string,
-  arrival: Arrival,
+  { receivedAt, dedupKeepMs }: Arrival,
 ): readonly EventAction[] {
   if (dedupKey === undefined) return [];
-  return [{ do: "remember-key", taskId, forgetUpTo: windowStart(arrival) }];
+  return [{ do: "remember-key", taskId, forgetUpTo: receivedAt - dedupKeepMs }];
 }

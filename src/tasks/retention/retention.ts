@@ -13,7 +13,8 @@ import { messageOf } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { RetentionStore } from "../../store/retention_store.ts";
 import type { TaskStore } from "../../store/task_store.ts";
-import { DEDUP_WINDOW_MS } from "../../intake/admission/admit.ts";
+import { dedupTimesIn } from "../../intake/admission/dedup_times.ts";
+import type { Catalog } from "../../resources/catalog.ts";
 import { removeIfThere, removeOrphans } from "./orphans.ts";
 import { logPath } from "../log/task_log.ts";
 
@@ -27,6 +28,8 @@ export interface RetentionLimits {
 
 /** What retention needs. */
 export interface RetentionHost {
+  /** Says how long deduplication needs deliveries. */
+  readonly catalog: Catalog;
   readonly store: RetentionStore & TaskStore;
   readonly clock: Clock;
   readonly log: Log;
@@ -111,7 +114,7 @@ export async function prune(host: RetentionHost, signal: AbortSignal): Promise<v
     return removed.length;
   });
   // Deduplication needs the deliveries of this span, however little is to be kept.
-  const before = Math.min(aged, clock.now() - DEDUP_WINDOW_MS);
+  const before = Math.min(aged, clock.now() - dedupTimesIn(host.catalog).others.dedupKeepMs);
   // Before the deliveries: an event that can be replayed needs the content of its delivery.
   const sourceEvents = await inSteps(
     clock,

@@ -25,6 +25,7 @@ export const toTask = (n: number) => ({
   to: "task" as const,
   bind: true,
   dedupWindowMs: 1,
+  dedupKeepMs: 1,
   decision: admitted({
     outcome: "accepted",
     task: {

@@ -106,6 +106,7 @@ function ofTrigger(n: number, starts: boolean): NewDeliveries["deliveries"][numb
 const SHARED = {
   content: { headers: { a: "b" }, body: new Uint8Array([1, 0, 255]), url: "http://a/webhook/hub" },
   dedupWindowMs: 1000,
+  dedupKeepMs: 1000,
 };
 
 eachStore(

@@ -29,6 +29,7 @@ const START: Routing & { to: "task" } = {
   decision: admitted({ outcome: "filtered", reason: "" }),
   bind: true,
   dedupWindowMs: 1,
+  dedupKeepMs: 1,
 };
 const FOLLOW_UP: Routing & { to: "task" } = { ...START, boundTo: "T1" };
 

@@ -20,7 +20,9 @@ import { admitted } from "../../helpers/admitted.ts";
 
 const NOW = 1_000_000;
 const WINDOW = 1000;
-const ARRIVAL: Arrival = { receivedAt: NOW, dedupWindowMs: WINDOW };
+/** Other triggers need keys for longer. */
+const KEEP = 4000;
+const ARRIVAL: Arrival = { receivedAt: NOW, dedupWindowMs: WINDOW, dedupKeepMs: KEEP };
 
 const TASK: NewTask = {
   id: "new",
@@ -57,7 +59,7 @@ const DEDUP = { dedupKey: "k" };
 const remember = (taskId = "new"): EventAction => ({
   do: "remember-key",
   taskId,
-  forgetUpTo: NOW - WINDOW,
+  forgetUpTo: NOW - KEEP,
 });
 const earlier = (
   state: EarlierEvent["state"],

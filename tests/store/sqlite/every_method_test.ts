@@ -98,7 +98,7 @@ const CALLS: Calls = {
   recordDelivery: (run, db) => {
     const event = admitted({ outcome: "filtered", reason: "" });
     const delivery = { ...DELIVERY, id: idOf(50), status: 200 };
-    run(db, { delivery, content: NOTHING, events: [event], dedupWindowMs: 1 });
+    run(db, { delivery, content: NOTHING, events: [event], dedupWindowMs: 1, dedupKeepMs: 1 });
   },
   recordDeliveries: (run, db) => {
     const events = [admitted({ outcome: "filtered", reason: "" })];
@@ -106,7 +106,7 @@ const CALLS: Calls = {
       delivery: { ...DELIVERY, id: idOf(n), status: 200 },
       events,
     }));
-    run(db, { deliveries, content: NOTHING, dedupWindowMs: 1 });
+    run(db, { deliveries, content: NOTHING, dedupWindowMs: 1, dedupKeepMs: 1 });
   },
   recordHandshake: (run, db) =>
     run(db, { ...DELIVERY, id: idOf(51), outcome: "handshake", status: 200 }, NOTHING),

@@ -81,6 +81,7 @@ function delivery(
     content: { headers: { host: "x" }, body: new TextEncoder().encode(body), url: "http://x/" },
     events: decisions as readonly Admitted[],
     dedupWindowMs: 1000,
+    dedupKeepMs: 1000,
     ...others,
   };
 }

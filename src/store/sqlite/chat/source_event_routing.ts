@@ -158,9 +158,9 @@ function start(
   event: SourceEvent,
   { to, now }: { to: Destination & { to: "task" }; now: number },
 ): Routed {
-  const { decision, bind, strays, dedupWindowMs } = to;
+  const { decision, bind, strays, dedupWindowMs, dedupKeepMs } = to;
   const delivery = { id: event.deliveryId, receivedAt: now };
-  const admitted = recordEvent(db, decision, { delivery, dedupWindowMs });
+  const admitted = recordEvent(db, decision, { delivery, dedupWindowMs, dedupKeepMs });
   const { reason, taskId, replaces } = admitted;
   const { state, started, binds } = endOfStart(admitted, { bind, event });
   const ended = () =>

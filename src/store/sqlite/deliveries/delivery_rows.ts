@@ -8,6 +8,7 @@
 import {
   bestOf,
   countsText,
+  type DedupTimes,
   type Delivery,
   DELIVERY_OUTCOMES,
   type DeliveryContent,
@@ -56,12 +57,13 @@ export function recordArrived(db: Database, given: ArrivedDelivery): readonly Ev
  */
 export function recordDeliveries(
   db: Database,
-  { deliveries, content, dedupWindowMs }: NewDeliveries,
+  { deliveries, content, dedupWindowMs, dedupKeepMs }: NewDeliveries,
 ): readonly (readonly EventOutcome[])[] {
   const kept = { ...content, headers: JSON.stringify(content.headers) };
   const last = deliveries.at(-1)?.delivery.id ?? "";
   return deliveries.map(({ delivery, events }) => {
-    const given = { delivery, events, dedupWindowMs, detail: JSON.stringify(delivery.detail) };
+    const detail = JSON.stringify(delivery.detail);
+    const given = { delivery, events, dedupWindowMs, dedupKeepMs, detail };
     const isLast = delivery.id === last;
     const outcomes = recordEvents(db, given, isLast ? kept : undefined);
     if (!isLast) db.run("UPDATE deliveries SET content_of = ? WHERE id = ?", last, delivery.id);
@@ -71,7 +73,7 @@ export function recordDeliveries(
 
 function recordEvents(
   db: Database,
-  given: Pick<ArrivedDelivery, "delivery" | "events" | "dedupWindowMs" | "detail">,
+  given: Pick<ArrivedDelivery, "delivery" | "events" | "detail" | keyof DedupTimes>,
   content: ArrivedContent | undefined,
 ): readonly EventOutcome[] {
   const outcomes = given.events.map((event) => recordEvent(db, event, given));

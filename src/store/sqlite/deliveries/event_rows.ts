@@ -7,7 +7,7 @@
  */
 
 import { AppError } from "../../../base/errors.ts";
-import type { Admitted, Delivery, EventOutcome } from "../../delivery_records.ts";
+import type { Admitted, DedupTimes, Delivery, EventOutcome } from "../../delivery_records.ts";
 import type { NewTask } from "../../task_records.ts";
 import {
   decideOutcome,
@@ -30,10 +30,8 @@ import { findEarlier, rememberKey } from "./dedup_rows.ts";
 import { findRate, keepRate } from "./rate_rows.ts";
 
 /** The delivery of an event. */
-export interface EventContext {
+export interface EventContext extends DedupTimes {
   readonly delivery: Pick<Delivery, "id" | "receivedAt">;
-  /** Time in milliseconds during which a key makes later events duplicates. */
-  readonly dedupWindowMs: number;
 }
 
 /**
@@ -44,9 +42,9 @@ export interface EventContext {
 export function recordEvent(db: Database, event: Admitted, context: EventContext): EventOutcome {
   if (event.outcome !== "accepted") return event;
   const { task } = event;
-  const { delivery: { receivedAt }, dedupWindowMs } = context;
+  const { delivery: { receivedAt }, dedupWindowMs, dedupKeepMs } = context;
   const decision = settle<EventFacts, OutcomeDecision>(
-    (known) => decideOutcome(event, { receivedAt, dedupWindowMs }, known),
+    (known) => decideOutcome(event, { receivedAt, dedupWindowMs, dedupKeepMs }, known),
     {
       earlier: () => findEarlier(db, task),
       debounced: () => findDebounced(db, task),

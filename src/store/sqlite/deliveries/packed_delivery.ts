@@ -66,6 +66,7 @@ const FACTS = fieldsOf<ArrivedDelivery["delivery"]>()(
 );
 const OTHERS = fieldsOf<Omit<NewDelivery, "delivery" | "content" | "events">>()(
   "dedupWindowMs",
+  "dedupKeepMs",
   "once",
   "cursor",
 );
