@@ -34,11 +34,15 @@ function helpersOf(text: string): string[] {
     .filter((file) => file !== "command.ts" && namesRead(read(file)).length > 0);
 }
 
+/** File of a command; one that ended in `_test` would be taken for a test. */
+function fileOf(words: string): string {
+  return `commands/${words.replace(/ test$/, " try").replace(/[ -]/g, "_")}.ts`;
+}
+
 for (const { words, load } of COMMANDS) {
   Deno.test(`svc ${words}: options that are read are declared, and the other way round`, async () => {
     const { command } = await load();
-    const file = words === "trigger test" ? "trigger_try" : words.replace(/[ -]/g, "_");
-    const text = read(`commands/${file}.ts`);
+    const text = read(fileOf(words));
     const declared = (command.options ?? []).map(({ flags }) => nameOf(flags));
     deepEqual(namesRead(text).filter((name) => !declared.includes(name)), [], "not declared");
     const sources = [text, CONTEXT, ...helpersOf(text).map(read)].join("\n");
@@ -51,8 +55,7 @@ Deno.test("options that a helper reads are declared by a command that uses it", 
   const declared = new Map<string, string[]>();
   for (const { words, load } of COMMANDS) {
     const { command } = await load();
-    const file = words === "trigger test" ? "trigger_try" : words.replace(/[ -]/g, "_");
-    for (const helper of helpersOf(read(`commands/${file}.ts`))) {
+    for (const helper of helpersOf(read(fileOf(words)))) {
       const names = (command.options ?? []).map(({ flags }) => nameOf(flags));
       declared.set(helper, [...declared.get(helper) ?? [], ...names]);
     }
