@@ -35,6 +35,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const execution = busy.use(await openExecution(config, state));
   const intake = busy.use(openIntake(config, state, execution));
   const { webhookUrl } = busy.use(await openServers(config, state, execution, intake));
+  execution.worker.listen(); // last, because steps ask the servers
   const open = opening.move();
   return {
     webhookUrl,

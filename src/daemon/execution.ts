@@ -18,7 +18,7 @@ import type { PluginHost } from "../plugins/run_plugin.ts";
 import { Semaphore } from "../plugins/semaphore.ts";
 import type { RunHost } from "../tasks/run/task_context.ts";
 import { startRetention } from "../tasks/retention/retention.ts";
-import { startWorker, type TaskWorker } from "../tasks/run/worker.ts";
+import { openWorker, type TaskWorker } from "../tasks/run/worker.ts";
 import { Inboxes } from "../tasks/step/inbox.ts";
 import { Machine } from "../tasks/workspace/machine.ts";
 import { TaskDirectories } from "../tasks/workspace/task_directory.ts";
@@ -59,7 +59,7 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   const outbox = busy.use(new Outbox({ ...state, slackApiUrl }));
   const answers = busy.use(new Answers({ ...state, outbox })); // hears the worker begin
   const notifier = busy.use(new Notifier({ ...state, outbox }));
-  const worker = busy.use(await startWorker({ ...running, workers }));
+  const worker = busy.use(await openWorker({ ...running, workers }));
   const machine = new Machine(running);
   await endInterruptedPlugins(state);
   opening.use(startAuditRetention(state));

@@ -2,7 +2,7 @@ import { strictEqual as equal } from "node:assert/strict";
 import { EventHub } from "../../src/base/event_hub.ts";
 import type { TaskQueue } from "../../src/store/task_store.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
-import { startWorker, type WorkerHost } from "../../src/tasks/run/worker.ts";
+import { openWorker, type WorkerHost } from "../../src/tasks/run/worker.ts";
 
 /** A worker that finds nothing to do, and how often it has looked. */
 async function idleWorker(run: string, onLook: (look: number) => void) {
@@ -22,7 +22,8 @@ async function idleWorker(run: string, onLook: (look: number) => void) {
     events: new EventHub({ error: () => {} }),
     dirs: { run },
   } as unknown as WorkerHost;
-  const worker = await startWorker(host);
+  const worker = await openWorker(host);
+  worker.listen();
   return { worker, looks: () => looks };
 }
 

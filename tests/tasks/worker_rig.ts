@@ -16,7 +16,7 @@ import type { NewTask, Task } from "../../src/store/task_records.ts";
 import { Planner } from "../../src/tasks/plan.ts";
 import { inheritEnv } from "../../src/tasks/step/step_env.ts";
 import { logPath, readLog } from "../../src/tasks/log/task_log.ts";
-import { startWorker, type TaskWorker, type WorkerHost } from "../../src/tasks/run/worker.ts";
+import { openWorker, type TaskWorker, type WorkerHost } from "../../src/tasks/run/worker.ts";
 import { until } from "../helpers/until.ts";
 import { manifestResources } from "../intake/webhook_rig.ts";
 import { accept, taskIdOf } from "../helpers/store_records.ts";
@@ -70,7 +70,7 @@ export async function workerRig(): Promise<Rig> {
     logged,
     events,
     async start(workerCount = 2, broken = {}, more = {}) {
-      const worker = await startWorker({
+      const worker = await openWorker({
         ...withTaskRunning(state, { stepEnv, umask: 0o022 }),
         workers: workerCount,
         isFollowed: () => false,
@@ -78,6 +78,7 @@ export async function workerRig(): Promise<Rig> {
         ...more,
       });
       workers.push(worker);
+      worker.listen();
       return worker;
     },
     async queue(n, workflow, payload = `{"n":${n},"text":"hello"}`, task = {}) {

@@ -26,8 +26,10 @@ export interface WorkerHost extends RunHost {
   readonly isFollowed: (task: Pick<Task, "project" | "workflow" | "trigger">) => boolean;
 }
 
-/** A running worker. */
+/** A worker. */
 export interface TaskWorker extends AsyncDisposable {
+  /** Claims the waiting tasks, and from now on every stored task. */
+  listen(): void;
   /** Wakes the worker: there may be tasks to claim. */
   kick(): void;
   /** Stops those of these tasks that run; the store has marked them already. */
@@ -43,11 +45,13 @@ const REPLACED = "replaced by a newer task";
 /** Longest sleep before the next claim, because the clock may be set forward meanwhile. */
 const MAX_WAIT_MS = 60_000;
 
-/** Starts a worker: it first handles interrupted tasks, then claims every task that is stored. */
-export async function startWorker(host: WorkerHost): Promise<TaskWorker> {
+/**
+ * Opens a worker, which first handles interrupted tasks. It runs none before it listens: their steps
+ * may ask the daemon for something, which has to be there to answer.
+ */
+export async function openWorker(host: WorkerHost): Promise<TaskWorker> {
   const worker = new Worker(host);
   await worker.recover();
-  worker.listen();
   return worker;
 }
 
@@ -103,7 +107,6 @@ class Worker implements TaskWorker {
     }
   }
 
-  /** Claims the waiting tasks, and from now on every stored task. */
   listen(): void {
     this.#subscription = this.#host.events.on("tasksStored", ({ replaced }) => {
       this.cancel(replaced, REPLACED);
