@@ -58,6 +58,8 @@ export interface LogFindings {
 
 /** The log lags behind by minutes: so much before the mark is read once more. */
 const OVERLAP_MS = 10 * 60_000;
+/** The header `Date`, from which the mark comes, has whole seconds. */
+const DATE_MS = 1000;
 /** Deliveries that are looked at in one call of the store. */
 const PAGE = 500;
 /** Header that names an event at GitHub, in lower case. */
@@ -88,7 +90,7 @@ export async function readLog(
   }
   // What an earlier run gave up stands in the overlap, and is not missing once more.
   const wasGivenUp = ({ at, redeliveries }: MissedEvent) =>
-    at <= upTo && redeliveries >= MAX_REDELIVERIES;
+    at < upTo + DATE_MS && redeliveries >= MAX_REDELIVERIES;
   const missed = missedEvents(tries.filter(({ at }) => at >= from))
     .filter((event) => !wasGivenUp(event));
   const arrivedAt = tries.find(gotThrough)?.at;

@@ -101,6 +101,24 @@ Deno.test("what is stored is not missing, also under a clock that is off", async
   }
 });
 
+Deno.test("what was given up is not missing again, within the second of the mark either", async () => {
+  await using github = fakeGitHub();
+  await using temp = await tempStore();
+  const host = { store: temp.store, clock: systemClock };
+  const log = await logOf(github, 0);
+  await lose(github, ["poison", "young"]);
+  const [poison] = github.hooks.tries;
+  ok(poison !== undefined);
+  for (const n of [1, 2, 3]) {
+    github.hooks.tries.push({ ...poison, id: `90071993${n}`, redelivery: true, status_code: 400 });
+  }
+  const at = Date.parse(poison.delivered_at);
+  const missing = async (upTo: number) =>
+    found(await readLog({ ...log, upTo }, host)).missed.map(({ guid }) => guid);
+  deepEqual(await missing(at - 999), ["young"], "the header Date has whole seconds");
+  deepEqual((await missing(at - 1000)).toSorted(), ["poison", "young"]);
+});
+
 Deno.test("what the log no longer has is said to be beyond it", async () => {
   await using github = fakeGitHub();
   await using temp = await tempStore();
