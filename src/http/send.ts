@@ -84,7 +84,7 @@ export async function send(
       const message = `${host} did not answer within ${timeoutMs / 1000} seconds`;
       return unanswered("timeout", message);
     }
-    return explain(host, messageOf(error));
+    return explain(host, saidBy(error));
   }
 }
 
@@ -92,8 +92,17 @@ function unanswered(fault: Fault, message: string, mayHaveArrived = true): Unans
   return { answered: false, fault, mayHaveArrived, message };
 }
 
+/** What the runtime says; newer ones say it in the cause. */
+function saidBy(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "";
+  return `${messageOf(error)} ${cause}`;
+}
+
 /** Makes a sentence of what the runtime says, which repeats the whole URL. */
 function explain(host: string, said: string): Unanswered {
+  if (/port \d+ (is|are) blocked/.test(said)) {
+    return unanswered("connection", `Nothing may be sent to the port of ${host}`, false);
+  }
   const [, inside] = /client error \(Connect\): (.*)$/s.exec(said) ?? [];
   if (inside === undefined) {
     return unanswered("connection", `The connection to ${host} ended before its answer`);

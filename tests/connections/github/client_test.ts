@@ -55,7 +55,9 @@ Deno.test("a list is read page after page, also where the server names itself ot
     await callGitHub(access(fake), {
       method: "POST",
       path: HOOKS,
-      body: { config: { url: `http://127.0.0.1:1/${n}`, content_type: "json", insecure_ssl: "0" } },
+      body: {
+        config: { url: `http://127.0.0.1:65535/${n}`, content_type: "json", insecure_ssl: "0" },
+      },
     });
   }
   fake.interfere = (_call, carryOut) =>
@@ -158,7 +160,7 @@ Deno.test("a rate says for how long to wait", async () => {
 Deno.test("what may have been carried out is told from what was not", async () => {
   equal((await failure(problem(502, "Bad Gateway"))).kind, "unavailable");
   equal((await failure(problem(502, "Bad Gateway"), { method: "POST" })).kind, "lost");
-  const closed = await callGitHub(access({ url: "http://127.0.0.1:1" }), {
+  const closed = await callGitHub(access({ url: "http://127.0.0.1:65535" }), {
     method: "POST",
     path: "/x",
   });

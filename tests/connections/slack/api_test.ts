@@ -131,7 +131,7 @@ const GIVEN_UP: Readonly<Record<string, readonly [() => Response, RegExp]>> = {
   "ok in words": [() => Response.json({ ok: "true", ts: "1" }), /status 200$/],
   "401": [status(401), /status 401$/],
   "404": [status(404), /status 404$/],
-  "a redirect": [status(302, { location: "http://127.0.0.1:1/" }), /status 302$/],
+  "a redirect": [status(302, { location: "http://127.0.0.1:65535/" }), /status 302$/],
   "JSON without end": [endless, /status 200$/],
 };
 
@@ -146,9 +146,9 @@ for (const [name, [answer, message]] of Object.entries(GIVEN_UP)) {
 
 Deno.test("postMessage says where nobody answers, and that nothing can have arrived", async () => {
   const { signal } = new AbortController();
-  const access = { apiUrl: "http://127.0.0.1:1/api", token: TOKEN, clock: systemClock, signal };
+  const access = { apiUrl: "http://127.0.0.1:65535/api", token: TOKEN, clock: systemClock, signal };
   const posted = refused(await postMessage(POST, access));
-  match(posted.reason, /127\.0\.0\.1:1/);
+  match(posted.reason, /127\.0\.0\.1:65535/);
   deepEqual([posted.isTemporary, posted.mayHaveArrived], [true, false]);
 });
 
