@@ -7,6 +7,8 @@
  * @module
  */
 
+import { replaceControls } from "../base/control_characters.ts";
+
 /** Follows a character that would mean something, and is not seen. */
 const MARK = "\u200b";
 
@@ -40,9 +42,8 @@ export function asCode(text: string): string {
 
 /** Lines as Markdown knows them, without characters that show nothing or turn a line around. */
 function linesOf(text: string): readonly string[] {
-  // deno-lint-ignore no-control-regex
-  const invisible = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-  return text.trimEnd().replaceAll(invisible, "").split(/\r\n|\r|\n/);
+  const seen = replaceControls(text.trimEnd(), (c) => "\t\n\r".includes(c) ? c : "");
+  return seen.split(/\r\n|\r|\n/);
 }
 
 /** The fence that a line opens; one that is indented may belong to a list, and end with it. */

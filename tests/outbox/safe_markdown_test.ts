@@ -48,6 +48,7 @@ const CASES: readonly (readonly [name: string, text: string, safe: string])[] = 
   ["a fence whose line has more", "``` a`b\n@x\n```", `\\\`\\\`\\\` a\`b\n@${Z}x\n\\\`\\\`\\\``],
   ["a drawing", "```mermaid\ngraph\n```", "```\ngraph\n```"],
   ["other ends of lines", "a\r```\r@x\r\n```\rb", "a\n```\n@x\n```\nb"],
+  ["what a terminal obeys, and the mark of Arabic", "a\u009bb\u061cc", "abc"],
   ["what turns a line around", "a\u202eb\u2066c\u0000d\u001b[31m", "abcd[31m"],
 ];
 
