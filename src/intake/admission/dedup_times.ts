@@ -14,9 +14,6 @@ import type { DedupTimes } from "../../store/delivery_records.ts";
 /** A day: platforms repeat by themselves for hours. */
 const WINDOW_MS = 24 * 3600 * 1000;
 
-/** The times where no log is read. */
-export const DEDUP_TIMES: DedupTimes = { dedupWindowMs: WINDOW_MS, dedupKeepMs: WINDOW_MS };
-
 /** The times of the endpoints of which a log is read, and of all others. */
 export interface KnownDedupTimes {
   /** By {@linkcode endpointKey}. */

@@ -12,7 +12,7 @@ import type { WebhookSpec } from "../../resources/event_webhook.ts";
 import type { Resource } from "../../resources/resource.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 import type { DedupTimes } from "../../store/delivery_records.ts";
-import { DEDUP_TIMES, dedupTimesIn, type KnownDedupTimes } from "./dedup_times.ts";
+import { dedupTimesIn, type KnownDedupTimes } from "./dedup_times.ts";
 
 /** A trigger that can fire. */
 export interface ActiveTrigger {
@@ -60,11 +60,12 @@ export class Triggers {
   /** What was found at addresses since the catalog has this version; a miss is not kept. */
   readonly #receivers = new Map<string, Receivers>();
   #endpoints: ReadonlyMap<string, readonly Resource<TriggerSpec>[]> = new Map();
-  #dedupTimes: KnownDedupTimes = { logged: new Map(), others: DEDUP_TIMES };
+  #dedupTimes: KnownDedupTimes;
   #version = -1;
 
   constructor(catalog: Catalog) {
     this.#catalog = catalog;
+    this.#dedupTimes = dedupTimesIn(catalog);
   }
 
   /**
