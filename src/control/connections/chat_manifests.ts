@@ -5,7 +5,8 @@
  * @module
  */
 
-import type { ManifestFile } from "../../api/resource_operations.ts";
+import type { ApplyOutcome, ManifestFile } from "../../api/resource_operations.ts";
+import type { Caller } from "../../auth/caller.ts";
 import { AppError } from "../../base/errors.ts";
 import { triggersAt } from "../../connections/endpoints.ts";
 import { manifestsOf, packageNamed, secretTemplatesOf } from "../../integrations/packages.ts";
@@ -14,6 +15,8 @@ import { type ConnectionSpec, platformOfConnection } from "../../resources/conne
 import type { Resource } from "../../resources/resource.ts";
 import { MASK, type SecretStoreSpec } from "../../resources/secret_store.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
+import { apply, type ApplyHost } from "../resources/apply.ts";
+import type { ConnectionWork } from "./lines.ts";
 
 /** The chat platforms; each package has one endpoint, of the platform's name. */
 export type ChatPlatform = "slack" | "line";
@@ -143,4 +146,26 @@ export function secretFiles(
       }),
     };
   });
+}
+
+/**
+ * Applies the package where it is missing, then the other manifests, and says what is of interest.
+ *
+ * @throws {AppError} what {@linkcode apply} throws.
+ */
+export async function* applyChat(
+  { platform, project, receiving }: {
+    readonly platform: ChatPlatform;
+    readonly project: string;
+    readonly receiving: ChatReceiving;
+  },
+  others: readonly ManifestFile[],
+  caller: Caller,
+  host: ApplyHost,
+): ConnectionWork<readonly ApplyOutcome[]> {
+  const files = [...receiving.files, ...others];
+  const { results, warnings } = await apply({ files, project, dry_run: false }, caller, host);
+  if (receiving.files.length > 0) yield { step: `package ${platform} installed` };
+  for (const warning of warnings) yield { note: warning };
+  return results;
 }

@@ -20,8 +20,8 @@ import {
 import { webhookPath } from "../../intake/webhook_path.ts";
 import { type ConnectionSpec, LINE_API_URL } from "../../resources/connection.ts";
 import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
-import { apply } from "../resources/apply.ts";
 import {
+  applyChat,
   type ChatReceiving,
   chatReceiving,
   type ConnectionName,
@@ -67,10 +67,8 @@ export async function* connectLine(
   const bot = await mustCallLine(access, { path: "/v2/bot/info" });
   const login = String(bot["displayName"] ?? bot["basicId"] ?? "");
   yield { step: `channel access token of ${login}` };
-  const files = [...receiving.files, ...filesOf(plan, host)];
-  const applied = await apply({ files, project, dry_run: false }, caller, host);
-  if (receiving.files.length > 0) yield { step: "package line installed" };
-  for (const warning of applied.warnings) yield { note: warning };
+  const chat = { platform: "line", project, receiving } as const;
+  const resources = yield* applyChat(chat, filesOf(plan, host), caller, host);
   const was = await readWebhook(access);
   if (was.url !== url) await setWebhook(access, url);
   const action = was.url === url ? "unchanged" : was.url === "" ? "created" : "changed";
@@ -91,7 +89,7 @@ export async function* connectLine(
     events: "push",
     login,
     token_ends_at: null,
-    resources: applied.results,
+    resources,
     hooks: [hook],
     check: await testWebhook(access),
   };

@@ -18,8 +18,8 @@ import {
 } from "../../connections/slack/client.ts";
 import { type ConnectionSpec, SLACK_API_URL } from "../../resources/connection.ts";
 import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
-import { apply } from "../resources/apply.ts";
 import {
+  applyChat,
   type ChatReceiving,
   chatReceiving,
   type ConnectionName,
@@ -82,10 +82,8 @@ export async function* connectSlack(
   await ask(access(plan.appToken), "apps.connections.open", "app-level token");
   yield { step: "app-level token may open sockets" };
   for (const note of missingScopes(bot)) yield { note };
-  const files = [...receiving.files, ...filesOf(plan, host)];
-  const applied = await apply({ files, project, dry_run: false }, caller, host);
-  if (receiving.files.length > 0) yield { step: "package slack installed" };
-  for (const warning of applied.warnings) yield { note: warning };
+  const chat = { platform: "slack", project, receiving } as const;
+  const resources = yield* applyChat(chat, filesOf(plan, host), caller, host);
   const made = host.catalog.find("Connection", project, name);
   if (made !== undefined) {
     const login = String(user ?? "");
@@ -103,7 +101,7 @@ export async function* connectSlack(
     events: "socket",
     login: String(user ?? ""),
     token_ends_at: null,
-    resources: applied.results,
+    resources,
     hooks: [],
     check: await waitForHello(plan, host, signal),
   };
