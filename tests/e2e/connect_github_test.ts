@@ -286,3 +286,29 @@ Deno.test("a way that does not work is named, and works once it is mended", asyn
     await proxy.finished;
   }
 });
+
+Deno.test("an organization is connected as a repository is, for all of its repositories", async () => {
+  await using github = fakeGitHub();
+  await using daemon = await startDaemon(ONE_PROGRAM);
+  const made = await connect(daemon, github, { to: "brightwater" });
+  equal(made.code, 0, made.stderr);
+  match(made.stdout, /connection\/brightwater: brightwater is connected\n$/);
+  deepEqual(hooksOf(github).map(({ of }) => of), ["orgs/brightwater"]);
+  const payload = JSON.stringify({
+    ref: "refs/heads/main",
+    pusher: { name: "ada" },
+    commits: [],
+    repository: { full_name: REPOSITORY },
+  });
+  const [tried] = await github.hooks.send(REPOSITORY, { event: "push", payload });
+  equal(tried?.status_code, 200);
+  equal((await daemon.settled()).length, 1);
+  const again = await connect(daemon, github, { to: "brightwater", token: "" });
+  match(again.stdout, /nothing had to be changed\n$/);
+  const stranger = await connect(daemon, github, { to: "nobody" });
+  equal(stranger.code, 1);
+  match(stranger.stderr, /has no \/orgs\/nobody for this token/);
+  const undone = await daemon.svc(["disconnect", "brightwater", "--yes"]);
+  equal(undone.code, 0, undone.stderr);
+  equal(github.hooks.hooks.size, 0);
+});

@@ -243,6 +243,16 @@ function accountRoutes({ repositories }: FakeState): readonly Route[] {
     },
     {
       method: "GET",
+      path: /^\/orgs\/([^/]+)$/,
+      answer({ match: [login = ""] }) {
+        const isKnown = [...repositories.keys()].some((name) => name.startsWith(`${login}/`));
+        return isKnown
+          ? Response.json({ login, id: 5, type: "Organization" })
+          : problem(404, "Not Found");
+      },
+    },
+    {
+      method: "GET",
       path: repository,
       answer({ match: [name = ""], token }) {
         const found = repositories.get(name);

@@ -105,7 +105,8 @@ export function hookRoutes(state: FakeState) {
     /** Sends an event to each active webhook of a repository that wants it. */
     async send(repository: string, event: FakeEvent): Promise<FakeTry[]> {
       const wanting = [...hooks.values()].filter((hook) =>
-        hook.of === `repos/${repository}` && hook.active &&
+        [`repos/${repository}`, `orgs/${repository.split("/")[0]}`].includes(hook.of) &&
+        hook.active &&
         (hook.events.includes("*") || hook.events.includes(event.event))
       );
       const guid = event.guid ?? crypto.randomUUID();
