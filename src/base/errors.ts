@@ -17,6 +17,7 @@ const CODES = {
   conflict: { status: 409, exit: 1 },
   too_large: { status: 413, exit: 1 },
   unsupported_type: { status: 415, exit: 1 },
+  misdirected: { status: 421, exit: 1 },
   refused: { status: 422, exit: 1 },
   rate_limited: { status: 429, exit: 1 },
   headers_too_large: { status: 431, exit: 1 },
@@ -99,13 +100,4 @@ const OS_ERROR = / \(os error [0-9]+\)(?:: [a-z_]+ '.*)?/s;
 /** The message of anything that was thrown, in words only. */
 export function messageOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(OS_ERROR, "");
-}
-
-/** Why a file could not be used, as the end of a sentence that names it. */
-export function fileFault(error: unknown): string {
-  if (error instanceof Deno.errors.NotFound) return "it does not exist";
-  if (error instanceof Deno.errors.PermissionDenied) return "this user has no permission";
-  if (error instanceof Deno.errors.IsADirectory) return "it is a directory";
-  if (error instanceof Deno.errors.NotADirectory) return "a part of its path is no directory";
-  return messageOf(error);
 }

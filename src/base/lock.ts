@@ -7,7 +7,8 @@
 
 import type { Clock } from "./clock.ts";
 import type { DataDir } from "./data_dir.ts";
-import { AppError, fileFault } from "./errors.ts";
+import { AppError } from "./errors.ts";
+import { fileFault } from "./file_fault.ts";
 
 /**
  * How long a lock is waited for. A daemon that is killed while it starts a process leaves a copy of

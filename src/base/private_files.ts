@@ -10,7 +10,8 @@
 
 import { basename, dirname, join } from "node:path";
 import type { DataDir } from "./data_dir.ts";
-import { AppError, fileFault } from "./errors.ts";
+import { AppError } from "./errors.ts";
+import { fileFault } from "./file_fault.ts";
 
 /** Bits of a mode: what the group and others may do, and with what they may change something. */
 const [ANY, WRITE] = [0o077, 0o022];

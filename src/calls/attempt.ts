@@ -30,6 +30,8 @@ export interface Call {
 /** An answer of the control plane. */
 interface Kept {
   readonly status: number;
+  /** Says whether it is a refusal of the daemon. */
+  readonly headers: Headers;
   readonly text: string;
 }
 
@@ -186,12 +188,13 @@ class Tried {
     const asked = `${name} ${await request.clone().text()}`;
     const kept = answers.get(asked) ?? this.#host.answer(request).then(keep);
     answers.set(asked, kept);
-    const { status, text } = await kept;
+    const { status, headers, text } = await kept;
     if (operation.role === "read_only" && text.length > MAX_ANSWER) this.#refuse();
-    return new Response(text, { status });
+    return new Response(text, { status, headers });
   }
 }
 
 async function keep(response: Response): Promise<Kept> {
-  return { status: response.status, text: await response.text() };
+  const { status, headers } = response;
+  return { status, headers, text: await response.text() };
 }

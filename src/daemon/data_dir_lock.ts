@@ -6,7 +6,8 @@
  */
 
 import { checkSocketPath, type DataDir } from "../base/data_dir.ts";
-import { AppError, fileFault } from "../base/errors.ts";
+import { AppError } from "../base/errors.ts";
+import { fileFault } from "../base/file_fault.ts";
 import { lockDataDir } from "../base/lock.ts";
 import { closeToOthers } from "../base/private_files.ts";
 import { writeLauncher } from "../launcher.ts";

@@ -63,6 +63,7 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   const machine = new Machine(running);
   await endInterruptedPlugins(state);
   opening.use(startAuditRetention(state));
+  busy.use(state.telemetry.countEarlier(state.store));
   busy.use(startRetention({
     ...state,
     keep,

@@ -6,6 +6,7 @@
 
 import { findDegraded } from "../control/degraded.ts";
 import type { StatusHost } from "../control/records/status.ts";
+import type { StatsHost } from "../control/stats.ts";
 import { readSizes } from "../telemetry/readings.ts";
 import type { Execution } from "./execution.ts";
 import type { Intake } from "./intake.ts";
@@ -14,7 +15,8 @@ import type { State } from "./state.ts";
 import type { WebhookServer } from "./webhook_server.ts";
 
 /** The reports; each is computed when it is called. */
-export interface SelfReport extends Pick<StatusHost, "degraded" | "status" | "rates" | "sizes"> {
+export interface SelfReport
+  extends Pick<StatusHost, "degraded" | "status" | "rates" | "sizes">, Pick<StatsHost, "minutes"> {
   /** The answer to `GET /metrics`. */
   readonly metrics: () => Promise<Response>;
 }
@@ -42,6 +44,7 @@ export function selfReport(
     degraded,
     status: () => ({ webhookUrl: webhook.url, started, settings }),
     rates: () => telemetry.lately(),
+    minutes: (query) => telemetry.minutes(query),
     sizes: () => readSizes(readings),
     metrics: () =>
       telemetry.page(

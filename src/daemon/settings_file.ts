@@ -5,7 +5,8 @@
  */
 
 import { resolve } from "node:path";
-import { AppError, fileFault } from "../base/errors.ts";
+import { AppError } from "../base/errors.ts";
+import { fileFault } from "../base/file_fault.ts";
 import { formatFinding, parseManifest } from "../resources/manifest.ts";
 import { compileSchema } from "../resources/validate.ts";
 import { findWrong, type Setting, SETTINGS, type SettingValue } from "./settings.ts";

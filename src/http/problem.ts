@@ -19,6 +19,7 @@ const TITLES: Readonly<Record<ErrorCode, string>> = {
   conflict: "Conflict",
   too_large: "The body is too large",
   unsupported_type: "Unsupported content type or encoding",
+  misdirected: "Not the address of this server",
   refused: "Refused",
   rate_limited: "Too many requests",
   headers_too_large: "The headers are too large",

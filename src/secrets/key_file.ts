@@ -4,7 +4,8 @@
  * @module
  */
 
-import { AppError, fileFault, messageOf } from "../base/errors.ts";
+import { AppError, messageOf } from "../base/errors.ts";
+import { fileFault } from "../base/file_fault.ts";
 import { createKeyring, type Keyring, withoutUnbound } from "./keyring.ts";
 
 /**

@@ -6,6 +6,7 @@
  */
 
 import { AppError, messageOf } from "../base/errors.ts";
+import { personsEnvironment } from "./persons_environment.ts";
 
 /** What to open, and with what. */
 export interface EditorRun {
@@ -38,15 +39,12 @@ export async function runEditor({ signal, ...run }: EditorRun): Promise<number> 
   return code;
 }
 
-/** Variables of the dynamic linker: a program that may run only a shell may not pass them on. */
-const LINKER = /^(LD|DYLD)_/i;
-
 function spawn({ editor, path, env }: Omit<EditorRun, "signal">): Deno.ChildProcess {
   try {
     return new Deno.Command("/bin/sh", {
       args: ["-c", `${editor} "$1"`, "sh", path],
       clearEnv: true,
-      env: Object.fromEntries(Object.entries(env).filter(([name]) => !LINKER.test(name))),
+      env: personsEnvironment(env),
       stdin: "inherit",
       stdout: "inherit",
       stderr: "inherit",

@@ -7,7 +7,8 @@
 
 import { dirname, isAbsolute } from "node:path";
 import type { DataDir } from "../base/data_dir.ts";
-import { AppError, fileFault } from "../base/errors.ts";
+import { AppError } from "../base/errors.ts";
+import { fileFault } from "../base/file_fault.ts";
 import type { BackupFacts, Progress } from "../store/maintenance.ts";
 import { backUpFile } from "../store/sqlite/maintenance/run_job.ts";
 import { syncDirectory } from "./sync_directory.ts";

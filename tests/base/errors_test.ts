@@ -9,11 +9,11 @@ import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:ass
 import {
   AppError,
   type ErrorCode,
-  fileFault,
   isErrorCode,
   messageOf,
   toAppError,
 } from "../../src/base/errors.ts";
+import { fileFault } from "../../src/base/file_fault.ts";
 
 /** Codes, HTTP statuses and exit codes, written down here a second time on purpose. */
 const TABLE: Readonly<Record<ErrorCode, readonly [status: number, exit: number]>> = {
@@ -27,6 +27,7 @@ const TABLE: Readonly<Record<ErrorCode, readonly [status: number, exit: number]>
   conflict: [409, 1],
   too_large: [413, 1],
   unsupported_type: [415, 1],
+  misdirected: [421, 1],
   refused: [422, 1],
   rate_limited: [429, 1],
   headers_too_large: [431, 1],

@@ -269,7 +269,13 @@ Deno.test("what changes something is done once, however often the caller is aske
 Deno.test("what is refused is refused in the words of the control plane", async () => {
   const problem = { code: "forbidden", detail: "No", details: ["a", "b"] };
   await using rig = await openRig({
-    answer: () => Promise.resolve(Response.json(problem, { status: 403 })),
+    answer: () =>
+      Promise.resolve(
+        Response.json(problem, {
+          status: 403,
+          headers: { "content-type": "application/problem+json" },
+        }),
+      ),
   });
   deepEqual(await rig.svc(["tool", "secret-rotate", "chat", "key", "--value", "x"]), {
     code: 5,

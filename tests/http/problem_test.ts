@@ -19,6 +19,7 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   conflict: 409,
   too_large: 413,
   unsupported_type: 415,
+  misdirected: 421,
   refused: 422,
   rate_limited: 429,
   headers_too_large: 431,

@@ -19,7 +19,7 @@ import {
   type RetentionLimits,
   startRetention,
 } from "../../src/tasks/retention/retention.ts";
-import { logPath } from "../../src/tasks/log/task_log.ts";
+import { logPath } from "../../src/tasks/log/log_format.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { ManualClock, passUntil, setClock } from "../helpers/manual_clock.ts";
 import { accept, filterOut, idOf, taskIdOf } from "../helpers/store_records.ts";

@@ -7,7 +7,9 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { concatBytes, utf8 } from "../../src/base/bytes.ts";
-import { type LogChunk, logPath, readLog, TaskLog } from "../../src/tasks/log/task_log.ts";
+import { readLog } from "../../src/tasks/log/log_file.ts";
+import { type LogChunk, logPath } from "../../src/tasks/log/log_format.ts";
+import { TaskLog } from "../../src/tasks/log/task_log.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { known } from "../secrets/known.ts";
 

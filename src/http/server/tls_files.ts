@@ -6,7 +6,8 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
-import { AppError, fileFault, messageOf } from "../../base/errors.ts";
+import { AppError, messageOf } from "../../base/errors.ts";
+import { fileFault } from "../../base/file_fault.ts";
 import type { Log } from "../../base/log.ts";
 
 /** Where certificate and key are. */

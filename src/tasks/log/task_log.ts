@@ -1,52 +1,19 @@
 /**
- * Step output on disk: one file per task, one JSON line per chunk, in order of arrival. This is the
- * only place that knows the format of these files.
+ * Writes the output of steps to the log file of their task, secrets hidden, up to a limit for each
+ * step.
  *
  * @module
  */
 
-import { join } from "node:path";
-import { findBase64, findText, toBase64, utf8 } from "../../base/bytes.ts";
+import { utf8 } from "../../base/bytes.ts";
 import type { WallClock } from "../../base/clock.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { OutputStream } from "../../shell/run_shell.ts";
-
-/** A stream of a step, or `svc`: lines of svc's own about it. */
-export type LogStream = OutputStream | "svc";
-
-/** Some output of a step. */
-export interface LogChunk {
-  /** Milliseconds since the epoch. */
-  readonly at: number;
-  /** Id of the step. */
-  readonly step: string;
-  readonly stream: LogStream;
-  /** The exact bytes, secrets hidden. */
-  readonly bytes: Uint8Array;
-}
-
-/** One line of a log file. */
-interface Line {
-  readonly at: number;
-  readonly step: string;
-  readonly stream: LogStream;
-  readonly text?: string;
-  readonly base64?: string;
-}
+import { encodeChunk, LINE_BREAK, type LogStream } from "./log_format.ts";
 
 /** Most output kept of one step, in bytes; a note in the log says where it was cut. */
 const MAX_STEP_BYTES = 64 * 1024 * 1024;
-
-/** File that holds the output of a task. */
-export function logPath(logs: string, taskId: string): string {
-  return join(logs, `${taskId}.jsonl`);
-}
-
-/** The task whose output a file of this name holds; `undefined` for any other file. */
-export function findLogOwner(name: string): string | undefined {
-  return /^([0-9A-Z]{26})\.jsonl$/.exec(name)?.[1];
-}
 
 /** Receives the output of one step. */
 export interface StepLog {
@@ -99,7 +66,7 @@ export class TaskLog implements Disposable {
 
   #append(step: string, stream: LogStream, bytes: Uint8Array): Promise<void> {
     const at = this.#clock.now();
-    const data = utf8(toLine({ at, step, stream, bytes }));
+    const data = utf8(encodeChunk({ at, step, stream, bytes }));
     // Lines are written one after another: one may take several writes, and streams arrive at once.
     return this.#last = this.#last.then(async () => {
       try {
@@ -115,7 +82,7 @@ export class TaskLog implements Disposable {
   async #tellOfLoss(step: string, at: number): Promise<void> {
     const { bytes: length, why } = this.#lost;
     const bytes = utf8(`[svc: ${length} bytes of output are lost: ${why}]\n`);
-    await this.#write(utf8(toLine({ at, step, stream: "svc", bytes })));
+    await this.#write(utf8(encodeChunk({ at, step, stream: "svc", bytes })));
     this.#lost = { bytes: 0, why: "" };
   }
 
@@ -182,65 +149,4 @@ function isTorn(file: Deno.FsFile): boolean {
   file.seekSync(-1, Deno.SeekMode.End);
   file.readSync(last);
   return last[0] !== LINE_BREAK;
-}
-
-/**
- * Reads a log from byte `offset`; returns its chunks and the next offset. Leaves an incomplete
- * line.
- */
-export async function readLog(
-  path: string,
-  offset: number,
-): Promise<{ chunks: LogChunk[]; next: number }> {
-  let file: Deno.FsFile;
-  try {
-    file = await Deno.open(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return { chunks: [], next: offset };
-    throw error;
-  }
-  using _closing = file;
-  await file.seek(offset, Deno.SeekMode.Start);
-  const buffer = new Uint8Array(READ_BYTES);
-  let text = new Uint8Array();
-  for (;;) {
-    const read = await file.read(buffer);
-    if (read === null) break;
-    const grown = new Uint8Array(text.length + read);
-    grown.set(text);
-    grown.set(buffer.subarray(0, read), text.length);
-    text = grown;
-    if (text.includes(LINE_BREAK)) break;
-  }
-  const end = text.lastIndexOf(LINE_BREAK) + 1;
-  const lines = new TextDecoder().decode(text.subarray(0, end)).split("\n").slice(0, -1);
-  return { chunks: lines.flatMap(toChunks), next: offset + end };
-}
-
-const READ_BYTES = 256 * 1024;
-const LINE_BREAK = 10;
-
-/**
- * Encodes a chunk as text, or as base64 where its bytes are no text or its escapes would be much
- * longer.
- */
-function toLine({ bytes, ...about }: LogChunk): string {
-  const text = findText(bytes);
-  const line = text === undefined ? undefined : JSON.stringify({ ...about, text } as Line);
-  const short = line !== undefined && line.length < 200 + bytes.length * 1.4;
-  return `${short ? line : JSON.stringify({ ...about, base64: toBase64(bytes) } as Line)}\n`;
-}
-
-/** The chunk of a line; none for a line that was cut off. */
-function toChunks(text: string): LogChunk[] {
-  let line: Line;
-  try {
-    line = JSON.parse(text);
-  } catch {
-    return [];
-  }
-  const bytes = line.text === undefined
-    ? findBase64(line.base64 ?? "") ?? new Uint8Array()
-    : new TextEncoder().encode(line.text);
-  return [{ at: line.at, step: line.step, stream: line.stream, bytes }];
 }

@@ -11,7 +11,7 @@ import type { DataDir } from "../../base/data_dir.ts";
 import type { Log } from "../../base/log.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 import { KEPT_SUFFIX } from "../workspace/kept_commits.ts";
-import { findLogOwner, logPath } from "../log/task_log.ts";
+import { findLogOwner, logPath } from "../log/log_format.ts";
 
 /** What the search for orphans needs. */
 export interface OrphansHost {

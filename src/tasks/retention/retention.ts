@@ -16,7 +16,7 @@ import type { TaskStore } from "../../store/task_store.ts";
 import { dedupTimesIn } from "../../intake/admission/dedup_times.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { removeIfThere, removeOrphans } from "./orphans.ts";
-import { logPath } from "../log/task_log.ts";
+import { logPath } from "../log/log_format.ts";
 
 /** How much to keep. */
 export interface RetentionLimits {

@@ -20,6 +20,7 @@ import {
   prepareAttempt,
   type PreparedAttempt,
 } from "./prepare_attempt.ts";
+import { limitOf, type StepLimit } from "./step_limit.ts";
 import type { TaskContext } from "./task_context.ts";
 
 /** One attempt. */
@@ -73,7 +74,7 @@ async function runProcess(
   { command, output }: PreparedAttempt,
 ): Promise<AttemptResult> {
   if (cancellation.why !== undefined) return endedFor(cancellation, plan);
-  const limit = limitOf(positioned);
+  const limit = limitOf(positioned.step, positioned.isFinally === true);
   const timeoutSecs = limit === undefined ? undefined : findDurationSecs(limit.time);
   const captured = new CapturedOutput(positioned.step.stdout);
   const exit = await runShell({
@@ -99,21 +100,6 @@ async function runProcess(
   return { ...result, exitCode: exit.code, ...(outputs === undefined ? {} : { outputs }) };
 }
 
-/** The time limit of an attempt as written, and whose it is. */
-interface Limit {
-  readonly time: string | number;
-  readonly whose: string;
-}
-
-function limitOf({ step, defaultTimeoutSecs }: PositionedStep): Limit | undefined {
-  if (step.timeout !== undefined) return { time: step.timeout, whose: "the step's timeout" };
-  if (step.agent?.timeout !== undefined) {
-    return { time: step.agent.timeout, whose: `the timeout of Agent "${step.agent.name}"` };
-  }
-  if (defaultTimeoutSecs === undefined) return undefined;
-  return { time: defaultTimeoutSecs, whose: 'the limit of a "finally" step without a timeout' };
-}
-
 /** Reason of a step that the timeout of its task has ended. */
 export function timedOutWithTask({ timeout = 0 }: Plan): string {
   return `timed out with its task, whose timeout is ${inWords(timeout)}`;
@@ -136,7 +122,7 @@ function endedFor({ why }: CancellationScope, plan: Plan): AttemptResult {
   }
 }
 
-function judge(exit: ShellExit, limit: Limit | undefined): AttemptResult {
+function judge(exit: ShellExit, limit: StepLimit | undefined): AttemptResult {
   if (exit.endedFor === "timeout" && limit !== undefined) {
     return { state: "failed", reason: `timed out after ${inWords(limit.time)}, ${limit.whose}` };
   }

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { needsOf } from "../../resources/step_graph.ts";
+import { needsOf, type StepNeeds } from "../../resources/step_graph.ts";
 import type { StepRecord } from "../../store/task_records.ts";
 import type { PlannedStep } from "../plan.ts";
 
@@ -101,6 +101,29 @@ export function taskVerdict(
   }
   const reason = findFailure(plan.steps, steps) ?? findFailure(plan.finally ?? [], last);
   return reason === undefined ? { state: "succeeded", reason: "" } : { state: "failed", reason };
+}
+
+/**
+ * Ids of the steps that each step of a plan waits for, those under `finally` after the others: they
+ * run one after the other, the first of them once all others have ended, so it is said to wait for
+ * those that no other waits for.
+ */
+export function waitsFor(
+  { steps, finally: last = [] }: {
+    readonly steps: readonly StepNeeds[];
+    readonly finally?: readonly StepNeeds[];
+  },
+): readonly (readonly string[])[] {
+  const needs = steps.map((_, place) => needsOf(steps, place));
+  const waitedFor = new Set(needs.flat());
+  const ends = steps.flatMap(({ id }) => waitedFor.has(id) ? [] : [id]);
+  return [
+    ...needs,
+    ...last.map((_, place) => {
+      const before = last[place - 1];
+      return before === undefined ? ends : [before.id];
+    }),
+  ];
 }
 
 /** Places that each step waits for. */

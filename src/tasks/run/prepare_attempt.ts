@@ -22,8 +22,8 @@ export interface PositionedStep {
   readonly step: PlannedStep;
   /** Position among all steps of the task. */
   readonly position: number;
-  /** Time limit in seconds where neither the step nor its agent has one; none when absent. */
-  readonly defaultTimeoutSecs?: number;
+  /** Whether it is one of those under `finally`. */
+  readonly isFinally?: boolean;
 }
 
 /** What an attempt starts, and the file for its outputs. */

@@ -13,9 +13,6 @@ import type { TaskContext, TaskRun } from "./task_context.ts";
 /** Most steps of one task that run in parallel. */
 const MAX_CONCURRENT_STEPS = 16;
 
-/** Limit of a `finally` step that has none: whatever happened, the task comes to an end. */
-const FINALLY_TIMEOUT_SECS = 300;
-
 /** Runs every step that can run; what `cancellation` ended before it started is left as it is. */
 export async function runFlow(
   context: TaskContext,
@@ -65,8 +62,7 @@ export async function runFinally(context: TaskContext): Promise<boolean> {
     const isDone = () => isOver(steps.records[position] ?? { state: "pending" });
     if (isDone()) continue;
     await steps.flush();
-    const placed = { step, position, defaultTimeoutSecs: FINALLY_TIMEOUT_SECS };
-    await runStep(placed, context, cancellation);
+    await runStep({ step, position, isFinally: true }, context, cancellation);
     if (!isDone()) return false;
   }
   return true;

@@ -18,7 +18,8 @@ import { runFinally, runFlow, skipForever, skipForTime } from "./run_flow.ts";
 import { StepRecorder } from "./step_recorder.ts";
 import { TASK_MARK } from "../step/step_env.ts";
 import { TaskFiles } from "../step/task_files.ts";
-import { logPath, TaskLog } from "../log/task_log.ts";
+import { logPath } from "../log/log_format.ts";
+import { TaskLog } from "../log/task_log.ts";
 import {
   retryingEvaluator,
   type RunHost,

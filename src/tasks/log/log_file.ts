@@ -1,0 +1,168 @@
+/**
+ * The log file of a task, read from any place: forwards, backwards, or from a time on. However long
+ * it is, a read takes one block of it. What is not there yet, an incomplete line at its end
+ * included, is left for later.
+ *
+ * @module
+ */
+
+import { findChunk, findTime, LINE_BREAK, type LogChunk } from "./log_format.ts";
+
+/** A chunk and where its line stands. */
+export interface PlacedChunk extends LogChunk {
+  /** First byte of its line in the file. */
+  readonly offset: number;
+}
+
+/** Bytes of one read; more only where a single line is longer. */
+export const BLOCK_BYTES = 256 * 1024;
+/** Bytes of a read that looks for one line break only. */
+const GLANCE_BYTES = 4 * 1024;
+
+/**
+ * A log file as it was when it was opened. Offsets that it takes and gives are where lines begin,
+ * unless said otherwise.
+ */
+export class LogFile implements Disposable {
+  readonly #file: Deno.FsFile;
+  /** Bytes that the file had. */
+  readonly size: number;
+  /** Where its last whole line ended. */
+  end: number;
+
+  private constructor(file: Deno.FsFile) {
+    this.#file = file;
+    this.size = file.statSync().size;
+    this.end = this.size;
+  }
+
+  /** Opens a log; `undefined` as long as nothing was written to it. */
+  static async open(path: string): Promise<LogFile | undefined> {
+    try {
+      const file = new LogFile(await Deno.open(path));
+      file.end = await file.lineUpTo(file.size);
+      return file;
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return undefined;
+      throw error;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#file.close();
+  }
+
+  /**
+   * The chunks from `start` on that one block holds, at least one if there is one before `end`, and
+   * where to read on: `start` itself when no line is whole yet.
+   */
+  async read(
+    start: number,
+    end = this.end,
+  ): Promise<{ readonly chunks: PlacedChunk[]; readonly next: number }> {
+    for (let length = BLOCK_BYTES;; length *= 2) {
+      const bytes = await this.bytes(start, Math.min(end, start + length));
+      const next = start + bytes.lastIndexOf(LINE_BREAK) + 1;
+      if (next > start || start + length >= end) {
+        return { chunks: [...chunksOf(bytes, start)], next };
+      }
+    }
+  }
+
+  /** The first place at or after any `offset` where a line begins, or the next one will. */
+  async lineFrom(offset: number): Promise<number> {
+    if (offset <= 0) return 0;
+    let start = offset - 1; // the line break before it
+    for (let length = GLANCE_BYTES; start < this.end; length = BLOCK_BYTES) {
+      const bytes = await this.bytes(start, Math.min(this.end, start + length));
+      const at = bytes.indexOf(LINE_BREAK);
+      if (at !== -1) return start + at + 1;
+      start += length;
+    }
+    return this.end;
+  }
+
+  /** The last place at or before any `offset` where a line begins. */
+  async lineUpTo(offset: number): Promise<number> {
+    let end = Math.min(offset, this.size);
+    while (end > 0) {
+      const start = Math.max(0, end - GLANCE_BYTES);
+      const at = (await this.bytes(start, end)).lastIndexOf(LINE_BREAK);
+      if (at !== -1) return start + at + 1;
+      end = start;
+    }
+    return 0;
+  }
+
+  /** Where a block before `end` begins that has at least one line; 0 when nothing is before it. */
+  async blockBefore(end: number): Promise<number> {
+    for (let length = BLOCK_BYTES;; length *= 2) {
+      if (length >= end) return 0;
+      const start = await this.lineFrom(end - length);
+      if (start < end) return start;
+    }
+  }
+
+  /** The first chunk that came at `at` or later, as far as the clock never went back. */
+  async findFrom(at: number): Promise<number> {
+    let found = this.end;
+    for (let low = 0, high = this.end; low < high;) {
+      const middle = low + Math.floor((high - low) / 2);
+      const line = await this.lineFrom(middle);
+      if (line >= found) {
+        high = middle;
+        continue;
+      }
+      const beginning = await this.bytes(line, Math.min(this.end, line + 40));
+      const time = findTime(new TextDecoder().decode(beginning));
+      if (time !== undefined && time >= at) [found, high] = [line, middle];
+      else low = line + 1;
+    }
+    return found;
+  }
+
+  /** Exactly these bytes. */
+  async bytes(start: number, end: number): Promise<Uint8Array> {
+    await this.#file.seek(start, Deno.SeekMode.Start);
+    const bytes = new Uint8Array(Math.max(0, end - start));
+    let done = 0;
+    while (done < bytes.length) {
+      const read = await this.#file.read(bytes.subarray(done));
+      if (read === null) break;
+      done += read;
+    }
+    return bytes.subarray(0, done);
+  }
+}
+
+/** The chunks of whole lines in `bytes`, which begin at `offset`; none for one that was cut off. */
+export function* chunksOf(bytes: Uint8Array, offset: number): Generator<PlacedChunk> {
+  const decoder = new TextDecoder();
+  for (let at = 0, end; (end = bytes.indexOf(LINE_BREAK, at)) !== -1; at = end + 1) {
+    const chunk = findChunk(decoder.decode(bytes.subarray(at, end)));
+    if (chunk !== undefined) yield { offset: offset + at, ...chunk };
+  }
+}
+
+/** The chunks of whole lines in `bytes`, the last one first. */
+export function* chunksBackwards(bytes: Uint8Array, offset: number): Generator<PlacedChunk> {
+  const decoder = new TextDecoder();
+  for (let end = bytes.lastIndexOf(LINE_BREAK); end > 0;) {
+    const before = bytes.lastIndexOf(LINE_BREAK, end - 1);
+    const chunk = findChunk(decoder.decode(bytes.subarray(before + 1, end)));
+    if (chunk !== undefined) yield { offset: offset + before + 1, ...chunk };
+    end = before;
+  }
+}
+
+/**
+ * Reads a log from byte `offset`; returns its chunks and the next offset. Leaves an incomplete
+ * line.
+ */
+export async function readLog(
+  path: string,
+  offset: number,
+): Promise<{ chunks: PlacedChunk[]; next: number }> {
+  using file = await LogFile.open(path);
+  return file === undefined ? { chunks: [], next: offset } : await file.read(offset);
+}

@@ -1,0 +1,77 @@
+/**
+ * Step output on disk: one file per task, one JSON line per chunk, in order of arrival. This is the
+ * only place that knows the format of these files.
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import { findBase64, findText, toBase64, utf8 } from "../../base/bytes.ts";
+import type { OutputStream } from "../../shell/run_shell.ts";
+
+/** What ends a line, as a byte. */
+export const LINE_BREAK = 10;
+
+/** A stream of a step, or `svc`: lines of svc's own about it. */
+export type LogStream = OutputStream | "svc";
+
+/** Some output of a step. */
+export interface LogChunk {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** Id of the step. */
+  readonly step: string;
+  readonly stream: LogStream;
+  /** The exact bytes, secrets hidden. */
+  readonly bytes: Uint8Array;
+}
+
+/** One line of a log file. */
+interface Line {
+  readonly at: number;
+  readonly step: string;
+  readonly stream: LogStream;
+  readonly text?: string;
+  readonly base64?: string;
+}
+
+/** File that holds the output of a task. */
+export function logPath(logs: string, taskId: string): string {
+  return join(logs, `${taskId}.jsonl`);
+}
+
+/** The task whose output a file of this name holds; `undefined` for any other file. */
+export function findLogOwner(name: string): string | undefined {
+  return /^([0-9A-Z]{26})\.jsonl$/.exec(name)?.[1];
+}
+
+/**
+ * Encodes a chunk as text, or as base64 where its bytes are no text or its escapes would be much
+ * longer.
+ */
+export function encodeChunk({ bytes, ...about }: LogChunk): string {
+  const text = findText(bytes);
+  const line = text === undefined ? undefined : JSON.stringify({ ...about, text } as Line);
+  const short = line !== undefined && line.length < 200 + bytes.length * 1.4;
+  return `${short ? line : JSON.stringify({ ...about, base64: toBase64(bytes) } as Line)}\n`;
+}
+
+/** The chunk of a line, given without its line break; `undefined` for a line that was cut off. */
+export function findChunk(text: string): LogChunk | undefined {
+  let line: Line;
+  try {
+    line = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const bytes = line.text === undefined
+    ? findBase64(line.base64 ?? "") ?? new Uint8Array()
+    : utf8(line.text);
+  return { at: line.at, step: line.step, stream: line.stream, bytes };
+}
+
+/** When the chunk came whose line begins so, in milliseconds since the epoch, if it can be told. */
+export function findTime(beginning: string): number | undefined {
+  const found = /^\{"at":(\d+),/.exec(beginning);
+  return found === null ? undefined : Number(found[1]);
+}

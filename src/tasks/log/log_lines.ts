@@ -1,0 +1,234 @@
+/**
+ * Lines of a log, put together from its chunks: a chunk ends anywhere, and those of several steps
+ * come mixed. A line stands where it begins, which names it for good: the chunk, and its number in
+ * that chunk.
+ *
+ * @module
+ */
+
+import { concatBytes } from "../../base/bytes.ts";
+import { chunksBackwards, type LogFile, type PlacedChunk } from "./log_file.ts";
+import { LINE_BREAK, type LogStream } from "./log_format.ts";
+
+/** A line of one stream of a step. */
+export interface LogLine {
+  /** Where the chunk stands in which it begins, in bytes from the start of the file. */
+  readonly offset: number;
+  /** Its number among the lines that begin in that chunk, from 0. */
+  readonly n: number;
+  /** When it began, in milliseconds since the epoch. */
+  readonly at: number;
+  readonly step: string;
+  readonly stream: LogStream;
+  /** Its beginning, up to the longest that was asked for; without the line break. */
+  readonly bytes: Uint8Array;
+  /** How many bytes more it has, as far as they were looked at. */
+  readonly cut: number;
+  /** Whether its line break came. */
+  readonly ended: boolean;
+}
+
+/**
+ * How far a line reaches over other output, in bytes of the file: what comes later begins a line of
+ * its own. So the lines of a place can be told from what is near it.
+ */
+export const REACH_BYTES = 256 * 1024;
+
+/** A line that has begun. */
+interface Begun {
+  readonly first: PlacedChunk;
+  readonly n: number;
+  readonly parts: Uint8Array[];
+  length: number;
+  cut: number;
+  /** Where the chunk stands with which it went on last. */
+  last: number;
+  /** Whether anything was added since it was last given. */
+  isNew: boolean;
+  /** Whether it is none of those that were asked for. */
+  readonly isOther: boolean;
+}
+
+/** What a {@linkcode LineAssembly} has to know. */
+export interface AssemblyOptions {
+  /** Longest line; what is beyond is counted only. */
+  readonly maxLineBytes: number;
+  /** What stands before the first chunk. */
+  readonly before: Before;
+  /** Whether a line that begins before the first chunk is given too, as soon as it goes on. */
+  readonly withBegun: boolean;
+}
+
+/** Assembles lines from chunks, which come in their order in the file. */
+export class LineAssembly {
+  readonly #options: AssemblyOptions;
+  /** By stream of a step; `undefined` where no line has begun. */
+  readonly #begun = new Map<string, Begun | undefined>();
+
+  /** Knows nothing yet. */
+  constructor(options: AssemblyOptions) {
+    this.#options = options;
+  }
+
+  /** The lines that are whole with this chunk. */
+  push(chunk: PlacedChunk): LogLine[] {
+    const lines: LogLine[] = [];
+    const key = keyOf(chunk);
+    let begun = this.#begun.has(key) ? this.#begun.get(key) : this.#findBegun(chunk);
+    if (begun !== undefined && !reaches(begun.last, chunk)) {
+      if (begun.isNew && !begun.isOther) lines.push(toLine(begun, false));
+      begun = undefined;
+    }
+    const { bytes } = chunk;
+    // A line that goes on here ends with the first line break: those that begin here count from 1.
+    for (let at = 0, n = begun === undefined ? 0 : 1; at < bytes.length;) {
+      begun ??= beginning(chunk, n++);
+      const end = bytes.indexOf(LINE_BREAK, at);
+      this.#add(begun, chunk, bytes.subarray(at, end === -1 ? bytes.length : end));
+      if (end === -1) break;
+      if (!begun.isOther) lines.push(toLine(begun, true));
+      begun = undefined;
+      at = end + 1;
+    }
+    this.#begun.set(key, begun);
+    return lines;
+  }
+
+  /** Adds a chunk to a line that has begun, and gives that line if it is whole now; begins none. */
+  finish(chunk: PlacedChunk): LogLine | undefined {
+    const key = keyOf(chunk);
+    const begun = this.#begun.get(key);
+    if (begun === undefined || !reaches(begun.last, chunk)) return undefined;
+    const end = chunk.bytes.indexOf(LINE_BREAK);
+    this.#add(begun, chunk, end === -1 ? chunk.bytes : chunk.bytes.subarray(0, end));
+    if (end === -1) return undefined;
+    this.#begun.set(key, undefined);
+    return begun.isOther ? undefined : toLine(begun, true);
+  }
+
+  /** Lines that have begun and not ended, as far as anything came since they were last given. */
+  open(): LogLine[] {
+    const lines: LogLine[] = [];
+    for (const begun of this.#begun.values()) {
+      if (begun === undefined || begun.isOther || !begun.isNew) continue;
+      begun.isNew = false;
+      lines.push(toLine(begun, false));
+    }
+    return lines;
+  }
+
+  /** Up to where the lines that have begun may go on; nothing when none has. */
+  reach(): number {
+    const last = (begun: Begun | undefined) =>
+      begun === undefined || begun.isOther ? -Infinity : begun.last + REACH_BYTES;
+    return Math.max(-Infinity, ...[...this.#begun.values()].map(last));
+  }
+
+  #add(begun: Begun, chunk: PlacedChunk, bytes: Uint8Array): void {
+    const part = bytes.subarray(0, this.#options.maxLineBytes - begun.length);
+    if (part.length > 0) begun.parts.push(part);
+    begun.length += part.length;
+    begun.cut += bytes.length - part.length;
+    begun.last = chunk.offset;
+    begun.isNew = true;
+  }
+
+  /** The line that this chunk, the first of its stream, goes on with. */
+  #findBegun(chunk: PlacedChunk): Begun | undefined {
+    const { pieces, hasBeginning } = this.#options.before.unfinished(chunk);
+    const first = pieces.at(-1);
+    if (first === undefined) return undefined;
+    const isOther = !this.#options.withBegun || !hasBeginning;
+    const begun = { ...beginning(first, countBreaks(first.bytes)), isOther };
+    for (const piece of pieces.toReversed()) {
+      this.#add(begun, piece, piece.bytes.subarray(piece.bytes.lastIndexOf(LINE_BREAK) + 1));
+    }
+    return begun;
+  }
+}
+
+/** What stands before a place in the log, as far as a line reaches; looked at only when needed. */
+export class Before {
+  readonly #chunks: Generator<PlacedChunk>;
+  readonly #start: number;
+  /** The chunks of each stream that were looked at, the last one first. */
+  readonly #seen = new Map<string, PlacedChunk[]>();
+  /** Up to where it was looked at, backwards. */
+  #lookedTo = Infinity;
+
+  private constructor(chunks: Generator<PlacedChunk>, start: number) {
+    this.#chunks = chunks;
+    this.#start = start;
+  }
+
+  /** What stands before `offset`. */
+  static async read(file: LogFile, offset: number): Promise<Before> {
+    // Twice the reach: once to what goes on here, and once more to see that it begins there.
+    const start = await file.lineFrom(offset - 2 * REACH_BYTES);
+    return new Before(chunksBackwards(await file.bytes(start, offset), start), start);
+  }
+
+  /**
+   * The pieces of the line that a chunk, the first of its stream, goes on with, the last one first;
+   * whether the line begins in the oldest of them, or before all that can be seen.
+   */
+  unfinished(
+    of: PlacedChunk,
+  ): { readonly pieces: readonly PlacedChunk[]; readonly hasBeginning: boolean } {
+    const key = keyOf(of);
+    const pieces: PlacedChunk[] = [];
+    for (let index = 0, after = of;; index++) {
+      const piece = this.#piece(key, index, after.offset - REACH_BYTES);
+      if (piece === undefined) {
+        return {
+          pieces,
+          hasBeginning: after.offset - REACH_BYTES >= this.#start || this.#start === 0,
+        };
+      }
+      if (piece.bytes.at(-1) === LINE_BREAK) return { pieces, hasBeginning: true };
+      pieces.push(piece);
+      if (piece.bytes.includes(LINE_BREAK)) return { pieces, hasBeginning: true };
+      after = piece;
+    }
+  }
+
+  /** The chunk of a stream that is the `index`th, seen backwards, if it stands at `from` or later. */
+  #piece(key: string, index: number, from: number): PlacedChunk | undefined {
+    while ((this.#seen.get(key)?.length ?? 0) <= index && this.#lookedTo > from) {
+      const { done, value } = this.#chunks.next();
+      this.#lookedTo = done ? -Infinity : value.offset;
+      if (done) break;
+      const seen = this.#seen.get(keyOf(value)) ?? [];
+      seen.push(value);
+      this.#seen.set(keyOf(value), seen);
+    }
+    const piece = this.#seen.get(key)?.[index];
+    return piece !== undefined && piece.offset >= from ? piece : undefined;
+  }
+}
+
+function beginning(first: PlacedChunk, n: number): Begun {
+  const begun = { length: 0, cut: 0, last: first.offset, isNew: true, isOther: false };
+  return { ...begun, first, n, parts: [] };
+}
+
+function toLine({ first, n, parts, cut }: Begun, ended: boolean): LogLine {
+  const { offset, at, step, stream } = first;
+  const [only] = parts;
+  const bytes = parts.length === 1 && only !== undefined ? only : concatBytes(...parts);
+  return { offset, n, at, step, stream, bytes, cut, ended };
+}
+
+function reaches(last: number, { offset }: PlacedChunk): boolean {
+  return offset - last <= REACH_BYTES;
+}
+
+function countBreaks(bytes: Uint8Array): number {
+  let breaks = 0;
+  for (let at = -1; (at = bytes.indexOf(LINE_BREAK, at + 1)) !== -1;) breaks++;
+  return breaks;
+}
+
+function keyOf({ step, stream }: PlacedChunk): string {
+  return `${step}\n${stream}`;
+}

@@ -1,0 +1,209 @@
+/**
+ * Reads the lines of a log page by page, backwards from any place or forwards and on as it grows. A
+ * page costs what it holds, not what the log has.
+ *
+ * @module
+ */
+
+import type { LogStream } from "./log_format.ts";
+import { chunksOf, LogFile, type PlacedChunk } from "./log_file.ts";
+import { Before, LineAssembly, type LogLine } from "./log_lines.ts";
+
+/** Which lines are wanted; all, where nothing is set. */
+export interface WantedLines {
+  /** Only those of this step. */
+  readonly step?: string | undefined;
+  /** Only those of this stream. */
+  readonly stream?: LogStream | undefined;
+  /** Only those that contain this text, in whichever case. */
+  readonly contains?: string | undefined;
+  /** Only those of chunks that came at this time or later, in milliseconds since the epoch. */
+  readonly since?: number | undefined;
+}
+
+/** How much a page holds. */
+export interface PageLimits {
+  /** Number of lines; a chunk that has more of them is not divided. */
+  readonly lines: number;
+  /** Bytes of the file that are looked at, however few lines are found in them. */
+  readonly lookedAt: number;
+  /** Longest line, in bytes. */
+  readonly lineBytes: number;
+}
+
+/** Lines, and the part of the file in which they begin. */
+export interface LogPage {
+  /** In the order in which they begin. */
+  readonly lines: readonly LogLine[];
+  /** First byte of the part; to read on backwards from here. */
+  readonly start: number;
+  /** End of the part; to read on forwards from here. */
+  readonly end: number;
+  /** Bytes of the file. */
+  readonly size: number;
+  /** Whether nothing stands after the part, but for a chunk that is being written. */
+  readonly atEnd: boolean;
+}
+
+/** The last lines that begin before `before`, or the last of all. */
+export async function readBackwards(
+  path: string,
+  { before, wanted, limits }: {
+    readonly before?: number | undefined;
+    readonly wanted: WantedLines;
+    readonly limits: PageLimits;
+  },
+): Promise<LogPage> {
+  using file = await LogFile.open(path);
+  if (file === undefined) return NO_LOG;
+  const end = await file.lineUpTo(before ?? file.end);
+  const select = selection(wanted);
+  let [start, lookedAt] = [end, 0];
+  let parts: LogLine[][] = [];
+  let count = 0;
+  while (start > 0 && count < limits.lines && lookedAt < limits.lookedAt) {
+    const from = await file.blockBefore(start);
+    const part = { start: from, end: start, lineBytes: limits.lineBytes };
+    const { lines, oldest } = await linesOf(file, part, select);
+    parts.push(lines);
+    count += lines.length;
+    lookedAt += start - from;
+    start = from;
+    if (wanted.since !== undefined && oldest < wanted.since) break;
+  }
+  let lines = parts.toReversed().flat();
+  parts = [];
+  const first = lines[lines.length - limits.lines];
+  if (count > limits.lines && first !== undefined) {
+    start = first.offset;
+    lines = lines.slice(lines.findIndex((line) => line.offset === start));
+  }
+  return { lines, start, end, size: file.size, atEnd: end === file.end };
+}
+
+/** The lines that begin in one part of the file, and when the first chunk of it came. */
+async function linesOf(
+  file: LogFile,
+  part: { readonly start: number; readonly end: number; readonly lineBytes: number },
+  { isWantedChunk, isWantedLine }: Selection,
+): Promise<{ lines: LogLine[]; oldest: number }> {
+  const before = await Before.read(file, part.start);
+  const assembly = new LineAssembly({ before, maxLineBytes: part.lineBytes, withBegun: false });
+  const lines: LogLine[] = [];
+  let oldest: number | undefined;
+  for (let at = part.start; at < part.end;) {
+    const { chunks, next } = await file.read(at, part.end);
+    oldest ??= chunks[0]?.at;
+    for (const chunk of chunks) if (isWantedChunk(chunk)) lines.push(...assembly.push(chunk));
+    if (next === at) break;
+    at = next;
+  }
+  for (let at = part.end; at < Math.min(file.end, assembly.reach(), part.end + AHEAD_BYTES);) {
+    const { chunks, next } = await readSome(file, at);
+    for (const chunk of chunks) {
+      if (chunk.offset > assembly.reach()) break;
+      const line = isWantedChunk(chunk) ? assembly.finish(chunk) : undefined;
+      if (line !== undefined) lines.push(line);
+    }
+    at = next;
+  }
+  lines.push(...assembly.open());
+  lines.sort(inFile);
+  return { lines: lines.filter(isWantedLine), oldest: oldest ?? Infinity };
+}
+
+/** A little of the file, to be taken apart only as far as it is needed. */
+async function readSome(file: LogFile, at: number) {
+  const end = await file.lineFrom(at + SOME_BYTES);
+  return { chunks: chunksOf(await file.bytes(at, end), at), next: end };
+}
+
+/** How far a line that has begun is followed, in bytes of the file. */
+const AHEAD_BYTES = 1024 * 1024;
+const SOME_BYTES = 32 * 1024;
+
+/**
+ * Reads forwards, and on as the log grows. A line that has no line break yet is given as it is, and
+ * again, under the same offset and number, when it has gone on.
+ */
+export class LogFollower {
+  readonly #path: string;
+  readonly #select: Selection;
+  readonly #lineBytes: number;
+  #from: { readonly time: number } | { readonly offset: number };
+  #assembly: LineAssembly | undefined;
+
+  /** Begins after byte `after`, or with what came at the time `at`. */
+  constructor(
+    path: string,
+    { wanted, lineBytes, ...from }:
+      & { readonly wanted: WantedLines; readonly lineBytes: number }
+      & ({ readonly after: number } | { readonly at: number }),
+  ) {
+    this.#path = path;
+    this.#select = selection(wanted);
+    this.#lineBytes = lineBytes;
+    this.#from = "at" in from ? { time: from.at } : { offset: from.after };
+  }
+
+  /** The next lines; none when nothing has come since the last read. */
+  async read(limits: Omit<PageLimits, "lineBytes">): Promise<LogPage> {
+    using file = await LogFile.open(this.#path);
+    if (file === undefined) return NO_LOG;
+    const from = this.#from;
+    const start = "time" in from ? await file.findFrom(from.time) : from.offset;
+    const { assembly, at } = await this.#begin(file, start);
+    const { isWantedChunk, isWantedLine } = this.#select;
+    const lines: LogLine[] = [];
+    let end = at;
+    reading: while (lines.length < limits.lines && end - at < limits.lookedAt) {
+      const { chunks, next } = await file.read(end);
+      for (const [index, chunk] of chunks.entries()) {
+        if (isWantedChunk(chunk)) lines.push(...assembly.push(chunk).filter(isWantedLine));
+        if (lines.length < limits.lines) continue;
+        end = chunks[index + 1]?.offset ?? next;
+        break reading;
+      }
+      if (next === end) break;
+      end = next;
+    }
+    this.#from = { offset: end };
+    lines.push(...assembly.open().filter(isWantedLine));
+    lines.sort(inFile);
+    return { lines, start: at, end, size: file.size, atEnd: end === file.end };
+  }
+
+  /** What is known of the lines that have begun; a place within a line counts as the next line. */
+  async #begin(file: LogFile, offset: number): Promise<{ assembly: LineAssembly; at: number }> {
+    if (this.#assembly !== undefined) return { assembly: this.#assembly, at: offset };
+    const at = await file.lineFrom(offset);
+    const before = await Before.read(file, at);
+    // A reader that asks for a time has not seen what began before it.
+    const withBegun = "offset" in this.#from;
+    const options = { before, maxLineBytes: this.#lineBytes, withBegun };
+    return { assembly: this.#assembly = new LineAssembly(options), at };
+  }
+}
+
+/** How chunks and lines are chosen. */
+interface Selection {
+  readonly isWantedChunk: (chunk: PlacedChunk) => boolean;
+  readonly isWantedLine: (line: LogLine) => boolean;
+}
+
+function selection({ step, stream, contains, since = -Infinity }: WantedLines): Selection {
+  const needle = contains?.toLowerCase();
+  return {
+    isWantedChunk: (chunk) =>
+      chunk.at >= since && (step === undefined || chunk.step === step) &&
+      (stream === undefined || chunk.stream === stream),
+    isWantedLine: ({ bytes }) =>
+      needle === undefined || new TextDecoder().decode(bytes).toLowerCase().includes(needle),
+  };
+}
+
+function inFile(a: LogLine, b: LogLine): number {
+  return a.offset - b.offset || a.n - b.n;
+}
+
+const NO_LOG: LogPage = { lines: [], start: 0, end: 0, size: 0, atEnd: true };
