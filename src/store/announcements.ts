@@ -19,7 +19,7 @@ type Announcement<Name extends StoreMethod> = (
   ...args: Parameters<Store[Name]>
 ) => void;
 
-/** Shared constants: a busy daemon announces thousands of these in a second. */
+/** What is announced where it is not known which records have changed. */
 const CHANGED = {
   task: { record: "task" },
   delivery: { record: "delivery" },
@@ -36,19 +36,24 @@ function changed(events: Events, ...records: readonly RecordName[]): void {
   for (const record of records) events.publish("recordsChanged", CHANGED[record]);
 }
 
+/** Says which: those that watch read no others. */
+function changedOnly(events: Events, record: RecordName, ...ids: readonly string[]): void {
+  for (const id of ids) events.publish("recordsChanged", { record, id });
+}
+
 function taskChanged(events: Events, id: string): void {
-  events.publish("recordsChanged", { record: "task", id });
+  changedOnly(events, "task", id);
 }
 
 function messagesStored(events: Events, messages: readonly NewMessage[]): void {
   if (messages.length === 0) return;
-  changed(events, "outbox");
+  changedOnly(events, "outbox", ...messages.map(({ id }) => id));
   events.publish("messagesStored", undefined);
 }
 
 function messageChanged(events: Events, message: OutboxMessage | undefined): void {
   if (message === undefined) return;
-  events.publish("recordsChanged", { record: "outbox", id: message.id });
+  changedOnly(events, "outbox", message.id);
   if (message.state !== "pending") events.publish("messageEnded", message);
 }
 
@@ -70,14 +75,21 @@ function mayEndTasks(event: EventDecision): boolean {
   return event.task.plan === undefined || event.task.concurrency?.policy === "Replace";
 }
 
+/** Whether recording an event may change a task that it is not the start of. */
+function mayChangeTasks(event: EventDecision): boolean {
+  return event.outcome === "accepted" && event.task.concurrency?.policy === "Replace";
+}
+
 function delivered(
   events: Events,
   outcomes: readonly EventOutcome[],
   admitted: readonly EventDecision[],
 ): void {
-  changed(events, "delivery");
-  if (!outcomes.some(({ outcome }) => outcome === "accepted")) return;
-  changed(events, "task");
+  const accepted = outcomes.filter(({ outcome }) => outcome === "accepted");
+  if (accepted.length === 0) return;
+  const ids = accepted.flatMap(({ taskId }) => taskId ?? []);
+  if (ids.length < accepted.length || admitted.some(mayChangeTasks)) changed(events, "task");
+  else changedOnly(events, "task", ...ids);
   const replaced = outcomes.flatMap(({ replaces = NONE_REPLACED }) => replaces);
   events.publish("tasksStored", { replaced });
   if (admitted.some(mayEndTasks)) events.publish("taskEndsStored", undefined);
@@ -86,16 +98,23 @@ function delivered(
 /** The announcement of each method that writes; methods that only read have none. */
 export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name> } = {
   changeResources: changesNothing, // the catalog announces it, once it holds the change
-  recordDelivery: (events, outcomes, { events: admitted }) => delivered(events, outcomes, admitted),
-  recordDeliveries: (events, outcomes, { deliveries }) =>
-    delivered(events, outcomes.flat(), deliveries.flatMap((one) => one.events)),
-  recordHandshake: changes("delivery"),
-  recordRejections: changes("delivery"),
+  recordDelivery(events, outcomes, { delivery, events: admitted }) {
+    changedOnly(events, "delivery", delivery.id);
+    delivered(events, outcomes, admitted);
+  },
+  recordDeliveries(events, outcomes, { deliveries }) {
+    changedOnly(events, "delivery", ...deliveries.map(({ delivery }) => delivery.id));
+    delivered(events, outcomes.flat(), deliveries.flatMap((one) => one.events));
+  },
+  recordHandshake: (events, _, { id }) => changedOnly(events, "delivery", id),
+  recordRejections: (events, _, rejections) =>
+    changedOnly(events, "delivery", ...rejections.map(({ delivery }) => delivery.id)),
   claimTasks(events, { tasks }) {
     for (const { task } of tasks) taskChanged(events, task.id);
   },
-  claimInterrupted: (events, tasks) => tasks.length > 0 && changed(events, "task"),
-  countRestarts: (events, _, ids) => ids.length > 0 && changed(events, "task"),
+  claimInterrupted: (events, tasks) =>
+    changedOnly(events, "task", ...tasks.map(({ task }) => task.id)),
+  countRestarts: (events, _, ids) => changedOnly(events, "task", ...ids),
   saveStep: changesTask,
   finishTask(events, ended, { taskId, followed }) {
     if (!ended) return;
@@ -107,15 +126,16 @@ export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name
     taskChanged(events, taskId);
     if (result === "cancelled" && followed === true) events.publish("taskEndsStored", undefined);
   },
-  retryTask(events) {
-    changed(events, "task");
+  retryTask(events, _, { id, of }) {
+    changedOnly(events, "task", id, of); // which may have handed over its directory
     events.publish("tasksStored", { replaced: NONE_REPLACED });
   },
   setTaskDirectory: changesTask,
   addToInbox: changesNothing,
   forgetTaskEnd: (events, _, _id, answers) => messagesStored(events, answers),
   addToOutbox: (events, _, messages) => messagesStored(events, messages),
-  claimMessages: (events, { messages }) => messages.length > 0 && changed(events, "outbox"),
+  claimMessages: (events, { messages }) =>
+    changedOnly(events, "outbox", ...messages.map(({ message }) => message.id)),
   finishMessage: (events, message) => messageChanged(events, message),
   retryMessage(events, message) {
     messageChanged(events, message);
@@ -125,15 +145,18 @@ export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name
   pruneOutbox: changesWhenSome("outbox"),
   pruneTasks: (events, removed) => removed.length > 0 && changed(events, "task"),
   pruneDeliveries: changesWhenSome("delivery"),
-  recordSourceEvent(events, { status }, { ignored }) {
-    changed(events, "source-event", "delivery");
+  recordSourceEvent(events, { status }, { ignored, event, delivery }) {
+    changedOnly(events, "source-event", event.id);
+    changedOnly(events, "delivery", delivery.id);
     if (status === "accepted" && ignored === undefined) {
       events.publish("sourceEventsStored", undefined);
     }
   },
-  claimSourceEvents: (events, claim) => claim.events.length > 0 && changed(events, "source-event"),
+  claimSourceEvents: (events, claim) =>
+    changedOnly(events, "source-event", ...claim.events.map(({ event }) => event.id)),
   routeSourceEvent(events, routed, id) {
-    changed(events, "source-event", "binding", "delivery");
+    changedOnly(events, "source-event", id);
+    changed(events, "binding", "delivery");
     if (routed.taskId === undefined) return;
     if (routed.started === true) {
       changed(events, "task");
@@ -142,10 +165,10 @@ export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name
     }
     events.publish("sourceEventRouted", { id, routed });
   },
-  postponeSourceEvent: changes("source-event"),
-  replaySourceEvent(events, replayed) {
+  postponeSourceEvent: (events, _, id) => changedOnly(events, "source-event", id),
+  replaySourceEvent(events, replayed, id) {
     if (!replayed) return;
-    changed(events, "source-event");
+    changedOnly(events, "source-event", id);
     events.publish("sourceEventsStored", undefined);
   },
   pruneSourceEvents: changesWhenSome("source-event", "binding"),
@@ -153,13 +176,15 @@ export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name
   noteConnection: changesNothing,
   moveCursor: changesNothing,
   recordKeyUse: changesNothing,
-  startAudit: changes("audit"),
-  finishAudit: changes("audit"),
-  recordAudit: changes("audit"),
-  claimInterruptedAudits: (events, rows) => rows.length > 0 && changed(events, "audit"),
+  startAudit: (events, _, { id }) => changedOnly(events, "audit", id),
+  finishAudit: (events, _, id) => changedOnly(events, "audit", id),
+  recordAudit: (events, _, rows) =>
+    changedOnly(events, "audit", ...rows.map(({ start }) => start.id)),
+  claimInterruptedAudits: (events, rows) =>
+    changedOnly(events, "audit", ...rows.map(({ id }) => id)),
   pruneAudit: changesWhenSome("audit"),
-  recordControl: changes("control-audit"),
-  finishControl: changes("control-audit"),
+  recordControl: (events, _, { id }) => changedOnly(events, "control-audit", id),
+  finishControl: (events, _, id) => changedOnly(events, "control-audit", id),
   createToken: changes("token"),
   revokeToken: changes("token"),
   reclaimSpace: changesNothing,

@@ -88,6 +88,8 @@ export interface ControlEvent {
   readonly target: string;
   /** Caller: `socket`, `plugin`, `step`, or the name of a token. */
   readonly caller: string;
+  /** Program through which it came, as that says itself; absent where it did not. */
+  readonly client?: string;
   readonly role: string;
   /** `started` until its end is recorded, for good where the daemon died before. */
   readonly result: "started" | "done" | "failed" | "denied";

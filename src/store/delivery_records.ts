@@ -251,6 +251,14 @@ export interface KeyUse {
 export interface DeliveryQuery extends ListQuery {
   /** `failed` lists deliveries that started a task which failed. */
   readonly outcome?: typeof DELIVERY_FILTERS[number];
-  /** Only ids below this one, for the next page. */
-  readonly before?: string;
+  /** Part of the reason, whatever the case of its letters. */
+  readonly reason?: string;
+  /** HTTP status of the answer. */
+  readonly status?: number;
+  /** Address of the peer. */
+  readonly remote?: string;
+  /** Key of the SecretStore that matched. */
+  readonly key?: string;
+  /** Only those that took at least so long. */
+  readonly minDurationMs?: number;
 }

@@ -49,6 +49,8 @@ export interface DeliveryStore {
   listDeliveries(query: DeliveryQuery): Promise<Delivery[]>;
   /** A delivery with its content; `undefined` when no delivery has this id. */
   readDelivery(id: string): Promise<StoredDelivery | undefined>;
+  /** The same of those of the ids that there are, newest first. */
+  readDeliveries(ids: readonly string[]): Promise<StoredDelivery[]>;
   /**
    * Deliveries whose id starts with `prefix`, at most two: enough to see that a prefix is
    * ambiguous.

@@ -14,12 +14,10 @@ import type { Task } from "./task_records.ts";
 
 /** Every event, by name, with its data. */
 export interface DaemonEvents {
-  /** Records were stored, changed or removed. */
+  /** A record was stored or has changed, or several were stored, changed or removed. */
   readonly recordsChanged: {
     readonly record: RecordName;
-    /**
-     * Id of the one known record that has changed; absent when others may have, or new ones came.
-     */
+    /** Id of the one that was stored or has changed; absent when any may have, or some are gone. */
     readonly id?: string;
   };
   /** Tasks were stored that a worker may run now. */

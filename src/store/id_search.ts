@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { ListRange } from "./list_query.ts";
 import type { RecordName } from "../resources/record_names.ts";
 
 /** How far to search for ids. */
@@ -22,4 +23,13 @@ export interface IdSearch {
    * chance is looked for at the beginning only.
    */
   findIds(record: RecordName, part: string, limits: IdSearchLimits): Promise<string[]>;
+  /**
+   * The `nth` id of a part of a list, from 1, in the order of the list; `undefined` where there are
+   * fewer. A search through a long list takes so many records at a time. Only ids are looked at: of
+   * `since` and `until` what they say about those.
+   */
+  nthId(
+    record: RecordName,
+    range: ListRange & { readonly nth: number },
+  ): Promise<string | undefined>;
 }

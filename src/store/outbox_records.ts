@@ -109,8 +109,6 @@ export type MessageResult =
 /** Filter of a list of messages. */
 export interface MessageQuery extends ListQuery {
   readonly state?: MessageState;
-  /** Only ids below this one, for the next page. */
-  readonly before?: string;
 }
 
 /** Number of messages that wait and that were given up. */

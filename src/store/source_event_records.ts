@@ -206,12 +206,9 @@ export interface SourceEventDemand {
 /** Filter of a list of events. */
 export interface SourceEventQuery extends ListQuery {
   readonly state?: string;
-  /** Only ids below this one, for the next page. */
-  readonly before?: string;
+  /** Id of their thread at the platform. */
+  readonly thread?: string;
 }
 
 /** Filter of a list of bindings. */
-export interface BindingQuery extends ListQuery {
-  /** Only ids below this one, for the next page. */
-  readonly before?: string;
-}
+export type BindingQuery = ListQuery;

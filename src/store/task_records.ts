@@ -93,8 +93,12 @@ export interface RetryOf {
 export interface TaskQuery extends ListQuery {
   readonly state?: string;
   readonly workflow?: string;
-  /** Only ids below this one, for the next page. */
-  readonly before?: string;
+  /** Delivery that started them, or whose event they retry. */
+  readonly delivery?: string;
+  /** Task whose end or thread started them, or what they retry. */
+  readonly parent?: string;
+  /** Task that they retry. */
+  readonly retryOf?: string;
 }
 
 /**

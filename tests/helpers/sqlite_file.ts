@@ -16,6 +16,16 @@ export function rowsOf(path: string, sql: string): Record<string, unknown>[] {
   }
 }
 
+/** Changes the file itself, past the store; nobody else has it open. */
+export function changeFile(path: string, sql: string): void {
+  const db = new DatabaseSync(path);
+  try {
+    db.exec(sql);
+  } finally {
+    db.close();
+  }
+}
+
 /** Keeps everybody else from writing to the database, until disposed. */
 export function lockDatabase(path: string): Disposable {
   const db = new DatabaseSync(path);

@@ -37,8 +37,8 @@ Deno.test("a task is announced as it is stored, claimed, changed and ended; what
   const [id, record] = [taskIdOf(1), "task"];
   await accept(store, 1);
   deepEqual(take(), [
-    ["recordsChanged", { record: "delivery" }],
-    ["recordsChanged", { record }],
+    ["recordsChanged", { record: "delivery", id: idOf(1) }],
+    ["recordsChanged", { record, id }],
     ["tasksStored", { replaced: [] }],
   ]);
   await store.claimTasks(5, 1);
@@ -97,7 +97,7 @@ Deno.test("messages are announced as they are stored, by whatever way, and when 
   await store.forgetTaskEnd(taskIdOf(1), []);
   deepEqual(take(), []);
   await store.addToOutbox([{ ...message, taskId: "", now: 1 }]);
-  const stored = [["recordsChanged", { record: "outbox" }], ["messagesStored", undefined]];
+  const stored = [["recordsChanged", { record: "outbox", id }], ["messagesStored", undefined]];
   deepEqual(take(), stored);
   await store.claimMessages({ limit: 1, now: 5, busy: [] });
   deepEqual(take(), [stored[0]]);

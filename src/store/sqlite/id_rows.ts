@@ -6,9 +6,10 @@
 
 import type { RecordName } from "../../resources/record_names.ts";
 import type { IdSearchLimits } from "../id_search.ts";
+import type { ListRange } from "../list_query.ts";
 import { text } from "./engine/columns.ts";
 import type { Database } from "./engine/database.ts";
-import { prefixEnd } from "./engine/queries.ts";
+import { idRange, ordered, prefixEnd, where } from "./engine/queries.ts";
 
 /** Each has an index that begins with `id`. */
 const TABLES: Readonly<Record<RecordName, string>> = {
@@ -46,4 +47,19 @@ export function findIds(
   const end = ids(`${newest} WHERE substr(id, ?) = ?`, searched, -part.length, part);
   if (end.length > 0 || part.length < LEAST.middle) return end;
   return ids(`${newest} WHERE instr(id, ?) > 0`, searched, part);
+}
+
+/** See `IdSearch`. */
+export function nthId(
+  db: Database,
+  record: RecordName,
+  { nth, ...range }: ListRange & { readonly nth: number },
+): string | undefined {
+  const { clause, values } = where(idRange(range));
+  const row = db.get(
+    `SELECT id FROM ${TABLES[record]} ${clause} ${ordered(range)} LIMIT 1 OFFSET ?`,
+    ...values,
+    nth - 1,
+  );
+  return row === undefined ? undefined : text(row, "id");
 }

@@ -275,6 +275,23 @@ eachStore("findTasks and findDeliveries give none, one or two by a prefix", asyn
   }
 });
 
+eachStore(
+  "readDeliveries gives those that there are, newest first, with their content",
+  async (store) => {
+    for (const n of [1, 2, 3]) await accept(store, n, { body: new Uint8Array([n, 255]) });
+    const found = await store.readDeliveries([idOf(1), idOf(9), idOf(3)]);
+    deepEqual(found, [await store.readDelivery(idOf(3)), await store.readDelivery(idOf(1))]);
+    deepEqual([...found[0]?.content?.body ?? []], [3, 255]);
+    deepEqual(await store.readDeliveries([]), []);
+    await store.recordDeliveries({
+      ...SHARED,
+      deliveries: [ofTrigger(4, true), ofTrigger(5, false)],
+    });
+    const shared = await store.readDeliveries([idOf(4), idOf(5)]);
+    deepEqual(shared.map(({ content }) => content), [SHARED.content, SHARED.content]);
+  },
+);
+
 eachStore("readDelivery gives what arrived, and of a handshake too", async (store) => {
   await accept(store, 1, { headers: { "x-a": "1" }, body: new Uint8Array([0, 255]) });
   const stored = await store.readDelivery(idOf(1));

@@ -41,3 +41,27 @@ Deno.test("100,000 refusals of one caller push out no trace of another, nor of w
     20_000,
   );
 });
+
+Deno.test("names of programs, which anybody may choose, take no room of their own", async () => {
+  await using temp = await tempStore();
+  using db = new DatabaseSync(temp.path);
+  db.exec(`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 29999)
+    INSERT INTO control_audit (id, created_at, operation, target, caller, client, role, result)
+      SELECT printf('D%06d', i), '1970-01-01T00:00:00.001Z', 'delete', '',
+      'socket', printf('program-%d', i), 'read_only', 'denied' FROM n`);
+  const last = {
+    id: "E",
+    createdAt: 1,
+    operation: "delete",
+    target: "",
+    caller: "socket",
+    client: "console",
+    role: "read_only",
+    result: "denied",
+    reason: "",
+  } as const;
+  await temp.store.recordControl(last);
+  const rows = await temp.store.listControl({ limit: 200_000 });
+  equal(rows.length, 20_000);
+  deepEqual(rows[0], last);
+});

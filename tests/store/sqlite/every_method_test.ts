@@ -121,6 +121,7 @@ const CALLS: Calls = {
   },
   findDeliveries: (run, db) => run(db, "01"),
   readDelivery: (run, db) => run(db, idOf(1)),
+  readDeliveries: (run, db) => run(db, [idOf(1), idOf(2)]),
   listHeaderValues: (run, db) =>
     run(db, { project: "default", header: "x-id", since: 5, before: idOf(60), limit: 5 }),
   recordSourceEvent: (run, db) => run(db, sourceEvent(60)),
@@ -210,6 +211,12 @@ const CALLS: Calls = {
   findIds: (run, db) => {
     for (const name of Object.keys(RECORD_NAMES) as RecordName[]) {
       run(db, name, "NOTHING", { limit: 5, newest: 9 });
+    }
+  },
+  nthId: (run, db) => {
+    for (const name of Object.keys(RECORD_NAMES) as RecordName[]) {
+      run(db, name, { nth: 3, before: "01K" });
+      run(db, name, { nth: 3, after: "01K", oldestFirst: true });
     }
   },
   verifyAudit: (run, db) => run(db),

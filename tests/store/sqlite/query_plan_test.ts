@@ -76,10 +76,22 @@ const QUERIES: readonly Record<string, unknown>[] = [
   { trigger: "push" },
   { workflow: "ci" },
   { before: "01J" },
+  { ids: ["01J", "01K"] },
+  { ids: ["01J", "01K"], trigger: "push" },
+  { ids: ["01J", "01K"], project: "default", trigger: "push" },
   { project: "default", before: "01J", since: 1_700_000_000_000 },
+  { oldestFirst: true, after: "01J" },
+  { project: "default", oldestFirst: true, after: "01J", until: 1_700_000_000_000 },
+  { trigger: "push", to: "01J", before: "01K" },
 ];
 
-for (const query of QUERIES) {
+/** By another record, which few tasks belong to. */
+const RELATED = ["delivery", "parent", "retryOf"].flatMap((field) =>
+  [{}, { project: "default", state: "failed" }, { before: "01K", oldestFirst: true }]
+    .map((more) => Object.assign({ [field]: "01J" }, more))
+);
+
+for (const query of [...QUERIES, ...RELATED]) {
   Deno.test(`listTasks ${JSON.stringify(query)}: by an index, in its order`, async () => {
     await watched(async (db) => {
       await useTasks(db);

@@ -17,7 +17,7 @@ import { isGone } from "../../rules/ownership.ts";
 import { addLink } from "./audit_chain.ts";
 import { optionalNumber, storable, text } from "../engine/columns.ts";
 import type { Database, Row, SqlValue } from "../engine/database.ts";
-import { newestIds, oldestIdSince, prefixEnd, where } from "../engine/queries.ts";
+import { newestIds, ordered, prefixEnd, textRange, where } from "../engine/queries.ts";
 
 /** Writes a row with the result `running`. */
 export function startAudit(db: Database, start: AuditStart): void {
@@ -83,26 +83,24 @@ const RESULTS: readonly AuditResult[] = [
   ...["rejected", "failed", "timeout", "interrupted"] as const,
 ];
 
-/** Audit rows, newest first. */
+/** Audit rows, in the order of the list. */
 export function listAudit(db: Database, query: AuditQuery): AuditRow[] {
-  const { trigger, outcome, since, limit } = query;
-  const conditions = {
-    "created_at >= ?": since === undefined ? undefined : rfc3339(since),
-    "id >= ?": since === undefined ? undefined : oldestIdSince(since),
-  };
+  const { trigger, outcome, limit } = query;
+  const conditions = textRange(query, "created_at");
   if (trigger === undefined && outcome === undefined) {
     const { clause, values } = where(conditions);
-    return readRows(db, `${clause} ORDER BY id DESC LIMIT ?`, [...values, limit]);
+    return readRows(db, `${clause} ${ordered(query)} LIMIT ?`, [...values, limit]);
   }
   const ids = newestIds({
     table: "plugin_audit",
     index: trigger === undefined ? "plugin_audit_by_result" : "plugin_audit_of_trigger",
     column: "result",
     among: outcome === undefined ? RESULTS : RESULTS.filter((known) => known === outcome),
-    conditions: { '"trigger" = ?': trigger, ...conditions },
+    conditions: Object.assign({ '"trigger" = ?': trigger }, conditions),
     limit,
+    oldestFirst: query.oldestFirst === true,
   });
-  return readRows(db, `WHERE id IN (${ids.sql}) ORDER BY id DESC`, ids.values);
+  return readRows(db, `WHERE id IN (${ids.sql}) ${ordered(query)}`, ids.values);
 }
 
 function readRows(db: Database, tail: string, values: readonly SqlValue[]): AuditRow[] {

@@ -9,7 +9,7 @@ import type { ControlEnd, ControlEvent } from "../../audit_records.ts";
 import type { ListQuery } from "../../list_query.ts";
 import { storable, text } from "../engine/columns.ts";
 import type { Database, Row } from "../engine/database.ts";
-import { oldestIdSince, where } from "../engine/queries.ts";
+import { ordered, textRange, where } from "../engine/queries.ts";
 
 /**
  * Rows kept for each caller and result, so that frequent operations of one caller do not push out
@@ -21,8 +21,8 @@ const MAX_ROWS = 20_000;
 export function recordControl(db: Database, event: ControlEvent): void {
   db.run(
     `INSERT INTO control_audit
-       (id, created_at, operation, target, caller, role, result, reason, finished_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       (id, created_at, operation, target, caller, role, result, reason, finished_at, client)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     event.id,
     rfc3339(event.createdAt),
     event.operation,
@@ -32,6 +32,7 @@ export function recordControl(db: Database, event: ControlEvent): void {
     event.result,
     storable(event.reason),
     event.finishedAt === undefined ? null : rfc3339(event.finishedAt),
+    event.client ?? null,
   );
   removeSurplus(db, event);
 }
@@ -64,14 +65,11 @@ function removeSurplus(
   );
 }
 
-/** Operations, newest first. */
+/** Operations, in the order of the list. */
 export function listControl(db: Database, query: ListQuery): ControlEvent[] {
-  const { clause, values } = where({
-    "created_at >= ?": query.since === undefined ? undefined : rfc3339(query.since),
-    "id >= ?": query.since === undefined ? undefined : oldestIdSince(query.since),
-  });
+  const { clause, values } = where(textRange(query, "created_at"));
   return db.all(
-    `SELECT * FROM control_audit ${clause} ORDER BY id DESC LIMIT ?`,
+    `SELECT * FROM control_audit ${clause} ${ordered(query)} LIMIT ?`,
     ...values,
     query.limit,
   ).map(toControlEvent);
@@ -85,6 +83,7 @@ function toControlEvent(row: Row): ControlEvent {
     operation: text(row, "operation"),
     target: text(row, "target"),
     caller: text(row, "caller"),
+    ...(row["client"] === null ? {} : { client: text(row, "client") }),
     role: text(row, "role"),
     result: text(row, "result") as ControlEvent["result"],
     reason: text(row, "reason"),

@@ -7,7 +7,7 @@
 import type { Binding, BindingQuery, ThreadKey } from "../../source_event_records.ts";
 import { number, storable, text } from "../engine/columns.ts";
 import type { Database, Row } from "../engine/database.ts";
-import { ofEachProject, prefixEnd, where } from "../engine/queries.ts";
+import { idRange, ofEachProject, ordered, prefixEnd, where } from "../engine/queries.ts";
 import { findEventOfDelivery } from "./source_event_rows.ts";
 
 /** Id of the task that a thread is bound to. */
@@ -79,25 +79,29 @@ export function findThreadOfTask(db: Database, taskId: string): ThreadKey | unde
   return bound === undefined ? event : toBinding(bound);
 }
 
-/** Bindings, newest first. */
+/** Bindings, in the order of the list. */
 export function listBindings(db: Database, query: BindingQuery): Binding[] {
   if (query.project === undefined && query.trigger !== undefined) {
     return ofEachProject(db, "bindings", query, listBindings);
   }
-  const { project, trigger, since } = query;
-  const { clause, values } = where({
-    "project = ?": project,
-    '"trigger" = ?': trigger,
-    "id < ?": query.before,
-    "updated_at >= ?": since,
-  });
+  const { project, trigger, since, until, ...places } = query;
+  // The time of a binding is that of its last change, and its id that of its first.
+  const { clause, values } = where(Object.assign(
+    {
+      "project = ?": project,
+      '"trigger" = ?': trigger,
+      "updated_at >= ?": since,
+      "updated_at <= ?": until,
+    },
+    idRange(places),
+  ));
   const index = trigger !== undefined
     ? "INDEXED BY bindings_of_trigger"
     : project === undefined
     ? ""
     : "INDEXED BY bindings_of_project";
   return db.all(
-    `SELECT * FROM bindings ${index} ${clause} ORDER BY id DESC LIMIT ?`,
+    `SELECT * FROM bindings ${index} ${clause} ${ordered(query)} LIMIT ?`,
     ...values,
     query.limit,
   ).map(toBinding);

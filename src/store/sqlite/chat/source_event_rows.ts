@@ -17,7 +17,7 @@ import type {
 import { number, storable, text } from "../engine/columns.ts";
 import type { Database, Row } from "../engine/database.ts";
 import { insertDelivery } from "../deliveries/delivery_rows.ts";
-import { ofEachProject, oldestIdSince, prefixEnd, where } from "../engine/queries.ts";
+import { listRange, ofEachProject, ordered, prefixEnd, where } from "../engine/queries.ts";
 import { DUE_NOW, enqueue } from "../../rules/chat_queue.ts";
 import { threadOf } from "../../rules/chat_routing.ts";
 import { isThreadBusy } from "./source_event_queue.ts";
@@ -85,22 +85,22 @@ function inThread(db: Database, event: SourceEventFacts): SourceEventFacts {
   return { ...event, threadId: threadOf(event, post?.threadId) };
 }
 
-/** Events, newest first. */
+/** Events, in the order of the list. */
 export function listSourceEvents(db: Database, query: SourceEventQuery): SourceEvent[] {
   if (query.project === undefined && query.trigger !== undefined) {
     return ofEachProject(db, "source_events", query, listSourceEvents);
   }
-  const { since } = query;
-  const { clause, values } = where({
-    "project = ?": query.project,
-    '"trigger" = ?': query.trigger,
-    "state = ?": query.state,
-    "id < ?": query.before,
-    "received_at >= ?": since,
-    "id >= ?": since === undefined ? undefined : oldestIdSince(since),
-  });
+  const { clause, values } = where(Object.assign(
+    {
+      "project = ?": query.project,
+      '"trigger" = ?': query.trigger,
+      "state = ?": query.state,
+      "thread_id = ?": query.thread,
+    },
+    listRange(query, "received_at"),
+  ));
   return db.all(
-    `SELECT ${EVENT_COLUMNS} FROM source_events ${indexFor(query)} ${clause} ORDER BY id DESC
+    `SELECT ${EVENT_COLUMNS} FROM source_events ${indexFor(query)} ${clause} ${ordered(query)}
      LIMIT ?`,
     ...values,
     query.limit,

@@ -30,7 +30,16 @@ import { moveCursor } from "./cursor_rows.ts";
 import type { Database, Row, SqlValue } from "../engine/database.ts";
 import { recordEvent } from "./event_rows.ts";
 import { type ArrivedContent, type ArrivedDelivery, withEvents } from "./packed_delivery.ts";
-import { newestIds, ofEachProject, oldestIdSince, prefixEnd, where } from "../engine/queries.ts";
+import {
+  idRange,
+  listRange,
+  newestIds,
+  ofEachProject,
+  oldestIdSince,
+  ordered,
+  prefixEnd,
+  where,
+} from "../engine/queries.ts";
 
 /** Stores a delivery, and the tasks of those of its events that are new and have room. */
 export function recordDelivery(db: Database, given: NewDelivery): readonly EventOutcome[] {
@@ -126,20 +135,16 @@ const DELIVERY_COLUMNS =
 const INSERT_DELIVERY = `INSERT INTO deliveries (${DELIVERY_COLUMNS}, headers, body, url)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-/** Deliveries, newest first. */
+/** Deliveries, in the order of the list. */
 export function listDeliveries(db: Database, query: DeliveryQuery): Delivery[] {
-  const { project, trigger, outcome, before, since, limit } = query;
-  const rows = {
-    "received_at >= ?": since,
-    "id < ?": before,
-    "id >= ?": since === undefined ? undefined : oldestIdSince(since),
-  };
+  const { project, trigger, outcome, limit } = query;
+  const rows = Object.assign({}, listRange(query, "received_at"), ownConditions(query));
   if (project === undefined) {
     if ((trigger ?? outcome) !== undefined) {
       return ofEachProject(db, "deliveries", query, listDeliveries);
     }
     const { clause, values } = where(rows);
-    return readDeliveries(db, `${clause} ORDER BY id DESC LIMIT ?`, [...values, limit]);
+    return listed(db, `${clause} ${ordered(query)} LIMIT ?`, [...values, limit]);
   }
   if (outcome === "failed") return listFailed(db, query, project);
   const ids = newestIds({
@@ -149,49 +154,64 @@ export function listDeliveries(db: Database, query: DeliveryQuery): Delivery[] {
     among: outcome === undefined
       ? DELIVERY_OUTCOMES
       : DELIVERY_OUTCOMES.filter((known) => known === outcome),
-    conditions: { "project = ?": project, '"trigger" = ?': trigger, ...rows },
+    conditions: Object.assign({ "project = ?": project, '"trigger" = ?': trigger }, rows),
     limit,
+    oldestFirst: query.oldestFirst === true,
   });
-  return readDeliveries(db, `WHERE id IN (${ids.sql}) ORDER BY id DESC`, ids.values);
+  return listed(db, `WHERE id IN (${ids.sql}) ${ordered(query)}`, ids.values);
+}
+
+/** Conditions that no index answers: each row has to be looked at. */
+function ownConditions({ reason, status, remote, key, minDurationMs }: DeliveryQuery) {
+  return {
+    "instr(lower(reason), lower(?)) > 0": reason,
+    "status = ?": status,
+    "remote = ?": remote,
+    "secret_key = ?": key,
+    "duration_ms >= ?": minDurationMs,
+  };
 }
 
 /** Deliveries of which a task has failed. */
 function listFailed(db: Database, query: DeliveryQuery, project: string): Delivery[] {
-  const { trigger, since, limit } = query;
+  const { trigger, limit } = query;
   const index = trigger === undefined ? "tasks_failed_of_project" : "tasks_failed_of_trigger";
+  const own = where(Object.assign(
+    { "received_at >= ?": query.since, "received_at <= ?": query.until },
+    ownConditions(query),
+  ));
   const found: Delivery[] = [];
-  for (let before = query.before; found.length < limit;) {
-    const { clause, values } = where({
-      "project = ?": project,
-      '"trigger" = ?': trigger,
-      "delivery_id < ?": before,
-      "delivery_id >= ?": since === undefined ? undefined : oldestIdSince(since),
-    });
+  for (let rest = query; found.length < limit;) {
+    const { clause, values } = where(Object.assign(
+      { "project = ?": project, '"trigger" = ?': trigger },
+      idRange(rest, "delivery_id"),
+    ));
     const ids = db.all(
       `SELECT DISTINCT delivery_id AS id FROM tasks INDEXED BY ${index} ${clause}
-         AND state = 'failed' ORDER BY delivery_id DESC LIMIT ?`,
+         AND state = 'failed' ${ordered(query, "delivery_id")} LIMIT ?`,
       ...values,
       limit,
     ).map((row) => text(row, "id"));
     const last = ids.at(-1);
     if (last === undefined) break;
-    before = last;
-    found.push(...readDeliveries(
+    rest = query.oldestFirst === true ? { ...rest, after: last } : { ...rest, before: last };
+    found.push(...listed(
       db,
-      `WHERE id IN (SELECT value FROM json_each(?)) AND received_at >= ? ORDER BY id DESC`,
-      [JSON.stringify(ids), since ?? 0],
+      `${own.clause === "" ? "WHERE" : `${own.clause} AND`}
+         id IN (SELECT value FROM json_each(?)) ${ordered(query)}`,
+      [...own.values, JSON.stringify(ids)],
     ));
   }
   return found.slice(0, limit);
 }
 
-function readDeliveries(db: Database, tail: string, values: readonly SqlValue[]): Delivery[] {
+function listed(db: Database, tail: string, values: readonly SqlValue[]): Delivery[] {
   return db.all(`SELECT ${DELIVERY_COLUMNS} FROM deliveries ${tail}`, ...values).map(toDelivery);
 }
 
 /** Deliveries whose id starts with `prefix`, at most two. */
 export function findDeliveries(db: Database, prefix: string): Delivery[] {
-  return readDeliveries(db, "WHERE id >= ? AND id < ? ORDER BY id LIMIT 2", [
+  return listed(db, "WHERE id >= ? AND id < ? ORDER BY id LIMIT 2", [
     prefix,
     prefixEnd(prefix),
   ]);
@@ -238,7 +258,18 @@ function outcomesOf({ detail, outcome, reason, taskId }: Delivery): readonly Eve
 /** A delivery with its content. */
 export function readDelivery(db: Database, id: string): StoredDelivery | undefined {
   const row = db.get("SELECT * FROM deliveries WHERE id = ?", id);
-  if (row === undefined) return undefined;
+  return row === undefined ? undefined : toStored(db, row);
+}
+
+/** Deliveries with their content, newest first. */
+export function readDeliveries(db: Database, ids: readonly string[]): StoredDelivery[] {
+  return db.all(
+    "SELECT * FROM deliveries WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id DESC",
+    JSON.stringify(ids),
+  ).map((row) => toStored(db, row));
+}
+
+function toStored(db: Database, row: Row): StoredDelivery {
   const delivery = toDelivery(row);
   const kept = row["content_of"] === null ? row : readContent(db, text(row, "content_of"));
   if (kept === undefined || kept["headers"] === null) return { delivery };

@@ -266,6 +266,16 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE deliveries ADD COLUMN content_of TEXT;
   CREATE INDEX deliveries_sharing ON deliveries (content_of) WHERE content_of IS NOT NULL;
   `,
+  // The tasks that belong to another record; those of a delivery also answered for retries alone.
+  `
+  CREATE INDEX tasks_of_delivery ON tasks (delivery_id, id);
+  DROP INDEX tasks_retried;
+  CREATE INDEX tasks_of_parent ON tasks (parent_id, id) WHERE parent_id IS NOT NULL;
+  CREATE INDEX tasks_retrying ON tasks (retry_of, id) WHERE retry_of IS NOT NULL;
+  `,
+  // The program through which an operation came, as that says itself. Rows are kept by caller: a
+  // name that anybody may choose takes no room from another.
+  "ALTER TABLE control_audit ADD COLUMN client TEXT",
 ];
 
 /** The version of the schema this program writes. */

@@ -4,8 +4,9 @@
  * @module
  */
 
+import { rfc3339 } from "../../../base/clock.ts";
 import { firstIdAt } from "../../../base/ids.ts";
-import type { ListQuery } from "../../list_query.ts";
+import type { ListQuery, ListRange } from "../../list_query.ts";
 import type { Database, SqlValue } from "./database.ts";
 
 /** A WHERE clause of the conditions (`column = ?`) that have a value, and those values in order. */
@@ -36,6 +37,64 @@ export function oldestIdSince(since: number): string {
   return firstIdAt(since - ID_SLACK_MS);
 }
 
+/** Longest time from a record's own time until its id was made: its request was read meanwhile. */
+const ID_DELAY_MS = 10 * 60 * 1000;
+
+/**
+ * The conditions on the id by which a query reads only its part of a list, one at each end: of two
+ * at one end, SQLite would begin at either.
+ */
+export function idRange(
+  { since, until, before, after, to, ids, oldestFirst = false }: ListRange,
+  column = "id",
+): Readonly<Record<string, SqlValue | undefined>> {
+  const behind = (id: string | undefined) => id === undefined ? [] : [`${id}!`]; // before every digit
+  const given = (id: string | undefined) => id === undefined ? [] : [id];
+  const least = [
+    ...behind(after),
+    ...(since === undefined ? [] : [oldestIdSince(since)]),
+    ...(oldestFirst ? [] : given(to)),
+  ].toSorted();
+  const end = [
+    ...given(before),
+    ...(until === undefined ? [] : [firstIdAt(until + ID_DELAY_MS)]),
+    ...(oldestFirst ? behind(to) : []),
+  ].toSorted();
+  return {
+    [`${column} >= ?`]: least.at(-1),
+    [`${column} < ?`]: end[0],
+    [`${column} IN (SELECT value FROM json_each(?))`]: ids && JSON.stringify(ids),
+  };
+}
+
+/** The conditions by which a query reads only its part of a list; `time` is the column of times. */
+export function listRange(
+  query: ListRange,
+  time: string,
+): Readonly<Record<string, SqlValue | undefined>> {
+  return Object.assign(
+    { [`${time} >= ?`]: query.since, [`${time} <= ?`]: query.until },
+    idRange(query),
+  );
+}
+
+/** The same where times are RFC 3339 text. */
+export function textRange(
+  query: ListRange,
+  time: string,
+): Readonly<Record<string, SqlValue | undefined>> {
+  const asText = (ms: number | undefined) => ms === undefined ? undefined : rfc3339(ms);
+  return Object.assign(
+    { [`${time} >= ?`]: asText(query.since), [`${time} <= ?`]: asText(query.until) },
+    idRange(query),
+  );
+}
+
+/** The end of a query that gives its records in the order of the list. */
+export function ordered({ oldestFirst = false }: ListRange, column = "id"): string {
+  return `ORDER BY ${column} ${oldestFirst ? "ASC" : "DESC"}`;
+}
+
 /** Where to find the newest rows. */
 export interface NewestIn {
   readonly table: "tasks" | "deliveries" | "plugin_audit";
@@ -50,6 +109,8 @@ export interface NewestIn {
   /** Further conditions, as for {@linkcode where}. */
   readonly conditions: Readonly<Record<string, SqlValue | undefined>>;
   readonly limit: number;
+  /** Whether the oldest rows are wanted instead. */
+  readonly oldestFirst?: boolean;
 }
 
 /**
@@ -57,7 +118,7 @@ export interface NewestIn {
  * newest rows of each value, so that it reads no others, however many there are.
  */
 export function newestIds(
-  { table, index, column, among, conditions, limit }: NewestIn,
+  { table, index, column, among, conditions, limit, oldestFirst = false }: NewestIn,
 ): { sql: string; values: SqlValue[] } {
   if (among.length === 0) return { sql: "SELECT NULL AS id LIMIT 0", values: [] };
   const parts = among.map((value) => ({
@@ -66,14 +127,14 @@ export function newestIds(
   }));
   return {
     sql: parts.map(({ from, clause }) => `${from} ${clause}`).join(" UNION ALL ") +
-      " ORDER BY id DESC LIMIT ?",
+      ` ${ordered({ oldestFirst })} LIMIT ?`,
     values: [...parts.flatMap(({ values }) => values), limit],
   };
 }
 
 /**
- * The newest rows over all projects, for queries whose index begins with the project: fetches as
- * many of each project, and returns the newest of those.
+ * The first rows of a list over all projects, for queries whose index begins with the project:
+ * fetches as many of each project, and returns the first of those.
  */
 export function ofEachProject<Query extends ListQuery, Item extends { readonly id: string }>(
   db: Database,
@@ -87,5 +148,6 @@ export function ofEachProject<Query extends ListQuery, Item extends { readonly i
     if (typeof row?.["next"] !== "string") break;
     found.push(...list(db, { ...query, project: project = row["next"] }));
   }
-  return found.toSorted((a, b) => a.id < b.id ? 1 : -1).slice(0, query.limit);
+  const back = query.oldestFirst === true ? -1 : 1;
+  return found.toSorted((a, b) => a.id < b.id ? back : -back).slice(0, query.limit);
 }

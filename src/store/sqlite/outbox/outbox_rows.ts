@@ -15,7 +15,7 @@ import type {
 import { canonical, laneOf, SEND_NOW } from "../../rules/outbox.ts";
 import { json, number, optionalNumber, storable, text } from "../engine/columns.ts";
 import type { Database, Row, SqlValue } from "../engine/database.ts";
-import { oldestIdSince, prefixEnd, where } from "../engine/queries.ts";
+import { listRange, ordered, prefixEnd, where } from "../engine/queries.ts";
 
 /** Stores messages. */
 export function addToOutbox(db: Database, messages: readonly NewMessage[]): void {
@@ -56,24 +56,24 @@ function dropUntried(db: Database, message: NewMessage): void {
   );
 }
 
-/** Messages, newest first. */
+/** Messages, in the order of the list. */
 export function listMessages(db: Database, query: MessageQuery): OutboxMessage[] {
-  const { since } = query;
-  const { clause, values } = where({
-    "project = ?": query.project,
-    "state = ?": query.state,
-    'EXISTS (SELECT 1 FROM tasks WHERE tasks.id = task_id AND tasks."trigger" = ?)': query.trigger,
-    "id < ?": query.before,
-    "created_at >= ?": since,
-    "id >= ?": since === undefined ? undefined : oldestIdSince(since),
-  });
+  const { clause, values } = where(Object.assign(
+    {
+      "project = ?": query.project,
+      "state = ?": query.state,
+      'EXISTS (SELECT 1 FROM tasks WHERE tasks.id = task_id AND tasks."trigger" = ?)':
+        query.trigger,
+    },
+    listRange(query, "created_at"),
+  ));
   const index = query.state !== undefined
     ? "INDEXED BY outbox_by_state"
     : query.project === undefined
     ? ""
     : "INDEXED BY outbox_of_project";
   return db.all(
-    `SELECT ${MESSAGE_COLUMNS} FROM outbox ${index} ${clause} ORDER BY id DESC LIMIT ?`,
+    `SELECT ${MESSAGE_COLUMNS} FROM outbox ${index} ${clause} ${ordered(query)} LIMIT ?`,
     ...values,
     query.limit,
   ).map(toMessage);

@@ -23,7 +23,14 @@ import type {
 import { TASK_STATES } from "../../task_records.ts";
 import { bytes, json, number, optionalNumber, storable, text } from "../engine/columns.ts";
 import type { Database, Row, SqlValue } from "../engine/database.ts";
-import { newestIds, ofEachProject, oldestIdSince, prefixEnd, where } from "../engine/queries.ts";
+import {
+  listRange,
+  newestIds,
+  ofEachProject,
+  ordered,
+  prefixEnd,
+  where,
+} from "../engine/queries.ts";
 import { WAIT_REASON } from "../engine/wait_reasons.ts";
 import type { TaskLimits } from "../../rules/limits.ts";
 import type { WaitReason } from "../../rules/waiting.ts";
@@ -87,20 +94,27 @@ const TASK_COLUMNS = `tasks.id, tasks.project, tasks."trigger", tasks.workflow, 
   tasks.started_at, tasks.finished_at, tasks.restarts, tasks.parent_id, tasks.retry_of,
   tasks.depth, tasks.directory, tasks.cancel_reason`;
 
-/** Tasks, newest first. */
+/** Tasks, in the order of the list. */
 export function listTasks(db: Database, query: TaskQuery): Task[] {
-  const { project, trigger, workflow, state, before, since, limit } = query;
-  const rows = {
-    "id < ?": before,
-    "created_at >= ?": since,
-    "id >= ?": since === undefined ? undefined : oldestIdSince(since),
+  const { project, trigger, workflow, state, limit } = query;
+  const own = {
+    "project = ?": project,
+    '"trigger" = ?': trigger,
+    "workflow = ?": workflow,
   };
+  const rows = listRange(query, "created_at");
+  const related = relatedBy(query);
+  if (related !== undefined) {
+    const { clause, values } = where(Object.assign(own, related.is, { "state = ?": state }, rows));
+    const tail = `INDEXED BY ${related.index} ${clause} ${ordered(query)} LIMIT ?`;
+    return readTasks(db, tail, [...values, limit]);
+  }
   if (project === undefined) {
     if ((trigger ?? workflow ?? state) !== undefined) {
       return ofEachProject(db, "tasks", query, listTasks);
     }
     const { clause, values } = where(rows);
-    return readTasks(db, `${clause} ORDER BY id DESC LIMIT ?`, [...values, limit]);
+    return readTasks(db, `${clause} ${ordered(query)} LIMIT ?`, [...values, limit]);
   }
   const ids = newestIds({
     table: "tasks",
@@ -111,15 +125,23 @@ export function listTasks(db: Database, query: TaskQuery): Task[] {
       : "tasks_of_project",
     column: "state",
     among: state === undefined ? TASK_STATES : TASK_STATES.filter((known) => known === state),
-    conditions: {
-      "project = ?": project,
-      '"trigger" = ?': trigger,
-      "workflow = ?": workflow,
-      ...rows,
-    },
+    conditions: Object.assign(own, rows),
     limit,
+    oldestFirst: query.oldestFirst === true,
   });
-  return readTasks(db, `WHERE id IN (${ids.sql}) ORDER BY id DESC`, ids.values);
+  return readTasks(db, `WHERE id IN (${ids.sql}) ${ordered(query)}`, ids.values);
+}
+
+/** The other record by which tasks are asked for, and the index that has its few tasks together. */
+function relatedBy({ delivery, parent, retryOf }: TaskQuery) {
+  if ((delivery ?? parent ?? retryOf) === undefined) return undefined;
+  const index = retryOf !== undefined
+    ? "tasks_retrying"
+    : parent !== undefined
+    ? "tasks_of_parent"
+    : "tasks_of_delivery";
+  const is = { "delivery_id = ?": delivery, "parent_id = ?": parent, "retry_of = ?": retryOf };
+  return { index, is };
 }
 
 /** Tasks whose id starts with `prefix`, at most two. */
