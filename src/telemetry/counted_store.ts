@@ -5,10 +5,12 @@
  * @module
  */
 
+import type { WallClock } from "../base/clock.ts";
 import { bestOf, type EventOutcome, type NewDelivery } from "../store/delivery_records.ts";
 import type { Store } from "../store/store.ts";
 import type { ClaimedTask, StepRecord } from "../store/task_records.ts";
 import type { Metrics } from "./metrics.ts";
+import type { Minutes } from "./minutes.ts";
 import type { Rates } from "./rates.ts";
 
 /** Where the counts go. */
@@ -17,15 +19,25 @@ export interface Counting {
   readonly metrics: Metrics;
   /** For `svc status`. */
   readonly rates: Rates;
+  /** For `svc stats`. */
+  readonly minutes: Minutes;
+  /** Says how long a request took until it was stored. */
+  readonly clock: WallClock;
 }
 
 /** Wraps a store so that its calls are counted. */
-export function withMetrics(store: Store, { metrics, rates }: Counting): Store {
+export function withMetrics(store: Store, { metrics, rates, minutes, clock }: Counting): Store {
   const running = new Map<string, ClaimedTask["task"]>();
   const plugins = new Map<string, string>();
-  const delivered = ({ project, trigger }: NewDelivery["delivery"], outcome: string) => {
-    metrics.delivery(project, trigger, outcome);
+  const delivered = (delivery: NewDelivery["delivery"], outcome: string) => {
+    metrics.delivery(delivery.project, delivery.trigger, outcome);
     rates.add("deliveries", outcome);
+    const isAnswered = delivery.via !== "internal";
+    minutes.delivery(delivery, outcome, isAnswered ? clock.now() - delivery.receivedAt : undefined);
+  };
+  const ended = (state: string) => {
+    rates.add("tasks", state);
+    minutes.taskEnd(state);
   };
   const stored = (
     { delivery, events }: Pick<NewDelivery, "delivery" | "events">,
@@ -34,7 +46,7 @@ export function withMetrics(store: Store, { metrics, rates }: Counting): Store {
     delivered(delivery, bestOf(outcomes)?.outcome ?? "filtered");
     for (const event of events) {
       if (event.outcome === "accepted" && event.task.plan === undefined) {
-        rates.add("tasks", "failed");
+        ended("failed");
       }
     }
   };
@@ -64,14 +76,16 @@ export function withMetrics(store: Store, { metrics, rates }: Counting): Store {
     },
     async routeSourceEvent(id, routing, now) {
       const routed = await store.routeSourceEvent(id, routing, now);
-      if (routed.ended === true) rates.add("tasks", "failed");
+      if (routed.ended === true) ended("failed");
       return routed;
     },
     async claimTasks(limit, now) {
       const claim = await store.claimTasks(limit, now);
       for (const { task } of claim.tasks) {
         running.set(task.id, task);
-        if (task.restarts === 0) metrics.taskStart((now - task.createdAt) / 1000);
+        if (task.restarts > 0) continue;
+        metrics.taskStart((now - task.createdAt) / 1000);
+        minutes.taskStart(task, now - task.createdAt);
       }
       return claim;
     },
@@ -80,15 +94,15 @@ export function withMetrics(store: Store, { metrics, rates }: Counting): Store {
       stepStored(step);
     },
     async finishTask(end) {
-      const ended = await store.finishTask(end);
+      const isEnd = await store.finishTask(end);
       for (const step of end.steps ?? []) stepStored(step);
       const task = running.get(end.taskId);
       running.delete(end.taskId);
-      if (!ended) return ended;
-      rates.add("tasks", end.state);
+      if (!isEnd) return isEnd;
+      ended(end.state);
       const { startedAt = end.now } = task ?? {};
       if (task !== undefined) metrics.taskEnd(task, end.state, (end.now - startedAt) / 1000);
-      return ended;
+      return isEnd;
     },
     async requeueTask(taskId) {
       await store.requeueTask(taskId);
@@ -96,7 +110,7 @@ export function withMetrics(store: Store, { metrics, rates }: Counting): Store {
     },
     async cancelTask(taskId, end) {
       const result = await store.cancelTask(taskId, end);
-      if (result === "cancelled") rates.add("tasks", "cancelled");
+      if (result === "cancelled") ended("cancelled");
       return result;
     },
     async noteConnection(key, news, now) {

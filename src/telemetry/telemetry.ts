@@ -11,8 +11,10 @@ import { VERSION } from "../base/version.ts";
 import type { Delivery } from "../store/delivery_records.ts";
 import type { Batch } from "../store/maintenance.ts";
 import type { Store } from "../store/store.ts";
+import { countEarlier, type EarlierHost } from "./earlier_minutes.ts";
 import { withMetrics } from "./counted_store.ts";
 import { Metrics, type TriggerExists } from "./metrics.ts";
+import { type MinuteFigures, Minutes, type MinutesQuery } from "./minutes.ts";
 import { type Rate, type RateKind, Rates } from "./rates.ts";
 import { type ReadingsHost, takeReadings } from "./readings.ts";
 import { reportRefusal, withTracing } from "./traced_store.ts";
@@ -37,6 +39,7 @@ const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 export class Telemetry implements Disposable {
   readonly #metrics = new Metrics({ version: VERSION, deno: Deno.version.deno });
   readonly #rates: Rates;
+  readonly #minutes: Minutes;
   readonly #host: TelemetryHost;
   readonly #startSpan = findTracing();
   /** Whether traces are collected. */
@@ -47,6 +50,7 @@ export class Telemetry implements Disposable {
   constructor(host: TelemetryHost) {
     this.#host = host;
     this.#rates = new Rates(host.clock);
+    this.#minutes = new Minutes(host.clock);
   }
 
   /** Receives every batch of the store. */
@@ -64,6 +68,7 @@ export class Telemetry implements Disposable {
   readonly onRefused = (delivery: Delivery): void => {
     this.#metrics.delivery(delivery.project, delivery.trigger, delivery.outcome);
     this.#rates.add("deliveries", delivery.outcome);
+    this.#minutes.delivery(delivery, delivery.outcome, delivery.durationMs);
     if (this.#startSpan !== undefined) reportRefusal(delivery, this.#startSpan);
   };
 
@@ -73,8 +78,10 @@ export class Telemetry implements Disposable {
   /** Wraps a store so that its calls are counted and traced. */
   observe(store: Store): Store {
     const startSpan = this.#startSpan;
-    const counted = withMetrics(store, { metrics: this.#metrics, rates: this.#rates });
     const { clock } = this.#host;
+    const counts = { metrics: this.#metrics, rates: this.#rates, minutes: this.#minutes };
+    const counted = withMetrics(store, { ...counts, clock });
+    this.#minutes.watchQueue(() => store.counts());
     return startSpan === undefined ? counted : withTracing(counted, { startSpan, clock });
   }
 
@@ -103,6 +110,26 @@ export class Telemetry implements Disposable {
     return this.#rates.lately();
   }
 
+  /** What happened minute by minute. */
+  minutes(query: MinutesQuery): MinuteFigures {
+    return this.#minutes.read(query);
+  }
+
+  /** Counts what happened before the start, in the background, until disposed. */
+  countEarlier(store: EarlierHost["store"]): AsyncDisposable {
+    const stop = new AbortController();
+    const { clock } = this.#host;
+    const host = { store, minutes: this.#minutes, clock };
+    // What cannot be read is not counted, and `since` says so.
+    const work = countEarlier(host, stop.signal).catch(() => {});
+    return {
+      async [Symbol.asyncDispose]() {
+        stop.abort();
+        await work;
+      },
+    };
+  }
+
   /** The answer to `GET /metrics`. */
   async page(host: ReadingsHost, exists: TriggerExists): Promise<Response> {
     const now = this.#host.clock.monotonicMs();
@@ -121,5 +148,6 @@ export class Telemetry implements Disposable {
   /** Stops sampling. */
   [Symbol.dispose](): void {
     this.#rates[Symbol.dispose]();
+    this.#minutes[Symbol.dispose]();
   }
 }

@@ -15,6 +15,7 @@ import type { AuditStart } from "../../src/store/audit_records.ts";
 import type { Store } from "../../src/store/store.ts";
 import { withMetrics } from "../../src/telemetry/counted_store.ts";
 import { Metrics } from "../../src/telemetry/metrics.ts";
+import { Minutes } from "../../src/telemetry/minutes.ts";
 import { Rates } from "../../src/telemetry/rates.ts";
 import { withTracing } from "../../src/telemetry/traced_store.ts";
 import type { SpanAttributes, StartSpan } from "../../src/telemetry/tracing.ts";
@@ -24,15 +25,20 @@ import { tempStore } from "../helpers/temp_store.ts";
 async function counting(store: Store) {
   const metrics = new Metrics({ version: "1", deno: "2" });
   const rates = new Rates(systemClock);
-  const counted = withMetrics(store, { metrics, rates });
+  const minutes = new Minutes(systemClock);
+  const counted = withMetrics(store, { metrics, rates, minutes, clock: systemClock });
   const lines = async () =>
     (await metrics.text({ readings: {}, exists: () => true })).split("\n")
       .filter((line) => line !== "" && !line.startsWith("#") && !line.includes("_bucket"));
   return await Promise.resolve({
     counted,
     rates,
+    minutes,
     lines,
-    [Symbol.dispose]: () => rates[Symbol.dispose](),
+    [Symbol.dispose]() {
+      rates[Symbol.dispose]();
+      minutes[Symbol.dispose]();
+    },
   });
 }
 
@@ -64,6 +70,12 @@ Deno.test("a counted store counts deliveries and tasks, from their start to thei
     Object.entries(rates.lately().tasks).map(([state, rate]) => [state, rate.last_minute]),
     [["cancelled", 1], ["failed", 2]],
   );
+  const { deliveries, tasks: ended, startMs } = rig.minutes.read({ minutes: 2 });
+  const sum = (values: readonly number[] = []) => values.reduce((all, one) => all + one, 0);
+  deepEqual([sum(deliveries["accepted"]), sum(deliveries["filtered"])], [3, 1]);
+  deepEqual([sum(ended?.["failed"]), sum(ended?.["cancelled"])], [2, 1]);
+  const delay = startMs.p99.find((one) => one !== null) ?? 0;
+  ok(delay >= 2000 && delay <= 2000 * 17 / 16, `${delay}`);
 });
 
 const AUDIT: Omit<AuditStart, "id"> = {
