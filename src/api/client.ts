@@ -6,7 +6,7 @@
 
 import { AppError, isErrorCode, messageOf } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
-import type { CallName, Input, Output, StreamName } from "./operations.ts";
+import type { CallName, Input, OperationName, Output, StreamName } from "./operations.ts";
 
 /** Calls the daemon. */
 export interface Client extends Disposable {
@@ -30,6 +30,23 @@ export interface Client extends Disposable {
     input: Input<Name>,
     signal?: AbortSignal,
   ): AsyncIterable<Output<Name>>;
+  /**
+   * Hands on a call of somebody else: the answer is the daemon's as it came, a refusal too, and a
+   * stream is not taken apart.
+   *
+   * @throws {AppError} `unreachable`, or `forbidden` where the socket may not be used.
+   */
+  forward(call: ForwardedCall, signal: AbortSignal): Promise<Response>;
+}
+
+/** A call that is handed on. */
+export interface ForwardedCall {
+  /** Name of the operation. */
+  readonly name: OperationName;
+  /** Its input as JSON. */
+  readonly body: string;
+  /** What handed it on, for the audit: `[a-z-]`, 32 characters at most. */
+  readonly by: string;
 }
 
 /** Where the daemon listens; or in the daemon itself, what answers its requests. */
@@ -45,28 +62,37 @@ export function connect(address: Address, token?: string): Client {
     ? { answer: address.answer, close() {} }
     : overNetwork(address);
 
-  const send = async (
-    name: string,
-    input: unknown,
-    signal?: AbortSignal,
+  const ask = async (
+    { name, body, by }: Omit<ForwardedCall, "by"> & { readonly by?: string },
+    signal: AbortSignal | undefined,
   ): Promise<Response> => {
     const request = new Request(`${base}/v1/${name}`, {
       method: "POST",
       headers: {
         "content-type": "application/json",
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(by === undefined ? {} : { "svc-client": by }),
       },
-      body: JSON.stringify(input),
+      body,
       ...(signal === undefined ? {} : { signal }),
     });
     const response = await answer(request);
-    if (response.ok) return response;
-    const problem: unknown = await response.json().catch(() => undefined);
-    if (isJsonObject(problem)) throw toError(problem);
+    if (response.ok || isProblem(response)) return response;
+    await response.body?.cancel();
     const message = response.status === 503
       ? "The daemon is stopping: try again when it runs again"
       : `The daemon did not answer, something else did: HTTP ${response.status}`;
     throw new AppError("unreachable", message);
+  };
+  const send = async (
+    name: OperationName,
+    input: unknown,
+    signal?: AbortSignal,
+  ): Promise<Response> => {
+    const response = await ask({ name, body: JSON.stringify(input) }, signal);
+    if (response.ok) return response;
+    const problem: unknown = await response.json();
+    throw toError(isJsonObject(problem) ? problem : {});
   };
 
   return {
@@ -78,8 +104,14 @@ export function connect(address: Address, token?: string): Client {
       type Line = Output<typeof name>;
       if (body !== null) yield* readLines(body, signal) as AsyncGenerator<Line>;
     },
+    forward: ask,
     [Symbol.dispose]: close,
   };
+}
+
+/** Whether an answer is a refusal of the daemon, and not of something in its place. */
+function isProblem({ headers }: Response): boolean {
+  return headers.get("content-type")?.startsWith("application/problem+json") === true;
 }
 
 /** Sends requests over a connection. */

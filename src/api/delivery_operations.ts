@@ -13,11 +13,13 @@ import {
   OPTIONAL_SECS,
   OPTIONAL_TEXT,
 } from "./operation.ts";
+import type { DeliveryRecord } from "./records.ts";
+import { QUERY } from "./resource_operations.ts";
 import { EVERY_RUN } from "./roles.ts";
 
 /** What happened to a delivery, stage by stage. */
 export interface Explanation {
-  readonly delivery: Record<string, unknown>;
+  readonly delivery: DeliveryRecord;
   readonly stages: readonly { readonly stage: string; readonly after_ms: number }[];
   /** Which key matched, or why none did. */
   readonly authentication: string;
@@ -48,19 +50,24 @@ export interface Explanation {
 
 /** The stored request of a delivery. */
 export interface ShownDelivery {
-  readonly delivery: Record<string, unknown>;
+  readonly delivery: DeliveryRecord;
   /** `POST`, or that of its platform's check of the address. */
   readonly method: string;
   /** Address it arrived at; `null` when it was no request, or webhooks are off. */
   readonly url: string | null;
   /** Headers, names in lower case; those with which a reader could forge a request are `***`. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The beginning of the body, or with `whole` all of it. */
   readonly body: string;
+  /** Bytes of the whole body. */
+  readonly body_bytes: number;
+  /** Whether `body` is only the beginning. */
+  readonly truncated: boolean;
   /** Whether `body` is the text itself, or base64 where the bytes are not text. */
   readonly body_encoding: "text" | "base64";
 }
 
-/** One line of a redelivery: the number of deliveries, or the outcome of one. */
+/** One line of a redelivery: the number of deliveries, or one of them and what came of it. */
 export type RedeliveryLine = { readonly total: number } | {
   readonly delivery_id: string;
   readonly new_delivery_id?: string;
@@ -81,7 +88,12 @@ export const DELIVERY_OPERATIONS = {
   }),
   "delivery.show": defineOperation({
     summary: "Shows the stored request of a delivery, its headers and its body",
-    input: { id: DELIVERY },
+    input: {
+      id: DELIVERY,
+      whole: Type.Optional(
+        Type.Boolean({ description: "All of the body, not only its first 256 KiB" }),
+      ),
+    },
     output: json<ShownDelivery>(),
     role: "operator",
     grants: { step: { own: "delivery", in: "id" } },
@@ -94,6 +106,13 @@ export const DELIVERY_OPERATIONS = {
       trigger: OPTIONAL_TEXT,
       outcome: OPTIONAL_TEXT,
       since_secs: OPTIONAL_SECS,
+      until: QUERY.until,
+      reason: QUERY.reason,
+      status: QUERY.status,
+      remote: QUERY.remote,
+      key: QUERY.key,
+      min_duration_ms: QUERY.min_duration_ms,
+      dry_run: Type.Optional(Type.Boolean({ description: "Only tells which deliveries match" })),
     },
     output: lines<RedeliveryLine>(),
     role: "operator",

@@ -19,11 +19,13 @@ import { STATUS_OPERATIONS } from "./status_operations.ts";
 import { TASK_OPERATIONS } from "./task_operations.ts";
 import { TRIGGER_OPERATIONS } from "./trigger_operations.ts";
 import { UPKEEP_OPERATIONS } from "./upkeep_operations.ts";
+import { WATCH_OPERATIONS } from "./watch_operations.ts";
 
 /** Every operation, by name. */
 export const OPERATIONS = {
   ...STATUS_OPERATIONS,
   ...RESOURCE_OPERATIONS,
+  ...WATCH_OPERATIONS,
   ...TASK_OPERATIONS,
   ...TRIGGER_OPERATIONS,
   ...DELIVERY_OPERATIONS,

@@ -73,8 +73,13 @@ export interface Listing {
   readonly columns: readonly TableColumn[];
   /** Cells of each, one a column. */
   readonly rows: readonly (readonly string[])[];
-  /** Value of `before` for the next page; absent after the last one. */
+  /**
+   * Value of `before` for the next page; absent after the last one. A page with fewer records than
+   * were asked for has one where so many were looked at that others had to have their turn.
+   */
   readonly more_before?: string;
+  /** Value of `after` for the page of newer ones, where the list was read with `after`. */
+  readonly more_after?: string;
 }
 
 /** Changes since the last line of a watch; a line with empty lists is a keepalive. */
@@ -110,7 +115,8 @@ const EXPECTED = Type.Object({
   description: "The input has to be this one resource, and nobody may have changed it meanwhile",
 });
 
-const QUERY = {
+/** What a list may be asked for. */
+export const QUERY = {
   what: Type.String({ description: "Kind of resource or type of record, under any of its names" }),
   name: Type.Optional(
     Type.String({ description: "Only this one: a name, or what names a record" }),
@@ -126,11 +132,46 @@ const QUERY = {
     Type.Boolean({ description: "Of deliveries: requests to paths that no trigger has" }),
   ),
   since_secs: OPTIONAL_SECS,
+  since: Type.Optional(Type.String({ description: "Only from this time on, RFC 3339" })),
+  until: Type.Optional(Type.String({ description: "Only records up to this time, RFC 3339" })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
   before: Type.Optional(
     Type.String({
       description: "Only records older than this id, or than every id that begins with it",
     }),
+  ),
+  after: Type.Optional(
+    Type.String({
+      description: "Only records newer than this id, or than every id that begins with it: of " +
+        "those the oldest, as the page that comes before",
+    }),
+  ),
+  reason: Type.Optional(
+    Type.String({ description: "Only deliveries with this in their reason, in any case" }),
+  ),
+  status: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 999,
+      description: "Only deliveries that were answered with this HTTP status",
+    }),
+  ),
+  remote: Type.Optional(Type.String({ description: "Only deliveries of this sender's address" })),
+  key: Type.Optional(
+    Type.String({ description: "Only deliveries whose signature matched this key" }),
+  ),
+  min_duration_ms: Type.Optional(
+    Type.Integer({ minimum: 0, description: "Only deliveries that took at least so long" }),
+  ),
+  delivery: Type.Optional(
+    Type.String({ description: "Only tasks of this delivery, retries included" }),
+  ),
+  parent: Type.Optional(
+    Type.String({ description: "Only tasks that this task started, retries included" }),
+  ),
+  retry_of: Type.Optional(Type.String({ description: "Only tasks that retry this task" })),
+  thread: Type.Optional(
+    Type.String({ description: "Only source events of this thread, by the platform's id" }),
   ),
   selector: Type.Optional(
     Type.String({ description: "Only resources with these labels, `k=v,k2=v2`" }),

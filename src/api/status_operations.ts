@@ -4,12 +4,22 @@
  * @module
  */
 
-import { defineOperation, json } from "./operation.ts";
-import { EVERY_RUN } from "./roles.ts";
+import Type from "typebox";
+import { defineOperation, json, OPTIONAL_TEXT, PROJECT } from "./operation.ts";
+import { EVERY_RUN, type Role } from "./roles.ts";
 
 /** State of the daemon. */
 export interface Status {
   readonly version: string;
+  /** RFC 3339: the daemon's clock, to which every time in an answer belongs. */
+  readonly time: string;
+  /** The one who asks. */
+  readonly caller: {
+    /** `socket`, `token NAME`, or the kind of run whose token it is. */
+    readonly name: string;
+    /** `null` for a run token: it has grants and no role. */
+    readonly role: Role | null;
+  };
   /** Base address of the webhook server; `null` when it is off. */
   readonly webhook_url: string | null;
   /** Absolute path of the data directory. */
@@ -79,12 +89,53 @@ export interface Rate {
   readonly last_five_minutes: number;
 }
 
+/** A value for each minute, `null` where there is none. */
+export type MinuteValues = readonly (number | null)[];
+
+/** Percentiles of each minute, in milliseconds. */
+export type Percentiles = Readonly<Record<"p50" | "p95" | "p99", MinuteValues>>;
+
+/** What happened minute by minute; the last minute still runs. */
+export interface Stats {
+  /** RFC 3339: start of the first minute. */
+  readonly from: string;
+  /** Seconds of each value. */
+  readonly step_secs: number;
+  /**
+   * RFC 3339: what was before is not known, because the daemon started then and what is stored has
+   * not been counted, or not that far. `null` for a trigger that is not counted by itself, because
+   * there are too many.
+   */
+  readonly counted_since: string | null;
+  /** Deliveries by outcome. */
+  readonly deliveries: Readonly<Record<string, readonly number[]>>;
+  /** From the arrival of a request until it is stored or refused, which answers it. */
+  readonly answer_ms: Percentiles;
+  /** From the arrival until the task starts. */
+  readonly start_ms: Percentiles;
+  /** Tasks that ended, by state; only of all triggers together. */
+  readonly tasks?: Readonly<Record<string, readonly number[]>>;
+  /** The longest queue that was seen; only of all triggers together. */
+  readonly queue?: { readonly pending: MinuteValues; readonly running: MinuteValues };
+}
+
 /** The operations on the daemon, by name. */
 export const STATUS_OPERATIONS = {
   "status": defineOperation({
     summary: "Reports the state of the daemon",
     input: {},
     output: json<Status>(),
+    role: "read_only",
+    grants: EVERY_RUN,
+  }),
+  "stats": defineOperation({
+    summary: "Counts deliveries and tasks, and measures how long they waited, minute by minute",
+    input: {
+      minutes: Type.Optional(Type.Integer({ minimum: 1, maximum: 1440 })),
+      trigger: OPTIONAL_TEXT,
+      project: PROJECT,
+    },
+    output: json<Stats>(),
     role: "read_only",
     grants: EVERY_RUN,
   }),

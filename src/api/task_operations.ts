@@ -14,6 +14,7 @@ import {
   TASK,
   TEXT,
 } from "./operation.ts";
+import type { TaskRecord } from "./records.ts";
 import { EVERY_RUN } from "./roles.ts";
 
 /** The result of cancelling one task. */
@@ -23,6 +24,21 @@ export interface CancelResult {
   readonly result: "cancelled" | "stopping" | "ended";
   readonly state: string;
 }
+
+/** One line of what is done to all tasks that match: their number, then what came of each. */
+export type MatchingLine = { readonly total: number } | {
+  readonly task_id: string;
+  /** Its state; of one that was cancelled the one after that. */
+  readonly state: string;
+  /** What a cancel came to; absent in a dry run. */
+  readonly result?: CancelResult["result"];
+  /** The task that retries it; absent in a dry run. */
+  readonly new_task_id?: string;
+  /** What is to be known about that. */
+  readonly note?: string;
+  /** Why nothing was done to it. */
+  readonly error?: string;
+};
 
 /** A line of a wait: an ended task as `get` shows it, or a keepalive. */
 export type WaitLine =
@@ -39,6 +55,27 @@ export interface InboxEntry {
   readonly message: Readonly<Record<string, unknown>>;
 }
 
+/** A step as a task runs it, whatever was applied since. */
+export interface PlannedStepView {
+  readonly id: string;
+  /** `run` is a shell line. */
+  readonly kind: "run" | "agent";
+  /** Name of the Agent; `null` for a shell line. */
+  readonly agent: string | null;
+  /** Ids of the steps it waits for, said or meant by the order. */
+  readonly needs: readonly string[];
+  /** Its condition, in CEL. */
+  readonly when: string | null;
+  /** Whether it runs after all others, whatever became of them. */
+  readonly finally: boolean;
+  /** Time limit of each attempt; `null` where only the task's own holds. */
+  readonly timeout_secs: number | null;
+  /** Most attempts, the first one included. */
+  readonly attempts: number;
+  /** Whether the task goes on when it fails. */
+  readonly continue_on_error: boolean;
+}
+
 /** A piece of a task's output. */
 export interface LogEntry {
   /** RFC 3339. */
@@ -51,12 +88,62 @@ export interface LogEntry {
   readonly data: string;
 }
 
+/** A line of a task's output. */
+export interface LogText {
+  /**
+   * Place in the log file of the piece of output in which the line begins; with `n`, the number of
+   * the line in that piece, it names the line.
+   */
+  readonly offset: number;
+  readonly n: number;
+  /** RFC 3339, when the line began. */
+  readonly at: string;
+  readonly step: string;
+  readonly stream: "out" | "err" | "svc";
+  /** Without its line break; what is no UTF-8 is U+FFFD. */
+  readonly text: string;
+  /** How many bytes of a long line were left out. */
+  readonly cut?: number;
+  /** Set when its line break has not come; what follows gives the line again, longer. */
+  readonly open?: true;
+}
+
+/** A part of a task's output. */
+export interface LogPageView {
+  /** Bytes of the log file. */
+  readonly size: number;
+  /** Where the part begins: `before` this are the lines that precede it. */
+  readonly start: number;
+  /** Where it ends: `after` this are the lines that follow it. */
+  readonly end: number;
+  /** Whether the part reaches to the first line. */
+  readonly at_start: boolean;
+  /** Whether it reaches to the last one. */
+  readonly at_end: boolean;
+  readonly lines: readonly LogText[];
+}
+
 /** The last line of a log stream. */
 export interface LogEnd {
   readonly state: string;
   /** Why the task ended so; empty when there is no reason to give. */
   readonly reason: string;
 }
+
+/** A place in a log file, in bytes. */
+const LOG_OFFSET = Type.Optional(Type.Integer({ minimum: 0 }));
+/** Text that lines are to contain, in whichever case. */
+const SEARCHED = Type.Optional(Type.String({ minLength: 1, maxLength: 1000 }));
+
+/** Which tasks are meant; without any of the last four, none. */
+const MATCHING = {
+  project: OPTIONAL_TEXT,
+  trigger: OPTIONAL_TEXT,
+  workflow: OPTIONAL_TEXT,
+  state: OPTIONAL_TEXT,
+  since_secs: OPTIONAL_SECS,
+  dry_run: Type.Optional(Type.Boolean({ description: "Only tells which tasks match" })),
+};
 
 const TASK_IDS = Type.Array(TASK, { minItems: 1, maxItems: 1000 });
 
@@ -65,7 +152,7 @@ export const TASK_OPERATIONS = {
   "task": defineOperation({
     summary: "Finds one task",
     input: { id: TASK },
-    output: json<Record<string, unknown>>(),
+    output: json<TaskRecord>(),
     role: "read_only",
     grants: EVERY_RUN,
   }),
@@ -77,8 +164,41 @@ export const TASK_OPERATIONS = {
       follow: Type.Boolean(),
       tail: Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000 })),
       since_secs: OPTIONAL_SECS,
+      contains: SEARCHED,
     },
     output: lines<LogEntry | LogEnd>(),
+    role: "read_only",
+    grants: EVERY_RUN,
+  }),
+  "task.plan": defineOperation({
+    summary: "Shows the steps that a task runs and what each waits for, as copied when it was made",
+    input: { id: TASK },
+    output: json<{
+      readonly id: string;
+      readonly workflow: string;
+      /** `false` when it never got a plan: something it needs was missing. */
+      readonly planned: boolean;
+      /** Time limit of the whole task. */
+      readonly timeout_secs: number | null;
+      /** In the order they were written, those under `finally` last. */
+      readonly steps: readonly PlannedStepView[];
+    }>(),
+    role: "read_only",
+    grants: EVERY_RUN,
+  }),
+  "task.log.read": defineOperation({
+    summary: "Reads lines of the output of a task: the last ones, or those at a place of it",
+    input: {
+      id: TASK,
+      step: OPTIONAL_TEXT,
+      stream: Type.Optional(Type.Enum(["out", "err", "svc"])),
+      before: LOG_OFFSET,
+      after: LOG_OFFSET,
+      at: OPTIONAL_TEXT,
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 5000 })),
+      contains: SEARCHED,
+    },
+    output: json<LogPageView>(),
     role: "read_only",
     grants: EVERY_RUN,
   }),
@@ -95,6 +215,18 @@ export const TASK_OPERATIONS = {
     output: json<{ readonly tasks: readonly CancelResult[] }>(),
     role: "operator",
     grants: { step: { own: "task", in: "ids" } },
+  }),
+  "task.cancel.matching": defineOperation({
+    summary: "Cancels the tasks that match, those that wait first",
+    input: { ...MATCHING, reason: OPTIONAL_TEXT },
+    output: lines<MatchingLine>(),
+    role: "operator",
+  }),
+  "task.retry.matching": defineOperation({
+    summary: "Retries the tasks that match and have not been retried yet, oldest first",
+    input: MATCHING,
+    output: lines<MatchingLine>(),
+    role: "operator",
   }),
   "task.retry": defineOperation({
     summary: "Stores a task that repeats another one and takes over its finished steps",

@@ -5,7 +5,17 @@
  */
 
 import Type from "typebox";
-import { defineOperation, DELIVERY, json, OPTIONAL_TEXT, PROJECT, TEXT } from "./operation.ts";
+import type { Explanation } from "./delivery_operations.ts";
+import {
+  defineOperation,
+  DELIVERY,
+  json,
+  lines,
+  OPTIONAL_TEXT,
+  PROJECT,
+  SECS,
+  TEXT,
+} from "./operation.ts";
 
 /** The outcome of an event that an operator fired. */
 export interface Fired {
@@ -47,10 +57,41 @@ export interface TriedStage {
   readonly result: string;
 }
 
+/** Number of deliveries by what changes, such as `accepted → filtered` or `unchanged accepted`. */
+export type BacktestCounts = Readonly<Record<string, number>>;
+
+/** What a backtest makes of one stored delivery. */
+export interface BacktestedDelivery {
+  readonly delivery_id: string;
+  /** RFC 3339. */
+  readonly received_at: string;
+  /** The outcome it had; a duplicate counts as accepted. */
+  readonly before: string;
+  /** The outcome it would have now. */
+  readonly after: string;
+  /** Why; empty when there is nothing to say. */
+  readonly reason: string;
+  readonly unchanged: boolean;
+}
+
+/** A line of a backtest: how many deliveries there are, each of them, how far it is, the end. */
+export type BacktestLine =
+  | { readonly total: number }
+  | BacktestedDelivery
+  | { readonly examined: number; readonly counts: BacktestCounts }
+  | { readonly done: true; readonly examined: number; readonly counts: BacktestCounts };
+
 /** Headers by name, in any case. */
 const HEADERS = Type.Record(TEXT, TEXT);
 /** The body of a request. */
 const BODY = Type.String({ description: "The bytes in base64" });
+
+/** A condition that is tried. */
+const FILTER = Type.Optional(Type.String({
+  minLength: 1,
+  maxLength: 16_384,
+  description: "A CEL condition in the place of the trigger's",
+}));
 
 /** A request that is to be signed as the trigger's sender would. */
 const TO_SEND = {
@@ -77,8 +118,27 @@ export const TRIGGER_OPERATIONS = {
       platform: OPTIONAL_TEXT,
       key: OPTIONAL_TEXT,
       delivery: Type.Optional(DELIVERY),
+      filter: FILTER,
     },
-    output: json<{ readonly would: string; readonly stages: readonly TriedStage[] }>(),
+    output: json<{
+      readonly would: string;
+      readonly stages: readonly TriedStage[];
+      /** The parts of the condition, event by event. */
+      readonly parts: Explanation["events"][number]["parts"];
+    }>(),
+    role: "operator",
+  }),
+  "trigger.backtest": defineOperation({
+    summary:
+      "Runs the stored deliveries of a trigger again, under another filter, starting nothing",
+    input: {
+      name: TEXT,
+      project: PROJECT,
+      filter: FILTER,
+      since_secs: SECS,
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+    },
+    output: lines<BacktestLine>(),
     role: "operator",
   }),
   "trigger.send": defineOperation({

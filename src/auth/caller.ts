@@ -8,6 +8,7 @@
 import Type from "typebox";
 import { type Role, ROLES } from "../api/roles.ts";
 import type { DataDir } from "../base/data_dir.ts";
+import { AppError } from "../base/errors.ts";
 import { findOtherWriter } from "../base/private_files.ts";
 import type { Grant, RunTokens } from "./run_tokens.ts";
 import { parseManifest } from "../resources/manifest.ts";
@@ -22,7 +23,33 @@ export interface Caller {
   readonly role: Role;
   /** `socket`, or the name of the token. */
   readonly name: string;
+  /** Program through which it asks, as that says itself: it gives no right and takes none. */
+  readonly client?: string;
   readonly grant?: Grant;
+}
+
+/** Header in which a program says its name. */
+const CLIENT_HEADER = "svc-client";
+const CLIENT_NAME = /^[a-z-]{1,32}$/;
+
+/**
+ * The program through which a request comes; nothing where it does not say.
+ *
+ * @throws {AppError} `invalid` for what is no name.
+ */
+function clientOf({ headers }: Request): Pick<Caller, "client"> {
+  const client = headers.get(CLIENT_HEADER);
+  if (client === null) return {};
+  if (CLIENT_NAME.test(client)) return { client };
+  throw new AppError(
+    "invalid",
+    `The header ${CLIENT_HEADER} is no name: it takes 1 to 32 letters from a to z, and -`,
+  );
+}
+
+/** A caller with the program through which it asks: `socket (console)`. */
+export function withClient(name: string, client = ""): string {
+  return client === "" ? name : `${name} (${client})`;
 }
 
 /** Whether `role` is at least `needed`. */
@@ -91,26 +118,38 @@ async function isAbsent(path: string): Promise<boolean> {
   }
 }
 
-/** Identifies the caller of a request on the socket; `undefined` for an unknown token. */
+/**
+ * Identifies the caller of a request on the socket; `undefined` for an unknown token.
+ *
+ * @throws {AppError} `invalid` for a program that says no name.
+ */
 export async function identify(
   request: Request,
   host: TokenHost & { readonly dirs: DataDir; readonly tokens: RunTokens },
 ): Promise<Caller | undefined> {
   const header = request.headers.get("authorization");
-  if (header === null) return { name: "socket", role: (await socketRole(host.dirs)).role };
+  const client = clientOf(request);
+  if (header === null) {
+    return { name: "socket", role: (await socketRole(host.dirs)).role, ...client };
+  }
   const grant = host.tokens.find(/^Bearer (\S+)$/.exec(header)?.[1] ?? "");
   if (grant === undefined) return await identifyByToken(request, host);
-  return { name: grant.kind, role: "read_only", grant };
+  return { name: grant.kind, role: "read_only", grant, ...client };
 }
 
-/** Identifies the caller of a request from the network, where a bearer token is required. */
+/**
+ * Identifies the caller of a request from the network, where a bearer token is required.
+ *
+ * @throws {AppError} `invalid` for a program that says no name.
+ */
 export async function identifyByToken(
   request: Request,
   host: TokenHost,
 ): Promise<Caller | undefined> {
   const text = /^Bearer (\S+)$/.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
   const token = await findToken(text, host);
-  return token === undefined ? undefined : { name: `token ${token.name}`, role: token.role };
+  if (token === undefined) return undefined;
+  return { name: `token ${token.name}`, role: token.role, ...clientOf(request) };
 }
 
 /**

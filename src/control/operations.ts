@@ -29,9 +29,11 @@ import {
 } from "./notification_operations.ts";
 import { outboxHandlers, type OutboxOperationsHost } from "./outbox_operations.ts";
 import { type TriggerActionHost, triggerHandlers } from "./triggers/trigger_actions.ts";
+import { stats, type StatsHost } from "./stats.ts";
 import { upkeepHandlers, type UpkeepHost } from "./upkeep_streams.ts";
 import type { Store } from "../store/store.ts";
-import { watch, type WatchHost } from "./watch.ts";
+import { Watches, type WatchHost } from "./watch.ts";
+import { type SubjectsHost, SubjectWatch } from "./watch_subjects.ts";
 
 /** What the operations need. */
 export interface OperationsHost
@@ -40,6 +42,7 @@ export interface OperationsHost
     ApplyHost,
     ConnectionOperationsHost,
     WatchHost,
+    SubjectsHost,
     DeliveryOperationsHost,
     TaskOperationsHost,
     TriggerActionHost,
@@ -48,6 +51,7 @@ export interface OperationsHost
     OutboxOperationsHost,
     NotificationOperationsHost,
     StatusHost,
+    StatsHost,
     UpkeepHost {
   /** The whole store; each operation uses its part. */
   readonly store: Store;
@@ -60,12 +64,16 @@ export interface OperationsHost
 export function controlOperations(
   host: OperationsHost,
 ): { readonly handlers: Handlers; readonly resolve: ResolveRecord } {
+  const watches = new Watches(host);
+  const subjects = new SubjectWatch(host, watches);
   return {
     handlers: {
-      "status": () => status(host),
+      "status": (_input, caller) => status(caller, host),
+      "stats": async (input) => await stats(input, host),
       "apply": (input, caller) => apply(input, caller, host),
       "get": (input) => get(input, host),
-      "get.watch": (input, _caller, signal) => watch(input, host, signal),
+      "get.watch": (input, _caller, signal) => watches.lines(input, signal),
+      "watch": (input, caller, signal) => subjects.watch(input, caller, signal),
       "describe": (input, caller) => describe(input, caller, host),
       "delete": (input, caller) => remove(input, caller, host),
       "secret.rotate": (input) => rotateSecret(input, host),

@@ -7,13 +7,15 @@
  */
 
 import type { GetInput, Listing, WatchLine } from "../api/resource_operations.ts";
+import { sha256Hex } from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
 import type { Events } from "../store/events.ts";
 import { get, type QueryHost } from "./resources/queries.ts";
 import { type Changed, Changes } from "./records/changes.ts";
 import { RecordWatch } from "./records/record_watch.ts";
+import { SharedLooks } from "./records/shared_looks.ts";
 import type { RecordType } from "./records/record_type.ts";
-import { findRecord, findRecordType, toListing } from "./records/records.ts";
+import { findRecord, findRecordType, toListing, withWholeIds } from "./records/records.ts";
 import { resolveId } from "./records/resolve.ts";
 
 /** How a watch waits, in milliseconds. */
@@ -28,47 +30,100 @@ interface WatchTiming {
 
 const TIMING: WatchTiming = { spacingMs: 500, keepaliveMs: 15_000 };
 
-/** What {@linkcode watch} needs. */
+/** What {@linkcode Watches} needs. */
 export interface WatchHost extends QueryHost {
   readonly events: Events;
 }
 
+/** What watches of one daemon share. */
+interface Shared {
+  readonly host: WatchHost;
+  readonly looks: SharedLooks;
+  readonly timing: WatchTiming;
+}
+
+/** What is new of a list. */
+export interface ListLine extends WatchLine {
+  /** Whether this is all of it, whatever was told before. */
+  readonly whole: boolean;
+  /** With which another watch goes on from here; absent when it could not. */
+  readonly cursor?: string;
+}
+
+/** What one read has found. */
+type Found = Listing & Partial<ListLine>;
 /** Reads what has changed since the last call; the first call reads everything. */
-type ReadChanges = (changed: Changed) => Promise<Omit<WatchLine, "deleted"> & Partial<WatchLine>>;
+type ReadChanges = (changed: Changed) => Promise<Found>;
 
 /** One watch: how it reads, and what it waits for. */
 interface Watch {
   readonly read: ReadChanges;
   readonly changes: Changes;
+  /** Whether it goes on where another has ended; not when absent. */
+  readonly goesOn?: boolean;
   /** Whether more has changed than one read covers; never when absent. */
   readonly isBehind?: () => boolean;
 }
 
-/**
- * Yields what `get` gives, oldest record first, then what changes. No change after the first line
- * is missed.
- *
- * @throws {AppError} as `get`.
- */
-export async function* watch(
-  input: GetInput,
-  host: WatchHost,
+/** The watches of one daemon, which share their looks at the store. */
+export class Watches {
+  readonly #shared: Shared;
+
+  /** Looks at nothing before somebody watches. */
+  constructor(host: WatchHost, timing: WatchTiming = TIMING) {
+    this.#shared = { host, timing, looks: new SharedLooks(host, timing.spacingMs) };
+  }
+
+  /**
+   * Yields what `get` gives, oldest record first, then what changes. No change after the first line
+   * is missed. A line with empty lists is a keepalive.
+   *
+   * @throws {AppError} as `get`.
+   */
+  async *lines(input: GetInput, signal: AbortSignal): AsyncGenerator<WatchLine> {
+    for await (const { whole: _all, cursor: _place, ...line } of this.list(input, signal)) {
+      yield line;
+    }
+  }
+
+  /**
+   * The same; with the cursor of an earlier line, goes on from there if it can: the first line then
+   * is what has changed since, and `whole` says that it is not.
+   *
+   * @throws {AppError} as `get`.
+   */
+  list(input: GetInput, signal: AbortSignal, after?: string): AsyncGenerator<ListLine> {
+    return watch({ input, after }, this.#shared, signal);
+  }
+}
+
+/** A list, and where to go on. */
+interface Wanted {
+  readonly input: GetInput;
+  /** Cursor of an earlier line. */
+  readonly after: string | undefined;
+}
+
+async function* watch(
+  wanted: Wanted,
+  shared: Shared,
   signal: AbortSignal,
-  timing = TIMING,
-): AsyncGenerator<WatchLine> {
-  const { clock } = host;
-  const type = findRecordType(input.what);
-  const { read, changes, isBehind = () => false } = type === undefined
-    ? watchResources(input, host, timing)
-    : watchRecords(type, input, { host, timing });
+): AsyncGenerator<ListLine> {
+  const { host: { clock }, timing } = shared;
+  const type = findRecordType(wanted.input.what);
+  const { read, changes, goesOn = false, isBehind = () => false } = type === undefined
+    ? watchResources(wanted.input, shared)
+    : watchRecords(type, wanted, shared);
   using _listening = changes; // created before the first read, so that no change is missed
-  yield { deleted: [], ...await read("any") };
+  const missed = goesOn ? await changes.next(0, signal) : "any";
+  yield { deleted: [], whole: !goesOn, ...await read(missed) };
   for (let writtenAt = clock.monotonicMs(); !signal.aborted;) {
     const quietMs = () => Math.max(0, timing.keepaliveMs - (clock.monotonicMs() - writtenAt));
     const changed = await changes.next(isBehind() ? 0 : quietMs(), signal);
     if (signal.aborted) return;
-    const line = { deleted: [], ...await read(changed) };
-    if (line.names.length === 0 && line.deleted.length === 0 && quietMs() > 0) continue;
+    const line = { deleted: [], whole: false, ...await read(changed) };
+    const isNews = line.whole || line.names.length + line.deleted.length > 0;
+    if (!isNews && quietMs() > 0) continue;
     writtenAt = clock.monotonicMs();
     yield line;
   }
@@ -76,39 +131,81 @@ export async function* watch(
 
 function watchRecords(
   type: RecordType<unknown>,
-  input: GetInput,
-  { host, timing }: { readonly host: WatchHost; readonly timing: WatchTiming },
+  { input, after }: Wanted,
+  { host, looks }: Shared,
 ): Watch {
-  const { store, clock, events } = host;
-  const { spacingMs } = timing;
-  const record = type.name;
-  const changes = Changes.ofRecords({ events, record, spacingMs, clock });
+  const { clock } = host;
+  const { store } = looks;
+  const changes = looks.changesOf(type.name);
   const show = (rows: readonly unknown[]) =>
     toListing(type, rows, { now: clock.now(), project: input.project });
   if (input.name !== undefined) {
-    return { read: watchOne(type, input.name, { host, show }), changes };
+    return { read: watchOne(type, input.name, { host, store, show }), changes };
   }
+  const cursors = new Cursors(looks, input);
+  const place = cursors.placeOf(after);
+  const missed = place === undefined ? undefined : looks.changedAfter(type.name, place);
+  if (missed !== undefined) changes.addAll(missed, changes.place);
   let records: RecordWatch | undefined;
-  const read: ReadChanges = async (changed) => {
-    if (records === undefined) {
-      records = new RecordWatch(type, input, { store, now: clock.now() });
-      return show(await records.start());
-    }
-    return show(await records.read(changed));
+  /** Whether only what is announced record by record is read, because no more is known. */
+  let goesOn = missed !== undefined;
+  /** Whether it is known of each change since the whole list which record it was. */
+  let isExact = true;
+  const newWatch = async () => {
+    const whole = await withWholeIds(input, host);
+    return new RecordWatch(type, whole, { store, now: clock.now(), goesOn });
   };
-  return { read, changes, isBehind: () => records?.isBehind === true };
+  const withCursor = (found: Found) =>
+    isExact ? { ...found, cursor: cursors.at(changes.place) } : found;
+  const read: ReadChanges = async (changed) => {
+    if (changed === "any" && (records === undefined || goesOn)) {
+      goesOn = false;
+      records = await newWatch();
+      return withCursor({ ...show(await records.start()), whole: true });
+    }
+    if (changed === "quiet" && goesOn) return withCursor(NO_CHANGES);
+    records ??= await newWatch();
+    if (changed === "any") isExact = false;
+    return withCursor(show(await records.read(changed)));
+  };
+  return { read, changes, goesOn, isBehind: () => records?.isBehind === true };
+}
+
+/** Makes and reads the cursors of one list of one daemon. */
+class Cursors {
+  readonly #tag: string;
+
+  /** Those of a list, in the changes that are told there. */
+  constructor({ id }: SharedLooks, input: GetInput) {
+    this.#tag = sha256Hex(`${id} ${JSON.stringify(input)}`).slice(0, 16);
+  }
+
+  /** The cursor of a place. */
+  at(place: number): string {
+    return `${this.#tag}.${place}`;
+  }
+
+  /** The place of a cursor; `undefined` of one that was made elsewhere, or for another list. */
+  placeOf(cursor: string | undefined): number | undefined {
+    const place = /^(\w+)\.(\d{1,15})$/.exec(cursor ?? "");
+    return place?.[1] === this.#tag ? Number(place[2]) : undefined;
+  }
 }
 
 /** Watches one record, which is read again only when it may have changed. */
 function watchOne(
   type: RecordType<unknown>,
   name: string,
-  { host, show }: { readonly host: WatchHost; readonly show: (rows: unknown[]) => Listing },
+  { host, store, show }: {
+    readonly host: WatchHost;
+    readonly store: SharedLooks["store"];
+    readonly show: (rows: unknown[]) => Listing;
+  },
 ): ReadChanges {
   let id: string | undefined;
   const changes = onlyChanges(async () => {
     id ??= await resolveId(type, name, host);
-    const row = await findRecord(type, id, host.store);
+    const row = await findRecord(type, id, store);
     return show([row]);
   });
   return async (changed) => {
@@ -120,7 +217,7 @@ function watchOne(
 /**
  * Watches resources: they are in memory, so the list is compared after every change of a resource.
  */
-function watchResources(input: GetInput, host: WatchHost, { spacingMs }: WatchTiming): Watch {
+function watchResources(input: GetInput, { host, timing: { spacingMs } }: Shared): Watch {
   const changes = new Changes({ spacingMs, clock: host.clock });
   changes.subscribe(host.events.on("resourcesChanged", () => changes.addAny()));
   const list = onlyChanges(() => get(input, host));

@@ -81,6 +81,7 @@ export class UnknownPaths implements Disposable {
     this.#sort();
     const addresses = this.#addresses();
     return this.#known.filter(({ method, path }) => method !== "POST" || !addresses.includes(path))
+      .toReversed() // of two in one millisecond, the later one comes first
       .toSorted((a, b) => b.lastAt - a.lastAt);
   }
 

@@ -13,12 +13,13 @@ import { EventHub } from "../../src/base/event_hub.ts";
 import { Changes } from "../../src/control/records/changes.ts";
 import { taskLogs } from "../../src/control/tasks/task_logs.ts";
 import { waitForTasks } from "../../src/control/tasks/task_wait.ts";
-import { watch, type WatchHost } from "../../src/control/watch.ts";
+import { Watches, type WatchHost } from "../../src/control/watch.ts";
 import { withAnnouncements } from "../../src/store/announcements.ts";
 import type { DaemonEvents } from "../../src/store/events.ts";
 import type { Store } from "../../src/store/store.ts";
 import { accept, taskIdOf } from "../helpers/store_records.ts";
 import { tempStore } from "../helpers/temp_store.ts";
+import { until } from "../helpers/until.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -57,7 +58,11 @@ async function surroundings() {
     watch: (
       input: { state?: string; name?: string } = {},
       timing = { spacingMs: 1, keepaliveMs: HOUR_MS },
-    ) => watch({ what: "task", ...input }, host as unknown as WatchHost, stop.signal, timing),
+    ) =>
+      new Watches(host as unknown as WatchHost, timing).lines(
+        { what: "task", ...input },
+        stop.signal,
+      ),
     async [Symbol.asyncDispose]() {
       stop.abort();
       await temp[Symbol.asyncDispose]();
@@ -120,6 +125,62 @@ Deno.test("ten watchers of what does not change ask the store nothing, but for a
   for (const watcher of watchers) await watcher.return(undefined);
 });
 
+Deno.test("what several watch is read once, whatever each of them shows of it", async () => {
+  await using it = await surroundings();
+  await accept(it.store, 1);
+  const watches = new Watches(it.host as unknown as WatchHost, {
+    spacingMs: 20,
+    keepaliveMs: HOUR_MS,
+  });
+  const all = Array.from({ length: 10 }, () => watches.lines({ what: "task" }, it.signal));
+  const own = watches.lines({ what: "task", trigger: "push" }, it.signal);
+  for (const one of [...all, own]) await one.next();
+  for (const n of [2, 3]) {
+    it.calls.length = 0;
+    const lines = [...all, own].map((one) => one.next());
+    await accept(it.store, n, { trigger: "push" });
+    const seen = (await Promise.all(lines)).map(shown);
+    deepEqual(seen, seen.map(() => [`${n} pending`]));
+    deepEqual(it.calls, ["recordDelivery", "listTasks", "listTasks"]);
+  }
+  for (const one of [...all, own]) await one.return(undefined);
+});
+
+Deno.test("a read from before a change is not shared with one who has heard of the change", async () => {
+  await using it = await surroundings();
+  await accept(it.store, 1);
+  const held: (() => void)[] = [];
+  let holds = false;
+  const store = new Proxy(it.store, {
+    get(target, name) {
+      if (name !== "listTasks") return Reflect.get(target, name);
+      return async (query: Parameters<Store["listTasks"]>[0]) => {
+        const rows = await target.listTasks(query);
+        if (holds) await new Promise<void>((resolve) => held.push(resolve));
+        return rows;
+      };
+    },
+  });
+  const host = { ...it.host, store } as unknown as WatchHost;
+  const watches = new Watches(host, { spacingMs: 1, keepaliveMs: HOUR_MS });
+  const slow = watches.lines({ what: "task" }, it.signal);
+  const quick = watches.lines({ what: "task" }, it.signal);
+  const witness = watches.lines({ what: "task", trigger: "push" }, it.signal);
+  for (const one of [slow, quick, witness]) await one.next();
+  holds = true;
+  const first = slow.next(); // reads the first change
+  await it.store.claimTasks(1, 1);
+  await until("its read", () => held.length === 1 ? true : undefined);
+  holds = false;
+  await it.store.finishTask({ taskId: taskIdOf(1), state: "succeeded", reason: "", now: 2 });
+  while (shown(await witness.next())[0] !== "1 succeeded"); // all three have heard of it
+  deepEqual(shown(await quick.next()), ["1 succeeded"]);
+  held[0]?.();
+  deepEqual(shown(await first), ["1 running"]);
+  deepEqual(shown(await slow.next()), ["1 succeeded"]);
+  for (const one of [slow, quick, witness]) await one.return(undefined);
+});
+
 Deno.test("a change of one task reads that one, and no list", async () => {
   await using it = await surroundings();
   for (const n of [1, 2, 3]) await accept(it.store, n);
@@ -130,7 +191,7 @@ Deno.test("a change of one task reads that one, and no list", async () => {
   await it.store.claimTasks(1, 1); // task 1
   it.calls.length = 0;
   deepEqual(shown(await list.next()), ["1 running"]);
-  deepEqual(it.calls, ["findTasks"]);
+  deepEqual(it.calls, ["listTasks"]);
   const next = one.next();
   await it.store.claimTasks(1, 1);
   deepEqual(shown(await next), ["2 running"]);
@@ -153,7 +214,7 @@ Deno.test("what is stored while a watch reads, at the start or later, is told, a
   });
   const timing = { spacingMs: 1, keepaliveMs: HOUR_MS };
   const host = { ...it.host, store } as unknown as WatchHost;
-  const lines = watch({ what: "task", state: "pending" }, host, it.signal, timing);
+  const lines = new Watches(host, timing).lines({ what: "task", state: "pending" }, it.signal);
   const seen: string[] = [];
   while (seen.length < 9) seen.push(...shown(await lines.next()));
   deepEqual(seen, Array.from({ length: 9 }, (_, n) => `${n + 1} pending`));

@@ -6,6 +6,7 @@
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import { nextColumns, NextFires, nextStatus } from "../../src/control/resources/next_fires.ts";
+import type { Resource } from "../../src/resources/resource.ts";
 import { manifestResources } from "../intake/webhook_rig.ts";
 
 const NOW = Date.parse("2026-03-28T23:00:00Z");
@@ -36,7 +37,9 @@ for (const [event, more, at, cell] of CASES) {
     const fires = new NextFires();
     for (const _ of [1, 2]) {
       const next = await fires.of(resource === undefined ? [] : [resource], NOW);
-      deepEqual(resource && nextStatus(resource, next), { next_fire_at: at });
+      if (resource === undefined) throw new Error(event);
+      const { next_fire_at: first, next_fires: times } = nextStatus(resource, next);
+      deepEqual([first, (times as readonly string[])[0] ?? null], [at, at]);
       deepEqual(
         nextColumns("Trigger", next, NOW).map((column) => [
           column.header,
@@ -54,4 +57,48 @@ Deno.test("other kinds have no next time", async () => {
   equal(next.size, 0);
   deepEqual(nextColumns("Workspace", next, NOW), []);
   deepEqual(resources.map((one) => nextStatus(one, next)), [{}]);
+});
+
+/** The next times of one schedule as answers show them. */
+async function timesOf(fires: NextFires, resource: Resource | undefined, now: number) {
+  if (resource === undefined) throw new Error("no trigger");
+  const { next_fires: times } = nextStatus(resource, await fires.of([resource], now));
+  return times as readonly string[];
+}
+
+Deno.test("five next times, which follow the clock forth and back", async () => {
+  const [resource] = trigger('source: cron, cron: {schedule: "*/20 * * * *"}');
+  const fires = new NextFires();
+  const at = (text: string) => timesOf(fires, resource, Date.parse(`2026-03-${text}:00Z`));
+  const times = (...texts: readonly string[]) => texts.map((text) => `2026-03-${text}:00.000Z`);
+  const first = times("28T23:20", "28T23:40", "29T00:00", "29T00:20", "29T00:40");
+  deepEqual(await at("28T23:00"), first);
+  deepEqual(await at("28T23:19"), first, "until the first of them has come");
+  deepEqual(await at("28T23:20"), [...first.slice(1), ...times("29T01:00")]);
+  deepEqual(await at("28T23:00"), first, "the clock was set back");
+  deepEqual(
+    await at("29T05:01"),
+    times("29T05:20", "29T05:40", "29T06:00", "29T06:20", "29T06:40"),
+  );
+});
+
+Deno.test("the next times of a schedule show the hour that is left out", async () => {
+  const [resource] = trigger(
+    'source: cron, cron: {schedule: "30 2 * * *", timezone: Europe/Berlin}',
+  );
+  deepEqual(await timesOf(new NextFires(), resource, NOW), [
+    "2026-03-29T01:00:00.000Z",
+    "2026-03-30T00:30:00.000Z",
+    "2026-03-31T00:30:00.000Z",
+    "2026-04-01T00:30:00.000Z",
+    "2026-04-02T00:30:00.000Z",
+  ]);
+});
+
+Deno.test("the times of a rare schedule are years apart", async () => {
+  const [rare] = trigger('source: cron, cron: {schedule: "0 0 29 2 *"}');
+  deepEqual(
+    (await timesOf(new NextFires(), rare, NOW)).map((at) => at.slice(0, 10)),
+    [2028, 2032, 2036, 2040, 2044].map((year) => `${year}-02-29`),
+  );
 });

@@ -11,7 +11,7 @@ import { RecordWatch } from "../../src/control/records/record_watch.ts";
 import { findRecordType } from "../../src/control/records/records.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Task } from "../../src/store/task_records.ts";
-import { accept, filterOut, taskIdOf } from "../helpers/store_records.ts";
+import { accept, filterOut, idOf, taskIdOf } from "../helpers/store_records.ts";
 import { tempStore } from "../helpers/temp_store.ts";
 
 const NOW = 1_700_000_100_000;
@@ -98,6 +98,38 @@ Deno.test("a watch does not bring up again what comes into sight when others are
   await tasks.start();
   await store.pruneTasks({ before: 0, keep: 50, limit: 1000 });
   deepEqual(show(await tasks.read()), []);
+});
+
+Deno.test("what is announced is told, however late it is stored, and only where it was asked for", async () => {
+  await using temp = await tempStore();
+  const { store } = temp;
+  await acceptAll(store, 100, 450);
+  const all = watch(store);
+  const pushes = watch(store, { trigger: "push" });
+  for (const one of [all, pushes]) await one.start();
+  const changed = new Set([5, 6, 451].map(taskIdOf)); // the ids of 5 and 6 were made long ago
+  await accept(store, 5, { trigger: "push" });
+  await accept(store, 6, { trigger: "other" });
+  await accept(store, 451, { trigger: "push" });
+  deepEqual(show(await all.read(changed)), ["5 pending", "6 pending", "451 pending"]);
+  deepEqual(show(await pushes.read(changed)), ["5 pending", "451 pending"]);
+  deepEqual(show(await all.read(changed)), [], "each is told once");
+  deepEqual(show(await all.read("quiet")), []);
+});
+
+Deno.test("a watch of thousands that are announced one by one tells each once, and forgets them", async () => {
+  await using temp = await tempStore();
+  const { store } = temp;
+  const deliveries = watch(store, { what: "deliveries" });
+  await deliveries.start();
+  let told = 0;
+  for (let n = 1; n <= 1500; n += 100) {
+    const numbers = Array.from({ length: 100 }, (_, at) => n + at);
+    await Promise.all(numbers.map((one) => filterOut(store, one)));
+    told += (await deliveries.read(new Set(numbers.map((one) => idOf(one))))).length;
+  }
+  equal(told, 1500);
+  deepEqual(await deliveries.read("any"), []);
 });
 
 Deno.test("a watch of deliveries tells each once", async () => {

@@ -14,6 +14,7 @@ import {
 import { OPERATIONS } from "../../src/api/operations.ts";
 import { type Role, ROLES } from "../../src/api/roles.ts";
 import { newKeyFile } from "../../src/secrets/keyring.ts";
+import { until } from "../helpers/until.ts";
 import { type ControlRig, controlRig, controlTest } from "./control_rig.ts";
 
 /** Connections that are about to close would look like leaks. */
@@ -175,6 +176,57 @@ controlTest("a token nobody gave is refused", async (rig) => {
     const { status, json } = await rig.raw("/v1/status", { body: "{}", headers });
     equal(status, 403, value);
     match(String(json["detail"]), /^Unknown or expired token/, value);
+  }
+});
+
+controlTest(
+  "a program that says its name is in the audit, and may do no more for it",
+  async (rig) => {
+    await Deno.writeTextFile(rig.dirs.udsPolicy, "max_role: read_only\n");
+    const call = (client: string) =>
+      rig.raw("/v1/apply", { body: APPLY, headers: { "svc-client": client } });
+    equal(await code(call("console")), "forbidden");
+    equal(await code(call("admin")), "forbidden");
+    equal(await code(rig.raw("/v1/apply", { body: APPLY })), "forbidden");
+    const { items, columns, rows } = await rig.client.call("get", { what: "control-audit" });
+    deepEqual(items.map(({ caller, client, result }) => [caller, client, result]), [
+      ["socket", null, "denied"],
+      ["socket", "admin", "denied"],
+      ["socket", "console", "denied"],
+    ]);
+    const at = columns.findIndex(({ header }) => header === "CALLER");
+    deepEqual(rows.map((cells) => cells[at]), ["socket", "socket (admin)", "socket (console)"]);
+    await until("the refusal in the log", () =>
+      Promise.resolve(
+        rig.logged.some((line) => line.includes('"socket (console)"')) || undefined,
+      ));
+  },
+);
+
+controlTest("what is no name of a program is refused, whoever the caller is", async (rig) => {
+  const { token } = await rig.client.call("token.create", {
+    role: "admin",
+    ttl_secs: 60,
+    name: "laptop",
+  });
+  const answer = (client: string, authorization?: string) =>
+    rig.raw("/v1/status", {
+      body: "{}",
+      headers: {
+        "svc-client": client,
+        ...(authorization === undefined ? {} : { authorization }),
+      },
+    });
+  for (const name of ["", "Console", "a b", "a,b", "x".repeat(33), "a\u00e9", "svc2", "<b>"]) {
+    for (const authorization of [undefined, `Bearer ${token}`]) {
+      const { status, json } = await answer(name, authorization);
+      deepEqual([status, json["code"]], [400, "invalid"], name);
+      match(String(json["detail"]), /^The header svc-client is no name: it takes 1 to 32/);
+    }
+  }
+  for (const name of ["console", "x".repeat(32), "my-tool"]) {
+    equal((await answer(name)).status, 200, name);
+    equal((await answer(name, `Bearer ${token}`)).status, 200, name);
   }
 });
 

@@ -386,3 +386,11 @@ controlTest("a step acts on its own task, and on no other", async (rig) => {
   await Deno.writeTextFile(inWorkspace(rig, "go"), "");
   await ended(rig, other);
 });
+
+controlTest("a cancel tells through which program it came", async (rig) => {
+  const id = await start(rig, [{ id: "one", run: WAITING }]);
+  const body = JSON.stringify({ ids: [id], reason: "wrong branch" });
+  await rig.raw("/v1/task.cancel", { body, headers: { "svc-client": "console" } });
+  const [over] = await ended(rig, id);
+  equal(over?.reason, "cancelled by an operator (console): wrong branch");
+});

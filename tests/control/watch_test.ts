@@ -7,7 +7,7 @@
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
 import type { GetInput, WatchLine } from "../../src/api/resource_operations.ts";
 import type { LogEnd, LogEntry } from "../../src/api/task_operations.ts";
-import { logPath } from "../../src/tasks/log/task_log.ts";
+import { logPath } from "../../src/tasks/log/log_format.ts";
 import { until } from "../helpers/until.ts";
 import { MANIFEST } from "../intake/webhook_rig.ts";
 import { type ControlRig, controlTest } from "./control_rig.ts";
@@ -141,7 +141,7 @@ async function writeLog(
 async function logs(
   rig: ControlRig,
   id: string,
-  more: { tail?: number; since_secs?: number } = {},
+  more: { tail?: number; since_secs?: number; contains?: string; step?: string } = {},
 ) {
   const input = { id, follow: false, ...more };
   const lines = await Array.fromAsync(rig.client.stream("task.logs", input)) as (
@@ -168,10 +168,10 @@ controlTest("task.logs with a tail: the last lines, whatever chunks they came in
   ]);
   const all = [
     "build:one\n",
-    "test:ok\n",
     "build:two\n",
-    "build:three\n",
+    "test:ok\n",
     "test:not ok\n",
+    "build:three\n",
     "build:four",
   ];
   for (const tail of [0, 1, 2, 3, 6, 100]) {
@@ -181,6 +181,30 @@ controlTest("task.logs with a tail: the last lines, whatever chunks they came in
   deepEqual(await logs(rig, id, { since_secs: 1000 * APART_MS / 1000 }), [
     ...["build:one\ntw", "test:ok\nnot ", "build:o\nthree\nfo", "test:ok\n", "build:ur"],
   ]);
+  const found = ["build:one\n", "build:two\n", "test:ok\n", "test:not ok\n", "build:four"];
+  for (const tail of [undefined, 0, 1, 2, 4, 5]) {
+    const more = tail === undefined ? {} : { tail };
+    deepEqual(
+      await logs(rig, id, { contains: "O", ...more }),
+      found.slice(found.length - (tail ?? found.length)),
+    );
+  }
+  deepEqual(await logs(rig, id, { contains: "O", step: "build", since_secs: 1e6 }), [
+    ...["build:one\n", "build:two\n", "build:four"],
+  ]);
+  const page = await rig.client.call("task.log.read", { id, limit: 2, step: "build" });
+  deepEqual(page.lines.map(({ step, stream, text, open }) => [step, stream, text, open]), [
+    ...[["build", "out", "three", undefined], ["build", "out", "four", true]],
+  ]);
+  deepEqual([page.at_start, page.at_end, page.end], [false, true, page.size]);
+  const at = page.lines[0]?.at ?? "";
+  const from = await rig.client.call("task.log.read", { id, at });
+  deepEqual(from.lines.at(0), page.lines.at(0));
+  const first = await rig.client.call("task.log.read", { id, after: 0, contains: "OK", limit: 1 });
+  deepEqual(first.lines.map(({ text }) => text), ["ok"]);
+  await rejects(rig.client.call("task.log.read", { id, before: 9, after: 9 }), { code: "usage" });
+  await rejects(rig.client.call("task.log.read", { id, at: "noon" }), { code: "usage" });
+  await rejects(rig.client.call("task.log.read", { id, step: "no" }), { code: "usage" });
   await rejects(logs(rig, id, { tail: -1 }), { code: "invalid" });
   const unknown = Array.fromAsync(
     rig.client.stream("task.logs", { id, follow: false, step: "no" }),

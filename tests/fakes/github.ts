@@ -142,7 +142,10 @@ export function fakeGitHub(options: FakeOptions = {}): FakeGitHub {
       const carryOut = () => route(call, request.headers, { routes, tokens, url });
       const answer: Response = await (fake.interfere?.(call, carryOut) ?? carryOut());
       call.status = answer.status;
-      return answer;
+      // The runtime makes the time of its answers once a second; GitHub's is that of the answer.
+      const headers = new Headers(answer.headers);
+      if (!headers.has("date")) headers.set("date", new Date().toUTCString());
+      return new Response(answer.body, { status: answer.status, headers });
     },
   );
   const url = `http://127.0.0.1:${server.addr.port}${base}`;

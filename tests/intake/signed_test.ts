@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { explain } from "../../src/control/deliveries/explain.ts";
-import { backtest } from "../../src/intake/tools/backtest.ts";
+import { compareAgainst } from "../../src/intake/tools/against.ts";
 import { redeliverOne } from "../../src/intake/tools/redeliver.ts";
 import { tryTrigger } from "../../src/intake/tools/try_trigger.ts";
 import { fire } from "../../src/intake/pipeline/fire.ts";
@@ -148,7 +148,7 @@ Deno.test("a redelivery, a test and a backtest know what was signed", async () =
     const catalog = rig.catalog.with(
       resources.map((resource) => ({ op: "put" as const, resource })),
     );
-    return backtest(3600, { catalog, resources }, rig.host);
+    return compareAgainst(3600, { catalog, resources }, rig.host);
   };
   deepEqual((await stricter(BY_SIGNED_HEADER)).counts, { "accepted → filtered": 1 });
   deepEqual((await stricter("signed.payload.issue.number == 1")).counts, { unchanged: 1 });

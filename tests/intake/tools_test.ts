@@ -15,7 +15,7 @@ import {
 import { idFactory } from "../../src/base/ids.ts";
 import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
 import { DeliveryContext } from "../../src/intake/pipeline/delivery_context.ts";
-import { backtest } from "../../src/intake/tools/backtest.ts";
+import { compareAgainst } from "../../src/intake/tools/against.ts";
 import { fire } from "../../src/intake/pipeline/fire.ts";
 import { headersRead } from "../../src/cel/headers_read.ts";
 import { redeliverOne } from "../../src/intake/tools/redeliver.ts";
@@ -101,7 +101,7 @@ function explained(rig: Rig, id: string) {
 async function against(rig: Rig, manifest: string) {
   const resources = manifestResources(manifest);
   const catalog = rig.catalog.with(resources.map((resource) => ({ op: "put", resource } as const)));
-  return await backtest(3600, { catalog, resources }, rig.host);
+  return await compareAgainst(3600, { catalog, resources }, rig.host);
 }
 
 async function idOf(response: Response): Promise<string> {
@@ -258,6 +258,7 @@ Deno.test("delivery explain names the interceptors as what let a request in, not
   equal(refused.authentication, "refused: exit code 1");
   deepEqual(refused.advice, [
     'The interceptor "key" checks the sender, not a signature: see svc get audit for its runs',
+    `When that is mended: svc delivery redeliver ${refused.delivery.id}`,
   ]);
 });
 

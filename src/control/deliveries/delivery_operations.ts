@@ -25,9 +25,9 @@ export function deliveryHandlers(
       await host.rejections.flush();
       return await explain(id, host);
     },
-    "delivery.show": async ({ id }) => {
+    "delivery.show": async (input) => {
       await host.rejections.flush();
-      return await showDelivery(id, host);
+      return await showDelivery(input, host);
     },
     "delivery.redeliver": (input, _caller, signal) => redeliver(input, host, signal),
   };

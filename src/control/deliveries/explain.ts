@@ -66,6 +66,7 @@ export async function explain(id: string, host: ExplainHost): Promise<Explanatio
       ...diagnoses.length > 0
         ? diagnoses.some(({ cause }) => STORED_WRONG.has(cause)) ? changeAdvice(trigger, host) : []
         : await wrongSecretAdvice(stored, trigger, host),
+      ...sendAgainAdvice(stored),
       ...replayAdvice(event),
     ],
   });
@@ -122,6 +123,12 @@ function changeAdvice(trigger: ActiveTrigger | undefined, { catalog }: ExplainHo
   const [key, ...others] = signingKeys(store).map(({ name }) => name);
   const which = key === undefined || others.length > 0 ? "KEY" : key;
   return [`To change it: svc secret set ${store.name} ${which}${where}`];
+}
+
+/** What is left to do once the cause of a refusal is mended. */
+function sendAgainAdvice({ delivery, content }: StoredDelivery): string[] {
+  if (delivery.status !== 401 || content === undefined) return [];
+  return [`When that is mended: svc delivery redeliver ${delivery.id}`];
 }
 
 /** What the operator can do with an event that was not routed. */

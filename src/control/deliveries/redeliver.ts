@@ -7,67 +7,82 @@
 
 import type { RedeliveryLine } from "../../api/delivery_operations.ts";
 import type { Input } from "../../api/operations.ts";
-import { toAppError } from "../../base/errors.ts";
+import { AppError, toAppError } from "../../base/errors.ts";
 import { redeliverOne, type RedeliveryHost } from "../../intake/tools/redeliver.ts";
 import type { Delivery } from "../../store/delivery_records.ts";
-import { toDeliveryQuery, toQuery } from "../records/records.ts";
+import type { IdSearch } from "../../store/id_search.ts";
+import { listInSteps } from "../records/list_in_steps.ts";
+import { toQuery } from "../records/record_query.ts";
 import { findStored } from "./find_stored.ts";
 import type { RecordStore } from "../records/record_type.ts";
+import { recordType } from "../records/records.ts";
 
 /** What {@linkcode redeliver} needs. */
-export type RedeliverHost = RedeliveryHost & { readonly store: RecordStore };
+export type RedeliverHost = RedeliveryHost & { readonly store: RecordStore & IdSearch };
 
 /** Deliveries read in one call. */
-const PAGE_SIZE = 200;
+const PAGE_SIZE = 500;
+
+/** What is to be sent again. */
+type Wanted = Input<"delivery.redeliver">;
 
 /**
- * Redelivers one delivery or those of a span, oldest first; yields a line for each.
+ * Redelivers one delivery or those that match, oldest first; yields a line for each.
  *
- * @throws {AppError} `not_found` when the id has no delivery; `usage` when the request names
- * neither an id nor a span.
+ * @throws {AppError} `not_found` when the id has no delivery; `usage` when the request has neither
+ * an id nor a filter.
  */
 export async function* redeliver(
-  input: Input<"delivery.redeliver">,
+  input: Wanted,
   host: RedeliverHost,
   signal: AbortSignal,
 ): AsyncGenerator<RedeliveryLine> {
   if (input.id !== undefined) {
     return yield await redeliverLine((await findStored(input.id, host.store)).delivery.id, host);
   }
+  checkFilters(input);
   const ids = await idsOf(input, host);
   yield { total: ids.length };
   for (const id of ids) {
     if (signal.aborted) return;
-    yield await redeliverLine(id, host);
+    yield input.dry_run === true ? { delivery_id: id } : await redeliverLine(id, host);
   }
 }
 
-/** All ids are collected first, because each redelivery adds a delivery of its own. */
+function checkFilters({ id: _none, project: _all, dry_run: _only, ...filters }: Wanted): void {
+  if (Object.values(filters).some((value) => value !== undefined)) return;
+  throw new AppError(
+    "usage",
+    "Every delivery would be sent again: name one, or give a trigger, an outcome or a time",
+  );
+}
+
+/** All ids are collected first, because each redelivery adds a delivery of its own; oldest first. */
 async function idsOf(
-  input: Input<"delivery.redeliver">,
+  { id: _none, dry_run: _only, ...wanted }: Wanted,
   host: RedeliverHost,
 ): Promise<readonly string[]> {
-  const query = toDeliveryQuery(toQuery({ ...input, limit: PAGE_SIZE }, host.clock.now()));
+  const page = toQuery({ ...wanted, limit: PAGE_SIZE }, host.clock.now());
+  let rest = { ...page, oldestFirst: true };
   const ids: string[] = [];
-  let page: Delivery[];
-  let before: string | undefined;
-  do {
-    page = await host.store.listDeliveries({
-      ...query,
-      ...(before === undefined ? {} : { before }),
-    });
-    ids.push(...page.filter(canRedeliver).map(({ id }) => id));
-    before = page.at(-1)?.id;
-  } while (page.length === PAGE_SIZE);
-  return ids.reverse();
+  for (;;) {
+    const { rows, next } = await listInSteps(recordType("delivery"), rest, host.store);
+    const found = (rows as readonly Delivery[])
+      .filter((one) => canRedeliver(one, wanted.outcome));
+    ids.push(...found.map(({ id }) => id));
+    if (next === undefined) return ids;
+    rest = { ...rest, after: next };
+  }
 }
 
 /**
  * Which deliveries of a span are redelivered: duplicates are not, because their original is, nor
- * handshakes and rejections, which start nothing. Slack's events have `svc source replay`.
+ * handshakes, which start nothing, and rejections only where those are asked for. Slack's events
+ * have `svc source replay`.
  */
-function canRedeliver({ outcome, via }: Delivery): boolean {
+function canRedeliver({ outcome, via }: Delivery, asked: string | undefined): boolean {
   if (via === "chat") return false;
+  if (outcome === "rejected") return asked === "rejected";
   return outcome === "accepted" || outcome === "filtered" || outcome === "skipped";
 }
 

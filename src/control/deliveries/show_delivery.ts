@@ -5,6 +5,7 @@
  */
 
 import type { ShownDelivery } from "../../api/delivery_operations.ts";
+import type { Input } from "../../api/operations.ts";
 import { findText, toBase64 } from "../../base/bytes.ts";
 import { AppError } from "../../base/errors.ts";
 import type { WebhookSpec } from "../../resources/event_webhook.ts";
@@ -22,12 +23,18 @@ import { deliveryView } from "../records/views.ts";
 /** What {@linkcode showDelivery} needs. */
 export interface ShowHost extends ExplainHost, Pick<StatusHost, "status"> {}
 
+/** Bytes of a body that are shown where not all of it was asked for. */
+const MAX_SHOWN_BYTES = 256 * 1024;
+
 /**
  * Shows the stored request of one delivery.
  *
  * @throws {AppError} `not_found` when there is no such delivery, or its content was not kept.
  */
-export async function showDelivery(id: string, host: ShowHost): Promise<ShownDelivery> {
+export async function showDelivery(
+  { id, whole = false }: Input<"delivery.show">,
+  host: ShowHost,
+): Promise<ShownDelivery> {
   const { delivery, content } = await findStored(id, host.store);
   const webhook = findWebhook(delivery, host.triggers);
   if (content === undefined) {
@@ -35,7 +42,9 @@ export async function showDelivery(id: string, host: ShowHost): Promise<ShownDel
     throw new AppError("not_found", `Nothing of delivery ${delivery.id} was kept: ${why}`);
   }
   const { webhookUrl } = host.status();
-  const text = findText(content.body);
+  const { body } = content;
+  const shown = whole ? body : beginningOf(body);
+  const text = findText(shown);
   return {
     delivery: host.secrets.redactAll(deliveryView(delivery)),
     method: delivery.detail.handshakeMethod ?? "POST",
@@ -45,9 +54,21 @@ export async function showDelivery(id: string, host: ShowHost): Promise<ShownDel
     headers: host.secrets.redactAll(
       maskHeaders(content.headers, webhook === undefined ? [] : signatureHeaders(webhook)),
     ),
-    body: text ?? toBase64(content.body),
+    body: text ?? toBase64(shown),
+    body_bytes: body.length,
+    truncated: shown.length < body.length,
     body_encoding: text === undefined ? "base64" : "text",
   };
+}
+
+/** The first bytes of a body; of a text only whole characters. */
+function beginningOf(body: Uint8Array): Uint8Array {
+  if (body.length <= MAX_SHOWN_BYTES) return body;
+  const cut = body.subarray(0, MAX_SHOWN_BYTES);
+  const inside = (at: number) => ((body[at] ?? 0) & 0b1100_0000) === 0b1000_0000;
+  const [end] = [0, 1, 2, 3].map((back) => MAX_SHOWN_BYTES - back).filter((at) => !inside(at));
+  const text = body.subarray(0, end);
+  return findText(text) === undefined ? cut : text;
 }
 
 /** Whether no request brought it: an event of our own, or one that came over a socket. */

@@ -10,7 +10,7 @@ import type { NewId } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
 import type { ControlEvent } from "../../store/audit_records.ts";
 import type { ControlAuditStore } from "../../store/audit_store.ts";
-import type { Caller } from "../../auth/caller.ts";
+import { type Caller, withClient } from "../../auth/caller.ts";
 
 /** An operation that is recorded. */
 export interface Audited {
@@ -60,6 +60,7 @@ export function createAuditLog(host: {
       id,
       createdAt: host.clock.now(),
       caller: by.name,
+      ...(by.client === undefined ? {} : { client: by.client }),
       role: by.role,
       reason: "",
     });
@@ -99,7 +100,7 @@ export function createAuditLog(host: {
     async auditRefusal(operation, caller) {
       host.log.warn("refused on the control plane", {
         operation,
-        caller: caller.name,
+        caller: withClient(caller.name, caller.client),
         role: caller.role,
       });
       await write({ operation, target: "", result: "denied" }, caller).catch((error) =>

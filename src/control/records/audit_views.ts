@@ -4,13 +4,15 @@
  * @module
  */
 
+import type { AuditRecord, ControlAuditRecord } from "../../api/records.ts";
+import { withClient } from "../../auth/caller.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { shortDuration } from "../../base/duration.ts";
 import type { Column } from "../../resources/kind.ts";
 import type { AuditRow, ControlEvent, ControlToken } from "../../store/audit_records.ts";
 
 /** An audit row as JSON, under the names of its columns. */
-export function auditView(row: AuditRow): Record<string, unknown> {
+export function auditView(row: AuditRow): AuditRecord {
   return {
     id: row.id,
     created_at: rfc3339(row.createdAt),
@@ -33,7 +35,7 @@ export function auditView(row: AuditRow): Record<string, unknown> {
 }
 
 /** An audit row of the control plane as JSON. */
-export function controlView(event: ControlEvent): Record<string, unknown> {
+export function controlView(event: ControlEvent): ControlAuditRecord {
   const { id, createdAt, finishedAt, operation, target, caller, role, result, reason } = event;
   return {
     id,
@@ -42,6 +44,7 @@ export function controlView(event: ControlEvent): Record<string, unknown> {
     operation,
     target,
     caller,
+    client: event.client ?? null,
     role,
     result,
     reason: reason || null,
@@ -74,7 +77,7 @@ export function controlColumns(now: number): Column<ControlEvent>[] {
     { header: "ID", fit: "id", cell: (event) => event.id },
     { header: "OPERATION", fit: "name", cell: (event) => event.operation },
     { header: "TARGET", fit: "text", cell: (event) => event.target },
-    { header: "CALLER", fit: "name", cell: (event) => event.caller },
+    { header: "CALLER", fit: "name", cell: ({ caller, client }) => withClient(caller, client) },
     { header: "ROLE", cell: (event) => event.role },
     { header: "RESULT", cell: (event) => event.result },
     { header: "AGE", cell: (event) => shortDuration(now - event.createdAt) },

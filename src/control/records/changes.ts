@@ -11,13 +11,13 @@ import type { RecordName } from "../../resources/record_names.ts";
 import type { Events } from "../../store/events.ts";
 
 /**
- * What may have changed: the records with these ids, which were known before; `any` record, new
- * ones included; or, as far as was announced, none (`quiet`).
+ * What may have changed: the records with these ids, of which some may be new; `any` record; or, as
+ * far as was announced, none (`quiet`).
  */
 export type Changed = ReadonlySet<string> | "any" | "quiet";
 
 /** Beyond this number of ids, changes are reported as `any`. */
-const MAX_IDS = 200;
+export const MAX_IDS = 200;
 
 /**
  * Collects changes until they are taken. Create it before the first read, so that no change is
@@ -30,6 +30,8 @@ export class Changes implements Disposable {
   #ids = new Set<string>();
   #isAny = false;
   #takenAt = -Infinity;
+  #addedUpTo = 0;
+  #place = 0;
   /** Ends the wait for an announcement; does nothing when no wait is under way. */
   #wake: () => void = () => {};
 
@@ -76,13 +78,25 @@ export class Changes implements Disposable {
     this.#wake();
   }
 
+  /** Place of another's changes up to which those that were taken go. */
+  get place(): number {
+    return this.#place;
+  }
+
+  /** Adds changes that another has collected, up to this place of its own. */
+  addAll(changed: Changed, place: number): void {
+    this.#addedUpTo = place;
+    if (changed === "any") this.addAny();
+    else if (changed !== "quiet") { for (const id of changed) this.add(id); }
+  }
+
   /** The changes since the last call; waits for one, but no longer than `quietMs`. */
   async next(quietMs: number, signal: AbortSignal): Promise<Changed> {
     if (!this.#isAny && this.#ids.size === 0) await this.#announced(quietMs, signal);
     const earlyMs = this.#takenAt + this.#spacingMs - this.#clock.monotonicMs();
     if (earlyMs > 0) await this.#clock.pause(earlyMs, signal);
     this.#takenAt = this.#clock.monotonicMs();
-    return this.#take();
+    return this.take();
   }
 
   async #announced(ms: number, signal: AbortSignal): Promise<void> {
@@ -95,7 +109,9 @@ export class Changes implements Disposable {
     signal.removeEventListener("abort", wake);
   }
 
-  #take(): Changed {
+  /** The changes since the last call; waits for none. */
+  take(): Changed {
+    this.#place = this.#addedUpTo;
     const [isAny, ids] = [this.#isAny, this.#ids];
     this.#isAny = false;
     this.#ids = new Set();

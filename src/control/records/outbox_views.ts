@@ -26,7 +26,8 @@ export const MESSAGES: RecordType<OutboxMessage, "outbox", OutboxStore> = {
   id: (message) => message.id,
   view: messageView,
   columns: messageColumns,
-  filters: ["state", "before"],
+  filters: ["state", "before", "after", "until"],
+  searched: ["trigger"],
   open: { isOpen: ({ state }) => state === "pending", states: ["pending"] },
 };
 

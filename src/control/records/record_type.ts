@@ -7,11 +7,13 @@
 
 import type { Column } from "../../resources/kind.ts";
 import type { RecordName } from "../../resources/record_names.ts";
-import type { ListQuery } from "../../store/list_query.ts";
 import type { AuditStore, ControlAuditStore, TokenStore } from "../../store/audit_store.ts";
+import type { DeliveryQuery } from "../../store/delivery_records.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
 import type { OutboxStore } from "../../store/outbox_store.ts";
+import type { SourceEventQuery } from "../../store/source_event_records.ts";
 import type { SourceEventStore, ThreadStore } from "../../store/source_event_store.ts";
+import type { TaskQuery } from "../../store/task_records.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 
 /** The part of the store that types of records read. */
@@ -28,7 +30,7 @@ export type RecordStore =
 /** One type of record; `Part` is the part of the store that it reads. */
 export interface RecordType<Row, Name extends RecordName = RecordName, Part = RecordStore> {
   readonly name: Name;
-  /** Newest first. */
+  /** In the order of the list: newest first, unless the query says otherwise. */
   readonly list: (store: Part, query: RecordQuery) => Promise<Row[]>;
   /** The record with this id first, if there is one. */
   readonly find: (store: Part, prefix: string) => Promise<Row[]>;
@@ -38,6 +40,8 @@ export interface RecordType<Row, Name extends RecordName = RecordName, Part = Re
   readonly columns: (now: number) => readonly Column<Row>[];
   /** Filters it supports; none when absent. */
   readonly filters?: readonly RecordFilter[];
+  /** Those for which no index is there, so that its records have to be looked at one by one. */
+  readonly searched?: readonly (keyof RecordQuery)[];
   /** Whether a record can still change, and in which states; absent when none ever changes. */
   readonly open?: {
     readonly isOpen: (row: Row) => boolean;
@@ -46,16 +50,19 @@ export interface RecordType<Row, Name extends RecordName = RecordName, Part = Re
 }
 
 /** Filters that not every type supports. */
-export type RecordFilter = "outcome" | "state" | "workflow" | "before";
+export type RecordFilter =
+  | ("outcome" | "state" | "workflow" | "before" | "after" | "until")
+  | ("reason" | "status" | "remote" | "key" | "min_duration_ms")
+  | ("delivery" | "parent" | "retry_of" | "thread");
 
-/** Which records to list; the possible outcomes depend on the type. */
-export interface RecordQuery extends ListQuery {
+/** Which records to list; the possible outcomes and states depend on the type. */
+export interface RecordQuery
+  extends
+    Omit<DeliveryQuery, "outcome">,
+    Omit<TaskQuery, "state">,
+    Omit<SourceEventQuery, "state"> {
   /** Only with this outcome. */
   readonly outcome?: string;
   /** Only in this state. */
   readonly state?: string;
-  /** Only of this workflow. */
-  readonly workflow?: string;
-  /** Only with an id below this one. */
-  readonly before?: string;
 }

@@ -9,21 +9,27 @@
 import type { GetInput } from "../../api/resource_operations.ts";
 import { sha256Hex } from "../../base/bytes.ts";
 import type { Changed } from "./changes.ts";
+import type { IdSearch } from "../../store/id_search.ts";
+import { listInSteps, listNewest } from "./list_in_steps.ts";
 import type { RecordQuery, RecordStore, RecordType } from "./record_type.ts";
-import { checkFilters, toQuery } from "./records.ts";
+import { toQuery } from "./record_query.ts";
+import { checkFilters } from "./records.ts";
 
 /** Rows read in one call. */
 const PAGE_SIZE = 200;
 /** Open rows older than the first page that one read covers; the others follow in later reads. */
 const REREAD_SIZE = 200;
+/** Records beside open ones that are remembered before all but the newest page are forgotten. */
+const MAX_KNOWN = 1000;
 
 /** One watch over a list of records. */
 export class RecordWatch {
   readonly #type: RecordType<unknown>;
-  readonly #store: RecordStore;
+  readonly #store: RecordStore & IdSearch;
   /** The query without its state: a record that leaves the state has to be seen. */
   readonly #query: RecordQuery;
   readonly #state: string | undefined;
+  readonly #goesOn: boolean;
   /** Digest of each known record as it was last shown. */
   readonly #known = new Map<string, string>();
   /** Ids of records that may change, least recently read first. */
@@ -44,7 +50,12 @@ export class RecordWatch {
   constructor(
     type: RecordType<unknown>,
     input: GetInput,
-    host: { readonly store: RecordStore; readonly now: number },
+    host: {
+      readonly store: RecordStore & IdSearch;
+      readonly now: number;
+      /** Whether it goes on after a break: it is not started, and reads only what is announced. */
+      readonly goesOn?: boolean;
+    },
   ) {
     checkFilters(type, input);
     const { state, ...query } = toQuery(input, host.now);
@@ -52,6 +63,7 @@ export class RecordWatch {
     this.#store = host.store;
     this.#query = query;
     this.#state = state;
+    this.#goesOn = host.goesOn === true;
   }
 
   /** Returns the newest records, oldest first; later reads report changes of these. */
@@ -61,12 +73,13 @@ export class RecordWatch {
       for await (const page of this.#pages({ state })) for (const row of page) this.#note(row);
     }
     await this.read("quiet");
-    const shown = await this.#list(state); // last: a newer record is in it, or new to the next read
+    const query = { ...this.#query, ...state };
+    const { rows: shown } = await listInSteps(this.#type, query, this.#store); // last: a newer record is in it, or new to the next read
     for (const row of shown) {
       this.#note(row);
       this.#shown.add(this.#type.id(row));
     }
-    return shown.reverse();
+    return shown.toReversed();
   }
 
   /** Whether more rows may have changed than were read, so that another read is needed. */
@@ -78,8 +91,12 @@ export class RecordWatch {
   async read(changed: Changed = "any"): Promise<unknown[]> {
     const rows = typeof changed === "string"
       ? [...await this.#readNewest(), ...await this.#readOpen(changed)]
-      : await this.#read([...changed].filter((id) => this.#known.has(id)));
-    const news = rows.filter((row) => this.#note(row)).filter((row) => this.#isWanted(row));
+      : await this.#read([...changed]);
+    // What was in the state before the break is not known: each may have left it.
+    const unknown = this.#goesOn ? rows.filter((row) => !this.#known.has(this.#type.id(row))) : [];
+    const news = rows.filter((row) => this.#note(row))
+      .filter((row) => this.#isWanted(row) || unknown.includes(row));
+    this.#forget();
     return news.toSorted((a, b) => this.#type.id(a) < this.#type.id(b) ? -1 : 1);
   }
 
@@ -109,12 +126,20 @@ export class RecordWatch {
   }
 
   async #read(ids: readonly string[]): Promise<unknown[]> {
-    const rows = await Promise.all(ids.map((id) => this.#type.find(this.#store, id)));
-    for (const [index, id] of ids.entries()) {
+    if (ids.length === 0) return [];
+    const rows = await this.#list({ ids, limit: ids.length });
+    const found = new Set(rows.map(this.#type.id));
+    for (const id of ids) {
       this.#open.delete(id); // added again behind the others if it is still open
-      if (rows[index]?.length === 0) this.#known.delete(id);
+      if (!found.has(id)) this.#known.delete(id);
     }
-    return rows.flatMap((found) => found.slice(0, 1));
+    return rows;
+  }
+
+  #forget(): void {
+    if (this.#known.size - this.#open.size <= MAX_KNOWN) return;
+    const floor = [...this.#known.keys()].toSorted().at(-PAGE_SIZE);
+    if (floor !== undefined && floor > this.#floor) this.#raise(floor);
   }
 
   #raise(floor: string): void {
@@ -151,7 +176,7 @@ export class RecordWatch {
   }
 
   #list(more: Partial<RecordQuery>): Promise<unknown[]> {
-    return this.#type.list(this.#store, { ...this.#query, ...more });
+    return listNewest(this.#type, { ...this.#query, ...more }, this.#store);
   }
 
   async *#pages(more: Partial<RecordQuery>): AsyncGenerator<unknown[]> {

@@ -8,7 +8,6 @@
 import type { GetInput, Listing } from "../../api/resource_operations.ts";
 import { AppError } from "../../base/errors.ts";
 import { findRecordName, RECORD_NAMES, type RecordName } from "../../resources/record_names.ts";
-import { DELIVERY_FILTERS, type DeliveryQuery } from "../../store/delivery_records.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 import type { Task } from "../../store/task_records.ts";
 import {
@@ -19,12 +18,15 @@ import {
   tokenColumns,
   tokenView,
 } from "./audit_views.ts";
+import { DELIVERIES } from "./delivery_record_type.ts";
+import { listInSteps } from "./list_in_steps.ts";
 import { MESSAGES } from "./outbox_views.ts";
-import type { RecordFilter, RecordQuery, RecordStore, RecordType } from "./record_type.ts";
+import { toQuery } from "./record_query.ts";
+import type { RecordFilter, RecordType } from "./record_type.ts";
 import { type ResolveHost, resolveId } from "./resolve.ts";
 import { TASKS } from "./task_record_type.ts";
 import { BINDINGS, SOURCE_EVENTS } from "./source_event_views.ts";
-import { deliveryColumns, deliveryView, table } from "./views.ts";
+import { table } from "./views.ts";
 
 /** Forgets the row type: each type is only ever given rows that it listed itself. */
 function eraseRow<Row, Name extends RecordName>(
@@ -36,15 +38,7 @@ function eraseRow<Row, Name extends RecordName>(
 /** Every type of record. */
 const RECORDS: { readonly [Name in RecordName]: RecordType<unknown, Name> } = {
   "task": eraseRow(TASKS),
-  "delivery": eraseRow({
-    name: "delivery",
-    list: (store, query) => store.listDeliveries(toDeliveryQuery(query)),
-    find: (store, prefix) => store.findDeliveries(prefix),
-    id: (delivery) => delivery.id,
-    view: deliveryView,
-    columns: deliveryColumns,
-    filters: ["outcome", "before"],
-  }),
+  "delivery": eraseRow(DELIVERIES),
   "source-event": eraseRow(SOURCE_EVENTS),
   "binding": eraseRow(BINDINGS),
   "outbox": eraseRow(MESSAGES),
@@ -55,7 +49,7 @@ const RECORDS: { readonly [Name in RecordName]: RecordType<unknown, Name> } = {
     id: (row) => row.id,
     view: auditView,
     columns: auditColumns,
-    filters: ["outcome"],
+    filters: ["outcome", "before", "after", "until"],
   }),
   "token": eraseRow({
     name: "token",
@@ -76,31 +70,12 @@ const RECORDS: { readonly [Name in RecordName]: RecordType<unknown, Name> } = {
     id: (event) => event.id,
     view: controlView,
     columns: controlColumns,
+    filters: ["before", "after", "until"],
   }),
 };
 
 /** Newest audit rows that are searched for an id. */
 const MAX_SEARCHED = 10_000;
-
-/**
- * A query for deliveries.
- *
- * @throws {AppError} `usage` for an outcome that deliveries do not have.
- */
-export function toDeliveryQuery(
-  { outcome, state: _none, workflow: _nor, ...query }: RecordQuery,
-): DeliveryQuery {
-  if (outcome === undefined) return query;
-  const found = DELIVERY_FILTERS.find((known) => known === outcome);
-  if (found !== undefined) return { ...query, outcome: found };
-  throw new AppError(
-    "usage",
-    `Unknown outcome "${outcome}": use one of ${DELIVERY_FILTERS.join(", ")}`,
-  );
-}
-
-/** Records listed when no limit is given. */
-const DEFAULT_LIMIT = 50;
 
 /** Finds the type of record by any of its names. */
 export function findRecordType(what: string): RecordType<unknown> | undefined {
@@ -114,7 +89,8 @@ export function recordType(name: RecordName): RecordType<unknown> {
 }
 
 /**
- * Lists records, or finds one.
+ * Lists records, or finds one: the newest, or with `after` those that follow that id. Newest first
+ * either way.
  *
  * @throws {AppError} `not_found`; `usage` when several ids match, or for a filter that the type
  * does not support.
@@ -130,43 +106,36 @@ export async function listRecords(
   if (input.name !== undefined) {
     return toListing(type, [await findNamed(type, input.name, host)], shown);
   }
-  const query = toQuery(input, now);
-  const rows = await listInSteps(type, query, host.store);
-  const listing = toListing(type, rows, shown);
-  const last = rows.at(-1);
-  // After a full page there usually are more records.
-  if (last === undefined || !canPage(type) || rows.length < query.limit) return listing;
-  return { ...listing, more_before: type.id(last) };
+  const oldestFirst = input.after !== undefined;
+  const query = toQuery(await withWholeIds(input, host), now);
+  const { rows, next } = await listInSteps(type, { ...query, oldestFirst }, host.store);
+  const listing = toListing(type, oldestFirst ? rows.toReversed() : rows, shown);
+  if (next === undefined) return listing;
+  return { ...listing, ...(oldestFirst ? { more_after: next } : { more_before: next }) };
 }
 
-/** Whether a list can continue after an id. */
-function canPage({ filters }: RecordType<unknown>): boolean {
-  return filters?.includes("before") === true;
-}
-
-/** Records read in one call, so that a long list does not hold up writes. */
-const PAGE_SIZE = 500;
-
-async function listInSteps(
-  type: RecordType<unknown>,
-  query: RecordQuery,
-  store: RecordStore,
-): Promise<unknown[]> {
-  if (!canPage(type)) return await type.list(store, query);
-  const rows: unknown[] = [];
-  for (let { before } = query; rows.length < query.limit;) {
-    const limit = Math.min(PAGE_SIZE, query.limit - rows.length);
-    const page = await type.list(store, {
-      ...query,
-      limit,
-      ...(before === undefined ? {} : { before }),
+/**
+ * A request with whole ids of the records that its filters name. One that is not there any more is
+ * left as it is: what belongs to it may still be.
+ *
+ * @throws {AppError} `usage` when several records match.
+ */
+export async function withWholeIds(input: GetInput, host: ResolveHost): Promise<GetInput> {
+  const ids: { -readonly [Field in typeof NAMING[number][0]]?: string } = {};
+  for (const [field, record] of NAMING) {
+    const given = input[field];
+    if (given === undefined) continue;
+    ids[field] = await resolveId(RECORDS[record], given, host).catch((error) => {
+      if (WHOLE_ID.test(given)) return given;
+      throw error;
     });
-    rows.push(...page);
-    if (page.length < limit) break;
-    before = type.id(page.at(-1));
   }
-  return rows;
+  return { ...input, ...ids };
 }
+
+/** Filters that name another record. */
+const NAMING = [["delivery", "delivery"], ["parent", "task"], ["retry_of", "task"]] as const;
+const WHOLE_ID = /^[0-9A-Z]{26}$/;
 
 /** Records as they are shown at `now`; `project` is the one that was asked for, if one was. */
 export function toListing(
@@ -181,7 +150,11 @@ export function toListing(
   };
 }
 
-const FILTERS: readonly RecordFilter[] = ["outcome", "state", "workflow", "before"];
+const FILTERS: readonly RecordFilter[] = [
+  ...["outcome", "state", "workflow", "before", "after", "until"] as const,
+  ...["reason", "status", "remote", "key", "min_duration_ms"] as const,
+  ...["delivery", "parent", "retry_of", "thread"] as const,
+];
 
 /**
  * Refuses filters that are not supported: ignoring one would give the wrong list.
@@ -196,7 +169,8 @@ export function checkFilters(type: RecordType<unknown> | undefined, input: GetIn
   if (unknown === undefined) return;
   const known = Object.values(RECORDS).filter(({ filters }) => filters?.includes(unknown) === true);
   const names = known.map(({ name }) => RECORD_NAMES[name]);
-  throw new AppError("usage", `--${unknown} is for ${names.join(" and ")}`);
+  const flag = unknown.replace(/_ms$/, "").replaceAll("_", "-");
+  throw new AppError("usage", `--${flag} is for ${names.join(" and ")}`);
 }
 
 /**
@@ -234,29 +208,4 @@ export async function findNamed(
  */
 export function findTask(id: string, store: TaskStore): Promise<Task> {
   return findRecord(TASKS, id, store);
-}
-
-/**
- * The store's query for a request; each type checks outcome and state itself.
- *
- * @throws {AppError} `usage` for a `before` that is not the beginning of an id.
- */
-export function toQuery(
-  input: Omit<GetInput, "what" | "name" | "selector">,
-  now: number,
-): RecordQuery {
-  const before = input.before?.replace(/^[a-z-]+\//, "").toUpperCase();
-  if (before !== undefined && !/^[0-9A-Z]{1,26}$/.test(before)) {
-    throw new AppError("usage", `"${input.before}" is not an id or the beginning of one`);
-  }
-  return {
-    ...(input.project === undefined ? {} : { project: input.project }),
-    ...(input.trigger === undefined ? {} : { trigger: input.trigger }),
-    ...(input.since_secs === undefined ? {} : { since: now - input.since_secs * 1000 }),
-    ...(input.outcome === undefined ? {} : { outcome: input.outcome }),
-    ...(input.state === undefined ? {} : { state: input.state }),
-    ...(input.workflow === undefined ? {} : { workflow: input.workflow }),
-    ...(before === undefined ? {} : { before }),
-    limit: input.limit ?? DEFAULT_LIMIT,
-  };
 }

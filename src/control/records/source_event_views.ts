@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { BindingRecord, SourceEventRecord } from "../../api/records.ts";
 import { AppError } from "../../base/errors.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { shortDuration } from "../../base/duration.ts";
@@ -41,7 +42,8 @@ export const SOURCE_EVENTS: RecordType<SourceEvent, "source-event", SourceEventS
   id: (event) => event.id,
   view: sourceEventView,
   columns: sourceEventColumns,
-  filters: ["state", "before"],
+  filters: ["state", "before", "after", "until", "thread"],
+  searched: ["thread"],
   open: {
     isOpen: ({ state }) => state === "received" || state === "routing",
     states: ["routing", "received"],
@@ -56,11 +58,11 @@ export const BINDINGS: RecordType<Binding, "binding", ThreadStore> = {
   id: (binding) => binding.id,
   view: bindingView,
   columns: bindingColumns,
-  filters: ["before"],
+  filters: ["before", "after", "until"],
 };
 
 /** An event as JSON. */
-function sourceEventView(event: SourceEvent): Record<string, unknown> {
+function sourceEventView(event: SourceEvent): SourceEventRecord {
   return {
     id: event.id,
     project: event.project,
@@ -111,7 +113,7 @@ function shorten(text: string): string {
 }
 
 /** A bound thread as JSON. */
-function bindingView(binding: Binding): Record<string, unknown> {
+function bindingView(binding: Binding): BindingRecord {
   return {
     id: binding.id,
     project: binding.project,

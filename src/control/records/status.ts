@@ -5,7 +5,8 @@
  */
 
 import type { Rate, Status } from "../../api/status_operations.ts";
-import type { Clock } from "../../base/clock.ts";
+import type { Caller } from "../../auth/caller.ts";
+import { type Clock, rfc3339 } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { VERSION } from "../../base/version.ts";
 import type { Catalog } from "../../resources/catalog.ts";
@@ -42,8 +43,22 @@ export interface StatusHost extends UnknownPathsHost {
   }>;
 }
 
+/** The state of the daemon, the same for everyone. */
+export type DaemonStatus = Omit<Status, "caller">;
+
+/** The state of the daemon, and what it knows of the one who asks. */
+export async function status(caller: Caller, host: StatusHost): Promise<Status> {
+  return withCaller(await daemonStatus(host), caller);
+}
+
+/** The state of the daemon for one who asks. */
+export function withCaller({ version, time, ...rest }: DaemonStatus, caller: Caller): Status {
+  const role = caller.grant === undefined ? caller.role : null;
+  return { version, time, caller: { name: caller.name, role }, ...rest };
+}
+
 /** The state of the daemon. */
-export async function status(host: StatusHost): Promise<Status> {
+export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
   const { webhookUrl, started, settings } = host.status();
   const [queue, outbox, sizes, degraded] = await Promise.all([
     ...[host.store.counts(), host.store.outboxCounts()] as const,
@@ -58,6 +73,7 @@ export async function status(host: StatusHost): Promise<Status> {
   const { pending, held, running, oldestPendingAt, oldestReadyAt } = queue;
   return {
     version: VERSION,
+    time: rfc3339(now),
     webhook_url: webhookUrl ?? null,
     data_dir: host.dirs.root,
     pid: Deno.pid,

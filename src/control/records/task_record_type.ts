@@ -18,7 +18,10 @@ export const TASKS: RecordType<Task, "task", TaskStore> = {
   id: (task) => task.id,
   view: taskView,
   columns: taskColumns,
-  filters: ["state", "workflow", "before"],
+  filters: [
+    ...["state", "workflow", "before", "after", "until"] as const,
+    ...["delivery", "parent", "retry_of"] as const,
+  ],
   open: {
     isOpen: (task) => task.finishedAt === undefined,
     states: ["running", "pending"],

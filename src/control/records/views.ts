@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { DeliveryRecord, EventRecord, TaskRecord } from "../../api/records.ts";
 import type { Listing } from "../../api/resource_operations.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { shortDuration } from "../../base/duration.ts";
@@ -34,7 +35,7 @@ export function resourceView(
 }
 
 /** A task as JSON. */
-export function taskView(task: Task): Record<string, unknown> {
+export function taskView(task: Task): TaskRecord {
   return {
     id: task.id,
     project: task.project,
@@ -66,7 +67,7 @@ export function taskView(task: Task): Record<string, unknown> {
 }
 
 /** A delivery as JSON. */
-export function deliveryView(delivery: Delivery): Record<string, unknown> {
+export function deliveryView(delivery: Delivery): DeliveryRecord {
   return {
     id: delivery.id,
     project: delivery.project,
@@ -93,7 +94,7 @@ export function deliveryView(delivery: Delivery): Record<string, unknown> {
 }
 
 /** One event of a delivery as JSON. */
-export function eventView(event: EventOutcome): Record<string, unknown> {
+export function eventView(event: EventOutcome): EventRecord {
   return {
     outcome: event.outcome,
     reason: event.reason,

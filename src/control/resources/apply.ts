@@ -25,8 +25,9 @@ import { runHook } from "../../plugins/hooks.ts";
 import type { PluginHost } from "../../plugins/run_plugin.ts";
 import type { AuditRecorder } from "../../store/audit_store.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
-import { backtest, type BacktestHost } from "../../intake/tools/backtest.ts";
+import type { BacktestHost } from "../../intake/tools/backtest.ts";
 import type { Caller } from "../../auth/caller.ts";
+import { compareAgainst } from "../../intake/tools/against.ts";
 import { checkMayChange, checkPolicy, type CodeHost } from "./check_code.ts";
 import { refusal } from "./delete.ts";
 import { findPruned } from "./prune.ts";
@@ -110,7 +111,7 @@ export async function apply(
       catalog: proposed,
       resources: changes.map(({ resource }) => resource),
     };
-    const against = await backtest(request.against_secs, proposal, host);
+    const against = await compareAgainst(request.against_secs, proposal, host);
     return { manifests, output: { ...output, against } };
   });
   // Nobody waits for the machine but this caller.

@@ -1,5 +1,5 @@
 /**
- * The next scheduled time of cron triggers, for `svc get triggers`.
+ * The next scheduled times of cron triggers, for `svc get triggers` and `describe`.
  *
  * @module
  */
@@ -12,28 +12,62 @@ import type { Resource } from "../../resources/resource.ts";
 import { Schedule } from "../../resources/schedule.ts";
 import { trigger as kind, type TriggerSpec } from "../../resources/trigger.ts";
 
-/**
- * Schedules that are computed before other work gets a turn: each takes about a tenth of a
- * millisecond.
- */
+/** Times that are told: so many show a schedule that means something else than was meant. */
+const TOLD = 5;
+
+/** Times that are computed before other work gets a turn: each takes a tenth of a millisecond. */
 const BATCH_SIZE = 50;
+
+/** Times of one schedule that are known. */
+interface Known {
+  /** The time after which they are the next ones. */
+  readonly after: number;
+  readonly times: readonly number[];
+}
 
 /** Computes next times; keeps each parsed schedule for as long as its trigger stays as it is. */
 export class NextFires {
   readonly #schedules = new WeakMap<Resource, Schedule>();
+  readonly #known = new WeakMap<Schedule, Known>();
 
-  /** The next time of each resource that has one; milliseconds since the epoch. */
-  async of(resources: readonly Resource[], now: number): Promise<ReadonlyMap<Resource, number>> {
-    const found = new Map<Resource, number>();
+  /**
+   * The next times of each resource that has some, at most five, in milliseconds since the epoch.
+   */
+  async of(
+    resources: readonly Resource[],
+    now: number,
+  ): Promise<ReadonlyMap<Resource, readonly number[]>> {
+    const found = new Map<Resource, readonly number[]>();
     const made = new Map<string, Schedule>(); // many triggers have the same schedule
     let worked = 0;
     for (const resource of resources) {
-      const next = this.#scheduleOf(resource, made)?.next(now);
-      if (next === undefined) continue;
-      found.set(resource, next);
-      if (++worked % BATCH_SIZE === 0) await nextTurn(); // lets other requests run
+      const schedule = this.#scheduleOf(resource, made);
+      if (schedule === undefined) continue;
+      const { times, computed } = this.#timesOf(schedule, now);
+      if (times.length > 0) found.set(resource, times);
+      worked += computed;
+      if (worked < BATCH_SIZE) continue;
+      worked = 0;
+      await nextTurn(); // lets other requests run
     }
     return found;
+  }
+
+  /** Times that have come are replaced by later ones; all of them where the clock was set back. */
+  #timesOf(schedule: Schedule, now: number): { times: readonly number[]; computed: number } {
+    const known = this.#known.get(schedule);
+    const times = known === undefined || known.after > now
+      ? []
+      : known.times.filter((at) => at > now);
+    let computed = 0;
+    while (times.length < TOLD) {
+      const next = schedule.next(times.at(-1) ?? now);
+      computed++;
+      if (next === undefined) break;
+      times.push(next);
+    }
+    this.#known.set(schedule, { after: now, times });
+    return { times, computed };
   }
 
   #scheduleOf(resource: Resource, made: Map<string, Schedule>): Schedule | undefined {
@@ -53,23 +87,23 @@ export class NextFires {
 /** The column NEXT of triggers; no column for other kinds. */
 export function nextColumns(
   what: string,
-  next: ReadonlyMap<Resource, number>,
+  next: ReadonlyMap<Resource, readonly number[]>,
   now: number,
 ): readonly Column<Resource>[] {
   if (what !== kind.kind) return [];
   const cell = (resource: Resource) => {
-    const at = next.get(resource);
+    const [at] = next.get(resource) ?? [];
     return at === undefined ? "" : `in ${shortDuration(at - now)}`;
   };
   return [{ header: "NEXT", cell }];
 }
 
-/** The next time in the `status` of a trigger; nothing for other kinds. */
+/** The next times in the `status` of a trigger; nothing for other kinds. */
 export function nextStatus(
   resource: Resource,
-  next: ReadonlyMap<Resource, number>,
+  next: ReadonlyMap<Resource, readonly number[]>,
 ): Record<string, unknown> {
   if (resource.kind !== kind.kind) return {};
-  const at = next.get(resource);
-  return { next_fire_at: at === undefined ? null : rfc3339(at) };
+  const times = (next.get(resource) ?? []).map(rfc3339);
+  return { next_fire_at: times[0] ?? null, next_fires: times };
 }

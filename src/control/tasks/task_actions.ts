@@ -15,7 +15,7 @@ import type { InboxStore, TaskRecorder, TaskStore } from "../../store/task_store
 import type { InboxMessage, Task } from "../../store/task_records.ts";
 import type { Plan } from "../../tasks/plan.ts";
 import { isDirectory, type TaskDirectories } from "../../tasks/workspace/task_directory.ts";
-import type { Caller } from "../../auth/caller.ts";
+import { type Caller, withClient } from "../../auth/caller.ts";
 import { findTask } from "../records/records.ts";
 
 /** What these operations need. */
@@ -47,22 +47,45 @@ export async function cancelTasks(
   caller: Caller,
   host: TaskActionHost,
 ): Promise<Output<"task.cancel">> {
-  const { reason = "" } = input;
+  const why = cancelReason(input.reason, caller, host);
+  const found = await Promise.all(input.ids.map((id) => findTask(id, host.store)));
+  const tasks = new Map(found.map((task) => [task.id, task]));
+  const results: CancelResult[] = [];
+  for (const id of tasks.keys()) results.push({ id, ...await cancelOne(id, why, host) });
+  return { tasks: results };
+}
+
+/**
+ * What is kept with a cancelled task: who did it, and why.
+ *
+ * @throws {AppError} `invalid` for a reason that is too long.
+ */
+export function cancelReason(
+  reason = "",
+  caller: Caller,
+  { secrets }: Pick<TaskActionHost, "secrets">,
+): string {
   if (reason.length > MAX_REASON) {
     throw new AppError("invalid", `A reason has at most ${MAX_REASON} characters`);
   }
-  const found = await Promise.all(input.ids.map((id) => findTask(id, host.store)));
-  const tasks = new Map(found.map((task) => [task.id, task]));
-  const by = caller.name === "socket" ? "an operator" : caller.name; // who has no token
-  const full = `cancelled by ${by}${reason === "" ? "" : `: ${reason}`}`;
-  const why = host.secrets.redact(full);
-  const results: CancelResult[] = [];
-  for (const task of tasks.values()) {
-    const result = await host.cancelTask(task, why);
-    const { state } = await findTask(task.id, host.store);
-    results.push({ id: task.id, result, state });
-  }
-  return { tasks: results };
+  const name = caller.name === "socket" ? "an operator" : caller.name; // who has no token
+  const by = withClient(name, caller.client);
+  return secrets.redact(`cancelled by ${by}${reason === "" ? "" : `: ${reason}`}`);
+}
+
+/**
+ * Cancels one task.
+ *
+ * @throws {AppError} `not_found`.
+ */
+export async function cancelOne(
+  id: string,
+  why: string,
+  host: Pick<TaskActionHost, "store" | "cancelTask">,
+): Promise<Pick<CancelResult, "result" | "state">> {
+  const result = await host.cancelTask(await findTask(id, host.store), why);
+  const { state } = await findTask(id, host.store);
+  return { result, state };
 }
 
 /**

@@ -8,6 +8,7 @@ import type { TASK_OPERATIONS } from "../../api/task_operations.ts";
 import { findTask } from "../records/records.ts";
 import { taskView } from "../records/views.ts";
 import type { Handlers } from "../server/server.ts";
+import { cancelMatching, type MatchingHost, retryMatching } from "./matching_tasks.ts";
 import {
   cancelTasks,
   cleanWorkspace,
@@ -17,11 +18,13 @@ import {
   taskWorkspace,
 } from "./task_actions.ts";
 import { type LogsHost, taskLogs } from "./task_logs.ts";
+import { taskPlan } from "./task_plan.ts";
+import { readTaskLog } from "./log_read.ts";
 import { type RetryHost, retryTask } from "./task_retry.ts";
 import { waitForTasks } from "./task_wait.ts";
 
 /** What these operations need. */
-export type TaskOperationsHost = TaskActionHost & LogsHost & RetryHost;
+export type TaskOperationsHost = TaskActionHost & LogsHost & RetryHost & MatchingHost;
 
 /** The handlers, by name of the operation. */
 export function taskHandlers(
@@ -30,8 +33,13 @@ export function taskHandlers(
   return {
     "task": async ({ id }) => taskView(await findTask(id, host.store)),
     "task.logs": (input, _caller, signal) => taskLogs(input, host, signal),
+    "task.plan": (input) => taskPlan(input, host),
+    "task.log.read": (input) => readTaskLog(input, host),
     "task.wait": (input, _caller, signal) => waitForTasks(input, host, signal),
     "task.cancel": (input, caller) => cancelTasks(input, caller, host),
+    "task.cancel.matching": (input, caller, signal) =>
+      cancelMatching(input, caller, { host, signal }),
+    "task.retry.matching": (input, _caller, signal) => retryMatching(input, { host, signal }),
     "task.retry": (input) => retryTask(input, host),
     "task.inbox": (input) => readInbox(input, host),
     "task.inbox.send": (input, caller) => sendToInbox(input, caller, host),

@@ -14,17 +14,19 @@ import { trigger as kind, type TriggerSpec } from "../../resources/trigger.ts";
 import { fire, type FireHost, MANUAL, parseFired } from "../../intake/pipeline/fire.ts";
 import type { Triggers } from "../../intake/admission/triggers.ts";
 import { lowerCase, missingHeaders } from "../../intake/tools/headers.ts";
+import type { BacktestHost } from "../../intake/tools/backtest.ts";
 import { type TryHost, tryTrigger } from "../../intake/tools/try_trigger.ts";
 import { findStored } from "../deliveries/find_stored.ts";
 import type { RecordStore } from "../records/record_type.ts";
 import { findResource } from "../resources/queries.ts";
 import type { ResourceWriter } from "../resources/resource_writer.ts";
 import type { Handlers } from "../server/server.ts";
+import { backtestTrigger } from "./backtest.ts";
 import { type SendHost, sendToTrigger, signForTrigger } from "./send.ts";
 
 /** What these operations need. */
-export interface TriggerActionHost extends FireHost, TryHost, SendHost {
-  readonly store: FireHost["store"] & TryHost["store"] & RecordStore;
+export interface TriggerActionHost extends FireHost, TryHost, SendHost, BacktestHost {
+  readonly store: FireHost["store"] & TryHost["store"] & BacktestHost["store"] & RecordStore;
   readonly catalog: Catalog;
   /** Hides the values of SecretStores in what is told. */
   readonly secrets: KnownSecrets;
@@ -42,6 +44,7 @@ export function triggerHandlers(
       const stored = delivery === undefined ? undefined : await findStored(delivery, host.store);
       return host.secrets.redactAll(await tryTrigger(input, stored, host));
     },
+    "trigger.backtest": (input, _caller, signal) => backtestTrigger(input, host, signal),
     "trigger.send": (input, caller) => sendToTrigger(input, caller, host),
     "trigger.sign": (input, caller) => signForTrigger(input, caller, host),
     "trigger.fire": (input) => fireByHand(input, host),

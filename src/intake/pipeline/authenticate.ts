@@ -256,6 +256,22 @@ export function authenticatedBefore(
   return authenticated(stored, voucherOf(record, trigger));
 }
 
+/**
+ * Takes the sender of a stored request as authenticated when it was; one that was refused is checked
+ * anew, with the keys of now.
+ *
+ * @throws {AppError} `unauthorized` when it is refused again.
+ */
+export async function authenticatedOrAnew(
+  stored: StoredRequest,
+  trigger: ActiveTrigger,
+  host: AuthenticateHost,
+): Promise<AuthenticatedDelivery> {
+  return checkedBy(stored.record) === undefined
+    ? await authenticate(stored, trigger, host)
+    : authenticatedBefore(stored, trigger);
+}
+
 function voucherOf(
   { secretStore, via, detail }: Delivery,
   trigger: ActiveTrigger,
@@ -302,11 +318,11 @@ export function signedRequest(
   webhook: WebhookSpec,
   findCertificate?: FindCertificate,
 ): SignedRequest {
-  const { body, headers, context } = delivery;
+  const { body, headers, context, arrivedAt = context.receivedAt } = delivery;
   return {
     body,
     header: (name) => Object.hasOwn(headers, name) ? headers[name] : undefined,
-    now: context.receivedAt,
+    now: arrivedAt,
     url: publicUrl(webhook.publicUrl, delivery.url),
     arrivedUrl: delivery.url,
     ...(findCertificate === undefined ? {} : { findCertificate }),

@@ -140,4 +140,6 @@ export interface ReceivedDelivery {
   /** URL as it arrived, query included. */
   readonly url: string;
   readonly context: DeliveryContext;
+  /** When it arrived, in milliseconds since the epoch, where that was before its context began. */
+  readonly arrivedAt?: number;
 }

@@ -14,6 +14,7 @@ import {
   authenticate,
   authenticatedBefore,
   type AuthenticatedDelivery,
+  authenticatedOrAnew,
   type AuthenticateHost,
   coverageOfDelivery,
 } from "./authenticate.ts";
@@ -69,9 +70,9 @@ export interface Observer {
 /** A request from outside: its trigger defines the signature. */
 export const SIGNED_REQUEST: PipelineMode = { findUnsigned, authenticate, body, findHandshake };
 
-/** A stored request whose sender was checked when it arrived, and is not checked again. */
+/** A stored request: its sender was checked when it arrived, and only one who was refused is again. */
 export const STORED_REQUEST: PipelineMode<StoredRequest> = {
-  authenticate: authenticatedBefore,
+  authenticate: authenticatedOrAnew,
   body,
   findHandshake,
 };

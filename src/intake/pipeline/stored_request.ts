@@ -32,11 +32,12 @@ export function storedRequest(
   context.bodyBytes = body.length;
   context.headerNames = delivery.detail.headerNames;
   const method = delivery.detail.handshakeMethod ?? "POST";
-  return { record: delivery, method, body: new Uint8Array(body), headers, url, context };
+  const arrivedAt = delivery.receivedAt;
+  return { record: delivery, method, body: new Uint8Array(body), headers, url, context, arrivedAt };
 }
 
 /**
- * A context with the id and the time of the stored delivery, so that a signed time is not stale.
+ * A context with the id and the time of the stored delivery, for a run that leaves no record.
  */
 export function contextOf({ id, remote, receivedAt }: Delivery): DeliveryContext {
   return new DeliveryContext({ id, remote, clock: { now: () => receivedAt } });

@@ -1,12 +1,11 @@
 /**
- * `svc apply --dry-run --against SPAN`: runs the stored deliveries of a span through the proposed
- * manifests and reports which would have another outcome. Stores and starts nothing; transformers
- * run.
+ * Runs the stored deliveries of a span through manifests that are not applied, and tells the outcome
+ * of each, for `svc trigger backtest` and `svc apply --dry-run --against`. Stores and starts
+ * nothing; transformers run.
  *
  * @module
  */
 
-import type { AgainstResult } from "../../api/resource_operations.ts";
 import type { Clock } from "../../base/clock.ts";
 import { toAppError } from "../../base/errors.ts";
 import { OPERATORS } from "../../cel/explain.ts";
@@ -45,42 +44,86 @@ export interface BacktestHost
   readonly plugins: PipelineHost["plugins"];
 }
 
-/** Deliveries read in one call. */
+/** Which deliveries are run. */
+export interface BacktestSpan {
+  /** Those of the last so many seconds. */
+  readonly secs: number;
+  /** Only those of one trigger. */
+  readonly trigger?: { readonly project: string; readonly trigger: string };
+  /** Most deliveries, of the newest; all when absent. */
+  readonly limit?: number;
+}
+
+/** A stored delivery with its outcome then, and under the proposal. */
+export interface Backtested {
+  readonly delivery: Delivery;
+  /** A duplicate counts as accepted. */
+  readonly before: string;
+  readonly after: string;
+  /** Why it has the outcome that it has now; empty when there is nothing to say. */
+  readonly reason: string;
+}
+
+/** Deliveries listed, or read with their content, in one call. */
 const PAGE_SIZE = 200;
-/** Most changed deliveries that the report lists. */
-const MAX_NAMED = 100;
+/** Bytes of bodies that are read in one call, where one alone has not more. */
+const PAGE_BYTES = 4 * 1024 * 1024;
+
+/** A backtest whose deliveries have been found. */
+export interface Backtest {
+  /** Number of them; some may turn out to have no content, and are left out. */
+  readonly total: number;
+  /** The results, newest first. */
+  readonly results: AsyncGenerator<Backtested>;
+}
 
 /**
- * Compares stored with new outcomes, for every delivery of the last `secs` whose content was kept
- * and whose trigger is in the manifests or refers to them.
+ * Finds every delivery of a span whose trigger is in the manifests or refers to them, and compares
+ * stored with new outcomes where the content was kept.
  */
 export async function backtest(
-  secs: number,
+  span: BacktestSpan,
   proposal: Proposal,
   host: BacktestHost,
-): Promise<AgainstResult> {
+): Promise<Backtest> {
   const triggers = new Triggers(proposal.catalog);
-  const counts: Record<string, number> = {};
-  const changed: AgainstResult["changed"][number][] = [];
-  let examined = 0;
-  for await (const delivery of deliveriesSince(host.clock.now() - secs * 1000, host.store)) {
+  const found: { readonly id: string; readonly bytes: number }[] = [];
+  for await (const delivery of deliveriesOf(span, host)) {
+    if (found.length === span.limit) break;
     const trigger = triggers.find(triggerNameOf(delivery));
     if (trigger === undefined || !concerns(proposal, trigger.resource)) continue;
     if (delivery.via === "chat") continue; // its route depends on its thread
     if (wasOverloaded(delivery)) continue;
     if (delivery.detail.handshakeMethod !== undefined) continue; // answered before the trigger has a say
-    const stored = await host.store.readDelivery(delivery.id);
-    if (stored?.content === undefined) continue;
-    const before = delivery.outcome === "duplicate" ? "accepted" : delivery.outcome;
-    const { outcome, reason } = await outcomeOf(stored, trigger, { proposal, host });
-    examined++;
-    const change = before === outcome ? "unchanged" : `${before} → ${outcome}`;
-    counts[change] = (counts[change] ?? 0) + 1;
-    if (change === "unchanged" || changed.length >= MAX_NAMED) continue;
-    const { id, trigger: name, project } = delivery;
-    changed.push({ delivery_id: id, project, trigger: name, change, reason });
+    found.push({ id: delivery.id, bytes: delivery.bodyBytes });
   }
-  return { examined, counts, changed };
+  return { total: found.length, results: resultsOf(found, triggers, { proposal, host }) };
+}
+
+async function* resultsOf(
+  found: readonly { readonly id: string; readonly bytes: number }[],
+  triggers: Triggers,
+  { proposal: { catalog }, host }: { readonly proposal: Proposal; readonly host: BacktestHost },
+): AsyncGenerator<Backtested> {
+  const planner = new Planner(catalog, (path) => path);
+  const proposed = { ...host, catalog, planner, share: OPERATORS };
+  for (let at = 0; at < found.length;) {
+    const ids: string[] = [];
+    for (let bytes = 0; at < found.length && ids.length < PAGE_SIZE; at++) {
+      const next = found[at] ?? { id: "", bytes: 0 };
+      bytes += next.bytes;
+      if (ids.length > 0 && bytes > PAGE_BYTES) break;
+      ids.push(next.id);
+    }
+    for (const stored of await host.store.readDeliveries(ids)) {
+      const { delivery } = stored;
+      const trigger = triggers.find(triggerNameOf(delivery));
+      if (stored.content === undefined || trigger === undefined) continue;
+      const before = delivery.outcome === "duplicate" ? "accepted" : delivery.outcome;
+      const { outcome: after, reason } = await outcomeOf(stored, trigger, { proposed, host });
+      yield { delivery, before, after, reason };
+    }
+  }
 }
 
 /** Whether a delivery was refused for overload, which its trigger did not decide. */
@@ -91,14 +134,8 @@ function wasOverloaded({ status }: Delivery): boolean {
 async function outcomeOf(
   stored: StoredDelivery,
   trigger: ActiveTrigger,
-  { proposal: { catalog }, host }: { proposal: Proposal; host: BacktestHost },
+  { proposed, host }: { readonly proposed: PipelineHost; readonly host: BacktestHost },
 ): Promise<{ outcome: string; reason: string }> {
-  const proposed = {
-    ...host,
-    catalog,
-    planner: new Planner(catalog, (path) => path),
-    share: OPERATORS,
-  };
   const { delivery } = stored;
   try {
     if (delivery.via === "internal") {
@@ -165,12 +202,17 @@ function overallOutcome(decisions: readonly Admitted[]): { outcome: string; reas
   return { outcome: best.outcome, reason: best.reason };
 }
 
-async function* deliveriesSince(since: number, store: DeliveryStore): AsyncGenerator<Delivery> {
+async function* deliveriesOf(
+  { secs, trigger }: BacktestSpan,
+  { store, clock }: BacktestHost,
+): AsyncGenerator<Delivery> {
+  const since = clock.now() - secs * 1000;
   let before: string | undefined;
   for (;;) {
     const page = await store.listDeliveries({
       since,
       limit: PAGE_SIZE,
+      ...trigger,
       ...(before === undefined ? {} : { before }),
     });
     yield* page;

@@ -1,7 +1,7 @@
 /**
  * Sends one stored delivery through the pipeline again, for `svc delivery redeliver`: its sender
- * counts as authenticated and it is no duplicate of earlier events; everything else is decided
- * anew.
+ * counts as authenticated if it did before, and it is no duplicate of earlier events; everything
+ * else is decided anew.
  *
  * @module
  */
@@ -48,8 +48,8 @@ export interface Redelivered {
 /**
  * Redelivers a delivery; the new one and its tasks are on disk when the promise resolves.
  *
- * @throws {AppError} `refused` when it cannot be redelivered: it was rejected, it is a handshake,
- * it came through Slack's endpoint, or its content is no longer stored; what the pipeline throws.
+ * @throws {AppError} `refused` when it cannot be redelivered: it is a handshake, it came through
+ * Slack's endpoint, or its content is not stored; what the pipeline throws.
  */
 export async function redeliverOne(
   stored: StoredDelivery,
@@ -59,10 +59,10 @@ export async function redeliverOne(
   if (delivery.via === "internal") return await fireAgain(stored, host);
   if (delivery.via === "chat") throw await useReplay(delivery, host.store);
   const { id, remote, outcome } = delivery;
-  if (outcome === "rejected") {
+  if (outcome === "rejected" && stored.content === undefined) {
     throw new AppError(
       "refused",
-      `Delivery ${id} was rejected: only an authenticated delivery can be redelivered`,
+      `Delivery ${id} was rejected, and nothing of it was kept: set spec.event.webhook.recordRejected: true and let the sender try again`,
     );
   }
   const trigger = host.triggers.named(delivery);
@@ -70,7 +70,12 @@ export async function redeliverOne(
   context.redeliveryOf = id;
   context.trigger = trigger;
   if (outcome === "handshake") throw startsNothing(id);
-  const decision = await decide(storedRequest(stored, context), trigger, STORED_REQUEST, host);
+  const request = storedRequest(stored, context);
+  const decision = await decide(request, trigger, STORED_REQUEST, host).catch((error) => {
+    throw error instanceof AppError && error.code === "unauthorized"
+      ? stillRefused(id, error)
+      : error;
+  });
   if (decision.handshake !== undefined) throw startsNothing(id);
   const outcomes = await record(decision, host);
   const best = bestOf(outcomes);
@@ -80,6 +85,15 @@ export async function redeliverOne(
     reason: best?.reason ?? "",
     taskIds: startedTasks(outcomes),
   };
+}
+
+function stillRefused(id: string, { reason, message }: AppError): AppError {
+  return new AppError(
+    "refused",
+    `Delivery ${id} was rejected, and still is: ${
+      reason || message
+    }. See svc delivery explain ${id}`,
+  );
 }
 
 function startsNothing(id: string): AppError {

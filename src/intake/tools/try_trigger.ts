@@ -21,7 +21,7 @@ import type { Plan } from "../../tasks/plan.ts";
 import { admit, type TriggerEvent } from "../admission/admit.ts";
 import type { Admitted } from "../../store/delivery_records.ts";
 import { schemeOf } from "../pipeline/signing.ts";
-import type { ActiveTrigger, Triggers } from "../admission/triggers.ts";
+import { activate, type ActiveTrigger, type Triggers } from "../admission/triggers.ts";
 import { authenticate, authenticatedBefore, signedRequest } from "../pipeline/authenticate.ts";
 import { DeliveryContext, type ReceivedDelivery } from "../pipeline/delivery_context.ts";
 import { parseFired } from "../pipeline/fire.ts";
@@ -38,6 +38,7 @@ import { findHandshake } from "../pipeline/webhook_events.ts";
 import { webhookPath } from "../webhook_path.ts";
 import { explainSeen } from "./explain.ts";
 import { lowerCase } from "./headers.ts";
+import { withFilter } from "./proposed_filter.ts";
 import { bodyOf, type MadeRequestHost, makeRequestTo } from "./made_request.ts";
 
 /** What {@linkcode tryTrigger} needs. */
@@ -53,6 +54,8 @@ export interface TryHost extends PipelineHost, MadeRequestHost {
 interface Trial {
   readonly trigger: ActiveTrigger;
   readonly stages: TriedStage[];
+  /** Of the condition, event by event. */
+  readonly parts: ExplainedPart[];
   readonly host: TryHost;
 }
 
@@ -60,7 +63,7 @@ interface Trial {
  * Runs a made-up or a stored request through a trigger.
  *
  * @throws {AppError} `not_found` for the trigger; `refused` for a delivery that cannot be tried;
- * `invalid` or `refused` when a request is to be signed and cannot be.
+ * `invalid` for a filter that does not compile; `invalid` or `refused` when a request is to be signed and cannot be.
  */
 export async function tryTrigger(
   input: Input<"trigger.test">,
@@ -68,22 +71,26 @@ export async function tryTrigger(
   host: TryHost,
 ): Promise<Output<"trigger.test">> {
   const { name, project = DEFAULT_PROJECT } = input;
-  const trigger = host.triggers.named({ project, trigger: name });
+  const applied = host.triggers.named({ project, trigger: name });
+  const trigger = input.filter === undefined
+    ? applied
+    : activate(withFilter(applied.resource, input.filter));
   const received = stored === undefined
     ? await madeUp(input, trigger, host)
     : asStored(stored, trigger);
   const stages: TriedStage[] = [];
-  const trial = { trigger, stages, host: { ...host, share: OPERATORS } };
+  const parts: ExplainedPart[] = [];
+  const trial = { trigger, stages, parts, host: { ...host, share: OPERATORS } };
   try {
     const isRequest = trigger.resource.spec.event.source === "webhook" &&
       stored?.delivery.via !== "internal";
     const would = isRequest ? await tryRequest(received, trial) : await tryEvent(received, trial);
-    return { would, stages };
+    return { would, stages, parts };
   } catch (thrown) {
     const error = toAppError(thrown);
     if (error.code === "internal") throw error;
     const result = `${error.status} ${error.code}: ${error.reason || error.message}`;
-    return { would: "rejected", stages: [...stages, { stage: "refused", result }] };
+    return { would: "rejected", stages: [...stages, { stage: "refused", result }], parts };
   }
 }
 
@@ -147,8 +154,9 @@ const authenticateTried: PipelineMode<Received>["authenticate"] = (received, tri
 /** Runs the pipeline, plugins included, and reports each stage that is done. */
 async function tryRequest(
   received: Received,
-  { trigger, stages, host }: Trial,
+  trial: Trial,
 ): Promise<string> {
+  const { trigger, stages, host } = trial;
   const report = (stage: string, result: string) => void stages.push({ stage, result });
   let events: readonly TriggerEvent[] = [];
   const observe: Observer = {
@@ -172,7 +180,7 @@ async function tryRequest(
     report("handshake", `answered with ${answer}`);
     return "handshake";
   }
-  return await reportEvents(events, decision.events, { trigger, stages, host });
+  return await reportEvents(events, decision.events, trial);
 }
 
 /** Admits an event of a source without requests: it needs no more than its payload. */
@@ -204,7 +212,7 @@ function authenticationText(
 async function reportEvents(
   events: readonly TriggerEvent[],
   decisions: readonly Admitted[],
-  { stages, host }: Trial,
+  { stages, parts: all, host }: Trial,
 ): Promise<string> {
   const report = (stage: string, result: string) => void stages.push({ stage, result });
   for (const [index, decision] of decisions.entries()) {
@@ -214,6 +222,7 @@ async function reportEvents(
     if (condition !== undefined && event !== undefined) {
       const parts = await explainSeen(event, condition, host.evaluator);
       for (const part of parts) report("filter", partText(part));
+      all.push(...parts);
     }
     report(name, decisionText(decision));
   }

@@ -1,0 +1,149 @@
+/**
+ * Records as answers show them: flat, in snake_case, times in RFC 3339.
+ *
+ * @module
+ */
+
+/** A step of a task. */
+export type StepRecord = {
+  readonly id: string;
+  readonly state: string;
+  /** Number of the last attempt, from 1. */
+  readonly attempt: number;
+  readonly exit_code: number | null;
+  readonly reason: string;
+  readonly outputs: Readonly<Record<string, unknown>>;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+};
+
+/** A task. */
+export type TaskRecord = {
+  readonly id: string;
+  readonly project: string;
+  readonly trigger: string;
+  readonly workflow: string;
+  readonly workspace: string;
+  readonly state: string;
+  readonly reason: string;
+  readonly delivery_id: string | null;
+  /** The task whose end started this one. */
+  readonly parent_id: string | null;
+  readonly retry_of: string | null;
+  readonly created_at: string;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+  /** How often it was continued after the daemon had ended. */
+  readonly restarts: number;
+  /** Directory of its own, while there is one. */
+  readonly directory?: string;
+  readonly cancel_reason?: string;
+  readonly steps: readonly StepRecord[];
+};
+
+/** One event of a delivery. */
+export type EventRecord = {
+  readonly outcome: string;
+  readonly reason: string;
+  readonly task_id: string | null;
+  /** The delivery that brought the same event before. */
+  readonly duplicate_of: string | null;
+};
+
+/** A delivery. */
+export type DeliveryRecord = {
+  readonly id: string;
+  readonly project: string;
+  readonly trigger: string;
+  readonly source: string;
+  readonly via: string;
+  readonly outcome: string;
+  readonly reason: string;
+  /** HTTP status of the answer; `null` when it was no request. */
+  readonly status: number | null;
+  /** Address of the sender. */
+  readonly remote: string;
+  readonly secret_store: string | null;
+  readonly secret_key: string | null;
+  readonly task_id: string | null;
+  readonly body_bytes: number;
+  readonly received_at: string;
+  readonly duration_ms: number;
+  readonly stages_ms: Readonly<Record<string, number>>;
+  readonly header_names: readonly string[];
+  readonly redelivery_of: string | null;
+  /** Absent where it brought one. */
+  readonly events?: readonly EventRecord[];
+};
+
+/** One run of a plugin. */
+export type AuditRecord = {
+  readonly id: string;
+  readonly created_at: string;
+  readonly finished_at: string | null;
+  readonly action: string;
+  readonly crd_kind: string;
+  readonly plugin_name: string;
+  readonly plugin_type: string;
+  readonly phase: string;
+  readonly command: string;
+  readonly result: string;
+  readonly trigger: string | null;
+  readonly delivery_id: string | null;
+  readonly exit_code: number | null;
+  readonly duration_ms: number | null;
+  readonly stderr: string;
+  readonly role: string;
+  readonly policy_mode: string;
+};
+
+/** One thing that was done over the control plane. */
+export type ControlAuditRecord = {
+  readonly id: string;
+  readonly created_at: string;
+  readonly finished_at: string | null;
+  readonly operation: string;
+  readonly target: string;
+  readonly caller: string;
+  /** Program through which it came, as that says itself. */
+  readonly client: string | null;
+  readonly role: string;
+  readonly result: string;
+  readonly reason: string | null;
+};
+
+/** An event of a chat platform. */
+export type SourceEventRecord = {
+  readonly id: string;
+  readonly project: string;
+  readonly trigger: string;
+  readonly provider: string;
+  readonly installation_id: string;
+  readonly external_event_id: string;
+  readonly kind: string;
+  readonly actor: string;
+  readonly conversation_id: string;
+  readonly thread_id: string;
+  readonly top_level: boolean;
+  readonly text: string;
+  readonly occurred_at: string;
+  readonly received_at: string;
+  readonly state: string;
+  readonly reason: string;
+  readonly task_id: string | null;
+  readonly delivery_id: string;
+  readonly attempts: number;
+};
+
+/** A thread that belongs to a task. */
+export type BindingRecord = {
+  readonly id: string;
+  readonly project: string;
+  readonly trigger: string;
+  readonly installation_id: string;
+  readonly conversation_id: string;
+  readonly thread_id: string;
+  readonly task_id: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+};

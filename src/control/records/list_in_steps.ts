@@ -1,0 +1,87 @@
+/**
+ * Reads long lists in pieces, so that none holds up what else the store has to do: a filter that no
+ * index answers looks at so many records and no more, however few it finds.
+ *
+ * @module
+ */
+
+import type { IdSearch } from "../../store/id_search.ts";
+import type { RecordQuery, RecordStore, RecordType } from "./record_type.ts";
+
+/** How much is read at once, in records. */
+export interface StepSizes {
+  /** Most records that one call returns. */
+  readonly page: number;
+  /** Most records that one call looks at. */
+  readonly step: number;
+  /** Most records that one request looks at: who wants more goes on where it ended. */
+  readonly search: number;
+}
+
+const SIZES: StepSizes = { page: 500, step: 2000, search: 100_000 };
+
+/** A part of a list. */
+export interface Part {
+  readonly rows: readonly unknown[];
+  /** Id behind which the list goes on; absent after its end. */
+  readonly next?: string;
+}
+
+/** The rows of a list, as many as are asked for, or as many as one search finds. */
+export async function listInSteps(
+  type: RecordType<unknown>,
+  query: RecordQuery,
+  store: RecordStore & IdSearch,
+  sizes: StepSizes = SIZES,
+): Promise<Part> {
+  if (!canPage(type)) return { rows: await type.list(store, query) };
+  const rows: unknown[] = [];
+  const searches = isSearched(type, query);
+  let rest = query;
+  let looked = 0;
+  for (;;) {
+    const to = searches
+      ? await store.nthId(type.name, { ...placeOf(rest), nth: sizes.step })
+      : undefined;
+    const limit = Math.min(sizes.page, query.limit - rows.length);
+    const page = await type.list(store, { ...rest, limit, ...(to === undefined ? {} : { to }) });
+    rows.push(...page);
+    const last = page.at(-1);
+    const next = page.length === limit && last !== undefined ? type.id(last) : to;
+    if (next === undefined) return { rows };
+    if (rows.length === query.limit) return { rows, next };
+    if (next === to) looked += sizes.step;
+    if (looked >= sizes.search) return { rows, next };
+    rest = query.oldestFirst === true ? { ...rest, after: next } : { ...rest, before: next };
+  }
+}
+
+/** The newest rows that one call finds among as many as it may look at. */
+export async function listNewest(
+  type: RecordType<unknown>,
+  query: RecordQuery,
+  store: RecordStore & IdSearch,
+): Promise<unknown[]> {
+  if (!isSearched(type, query)) return await type.list(store, query);
+  const to = await store.nthId(type.name, { ...placeOf(query), nth: SIZES.step });
+  return await type.list(store, { ...query, ...(to === undefined ? {} : { to }) });
+}
+
+/** Whether a list can continue after an id. */
+function canPage({ filters }: RecordType<unknown>): boolean {
+  return filters?.includes("before") === true;
+}
+
+/** Whether records have to be looked at one by one: no index knows what is asked for. */
+function isSearched({ searched = [] }: RecordType<unknown>, query: RecordQuery): boolean {
+  return query.ids === undefined && ["since" as const, "until" as const, ...searched]
+    .some((field) => query[field] !== undefined);
+}
+
+/** The part of a query that says where its list begins and ends. */
+function placeOf({ before, after, since, until, oldestFirst }: RecordQuery) {
+  return Object.fromEntries(
+    Object.entries({ before, after, since, until, oldestFirst })
+      .filter(([, value]) => value !== undefined),
+  );
+}

@@ -1,0 +1,70 @@
+/**
+ * `task.log.read`: lines of the output of a task, from any place of it, forwards or backwards.
+ *
+ * @module
+ */
+
+import type { Input, Output } from "../../api/operations.ts";
+import type { LogText } from "../../api/task_operations.ts";
+import { rfc3339 } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import { logPath } from "../../tasks/log/log_format.ts";
+import type { LogLine } from "../../tasks/log/log_lines.ts";
+import { LogFollower, readBackwards } from "../../tasks/log/log_pages.ts";
+import { findTask } from "../records/records.ts";
+import { checkStep, type LogsHost } from "./task_logs.ts";
+
+/** Lines of a page, where the input does not say. */
+const DEFAULT_LINES = 1000;
+/** Bytes of the file that one page looks at, however little it finds. */
+const MAX_LOOKED_AT = 8 * 1024 * 1024;
+/** Longest line that is shown. */
+export const MAX_SHOWN_BYTES = 64 * 1024;
+
+/**
+ * One page of the lines of a task's output.
+ *
+ * @throws {AppError} `not_found` when there is no such task, `usage` when it has no such step or
+ *   the input names more than one place.
+ */
+export async function readTaskLog(
+  input: Input<"task.log.read">,
+  host: Pick<LogsHost, "store" | "dirs">,
+): Promise<Output<"task.log.read">> {
+  const { id, before, after, at, limit = DEFAULT_LINES, step, stream, contains } = input;
+  if ([before, after, at].filter((one) => one !== undefined).length > 1) {
+    throw new AppError("usage", "Give one of before, after and at, or none for the last lines");
+  }
+  const task = await findTask(id, host.store);
+  checkStep(step, task);
+  const path = logPath(host.dirs.logs, task.id);
+  const wanted = { step, stream, contains };
+  const limits = { lines: limit, lookedAt: MAX_LOOKED_AT, lineBytes: MAX_SHOWN_BYTES };
+  const from = at !== undefined ? { at: timeOf(at) } : after !== undefined ? { after } : undefined;
+  const page = from === undefined
+    ? await readBackwards(path, { before, wanted, limits })
+    : await new LogFollower(path, { wanted, lineBytes: limits.lineBytes, ...from }).read(limits);
+  const { lines, start, end, size, atEnd } = page;
+  return { size, start, end, at_start: start === 0, at_end: atEnd, lines: lines.map(lineView) };
+}
+
+/** A line as the control plane gives it. */
+export function lineView({ offset, n, at, step, stream, bytes, cut, ended }: LogLine): LogText {
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+  return {
+    offset,
+    n,
+    at: rfc3339(at),
+    step,
+    stream,
+    text,
+    ...(cut === 0 ? {} : { cut }),
+    ...(ended ? {} : { open: true as const }),
+  };
+}
+
+function timeOf(at: string): number {
+  const time = Date.parse(at);
+  if (!Number.isNaN(time)) return time;
+  throw new AppError("usage", `"${at}" is no time: write it as 2026-01-31T12:00:00Z`);
+}

@@ -1,0 +1,30 @@
+/**
+ * A trigger with another condition, for the tools that show what it would do.
+ *
+ * @module
+ */
+
+import { AppError } from "../../base/errors.ts";
+import { checkExpression } from "../../resources/condition.ts";
+import type { Resource } from "../../resources/resource.ts";
+import type { TriggerSpec } from "../../resources/trigger.ts";
+
+/**
+ * The trigger as it would be with this condition.
+ *
+ * @throws {AppError} `invalid` when the condition does not compile; its details say where and why.
+ */
+export function withFilter(
+  applied: Resource<TriggerSpec>,
+  condition: string,
+): Resource<TriggerSpec> {
+  const findings = checkExpression(condition, []).filter(({ level }) => level === "error");
+  if (findings.length > 0) {
+    const details = findings.map(({ message }) => message);
+    throw new AppError("invalid", "The filter is no condition that a trigger could have", {
+      details,
+    });
+  }
+  const { spec } = applied;
+  return { ...applied, spec: { ...spec, event: { ...spec.event, filter: { condition } } } };
+}

@@ -1,0 +1,75 @@
+/**
+ * What `status` says of the one who asks, and of the daemon's clock.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { connect } from "../../src/api/client.ts";
+import { ROLES } from "../../src/api/roles.ts";
+import { untilFile } from "../helpers/until.ts";
+import { type ControlRig, controlTest } from "./control_rig.ts";
+
+const ask = async (rig: ControlRig, token?: string) => {
+  using client = connect({ socket: rig.dirs.socket }, token);
+  return await client.call("status", {});
+};
+
+controlTest("status names the role the socket leaves, and that of a token", async (rig) => {
+  deepEqual((await ask(rig)).caller, { name: "socket", role: "admin" });
+  const tokens = [];
+  for (const role of ROLES) {
+    const { token } = await rig.client.call("token.create", {
+      role,
+      ttl_secs: 60,
+      name: `laptop of ${role}`,
+    });
+    tokens.push({ role, token });
+  }
+  for (const role of ROLES) {
+    await Deno.writeTextFile(rig.dirs.udsPolicy, `max_role: ${role}\n`, { mode: 0o600 });
+    deepEqual((await ask(rig)).caller, { name: "socket", role });
+  }
+  await Deno.writeTextFile(rig.dirs.udsPolicy, "max_role: nonsense\n");
+  deepEqual((await ask(rig)).caller, { name: "socket", role: "read_only" });
+  for (const { role, token } of tokens) {
+    deepEqual((await ask(rig, token)).caller, { name: `token laptop of ${role}`, role });
+  }
+});
+
+controlTest("status names no role for a run token, which has none", async (rig) => {
+  await rig.apply(
+    JSON.stringify({
+      kind: "Workspace",
+      metadata: { name: "default" },
+      spec: { path: "workspaces/default" },
+    }),
+    JSON.stringify({
+      kind: "Workflow",
+      metadata: { name: "ask" },
+      spec: { steps: [{ id: "one", run: "echo $SVC_RUN_TOKEN > token; sleep 60" }] },
+    }),
+    JSON.stringify({
+      kind: "Trigger",
+      metadata: { name: "now" },
+      spec: {
+        event: { source: "webhook", webhook: { allowUnsigned: true } },
+        action: { workflow: "ask", workspace: "default" },
+      },
+    }),
+  );
+  const id = String((await rig.post("now", "{}"))["task_id"]);
+  const token = (await untilFile(`${rig.dirs.workspaces}/default/token`)).trim();
+  deepEqual((await ask(rig, token)).caller, { name: "step", role: null });
+  await rig.client.call("task.cancel", { ids: [id] });
+  for await (const _ of rig.client.stream("task.wait", { ids: [id] }));
+});
+
+controlTest("status tells the daemon's clock", async (rig) => {
+  const before = Date.now();
+  const { time } = await ask(rig);
+  match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  const at = Date.parse(time);
+  ok(before <= at && at <= Date.now(), time);
+  equal(new Date(at).toISOString(), time);
+});
