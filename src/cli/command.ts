@@ -7,7 +7,8 @@
 import type { Client } from "../api/client.ts";
 import { type DataDir, locateDataDir } from "../base/data_dir.ts";
 import { findDurationSecs, MAX_DURATION } from "../base/duration.ts";
-import { AppError, fileFault } from "../base/errors.ts";
+import { AppError } from "../base/errors.ts";
+import { fileFault } from "../base/file_fault.ts";
 import type { RecordName } from "../resources/record_names.ts";
 import type { Io } from "./io.ts";
 

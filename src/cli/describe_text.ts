@@ -86,7 +86,6 @@ function triggerLines({ view, webhookUrl, secrets, now }: Facts): Line[] {
     `${webhookUrl ?? ""}/webhook/${project === DEFAULT_PROJECT ? "" : `${project}/`}${place}`;
   const endpoint = text(webhook["endpoint"]) || name;
   const action = part(spec, "action");
-  const next = status["next_fire_at"];
   const isWebhook = event["source"] === "webhook";
   const store = text(part(webhook, "secret")["fromRef"]);
   const header = text(webhook["signatureHeader"]);
@@ -106,11 +105,12 @@ function triggerLines({ view, webhookUrl, secrets, now }: Facts): Line[] {
     ["May start", guardText(part(webhook, "from"))],
     ["Condition", text(part(event, "filter")["condition"])],
     ["Starts", `workflow/${action["workflow"]} in workspace/${action["workspace"]}`],
-    [
-      "Next",
-      typeof next === "string" ? `${next} (in ${shortDuration(Date.parse(next) - now)})` : "",
-    ],
+    ["Next", nextTimes(status["next_fires"], now)],
   ];
+}
+
+function nextTimes(times: unknown, now: number): string {
+  return texts(times).map((at) => `${at} (in ${shortDuration(Date.parse(at) - now)})`).join("\n");
 }
 
 function guardText({ permission, only }: JsonObject): string {

@@ -8,7 +8,7 @@
 import type { Io } from "./io.ts";
 
 /** Exit code of a command that was interrupted: 128 and the number of SIGINT. */
-const INTERRUPTED = 130;
+export const INTERRUPTED = 130;
 
 /** Runs `work`, whose signal aborts on SIGINT and SIGTERM; gives its exit code, or 130. */
 export async function interruptible(

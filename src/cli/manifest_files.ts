@@ -6,7 +6,8 @@
 
 import { join } from "node:path";
 import type { DeleteTarget, ManifestFile } from "../api/resource_operations.ts";
-import { AppError, fileFault } from "../base/errors.ts";
+import { AppError } from "../base/errors.ts";
+import { fileFault } from "../base/file_fault.ts";
 import { itemsOf, type ManifestDocument, parseManifest } from "../resources/manifest.ts";
 import { isUnfilledTemplate } from "../resources/secrets_template.ts";
 import type { Io } from "./io.ts";

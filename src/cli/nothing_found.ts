@@ -25,9 +25,10 @@ const FILTERS = [
   "outcome",
   "state",
   "workflow",
-  "since_secs",
-  "before",
   "selector",
+  ...["since_secs", "since", "until", "before", "after"] as const,
+  ...["reason", "status", "remote", "key", "min_duration_ms"] as const,
+  ...["delivery", "parent", "retry_of", "thread"] as const,
 ] as const;
 
 /** One or two sentences in place of an empty list. */

@@ -4,7 +4,8 @@
  * @module
  */
 
-import { AppError, fileFault } from "../base/errors.ts";
+import { AppError } from "../base/errors.ts";
+import { fileFault } from "../base/file_fault.ts";
 import type { Io } from "./io.ts";
 
 /**

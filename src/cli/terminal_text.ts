@@ -7,9 +7,7 @@
  */
 
 import { escapeInLines, replaceControls } from "../base/control_characters.ts";
-
-const ESCAPE = String.fromCharCode(0x1b);
-const BELL = String.fromCharCode(0x07);
+import { BELL, cleanOutput, ESCAPE } from "../base/output_text.ts";
 
 let safe: (text: string) => SafeText;
 
@@ -36,22 +34,10 @@ export function red(text: string): SafeText {
   return safe(`${ESCAPE}[31m${escapeInLines(text)}${PLAIN.text}`);
 }
 
-/** A colour or a style (SGR). */
-const STYLE = new RegExp(`${ESCAPE}\\[[0-9;]*m`, "g");
-
 /** The beginning of a sequence whose end may come with the next bytes. */
 const BEGUN = new RegExp(
   `(?:\r|${ESCAPE}(?:\\[[0-?]*[ -/]*|[\\]P^_X][^${BELL}${ESCAPE}]*${ESCAPE}?|[ -/]*)?)$`,
 );
-
-/** A command to the terminal (title, link, clipboard) as a whole, however it ends. */
-const COMMAND = new RegExp(
-  `${ESCAPE}[\\]P^_X][^${BELL}${ESCAPE}]*(?:${BELL}|${ESCAPE}\\\\)`,
-  "g",
-);
-
-/** Any other sequence, and the beginning of a command whose end has not come. */
-const SEQUENCE = new RegExp(`${ESCAPE}(?:\\[[0-?]*[ -/]*[@-~]|[ -/]*[0-~])`, "g");
 
 /** A sequence longer than this is not waited for. */
 const MAX_HELD = 4096;
@@ -67,33 +53,14 @@ export class TerminalText {
     const begun = BEGUN.exec(text)?.index ?? text.length;
     const end = text.length - begun > MAX_HELD ? text.length : begun;
     this.#held = text.slice(end);
-    return safe(cleanText(text.slice(0, end)));
+    return safe(cleanOutput(text.slice(0, end)));
   }
 }
 
 /** A line of the output of a task; its colours end with it. */
 export function styledLine(text: string): SafeText {
-  const line = cleanText(text).replaceAll("\n", " ");
+  const line = cleanOutput(text).replaceAll("\n", " ");
   return safe(line.includes(ESCAPE) ? line + PLAIN.text : line);
-}
-
-/**
- * What of the output of a task may be printed: a line that begins anew is another, and hides none.
- */
-function cleanText(text: string): string {
-  const parts: string[] = [];
-  const shown = text.replace(/\r\n?/g, "\n").replace(COMMAND, "");
-  let at = 0;
-  for (const style of shown.matchAll(STYLE)) {
-    parts.push(harmless(shown.slice(at, style.index)), style[0]);
-    at = style.index + style[0].length;
-  }
-  return [...parts, harmless(shown.slice(at))].join("");
-}
-
-/** Without escape sequences, and without what an escape cut in two leaves behind. */
-function harmless(text: string): string {
-  return replaceControls(text.replace(SEQUENCE, ""), (c) => "\t\n".includes(c) ? c : "");
 }
 
 /** One line without control characters: what a payload brought is no second line. */

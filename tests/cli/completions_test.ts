@@ -53,7 +53,7 @@ const CASES: readonly { words: readonly string[]; gives: readonly string[] }[] =
   { words: ["ta"], gives: ["task"] },
   {
     words: ["task", ""],
-    gives: ["logs", "cancel", "retry", "wait", "inbox", "workspace"],
+    gives: ["logs", "plan", "cancel", "retry", "wait", "inbox", "workspace"],
   },
   { words: ["task", "c"], gives: ["cancel"] },
   { words: ["tool", "p"], gives: ["payload-extract"] },

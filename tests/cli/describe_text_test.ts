@@ -59,6 +59,20 @@ Deno.test("a trigger: its address, how it verifies, what it starts and what came
   equal(text.includes("Problems:"), false);
 });
 
+Deno.test("a trigger on a schedule: its next times, one below the other", () => {
+  const event = { source: "cron", cron: { schedule: "0 * * * *" } };
+  const times = ["2026-01-02T01:00:00.000Z", "2026-01-02T02:00:00.000Z"];
+  const status = { next_fire_at: times[0], next_fires: times };
+  const text = describeResource({ ...HOST, view: trigger({ event }, status) });
+  const [, shown = ""] = /^(Next: .*\n( .*\n)*)/m.exec(text) ?? [];
+  deepEqual(shown.trimEnd().split("\n").map((line) => line.replace(/^Next:/, "").trim()), [
+    "2026-01-02T01:00:00.000Z (in 1h)",
+    "2026-01-02T02:00:00.000Z (in 2h)",
+  ]);
+  const suspended = describeResource({ ...HOST, view: trigger({ event }, { next_fires: [] }) });
+  equal(/^Next:/m.test(suspended), false);
+});
+
 Deno.test("a trigger of Slack: its second address, which keeps threads", () => {
   const webhook = { secret: { fromRef: "slack" }, signatureHeader: "X-Slack-Signature" };
   const view = trigger({ event: { source: "webhook", webhook } });

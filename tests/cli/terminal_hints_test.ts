@@ -10,6 +10,7 @@ import type { WaitLine } from "../../src/api/task_operations.ts";
 import { CommandContext } from "../../src/cli/command.ts";
 import { command as get } from "../../src/cli/commands/get.ts";
 import { command as inbox } from "../../src/cli/commands/task_inbox.ts";
+import { command as plan } from "../../src/cli/commands/task_plan.ts";
 import { waitForTasks } from "../../src/cli/wait_for_tasks.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
 import { screen } from "./screen.ts";
@@ -107,4 +108,40 @@ Deno.test("svc task inbox is a table on a terminal, and lines elsewhere", async 
     run(inbox, { positional: ["A"], options: {}, answer, isTerminal });
   equal((await shown(true)).out, "AT          FROM      TEXT\n2026-01-02  operator  a [2J b\n");
   equal((await shown(false)).out, `${JSON.stringify(message)}\n`);
+});
+
+Deno.test("svc task plan is a table that fits, and says where a task never got a plan", async () => {
+  const step = {
+    kind: "run",
+    agent: null,
+    needs: [],
+    when: null,
+    finally: false,
+    timeout_secs: null,
+    attempts: 1,
+    continue_on_error: false,
+  };
+  const answer = {
+    id: "A",
+    planned: true,
+    steps: [
+      { ...step, id: "fetch" },
+      { ...step, id: "write", agent: "writer", needs: ["fetch", "x"], when: "n > 1\n" },
+      { ...step, id: "tell", finally: true, needs: ["write"], timeout_secs: 300, attempts: 3 },
+    ],
+  };
+  const shown = (answer: unknown) =>
+    run(plan, { positional: ["A"], options: {}, answer, isTerminal: true });
+  equal(
+    (await shown(answer)).out,
+    "STEP   RUNS            AFTER     TIMEOUT  ATTEMPTS  WHEN\n" +
+      "fetch  shell                              1\n" +
+      "write  agent writer    fetch, x           1         n > 1\n" +
+      "tell   shell, finally  write     5m       3\n",
+  );
+  const { out, err } = await shown({ id: "A", planned: false, steps: [] });
+  deepEqual([out, err], [
+    "",
+    "Task A never got a plan, something it needs was missing: svc describe task/A says what\n",
+  ]);
 });

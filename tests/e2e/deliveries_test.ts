@@ -139,19 +139,84 @@ testEachProgram(
   },
 );
 
-testEachProgram("a rejected delivery cannot be sent again", async (program) => {
-  await using daemon = await startDaemon(program);
-  await prepared(daemon);
-  await push(daemon, MAIN_PUSH, "another secret altogether");
-  const id = await until("the record of the refusal", async () => {
-    const found = await daemon.json("get", "deliveries") as { id: string }[];
-    return found[0]?.id;
-  });
-  const { code, stdout } = await daemon.svc(["delivery", "redeliver", id]);
-  equal(code, 1);
-  match(stdout, /only an authenticated delivery can be redelivered/);
-  equal((await daemon.tasks()).length, 0);
-});
+testEachProgram(
+  "delivery redeliver takes every filter of get, and tells beforehand what matches",
+  async (program) => {
+    await using daemon = await startDaemon(program);
+    await prepared(daemon);
+    const filtered = await push(daemon, { ref: "refs/heads/topic", forced: false });
+    await push(daemon, MAIN_PUSH);
+    await daemon.settled();
+    const redeliver = async (...filters: readonly string[]) => {
+      const { code, stdout, stderr } = await daemon.svc([
+        ...["delivery", "redeliver", "--since", "1h"],
+        ...filters,
+      ]);
+      equal(code, 0, stderr);
+      return stdout;
+    };
+    const id = String(filtered.json["delivery_id"]);
+    const before = (await daemon.tasks()).length;
+    equal(await redeliver("--reason", "CONDITION", "--dry-run"), `delivery/${id}\n`);
+    equal(await redeliver("--status", "500", "--dry-run"), "");
+    equal(await redeliver("--until", "2020-01-01T00:00:00Z"), "");
+    equal(await redeliver("--min-duration", "1h"), "");
+    const both = await redeliver("--key", "webhook_secret", "--remote", "127.0.0.1", "--dry-run");
+    equal(both.trim().split("\n").length, 2, both);
+    equal((await daemon.tasks()).length, before, "nothing was sent so far");
+    match(await redeliver("--reason", "condition"), new RegExp(`^delivery/${id} filtered as `));
+
+    using client = daemon.client();
+    const everything = Array.fromAsync(client.stream("delivery.redeliver", { project: "default" }));
+    equal(await everything.catch(({ code }) => code), "usage");
+    const dry = await daemon.svc(["delivery", "redeliver", id, "--dry-run"]);
+    equal(dry.code, 2);
+  },
+);
+
+testEachProgram(
+  "a rejected delivery that was kept is checked anew when it is sent again",
+  async (program) => {
+    await using daemon = await startDaemon(program);
+    await prepared(daemon, "true");
+    await daemon.apply(trigger("push", { condition: "true", webhook: SIGNED }));
+    const rejected = (n: number) =>
+      until(`refusal ${n}`, async () => {
+        const found = await daemon.json("get", "deliveries", "--outcome", "rejected") as {
+          id: string;
+        }[];
+        return found.length === n ? found[0]?.id : undefined;
+      });
+    await push(daemon, MAIN_PUSH, "the secret of tomorrow, long enough");
+    const lost = await daemon.svc(["delivery", "redeliver", await rejected(1)]);
+    equal(lost.code, 1);
+    match(lost.stdout, /nothing of it was kept: set .*recordRejected: true/);
+
+    await prepared(daemon, "true");
+    await push(daemon, MAIN_PUSH, "the secret of tomorrow, long enough");
+    const id = await rejected(2);
+    const still = await daemon.svc(["delivery", "redeliver", id]);
+    equal(still.code, 1);
+    match(still.stdout, /was rejected, and still is: /);
+    equal((await daemon.tasks()).length, 0);
+
+    const set = ["tool", "secret-rotate", "github", "tomorrow", "--value-file", "-", "--create"];
+    const mended = await daemon.svc(set, { stdin: "the secret of tomorrow, long enough" });
+    equal(mended.code, 0, mended.stderr);
+    const again = await daemon.svc(["delivery", "redeliver", id]);
+    equal(again.code, 0, again.stdout + again.stderr);
+    match(again.stdout, /accepted as delivery\/.*, task\//);
+    equal((await daemon.settled()).length, 1);
+    // Those that are not asked for stay as they are.
+    const span = ["--trigger", "push", "--since", "1h"];
+    await daemon.svc(["delivery", "redeliver", ...span]);
+    equal((await daemon.settled()).length, 2);
+    const all = ["delivery", "redeliver", "--outcome", "rejected", ...span];
+    const kept = await daemon.svc(all);
+    match(kept.stdout, /accepted/, kept.stderr);
+    equal((await daemon.settled()).length, 3);
+  },
+);
 
 testEachProgram(
   "fifty rotations at once on different keys lose none, and the next request uses them",
@@ -212,14 +277,64 @@ testEachProgram(
     const unsigned = await daemon.svc(["trigger", "test", "push", "-f", file]);
     equal(unsigned.code, 1);
     match(unsigned.stdout, /401 unauthorized: the header of the signature is missing/);
+    const other = (filter: string) =>
+      daemon.svc(["trigger", "test", "push", "--delivery", "latest", "--filter", filter]);
+    const tried = await other('payload.ref == "refs/heads/none"');
+    equal(tried.code, 1);
+    match(
+      tried.stdout,
+      /payload.ref == "refs\/heads\/none" → false .*\n.*\nwould be: +filtered/,
+    );
+    const wrong = await other("payload.ref ==");
+    match(wrong.stderr, /Does not compile at column/);
+    equal((await daemon.tasks()).length, 1, "nothing was started");
     const proposed = JSON.stringify(trigger("push", { condition: "false" }));
     const against = await daemon.svc(["apply", "-f", "-", "--dry-run", "--against", "7d"], {
       stdin: proposed,
     });
     equal(against.code, 0, against.stderr);
     match(against.stdout, /1 stored deliveries examined\n {2}1 accepted → filtered/);
+    const backtest = (...more: string[]) => daemon.svc(["trigger", "backtest", "push", ...more]);
+    const changed = await backtest("--filter", 'payload.ref == "refs/heads/none"');
+    equal(changed.code, 0, changed.stderr);
+    match(
+      changed.stdout,
+      /^delivery\/\w{26} accepted → filtered \(the condition .*\)\n\n1 stored deliveries examined\n {2}1 accepted → filtered\n$/,
+    );
+    match((await backtest("--since", "1d")).stdout, /^\n1 stored .*\n {2}1 unchanged accepted\n$/);
+    const lines = (await backtest("-o", "json")).stdout.trimEnd().split("\n");
+    deepEqual(JSON.parse(lines[0] ?? ""), { total: 1 });
+    deepEqual(JSON.parse(lines.at(-1) ?? ""), {
+      done: true,
+      examined: 1,
+      counts: { "unchanged accepted": 1 },
+    });
+    const refused = await backtest("--filter", "payloda.ref == 1");
+    equal(refused.code, 1);
+    match(refused.stderr, /payloda.*did you mean "payload"\?/);
     equal((await daemon.tasks()).length, 1);
     equal((await push(daemon, MAIN_PUSH)).json["status"], "accepted", "nothing was applied");
+  },
+);
+
+testEachProgram(
+  "svc stats: minutes in which something happened, with their latencies",
+  async (program) => {
+    await using daemon = await startDaemon(program);
+    await prepared(daemon);
+    match((await daemon.svc(["stats"])).stdout, /^Nothing happened in the last 60 minutes\n$/);
+    await push(daemon, MAIN_PUSH);
+    await daemon.settled();
+    const all = await daemon.svc(["stats", "--minutes", "10"]);
+    equal(all.code, 0, all.stderr);
+    match(all.stdout, /^MINUTE {2,}ACCEPTED {2}P50 {2,}P95 .*START95 {2}ENDED .*\n\d\d:\d\dZ .*\n/);
+    match(all.stderr, /^counted since \d{4}-/);
+    ok(all.stdout.split("\n").every((line) => line.length <= 80), all.stdout);
+    const own = await daemon.svc(["stats", "--trigger", "push", "-o", "json"]);
+    const { deliveries, step_secs } = JSON.parse(own.stdout);
+    deepEqual([deliveries.accepted.length, step_secs], [60, 60]);
+    equal((await daemon.svc(["stats", "--trigger", "pull"])).code, 4);
+    equal((await daemon.svc(["stats", "--minutes", "1441"])).code, 2);
   },
 );
 

@@ -21,8 +21,8 @@ const REPOSITORY = "brightwater/tidepool";
 /** A proxy before a daemon that comes and goes. */
 interface Proxy extends AsyncDisposable {
   readonly url: string;
-  /** Where it passes on to; nothing answers while it is absent. */
-  to: string | undefined;
+  /** Where it passes on to, once that is known; nothing answers while it is absent. */
+  to: string | Promise<string> | undefined;
   /** Events that it lets nobody have, by their GUID. */
   readonly refuses: Set<string>;
   /** What arrived, by its GUID, in order. */
@@ -31,18 +31,19 @@ interface Proxy extends AsyncDisposable {
 
 function startProxy(): Proxy {
   const ended = new AbortController();
-  const state = { to: undefined as string | undefined, refuses: new Set<string>() };
+  const state = { to: undefined as Proxy["to"], refuses: new Set<string>() };
   const passed: string[] = [];
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {}, signal: ended.signal },
     async (request) => {
       const body = await request.text();
       const guid = request.headers.get("x-github-delivery") ?? "";
-      if (state.to === undefined) return new Response("", { status: 502 });
+      const to = await state.to;
+      if (to === undefined) return new Response("", { status: 502 });
       if (state.refuses.has(guid)) return new Response("", { status: 400 });
       const { pathname } = new URL(request.url);
       const init = { method: "POST", body, headers: request.headers };
-      const answer = await fetch(`${state.to}${pathname}`, init);
+      const answer = await fetch(`${to}${pathname}`, init);
       if (answer.ok && request.headers.get("x-github-event") !== "ping") passed.push(guid);
       return new Response(await answer.text(), { status: answer.status });
     },
@@ -76,7 +77,10 @@ async function push(github: FakeGitHub, n: number): Promise<void> {
 }
 
 async function started(directory: DataDirectory, proxy: Proxy): Promise<TestDaemon> {
-  const daemon = await startDaemon(ONE_PROGRAM, { directory });
+  // A daemon that starts asks GitHub at once, before anybody else knows its port.
+  const starting = startDaemon(ONE_PROGRAM, { directory });
+  proxy.to = starting.then(({ url }) => url);
+  const daemon = await starting;
   proxy.to = daemon.url;
   return daemon;
 }

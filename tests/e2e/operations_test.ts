@@ -156,6 +156,7 @@ testEachProgram(
     });
     equal(idle.rates["tasks"]?.["succeeded"]?.["last_minute"], 3);
     const { stdout } = await daemon.svc(["status"]);
+    match(stdout, /^you: +admin, by socket$/m);
     match(stdout, /^tasks: +0 running, 0 pending$/m);
     match(
       stdout,

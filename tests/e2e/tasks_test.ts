@@ -252,13 +252,17 @@ testEachProgram(
     equal(await logs(), "bein between\ngun\nend");
     equal(await logs("--prefix"), "[b] in between\n[a] begun\n[a] end\n");
     equal(await logs("--tail", "1"), "end");
-    equal(await logs("--tail", "2", "--prefix"), "[a] begun\n[a] end\n");
+    equal(await logs("--tail", "2", "--prefix"), "[b] in between\n[a] end\n");
+    equal(await logs("--grep", "BE"), "begun\nin between\n");
+    equal(await logs("--grep", "be", "--tail", "1", "--prefix"), "[b] in between\n");
+    equal(await logs("--grep", "nothing like it"), "");
     const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (.*)$/;
     const timed = (await logs("--timestamps")).trimEnd().split("\n");
     deepEqual(timed.map((line) => time.exec(line)?.[1]), ["in between", "begun", "end"]);
     equal(await logs("--since", "1h", "--step", "b"), "in between\n");
     equal((await daemon.svc(["task", "logs", id, "--step", "c"])).code, 2);
     equal((await daemon.svc(["task", "logs", id, "--tail", "x"])).code, 2);
+    equal((await daemon.svc(["task", "logs", id, "--grep", ""])).code, 2);
   },
 );
 

@@ -6,6 +6,7 @@
 
 import type { AgainstResult } from "../../api/resource_operations.ts";
 import { AppError } from "../../base/errors.ts";
+import { printCounts } from "../backtest_text.ts";
 import {
   type Command,
   type CommandContext,
@@ -83,10 +84,9 @@ function readPrune(context: CommandContext): string | undefined {
   );
 }
 
-function printAgainst({ examined, counts, changed }: AgainstResult, { io }: CommandContext): void {
-  io.out(`\n${examined} stored deliveries examined\n`);
-  for (const [change, n] of Object.entries(counts)) io.out(`  ${n} ${change}\n`);
-  for (const { delivery_id, trigger, change, reason } of changed) {
+function printAgainst(against: AgainstResult, { io }: CommandContext): void {
+  printCounts(against, io);
+  for (const { delivery_id, trigger, change, reason } of against.changed) {
     io.out(
       `${delivery_id} ${trigger}: ${change}${reason === "" ? "" : ` (${printable(reason)})`}\n`,
     );

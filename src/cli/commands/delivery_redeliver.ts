@@ -5,6 +5,7 @@
  */
 
 import type { RedeliveryLine } from "../../api/delivery_operations.ts";
+import type { Input } from "../../api/operations.ts";
 import { DELIVERY_OUTCOMES } from "../../store/delivery_records.ts";
 import { AppError } from "../../base/errors.ts";
 import {
@@ -15,19 +16,20 @@ import {
   OUTPUT_TEXT_JSON,
   PROJECT,
 } from "../command.ts";
+import { DELIVERY_FILTERS, deliveryFilters } from "../delivery_filters.ts";
 import { jsonText } from "../json_text.ts";
 import { CLEAR_LINE, printable } from "../terminal_text.ts";
 
 /** Sends deliveries again. */
 export const command: Command = {
-  help: "Sends a stored delivery, or those of a trigger since some time, through the pipeline " +
+  help: "Sends a stored delivery, or all that match since some time, through the pipeline " +
     "again: it counts as authenticated and is not stopped as a duplicate; filter and " +
     "workflow are those applied now. Exit 1 when a delivery could not be sent.",
   arguments: [{ name: "[delivery]", help: DELIVERY.help, complete: "delivery" }],
   options: [
     {
       flags: "--trigger <name>",
-      help: "all deliveries of this trigger, with --since",
+      help: "all deliveries of this trigger; every filter goes with --since",
       complete: "trigger",
     },
     { flags: "--since <duration>", help: "those of the last 1h, 7d, …" },
@@ -36,6 +38,9 @@ export const command: Command = {
       help: "only those with this outcome; failed: those whose task failed",
       complete: [...DELIVERY_OUTCOMES, "failed"],
     },
+    ...DELIVERY_FILTERS,
+    { flags: "--until <time>", help: "only those up to this time: 2026-01-31T08:00:00Z" },
+    { flags: "--dry-run", help: "print which deliveries these are, but send nothing" },
     PROJECT,
     ...CONNECTION,
     OUTPUT_TEXT_JSON,
@@ -47,21 +52,26 @@ export const command: Command = {
   async run(context: CommandContext) {
     const { io } = context;
     const id = context.argument(0);
-    const [trigger, since] = [context.option("trigger"), context.duration("since")];
-    const outcome = context.option("outcome");
-    if ((id === "") === (trigger === undefined)) {
-      throw new AppError("usage", "Name a delivery, or a trigger with --trigger and --since");
+    const filters = filtersOf(context);
+    const given = Object.keys(filters).length > 0;
+    const since = context.duration("since");
+    const dryRun = context.flag("dryRun");
+    if ((id === "") !== given) {
+      throw new AppError("usage", "Name a delivery, or all with filters such as --trigger");
     }
-    if (trigger !== undefined && since === undefined) {
+    if (given && since === undefined) {
       throw new AppError("usage", "Add how far back: --since 1h, --since 7d, …");
+    }
+    if (dryRun && !given) {
+      throw new AppError("usage", "--dry-run tells which deliveries match: give filters");
     }
     using client = context.client();
     const lines = client.stream("delivery.redeliver", {
       ...context.project(),
+      ...filters,
       ...(id === "" ? {} : { id }),
-      ...(trigger === undefined ? {} : { trigger }),
       ...(since === undefined ? {} : { since_secs: since }),
-      ...(outcome === undefined ? {} : { outcome }),
+      ...(dryRun ? { dry_run: true } : {}),
     });
     const progress = new Progress(context);
     for await (const line of lines) progress.take(line);
@@ -72,6 +82,14 @@ export const command: Command = {
     return progress.failed === 0 ? 0 : 1;
   },
 };
+
+function filtersOf(context: CommandContext): Partial<Input<"delivery.redeliver">> {
+  const texts = (["trigger", "outcome", "until"] as const).flatMap((name) => {
+    const value = context.option(name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return { ...Object.fromEntries(texts), ...deliveryFilters(context) };
+}
 
 type Result = Exclude<RedeliveryLine, { total: number }>;
 
@@ -114,6 +132,7 @@ class Progress {
 function describe(line: Result): string {
   const given = `delivery/${line.delivery_id}`;
   if (line.error !== undefined) return `${given} not sent: ${printable(line.error)}`;
+  if (line.outcome === undefined) return given;
   const tasks = (line.task_ids ?? []).map((id) => `, task/${id}`).join("");
   const reason = line.reason ? ` (${printable(line.reason)})` : "";
   return `${given} ${line.outcome} as delivery/${line.new_delivery_id}${tasks}${reason}`;

@@ -49,7 +49,7 @@ export const command: Command = {
       throw new AppError("usage", `-o json holds everything, leave out --${part}`);
     }
     using client = context.client();
-    const shown = await client.call("delivery.show", { id: context.argument(0) });
+    const shown = await client.call("delivery.show", { id: context.argument(0), whole: true });
     if (json) return io.out(jsonText(shown));
     if (part === "curl") return io.out(toCurl(shown));
     if (part === "headers") return io.out(headerLines(shown));

@@ -8,6 +8,7 @@ import type { Client } from "../../api/client.ts";
 import type { GetInput, Listing } from "../../api/resource_operations.ts";
 import { AppError } from "../../base/errors.ts";
 import { type Command, type CommandContext, CONNECTION, OUTPUT } from "../command.ts";
+import { DELIVERY_FILTERS, deliveryFilters } from "../delivery_filters.ts";
 import type { Io } from "../io.ts";
 import { interruptible } from "../interrupt.ts";
 import { KIND_NAMES, PLURALS, RECORD_TYPE_NAMES } from "../listed_names.ts";
@@ -67,9 +68,27 @@ export const command: Command = {
       flags: "--unknown",
       help: "with deliveries: requests to paths that no trigger has, since the daemon started",
     },
-    { flags: "--since <duration>", help: "only records of the last 1h, 7d, …" },
+    {
+      flags: "--since <time>",
+      help: "only records of the last 1h, 7d, …, or from a time on: 2026-01-31T08:00:00Z",
+    },
+    { flags: "--until <time>", help: "only records up to this time: 2026-01-31T08:00:00Z" },
     { flags: "--limit <n>", help: "at most this many (records: 50 unless given)" },
     { flags: "--before <id>", help: "only records older than this id: the next page" },
+    { flags: "--after <id>", help: "those that follow this id: the page before" },
+    ...DELIVERY_FILTERS,
+    {
+      flags: "--delivery <delivery>",
+      help: "only tasks of this delivery, retries included",
+      complete: "delivery",
+    },
+    {
+      flags: "--parent <task>",
+      help: "only tasks that this task started, retries included",
+      complete: "task",
+    },
+    { flags: "--retry-of <task>", help: "only tasks that retry this task", complete: "task" },
+    { flags: "--thread <id>", help: "only source-events of this thread, by the platform's id" },
     {
       flags: "-w, --watch",
       help: "keep printing what is added or changed; json is one object per line",
@@ -85,6 +104,7 @@ export const command: Command = {
     "svc get triggers,workflows -o wide",
     "svc get trigger github-push github-release",
     "svc get deliveries --trigger github-push --outcome rejected --since 1d",
+    "svc get deliveries --reason signature --status 401 --since 7d",
     "svc get deliveries --unknown",
   ],
   async run(context: CommandContext) {
@@ -105,7 +125,7 @@ export const command: Command = {
     using client = context.client();
     const inputs = (await withoutAll(wanted, client)).map((one) => toInput(one, context));
     const listings: Listing[] = [];
-    for (const input of inputs) listings.push(await client.call("get", input));
+    for (const input of inputs) listings.push(await listAll(input, client));
     await print({ inputs, listings }, format, io);
     return 0;
   },
@@ -170,21 +190,58 @@ async function print(
   if (listings.length === 1) hintAtMore(listings[0], io);
 }
 
-const TEXTS = ["trigger", "state", "workflow", "outcome", "before", "selector"] as const;
+/** Records of a list where no limit is given. */
+const DEFAULT_LIMIT = 50;
+
+/** A whole list: a search that ended before it had found enough goes on where it ended. */
+async function listAll(input: GetInput, client: Client): Promise<Listing> {
+  const { limit = DEFAULT_LIMIT } = input;
+  let listing = await client.call("get", input);
+  for (;;) {
+    const { more_before: before, more_after: after, rows } = listing;
+    if ((before ?? after) === undefined || rows.length >= limit) return listing;
+    const on = before === undefined ? { after } : { before };
+    const more = await client.call(
+      "get",
+      Object.assign({}, input, on, { limit: limit - rows.length }),
+    );
+    const joined = joinListings(before === undefined ? [more, listing] : [listing, more]);
+    listing = {
+      ...joined,
+      ...(more.more_before === undefined ? {} : { more_before: more.more_before }),
+      ...(more.more_after === undefined ? {} : { more_after: more.more_after }),
+    };
+  }
+}
+
+const TEXTS = [
+  ...["trigger", "state", "workflow", "outcome", "before", "after", "until", "selector"] as const,
+  ...["delivery", "parent", "thread"] as const,
+];
 
 function toInput({ what, name }: Wanted, context: CommandContext): GetInput {
-  const limit = context.count("limit", 1);
-  const since = context.duration("since");
   const texts = TEXTS.map((option) => [option, context.option(option)] as const);
+  const others = {
+    ...sinceOf(context),
+    limit: context.count("limit", 1),
+    ...deliveryFilters(context),
+    retry_of: context.option("retryOf"),
+  };
+  const given = [...texts, ...Object.entries(others)].filter(([, value]) => value !== undefined);
   return {
     what,
     ...(name === "" ? {} : { name }),
     ...context.project(),
     ...(context.flag("unknown") ? { unknown: true } : {}),
-    ...Object.fromEntries(texts.filter(([, text]) => text !== undefined)),
-    ...(since === undefined ? {} : { since_secs: since }),
-    ...(limit === undefined ? {} : { limit }),
+    ...Object.fromEntries(given),
   };
+}
+
+/** A span of time back from now, or a time; what the text is shows its form. */
+function sinceOf(context: CommandContext): Pick<GetInput, "since" | "since_secs"> {
+  const text = context.option("since");
+  if (text === undefined) return {};
+  return /^\d{4}-/.test(text) ? { since: text } : { since_secs: context.duration("since") ?? 0 };
 }
 
 function watch(input: GetInput, format: Format, context: CommandContext): Promise<number> {
@@ -199,8 +256,10 @@ function watch(input: GetInput, format: Format, context: CommandContext): Promis
 
 /** People are told how to read on; a script that wants more asks for more. */
 function hintAtMore(listing: Listing | undefined, io: Io): void {
-  const last = listing?.more_before;
-  if (io.outIsTerminal && last !== undefined) io.err(`There may be more: add --before ${last}\n`);
+  if (!io.outIsTerminal) return;
+  const { more_before: last, more_after: first } = listing ?? {};
+  if (last !== undefined) io.err(`There may be more: add --before ${last}\n`);
+  if (first !== undefined) io.err(`There may be newer ones: add --after ${first}\n`);
 }
 
 /**

@@ -5,7 +5,8 @@
  */
 
 import { dirname, join } from "node:path";
-import { AppError, fileFault } from "../../base/errors.ts";
+import { AppError } from "../../base/errors.ts";
+import { fileFault } from "../../base/file_fault.ts";
 import {
   endpointsOfPackage,
   type IntegrationPackage,

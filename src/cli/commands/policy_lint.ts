@@ -6,7 +6,8 @@
 
 import { basename, resolve } from "node:path";
 import { findText } from "../../base/bytes.ts";
-import { AppError, fileFault } from "../../base/errors.ts";
+import { AppError } from "../../base/errors.ts";
+import { fileFault } from "../../base/file_fault.ts";
 import { parsePolicy, type Policy, type PolicyReading } from "../../plugins/policy/policy.ts";
 import { policyPath, readPolicy } from "../../plugins/policy/policy_file.ts";
 import { findDeniedName, prefixDirectory } from "../../plugins/policy/policy_rules.ts";

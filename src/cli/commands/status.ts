@@ -14,7 +14,7 @@ import { printable } from "../terminal_text.ts";
 /** Shows the daemon's status. */
 export const command: Command = {
   help:
-    "Shows whether the daemon runs, where it receives webhooks, which settings are not the default, how many resources there " +
+    "Shows whether the daemon runs, where it receives webhooks, which role you have, which settings are not the default, how many resources there " +
     "are, what waits, what happened in the last minutes, and what does not work as it " +
     "should. Exit 3 when it does not run; with --exit-status 1 when anything is degraded.",
   options: [
@@ -40,6 +40,7 @@ export const command: Command = {
       ["version", status.version],
       ["webhooks", status.webhook_url ?? "off"],
       ["data", status.data_dir],
+      ["you", callerText(status.caller)],
       ...settingLines(status),
       ["uptime", shortDuration(status.uptime_secs * 1000)],
       ...countLines(status),
@@ -61,6 +62,11 @@ export const command: Command = {
     return exitCode;
   },
 };
+
+/** What the one who asks may do, and by what the daemon knows that. */
+function callerText({ name, role }: Status["caller"]): string {
+  return role === null ? `the run token of a ${name}` : `${role}, by ${name}`;
+}
 
 /** The settings that are not the default, each with where it comes from. */
 function settingLines({ settings }: Status): (readonly [string, string])[] {

@@ -4,55 +4,58 @@
  * @module
  */
 
+import type { Client } from "../../api/client.ts";
 import type { CancelResult } from "../../api/task_operations.ts";
 import {
   type Command,
   type CommandContext,
   CONNECTION,
   OUTPUT_TEXT_JSON,
-  TASKS,
+  TASK,
 } from "../command.ts";
 import { interruptible } from "../interrupt.ts";
 import { jsonText } from "../json_text.ts";
+import { findMatching, forMatching, matchingOptions } from "../matching_tasks.ts";
+import { printable } from "../terminal_text.ts";
 import { waitForTasks } from "../wait_for_tasks.ts";
 
 /** Cancels tasks. */
 export const command: Command = {
   help: "Cancels tasks. A pending task ends at once; every process of a running one gets TERM " +
     "and, after 5 seconds, KILL, then its finally steps run. Waits until all have ended. " +
-    "Exit 1 when a task had already ended.",
-  arguments: [TASKS],
+    "Exit 1 when a task had already ended. With filters instead of tasks, all that match and " +
+    "have not ended; asks first.",
+  arguments: [{ name: "[task...]", help: TASK.help, complete: "task" }],
   options: [
     { flags: "--reason <text>", help: "why; it is kept with the task" },
     { flags: "--no-wait", help: "do not wait until they have ended" },
+    ...matchingOptions(["pending", "running"]),
     ...CONNECTION,
     OUTPUT_TEXT_JSON,
   ],
   examples: [
     "svc task cancel latest",
     'svc task cancel latest --reason "wrong branch"',
-    "svc get tasks --state running -o name | xargs svc task cancel",
+    "svc task cancel --trigger github-push --state pending --yes",
   ],
   run(context: CommandContext) {
     const { io } = context;
-    const reason = context.option("reason");
     const json = context.option("output") === "json";
     const say = (line: string) => json || io.out(`${line}\n`);
     return interruptible(io, async (signal) => {
       using client = context.client();
-      const { tasks } = await client.call("task.cancel", {
-        ids: context.arguments(0),
-        ...(reason === undefined ? {} : { reason }),
+      if (context.flag("dryRun")) return await tryCancel(client, context);
+      const tasks = await cancel(client, context, ({ id, result, state }) => {
+        if (result === "cancelled") say(`task/${id} cancelled`);
+        if (result === "ended") io.err(`task/${id} has already ended: ${state}\n`);
       });
-      const before = tasks.filter(({ result }) => result === "ended");
       const stopping = tasks.filter(({ result }) => result === "stopping").map(({ id }) => id);
-      for (const { id, result } of tasks) if (result === "cancelled") say(`task/${id} cancelled`);
-      for (const { id, state } of before) io.err(`task/${id} has already ended: ${state}\n`);
       const ended = new Map<string, string>();
       if (!context.flag("wait")) {
         for (const id of stopping) say(`task/${id} is being cancelled`);
-      } else if (stopping.length > 0) {
-        await waitForTasks(stopping, {
+      }
+      for (let at = 0; context.flag("wait") && at < stopping.length; at += MAX_WAITED) {
+        await waitForTasks(stopping.slice(at, at + MAX_WAITED), {
           client,
           io,
           signal,
@@ -72,3 +75,44 @@ export const command: Command = {
     });
   },
 };
+
+/** Tasks that one wait takes. */
+const MAX_WAITED = 1000;
+
+/** Cancels what the command line means, and tells of each task. */
+async function cancel(
+  client: Client,
+  context: CommandContext,
+  tell: (task: CancelResult) => void,
+): Promise<readonly CancelResult[]> {
+  const ids = context.arguments(0);
+  const matching = findMatching(ids.length > 0, context);
+  const reason = context.option("reason");
+  const why = reason === undefined ? {} : { reason };
+  if (matching === undefined) {
+    const { tasks } = await client.call("task.cancel", { ids, ...why });
+    for (const task of tasks) tell(task);
+    return tasks;
+  }
+  const results = await forMatching("Cancel", context, {
+    stream: (dryRun) =>
+      client.stream("task.cancel.matching", { ...matching, ...why, dry_run: dryRun }),
+    tell({ task_id: id, state, result, error }) {
+      if (error !== undefined) context.io.err(`task/${id} not cancelled: ${printable(error)}\n`);
+      if (result !== undefined) tell({ id, state, result });
+    },
+  });
+  return results.map(({ task_id: id, state, result = "ended" }) => ({ id, state, result }));
+}
+
+/** Tells which tasks would be cancelled. */
+async function tryCancel(client: Client, context: CommandContext): Promise<number> {
+  const json = context.option("output") === "json";
+  const matching = findMatching(context.arguments(0).length > 0, context);
+  const found = await forMatching("Cancel", context, {
+    stream: (dryRun) => client.stream("task.cancel.matching", { ...matching, dry_run: dryRun }),
+    tell: ({ task_id: id, state }) => json || context.io.out(`task/${id} ${state}\n`),
+  });
+  if (json) context.io.out(jsonText(found));
+  return 0;
+}

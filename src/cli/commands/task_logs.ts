@@ -37,6 +37,7 @@ export const command: Command = {
     { flags: "-f, --follow", help: "keep printing until the task has ended" },
     { flags: "--step <id>", help: "only this step", complete: "step" },
     { flags: "--tail <n>", help: "only the last lines, with -f also what follows" },
+    { flags: "--grep <text>", help: "only lines that have this text, in capitals or not" },
     { flags: "--since <duration>", help: "only the output of the last 10m, 1h, …" },
     { flags: "--prefix", help: "begin each line with its step: [build] …" },
     { flags: "--timestamps", help: "begin each line with its time" },
@@ -53,11 +54,14 @@ export const command: Command = {
     "svc task logs --latest --trigger github-push --exit-status",
     "svc task logs latest -f --prefix",
     "svc task logs latest --step build --tail 20 --timestamps",
+    "svc task logs latest --grep error --prefix",
   ],
   run(context: CommandContext) {
     const { io } = context;
     const [step, tail] = [context.option("step"), context.count("tail", 0, 100_000)];
     const since = context.duration("since");
+    const grep = context.option("grep");
+    if (grep === "") throw new AppError("usage", "--grep: say which text the lines are to have");
     const json = context.option("output") === "json";
     const printer = new LogPrinter(io, {
       prefix: context.flag("prefix"),
@@ -71,6 +75,7 @@ export const command: Command = {
         ...(step === undefined ? {} : { step }),
         ...(tail === undefined ? {} : { tail }),
         ...(since === undefined ? {} : { since_secs: since }),
+        ...(grep === undefined ? {} : { contains: grep }),
       }, signal);
       let end: LogEnd | undefined;
       try {

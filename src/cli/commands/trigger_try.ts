@@ -36,6 +36,7 @@ export const command: Command = {
       help: "id of a stored delivery to take instead",
       complete: "delivery",
     },
+    { flags: "--filter <condition>", help: "CEL condition in the place of the trigger's own" },
     HEADER,
     EVENT,
     { flags: "--sign", help: "sign it as the sender of the trigger would" },
@@ -51,6 +52,7 @@ export const command: Command = {
   examples: [
     "svc trigger test github-push -f payload.json --sign --event push",
     "svc trigger test github-push --delivery latest",
+    `svc trigger test github-push --delivery latest --filter 'payload.ref == "refs/heads/main"'`,
     "svc trigger test github-push --platform github --event push",
     'svc trigger test hook -f - --header "X-Webhook-Signature: sha256=…" < body.json',
   ],
@@ -58,10 +60,17 @@ export const command: Command = {
     const request = await readRequest(context);
     using client = context.client();
     const name = context.argument(0);
-    const input = { name, ...context.project(), ...request };
-    const { would, stages } = await client.call("trigger.test", input);
+    const filter = context.option("filter");
+    const input = {
+      name,
+      ...context.project(),
+      ...request,
+      ...(filter === undefined ? {} : { filter }),
+    };
+    const tried = await client.call("trigger.test", input);
+    const { would, stages } = tried;
     if (context.option("output") === "json") {
-      context.io.out(jsonText({ would, stages }));
+      context.io.out(jsonText(tried));
     } else {
       for (const { stage, result } of stages) {
         context.io.out(`${`${stage}:`.padEnd(14)}${printable(result)}\n`);

@@ -1,0 +1,95 @@
+/**
+ * `svc stats`.
+ *
+ * @module
+ */
+
+import type { MinuteValues, Stats } from "../../api/status_operations.ts";
+import { rfc3339 } from "../../base/clock.ts";
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  OUTPUT_TEXT_JSON,
+  PROJECT,
+} from "../command.ts";
+import { jsonText } from "../json_text.ts";
+import { formatTable } from "../table.ts";
+
+/** Minutes, where nothing is said. */
+const DEFAULT_MINUTES = 60;
+
+/** Shows figures by minute. */
+export const command: Command = {
+  help: "Shows what happened minute by minute in the last hour, at most in the last day: " +
+    "deliveries by outcome; how many milliseconds the answers of 50, 95 and 99 of 100 took, and " +
+    "the start of tasks (START95); tasks that ended; and the queue. Minutes without anything are " +
+    "left out; the last one still runs. What was before the daemon's start is not known.",
+  options: [
+    { flags: "--minutes <n>", help: `how many, up to 1440 (default: ${DEFAULT_MINUTES})` },
+    { flags: "--trigger <name>", help: "only this trigger", complete: "trigger" },
+    PROJECT,
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc stats",
+    "svc stats --trigger github-push --minutes 1440 -o json",
+  ],
+  async run(context: CommandContext) {
+    const { io } = context;
+    const trigger = context.option("trigger");
+    using client = context.client();
+    const stats = await client.call("stats", {
+      minutes: context.count("minutes", 1, 1440) ?? DEFAULT_MINUTES,
+      ...context.project(),
+      ...(trigger === undefined ? {} : { trigger }),
+    });
+    if (context.option("output") === "json") return io.out(jsonText(stats));
+    io.out(table(stats, io.columns));
+    if (stats.counted_since === null) {
+      io.err("Too many triggers: this one is counted only with all others, in svc stats\n");
+    } else io.err(`counted since ${stats.counted_since}\n`);
+  },
+};
+
+/** One column of numbers, and how its minutes are shown. */
+interface Column {
+  readonly header: string;
+  readonly values: MinuteValues;
+}
+
+function table(stats: Stats, room: number | undefined): string {
+  const { deliveries, answer_ms: answer, start_ms: start, tasks, queue } = stats;
+  const columns: Column[] = [
+    ...Object.entries(deliveries).filter(([, values]) => values.some((n) => n > 0))
+      .map(([outcome, values]) => ({ header: outcome.toUpperCase(), values })),
+    ...[["P50", answer.p50], ["P95", answer.p95], ["P99", answer.p99], ["START95", start.p95]]
+      .map(([header, values]) => ({ header, values }) as Column),
+    ...(tasks === undefined ? [] : [{ header: "ENDED", values: sums(Object.values(tasks)) }]),
+    ...(queue === undefined ? [] : [
+      { header: "RUNNING", values: queue.running },
+      { header: "PENDING", values: queue.pending },
+    ]),
+  ];
+  const count = answer.p50.length;
+  const rows = Array.from({ length: count }, (_, at) => columns.map(({ values }) => values[at]))
+    .flatMap((values, at) =>
+      values.some((value) => (value ?? 0) > 0)
+        ? [[timeOf(stats, at), ...values.map((value) => value === null ? "-" : `${value}`)]]
+        : []
+    );
+  if (rows.length === 0) return `Nothing happened in the last ${count} minutes\n`;
+  const headers = ["MINUTE", ...columns.map(({ header }) => header)];
+  return formatTable(headers.map((header) => ({ header, wide: false })), rows, room);
+}
+
+/** Sums of several columns, minute by minute. */
+function sums(columns: readonly (readonly number[])[]): number[] {
+  return (columns[0] ?? []).map((_, at) => columns.reduce((sum, one) => sum + (one[at] ?? 0), 0));
+}
+
+/** The hour and minute of a value, UTC. */
+function timeOf({ from, step_secs }: Stats, at: number): string {
+  return `${rfc3339(Date.parse(from) + at * step_secs * 1000).slice(11, 16)}Z`;
+}

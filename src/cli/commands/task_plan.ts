@@ -1,0 +1,61 @@
+/**
+ * `svc task plan`.
+ *
+ * @module
+ */
+
+import type { PlannedStepView } from "../../api/task_operations.ts";
+import { shortDuration } from "../../base/duration.ts";
+import {
+  type Command,
+  type CommandContext,
+  CONNECTION,
+  OUTPUT_TEXT_JSON,
+  TASK,
+} from "../command.ts";
+import { jsonText } from "../json_text.ts";
+import { formatTable } from "../table.ts";
+
+/** Prints the plan of a task. */
+export const command: Command = {
+  help: "Prints the steps that a task runs, and what each waits for: they were copied when the " +
+    "task was made, and what is applied later does not change them. Steps under finally come " +
+    "last. How far they are says svc describe task.",
+  arguments: [TASK],
+  options: [...CONNECTION, OUTPUT_TEXT_JSON],
+  examples: ["svc task plan latest", "svc task plan latest -o json"],
+  async run(context: CommandContext) {
+    const { io } = context;
+    using client = context.client();
+    const plan = await client.call("task.plan", { id: context.argument(0) });
+    if (context.option("output") === "json") return io.out(jsonText(plan));
+    if (!plan.planned) {
+      io.err(
+        `Task ${plan.id} never got a plan, something it needs was missing: ` +
+          `svc describe task/${plan.id} says what\n`,
+      );
+      return;
+    }
+    io.out(formatTable(COLUMNS, plan.steps.map(toCells), io.columns));
+  },
+};
+
+const COLUMNS = [
+  { header: "STEP", wide: false, fit: "name" },
+  { header: "RUNS", wide: false, fit: "name" },
+  { header: "AFTER", wide: false, fit: "text" },
+  { header: "TIMEOUT", wide: false },
+  { header: "ATTEMPTS", wide: false },
+  { header: "WHEN", wide: false, fit: "text" },
+] as const;
+
+function toCells(step: PlannedStepView): string[] {
+  return [
+    step.id,
+    (step.agent === null ? "shell" : `agent ${step.agent}`) + (step.finally ? ", finally" : ""),
+    step.needs.join(", "),
+    step.timeout_secs === null ? "" : shortDuration(step.timeout_secs * 1000),
+    String(step.attempts),
+    step.when ?? "",
+  ];
+}

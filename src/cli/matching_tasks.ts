@@ -1,0 +1,96 @@
+/**
+ * Commands on all tasks that match filters: the options, the question before anything is done, and
+ * the result of each task as it comes.
+ *
+ * @module
+ */
+
+import type { Input } from "../api/operations.ts";
+import type { MatchingLine } from "../api/task_operations.ts";
+import { AppError } from "../base/errors.ts";
+import { type CommandContext, type OptionDefinition, PROJECT } from "./command.ts";
+import { confirm, YES } from "./confirm.ts";
+
+/** Which tasks are meant. */
+export type Matching = Omit<Input<"task.retry.matching">, "dry_run">;
+
+/** What came of one task. */
+export type MatchingResult = Exclude<MatchingLine, { readonly total: number }>;
+
+/** The filters, for tasks in one of these states, and the two ways not to be asked. */
+export const matchingOptions = (states: readonly string[]): readonly OptionDefinition[] => [
+  { flags: "--trigger <name>", help: "all tasks of this trigger", complete: "trigger" },
+  { flags: "--workflow <name>", help: "all tasks of this workflow", complete: "workflow" },
+  { flags: "--state <state>", help: `all that are ${states.join(" or ")}`, complete: states },
+  { flags: "--since <duration>", help: "all tasks of the last 1h, 7d, …" },
+  PROJECT,
+  YES,
+  { flags: "--dry-run", help: "print which tasks these are, but change nothing" },
+];
+
+/**
+ * The filters of a command line; `undefined` where it names tasks instead.
+ *
+ * @throws {AppError} `usage` for both, and for neither.
+ */
+export function findMatching(named: boolean, context: CommandContext): Matching | undefined {
+  const texts = (["trigger", "workflow", "state"] as const).flatMap((name) => {
+    const value = context.option(name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const since = context.duration("since");
+  const some = texts.length > 0 || since !== undefined;
+  if (named && !some && context.flag("dryRun")) {
+    throw new AppError(
+      "usage",
+      "--dry-run tells which tasks match: give filters such as --trigger",
+    );
+  }
+  if (named && !some) return undefined;
+  if (named) throw new AppError("usage", "Name tasks, or give filters such as --trigger, not both");
+  if (!some) {
+    throw new AppError(
+      "usage",
+      "TASK is missing: name tasks, or all with --trigger, --workflow, --state or --since",
+    );
+  }
+  return {
+    ...context.project(),
+    ...Object.fromEntries(texts),
+    ...(since === undefined ? {} : { since_secs: since }),
+  };
+}
+
+/**
+ * Does something to all tasks that match: asks first, and tells of each as it comes.
+ *
+ * @returns What came of each; in a dry run, which they are.
+ * @throws {AppError} `refused` when the answer is not yes.
+ */
+export async function forMatching(
+  verb: string,
+  context: CommandContext,
+  { stream, tell }: {
+    readonly stream: (dryRun: boolean) => AsyncIterable<MatchingLine>;
+    readonly tell: (result: MatchingResult) => unknown;
+  },
+): Promise<readonly MatchingResult[]> {
+  const dryRun = context.flag("dryRun");
+  if (!dryRun && !context.flag("yes")) {
+    const total = await countOf(stream(true));
+    if (total > 0) await confirm(`${verb} ${total === 1 ? "1 task" : `${total} tasks`}?`, context);
+  }
+  const results: MatchingResult[] = [];
+  for await (const line of stream(dryRun)) {
+    if ("total" in line) continue;
+    results.push(line);
+    tell(line);
+  }
+  if (results.length === 0) context.io.err("No task matches\n");
+  return results;
+}
+
+async function countOf(lines: AsyncIterable<MatchingLine>): Promise<number> {
+  for await (const line of lines) if ("total" in line) return line.total;
+  return 0;
+}
