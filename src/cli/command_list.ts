@@ -11,7 +11,16 @@ import { isGroup, type ListedName, suggestCommand } from "./suggest.ts";
 
 /** The headings of the list, each with the first words of the commands under it. */
 export const SECTIONS: readonly (readonly [heading: string, firstWords: readonly string[]])[] = [
-  ["Setup", ["init", "daemon", "status", "integration", "completions", "version"]],
+  ["Setup", [
+    "init",
+    "daemon",
+    "status",
+    "stats",
+    "console",
+    "integration",
+    "completions",
+    "version",
+  ]],
   ["Connections", ["connect", "disconnect", "connection"]],
   ["Resources", ["apply", "get", "describe", "edit", "delete", "secret", "schema"]],
   ["Triggers and deliveries", ["trigger", "delivery"]],

@@ -44,6 +44,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/status.ts"),
   },
   {
+    words: "stats",
+    summary: "show rates and latencies minute by minute",
+    load: () => import("./commands/stats.ts"),
+  },
+  {
+    words: "console",
+    summary: "open the console in a browser",
+    load: () => import("./commands/console.ts"),
+  },
+  {
     words: "apply",
     summary: "create or change resources",
     load: () => import("./commands/apply.ts"),
@@ -97,6 +107,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/task_logs.ts"),
   },
   {
+    words: "task plan",
+    summary: "show the steps of a task and what each waits for",
+    load: () => import("./commands/task_plan.ts"),
+  },
+  {
     words: "task cancel",
     summary: "cancel tasks",
     load: () => import("./commands/task_cancel.ts"),
@@ -126,6 +141,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     words: "trigger test",
     summary: "run a request through a trigger, start nothing",
     load: () => import("./commands/trigger_try.ts"),
+  },
+  {
+    words: "trigger backtest",
+    summary: "run its stored deliveries again, with another filter",
+    load: () => import("./commands/trigger_backtest.ts"),
   },
   {
     words: "trigger send",

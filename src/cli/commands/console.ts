@@ -1,0 +1,146 @@
+/**
+ * `svc console`: the console in a browser, for as long as the command runs.
+ *
+ * @module
+ */
+
+import { systemClock } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import { idFactory } from "../../base/ids.ts";
+import { createLog } from "../../base/log.ts";
+import { type FindAsset, findEmbedded } from "../../console/assets.ts";
+import { isPage, PAGES } from "../../console/gate.ts";
+import { hasOwnScreen, openInBrowser, tunnelCommand } from "../../console/open_browser.ts";
+import { type ConsoleServer, serveConsole } from "../../console/server.ts";
+import { type Command, type CommandContext, CONNECTION } from "../command.ts";
+import { INTERRUPTED, interruptible } from "../interrupt.ts";
+import type { Io } from "../io.ts";
+
+/** The command that serves the page's files from where `findAsset` finds them. */
+export function consoleCommand(findAsset: FindAsset): Command {
+  return {
+    help: "Opens the console in your browser: deliveries, tasks, logs and triggers, live. It " +
+      "listens on 127.0.0.1 only, takes one link once, has the rights that svc has here, and " +
+      "ends with this command. Enter prints a fresh link. Over ssh, it prints the command that " +
+      "brings it to your own machine.",
+    arguments: [{
+      name: "[page]",
+      help: "what to open, such as task/ID, deliveries, trigger/NAME",
+    }],
+    options: [
+      { flags: "--port <n>", help: "port on 127.0.0.1, from 1024 on (default: any free one)" },
+      { flags: "--read-only", help: "only what the role read_only may do" },
+      { flags: "--no-open", help: "print the link, open no browser" },
+      ...CONNECTION,
+    ],
+    examples: [
+      "svc console",
+      "svc console task/latest",
+      "svc console --no-open --port 8137",
+      "svc console --read-only --server https://hooks.example.com:19443",
+    ],
+    async run(context) {
+      await interruptible(context.io, (signal) => run(context, findAsset, signal));
+      // A read of standard input that waits cannot be broken off, and would keep the process.
+      Deno.exit(INTERRUPTED);
+    },
+  };
+}
+
+/** The console with the page that is in the program. */
+export const command: Command = consoleCommand(findEmbedded);
+
+/** Ports below need more rights, and a browser names no port 80. */
+const [LEAST_PORT, MOST_PORT] = [1024, 65_535];
+
+async function run(
+  context: CommandContext,
+  findAsset: FindAsset,
+  signal: AbortSignal,
+): Promise<void> {
+  const { io } = context;
+  const path = pagePath(context.argument(0));
+  const port = context.count("port", LEAST_PORT, MOST_PORT) ?? 0;
+  using client = context.client();
+  await client.call("status", {}, signal); // whether there is a daemon, and it lets us in
+  const write = (line: string) => io.err(`${line}\n`);
+  await using ending = new AsyncDisposableStack();
+  const server = await serveConsole({
+    port,
+    client,
+    findAsset,
+    readOnly: context.flag("readOnly"),
+    clock: systemClock,
+    log: createLog({ level: "warn", format: "pretty", clock: systemClock, write }),
+    newId: idFactory(systemClock),
+  });
+  const show = () => io.out(`\n  ${freshLink(server, path).link}\n\n`);
+  const opens = context.flag("open") && hasOwnScreen((name) => io.env(name));
+  io.out(`svc console is ready on ${server.url}: Enter prints a link, Ctrl-C ends it\n`);
+  if (opens) {
+    const opening = openInBrowser({
+      ...freshLink(server, path),
+      directory: context.dir().run,
+      env: io.environment(),
+      clock: systemClock,
+      onUnused: () => {
+        if (signal.aborted) return;
+        io.out("No browser has opened it. Open this link within a minute:\n");
+        show();
+      },
+    });
+    ending.defer(() => opening);
+  } else {
+    if (!hasOwnScreen((name) => io.env(name))) {
+      io.out(`On your own machine, first:\n\n`);
+      io.out(`  ${tunnelCommand(server.port, (name) => io.env(name))}\n\n`);
+    }
+    io.out("Open this link within a minute; it is good once:\n");
+    show();
+  }
+  ending.use(server); // before the browser's file goes, which its end brings about
+  await Promise.all([onEnter(io, show, signal), aborted(signal)]);
+}
+
+/**
+ * The path of a page that is named on the command line.
+ *
+ * @throws {AppError} `usage` where there is none.
+ */
+function pagePath(page: string): string {
+  const path = `/${page.replace(/^\//, "")}`;
+  if (isPage(path)) return path;
+  const pages = PAGES.join(", ");
+  throw new AppError("usage", `No page "${page}" in the console: it has ${pages}`);
+}
+
+/** A link with a ticket of its own. */
+function freshLink(server: ConsoleServer, path: string) {
+  const { text, over } = server.issueTicket();
+  return { link: `${server.url}${path}#ticket=${text}`, over };
+}
+
+/** Calls `then` for each line on standard input, until it ends or `signal` aborts. */
+async function onEnter(io: Io, then: () => void, signal: AbortSignal): Promise<void> {
+  const reader = io.stdin().getReader();
+  const stop = () => void reader.cancel().catch(() => {});
+  signal.addEventListener("abort", stop);
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      for (const byte of value) if (byte === 0x0a) then();
+    }
+  } catch {
+    // standard input cannot be read: there is nobody to press Enter
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,101 @@
+/**
+ * The gate of the console: what a request asks for, by its line and its headers alone, or why it is
+ * refused. Pure. Other users of this machine and every site that a browser visits can reach the
+ * port; names that lead to this machine, cookies and methods of other sites count for nothing here.
+ *
+ * @module
+ */
+
+import { AppError } from "../base/errors.ts";
+
+/** The line and the headers of a request. */
+export interface Asked {
+  readonly method: string;
+  /** As the server gives it: what stands behind the address is as it was sent. */
+  readonly url: string;
+  readonly headers: Headers;
+}
+
+/** What a request asks for. */
+export type Verdict =
+  /** A file of the page, by its name; whether there is one is not decided yet. */
+  | { readonly asset: string }
+  /** A key for a ticket. */
+  | { readonly exchanges: "ticket" }
+  /** An operation of the daemon; whether it may be had is not decided yet. */
+  | { readonly operation: string };
+
+/** First parts of the paths that the page shows something at. */
+export const PAGES = [
+  "audit",
+  "connections",
+  "deliveries",
+  "delivery",
+  "filter",
+  "outbox",
+  "resource",
+  "resources",
+  "search",
+  "secret",
+  "secrets",
+  "task",
+  "tasks",
+  "thread",
+  "threads",
+  "trigger",
+  "triggers",
+] as const;
+
+/** An address, never a name: what brings a site of somebody else to this port is a name. */
+const HOST = /^127\.0\.0\.1:[0-9]{1,5}$/;
+const PAGE = new RegExp(`^/(?:(?:${PAGES.join("|")})(?:/[A-Za-z0-9][A-Za-z0-9._~%-]*){0,4})?$`);
+const ASSET = /^\/([A-Za-z0-9][A-Za-z0-9_-]*\.(?:js|css|svg))$/;
+const OPERATION = /^\/v1\/([a-z]+(?:[._][a-z]+)*)$/;
+
+/** Whether the page shows something at this path. */
+export function isPage(path: string): boolean {
+  return PAGE.test(path);
+}
+
+/**
+ * Judges a request.
+ *
+ * @throws {AppError} `misdirected` before anything is looked at when it is for another host; then
+ * `not_found`, `method_not_allowed`, `forbidden` or `unsupported_type`.
+ */
+export function judge({ method, url, headers }: Asked): Verdict {
+  const host = headers.get("host") ?? "";
+  if (!HOST.test(host) || !url.startsWith(`http://${host}/`)) {
+    throw new AppError("misdirected", "The console answers to http://127.0.0.1:PORT only");
+  }
+  const target = url.slice(`http://${host}`.length);
+  if (method === "GET") return { asset: assetAt(target) };
+  if (method !== "POST") throw new AppError("method_not_allowed", "Use GET or POST");
+  checkOwnPage(headers, `http://${host}`);
+  if (target === "/session") return { exchanges: "ticket" };
+  const operation = OPERATION.exec(target)?.[1];
+  if (operation === undefined) throw new AppError("not_found", "Nothing is at this path");
+  return { operation };
+}
+
+/** Filters of a page are in its query; a file has none. */
+function assetAt(target: string): string {
+  const asset = ASSET.exec(target)?.[1];
+  if (asset !== undefined) return asset;
+  const [path = ""] = target.split("?", 1);
+  if (isPage(path)) return "index.html";
+  throw new AppError("not_found", "Nothing is at this path");
+}
+
+/** Refuses what the page itself would not have sent. */
+function checkOwnPage(headers: Headers, origin: string): void {
+  if (headers.get("origin") !== origin) {
+    throw new AppError("forbidden", "The Origin is not that of the console");
+  }
+  if ((headers.get("sec-fetch-site") ?? "same-origin") !== "same-origin") {
+    throw new AppError("forbidden", "Another site sent this");
+  }
+  if (headers.get("content-type") !== "application/json") {
+    throw new AppError("unsupported_type", "The Content-Type is not application/json");
+  }
+}

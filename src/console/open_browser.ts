@@ -1,0 +1,92 @@
+/**
+ * Opens the console in the browser of who started it. The link is in a file that only its owner can
+ * read: other users can read the arguments of every program.
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import type { Clock } from "../base/clock.ts";
+import { openFile } from "../shell/open_file.ts";
+
+/** How long a browser may take before the link is printed, too. */
+const PATIENCE_MS = 5000;
+
+/** What to open, and how. */
+export interface BrowserRun {
+  /** With a ticket. */
+  readonly link: string;
+  /** Resolves when the ticket is good no more, with whether it was used. */
+  readonly over: Promise<boolean>;
+  /** Directory for the file; the system's own where it is not there. */
+  readonly directory: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly clock: Clock;
+  /** Called when the ticket was not used in time, or nothing could be opened. */
+  readonly onUnused: () => void;
+}
+
+/** Opens the link in a browser; resolves when the ticket is over and the file is gone. */
+export async function openInBrowser(run: BrowserRun): Promise<void> {
+  const { over, env, clock, onUnused } = run;
+  const late = new AbortController();
+  const patience = clock.pause(PATIENCE_MS, late.signal);
+  const directory = await makeDirectory(run.directory).catch(() => undefined);
+  try {
+    if (directory === undefined) return onUnused();
+    const path = join(directory, "open.html");
+    await Deno.writeTextFile(path, redirectTo(run.link), { mode: 0o600, createNew: true });
+    openFile(path, withoutOurs(env));
+    if (await Promise.race([over, patience.then(() => false)])) return;
+    onUnused();
+    await over;
+  } catch {
+    onUnused();
+  } finally {
+    late.abort();
+    if (directory !== undefined) await Deno.remove(directory, { recursive: true }).catch(() => {});
+  }
+}
+
+/** A directory that only its owner can look into. */
+async function makeDirectory(dir: string): Promise<string> {
+  const prefix = "svc-console-";
+  try {
+    return await Deno.makeTempDir({ dir, prefix });
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return await Deno.makeTempDir({ prefix });
+    throw error;
+  }
+}
+
+/** An environment without what is for svc alone, such as its token. */
+function withoutOurs(env: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("SVC_")));
+}
+
+/** A page that leads on; a link has no characters that mean something in HTML. */
+function redirectTo(link: string): string {
+  return `<!doctype html>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<title>svc</title>
+<meta http-equiv="refresh" content="0; url=${link}">
+<a href="${link}">Open the console</a>
+`;
+}
+
+/** Whether a browser that is started here is seen by the person at the terminal. */
+export function hasOwnScreen(env: (name: string) => string | undefined): boolean {
+  if (env("SSH_CONNECTION")) return false;
+  return Deno.build.os === "darwin" || Boolean(env("DISPLAY") || env("WAYLAND_DISPLAY"));
+}
+
+/** The command that brings the console to the machine of who is connected over ssh. */
+export function tunnelCommand(port: number, env: (name: string) => string | undefined): string {
+  const [, , host = "", sshPort = ""] = (env("SSH_CONNECTION") ?? "").split(" ");
+  const user = env("USER") ?? "";
+  const known = /^[0-9A-Fa-f:.]+$/.test(host) && /^[\w.-]+$/.test(user);
+  const at = known ? `${user}@${host}` : "THIS-MACHINE";
+  const other = known && /^[0-9]+$/.test(sshPort) && sshPort !== "22" ? `-p ${sshPort} ` : "";
+  return `ssh -N -L ${port}:127.0.0.1:${port} ${other}${at}`;
+}

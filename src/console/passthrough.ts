@@ -1,0 +1,104 @@
+/**
+ * Hands calls of the page on to the daemon and its answers back, as they come. Of streams there are
+ * few at once: a browser has six connections to one address, and a click needs one, too.
+ *
+ * @module
+ */
+
+import type { Client } from "../api/client.ts";
+import { AppError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
+import { toJson } from "../base/json.ts";
+import type { AllowedCall } from "./allowed_operations.ts";
+
+/** Most streams at once, over all tabs. */
+const MOST_STREAMS = 4;
+/** What names the console in the daemon's audit. */
+const CLIENT_NAME = "console";
+/** Headers of the daemon's answer that the page gets. */
+const PASSED = ["content-type", "retry-after"];
+
+/** Calls the daemon for the page. */
+export class Passthrough {
+  readonly #client: Client;
+  #streams = 0;
+
+  /** Calls through `client`, whose token the page never sees. */
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /**
+   * The daemon's answer, a refusal too; the call ends when `signal` aborts.
+   *
+   * @throws {AppError} `unreachable`; `rate_limited` for a stream too many; what the call may not do.
+   */
+  async answer(call: AllowedCall, input: JsonObject, signal: AbortSignal): Promise<Response> {
+    const body = toJson(call.restrict(input));
+    const end = call.streams ? this.#beginStream() : () => {};
+    try {
+      const answer = await this.#client.forward({ name: call.name, body, by: CLIENT_NAME }, signal);
+      const headers = new Headers();
+      for (const name of PASSED) {
+        const value = answer.headers.get(name);
+        if (value !== null) headers.set(name, value);
+      }
+      const passed = answer.body === null ? null : watched(answer.body, signal, end);
+      if (passed === null) end();
+      return new Response(passed, { status: answer.status, headers });
+    } catch (error) {
+      end();
+      throw error;
+    }
+  }
+
+  /** Counts a stream until what is given back is called, any number of times. */
+  #beginStream(): () => void {
+    if (this.#streams >= MOST_STREAMS) {
+      throw new AppError(
+        "rate_limited",
+        `The console has ${MOST_STREAMS} streams open: close another tab of it, or wait`,
+      );
+    }
+    this.#streams++;
+    let counts = true;
+    return () => {
+      if (counts) this.#streams--;
+      counts = false;
+    };
+  }
+}
+
+/** A body whose end is told, however it comes: whole, broken off, or wanted no more. */
+function watched(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  signal: AbortSignal,
+  end: () => void,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const reader = body.getReader();
+  // The signal of `fetch` is not enough: sometimes it leaves a pending read unsettled.
+  const stop = () => {
+    reader.cancel().catch(() => {});
+    finish();
+  };
+  const finish = () => {
+    signal.removeEventListener("abort", stop);
+    end();
+  };
+  signal.addEventListener("abort", stop);
+  if (signal.aborted) stop();
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(value);
+        finish();
+        controller.close();
+      } catch (error) {
+        finish();
+        throw error;
+      }
+    },
+    cancel: stop,
+  });
+}

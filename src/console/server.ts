@@ -1,0 +1,182 @@
+/**
+ * The server of the console: the page for browsers of this machine, and the way from it to the
+ * daemon. It listens on 127.0.0.1 and nowhere else, and holds no data but tickets and keys.
+ *
+ * @module
+ */
+
+import type { Client } from "../api/client.ts";
+import { type Clock, rfc3339 } from "../base/clock.ts";
+import { AppError, toAppError } from "../base/errors.ts";
+import type { NewId } from "../base/ids.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
+import type { Log } from "../base/log.ts";
+import { BodyBudget } from "../http/body_budget.ts";
+import { problemResponse } from "../http/problem.ts";
+import { readBody } from "../http/read_body.ts";
+import { serve } from "../http/server/serve.ts";
+import { allowedCall } from "./allowed_operations.ts";
+import type { FindAsset } from "./assets.ts";
+import { judge } from "./gate.ts";
+import { Passthrough } from "./passthrough.ts";
+import { Sessions, type Ticket } from "./sessions.ts";
+
+/** What to serve. */
+export interface ConsoleOptions {
+  /** 0 takes any free one. */
+  readonly port: number;
+  /** Calls the daemon, with the rights of who started the console. */
+  readonly client: Client;
+  readonly findAsset: FindAsset;
+  /** Leaves what the role `read_only` may do. */
+  readonly readOnly: boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly newId: NewId;
+}
+
+/** A console that is served; disposing it ends it with all its tickets and keys. */
+export interface ConsoleServer extends AsyncDisposable {
+  /** Where it is, without a slash at its end. */
+  readonly url: string;
+  readonly port: number;
+  /** A ticket for the page, to be put behind `#ticket=`. */
+  issueTicket(): Ticket;
+}
+
+/** A browser needs six, each of its profiles. */
+const MAX_CONNECTIONS = 64;
+/** Requests under way are answered or broken off: what they do goes on in the daemon. */
+const DRAIN_MS = 200;
+/** Most bytes of an input; a payload of the largest kind fits. */
+const INPUT_LIMITS = { maxBytes: 1024 * 1024, deadlineMs: 30_000 };
+/** Strangers may send these. */
+const TICKET_LIMITS = { maxBytes: 1024, deadlineMs: 10_000 };
+
+/** The headers of every answer. */
+const HEADERS = Object.entries({
+  "content-security-policy": [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join("; "),
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cache-control": "no-store",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+});
+
+/**
+ * Starts to serve the console.
+ *
+ * @throws {AppError} `refused` when the port cannot be had.
+ */
+export async function serveConsole(options: ConsoleOptions): Promise<ConsoleServer> {
+  const { port: wanted, log, clock } = options;
+  await using opening = new AsyncDisposableStack();
+  const sessions = opening.use(new Sessions(clock));
+  const page = new PageRequests(options, sessions);
+  const server = opening.use(
+    await serve({
+      on: { hostname: "127.0.0.1", port: wanted },
+      handler: (request) => page.answer(request),
+      maxConnections: MAX_CONNECTIONS,
+      streams: true,
+      drainMs: DRAIN_MS,
+      log,
+      clock,
+    }),
+  );
+  const open = opening.move();
+  const { port } = server;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    issueTicket: () => sessions.issue(),
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+/** Answers what comes to the port, from the page and from everybody else. */
+class PageRequests {
+  readonly #options: ConsoleOptions;
+  readonly #sessions: Sessions;
+  readonly #passthrough: Passthrough;
+  readonly #budget = new BodyBudget(8 * INPUT_LIMITS.maxBytes);
+
+  constructor(options: ConsoleOptions, sessions: Sessions) {
+    this.#options = options;
+    this.#sessions = sessions;
+    this.#passthrough = new Passthrough(options.client);
+  }
+
+  async answer(request: Request): Promise<Response> {
+    const { log, newId } = this.#options;
+    const response = await this.#decide(request).catch((thrown) => {
+      const error = toAppError(thrown);
+      if (error.code === "internal") log.error("request of the console failed", { error });
+      return problemResponse(error, { requestId: newId(), trusted: true });
+    });
+    for (const [name, value] of HEADERS) response.headers.set(name, value);
+    return response;
+  }
+
+  async #decide(request: Request): Promise<Response> {
+    const { headers, signal } = request;
+    const verdict = judge(request);
+    if ("asset" in verdict) return await this.#file(verdict.asset);
+    if ("exchanges" in verdict) return await this.#exchange(request);
+    const [, key = ""] = /^Bearer ([0-9a-f]{64})$/.exec(headers.get("authorization") ?? "") ?? [];
+    if (!this.#sessions.holds(key)) throw unknownSession();
+    const call = allowedCall(verdict.operation, this.#options.readOnly);
+    const input = await this.#read(request, INPUT_LIMITS);
+    return await this.#passthrough.answer(call, input, signal);
+  }
+
+  async #file(name: string): Promise<Response> {
+    const asset = await this.#options.findAsset(name);
+    if (asset === undefined) throw new AppError("not_found", `There is no ${name}`);
+    const { type, body, gzip } = asset;
+    const headers = new Headers({ "content-type": type });
+    if (gzip) headers.set("content-encoding", "gzip");
+    return new Response(body, { headers });
+  }
+
+  async #exchange(request: Request): Promise<Response> {
+    const { ticket } = await this.#read(request, TICKET_LIMITS);
+    const key = typeof ticket === "string" ? this.#sessions.exchange(ticket) : undefined;
+    if (key === undefined) throw unknownSession();
+    return Response.json({
+      key: key.text,
+      read_only: this.#options.readOnly,
+      expires_at: rfc3339(key.expiresAt),
+    });
+  }
+
+  async #read(request: Request, limits: typeof INPUT_LIMITS): Promise<JsonObject> {
+    const held = this.#budget.hold(limits === INPUT_LIMITS ? "page" : "strangers");
+    try {
+      const headers = Object.fromEntries(request.headers);
+      const body = await readBody(request, { headers, limits, held });
+      const input = parseJson(new TextDecoder().decode(body));
+      if (isJsonObject(input)) return input;
+      throw new AppError("invalid", "The body is not a JSON object");
+    } finally {
+      held.release();
+    }
+  }
+}
+
+/** The same words for every ticket and key that is not good. */
+function unknownSession(): AppError {
+  const message = "Press Enter in the terminal of svc console, and open the link it prints";
+  return new AppError("unauthorized", message);
+}

@@ -1,0 +1,135 @@
+/**
+ * How the console gets into a browser: no other user of the machine learns the link, nothing of it
+ * is left behind, and where there is no screen, what to do instead is said.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { startDaemon } from "../helpers/daemon.ts";
+import { testEachProgram } from "../helpers/program.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
+import { findFile, until, untilFile } from "../helpers/until.ts";
+import { ConsoleProcess, PageSession, statusOf } from "./console_process.ts";
+import { tunnelCommand } from "../../src/console/open_browser.ts";
+
+/** What a browser in the tests notes, and that it runs on until its file is gone. */
+const BROWSER = `set -e
+for one in "$@"; do printf '%s\\n' "$one"; done >"\${0%/*}/arguments.part"
+env >"\${0%/*}/environment"
+stat -c '%a %U' "$1" "\${1%/*}" >"\${0%/*}/modes"
+cp "$1" "\${0%/*}/page"
+mv "\${0%/*}/arguments.part" "\${0%/*}/arguments"
+while [ -e "$0" ]; do sleep 0.05; done
+`;
+
+/** The arguments of every process of this machine, as every user can read them. */
+function argumentsOfAll(): string[] {
+  return [...Deno.readDirSync("/proc")].filter(({ name }) => /^[0-9]+$/.test(name)).map(
+    ({ name }) => {
+      try {
+        return Deno.readTextFileSync(`/proc/${name}/cmdline`);
+      } catch {
+        return ""; // it has just ended
+      }
+    },
+  );
+}
+
+testEachProgram(
+  "the browser gets a private file that leads on, and no argument has the link",
+  async (program) => {
+    await using daemon = await startDaemon(program);
+    await using dir = await tempDir();
+    const browser = await dir.write("browser", BROWSER);
+    const env = {
+      SVC_DATA_DIR: daemon.dataDir,
+      SVC_TOKEN: "",
+      SVC_CA_FILE: "/for/svc/alone",
+      BROWSER: `sh ${browser}:nonsense`,
+      DISPLAY: ":7",
+    };
+    await using process = new ConsoleProcess(program, { args: ["task/latest"], env });
+    const url = await process.ready();
+    const [path = "", ...more] = (await untilFile(`${dir.path}/arguments`)).trim().split("\n");
+    deepEqual(more, []);
+    const page = await Deno.readTextFile(`${dir.path}/page`);
+    const [link = ""] = /http:[^"]*(?=">)/.exec(page) ?? [];
+    match(link, new RegExp(`^${url}/task/latest#ticket=[0-9a-f]{64}$`));
+    const ticket = link.slice(-64);
+
+    const seen = argumentsOfAll();
+    ok(seen.some((one) => one.includes(path)), "the browser runs, and its arguments are seen");
+    deepEqual(seen.filter((one) => one.includes(ticket)), []);
+    const environment = await Deno.readTextFile(`${dir.path}/environment`);
+    ok(!environment.includes(ticket), environment);
+    ok(!/^SVC_/m.test(environment), environment);
+    const modes = (await Deno.readTextFile(`${dir.path}/modes`)).trim().split("\n");
+    deepEqual(modes.map((one) => one.split(" ")[0]), ["600", "700"]);
+    ok(path.startsWith(`${daemon.dataDir}/`), path);
+
+    const session = await PageSession.open(link);
+    equal(await statusOf(session.call("status", {})), 200);
+    await until("the end of the file", async () => await findFile(path) === undefined || undefined);
+    deepEqual(process.links, [], "a link that was used is not printed");
+    equal(await process.end(), 130);
+    ok(argumentsOfAll().some((one) => one.includes(browser)), "Ctrl-C does not end the browser");
+    deepEqual([...Deno.readDirSync(`${daemon.dataDir}/run`)], []);
+  },
+);
+
+testEachProgram(
+  "a browser that does not come: the link is printed, and the file is gone at the end",
+  async (program) => {
+    await using daemon = await startDaemon(program);
+    const env = { SVC_DATA_DIR: daemon.dataDir, BROWSER: "true", WAYLAND_DISPLAY: "wayland-0" };
+    await using process = new ConsoleProcess(program, { env });
+    const session = await PageSession.open(await process.link());
+    match(
+      process.stdout,
+      /\nNo browser has opened it\. Open this link within a minute:\n\n {2}http/,
+    );
+    equal(await statusOf(session.call("status", {})), 200);
+    equal(await process.end("SIGTERM"), 130);
+    deepEqual([...Deno.readDirSync(`${daemon.dataDir}/run`)], []);
+  },
+);
+
+for (
+  const [name, env] of [
+    ["over ssh", { SSH_CONNECTION: "192.0.2.1 50000 192.0.2.7 2222", USER: "ada", DISPLAY: ":0" }],
+    ["without a screen", { USER: "ada" }],
+  ] as const
+) {
+  testEachProgram(
+    `${name}, no browser is started and the ssh command is printed`,
+    async (program) => {
+      await using daemon = await startDaemon(program);
+      await using dir = await tempDir();
+      const mark = `${dir.path}/started`;
+      const more = { SVC_DATA_DIR: daemon.dataDir, BROWSER: `touch ${mark}` };
+      await using process = new ConsoleProcess(program, { env: Object.assign(more, env) });
+      const { port } = new URL(await process.ready());
+      equal((await PageSession.open(await process.link())).url, `http://127.0.0.1:${port}`);
+      const at = name === "over ssh" ? "-p 2222 ada@192.0.2.7" : "THIS-MACHINE";
+      const command = `ssh -N -L ${port}:127.0.0.1:${port} ${at}`;
+      ok(
+        process.stdout.includes(`\nOn your own machine, first:\n\n  ${command}\n`),
+        process.stdout,
+      );
+      equal(await process.end(), 130);
+      equal(await findFile(mark), undefined);
+    },
+  );
+}
+
+Deno.test("what ssh says of a connection gets into the command only where it is an address", () => {
+  const told = (SSH_CONNECTION: string, USER = "ada") =>
+    tunnelCommand(8137, (name) => ({ SSH_CONNECTION, USER })[name as "USER"]);
+  const known = "ssh -N -L 8137:127.0.0.1:8137";
+  equal(told("192.0.2.1 5 192.0.2.7 22"), `${known} ada@192.0.2.7`);
+  equal(told("2001:db8::1 5 2001:db8::7 22"), `${known} ada@2001:db8::7`);
+  equal(told("1 2 $(reboot) 22"), `${known} THIS-MACHINE`);
+  equal(told("1 2 192.0.2.7 22", "a;b"), `${known} THIS-MACHINE`);
+  equal(told("1 2 192.0.2.7 22;x"), `${known} ada@192.0.2.7`);
+});
