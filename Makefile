@@ -7,7 +7,7 @@ export NODE_EXTRA_CA_CERTS ?= $(wildcard /etc/ssl/certs/ca-certificates.crt)
 # example payloads (payloads/). Empty where there is none; the tests that need it then say so.
 export SVC_SHARED ?= $(abspath $(wildcard ../shared))
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all run check compile embed docs bench soak fmt clean
+.PHONY: help console demo test test-all run check compile embed docs pictures bench soak fmt clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -24,6 +24,9 @@ test-all: ## the same on the sources, too, and what takes long: kills, floods, s
 run: ## start a daemon to play with, on ~/.svc
 	@.ci/svc init && exec .ci/svc daemon $(ARGS)
 
+console: ## work on the console's page: svc console that bundles it anew on every change
+	@.ci/page && deno=$$(.ci/deno) && exec "$$deno" run --allow-all console/develop.ts $(ARGS)
+
 check: ## check format, lint, types, documentation and architecture
 	@.ci/check
 
@@ -36,8 +39,12 @@ embed: ## put the packages of integrations/ into the program, after changing the
 docs: ## write the table of platforms in docs/platforms.md, after changing src/platforms/
 	@deno=$$(.ci/deno) && exec "$$deno" run --allow-read --allow-write docs/platform_tables.ts
 
+pictures: ## make the pictures of docs/console.md anew, in Chromium
+	@deno=$$(.ci/deno) && .ci/page && SVC_BROWSER=$$(.ci/browser) exec "$$deno" run -A --unstable-worker-options tests/console/pictures.ts
+
 bench: ## measure speed, against targets: ARGS="--baseline PATH", "--only NAME", "--list"
-	@deno=$$(.ci/deno) && exec "$$deno" run -A --unstable-worker-options tests/bench/bench.ts $(ARGS)
+	@deno=$$(.ci/deno) && .ci/page && SVC_BROWSER=$$(.ci/browser) && export SVC_BROWSER; \
+	  exec "$$deno" run -A --unstable-worker-options tests/bench/bench.ts $(ARGS)
 
 soak: ## everything at once, with kills, then the books are checked: make soak MINUTES=3 SEED=7
 	@MINUTES='$(MINUTES)' SEED='$(SEED)' .ci/soak

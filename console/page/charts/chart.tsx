@@ -1,0 +1,164 @@
+/**
+ * One chart with its legend, and the same figures as a table.
+ *
+ * @module
+ */
+
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { shortDuration } from "../../../src/base/duration.ts";
+import { type Figures, filledIntervals, isEmpty, summary } from "./figures.ts";
+import type { Drawn, Look } from "./plot.ts";
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+
+/** A chart. */
+export function Chart({ title, note, form, figures }: {
+  readonly title: string;
+  /** What one value is of. */
+  readonly note: string;
+  readonly form: Look["form"];
+  readonly figures: Figures;
+}) {
+  const { series, times, stepMs, unit } = figures;
+  const pointed = useSignal<number | undefined>(undefined);
+  const open = useSignal(false);
+  const legend = useRef<HTMLUListElement>(null);
+  const at = pointed.value === undefined ? undefined : times[pointed.value];
+  const sums = form === "bars";
+  const last = times.findLast((_, index) => series.some(({ values }) => values[index] !== null));
+  const rest = sums
+    ? `${note}, ${series.reduce((all, one) => all + (summary(one.values, true) ?? 0), 0)} in all`
+    : last === undefined
+    ? note
+    : `${note}, last ${CLOCK.format(last)}`;
+  const valueOf = (values: Figures["series"][number]["values"]) =>
+    shown(
+      pointed.value === undefined ? summary(values, sums) : values[pointed.value] ?? null,
+      unit,
+    );
+  return (
+    <figure class="chart panel">
+      <figcaption>
+        <h3>{title}</h3>
+        <span class="faint">
+          {at === undefined ? rest : `${CLOCK.format(at)}–${CLOCK.format(at + stepMs)}`}
+        </span>
+      </figcaption>
+      <ul class="legend" ref={legend}>
+        {series.map(({ label, tone, values, about }, index) => (
+          <li key={label} title={about}>
+            <span class={`swatch ${tone} ${form === "bars" ? "bar" : `line${index}`}`} /> {label}
+            {" "}
+            <strong>{valueOf(values)}</strong>
+          </li>
+        ))}
+      </ul>
+      {isEmpty(figures) && <p class="nothing faint">Nothing in this span</p>}
+      <Plot
+        form={form}
+        figures={figures}
+        legend={legend}
+        point={(index) => pointed.value = index}
+      />
+      <details onToggle={({ currentTarget }) => open.value = currentTarget.open}>
+        <summary>{title} as a table</summary>
+        {open.value && <Table title={title} figures={figures} />}
+      </details>
+    </figure>
+  );
+}
+
+function Plot({ form, figures, legend, point }: {
+  readonly form: Look["form"];
+  readonly figures: Figures;
+  /** Its signs have the colours of the series. */
+  readonly legend: { readonly current: HTMLElement | null };
+  readonly point: (index: number | undefined) => void;
+}) {
+  const place = useRef<HTMLDivElement>(null);
+  const drawn = useRef<Drawn | undefined>(undefined);
+  const latest = useRef(figures);
+  latest.current = figures;
+  const labels = figures.series.map(({ label }) => label).join();
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return;
+    let over = false;
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    const redraw = async () => {
+      const { draw } = await import("./plot.ts");
+      if (over) return;
+      drawn.current?.remove();
+      const look = lookOf(element, { form, legend: legend.current });
+      drawn.current = draw(element, { figures: latest.current, look, point });
+    };
+    void redraw();
+    dark.addEventListener("change", redraw);
+    const resized = new ResizeObserver(() => drawn.current?.resize(element.clientWidth));
+    resized.observe(element);
+    return () => {
+      over = true;
+      dark.removeEventListener("change", redraw);
+      resized.disconnect();
+      drawn.current?.remove();
+      drawn.current = undefined;
+    };
+  }, [form, labels]);
+  useEffect(() => drawn.current?.update(figures), [figures]);
+  return <div class="plot" ref={place} aria-hidden="true" />;
+}
+
+/** Colours and letters as the style has them now, in light or dark. */
+function lookOf(
+  place: HTMLElement,
+  { form, legend }: { readonly form: Look["form"]; readonly legend: HTMLElement | null },
+): Look {
+  const { color, borderTopColor, fontFamily } = getComputedStyle(place);
+  const signs = legend?.querySelectorAll(".swatch") ?? [];
+  return {
+    form,
+    colours: [...signs].map((sign) => getComputedStyle(sign).color),
+    text: color,
+    grid: borderTopColor,
+    font: `12px ${fontFamily}`,
+  };
+}
+
+function Table({ title, figures }: { readonly title: string; readonly figures: Figures }) {
+  const { series, unit, stepMs } = figures;
+  const rows = filledIntervals(figures);
+  if (rows.length === 0) return <p class="faint">Nothing in this span.</p>;
+  return (
+    <div class="figures" tabindex={0} role="region" aria-label={`${title}, the figures`}>
+      <table class="wide">
+        <caption class="faint">
+          Each {shortDuration(stepMs)} in which there was something, the latest first
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">From</th>
+            {series.map(({ label }) => <th key={label} scope="col" class="number">{label}</th>)}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ at, values }) => (
+            <tr key={at}>
+              <th scope="row">
+                <time dateTime={new Date(at).toISOString()}>{CLOCK.format(at)}</time>
+              </th>
+              {values.map((value, index) => <td key={index} class="number">{shown(value, unit)}
+              </td>)}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function shown(value: number | null, unit: Figures["unit"]): string {
+  if (value === null) return "—";
+  if (unit === "count") return value.toLocaleString();
+  return value < 10 ? `${Math.round(value * 10) / 10}ms` : shortDuration(value);
+}

@@ -1,0 +1,104 @@
+/**
+ * The charts of all triggers or of one, over a span that can be chosen and stands in the address.
+ *
+ * @module
+ */
+
+import { useRef } from "preact/hooks";
+import type { Stats } from "../../../src/api/status_operations.ts";
+import { shortDuration } from "../../../src/base/duration.ts";
+import { useLatest } from "../data/live.ts";
+import { Command } from "../parts/command.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { Clock } from "../parts/time.tsx";
+import { query, setQuery } from "../route.ts";
+import { Chart } from "./chart.tsx";
+import { deliveryFigures, latencyFigures, queueFigures, type Span, SPANS } from "./figures.ts";
+
+/** The charts; of one trigger where one is named. */
+export function Charts(
+  { of }: { readonly of?: { readonly project: string; readonly trigger: string } },
+) {
+  const span = SPANS.find(({ name }) => name === query.value.get("span")) ?? FIRST;
+  const { value, error } = useLatest(
+    { stats: Object.assign({ minutes: span.minutes }, of) },
+    (update) => "stats" in update ? update.stats : undefined,
+  );
+  // Until the figures of another span are there, those of the one before stay.
+  const shown = useRef<{ readonly stats: Stats; readonly span: Span } | undefined>(undefined);
+  if (value?.deliveries["accepted"]?.length === span.minutes) {
+    shown.current = { stats: value, span };
+  }
+  const which = of === undefined
+    ? ""
+    : ` --trigger ${of.trigger}${of.project === "default" ? "" : ` -p ${of.project}`}`;
+  return (
+    <section class="charts" aria-label="Charts">
+      <div class="title">
+        <h2>The last {span.name}</h2>
+        <div class="choice" role="group" aria-label="Span of the charts">
+          {SPANS.map(({ name }) => (
+            <button
+              key={name}
+              type="button"
+              aria-pressed={name === span.name}
+              onClick={() => setQuery({ span: name === FIRST.name ? "" : name })}
+            >
+              {name}
+            </button>
+          ))}
+        </div>
+        {shown.current !== undefined && <Since stats={shown.current.stats} />}
+      </div>
+      {error !== undefined && <Problem error={error} />}
+      {shown.current !== undefined && <Those {...shown.current} />}
+      <Command line={`svc stats --minutes ${span.minutes}${which}`} />
+    </section>
+  );
+}
+
+const FIRST: Span = SPANS[0] as Span;
+
+function Those({ stats, span }: { readonly stats: Stats; readonly span: Span }) {
+  const each = span.fold === 1 ? "each minute" : `each ${shortDuration(span.fold * 60_000)}`;
+  const worst = span.fold === 1 ? each : `worst of ${each}`;
+  const queue = queueFigures(stats, span);
+  return (
+    <div class={queue === undefined ? "columns three" : "columns"}>
+      <Chart
+        title="Deliveries"
+        note={each}
+        form="bars"
+        figures={deliveryFigures(stats, span)}
+      />
+      {queue !== undefined && (
+        <Chart title="Tasks" note="the most at once" form="levels" figures={queue} />
+      )}
+      <Chart
+        title="Time to the answer"
+        note={worst}
+        form="lines"
+        figures={latencyFigures(stats, span, "answer_ms")}
+      />
+      <Chart
+        title="Time to the first step"
+        note={worst}
+        form="lines"
+        figures={latencyFigures(stats, span, "start_ms")}
+      />
+    </div>
+  );
+}
+
+/** Since when it was counted, where that is later than the charts begin. */
+function Since({ stats: { counted_since, from } }: { readonly stats: Stats }) {
+  if (counted_since === null) {
+    return <span class="faint">There are too many triggers to count this one by itself.</span>;
+  }
+  if (Date.parse(counted_since) <= Date.parse(from)) return null;
+  return (
+    <span class="faint">
+      counted since <Clock at={counted_since} />
+    </span>
+  );
+}

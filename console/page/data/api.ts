@@ -1,0 +1,109 @@
+/**
+ * Operations of the daemon, called through the gateway.
+ *
+ * @module
+ */
+
+import { signal } from "@preact/signals";
+import type { CallName, Input, Output, StreamName } from "../../../src/api/operations.ts";
+import { endSession, session } from "./session.ts";
+
+/** A refusal of the daemon or of the gateway. */
+export class Refusal extends Error {
+  /** Code as in the daemon's answers; `unreachable` when nobody answered. */
+  readonly code: string;
+  readonly status: number;
+  readonly details: readonly string[];
+
+  constructor(
+    message: string,
+    more: { readonly code: string; readonly status?: number; readonly details?: readonly string[] },
+  ) {
+    super(message);
+    this.code = more.code;
+    this.status = more.status ?? 0;
+    this.details = more.details ?? [];
+  }
+}
+
+/** Whether the daemon answers; `console` when not even the gateway does. */
+export const reach = signal<"connected" | "daemon" | "console">("connected");
+
+/**
+ * Calls an operation.
+ *
+ * @throws {Refusal} whatever the daemon or the gateway refused with.
+ */
+export async function call<Name extends CallName>(
+  name: Name,
+  input: Input<Name>,
+  signal?: AbortSignal,
+): Promise<Output<Name>> {
+  return await (await send(name, input, signal)).json() as Output<Name>;
+}
+
+/**
+ * Calls an operation that streams; yields its lines until it ends or `signal` aborts.
+ *
+ * @throws {Refusal} as {@linkcode call}; `unreachable` also when the stream breaks off.
+ */
+export async function* stream<Name extends StreamName>(
+  name: Name,
+  input: Input<Name>,
+  signal: AbortSignal,
+): AsyncGenerator<Output<Name>> {
+  const { body } = await send(name, input, signal);
+  if (body === null) return;
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  try {
+    for (let rest = "";;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const lines = (rest + value).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) yield JSON.parse(line) as Output<Name>;
+    }
+  } catch (cause) {
+    if (signal.aborted) return;
+    throw new Refusal(`The connection broke: ${String(cause)}`, { code: "unreachable" });
+  } finally {
+    void reader.cancel().catch(() => {});
+  }
+}
+
+async function send(name: string, input: unknown, signal?: AbortSignal): Promise<Response> {
+  const opened = session.value;
+  if (typeof opened !== "object") {
+    throw new Refusal("There is no session", { code: "unauthorized" });
+  }
+  const response = await fetch(`/v1/${name}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${opened.key}` },
+    body: JSON.stringify(input),
+    ...(signal === undefined ? {} : { signal }),
+  }).catch(() => {
+    if (signal?.aborted === true) throw new Refusal("It was given up", { code: "aborted" });
+    reach.value = "console";
+    throw new Refusal("svc console does not answer: it has ended, or the way to it is cut", {
+      code: "unreachable",
+    });
+  });
+  if (response.ok) {
+    reach.value = "connected";
+    return response;
+  }
+  const problem = await response.json().catch(() => ({})) as {
+    readonly code?: string;
+    readonly detail?: string;
+    readonly title?: string;
+    readonly details?: readonly string[];
+  };
+  const { code = "internal", detail, title, details = [] } = problem;
+  if (response.status === 401) endSession();
+  reach.value = code === "unreachable" ? "daemon" : "connected";
+  throw new Refusal(detail ?? title ?? `HTTP ${response.status}`, {
+    code,
+    status: response.status,
+    details,
+  });
+}

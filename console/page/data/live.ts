@@ -1,0 +1,142 @@
+/**
+ * What the screen shows, kept up to date over one stream for the whole tab: a browser has six
+ * connections to an address, and tabs share them. A hidden tab lets go of its stream; where the
+ * gateway has none left, the tab asks again and again instead.
+ *
+ * @module
+ */
+
+import { signal, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { reach, Refusal, stream } from "./api.ts";
+import { session } from "./session.ts";
+import { askOnce, type Subject, type Update } from "./subjects.ts";
+
+/** One thing that is watched, and who hears of it. */
+interface Watched {
+  readonly subject: Subject;
+  readonly hear: (update: Update) => void;
+  /** Where to go on after a break. */
+  cursor?: string;
+}
+
+const watched = new Map<string, Watched>();
+let nextKey = 0;
+
+/** Whether the screen is kept up to date: over the stream, by asking, or not at all. */
+export const live = signal<"stream" | "asking" | "paused" | "broken">("paused");
+
+/** Watches until the returned function is called. */
+export function watch(subject: Subject, hear: (update: Update) => void): () => void {
+  const key = String(nextKey++);
+  watched.set(key, { subject, hear });
+  restart();
+  return () => {
+    watched.delete(key);
+    restart();
+  };
+}
+
+/** Watches while the component is shown; another `subject` (by value) starts anew. */
+export function useWatch(subject: Subject | undefined, hear: (update: Update) => void): void {
+  useEffect(
+    () => subject === undefined ? undefined : watch(subject, hear),
+    [JSON.stringify(subject)],
+  );
+}
+
+/** The last value of a subject that is one value: a task, the status, the figures. */
+export function useLatest<Value>(
+  subject: Subject | undefined,
+  pick: (update: Update) => Value | undefined,
+): { readonly value: Value | undefined; readonly error: Refusal | undefined } {
+  const latest = useSignal<Value | undefined>(undefined);
+  const error = useSignal<Refusal | undefined>(undefined);
+  useWatch(subject, (update) => {
+    if ("error" in update) {
+      error.value = new Refusal(update.error.message, { code: update.error.code });
+      return;
+    }
+    const value = pick(update);
+    if (value !== undefined) [latest.value, error.value] = [value, undefined];
+  });
+  return { value: latest.value, error: error.value };
+}
+
+/** How long a hidden tab keeps its stream. */
+const HIDDEN_MS = 5000;
+/** Waits between tries to connect again, in milliseconds; the last one goes on. */
+const RETRY_MS = [300, 700, 1500, 2500];
+const ASK_MS = 3000;
+
+let running: AbortController | undefined;
+let scheduled: number | undefined;
+let failures = 0;
+
+/** Begins the stream again, with what is watched now; once for several changes in a row. */
+function restart(afterMs = 20): void {
+  clearTimeout(scheduled);
+  scheduled = setTimeout(() => void run(), afterMs);
+}
+
+async function run(): Promise<void> {
+  running?.abort();
+  const own = running = new AbortController();
+  if (document.hidden || watched.size === 0 || typeof session.value !== "object") {
+    live.value = "paused";
+    return;
+  }
+  const subjects = [...watched].map(([key, { subject, cursor }]) =>
+    Object.assign({ key }, subject, cursor === undefined ? {} : { after: cursor })
+  );
+  try {
+    for await (const update of stream("watch", { subjects }, own.signal)) {
+      if (own.signal.aborted) return;
+      [live.value, failures] = ["stream", 0];
+      // A line without a key says only that the stream is alive.
+      if ("key" in update) deliver(update.key, update as Update);
+    }
+  } catch (error) {
+    if (own.signal.aborted) return;
+    if (error instanceof Refusal && error.status === 429) return await ask(own.signal);
+    if (typeof session.value !== "object") return;
+  }
+  if (own.signal.aborted) return;
+  live.value = "broken";
+  if (reach.value === "connected") reach.value = "daemon";
+  restart(RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
+}
+
+/** Asks for everything again and again, and now and then for a stream. */
+async function ask(signal: AbortSignal): Promise<void> {
+  for (let times = 0; times < 5 && !signal.aborted; times++) {
+    live.value = "asking";
+    for (const [key, { subject, cursor }] of watched) {
+      const update = await askOnce(subject, cursor).catch(() => undefined);
+      if (signal.aborted) return;
+      if (update !== undefined) deliver(key, update);
+    }
+    await new Promise((done) => setTimeout(done, ASK_MS));
+  }
+  if (!signal.aborted) restart(0);
+}
+
+function deliver(key: string, update: Update): void {
+  const one = watched.get(key);
+  if (one === undefined) return;
+  if ("cursor" in update && typeof update.cursor === "string") one.cursor = update.cursor;
+  one.hear(update);
+}
+
+let hiding: number | undefined;
+document.addEventListener("visibilitychange", () => {
+  clearTimeout(hiding);
+  if (!document.hidden) return restart(0);
+  hiding = setTimeout(() => {
+    running?.abort();
+    live.value = "paused";
+  }, HIDDEN_MS);
+});
+session.subscribe((value) => {
+  if (typeof value === "object") restart(0);
+});

@@ -1,0 +1,36 @@
+/**
+ * Messages of the outbox as the daemon shows them.
+ *
+ * @module
+ */
+
+/** A message to another system. */
+export interface Message {
+  readonly id: string;
+  readonly project: string;
+  readonly connection: string | null;
+  readonly kind: string;
+  readonly target: Readonly<Record<string, unknown>>;
+  readonly key: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly task_id: string | null;
+  readonly state: string;
+  readonly tries: number;
+  readonly next_at: string | null;
+  readonly uncertain_since: string | null;
+  readonly external_id: string | null;
+  readonly reason: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+/** Where a message goes, in a few words: whatever its kind, the values of its target say it. */
+export function destination({ target }: Pick<Message, "target">): string {
+  const { repository, number, ...rest } = target;
+  const others = Object.values(rest).filter((value) => value !== "").map((value) =>
+    typeof value === "object" ? JSON.stringify(value) : String(value)
+  );
+  if (typeof repository !== "string") return others.join(" ");
+  return [number === undefined ? repository : `${repository}#${String(number)}`, ...others]
+    .join(" ");
+}

@@ -1,0 +1,76 @@
+/**
+ * Sends all deliveries again that the filters of the list match.
+ *
+ * @module
+ */
+
+import type { Input } from "../../../../src/api/operations.ts";
+import { stream } from "../../data/api.ts";
+import { Action } from "../../parts/action.tsx";
+
+/** Most deliveries that could not be sent and are named. */
+const NAMED = 3;
+
+/** The action; `input` are the filters of the list. */
+export function RedeliverAll({ input, flags }: {
+  readonly input: Readonly<Record<string, string | number>>;
+  /** The same as flags of the command. */
+  readonly flags: string;
+}) {
+  const wanted: Input<"delivery.redeliver"> = input;
+  const why = input["since_secs"] === undefined
+    ? "Choose how far back first: Of the last"
+    : undefined;
+  const count = async (signal: AbortSignal) => {
+    for await (const line of stream("delivery.redeliver", dry(wanted), signal)) {
+      if ("total" in line) return question(line.total);
+    }
+    return question(0);
+  };
+  return (
+    <div class="actions">
+      <Action
+        label="Send again all that match"
+        question={count}
+        command={`svc delivery redeliver${flags}`}
+        why={why}
+        act={(progress) => redeliver(wanted, progress)}
+      />
+    </div>
+  );
+}
+
+function dry(wanted: Input<"delivery.redeliver">): Input<"delivery.redeliver"> {
+  return Object.assign({}, wanted, { dry_run: true });
+}
+
+function question(total: number): string {
+  if (total === 0) return "None of those that match can be sent again.";
+  const what = total === 1 ? "1 delivery goes" : `${total.toLocaleString("en")} deliveries go`;
+  return `${what} through their triggers as they are now, oldest first. What is accepted starts a ` +
+    "task each. Duplicates, handshakes and events of chats are left out, and refused ones unless " +
+    "the outcome chosen is rejected.";
+}
+
+/** Sends them; gives what became of how many. */
+async function redeliver(
+  wanted: Input<"delivery.redeliver">,
+  progress: (text: string) => void,
+): Promise<string> {
+  const counts = new Map<string, number>();
+  const failed: string[] = [];
+  let [total, sent] = [0, 0];
+  for await (const line of stream("delivery.redeliver", wanted, new AbortController().signal)) {
+    if ("total" in line) {
+      total = line.total;
+      continue;
+    }
+    const outcome = line.error === undefined ? line.outcome ?? "sent" : "not sent";
+    counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+    if (line.error !== undefined && failed.length < NAMED) failed.push(line.error);
+    progress(`${++sent} of ${total}`);
+  }
+  const sums = [...counts].map(([outcome, count]) => `${count} ${outcome}`);
+  const done = sums.length === 0 ? "None was sent" : `Sent again: ${sums.join(", ")}`;
+  return [done, ...failed].join(". ");
+}

@@ -1,0 +1,20 @@
+/**
+ * A condition as it stands in the manifest of a trigger.
+ *
+ * @module
+ */
+
+/** The lines of a manifest that set a condition. */
+export function conditionYaml(condition: string): string {
+  return `spec:\n  event:\n    filter:\n      condition: ${scalar(condition.trim())}\n`;
+}
+
+/** What can stand in a block as it is: nothing invisible, and no white space at an end. */
+const PLAIN = /^(?:[\x20-\x7e\xa1-\u2027\u2030-\ud7ff\ue000-\ufefe\uff00-\ufffd]*[^ ])?$/;
+
+/** As a block where it can be one, so that nothing needs quotes; else as a quoted text. */
+function scalar(text: string): string {
+  const lines = text.split("\n");
+  if (text === "" || !lines.every((line) => PLAIN.test(line))) return JSON.stringify(text);
+  return `|-\n${lines.map((line) => line === "" ? "" : `        ${line}`).join("\n")}`;
+}

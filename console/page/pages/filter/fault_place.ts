@@ -1,0 +1,29 @@
+/**
+ * Where a condition is at fault: the line and the column that a refusal names. Pure.
+ *
+ * @module
+ */
+
+/** A place in a text, counted from 1. */
+export interface TextPlace {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** The place that a refusal names; `undefined` when it names none. */
+export function placeOf({ message, details }: {
+  readonly message: string;
+  readonly details: readonly string[];
+}): TextPlace | undefined {
+  for (const text of [message, ...details]) {
+    const [, line = "1", column] = /\bat (?:line ([0-9]+), )?column ([0-9]+)/.exec(text) ?? [];
+    if (column !== undefined) return { line: Number(line), column: Number(column) };
+  }
+  return undefined;
+}
+
+/** Where a place is in a text, as an index. */
+export function indexOf(text: string, { line, column }: TextPlace): number {
+  const before = text.split("\n").slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0);
+  return Math.min(before + column - 1, text.length);
+}

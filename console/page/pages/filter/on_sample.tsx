@@ -1,0 +1,38 @@
+/**
+ * What the condition makes of the delivery beside it, part by part.
+ *
+ * @module
+ */
+
+import { useAnswer } from "../../data/answer.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { useSettled } from "../../data/settled.ts";
+import { ConditionParts } from "../delivery/condition_parts.tsx";
+
+/** How long nobody has typed before a condition is tried. */
+const STILL_MS = 350;
+
+/** The parts of a condition over one delivery; nothing while it cannot be tried. */
+export function OnSample({ trigger, project, delivery, condition }: {
+  readonly trigger: string;
+  readonly project: string;
+  readonly delivery: string;
+  readonly condition: string;
+}) {
+  const filter = useSettled(condition, STILL_MS);
+  const { value } = useAnswer("trigger.test", {
+    name: trigger,
+    project,
+    delivery,
+    ...(filter.trim() === "" ? {} : { filter }),
+  });
+  if (value === undefined) return null;
+  return (
+    <section aria-label="The delivery beside, part by part">
+      <h2>
+        The delivery beside: <Badge word={value.would} />
+      </h2>
+      {value.parts.length > 0 && <ConditionParts parts={value.parts} />}
+    </section>
+  );
+}

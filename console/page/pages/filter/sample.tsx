@@ -1,0 +1,94 @@
+/**
+ * A stored delivery beside the condition that is written: a click on a value puts its name there.
+ *
+ * @module
+ */
+
+import { useMemo } from "preact/hooks";
+import { useAnswer } from "../../data/answer.ts";
+import type { DeliveryRecord } from "../../../../src/api/records.ts";
+import { JsonTree } from "../../parts/json_tree.tsx";
+import { expressionOf, findJson } from "../../parts/json_value.ts";
+import { Link } from "../../parts/link.tsx";
+import { Problem } from "../../parts/problem.tsx";
+import { whyNot } from "../../parts/rights.ts";
+import { shortDuration } from "../../../../src/base/duration.ts";
+import { now } from "../../parts/time.tsx";
+
+/** Deliveries to choose from. */
+const CHOICES = 30;
+
+/** Deliveries of a trigger that a condition can be tried on, newest first. */
+export function useSamples(trigger: string, project: string): readonly DeliveryRecord[] {
+  const { value } = useAnswer("get", { what: "deliveries", trigger, project, limit: CHOICES });
+  return ((value?.items ?? []) as unknown as readonly DeliveryRecord[])
+    .filter(({ outcome, via }) =>
+      outcome !== "rejected" && outcome !== "handshake" && via !== "chat"
+    );
+}
+
+/** A delivery of a trigger. */
+export function Sample({ kept, id, choose, insert }: {
+  /** Those to choose from. */
+  readonly kept: readonly DeliveryRecord[];
+  /** Id of the one that is shown. */
+  readonly id: string | undefined;
+  readonly choose: (id: string) => void;
+  /** Puts an expression into the condition. */
+  readonly insert: (expression: string) => void;
+}) {
+  const reason = whyNot("operator");
+  const { value: shown, error } = useAnswer(
+    "delivery.show",
+    id === undefined || reason !== undefined ? undefined : { id },
+  );
+  const body = useMemo(() => shown === undefined ? undefined : findJson(shown.body), [shown]);
+  const known = kept.some((one) => one.id === id);
+  return (
+    <aside class="sample panel" aria-label="A delivery to write it against">
+      <label>
+        A delivery to write it against
+        <select value={id ?? ""} onChange={({ currentTarget }) => choose(currentTarget.value)}>
+          {id === undefined && <option value="">none has come</option>}
+          {id !== undefined && !known && <option value={id}>{id}</option>}
+          {kept.map((one) => (
+            <option key={one.id} value={one.id}>
+              {shortDuration(Math.max(0, now.value - Date.parse(one.received_at)))} ago ·{" "}
+              {one.outcome} · …{one.id.slice(-6)}
+            </option>
+          ))}
+        </select>
+      </label>
+      {reason !== undefined && <p class="faint">{reason}.</p>}
+      {error !== undefined && (error.code === "not_found"
+        ? <p class="faint">{error.message}</p>
+        : <Problem error={error} />)}
+      {shown !== undefined && (
+        <>
+          <p class="faint">
+            A click on a value puts its name into the condition.{" "}
+            <Link to={["delivery", shown.delivery.id]}>All of this delivery</Link>
+          </p>
+          <h2>payload</h2>
+          {body === undefined
+            ? <p class="faint">Its body is no JSON: see it with the delivery.</p>
+            : (
+              <JsonTree
+                value={body}
+                label="payload"
+                pick={(place) => insert(expressionOf("payload", place))}
+              />
+            )}
+          <details>
+            <summary>headers</summary>
+            <JsonTree
+              value={shown.headers}
+              label="headers"
+              pick={(place) => insert(expressionOf("headers", place))}
+            />
+          </details>
+        </>
+      )}
+    </aside>
+  );
+}

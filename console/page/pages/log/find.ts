@@ -1,0 +1,87 @@
+/**
+ * Looks for lines in a log: first in what is held, then in the rest of the file, in portions that
+ * the daemon can bear.
+ *
+ * @module
+ */
+
+import type { LogPageView, LogText } from "../../../../src/api/task_operations.ts";
+import { lineName, type LogRange, type LogWindow, type ReadLog } from "./window.ts";
+
+/** Which lines are looked for. */
+export type Wanted = Pick<LogRange, "contains" | "stream" | "step">;
+
+/** Where to look from, and which way. */
+export interface Way {
+  /** Byte of the file. */
+  readonly from: number;
+  readonly back: boolean;
+  /** How far it is, in bytes. */
+  readonly progress: (at: number) => void;
+  readonly signal: AbortSignal;
+}
+
+/** The first line of the file after a place, or the last one before it. */
+export async function findInFile(
+  read: ReadLog,
+  wanted: Wanted,
+  { from, back, progress, signal }: Way,
+): Promise<LogText | undefined> {
+  for (let at = from; !signal.aborted;) {
+    const page: LogPageView = await read(
+      Object.assign({ limit: 1 }, wanted, back ? { before: at } : { after: at }),
+    );
+    // A line that began before the place is given when it goes on after it.
+    const found = back
+      ? page.lines.findLast(({ offset }) => offset < at)
+      : page.lines.find(({ offset }) => offset >= at);
+    if (found !== undefined) return found;
+    if (back ? page.at_start : page.at_end) return undefined;
+    at = back ? page.start : page.end;
+    progress(at);
+  }
+  return undefined;
+}
+
+/** What a search came to. */
+export interface Found {
+  readonly line: LogText;
+  /** Whether it went on at the other end of the log. */
+  readonly around: boolean;
+}
+
+/**
+ * The next line with a text, seen from a line that is held, or the one before it; after the last
+ * one the first.
+ */
+export async function findText(
+  window: LogWindow,
+  read: ReadLog,
+  { text, current, back, ...way }: Omit<Way, "from"> & {
+    readonly text: string;
+    /** Name of the line from which it is looked for, itself left out. */
+    readonly current: string;
+  },
+): Promise<Found | undefined> {
+  const { lines } = window;
+  const at = lines.findIndex((line) => lineName(line) === current);
+  const held = back
+    ? lines.slice(0, at === -1 ? lines.length : at).findLast((line) => hasText(line, text))
+    : lines.slice(at + 1).find((line) => hasText(line, text));
+  if (held !== undefined) return { line: held, around: false };
+  const wanted = { contains: text };
+  const on = await findInFile(read, wanted, {
+    ...way,
+    back,
+    from: back ? window.start : window.end,
+  });
+  if (on !== undefined) return { line: on, around: false };
+  const from = back ? Number.MAX_SAFE_INTEGER : 0;
+  const line = await findInFile(read, wanted, { ...way, back, from });
+  return line === undefined ? undefined : { line, around: true };
+}
+
+/** Whether a line has a text, in any case; as the daemon decides it. */
+export function hasText({ text }: Pick<LogText, "text">, wanted: string): boolean {
+  return text.toLowerCase().includes(wanted.toLowerCase());
+}

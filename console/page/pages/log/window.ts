@@ -1,0 +1,198 @@
+/**
+ * The part of a log that is held in the page: lines that follow each other in the file, however long
+ * it is. More is read at either end, and what is far away is let go.
+ *
+ * @module
+ */
+
+import type { LogPageView, LogText } from "../../../../src/api/task_operations.ts";
+
+/** What is asked for of a log. */
+export interface LogRange {
+  readonly before?: number;
+  readonly after?: number;
+  readonly limit: number;
+  readonly contains?: string;
+  /** Only of this stream. */
+  readonly stream?: LogText["stream"];
+  /** Only of this step, in the place of the one that was chosen. */
+  readonly step?: string;
+}
+
+/** Reads lines; of one step only, where one was chosen. */
+export type ReadLog = (range: LogRange) => Promise<LogPageView>;
+
+/** How much is held. */
+export interface WindowLimits {
+  readonly lines: number;
+  /** Characters of all of them. */
+  readonly characters: number;
+  /** Lines that are read at once. */
+  readonly page: number;
+}
+
+/** What a line is named by. */
+export function lineName({ offset, n }: Pick<LogText, "offset" | "n">): string {
+  return `${offset}.${n}`;
+}
+
+/** Lines of a log that follow each other. */
+export class LogWindow {
+  readonly #read: ReadLog;
+  readonly #limits: WindowLimits;
+  /** In the order of the file. */
+  lines: readonly LogText[] = [];
+  /** Part of the file that the lines are of. */
+  start = 0;
+  end = 0;
+  /** Bytes of the file, as far as it is known. */
+  size = 0;
+  atStart = true;
+  atEnd = true;
+  /** Counts what takes the place of all lines: an answer that comes after that is of no use. */
+  #generation = 0;
+
+  /** Holds nothing yet. */
+  constructor(read: ReadLog, limits: WindowLimits) {
+    this.#read = read;
+    this.#limits = limits;
+  }
+
+  /** Holds the first lines. */
+  async toStart(): Promise<void> {
+    await this.#replace([{ after: 0 }]);
+  }
+
+  /** Holds the last lines. */
+  async toEnd(): Promise<void> {
+    await this.#replace([{}]);
+  }
+
+  /** Holds the lines on both sides of a place in the file. */
+  async around(offset: number): Promise<void> {
+    // Before the piece of output with which the other part begins: the place may be within one.
+    await this.#replace([{ after: offset }, ({ start }) => ({ before: start })]);
+  }
+
+  /** Reads on before the first line. */
+  async extendUp(): Promise<void> {
+    if (this.atStart) return;
+    const own = this.#generation;
+    const page = await this.#read({ before: this.start, limit: this.#limits.page });
+    if (own !== this.#generation || page.end !== this.start) return;
+    this.lines = [...page.lines, ...this.lines];
+    [this.start, this.atStart, this.size] = [page.start, page.at_start, page.size];
+    this.#trimEnd();
+  }
+
+  /** Reads on after the last line; also what has been written meanwhile. */
+  async extendDown(): Promise<void> {
+    const own = this.#generation;
+    const page = await this.#read({ after: this.end, limit: this.#limits.page });
+    if (own !== this.#generation || page.start !== this.end) return;
+    this.#append(page);
+  }
+
+  /** Whether more lines at the end would take some away at the start. */
+  get isFull(): boolean {
+    return this.lines.length + this.#limits.page > this.#limits.lines;
+  }
+
+  /** Leaves what comes for later: it is read when somebody goes there. */
+  leaveEnd(): void {
+    this.atEnd = false;
+  }
+
+  /**
+   * Takes in lines that were told: all there are from byte `from` to byte `end`. Gives `false` where
+   * they do not follow on those that are held.
+   */
+  hear(
+    { lines, from, end }: {
+      readonly lines: readonly LogText[];
+      readonly from: number;
+      readonly end: number;
+    },
+  ): boolean {
+    if (!this.atEnd || from > this.end) return false;
+    if (end <= this.end) return true;
+    this.#append({ lines, end, size: Math.max(this.size, end), at_end: true });
+    return true;
+  }
+
+  /** Takes in what follows the last line; a line that goes on comes again. */
+  #append(page: Pick<LogPageView, "lines" | "end" | "size" | "at_end">): void {
+    const again = new Map<string, LogText>();
+    const fresh: LogText[] = [];
+    for (const line of page.lines) {
+      if (line.offset < this.end) again.set(lineName(line), line);
+      else fresh.push(line);
+    }
+    const kept = again.size === 0
+      ? this.lines
+      : this.lines.map((line) => again.get(lineName(line)) ?? line);
+    this.lines = [...kept, ...fresh];
+    [this.end, this.atEnd, this.size] = [page.end, page.at_end, page.size];
+    this.#trimStart();
+  }
+
+  async #replace(
+    [range, before]: readonly [
+      Omit<LogRange, "limit">,
+      ((page: LogPageView) => Omit<LogRange, "limit">)?,
+    ],
+  ): Promise<void> {
+    const own = ++this.#generation;
+    const limit = { limit: this.#limits.page };
+    const page = await this.#read(Object.assign({}, limit, range));
+    const first = before && await this.#read(Object.assign({}, limit, before(page)));
+    if (own !== this.#generation) return;
+    // A line that goes on after the place is in the part before it, too.
+    this.lines = first === undefined
+      ? page.lines
+      : [...first.lines, ...page.lines.filter(({ offset }) => offset >= page.start)];
+    const { start, at_start: atStart } = first ?? page;
+    [this.start, this.atStart] = [start, atStart];
+    [this.end, this.atEnd, this.size] = [page.end, page.at_end, page.size];
+  }
+
+  /** Lets go of the first lines, whole pieces of output only. */
+  #trimStart(): void {
+    const over = this.#over(this.lines);
+    if (over === 0) return;
+    const first = beginsPiece(this.lines, over);
+    const line = this.lines[first];
+    if (line === undefined) return;
+    this.lines = this.lines.slice(first);
+    [this.start, this.atStart] = [line.offset, false];
+  }
+
+  #trimEnd(): void {
+    const over = this.#over(this.lines.toReversed());
+    if (over === 0) return;
+    let last = this.lines.length - over;
+    while (last > 0 && this.lines[last]?.offset === this.lines[last - 1]?.offset) last--;
+    const line = this.lines[last];
+    if (line === undefined || last === 0) return;
+    this.lines = this.lines.slice(0, last);
+    [this.end, this.atEnd] = [line.offset, false];
+  }
+
+  /** How many lines are too many, counted from the first. */
+  #over(lines: readonly LogText[]): number {
+    let over = Math.max(0, lines.length - this.#limits.lines);
+    let characters = 0;
+    for (let index = lines.length - 1; index >= over; index--) {
+      characters += lines[index]?.text.length ?? 0;
+      if (characters > this.#limits.characters) over = index + 1;
+    }
+    return over;
+  }
+}
+
+/** The first line from `index` on that is the first of its piece of output. */
+function beginsPiece(lines: readonly LogText[], index: number): number {
+  let first = index;
+  while (first < lines.length && lines[first]?.offset === lines[first - 1]?.offset) first++;
+  return first;
+}

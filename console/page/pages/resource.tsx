@@ -1,0 +1,133 @@
+/**
+ * One resource as it was applied: its manifest, who uses it, and what of what it needs is missing.
+ *
+ * @module
+ */
+
+import { stringify } from "yaml";
+import { Command } from "../parts/command.tsx";
+import { Link } from "../parts/link.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { Text, TextBlock } from "../parts/text.tsx";
+import { Ago } from "../parts/time.tsx";
+import { type Resource, useDescribed } from "../data/resources.ts";
+import { query, setQuery } from "../route.ts";
+
+/** Kinds that have a screen of their own, by their names in lower case. */
+const SCREENS: Readonly<Record<string, readonly [screen: string, label: string]>> = {
+  trigger: ["trigger", "What it does: outcomes, next times, suspend, fire"],
+  secretstore: ["secret", "Its keys, and which was used last"],
+};
+
+/** A resource of whatever kind. */
+type Described = Resource<unknown, {
+  readonly generation: number;
+  readonly created_at: string;
+  readonly updated_at: string;
+  /** `kind/name` of what uses it. */
+  readonly used_by?: readonly string[];
+  /** What it needs and is not there, one sentence each. */
+  readonly missing?: readonly string[];
+}>;
+
+/** The screen; `project` is empty for global kinds. */
+export function ResourcePage(
+  { kind, project, name }: {
+    readonly kind: string;
+    readonly project: string;
+    readonly name: string;
+  },
+) {
+  const { value, error } = useDescribed<Described>({ what: kind, project, name });
+  const line = `svc describe ${kind} ${name}${project === "" ? "" : ` --project ${project}`}`;
+  return (
+    <>
+      <h1>
+        {value?.kind ?? kind} <Text value={name} />
+      </h1>
+      {error !== undefined && <Problem error={error} />}
+      {value !== undefined && <Shown resource={value} />}
+      <Command line={/^[\w./ -]+$/.test(line) ? line : "svc describe KIND NAME"} />
+    </>
+  );
+}
+
+function Shown({ resource }: { readonly resource: Described }) {
+  const { kind, metadata: { project, name }, status } = resource;
+  const { missing = [], used_by = [] } = status;
+  const within = project === undefined ? [] : [project];
+  const screen = SCREENS[kind.toLowerCase()];
+  return (
+    <>
+      <p class="faint">
+        {project === undefined ? "In every project" : (
+          <>
+            Project <Text value={project} cell />
+          </>
+        )}, applied <Ago at={status.created_at} />
+        {status.generation > 1 && (
+          <>
+            , changed {status.generation - 1} times, last <Ago at={status.updated_at} />
+          </>
+        )}
+      </p>
+      {screen !== undefined && (
+        <p>
+          <Link to={[screen[0], ...within, name]}>{screen[1]}</Link>
+        </p>
+      )}
+      {missing.length > 0 && (
+        <section class="verdict bad" aria-label="What is missing">
+          <strong>It needs what is not there:</strong>
+          <ul>
+            {missing.map((one) => (
+              <li key={one}>
+                <Text value={one} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <h2>Used by</h2>
+      {used_by.length === 0 ? <p class="empty">Nothing uses it.</p> : (
+        <ul class="plain">
+          {used_by.map((user) => {
+            const [userKind = "", userName = ""] = user.split("/");
+            return (
+              <li key={user}>
+                <Link to={["resource", userKind, ...within, userName]}>
+                  <Text value={user} cell />
+                </Link>
+              </li>
+            );
+          })}
+        </ul>
+      )}
+      <Manifest resource={resource} />
+    </>
+  );
+}
+
+/** The manifest in one of two forms; which one is in the address. */
+function Manifest({ resource }: { readonly resource: Described }) {
+  const { kind, metadata, spec } = resource;
+  const manifest = { kind, metadata, spec };
+  const isJson = query.value.get("as") === "json";
+  return (
+    <section>
+      <h2>Manifest</h2>
+      <p class="buttons" role="group" aria-label="Form">
+        <button type="button" aria-pressed={!isJson} onClick={() => setQuery({ as: "" })}>
+          YAML
+        </button>
+        <button type="button" aria-pressed={isJson} onClick={() => setQuery({ as: "json" })}>
+          JSON
+        </button>
+      </p>
+      <TextBlock
+        label="Manifest"
+        value={isJson ? JSON.stringify(manifest, undefined, 2) : stringify(manifest)}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,207 @@
+/**
+ * SecretStores: which keys there are, when each last matched a signature, and which can go. Values
+ * are in no answer that this page gets.
+ *
+ * @module
+ */
+
+import { Command } from "../parts/command.tsx";
+import { Link } from "../parts/link.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { Ago } from "../parts/time.tsx";
+import { keyOf, type Resource, useDescribed, useResources } from "../data/resources.ts";
+import { named } from "../data/triggers.ts";
+
+/** What the daemon knows of a key. */
+interface KeyUse {
+  /** RFC 3339; `null` when none ever did. */
+  readonly last_matched_at: string | null;
+  readonly matched: number;
+  readonly triggers: readonly string[];
+  /** Set where it can go. */
+  readonly note?: string;
+}
+
+/** A SecretStore, its values masked. */
+type Store = Resource<{ readonly data: Readonly<Record<string, string>> }, {
+  readonly generation: number;
+  readonly used_by?: readonly string[];
+  readonly keys?: Readonly<Record<string, KeyUse>>;
+}>;
+
+/** Most stores that are shown in full on one screen. */
+const MAX_SHOWN = 30;
+
+/** The screen of all stores. */
+export function SecretsPage() {
+  const { items, loading, error } = useResources<Store>({ what: "secretstores" });
+  return (
+    <>
+      <h1>Secrets</h1>
+      <p class="faint">
+        Keys of the SecretStores and their use. Their values stay in the daemon: they are set in the
+        terminal, typed unseen.
+      </p>
+      {error !== undefined && <Problem error={error} />}
+      {!loading && error === undefined && items.length === 0 && (
+        <>
+          <p class="empty">There is no SecretStore.</p>
+          <Command line="svc secret set STORE KEY" />
+        </>
+      )}
+      {items.slice(0, MAX_SHOWN).map(({ metadata: { project = "", name }, status }) => (
+        <StorePanel
+          key={`${project}/${name}`}
+          project={project}
+          name={name}
+          known={status.generation}
+        />
+      ))}
+      {items.length > MAX_SHOWN && (
+        <ul>
+          {items.slice(MAX_SHOWN).map((one) => (
+            <li key={keyOf(one)}>
+              <Link to={["secret", one.metadata.project ?? "", one.metadata.name]}>
+                {keyOf(one)}
+              </Link>
+            </li>
+          ))}
+        </ul>
+      )}
+      <Command line="svc get secretstores" />
+    </>
+  );
+}
+
+/** The screen of one store. */
+export function SecretPage({ project, name }: { readonly project: string; readonly name: string }) {
+  return (
+    <>
+      <p class="faint">
+        <Link to={["secrets"]}>Secrets</Link> / {project}
+      </p>
+      <h1>{name}</h1>
+      <StorePanel project={project} name={name} alone />
+    </>
+  );
+}
+
+function StorePanel({ project, name, known, alone = false }: {
+  readonly project: string;
+  readonly name: string;
+  /** What the list says of its state; absent where it is alone. */
+  readonly known?: number;
+  /** Whether the screen has its name as the heading already. */
+  readonly alone?: boolean;
+}) {
+  const { value, error } = useDescribed<Store>({ what: "secretstore", project, name }, known);
+  return (
+    <section class="panel" aria-label={`SecretStore ${name}`}>
+      {!alone && (
+        <h2>
+          <Link to={["secret", project, name]}>{name}</Link>
+          {project !== "default" && <span class="count">{project}</span>}
+        </h2>
+      )}
+      {error !== undefined && <Problem error={error} />}
+      {value === undefined ? error === undefined && <p class="empty">…</p> : (
+        <>
+          <Keys store={value} />
+          <p>
+            Used by <Users project={project} users={value.status.used_by ?? []} />
+          </p>
+          <Command line={`svc secret set ${named(value)} KEY`} />
+        </>
+      )}
+    </section>
+  );
+}
+
+function Keys({ store: { metadata, spec, status } }: { readonly store: Store }) {
+  const uses = status.keys ?? {};
+  return (
+    <div class="scroll-x">
+      <table class="wide">
+        <caption class="unseen">Keys of {metadata.name}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Key</th>
+            <th scope="col">Last matched</th>
+            <th scope="col" class="number spare">Times</th>
+            <th scope="col" class="spare">At triggers</th>
+            <th scope="col">Can it go?</th>
+          </tr>
+        </thead>
+        <tbody>
+          {Object.keys(spec.data).map((key) => {
+            const use = uses[key];
+            return (
+              <tr key={key}>
+                <th scope="row" class="mono">{key}</th>
+                <td class="nowrap">
+                  {use?.last_matched_at
+                    ? <Ago at={use.last_matched_at} />
+                    : <span class="faint">never</span>}
+                </td>
+                <td class="number spare">{use?.matched ?? 0}</td>
+                <td class="spare">
+                  <Users
+                    project={metadata.project ?? ""}
+                    users={(use?.triggers ?? []).map((trigger) => `trigger/${trigger}`)}
+                  />
+                </td>
+                <td>
+                  <Removable use={use} command={removal(metadata, key)} />
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** The command that takes a key out. */
+function removal({ project = "", name }: Store["metadata"], key: string): string {
+  const where = project === "default" ? "" : ` -p ${project}`;
+  return `svc tool secret-rotate ${name} --remove ${key}${where}`;
+}
+
+function Removable(
+  { use, command }: { readonly use: KeyUse | undefined; readonly command: string },
+) {
+  if (use?.note === undefined) {
+    return (
+      <span class="faint">
+        {(use?.matched ?? 0) > 0 ? "in use" : "no signature matched it yet"}
+      </span>
+    );
+  }
+  return (
+    <>
+      <span class="badge waiting">{use.note}</span>
+      <Command line={command} />
+    </>
+  );
+}
+
+/** Links to the triggers among the users of something, and the names of the others. */
+function Users(
+  { project, users }: { readonly project: string; readonly users: readonly string[] },
+) {
+  if (users.length === 0) return <span class="faint">nothing</span>;
+  return (
+    <>
+      {users.map((user, at) => {
+        const [kind = "", name = ""] = user.split("/");
+        return (
+          <span key={user}>
+            {at > 0 && ", "}
+            {kind === "trigger" ? <Link to={["trigger", project, name]}>{name}</Link> : user}
+          </span>
+        );
+      })}
+    </>
+  );
+}

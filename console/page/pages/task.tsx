@@ -1,0 +1,275 @@
+/**
+ * One task: its state and why first, then its steps, and of the one that failed the last lines. It
+ * is followed to its end.
+ *
+ * @module
+ */
+
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { TaskRecord } from "../../../src/api/records.ts";
+import { call, Refusal } from "../data/api.ts";
+import { useLatest } from "../data/live.ts";
+import { Action } from "../parts/action.tsx";
+import { Badge } from "../parts/badge.tsx";
+import { Command } from "../parts/command.tsx";
+import { Facts } from "../parts/facts.tsx";
+import { Link } from "../parts/link.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { Text } from "../parts/text.tsx";
+import { Ago, Took } from "../parts/time.tsx";
+import { go, href, path, query, setQuery } from "../route.ts";
+import { Chain } from "./task/chain.tsx";
+import { Gantt } from "./task/gantt.tsx";
+import { Graph, NARROW } from "./task/graph.tsx";
+import { Inbox } from "./task/inbox.tsx";
+import { LastLines } from "./task/last_lines.tsx";
+import { Outputs } from "./task/outputs.tsx";
+import { RetryAction } from "./task/retry_action.tsx";
+import { StepPanel } from "./task/step_panel.tsx";
+import { type Plan, type Step, stepsOf, stepToShow } from "./task/steps.ts";
+
+/** Beyond so many steps a graph is no picture any more. */
+const MOST_DRAWN = 60;
+
+/** The screen of the task that `id` names. */
+export function TaskPage({ id }: { readonly id: string }) {
+  const { value, error } = useLatest(
+    { task: id },
+    (update) => "task" in update ? update.task as unknown as TaskRecord : undefined,
+  );
+  const task = value;
+  useEffect(() => {
+    // A part of an id, or "latest": the address says which task it is.
+    if (task === undefined || task.id === id) return;
+    go(href(["task", task.id, ...path.value.slice(2)]) + location.search, { replace: true });
+  }, [task?.id]);
+  if (error !== undefined && task === undefined) return <NoTask id={id} error={error} />;
+  if (task === undefined) return <p class="empty">…</p>;
+  return <Task task={task} />;
+}
+
+function NoTask({ id, error }: { readonly id: string; readonly error: Refusal }) {
+  return (
+    <>
+      <h1>Task {id}</h1>
+      <Problem error={error} />
+      <p>
+        <Link to={["tasks"]}>To the tasks</Link>
+      </p>
+    </>
+  );
+}
+
+function Task({ task }: { readonly task: TaskRecord }) {
+  const plan = usePlan(task);
+  const steps = stepsOf(task, plan);
+  const wanted = query.value.get("step") ?? "";
+  const failed = steps.find(({ state }) => state === "failed");
+  const picked = steps.find(({ id }) => id === wanted) ?? stepToShow(steps);
+  const { id, state, workflow, reason } = task;
+  const isOver = task.finished_at !== null;
+  return (
+    <article class="task">
+      <p class="faint">
+        <Link to={["tasks"]}>Tasks</Link> / <code>{id}</code>
+      </p>
+      <h1>
+        <Badge word={state} /> {workflow}
+      </h1>
+      <div class={`verdict ${state === "failed" ? "bad" : state === "succeeded" ? "good" : ""}`}>
+        <p>{sentence(task, failed)}</p>
+        {reason !== "" && (
+          <p class="reason">
+            <Text value={reason} />
+          </p>
+        )}
+        {task.cancel_reason !== undefined && task.cancel_reason !== reason && (
+          <p class="reason">
+            <Text value={task.cancel_reason} />
+          </p>
+        )}
+      </div>
+      <div class="actions">
+        <Link to={["task", id, "log"]} class="button">Log</Link>
+        <RetryAction task={task} />
+        {!isOver && <CancelAction task={task} />}
+      </div>
+      {steps.length > 0 && (
+        <Steps
+          steps={steps}
+          task={task}
+          picked={picked?.id ?? ""}
+          pick={(step) => setQuery({ step: step === wanted ? "" : step })}
+        />
+      )}
+      {picked === undefined
+        ? task.started_at !== null && (
+          <section aria-labelledby="last-title">
+            <h2 id="last-title">Last lines</h2>
+            <LastLines task={id} running={!isOver} />
+          </section>
+        )
+        : <StepPanel key={picked.id} task={task} step={picked} />}
+      <AllOutputs steps={steps} picked={picked} />
+      <section aria-labelledby="about-title">
+        <h2 id="about-title">About</h2>
+        <About task={task} />
+      </section>
+      <Chain task={task} />
+      <Inbox task={task} />
+      <Command line={isOver ? `svc describe task ${id}` : `svc task logs ${id} --follow`} />
+    </article>
+  );
+}
+
+/** What became of it, in words. */
+function sentence(
+  { state, project, trigger, created_at, started_at, finished_at }: TaskRecord,
+  failed?: Step,
+) {
+  const by = trigger === "" ? null : (
+    <>
+      of trigger <Link to={["trigger", project, trigger]}>{trigger}</Link>
+    </>
+  );
+  if (state === "pending") {
+    return (
+      <>
+        Waiting {by}, made <Ago at={created_at} />
+      </>
+    );
+  }
+  const took = <Took from={started_at} to={finished_at} />;
+  if (state === "running") return <>Running for {took} {by}</>;
+  const at = failed === undefined ? null : (
+    <>
+      at step <code>{failed.id}</code>
+    </>
+  );
+  const verb = state.slice(0, 1).toUpperCase() + state.slice(1);
+  return (
+    <>
+      {verb} {at} <Ago at={finished_at} />, after {took}, {by}
+    </>
+  );
+}
+
+function CancelAction({ task: { id, state } }: { readonly task: TaskRecord }) {
+  return (
+    <Action
+      label="Cancel"
+      question={state === "running"
+        ? "What runs is told to end, and is ended by force after 5 seconds. Then the steps run that run in any case."
+        : "It ends before it starts."}
+      command={`svc task cancel ${id}`}
+      act={async () => {
+        const { tasks: [done] } = await call("task.cancel", { ids: [id] });
+        return { cancelled: "Cancelled", stopping: "It is stopping", ended: "It had ended before" }[
+          done?.result ?? "ended"
+        ];
+      }}
+    />
+  );
+}
+
+function Steps(
+  { steps, task, picked, pick }: {
+    readonly steps: readonly Step[];
+    readonly task: TaskRecord;
+    readonly picked: string;
+    readonly pick: (id: string) => void;
+  },
+) {
+  const usual = steps.length > MOST_DRAWN || NARROW.matches ? "time" : "graph";
+  const view = query.value.get("view") ?? usual;
+  const show = (name: string) => setQuery({ view: name === usual ? "" : name });
+  return (
+    <section aria-labelledby="steps-title">
+      <div class="bar-of-title">
+        <h2 id="steps-title">Steps</h2>
+        <div class="choice" role="group" aria-label="How the steps are shown">
+          <button type="button" aria-pressed={view !== "time"} onClick={() => show("graph")}>
+            Graph
+          </button>
+          <button type="button" aria-pressed={view === "time"} onClick={() => show("time")}>
+            Time
+          </button>
+        </div>
+      </div>
+      {view === "time"
+        ? <Gantt steps={steps} picked={picked} pick={pick} from={task.started_at} />
+        : <Graph steps={steps} picked={picked} pick={pick} />}
+    </section>
+  );
+}
+
+function AllOutputs(
+  { steps, picked }: { readonly steps: readonly Step[]; readonly picked?: Step | undefined },
+) {
+  const giving = steps.filter(({ record }) => Object.keys(record?.outputs ?? {}).length > 0);
+  if (giving.length === 0 || giving.length === 1 && giving[0]?.id === picked?.id) return null;
+  return (
+    <section aria-labelledby="outputs-title">
+      <h2 id="outputs-title">Outputs</h2>
+      <Outputs steps={giving} named label="Outputs of every step" />
+    </section>
+  );
+}
+
+function About({ task }: { readonly task: TaskRecord }) {
+  const linked = (to: "task" | "delivery", id: string | null) =>
+    id === null ? undefined : (
+      <Link to={[to, id]}>
+        <code>{id}</code>
+      </Link>
+    );
+  const directory = useDirectory(task);
+  return (
+    <Facts
+      of={{
+        "Project": task.project,
+        "Trigger": task.trigger === ""
+          ? undefined
+          : <Link to={["trigger", task.project, task.trigger]}>{task.trigger}</Link>,
+        "Delivery": linked("delivery", task.delivery_id),
+        "Retry of": linked("task", task.retry_of),
+        "Started by": linked("task", task.parent_id),
+        "Workspace": task.workspace,
+        "Directory": directory === undefined ? undefined : <code>{directory}</code>,
+        "Made": <Ago at={task.created_at} />,
+        "Started": task.started_at === null ? undefined : <Ago at={task.started_at} />,
+        "Ended": task.finished_at === null ? undefined : <Ago at={task.finished_at} />,
+        "Continued": task.restarts === 0
+          ? undefined
+          : `${task.restarts} times, after the daemon had ended`,
+      }}
+    />
+  );
+}
+
+/** The plan, as soon as there is one; it never changes after that. */
+function usePlan(task: TaskRecord): Plan | undefined {
+  const plan = useSignal<Plan | undefined>(undefined);
+  useEffect(() => {
+    if (plan.peek()?.planned === true) return;
+    const stop = new AbortController();
+    // Without a plan the steps of the records are shown.
+    call("task.plan", { id: task.id }, stop.signal).then((found) => plan.value = found, () => {});
+    return () => stop.abort();
+  }, [task.id, task.state]);
+  return plan.value;
+}
+
+/** Where it runs or ran; unknown before it starts, and once the directory is gone. */
+function useDirectory(task: TaskRecord): string | undefined {
+  const found = useSignal<string | undefined>(undefined);
+  useEffect(() => {
+    if (task.started_at === null) return;
+    const stop = new AbortController();
+    call("task.workspace", { id: task.id }, stop.signal)
+      .then(({ path }) => found.value = path, () => found.value = undefined);
+    return () => stop.abort();
+  }, [task.id, task.state]);
+  return found.value;
+}

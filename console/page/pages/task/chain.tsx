@@ -1,0 +1,55 @@
+/**
+ * What a task comes from and what came of it: its delivery, the task that it repeats, the one whose
+ * end started it, and those that it has brought about in the same ways.
+ *
+ * @module
+ */
+
+import type { TaskRecord } from "../../../../src/api/records.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { Link } from "../../parts/link.tsx";
+import { Ago } from "../../parts/time.tsx";
+import { useRecords } from "../../data/records.ts";
+
+/** Most tasks of one sort that are listed here. */
+const MOST = 20;
+
+/** Other tasks that belong to one, newest first. */
+export function Chain({ task }: { readonly task: TaskRecord }) {
+  const retries = useRecords<TaskRecord>({ what: "tasks", retry_of: task.id, limit: MOST });
+  const children = useRecords<TaskRecord>({ what: "tasks", parent: task.id, limit: MOST });
+  if (retries.items.length + children.items.length === 0) return null;
+  return (
+    <section aria-labelledby="chain-title">
+      <h2 id="chain-title">What came of it</h2>
+      <Tasks title="Retries" tasks={retries.items} all={{ retry_of: task.id }} />
+      <Tasks title="Started by its end" tasks={children.items} all={{ parent: task.id }} />
+    </section>
+  );
+}
+
+function Tasks(
+  { title, tasks, all }: {
+    readonly title: string;
+    readonly tasks: readonly TaskRecord[];
+    readonly all: Readonly<Record<string, string>>;
+  },
+) {
+  if (tasks.length === 0) return null;
+  return (
+    <>
+      <h3>{title}</h3>
+      <ul class="plain">
+        {tasks.map(({ id, workflow, state, created_at }) => (
+          <li key={id}>
+            <Badge word={state} /> <Link to={["task", id]}>{workflow} {id.slice(-8)}</Link>{" "}
+            <span class="faint">
+              <Ago at={created_at} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      {tasks.length >= MOST && <Link to={["tasks"]} filters={all}>All of them</Link>}
+    </>
+  );
+}

@@ -1,0 +1,104 @@
+/**
+ * The steps of a task as a graph: each is a button, in the order of the plan, so that Tab goes
+ * through them; the lines between them are for the eye, and the names say the same.
+ *
+ * @module
+ */
+
+import { useComputed, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { Badge } from "../../parts/badge.tsx";
+import { now } from "../../parts/time.tsx";
+import type { Layout, Shape } from "./layout.ts";
+import { lengthOf, nameOf, type Step } from "./steps.ts";
+
+/** What a drawing of steps is given. */
+export interface StepsView {
+  readonly steps: readonly Step[];
+  /** Id of the step whose details are shown. */
+  readonly picked: string;
+  readonly pick: (id: string) => void;
+}
+
+/** Below this width, steps stand one below the other. */
+export const NARROW = matchMedia("(max-width: 700px)");
+
+/** The graph. */
+export function Graph({ steps, picked, pick }: StepsView) {
+  const direction = useSignal<Shape["direction"]>(NARROW.matches ? "TB" : "LR");
+  useEffect(() => {
+    const turn = () => direction.value = NARROW.matches ? "TB" : "LR";
+    NARROW.addEventListener("change", turn);
+    return () => NARROW.removeEventListener("change", turn);
+  }, []);
+  const layout = useLayout({
+    steps: steps.map(({ id, needs }) => ({ id, needs })),
+    direction: direction.value,
+  });
+  if (layout === undefined) return <p class="empty">Drawing…</p>;
+  const states = new Map(steps.map(({ id, state }) => [id, state]));
+  return (
+    <div class="graph scroll-x">
+      <div class="drawing" style={`width:${layout.width}px;height:${layout.height}px`}>
+        <svg width={layout.width} height={layout.height} aria-hidden="true">
+          {layout.lines.map(({ from, to, path }) => (
+            <path key={`${from} ${to}`} d={path} class={states.get(from) ?? ""} />
+          ))}
+        </svg>
+        <ol aria-label="Steps, in their order">
+          {steps.map((step) => {
+            const { x = 0, y = 0 } = layout.steps.get(step.id) ?? {};
+            return (
+              <li key={step.id} style={`left:${x}px;top:${y}px`}>
+                <StepBox step={step} picked={picked === step.id} pick={pick} />
+              </li>
+            );
+          })}
+        </ol>
+      </div>
+    </div>
+  );
+}
+
+function StepBox(
+  { step, picked, pick }: {
+    readonly step: Step;
+    readonly picked: boolean;
+    readonly pick: (id: string) => void;
+  },
+) {
+  const { id, state, record, plan } = step;
+  const tried = record !== undefined && record.attempt > 1 ? `attempt ${record.attempt}` : "";
+  return (
+    <button
+      type="button"
+      class={`step ${state}`}
+      aria-pressed={picked}
+      aria-label={nameOf(step, now.value)}
+      title={id}
+      onClick={() => pick(id)}
+    >
+      <span class="id">{id}</span>
+      <span class="about">
+        <Badge word={state} /> <span class="faint">{lengthOf(record, now.value)}</span>{" "}
+        <span class="faint">{tried || (plan?.kind === "agent" ? plan.agent : "")}</span>
+      </span>
+    </button>
+  );
+}
+
+/** The places of a shape; the same as long as the shape is the same. */
+function useLayout(shape: Shape): Layout | undefined {
+  const key = JSON.stringify(shape);
+  const made = useSignal<{ readonly key: string; readonly layout: Layout } | undefined>(undefined);
+  useEffect(() => {
+    let wanted = true;
+    void import("./layout.ts").then(({ layOut }) => {
+      if (wanted) made.value = { key, layout: layOut(shape) };
+    });
+    return () => {
+      wanted = false;
+    };
+  }, [key]);
+  return useComputed(() => made.value?.layout).value;
+}

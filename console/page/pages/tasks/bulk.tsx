@@ -1,0 +1,97 @@
+/**
+ * Cancels or retries every task that matches the filters of the list, after saying how many these
+ * are.
+ *
+ * @module
+ */
+
+import { stream } from "../../data/api.ts";
+import { Action } from "../../parts/action.tsx";
+
+/** Filters by which the daemon takes many tasks at once. */
+const TAKEN = ["project", "trigger", "workflow", "state", "since_secs"];
+/** Those of which one has to be there: a project alone would be too much. */
+const ENOUGH = TAKEN.filter((name) => name !== "project");
+
+/** The filters of the list. */
+export interface Matching {
+  readonly input: Readonly<Record<string, string | number>>;
+  readonly flags: string;
+}
+
+/** A button for each of the two. */
+export function Bulk({ matching }: { readonly matching: Matching }) {
+  const { state } = matching.input;
+  const cancels = state === undefined || state === "pending" || state === "running";
+  const retries = state !== "pending" && state !== "running";
+  return (
+    <div class="actions">
+      {cancels && <Many verb="cancel" matching={matching} />}
+      {retries && <Many verb="retry" matching={matching} />}
+    </div>
+  );
+}
+
+function Many(
+  { verb, matching: { input, flags } }: {
+    readonly verb: "cancel" | "retry";
+    readonly matching: Matching;
+  },
+) {
+  const label = verb === "cancel" ? "Cancel all that match" : "Retry all that match";
+  return (
+    <Action
+      label={label}
+      question={async (signal) => questionOf(verb, await countOf(verb, input, signal))}
+      command={`svc task ${verb}${flags}`}
+      why={whyNot(input)}
+      act={async (progress) => {
+        let [total, done, failed] = [0, 0, 0];
+        let why = "";
+        for await (const line of stream(`task.${verb}.matching`, input, NEVER)) {
+          if ("total" in line) {
+            total = line.total;
+            continue;
+          }
+          done++;
+          if (line.error !== undefined) [failed, why] = [failed + 1, why || line.error];
+          progress(`${done} of ${total}`);
+        }
+        const went = verb === "cancel" ? "cancelled" : "retried";
+        return `${tasks(done - failed)} ${went}${failed === 0 ? "" : `, ${failed} not: ${why}`}`;
+      }}
+    />
+  );
+}
+
+/** What was begun goes on in the daemon anyway. */
+const NEVER = new AbortController().signal;
+
+function whyNot(input: Matching["input"]): string | undefined {
+  const other = Object.keys(input).find((name) => !TAKEN.includes(name));
+  if (other !== undefined) return `Not by ${other.replaceAll("_", " ")}: take that filter away`;
+  if (ENOUGH.some((name) => input[name] !== undefined)) return undefined;
+  return "Choose a state, a trigger, a workflow or a time first";
+}
+
+async function countOf(
+  verb: "cancel" | "retry",
+  input: Matching["input"],
+  signal: AbortSignal,
+): Promise<number> {
+  const dry = Object.assign({ dry_run: true }, input);
+  for await (const line of stream(`task.${verb}.matching`, dry, signal)) {
+    if ("total" in line) return line.total;
+  }
+  return 0;
+}
+
+function questionOf(verb: "cancel" | "retry", total: number): string {
+  return verb === "cancel"
+    ? `This ends ${tasks(total)}. What waits ends at once; what runs is told to end.`
+    : `This runs ${tasks(total)} again, each as a new task; what was retried before is left out.`;
+}
+
+function tasks(count: number): string {
+  return count === 1 ? "1 task" : `${count} tasks`;
+}

@@ -1,0 +1,249 @@
+/**
+ * One trigger: what it is, how it goes, and what can be done with it.
+ *
+ * @module
+ */
+
+import type { ComponentChildren } from "preact";
+import type { DeliveryRecord } from "../../../src/api/records.ts";
+import { shortDuration } from "../../../src/base/duration.ts";
+import { call } from "../data/api.ts";
+import { Charts } from "../charts/charts.tsx";
+import { Action } from "../parts/action.tsx";
+import { Badge } from "../parts/badge.tsx";
+import { Command } from "../parts/command.tsx";
+import { Copied } from "../parts/copied.tsx";
+import { Link } from "../parts/link.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { Text, TextBlock } from "../parts/text.tsx";
+import { Ago, now } from "../parts/time.tsx";
+import { useRecords } from "../data/records.ts";
+import { useDescribed } from "../data/resources.ts";
+import { addressOf, named, signatureOf, sourceOf, type Trigger } from "../data/triggers.ts";
+import { FireForm } from "./trigger/fire_form.tsx";
+import { TestForm } from "./trigger/test_form.tsx";
+
+/** Deliveries that are shown below the trigger. */
+const SHOWN = 10;
+
+/** The screen of the trigger of this project and name. */
+export function TriggerPage(
+  { project, name }: { readonly project: string; readonly name: string },
+) {
+  const { value, error } = useDescribed<Trigger>({ what: "trigger", project, name });
+  const { items, loading } = useRecords<DeliveryRecord>({
+    what: "deliveries",
+    project,
+    trigger: name,
+    limit: SHOWN,
+  });
+  const filters = { trigger: name, project };
+  return (
+    <>
+      <p class="faint">
+        <Link to={["triggers"]}>Triggers</Link> / {project}
+      </p>
+      <div class="title">
+        <h1>
+          {name} {value?.spec.suspend === true && <span class="badge waiting">◷ suspended</span>}
+        </h1>
+        {value !== undefined && <Suspend trigger={value} />}
+      </div>
+      {error !== undefined && <Problem error={error} />}
+      {value !== undefined && (
+        <>
+          <Facts trigger={value} last={items[0]} />
+          <Charts of={{ project, trigger: name }} />
+          <section class="panel" aria-label="Last deliveries">
+            <h2>Last deliveries</h2>
+            {!loading && items.length === 0 && <p class="empty">None has arrived yet.</p>}
+            {items.length > 0 && <Deliveries items={items.slice(0, SHOWN)} />}
+            <p class="links">
+              {items.length > 0 && (
+                <Link to={["deliveries"]} filters={filters}>All of its deliveries</Link>
+              )}
+              <Link to={["tasks"]} filters={filters}>All of its tasks</Link>
+            </p>
+          </section>
+          <div class="columns">
+            <FireForm trigger={value} last={items[0]} />
+            <TestForm trigger={value} last={items[0]} />
+          </div>
+          <p>
+            <Link to={["resource", "trigger", project, name]}>As it is applied</Link>
+          </p>
+          <Command line={`svc describe trigger ${named(value)}`} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Facts(
+  { trigger, last }: { readonly trigger: Trigger; readonly last: DeliveryRecord | undefined },
+) {
+  const { metadata: { project = "", name, description = "" }, spec, status } = trigger;
+  const { webhook, filter, cron } = spec.event;
+  const store = webhook?.secret?.fromRef;
+  const address = addressOf(trigger);
+  const next = status.next_fires ?? (status.next_fire_at === null ? [] : [status.next_fire_at]);
+  return (
+    <dl class="facts panel">
+      {description !== "" && (
+        <Fact name="About">
+          <Text value={description} />
+        </Fact>
+      )}
+      {last !== undefined && (
+        <Fact name="Last delivery">
+          <Badge word={last.outcome} />{" "}
+          <Link to={["delivery", last.id]}>
+            <Ago at={last.received_at} />
+          </Link>{" "}
+          <Text value={last.reason} cell />
+        </Fact>
+      )}
+      <Fact name="Source">
+        {sourceOf(trigger)}
+      </Fact>
+      {address !== undefined && (
+        <Fact name="Address">
+          <Copied text={address} what="the address" />
+        </Fact>
+      )}
+      {webhook !== undefined && <Fact name="Signature">{signatureOf(trigger)}</Fact>}
+      {store !== undefined && (
+        <Fact name="Secrets">
+          <Link to={["secret", project, store]}>{store}</Link>
+        </Fact>
+      )}
+      {webhook?.connection !== undefined && <Fact name="Connection">{webhook.connection}</Fact>}
+      <Fact name="Starts">
+        workflow{" "}
+        <Link to={["resource", "workflow", project, spec.action.workflow]}>
+          {spec.action.workflow}
+        </Link>{" "}
+        in workspace{" "}
+        <Link to={["resource", "workspace", project, spec.action.workspace]}>
+          {spec.action.workspace}
+        </Link>
+      </Fact>
+      {next.length > 0 && (
+        <Fact name="Next times">
+          <ol class="times">
+            {next.map((at) => (
+              <li key={at}>
+                <Next at={at} timezone={cron?.timezone ?? "UTC"} />
+              </li>
+            ))}
+          </ol>
+        </Fact>
+      )}
+      <Fact name="Filter">
+        {filter === undefined
+          ? <p>none: every event passes</p>
+          : <TextBlock value={filter.condition} label="The filter's condition" />}
+        <Link to={["filter", project, name]}>Try a filter on what has arrived</Link>
+      </Fact>
+      {(status.missing ?? []).map((fault) => <Fact key={fault} name="Fault">{fault}</Fact>)}
+    </dl>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}
+
+const SHORT = new Intl.DateTimeFormat(undefined, {
+  weekday: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+});
+
+/** A time of a schedule, in its zone, where it is right or wrong, and as the clock here shows it. */
+function Next({ at, timezone }: { readonly at: string; readonly timezone: string }) {
+  const ms = Date.parse(at);
+  const said = (timeZone?: string) =>
+    new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "short", timeZone })
+      .format(ms);
+  const [there, here] = [said(timezone), said()];
+  return (
+    <>
+      <time dateTime={at} title={here}>{there}</time>{" "}
+      <span class="faint">
+        {timezone}, in {shortDuration(ms - now.value)}
+        {here !== there && `, here ${SHORT.format(ms)}`}
+      </span>
+    </>
+  );
+}
+
+function Deliveries({ items }: { readonly items: readonly DeliveryRecord[] }) {
+  return (
+    <div class="scroll-x">
+      <table class="wide">
+        <thead>
+          <tr>
+            <th scope="col">Arrived</th>
+            <th scope="col">Outcome</th>
+            <th scope="col" class="spare">Task</th>
+            <th scope="col" class="rest">Why</th>
+          </tr>
+        </thead>
+        <tbody>
+          {items.map(({ id, received_at, outcome, reason, task_id }) => (
+            <tr key={id}>
+              <td class="nowrap">
+                <Link to={["delivery", id]}>
+                  <Ago at={received_at} />
+                </Link>
+              </td>
+              <td>
+                <Badge word={outcome} />
+              </td>
+              <td class="mono spare">
+                {task_id === null ? "" : <Link to={["task", task_id]}>{task_id.slice(-6)}</Link>}
+              </td>
+              <td>
+                <Text value={reason} cell />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Suspend({ trigger }: { readonly trigger: Trigger }) {
+  const { metadata: { project = "", name }, spec: { suspend = false } } = trigger;
+  const target = { name, project };
+  return suspend
+    ? (
+      <Action
+        label="Resume"
+        question={`Events of ${name} start tasks again. Those that were skipped start nothing.`}
+        command={`svc trigger resume ${named(trigger)}`}
+        act={async () => {
+          await call("trigger.resume", target);
+          return "It is resumed";
+        }}
+      />
+    )
+    : (
+      <Action
+        label="Suspend"
+        question={`Events of ${name} are recorded and start nothing, until it is resumed.`}
+        command={`svc trigger suspend ${named(trigger)}`}
+        act={async () => {
+          await call("trigger.suspend", target);
+          return "It is suspended";
+        }}
+      />
+    );
+}

@@ -1,0 +1,183 @@
+/**
+ * Every trigger: what brings its events, what came of the last one, and when it fires next.
+ *
+ * @module
+ */
+
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { DeliveryRecord } from "../../../src/api/records.ts";
+import { shortDuration } from "../../../src/base/duration.ts";
+import { call } from "../data/api.ts";
+import { Badge } from "../parts/badge.tsx";
+import { Command } from "../parts/command.tsx";
+import { Filters } from "../parts/filters.tsx";
+import { Link } from "../parts/link.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { type Column, Rows } from "../parts/rows.tsx";
+import { Ago, now } from "../parts/time.tsx";
+import { useRecords } from "../data/records.ts";
+import { keyOf, useResources } from "../data/resources.ts";
+import { href, query } from "../route.ts";
+import { newestByTrigger, sourceOf, type Trigger, triggerScreen } from "../data/triggers.ts";
+
+/** Newest deliveries that are looked at for the last one of each trigger. */
+const NEWEST = 200;
+/** Most triggers whose last delivery is asked for one by one. */
+const MAX_ASKED = 100;
+
+/** The screen. */
+export function TriggersPage() {
+  const { items, loading, error } = useResources<Trigger>({ what: "triggers" });
+  const wanted = (query.value.get("q") ?? "").toLowerCase();
+  const shown = items.filter((one) => `${keyOf(one)} ${sourceOf(one)}`.includes(wanted));
+  const last = useLastDeliveries(items);
+  const hours = useLastHours(items);
+  const columns: readonly Column<Trigger>[] = [
+    {
+      header: "Trigger",
+      width: "minmax(7rem, 2fr)",
+      cell: ({ metadata: { project = "", name } }) => (
+        <Link to={triggerScreen({ project, name })}>{name}</Link>
+      ),
+    },
+    { header: "Last", width: "6.5rem", cell: (one) => <Last delivery={last.get(keyOf(one))} /> },
+    { header: "When", width: "6.5rem", cell: (one) => <When delivery={last.get(keyOf(one))} /> },
+    {
+      header: "Last hour",
+      width: "8rem",
+      cell: (one) => <LastHour counts={hours.get(keyOf(one))} />,
+      spare: true,
+    },
+    { header: "Next", width: "7rem", cell: nextOf, spare: true },
+    { header: "Source", width: "minmax(6rem, 2fr)", cell: sourceOf, spare: true },
+    {
+      header: "Starts",
+      width: "minmax(6rem, 1.5fr)",
+      cell: ({ spec }) => spec.action.workflow,
+      spare: true,
+    },
+    { header: "Project", width: "6rem", cell: ({ metadata }) => metadata.project, spare: true },
+  ];
+  return (
+    <>
+      <h1>Triggers</h1>
+      <Filters fields={[{ name: "q", label: "Name" }]} />
+      {error !== undefined && <Problem error={error} />}
+      {!loading && error === undefined && shown.length === 0 && (
+        <p class="empty">
+          {items.length === 0 ? "No trigger is applied." : "No trigger has that name."}
+        </p>
+      )}
+      <Rows
+        label="Triggers, by project and name"
+        items={shown}
+        columns={columns}
+        id={keyOf}
+        to={({ metadata: { project = "", name } }) => href(triggerScreen({ project, name }))}
+      />
+      <Command line="svc get triggers" />
+    </>
+  );
+}
+
+function Last({ delivery }: { readonly delivery: DeliveryRecord | null | undefined }) {
+  if (delivery === undefined) return <span class="faint">…</span>;
+  if (delivery === null) return <span class="faint">none yet</span>;
+  return <Badge word={delivery.outcome} />;
+}
+
+function When({ delivery }: { readonly delivery: DeliveryRecord | null | undefined }) {
+  return delivery ? <Ago at={delivery.received_at} /> : null;
+}
+
+/** What came in an hour; `undefined` where it is not known or not counted for each trigger. */
+interface Hour {
+  readonly all: number;
+  readonly refused: number;
+}
+
+function LastHour({ counts }: { readonly counts: Hour | undefined }) {
+  if (counts === undefined) return null;
+  return (
+    <>
+      {counts.all}
+      {counts.refused > 0 && (
+        <>
+          , <span class="badge bad">{counts.refused} refused</span>
+        </>
+      )}
+    </>
+  );
+}
+
+/** How often the counts of the last hour are asked for. */
+const AGAIN_MS = 60_000;
+
+/** What each trigger got in the last hour, asked one by one. */
+function useLastHours(triggers: readonly Trigger[]): ReadonlyMap<string, Hour> {
+  const found = useSignal<ReadonlyMap<string, Hour>>(new Map());
+  useEffect(() => {
+    const own = new AbortController();
+    const ask = async () => {
+      for (const one of triggers.slice(0, MAX_ASKED)) {
+        const { project = "", name } = one.metadata;
+        const stats = await call("stats", { trigger: name, project }, own.signal)
+          .catch(() => undefined);
+        if (own.signal.aborted || stats === undefined) return;
+        if (stats.counted_since === null) continue;
+        const sum = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0);
+        const all = sum(Object.values(stats.deliveries).map(sum));
+        const refused = sum(stats.deliveries["rejected"] ?? []);
+        found.value = new Map([...found.peek(), [keyOf(one), { all, refused }]]);
+      }
+    };
+    void ask();
+    const timer = setInterval(() => {
+      if (!document.hidden) void ask();
+    }, AGAIN_MS);
+    return () => {
+      own.abort();
+      clearInterval(timer);
+    };
+  }, [triggers.map(keyOf).join()]);
+  return found.value;
+}
+
+function nextOf({ spec, status }: Trigger) {
+  if (spec.suspend === true) return <span class="badge waiting">suspended</span>;
+  if (status.next_fire_at === null) return "";
+  return `in ${shortDuration(Date.parse(status.next_fire_at) - now.value)}`;
+}
+
+/**
+ * The last delivery of each trigger: from the newest of all, which are kept up to date, and for the
+ * others asked one by one. `null` where there is none.
+ */
+function useLastDeliveries(
+  triggers: readonly Trigger[],
+): { readonly get: (key: string) => DeliveryRecord | null | undefined } {
+  const { items, loading } = useRecords<DeliveryRecord>({ what: "deliveries", limit: NEWEST });
+  const asked = useSignal<ReadonlyMap<string, DeliveryRecord | null>>(new Map());
+  const newest = newestByTrigger(items);
+  const missing = triggers.filter((one) => !newest.has(keyOf(one))).slice(0, MAX_ASKED);
+  useEffect(() => {
+    if (loading) return;
+    let over = false;
+    void (async () => {
+      for (const one of missing) {
+        if (asked.peek().has(keyOf(one))) continue;
+        const { project = "", name } = one.metadata;
+        const query = { what: "deliveries", project, trigger: name, limit: 1 };
+        const found = await call("get", query).catch(() => undefined);
+        if (over || found === undefined) return;
+        const [delivery = null] = found.items as unknown as readonly DeliveryRecord[];
+        asked.value = new Map([...asked.peek(), [keyOf(one), delivery]]);
+      }
+    })();
+    return () => {
+      over = true;
+    };
+  }, [loading, missing.map(keyOf).join()]);
+  return { get: (key) => newest.get(key) ?? asked.value.get(key) };
+}

@@ -1,0 +1,93 @@
+/**
+ * What changes something: asks once, says how many, and says why not where it may not.
+ *
+ * @module
+ */
+
+import { useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
+import type { Role } from "../../../src/api/roles.ts";
+import { toRefusal } from "../data/answer.ts";
+import type { Refusal } from "../data/api.ts";
+import { Command } from "./command.tsx";
+import { Problem } from "./problem.tsx";
+import { whyNot } from "./rights.ts";
+
+/** A button that asks in a dialog, and then acts. */
+export function Action(
+  { label, question, command, act, needs = "operator", why }: {
+    readonly label: string;
+    /** What will happen, and to how many; a function is asked when the dialog opens. */
+    readonly question: string | ((signal: AbortSignal) => Promise<string>);
+    /** The command that does the same. */
+    readonly command: string;
+    /** Acts; gives what to say when it is done, and meanwhile how far it is. */
+    readonly act: (progress: (text: string) => void) => Promise<string>;
+    readonly needs?: Role;
+    /** Why it cannot be done now, whatever the role. */
+    readonly why?: string | undefined;
+  },
+) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const busy = useSignal(false);
+  const done = useSignal("");
+  const error = useSignal<Refusal | undefined>(undefined);
+  const asked = useSignal<string | undefined>(undefined);
+  const progress = useSignal("");
+  const asking = useRef(new AbortController());
+  const reason = whyNot(needs) ?? why;
+  const open = async () => {
+    [done.value, error.value, progress.value] = ["", undefined, ""];
+    asked.value = typeof question === "string" ? question : undefined;
+    dialog.current?.showModal();
+    if (typeof question === "string") return;
+    const { signal } = asking.current = new AbortController();
+    try {
+      asked.value = await question(signal);
+    } catch (thrown) {
+      if (!signal.aborted) error.value = toRefusal(thrown);
+    }
+  };
+  const confirm = async () => {
+    busy.value = true;
+    error.value = undefined;
+    try {
+      done.value = await act((text) => progress.value = text);
+      dialog.current?.close();
+    } catch (thrown) {
+      error.value = toRefusal(thrown);
+    } finally {
+      busy.value = false;
+    }
+  };
+  return (
+    <span class="action">
+      <button
+        type="button"
+        aria-disabled={reason === undefined ? undefined : "true"}
+        title={reason}
+        onClick={reason === undefined ? open : undefined}
+      >
+        {label}
+      </button>
+      {reason !== undefined && <span class="why">{reason}</span>}
+      <span role="status" class="done">{done.value}</span>
+      <dialog ref={dialog} aria-label={label} onClose={() => asking.current.abort()}>
+        <p aria-live="polite">{typeof question === "string" ? question : asked.value ?? "…"}</p>
+        <Command line={command} />
+        {error.value !== undefined && <Problem error={error.value} />}
+        <p class="buttons">
+          <button
+            type="button"
+            class="primary"
+            onClick={confirm}
+            disabled={busy.value || asked.value === undefined}
+          >
+            {busy.value ? progress.value || "…" : label}
+          </button>
+          <button type="button" onClick={() => dialog.current?.close()}>Keep it as it is</button>
+        </p>
+      </dialog>
+    </span>
+  );
+}

@@ -1,0 +1,84 @@
+/**
+ * Filters of a list. They are the query of the address; the daemon applies them.
+ *
+ * @module
+ */
+
+import { shortDuration } from "../../../src/base/duration.ts";
+import { query, setQuery } from "../route.ts";
+
+/** One filter: the field of the operation of the same name. */
+export interface FilterField {
+  readonly name: string;
+  readonly label: string;
+  /** Closed list of values; any text when absent. */
+  readonly choices?: readonly string[];
+  /** Whether the daemon takes a number. */
+  readonly number?: true;
+}
+
+/** The filters of the address, as input of an operation and as flags of the command. */
+export function filtersOf(
+  fields: readonly FilterField[],
+): { readonly input: Readonly<Record<string, string | number>>; readonly flags: string } {
+  const input: Record<string, string | number> = {};
+  let flags = "";
+  for (const { name, number } of fields) {
+    const value = query.value.get(name);
+    if (value === null || value === "") continue;
+    const [unit] = /_(?:secs|ms)$/.exec(name) ?? [];
+    const isNumber = number === true || unit !== undefined;
+    if (isNumber && !/^[0-9]{1,9}$/.test(value)) continue;
+    input[name] = isNumber ? Number(value) : value;
+    const flag = name.replace(unit ?? "", "").replaceAll("_", "-");
+    flags += ` --${flag} ${quoted(unit === undefined ? value : shortTime(Number(value), unit))}`;
+  }
+  return { input, flags };
+}
+
+function shortTime(value: number, unit: string): string {
+  return unit === "_ms" ? `${value}ms` : shortDuration(value * 1000);
+}
+
+/** A value as a shell takes it; what needs more than quotes is left to the one who types it. */
+function quoted(value: string): string {
+  if (/^[\w.:@/][\w.:@/-]*$/.test(value)) return value;
+  return /^[\w.][\w .,:;@/()=+"-]*$/.test(value) ? `'${value}'` : "…";
+}
+
+/** The fields, each with what the address says. */
+export function Filters({ fields }: { readonly fields: readonly FilterField[] }) {
+  return (
+    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+      {fields.map(({ name, label, choices }) => {
+        const value = query.value.get(name) ?? "";
+        return (
+          <label key={name}>
+            {label}
+            {choices === undefined
+              ? (
+                <input
+                  type="search"
+                  value={value}
+                  onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value })}
+                />
+              )
+              : (
+                <select
+                  value={value}
+                  onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value })}
+                >
+                  <option value="">any</option>
+                  {choices.map((choice) => (
+                    <option key={choice} value={choice}>
+                      {name.endsWith("_secs") ? shortDuration(Number(choice) * 1000) : choice}
+                    </option>
+                  ))}
+                </select>
+              )}
+          </label>
+        );
+      })}
+    </form>
+  );
+}

@@ -1,0 +1,38 @@
+/**
+ * Screens whose program is loaded when they are first shown: what every screen needs is loaded at
+ * once, and stays small.
+ *
+ * @module
+ */
+
+import { useSignal } from "@preact/signals";
+import type { ComponentType } from "preact";
+import { useEffect } from "preact/hooks";
+import { Refusal } from "../data/api.ts";
+import { Problem } from "./problem.tsx";
+
+/** A component that stands for another one until that is loaded. */
+export function lazy<Props extends object>(
+  load: () => Promise<ComponentType<Props>>,
+): ComponentType<Props> {
+  let loaded: ComponentType<Props> | undefined;
+  return function Lazy(props: Props) {
+    const there = useSignal(loaded !== undefined);
+    const error = useSignal<Refusal | undefined>(undefined);
+    useEffect(() => {
+      if (there.value) return;
+      load().then((component) => {
+        loaded = component;
+        there.value = true;
+      }, () => {
+        error.value = new Refusal(
+          "This screen could not be loaded: svc console has ended, or is another one by now",
+          { code: "unreachable" },
+        );
+      });
+    }, []);
+    const Loaded = loaded;
+    if (there.value && Loaded !== undefined) return <Loaded {...props} />;
+    return error.value === undefined ? <p class="empty">…</p> : <Problem error={error.value} />;
+  };
+}

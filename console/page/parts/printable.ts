@@ -1,0 +1,89 @@
+/**
+ * Texts of strangers, made harmless to look at: what nobody sees or what turns the direction of a
+ * line (control characters, marks of direction, halves of surrogates, characters without a width) is
+ * spelled as in JSON, and stands out.
+ *
+ * @module
+ */
+
+/** A piece of a text: as it came, or spelled out. */
+export interface Piece {
+  readonly text: string;
+  /** Whether it stands for characters that nobody would have seen. */
+  readonly isSpelled: boolean;
+}
+
+// What belongs to the script it stands in is left: joiners between letters of scripts that join, and
+// what makes an emoji of several.
+const HIDDEN = new RegExp(
+  [
+    String.raw`(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])[\u200d\ufe0e\ufe0f]`,
+    String.raw`(?<=[0-9#*])\ufe0f(?=\u20e3)`,
+    String.raw`(?<=(?![\p{sc=Latn}\p{sc=Grek}\p{sc=Cyrl}])[\p{L}\p{M}])[\u200c\u200d]`,
+    String.raw`([\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]+)`,
+  ].join("|"),
+  "gu",
+);
+
+const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+/**
+ * Takes a text apart; pieces beside each other differ in `isSpelled`.
+ *
+ * @param lines whether line ends and tabs stay what they are.
+ */
+export function pieces(text: string, lines = false): readonly Piece[] {
+  const found: Piece[] = [];
+  const add = (part: string, isSpelled: boolean) => {
+    const last = found.at(-1);
+    if (part === "") return;
+    if (last?.isSpelled === isSpelled) {
+      found[found.length - 1] = { text: last.text + part, isSpelled };
+    } else found.push({ text: part, isSpelled });
+  };
+  let at = 0;
+  for (const match of text.matchAll(HIDDEN)) {
+    if (match[1] === undefined) continue;
+    add(text.slice(at, match.index), false);
+    at = match.index + match[0].length;
+    // In a text of lines, an end of a line as other systems write it is one, too.
+    const run = lines ? match[1].replaceAll("\r\n", "\n") : match[1];
+    for (const part of run.split(/([\n\t]+)/)) {
+      if (lines && /^[\n\t]/.test(part)) add(part, false);
+      else add(Array.from(part, spelled).join(""), true);
+    }
+  }
+  add(text.slice(at), false);
+  return found;
+}
+
+/** The same in one text, for where nothing can stand out. */
+export function printable(text: string, lines = false): string {
+  return pieces(text, lines).map((piece) => piece.text).join("");
+}
+
+/** The first `length` UTF-16 units, or one less where that would halve a character. */
+export function cut(text: string, length: number): string {
+  const head = text.slice(0, length);
+  return text.length > length && /[\ud800-\udbff]$/.test(head) ? head.slice(0, -1) : head;
+}
+
+/** Cuts a text into slices of about `length`, after ends of lines where there are some. */
+export function slices(text: string, length: number): readonly string[] {
+  const found: string[] = [];
+  for (let at = 0; at < text.length;) {
+    const slice = cut(text.slice(at, at + length + 1), length);
+    const end = at + slice.length < text.length ? slice.lastIndexOf("\n") + 1 : 0;
+    const taken = end === 0 ? slice : slice.slice(0, end);
+    found.push(taken);
+    at += taken.length;
+  }
+  return found;
+}
+
+function spelled(character: string): string {
+  const short = SHORT[character];
+  if (short !== undefined) return short;
+  const code = (character.codePointAt(0) ?? 0).toString(16);
+  return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, "0")}`;
+}

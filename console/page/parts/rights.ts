@@ -1,0 +1,21 @@
+/**
+ * What the one at this page may do: the daemon decides, this only says so beforehand.
+ *
+ * @module
+ */
+
+import type { Role } from "../../../src/api/roles.ts";
+import { ROLES } from "../../../src/api/roles.ts";
+import { session } from "../data/session.ts";
+import { status } from "../data/status.ts";
+
+/** Why the one at this page may not do what `needed` may; `undefined` when they may. */
+export function whyNot(needed: Role): string | undefined {
+  if (typeof session.value === "object" && session.value.read_only && needed !== "read_only") {
+    return "This console only reads: it was started with --read-only";
+  }
+  const role = status.value?.caller.role;
+  if (role === undefined) return "Not known yet: waiting for the daemon";
+  if (role !== null && ROLES.indexOf(role) >= ROLES.indexOf(needed)) return undefined;
+  return `Your role is ${role ?? "that of a run"}, and this needs ${needed}`;
+}

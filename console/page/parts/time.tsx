@@ -1,0 +1,43 @@
+/**
+ * Times and lengths of time, as people read them.
+ *
+ * @module
+ */
+
+import { signal } from "@preact/signals";
+import { shortDuration } from "../../../src/base/duration.ts";
+
+/** The time, once a second while the page is shown. */
+export const now = signal(Date.now());
+setInterval(() => {
+  if (!document.hidden) now.value = Date.now();
+}, 1000);
+
+const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+
+/** How long ago something was; the whole time as its title. */
+export function Ago({ at }: { readonly at: string | null }) {
+  if (at === null) return <span class="faint">—</span>;
+  const ms = Date.parse(at);
+  const ago = now.value - ms; // below zero where the daemon's clock is ahead
+  return (
+    <time dateTime={at} title={FULL.format(ms)}>
+      {ago < 1000 ? "just now" : `${shortDuration(ago)} ago`}
+    </time>
+  );
+}
+
+/** A time of the day. */
+export function Clock({ at }: { readonly at: string }) {
+  return (
+    <time dateTime={at} title={FULL.format(Date.parse(at))}>{CLOCK.format(Date.parse(at))}</time>
+  );
+}
+
+/** How long something took; of what has not ended, how long it has taken so far. */
+export function Took({ from, to }: { readonly from: string | null; readonly to: string | null }) {
+  if (from === null) return <span class="faint">—</span>;
+  const end = to === null ? now.value : Date.parse(to);
+  return <span>{shortDuration(Math.max(0, end - Date.parse(from)))}</span>;
+}

@@ -1,0 +1,61 @@
+/**
+ * The address of the page: which screen, and its filters. Filters are the query, so that an address
+ * can be kept and shared, and back goes back.
+ *
+ * @module
+ */
+
+import { computed, signal } from "@preact/signals";
+
+const place = signal({ path: location.pathname, query: location.search });
+
+/** The parts of the path: `/task/01J…` is `["task", "01J…"]`. */
+export const path = computed(() =>
+  place.value.path.split("/").filter((part) => part !== "").map(decode)
+);
+
+/** The filters. */
+export const query = computed(() => new URLSearchParams(place.value.query));
+
+/** Goes to an address of the console, which begins with `/`. */
+export function go(href: string, { replace = false } = {}): void {
+  if (replace) history.replaceState(null, "", href);
+  else history.pushState(null, "", href);
+  read();
+}
+
+/** Sets filters; an empty value takes one away. */
+export function setQuery(changes: Readonly<Record<string, string>>): void {
+  const next = new URLSearchParams(place.value.query);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === "") next.delete(name);
+    else next.set(name, value);
+  }
+  const text = next.toString();
+  go(place.value.path + (text === "" ? "" : `?${text}`), { replace: true });
+}
+
+/** Address of a screen: its parts are escaped. */
+export function href(
+  parts: readonly string[],
+  filters: Readonly<Record<string, string>> = {},
+): string {
+  const text = new URLSearchParams(filters).toString();
+  return `/${parts.map(encodeURIComponent).join("/")}${text === "" ? "" : `?${text}`}`;
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function read(): void {
+  const isOther = location.pathname !== place.value.path;
+  place.value = { path: location.pathname, query: location.search };
+  if (isOther) scrollTo(0, 0); // a filter that is typed leaves the screen where it is
+}
+
+addEventListener("popstate", read);

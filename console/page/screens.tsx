@@ -1,0 +1,136 @@
+/**
+ * REGISTRY of the screens: the first part of an address, and what it shows.
+ *
+ * @module
+ */
+
+import type { ComponentChildren } from "preact";
+import { DEFAULT_PROJECT } from "./data/triggers.ts";
+import { AuditPage } from "./pages/audit.tsx";
+import { ConnectionsPage } from "./pages/connections.tsx";
+import { DeliveriesPage } from "./pages/deliveries.tsx";
+import { DeliveryPage } from "./pages/delivery.tsx";
+import { FilterPage } from "./pages/filter.tsx";
+import { MessagePage } from "./pages/message.tsx";
+import { NowPage } from "./pages/now.tsx";
+import { ResourcesPage } from "./pages/resources.tsx";
+import { SearchPage } from "./pages/search.tsx";
+import { SecretPage, SecretsPage } from "./pages/secrets.tsx";
+import { TasksPage } from "./pages/tasks.tsx";
+import { ThreadPage } from "./pages/thread.tsx";
+import { ThreadsPage } from "./pages/threads.tsx";
+import { TriggerPage } from "./pages/trigger.tsx";
+import { TriggersPage } from "./pages/triggers.tsx";
+import { lazy } from "./parts/lazy.tsx";
+import { Link } from "./parts/link.tsx";
+
+const TaskPage = lazy(async () => (await import("./pages/task.tsx")).TaskPage);
+const ResourcePage = lazy(async () => (await import("./pages/resource.tsx")).ResourcePage);
+const LogPage = lazy(async () => (await import("./pages/log.tsx")).LogPage);
+
+/** What an address shows. */
+interface Screen {
+  readonly title: string;
+  readonly content: ComponentChildren;
+  /** The one in the navigation that it belongs to; itself when absent. */
+  readonly under?: string;
+}
+
+/** Links of every screen, in their order. */
+export const NAVIGATION: readonly { readonly parts: readonly string[]; readonly label: string }[] =
+  [
+    { parts: [], label: "Now" },
+    { parts: ["deliveries"], label: "Deliveries" },
+    { parts: ["tasks"], label: "Tasks" },
+    { parts: ["triggers"], label: "Triggers" },
+    { parts: ["filter"], label: "Try a filter" },
+    { parts: ["threads"], label: "Threads" },
+    { parts: ["connections"], label: "Connections" },
+    { parts: ["secrets"], label: "Secrets" },
+    { parts: ["resources"], label: "Resources" },
+    { parts: ["audit"], label: "Audit" },
+  ];
+
+/** By the first part of the address; each gets the other parts. */
+const SCREENS: Readonly<Record<string, (...rest: readonly string[]) => Screen>> = {
+  "": () => ({ title: "Now", content: <NowPage /> }),
+  deliveries: () => ({ title: "Deliveries", content: <DeliveriesPage /> }),
+  delivery: (id = "") => ({
+    title: "Delivery",
+    under: "deliveries",
+    content: <DeliveryPage key={id} id={id} />,
+  }),
+  filter: () => ({ title: "Try a filter", content: <FilterPage /> }),
+  search: () => ({ title: "Search", content: <SearchPage /> }),
+  tasks: () => ({ title: "Tasks", content: <TasksPage /> }),
+  task: (id = "", part = "") =>
+    part === "log"
+      ? { title: "Log", under: "tasks", content: <LogPage key={id} id={id} /> }
+      : { title: "Task", under: "tasks", content: <TaskPage key={id} id={id} /> },
+  triggers: () => ({ title: "Triggers", content: <TriggersPage /> }),
+  trigger: (...of) => {
+    const { project, name } = named(of);
+    return {
+      title: name,
+      under: "triggers",
+      content: <TriggerPage key={`${project}/${name}`} project={project} name={name} />,
+    };
+  },
+  threads: () => ({ title: "Threads", content: <ThreadsPage /> }),
+  thread: (id = "") => ({
+    title: "Thread",
+    under: "threads",
+    content: <ThreadPage key={id} id={id} />,
+  }),
+  connections: () => ({ title: "Connections", content: <ConnectionsPage /> }),
+  outbox: (id = "") => ({
+    title: "Message",
+    under: "connections",
+    content: <MessagePage key={id} id={id} />,
+  }),
+  resources: () => ({ title: "Resources", content: <ResourcesPage /> }),
+  resource: (kind = "", ...of) => ({
+    title: of.at(-1) ?? kind,
+    under: "resources",
+    content: (
+      <ResourcePage
+        key={of.join("/")}
+        kind={kind}
+        project={of.length > 1 ? of[0] ?? "" : ""}
+        name={of.at(-1) ?? ""}
+      />
+    ),
+  }),
+  audit: (...rest) => ({ title: "Audit", content: <AuditPage rest={rest} /> }),
+  secrets: () => ({ title: "Secrets", content: <SecretsPage /> }),
+  secret: (...of) => {
+    const { project, name } = named(of);
+    return {
+      title: name,
+      under: "secrets",
+      content: <SecretPage key={`${project}/${name}`} project={project} name={name} />,
+    };
+  },
+};
+
+/** What `PROJECT/NAME` names, or `NAME` in the default project, as on the command line. */
+function named(of: readonly string[]): { readonly project: string; readonly name: string } {
+  const [first = "", second] = of;
+  return second === undefined
+    ? { project: DEFAULT_PROJECT, name: first }
+    : { project: first, name: second };
+}
+
+/** The screen of an address. */
+export function screenOf([name = "", ...rest]: readonly string[]): Screen {
+  const screen = Object.hasOwn(SCREENS, name) ? SCREENS[name] : undefined;
+  if (screen !== undefined) return screen(...rest);
+  return {
+    title: "Not found",
+    content: (
+      <p>
+        There is no such screen. <Link to={["deliveries"]}>To the deliveries</Link>
+      </p>
+    ),
+  };
+}

@@ -1,0 +1,128 @@
+/**
+ * A console in this process, on a free port, in front of a daemon that the test plays.
+ *
+ * @module
+ */
+
+import { ok } from "node:assert/strict";
+import { connect } from "../../src/api/client.ts";
+import { idFactory } from "../../src/base/ids.ts";
+import type { Log } from "../../src/base/log.ts";
+import type { Asset } from "../../src/console/assets.ts";
+import { type ConsoleServer, serveConsole } from "../../src/console/server.ts";
+import { ask, type RawAnswer } from "../http/raw_client.ts";
+import { type SetClock, setClock } from "../helpers/manual_clock.ts";
+
+/** What the daemon was asked. */
+export interface DaemonCall {
+  readonly path: string;
+  readonly headers: Headers;
+  readonly input: Record<string, unknown>;
+  readonly signal: AbortSignal;
+}
+
+/** How to make a rig. */
+export interface RigOptions {
+  readonly readOnly?: boolean;
+  /** Plays the daemon; an empty object for everything when absent. */
+  readonly daemon?: (call: DaemonCall) => Response | Promise<Response>;
+}
+
+/** A console under test. */
+export interface ConsoleRig extends AsyncDisposable {
+  readonly server: ConsoleServer;
+  readonly clock: SetClock;
+  /** What the daemon was asked, in order. */
+  readonly calls: readonly DaemonCall[];
+  /** What was logged. */
+  readonly logged: readonly string[];
+  /** `127.0.0.1:PORT`. */
+  readonly host: string;
+  /** A new key. */
+  key(): Promise<string>;
+  /** Sends one request with these headers beside its length; none is added but those. */
+  send(line: string, headers: Readonly<Record<string, string>>, body?: string): Promise<RawAnswer>;
+  /** Sends what the page would, with changes; a header that is changed to nothing is left out. */
+  page(
+    path: string,
+    input: unknown,
+    change?: Readonly<Record<string, string | undefined>>,
+  ): Promise<RawAnswer>;
+}
+
+/** The token that the console has for the daemon. */
+export const DAEMON_TOKEN = "svct_this-is-for-the-daemon-alone";
+
+const PAGE = "<!doctype html><title>the page</title>";
+
+/** Starts a console. */
+export async function consoleRig(options: RigOptions = {}): Promise<ConsoleRig> {
+  const { daemon = () => Response.json({}), readOnly = false } = options;
+  const calls: DaemonCall[] = [];
+  const logged: string[] = [];
+  const note = (message: string) => void logged.push(message);
+  const log: Log = { debug: note, info: note, warn: note, error: note };
+  const clock = setClock();
+  const client = connect({
+    answer: async (request) => {
+      const { headers, url, signal } = request;
+      const input = await request.json();
+      const call = { path: new URL(url).pathname, headers, input, signal };
+      calls.push(call);
+      return await daemon(call);
+    },
+  }, DAEMON_TOKEN);
+  const newId = idFactory(clock);
+  const findAsset = (name: string): Promise<Asset | undefined> => {
+    const body = new TextEncoder().encode(PAGE);
+    const found = ["index.html", "app.js"].includes(name);
+    return Promise.resolve(found ? { type: "text/html", body, gzip: false } : undefined);
+  };
+  const server = await serveConsole({ port: 0, client, findAsset, readOnly, clock, log, newId });
+  const host = `127.0.0.1:${server.port}`;
+  const send: ConsoleRig["send"] = async (line, headers, body = "") => {
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    const length = body === ""
+      ? ""
+      : `content-length: ${new TextEncoder().encode(body).length}\r\n`;
+    const answer = await ask(
+      server.port,
+      `${line} HTTP/1.1\r\n${lines.join("")}${length}\r\n${body}`,
+    );
+    ok(answer !== undefined, `no answer to ${line}`);
+    return answer;
+  };
+  const page: ConsoleRig["page"] = (path, input, change = {}) => {
+    const usual: Record<string, string | undefined> = {
+      "host": host,
+      "origin": `http://${host}`,
+      "sec-fetch-site": "same-origin",
+      "content-type": "application/json",
+    };
+    const headers = Object.entries(Object.assign(usual, change))
+      .flatMap(([name, value]) => value === undefined ? [] : [[name, value] as const]);
+    return send(`POST ${path}`, Object.fromEntries(headers), JSON.stringify(input));
+  };
+  return {
+    server,
+    clock,
+    calls,
+    logged,
+    host,
+    send,
+    page,
+    async key() {
+      const answer = await page("/session", { ticket: server.issueTicket().text });
+      return JSON.parse(answer.body).key;
+    },
+    async [Symbol.asyncDispose]() {
+      client[Symbol.dispose]();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The code of a refusal. */
+export function codeOf({ status, body }: RawAnswer): string {
+  return `${status} ${(JSON.parse(body) as { code?: string }).code}`;
+}

@@ -1,0 +1,78 @@
+/**
+ * What holds on every screen: whoever cannot see it or has no mouse can use it, in light and in dark,
+ * and it fits from a telephone to the widest display.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+import { PAGES } from "../../src/console/gate.ts";
+import { browserTest, picture, startBrowser, startConsole } from "../helpers/browser.ts";
+import { startConsoleSamples } from "../helpers/console_samples.ts";
+import { everyScreen, settled } from "./every_screen.ts";
+
+const WIDTHS = [360, 1280, 3840];
+const SCHEMES = ["light", "dark"] as const;
+
+/** Rules of axe that a screen breaks, each with the first place; and how many were looked at. */
+async function violations(page: Page): Promise<{ found: string[]; looked: number }> {
+  await page.evaluate(axe.source);
+  return await page.evaluate(`(async () => {
+    const { violations, passes } = await axe.run(document, {
+      resultTypes: ["violations", "passes"],
+    });
+    return {
+      looked: passes.length,
+      found: violations.map(({ id, nodes: [{ html, failureSummary }] }) =>
+        [id, html, failureSummary].join(": ")
+      ),
+    };
+  })()`);
+}
+
+/** What reaches beyond the right edge of the window, if anything does. */
+async function overflow(page: Page): Promise<string[]> {
+  return await page.evaluate(`(() => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    if (scrollWidth <= clientWidth) return [];
+    return ["the page: " + scrollWidth].concat([...document.querySelectorAll("body *")]
+      .filter((element) => element.getBoundingClientRect().right > clientWidth + 1)
+      .slice(0, 5).map((element) => "<" + element.tagName + " class=" + element.className + ">"));
+  })()`);
+}
+
+browserTest("every screen is accessible in light and dark, and fits every width", async (t) => {
+  await using samples = await startConsoleSamples();
+  await using console = await startConsole(samples.daemon);
+  await using browser = await startBrowser();
+  const page = await browser.open(console.link);
+  await settled(page);
+  const screens = Object.entries(everyScreen(samples));
+  const firstParts = screens.map(([, address]) => address.split(/[/?]/)[1]);
+  deepEqual(PAGES.filter((name) => !firstParts.includes(name)), [], "a screen is not looked at");
+  for (const [name, address] of screens) {
+    await t.step(name, async () => {
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await page.goto(console.origin + address);
+      await settled(page);
+      ok(!(await page.innerText("main")).includes("There is no such screen"));
+      for (const colorScheme of SCHEMES) {
+        await page.emulateMedia({ colorScheme });
+        const { found, looked } = await violations(page);
+        ok(looked > 15, `only ${looked} rules applied`);
+        deepEqual(found, [], colorScheme);
+        await picture(page, `${name}, ${colorScheme}`);
+      }
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: 800 });
+        await settled(page);
+        deepEqual(await overflow(page), [], `at ${width} pixels`);
+        if (width < 1280) await picture(page, `${name}, narrow`);
+      }
+      // What is not there is told by the browser, too.
+      if (name === "Nothing found") browser.faults.splice(0);
+    });
+  }
+});

@@ -1,0 +1,180 @@
+/**
+ * A console in a browser under test: `svc console` as a process, and Chromium on its page. `.ci/test`
+ * says where Chromium is; without one the tests say that they were skipped.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual } from "node:assert/strict";
+import { join } from "node:path";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import type { TestDaemon } from "./daemon.ts";
+import { cleanEnv, ONE_PROGRAM } from "./program.ts";
+import { tempDir } from "./temp_dir.ts";
+import { PATIENCE_MS, until } from "./until.ts";
+
+/** Path of Chromium; empty where there is none. */
+export const BROWSER = Deno.env.get("SVC_BROWSER") ?? "";
+/** Where pictures are kept as artefacts; nowhere when empty. */
+const PICTURES = Deno.env.get("SVC_TEST_PICTURES") ?? "";
+
+/** A test in the browser; ignored, and says so, where there is none. */
+export function browserTest(
+  name: string,
+  fn: (t: Deno.TestContext) => Promise<void>,
+): void {
+  const shown = BROWSER === "" ? `${name} (SKIPPED: SVC_BROWSER names no Chromium)` : name;
+  // The driver's sockets and timers end with the browser, but not within the test that began them.
+  Deno.test({
+    name: shown,
+    ignore: BROWSER === "",
+    sanitizeOps: false,
+    sanitizeResources: false,
+    fn: (t) => fn(t).catch(throwFirst),
+  });
+}
+
+/** What failed first; what failed because of it, while everything was ended, is told beside it. */
+function throwFirst(thrown: unknown): never {
+  if (!(thrown instanceof SuppressedError)) throw thrown;
+  console.error("afterwards:", thrown.error);
+  return throwFirst(thrown.suppressed);
+}
+
+/** A running `svc console`. */
+export interface TestConsole extends AsyncDisposable {
+  /** The link it printed; its ticket is good once. */
+  readonly link: string;
+  /** `http://127.0.0.1:PORT`. */
+  readonly origin: string;
+  /** Presses Enter in its terminal; gives the new link. */
+  readonly nextLink: () => Promise<string>;
+  /** Ends it as Ctrl-C does; gives the exit code. */
+  readonly stop: () => Promise<number>;
+}
+
+/** Starts `svc console` for a daemon and waits for its link. */
+export async function startConsole(
+  daemon: Pick<TestDaemon, "dataDir">,
+  args: readonly string[] = [],
+  program = ONE_PROGRAM,
+): Promise<TestConsole> {
+  const child = new Deno.Command(program.command, {
+    args: [...program.args, "console", "--no-open", ...args],
+    clearEnv: true,
+    env: cleanEnv({ SVC_DATA_DIR: daemon.dataDir }),
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  let output = "";
+  let isOver = false;
+  const collect = async (stream: ReadableStream<Uint8Array<ArrayBuffer>>) => {
+    for await (const text of stream.pipeThrough(new TextDecoderStream())) output += text;
+  };
+  const ended = Promise.all([collect(child.stdout), collect(child.stderr)]);
+  void child.status.then(() => isOver = true);
+  const links = () => output.match(/http:\/\/127\.0\.0\.1:[0-9]+\/\S*#ticket=[\w-]+/g) ?? [];
+  const input = child.stdin.getWriter();
+  const linkAt = (index: number) =>
+    until("a link of svc console", () => {
+      const link = links()[index];
+      if (link === undefined && isOver) throw new Error(`svc console has ended: ${output}`);
+      return link;
+    });
+  const stop = async () => {
+    if (!isOver) child.kill("SIGINT");
+    const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
+    const { code } = await child.status;
+    clearTimeout(timer);
+    await ended;
+    return code;
+  };
+  try {
+    const link = await linkAt(0);
+    return {
+      link,
+      origin: new URL(link).origin,
+      async nextLink() {
+        const before = links().length;
+        await input.write(new TextEncoder().encode("\n"));
+        return await linkAt(before);
+      },
+      stop,
+      async [Symbol.asyncDispose]() {
+        await input.close().catch(() => {});
+        await stop();
+      },
+    };
+  } catch (error) {
+    await input.close().catch(() => {});
+    await stop();
+    throw error;
+  }
+}
+
+/** Chromium with a profile of its own. */
+export interface TestBrowser extends AsyncDisposable {
+  readonly context: BrowserContext;
+  /** A tab; what goes wrong in it (errors, what the policy forbids) fails the test. */
+  readonly open: (address: string) => Promise<Page>;
+  /** What has gone wrong so far; the test may take out what it expects. */
+  readonly faults: string[];
+}
+
+/** How to start Chromium. */
+export interface BrowserOptions {
+  readonly args?: readonly string[];
+  readonly viewport?: { readonly width: number; readonly height: number };
+  readonly colorScheme?: "light" | "dark";
+}
+
+/** Starts Chromium. */
+export async function startBrowser(options: BrowserOptions = {}): Promise<TestBrowser> {
+  await using opening = new AsyncDisposableStack();
+  const home = opening.use(await tempDir());
+  const isRoot = Deno.uid() === 0; // its sandbox does not work for root
+  const browser: Browser = await chromium.launch({
+    executablePath: BROWSER,
+    args: [...(isRoot ? ["--no-sandbox"] : []), "--disable-dev-shm-usage", ...options.args ?? []],
+    env: { ...cleanEnv(), HOME: home.path, TMPDIR: home.path },
+    timeout: PATIENCE_MS,
+  });
+  opening.defer(() => browser.close());
+  const { width, height } = options.viewport ?? { width: 1280, height: 800 };
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: options.colorScheme ?? "light",
+    permissions: ["clipboard-read", "clipboard-write"],
+    locale: "en-GB",
+  });
+  context.setDefaultTimeout(PATIENCE_MS);
+  const faults: string[] = [];
+  context.on("page", (page) => {
+    page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
+    page.on("console", (message) => {
+      if (message.type() === "error") faults.push(`${message.type()}: ${message.text()}`);
+    });
+  });
+  const open = opening.move();
+  return {
+    context,
+    faults,
+    async open(address) {
+      const page = await context.newPage();
+      await page.goto(address);
+      return page;
+    },
+    async [Symbol.asyncDispose]() {
+      await open.disposeAsync();
+      deepEqual(faults, []);
+    },
+  };
+}
+
+/** Keeps a picture of a page as an artefact, where the run wants pictures. */
+export async function picture(page: Page, name: string): Promise<void> {
+  if (PICTURES === "") return;
+  await Deno.mkdir(PICTURES, { recursive: true });
+  await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+}
