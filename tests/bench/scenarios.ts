@@ -7,12 +7,14 @@
 import type { Scenario } from "./scenario.ts";
 import { accepts } from "./scenarios/accepts.ts";
 import { coldStart } from "./scenarios/cold_start.ts";
+import { consolePage } from "./scenarios/console_page.ts";
 import { drain } from "./scenarios/drain.ts";
 import { hostileBodies } from "./scenarios/hostile_bodies.ts";
 import { idleMemory } from "./scenarios/idle_memory.ts";
 import { manyRows } from "./scenarios/many_rows.ts";
 import { manyTriggers } from "./scenarios/many_triggers.ts";
 import { mixedLoad } from "./scenarios/mixed_load.ts";
+import { openPages } from "./scenarios/open_pages.ts";
 import { plugins } from "./scenarios/plugins.ts";
 import { refusals } from "./scenarios/refusals.ts";
 import { taskStart } from "./scenarios/task_start.ts";
@@ -28,6 +30,8 @@ export const SCENARIOS: readonly Scenario[] = [
   drain,
   coldStart,
   idleMemory,
+  openPages,
+  consolePage,
   mixedLoad,
   hostileBodies,
 ];
