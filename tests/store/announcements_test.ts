@@ -8,7 +8,7 @@ import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "nod
 import { EventHub } from "../../src/base/event_hub.ts";
 import { ANNOUNCEMENTS, withAnnouncements } from "../../src/store/announcements.ts";
 import type { DaemonEvents } from "../../src/store/events.ts";
-import { ACCESS } from "../../src/store/sqlite/access.ts";
+import { ACCESS } from "../../src/store/access.ts";
 import type { Store } from "../../src/store/store.ts";
 import { accept, idOf, taskIdOf } from "../helpers/store_records.ts";
 import { tempStore } from "../helpers/temp_store.ts";

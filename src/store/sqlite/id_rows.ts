@@ -7,9 +7,9 @@
 import type { RecordName } from "../../resources/record_names.ts";
 import type { IdSearchLimits } from "../id_search.ts";
 import type { ListRange } from "../list_query.ts";
-import { text } from "./engine/columns.ts";
+import { text } from "../sql/columns.ts";
 import type { Database } from "./engine/database.ts";
-import { idRange, ordered, prefixEnd, where } from "./engine/queries.ts";
+import { idRange, ordered, prefixEnd, where } from "../sql/queries.ts";
 
 /** Each has an index that begins with `id`. */
 const TABLES: Readonly<Record<RecordName, string>> = {

@@ -14,7 +14,7 @@ import { AppError } from "../../base/errors.ts";
 import type { Batch } from "../maintenance.ts";
 import type { NewDelivery } from "../delivery_records.ts";
 import type { Store, StoreMethod } from "../store.ts";
-import { ACCESS } from "./access.ts";
+import { ACCESS } from "../access.ts";
 import { DeliveryPacker, unpackOutcomes } from "./deliveries/packed_delivery.ts";
 import {
   type Call,

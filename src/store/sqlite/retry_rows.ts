@@ -11,9 +11,9 @@ import { decideRetry, type RetriedTask, type RetryDecision } from "../rules/retr
 import type { Found } from "../rules/needs.ts";
 import type { WaitReason } from "../rules/waiting.ts";
 import { bindRetry } from "./chat/binding_rows.ts";
-import { text } from "./engine/columns.ts";
+import { text } from "../sql/columns.ts";
 import type { Database } from "./engine/database.ts";
-import { WAIT_REASON } from "./engine/wait_reasons.ts";
+import { WAIT_REASON } from "../sql/wait_reasons.ts";
 import { countUse, usePlan } from "./tasks/plan_rows.ts";
 import { readTasks, saveStep } from "./tasks/task_rows.ts";
 import { findWait, LIMIT_COLUMNS, promoteWaiting, toLimits } from "./tasks/waiting_rows.ts";

@@ -8,7 +8,7 @@
 
 import { systemClock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
-import { ACCESS } from "./access.ts";
+import { ACCESS } from "../access.ts";
 import { refuseOtherSchema } from "./engine/check_schema.ts";
 import { Database, fromSqliteError } from "./engine/database.ts";
 import { recordArrived } from "./deliveries/delivery_rows.ts";

@@ -5,6 +5,8 @@
  */
 
 import type { Store } from "../../../src/store/store.ts";
+import { CLUSTER } from "../../helpers/postgres.ts";
+import { openPostgres } from "../postgres/open_postgres.ts";
 import { openSqlite } from "../sqlite/open_sqlite.ts";
 
 /** A store with nothing in it, which goes away with the test. */
@@ -26,4 +28,5 @@ export interface Implementation {
 /** The implementations: another one is a line here. */
 export const IMPLEMENTATIONS: readonly Implementation[] = [
   { name: "SQLite", open: openSqlite },
+  ...(CLUSTER === undefined ? [] : [{ name: "PostgreSQL", open: openPostgres }]),
 ];

@@ -5,7 +5,7 @@
  */
 
 import { deepStrictEqual as deepEqual, throws } from "node:assert/strict";
-import { settle } from "../../../src/store/sqlite/engine/settle.ts";
+import { settle } from "../../../src/store/rules/settle.ts";
 
 interface Facts {
   readonly first: number;

@@ -5,7 +5,8 @@
  * @module
  */
 
-import { Database, type SqlValue } from "../../../src/store/sqlite/engine/database.ts";
+import { Database } from "../../../src/store/sqlite/engine/database.ts";
+import type { SqlValue } from "../../../src/store/sql/row.ts";
 import { migrate } from "../../../src/store/sqlite/engine/migrations.ts";
 import { tempDir } from "../../helpers/temp_dir.ts";
 

@@ -7,7 +7,7 @@
  */
 
 import { deepStrictEqual as deepEqual } from "node:assert/strict";
-import type { SqlValue } from "../../../src/store/sqlite/engine/database.ts";
+import type { SqlValue } from "../../../src/store/sql/row.ts";
 import { METHODS } from "../../../src/store/sqlite/methods.ts";
 import type { NewTask, TaskConcurrency } from "../../../src/store/task_records.ts";
 import { Watched, watched } from "./query_plans.ts";

@@ -16,8 +16,9 @@ import {
   linkHash,
   type LinkKind,
 } from "../../rules/audit_chain.ts";
-import { number, text } from "../engine/columns.ts";
-import type { Database, Row } from "../engine/database.ts";
+import { number, text } from "../../sql/columns.ts";
+import type { Database } from "../engine/database.ts";
+import type { Row } from "../../sql/row.ts";
 
 /** Adds a link over the row in its present state. */
 export function addLink(db: Database, auditId: string, link: LinkKind): void {

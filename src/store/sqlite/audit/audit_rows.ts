@@ -15,9 +15,11 @@ import type {
 } from "../../audit_records.ts";
 import { isGone } from "../../rules/ownership.ts";
 import { addLink } from "./audit_chain.ts";
-import { optionalNumber, storable, text } from "../engine/columns.ts";
-import type { Database, Row, SqlValue } from "../engine/database.ts";
-import { newestIds, ordered, prefixEnd, textRange, where } from "../engine/queries.ts";
+import { optionalNumber, storable, text } from "../../sql/columns.ts";
+import type { Database } from "../engine/database.ts";
+import type { Row, SqlValue } from "../../sql/row.ts";
+import { ordered, prefixEnd, textRange, where } from "../../sql/queries.ts";
+import { newestIds } from "../engine/newest.ts";
 
 /** Writes a row with the result `running`. */
 export function startAudit(db: Database, start: AuditStart): void {

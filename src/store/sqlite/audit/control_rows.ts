@@ -7,9 +7,10 @@
 import { rfc3339 } from "../../../base/clock.ts";
 import type { ControlEnd, ControlEvent } from "../../audit_records.ts";
 import type { ListQuery } from "../../list_query.ts";
-import { storable, text } from "../engine/columns.ts";
-import type { Database, Row } from "../engine/database.ts";
-import { ordered, textRange, where } from "../engine/queries.ts";
+import { storable, text } from "../../sql/columns.ts";
+import type { Database } from "../engine/database.ts";
+import type { Row } from "../../sql/row.ts";
+import { ordered, textRange, where } from "../../sql/queries.ts";
 
 /**
  * Rows kept for each caller and result, so that frequent operations of one caller do not push out

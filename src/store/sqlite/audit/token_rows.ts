@@ -6,8 +6,9 @@
 
 import { LAST_TIME_MS } from "../../../base/clock.ts";
 import type { ControlToken } from "../../audit_records.ts";
-import { number, optionalNumber, text } from "../engine/columns.ts";
-import type { Database, Row } from "../engine/database.ts";
+import { number, optionalNumber, text } from "../../sql/columns.ts";
+import type { Database } from "../engine/database.ts";
+import type { Row } from "../../sql/row.ts";
 
 /** Stores a token under the hash of its text. */
 export function createToken(db: Database, token: ControlToken, hash: string): void {

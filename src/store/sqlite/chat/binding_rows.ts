@@ -5,9 +5,11 @@
  */
 
 import type { Binding, BindingQuery, ThreadKey } from "../../source_event_records.ts";
-import { number, storable, text } from "../engine/columns.ts";
-import type { Database, Row } from "../engine/database.ts";
-import { idRange, ofEachProject, ordered, prefixEnd, where } from "../engine/queries.ts";
+import { number, storable, text } from "../../sql/columns.ts";
+import type { Database } from "../engine/database.ts";
+import type { Row } from "../../sql/row.ts";
+import { idRange, ordered, prefixEnd, where } from "../../sql/queries.ts";
+import { ofEachProject } from "../engine/newest.ts";
 import { findEventOfDelivery } from "./source_event_rows.ts";
 
 /** Id of the task that a thread is bound to. */

@@ -7,8 +7,9 @@
 
 import { isBindingNeeded, isEventNeeded } from "../../rules/chat_retention.ts";
 import type { SourceEventState } from "../../source_event_records.ts";
-import { number, text } from "../engine/columns.ts";
-import type { Database, Row, SqlValue } from "../engine/database.ts";
+import { number, text } from "../../sql/columns.ts";
+import type { Database } from "../engine/database.ts";
+import type { Row, SqlValue } from "../../sql/row.ts";
 import { positionOf, savePosition } from "../tasks/prune_rows.ts";
 
 /** Rows of each table that one call reads: some 4 ms. */

@@ -7,10 +7,11 @@
  */
 
 import type { SourceEventState, ThreadKey } from "../../source_event_records.ts";
-import { number, storable, text } from "../engine/columns.ts";
+import { number, storable, text } from "../../sql/columns.ts";
 import { afterFailure, canReplay, DUE_NOW, dueTimes, earliest } from "../../rules/chat_queue.ts";
 import { isAbandoned } from "../../rules/ownership.ts";
-import type { Database, Row, SqlValue } from "../engine/database.ts";
+import type { Database } from "../engine/database.ts";
+import type { Row, SqlValue } from "../../sql/row.ts";
 
 /** The unfinished events of a thread; the index is in their order. */
 const OPEN_IN_THREAD = `source_events INDEXED BY source_events_open

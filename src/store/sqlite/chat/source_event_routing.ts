@@ -21,7 +21,7 @@ import type { TaskState } from "../../task_records.ts";
 import { DUE_NOW } from "../../rules/chat_queue.ts";
 import { endOfStart, OPEN_ROOT, recheckRouting } from "../../rules/chat_routing.ts";
 import { bindThread, findBound } from "./binding_rows.ts";
-import { bytes, json, number, storable, text } from "../engine/columns.ts";
+import { bytes, json, number, storable, text } from "../../sql/columns.ts";
 import type { Database } from "../engine/database.ts";
 import { recordEvent } from "../deliveries/event_rows.ts";
 import { addToInbox } from "../tasks/inbox_rows.ts";

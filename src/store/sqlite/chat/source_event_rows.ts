@@ -14,10 +14,12 @@ import type {
   SourceEventQuery,
   SourceEventState,
 } from "../../source_event_records.ts";
-import { number, storable, text } from "../engine/columns.ts";
-import type { Database, Row } from "../engine/database.ts";
+import { number, storable, text } from "../../sql/columns.ts";
+import type { Database } from "../engine/database.ts";
+import type { Row } from "../../sql/row.ts";
 import { insertDelivery } from "../deliveries/delivery_rows.ts";
-import { listRange, ofEachProject, ordered, prefixEnd, where } from "../engine/queries.ts";
+import { listRange, ordered, prefixEnd, where } from "../../sql/queries.ts";
+import { ofEachProject } from "../engine/newest.ts";
 import { DUE_NOW, enqueue } from "../../rules/chat_queue.ts";
 import { threadOf } from "../../rules/chat_routing.ts";
 import { isThreadBusy } from "./source_event_queue.ts";

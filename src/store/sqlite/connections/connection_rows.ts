@@ -6,7 +6,7 @@
 
 import type { ConnectionKey, ConnectionNews, ConnectionState } from "../../connection_records.ts";
 import { nothingKnown, withNews } from "../../rules/connection_news.ts";
-import { json } from "../engine/columns.ts";
+import { json } from "../../sql/columns.ts";
 import type { Database } from "../engine/database.ts";
 
 /** Everything that is known. */

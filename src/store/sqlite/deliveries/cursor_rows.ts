@@ -5,7 +5,7 @@
  */
 
 import type { Cursor } from "../../delivery_records.ts";
-import { number } from "../engine/columns.ts";
+import { number } from "../../sql/columns.ts";
 import type { Database } from "../engine/database.ts";
 
 /** Time of a cursor; `undefined` before it was first set. */

@@ -10,9 +10,9 @@ import type { DebouncedTask, Move } from "../../rules/event_outcome.ts";
 import { debounceDigest } from "../../rules/keys.ts";
 import { limitsOf, type TaskLimits } from "../../rules/limits.ts";
 import type { Found } from "../../rules/needs.ts";
-import { number, text } from "../engine/columns.ts";
+import { number, text } from "../../sql/columns.ts";
 import type { Database } from "../engine/database.ts";
-import { toWaitReason, WAIT_REASON } from "../engine/wait_reasons.ts";
+import { toWaitReason, WAIT_REASON } from "../../sql/wait_reasons.ts";
 import { releasePlan, usePlan } from "../tasks/plan_rows.ts";
 import {
   findWait,

@@ -8,7 +8,7 @@ import type { NewTask, TaskState } from "../../task_records.ts";
 import type { EarlierEvent } from "../../rules/event_outcome.ts";
 import { dedupDigest } from "../../rules/keys.ts";
 import type { Found } from "../../rules/needs.ts";
-import { number, text } from "../engine/columns.ts";
+import { number, text } from "../../sql/columns.ts";
 import type { Database } from "../engine/database.ts";
 
 /** The event with the key of this task, if its task is still stored. */

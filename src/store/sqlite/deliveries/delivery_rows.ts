@@ -25,21 +25,14 @@ import {
   type RejectionLimits,
   type StoredDelivery,
 } from "../../delivery_records.ts";
-import { bytes, json, number, storable, text } from "../engine/columns.ts";
+import { bytes, json, number, storable, text } from "../../sql/columns.ts";
 import { moveCursor } from "./cursor_rows.ts";
-import type { Database, Row, SqlValue } from "../engine/database.ts";
+import type { Database } from "../engine/database.ts";
+import type { Row, SqlValue } from "../../sql/row.ts";
 import { recordEvent } from "./event_rows.ts";
 import { type ArrivedContent, type ArrivedDelivery, withEvents } from "./packed_delivery.ts";
-import {
-  idRange,
-  listRange,
-  newestIds,
-  ofEachProject,
-  oldestIdSince,
-  ordered,
-  prefixEnd,
-  where,
-} from "../engine/queries.ts";
+import { idRange, listRange, oldestIdSince, ordered, prefixEnd, where } from "../../sql/queries.ts";
+import { newestIds, ofEachProject } from "../engine/newest.ts";
 
 /** Stores a delivery, and the tasks of those of its events that are new and have room. */
 export function recordDelivery(db: Database, given: NewDelivery): readonly EventOutcome[] {

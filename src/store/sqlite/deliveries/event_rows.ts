@@ -19,7 +19,7 @@ import { debounceDigest } from "../../rules/keys.ts";
 import { limitsOf } from "../../rules/limits.ts";
 import type { Wait } from "../../rules/waiting.ts";
 import type { Database } from "../engine/database.ts";
-import { settle } from "../engine/settle.ts";
+import { settle } from "../../rules/settle.ts";
 import { findReplaceable, findUnfinished } from "../tasks/group_rows.ts";
 import { noteTaskEnd } from "../tasks/task_end_rows.ts";
 import { insertTask } from "../tasks/task_rows.ts";

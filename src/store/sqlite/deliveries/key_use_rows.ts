@@ -5,7 +5,7 @@
  */
 
 import type { KeyUse } from "../../delivery_records.ts";
-import { number, text } from "../engine/columns.ts";
+import { number, text } from "../../sql/columns.ts";
 import type { Database } from "../engine/database.ts";
 
 /** Adds to the counts. */

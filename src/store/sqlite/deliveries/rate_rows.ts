@@ -7,7 +7,7 @@
 import type { NewTask } from "../../task_records.ts";
 import type { Found } from "../../rules/needs.ts";
 import type { RateState } from "../../rules/rate_limit.ts";
-import { number } from "../engine/columns.ts";
+import { number } from "../../sql/columns.ts";
 import type { Database } from "../engine/database.ts";
 
 /** Identifies a trigger. */

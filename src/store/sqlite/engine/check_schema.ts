@@ -6,7 +6,7 @@
  */
 
 import { AppError } from "../../../base/errors.ts";
-import { text } from "./columns.ts";
+import { text } from "../../sql/columns.ts";
 import { Database } from "./database.ts";
 import { migrate, versionOf } from "./migrations.ts";
 

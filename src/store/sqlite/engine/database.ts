@@ -7,12 +7,7 @@
 
 import { backup, DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { AppError, messageOf } from "../../../base/errors.ts";
-
-/** A value of a column. Times are integers in milliseconds, flags 0 or 1, bodies blobs. */
-export type SqlValue = string | number | bigint | null | Uint8Array;
-
-/** A row by column name. */
-export type Row = Record<string, SqlValue>;
+import type { Row, SqlValue } from "../../sql/row.ts";
 
 /**
  * Settings of the one connection that writes. Every commit is synced, so that an acknowledged

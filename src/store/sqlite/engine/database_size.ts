@@ -6,7 +6,7 @@
  */
 
 import type { DatabaseSize } from "../../maintenance.ts";
-import { number } from "./columns.ts";
+import { number } from "../../sql/columns.ts";
 import type { Database } from "./database.ts";
 
 /** Value of `auto_vacuum` for a file that can give back pages step by step. */

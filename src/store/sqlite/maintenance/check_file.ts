@@ -11,7 +11,7 @@ import { verifyAudit } from "../audit/audit_chain.ts";
 import { sizeOf } from "./back_up.ts";
 import { findUnreadable } from "./check_rows.ts";
 import { findSchemaFaults } from "../engine/check_schema.ts";
-import { number, text } from "../engine/columns.ts";
+import { number, text } from "../../sql/columns.ts";
 import { Database, fromSqliteError } from "../engine/database.ts";
 import { SCHEMA_VERSION, versionOf } from "../engine/migrations.ts";
 import { loadResources } from "../resources/resource_rows.ts";

@@ -5,7 +5,7 @@
  */
 
 import { isJsonObject } from "../../../base/json.ts";
-import { number, text } from "../engine/columns.ts";
+import { number, text } from "../../sql/columns.ts";
 import type { Database } from "../engine/database.ts";
 
 /** Columns whose text is a JSON object; a file of an earlier version lacks some of them. */

@@ -8,7 +8,7 @@ import { AppError } from "../../../base/errors.ts";
 import type { ResourceKey } from "../../../resources/resource.ts";
 import { Database, fromSqliteError } from "../engine/database.ts";
 import { migrate } from "../engine/migrations.ts";
-import { WAIT_REASON } from "../engine/wait_reasons.ts";
+import { WAIT_REASON } from "../../sql/wait_reasons.ts";
 import { changeResources } from "../resources/resource_rows.ts";
 
 /** How open tasks of a copy end. */

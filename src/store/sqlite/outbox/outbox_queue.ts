@@ -12,8 +12,9 @@ import type {
   OutboxMessage,
 } from "../../outbox_records.ts";
 import { dueMessages } from "../../rules/outbox.ts";
-import { number, storable, text } from "../engine/columns.ts";
-import type { Database, Row, SqlValue } from "../engine/database.ts";
+import { number, storable, text } from "../../sql/columns.ts";
+import type { Database } from "../engine/database.ts";
+import type { Row, SqlValue } from "../../sql/row.ts";
 import { change, MESSAGE_COLUMNS, toMessage } from "./outbox_rows.ts";
 
 /** Claims the messages that are due. */

@@ -13,9 +13,10 @@ import type {
   OutboxMessage,
 } from "../../outbox_records.ts";
 import { canonical, laneOf, SEND_NOW } from "../../rules/outbox.ts";
-import { json, number, optionalNumber, storable, text } from "../engine/columns.ts";
-import type { Database, Row, SqlValue } from "../engine/database.ts";
-import { listRange, ordered, prefixEnd, where } from "../engine/queries.ts";
+import { json, number, optionalNumber, storable, text } from "../../sql/columns.ts";
+import type { Database } from "../engine/database.ts";
+import type { Row, SqlValue } from "../../sql/row.ts";
+import { listRange, ordered, prefixEnd, where } from "../../sql/queries.ts";
 
 /** Stores messages. */
 export function addToOutbox(db: Database, messages: readonly NewMessage[]): void {

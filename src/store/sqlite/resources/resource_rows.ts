@@ -7,7 +7,7 @@
 import type { Resource } from "../../../resources/resource.ts";
 import type { ResourceChange } from "../../resource_store.ts";
 import type { Database } from "../engine/database.ts";
-import { json, number, text } from "../engine/columns.ts";
+import { json, number, text } from "../../sql/columns.ts";
 
 /** Every stored resource. */
 export function loadResources(db: Database): Resource[] {

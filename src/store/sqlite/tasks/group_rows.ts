@@ -6,7 +6,7 @@
 
 import type { ReplaceableTask } from "../../rules/event_outcome.ts";
 import type { TaskLimits } from "../../rules/limits.ts";
-import { text } from "../engine/columns.ts";
+import { text } from "../../sql/columns.ts";
 import type { Database } from "../engine/database.ts";
 import { IN_GROUP } from "./waiting_rows.ts";
 

@@ -6,7 +6,7 @@
 
 import type { JsonObject } from "../../../base/json.ts";
 import type { InboxMessage } from "../../task_records.ts";
-import { json, number } from "../engine/columns.ts";
+import { json, number } from "../../sql/columns.ts";
 import type { Database } from "../engine/database.ts";
 
 /** Adds a message; `undefined` when the task has ended or does not exist. */

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { text } from "../engine/columns.ts";
+import { text } from "../../sql/columns.ts";
 import type { Database, Shared } from "../engine/database.ts";
 
 /** The plan of a task as JSON; `undefined` when something it needs was missing. */

@@ -6,10 +6,11 @@
  */
 
 import type { TaskState } from "../../task_records.ts";
-import { json, number, text } from "../engine/columns.ts";
-import type { Database, Row } from "../engine/database.ts";
+import { json, number, text } from "../../sql/columns.ts";
+import type { Database } from "../engine/database.ts";
+import type { Row } from "../../sql/row.ts";
 import { releasePlan } from "./plan_rows.ts";
-import { newestIds } from "../engine/queries.ts";
+import { newestIds } from "../engine/newest.ts";
 
 /** Index entries that one call reads to find triggers with too many tasks: some 3 ms. */
 const ENTRIES_PER_CALL = 10_000;

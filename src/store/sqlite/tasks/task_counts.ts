@@ -6,9 +6,10 @@
  */
 
 import type { TaskCounts } from "../../task_records.ts";
-import { number, optionalNumber } from "../engine/columns.ts";
-import type { Database, Row } from "../engine/database.ts";
-import { WAIT_REASON } from "../engine/wait_reasons.ts";
+import { number, optionalNumber } from "../../sql/columns.ts";
+import type { Database } from "../engine/database.ts";
+import type { Row } from "../../sql/row.ts";
+import { WAIT_REASON } from "../../sql/wait_reasons.ts";
 
 /** Number of pending and running tasks, and the age of the oldest pending ones. */
 export function counts(db: Database): TaskCounts {

@@ -21,17 +21,12 @@ import type {
   TaskState,
 } from "../../task_records.ts";
 import { TASK_STATES } from "../../task_records.ts";
-import { bytes, json, number, optionalNumber, storable, text } from "../engine/columns.ts";
-import type { Database, Row, SqlValue } from "../engine/database.ts";
-import {
-  listRange,
-  newestIds,
-  ofEachProject,
-  ordered,
-  prefixEnd,
-  where,
-} from "../engine/queries.ts";
-import { WAIT_REASON } from "../engine/wait_reasons.ts";
+import { bytes, json, number, optionalNumber, storable, text } from "../../sql/columns.ts";
+import type { Database } from "../engine/database.ts";
+import type { Row, SqlValue } from "../../sql/row.ts";
+import { listRange, ordered, prefixEnd, where } from "../../sql/queries.ts";
+import { newestIds, ofEachProject } from "../engine/newest.ts";
+import { WAIT_REASON } from "../../sql/wait_reasons.ts";
 import type { TaskLimits } from "../../rules/limits.ts";
 import type { WaitReason } from "../../rules/waiting.ts";
 import { usePlan } from "./plan_rows.ts";

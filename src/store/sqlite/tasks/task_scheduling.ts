@@ -6,10 +6,10 @@
  */
 
 import type { Cancelled, Claim, ClaimedTask, TaskEnd, TaskState } from "../../task_records.ts";
-import { storable, text } from "../engine/columns.ts";
+import { storable, text } from "../../sql/columns.ts";
 import { isGone } from "../../rules/ownership.ts";
 import type { Database } from "../engine/database.ts";
-import { WAIT_REASON } from "../engine/wait_reasons.ts";
+import { WAIT_REASON } from "../../sql/wait_reasons.ts";
 import { decideCancel } from "../../rules/cancel.ts";
 import { whatIsDue } from "../../rules/waiting.ts";
 import { noteTaskEnd } from "./task_end_rows.ts";

@@ -16,10 +16,11 @@ import {
   type RoomFacts,
   type Wait,
 } from "../../rules/waiting.ts";
-import { number, text } from "../engine/columns.ts";
-import type { Database, Row, SqlValue } from "../engine/database.ts";
-import { settle } from "../engine/settle.ts";
-import { WAIT_REASON } from "../engine/wait_reasons.ts";
+import { number, text } from "../../sql/columns.ts";
+import type { Database } from "../engine/database.ts";
+import type { Row, SqlValue } from "../../sql/row.ts";
+import { settle } from "../../rules/settle.ts";
+import { WAIT_REASON } from "../../sql/wait_reasons.ts";
 
 /** What a due task waits for, given how full its limits are now. */
 export function findWait(

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { WaitReason } from "../../rules/waiting.ts";
+import type { WaitReason } from "../rules/waiting.ts";
 
 /** The values of `held`. A task has passed every limit with a greater value than its own. */
 export const WAIT_REASON = {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Needs } from "../../rules/needs.ts";
+import type { Needs } from "./needs.ts";
 
 /** Fetches each fact, given the facts that are known already. */
 export type Fetchers<Facts> = {

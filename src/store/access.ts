@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { StoreMethod } from "../store.ts";
+import type { StoreMethod } from "./store.ts";
 
 /**
  * Access of each method. A batch of calls that all read needs no write transaction, and continues

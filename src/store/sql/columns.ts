@@ -5,8 +5,8 @@
  * @module
  */
 
-import { AppError } from "../../../base/errors.ts";
-import type { Row } from "./database.ts";
+import { AppError } from "../../base/errors.ts";
+import type { Row } from "./row.ts";
 
 /** A text that is never null. */
 export function text(row: Row, column: string): string {

@@ -1,0 +1,231 @@
+/**
+ * The door to PostgreSQL, the only importer of `pg`: connections, their settings, transactions, and
+ * its errors as errors of the program.
+ *
+ * @module
+ */
+
+import { Buffer } from "node:buffer";
+// @ts-types="./pg.d.ts"
+import pg from "pg";
+import { AppError, messageOf } from "../../../base/errors.ts";
+import type { ClientBase, PoolClient, QueryResult } from "./pg.d.ts";
+import type { Row, SqlValue } from "../../sql/row.ts";
+import { numbered } from "./placeholders.ts";
+
+/** A value of a statement; lists for `= ANY(?)`. */
+export type Value = SqlValue | boolean | readonly string[] | readonly number[];
+
+/** For whom a connection claims: a node, and one run of its daemon. */
+export interface Owner {
+  /** Id of the node, which stays the same when its daemon starts again. */
+  readonly node: string;
+  /** Id of this run of its daemon. */
+  readonly run: string;
+}
+
+/** Where statements run: in an open transaction, or each by itself. */
+export interface Session {
+  readonly owner: Owner;
+  /** Every row of a statement. Values stand as `?`, or as `?1` where one is used more than once. */
+  all(sql: string, ...values: readonly Value[]): Promise<Row[]>;
+  /** The first row, if there is one. */
+  get(sql: string, ...values: readonly Value[]): Promise<Row | undefined>;
+  /** Runs a statement; gives the number of rows that it changed. */
+  run(sql: string, ...values: readonly Value[]): Promise<number>;
+  /** Runs several statements that take no values. */
+  exec(sql: string): Promise<void>;
+  /**
+   * Waits until no other transaction has any of these locks, and keeps them until this one ends.
+   * They are taken in one order, so that two transactions never wait for each other: to be called
+   * once, before anything is changed.
+   */
+  lock(...names: readonly string[]): Promise<void>;
+}
+
+/** How to connect. */
+export interface ConnectOptions {
+  /** `postgres://user@host/database`; a socket as `postgres:///database?host=/directory`. */
+  readonly url: string;
+  readonly owner: Owner;
+  /** Most connections at once. */
+  readonly max?: number;
+}
+
+/**
+ * A commit is on disk before it is answered, whatever the server's default; a statement that hangs
+ * ends, and so does a transaction whose daemon fell silent.
+ */
+const SETTINGS = "SET search_path = svc; SET synchronous_commit = on; SET timezone = 'UTC'; " +
+  "SET statement_timeout = '60s'; SET idle_in_transaction_session_timeout = '30s'";
+
+/** How long a request waits for a connection. */
+const CONNECT_MS = 5000;
+/** How often a transaction is tried that others were in the way of. */
+const TRIES = 5;
+
+/** All connections of one daemon to its database. */
+export class Connections implements AsyncDisposable {
+  readonly owner: Owner;
+  readonly #pool: InstanceType<typeof pg.Pool>;
+  readonly #ready = new WeakSet<ClientBase>();
+
+  constructor({ url, owner, max = 8 }: ConnectOptions) {
+    this.owner = owner;
+    this.#pool = new pg.Pool({
+      connectionString: url,
+      max,
+      connectionTimeoutMillis: CONNECT_MS,
+      idleTimeoutMillis: 60_000,
+      keepAlive: true,
+      application_name: "svc",
+      types: { getTypeParser: parserOf },
+    });
+    this.#pool.on("error", () => {}); // of an idle connection: the next use makes a new one
+  }
+
+  /** Runs `work` outside of a transaction. */
+  async use<T>(work: (db: Session) => Promise<T>): Promise<T> {
+    const client = await this.#connect();
+    try {
+      const result = await work(new ClientSession(client, this.owner));
+      client.release();
+      return result;
+    } catch (error) {
+      client.release(isBroken(error));
+      throw fromPostgresError(error);
+    }
+  }
+
+  /**
+   * Runs `work` in one transaction, which is on disk before this resolves, and undone when `work`
+   * throws. It is run again when it met another transaction in a deadlock.
+   */
+  async transaction<T>(work: (db: Session) => Promise<T>): Promise<T> {
+    for (let tried = 1;; tried++) {
+      try {
+        return await this.#once(work);
+      } catch (error) {
+        if (!isInTheWay(error) || tried === TRIES) throw fromPostgresError(error);
+      }
+    }
+  }
+
+  async #once<T>(work: (db: Session) => Promise<T>): Promise<T> {
+    const client = await this.#connect();
+    try {
+      await client.query("BEGIN");
+      const result = await work(new ClientSession(client, this.owner));
+      await client.query("COMMIT");
+      client.release();
+      return result;
+    } catch (error) {
+      const undone = await client.query("ROLLBACK").then(() => true, () => false);
+      client.release(!undone);
+      throw error;
+    }
+  }
+
+  async #connect(): Promise<PoolClient> {
+    try {
+      const client = await this.#pool.connect();
+      if (!this.#ready.has(client)) {
+        await client.query(SETTINGS);
+        this.#ready.add(client);
+      }
+      return client;
+    } catch (error) {
+      throw fromPostgresError(error);
+    }
+  }
+
+  /** Waits for what runs, and closes every connection. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#pool.end();
+  }
+}
+
+class ClientSession implements Session {
+  readonly owner: Owner;
+  readonly #client: ClientBase;
+
+  constructor(client: ClientBase, owner: Owner) {
+    this.#client = client;
+    this.owner = owner;
+  }
+
+  async all(sql: string, ...values: readonly Value[]): Promise<Row[]> {
+    return (await this.#query(sql, values)).rows as Row[];
+  }
+
+  async get(sql: string, ...values: readonly Value[]): Promise<Row | undefined> {
+    return (await this.all(sql, ...values))[0];
+  }
+
+  async run(sql: string, ...values: readonly Value[]): Promise<number> {
+    return (await this.#query(sql, values)).rowCount ?? 0;
+  }
+
+  async exec(sql: string): Promise<void> {
+    await this.#client.query(sql);
+  }
+
+  async lock(...names: readonly string[]): Promise<void> {
+    await this.all(
+      `SELECT pg_advisory_xact_lock(key) FROM (SELECT DISTINCT hashtextextended(name, 0) AS key
+         FROM unnest(?::text[]) AS name ORDER BY key) AS keys`,
+      names,
+    );
+  }
+
+  #query(sql: string, values: readonly Value[]): Promise<QueryResult> {
+    return this.#client.query(numbered(sql), values.map(toParameter));
+  }
+}
+
+/** `pg` sends a Buffer as bytes, and another array of bytes as JSON. */
+function toParameter(value: Value): unknown {
+  return value instanceof Uint8Array
+    ? Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+    : value;
+}
+
+const INT8 = 20;
+const BYTEA = 17;
+const defaultParser = pg.types.getTypeParser;
+
+/** Numbers and bytes as SQLite gives them. */
+function parserOf(oid: number, format?: "text" | "binary"): (text: string) => unknown {
+  if (oid === INT8) return Number;
+  if (oid === BYTEA) return fromHex;
+  return defaultParser(oid, format);
+}
+
+function fromHex(text: string): Uint8Array {
+  return Uint8Array.fromHex(text.slice(2));
+}
+
+/** SQLSTATEs of a transaction that is worth another try: a deadlock, and what cannot be ordered. */
+const IN_THE_WAY = new Set(["40P01", "40001"]);
+/**
+ * SQLSTATEs and codes of Node that say that the database cannot be reached or written now: classes
+ * 08 (connection), 53 (resources), 57P (shutdown), and a statement that took too long.
+ */
+const AWAY = /^(08|53|57P|57014|25006|ECONN|ENOENT|EPIPE|ETIMEDOUT|EHOST|ENET|EAI_)/;
+/** Texts of `pg` where it has no code. */
+const AWAY_TEXT = /Connection terminated|timeout exceeded when trying to connect|connection error/i;
+
+const codeOf = (error: unknown) =>
+  error instanceof Error && "code" in error ? String(error.code) : "";
+const isInTheWay = (error: unknown) => IN_THE_WAY.has(codeOf(error));
+
+function isBroken(error: unknown): boolean {
+  return error instanceof Error && (AWAY.test(codeOf(error)) || AWAY_TEXT.test(error.message));
+}
+
+/** Converts a known error to an {@linkcode AppError}; gives any other error as it is. */
+export function fromPostgresError(error: unknown): unknown {
+  if (error instanceof AppError || !isBroken(error)) return error;
+  const message = `The database cannot be reached now: ${messageOf(error)}`;
+  return new AppError("overloaded", message, { cause: error });
+}

@@ -1,0 +1,63 @@
+/**
+ * What is used of `pg`, which brings no types of its own; those of others bring Node's with them,
+ * which change the types of the whole program.
+ *
+ * @module
+ */
+
+/** What a statement gives. */
+export interface QueryResult {
+  readonly rows: readonly Record<string, unknown>[];
+  readonly rowCount: number | null;
+}
+
+/** A message of `LISTEN`. */
+export interface Notification {
+  readonly channel: string;
+  readonly payload?: string;
+}
+
+/** One connection. */
+export interface ClientBase {
+  query(sql: string, values?: readonly unknown[]): Promise<QueryResult>;
+  query(query: { name: string; text: string; values: readonly unknown[] }): Promise<QueryResult>;
+  on(event: "error", listener: (error: Error) => void): void;
+  on(event: "notification", listener: (message: Notification) => void): void;
+}
+
+/** A connection of a pool. */
+export interface PoolClient extends ClientBase {
+  /** Gives it back; one that is broken is closed. */
+  release(broken?: boolean): void;
+}
+
+/** How to connect. */
+export interface PoolConfig {
+  readonly connectionString: string;
+  readonly max: number;
+  readonly connectionTimeoutMillis: number;
+  readonly idleTimeoutMillis: number;
+  readonly keepAlive: boolean;
+  readonly application_name: string;
+  readonly types: {
+    readonly getTypeParser: (
+      oid: number,
+      format?: "text" | "binary",
+    ) => (text: string) => unknown;
+  };
+}
+
+declare class Pool {
+  constructor(config: PoolConfig);
+  connect(): Promise<PoolClient>;
+  end(): Promise<void>;
+  on(event: "error", listener: (error: Error) => void): void;
+}
+
+declare const pg: {
+  readonly Pool: typeof Pool;
+  readonly types: {
+    getTypeParser(oid: number, format?: "text" | "binary"): (text: string) => unknown;
+  };
+};
+export default pg;

@@ -1,0 +1,75 @@
+/**
+ * Calls that share commits: those that come while a batch is in progress are the next batch. There
+ * is no timer: an idle lane takes the calls of one turn of the event loop.
+ *
+ * @module
+ */
+
+import { setImmediate } from "node:timers";
+import { AppError } from "../../base/errors.ts";
+
+/** What came of one call of a batch. */
+export type Settled = { readonly value: unknown } | { readonly error: unknown };
+
+/** Runs the calls of a batch; gives what came of each, in their order. Never rejects. */
+export type RunBatch<Call> = (calls: readonly Call[]) => Promise<readonly Settled[]>;
+
+/** Most calls that may wait; above it requests are refused with `overloaded`. */
+const MAX_WAITING = 20_000;
+/** Most calls of a batch: each takes a few locks, of which the server has room for thousands. */
+const MAX_BATCH = 256;
+
+interface Waiting<Call> {
+  readonly call: Call;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** One batch after the other. */
+export class Lane<Call> {
+  readonly #run: RunBatch<Call>;
+  #waiting: Waiting<Call>[] = [];
+  #isSoon = false;
+  #running: Promise<void> | undefined;
+
+  constructor(run: RunBatch<Call>) {
+    this.#run = run;
+  }
+
+  /** Runs a call with the next batch. */
+  call(call: Call): Promise<unknown> {
+    if (this.#waiting.length >= MAX_WAITING) {
+      return Promise.reject(new AppError("overloaded", "Too many requests wait for the database"));
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ call, resolve, reject });
+      if (this.#running !== undefined || this.#isSoon) return;
+      this.#isSoon = true;
+      setImmediate(() => {
+        this.#isSoon = false;
+        this.#running = this.#runAll();
+      });
+    });
+  }
+
+  /** Waits until no call is left. */
+  async idle(): Promise<void> {
+    while (this.#isSoon || this.#running !== undefined) {
+      await (this.#running ?? new Promise<void>((resolve) => setImmediate(resolve)));
+    }
+  }
+
+  async #runAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, MAX_BATCH);
+      const settled = await this.#run(batch.map(({ call }) => call));
+      batch.forEach(({ resolve, reject }, index) => {
+        const one = settled[index];
+        if (one === undefined) reject(new Error("A call of a batch has no result"));
+        else if ("error" in one) reject(one.error);
+        else resolve(one.value);
+      });
+    }
+    this.#running = undefined;
+  }
+}

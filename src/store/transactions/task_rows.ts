@@ -1,0 +1,142 @@
+/**
+ * What the transactions of this folder read and change, whatever holds it: the rows of a database
+ * (`sqlite/`), or what was loaded of them before (`postgres/`). The transactions decide by the rules
+ * of `rules/`, and are written once for both.
+ *
+ * @module
+ */
+
+import type { Cursor, Delivery, EventOutcome } from "../delivery_records.ts";
+import type { DebouncedTask, EarlierEvent, ReplaceableTask } from "../rules/event_outcome.ts";
+import type { GroupLimit, TaskLimits } from "../rules/limits.ts";
+import type { Found } from "../rules/needs.ts";
+import type { RateState } from "../rules/rate_limit.ts";
+import type { RetriedTask } from "../rules/retry.ts";
+import type { WaitReason } from "../rules/waiting.ts";
+import type { NewTask, RetryOf, TaskEnd } from "../task_records.ts";
+
+/** Identifies a trigger. */
+export type OfTrigger = Pick<NewTask, "project" | "trigger">;
+
+/** A group, or a workspace with a limit, whose tasks wait for room in it. */
+export type Room =
+  | { readonly of: "group"; readonly digest: Uint8Array }
+  | { readonly of: "workspace"; readonly project: string; readonly name: string };
+
+/** A task that waits for room. */
+export interface WaitingTask {
+  readonly id: string;
+  readonly limits: TaskLimits;
+}
+
+/** A stored task, as far as it is cancelled, ended or retried. */
+export interface StoredTask extends RetriedTask {
+  /** Whether a worker has ever started it. */
+  readonly hasStarted: boolean;
+}
+
+/** What is stored with a new task beside the task. */
+export interface NewWaiting {
+  readonly waitsFor: WaitReason;
+  /** When the task is due, in milliseconds since the epoch; absent when it is due now. */
+  readonly runAt?: number;
+  /** Limits that the task counts against. */
+  readonly limits: TaskLimits;
+  /** Digest of its debounce key. */
+  readonly debounce?: Uint8Array;
+}
+
+/** An event whose key is remembered. */
+export interface RememberedEvent {
+  readonly deliveryId: string;
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number;
+  readonly taskId: string;
+  /** Keys from up to this time may be removed. */
+  readonly forgetUpTo: number;
+}
+
+/** Rows of tasks, and what events are judged by. */
+export interface TaskRows {
+  /** The event with the key of this task, if its task is still stored. */
+  findEarlier(task: NewTask): Found<EarlierEvent>;
+  /** The waiting task with the same debounce key that has never started. */
+  findDebounced(task: NewTask): Found<DebouncedTask>;
+  /** Ids of the unfinished tasks of a group, at most as many as its limit. */
+  findUnfinished(group: GroupLimit): readonly string[];
+  /** Unfinished tasks of a group that are not being cancelled. */
+  findReplaceable(group: GroupLimit): readonly ReplaceableTask[];
+  findRate(trigger: OfTrigger): Found<RateState>;
+  findTask(id: string): Found<StoredTask>;
+  /** The limit of the newest task that waits for room. */
+  findNewestMax(room: Room): Found<number>;
+  /** Number of tasks that occupy room; need not be counted beyond `upTo`. */
+  countOpen(room: Room, upTo: number): number;
+  /** The task with the lowest id of those that wait for room. */
+  findOldestWaiting(room: Room): Found<WaitingTask>;
+
+  /** Stores a task that `delivery` starts; a task without a plan has failed from the start. */
+  insertTask(
+    task: NewTask,
+    delivery: Pick<Delivery, "id" | "receivedAt">,
+    waiting: NewWaiting,
+  ): void;
+  /** Stores a task that retries another. */
+  insertRetry(
+    retry: RetryOf,
+    how: {
+      readonly planHash: string;
+      readonly limits: TaskLimits;
+      readonly waitsFor: WaitReason;
+    },
+  ): void;
+  /** Gives a waiting task the payload, the plan and what else a newer event brings. */
+  joinTask(task: NewTask, joined: DebouncedTask, delivery: Pick<Delivery, "id">): void;
+  /** Gives a waiting task other limits, and makes it wait for its time: it occupies no room. */
+  leaveRoom(taskId: string, limits: TaskLimits): void;
+  /** Stores what a pending task waits for. */
+  setWait(taskId: string, waitsFor: WaitReason): void;
+  /** Marks a started task to be stopped; the first reason stays. */
+  requestCancel(taskId: string, reason: string): void;
+  /**
+   * Ends a task that is in state `from`, with its steps that still run. Gives the limits whose room
+   * it occupied; none when it was in another state.
+   */
+  endTask(end: TaskEnd, from: "pending" | "running"): Found<TaskLimits>;
+  /** Stores that a task has ended and its triggers have to fire. */
+  noteTaskEnd(taskId: string): void;
+  keepRate(trigger: OfTrigger, rate: RateState): void;
+  /** Stores the key of a task, if it has one, and removes a few old ones. */
+  rememberKey(task: NewTask, event: RememberedEvent): void;
+}
+
+/** The content of a request, its headers as JSON. */
+export interface KeptContent {
+  readonly headers: string;
+  readonly body: Uint8Array;
+  readonly url: string;
+}
+
+/** What is stored of a delivery beside what came of it. */
+export type DeliveryFacts = Omit<Delivery, "outcome" | "reason" | "taskId" | "detail">;
+
+/** What came of a delivery. */
+export type DeliverySummary = Pick<Delivery, "outcome" | "reason" | "taskId">;
+
+/** Rows of deliveries. */
+export interface DeliveryRows extends TaskRows {
+  /** What came of the events of a delivery, if it is stored. */
+  findOutcomes(deliveryId: string): Found<readonly EventOutcome[]>;
+  insertDelivery(
+    delivery: DeliveryFacts & DeliverySummary,
+    stored: {
+      /** As JSON. */
+      readonly detail: string;
+      /** Absent where what arrived is not kept, or another delivery keeps it. */
+      readonly content?: KeptContent;
+      /** The delivery that keeps the content for this one. */
+      readonly contentOf?: string;
+    },
+  ): void;
+  moveCursor(cursor: Cursor): void;
+}
