@@ -59,6 +59,9 @@ export interface ConnectOptions {
 const SETTINGS = "SET search_path = svc; SET synchronous_commit = on; SET timezone = 'UTC'; " +
   "SET statement_timeout = '60s'; SET idle_in_transaction_session_timeout = '30s'";
 
+/** Tells the database for whom a connection speaks (`ownership.ts`). */
+const FOR_WHOM = "SELECT set_config('svc.node', $1, false), set_config('svc.run', $2, false)";
+
 /** How long a request waits for a connection. */
 const CONNECT_MS = 5000;
 /** How often a transaction is tried that others were in the way of. */
@@ -131,6 +134,7 @@ export class Connections implements AsyncDisposable {
       const client = await this.#pool.connect();
       if (!this.#ready.has(client)) {
         await client.query(SETTINGS);
+        await client.query(FOR_WHOM, [this.owner.node, this.owner.run]);
         this.#ready.add(client);
       }
       return client;

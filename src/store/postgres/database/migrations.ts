@@ -23,6 +23,8 @@ const MIGRATIONS: readonly string[] = [
     id TEXT NOT NULL PRIMARY KEY, name TEXT NOT NULL UNIQUE,
     -- One start of its daemon: what another start claimed is its own at once.
     run TEXT NOT NULL, lease_until TIMESTAMPTZ NOT NULL, started_at INTEGER NOT NULL,
+    -- From when on it may take over what others claimed.
+    judges_from TIMESTAMPTZ NOT NULL,
     facts TEXT NOT NULL DEFAULT '{}'
   );
 
@@ -217,6 +219,11 @@ const MIGRATIONS: readonly string[] = [
     'SELECT json_array_elements_text(list::json)';
   CREATE FUNCTION instr(whole text, part text) RETURNS int LANGUAGE sql IMMUTABLE AS
     'SELECT strpos(whole, part)';
+
+  -- The jobs of tasks that are ready, in the tables of the job queue.
+  CREATE FUNCTION jobs_add(ids text[]) RETURNS void LANGUAGE plpgsql AS 'BEGIN END';
+  CREATE FUNCTION jobs_end(ids text[]) RETURNS void LANGUAGE plpgsql AS 'BEGIN END';
+  CREATE FUNCTION jobs_put_back(ids text[]) RETURNS void LANGUAGE plpgsql AS 'BEGIN END';
   `,
 ];
 
