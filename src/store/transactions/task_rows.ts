@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { Cursor, Delivery, EventOutcome } from "../delivery_records.ts";
+import type { Cursor, Delivery } from "../delivery_records.ts";
 import type { DebouncedTask, EarlierEvent, ReplaceableTask } from "../rules/event_outcome.ts";
 import type { GroupLimit, TaskLimits } from "../rules/limits.ts";
 import type { Found } from "../rules/needs.ts";
@@ -56,18 +56,22 @@ export interface RememberedEvent {
   readonly forgetUpTo: number;
 }
 
-/** Rows of tasks, and what events are judged by. */
+/** A task that retries another. */
+export interface PlannedRetry {
+  readonly planHash: string;
+  readonly limits: TaskLimits;
+  readonly waitsFor: WaitReason;
+}
+
+/** Rows of tasks. */
 export interface TaskRows {
-  /** The event with the key of this task, if its task is still stored. */
-  findEarlier(task: NewTask): Found<EarlierEvent>;
+  findTask(id: string): Found<StoredTask>;
   /** The waiting task with the same debounce key that has never started. */
   findDebounced(task: NewTask): Found<DebouncedTask>;
   /** Ids of the unfinished tasks of a group, at most as many as its limit. */
   findUnfinished(group: GroupLimit): readonly string[];
   /** Unfinished tasks of a group that are not being cancelled. */
   findReplaceable(group: GroupLimit): readonly ReplaceableTask[];
-  findRate(trigger: OfTrigger): Found<RateState>;
-  findTask(id: string): Found<StoredTask>;
   /** The limit of the newest task that waits for room. */
   findNewestMax(room: Room): Found<number>;
   /** Number of tasks that occupy room; need not be counted beyond `upTo`. */
@@ -81,15 +85,8 @@ export interface TaskRows {
     delivery: Pick<Delivery, "id" | "receivedAt">,
     waiting: NewWaiting,
   ): void;
-  /** Stores a task that retries another. */
-  insertRetry(
-    retry: RetryOf,
-    how: {
-      readonly planHash: string;
-      readonly limits: TaskLimits;
-      readonly waitsFor: WaitReason;
-    },
-  ): void;
+  /** Stores a task that retries another, with its steps that are kept, and its directory. */
+  insertRetry(retry: RetryOf, planned: PlannedRetry): void;
   /** Gives a waiting task the payload, the plan and what else a newer event brings. */
   joinTask(task: NewTask, joined: DebouncedTask, delivery: Pick<Delivery, "id">): void;
   /** Gives a waiting task other limits, and makes it wait for its time: it occupies no room. */
@@ -105,6 +102,13 @@ export interface TaskRows {
   endTask(end: TaskEnd, from: "pending" | "running"): Found<TaskLimits>;
   /** Stores that a task has ended and its triggers have to fire. */
   noteTaskEnd(taskId: string): void;
+}
+
+/** Rows of tasks, and what else events are judged by. */
+export interface EventRows extends TaskRows {
+  /** The event with the key of this task, if its task is still stored. */
+  findEarlier(task: NewTask): Found<EarlierEvent>;
+  findRate(trigger: OfTrigger): Found<RateState>;
   keepRate(trigger: OfTrigger, rate: RateState): void;
   /** Stores the key of a task, if it has one, and removes a few old ones. */
   rememberKey(task: NewTask, event: RememberedEvent): void;
@@ -117,26 +121,26 @@ export interface KeptContent {
   readonly url: string;
 }
 
-/** What is stored of a delivery beside what came of it. */
+/** What is known of a delivery before anything came of it. */
 export type DeliveryFacts = Omit<Delivery, "outcome" | "reason" | "taskId" | "detail">;
 
 /** What came of a delivery. */
 export type DeliverySummary = Pick<Delivery, "outcome" | "reason" | "taskId">;
 
-/** Rows of deliveries. */
-export interface DeliveryRows extends TaskRows {
-  /** What came of the events of a delivery, if it is stored. */
-  findOutcomes(deliveryId: string): Found<readonly EventOutcome[]>;
-  insertDelivery(
-    delivery: DeliveryFacts & DeliverySummary,
-    stored: {
-      /** As JSON. */
-      readonly detail: string;
-      /** Absent where what arrived is not kept, or another delivery keeps it. */
-      readonly content?: KeptContent;
-      /** The delivery that keeps the content for this one. */
-      readonly contentOf?: string;
-    },
-  ): void;
+/** What is stored with a delivery. */
+export interface KeptWithDelivery {
+  /** `DeliveryDetail` as JSON. */
+  readonly detail: string;
+  /** Absent where what arrived is not kept, or another delivery keeps it. */
+  readonly content?: KeptContent;
+  /** The delivery that keeps the content for this one. */
+  readonly contentOf?: string;
+}
+
+/** Rows of deliveries, and of what their events start. */
+export interface DeliveryRows extends EventRows {
+  /** What came of a delivery, if it is stored. */
+  findSummary(deliveryId: string): Found<DeliverySummary & Pick<Delivery, "detail">>;
+  insertDelivery(facts: DeliveryFacts, summary: DeliverySummary, kept: KeptWithDelivery): void;
   moveCursor(cursor: Cursor): void;
 }
