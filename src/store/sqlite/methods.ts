@@ -12,6 +12,7 @@ import * as audit from "./audit/audit_rows.ts";
 import * as control from "./audit/control_rows.ts";
 import * as connections from "./connections/connection_rows.ts";
 import * as cursors from "./deliveries/cursor_rows.ts";
+import * as deliveryLists from "./deliveries/delivery_lists.ts";
 import * as deliveries from "./deliveries/delivery_rows.ts";
 import * as size from "./engine/database_size.ts";
 import * as ids from "./id_rows.ts";
@@ -48,11 +49,11 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   recordDeliveries: deliveries.recordDeliveries,
   recordHandshake: deliveries.recordHandshake,
   recordRejections: deliveries.recordRejections,
-  listDeliveries: deliveries.listDeliveries,
-  findDeliveries: deliveries.findDeliveries,
-  readDelivery: deliveries.readDelivery,
-  readDeliveries: deliveries.readDeliveries,
-  listHeaderValues: deliveries.listHeaderValues,
+  listDeliveries: deliveryLists.listDeliveries,
+  findDeliveries: deliveryLists.findDeliveries,
+  readDelivery: deliveryLists.readDelivery,
+  readDeliveries: deliveryLists.readDeliveries,
+  listHeaderValues: deliveryLists.listHeaderValues,
   recordSourceEvent: sourceEvents.recordSourceEvent,
   claimSourceEvents: routing.claimSourceEvents,
   routeSourceEvent: routing.routeSourceEvent,

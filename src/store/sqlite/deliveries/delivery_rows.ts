@@ -10,29 +10,19 @@ import {
   countsText,
   type DedupTimes,
   type Delivery,
-  DELIVERY_OUTCOMES,
   type DeliveryContent,
-  type DeliveryDetail,
-  type DeliveryOutcome,
-  type DeliveryQuery,
-  type DeliveryVia,
   type EventOutcome,
-  type HeaderPage,
-  type HeaderQuery,
   type NewDeliveries,
   type NewDelivery,
   type Rejection,
   type RejectionLimits,
-  type StoredDelivery,
 } from "../../delivery_records.ts";
-import { bytes, json, number, storable, text } from "../../sql/columns.ts";
+import { storable } from "../../sql/columns.ts";
+import { DELIVERY_COLUMNS, toDelivery } from "../../sql/deliveries.ts";
 import { moveCursor } from "./cursor_rows.ts";
 import type { Database } from "../engine/database.ts";
-import type { Row, SqlValue } from "../../sql/row.ts";
 import { recordEvent } from "./event_rows.ts";
 import { type ArrivedContent, type ArrivedDelivery, withEvents } from "./packed_delivery.ts";
-import { idRange, listRange, oldestIdSince, ordered, prefixEnd, where } from "../../sql/queries.ts";
-import { newestIds, ofEachProject } from "../engine/newest.ts";
 
 /** Stores a delivery, and the tasks of those of its events that are new and have room. */
 export function recordDelivery(db: Database, given: NewDelivery): readonly EventOutcome[] {
@@ -120,121 +110,9 @@ export function recordRejections(
   }
 }
 
-const DELIVERY_COLUMNS =
-  `id, project, "trigger", source, received_at, outcome, reason, status, remote,
-  secret_store, secret_key, task_id, body_bytes, duration_ms, detail, via`;
-
 /** Names its columns, because a migration adds new ones at the end of the table. */
 const INSERT_DELIVERY = `INSERT INTO deliveries (${DELIVERY_COLUMNS}, headers, body, url)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-
-/** Deliveries, in the order of the list. */
-export function listDeliveries(db: Database, query: DeliveryQuery): Delivery[] {
-  const { project, trigger, outcome, limit } = query;
-  const rows = Object.assign({}, listRange(query, "received_at"), ownConditions(query));
-  if (project === undefined) {
-    if ((trigger ?? outcome) !== undefined) {
-      return ofEachProject(db, "deliveries", query, listDeliveries);
-    }
-    const { clause, values } = where(rows);
-    return listed(db, `${clause} ${ordered(query)} LIMIT ?`, [...values, limit]);
-  }
-  if (outcome === "failed") return listFailed(db, query, project);
-  const ids = newestIds({
-    table: "deliveries",
-    index: trigger === undefined ? "deliveries_of_project" : "deliveries_of_trigger",
-    column: "outcome",
-    among: outcome === undefined
-      ? DELIVERY_OUTCOMES
-      : DELIVERY_OUTCOMES.filter((known) => known === outcome),
-    conditions: Object.assign({ "project = ?": project, '"trigger" = ?': trigger }, rows),
-    limit,
-    oldestFirst: query.oldestFirst === true,
-  });
-  return listed(db, `WHERE id IN (${ids.sql}) ${ordered(query)}`, ids.values);
-}
-
-/** Conditions that no index answers: each row has to be looked at. */
-function ownConditions({ reason, status, remote, key, minDurationMs }: DeliveryQuery) {
-  return {
-    "instr(lower(reason), lower(?)) > 0": reason,
-    "status = ?": status,
-    "remote = ?": remote,
-    "secret_key = ?": key,
-    "duration_ms >= ?": minDurationMs,
-  };
-}
-
-/** Deliveries of which a task has failed. */
-function listFailed(db: Database, query: DeliveryQuery, project: string): Delivery[] {
-  const { trigger, limit } = query;
-  const index = trigger === undefined ? "tasks_failed_of_project" : "tasks_failed_of_trigger";
-  const own = where(Object.assign(
-    { "received_at >= ?": query.since, "received_at <= ?": query.until },
-    ownConditions(query),
-  ));
-  const found: Delivery[] = [];
-  for (let rest = query; found.length < limit;) {
-    const { clause, values } = where(Object.assign(
-      { "project = ?": project, '"trigger" = ?': trigger },
-      idRange(rest, "delivery_id"),
-    ));
-    const ids = db.all(
-      `SELECT DISTINCT delivery_id AS id FROM tasks INDEXED BY ${index} ${clause}
-         AND state = 'failed' ${ordered(query, "delivery_id")} LIMIT ?`,
-      ...values,
-      limit,
-    ).map((row) => text(row, "id"));
-    const last = ids.at(-1);
-    if (last === undefined) break;
-    rest = query.oldestFirst === true ? { ...rest, after: last } : { ...rest, before: last };
-    found.push(...listed(
-      db,
-      `${own.clause === "" ? "WHERE" : `${own.clause} AND`}
-         id IN (SELECT value FROM json_each(?)) ${ordered(query)}`,
-      [...own.values, JSON.stringify(ids)],
-    ));
-  }
-  return found.slice(0, limit);
-}
-
-function listed(db: Database, tail: string, values: readonly SqlValue[]): Delivery[] {
-  return db.all(`SELECT ${DELIVERY_COLUMNS} FROM deliveries ${tail}`, ...values).map(toDelivery);
-}
-
-/** Deliveries whose id starts with `prefix`, at most two. */
-export function findDeliveries(db: Database, prefix: string): Delivery[] {
-  return listed(db, "WHERE id >= ? AND id < ? ORDER BY id LIMIT 2", [
-    prefix,
-    prefixEnd(prefix),
-  ]);
-}
-
-/** Values of a header, newest first. */
-export function listHeaderValues(
-  db: Database,
-  { project, header, since, before, limit }: HeaderQuery,
-): HeaderPage {
-  const { clause, values } = where({
-    "id >= ?": oldestIdSince(since),
-    "id < ?": before,
-  });
-  // The headers stand before the body, which is not read.
-  const rows = db.all(
-    `SELECT id, CASE WHEN project = ? AND outcome <> 'rejected'
-       THEN json_extract(headers, ?) END AS value
-     FROM deliveries ${clause} ORDER BY id DESC LIMIT ?`,
-    project,
-    `$.${JSON.stringify(header)}`,
-    ...values,
-    limit,
-  );
-  const last = rows.length < limit ? undefined : rows.at(-1);
-  return {
-    values: rows.flatMap(({ value }) => typeof value === "string" ? [value] : []),
-    ...(last === undefined ? {} : { before: text(last, "id") }),
-  };
-}
 
 function findDelivery(db: Database, id: string): Delivery | undefined {
   const row = db.get(`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ?`, id);
@@ -246,33 +124,6 @@ function outcomesOf({ detail, outcome, reason, taskId }: Delivery): readonly Eve
   if (detail.events !== undefined) return detail.events;
   if (outcome === "handshake" || outcome === "rejected") return [];
   return [{ outcome, reason, ...(taskId === "" ? {} : { taskId }) }];
-}
-
-/** A delivery with its content. */
-export function readDelivery(db: Database, id: string): StoredDelivery | undefined {
-  const row = db.get("SELECT * FROM deliveries WHERE id = ?", id);
-  return row === undefined ? undefined : toStored(db, row);
-}
-
-/** Deliveries with their content, newest first. */
-export function readDeliveries(db: Database, ids: readonly string[]): StoredDelivery[] {
-  return db.all(
-    "SELECT * FROM deliveries WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id DESC",
-    JSON.stringify(ids),
-  ).map((row) => toStored(db, row));
-}
-
-function toStored(db: Database, row: Row): StoredDelivery {
-  const delivery = toDelivery(row);
-  const kept = row["content_of"] === null ? row : readContent(db, text(row, "content_of"));
-  if (kept === undefined || kept["headers"] === null) return { delivery };
-  const headers = json(kept, "headers") as Record<string, string>;
-  const url = kept["url"] === null ? "" : text(kept, "url");
-  return { delivery, content: { headers, body: bytes(kept, "body"), url } };
-}
-
-function readContent(db: Database, id: string): Row | undefined {
-  return db.get("SELECT headers, body, url FROM deliveries WHERE id = ?", id);
 }
 
 /** What a delivery came to. */
@@ -330,25 +181,4 @@ function insertRow(
     content?.body ?? null,
     content?.url ?? null,
   );
-}
-
-function toDelivery(row: Row): Delivery {
-  return {
-    id: text(row, "id"),
-    project: text(row, "project"),
-    trigger: text(row, "trigger"),
-    source: text(row, "source"),
-    via: text(row, "via") as DeliveryVia,
-    receivedAt: number(row, "received_at"),
-    outcome: text(row, "outcome") as DeliveryOutcome,
-    reason: text(row, "reason"),
-    status: number(row, "status"),
-    remote: text(row, "remote"),
-    secretStore: text(row, "secret_store"),
-    secretKey: text(row, "secret_key"),
-    taskId: text(row, "task_id"),
-    bodyBytes: number(row, "body_bytes"),
-    durationMs: number(row, "duration_ms"),
-    detail: json(row, "detail") as DeliveryDetail,
-  };
 }

@@ -4,24 +4,11 @@
  * @module
  */
 
-import {
-  type Coverage,
-  COVERS_BODY,
-  COVERS_EVERYTHING,
-  COVERS_NOTHING,
-} from "../../../signatures/coverage.ts";
 import type { Delivery } from "../../delivery_records.ts";
-import type {
-  ClaimedTask,
-  NewTask,
-  StepRecord,
-  StepState,
-  Task,
-  TaskQuery,
-  TaskState,
-} from "../../task_records.ts";
+import type { ClaimedTask, NewTask, StepRecord, Task, TaskQuery } from "../../task_records.ts";
 import { TASK_STATES } from "../../task_records.ts";
-import { bytes, json, number, optionalNumber, storable, text } from "../../sql/columns.ts";
+import { json, storable, text } from "../../sql/columns.ts";
+import { type StoredPlan, TASK_COLUMNS, toClaimed, toTask } from "../../sql/tasks.ts";
 import type { Database } from "../engine/database.ts";
 import type { Row, SqlValue } from "../../sql/row.ts";
 import { listRange, ordered, prefixEnd, where } from "../../sql/queries.ts";
@@ -82,12 +69,6 @@ export function insertTask(
     task.trace ?? null,
   );
 }
-
-/** Columns of a {@linkcode Task}, without its payload, which can be large. */
-const TASK_COLUMNS = `tasks.id, tasks.project, tasks."trigger", tasks.workflow, tasks.workspace,
-  tasks.state, tasks.reason, tasks.delivery_id, tasks.plan_hash, tasks.created_at,
-  tasks.started_at, tasks.finished_at, tasks.restarts, tasks.parent_id, tasks.retry_of,
-  tasks.depth, tasks.directory, tasks.cancel_reason`;
 
 /** Tasks, in the order of the list. */
 export function listTasks(db: Database, query: TaskQuery): Task[] {
@@ -152,10 +133,10 @@ export function readTasks(db: Database, tail: string, values: readonly SqlValue[
   const plans = new Map<string, StoredPlan>(); // most tasks of a list share a few plans
   return db.all(`SELECT ${TASK_COLUMNS} FROM tasks ${tail}`, ...values).map((row) => {
     const hash = row["plan_hash"];
-    if (typeof hash !== "string") return toTask(db, row, undefined);
+    if (typeof hash !== "string") return toTask(row, { rows: [] });
     const plan = plans.get(hash) ?? readPlan(db, hash);
     plans.set(hash, plan);
-    return toTask(db, row, plan);
+    return toTask(row, { plan, rows: readSteps(db, text(row, "id")) });
   });
 }
 
@@ -165,7 +146,7 @@ export function readClaimed(db: Database, id: string): ClaimedTask {
     `SELECT ${TASK_COLUMNS}, tasks.trace, plans.plan,
        COALESCE(tasks.payload, deliveries.body, shared.body) AS given,
        COALESCE(deliveries.headers, shared.headers, '{}') AS headers,
-       COALESCE(deliveries.url, shared.url, '') AS url, deliveries.via = 'http' AS is_request,
+       COALESCE(deliveries.url, shared.url, '') AS url,
        deliveries.via, deliveries.detail ->> '$.signed' AS signed,
        COALESCE(deliveries.remote, '') AS remote,
        EXISTS (SELECT 1 FROM inbox WHERE task_id = tasks.id) AS has_messages FROM tasks
@@ -175,25 +156,7 @@ export function readClaimed(db: Database, id: string): ClaimedTask {
     id,
   );
   if (row === undefined) throw new Error(`Task ${id} has no plan`);
-  return {
-    task: toTask(db, row, json(row, "plan") as StoredPlan),
-    plan: text(row, "plan"),
-    payload: bytes(row, "given"),
-    headers: json(row, "headers") as Record<string, string>,
-    request: row["is_request"] === 1
-      ? { url: text(row, "url"), method: "POST", remote: text(row, "remote") }
-      : { url: "", method: "", remote: "" },
-    coverage: coverageOfRow(row),
-    hasMessages: row["has_messages"] === 1,
-    ...(row["trace"] === null ? {} : { trace: text(row, "trace") }),
-  };
-}
-
-/** What is covered of the event of a task: what its delivery says, and what it need not say. */
-function coverageOfRow({ via, signed }: Row): Coverage {
-  if (via === "internal") return COVERS_EVERYTHING;
-  if (via === "chat") return COVERS_BODY;
-  return typeof signed === "string" ? JSON.parse(signed) as Coverage : COVERS_NOTHING;
+  return toClaimed(row, readSteps(db, id));
 }
 
 /** Stores the state of a step. */
@@ -220,75 +183,11 @@ export function setTaskDirectory(db: Database, taskId: string, directory: string
   db.run("UPDATE tasks SET directory = NULLIF(?, '') WHERE id = ?", directory, taskId);
 }
 
-/** The part of a plan that is read here. */
-interface StoredPlan {
-  readonly steps: readonly { readonly id: string }[];
-  readonly finally?: readonly { readonly id: string }[];
-}
-
 function readPlan(db: Database, hash: string): StoredPlan {
   const row = db.get("SELECT plan FROM plans WHERE hash = ?", hash);
   return row === undefined ? { steps: [] } : json(row, "plan") as StoredPlan;
 }
 
-function toTask(db: Database, row: Row, plan: StoredPlan | undefined): Task {
-  const id = text(row, "id");
-  const state = text(row, "state") as TaskState;
-  return {
-    id,
-    project: text(row, "project"),
-    trigger: text(row, "trigger"),
-    workflow: text(row, "workflow"),
-    workspace: text(row, "workspace"),
-    state,
-    reason: text(row, "reason"),
-    deliveryId: text(row, "delivery_id"),
-    createdAt: number(row, "created_at"),
-    ...optionalNumber(row, "started_at", "startedAt"),
-    ...optionalNumber(row, "finished_at", "finishedAt"),
-    restarts: number(row, "restarts"),
-    parentId: textOrEmpty(row, "parent_id"),
-    retryOf: textOrEmpty(row, "retry_of"),
-    depth: number(row, "depth"),
-    directory: textOrEmpty(row, "directory"),
-    cancelReason: textOrEmpty(row, "cancel_reason"),
-    steps: plan === undefined ? [] : stepsOf(db, id, { plan, state }),
-  };
-}
-
-/**
- * The steps of a task. Steps that never started have no row: they are pending, or were skipped when
- * the task ended.
- */
-function stepsOf(
-  db: Database,
-  taskId: string,
-  { plan, state }: { plan: StoredPlan; state: TaskState },
-): StepRecord[] {
-  const rows = db.all("SELECT * FROM steps WHERE task_id = ? ORDER BY position", taskId);
-  const known = new Map(rows.map((row) => [number(row, "position"), toStep(row)]));
-  const waiting: StepState = state === "pending" || state === "running" ? "pending" : "skipped";
-  return [...plan.steps, ...plan.finally ?? []].map((step, position) =>
-    known.get(position) ?? { position, id: step.id, state: waiting, reason: "" }
-  );
-}
-
-function toStep(row: Row): StepRecord {
-  const attempt = number(row, "attempt");
-  return {
-    position: number(row, "position"),
-    id: text(row, "id"),
-    state: text(row, "state") as StepState,
-    reason: text(row, "reason"),
-    ...optionalNumber(row, "exit_code", "exitCode"),
-    ...optionalNumber(row, "started_at", "startedAt"),
-    ...optionalNumber(row, "finished_at", "finishedAt"),
-    ...optionalNumber(row, "process_group", "processGroup"),
-    ...(attempt === 1 ? {} : { attempt }),
-    ...(row["outputs"] === null ? {} : { outputs: json(row, "outputs") as Record<string, string> }),
-  };
-}
-
-function textOrEmpty(row: Row, column: string): string {
-  return row[column] === null ? "" : text(row, column);
+function readSteps(db: Database, taskId: string): Row[] {
+  return db.all("SELECT * FROM steps WHERE task_id = ?", taskId);
 }

@@ -1,0 +1,121 @@
+/**
+ * Rows of the tables `tasks` and `steps` as records.
+ *
+ * @module
+ */
+
+import {
+  type Coverage,
+  COVERS_BODY,
+  COVERS_EVERYTHING,
+  COVERS_NOTHING,
+} from "../../signatures/coverage.ts";
+import type { ClaimedTask, StepRecord, StepState, Task, TaskState } from "../task_records.ts";
+import { bytes, json, number, optionalNumber, text } from "./columns.ts";
+import type { Row } from "./row.ts";
+
+/** Columns that {@linkcode toTask} takes: without the payload, which can be large. */
+export const TASK_COLUMNS = `tasks.id, tasks.project, tasks."trigger", tasks.workflow,
+  tasks.workspace, tasks.state, tasks.reason, tasks.delivery_id, tasks.plan_hash, tasks.created_at,
+  tasks.started_at, tasks.finished_at, tasks.restarts, tasks.parent_id, tasks.retry_of,
+  tasks.depth, tasks.directory, tasks.cancel_reason`;
+
+/** The part of a plan that is read here. */
+export interface StoredPlan {
+  readonly steps: readonly { readonly id: string }[];
+  readonly finally?: readonly { readonly id: string }[];
+}
+
+/** What there is of the steps of a task. */
+export interface StoredSteps {
+  /** Absent when something that the task needs was missing. */
+  readonly plan?: StoredPlan;
+  /** The rows of its steps, in any order. */
+  readonly rows: readonly Row[];
+}
+
+/** A task. */
+export function toTask(row: Row, stored: StoredSteps): Task {
+  const state = text(row, "state") as TaskState;
+  return {
+    id: text(row, "id"),
+    project: text(row, "project"),
+    trigger: text(row, "trigger"),
+    workflow: text(row, "workflow"),
+    workspace: text(row, "workspace"),
+    state,
+    reason: text(row, "reason"),
+    deliveryId: text(row, "delivery_id"),
+    createdAt: number(row, "created_at"),
+    ...optionalNumber(row, "started_at", "startedAt"),
+    ...optionalNumber(row, "finished_at", "finishedAt"),
+    restarts: number(row, "restarts"),
+    parentId: textOrEmpty(row, "parent_id"),
+    retryOf: textOrEmpty(row, "retry_of"),
+    depth: number(row, "depth"),
+    directory: textOrEmpty(row, "directory"),
+    cancelReason: textOrEmpty(row, "cancel_reason"),
+    steps: toSteps(stored, state),
+  };
+}
+
+/**
+ * The steps of a task. Steps that never started have no row: they are pending, or were skipped when
+ * the task ended.
+ */
+function toSteps({ plan, rows }: StoredSteps, state: TaskState): StepRecord[] {
+  if (plan === undefined) return [];
+  const known = new Map(rows.map((row) => [number(row, "position"), toStep(row)]));
+  const waiting: StepState = state === "pending" || state === "running" ? "pending" : "skipped";
+  return [...plan.steps, ...plan.finally ?? []].map((step, position) =>
+    known.get(position) ?? { position, id: step.id, state: waiting, reason: "" }
+  );
+}
+
+function toStep(row: Row): StepRecord {
+  const attempt = number(row, "attempt");
+  return {
+    position: number(row, "position"),
+    id: text(row, "id"),
+    state: text(row, "state") as StepState,
+    reason: text(row, "reason"),
+    ...optionalNumber(row, "exit_code", "exitCode"),
+    ...optionalNumber(row, "started_at", "startedAt"),
+    ...optionalNumber(row, "finished_at", "finishedAt"),
+    ...optionalNumber(row, "process_group", "processGroup"),
+    ...(attempt === 1 ? {} : { attempt }),
+    ...(row["outputs"] === null ? {} : { outputs: json(row, "outputs") as Record<string, string> }),
+  };
+}
+
+function textOrEmpty(row: Row, column: string): string {
+  return row[column] === null ? "" : text(row, column);
+}
+
+/**
+ * A task for a worker, of a row with its plan (`plan`), its payload (`given`), the `headers`, `url`,
+ * `remote` and `via` of its delivery, what that says is `signed`, and whether its inbox
+ * `has_messages`.
+ */
+export function toClaimed(row: Row, steps: readonly Row[]): ClaimedTask {
+  const plan = json(row, "plan") as StoredPlan;
+  return {
+    task: toTask(row, { plan, rows: steps }),
+    plan: text(row, "plan"),
+    payload: bytes(row, "given"),
+    headers: json(row, "headers") as Record<string, string>,
+    request: row["via"] === "http"
+      ? { url: text(row, "url"), method: "POST", remote: text(row, "remote") }
+      : { url: "", method: "", remote: "" },
+    coverage: coverageOf(row),
+    hasMessages: row["has_messages"] === 1,
+    ...(row["trace"] === null ? {} : { trace: text(row, "trace") }),
+  };
+}
+
+/** What is covered of the event of a task: what its delivery says, and what it need not say. */
+function coverageOf({ via, signed }: Row): Coverage {
+  if (via === "internal") return COVERS_EVERYTHING;
+  if (via === "chat") return COVERS_BODY;
+  return typeof signed === "string" ? JSON.parse(signed) as Coverage : COVERS_NOTHING;
+}
