@@ -125,22 +125,25 @@ export interface KeptContent {
 export type DeliveryFacts = Omit<Delivery, "outcome" | "reason" | "taskId" | "detail">;
 
 /** What came of a delivery. */
-export type DeliverySummary = Pick<Delivery, "outcome" | "reason" | "taskId">;
-
-/** What is stored with a delivery. */
-export interface KeptWithDelivery {
+export interface DeliverySummary extends Pick<Delivery, "outcome" | "reason" | "taskId"> {
   /** `DeliveryDetail` as JSON. */
   readonly detail: string;
-  /** Absent where what arrived is not kept, or another delivery keeps it. */
-  readonly content?: KeptContent;
-  /** The delivery that keeps the content for this one. */
-  readonly contentOf?: string;
+}
+
+/** Names the delivery that keeps the content of another one. */
+export interface KeptElsewhere {
+  readonly contentOf: string;
 }
 
 /** Rows of deliveries, and of what their events start. */
 export interface DeliveryRows extends EventRows {
   /** What came of a delivery, if it is stored. */
-  findSummary(deliveryId: string): Found<DeliverySummary & Pick<Delivery, "detail">>;
-  insertDelivery(facts: DeliveryFacts, summary: DeliverySummary, kept: KeptWithDelivery): void;
+  findSummary(deliveryId: string): Found<DeliverySummary>;
+  /** Stores a delivery; without content where what arrived is not kept. */
+  insertDelivery(
+    facts: DeliveryFacts,
+    summary: DeliverySummary,
+    content?: KeptContent | KeptElsewhere,
+  ): void;
   moveCursor(cursor: Cursor): void;
 }

@@ -1,0 +1,36 @@
+/**
+ * The end of a task, by a worker or by a request to cancel it (`rules/cancel.ts`). It promotes the
+ * tasks that waited for its room.
+ *
+ * @module
+ */
+
+import { decideCancel } from "../rules/cancel.ts";
+import type { Cancelled, TaskEnd } from "../task_records.ts";
+import type { TaskRows } from "./task_rows.ts";
+import { promoteWaiting } from "./wait_for_room.ts";
+
+/** Ends a running task, once. */
+export function finishTask(rows: TaskRows, end: TaskEnd): boolean {
+  return endTask(rows, end, "running");
+}
+
+/** Ends a task that never started; marks a started one to be stopped. */
+export function cancelTask(
+  rows: TaskRows,
+  taskId: string,
+  end: Pick<TaskEnd, "reason" | "now" | "followed">,
+): Cancelled {
+  const decision = decideCancel(rows.findTask(taskId));
+  if (decision === "stopping") rows.requestCancel(taskId, end.reason);
+  if (decision === "cancelled") endTask(rows, { ...end, taskId, state: "cancelled" }, "pending");
+  return decision;
+}
+
+function endTask(rows: TaskRows, end: TaskEnd, from: "pending" | "running"): boolean {
+  const limits = rows.endTask(end, from);
+  if (limits === "none") return false;
+  if (end.followed === true) rows.noteTaskEnd(end.taskId);
+  promoteWaiting(rows, limits);
+  return true;
+}

@@ -1,0 +1,132 @@
+/**
+ * Records an event that `admit` has decided on: fetches the stored facts that the rule asks for
+ * (`rules/event_outcome.ts`), and carries out its decision. All of it happens in the transaction
+ * that stores the delivery, so two concurrent events cannot both pass.
+ *
+ * @module
+ */
+
+import { AppError } from "../../base/errors.ts";
+import type { Admitted, DedupTimes, Delivery, EventOutcome } from "../delivery_records.ts";
+import {
+  type DebouncedTask,
+  decideOutcome,
+  type EventAction,
+  type EventFacts,
+  type Move,
+  type OutcomeDecision,
+} from "../rules/event_outcome.ts";
+import { debounceDigest } from "../rules/keys.ts";
+import { type GroupLimit, limitsOf, type TaskLimits } from "../rules/limits.ts";
+import { settle } from "../rules/settle.ts";
+import type { Wait } from "../rules/waiting.ts";
+import type { NewTask } from "../task_records.ts";
+import { cancelTask } from "./end_task.ts";
+import type { EventRows } from "./task_rows.ts";
+import { findWait, promoteWaiting, waitForRoom } from "./wait_for_room.ts";
+
+/** The delivery of an event. */
+export interface EventContext extends DedupTimes {
+  readonly delivery: Pick<Delivery, "id" | "receivedAt">;
+}
+
+/**
+ * Decides the outcome of an event and stores its task if it gets one; used for chat events too.
+ *
+ * @throws {AppError} `rate_limited` when its trigger refuses more at this rate.
+ */
+export function recordEvent(rows: EventRows, event: Admitted, context: EventContext): EventOutcome {
+  if (event.outcome !== "accepted") return event;
+  const { task } = event;
+  const { delivery: { receivedAt }, dedupWindowMs, dedupKeepMs } = context;
+  const decision = settle<EventFacts, OutcomeDecision>(
+    (known) => decideOutcome(event, { receivedAt, dedupWindowMs, dedupKeepMs }, known),
+    {
+      earlier: () => rows.findEarlier(task),
+      debounced: () => rows.findDebounced(task),
+      unfinished: () => rows.findUnfinished(groupOf(task)),
+      replaceable: () => rows.findReplaceable(groupOf(task)),
+      rate: () => rows.findRate(task),
+    },
+  );
+  if ("refused" in decision) {
+    const { refused, retryAfterSecs } = decision;
+    throw new AppError("rate_limited", refused, { retryAfterSecs });
+  }
+  for (const action of decision.actions) carryOut(rows, task, { action, context });
+  return decision.outcome;
+}
+
+/** The group of a task; the rule asks for the tasks of its group only where it has one. */
+function groupOf(task: NewTask): GroupLimit {
+  const { group } = limitsOf(task);
+  if (group === undefined) throw new Error(`Task ${task.id} belongs to no group`);
+  return group;
+}
+
+function carryOut(
+  rows: EventRows,
+  task: NewTask,
+  { action, context: { delivery } }: { action: EventAction; context: EventContext },
+): void {
+  switch (action.do) {
+    case "keep-rate":
+      return rows.keepRate(task, action.rate);
+    case "join":
+      rows.joinTask(task, action.task, delivery);
+      return move(rows, action.task, { how: action.move, limits: limitsOf(task) });
+    case "cancel":
+      for (const id of action.taskIds) {
+        cancelTask(rows, id, {
+          reason: action.reason,
+          now: delivery.receivedAt,
+          ...(task.followed === undefined ? {} : { followed: task.followed }),
+        });
+      }
+      return;
+    case "start":
+      return start(rows, task, { delivery, runAt: action.runAt });
+    case "remember-key":
+      return rows.rememberKey(task, {
+        deliveryId: delivery.id,
+        receivedAt: delivery.receivedAt,
+        taskId: action.taskId,
+        forgetUpTo: action.forgetUpTo,
+      });
+  }
+}
+
+/** Gives a task that an event has joined the limits of that event. */
+function move(
+  rows: EventRows,
+  joined: DebouncedTask,
+  { how, limits }: { how: Move; limits: TaskLimits },
+): void {
+  if (how === "stay") return;
+  rows.leaveRoom(joined.id, limits);
+  if (how === "later") return;
+  promoteWaiting(rows, joined.limits);
+  waitForRoom(rows, joined.id, limits);
+}
+
+function start(
+  rows: EventRows,
+  task: NewTask,
+  { delivery, runAt }: { delivery: EventContext["delivery"]; runAt: number | undefined },
+): void {
+  const limits = limitsOf(task);
+  const debounce = debounceDigest(task);
+  const wait: Wait = task.plan === undefined // it has failed already, and occupies no room
+    ? { waitsFor: "none", bringsNewLimit: false }
+    : runAt === undefined
+    ? findWait(rows, limits)
+    : { waitsFor: "time", bringsNewLimit: false };
+  rows.insertTask(task, delivery, {
+    waitsFor: wait.waitsFor,
+    limits,
+    ...(runAt === undefined ? {} : { runAt }),
+    ...(debounce === undefined ? {} : { debounce }),
+  });
+  if (task.plan === undefined && task.followed === true) rows.noteTaskEnd(task.id);
+  if (wait.bringsNewLimit) promoteWaiting(rows, limits);
+}
