@@ -14,6 +14,7 @@ import type { StoreMethod } from "./store.ts";
 export const ACCESS: { readonly [Name in StoreMethod]: "read" | "write" } = {
   loadResources: "read",
   changeResources: "write",
+  resourceVersion: "read",
   recordDelivery: "write",
   recordDeliveries: "write",
   recordHandshake: "write",

@@ -178,6 +178,11 @@ export interface NewDelivery extends DedupTimes {
   readonly once?: boolean;
   /** New position of its schedule. */
   readonly cursor?: Cursor;
+  /**
+   * Version of the resources by which its events were decided; any will do when absent. Where they
+   * have changed since, nothing is stored, and `StaleResourcesError` is thrown.
+   */
+  readonly resourceVersion?: number;
 }
 
 /** One request as several triggers get it, with everything that belongs in the same transaction. */
@@ -186,6 +191,8 @@ export interface NewDeliveries extends DedupTimes {
   readonly content: DeliveryContent;
   /** A record for each trigger; its outcome, reason and task follow from its events. At least one. */
   readonly deliveries: readonly Pick<NewDelivery, "delivery" | "events">[];
+  /** As in a {@linkcode NewDelivery}. */
+  readonly resourceVersion?: number;
 }
 
 /** The time up to which a schedule has been evaluated. */

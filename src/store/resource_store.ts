@@ -14,6 +14,16 @@ export type ResourceChange =
 /** The resources of the catalog. */
 export interface ResourceStore {
   loadResources(): Promise<Resource[]>;
-  /** Makes all changes, or none. */
-  changeResources(changes: readonly ResourceChange[]): Promise<void>;
+  /**
+   * Makes all changes, or none; gives the version of the resources after it.
+   *
+   * @throws {AppError} `conflict` when another daemon has changed one of them meanwhile.
+   */
+  changeResources(changes: readonly ResourceChange[]): Promise<number>;
+  /**
+   * The version of the resources, which every change raises, whoever makes it; always 0 where only
+   * one daemon can. Asked for before {@linkcode loadResources}, it is never too new for what that
+   * gives.
+   */
+  resourceVersion(): Promise<number>;
 }

@@ -45,6 +45,7 @@ type Inside<Name extends StoreMethod> = (
 export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   loadResources: resources.loadResources,
   changeResources: resources.changeResources,
+  resourceVersion: resources.resourceVersion,
   recordDelivery: deliveries.recordDelivery,
   recordDeliveries: deliveries.recordDeliveries,
   recordHandshake: deliveries.recordHandshake,

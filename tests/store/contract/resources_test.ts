@@ -4,7 +4,12 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
+import {
+  deepStrictEqual as deepEqual,
+  ok,
+  rejects,
+  strictEqual as equal,
+} from "node:assert/strict";
 import type { Resource } from "../../../src/resources/resource.ts";
 import { eachStore } from "./each_store.ts";
 
@@ -40,4 +45,11 @@ eachStore("changeResources makes all changes or none", async (store) => {
   equal(all.length, 3);
   deepEqual(all.find(({ name }) => name === "b"), { ...named("b"), generation: 2, updatedAt: 9 });
   deepEqual(all.find(({ project }) => project === "shop"), { ...WORKSPACE, project: "shop" });
+});
+
+eachStore("the version of the resources is that of the last change", async (store) => {
+  const before = await store.resourceVersion();
+  const after = await store.changeResources([{ op: "put", resource: WORKSPACE }]);
+  ok(after >= before);
+  equal(await store.resourceVersion(), after);
 });

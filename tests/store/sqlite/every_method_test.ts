@@ -95,6 +95,7 @@ const CALLS: Calls = {
     const resource = { ...key, metadata: {}, spec: {}, generation: 1, createdAt: 1, updatedAt: 1 };
     run(db, [{ op: "put", resource }, { op: "delete", key }]);
   },
+  resourceVersion: (run, db) => run(db),
   recordDelivery: (run, db) => {
     const event = admitted({ outcome: "filtered", reason: "" });
     const delivery = { ...DELIVERY, id: idOf(50), status: 200 };

@@ -69,6 +69,7 @@ const OTHERS = fieldsOf<Omit<NewDelivery, "delivery" | "content" | "events">>()(
   "dedupKeepMs",
   "once",
   "cursor",
+  "resourceVersion",
 );
 const TASK = fieldsOf<Omit<NewTask, "plan">>()(
   "id",

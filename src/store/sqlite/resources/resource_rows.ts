@@ -23,8 +23,16 @@ export function loadResources(db: Database): Resource[] {
   }));
 }
 
+/** One daemon alone writes to the file: what it has read is what is stored. */
+const ONLY_VERSION = 0;
+
+/** The version of the resources. */
+export function resourceVersion(): number {
+  return ONLY_VERSION;
+}
+
 /** Makes the given changes. */
-export function changeResources(db: Database, changes: readonly ResourceChange[]): void {
+export function changeResources(db: Database, changes: readonly ResourceChange[]): number {
   for (const change of changes) {
     if (change.op === "put") put(db, change.resource);
     else {
@@ -37,6 +45,7 @@ export function changeResources(db: Database, changes: readonly ResourceChange[]
       );
     }
   }
+  return ONLY_VERSION;
 }
 
 function put(db: Database, resource: Resource): void {
