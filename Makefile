@@ -52,5 +52,5 @@ soak: ## everything at once, with kills, then the books are checked: make soak M
 fmt: ## format the sources
 	@deno=$$(.ci/deno --pinned) && exec "$$deno" fmt
 
-clean: ## remove what the other targets made, the fetched Deno included
+clean: ## remove what the other targets made, what was fetched included
 	@rm -rf dist coverage .deno

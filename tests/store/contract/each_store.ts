@@ -14,7 +14,7 @@ export function eachStore(
   body: (store: Store, tested: TestedStore) => Promise<void>,
 ): void {
   for (const implementation of IMPLEMENTATIONS) {
-    Deno.test(`${implementation.name}: ${name}`, async () => {
+    implementation.test(`${implementation.name}: ${name}`, async () => {
       await using tested = await implementation.open();
       await body(tested.store, tested);
     });

@@ -5,7 +5,7 @@
  */
 
 import type { Store } from "../../../src/store/store.ts";
-import { CLUSTER } from "../../helpers/postgres.ts";
+import { postgresTest } from "../../helpers/postgres.ts";
 import { openPostgres } from "../postgres/open_postgres.ts";
 import { openSqlite } from "../sqlite/open_sqlite.ts";
 
@@ -21,12 +21,14 @@ export interface TestedStore extends AsyncDisposable {
 export interface Implementation {
   /** Begins the names of its tests. */
   readonly name: string;
+  /** Registers a test of it; as an ignored one where what it needs is missing. */
+  test(name: string, fn: () => Promise<void>): void;
   /** Opens an empty store. */
   open(): Promise<TestedStore>;
 }
 
 /** The implementations: another one is a line here. */
 export const IMPLEMENTATIONS: readonly Implementation[] = [
-  { name: "SQLite", open: openSqlite },
-  ...(CLUSTER === undefined ? [] : [{ name: "PostgreSQL", open: openPostgres }]),
+  { name: "SQLite", test: Deno.test, open: openSqlite },
+  { name: "PostgreSQL", test: postgresTest, open: openPostgres },
 ];
