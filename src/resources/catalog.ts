@@ -18,17 +18,24 @@ export type CatalogChange =
 export class Catalog {
   readonly #resources = new Map<string, Resource>();
   #version = 0;
+  #stored: number;
   #kinds: KindLookup | undefined;
   #listener: (changes: readonly CatalogChange[]) => void = () => {};
 
-  /** A catalog that holds `resources`. */
-  constructor(resources: readonly Resource[] = []) {
+  /** A catalog that holds `resources`, which are stored as version `stored`. */
+  constructor(resources: readonly Resource[] = [], stored = 0) {
+    this.#stored = stored;
     for (const resource of resources) this.#resources.set(keyOf(resource), resource);
   }
 
   /** Increases with every change; data derived at an older version may be stale. */
   get version(): number {
     return this.#version;
+  }
+
+  /** The version of the stored resources that this catalog holds; 0 where only one daemon writes. */
+  get storedVersion(): number {
+    return this.#stored;
   }
 
   /** The resource of that kind, project and name. */
@@ -61,8 +68,9 @@ export class Catalog {
     this.#listener = listener;
   }
 
-  /** Applies changes that have been committed. */
-  change(changes: readonly CatalogChange[]): void {
+  /** Applies changes that have been committed, as version `stored`. */
+  change(changes: readonly CatalogChange[], stored = this.#stored): void {
+    this.#stored = stored;
     this.#listener(changes);
     for (const change of changes) {
       if (change.op === "put") this.#resources.set(keyOf(change.resource), change.resource);
@@ -71,6 +79,23 @@ export class Catalog {
     this.#version++;
     this.#kinds = undefined;
   }
+
+  /** The changes that make this catalog hold `resources`. */
+  changesTo(resources: readonly Resource[]): readonly CatalogChange[] {
+    const wanted = new Map(resources.map((resource) => [keyOf(resource), resource]));
+    const gone = [...this.#resources].filter(([key]) => !wanted.has(key));
+    const puts = [...wanted].filter(([key, one]) => !isSame(this.#resources.get(key), one));
+    return [
+      ...gone.map(([, key]) => ({ op: "delete", key }) as const),
+      ...puts.map(([, resource]) => ({ op: "put", resource }) as const),
+    ];
+  }
+}
+
+/** Every change raises the generation, or is another resource of the same name. */
+function isSame(known: Resource | undefined, { generation, createdAt, updatedAt }: Resource) {
+  return known?.generation === generation && known.createdAt === createdAt &&
+    known.updatedAt === updatedAt;
 }
 
 function compare(a: string, b: string): number {

@@ -34,11 +34,33 @@ export class ResourceWriter {
   /**
    * Runs `work` while no other change can happen, so what it has read is still true when it
    * commits.
+   *
+   * @throws {AppError} `conflict` when another daemon has changed the same resources meanwhile.
    */
   exclusively<T>(work: (commit: Commit) => Promise<T>): Promise<T> {
-    const result = this.#tail.then(() => work((changes) => this.#commit(changes)));
+    return this.#inTurn(async () => {
+      await this.#refresh();
+      return await work((changes) => this.#commit(changes));
+    });
+  }
+
+  /** Takes in what other daemons have changed; resolves when the catalog holds it. */
+  refresh(): Promise<void> {
+    return this.#inTurn(() => this.#refresh());
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#tail.then(work);
     this.#tail = result.catch(() => {});
     return result;
+  }
+
+  async #refresh(): Promise<void> {
+    const version = await this.#store.resourceVersion();
+    if (version === this.#catalog.storedVersion) return;
+    const resources = await loadResources(this.#store, this.#keyring);
+    this.#catalog.change(this.#catalog.changesTo(resources), version);
+    this.#events.publish("resourcesChanged", undefined);
   }
 
   async #commit(changes: readonly ResourceChange[]): Promise<void> {
@@ -50,8 +72,10 @@ export class ResourceWriter {
           : change
       ),
     );
-    await this.#store.changeResources(sealed);
-    this.#catalog.change(changes);
+    const before = this.#catalog.storedVersion;
+    const version = await this.#store.changeResources(sealed);
+    if (version > before + 1) return await this.#refresh(); // with the changes of others
+    this.#catalog.change(changes, version);
     this.#events.publish("resourcesChanged", undefined);
   }
 }
@@ -62,8 +86,9 @@ export class ResourceWriter {
  * @throws {AppError} `internal` when a value cannot be decrypted with this keyring.
  */
 export async function loadCatalog(store: ResourceStore, keyring: Keyring): Promise<Catalog> {
+  const version = await store.resourceVersion();
   const stored = await store.loadResources();
-  const resources = await Promise.all(stored.map((one) => mapSecrets(one, keyring.open)));
+  const resources = await openAll(stored, keyring);
   const puts = await Promise.all(
     resources.filter((_, index) => holdsUnbound(stored[index], keyring)).map(async (resource) => ({
       op: "put" as const,
@@ -71,7 +96,15 @@ export async function loadCatalog(store: ResourceStore, keyring: Keyring): Promi
     })),
   );
   if (puts.length > 0) await store.changeResources(puts);
-  return new Catalog(resources);
+  return new Catalog(resources, version);
+}
+
+async function loadResources(store: ResourceStore, keyring: Keyring): Promise<Resource[]> {
+  return await openAll(await store.loadResources(), keyring);
+}
+
+function openAll(stored: readonly Resource[], keyring: Keyring): Promise<Resource[]> {
+  return Promise.all(stored.map((one) => mapSecrets(one, keyring.open)));
 }
 
 /**
