@@ -12,6 +12,7 @@ import type {
   DeliveryQuery,
   DeliveryVia,
 } from "../delivery_records.ts";
+import type { DeliverySummary } from "../transactions/task_rows.ts";
 import { bytes, json, number, text } from "./columns.ts";
 import type { Row, SqlValue } from "./row.ts";
 
@@ -39,6 +40,19 @@ export function toDelivery(row: Row): Delivery {
     bodyBytes: number(row, "body_bytes"),
     durationMs: number(row, "duration_ms"),
     detail: json(row, "detail") as DeliveryDetail,
+  };
+}
+
+/** Columns that {@linkcode toSummary} takes. */
+export const SUMMARY_COLUMNS = "outcome, reason, task_id, detail";
+
+/** What came of a delivery. */
+export function toSummary(row: Row): DeliverySummary {
+  return {
+    outcome: text(row, "outcome") as DeliveryOutcome,
+    reason: text(row, "reason"),
+    taskId: text(row, "task_id"),
+    detail: text(row, "detail"),
   };
 }
 

@@ -6,6 +6,13 @@
  */
 
 import type { Store, StoreMethod } from "../store.ts";
+import { cancelTask, finishTask } from "../transactions/end_task.ts";
+import {
+  recordDeliveries,
+  recordDelivery,
+  storeDelivery,
+} from "../transactions/record_delivery.ts";
+import type { DeliveryRows } from "../transactions/task_rows.ts";
 import type { Database } from "./engine/database.ts";
 import * as chain from "./audit/audit_chain.ts";
 import * as audit from "./audit/audit_rows.ts";
@@ -13,7 +20,8 @@ import * as control from "./audit/control_rows.ts";
 import * as connections from "./connections/connection_rows.ts";
 import * as cursors from "./deliveries/cursor_rows.ts";
 import * as deliveryLists from "./deliveries/delivery_lists.ts";
-import * as deliveries from "./deliveries/delivery_rows.ts";
+import * as rejections from "./deliveries/rejection_rows.ts";
+import { deliveryRows } from "./deliveries/sqlite_delivery_rows.ts";
 import * as size from "./engine/database_size.ts";
 import * as ids from "./id_rows.ts";
 import * as inbox from "./tasks/inbox_rows.ts";
@@ -41,15 +49,22 @@ type Inside<Name extends StoreMethod> = (
   ...args: Parameters<Store[Name]>
 ) => Awaited<ReturnType<Store[Name]>>;
 
+/** A transaction over the rows of the database. */
+function over<Args extends readonly unknown[], Result>(
+  transaction: (rows: DeliveryRows, ...args: Args) => Result,
+): (db: Database, ...args: Args) => Result {
+  return (db, ...args) => transaction(deliveryRows(db), ...args);
+}
+
 /** The methods by name. */
 export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   loadResources: resources.loadResources,
   changeResources: resources.changeResources,
   resourceVersion: resources.resourceVersion,
-  recordDelivery: deliveries.recordDelivery,
-  recordDeliveries: deliveries.recordDeliveries,
-  recordHandshake: deliveries.recordHandshake,
-  recordRejections: deliveries.recordRejections,
+  recordDelivery: over(recordDelivery),
+  recordDeliveries: over(recordDeliveries),
+  recordHandshake: over(storeDelivery),
+  recordRejections: rejections.recordRejections,
   listDeliveries: deliveryLists.listDeliveries,
   findDeliveries: deliveryLists.findDeliveries,
   readDelivery: deliveryLists.readDelivery,
@@ -76,9 +91,9 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   claimInterrupted: scheduling.claimInterrupted,
   countRestarts: scheduling.countRestarts,
   saveStep: tasks.saveStep,
-  finishTask: scheduling.finishTask,
+  finishTask: over(finishTask),
   requeueTask: scheduling.requeueTask,
-  cancelTask: scheduling.cancelTask,
+  cancelTask: over(cancelTask),
   retryTask: retries.retryTask,
   setTaskDirectory: tasks.setTaskDirectory,
   addToInbox: inbox.addToInbox,

@@ -11,7 +11,8 @@ import { AppError } from "../../base/errors.ts";
 import { ACCESS } from "../access.ts";
 import { refuseOtherSchema } from "./engine/check_schema.ts";
 import { Database, fromSqliteError } from "./engine/database.ts";
-import { recordArrived } from "./deliveries/delivery_rows.ts";
+import { recordArrived } from "../transactions/record_delivery.ts";
+import { deliveryRows } from "./deliveries/sqlite_delivery_rows.ts";
 import {
   type Attached,
   type PackedDelivery,
@@ -46,7 +47,9 @@ function opened(): Database {
 type AnyCall = Call | PackedDelivery;
 
 function call(one: AnyCall, attached: Attached): Outcome {
-  if (isPacked(one)) return packOutcomes(recordArrived(opened(), unpackDelivery(one, attached)));
+  if (isPacked(one)) {
+    return packOutcomes(recordArrived(deliveryRows(opened()), unpackDelivery(one, attached)));
+  }
   const run = METHODS[one.method] as (db: Database, ...args: readonly unknown[]) => unknown;
   return { value: run(opened(), ...one.args) };
 }

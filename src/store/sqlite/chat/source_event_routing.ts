@@ -23,7 +23,8 @@ import { endOfStart, OPEN_ROOT, recheckRouting } from "../../rules/chat_routing.
 import { bindThread, findBound } from "./binding_rows.ts";
 import { bytes, json, number, storable, text } from "../../sql/columns.ts";
 import type { Database } from "../engine/database.ts";
-import { recordEvent } from "../deliveries/event_rows.ts";
+import { recordEvent } from "../../transactions/record_event.ts";
+import { deliveryRows } from "../deliveries/sqlite_delivery_rows.ts";
 import { addToInbox } from "../tasks/inbox_rows.ts";
 import {
   dueEvents,
@@ -160,7 +161,11 @@ function start(
 ): Routed {
   const { decision, bind, strays, dedupWindowMs, dedupKeepMs } = to;
   const delivery = { id: event.deliveryId, receivedAt: now };
-  const admitted = recordEvent(db, decision, { delivery, dedupWindowMs, dedupKeepMs });
+  const admitted = recordEvent(deliveryRows(db), decision, {
+    delivery,
+    dedupWindowMs,
+    dedupKeepMs,
+  });
   const { reason, taskId, replaces } = admitted;
   const { state, started, binds } = endOfStart(admitted, { bind, event });
   const ended = () =>

@@ -17,7 +17,8 @@ import type {
 import { number, storable, text } from "../../sql/columns.ts";
 import type { Database } from "../engine/database.ts";
 import type { Row } from "../../sql/row.ts";
-import { insertDelivery } from "../deliveries/delivery_rows.ts";
+import { storeDelivery } from "../../transactions/record_delivery.ts";
+import { deliveryRows } from "../deliveries/sqlite_delivery_rows.ts";
 import { listRange, ordered, prefixEnd, where } from "../../sql/queries.ts";
 import { ofEachProject } from "../engine/newest.ts";
 import { DUE_NOW, enqueue } from "../../rules/chat_queue.ts";
@@ -39,7 +40,7 @@ export function recordSourceEvent(db: Database, given: NewSourceEvent): Recorded
   const id = first === undefined ? event.id : text(first, "id");
   const outcome = first === undefined ? "accepted" : "duplicate";
   const reason = first === undefined ? `source event ${id}` : `seen before, source event ${id}`;
-  insertDelivery(db, { ...delivery, outcome, reason, taskId: "" }, content);
+  storeDelivery(deliveryRows(db), { ...delivery, outcome, reason, taskId: "" }, content);
   if (first === undefined) insert(db, given);
   return { status: outcome, id };
 }

@@ -4,11 +4,12 @@
  * @module
  */
 
-import type { NewTask, TaskState } from "../../task_records.ts";
+import type { NewTask } from "../../task_records.ts";
 import type { EarlierEvent } from "../../rules/event_outcome.ts";
 import { dedupDigest } from "../../rules/keys.ts";
 import type { Found } from "../../rules/needs.ts";
-import { number, text } from "../../sql/columns.ts";
+import { toEarlierEvent } from "../../sql/task_facts.ts";
+import type { RememberedEvent } from "../../transactions/task_rows.ts";
 import type { Database } from "../engine/database.ts";
 
 /** The event with the key of this task, if its task is still stored. */
@@ -19,21 +20,7 @@ export function findEarlier(db: Database, task: NewTask): Found<EarlierEvent> {
      FROM dedup_keys JOIN tasks ON tasks.id = dedup_keys.task_id WHERE digest = ?`,
     dedupDigest(task) ?? null,
   );
-  if (row === undefined) return "none";
-  return {
-    deliveryId: text(row, "delivery_id"),
-    receivedAt: number(row, "received_at"),
-    taskId: text(row, "task_id"),
-    state: text(row, "state") as TaskState,
-  };
-}
-
-/** An event whose key is remembered. */
-interface RememberedEvent {
-  readonly deliveryId: string;
-  readonly receivedAt: number;
-  readonly taskId: string;
-  readonly forgetUpTo: number;
+  return row === undefined ? "none" : toEarlierEvent(row);
 }
 
 /**

@@ -6,13 +6,9 @@
  * @module
  */
 
-import type {
-  Admitted,
-  DeliveryDetail,
-  EventOutcome,
-  NewDelivery,
-} from "../../delivery_records.ts";
+import type { Admitted, EventOutcome, NewDelivery } from "../../delivery_records.ts";
 import type { NewTask } from "../../task_records.ts";
+import type { ArrivedDelivery } from "../../transactions/record_delivery.ts";
 
 /** The bytes and plans of a batch. */
 export interface Attached {
@@ -24,21 +20,6 @@ export interface Attached {
 
 /** The values of one delivery, in the order in which {@linkcode unpackDelivery} takes them. */
 export type PackedDelivery = readonly unknown[];
-
-/** A delivery as the store's thread gets it. */
-export interface ArrivedDelivery extends Omit<NewDelivery, "delivery" | "content"> {
-  readonly delivery: Omit<NewDelivery["delivery"], "detail">;
-  /** {@linkcode DeliveryDetail} as JSON. */
-  readonly detail: string;
-  readonly content: ArrivedContent;
-}
-
-/** The content of a request, its headers as JSON. */
-export interface ArrivedContent {
-  readonly headers: string;
-  readonly body: Uint8Array;
-  readonly url: string;
-}
 
 /** Outcomes of the events of one delivery, in the order in which {@linkcode unpackOutcomes} takes them. */
 export type PackedOutcomes = readonly unknown[];
@@ -178,11 +159,6 @@ export function unpackOutcomes(packed: PackedOutcomes): readonly EventOutcome[] 
   let at = 0;
   while (at < packed.length) outcomes.push(take<EventOutcome>(() => packed[at++], OUTCOME));
   return outcomes;
-}
-
-/** The outcomes of {@linkcode DeliveryDetail}, with what else is in it. */
-export function withEvents(detail: string, events: readonly EventOutcome[]): string {
-  return JSON.stringify({ ...JSON.parse(detail) as DeliveryDetail, events });
 }
 
 function put<Type>(packed: unknown[], names: readonly (keyof Type)[], object: Type): void {

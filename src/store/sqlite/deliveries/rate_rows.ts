@@ -4,14 +4,11 @@
  * @module
  */
 
-import type { NewTask } from "../../task_records.ts";
 import type { Found } from "../../rules/needs.ts";
 import type { RateState } from "../../rules/rate_limit.ts";
 import { number } from "../../sql/columns.ts";
+import type { OfTrigger } from "../../transactions/task_rows.ts";
 import type { Database } from "../engine/database.ts";
-
-/** Identifies a trigger. */
-type OfTrigger = Pick<NewTask, "project" | "trigger">;
 
 /** State of the rate of a trigger; none before its first task. */
 export function findRate(db: Database, { project, trigger }: OfTrigger): Found<RateState> {

@@ -14,20 +14,8 @@ import type { Row, SqlValue } from "../../sql/row.ts";
 import { listRange, ordered, prefixEnd, where } from "../../sql/queries.ts";
 import { newestIds, ofEachProject } from "../engine/newest.ts";
 import { WAIT_REASON } from "../../sql/wait_reasons.ts";
-import type { TaskLimits } from "../../rules/limits.ts";
-import type { WaitReason } from "../../rules/waiting.ts";
+import type { NewWaiting } from "../../transactions/task_rows.ts";
 import { usePlan } from "./plan_rows.ts";
-
-/** Decisions about a task that are stored with it. */
-export interface NewWaiting {
-  readonly waitsFor: WaitReason;
-  /** When the task is due, in milliseconds since the epoch; absent when it is due now. */
-  readonly runAt?: number;
-  /** Limits that the task counts against. */
-  readonly limits: TaskLimits;
-  /** Digest of its debounce key. */
-  readonly debounce?: Uint8Array;
-}
 
 /** Stores a task that `delivery` starts; a task without a plan has failed from the start. */
 export function insertTask(

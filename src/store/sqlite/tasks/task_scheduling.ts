@@ -1,20 +1,20 @@
 /**
- * State changes of tasks: claim, requeue, end. A task that ends promotes those that waited for its
- * room (`waiting_rows.ts`).
+ * Which tasks a worker gets: claims and requeues. A task whose time has come waits for room first.
  *
  * @module
  */
 
-import type { Cancelled, Claim, ClaimedTask, TaskEnd, TaskState } from "../../task_records.ts";
-import { storable, text } from "../../sql/columns.ts";
+import type { Claim, ClaimedTask } from "../../task_records.ts";
+import { text } from "../../sql/columns.ts";
 import { isGone } from "../../rules/ownership.ts";
 import type { Database } from "../engine/database.ts";
 import { WAIT_REASON } from "../../sql/wait_reasons.ts";
-import { decideCancel } from "../../rules/cancel.ts";
 import { whatIsDue } from "../../rules/waiting.ts";
-import { noteTaskEnd } from "./task_end_rows.ts";
-import { readClaimed, saveStep } from "./task_rows.ts";
-import { findWait, LIMIT_COLUMNS, promoteWaiting, setWait, toLimits } from "./waiting_rows.ts";
+import { toWaitingTask, WAITING_TASK_COLUMNS } from "../../sql/task_facts.ts";
+import type { WaitingTask } from "../../transactions/task_rows.ts";
+import { releaseDue } from "../../transactions/wait_for_room.ts";
+import { SqliteTaskRows } from "./sqlite_task_rows.ts";
+import { readClaimed } from "./task_rows.ts";
 
 /** Tasks that wait for their time. */
 const TIMED = `tasks INDEXED BY tasks_timed WHERE state = 'pending' AND held = ${WAIT_REASON.time}`;
@@ -23,7 +23,7 @@ const TIMED = `tasks INDEXED BY tasks_timed WHERE state = 'pending' AND held = $
 export function claimTasks(db: Database, limit: number, now: number): Claim {
   // mostly no task waits for its time, and this query is quick
   const isTimed = firstTime(db) !== undefined;
-  if (isTimed) releaseDue(db, now);
+  if (isTimed) releaseDue(new SqliteTaskRows(db), findDue(db, now));
   const ids = db.all(
     `SELECT id FROM tasks INDEXED BY tasks_ready
      WHERE state = 'pending' AND held = ${WAIT_REASON.none} ORDER BY id LIMIT ?`,
@@ -64,66 +64,6 @@ export function requeueTask(db: Database, taskId: string): void {
   db.run("UPDATE tasks SET state = 'pending' WHERE id = ? AND state = 'running'", taskId);
 }
 
-/** Ends a running task, once. */
-export function finishTask(db: Database, end: TaskEnd): boolean {
-  for (const step of end.steps ?? []) saveStep(db, end.taskId, step);
-  return endTask(db, end, "running");
-}
-
-/** Ends a task that never started; marks a started one to be stopped. */
-export function cancelTask(
-  db: Database,
-  taskId: string,
-  end: { reason: string; now: number; followed?: boolean },
-): Cancelled {
-  const row = db.get("SELECT state, started_at FROM tasks WHERE id = ?", taskId);
-  const decision = decideCancel(
-    row === undefined
-      ? "none"
-      : { state: text(row, "state") as TaskState, hasStarted: row["started_at"] !== null },
-  );
-  if (decision === "stopping") {
-    db.run(
-      "UPDATE tasks SET cancel_reason = COALESCE(cancel_reason, ?) WHERE id = ?",
-      storable(end.reason),
-      taskId,
-    );
-  }
-  if (decision === "cancelled") endTask(db, { ...end, taskId, state: "cancelled" }, "pending");
-  return decision;
-}
-
-/** Ends steps with their task that a crash or a bug interrupted. */
-function endRunningSteps(db: Database, { taskId, state, reason, now }: TaskEnd): void {
-  db.run(
-    `UPDATE steps SET state = ?, reason = ?, finished_at = ?, process_group = NULL
-     WHERE task_id = ? AND state = 'running'`,
-    state,
-    storable(reason),
-    now,
-    taskId,
-  );
-}
-
-/** Ends a task that is in state `from`, and promotes those that waited for its room. */
-function endTask(db: Database, end: TaskEnd, from: "pending" | "running"): boolean {
-  const row = db.returning(
-    `UPDATE tasks SET state = ?1, finished_at = ?2,
-       reason = CASE WHEN ?1 = 'cancelled' THEN COALESCE(cancel_reason, ?3) ELSE ?3 END
-     WHERE id = ?4 AND state = ?5 RETURNING ${LIMIT_COLUMNS}`,
-    end.state,
-    end.now,
-    storable(end.reason),
-    end.taskId,
-    from,
-  );
-  if (row === undefined) return false;
-  if (end.state !== "succeeded") endRunningSteps(db, end);
-  if (end.followed === true) noteTaskEnd(db, end.taskId);
-  promoteWaiting(db, toLimits(row));
-  return true;
-}
-
 /** Most due tasks that one claim handles, so that other calls do not wait long. */
 const DUE_BATCH = 500;
 
@@ -133,26 +73,21 @@ function firstTime(db: Database): number | undefined {
   return typeof at === "number" ? at : undefined;
 }
 
-/** Makes tasks whose time has come wait for room. */
-function releaseDue(db: Database, now: number): void {
-  const columns = `id, ${LIMIT_COLUMNS}`;
+/** Tasks whose time has come. */
+function findDue(db: Database, now: number): WaitingTask[] {
   const { runAtUpTo, createdAfter } = whatIsDue(now);
-  const due = [
+  return [
     ...db.all(
-      `SELECT ${columns} FROM ${TIMED} AND run_at <= ? ORDER BY run_at LIMIT ?`,
+      `SELECT ${WAITING_TASK_COLUMNS} FROM ${TIMED} AND run_at <= ? ORDER BY run_at LIMIT ?`,
       runAtUpTo,
       DUE_BATCH,
     ),
     ...db.all(
-      `SELECT ${columns} FROM tasks INDEXED BY tasks_timed_by_age
+      `SELECT ${WAITING_TASK_COLUMNS} FROM tasks INDEXED BY tasks_timed_by_age
        WHERE state = 'pending' AND held = ${WAIT_REASON.time} AND created_at > ?
        ORDER BY created_at LIMIT ?`,
       createdAfter,
       DUE_BATCH,
     ),
-  ];
-  for (const row of due) {
-    const limits = toLimits(row);
-    setWait(db, text(row, "id"), findWait(db, limits), limits);
-  }
+  ].map(toWaitingTask);
 }

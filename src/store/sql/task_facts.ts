@@ -1,0 +1,58 @@
+/**
+ * Facts that the transactions ask for, from rows of both databases.
+ *
+ * @module
+ */
+
+import type { DebouncedTask, EarlierEvent } from "../rules/event_outcome.ts";
+import type { TaskState } from "../task_records.ts";
+import type { StoredTask, WaitingTask } from "../transactions/task_rows.ts";
+import { number, text } from "./columns.ts";
+import { LIMIT_COLUMNS, toLimits } from "./limits.ts";
+import type { Row } from "./row.ts";
+import { toWaitReason } from "./wait_reasons.ts";
+
+/** Columns that {@linkcode toStoredTask} takes. */
+export const STORED_TASK_COLUMNS = `state, started_at, plan_hash, directory, ${LIMIT_COLUMNS}`;
+
+/** A task that may be cancelled or retried. */
+export function toStoredTask(row: Row): StoredTask {
+  return {
+    state: text(row, "state") as TaskState,
+    hasStarted: row["started_at"] !== null,
+    ...(row["plan_hash"] === null ? {} : { planHash: text(row, "plan_hash") }),
+    hasDirectory: row["directory"] !== null,
+    limits: toLimits(row),
+  };
+}
+
+/** Columns that {@linkcode toWaitingTask} takes. */
+export const WAITING_TASK_COLUMNS = `id, ${LIMIT_COLUMNS}`;
+
+/** A task that waits. */
+export function toWaitingTask(row: Row): WaitingTask {
+  return { id: text(row, "id"), limits: toLimits(row) };
+}
+
+/** Columns that {@linkcode toDebouncedTask} takes. */
+export const DEBOUNCED_TASK_COLUMNS = `id, held, plan_hash, ${LIMIT_COLUMNS}`;
+
+/** A task that later events of its debounce key join. */
+export function toDebouncedTask(row: Row): DebouncedTask {
+  return {
+    id: text(row, "id"),
+    waitsFor: toWaitReason(number(row, "held")),
+    limits: toLimits(row),
+    planHash: text(row, "plan_hash"),
+  };
+}
+
+/** An event whose key is remembered, joined with its task, its time as `received_at`. */
+export function toEarlierEvent(row: Row): EarlierEvent {
+  return {
+    deliveryId: text(row, "delivery_id"),
+    receivedAt: number(row, "received_at"),
+    taskId: text(row, "task_id"),
+    state: text(row, "state") as TaskState,
+  };
+}

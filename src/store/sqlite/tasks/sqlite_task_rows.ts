@@ -1,0 +1,90 @@
+/**
+ * Rows of tasks in SQLite, as the transactions read and change them: each method is its statements.
+ *
+ * @module
+ */
+
+import type { Delivery } from "../../delivery_records.ts";
+import type { DebouncedTask } from "../../rules/event_outcome.ts";
+import type { GroupLimit, TaskLimits } from "../../rules/limits.ts";
+import type { WaitReason } from "../../rules/waiting.ts";
+import type { NewTask, RetryOf, TaskEnd } from "../../task_records.ts";
+import type { NewWaiting, PlannedRetry, Room, TaskRows } from "../../transactions/task_rows.ts";
+import type { Database } from "../engine/database.ts";
+import { findDebounced, joinTask, leaveRoom } from "./debounce_rows.ts";
+import { endTask, findTask, requestCancel } from "./ending_rows.ts";
+import { findReplaceable, findUnfinished } from "./group_rows.ts";
+import { insertRetry } from "./retry_rows.ts";
+import { noteTaskEnd } from "./task_end_rows.ts";
+import { insertTask } from "./task_rows.ts";
+import { countOpen, findNewestMax, findOldestWaiting, setWait } from "./waiting_rows.ts";
+
+/** The rows of tasks of one database. */
+export class SqliteTaskRows implements TaskRows {
+  protected readonly db: Database;
+
+  /** Over an open connection that writes. */
+  constructor(db: Database) {
+    this.db = db;
+  }
+
+  findTask(id: string) {
+    return findTask(this.db, id);
+  }
+
+  findDebounced(task: NewTask) {
+    return findDebounced(this.db, task);
+  }
+
+  findUnfinished(group: GroupLimit) {
+    return findUnfinished(this.db, group);
+  }
+
+  findReplaceable(group: GroupLimit) {
+    return findReplaceable(this.db, group);
+  }
+
+  findNewestMax(room: Room) {
+    return findNewestMax(this.db, room);
+  }
+
+  countOpen(room: Room, upTo: number) {
+    return countOpen(this.db, room, upTo);
+  }
+
+  findOldestWaiting(room: Room) {
+    return findOldestWaiting(this.db, room);
+  }
+
+  insertTask(task: NewTask, delivery: Pick<Delivery, "id" | "receivedAt">, waiting: NewWaiting) {
+    insertTask(this.db, task, { delivery, waiting });
+  }
+
+  insertRetry(retry: RetryOf, planned: PlannedRetry) {
+    insertRetry(this.db, retry, planned);
+  }
+
+  joinTask(task: NewTask, joined: DebouncedTask, delivery: Pick<Delivery, "id">) {
+    joinTask(this.db, task, { joined, delivery });
+  }
+
+  leaveRoom(taskId: string, limits: TaskLimits) {
+    leaveRoom(this.db, taskId, limits);
+  }
+
+  setWait(taskId: string, waitsFor: WaitReason) {
+    setWait(this.db, taskId, waitsFor);
+  }
+
+  requestCancel(taskId: string, reason: string) {
+    requestCancel(this.db, taskId, reason);
+  }
+
+  endTask(end: TaskEnd, from: "pending" | "running") {
+    return endTask(this.db, end, from);
+  }
+
+  noteTaskEnd(taskId: string) {
+    noteTaskEnd(this.db, taskId);
+  }
+}
