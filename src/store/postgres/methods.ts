@@ -6,6 +6,10 @@
  */
 
 import type { Store, StoreMethod } from "../store.ts";
+import * as chain from "./audit/audit_chain.ts";
+import * as auditPruning from "./audit/audit_pruning.ts";
+import * as audit from "./audit/audit_rows.ts";
+import * as control from "./audit/control_rows.ts";
 import type { Batched } from "./batched.ts";
 import type { Session } from "./database/connections.ts";
 
@@ -24,5 +28,16 @@ export const METHODS: { readonly [Name in Exclude<StoreMethod, Batched>]?: Insid
   // outbox
   // connections
   // audit
+  startAudit: audit.startAudit,
+  finishAudit: audit.finishAudit,
+  recordAudit: audit.recordAudit,
+  claimInterruptedAudits: audit.claimInterruptedAudits,
+  listAudit: audit.listAudit,
+  findAudit: audit.findAudit,
+  verifyAudit: chain.verifyAudit,
+  pruneAudit: auditPruning.pruneAudit,
+  recordControl: control.recordControl,
+  finishControl: control.finishControl,
+  listControl: control.listControl,
   // ids and size
 };

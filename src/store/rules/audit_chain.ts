@@ -59,49 +59,58 @@ export function linkHash(before: string, link: LinkKind, row: AuditColumns): str
   );
 }
 
-/** A whole audit, to be verified. */
-export interface StoredAudit {
-  /** Every link, in order. */
-  readonly links: Iterable<AuditLink>;
-  readonly findRow: (id: string) => AuditColumns | undefined;
+/** What a chain is held against when its last link has been seen. */
+export interface ChainEnd {
   /** Id and result of every row. */
   readonly rows: readonly { readonly id: string; readonly result: string }[];
   /** Position of the last link that was ever added. */
   readonly lastPosition: number;
+  /** Hash of that link, where it is kept. */
+  readonly lastHash?: string;
 }
 
-/** One sentence for each fault of an audit; empty when it is as it was written. */
-export function findAuditFaults({ links, findRow, rows, lastPosition }: StoredAudit): string[] {
-  const faults: string[] = [];
-  let before: { hash: string; position: number } | undefined;
-  const finished = new Set<string>();
-  const started = new Set<string>();
-  for (const { auditId, link, hash, position } of links) {
+/** Verifies a chain link by link, so that nobody has to hold all of it. */
+export class ChainCheck {
+  readonly #faults: string[] = [];
+  readonly #started = new Set<string>();
+  readonly #finished = new Set<string>();
+  #before: { readonly hash: string; readonly position: number } | undefined;
+
+  /** Takes the next link, with the row that it covers; `undefined` where there is none. */
+  add({ auditId, link, hash, position }: AuditLink, row: AuditColumns | undefined): void {
+    const before = this.#before;
+    this.#before = { hash, position };
     if (before === undefined && position !== 1 && link !== CHECKPOINT) {
-      faults.push(`The first links are gone, the chain begins at ${position}`);
+      this.#faults.push(`The first links are gone, the chain begins at ${position}`);
     } else if (before !== undefined && position !== before.position + 1) {
-      faults.push(`Links ${before.position + 1} to ${position - 1} are gone`);
+      this.#faults.push(`Links ${before.position + 1} to ${position - 1} are gone`);
     }
-    if (link === "start" || link === "finish") {
-      (link === "start" ? started : finished).add(auditId);
-      const row = findRow(auditId);
-      if (row === undefined) faults.push(`Row ${auditId} was removed`);
-      else if (linkHash(before?.hash ?? "", link, row) !== hash) {
-        faults.push(`Row ${auditId} was changed (${link})`);
+    if (link !== "start" && link !== "finish") return;
+    (link === "start" ? this.#started : this.#finished).add(auditId);
+    if (row === undefined) this.#faults.push(`Row ${auditId} was removed`);
+    else if (linkHash(before?.hash ?? "", link, row) !== hash) {
+      this.#faults.push(`Row ${auditId} was changed (${link})`);
+    }
+  }
+
+  /** One sentence for each fault; empty when the audit is as it was written. */
+  end({ rows, lastPosition, lastHash }: ChainEnd): readonly string[] {
+    const last = this.#before ?? { position: 0, hash: "" };
+    if (lastPosition > last.position) {
+      this.#faults.push(`The last links are gone, there were ${lastPosition}`);
+    } else if (lastPosition < last.position) {
+      this.#faults.push(`Links up to ${last.position} were added from outside`);
+    } else if (lastHash !== undefined && lastHash !== last.hash) {
+      this.#faults.push(`Link ${last.position} was changed`);
+    }
+    for (const { id, result } of rows) {
+      if (!this.#started.has(id)) this.#faults.push(`Row ${id} was added from outside`);
+      if (result !== "running" && !this.#finished.has(id)) {
+        this.#faults.push(`Row ${id} was finished from outside`);
       }
     }
-    before = { hash, position };
+    return this.#faults;
   }
-  if (lastPosition !== (before?.position ?? 0)) {
-    faults.push(`The last links are gone, there were ${lastPosition}`);
-  }
-  for (const { id, result } of rows) {
-    if (!started.has(id)) faults.push(`Row ${id} was added from outside`);
-    if (result !== "running" && !finished.has(id)) {
-      faults.push(`Row ${id} was finished from outside`);
-    }
-  }
-  return faults;
 }
 
 /** The facts of an audit row that retention decides by. */

@@ -94,3 +94,17 @@ export function textRange(
 export function ordered({ oldestFirst = false }: ListRange, column = "id"): string {
   return `ORDER BY ${column} ${oldestFirst ? "ASC" : "DESC"}`;
 }
+
+/** A statement that inserts rows, which all have the same columns. */
+export function insertion(
+  table: string,
+  rows: readonly Readonly<Record<string, SqlValue>>[],
+): { sql: string; values: SqlValue[] } {
+  const columns = Object.keys(rows[0] ?? {});
+  const one = `(${columns.map(() => "?").join(", ")})`;
+  return {
+    sql: `INSERT INTO ${table} (${columns.map((column) => `"${column}"`).join(", ")})
+      VALUES ${rows.map(() => one).join(", ")}`,
+    values: rows.flatMap((row) => columns.map((column) => row[column] ?? null)),
+  };
+}

@@ -8,9 +8,9 @@
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import {
   type AuditLink,
+  ChainCheck,
   chooseExpired,
   chooseRemovable,
-  findAuditFaults,
   linkHash,
 } from "../../../src/store/rules/audit_chain.ts";
 
@@ -109,10 +109,24 @@ for (
       audit: { links: LINKS.slice(0, 1) },
       faults: ["The last links are gone, there were 2", "Row A1 was finished from outside"],
     },
+    { name: "with its last link as it is kept", audit: { lastHash: FINISH }, faults: [] },
+    {
+      name: "with another last link",
+      audit: { lastHash: START },
+      faults: ["Link 2 was changed"],
+    },
+    {
+      name: "whose end was forgotten",
+      audit: { lastPosition: 0 },
+      faults: ["Links up to 2 were added from outside"],
+    },
   ]
 ) {
   Deno.test(`an audit ${name}: ${faults.length} faults`, () => {
-    deepEqual(findAuditFaults({ ...SOUND, ...audit }), faults);
+    const { links, findRow, ...end } = { ...SOUND, ...audit };
+    const check = new ChainCheck();
+    for (const each of links) check.add(each, findRow(each.auditId));
+    deepEqual(check.end(end), faults);
   });
 }
 

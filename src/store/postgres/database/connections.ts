@@ -41,6 +41,8 @@ export interface Session {
    * once, before anything is changed.
    */
   lock(...names: readonly string[]): Promise<void>;
+  /** Takes a lock until the transaction ends; `false`, without waiting, when another has it. */
+  tryLock(name: string): Promise<boolean>;
 }
 
 /** How to connect. */
@@ -180,6 +182,14 @@ class ClientSession implements Session {
          FROM unnest(?::text[]) AS name ORDER BY key) AS keys`,
       names,
     );
+  }
+
+  async tryLock(name: string): Promise<boolean> {
+    const row = await this.get(
+      "SELECT pg_try_advisory_xact_lock(hashtextextended(?, 0)) AS taken",
+      name,
+    );
+    return Boolean(row?.["taken"]);
   }
 
   #query(sql: string, values: readonly Value[]): Promise<QueryResult> {

@@ -8,14 +8,14 @@
 import { rfc3339 } from "../../../base/clock.ts";
 import type { AuditVerdict } from "../../audit_records.ts";
 import {
-  type AuditLink,
+  ChainCheck,
   CHECKPOINT,
   chooseExpired,
   chooseRemovable,
-  findAuditFaults,
   linkHash,
   type LinkKind,
 } from "../../rules/audit_chain.ts";
+import { toAuditLink } from "../../sql/audit.ts";
 import { number, text } from "../../sql/columns.ts";
 import type { Database } from "../engine/database.ts";
 import type { Row } from "../../sql/row.ts";
@@ -39,13 +39,15 @@ export function verifyAudit(db: Database): AuditVerdict {
   );
   const rows = db.all("SELECT id, result FROM plugin_audit")
     .map((row) => ({ id: text(row, "id"), result: text(row, "result") }));
-  const faults = findAuditFaults({
-    links: db.all("SELECT * FROM plugin_audit_chain ORDER BY position").values().map(toLink),
-    findRow: (id) => findRow(db, id),
-    rows,
-    lastPosition: number(written ?? { n: 0 }, "n"),
-  });
-  return { rows: rows.length, faults };
+  const check = new ChainCheck();
+  for (const row of db.all("SELECT * FROM plugin_audit_chain ORDER BY position")) {
+    const link = toAuditLink(row);
+    check.add(link, findRow(db, link.auditId));
+  }
+  return {
+    rows: rows.length,
+    faults: check.end({ rows, lastPosition: number(written ?? { n: 0 }, "n") }),
+  };
 }
 
 /** Most rows that one call removes, because other calls wait for it. */
@@ -67,7 +69,7 @@ export function pruneAudit(db: Database, before: number, keep: number): number {
     "SELECT * FROM plugin_audit_chain ORDER BY position LIMIT ?",
     expired.length * 2 + 1,
   );
-  const removable = chooseRemovable(expired, first.map(toLink));
+  const removable = chooseRemovable(expired, first.map(toAuditLink));
   if (removable === undefined) return 0;
   const { ids, last: { position, hash } } = removable;
   db.run("DELETE FROM plugin_audit_chain WHERE position <= ?", position);
@@ -92,13 +94,4 @@ function countRows(db: Database): number {
 
 function findRow(db: Database, id: string): Row | undefined {
   return db.get("SELECT * FROM plugin_audit WHERE id = ?", id);
-}
-
-function toLink(row: Row): AuditLink {
-  return {
-    position: number(row, "position"),
-    auditId: text(row, "audit_id"),
-    link: text(row, "link"),
-    hash: text(row, "hash"),
-  };
 }

@@ -4,37 +4,22 @@
  * @module
  */
 
-import { rfc3339 } from "../../../base/clock.ts";
 import type { ControlEnd, ControlEvent } from "../../audit_records.ts";
 import type { ListQuery } from "../../list_query.ts";
-import { storable, text } from "../../sql/columns.ts";
+import {
+  controlColumns,
+  controlEndColumns,
+  MAX_CONTROL_ROWS,
+  toControlEvent,
+} from "../../sql/audit.ts";
+import { text } from "../../sql/columns.ts";
+import { insertion, ordered, textRange, where } from "../../sql/queries.ts";
 import type { Database } from "../engine/database.ts";
-import type { Row } from "../../sql/row.ts";
-import { ordered, textRange, where } from "../../sql/queries.ts";
-
-/**
- * Rows kept for each caller and result, so that frequent operations of one caller do not push out
- * the rows of others.
- */
-const MAX_ROWS = 20_000;
 
 /** Stores one operation, and removes the oldest rows of the same caller and result. */
 export function recordControl(db: Database, event: ControlEvent): void {
-  db.run(
-    `INSERT INTO control_audit
-       (id, created_at, operation, target, caller, role, result, reason, finished_at, client)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    event.id,
-    rfc3339(event.createdAt),
-    event.operation,
-    event.target,
-    event.caller,
-    event.role,
-    event.result,
-    storable(event.reason),
-    event.finishedAt === undefined ? null : rfc3339(event.finishedAt),
-    event.client ?? null,
-  );
+  const row = insertion("control_audit", [controlColumns(event)]);
+  db.run(row.sql, ...row.values);
   removeSurplus(db, event);
 }
 
@@ -42,14 +27,12 @@ export function recordControl(db: Database, event: ControlEvent): void {
 export function finishControl(db: Database, id: string, end: ControlEnd): void {
   const row = db.get("SELECT caller FROM control_audit WHERE id = ? AND result = 'started'", id);
   if (row === undefined) return;
+  const { result, reason, finished_at } = controlEndColumns(end);
   db.run(
     "UPDATE control_audit SET result = ?, reason = ?, finished_at = ? WHERE id = ?",
-    end.result,
-    storable(end.reason),
-    rfc3339(end.finishedAt),
-    id,
+    ...[result, reason, finished_at, id],
   );
-  removeSurplus(db, { caller: text(row, "caller"), result: end.result });
+  removeSurplus(db, { caller: text(row, "caller"), result });
 }
 
 function removeSurplus(
@@ -62,7 +45,7 @@ function removeSurplus(
         ORDER BY rowid DESC LIMIT 1 OFFSET ?3)`,
     caller,
     result,
-    MAX_ROWS,
+    MAX_CONTROL_ROWS,
   );
 }
 
@@ -74,20 +57,4 @@ export function listControl(db: Database, query: ListQuery): ControlEvent[] {
     ...values,
     query.limit,
   ).map(toControlEvent);
-}
-
-function toControlEvent(row: Row): ControlEvent {
-  const finished = row["finished_at"];
-  return {
-    id: text(row, "id"),
-    createdAt: Date.parse(text(row, "created_at")),
-    operation: text(row, "operation"),
-    target: text(row, "target"),
-    caller: text(row, "caller"),
-    ...(row["client"] === null ? {} : { client: text(row, "client") }),
-    role: text(row, "role"),
-    result: text(row, "result") as ControlEvent["result"],
-    reason: text(row, "reason"),
-    ...(typeof finished === "string" ? { finishedAt: Date.parse(finished) } : {}),
-  };
 }

@@ -1,0 +1,138 @@
+/**
+ * Rows of the audit, and what is written into them, in both databases. Times are RFC 3339 text, to
+ * be readable in the database's own shell.
+ *
+ * @module
+ */
+
+import { rfc3339 } from "../../base/clock.ts";
+import type {
+  AuditEnd,
+  AuditResult,
+  AuditRow,
+  AuditStart,
+  ControlEnd,
+  ControlEvent,
+} from "../audit_records.ts";
+import type { AuditLink } from "../rules/audit_chain.ts";
+import { number, optionalNumber, storable, text } from "./columns.ts";
+import type { Row } from "./row.ts";
+
+/** Every result of a row. */
+export const AUDIT_RESULTS: readonly AuditResult[] = [
+  ...["allowed", "denied", "audit_warning", "running", "ok"] as const,
+  ...["rejected", "failed", "timeout", "interrupted"] as const,
+];
+
+/** The columns of a row that begins. */
+export function auditStartColumns(start: AuditStart) {
+  return {
+    id: start.id,
+    created_at: rfc3339(start.createdAt),
+    action: start.action,
+    crd_kind: start.crdKind,
+    plugin_name: start.pluginName,
+    command: storable(start.command),
+    result: "running",
+    plugin_type: start.pluginType,
+    phase: start.phase,
+    trigger: start.trigger,
+    delivery_id: start.deliveryId,
+    stderr: "",
+    role: start.role,
+    policy_mode: start.policyMode,
+  };
+}
+
+/** The columns of a row that change when it ends. */
+export function auditEndColumns(end: AuditEnd) {
+  return {
+    result: end.result,
+    finished_at: rfc3339(end.finishedAt),
+    exit_code: end.exitCode ?? null,
+    duration_ms: end.durationMs ?? null,
+    stderr: storable(end.stderr),
+  };
+}
+
+/** A row of the audit. */
+export function toAuditRow(row: Row): AuditRow {
+  const finished = row["finished_at"];
+  return {
+    id: text(row, "id"),
+    createdAt: Date.parse(text(row, "created_at")),
+    action: text(row, "action") as AuditRow["action"],
+    crdKind: text(row, "crd_kind"),
+    pluginName: text(row, "plugin_name"),
+    command: text(row, "command"),
+    result: text(row, "result") as AuditResult,
+    pluginType: text(row, "plugin_type"),
+    phase: text(row, "phase"),
+    trigger: text(row, "trigger"),
+    deliveryId: text(row, "delivery_id"),
+    role: text(row, "role"),
+    policyMode: text(row, "policy_mode"),
+    stderr: text(row, "stderr"),
+    ...(typeof finished === "string" ? { finishedAt: Date.parse(finished) } : {}),
+    ...optionalNumber(row, "exit_code", "exitCode"),
+    ...optionalNumber(row, "duration_ms", "durationMs"),
+  };
+}
+
+/** A link of its chain. */
+export function toAuditLink(row: Row): AuditLink {
+  return {
+    position: number(row, "position"),
+    auditId: text(row, "audit_id"),
+    link: text(row, "link"),
+    hash: text(row, "hash"),
+  };
+}
+
+/**
+ * Rows of the control plane that are kept for each caller and result, so that frequent operations of
+ * one caller do not push out the rows of others.
+ */
+export const MAX_CONTROL_ROWS = 20_000;
+
+/** The columns of an operation of the control plane. */
+export function controlColumns(event: ControlEvent) {
+  return {
+    id: event.id,
+    created_at: rfc3339(event.createdAt),
+    operation: event.operation,
+    target: event.target,
+    caller: event.caller,
+    role: event.role,
+    result: event.result,
+    reason: storable(event.reason),
+    finished_at: event.finishedAt === undefined ? null : rfc3339(event.finishedAt),
+    client: event.client ?? null,
+  };
+}
+
+/** The columns that its end changes. */
+export function controlEndColumns(end: ControlEnd) {
+  return {
+    result: end.result,
+    reason: storable(end.reason),
+    finished_at: rfc3339(end.finishedAt),
+  };
+}
+
+/** An operation of the control plane. */
+export function toControlEvent(row: Row): ControlEvent {
+  const finished = row["finished_at"];
+  return {
+    id: text(row, "id"),
+    createdAt: Date.parse(text(row, "created_at")),
+    operation: text(row, "operation"),
+    target: text(row, "target"),
+    caller: text(row, "caller"),
+    ...(row["client"] === null ? {} : { client: text(row, "client") }),
+    role: text(row, "role"),
+    result: text(row, "result") as ControlEvent["result"],
+    reason: text(row, "reason"),
+    ...(typeof finished === "string" ? { finishedAt: Date.parse(finished) } : {}),
+  };
+}
