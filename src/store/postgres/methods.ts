@@ -12,6 +12,8 @@ import * as audit from "./audit/audit_rows.ts";
 import * as control from "./audit/control_rows.ts";
 import type { Batched } from "./batched.ts";
 import type { Session } from "./database/connections.ts";
+import * as outboxQueue from "./outbox/outbox_queue.ts";
+import * as outbox from "./outbox/outbox_rows.ts";
 
 /** A method of {@linkcode Store} as it runs in a session. */
 type Inside<Name extends StoreMethod> = (
@@ -26,6 +28,15 @@ export const METHODS: { readonly [Name in Exclude<StoreMethod, Batched>]?: Insid
   // chat
   // tasks
   // outbox
+  addToOutbox: outbox.addToOutbox,
+  claimMessages: outboxQueue.claimMessages,
+  finishMessage: outboxQueue.finishMessage,
+  listMessages: outbox.listMessages,
+  findMessages: outbox.findMessages,
+  retryMessage: outbox.retryMessage,
+  dropMessage: outbox.dropMessage,
+  outboxCounts: outbox.outboxCounts,
+  pruneOutbox: outbox.pruneOutbox,
   // connections
   // audit
   startAudit: audit.startAudit,

@@ -6,7 +6,7 @@
  */
 
 import { isJsonObject } from "../../base/json.ts";
-import type { MessageState, NewMessage } from "../outbox_records.ts";
+import type { ClaimedMessage, MessageState, NewMessage, OutboxMessage } from "../outbox_records.ts";
 
 /** Due whatever the clock reads. */
 export const SEND_NOW = 0;
@@ -47,3 +47,27 @@ export function dueMessages(now: number): { readonly until: number; readonly bey
 
 /** States in which an operator can have a message sent again, or drop it. */
 export const NOT_SENT: readonly MessageState[] = ["pending", "failed", "dropped"];
+
+/** What was known of a message before it was claimed. */
+export interface BeforeClaim {
+  readonly lane: string;
+  /** Since when it may have arrived. */
+  readonly uncertainSince?: number | undefined;
+  /** The last message of the same key that has arrived, or may have. */
+  readonly earlier?: Pick<OutboxMessage, "externalId" | "uncertainSince"> | undefined;
+}
+
+/** A message to be sent, as it is from the claim on: it counts as one that may have arrived. */
+export function claimOf(
+  message: OutboxMessage,
+  { lane, uncertainSince, earlier }: BeforeClaim,
+): ClaimedMessage {
+  const { uncertainSince: _fromNow, ...known } = message;
+  const since = uncertainSince ?? earlier?.uncertainSince;
+  return {
+    message: uncertainSince === undefined ? known : { ...known, uncertainSince },
+    lane,
+    previousId: earlier?.externalId ?? "",
+    ...(since === undefined ? {} : { uncertainSince: since }),
+  };
+}

@@ -161,16 +161,20 @@ const MIGRATIONS: readonly string[] = [
     lane TEXT NOT NULL, state TEXT NOT NULL, tries INTEGER NOT NULL DEFAULT 0,
     next_at INTEGER NOT NULL, uncertain_since INTEGER, first_tried_at INTEGER,
     external_id TEXT NOT NULL DEFAULT '', reason TEXT NOT NULL DEFAULT '',
-    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
-    -- Who sends it now; empty when nobody does.
-    node TEXT NOT NULL DEFAULT '', run TEXT NOT NULL DEFAULT ''
+    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL
   );
-  CREATE INDEX outbox_due ON outbox (next_at) WHERE state = 'pending';
-  CREATE INDEX outbox_waiting ON outbox (lane, position) WHERE state = 'pending';
-  CREATE INDEX outbox_of_key ON outbox (project, connection, kind, key, position) WHERE key <> '';
+  CREATE INDEX outbox_due ON outbox (next_at, position) WHERE state = 'pending';
+  CREATE INDEX outbox_waiting ON outbox (project, connection, kind, target, position)
+    WHERE state = 'pending';
+  CREATE INDEX outbox_of_key ON outbox (project, connection, kind, target, key, position)
+    WHERE key <> '';
   CREATE INDEX outbox_of_project ON outbox (project, id);
   CREATE INDEX outbox_by_state ON outbox (state, id);
   CREATE INDEX outbox_ended ON outbox (updated_at) WHERE state <> 'pending';
+  -- The lanes in which something is under way, or which pause, and with whom.
+  CREATE TABLE outbox_lanes (
+    lane TEXT NOT NULL PRIMARY KEY, node TEXT NOT NULL, run TEXT NOT NULL
+  );
 
   CREATE TABLE connections (
     project TEXT NOT NULL, name TEXT NOT NULL, state TEXT NOT NULL, PRIMARY KEY (project, name)

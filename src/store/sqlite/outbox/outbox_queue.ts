@@ -11,11 +11,12 @@ import type {
   MessageResult,
   OutboxMessage,
 } from "../../outbox_records.ts";
-import { dueMessages } from "../../rules/outbox.ts";
+import { claimOf, dueMessages } from "../../rules/outbox.ts";
 import { number, storable, text } from "../../sql/columns.ts";
 import type { Database } from "../engine/database.ts";
 import type { Row, SqlValue } from "../../sql/row.ts";
-import { change, MESSAGE_COLUMNS, toMessage } from "./outbox_rows.ts";
+import { MESSAGE_COLUMNS, MESSAGE_NOT_SENT, MESSAGE_SENT, toMessage } from "../../sql/outbox.ts";
+import { change } from "./outbox_rows.ts";
 
 /** Claims the messages that are due. */
 export function claimMessages(
@@ -59,23 +60,18 @@ function claim(db: Database, row: Row, now: number): ClaimedMessage {
   const before = toMessage(row);
   const message = change(
     db,
-    `tries = tries + 1, first_tried_at = COALESCE(first_tried_at, ?1),
-     uncertain_since = COALESCE(uncertain_since, ?1), updated_at = ?1 WHERE id = ?2`,
+    `UPDATE outbox SET tries = tries + 1, first_tried_at = COALESCE(first_tried_at, ?1),
+       uncertain_since = COALESCE(uncertain_since, ?1), updated_at = ?1
+     WHERE id = ?2 RETURNING ${MESSAGE_COLUMNS}`,
     now,
     before.id,
   );
   if (message === undefined) throw new Error(`Message ${before.id} is gone while it is claimed`);
-  const earlier = before.key === "" ? undefined : findEarlier(db, row);
-  const { uncertainSince: _set, ...known } = message;
-  const since = before.uncertainSince ?? earlier?.uncertainSince;
-  return {
-    message: before.uncertainSince === undefined
-      ? known
-      : { ...known, uncertainSince: before.uncertainSince },
+  return claimOf(message, {
     lane: text(row, "lane"),
-    previousId: earlier?.externalId ?? "",
-    ...(since === undefined ? {} : { uncertainSince: since }),
-  };
+    uncertainSince: before.uncertainSince,
+    earlier: before.key === "" ? undefined : findEarlier(db, row),
+  });
 }
 
 /** The last message of the same key that has arrived, or may have. */
@@ -102,10 +98,7 @@ function nextDueAt(db: Database, now: number): number | undefined {
   return row === undefined ? undefined : number(row, "at");
 }
 
-/**
- * Records what came of a try. What was sent is sent, also where somebody dropped it meanwhile; any
- * other result counts only for a message that still waits.
- */
+/** Records what came of a try. */
 export function finishMessage(
   db: Database,
   id: string,
@@ -113,20 +106,11 @@ export function finishMessage(
   now: number,
 ): OutboxMessage | undefined {
   if (result.state === "sent") {
-    return change(
-      db,
-      `state = 'sent', external_id = ?, reason = '', uncertain_since = NULL, updated_at = ?
-       WHERE id = ?`,
-      storable(result.externalId),
-      now,
-      id,
-    );
+    return change(db, MESSAGE_SENT, storable(result.externalId), now, id);
   }
   return change(
     db,
-    `state = ?, reason = ?, next_at = ?, updated_at = ?,
-     uncertain_since = CASE WHEN ? THEN NULL ELSE uncertain_since END
-     WHERE id = ? AND state = 'pending'`,
+    `${MESSAGE_NOT_SENT} RETURNING ${MESSAGE_COLUMNS}`,
     result.state,
     storable(result.reason),
     result.state === "pending" ? result.nextAt : 0,

@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { JsonObject } from "../../../base/json.ts";
 import type {
   MessageQuery,
   MessageState,
@@ -12,11 +11,19 @@ import type {
   OutboxCounts,
   OutboxMessage,
 } from "../../outbox_records.ts";
-import { canonical, laneOf, SEND_NOW } from "../../rules/outbox.ts";
-import { json, number, optionalNumber, storable, text } from "../../sql/columns.ts";
+import { laneOf, SEND_NOW } from "../../rules/outbox.ts";
+import { number, optionalNumber, storable } from "../../sql/columns.ts";
+import {
+  DROP_MESSAGE,
+  keyValues,
+  MESSAGE_COLUMNS,
+  messagesWanted,
+  RETRY_MESSAGE,
+  toMessage,
+} from "../../sql/outbox.ts";
+import { ordered, prefixEnd } from "../../sql/queries.ts";
 import type { Database } from "../engine/database.ts";
-import type { Row, SqlValue } from "../../sql/row.ts";
-import { listRange, ordered, prefixEnd, where } from "../../sql/queries.ts";
+import type { SqlValue } from "../../sql/row.ts";
 
 /** Stores messages. */
 export function addToOutbox(db: Database, messages: readonly NewMessage[]): void {
@@ -27,8 +34,7 @@ export function addToOutbox(db: Database, messages: readonly NewMessage[]): void
          state, next_at, created_at, updated_at)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?)`,
       message.id,
-      ...placeValues(message),
-      storable(message.key),
+      ...keyValues(message),
       JSON.stringify(message.body),
       message.taskId,
       laneOf(message),
@@ -39,11 +45,6 @@ export function addToOutbox(db: Database, messages: readonly NewMessage[]): void
   }
 }
 
-/** Project, connection, kind and target: the columns by which places are told apart. */
-function placeValues({ project, connection, kind, target }: NewMessage): SqlValue[] {
-  return [project, connection, kind, canonical(target)];
-}
-
 /** The message of this key that nobody has tried yet has nothing to say any more. */
 function dropUntried(db: Database, message: NewMessage): void {
   db.run(
@@ -52,22 +53,13 @@ function dropUntried(db: Database, message: NewMessage): void {
        AND state = 'pending' AND tries = 0`,
     `replaced by outbox/${message.id}`,
     message.now,
-    ...placeValues(message),
-    storable(message.key),
+    ...keyValues(message),
   );
 }
 
 /** Messages, in the order of the list. */
 export function listMessages(db: Database, query: MessageQuery): OutboxMessage[] {
-  const { clause, values } = where(Object.assign(
-    {
-      "project = ?": query.project,
-      "state = ?": query.state,
-      'EXISTS (SELECT 1 FROM tasks WHERE tasks.id = task_id AND tasks."trigger" = ?)':
-        query.trigger,
-    },
-    listRange(query, "created_at"),
-  ));
+  const { clause, values } = messagesWanted(query);
   const index = query.state !== undefined
     ? "INDEXED BY outbox_by_state"
     : query.project === undefined
@@ -95,15 +87,7 @@ export function retryMessage(
   id: string,
   { now, forget }: { readonly now: number; readonly forget: boolean },
 ): OutboxMessage | undefined {
-  return change(
-    db,
-    `state = 'pending', tries = 0, first_tried_at = NULL, next_at = ${SEND_NOW}, reason = '',
-     updated_at = ?, uncertain_since = CASE WHEN ? THEN NULL ELSE uncertain_since END
-     WHERE id = ? AND state <> 'sent'`,
-    now,
-    forget ? 1 : 0,
-    id,
-  );
+  return change(db, RETRY_MESSAGE, now, forget ? 1 : 0, id);
 }
 
 /** Drops a message that was not sent. */
@@ -112,25 +96,16 @@ export function dropMessage(
   id: string,
   { reason, now }: { readonly reason: string; readonly now: number },
 ): OutboxMessage | undefined {
-  return change(
-    db,
-    "state = 'dropped', reason = ?, updated_at = ? WHERE id = ? AND state <> 'sent'",
-    storable(reason),
-    now,
-    id,
-  );
+  return change(db, DROP_MESSAGE, storable(reason), now, id);
 }
 
-/** Runs one `UPDATE` of a message; gives it as it is afterwards, `undefined` where none was meant. */
+/** Runs a statement that gives a message, if there is one. */
 export function change(
   db: Database,
-  assignments: string,
+  sql: string,
   ...values: SqlValue[]
 ): OutboxMessage | undefined {
-  const row = db.returning(
-    `UPDATE outbox SET ${assignments} RETURNING ${MESSAGE_COLUMNS}`,
-    ...values,
-  );
+  const row = db.returning(sql, ...values);
   return row === undefined ? undefined : toMessage(row);
 }
 
@@ -161,32 +136,4 @@ export function pruneOutbox(
     before,
     limit,
   );
-}
-
-/** Columns of an {@linkcode OutboxMessage}. */
-export const MESSAGE_COLUMNS =
-  `id, project, connection, kind, target, key, body, task_id, state, tries, next_at,
-  uncertain_since, first_tried_at, external_id, reason, created_at, updated_at`;
-
-/** Converts a row of these columns. */
-export function toMessage(row: Row): OutboxMessage {
-  return {
-    id: text(row, "id"),
-    project: text(row, "project"),
-    connection: text(row, "connection"),
-    kind: text(row, "kind"),
-    target: json(row, "target") as JsonObject,
-    key: text(row, "key"),
-    body: json(row, "body") as JsonObject,
-    taskId: text(row, "task_id"),
-    state: text(row, "state") as MessageState,
-    tries: number(row, "tries"),
-    nextAt: number(row, "next_at"),
-    ...optionalNumber(row, "uncertain_since", "uncertainSince"),
-    ...optionalNumber(row, "first_tried_at", "firstTriedAt"),
-    externalId: text(row, "external_id"),
-    reason: text(row, "reason"),
-    createdAt: number(row, "created_at"),
-    updatedAt: number(row, "updated_at"),
-  };
 }

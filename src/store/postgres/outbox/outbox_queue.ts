@@ -1,0 +1,131 @@
+/**
+ * The queue of the outbox: which messages are sent now, and what came of it. A lane belongs to one
+ * daemon from the moment it claims a message of it until it no longer names the lane as busy: so
+ * what another system asks one daemon to wait for, all of them wait for.
+ *
+ * @module
+ */
+
+import type {
+  ClaimedMessage,
+  MessageClaim,
+  MessageDemand,
+  MessageResult,
+  OutboxMessage,
+} from "../../outbox_records.ts";
+import { claimOf, dueMessages } from "../../rules/outbox.ts";
+import { number, optionalNumber, storable, text } from "../../sql/columns.ts";
+import { MESSAGE_COLUMNS, MESSAGE_NOT_SENT, MESSAGE_SENT, toMessage } from "../../sql/outbox.ts";
+import type { Row } from "../../sql/row.ts";
+import type { Session } from "../database/connections.ts";
+import { isGoneSql, isMineSql } from "../database/ownership.ts";
+import { change } from "./outbox_rows.ts";
+
+/** Claims the messages that are due; one daemon at a time. */
+export async function claimMessages(
+  db: Session,
+  { limit, now, busy }: MessageDemand,
+): Promise<MessageClaim> {
+  await db.lock("outbox");
+  await db.run(
+    `DELETE FROM outbox_lanes
+     WHERE ${isGoneSql("outbox_lanes")} OR ${isMineSql("outbox_lanes")} AND NOT lane = ANY(?)`,
+    busy,
+  );
+  const messages = await claimDue(db, { limit, now, busy });
+  const nextAt = await nextDueAt(db, now);
+  return { messages, ...(nextAt === undefined ? {} : { nextAt }) };
+}
+
+/**
+ * Claims the first due message of each free lane that is behind no other one of its target. Counts
+ * the try, and notes that from now on the message may have arrived.
+ */
+async function claimDue(
+  db: Session,
+  { limit, now, busy }: MessageDemand,
+): Promise<ClaimedMessage[]> {
+  const { until, beyond } = dueMessages(now);
+  const rows = await db.all(
+    `WITH due AS (
+       SELECT id, lane, next_at, position, uncertain_since FROM outbox AS one
+       WHERE state = 'pending' AND (next_at <= ?1 OR next_at > ?2) AND NOT lane = ANY(?3)
+         AND NOT EXISTS (SELECT 1 FROM outbox_lanes WHERE outbox_lanes.lane = one.lane)
+         AND NOT EXISTS (SELECT 1 FROM outbox AS other
+           WHERE other.state = 'pending' AND other.project = one.project
+             AND other.connection = one.connection AND other.kind = one.kind
+             AND other.target = one.target AND other.position < one.position)
+       ORDER BY next_at, position LIMIT ?4),
+     first AS (SELECT DISTINCT ON (lane) * FROM due ORDER BY lane, next_at, position),
+     taken AS (INSERT INTO outbox_lanes (lane, node, run) SELECT lane, ?5, ?6 FROM first),
+     claimed AS (UPDATE outbox SET tries = tries + 1,
+         first_tried_at = COALESCE(first_tried_at, ?7),
+         uncertain_since = COALESCE(outbox.uncertain_since, ?7), updated_at = ?7
+       FROM first WHERE outbox.id = first.id
+       RETURNING outbox.*, first.uncertain_since AS uncertain_before)
+     SELECT claimed.*, earlier.id AS earlier, earlier.external_id AS earlier_external_id,
+       earlier.uncertain_since AS earlier_uncertain_since
+     FROM claimed LEFT JOIN LATERAL (SELECT id, external_id, uncertain_since FROM outbox
+       WHERE project = claimed.project AND connection = claimed.connection
+         AND kind = claimed.kind AND target = claimed.target AND key = claimed.key AND key <> ''
+         AND position < claimed.position AND state <> 'pending'
+         AND (external_id <> '' OR uncertain_since IS NOT NULL)
+       ORDER BY position DESC LIMIT 1) AS earlier ON true
+     ORDER BY claimed.next_at, claimed.position`,
+    until,
+    beyond,
+    busy,
+    limit,
+    db.owner.node,
+    db.owner.run,
+    now,
+  );
+  return rows.map(toClaimed);
+}
+
+function toClaimed(row: Row): ClaimedMessage {
+  return claimOf(toMessage(row), {
+    lane: text(row, "lane"),
+    ...optionalNumber(row, "uncertain_before", "uncertainSince"),
+    earlier: row["earlier"] === null ? undefined : {
+      externalId: text(row, "earlier_external_id"),
+      ...optionalNumber(row, "earlier_uncertain_since", "uncertainSince"),
+    },
+  });
+}
+
+async function nextDueAt(db: Session, now: number): Promise<number | undefined> {
+  const row = await db.get(
+    `SELECT next_at AS at FROM outbox WHERE state = 'pending' AND next_at > ?
+     ORDER BY next_at LIMIT 1`,
+    now,
+  );
+  return row === undefined ? undefined : number(row, "at");
+}
+
+/**
+ * Records what came of a try. Where another daemon has taken the lane over, only that it was sent is
+ * worth knowing: the other one may be sending it.
+ */
+export function finishMessage(
+  db: Session,
+  id: string,
+  result: MessageResult,
+  now: number,
+): Promise<OutboxMessage | undefined> {
+  if (result.state === "sent") {
+    return change(db, MESSAGE_SENT, storable(result.externalId), now, id);
+  }
+  return change(
+    db,
+    `${MESSAGE_NOT_SENT} AND EXISTS (SELECT 1 FROM outbox_lanes
+       WHERE outbox_lanes.lane = outbox.lane AND ${isMineSql("outbox_lanes")})
+     RETURNING ${MESSAGE_COLUMNS}`,
+    result.state,
+    storable(result.reason),
+    result.state === "pending" ? result.nextAt : 0,
+    now,
+    result.certain ? 1 : 0,
+    id,
+  );
+}
