@@ -242,7 +242,12 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/signatures": "values",
     "src/store": "types",
   },
-  "src/tasks/log": { "src/base": "values", "src/secrets": "types", "src/shell": "types" },
+  "src/tasks/log": {
+    "src/base": "values",
+    "src/secrets": "types",
+    "src/shell": "types",
+    "src/store": "types",
+  },
   "src/tasks/workspace": {
     "src/base": "values",
     "src/resources": "types",
@@ -402,7 +407,6 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/intake/admission": "values",
     "src/resources": "types",
     "src/store": "types",
-    "src/tasks/log": "values",
     "src/tasks/workspace": "values",
   },
   "src/telemetry": { "src/base": "values", "src/store": "values" },

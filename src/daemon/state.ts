@@ -31,6 +31,8 @@ import { openProcessGroups, type ProcessGroups } from "../shell/process_groups.t
 import { Watching } from "../notifications/watching.ts";
 import { withAnnouncements } from "../store/announcements.ts";
 import type { DaemonEvents, Events } from "../store/events.ts";
+import { LogFiles } from "../store/files/log_files.ts";
+import type { LogStore } from "../store/log_store.ts";
 import { openStore } from "../store/sqlite/open_store.ts";
 import type { Store } from "../store/store.ts";
 import { Telemetry } from "../telemetry/telemetry.ts";
@@ -53,6 +55,8 @@ export interface State extends AsyncDisposable {
   readonly keyring: Keyring;
   /** Resources and records, on disk; changes are published on `events`. */
   readonly store: Store;
+  /** The output of tasks. */
+  readonly logs: LogStore;
   readonly catalog: Catalog;
   /** Hides the secrets of the catalog. */
   readonly secrets: KnownSecrets;
@@ -138,6 +142,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
     telemetry,
     keyring,
     store,
+    logs: new LogFiles(dir.logs),
     catalog,
     secrets,
     taskTriggers,

@@ -11,6 +11,7 @@ import { lineName, LogWindow, type ReadLog } from "../../console/page/pages/log/
 import { utf8 } from "../../src/base/bytes.ts";
 import { lineView } from "../../src/control/tasks/log_read.ts";
 import { encodeChunk } from "../../src/tasks/log/log_format.ts";
+import { LogFile } from "../../src/store/files/log_file.ts";
 import { LogFollower, readBackwards } from "../../src/tasks/log/log_pages.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
@@ -39,13 +40,14 @@ function someLog(): string {
 /** Reads a file as the daemon does; counts the calls. */
 function reader(path: string): { readonly read: ReadLog; readonly calls: () => number } {
   let calls = 0;
+  const log = new LogFile(path);
   const read: ReadLog = async ({ before, after, limit, contains, stream, step }) => {
     calls++;
     const wanted = { contains, stream, step };
     const limits = { lines: limit, lookedAt: LOOKED_AT, lineBytes: 65_536 };
     const page = after === undefined
-      ? await readBackwards(path, { before, wanted, limits })
-      : await new LogFollower(path, { wanted, lineBytes: limits.lineBytes, after }).read(limits);
+      ? await readBackwards(log, { before, wanted, limits })
+      : await new LogFollower(log, { wanted, lineBytes: limits.lineBytes, after }).read(limits);
     const { start, end, size, atEnd } = page;
     return {
       start,

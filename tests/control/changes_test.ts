@@ -8,7 +8,6 @@ import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/
 import type { Input } from "../../src/api/operations.ts";
 import type { WatchLine } from "../../src/api/resource_operations.ts";
 import { systemClock } from "../../src/base/clock.ts";
-import { dataDirAt } from "../../src/base/data_dir.ts";
 import { EventHub } from "../../src/base/event_hub.ts";
 import { Changes } from "../../src/control/records/changes.ts";
 import { taskLogs } from "../../src/control/tasks/task_logs.ts";
@@ -16,8 +15,10 @@ import { waitForTasks } from "../../src/control/tasks/task_wait.ts";
 import { Watches, type WatchHost } from "../../src/control/watch.ts";
 import { withAnnouncements } from "../../src/store/announcements.ts";
 import type { DaemonEvents } from "../../src/store/events.ts";
+import { LogFiles } from "../../src/store/files/log_files.ts";
 import type { Store } from "../../src/store/store.ts";
 import { accept, taskIdOf } from "../helpers/store_records.ts";
+import { addTo } from "../tasks/log/each_log.ts";
 import { tempStore } from "../helpers/temp_store.ts";
 import { until } from "../helpers/until.ts";
 
@@ -47,7 +48,8 @@ async function surroundings() {
     },
   });
   const store = withAnnouncements(counting, events);
-  const host = { store, events, clock: systemClock, dirs: dataDirAt(temp.dir) };
+  const logs = new LogFiles(temp.dir);
+  const host = { store, events, clock: systemClock, logs };
   const stop = new AbortController();
   return {
     host,
@@ -242,17 +244,15 @@ Deno.test("task.wait reads a task when it has ended, and those that it does not 
   equal((await lines.next()).done, true);
 });
 
-Deno.test("task.logs reads the file when there is more output, and the task when that has changed", async () => {
+Deno.test("task.logs reads the log when there is more output, and the task when that has changed", async () => {
   await using it = await surroundings();
   await accept(it.store, 1);
   await it.store.claimTasks(1, 1);
-  const { logs } = it.host.dirs;
-  await Deno.mkdir(logs);
   const [taskId, input] = [taskIdOf(1), { id: taskIdOf(1), follow: true }];
   const lines = taskLogs(input as Input<"task.logs">, it.host, it.signal);
   const write = async (text: string) => {
     const line = `${JSON.stringify({ at: 1, step: "build", stream: "out", text })}\n`;
-    await Deno.writeTextFile(`${logs}/${taskId}.jsonl`, line, { append: true });
+    await addTo(it.host.logs.of(taskId), new TextEncoder().encode(line));
     it.host.events.publish("logWritten", { taskId });
   };
   const data = async () => atob(((await lines.next()).value as { data: string }).data);

@@ -7,7 +7,7 @@
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
 import type { GetInput, WatchLine } from "../../src/api/resource_operations.ts";
 import type { LogEnd, LogEntry } from "../../src/api/task_operations.ts";
-import { logPath } from "../../src/tasks/log/log_format.ts";
+import { logPath } from "../../src/store/files/log_files.ts";
 import { until } from "../helpers/until.ts";
 import { MANIFEST } from "../intake/webhook_rig.ts";
 import { type ControlRig, controlTest } from "./control_rig.ts";

@@ -18,6 +18,7 @@ import type { Resource } from "../../src/resources/resource.ts";
 import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
 import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import type { DaemonEvents } from "../../src/store/events.ts";
+import { LogFiles } from "../../src/store/files/log_files.ts";
 import { openStore } from "../../src/store/sqlite/open_store.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
@@ -30,6 +31,7 @@ export type StateOfExecution = Pick<
   | "log"
   | "events"
   | "store"
+  | "logs"
   | "catalog"
   | "secrets"
   | "evaluator"
@@ -63,6 +65,7 @@ export async function executionState(resources: readonly Resource[]): Promise<Ex
     log,
     events: new EventHub<DaemonEvents>(log),
     store: opening.use(await openStore(dirs.database)),
+    logs: new LogFiles(dirs.logs),
     catalog,
     secrets: new KnownSecrets(catalog),
     evaluator: opening.use(createEvaluator({ deadlineMs: 1000 })),

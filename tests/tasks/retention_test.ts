@@ -19,7 +19,7 @@ import {
   type RetentionLimits,
   startRetention,
 } from "../../src/tasks/retention/retention.ts";
-import { logPath } from "../../src/tasks/log/log_format.ts";
+import { LogFiles, logPath } from "../../src/store/files/log_files.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { ManualClock, passUntil, setClock } from "../helpers/manual_clock.ts";
 import { accept, filterOut, idOf, taskIdOf } from "../helpers/store_records.ts";
@@ -66,6 +66,7 @@ async function rig(broken: Partial<Store> = {}): Promise<Rig> {
     catalog: new Catalog(),
     clock,
     log,
+    logs: new LogFiles(dirs.logs),
     dirs,
     keep: { days: 30, perTrigger: 10_000 },
     store: { ...store, ...broken },

@@ -16,8 +16,7 @@ import { Planner } from "../../src/tasks/plan.ts";
 import { runTask } from "../../src/tasks/run/run_task.ts";
 import type { TaskResult } from "../../src/tasks/run/task_result.ts";
 import { inheritEnv } from "../../src/tasks/step/step_env.ts";
-import { readLog } from "../../src/tasks/log/log_file.ts";
-import { logPath } from "../../src/tasks/log/log_format.ts";
+import { readLog } from "../../src/tasks/log/log_reader.ts";
 import type { RunHost } from "../../src/tasks/run/task_context.ts";
 import { manifestResources } from "../intake/webhook_rig.ts";
 import { accept, taskIdOf } from "../helpers/store_records.ts";
@@ -135,7 +134,7 @@ ${given.more === undefined ? "" : `---\n${given.more}`}
 
   /** All that steps printed. */
   async printed(id: string, step?: string, stream: "out" | "err" | "svc" = "out"): Promise<string> {
-    const { chunks } = await readLog(logPath(this.dirs.logs, id), 0);
+    const { chunks } = await readLog(this.host.logs.of(id), 0);
     const some = chunks.filter((one) => one.stream === stream && (step ?? one.step) === one.step);
     return await new Blob(some.map(({ bytes }) => bytes as BlobPart)).text();
   }

@@ -15,8 +15,7 @@ import type { Store } from "../../src/store/store.ts";
 import type { NewTask, Task } from "../../src/store/task_records.ts";
 import { Planner } from "../../src/tasks/plan.ts";
 import { inheritEnv } from "../../src/tasks/step/step_env.ts";
-import { readLog } from "../../src/tasks/log/log_file.ts";
-import { logPath } from "../../src/tasks/log/log_format.ts";
+import { readLog } from "../../src/tasks/log/log_reader.ts";
 import { openWorker, type TaskWorker, type WorkerHost } from "../../src/tasks/run/worker.ts";
 import { until } from "../helpers/until.ts";
 import { manifestResources } from "../intake/webhook_rig.ts";
@@ -110,7 +109,7 @@ spec: {event: {source: webhook}, action: {workflow: ci, workspace: repo}}
         return task?.finishedAt === undefined ? undefined : task;
       }),
     async printed(id, step) {
-      const { chunks } = await readLog(logPath(dirs.logs, id), 0);
+      const { chunks } = await readLog(state.logs.of(id), 0);
       const of = (stream: "out" | "err" | "svc") =>
         new Blob(
           chunks.filter((one) => one.stream === stream && (step ?? one.step) === one.step)

@@ -8,7 +8,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { AppError } from "../../src/base/errors.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Task } from "../../src/store/task_records.ts";
-import { logPath } from "../../src/tasks/log/log_format.ts";
+import { logPath } from "../../src/store/files/log_files.ts";
 import { processRuns, until, untilFile } from "../helpers/until.ts";
 import { countsOf, taskIdOf } from "../helpers/store_records.ts";
 import { within } from "../helpers/within.ts";

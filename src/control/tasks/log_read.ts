@@ -8,7 +8,6 @@ import type { Input, Output } from "../../api/operations.ts";
 import type { LogText } from "../../api/task_operations.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
-import { logPath } from "../../tasks/log/log_format.ts";
 import type { LogLine } from "../../tasks/log/log_lines.ts";
 import { LogFollower, readBackwards } from "../../tasks/log/log_pages.ts";
 import { findTask } from "../records/records.ts";
@@ -16,7 +15,7 @@ import { checkStep, type LogsHost } from "./task_logs.ts";
 
 /** Lines of a page, where the input does not say. */
 const DEFAULT_LINES = 1000;
-/** Bytes of the file that one page looks at, however little it finds. */
+/** Bytes of the log that one page looks at, however little it finds. */
 const MAX_LOOKED_AT = 8 * 1024 * 1024;
 /** Longest line that is shown. */
 export const MAX_SHOWN_BYTES = 64 * 1024;
@@ -29,7 +28,7 @@ export const MAX_SHOWN_BYTES = 64 * 1024;
  */
 export async function readTaskLog(
   input: Input<"task.log.read">,
-  host: Pick<LogsHost, "store" | "dirs">,
+  host: Pick<LogsHost, "store" | "logs">,
 ): Promise<Output<"task.log.read">> {
   const { id, before, after, at, limit = DEFAULT_LINES, step, stream, contains } = input;
   if ([before, after, at].filter((one) => one !== undefined).length > 1) {
@@ -37,13 +36,13 @@ export async function readTaskLog(
   }
   const task = await findTask(id, host.store);
   checkStep(step, task);
-  const path = logPath(host.dirs.logs, task.id);
+  const log = host.logs.of(task.id);
   const wanted = { step, stream, contains };
   const limits = { lines: limit, lookedAt: MAX_LOOKED_AT, lineBytes: MAX_SHOWN_BYTES };
   const from = at !== undefined ? { at: timeOf(at) } : after !== undefined ? { after } : undefined;
   const page = from === undefined
-    ? await readBackwards(path, { before, wanted, limits })
-    : await new LogFollower(path, { wanted, lineBytes: limits.lineBytes, ...from }).read(limits);
+    ? await readBackwards(log, { before, wanted, limits })
+    : await new LogFollower(log, { wanted, lineBytes: limits.lineBytes, ...from }).read(limits);
   const { lines, start, end, size, atEnd } = page;
   return { size, start, end, at_start: start === 0, at_end: atEnd, lines: lines.map(lineView) };
 }

@@ -5,7 +5,6 @@
  */
 
 import type { WatchedLog } from "../../api/watch_operations.ts";
-import { logPath } from "../../tasks/log/log_format.ts";
 import { LogFollower, type LogPage, readBackwards } from "../../tasks/log/log_pages.ts";
 import type { Changed } from "../records/changes.ts";
 import { findTask } from "../records/records.ts";
@@ -21,7 +20,7 @@ export interface LogSubject {
   readonly id: string;
   /** Only lines of this step. */
   readonly step: string | undefined;
-  /** Place in the file up to which it is known; the last lines are given when absent. */
+  /** Place in the log up to which it is known; the last lines are given when absent. */
   readonly after: number | undefined;
 }
 
@@ -38,18 +37,18 @@ export async function* watchLog(
   let task = await findTask(id, host.store);
   checkStep(step, task);
   using changes = logChanges(id, host); // before the first read, so that nothing is missed
-  const path = logPath(host.dirs.logs, id);
+  const log = host.logs.of(id);
   const wanted = { step };
   let from = after;
   if (from === undefined) {
-    const last = await readBackwards(path, { wanted, limits: LIMITS });
+    const last = await readBackwards(log, { wanted, limits: LIMITS });
     yield toLine(last, false);
     from = last.end;
   }
-  const follower = new LogFollower(path, { wanted, lineBytes: LIMITS.lineBytes, after: from });
+  const follower = new LogFollower(log, { wanted, lineBytes: LIMITS.lineBytes, after: from });
   let isFirst = after !== undefined;
   for (let changed: Changed = "any"; !signal.aborted;) {
-    // Asked before the file is read: what was written before the end is in it.
+    // Asked before the log is read: what was written before the end is in it.
     if (typeof changed === "string" || changed.has(id)) task = await findTask(id, host.store);
     const hasEnded = task.finishedAt !== undefined;
     for (let atEnd = false; !atEnd && !signal.aborted;) {

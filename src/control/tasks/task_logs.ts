@@ -1,5 +1,5 @@
 /**
- * `task logs`: the output of a task as it was printed, read from the file that the run writes; with
+ * `task logs`: the output of a task as it was printed, read as the run writes it; with
  * `follow` until the task has ended, with `tail` from its last lines on, with `contains` only the
  * lines that have a text.
  *
@@ -10,15 +10,15 @@ import type { Input } from "../../api/operations.ts";
 import type { LogEnd, LogEntry } from "../../api/task_operations.ts";
 import { concatBytes, toBase64 } from "../../base/bytes.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
-import type { DataDir } from "../../base/data_dir.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Events } from "../../store/events.ts";
+import type { LogStore, StoredLog } from "../../store/log_store.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 import type { Task } from "../../store/task_records.ts";
-import { LogFile, readLog } from "../../tasks/log/log_file.ts";
-import { LINE_BREAK, type LogChunk, logPath } from "../../tasks/log/log_format.ts";
+import { LINE_BREAK, type LogChunk } from "../../tasks/log/log_format.ts";
 import type { LogLine } from "../../tasks/log/log_lines.ts";
 import { LogFollower, readBackwards, type WantedLines } from "../../tasks/log/log_pages.ts";
+import { LogReader, readLog } from "../../tasks/log/log_reader.ts";
 import { type Changed, Changes } from "../records/changes.ts";
 import { findTask } from "../records/records.ts";
 
@@ -28,7 +28,7 @@ const SPACING_MS = 100;
 export const POLL_INTERVAL_MS = 15_000;
 /** Most bytes of last lines, however many lines were asked for. */
 const MAX_TAIL_BYTES = 16 * 1024 * 1024;
-/** Lines, and bytes of the file, of one step of a search. */
+/** Lines, and bytes of the log, of one step of a search. */
 const [PAGE_LINES, PAGE_BYTES] = [10_000, 1024 * 1024];
 
 /** What {@linkcode taskLogs} needs. */
@@ -36,7 +36,7 @@ export interface LogsHost {
   readonly store: TaskStore;
   /** Announces new output and changes of the task. */
   readonly events: Events;
-  readonly dirs: DataDir;
+  readonly logs: LogStore;
   readonly clock: Clock;
 }
 
@@ -53,23 +53,23 @@ export async function* taskLogs(
   const found = await findTask(input.id, host.store);
   checkStep(input.step, found);
   using changes = logChanges(found.id, host);
-  const path = logPath(host.dirs.logs, found.id);
+  const log = host.logs.of(found.id);
   const wanted = wantedOf(input, host.clock.now());
   let from: From = wanted.since === undefined ? { after: 0 } : { at: wanted.since };
   let begun: readonly LogLine[] = [];
   if (input.tail !== undefined) {
-    const { lines, end } = await lastLines(path, input.tail, wanted);
+    const { lines, end } = await lastLines(log, input.tail, wanted);
     from = { after: end };
     // A line that is looked for is given once, when it is whole.
     begun = input.contains === undefined ? [] : lines.filter((line) => !line.ended);
     for (const line of lines) if (!begun.includes(line)) yield toEntry(whole(line));
   }
   const output = input.contains === undefined
-    ? new Chunks(path, wanted, from)
-    : new MatchingLines(path, wanted, { from, begun });
+    ? new Chunks(log, wanted, from)
+    : new MatchingLines(log, wanted, { from, begun });
   let task = found;
   for (let changed: Changed = "any"; !signal.aborted;) {
-    // Asked before the file is read: what was written before the end is in it.
+    // Asked before the log is read: what was written before the end is in it.
     const mayHaveEnded = typeof changed === "string" || changed.has(found.id);
     if (mayHaveEnded) task = await findTask(found.id, host.store);
     const over = task.finishedAt !== undefined || !input.follow;
@@ -84,12 +84,12 @@ type From = { readonly after: number } | { readonly at: number };
 
 /** The output as it was printed, read on and on. */
 class Chunks {
-  readonly #path: string;
+  readonly #log: StoredLog;
   readonly #wanted: WantedLines;
   #from: From;
 
-  constructor(path: string, wanted: WantedLines, from: From) {
-    this.#path = path;
+  constructor(log: StoredLog, wanted: WantedLines, from: From) {
+    this.#log = log;
     this.#wanted = wanted;
     this.#from = from;
   }
@@ -97,9 +97,9 @@ class Chunks {
   /** What has come since the last read. */
   async *read(): AsyncGenerator<LogEntry> {
     const { step, since = -Infinity } = this.#wanted;
-    let offset = "after" in this.#from ? this.#from.after : await findFrom(this.#path, since);
+    let offset = "after" in this.#from ? this.#from.after : await findFrom(this.#log, since);
     for (;;) {
-      const { chunks, next } = await readLog(this.#path, offset);
+      const { chunks, next } = await readLog(this.#log, offset);
       for (const chunk of chunks) {
         if (chunk.at < since || step !== undefined && chunk.step !== step) continue;
         yield toEntry(chunk);
@@ -118,11 +118,11 @@ class MatchingLines {
   readonly #begun = new Map<string, LogLine>();
 
   constructor(
-    path: string,
+    log: StoredLog,
     wanted: WantedLines,
     { from, begun }: { readonly from: From; readonly begun: readonly LogLine[] },
   ) {
-    this.#follower = new LogFollower(path, { wanted, lineBytes: MAX_TAIL_BYTES, ...from });
+    this.#follower = new LogFollower(log, { wanted, lineBytes: MAX_TAIL_BYTES, ...from });
     for (const line of begun) this.#begun.set(nameOf(line), line);
   }
 
@@ -149,12 +149,12 @@ function nameOf({ offset, n }: LogLine): string {
 }
 
 /** The place in a log of what came at `at` or later. */
-async function findFrom(path: string, at: number): Promise<number> {
-  using file = await LogFile.open(path);
-  return await file?.findFrom(at) ?? 0;
+async function findFrom(stored: StoredLog, at: number): Promise<number> {
+  using log = await LogReader.open(stored);
+  return await log?.findFrom(at) ?? 0;
 }
 
-/** Changes of the task and of its log file; new output alone is no reason to read the task. */
+/** Changes of the task and of its log; new output alone is no reason to read the task. */
 export function logChanges(id: string, { events, clock }: LogsHost): Changes {
   const spacingMs = SPACING_MS;
   const isWanted = (changed: string) => changed === id;
@@ -195,12 +195,12 @@ function whole(line: LogLine): LogChunk {
 
 /** The last `tail` lines so far, an unfinished one included, and the position after them. */
 async function lastLines(
-  path: string,
+  log: StoredLog,
   tail: number,
   wanted: WantedLines,
 ): Promise<{ lines: readonly LogLine[]; end: number }> {
   const limits = { lines: tail, lookedAt: Infinity, lineBytes: MAX_TAIL_BYTES };
-  const { lines, end } = await readBackwards(path, { wanted, limits });
+  const { lines, end } = await readBackwards(log, { wanted, limits });
   let first = lines.length;
   for (let bytes = 0; first > 0 && lines.length - first < tail; first--) {
     bytes += lines[first - 1]?.bytes.length ?? 0;

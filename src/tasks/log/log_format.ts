@@ -1,11 +1,10 @@
 /**
- * Step output on disk: one file per task, one JSON line per chunk, in order of arrival. This is the
- * only place that knows the format of these files.
+ * Step output as it is stored: a JSON line for each chunk, in order of arrival. This is the only
+ * place that knows the format.
  *
  * @module
  */
 
-import { join } from "node:path";
 import { findBase64, findText, toBase64, utf8 } from "../../base/bytes.ts";
 import type { OutputStream } from "../../shell/run_shell.ts";
 
@@ -26,23 +25,13 @@ export interface LogChunk {
   readonly bytes: Uint8Array;
 }
 
-/** One line of a log file. */
+/** One line of a log. */
 interface Line {
   readonly at: number;
   readonly step: string;
   readonly stream: LogStream;
   readonly text?: string;
   readonly base64?: string;
-}
-
-/** File that holds the output of a task. */
-export function logPath(logs: string, taskId: string): string {
-  return join(logs, `${taskId}.jsonl`);
-}
-
-/** The task whose output a file of this name holds; `undefined` for any other file. */
-export function findLogOwner(name: string): string | undefined {
-  return /^([0-9A-Z]{26})\.jsonl$/.exec(name)?.[1];
 }
 
 /**

@@ -7,12 +7,12 @@
  */
 
 import { concatBytes } from "../../base/bytes.ts";
-import { chunksBackwards, type LogFile, type PlacedChunk } from "./log_file.ts";
 import { LINE_BREAK, type LogStream } from "./log_format.ts";
+import { chunksBackwards, type LogReader, type PlacedChunk } from "./log_reader.ts";
 
 /** A line of one stream of a step. */
 export interface LogLine {
-  /** Where the chunk stands in which it begins, in bytes from the start of the file. */
+  /** Where the chunk stands in which it begins, in bytes from the start of the log. */
   readonly offset: number;
   /** Its number among the lines that begin in that chunk, from 0. */
   readonly n: number;
@@ -29,7 +29,7 @@ export interface LogLine {
 }
 
 /**
- * How far a line reaches over other output, in bytes of the file: what comes later begins a line of
+ * How far a line reaches over other output, in bytes of the log: what comes later begins a line of
  * its own. So the lines of a place can be told from what is near it.
  */
 export const REACH_BYTES = 256 * 1024;
@@ -59,7 +59,7 @@ export interface AssemblyOptions {
   readonly withBegun: boolean;
 }
 
-/** Assembles lines from chunks, which come in their order in the file. */
+/** Assembles lines from chunks, which come in their order in the log. */
 export class LineAssembly {
   readonly #options: AssemblyOptions;
   /** By stream of a step; `undefined` where no line has begun. */
@@ -162,10 +162,10 @@ export class Before {
   }
 
   /** What stands before `offset`. */
-  static async read(file: LogFile, offset: number): Promise<Before> {
+  static async read(log: LogReader, offset: number): Promise<Before> {
     // Twice the reach: once to what goes on here, and once more to see that it begins there.
-    const start = await file.lineFrom(offset - 2 * REACH_BYTES);
-    return new Before(chunksBackwards(await file.bytes(start, offset), start), start);
+    const start = await log.lineFrom(offset - 2 * REACH_BYTES);
+    return new Before(chunksBackwards(await log.bytes(start, offset), start), start);
   }
 
   /**

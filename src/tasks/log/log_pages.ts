@@ -5,9 +5,10 @@
  * @module
  */
 
+import type { StoredLog } from "../../store/log_store.ts";
 import type { LogStream } from "./log_format.ts";
-import { chunksOf, LogFile, type PlacedChunk } from "./log_file.ts";
 import { Before, LineAssembly, type LogLine } from "./log_lines.ts";
+import { chunksOf, LogReader, type PlacedChunk } from "./log_reader.ts";
 
 /** Which lines are wanted; all, where nothing is set. */
 export interface WantedLines {
@@ -25,13 +26,13 @@ export interface WantedLines {
 export interface PageLimits {
   /** Number of lines; a chunk that has more of them is not divided. */
   readonly lines: number;
-  /** Bytes of the file that are looked at, however few lines are found in them. */
+  /** Bytes of the log that are looked at, however few lines are found in them. */
   readonly lookedAt: number;
   /** Longest line, in bytes. */
   readonly lineBytes: number;
 }
 
-/** Lines, and the part of the file in which they begin. */
+/** Lines, and the part of the log in which they begin. */
 export interface LogPage {
   /** In the order in which they begin. */
   readonly lines: readonly LogLine[];
@@ -39,7 +40,7 @@ export interface LogPage {
   readonly start: number;
   /** End of the part; to read on forwards from here. */
   readonly end: number;
-  /** Bytes of the file. */
+  /** Bytes of the log. */
   readonly size: number;
   /** Whether nothing stands after the part, but for a chunk that is being written. */
   readonly atEnd: boolean;
@@ -47,24 +48,24 @@ export interface LogPage {
 
 /** The last lines that begin before `before`, or the last of all. */
 export async function readBackwards(
-  path: string,
+  stored: StoredLog,
   { before, wanted, limits }: {
     readonly before?: number | undefined;
     readonly wanted: WantedLines;
     readonly limits: PageLimits;
   },
 ): Promise<LogPage> {
-  using file = await LogFile.open(path);
-  if (file === undefined) return NO_LOG;
-  const end = await file.lineUpTo(before ?? file.end);
+  using log = await LogReader.open(stored);
+  if (log === undefined) return NO_LOG;
+  const end = await log.lineUpTo(before ?? log.end);
   const select = selection(wanted);
   let [start, lookedAt] = [end, 0];
   let parts: LogLine[][] = [];
   let count = 0;
   while (start > 0 && count < limits.lines && lookedAt < limits.lookedAt) {
-    const from = await file.blockBefore(start);
+    const from = await log.blockBefore(start);
     const part = { start: from, end: start, lineBytes: limits.lineBytes };
-    const { lines, oldest } = await linesOf(file, part, select);
+    const { lines, oldest } = await linesOf(log, part, select);
     parts.push(lines);
     count += lines.length;
     lookedAt += start - from;
@@ -78,28 +79,28 @@ export async function readBackwards(
     start = first.offset;
     lines = lines.slice(lines.findIndex((line) => line.offset === start));
   }
-  return { lines, start, end, size: file.size, atEnd: end === file.end };
+  return { lines, start, end, size: log.size, atEnd: end === log.end };
 }
 
-/** The lines that begin in one part of the file, and when the first chunk of it came. */
+/** The lines that begin in one part of the log, and when the first chunk of it came. */
 async function linesOf(
-  file: LogFile,
+  log: LogReader,
   part: { readonly start: number; readonly end: number; readonly lineBytes: number },
   { isWantedChunk, isWantedLine }: Selection,
 ): Promise<{ lines: LogLine[]; oldest: number }> {
-  const before = await Before.read(file, part.start);
+  const before = await Before.read(log, part.start);
   const assembly = new LineAssembly({ before, maxLineBytes: part.lineBytes, withBegun: false });
   const lines: LogLine[] = [];
   let oldest: number | undefined;
   for (let at = part.start; at < part.end;) {
-    const { chunks, next } = await file.read(at, part.end);
+    const { chunks, next } = await log.read(at, part.end);
     oldest ??= chunks[0]?.at;
     for (const chunk of chunks) if (isWantedChunk(chunk)) lines.push(...assembly.push(chunk));
     if (next === at) break;
     at = next;
   }
-  for (let at = part.end; at < Math.min(file.end, assembly.reach(), part.end + AHEAD_BYTES);) {
-    const { chunks, next } = await readSome(file, at);
+  for (let at = part.end; at < Math.min(log.end, assembly.reach(), part.end + AHEAD_BYTES);) {
+    const { chunks, next } = await readSome(log, at);
     for (const chunk of chunks) {
       if (chunk.offset > assembly.reach()) break;
       const line = isWantedChunk(chunk) ? assembly.finish(chunk) : undefined;
@@ -108,17 +109,17 @@ async function linesOf(
     at = next;
   }
   lines.push(...assembly.open());
-  lines.sort(inFile);
+  lines.sort(inOrder);
   return { lines: lines.filter(isWantedLine), oldest: oldest ?? Infinity };
 }
 
-/** A little of the file, to be taken apart only as far as it is needed. */
-async function readSome(file: LogFile, at: number) {
-  const end = await file.lineFrom(at + SOME_BYTES);
-  return { chunks: chunksOf(await file.bytes(at, end), at), next: end };
+/** A little of the log, to be taken apart only as far as it is needed. */
+async function readSome(log: LogReader, at: number) {
+  const end = await log.lineFrom(at + SOME_BYTES);
+  return { chunks: chunksOf(await log.bytes(at, end), at), next: end };
 }
 
-/** How far a line that has begun is followed, in bytes of the file. */
+/** How far a line that has begun is followed, in bytes of the log. */
 const AHEAD_BYTES = 1024 * 1024;
 const SOME_BYTES = 32 * 1024;
 
@@ -127,7 +128,7 @@ const SOME_BYTES = 32 * 1024;
  * again, under the same offset and number, when it has gone on.
  */
 export class LogFollower {
-  readonly #path: string;
+  readonly #stored: StoredLog;
   readonly #select: Selection;
   readonly #lineBytes: number;
   #from: { readonly time: number } | { readonly offset: number };
@@ -135,12 +136,12 @@ export class LogFollower {
 
   /** Begins after byte `after`, or with what came at the time `at`. */
   constructor(
-    path: string,
+    stored: StoredLog,
     { wanted, lineBytes, ...from }:
       & { readonly wanted: WantedLines; readonly lineBytes: number }
       & ({ readonly after: number } | { readonly at: number }),
   ) {
-    this.#path = path;
+    this.#stored = stored;
     this.#select = selection(wanted);
     this.#lineBytes = lineBytes;
     this.#from = "at" in from ? { time: from.at } : { offset: from.after };
@@ -148,16 +149,16 @@ export class LogFollower {
 
   /** The next lines; none when nothing has come since the last read. */
   async read(limits: Omit<PageLimits, "lineBytes">): Promise<LogPage> {
-    using file = await LogFile.open(this.#path);
-    if (file === undefined) return NO_LOG;
+    using log = await LogReader.open(this.#stored);
+    if (log === undefined) return NO_LOG;
     const from = this.#from;
-    const start = "time" in from ? await file.findFrom(from.time) : from.offset;
-    const { assembly, at } = await this.#begin(file, start);
+    const start = "time" in from ? await log.findFrom(from.time) : from.offset;
+    const { assembly, at } = await this.#begin(log, start);
     const { isWantedChunk, isWantedLine } = this.#select;
     const lines: LogLine[] = [];
     let end = at;
     reading: while (lines.length < limits.lines && end - at < limits.lookedAt) {
-      const { chunks, next } = await file.read(end);
+      const { chunks, next } = await log.read(end);
       for (const [index, chunk] of chunks.entries()) {
         if (isWantedChunk(chunk)) lines.push(...assembly.push(chunk).filter(isWantedLine));
         if (lines.length < limits.lines) continue;
@@ -169,15 +170,15 @@ export class LogFollower {
     }
     this.#from = { offset: end };
     lines.push(...assembly.open().filter(isWantedLine));
-    lines.sort(inFile);
-    return { lines, start: at, end, size: file.size, atEnd: end === file.end };
+    lines.sort(inOrder);
+    return { lines, start: at, end, size: log.size, atEnd: end === log.end };
   }
 
   /** What is known of the lines that have begun; a place within a line counts as the next line. */
-  async #begin(file: LogFile, offset: number): Promise<{ assembly: LineAssembly; at: number }> {
+  async #begin(log: LogReader, offset: number): Promise<{ assembly: LineAssembly; at: number }> {
     if (this.#assembly !== undefined) return { assembly: this.#assembly, at: offset };
-    const at = await file.lineFrom(offset);
-    const before = await Before.read(file, at);
+    const at = await log.lineFrom(offset);
+    const before = await Before.read(log, at);
     // A reader that asks for a time has not seen what began before it.
     const withBegun = "offset" in this.#from;
     const options = { before, maxLineBytes: this.#lineBytes, withBegun };
@@ -202,7 +203,7 @@ function selection({ step, stream, contains, since = -Infinity }: WantedLines): 
   };
 }
 
-function inFile(a: LogLine, b: LogLine): number {
+function inOrder(a: LogLine, b: LogLine): number {
   return a.offset - b.offset || a.n - b.n;
 }
 

@@ -1,6 +1,5 @@
 /**
- * Writes the output of steps to the log file of their task, secrets hidden, up to a limit for each
- * step.
+ * Writes the output of steps to the log of their task, secrets hidden, up to a limit for each step.
  *
  * @module
  */
@@ -10,10 +9,8 @@ import type { WallClock } from "../../base/clock.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { OutputStream } from "../../shell/run_shell.ts";
-import { encodeChunk, LINE_BREAK, type LogStream } from "./log_format.ts";
-
-/** Most output kept of one step, in bytes; a note in the log says where it was cut. */
-const MAX_STEP_BYTES = 64 * 1024 * 1024;
+import type { LogWriter, LogWriting, StoredLog } from "../../store/log_store.ts";
+import { encodeChunk, type LogStream } from "./log_format.ts";
 
 /** Receives the output of one step. */
 export interface StepLog {
@@ -25,43 +22,40 @@ export interface StepLog {
 }
 
 /** What a log needs. */
-export interface TaskLogHost {
+export interface TaskLogHost extends LogWriting {
   /** Dates the output. */
   readonly clock: WallClock;
   /** Values to hide in the output. */
   readonly secrets: KnownSecrets;
-  /** Called when more of the output can be read from the file. */
-  readonly onWritten?: () => void;
 }
 
-/** The log of one running task. Its file is made with the first output. */
-export class TaskLog implements Disposable {
-  readonly #path: string;
+/** The log of one running task. */
+export class TaskLog implements AsyncDisposable {
   readonly #clock: WallClock;
   readonly #secrets: KnownSecrets;
-  readonly #onWritten: () => void;
-  #file: Deno.FsFile | undefined;
-  /** Whether the file ends in a line that a crash or a full disk cut off. */
-  #torn = false;
+  readonly #maxStepBytes: number;
+  readonly #writer: LogWriter;
   /** Output that could not be written and has not been reported yet. */
   #lost = { bytes: 0, why: "" };
   #last: Promise<void> = Promise.resolve();
 
-  /** Continues the log in the file at `path`; `secrets` are hidden in it. */
-  constructor(path: string, { clock, secrets, onWritten = () => {} }: TaskLogHost) {
-    this.#path = path;
+  /** Continues a log; `secrets` are hidden in it. */
+  constructor(stored: StoredLog, { clock, secrets, ...writing }: TaskLogHost) {
     this.#clock = clock;
     this.#secrets = secrets;
-    this.#onWritten = onWritten;
+    this.#maxStepBytes = stored.maxStepBytes;
+    this.#writer = stored.write(writing);
   }
 
   /** Receives the output of one step. */
   step(id: string): StepLog {
-    return new StepSink((stream, bytes) => this.#append(id, stream, bytes), this.#secrets);
+    const append = (stream: LogStream, bytes: Uint8Array) => this.#append(id, stream, bytes);
+    return new StepSink(append, this.#secrets, this.#maxStepBytes);
   }
 
-  [Symbol.dispose](): void {
-    this.#file?.close();
+  /** Resolves when everything can be read. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#writer[Symbol.asyncDispose]();
   }
 
   #append(step: string, stream: LogStream, bytes: Uint8Array): Promise<void> {
@@ -71,8 +65,7 @@ export class TaskLog implements Disposable {
     return this.#last = this.#last.then(async () => {
       try {
         if (this.#lost.bytes > 0) await this.#tellOfLoss(step, at);
-        await this.#write(data);
-        this.#onWritten();
+        await this.#writer.append(data);
       } catch (error) { // a full disk costs output, not the task
         this.#lost = { bytes: this.#lost.bytes + bytes.length, why: messageOf(error) };
       }
@@ -82,23 +75,8 @@ export class TaskLog implements Disposable {
   async #tellOfLoss(step: string, at: number): Promise<void> {
     const { bytes: length, why } = this.#lost;
     const bytes = utf8(`[svc: ${length} bytes of output are lost: ${why}]\n`);
-    await this.#write(utf8(encodeChunk({ at, step, stream: "svc", bytes })));
+    await this.#writer.append(utf8(encodeChunk({ at, step, stream: "svc", bytes })));
     this.#lost = { bytes: 0, why: "" };
-  }
-
-  async #write(data: Uint8Array): Promise<void> {
-    const file = this.#file ??= this.#open();
-    if (this.#torn) await file.write(new Uint8Array([LINE_BREAK]));
-    this.#torn = true;
-    for (let done = 0; done < data.length;) done += await file.write(data.subarray(done));
-    this.#torn = false;
-  }
-
-  #open(): Deno.FsFile {
-    const options = { read: true, append: true, create: true, mode: 0o600 };
-    const file = Deno.openSync(this.#path, options);
-    this.#torn = isTorn(file);
-    return file;
   }
 }
 
@@ -107,14 +85,18 @@ class StepSink implements StepLog {
   readonly #append: (stream: LogStream, bytes: Uint8Array) => Promise<void>;
   readonly #secrets: KnownSecrets;
   readonly #redactors: Readonly<Record<OutputStream, ReturnType<KnownSecrets["redactor"]>>>;
-  #left = MAX_STEP_BYTES;
+  readonly #limit: number;
+  /** Bytes that are kept yet; below 0 when more came. */
+  #left: number;
 
   constructor(
     append: (stream: LogStream, bytes: Uint8Array) => Promise<void>,
     secrets: KnownSecrets,
+    limit: number,
   ) {
     this.#append = append;
     this.#secrets = secrets;
+    this.#limit = this.#left = limit;
     this.#redactors = { out: secrets.redactor(), err: secrets.redactor() };
   }
 
@@ -138,15 +120,6 @@ class StepSink implements StepLog {
     this.#left -= bytes.length; // before any await, because the other stream counts too
     if (kept.length > 0) await this.#append(stream, kept);
     if (kept.length === bytes.length) return;
-    await this.note(`further output of this step is not kept, limit ${MAX_STEP_BYTES} bytes`);
+    await this.note(`further output of this step is not kept, limit ${this.#limit} bytes`);
   }
-}
-
-/** Whether a non-empty file does not end in a line break. */
-function isTorn(file: Deno.FsFile): boolean {
-  if (file.statSync().size === 0) return false;
-  const last = new Uint8Array(1);
-  file.seekSync(-1, Deno.SeekMode.End);
-  file.readSync(last);
-  return last[0] !== LINE_BREAK;
 }

@@ -9,16 +9,18 @@ import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import type { Log } from "../../base/log.ts";
+import { namesIn } from "../../base/names_in.ts";
+import type { LogStore } from "../../store/log_store.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 import { KEPT_SUFFIX } from "../workspace/kept_commits.ts";
-import { findLogOwner, logPath } from "../log/log_format.ts";
 
 /** What the search for orphans needs. */
 export interface OrphansHost {
   readonly store: TaskStore;
   readonly clock: Clock;
   readonly log: Log;
-  /** Logs and directories of tasks are there. */
+  readonly logs: LogStore;
+  /** Directories of tasks are there. */
   readonly dirs: DataDir;
   /** Removes a task's own directory and commits that are kept for it. */
   readonly discard: (
@@ -33,15 +35,15 @@ const PAUSE_MS = 200;
 
 /** Removes the logs and directories of tasks that are gone. */
 export async function removeOrphans(host: OrphansHost, signal: AbortSignal): Promise<void> {
-  const { dirs, log, store, clock } = host;
-  for await (
-    const id of withoutTask(dirs.logs, { findOwner: findLogOwner, store, clock, signal })
-  ) {
-    await removeIfThere(logPath(dirs.logs, id));
-    log.info("removed the log of a task that no longer exists", { task: id });
+  const { dirs, logs: { left }, log, store, clock } = host;
+  if (left !== undefined) {
+    for await (const id of withoutTask(left.owners(), { store, clock, signal })) {
+      await left.remove(id);
+      log.info("removed the log of a task that no longer exists", { task: id });
+    }
   }
   for (const parent of [dirs.worktrees, dirs.copies]) {
-    const found = withoutTask(parent, { findOwner: findDirectoryOwner, store, clock, signal });
+    const found = withoutTask(directoryOwners(parent), { store, clock, signal });
     const candidates = await Array.fromAsync(found);
     const used = await directoriesInUse(candidates, { store, clock, signal });
     for (const id of candidates) {
@@ -53,17 +55,18 @@ export async function removeOrphans(host: OrphansHost, signal: AbortSignal): Pro
   }
 }
 
-/** The task that a directory was made for, or whose commits a file notes: its name begins so. */
-function findDirectoryOwner(name: string): string | undefined {
-  const id = name.endsWith(KEPT_SUFFIX) ? name.slice(0, -KEPT_SUFFIX.length) : name;
-  return /^[0-9A-Z]{26}$/.test(id) ? id : undefined;
+/** The tasks that directories were made for, or whose commits files note: their names begin so. */
+async function* directoryOwners(parent: string): AsyncGenerator<string> {
+  for await (const name of namesIn(parent)) {
+    const id = name.endsWith(KEPT_SUFFIX) ? name.slice(0, -KEPT_SUFFIX.length) : name;
+    if (/^[0-9A-Z]{26}$/.test(id)) yield id;
+  }
 }
 
-/** Ids of tasks that no longer exist and have an entry in a directory. */
+/** Those of the tasks that no longer exist. */
 async function* withoutTask(
-  directory: string,
-  { findOwner, store, clock, signal }: {
-    readonly findOwner: (name: string) => string | undefined;
+  owners: AsyncIterable<string>,
+  { store, clock, signal }: {
     readonly store: TaskStore;
     readonly clock: Clock;
     readonly signal: AbortSignal;
@@ -75,9 +78,9 @@ async function* withoutTask(
     return ids.filter((_, index) => found[index]?.length === 0);
   };
   let batch: string[] = [];
-  for await (const name of namesIn(directory)) {
+  for await (const id of owners) {
     if (signal.aborted) return;
-    batch.push(...[findOwner(name)].filter((id) => id !== undefined));
+    batch.push(id);
     if (batch.length < PAGE_SIZE) continue;
     yield* await missing(batch);
     batch = [];
@@ -109,19 +112,4 @@ async function directoriesInUse(
   // A retry stored during these queries may use a directory that no page has shown.
   const newest = await store.listTasks({ limit: PAGE_SIZE });
   return [...used, ...newest.map(({ directory }) => directory).filter((one) => one !== "")];
-}
-
-async function* namesIn(directory: string): AsyncGenerator<string> {
-  try {
-    for await (const { name } of Deno.readDir(directory)) yield name;
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
-}
-
-/** Removes a file, if it exists. */
-export async function removeIfThere(path: string): Promise<void> {
-  await Deno.remove(path).catch((error) => {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  });
 }

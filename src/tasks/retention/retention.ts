@@ -11,12 +11,12 @@ import type { Clock } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import type { LogStore } from "../../store/log_store.ts";
 import type { RetentionStore } from "../../store/retention_store.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 import { dedupTimesIn } from "../../intake/admission/dedup_times.ts";
 import type { Catalog } from "../../resources/catalog.ts";
-import { removeIfThere, removeOrphans } from "./orphans.ts";
-import { logPath } from "../log/log_format.ts";
+import { removeOrphans } from "./orphans.ts";
 
 /** How much to keep. */
 export interface RetentionLimits {
@@ -33,7 +33,8 @@ export interface RetentionHost {
   readonly store: RetentionStore & TaskStore;
   readonly clock: Clock;
   readonly log: Log;
-  /** Logs and directories of tasks are there. */
+  readonly logs: LogStore;
+  /** Directories of tasks are there. */
   readonly dirs: DataDir;
   /** Where a failure is shown. */
   readonly health?: HealthConditions;
@@ -159,11 +160,11 @@ async function inSteps(
 
 async function removeFiles(
   task: { readonly id: string; readonly directory: string },
-  { dirs, log, discard }: RetentionHost,
+  { logs, log, discard }: RetentionHost,
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await removeIfThere(logPath(dirs.logs, task.id));
+    await logs.left?.remove(task.id);
     await discard(task, signal);
   } catch (error) {
     log.warn("files of a removed task could not be removed", { task: task.id, error });

@@ -18,7 +18,6 @@ import { runFinally, runFlow, skipForever, skipForTime } from "./run_flow.ts";
 import { StepRecorder } from "./step_recorder.ts";
 import { TASK_MARK } from "../step/step_env.ts";
 import { TaskFiles } from "../step/task_files.ts";
-import { logPath } from "../log/log_format.ts";
 import { TaskLog } from "../log/task_log.ts";
 import {
   retryingEvaluator,
@@ -55,8 +54,9 @@ export async function runTask(
   const { clock, secrets, events } = host;
   const written = { taskId };
   const onWritten = () => events.publish("logWritten", written);
-  using log = new TaskLog(logPath(host.dirs.logs, taskId), { clock, secrets, onWritten });
-  using steps = new StepRecorder(claimed.task, host, signals.stop);
+  const { stop } = signals;
+  await using log = new TaskLog(host.logs.of(taskId), { clock, secrets, onWritten, stop });
+  using steps = new StepRecorder(claimed.task, host, stop);
   last.defer(() => steps.flush());
   const run: TaskRun = {
     claimed,
@@ -66,7 +66,7 @@ export async function runTask(
     files,
     token: grant.token,
     steps,
-    evaluator: retryingEvaluator(host, signals.stop),
+    evaluator: retryingEvaluator(host, stop),
     scopeFor: taskScopes(claimed, steps),
     signals,
   };

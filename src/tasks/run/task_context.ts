@@ -16,6 +16,7 @@ import type { Catalog } from "../../resources/catalog.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { ProcessGroups } from "../../shell/process_groups.ts";
 import type { Events } from "../../store/events.ts";
+import type { LogStore } from "../../store/log_store.ts";
 import type { TaskRecorder } from "../../store/task_store.ts";
 import type { ClaimedTask } from "../../store/task_records.ts";
 import type { Inboxes } from "../step/inbox.ts";
@@ -42,7 +43,9 @@ export interface RunHost {
   /** Ends leftover processes of steps. */
   readonly groups: ProcessGroups;
   readonly clock: Clock;
-  /** Logs and files of running tasks are there. */
+  /** Takes the output of steps. */
+  readonly logs: LogStore;
+  /** Files of running tasks are there. */
   readonly dirs: DataDir;
   /** Makes the run tokens of the steps. */
   readonly tokens: RunTokens;

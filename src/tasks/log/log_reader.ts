@@ -1,16 +1,17 @@
 /**
- * The log file of a task, read from any place: forwards, backwards, or from a time on. However long
- * it is, a read takes one block of it. What is not there yet, an incomplete line at its end
- * included, is left for later.
+ * The log of a task, read from any place: forwards, backwards, or from a time on. However long it
+ * is, a read takes one block of it. What is not there yet, an incomplete line at its end included,
+ * is left for later.
  *
  * @module
  */
 
+import type { OpenLog, StoredLog } from "../../store/log_store.ts";
 import { findChunk, findTime, LINE_BREAK, type LogChunk } from "./log_format.ts";
 
 /** A chunk and where its line stands. */
 export interface PlacedChunk extends LogChunk {
-  /** First byte of its line in the file. */
+  /** First byte of its line in the log. */
   readonly offset: number;
 }
 
@@ -20,36 +21,35 @@ export const BLOCK_BYTES = 256 * 1024;
 const GLANCE_BYTES = 4 * 1024;
 
 /**
- * A log file as it was when it was opened. Offsets that it takes and gives are where lines begin,
- * unless said otherwise.
+ * A log as it was when it was opened. Offsets that it takes and gives are where lines begin, unless
+ * said otherwise.
  */
-export class LogFile implements Disposable {
-  readonly #file: Deno.FsFile;
-  /** Bytes that the file had. */
-  readonly size: number;
+export class LogReader implements Disposable {
+  readonly #log: OpenLog;
   /** Where its last whole line ended. */
   end: number;
 
-  private constructor(file: Deno.FsFile) {
-    this.#file = file;
-    this.size = file.statSync().size;
-    this.end = this.size;
+  private constructor(log: OpenLog) {
+    this.#log = log;
+    this.end = log.size;
   }
 
   /** Opens a log; `undefined` as long as nothing was written to it. */
-  static async open(path: string): Promise<LogFile | undefined> {
-    try {
-      const file = new LogFile(await Deno.open(path));
-      file.end = await file.lineUpTo(file.size);
-      return file;
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return undefined;
-      throw error;
-    }
+  static async open(stored: StoredLog): Promise<LogReader | undefined> {
+    const log = await stored.open();
+    if (log === undefined) return undefined;
+    const reader = new LogReader(log);
+    reader.end = await reader.lineUpTo(log.size);
+    return reader;
+  }
+
+  /** Bytes that it had. */
+  get size(): number {
+    return this.#log.size;
   }
 
   [Symbol.dispose](): void {
-    this.#file.close();
+    this.#log[Symbol.dispose]();
   }
 
   /**
@@ -122,16 +122,8 @@ export class LogFile implements Disposable {
   }
 
   /** Exactly these bytes. */
-  async bytes(start: number, end: number): Promise<Uint8Array> {
-    await this.#file.seek(start, Deno.SeekMode.Start);
-    const bytes = new Uint8Array(Math.max(0, end - start));
-    let done = 0;
-    while (done < bytes.length) {
-      const read = await this.#file.read(bytes.subarray(done));
-      if (read === null) break;
-      done += read;
-    }
-    return bytes.subarray(0, done);
+  bytes(start: number, end: number): Promise<Uint8Array> {
+    return this.#log.read(start, end);
   }
 }
 
@@ -160,9 +152,9 @@ export function* chunksBackwards(bytes: Uint8Array, offset: number): Generator<P
  * line.
  */
 export async function readLog(
-  path: string,
+  stored: StoredLog,
   offset: number,
 ): Promise<{ chunks: PlacedChunk[]; next: number }> {
-  using file = await LogFile.open(path);
-  return file === undefined ? { chunks: [], next: offset } : await file.read(offset);
+  using log = await LogReader.open(stored);
+  return log === undefined ? { chunks: [], next: offset } : await log.read(offset);
 }

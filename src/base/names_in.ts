@@ -1,0 +1,14 @@
+/**
+ * What is in a directory that may not be there yet.
+ *
+ * @module
+ */
+
+/** The names of the entries of a directory; none when it does not exist. */
+export async function* namesIn(directory: string): AsyncGenerator<string> {
+  try {
+    for await (const { name } of Deno.readDir(directory)) yield name;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * The logs of tasks in a directory, one file a task.
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import { namesIn } from "../../base/names_in.ts";
+import type { LeftLogs, LogStore } from "../log_store.ts";
+import { LogFile } from "./log_file.ts";
+
+/** The log files of a directory. */
+export class LogFiles implements LogStore {
+  readonly #directory: string;
+  readonly left: LeftLogs;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+    this.left = {
+      owners: () => ownersIn(directory),
+      remove: (taskId) => removeIfThere(logPath(directory, taskId)),
+    };
+  }
+
+  of(taskId: string): LogFile {
+    return new LogFile(logPath(this.#directory, taskId));
+  }
+}
+
+/** File that holds the output of a task. */
+export function logPath(directory: string, taskId: string): string {
+  return join(directory, `${taskId}.jsonl`);
+}
+
+/** The tasks whose logs are in a directory; other files in it are somebody else's. */
+async function* ownersIn(directory: string): AsyncGenerator<string> {
+  for await (const name of namesIn(directory)) {
+    const owner = /^([0-9A-Z]{26})\.jsonl$/.exec(name)?.[1];
+    if (owner !== undefined) yield owner;
+  }
+}
+
+async function removeIfThere(path: string): Promise<void> {
+  await Deno.remove(path).catch((error) => {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  });
+}
