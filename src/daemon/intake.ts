@@ -69,17 +69,17 @@ export function openIntake(
 type PipelinePart = "plugins" | "triggers" | "planner" | "findCertificate" | "visit";
 
 /** Adds to a state what deliveries are taken through the pipeline with. */
-export function withPipeline<Given extends Pick<State, "catalog" | "clock" | "resolvePath">>(
+export function withPipeline<Given extends Pick<State, "catalog" | "clock">>(
   state: Given,
   plugins: PluginHost,
 ): Given & Pick<WebhookHost, PipelinePart> {
-  const { catalog, clock, resolvePath } = state;
+  const { catalog, clock } = state;
   const certificates = new Certificates((url) => get(url, clock), clock);
   return {
     ...state,
     plugins,
     triggers: new Triggers(catalog),
-    planner: new Planner(catalog, resolvePath),
+    planner: new Planner(catalog),
     findCertificate: (url) => certificates.find(url),
     visit: (url) => visit(url, clock),
   };

@@ -66,12 +66,20 @@ export interface Plan {
   readonly from?: PlannedGuard;
   /** Workspace of the steps; without `isolation`, in plans of older versions, it is `shared`. */
   readonly workspace: {
+    /** As the manifest has it: a plan means the same on every machine, see {@linkcode planHere}. */
     readonly path: string;
     readonly isolation?: "shared" | "worktree" | "copy";
     /** Whether its worktrees start at the newest commit of the remote. */
     readonly fetch?: true;
     readonly env: Env;
   };
+}
+
+/** A stored plan as this machine runs it: the path of its workspace is absolute. */
+export function planHere(json: string, resolvePath: ResolvePath): Plan {
+  const plan = JSON.parse(json) as Plan;
+  const { workspace } = plan;
+  return { ...plan, workspace: { ...workspace, path: resolvePath(workspace.path) } };
 }
 
 /** The parts of a task that hold its plan, or why it has none. */
@@ -83,15 +91,13 @@ export type Planned = Pick<
 /** Plans tasks of triggers; remembers each plan until a resource changes. */
 export class Planner {
   readonly #catalog: Catalog;
-  readonly #resolvePath: ResolvePath;
   #version = -1;
   #plans = new WeakMap<Resource<TriggerSpec>, Planned>();
   #readsSigned = new WeakMap<Planned, boolean>();
 
-  /** Plans from `catalog`; `resolvePath` makes the paths of workspaces absolute. */
-  constructor(catalog: Catalog, resolvePath: ResolvePath) {
+  /** Plans from `catalog`. */
+  constructor(catalog: Catalog) {
     this.#catalog = catalog;
-    this.#resolvePath = resolvePath;
   }
 
   /** The present plan for a task of this trigger. */
@@ -153,7 +159,7 @@ export class Planner {
       ...(action.goal === undefined ? {} : { goal: action.goal }),
       ...(from === undefined ? {} : { from }),
       workspace: {
-        path: this.#resolvePath(workspace?.path ?? ""),
+        path: workspace?.path ?? "",
         isolation: workspace?.isolation ?? DEFAULT_ISOLATION,
         ...(workspace?.fetch === true ? { fetch: true } : {}),
         env: workspace?.env ?? {},

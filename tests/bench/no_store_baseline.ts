@@ -65,7 +65,7 @@ const server = await serve({
     clock: systemClock,
     newId: idFactory(systemClock),
     triggers: new Triggers(catalog),
-    planner: new Planner(catalog, (path) => path),
+    planner: new Planner(catalog),
     evaluator: createEvaluator({ deadlineMs: 1000 }),
     rejections: new Rejections({ store, log, clock: systemClock }),
     unknownPaths: new UnknownPaths({ catalog, log, clock: systemClock }),

@@ -5,7 +5,6 @@
  * @module
  */
 
-import { pathResolver } from "../../src/base/user_paths.ts";
 import {
   deepStrictEqual as deepEqual,
   match,
@@ -74,10 +73,7 @@ function eventOf(options: EventOptions = {}): TriggerEvent {
 async function decide(event: TriggerEvent) {
   using evaluator = createEvaluator({ deadlineMs: 400 });
   let count = 0;
-  const planner = new Planner(
-    new Catalog(RESOURCES),
-    pathResolver({ from: "/data", home: "/home/me" }),
-  );
+  const planner = new Planner(new Catalog(RESOURCES));
   const decisions = await admit([event], { evaluator, planner, newId: () => `id${++count}` });
   equal(decisions.length, 1);
   return { decision: decisions[0], idsMade: count };
@@ -206,10 +202,7 @@ Deno.test("admit hands on a payload of the event's own, and none where the body 
 
 Deno.test("admit decides events one by one, in their order", async () => {
   using evaluator = createEvaluator({ deadlineMs: 400 });
-  const planner = new Planner(
-    new Catalog(RESOURCES),
-    pathResolver({ from: "/data", home: "/home/me" }),
-  );
+  const planner = new Planner(new Catalog(RESOURCES));
   let count = 0;
   const condition = "payload_n > 1";
   const events = [2, 1, 3].map((n) => eventOf({ condition, payload: `{"n":${n}}` }));
@@ -227,10 +220,7 @@ Deno.test("admit lets overload through as overload, so that the sender comes aga
     throw new AppError("overloaded", "Too many");
   };
   const evaluator = { evaluate: overloaded, [Symbol.dispose]() {} };
-  const planner = new Planner(
-    new Catalog(RESOURCES),
-    pathResolver({ from: "/data", home: "/home/me" }),
-  );
+  const planner = new Planner(new Catalog(RESOURCES));
   const host = { evaluator, planner, newId: () => "id" };
   await rejects(admit([eventOf({ condition: "true" })], host), { code: "overloaded" });
 });

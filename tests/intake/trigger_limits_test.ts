@@ -4,7 +4,6 @@
  * @module
  */
 
-import { pathResolver } from "../../src/base/user_paths.ts";
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { isJsonObject, parseJson } from "../../src/base/json.ts";
 import { createEvaluator } from "../../src/cel/evaluator.ts";
@@ -46,7 +45,7 @@ spec:
     ...more.event,
   };
   using evaluator = createEvaluator({ deadlineMs: 400 });
-  const planner = new Planner(catalog, pathResolver({ from: "/data", home: "/home/me" }));
+  const planner = new Planner(catalog);
   const host = { evaluator, planner, newId: () => "new", ...more.host };
   const [decision] = await admit([event], host);
   ok(decision?.outcome === "accepted");

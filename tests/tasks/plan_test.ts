@@ -17,7 +17,7 @@ import { sha256Hex } from "../../src/base/bytes.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { Resource } from "../../src/resources/resource.ts";
 import type { TriggerSpec } from "../../src/resources/trigger.ts";
-import { type Plan, Planner } from "../../src/tasks/plan.ts";
+import { type Plan, planHere, Planner } from "../../src/tasks/plan.ts";
 
 function resource<Spec>(
   kind: string,
@@ -34,9 +34,9 @@ const TRIGGER: Resource<TriggerSpec> = resource("Trigger", "push", {
 });
 const WORKFLOW = resource("Workflow", "w", { steps: [{ id: "a", run: "echo 1" }] });
 const WORKSPACE = resource("Workspace", "ws", { path: "/srv/ws" });
+const HERE = pathResolver({ from: "/data", home: "/home/me" });
 
-const planner = (...resources: Resource[]) =>
-  new Planner(new Catalog(resources), pathResolver({ from: "/data", home: "/home/me" }));
+const planner = (...resources: Resource[]) => new Planner(new Catalog(resources));
 
 function planOf(made: ReturnType<Planner["plan"]>): Plan {
   ok(made.plan !== undefined, made.missing);
@@ -111,11 +111,27 @@ const PATHS: readonly [written: string, path: string][] = [
 ];
 
 for (const [written, path] of PATHS) {
-  Deno.test(`Planner.plan takes the workspace path ${written} for ${path}`, () => {
+  Deno.test(`a plan keeps the workspace path ${written}, which is ${path} where it runs`, () => {
     const made = planner(WORKFLOW, resource("Workspace", "ws", { path: written })).plan(TRIGGER);
-    equal(planOf(made).workspace.path, path);
+    equal(planOf(made).workspace.path, written);
+    equal(planHere(made.plan?.json ?? "", HERE).workspace.path, path);
   });
 }
+
+Deno.test("planHere resolves at each machine, and changes nothing but the path", () => {
+  const made = planner(WORKFLOW, resource("Workspace", "ws", { path: "code" })).plan(TRIGGER);
+  const there = pathResolver({ from: "/var/svc", home: "/root" });
+  const { workspace, ...others } = planHere(made.plan?.json ?? "", there);
+  deepEqual(workspace, { path: "/var/svc/code", isolation: "shared", env: {} });
+  const { workspace: _, ...planned } = planOf(made);
+  deepEqual(others, planned);
+});
+
+Deno.test("planHere leaves the path of a plan of an older version, which is absolute", () => {
+  const stored = JSON.stringify({ steps: [], env: {}, workspace: { path: "/data/code", env: {} } });
+  const there = pathResolver({ from: "/var/svc", home: "/root" });
+  equal(planHere(stored, there).workspace.path, "/data/code");
+});
 
 const MISSING: readonly [what: string, resources: readonly Resource[], named: RegExp[]][] = [
   ["the workflow", [WORKSPACE], [/Workflow "w"/]],
@@ -177,7 +193,7 @@ Deno.test("Planner.plan hashes what it gives, the same for the same", () => {
 
 Deno.test("Planner.plan sees every change of the catalog at the next plan, and no plan changes", () => {
   const catalog = new Catalog([WORKFLOW, WORKSPACE]);
-  const planner = new Planner(catalog, pathResolver({ from: "/data", home: "/home/me" }));
+  const planner = new Planner(catalog);
   const first = planner.plan(TRIGGER);
   equal(planner.plan(TRIGGER).plan?.json, first.plan?.json);
 

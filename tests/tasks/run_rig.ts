@@ -5,7 +5,6 @@
  * @module
  */
 
-import { pathResolver } from "../../src/base/user_paths.ts";
 import type { DataDir } from "../../src/base/data_dir.ts";
 import { withTaskRunning } from "../../src/daemon/execution.ts";
 import type { Catalog } from "../../src/resources/catalog.ts";
@@ -89,10 +88,7 @@ ${given.more === undefined ? "" : `---\n${given.more}`}
     this.catalog.change(put.map((resource) => ({ op: "put", resource })));
     const trigger = this.catalog.find<TriggerSpec>("Trigger", "default", "push");
     if (trigger === undefined) throw new Error("no trigger");
-    const { plan, missing } = new Planner(
-      this.catalog,
-      pathResolver({ from: this.dirs.root, home: "/home/me" }),
-    ).plan(trigger);
+    const { plan, missing } = new Planner(this.catalog).plan(trigger);
     if (plan === undefined) throw new Error(missing);
     const n = ++this.#count;
     const body = new TextEncoder().encode(given.payload ?? `{"n":${n}}`);

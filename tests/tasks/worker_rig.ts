@@ -4,7 +4,6 @@
  * @module
  */
 
-import { pathResolver } from "../../src/base/user_paths.ts";
 import type { DataDir } from "../../src/base/data_dir.ts";
 import { withTaskRunning } from "../../src/daemon/execution.ts";
 import type { Catalog } from "../../src/resources/catalog.ts";
@@ -58,7 +57,7 @@ spec: {data: {api: "s3cr3t-t0k3n/+=", other: "an0ther-value"}}
 export async function workerRig(): Promise<Rig> {
   const { state, workspace, logged, ...base } = await executionState(manifestResources(SECRETS));
   const { store, catalog, dirs, events } = state;
-  const planner = new Planner(catalog, pathResolver({ from: dirs.root, home: "/home/me" }));
+  const planner = new Planner(catalog);
   const workers: TaskWorker[] = [];
   const env = (name: string) => ({ HOME: "/home/of/daemon", PATH: "/usr/bin:/bin" })[name];
   const stepEnv = inheritEnv(env, { bin: dirs.bin, extra: [] });

@@ -10,10 +10,11 @@ import type { CancelResult } from "../../api/task_operations.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
+import type { ResolvePath } from "../../base/user_paths.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { InboxStore, TaskRecorder, TaskStore } from "../../store/task_store.ts";
 import type { InboxMessage, Task } from "../../store/task_records.ts";
-import type { Plan } from "../../tasks/plan.ts";
+import { planHere } from "../../tasks/plan.ts";
 import { isDirectory, type TaskDirectories } from "../../tasks/workspace/task_directory.ts";
 import { type Caller, withClient } from "../../auth/caller.ts";
 import { findTask } from "../records/records.ts";
@@ -26,6 +27,8 @@ export interface TaskActionHost {
   readonly clock: Clock;
   /** Directories and commits of tasks. */
   readonly directories: Pick<TaskDirectories, "discard" | "whereCommitsAre">;
+  /** Makes the paths of manifests absolute. */
+  readonly resolvePath: ResolvePath;
   /** Cancels a waiting task, or begins to cancel a running one. */
   readonly cancelTask: (task: Task, reason: string) => Promise<CancelResult["result"]>;
   /** Adds a message to the inbox of a task; `undefined` when the task has ended. */
@@ -139,14 +142,14 @@ export async function sendToInbox(
  */
 export async function taskWorkspace(
   input: Input<"task.workspace">,
-  host: Pick<TaskActionHost, "store" | "directories">,
+  host: Pick<TaskActionHost, "store" | "directories" | "resolvePath">,
 ): Promise<Output<"task.workspace">> {
   const task = await findTask(input.id, host.store);
   const stored = await host.store.findPlan(task.id);
   if (stored === undefined) {
     throw new AppError("conflict", `Task ${task.id} never ran: ${task.reason}`);
   }
-  const { workspace } = JSON.parse(stored) as Plan;
+  const { workspace } = planHere(stored, host.resolvePath);
   const isolation = workspace.isolation ?? "shared";
   const path = isolation === "shared" ? workspace.path : task.directory;
   if (path === "") {
@@ -168,14 +171,17 @@ export async function taskWorkspace(
  */
 export async function cleanWorkspace(
   input: Input<"task.workspace.clean">,
-  { store, directories }: Pick<TaskActionHost, "store" | "directories">,
+  { store, directories, resolvePath }: Pick<
+    TaskActionHost,
+    "store" | "directories" | "resolvePath"
+  >,
 ): Promise<Output<"task.workspace.clean">> {
   const { id, state, directory, finishedAt } = await findTask(input.id, store);
   if (finishedAt === undefined) {
     throw new AppError("conflict", `Task ${id} is ${state}: its directory is needed until it ends`);
   }
   const stored = await store.findPlan(id);
-  const from = stored === undefined ? undefined : (JSON.parse(stored) as Plan).workspace.path;
+  const from = stored === undefined ? undefined : planHere(stored, resolvePath).workspace.path;
   // First, so that no retry goes on in what is being removed.
   if (directory !== "") await store.setTaskDirectory(id, "");
   try {

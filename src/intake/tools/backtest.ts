@@ -105,7 +105,7 @@ async function* resultsOf(
   triggers: Triggers,
   { proposal: { catalog }, host }: { readonly proposal: Proposal; readonly host: BacktestHost },
 ): AsyncGenerator<Backtested> {
-  const planner = new Planner(catalog, (path) => path);
+  const planner = new Planner(catalog);
   const proposed = { ...host, catalog, planner, share: OPERATORS };
   for (let at = 0; at < found.length;) {
     const ids: string[] = [];

@@ -11,7 +11,7 @@ import type { ClaimedTask } from "../../store/task_records.ts";
 import { CancellationScope } from "../cancellation_scope.ts";
 import { checkSender, hasBegun } from "./check_sender.ts";
 import { findNeverRan, isOver, taskVerdict } from "./flow.ts";
-import type { Plan } from "../plan.ts";
+import { planHere } from "../plan.ts";
 import { removeOwnDirectory } from "./own_directory.ts";
 import { prepareFinally, prepareTask } from "./prepare_task.ts";
 import { runFinally, runFlow, skipForever, skipForTime } from "./run_flow.ts";
@@ -44,7 +44,7 @@ export async function runTask(
   host: RunHost,
   signals: RunSignals,
 ): Promise<TaskResult> {
-  const plan = JSON.parse(claimed.plan) as Plan;
+  const plan = planHere(claimed.plan, host.resolvePath);
   const { id: taskId, project, deliveryId } = claimed.task;
   // outlives the run, while the store takes the end of the last step
   await using last = new AsyncDisposableStack();

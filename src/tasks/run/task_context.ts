@@ -20,6 +20,7 @@ import type { LogStore } from "../../store/log_store.ts";
 import type { TaskRecorder } from "../../store/task_store.ts";
 import type { ClaimedTask } from "../../store/task_records.ts";
 import type { Inboxes } from "../step/inbox.ts";
+import type { ResolvePath } from "../../base/user_paths.ts";
 import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import type { Plan } from "../plan.ts";
 import type { InheritedEnv } from "../step/step_env.ts";
@@ -58,6 +59,8 @@ export interface RunHost {
   readonly events: Events;
   /** Makes and removes the worktrees and copies of tasks. */
   readonly directories: TaskDirectories;
+  /** Makes the paths of manifests absolute. */
+  readonly resolvePath: ResolvePath;
   /** Knows whose events may start a task. */
   readonly senders: SenderCheck;
 }
