@@ -14,7 +14,6 @@ import { openCalls } from "../calls/calls.ts";
 import { controlOperations, type OperationsHost } from "../control/operations.ts";
 import { ManifestReader } from "../control/resources/manifest_reader.ts";
 import { NextFires } from "../control/resources/next_fires.ts";
-import { ResourceWriter } from "../control/resources/resource_writer.ts";
 import { controlHandler, type ControlHost } from "../control/server/server.ts";
 import { FaultWatch } from "../notifications/fault_watch.ts";
 import { serve } from "../http/server/serve.ts";
@@ -124,7 +123,7 @@ function controlPlane(
     nextFires: new NextFires(),
     cancelTask: (task, reason) => host.worker.end(task, reason),
     sendToInbox: (taskId, message) => host.inboxes.add(taskId, message),
-    writer: new ResourceWriter(host),
+    writer: host.resources,
   });
   const { log, newId, metrics } = host;
   return (identify) =>

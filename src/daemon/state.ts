@@ -15,7 +15,7 @@ import type { DaemonLog } from "../base/log.ts";
 import { pathResolver, type ResolvePath } from "../base/user_paths.ts";
 import { createEvaluator, type Evaluator } from "../cel/evaluator.ts";
 import { OwnUsers } from "../connections/own_users.ts";
-import { loadCatalog } from "../control/resources/resource_writer.ts";
+import { loadCatalog, ResourceWriter } from "../control/resources/resource_writer.ts";
 import { KeyUses } from "../intake/pipeline/key_uses.ts";
 import { Rejections } from "../intake/pipeline/rejections.ts";
 import { UnknownPaths } from "../intake/unknown_paths.ts";
@@ -58,6 +58,8 @@ export interface State extends AsyncDisposable {
   /** The output of tasks. */
   readonly logs: LogStore;
   readonly catalog: Catalog;
+  /** The one way in which the catalog changes. */
+  readonly resources: ResourceWriter;
   /** Hides the secrets of the catalog. */
   readonly secrets: KnownSecrets;
   /** Who Connections write as. */
@@ -144,6 +146,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
     store,
     logs: new LogFiles(dir.logs),
     catalog,
+    resources: new ResourceWriter({ store, catalog, keyring, events }),
     secrets,
     taskTriggers,
     ownUsers,

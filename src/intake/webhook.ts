@@ -27,6 +27,7 @@ import type { Rejections } from "./pipeline/rejections.ts";
 import type { UnknownPaths } from "./unknown_paths.ts";
 import { DeliveryContext, type ReceivedDelivery } from "./pipeline/delivery_context.ts";
 import type { DeliveryRecorder } from "../store/delivery_store.ts";
+import { StaleResourcesError } from "../store/stale_resources.ts";
 import { answer, answerForAll } from "./webhook_answer.ts";
 
 /** What the webhook source needs. */
@@ -37,6 +38,8 @@ export interface WebhookHost extends PipelineHost {
   /** Remembers requests that find no trigger. */
   readonly unknownPaths: UnknownPaths;
   readonly keyUses: KeyUses;
+  /** Takes in what other daemons have changed. */
+  readonly resources: { refresh(): Promise<void> };
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: BodyLimits;
@@ -75,18 +78,36 @@ export async function receiveWebhook(
   const held = holdBody(incoming, host);
   let received: ReceivedDelivery | undefined;
   try {
-    const trigger = meet(host.triggers.at(incoming), context);
-    received = await receive(request, { ...incoming, context, held }, host);
-    if (context.others.length > 0) return await receiveForAll(received, incoming, host);
-    const decision = await decide(received, trigger, SIGNED_REQUEST, host);
-    if (decision.handshake !== undefined) return await answerHandshake(decision, host);
-    const outcomes = await record(decision, host);
-    return answer(context, outcomes);
-  } catch (error) {
-    return refuseAndRecord(toAppError(error), { ...incoming, context, received }, host);
+    for (let tried = 1;; tried++) {
+      try {
+        const trigger = meet(host.triggers.at(incoming), context);
+        received ??= await receive(request, { ...incoming, context, held }, host);
+        if (context.others.length > 0) return await receiveForAll(received, incoming, host);
+        const decision = await decide(received, trigger, SIGNED_REQUEST, host);
+        if (decision.handshake !== undefined) return await answerHandshake(decision, host);
+        const outcomes = await record(decision, host);
+        return answer(context, outcomes);
+      } catch (error) {
+        if (await isToBeDecidedAnew(error, tried, host)) continue;
+        return refuseAndRecord(toAppError(error), { ...incoming, context, received }, host);
+      }
+    }
   } finally {
     held.release();
   }
+}
+
+/** How often a request is decided on while other daemons change the resources. */
+const TRIES = 5;
+
+/** Takes in what another daemon has changed, where the decision on a request was made without it. */
+async function isToBeDecidedAnew(
+  error: unknown,
+  tried: number,
+  { resources }: Pick<WebhookHost, "resources">,
+): Promise<boolean> {
+  if (!(error instanceof StaleResourcesError) || tried >= TRIES) return false;
+  return await resources.refresh().then(() => true, () => false);
 }
 
 /**
@@ -96,11 +117,12 @@ export async function receiveWebhook(
  * @throws {AppError} `unauthorized` where their settings contradict each other.
  */
 export function meet(
-  { first, others, fault }: Receivers,
+  { first, others, fault, resourceVersion }: Receivers,
   context: DeliveryContext,
 ): ActiveTrigger {
   context.trigger = first;
   context.others = others;
+  context.resourceVersion = resourceVersion;
   if (fault !== undefined) throw unauthorized(fault);
   return first;
 }
@@ -134,6 +156,7 @@ export async function recordForAll(
       events,
     })),
     ...host.triggers.dedupTimesOf(received.context.trigger),
+    resourceVersion: received.context.resourceVersion,
   });
   for (const context of contexts) host.keyUses.add(context);
   return contexts.map((context, index) => ({ context, outcomes: outcomes[index] ?? [] }));
@@ -199,6 +222,7 @@ export async function record(
     content: { headers, body, url },
     events,
     ...host.triggers.dedupTimesOf(context.trigger),
+    resourceVersion: context.resourceVersion,
   });
   host.keyUses.add(context);
   return outcomes;

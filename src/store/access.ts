@@ -15,6 +15,7 @@ export const ACCESS: { readonly [Name in StoreMethod]: "read" | "write" } = {
   loadResources: "read",
   changeResources: "write",
   resourceVersion: "read",
+  adoptResources: "write",
   recordDelivery: "write",
   recordDeliveries: "write",
   recordHandshake: "write",

@@ -97,6 +97,7 @@ function delivered(
 
 /** The announcement of each method that writes; methods that only read have none. */
 export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name> } = {
+  adoptResources: changesNothing,
   changeResources: changesNothing, // the catalog announces it, once it holds the change
   recordDelivery(events, outcomes, { delivery, events: admitted }) {
     changedOnly(events, "delivery", delivery.id);

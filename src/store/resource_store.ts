@@ -26,4 +26,9 @@ export interface ResourceStore {
    * gives.
    */
   resourceVersion(): Promise<number>;
+  /**
+   * Says that this daemon decides by that version from now on. A change that another one has made
+   * resolves there once all do, or are gone.
+   */
+  adoptResources(version: number): Promise<void>;
 }

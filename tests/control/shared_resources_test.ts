@@ -20,6 +20,7 @@ function sharedStore(): ResourceStore {
   return {
     loadResources: () => Promise.resolve([...stored.values()]),
     resourceVersion: () => Promise.resolve(version),
+    adoptResources: () => Promise.resolve(),
     changeResources(changes) {
       for (const change of changes) {
         if (change.op === "put") stored.set(keyOf(change.resource), change.resource);

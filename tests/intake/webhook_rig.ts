@@ -59,6 +59,8 @@ export interface RigOptions {
   readonly certificate?: string;
   /** Stands in for some methods of the store. */
   readonly broken?: Partial<Store>;
+  /** Called when it is to take in what other daemons have changed. */
+  readonly refresh?: (catalog: Catalog) => void;
 }
 
 /** Puts a server together. */
@@ -71,6 +73,7 @@ export async function webhookRig(options: RigOptions): Promise<Rig> {
   const bodies = new BodyBudget(options.bodyBudget ?? 128 << 20);
   const host: Rig["host"] = {
     ...withPipeline(state, NO_PLUGINS),
+    resources: { refresh: () => Promise.resolve(options.refresh?.(state.catalog)) },
     findCertificate: () =>
       Promise.resolve(
         certificate === undefined ? { failure: "certificate_unreachable" } : { pem: certificate },

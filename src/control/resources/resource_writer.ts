@@ -61,6 +61,7 @@ export class ResourceWriter {
     const resources = await loadResources(this.#store, this.#keyring);
     this.#catalog.change(this.#catalog.changesTo(resources), version);
     this.#events.publish("resourcesChanged", undefined);
+    await this.#store.adoptResources(version);
   }
 
   async #commit(changes: readonly ResourceChange[]): Promise<void> {
@@ -96,6 +97,7 @@ export async function loadCatalog(store: ResourceStore, keyring: Keyring): Promi
     })),
   );
   if (puts.length > 0) await store.changeResources(puts);
+  await store.adoptResources(version);
   return new Catalog(resources, version);
 }
 

@@ -41,6 +41,8 @@ export interface Receivers {
   readonly others: readonly ActiveTrigger[];
   /** Why no request can be taken here: their settings differ in how one is checked or read. */
   readonly fault?: string;
+  /** Version of the stored resources by which they were found. */
+  readonly resourceVersion: number;
 }
 
 /** Names a trigger, and optionally the source it must have. */
@@ -155,7 +157,8 @@ export class Triggers {
     if (first === undefined) return undefined;
     if (others.length === 0 && first.fault !== undefined) throw first.fault;
     const fault = faultAt(group, named);
-    return { first, others, ...(fault === undefined ? {} : { fault }) };
+    const resourceVersion = this.#catalog.storedVersion;
+    return { first, others, resourceVersion, ...(fault === undefined ? {} : { fault }) };
   }
 
   #activate(resource: Resource<TriggerSpec>): ActiveTrigger {

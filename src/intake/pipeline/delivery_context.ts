@@ -29,6 +29,8 @@ export class DeliveryContext {
   trigger: ActiveTrigger | undefined;
   /** The other triggers that get the request; each has a record of its own. */
   others: readonly ActiveTrigger[] = NONE;
+  /** Version of the stored resources by which they were found. */
+  resourceVersion = 0;
   secret: { readonly store: string; readonly key: string } | undefined;
   /** Whether it was accepted without a signature (`allowUnsigned`). */
   unsigned = false;
@@ -76,6 +78,7 @@ export class DeliveryContext {
       const start = { id: newId(), clock: this.#clock, remote, via, receivedAt };
       const other = new DeliveryContext(start);
       other.trigger = trigger;
+      other.resourceVersion = this.resourceVersion;
       other.secret = this.secret;
       other.unsigned = this.unsigned;
       other.connection = this.connection;

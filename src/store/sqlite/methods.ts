@@ -61,6 +61,7 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   loadResources: resources.loadResources,
   changeResources: resources.changeResources,
   resourceVersion: resources.resourceVersion,
+  adoptResources: resources.adoptResources,
   recordDelivery: over(recordDelivery),
   recordDeliveries: over(recordDeliveries),
   recordHandshake: over(storeDelivery),

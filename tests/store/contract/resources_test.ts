@@ -52,4 +52,5 @@ eachStore("the version of the resources is that of the last change", async (stor
   const after = await store.changeResources([{ op: "put", resource: WORKSPACE }]);
   ok(after >= before);
   equal(await store.resourceVersion(), after);
+  await store.adoptResources(after);
 });

@@ -96,6 +96,7 @@ const CALLS: Calls = {
     run(db, [{ op: "put", resource }, { op: "delete", key }]);
   },
   resourceVersion: (run, db) => run(db),
+  adoptResources: (run, db) => run(db, 0),
   recordDelivery: (run, db) => {
     const event = admitted({ outcome: "filtered", reason: "" });
     const delivery = { ...DELIVERY, id: idOf(50), status: 200 };
