@@ -8,6 +8,7 @@
 import { Connections, type Session } from "../../src/store/postgres/database/connections.ts";
 import { migrate } from "../../src/store/postgres/database/migrate.ts";
 import { migrationsAfter } from "../../src/store/postgres/database/migrations.ts";
+import { JobQueue } from "../../src/store/postgres/jobs/job_queue.ts";
 
 /** Address of the server, as a user who may make databases; empty where there is none. */
 const SERVER = Deno.env.get("SVC_TEST_POSTGRES") ?? "";
@@ -76,6 +77,7 @@ async function template(db: Session): Promise<string> {
 async function migrated(url: string): Promise<void> {
   await using connections = new Connections({ url, owner: OWNER });
   await migrate(connections);
+  await using _jobs = await JobQueue.open(connections, 60_000);
 }
 
 function urlOf(database: string): string {

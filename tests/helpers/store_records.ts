@@ -17,14 +17,16 @@ export function idOf(n: number): string {
 }
 
 /**
- * The id of the task of delivery `n`. Processes of tasks are found by it on the whole machine, so
- * each test file has ids of its own: others may be running beside it.
+ * The id of the task of delivery `n`. Its first ten digits are its time, as of any id: tasks are
+ * claimed in the order of that. Processes of tasks are found by it on the whole machine, so each
+ * test file has ids of its own: others may be running beside it.
  */
 export function taskIdOf(n: number): string {
-  return `01J${OWN}${String(n).padStart(6, "0")}`;
+  const digits = String(n).padStart(6, "0");
+  return `01J0${digits}${OWN}${digits}`;
 }
 
-const OWN = crypto.randomUUID().replaceAll("-", "").toUpperCase().slice(0, 17);
+const OWN = crypto.randomUUID().replaceAll("-", "").toUpperCase().slice(0, 10);
 
 /** Steps of the plan every test task has. */
 export const STEPS = ["build", "deploy"];

@@ -9,6 +9,7 @@ import { ACCESS } from "../access.ts";
 import type { Store, StoreMethod } from "../store.ts";
 import { Connections, type Owner } from "./database/connections.ts";
 import { migrate } from "./database/migrate.ts";
+import { JobQueue } from "./jobs/job_queue.ts";
 import { METHODS } from "./methods.ts";
 
 /** How to open it. */
@@ -16,7 +17,11 @@ export interface PostgresOptions {
   /** `postgres://…`. */
   readonly url: string;
   readonly owner: Owner;
+  /** For how long its tasks are its own while nothing is heard of it. */
+  readonly leaseMs?: number;
 }
+
+const LEASE_MS = 60_000;
 
 type AnyMethod = (...args: readonly unknown[]) => Promise<unknown>;
 
@@ -26,22 +31,22 @@ type AnyMethod = (...args: readonly unknown[]) => Promise<unknown>;
  * @throws {AppError} `overloaded` when the database cannot be reached, `refused` when it cannot be
  * used.
  */
-export async function openPostgresStore({ url, owner }: PostgresOptions): Promise<Store> {
-  const connections = new Connections({ url, owner });
-  try {
-    await migrate(connections);
-  } catch (error) {
-    await connections[Symbol.asyncDispose]();
-    throw error;
-  }
+export async function openPostgresStore(
+  { url, owner, leaseMs = LEASE_MS }: PostgresOptions,
+): Promise<Store> {
+  await using opened = new AsyncDisposableStack();
+  const connections = opened.use(new Connections({ url, owner }));
+  await migrate(connections);
+  opened.use(await JobQueue.open(connections, leaseMs));
   const methods: Partial<Record<StoreMethod, AnyMethod>> = {};
   for (const name of Object.keys(ACCESS) as StoreMethod[]) {
     methods[name] = methodOf(connections, name);
   }
+  const all = opened.move();
   return {
     ...methods as unknown as Pick<Store, StoreMethod>, // ACCESS has every name at run time
     failed: new Promise(() => {}),
-    [Symbol.asyncDispose]: () => connections[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }
 

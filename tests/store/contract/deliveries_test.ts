@@ -264,7 +264,7 @@ eachStore("lists are newest first, limited, by project and by trigger", async (s
 
 eachStore("findTasks and findDeliveries give none, one or two by a prefix", async (store) => {
   for (const n of [123_401, 123_402, 123_403, 999_999]) await accept(store, n);
-  const prefix = taskIdOf(0).slice(0, 20);
+  const prefix = taskIdOf(0).slice(0, 4);
   deepEqual(ids(await store.findTasks(`${prefix}99`)), [taskIdOf(999_999)]);
   deepEqual(ids(await store.findTasks(taskIdOf(123_402))), [taskIdOf(123_402)]);
   deepEqual(ids(await store.findTasks(`${prefix}1234`)), [taskIdOf(123_401), taskIdOf(123_402)]);

@@ -13,7 +13,7 @@ const LIMITS = { limit: 5, newest: 100 };
 eachStore("findIds: a beginning goes before an end, an end before the middle", async (store) => {
   for (const n of [123_401, 123_402, 123_403, 999_999]) await accept(store, n);
   const tasks = (part: string, limits = LIMITS) => store.findIds("task", part, limits);
-  const start = taskIdOf(0).slice(0, 20);
+  const start = taskIdOf(0).slice(0, 4);
   const all = [999_999, 123_403, 123_402, 123_401].map(taskIdOf);
   deepEqual(await tasks(start), all, "newest first");
   deepEqual(await tasks(start, { limit: 2, newest: 100 }), all.slice(0, 2));
@@ -36,7 +36,7 @@ eachStore(
     const tasks = (part: string) => store.findIds("task", part, { limit: 5, newest: 2 });
     deepEqual(await tasks(taskIdOf(1001).slice(-4)), []);
     deepEqual(await tasks(taskIdOf(1002).slice(-4)), [taskIdOf(1002)]);
-    deepEqual(await tasks(taskIdOf(1001).slice(0, 25)), [1003, 1002, 1001].map(taskIdOf));
+    deepEqual(await tasks(taskIdOf(1001).slice(0, 9)), [1003, 1002, 1001].map(taskIdOf));
     deepEqual(await tasks(taskIdOf(1001)), [taskIdOf(1001)]);
   },
 );

@@ -35,6 +35,8 @@ export interface Session {
   run(sql: string, ...values: readonly Value[]): Promise<number>;
   /** Runs several statements that take no values. */
   exec(sql: string): Promise<void>;
+  /** Runs what another package has written: one statement with values (`$1`), or several without. */
+  native(sql: string, values?: readonly unknown[]): Promise<unknown>;
   /**
    * Waits until no other transaction has any of these locks, and keeps them until this one ends.
    * They are taken in one order, so that two transactions never wait for each other: to be called
@@ -174,6 +176,10 @@ class ClientSession implements Session {
 
   async exec(sql: string): Promise<void> {
     await this.#client.query(sql);
+  }
+
+  native(sql: string, values?: readonly unknown[]): Promise<unknown> {
+    return this.#client.query(sql, values);
   }
 
   async lock(...names: readonly string[]): Promise<void> {

@@ -223,11 +223,6 @@ const MIGRATIONS: readonly string[] = [
     'SELECT json_array_elements_text(list::json)';
   CREATE FUNCTION instr(whole text, part text) RETURNS int LANGUAGE sql IMMUTABLE AS
     'SELECT strpos(whole, part)';
-
-  -- The jobs of tasks that are ready, in the tables of the job queue.
-  CREATE FUNCTION jobs_add(ids text[]) RETURNS void LANGUAGE plpgsql AS 'BEGIN END';
-  CREATE FUNCTION jobs_end(ids text[]) RETURNS void LANGUAGE plpgsql AS 'BEGIN END';
-  CREATE FUNCTION jobs_put_back(ids text[]) RETURNS void LANGUAGE plpgsql AS 'BEGIN END';
   `,
 ];
 

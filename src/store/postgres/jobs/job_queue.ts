@@ -1,0 +1,94 @@
+/**
+ * The queue of tasks that are ready, the only importer of `pg-boss`: who takes a task, and who takes
+ * it over when that node is gone. A job stands for a task that is ready or runs, and ends in the
+ * transaction that ends the task; which tasks wait for a time or for room is in our own rows.
+ *
+ * The engine knows jobs by their ids alone: a node that was silent too long could keep and end the
+ * job that another one has taken over. So a job is only fetched here together with a claim of its
+ * task (`tasks/task_claims.ts`), and only who has that claim ends it.
+ *
+ * @module
+ */
+
+// @ts-types="./pg_boss.d.ts"
+import { PgBoss } from "pg-boss";
+import type { Connections, Session } from "../database/connections.ts";
+import { JOB_FUNCTIONS } from "./job_functions.ts";
+import type { Executor } from "./pg_boss.d.ts";
+import { QUEUE, SCHEMA } from "./queue_names.ts";
+
+/** Parts of a lease after which the engine looks for jobs whose node is silent. */
+const LOOKS_PER_LEASE = 6;
+
+/** The jobs of one database. */
+export class JobQueue implements AsyncDisposable {
+  readonly #boss: PgBoss;
+
+  private constructor(boss: PgBoss) {
+    this.#boss = boss;
+  }
+
+  /**
+   * Starts it, and makes or migrates its tables. A job whose node said nothing for `leaseMs` is
+   * fetched again.
+   */
+  static async open(connections: Connections, leaseMs: number): Promise<JobQueue> {
+    const lookSeconds = Math.ceil(leaseMs / 1000 / LOOKS_PER_LEASE);
+    const boss = new PgBoss({
+      db: { executeSql: (text, values) => connections.use((db) => execute(db, text, values)) },
+      schema: SCHEMA,
+      schedule: false,
+      superviseIntervalSeconds: lookSeconds,
+      monitorIntervalSeconds: lookSeconds,
+    });
+    boss.on("error", () => {}); // of its looks: the next one does what this one could not
+    const jobs = new JobQueue(boss);
+    try {
+      await boss.start();
+      const heartbeatSeconds = Math.ceil(leaseMs / 1000);
+      // a table of its own has half as many indexes
+      await boss.createQueue(QUEUE, { partition: true, heartbeatSeconds });
+      await boss.updateQueue(QUEUE, { heartbeatSeconds });
+      await connections.transaction(async (db) => {
+        await db.lock("schema");
+        await db.exec(JOB_FUNCTIONS);
+      });
+    } catch (error) {
+      await jobs[Symbol.asyncDispose]();
+      throw error;
+    }
+    return jobs;
+  }
+
+  /** Takes at most `limit` jobs in this transaction; gives the ids of their tasks, the oldest first. */
+  async fetch(db: Session, limit: number): Promise<readonly string[]> {
+    const options = { batchSize: limit, db: inSession(db) };
+    return (await this.#boss.fetch(QUEUE, options)).map(({ data }) => String(data)).toSorted();
+  }
+
+  /** Says that these tasks, which this node has claimed, still run. */
+  async touch(db: Session, taskIds: readonly string[]): Promise<void> {
+    if (taskIds.length === 0) return;
+    const jobs = await db.all("SELECT job_of(task) AS id FROM unnest(?::text[]) AS task", taskIds);
+    await this.#boss.touch(QUEUE, jobs.map(({ id }) => String(id)), { db: inSession(db) });
+  }
+
+  /** Stops its looks; the jobs stay as they are. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#boss.stop({ graceful: false });
+  }
+}
+
+const inSession = (db: Session): Executor => ({
+  executeSql: (text, values) => db.native(text, values),
+});
+
+/** Several statements without values may be a whole transaction, which must not be left half open. */
+async function execute(db: Session, text: string, values?: readonly unknown[]): Promise<unknown> {
+  try {
+    return await db.native(text, values);
+  } catch (error) {
+    await db.native("ROLLBACK").catch(() => {});
+    throw error;
+  }
+}

@@ -1,0 +1,10 @@
+/**
+ * Names that the job queue has in the database.
+ *
+ * @module
+ */
+
+/** The schema in which pg-boss has its tables. */
+export const SCHEMA = "svc_jobs";
+/** The queue of tasks that any node may run. */
+export const QUEUE = "task";
