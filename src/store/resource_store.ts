@@ -17,11 +17,12 @@ export interface ResourceStore {
   /**
    * Makes all changes, or none; gives the version of the resources after it.
    *
-   * @throws {AppError} `conflict` when another daemon has changed one of them meanwhile.
+   * @throws {AppError} `conflict` when a put is not the next version of what is stored: another
+   * daemon has changed it meanwhile.
    */
   changeResources(changes: readonly ResourceChange[]): Promise<number>;
   /**
-   * The version of the resources, which every change raises, whoever makes it; always 0 where only
+   * The version of the resources, which each change of any daemon raises; always 0 where only
    * one daemon can. Asked for before {@linkcode loadResources}, it is never too new for what that
    * gives.
    */

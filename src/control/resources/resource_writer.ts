@@ -89,11 +89,14 @@ export class ResourceWriter {
 export async function loadCatalog(store: ResourceStore, keyring: Keyring): Promise<Catalog> {
   const version = await store.resourceVersion();
   const stored = await store.loadResources();
-  const resources = await openAll(stored, keyring);
+  const opened = await openAll(stored, keyring);
+  const resources = opened.map((one, index) =>
+    holdsUnbound(stored[index], keyring) ? { ...one, generation: one.generation + 1 } : one
+  );
   const puts = await Promise.all(
-    resources.filter((_, index) => holdsUnbound(stored[index], keyring)).map(async (resource) => ({
+    resources.filter((one, index) => one !== opened[index]).map(async (one) => ({
       op: "put" as const,
-      resource: await mapSecrets(resource, keyring.seal),
+      resource: await mapSecrets(one, keyring.seal),
     })),
   );
   if (puts.length > 0) await store.changeResources(puts);

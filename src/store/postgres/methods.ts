@@ -14,6 +14,18 @@ import type { Batched } from "./batched.ts";
 import type { Session } from "./database/connections.ts";
 import * as outboxQueue from "./outbox/outbox_queue.ts";
 import * as outbox from "./outbox/outbox_rows.ts";
+import * as tokens from "./audit/token_rows.ts";
+import * as connections from "./connections/connection_rows.ts";
+import * as size from "./database/database_size.ts";
+import * as cursors from "./deliveries/cursor_rows.ts";
+import * as deliveryLists from "./deliveries/delivery_lists.ts";
+import * as keyUses from "./deliveries/key_use_rows.ts";
+import * as ids from "./id_rows.ts";
+import * as resources from "./resources/resource_rows.ts";
+import * as inbox from "./tasks/inbox_rows.ts";
+import * as plans from "./tasks/plan_rows.ts";
+import * as taskCounts from "./tasks/task_counts.ts";
+import * as taskLists from "./tasks/task_lists.ts";
 
 /** A method of {@linkcode Store} as it runs in a session. */
 type Inside<Name extends StoreMethod> = (
@@ -24,9 +36,26 @@ type Inside<Name extends StoreMethod> = (
 /** The methods by name. */
 export const METHODS: { readonly [Name in Exclude<StoreMethod, Batched>]?: Inside<Name> } = {
   // resources
+  loadResources: resources.loadResources,
+  changeResources: resources.changeResources,
+  resourceVersion: resources.resourceVersion,
   // deliveries
+  listDeliveries: deliveryLists.listDeliveries,
+  findDeliveries: deliveryLists.findDeliveries,
+  readDelivery: deliveryLists.readDelivery,
+  readDeliveries: deliveryLists.readDeliveries,
+  listHeaderValues: deliveryLists.listHeaderValues,
+  recordKeyUse: keyUses.recordKeyUse,
+  listKeyUse: keyUses.listKeyUse,
+  findCursor: cursors.findCursor,
   // chat
   // tasks
+  listTasks: taskLists.listTasks,
+  findTasks: taskLists.findTasks,
+  findPlan: plans.findPlan,
+  addToInbox: inbox.addToInbox,
+  listInbox: inbox.listInbox,
+  counts: taskCounts.counts,
   // outbox
   addToOutbox: outbox.addToOutbox,
   claimMessages: outboxQueue.claimMessages,
@@ -38,6 +67,8 @@ export const METHODS: { readonly [Name in Exclude<StoreMethod, Batched>]?: Insid
   outboxCounts: outbox.outboxCounts,
   pruneOutbox: outbox.pruneOutbox,
   // connections
+  listConnectionStates: connections.listConnectionStates,
+  noteConnection: connections.noteConnection,
   // audit
   startAudit: audit.startAudit,
   finishAudit: audit.finishAudit,
@@ -50,5 +81,13 @@ export const METHODS: { readonly [Name in Exclude<StoreMethod, Batched>]?: Insid
   recordControl: control.recordControl,
   finishControl: control.finishControl,
   listControl: control.listControl,
+  createToken: tokens.createToken,
+  findToken: tokens.findToken,
+  listTokens: tokens.listTokens,
+  revokeToken: tokens.revokeToken,
   // ids and size
+  findIds: ids.findIds,
+  nthId: ids.nthId,
+  databaseSize: size.databaseSize,
+  reclaimSpace: size.databaseSize,
 };

@@ -8,27 +8,9 @@ import type { RecordName } from "../../resources/record_names.ts";
 import type { IdSearchLimits } from "../id_search.ts";
 import type { ListRange } from "../list_query.ts";
 import { text } from "../sql/columns.ts";
+import { LEAST_PART, RECORD_TABLES } from "../sql/id_search.ts";
 import type { Database } from "./engine/database.ts";
 import { idRange, ordered, prefixEnd, where } from "../sql/queries.ts";
-
-/** Each has an index that begins with `id`. */
-const TABLES: Readonly<Record<RecordName, string>> = {
-  "task": "tasks",
-  "delivery": "deliveries",
-  "source-event": "source_events",
-  "binding": "bindings",
-  "outbox": "outbox",
-  "audit": "plugin_audit",
-  "token": "control_tokens",
-  "control-audit": "control_audit",
-};
-
-/**
- * Fewest characters of a part that is no beginning: among ten thousand ids an end of four
- * characters is another id's one time in a hundred, and a word such as `test` would be in the
- * middle of one of them one time in five.
- */
-const LEAST = { end: 4, middle: 6 };
 
 /** See `IdSearch`. */
 export function findIds(
@@ -37,15 +19,15 @@ export function findIds(
   part: string,
   { limit, newest: searched }: IdSearchLimits,
 ): string[] {
-  const table = TABLES[record];
+  const table = RECORD_TABLES[record];
   const ids = (sql: string, ...values: readonly (string | number)[]) =>
     db.all(`SELECT id FROM ${sql} ORDER BY id DESC LIMIT ?`, ...values, limit)
       .map((row) => text(row, "id"));
   const begin = ids(`${table} WHERE id >= ? AND id < ?`, part, prefixEnd(part));
-  if (begin.length > 0 || part.length < LEAST.end) return begin;
+  if (begin.length > 0 || part.length < LEAST_PART.end) return begin;
   const newest = `(SELECT id FROM ${table} ORDER BY id DESC LIMIT ?)`;
   const end = ids(`${newest} WHERE substr(id, ?) = ?`, searched, -part.length, part);
-  if (end.length > 0 || part.length < LEAST.middle) return end;
+  if (end.length > 0 || part.length < LEAST_PART.middle) return end;
   return ids(`${newest} WHERE instr(id, ?) > 0`, searched, part);
 }
 
@@ -57,7 +39,7 @@ export function nthId(
 ): string | undefined {
   const { clause, values } = where(idRange(range));
   const row = db.get(
-    `SELECT id FROM ${TABLES[record]} ${clause} ${ordered(range)} LIMIT 1 OFFSET ?`,
+    `SELECT id FROM ${RECORD_TABLES[record]} ${clause} ${ordered(range)} LIMIT 1 OFFSET ?`,
     ...values,
     nth - 1,
   );

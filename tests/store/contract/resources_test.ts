@@ -54,3 +54,33 @@ eachStore("the version of the resources is that of the last change", async (stor
   equal(await store.resourceVersion(), after);
   await store.adoptResources(after);
 });
+
+eachStore("changeResources refuses what was decided on an older version, whole", async (store) => {
+  const put = (more: Partial<Resource>) =>
+    store.changeResources([
+      { op: "put", resource: { ...WORKSPACE, name: "beside" } },
+      { op: "put", resource: { ...WORKSPACE, ...more } },
+    ]);
+  const refused = { code: "conflict", message: /workspace\/repo/ };
+  await rejects(put({ generation: 2 }), refused, "of one that somebody has deleted");
+  await store.changeResources([{ op: "put", resource: WORKSPACE }]);
+  await rejects(put({}), refused, "made twice");
+  await store.changeResources([{ op: "put", resource: { ...WORKSPACE, generation: 2 } }]);
+  for (const generation of [1, 2, 4]) await rejects(put({ generation }), refused);
+  await rejects(put({ generation: 3, createdAt: 9 }), refused, "of another with this name");
+  deepEqual(await store.loadResources(), [{ ...WORKSPACE, generation: 2 }]);
+});
+
+eachStore("changeResources goes through its changes in their order", async (store) => {
+  const put = (more: Partial<Resource> = {}) =>
+    ({ op: "put", resource: { ...WORKSPACE, ...more } }) as const;
+  await store.changeResources([put(), put({ generation: 2 })]);
+  const anew = put({ createdAt: 7, spec: {} });
+  await store.changeResources([{ op: "delete", key: WORKSPACE }, anew]);
+  deepEqual(await store.loadResources(), [anew.resource]);
+  await store.changeResources([
+    put({ createdAt: 7, generation: 2 }),
+    { op: "delete", key: WORKSPACE },
+  ]);
+  deepEqual(await store.loadResources(), []);
+});

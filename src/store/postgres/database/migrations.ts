@@ -16,6 +16,9 @@ const MIGRATIONS: readonly string[] = [
     created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
     PRIMARY KEY (kind, project, name)
   );
+  -- How often they were changed: a daemon that knows an older number has an old catalog.
+  CREATE TABLE catalog_version (version INTEGER NOT NULL);
+  INSERT INTO catalog_version VALUES (0);
 
   -- The daemons that share this database. A lease is until when no other takes over what its daemon
   -- runs, by this database's clock.
@@ -82,7 +85,7 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX tasks_failed_of_project ON tasks (project, delivery_id) WHERE state = 'failed';
   CREATE INDEX tasks_failed_of_trigger ON tasks (project, "trigger", delivery_id)
     WHERE state = 'failed';
-  CREATE INDEX tasks_open ON tasks (id) WHERE state IN ('pending', 'running');
+  CREATE INDEX tasks_open ON tasks (state, held, id) WHERE state IN ('pending', 'running');
   CREATE INDEX tasks_running ON tasks (node, id) WHERE state = 'running';
   CREATE INDEX tasks_timed ON tasks (run_at) WHERE state = 'pending' AND held = 3;
   CREATE INDEX tasks_gated ON tasks (gate, held, id)

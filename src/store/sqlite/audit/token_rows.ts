@@ -6,9 +6,8 @@
 
 import { LAST_TIME_MS } from "../../../base/clock.ts";
 import type { ControlToken } from "../../audit_records.ts";
-import { number, optionalNumber, text } from "../../sql/columns.ts";
+import { toToken } from "../../sql/tokens.ts";
 import type { Database } from "../engine/database.ts";
-import type { Row } from "../../sql/row.ts";
 
 /** Stores a token under the hash of its text. */
 export function createToken(db: Database, token: ControlToken, hash: string): void {
@@ -44,15 +43,4 @@ export function listTokens(db: Database): ControlToken[] {
 /** Revokes a token. */
 export function revokeToken(db: Database, id: string, now: number): void {
   db.run("UPDATE control_tokens SET revoked_at = COALESCE(revoked_at, ?) WHERE id = ?", now, id);
-}
-
-function toToken(row: Row): ControlToken {
-  return {
-    id: text(row, "id"),
-    name: text(row, "name"),
-    role: text(row, "role") as ControlToken["role"],
-    createdAt: number(row, "created_at"),
-    expiresAt: number(row, "expires_at"),
-    ...optionalNumber(row, "revoked_at", "revokedAt"),
-  };
 }

@@ -11,7 +11,9 @@ import type { Database } from "../engine/database.ts";
 
 /** Everything that is known. */
 export function listConnectionStates(db: Database): ConnectionState[] {
-  return db.all("SELECT * FROM connections").map((row) => json(row, "state") as ConnectionState);
+  return db.all("SELECT state FROM connections ORDER BY project, name").map((row) =>
+    json(row, "state") as ConnectionState
+  );
 }
 
 /** Adds to what is known of a Connection. */

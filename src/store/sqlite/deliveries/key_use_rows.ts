@@ -5,7 +5,7 @@
  */
 
 import type { KeyUse } from "../../delivery_records.ts";
-import { number, text } from "../../sql/columns.ts";
+import { toKeyUse } from "../../sql/key_uses.ts";
 import type { Database } from "../engine/database.ts";
 
 /** Adds to the counts. */
@@ -26,13 +26,9 @@ export function recordKeyUse(db: Database, uses: readonly KeyUse[]): void {
 
 /** Uses of the keys of one SecretStore. */
 export function listKeyUse(db: Database, project: string, store: string): KeyUse[] {
-  const rows = db.all("SELECT * FROM key_uses WHERE project = ? AND store = ?", project, store);
-  return rows.map((row) => ({
+  return db.all(
+    `SELECT * FROM key_uses WHERE project = ? AND store = ? ORDER BY key, "trigger"`,
     project,
     store,
-    key: text(row, "key"),
-    trigger: text(row, "trigger"),
-    count: number(row, "count"),
-    lastAt: number(row, "last_at"),
-  }));
+  ).map(toKeyUse);
 }

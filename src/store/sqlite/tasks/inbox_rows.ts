@@ -6,7 +6,7 @@
 
 import type { JsonObject } from "../../../base/json.ts";
 import type { InboxMessage } from "../../task_records.ts";
-import { json, number } from "../../sql/columns.ts";
+import { toInboxMessage } from "../../sql/inbox.ts";
 import type { Database } from "../engine/database.ts";
 
 /** Adds a message; `undefined` when the task has ended or does not exist. */
@@ -32,9 +32,6 @@ export function addToInbox(
 
 /** Messages of a task, oldest first. */
 export function listInbox(db: Database, taskId: string): InboxMessage[] {
-  return db.all("SELECT * FROM inbox WHERE task_id = ? ORDER BY position", taskId).map((row) => ({
-    position: number(row, "position"),
-    message: json(row, "message") as JsonObject,
-    createdAt: number(row, "created_at"),
-  }));
+  return db.all("SELECT * FROM inbox WHERE task_id = ? ORDER BY position", taskId)
+    .map(toInboxMessage);
 }

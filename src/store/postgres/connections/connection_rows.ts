@@ -1,0 +1,43 @@
+/**
+ * The table `connections`: what the daemons have learnt of each Connection, one row each.
+ *
+ * @module
+ */
+
+import type { ConnectionKey, ConnectionNews, ConnectionState } from "../../connection_records.ts";
+import { nothingKnown, withNews } from "../../rules/connection_news.ts";
+import { json } from "../../sql/columns.ts";
+import type { Session } from "../database/connections.ts";
+
+/** Everything that is known. */
+export async function listConnectionStates(db: Session): Promise<ConnectionState[]> {
+  const rows = await db.all("SELECT state FROM connections ORDER BY project, name");
+  return rows.map((row) => json(row, "state") as ConnectionState);
+}
+
+/** Adds to what is known of a Connection. */
+export async function noteConnection(
+  db: Session,
+  key: ConnectionKey,
+  news: ConnectionNews,
+  now: number,
+): Promise<ConnectionState> {
+  const { project, name, createdAt } = key;
+  await db.lock(`connection/${project}/${name}`);
+  const row = await db.get(
+    "SELECT state FROM connections WHERE project = ? AND name = ?",
+    project,
+    name,
+  );
+  const known = row === undefined ? undefined : json(row, "state") as ConnectionState;
+  const before = known?.createdAt === createdAt ? known : nothingKnown(key);
+  const state = withNews(before, news, now);
+  await db.run(
+    `INSERT INTO connections (project, name, state) VALUES (?, ?, ?)
+     ON CONFLICT (project, name) DO UPDATE SET state = excluded.state`,
+    project,
+    name,
+    JSON.stringify(state),
+  );
+  return state;
+}

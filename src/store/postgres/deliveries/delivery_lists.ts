@@ -1,0 +1,115 @@
+/**
+ * Reads the table `deliveries`: lists, and single deliveries with their content.
+ *
+ * @module
+ */
+
+import {
+  type Delivery,
+  DELIVERY_OUTCOMES,
+  type DeliveryQuery,
+  type HeaderPage,
+  type HeaderQuery,
+  type StoredDelivery,
+} from "../../delivery_records.ts";
+import { text } from "../../sql/columns.ts";
+import {
+  DELIVERY_COLUMNS,
+  toContent,
+  toDelivery,
+  unindexedConditions,
+} from "../../sql/deliveries.ts";
+import { idRange, oldestIdSince, ordered, prefixEnd, where } from "../../sql/queries.ts";
+import type { Session, Value } from "../database/connections.ts";
+import { newestIds, type Query } from "../database/newest.ts";
+
+/** Deliveries, in the order of the list. */
+export function listDeliveries(db: Session, query: DeliveryQuery): Promise<Delivery[]> {
+  const { project, trigger, outcome, limit } = query;
+  const conditions = Object.assign({}, idRange(query), unindexedConditions(query));
+  if ((project ?? trigger ?? outcome) === undefined) {
+    const { clause, values } = where(conditions);
+    return listed(db, `${clause} ${ordered(query)} LIMIT ?`, [...values, limit]);
+  }
+  const ids = outcome === "failed" ? failedIds(query) : newestIds({
+    table: "deliveries",
+    byProject: true,
+    among: { column: "outcome", values: outcome === undefined ? DELIVERY_OUTCOMES : [outcome] },
+    conditions: Object.assign({ '"trigger" = ?': trigger }, conditions),
+  }, query);
+  return listed(db, `WHERE id IN (${ids.sql}) ${ordered(query)}`, ids.values);
+}
+
+/** Deliveries of which a task has failed. */
+function failedIds(query: DeliveryQuery): Query {
+  const own = where(unindexedConditions(query));
+  return newestIds({
+    table: "tasks",
+    byProject: true,
+    conditions: Object.assign({ '"trigger" = ?': query.trigger }, idRange(query, "delivery_id")),
+    select: (clause) => ({
+      sql: `SELECT DISTINCT id FROM deliveries JOIN
+        (SELECT delivery_id FROM tasks ${clause} AND state = 'failed') AS failed
+        ON failed.delivery_id = deliveries.id ${own.clause}`,
+      values: own.values,
+    }),
+  }, query);
+}
+
+async function listed(db: Session, tail: string, values: readonly Value[]): Promise<Delivery[]> {
+  const rows = await db.all(`SELECT ${DELIVERY_COLUMNS} FROM deliveries ${tail}`, ...values);
+  return rows.map(toDelivery);
+}
+
+/** Deliveries whose id starts with `prefix`, at most two. */
+export function findDeliveries(db: Session, prefix: string): Promise<Delivery[]> {
+  const tail = "WHERE id >= ? AND id < ? ORDER BY id LIMIT 2";
+  return listed(db, tail, [prefix, prefixEnd(prefix)]);
+}
+
+/** Values of a header, newest first. */
+export async function listHeaderValues(
+  db: Session,
+  { project, header, since, before, limit }: HeaderQuery,
+): Promise<HeaderPage> {
+  const { clause, values } = where({ "id >= ?": oldestIdSince(since), "id < ?": before });
+  const rows = await db.all(
+    `SELECT id, CASE WHEN project = ? AND outcome <> 'rejected' THEN headers END AS headers
+     FROM deliveries ${clause} ORDER BY id DESC LIMIT ?`,
+    project,
+    ...values,
+    limit,
+  );
+  const last = rows.length < limit ? undefined : rows.at(-1);
+  return {
+    values: rows.flatMap((row) => {
+      const value = toContent(row)?.headers[header]; // PostgreSQL takes out none beside a "\u0000"
+      return typeof value === "string" ? [value] : [];
+    }),
+    ...(last === undefined ? {} : { before: text(last, "id") }),
+  };
+}
+
+/** A delivery with its content. */
+export async function readDelivery(db: Session, id: string): Promise<StoredDelivery | undefined> {
+  const [delivery] = await readDeliveries(db, [id]);
+  return delivery;
+}
+
+/** Deliveries with their content, newest first. */
+export async function readDeliveries(
+  db: Session,
+  ids: readonly string[],
+): Promise<StoredDelivery[]> {
+  const rows = await db.all(
+    `SELECT found.*, kept.headers, kept.url, kept.body
+     FROM (SELECT ${DELIVERY_COLUMNS}, content_of FROM deliveries WHERE id = ANY(?)) AS found
+     LEFT JOIN deliveries AS kept ON kept.id = coalesce(found.content_of, found.id)
+     ORDER BY found.id DESC`,
+    ids,
+  );
+  return rows.map((row) => {
+    const content = toContent(row);
+    return { delivery: toDelivery(row), ...(content === undefined ? {} : { content }) };
+  });
+}

@@ -1,0 +1,48 @@
+/**
+ * Ids by a part of them: beginnings by an index, other parts among the newest ids.
+ *
+ * @module
+ */
+
+import type { RecordName } from "../../resources/record_names.ts";
+import type { IdSearchLimits } from "../id_search.ts";
+import type { ListRange } from "../list_query.ts";
+import { text } from "../sql/columns.ts";
+import { LEAST_PART, RECORD_TABLES } from "../sql/id_search.ts";
+import { idRange, ordered, prefixEnd, where } from "../sql/queries.ts";
+import type { Session } from "./database/connections.ts";
+
+/** See `IdSearch`. */
+export async function findIds(
+  db: Session,
+  record: RecordName,
+  part: string,
+  { limit, newest: searched }: IdSearchLimits,
+): Promise<string[]> {
+  const table = RECORD_TABLES[record];
+  const ids = async (sql: string, ...values: readonly (string | number)[]) => {
+    const rows = await db.all(`SELECT id FROM ${sql} ORDER BY id DESC LIMIT ?`, ...values, limit);
+    return rows.map((row) => text(row, "id"));
+  };
+  const begin = await ids(`${table} WHERE id >= ? AND id < ?`, part, prefixEnd(part));
+  if (begin.length > 0 || part.length < LEAST_PART.end) return begin;
+  const newest = `(SELECT id FROM ${table} ORDER BY id DESC LIMIT ?) AS newest`;
+  const end = await ids(`${newest} WHERE right(id, ?) = ?`, searched, part.length, part);
+  if (end.length > 0 || part.length < LEAST_PART.middle) return end;
+  return ids(`${newest} WHERE instr(id, ?) > 0`, searched, part);
+}
+
+/** See `IdSearch`. */
+export async function nthId(
+  db: Session,
+  record: RecordName,
+  { nth, ...range }: ListRange & { readonly nth: number },
+): Promise<string | undefined> {
+  const { clause, values } = where(idRange(range));
+  const row = await db.get(
+    `SELECT id FROM ${RECORD_TABLES[record]} ${clause} ${ordered(range)} LIMIT 1 OFFSET ?`,
+    ...values,
+    nth - 1,
+  );
+  return row === undefined ? undefined : text(row, "id");
+}

@@ -1,0 +1,34 @@
+/**
+ * Counts pending and running tasks, for `svc status` and the metrics. It counts in an index that
+ * holds only those, so the number of ended tasks does not matter.
+ *
+ * @module
+ */
+
+import type { TaskCounts } from "../../task_records.ts";
+import { number, text } from "../../sql/columns.ts";
+import type { Row } from "../../sql/row.ts";
+import { WAIT_REASON } from "../../sql/wait_reasons.ts";
+import type { Session } from "../database/connections.ts";
+
+/** Number of pending and running tasks, and the age of the oldest pending ones. */
+export async function counts(db: Session): Promise<TaskCounts> {
+  const rows = await db.all(
+    `SELECT open.*, tasks.created_at FROM
+       (SELECT state, held, count(*) AS tasks, min(id) AS first FROM tasks
+        WHERE state IN ('pending', 'running') GROUP BY state, held) AS open
+     JOIN tasks ON tasks.id = open.first ORDER BY open.first`,
+  );
+  const pending = rows.filter((row) => row["state"] === "pending");
+  const isReady = (row: Row) => row["held"] === WAIT_REASON.none;
+  const count = (some: readonly Row[]) => some.reduce((sum, row) => sum + number(row, "tasks"), 0);
+  const [oldest] = pending;
+  const [oldestReady] = pending.filter(isReady);
+  return {
+    pending: count(pending),
+    held: count(pending.filter((row) => !isReady(row))),
+    running: count(rows.filter((row) => text(row, "state") === "running")),
+    ...(oldest && { oldestPendingAt: number(oldest, "created_at") }),
+    ...(oldestReady && { oldestReadyAt: number(oldestReady, "created_at") }),
+  };
+}

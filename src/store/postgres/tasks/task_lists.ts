@@ -1,0 +1,78 @@
+/**
+ * Reads the tables `tasks`, `steps` and `plans`: lists of tasks, and single ones.
+ *
+ * @module
+ */
+
+import { type Task, TASK_STATES, type TaskQuery } from "../../task_records.ts";
+import { json, text } from "../../sql/columns.ts";
+import { listRange, ordered, prefixEnd, where } from "../../sql/queries.ts";
+import type { Row } from "../../sql/row.ts";
+import { type StoredPlan, TASK_COLUMNS, toTask } from "../../sql/tasks.ts";
+import type { Session, Value } from "../database/connections.ts";
+import { newestIds } from "../database/newest.ts";
+
+/** Tasks, in the order of the list. */
+export function listTasks(db: Session, query: TaskQuery): Promise<Task[]> {
+  const { project, trigger, workflow, state, delivery, parent, retryOf, limit } = query;
+  const own = { '"trigger" = ?': trigger, "workflow = ?": workflow };
+  const rows = listRange(query, "created_at");
+  const related = { "delivery_id = ?": delivery, "parent_id = ?": parent, "retry_of = ?": retryOf };
+  const isRelated = (delivery ?? parent ?? retryOf) !== undefined;
+  if (isRelated || (project ?? trigger ?? workflow ?? state) === undefined) {
+    const { clause, values } = where(
+      Object.assign({ "project = ?": project, "state = ?": state }, own, related, rows),
+    );
+    return readTasks(db, `${clause} ${ordered(query)} LIMIT ?`, [...values, limit]);
+  }
+  const ids = newestIds({
+    table: "tasks",
+    byProject: true,
+    among: { column: "state", values: state === undefined ? TASK_STATES : [state] },
+    conditions: Object.assign(own, rows),
+  }, query);
+  return readTasks(db, `WHERE id IN (${ids.sql}) ${ordered(query)}`, ids.values);
+}
+
+/** Tasks whose id starts with `prefix`, at most two. */
+export function findTasks(db: Session, prefix: string): Promise<Task[]> {
+  return readTasks(db, "WHERE id >= ? AND id < ? ORDER BY id LIMIT 2", [prefix, prefixEnd(prefix)]);
+}
+
+/** Tasks selected by the SQL that follows `FROM tasks`. */
+export async function readTasks(
+  db: Session,
+  tail: string,
+  values: readonly Value[],
+): Promise<Task[]> {
+  const rows = await db.all(`SELECT ${TASK_COLUMNS} FROM tasks ${tail}`, ...values);
+  const plans = await readPlans(db, rows);
+  const steps = await readSteps(db, rows.map((row) => text(row, "id")));
+  return rows.map((row) => {
+    const hash = row["plan_hash"];
+    return toTask(row, {
+      ...(typeof hash === "string" ? { plan: plans.get(hash) ?? { steps: [] } } : {}),
+      rows: steps.get(text(row, "id")) ?? [],
+    });
+  });
+}
+
+/** The plans of some tasks, by their hash: most tasks of a list share a few. */
+async function readPlans(db: Session, tasks: readonly Row[]): Promise<Map<string, StoredPlan>> {
+  const hashes = new Set(
+    tasks.flatMap(({ plan_hash: hash }) => typeof hash === "string" ? hash : []),
+  );
+  if (hashes.size === 0) return new Map();
+  const rows = await db.all("SELECT hash, plan FROM plans WHERE hash = ANY(?)", [...hashes]);
+  return new Map(rows.map((row) => [text(row, "hash"), json(row, "plan") as StoredPlan]));
+}
+
+/** The rows of the steps of some tasks, by the id of the task. */
+export async function readSteps(
+  db: Session,
+  taskIds: readonly string[],
+): Promise<Map<string, Row[]>> {
+  if (taskIds.length === 0) return new Map();
+  const rows = await db.all("SELECT * FROM steps WHERE task_id = ANY(?)", taskIds);
+  return Map.groupBy(rows, (row) => text(row, "task_id"));
+}
