@@ -5,10 +5,17 @@
  */
 
 import type { Binding, BindingQuery, ThreadKey } from "../../source_event_records.ts";
-import { number, storable, text } from "../../sql/columns.ts";
+import {
+  BIND_RETRY,
+  BIND_THREAD,
+  bindingsWanted,
+  bindingValues,
+  toBinding,
+} from "../../sql/bindings.ts";
+import { text } from "../../sql/columns.ts";
+import { ordered, prefixEnd } from "../../sql/queries.ts";
+import { OF_THREAD, threadValues } from "../../sql/source_events.ts";
 import type { Database } from "../engine/database.ts";
-import type { Row } from "../../sql/row.ts";
-import { idRange, ordered, prefixEnd, where } from "../../sql/queries.ts";
 import { ofEachProject } from "../engine/newest.ts";
 import { findEventOfDelivery } from "./source_event_rows.ts";
 
@@ -16,53 +23,23 @@ import { findEventOfDelivery } from "./source_event_rows.ts";
 export function findBound(db: Database, thread: ThreadKey): string | undefined {
   if (thread.threadId === "") return undefined;
   const row = db.get(
-    `SELECT task_id FROM bindings WHERE project = ? AND "trigger" = ? AND installation_id = ?
-       AND conversation_id = ? AND thread_id = ?`,
-    thread.project,
-    thread.trigger,
-    storable(thread.installationId),
-    storable(thread.conversationId),
-    storable(thread.threadId),
+    `SELECT task_id FROM bindings WHERE ${OF_THREAD}`,
+    ...threadValues(thread),
   );
   return row === undefined ? undefined : text(row, "task_id");
 }
 
 /** Binds a thread to a task; a thread that is bound already keeps its id. */
 export function bindThread(db: Database, binding: Omit<Binding, "createdAt">): void {
-  db.run(
-    `INSERT INTO bindings (project, "trigger", installation_id, conversation_id, thread_id, id,
-       task_id, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)
-     ON CONFLICT (project, "trigger", installation_id, conversation_id, thread_id)
-       DO UPDATE SET task_id = ?7, updated_at = ?8`,
-    binding.project,
-    binding.trigger,
-    storable(binding.installationId),
-    storable(binding.conversationId),
-    storable(binding.threadId),
-    binding.id,
-    binding.taskId,
-    binding.updatedAt,
-  );
+  db.run(BIND_THREAD, ...bindingValues(binding));
 }
 
-/**
- * Binds the thread of a task to its retry, unless the thread is bound to another task by now: to a
- * follow-up, or to a retry that has not ended.
- */
+/** Binds the thread of a task to its retry. */
 export function bindRetry(
   db: Database,
   retry: { readonly id: string; readonly of: string; readonly now: number },
 ): void {
-  db.run(
-    `UPDATE bindings SET task_id = ?1, updated_at = ?2
-     WHERE task_id IN (SELECT ?3 UNION ALL SELECT id FROM tasks
-       WHERE delivery_id = (SELECT delivery_id FROM tasks WHERE id = ?3) AND retry_of IS NOT NULL)
-     AND NOT EXISTS (SELECT 1 FROM tasks
-       WHERE tasks.id = bindings.task_id AND state IN ('pending', 'running'))`,
-    retry.id,
-    retry.now,
-    retry.of,
-  );
+  db.run(BIND_RETRY, retry.id, retry.now, retry.of);
 }
 
 /**
@@ -86,17 +63,8 @@ export function listBindings(db: Database, query: BindingQuery): Binding[] {
   if (query.project === undefined && query.trigger !== undefined) {
     return ofEachProject(db, "bindings", query, listBindings);
   }
-  const { project, trigger, since, until, ...places } = query;
-  // The time of a binding is that of its last change, and its id that of its first.
-  const { clause, values } = where(Object.assign(
-    {
-      "project = ?": project,
-      '"trigger" = ?': trigger,
-      "updated_at >= ?": since,
-      "updated_at <= ?": until,
-    },
-    idRange(places),
-  ));
+  const { project, trigger } = query;
+  const { clause, values } = bindingsWanted(query);
   const index = trigger !== undefined
     ? "INDEXED BY bindings_of_trigger"
     : project === undefined
@@ -116,18 +84,4 @@ export function findBindings(db: Database, prefix: string): Binding[] {
     prefix,
     prefixEnd(prefix),
   ).map(toBinding);
-}
-
-function toBinding(row: Row): Binding {
-  return {
-    id: text(row, "id"),
-    project: text(row, "project"),
-    trigger: text(row, "trigger"),
-    installationId: text(row, "installation_id"),
-    conversationId: text(row, "conversation_id"),
-    threadId: text(row, "thread_id"),
-    taskId: text(row, "task_id"),
-    createdAt: number(row, "created_at"),
-    updatedAt: number(row, "updated_at"),
-  };
 }

@@ -8,30 +8,26 @@
 
 import type { SourceEventState, ThreadKey } from "../../source_event_records.ts";
 import { number, storable, text } from "../../sql/columns.ts";
+import {
+  GIVE_UP_CLAIM,
+  OF_THREAD,
+  OPEN_IN_THREAD,
+  POSTPONE_EVENT,
+  THREAD_COLUMNS,
+  threadValues,
+  toThread,
+} from "../../sql/source_events.ts";
 import { afterFailure, canReplay, DUE_NOW, dueTimes, earliest } from "../../rules/chat_queue.ts";
 import { isAbandoned } from "../../rules/ownership.ts";
 import type { Database } from "../engine/database.ts";
 import type { Row, SqlValue } from "../../sql/row.ts";
 
-/** The unfinished events of a thread; the index is in their order. */
-const OPEN_IN_THREAD = `source_events INDEXED BY source_events_open
-  WHERE project = ? AND "trigger" = ? AND installation_id = ? AND conversation_id = ?
-    AND thread_id = ? AND thread_id <> '' AND state IN ('received', 'routing')`;
-
-function threadValues(thread: ThreadKey): SqlValue[] {
-  return [
-    thread.project,
-    thread.trigger,
-    storable(thread.installationId),
-    storable(thread.conversationId),
-    storable(thread.threadId),
-  ];
-}
+const OPEN = `source_events INDEXED BY source_events_open WHERE ${OPEN_IN_THREAD}`;
 
 /** Whether an event of this thread waits or is being routed. */
 export function isThreadBusy(db: Database, thread: ThreadKey): boolean {
   if (thread.threadId === "") return false;
-  const row = db.get(`SELECT 1 FROM ${OPEN_IN_THREAD} LIMIT 1`, ...threadValues(thread));
+  const row = db.get(`SELECT 1 FROM ${OPEN} LIMIT 1`, ...threadValues(thread));
   return row !== undefined;
 }
 
@@ -39,7 +35,7 @@ export function isThreadBusy(db: Database, thread: ThreadKey): boolean {
 export function promoteNext(db: Database, thread: ThreadKey): void {
   if (thread.threadId === "") return;
   const next = db.get(
-    `SELECT id FROM ${OPEN_IN_THREAD} ORDER BY id LIMIT 1`,
+    `SELECT id FROM ${OPEN} ORDER BY id LIMIT 1`,
     ...threadValues(thread),
   );
   if (next !== undefined) {
@@ -115,11 +111,7 @@ export function requeueAbandoned(db: Database, routing: readonly string[]): void
   ).map((row) => ({ id: text(row, "id"), node: text(row, "node") }));
   for (const claim of claimed) {
     if (!isAbandoned(claim, { self: db.node, routing })) continue;
-    db.run(
-      "UPDATE source_events SET state = 'received', due_at = ?, claimed_at = NULL WHERE id = ?",
-      DUE_NOW,
-      claim.id,
-    );
+    db.run(`${GIVE_UP_CLAIM} WHERE id = ?`, claim.id);
   }
 }
 
@@ -131,9 +123,7 @@ export function postponeSourceEvent(
 ): void {
   const { state, attempts, promotesNext } = afterFailure(failure);
   const row = db.returning(
-    `UPDATE source_events SET state = ?, reason = ?, due_at = COALESCE(?, due_at),
-       attempts = attempts + ?, claimed_at = NULL WHERE id = ? AND state = 'routing'
-     RETURNING project, "trigger", installation_id, conversation_id, thread_id`,
+    `${POSTPONE_EVENT} RETURNING ${THREAD_COLUMNS}`,
     state,
     storable(failure.reason),
     failure.dueAt ?? null,
@@ -145,11 +135,7 @@ export function postponeSourceEvent(
 
 /** Puts an event that was not routed back in the queue. */
 export function replaySourceEvent(db: Database, id: string, now: number): boolean {
-  const row = db.get(
-    `SELECT state, project, "trigger", installation_id, conversation_id, thread_id
-     FROM source_events WHERE id = ?`,
-    id,
-  );
+  const row = db.get(`SELECT state, ${THREAD_COLUMNS} FROM source_events WHERE id = ?`, id);
   if (row === undefined || !canReplay(text(row, "state") as SourceEventState)) return false;
   putBack(db, id, { behind: isThreadBusy(db, toThread(row)), now });
   return true;
@@ -166,8 +152,7 @@ export function putRepliesBack(
 ): void {
   const rows = db.all(
     `SELECT id FROM source_events INDEXED BY source_events_of_thread
-     WHERE project = ? AND "trigger" = ? AND installation_id = ? AND conversation_id = ?
-       AND thread_id = ? AND state = 'ignored' AND top_level = 0 AND reason = ?`,
+     WHERE ${OF_THREAD} AND state = 'ignored' AND top_level = 0 AND reason = ?`,
     ...threadValues(thread),
     reason,
   );
@@ -183,14 +168,4 @@ function putBack(db: Database, id: string, { behind, now }: { behind: boolean; n
     behind ? 1 : 0,
     id,
   );
-}
-
-function toThread(row: Row): ThreadKey {
-  return {
-    project: text(row, "project"),
-    trigger: text(row, "trigger"),
-    installationId: text(row, "installation_id"),
-    conversationId: text(row, "conversation_id"),
-    threadId: text(row, "thread_id"),
-  };
 }

@@ -18,10 +18,10 @@ import type {
   SourceEventState,
 } from "../../source_event_records.ts";
 import type { TaskState } from "../../task_records.ts";
-import { DUE_NOW } from "../../rules/chat_queue.ts";
 import { endOfStart, OPEN_ROOT, recheckRouting } from "../../rules/chat_routing.ts";
 import { bindThread, findBound } from "./binding_rows.ts";
 import { bytes, json, number, storable, text } from "../../sql/columns.ts";
+import { END_EVENT, EVENT_COLUMNS, GIVE_UP_CLAIM, toSourceEvent } from "../../sql/source_events.ts";
 import type { Database } from "../engine/database.ts";
 import { recordEvent } from "../../transactions/record_event.ts";
 import { deliveryRows } from "../deliveries/sqlite_delivery_rows.ts";
@@ -33,7 +33,7 @@ import {
   putRepliesBack,
   requeueAbandoned,
 } from "./source_event_queue.ts";
-import { EVENT_COLUMNS, findEventOfPost, toSourceEvent } from "./source_event_rows.ts";
+import { findEventOfPost } from "./source_event_rows.ts";
 
 /** Claims the oldest due events. */
 export function claimSourceEvents(
@@ -124,23 +124,13 @@ function end(
   event: SourceEvent,
   { state, reason, taskId = "" }: { state: SourceEventState; reason: string; taskId?: string },
 ): Routed {
-  db.run(
-    "UPDATE source_events SET state = ?, reason = ?, task_id = ?, claimed_at = NULL WHERE id = ?",
-    state,
-    storable(reason),
-    taskId,
-    event.id,
-  );
+  db.run(END_EVENT, state, storable(reason), taskId, event.id);
   promoteNext(db, event);
   return { state, ...(taskId === "" ? {} : { taskId }) };
 }
 
 function decideAgain(db: Database, { id }: SourceEvent): Routed {
-  db.run(
-    "UPDATE source_events SET state = 'received', due_at = ?, claimed_at = NULL WHERE id = ?",
-    DUE_NOW,
-    id,
-  );
+  db.run(`${GIVE_UP_CLAIM} WHERE id = ?`, id);
   return { state: "received" };
 }
 

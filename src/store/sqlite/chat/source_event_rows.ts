@@ -10,18 +10,27 @@ import type {
   RecordedSourceEvent,
   SourceEvent,
   SourceEventFacts,
-  SourceEventKind,
   SourceEventQuery,
   SourceEventState,
 } from "../../source_event_records.ts";
-import { number, storable, text } from "../../sql/columns.ts";
+import { text } from "../../sql/columns.ts";
+import {
+  EVENT_COLUMNS,
+  eventsWanted,
+  eventValues,
+  externalValues,
+  INSERT_EVENT,
+  OF_POST,
+  postValues,
+  SENT_BEFORE,
+  toSourceEvent,
+} from "../../sql/source_events.ts";
 import type { Database } from "../engine/database.ts";
-import type { Row } from "../../sql/row.ts";
 import { storeDelivery } from "../../transactions/record_delivery.ts";
 import { deliveryRows } from "../deliveries/sqlite_delivery_rows.ts";
-import { listRange, ordered, prefixEnd, where } from "../../sql/queries.ts";
+import { ordered, prefixEnd } from "../../sql/queries.ts";
 import { ofEachProject } from "../engine/newest.ts";
-import { DUE_NOW, enqueue } from "../../rules/chat_queue.ts";
+import { enqueue } from "../../rules/chat_queue.ts";
 import { threadOf } from "../../rules/chat_routing.ts";
 import { isThreadBusy } from "./source_event_queue.ts";
 
@@ -29,13 +38,8 @@ import { isThreadBusy } from "./source_event_queue.ts";
 export function recordSourceEvent(db: Database, given: NewSourceEvent): RecordedSourceEvent {
   const { event, delivery, content } = given;
   const first = db.get(
-    `SELECT id FROM source_events WHERE project = ? AND "trigger" = ? AND provider = ?
-       AND installation_id = ? AND external_event_id = ?`,
-    event.project,
-    event.trigger,
-    event.provider,
-    storable(event.installationId),
-    storable(event.externalEventId),
+    `SELECT id FROM source_events WHERE ${SENT_BEFORE}`,
+    ...externalValues(event),
   );
   const id = first === undefined ? event.id : text(first, "id");
   const outcome = first === undefined ? "accepted" : "duplicate";
@@ -46,40 +50,12 @@ export function recordSourceEvent(db: Database, given: NewSourceEvent): Recorded
 }
 
 function insert(db: Database, given: NewSourceEvent): void {
-  const { ignored, payload } = given;
   const event = inThread(db, given.event);
-  const { state, behind } = enqueue({
-    ignored: ignored !== undefined,
+  const queued = enqueue({
+    ignored: given.ignored !== undefined,
     isThreadBusy: isThreadBusy(db, event),
   });
-  db.run(
-    `INSERT INTO source_events (id, project, "trigger", provider, installation_id,
-       external_event_id, delivery_id, kind, actor, conversation_id, thread_id, post_id, top_level,
-       text, payload, occurred_at, received_at, state, reason, queued_at, due_at, behind)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    event.id,
-    event.project,
-    event.trigger,
-    event.provider,
-    storable(event.installationId),
-    storable(event.externalEventId),
-    event.deliveryId,
-    event.kind,
-    storable(event.actor),
-    storable(event.conversationId),
-    storable(event.threadId),
-    storable(event.postId),
-    event.topLevel ? 1 : 0,
-    storable(event.text),
-    payload ?? null,
-    event.occurredAt,
-    event.receivedAt,
-    state,
-    storable(ignored ?? ""),
-    event.receivedAt,
-    DUE_NOW,
-    behind ? 1 : 0,
-  );
+  db.run(INSERT_EVENT, ...eventValues(event, given, queued));
 }
 
 function inThread(db: Database, event: SourceEventFacts): SourceEventFacts {
@@ -93,15 +69,7 @@ export function listSourceEvents(db: Database, query: SourceEventQuery): SourceE
   if (query.project === undefined && query.trigger !== undefined) {
     return ofEachProject(db, "source_events", query, listSourceEvents);
   }
-  const { clause, values } = where(Object.assign(
-    {
-      "project = ?": query.project,
-      '"trigger" = ?': query.trigger,
-      "state = ?": query.state,
-      "thread_id = ?": query.thread,
-    },
-    listRange(query, "received_at"),
-  ));
+  const { clause, values } = eventsWanted(query);
   return db.all(
     `SELECT ${EVENT_COLUMNS} FROM source_events ${indexFor(query)} ${clause} ${ordered(query)}
      LIMIT ?`,
@@ -149,50 +117,10 @@ export function findEventOfPost(
   state?: SourceEventState,
 ): SourceEvent | undefined {
   if (postId === "") return undefined;
-  const place = [
-    event.project,
-    event.trigger,
-    storable(event.installationId),
-    storable(event.conversationId),
-    storable(postId),
-  ];
-  const ofPost = `SELECT ${EVENT_COLUMNS} FROM source_events WHERE project = ? AND "trigger" = ?
-    AND installation_id = ? AND conversation_id = ? AND post_id = ? AND post_id <> ''`;
+  const place = postValues(event, postId);
+  const ofPost = `SELECT ${EVENT_COLUMNS} FROM source_events WHERE ${OF_POST}`;
   const row = state === undefined
     ? db.get(`${ofPost} LIMIT 1`, ...place)
     : db.get(`${ofPost} AND source_events.state = ? LIMIT 1`, ...place, state);
   return row === undefined ? undefined : toSourceEvent(row);
-}
-
-/** Columns of a {@linkcode SourceEvent}. */
-export const EVENT_COLUMNS =
-  `source_events.id, source_events.project, source_events."trigger", provider,
-  installation_id, external_event_id, source_events.delivery_id, kind, actor, conversation_id,
-  thread_id, post_id, top_level, text, occurred_at, source_events.received_at,
-  source_events.state, source_events.reason, source_events.task_id, attempts`;
-
-/** Converts a row of these columns. */
-export function toSourceEvent(row: Row): SourceEvent {
-  return {
-    id: text(row, "id"),
-    project: text(row, "project"),
-    trigger: text(row, "trigger"),
-    provider: text(row, "provider"),
-    installationId: text(row, "installation_id"),
-    externalEventId: text(row, "external_event_id"),
-    deliveryId: text(row, "delivery_id"),
-    kind: text(row, "kind") as SourceEventKind,
-    actor: text(row, "actor"),
-    conversationId: text(row, "conversation_id"),
-    threadId: text(row, "thread_id"),
-    postId: text(row, "post_id"),
-    topLevel: number(row, "top_level") === 1,
-    text: text(row, "text"),
-    occurredAt: number(row, "occurred_at"),
-    receivedAt: number(row, "received_at"),
-    state: text(row, "state") as SourceEventState,
-    reason: text(row, "reason"),
-    taskId: text(row, "task_id"),
-    attempts: number(row, "attempts"),
-  };
 }
