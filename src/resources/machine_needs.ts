@@ -31,8 +31,17 @@ export interface ProgramNeed {
   readonly name: string;
 }
 
+/** The nodes on which tasks of a workspace may run. */
+export interface NodesNeed {
+  readonly needs: "nodes";
+  /** Names or labels, of which one is enough. */
+  readonly nodes: readonly string[];
+}
+
 /** One thing that has to be there before a task can do its work. */
-export type MachineNeed = (DirectoryNeed | WatchedNeed | ProgramNeed) & { readonly at: FieldPath };
+export type MachineNeed = (DirectoryNeed | WatchedNeed | ProgramNeed | NodesNeed) & {
+  readonly at: FieldPath;
+};
 
 /**
  * The need for the program `name`, which the field `at` names. None where it cannot be known which

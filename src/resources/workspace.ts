@@ -7,7 +7,7 @@
 import Type from "typebox";
 import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
-import { errorAt, type Finding } from "./resource.ts";
+import { errorAt, type Finding, Name } from "./resource.ts";
 
 /** Schema of `spec`. */
 const WorkspaceSpec = Type.Object({
@@ -19,6 +19,11 @@ const WorkspaceSpec = Type.Object({
   fetch: Type.Optional(Type.Boolean()),
   env: Type.Optional(Env),
   maxParallel: Type.Optional(Type.Integer({ minimum: 1, title: "how many tasks at once, from 1" })),
+  nodes: Type.Optional(Type.Array(Name, {
+    minItems: 1,
+    uniqueItems: true,
+    title: "a list of names or labels of nodes",
+  })),
 }, { additionalProperties: false });
 
 /** `spec` of a Workspace. */
@@ -52,13 +57,15 @@ export const workspace: AnyKind = defineKind<WorkspaceSpec>("Workspace", {
   ],
   expressions: (spec) => envExpressions(spec.env, ["spec", "env"]),
   references: (spec) => envReferences(spec.env, ["spec", "env"]),
-  machine: ({ path, isolation }) => [
+  machine: ({ path, isolation, nodes }) => [
     { needs: "directory", path, at: PATH, repository: isolation === "worktree" },
+    ...(nodes === undefined ? [] : [{ needs: "nodes", nodes, at: ["spec", "nodes"] } as const]),
   ],
   columns: [
     { header: "PATH", fit: "text", cell: ({ spec }) => spec.path },
     { header: "ISOLATION", cell: ({ spec }) => spec.isolation ?? DEFAULT_ISOLATION },
     { header: "PARALLEL", wide: true, cell: ({ spec }) => String(spec.maxParallel ?? "") },
+    { header: "NODES", wide: true, cell: ({ spec }) => spec.nodes?.join(",") ?? "" },
   ],
 });
 

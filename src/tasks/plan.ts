@@ -71,6 +71,8 @@ export interface Plan {
     readonly isolation?: "shared" | "worktree" | "copy";
     /** Whether its worktrees start at the newest commit of the remote. */
     readonly fetch?: true;
+    /** Names or labels of the nodes on which the task may run; on any when absent. */
+    readonly nodes?: readonly string[];
     readonly env: Env;
   };
 }
@@ -162,6 +164,7 @@ export class Planner {
         path: workspace?.path ?? "",
         isolation: workspace?.isolation ?? DEFAULT_ISOLATION,
         ...(workspace?.fetch === true ? { fetch: true } : {}),
+        ...(workspace?.nodes === undefined ? {} : { nodes: workspace.nodes }),
         env: workspace?.env ?? {},
       },
     };

@@ -112,6 +112,14 @@ controlTest("a dry run looks as well, and changes nothing", async (rig) => {
   deepEqual(items, []);
 });
 
+controlTest("a daemon that is alone says that it is the node of every workspace", async (rig) => {
+  await Deno.mkdir(`${rig.dirs.root}/code`);
+  deepEqual((await rig.apply(workspace("code", ", nodes: [gpu, box-2]"))).warnings, [
+    "0.yaml:3:20: spec.nodes: Tasks in this workspace run on this machine, not only on gpu, " +
+    "box-2: a daemon without PostgreSQL is the only node there is",
+  ]);
+});
+
 /** Warnings about workspaces `0`, `1`, …; `faultOf` is the machine, `pass` lets the time pass. */
 function warningsWith(
   count: number,
@@ -136,7 +144,7 @@ function warningsWith(
   return { warnings, pass: () => pass() };
 }
 
-const pathOf = (need: FoundNeed) => need.needs === "program" ? need.name : need.path;
+const pathOf = (need: FoundNeed) => "path" in need ? need.path : "";
 
 Deno.test("what does not answer holds nothing up", async () => {
   const signals: AbortSignal[] = [];

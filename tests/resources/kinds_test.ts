@@ -23,7 +23,7 @@ const EXAMPLES: Readonly<Record<string, unknown>> = {
   Workflow: { steps: [{ id: "a", run: "echo" }] },
   Agent: { command: "agent --print", promptDelivery: "file" },
   StepTemplate: { prompt: "Review {{ payload.title }}" },
-  Workspace: { path: "/tmp", isolation: "worktree", maxParallel: 2 },
+  Workspace: { path: "/tmp", isolation: "worktree", maxParallel: 2, nodes: ["gpu"] },
   SecretStore: { data: { key: "a-real-secret" } },
   Connection: {
     github: {

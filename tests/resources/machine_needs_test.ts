@@ -73,6 +73,15 @@ const RESOURCES: readonly [title: string, kind: string, spec: string, needs: rea
       "{path: /srv/code, isolation: worktree}",
       ['spec.path {"needs":"directory","path":"/srv/code","repository":true}'],
     ],
+    [
+      "a workspace of some nodes",
+      "Workspace",
+      "{path: /srv/code, nodes: [gpu, box-2]}",
+      [
+        'spec.path {"needs":"directory","path":"/srv/code","repository":false}',
+        'spec.nodes {"needs":"nodes","nodes":["gpu","box-2"]}',
+      ],
+    ],
     ["an agent", "Agent", "{command: claude}", [
       'spec.command {"needs":"program","name":"claude"}',
     ]],

@@ -100,6 +100,12 @@ Deno.test("Planner.plan copies isolation, and says how many may share the worksp
   equal(planner(WORKFLOW, WORKSPACE).plan(TRIGGER).workspaceMax, undefined);
 });
 
+Deno.test("Planner.plan copies where the task may run", () => {
+  const spec = { path: "/srv/ws", nodes: ["gpu", "box-2"] };
+  const made = planner(WORKFLOW, resource("Workspace", "ws", spec)).plan(TRIGGER);
+  deepEqual(planOf(made).workspace.nodes, ["gpu", "box-2"]);
+});
+
 const PATHS: readonly [written: string, path: string][] = [
   ["/abs/dir", "/abs/dir"],
   ["workspaces/default", "/data/workspaces/default"],

@@ -84,6 +84,8 @@ function foundNeed(
   switch (need.needs) {
     case "program":
       return { needs: need.needs, name: need.name };
+    case "nodes":
+      return { needs: need.needs, nodes: need.nodes };
     case "directory":
       return { needs: need.needs, path: need.path, repository: need.repository };
     case "watched": {
@@ -123,5 +125,13 @@ function describe(checks: readonly Check[]): string[] {
 }
 
 function nameOf(need: FoundNeed): string {
-  return need.needs === "program" ? `The program "${need.name}"` : `"${need.path}"`;
+  switch (need.needs) {
+    case "program":
+      return `The program "${need.name}"`;
+    case "nodes":
+      return `Nodes ${need.nodes.join(", ")}`;
+    case "directory":
+    case "watched":
+      return `"${need.path}"`;
+  }
 }

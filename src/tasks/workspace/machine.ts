@@ -7,7 +7,12 @@
 import { isAbsolute, join } from "node:path";
 import { AppError } from "../../base/errors.ts";
 import type { ResolvePath } from "../../base/user_paths.ts";
-import type { DirectoryNeed, ProgramNeed, WatchedNeed } from "../../resources/machine_needs.ts";
+import type {
+  DirectoryNeed,
+  NodesNeed,
+  ProgramNeed,
+  WatchedNeed,
+} from "../../resources/machine_needs.ts";
 import { hasProgram } from "../step/program.ts";
 import { findRepository } from "./git_worktree.ts";
 import type { ToolHost } from "./run_tool.ts";
@@ -17,7 +22,8 @@ import { directoryFault, isDirectory } from "./task_directory.ts";
 export type FoundNeed =
   | DirectoryNeed
   | Omit<WatchedNeed, "workspace"> & { readonly path: string }
-  | ProgramNeed;
+  | ProgramNeed
+  | NodesNeed;
 
 /** What looking for things needs. */
 export interface MachineHost extends ToolHost {
@@ -39,6 +45,7 @@ export class Machine {
    */
   async faultOf(need: FoundNeed, signal: AbortSignal): Promise<string | undefined> {
     if (need.needs === "program") return await this.#programFault(need.name);
+    if (need.needs === "nodes") return nodesFault(need.nodes);
     const path = this.#host.resolvePath(need.path);
     const fault = await directoryFault(path);
     if (fault !== undefined) {
@@ -69,6 +76,12 @@ export class Machine {
       : `The program "${program}" is not installed, or not where steps look (PATH is ${path}): ` +
         "install it, write its whole path, or start the daemon with its directory on PATH";
   }
+}
+
+/** Of a daemon that shares its database with no other. */
+function nodesFault(nodes: readonly string[]): string {
+  return `Tasks in this workspace run on this machine, not only on ${nodes.join(", ")}: a daemon ` +
+    "without PostgreSQL is the only node there is";
 }
 
 async function watchedFault(path: string): Promise<string | undefined> {
