@@ -1,10 +1,21 @@
 /**
- * The methods that share transactions, because many requests call them at once: the facts of a batch
- * are loaded, decided on by the transactions of `store/transactions/`, and what they change is
- * written, in three round trips.
+ * The methods that share transactions, because many requests call them at once: what each may ask
+ * for, and what it does by the transactions of `store/transactions/` once that is loaded.
  *
  * @module
  */
+
+import type { Admitted } from "../delivery_records.ts";
+import type { Store } from "../store.ts";
+import { cancelTask, finishTask } from "../transactions/end_task.ts";
+import {
+  recordDeliveries,
+  recordDelivery,
+  storeDelivery,
+} from "../transactions/record_delivery.ts";
+import type { ClaimFence } from "./working_set/claim_fence.ts";
+import type { Wanted } from "./working_set/wanted.ts";
+import type { WorkingSet } from "./working_set/working_set.ts";
 
 /** Names of those methods. */
 export type Batched =
@@ -18,3 +29,96 @@ export type Batched =
   | "requeueTask"
   | "finishTask"
   | "cancelTask";
+
+/** What a batch reads and changes. */
+export interface BatchRows {
+  readonly set: WorkingSet;
+  readonly fence: ClaimFence;
+}
+
+/** A method of {@linkcode Store} in a batch. */
+interface BatchedMethod<Name extends Batched> {
+  /** Calls of one lane follow each other, and wait for no other lane. */
+  readonly lane: "events" | "tasks";
+  wants(wanted: Wanted, ...args: Parameters<Store[Name]>): void;
+  run(rows: BatchRows, ...args: Parameters<Store[Name]>): Awaited<ReturnType<Store[Name]>>;
+}
+
+/** The methods by name. */
+export const BATCHED: { readonly [Name in Batched]: BatchedMethod<Name> } = {
+  recordDelivery: {
+    lane: "events",
+    wants(wanted, { delivery, events, once }) {
+      if (once === true) wanted.addDelivery(delivery.id);
+      wantEvents(wanted, events);
+    },
+    run: ({ set }, given) => recordDelivery(set, given),
+  },
+  recordDeliveries: {
+    lane: "events",
+    wants(wanted, { deliveries }) {
+      for (const { events } of deliveries) wantEvents(wanted, events);
+    },
+    run: ({ set }, given) => recordDeliveries(set, given),
+  },
+  recordHandshake: {
+    lane: "events",
+    wants() {},
+    run: ({ set }, delivery, content) => storeDelivery(set, delivery, content),
+  },
+  moveCursor: {
+    lane: "events",
+    wants() {},
+    run: ({ set }, cursor) => set.moveCursor(cursor),
+  },
+  saveStep: {
+    lane: "tasks",
+    wants: (wanted, taskId) => wanted.addClaim(taskId),
+    run({ set, fence }, taskId, step) {
+      fence.check(taskId);
+      set.saveStep(taskId, step);
+    },
+  },
+  setTaskDirectory: {
+    lane: "tasks",
+    wants: (wanted, taskId) => wanted.addClaim(taskId),
+    run({ set, fence }, taskId, directory) {
+      fence.check(taskId);
+      set.setDirectory(taskId, directory);
+    },
+  },
+  countRestarts: {
+    lane: "tasks",
+    wants(wanted, taskIds) {
+      for (const id of taskIds) wanted.addClaim(id);
+    },
+    run({ set, fence }, taskIds) {
+      for (const id of taskIds) if (fence.allows(id)) set.countRestart(id);
+    },
+  },
+  requeueTask: {
+    lane: "tasks",
+    wants: (wanted, taskId) => wanted.addTask(taskId),
+    run({ set, fence }, taskId) {
+      fence.check(taskId);
+      set.requeue(taskId);
+    },
+  },
+  finishTask: {
+    lane: "tasks",
+    wants: (wanted, { taskId }) => wanted.addTask(taskId),
+    run({ set, fence }, end) {
+      fence.check(end.taskId);
+      return finishTask(set, end);
+    },
+  },
+  cancelTask: {
+    lane: "tasks",
+    wants: (wanted, taskId) => wanted.addTask(taskId),
+    run: ({ set }, taskId, end) => cancelTask(set, taskId, end),
+  },
+};
+
+function wantEvents(wanted: Wanted, events: readonly Admitted[]): void {
+  for (const event of events) if (event.outcome === "accepted") wanted.addNew(event.task);
+}

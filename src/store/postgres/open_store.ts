@@ -7,10 +7,13 @@
 
 import { ACCESS } from "../access.ts";
 import type { Store, StoreMethod } from "../store.ts";
+import { BATCHED, type Batched } from "./batched.ts";
 import { Connections, type Owner } from "./database/connections.ts";
 import { migrate } from "./database/migrate.ts";
 import { JobQueue } from "./jobs/job_queue.ts";
+import { Lane } from "./lane.ts";
 import { METHODS } from "./methods.ts";
+import { type BatchedCall, BatchRunner } from "./run_batch.ts";
 
 /** How to open it. */
 export interface PostgresOptions {
@@ -38,9 +41,17 @@ export async function openPostgresStore(
   const connections = opened.use(new Connections({ url, owner }));
   await migrate(connections);
   opened.use(await JobQueue.open(connections, leaseMs));
+  const batches = new BatchRunner(connections, { owner, epochOf: () => undefined });
+  const lanes = {
+    events: new Lane((calls: readonly BatchedCall[]) => batches.run(calls)),
+    tasks: new Lane((calls: readonly BatchedCall[]) => batches.run(calls)),
+  };
+  for (const lane of Object.values(lanes)) opened.defer(() => lane.idle());
   const methods: Partial<Record<StoreMethod, AnyMethod>> = {};
   for (const name of Object.keys(ACCESS) as StoreMethod[]) {
-    methods[name] = methodOf(connections, name);
+    methods[name] = isBatched(name)
+      ? (...args) => lanes[BATCHED[name].lane].call({ method: name, args })
+      : methodOf(connections, name);
   }
   const all = opened.move();
   return {
@@ -49,6 +60,8 @@ export async function openPostgresStore(
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }
+
+const isBatched = (name: StoreMethod): name is Batched => name in BATCHED;
 
 function methodOf(connections: Connections, name: StoreMethod): AnyMethod {
   const run = (METHODS as Partial<Record<StoreMethod, AnyMethod>>)[name];

@@ -5,6 +5,7 @@
  */
 
 import { AppError } from "../../../base/errors.ts";
+import { FUNCTIONS } from "../functions/functions.ts";
 import type { Connections, Session } from "./connections.ts";
 import { migrationsAfter, SCHEMA_VERSION } from "./migrations.ts";
 
@@ -31,6 +32,7 @@ export async function migrate(connections: Connections): Promise<void> {
       await db.exec(sql);
       await db.exec(`DELETE FROM svc.about; INSERT INTO svc.about VALUES (${to})`);
     }
+    await db.exec(FUNCTIONS);
   });
 }
 

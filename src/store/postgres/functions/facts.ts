@@ -1,0 +1,151 @@
+/**
+ * The function `facts`: takes the locks of a batch and loads what its calls may ask for. It decides
+ * nothing.
+ *
+ * @module
+ */
+
+import { WAIT_REASON } from "../../sql/wait_reasons.ts";
+
+const UNFINISHED = "state IN ('pending', 'running')";
+const OF_GROUP = `tasks WHERE tasks.gate = rooms.gate AND ${UNFINISHED}`;
+const OF_WORKSPACE = `tasks WHERE tasks.project = rooms.project AND tasks.workspace = rooms.name
+      AND workspace_max IS NOT NULL AND ${UNFINISHED}`;
+
+/**
+ * Every lock is taken before anything is read, and all in one order, so that two batches never wait
+ * for each other. Each statement sees what was committed before it began: what follows the locks
+ * sees what those who had them before have written. Rows are locked where a worker could take the
+ * task meanwhile.
+ */
+export const FACTS = `
+CREATE OR REPLACE FUNCTION facts(wanted json) RETURNS json LANGUAGE plpgsql
+-- Plans are kept from when the tables were empty.
+SET enable_seqscan = off AS $$
+DECLARE
+  asked record;
+  debounced bytea[];
+  known text[];
+  groups json;
+  workspaces json;
+  group_facts json;
+  workspace_facts json;
+BEGIN
+  SELECT * INTO asked FROM json_to_record(wanted) AS one(earlier text[], debounced text[],
+    groups json, workspaces json, rates json, tasks text[], claims text[],
+    deliveries text[]);
+  debounced := ARRAY(SELECT decode(digest, 'hex') FROM unnest(asked.debounced) AS digest);
+
+  -- Which rooms the tasks count against, and those that are next in their groups.
+  known := asked.tasks || ARRAY(SELECT id FROM tasks
+    WHERE tasks.debounce = ANY (debounced) AND state = 'pending' AND started_at IS NULL);
+  SELECT coalesce(json_agg(every), '[]') INTO groups FROM (
+    SELECT digest, sum(depth) AS depth, max(members) AS members, bool_or(replaces) AS replaces
+    FROM (
+      SELECT digest, depth, members, replaces FROM json_to_recordset(asked.groups)
+        AS rooms(digest text, depth bigint, members bigint, replaces boolean)
+      UNION ALL
+      SELECT encode(gate, 'hex'), 2, 0, false FROM tasks WHERE id = ANY (known) AND gate IS NOT NULL
+    ) AS one GROUP BY digest
+  ) AS every;
+  SELECT coalesce(json_agg(every), '[]') INTO workspaces FROM (
+    SELECT project, name, sum(depth) AS depth FROM (
+      SELECT project, name, depth FROM json_to_recordset(asked.workspaces)
+        AS rooms(project text, name text, depth bigint)
+      UNION ALL
+      SELECT project, workspace, 2 FROM tasks WHERE id = ANY (known) AND workspace_max IS NOT NULL
+      UNION ALL
+      SELECT next.project, next.workspace, 1 FROM (
+        SELECT decode(digest, 'hex') AS gate, depth, CASE WHEN replaces THEN members ELSE 0 END
+          AS members
+        FROM json_to_recordset(groups) AS one(digest text, depth bigint, members bigint, replaces boolean)
+      ) AS rooms CROSS JOIN LATERAL (
+        (SELECT project, workspace, workspace_max FROM ${OF_GROUP} AND held = ${WAIT_REASON.group}
+          ORDER BY id LIMIT rooms.depth)
+        UNION ALL
+        (SELECT project, workspace, workspace_max FROM ${OF_GROUP} ORDER BY held, id
+          LIMIT rooms.members)
+      ) AS next WHERE next.workspace_max IS NOT NULL
+    ) AS one GROUP BY project, name
+  ) AS every;
+
+  PERFORM pg_advisory_xact_lock(key) FROM (
+    SELECT DISTINCT hashtextextended(name, 0) AS key FROM (
+      SELECT 'earlier/' || digest FROM unnest(asked.earlier) AS digest
+      UNION ALL
+      SELECT 'debounced/' || digest FROM unnest(asked.debounced) AS digest
+      UNION ALL
+      SELECT 'delivery/' || id FROM unnest(asked.deliveries) AS id
+      UNION ALL
+      SELECT 'rate/' || project || '/' || "trigger" FROM json_to_recordset(asked.rates)
+        AS one(project text, "trigger" text)
+      UNION ALL
+      SELECT 'group/' || digest FROM json_to_recordset(groups) AS one(digest text)
+      UNION ALL
+      SELECT 'workspace/' || project || '/' || name FROM json_to_recordset(workspaces)
+        AS one(project text, name text)
+    ) AS names(name) ORDER BY key
+  ) AS keys;
+
+  known := asked.tasks || asked.claims || ARRAY(SELECT id FROM tasks
+    WHERE tasks.debounce = ANY (debounced) AND state = 'pending' AND started_at IS NULL);
+  known := known || ARRAY(SELECT member.id FROM (
+    SELECT decode(digest, 'hex') AS gate, members
+    FROM json_to_recordset(groups) AS one(digest text, members bigint, replaces boolean) WHERE replaces
+  ) AS rooms CROSS JOIN LATERAL (
+    SELECT id FROM ${OF_GROUP} ORDER BY held, id LIMIT rooms.members
+  ) AS member);
+  PERFORM 1 FROM tasks WHERE id = ANY (known) ORDER BY id FOR UPDATE;
+
+  SELECT coalesce(json_agg(json_build_object(
+    'digest', encode(rooms.gate, 'hex'), 'depth', rooms.depth, 'asked', rooms.members,
+    'open', (SELECT count(*) FROM ${OF_GROUP} AND held < ${WAIT_REASON.group}),
+    'waiting', ARRAY(SELECT id FROM ${OF_GROUP} AND held = ${WAIT_REASON.group}
+      ORDER BY id LIMIT rooms.depth),
+    'newest', (SELECT id FROM ${OF_GROUP} AND held = ${WAIT_REASON.group}
+      ORDER BY id DESC LIMIT 1),
+    'members', ARRAY(SELECT id FROM ${OF_GROUP} ORDER BY held, id LIMIT rooms.members)
+  )), '[]') INTO group_facts FROM (
+    SELECT decode(digest, 'hex') AS gate, depth, members
+    FROM json_to_recordset(groups) AS one(digest text, depth bigint, members bigint)
+  ) AS rooms;
+  SELECT coalesce(json_agg(json_build_object(
+    'project', rooms.project, 'name', rooms.name, 'depth', rooms.depth,
+    'open', (SELECT count(*) FROM ${OF_WORKSPACE} AND held = ${WAIT_REASON.none}),
+    'waiting', ARRAY(SELECT id FROM ${OF_WORKSPACE} AND held = ${WAIT_REASON.workspace}
+      ORDER BY id LIMIT rooms.depth),
+    'newest', (SELECT id FROM ${OF_WORKSPACE} AND held = ${WAIT_REASON.workspace}
+      ORDER BY id DESC LIMIT 1)
+  )), '[]') INTO workspace_facts FROM json_to_recordset(workspaces)
+    AS rooms(project text, name text, depth bigint);
+  known := known || ARRAY(
+    SELECT unnest(ARRAY(SELECT json_array_elements_text(room -> 'waiting'))
+      || ARRAY(SELECT json_array_elements_text(room -> 'members')) || (room ->> 'newest'))
+    FROM (SELECT json_array_elements(group_facts) UNION ALL
+      SELECT json_array_elements(workspace_facts)) AS rooms(room));
+
+  RETURN json_build_object(
+    'groups', group_facts,
+    'workspaces', workspace_facts,
+    'tasks', (SELECT coalesce(json_agg(one), '[]') FROM (
+      SELECT id, project, workspace, state, held, encode(gate, 'hex') AS gate, gate_max,
+        workspace_max, plan_hash, encode(tasks.debounce, 'hex') AS debounce,
+        started_at IS NOT NULL AS has_started, directory IS NOT NULL AS has_directory,
+        cancel_reason, node, run, epoch
+      FROM tasks WHERE id = ANY (known)
+    ) AS one),
+    'earlier', (SELECT coalesce(json_agg(one), '[]') FROM (
+      SELECT encode(digest, 'hex') AS digest, dedup_keys.delivery_id, task_id,
+        dedup_keys.created_at AS received_at, state
+      FROM dedup_keys JOIN tasks ON tasks.id = task_id
+      WHERE digest = ANY (ARRAY(SELECT decode(one, 'hex') FROM unnest(asked.earlier) AS one))
+    ) AS one),
+    'rates', (SELECT coalesce(json_agg(rates), '[]') FROM json_to_recordset(asked.rates)
+      AS one(project text, "trigger" text) JOIN rates USING (project, "trigger")),
+    'deliveries', (SELECT coalesce(json_agg(one), '[]') FROM (
+      SELECT id, outcome, reason, task_id, detail FROM deliveries
+      WHERE id = ANY (asked.deliveries)
+    ) AS one)
+  );
+END $$;
+`;

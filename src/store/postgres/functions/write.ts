@@ -1,0 +1,157 @@
+/**
+ * The function `write`: carries out what a batch has changed. It decides nothing.
+ *
+ * @module
+ */
+
+/** The bytes of a column, which its row says where to find. */
+const bytesOf = (row: string, column: string) =>
+  `CASE WHEN ${row}.${column}_from IS NOT NULL
+      THEN substring(bytes FROM ${row}.${column}_from FOR ${row}.${column}_length) END`;
+
+/** A column of an update that stays where it is absent. */
+const unless = (column: string) => `${column} = coalesce(changed.${column}, tasks.${column})`;
+
+/** A column that an event brings to a task that it joins, or that belongs to another column. */
+const given = (by: string, column: string, value = `changed.${column}`) =>
+  `${column} = CASE WHEN changed.${by} IS NULL THEN tasks.${column} ELSE ${value} END`;
+
+/**
+ * New rows of plans and keys are stored in one order, so that two batches never wait for each
+ * other. A plan is locked before it is missed, so that it is not removed as one that no task has.
+ */
+export const WRITE = `
+CREATE OR REPLACE FUNCTION write(changes json, bytes bytea) RETURNS void LANGUAGE plpgsql
+-- Plans are kept from when the tables were empty.
+SET enable_seqscan = off AS $$
+DECLARE
+  made record;
+BEGIN
+  SELECT * INTO made FROM json_to_record(changes) AS one(
+    plans json, deliveries json, tasks json, retries json, updates json, steps json,
+    ended_steps json, dedup_keys json, rates json, cursors json, task_ends json,
+    forget_up_to bigint, ready text[], over text[], put_back text[]);
+
+  IF made.plans IS NOT NULL THEN
+    PERFORM 1 FROM plans WHERE hash IN (
+      SELECT hash FROM json_to_recordset(made.plans) AS one(hash text)
+    ) ORDER BY hash FOR KEY SHARE;
+    INSERT INTO plans (hash, plan)
+    SELECT hash, plan FROM json_to_recordset(made.plans) AS one(hash text, plan text) ORDER BY hash
+    ON CONFLICT DO NOTHING;
+  END IF;
+
+  IF made.deliveries IS NOT NULL THEN
+    INSERT INTO deliveries (id, project, "trigger", source, via, received_at, outcome, reason,
+      status, remote, secret_store, secret_key, task_id, body_bytes, duration_ms, detail, headers,
+      url, content_of, body)
+    SELECT id, project, "trigger", source, via, received_at, outcome, reason, status, remote,
+      secret_store, secret_key, task_id, body_bytes, duration_ms, detail, headers, url, content_of,
+      ${bytesOf("one", "body")}
+    FROM json_to_recordset(made.deliveries) AS one(id text, project text, "trigger" text,
+      source text, via text, received_at bigint, outcome text, reason text, status bigint,
+      remote text, secret_store text, secret_key text, task_id text, body_bytes bigint,
+      duration_ms bigint, detail text, headers text, url text, content_of text, body_from int,
+      body_length int);
+  END IF;
+
+  IF made.tasks IS NOT NULL THEN
+    INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
+      plan_hash, payload, created_at, finished_at, parent_id, depth, cancel_reason, trace, held,
+      run_at, gate, gate_max, workspace_max, debounce)
+    SELECT id, project, "trigger", workflow, workspace, state, reason, delivery_id, plan_hash,
+      ${bytesOf("one", "payload")}, created_at, finished_at, parent_id, depth, cancel_reason, trace,
+      held, run_at, decode(gate, 'hex'), gate_max, workspace_max, decode(debounce, 'hex')
+    FROM json_to_recordset(made.tasks) AS one(id text, project text, "trigger" text, workflow text,
+      workspace text, state text, reason text, delivery_id text, plan_hash text, payload_from int,
+      payload_length int, created_at bigint, finished_at bigint, parent_id text, depth bigint,
+      cancel_reason text, trace text, held bigint, run_at bigint, gate text, gate_max bigint,
+      workspace_max bigint, debounce text);
+  END IF;
+
+  IF made.retries IS NOT NULL THEN
+    INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
+      plan_hash, payload, created_at, parent_id, retry_of, depth, directory, held, gate, gate_max,
+      workspace_max)
+    SELECT one.id, old.project, old."trigger", coalesce(one.workflow, old.workflow), one.workspace,
+      'pending', '', old.delivery_id, one.plan_hash, old.payload, one.created_at, old.parent_id,
+      old.id, old.depth, CASE WHEN one.keeps_directory THEN old.directory END, one.held, old.gate,
+      old.gate_max, one.workspace_max
+    FROM json_to_recordset(made.retries) AS one(id text, "of" text, workflow text, workspace text,
+      workspace_max bigint, plan_hash text, created_at bigint, keeps_directory boolean, held bigint)
+    JOIN tasks AS old ON old.id = one."of";
+  END IF;
+
+  IF made.updates IS NOT NULL THEN
+    UPDATE tasks SET ${
+  ["state", "reason", "finished_at", "held", "cancel_reason", "workspace", "workflow"].map(unless)
+    .join(", ")
+},
+      ${unless("delivery_id")}, ${unless("plan_hash")},
+      restarts = tasks.restarts + coalesce(changed.restarts, 0),
+      directory = CASE WHEN changed.directory IS NULL THEN tasks.directory
+        ELSE nullif(changed.directory, '') END,
+      ${given("workspace", "workspace_max")},
+      ${given("workspace", "gate", "decode(changed.gate, 'hex')")},
+      ${given("workspace", "gate_max")},
+      ${given("workflow", "payload", bytesOf("changed", "payload"))},
+      ${given("workflow", "parent_id")}, ${given("workflow", "depth")},
+      ${given("workflow", "trace")}
+    FROM json_to_recordset(made.updates) AS changed(id text, state text, reason text,
+      finished_at bigint, held bigint, cancel_reason text, workspace text, workflow text,
+      delivery_id text, plan_hash text, restarts bigint, directory text, workspace_max bigint,
+      gate text, gate_max bigint, payload_from int, payload_length int, parent_id text,
+      depth bigint, trace text)
+    WHERE tasks.id = changed.id;
+  END IF;
+
+  IF made.steps IS NOT NULL THEN
+    INSERT INTO steps (task_id, position, id, state, exit_code, reason, started_at, finished_at,
+      process_group, attempt, outputs)
+    SELECT * FROM json_to_recordset(made.steps) AS one(task_id text, position bigint, id text,
+      state text, exit_code bigint, reason text, started_at bigint, finished_at bigint,
+      process_group bigint, attempt bigint, outputs text)
+    ON CONFLICT (task_id, position) DO UPDATE SET id = excluded.id, state = excluded.state,
+      exit_code = excluded.exit_code, reason = excluded.reason, started_at = excluded.started_at,
+      finished_at = excluded.finished_at, process_group = excluded.process_group,
+      attempt = excluded.attempt, outputs = excluded.outputs;
+  END IF;
+  IF made.ended_steps IS NOT NULL THEN
+    UPDATE steps SET state = ended.state, reason = ended.reason, finished_at = ended.finished_at,
+      process_group = NULL
+    FROM json_to_recordset(made.ended_steps) AS ended(task_id text, state text, reason text,
+      finished_at bigint)
+    WHERE steps.task_id = ended.task_id AND steps.state = 'running';
+  END IF;
+  IF made.task_ends IS NOT NULL THEN
+    INSERT INTO task_ends SELECT task_id FROM json_to_recordset(made.task_ends) AS one(task_id text)
+    ORDER BY task_id ON CONFLICT DO NOTHING;
+  END IF;
+
+  IF made.dedup_keys IS NOT NULL THEN
+    DELETE FROM dedup_keys WHERE digest IN (
+      SELECT digest FROM dedup_keys WHERE created_at <= made.forget_up_to ORDER BY created_at
+      LIMIT 2 * json_array_length(made.dedup_keys) FOR UPDATE SKIP LOCKED);
+    INSERT INTO dedup_keys (digest, delivery_id, task_id, created_at)
+    SELECT decode(digest, 'hex'), delivery_id, task_id, created_at
+    FROM json_to_recordset(made.dedup_keys)
+      AS one(digest text, delivery_id text, task_id text, created_at bigint)
+    ON CONFLICT (digest) DO UPDATE SET delivery_id = excluded.delivery_id,
+      task_id = excluded.task_id, created_at = excluded.created_at;
+  END IF;
+  IF made.rates IS NOT NULL THEN
+    INSERT INTO rates SELECT * FROM json_to_recordset(made.rates)
+      AS one(project text, "trigger" text, due_at double precision, seen_at bigint)
+    ON CONFLICT (project, "trigger") DO UPDATE SET due_at = excluded.due_at,
+      seen_at = excluded.seen_at;
+  END IF;
+  IF made.cursors IS NOT NULL THEN
+    INSERT INTO cursors SELECT * FROM json_to_recordset(made.cursors) AS one(name text, at bigint)
+    ORDER BY name ON CONFLICT (name) DO UPDATE SET at = excluded.at;
+  END IF;
+
+  IF made.over <> '{}' THEN PERFORM jobs_end(made.over); END IF;
+  IF made.put_back <> '{}' THEN PERFORM jobs_put_back(made.put_back); END IF;
+  IF made.ready <> '{}' THEN PERFORM jobs_add(made.ready); END IF;
+END $$;
+`;

@@ -1,0 +1,102 @@
+/**
+ * Runs a batch of calls in one transaction of three round trips: their facts are loaded and locked,
+ * the calls decide one after the other, and what they change is written together.
+ *
+ * @module
+ */
+
+import { AppError } from "../../base/errors.ts";
+import { BATCHED, type Batched, type BatchRows } from "./batched.ts";
+import type { Connections, Session } from "./database/connections.ts";
+import type { Settled } from "./lane.ts";
+import { MOST_LOADS } from "./working_set/change_tasks.ts";
+import { ClaimFence, type HandedOut } from "./working_set/claim_fence.ts";
+import { loadFacts } from "./working_set/facts.ts";
+import { Missing, Wanted } from "./working_set/wanted.ts";
+import { WorkingSet } from "./working_set/working_set.ts";
+
+/** A call of a method that shares transactions. */
+export interface BatchedCall {
+  readonly method: Batched;
+  readonly args: readonly unknown[];
+}
+
+interface AnyBatched {
+  readonly wants: (wanted: Wanted, ...args: readonly unknown[]) => void;
+  readonly run: (rows: BatchRows, ...args: readonly unknown[]) => unknown;
+}
+
+/** The calls have the arguments of their methods: `open_store.ts` makes them. */
+const methodOf = ({ method }: BatchedCall) => BATCHED[method] as unknown as AnyBatched;
+
+/** Runs batches. */
+export class BatchRunner {
+  readonly #connections: Connections;
+  readonly #handedOut: HandedOut;
+
+  constructor(connections: Connections, handedOut: HandedOut) {
+    this.#connections = connections;
+    this.#handedOut = handedOut;
+  }
+
+  /**
+   * What came of each call. One that fails when others have changed something undoes all of them:
+   * then each half is repeated by itself, until it stands alone.
+   */
+  async run(calls: readonly BatchedCall[]): Promise<readonly Settled[]> {
+    try {
+      return await this.#runTogether(calls);
+    } catch (error) {
+      if (calls.length === 1 || isAway(error)) return calls.map(() => ({ error }));
+      const half = Math.ceil(calls.length / 2);
+      const first = await this.run(calls.slice(0, half));
+      return [...first, ...await this.run(calls.slice(half))];
+    }
+  }
+
+  /**
+   * Locks are taken in one order, so that two batches never wait for each other: where one was
+   * missing, all are given back first.
+   */
+  async #runTogether(calls: readonly BatchedCall[]): Promise<readonly Settled[]> {
+    const wanted = new Wanted();
+    for (const call of calls) methodOf(call).wants(wanted, ...call.args);
+    for (let loads = 1;; loads++) {
+      try {
+        return await this.#connections.transaction((db) => this.#runOnce(db, calls, wanted));
+      } catch (error) {
+        if (!(error instanceof Missing) || loads === MOST_LOADS) throw error;
+        error.addTo(wanted);
+      }
+    }
+  }
+
+  async #runOnce(
+    db: Session,
+    calls: readonly BatchedCall[],
+    wanted: Wanted,
+  ): Promise<readonly Settled[]> {
+    const set = new WorkingSet(wanted, await loadFacts(db, wanted));
+    const rows = { set, fence: new ClaimFence(set, this.#handedOut) };
+    const settled = calls.map((call) => attempt(call, rows));
+    await set.write(db);
+    return settled;
+  }
+}
+
+/** A refusal before anything was changed leaves the batch intact; any other error undoes it. */
+function attempt(call: BatchedCall, rows: BatchRows): Settled {
+  const { changes } = rows.set;
+  const before = changes.count;
+  try {
+    return { value: methodOf(call).run(rows, ...call.args) };
+  } catch (error) {
+    if (!(error instanceof AppError) || changes.count !== before) throw error;
+    return { error };
+  }
+}
+
+/** Whether nothing can be written now: alone, each call would wait for that again. */
+function isAway(error: unknown): boolean {
+  return error instanceof AppError && error.code === "overloaded";
+}

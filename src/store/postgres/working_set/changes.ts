@@ -1,0 +1,129 @@
+/**
+ * What a batch changes, as the function `write` of the database takes it (`functions/write.ts`): rows
+ * in one JSON text, and beside it one buffer with all bytes, in which the rows say where theirs are.
+ * A buffer is sent as it is; a list of them would be sent as text.
+ *
+ * @module
+ */
+
+import { Buffer } from "node:buffer";
+import type { Session } from "../database/connections.ts";
+import { storableJson } from "./storable_json.ts";
+
+/** Values by column. What is absent is null in a new row, and stays in a stored one. */
+export type Columns = Readonly<Record<string, unknown>>;
+
+/** Tables of which a row that is changed again is the last one. */
+type Keyed = "plans" | "steps" | "dedup_keys" | "rates" | "cursors" | "task_ends";
+
+/** What happens to the jobs of tasks, by their ids. */
+export interface JobChanges {
+  readonly add: readonly string[];
+  readonly end: readonly string[];
+  readonly putBack: readonly string[];
+}
+
+/** The changes of one batch. */
+export class Changes {
+  /** How many there were: what is refused while it stays the same has changed nothing. */
+  count = 0;
+  readonly #keyed: { readonly [Table in Keyed]: Map<string, Columns> } = {
+    plans: new Map(),
+    steps: new Map(),
+    dedup_keys: new Map(),
+    rates: new Map(),
+    cursors: new Map(),
+    task_ends: new Map(),
+  };
+  readonly #deliveries: Columns[] = [];
+  readonly #tasks = new Map<string, Columns>();
+  readonly #retries: Columns[] = [];
+  readonly #updates = new Map<string, Columns>();
+  readonly #endedSteps: Columns[] = [];
+  #forgetUpTo = Infinity;
+  readonly #bytes: Uint8Array[] = [];
+  #length = 0;
+
+  /** Stores a row, or replaces the one with this key. */
+  put(table: Keyed, key: string, row: Columns): void {
+    this.count++;
+    this.#keyed[table].set(key, row);
+  }
+
+  /** Stores a delivery. */
+  addDelivery(row: Columns, body: Uint8Array | undefined): void {
+    this.count++;
+    this.#deliveries.push(Object.assign({}, row, this.#keep("body", body)));
+  }
+
+  /** Stores a task. */
+  addTask(id: string, row: Columns, payload: Uint8Array | undefined): void {
+    this.count++;
+    this.#tasks.set(id, Object.assign({ id }, row, this.#keep("payload", payload)));
+  }
+
+  /** Stores a task as a copy of another. */
+  addRetry(row: Columns): void {
+    this.count++;
+    this.#retries.push(row);
+  }
+
+  /** Changes columns of a task. */
+  updateTask(id: string, columns: Columns): void {
+    this.count++;
+    const tasks = this.#tasks.has(id) ? this.#tasks : this.#updates;
+    tasks.set(id, Object.assign({ id }, tasks.get(id), columns));
+  }
+
+  /** The same, with another payload. */
+  updatePayload(id: string, columns: Columns, payload: Uint8Array | undefined): void {
+    const none = { payload_from: undefined, payload_length: undefined };
+    this.updateTask(id, Object.assign(none, columns, this.#keep("payload", payload)));
+  }
+
+  /** Adds one restart to a stored task. */
+  countRestart(id: string): void {
+    const restarts = Number(this.#updates.get(id)?.["restarts"] ?? 0);
+    this.updateTask(id, { restarts: restarts + 1 });
+  }
+
+  /** Ends the steps of a task that still run. */
+  endSteps(row: Columns): void {
+    this.count++;
+    this.#endedSteps.push(row);
+  }
+
+  /** A few keys of events from up to this time may be removed. */
+  forgetKeys(upTo: number): void {
+    this.#forgetUpTo = Math.min(this.#forgetUpTo, upTo);
+  }
+
+  /** Where bytes are in the buffer: from 1, as SQL counts. */
+  #keep(column: "body" | "payload", bytes: Uint8Array | undefined): Columns {
+    if (bytes === undefined) return {};
+    const from = this.#length + 1;
+    this.#bytes.push(bytes);
+    this.#length += bytes.length;
+    return { [`${column}_from`]: from, [`${column}_length`]: bytes.length };
+  }
+
+  /** Writes all of them. */
+  async write(db: Session, jobs: JobChanges): Promise<void> {
+    if (this.count === 0) return;
+    const tables = Object.entries({
+      ...this.#keyed,
+      deliveries: this.#deliveries,
+      tasks: this.#tasks,
+      retries: this.#retries,
+      updates: this.#updates,
+      ended_steps: this.#endedSteps,
+    }).map(([name, rows]) => [name, [...rows.values()]] as const);
+    const changes = Object.assign(
+      Object.fromEntries(tables.filter(([, rows]) => rows.length > 0)),
+      { ready: jobs.add, over: jobs.end, put_back: jobs.putBack },
+      this.#forgetUpTo < Infinity ? { forget_up_to: this.#forgetUpTo } : {},
+    );
+    const bytes = Buffer.concat(this.#bytes, this.#length);
+    await db.get("SELECT write(?, ?)", storableJson(changes), bytes);
+  }
+}

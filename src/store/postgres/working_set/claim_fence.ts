@@ -1,0 +1,48 @@
+/**
+ * Keeps what a worker writes of its task from one that another worker has taken over: the claim of
+ * the task has to be the one under which this store handed it out.
+ *
+ * @module
+ */
+
+import { AppError } from "../../../base/errors.ts";
+import type { Owner } from "../database/connections.ts";
+import type { WorkingTasks } from "./working_tasks.ts";
+
+/** The claims that this store has handed out. */
+export interface HandedOut {
+  readonly owner: Owner;
+  /** How often the task had been claimed then; `undefined` where this store never claimed it. */
+  epochOf(taskId: string): number | undefined;
+}
+
+/** The tasks of one batch, as far as they are this store's to write. */
+export class ClaimFence {
+  readonly #tasks: Pick<WorkingTasks, "findClaim">;
+  readonly #handedOut: HandedOut;
+
+  constructor(tasks: Pick<WorkingTasks, "findClaim">, handedOut: HandedOut) {
+    this.#tasks = tasks;
+    this.#handedOut = handedOut;
+  }
+
+  /**
+   * Whether this store may write what a worker of its own has done. A task that it never handed out
+   * is only kept from it while another one runs it.
+   */
+  allows(taskId: string): boolean {
+    const claim = this.#tasks.findClaim(taskId);
+    if (claim === "none") return true;
+    const { owner, epochOf } = this.#handedOut;
+    const epoch = epochOf(taskId);
+    if (epoch === undefined && claim.state !== "running") return true;
+    return claim.node === owner.node && claim.run === owner.run &&
+      (epoch === undefined || epoch === claim.epoch);
+  }
+
+  /** @throws {AppError} `conflict` when it may not. */
+  check(taskId: string): void {
+    if (this.allows(taskId)) return;
+    throw new AppError("conflict", `Task ${taskId} is run by another node now`);
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * The facts that the function `facts` of the database gives (`functions/facts.ts`).
+ *
+ * @module
+ */
+
+import type { TaskState } from "../../task_records.ts";
+import type { Session } from "../database/connections.ts";
+import type { Wanted } from "./wanted.ts";
+
+/** A stored task. */
+export interface TaskFact {
+  readonly id: string;
+  readonly project: string;
+  readonly workspace: string;
+  readonly state: TaskState;
+  readonly held: number;
+  readonly gate: string | null;
+  readonly gate_max: number | null;
+  readonly workspace_max: number | null;
+  readonly plan_hash: string | null;
+  readonly debounce: string | null;
+  readonly has_started: boolean;
+  readonly has_directory: boolean;
+  readonly cancel_reason: string | null;
+  readonly node: string;
+  readonly run: string;
+  readonly epoch: number;
+}
+
+/** A group or a workspace. */
+export interface RoomFact {
+  /** Number of tasks that occupy room. */
+  readonly open: number;
+  /** How many of the waiting tasks were asked for. */
+  readonly depth: number;
+  /** The waiting tasks with the lowest ids. */
+  readonly waiting: readonly string[];
+  /** The waiting task with the highest id. */
+  readonly newest: string | null;
+}
+
+/** A group. */
+export interface GroupFact extends RoomFact {
+  readonly digest: string;
+  /** How many of the unfinished tasks were asked for. */
+  readonly asked: number;
+  /** Unfinished tasks. */
+  readonly members: readonly string[];
+}
+
+/** A workspace. */
+export interface WorkspaceFact extends RoomFact {
+  readonly project: string;
+  readonly name: string;
+}
+
+/** All that was loaded. */
+export interface Facts {
+  readonly earlier: readonly {
+    readonly digest: string;
+    readonly delivery_id: string;
+    readonly received_at: number;
+    readonly task_id: string;
+    readonly state: TaskState;
+  }[];
+  readonly rates: readonly {
+    readonly project: string;
+    readonly trigger: string;
+    readonly due_at: number;
+    readonly seen_at: number;
+  }[];
+  readonly deliveries: readonly {
+    readonly id: string;
+    readonly outcome: string;
+    readonly reason: string;
+    readonly task_id: string;
+    readonly detail: string;
+  }[];
+  /** Those that were asked for, that wait for room, and that are members. */
+  readonly tasks: readonly TaskFact[];
+  readonly groups: readonly GroupFact[];
+  readonly workspaces: readonly WorkspaceFact[];
+}
+
+/** Locks and loads what is wanted, until the transaction ends. */
+export async function loadFacts(db: Session, wanted: Wanted): Promise<Facts> {
+  const row = await db.get("SELECT facts(?) AS facts", wanted.toJson());
+  return row?.["facts"] as unknown as Facts; // `pg` parses JSON
+}

@@ -1,0 +1,84 @@
+/**
+ * A task of the working set, as it is after what the batch has changed so far.
+ *
+ * @module
+ */
+
+import type { TaskLimits } from "../../rules/limits.ts";
+import type { WaitReason } from "../../rules/waiting.ts";
+import { toWaitReason } from "../../sql/wait_reasons.ts";
+import type { TaskState } from "../../task_records.ts";
+import type { Room, StoredTask } from "../../transactions/task_rows.ts";
+import type { TaskFact } from "./facts.ts";
+
+/** Who claimed a task last. */
+export interface TaskClaim {
+  readonly node: string;
+  readonly run: string;
+  readonly epoch: number;
+}
+
+/** What is known of a task. Only `KnownRooms.change` changes it. */
+export interface KnownTask {
+  readonly id: string;
+  readonly state: TaskState;
+  readonly waitsFor: WaitReason;
+  readonly limits: TaskLimits;
+  readonly planHash?: string;
+  readonly hasStarted: boolean;
+  readonly hasDirectory: boolean;
+  readonly cancelReason?: string;
+  readonly claim: TaskClaim;
+}
+
+/** The claim on a task that nobody has claimed. */
+export const UNCLAIMED: TaskClaim = { node: "", run: "", epoch: 0 };
+
+/** A task as it was loaded. */
+export function toKnownTask(fact: TaskFact): KnownTask {
+  const { id, state, node, run, epoch } = fact;
+  return {
+    id,
+    state,
+    waitsFor: toWaitReason(fact.held),
+    limits: limitsOfFact(fact),
+    ...(fact.plan_hash === null ? {} : { planHash: fact.plan_hash }),
+    hasStarted: fact.has_started,
+    hasDirectory: fact.has_directory,
+    ...(fact.cancel_reason === null ? {} : { cancelReason: fact.cancel_reason }),
+    claim: { node, run, epoch },
+  };
+}
+
+function limitsOfFact(
+  { gate, gate_max, project, workspace: name, workspace_max: max }: TaskFact,
+): TaskLimits {
+  return {
+    ...(gate === null || gate_max === null
+      ? {}
+      : { group: { digest: Uint8Array.fromHex(gate), max: gate_max } }),
+    workspace: { project, name, ...(max === null ? {} : { max }) },
+  };
+}
+
+/** The task as far as transactions ask for it. */
+export function toStoredTask(
+  { state, planHash, hasDirectory, limits, hasStarted }: KnownTask,
+): StoredTask {
+  const planned = planHash === undefined ? {} : { planHash };
+  return { state, ...planned, hasDirectory, limits, hasStarted };
+}
+
+/** What a task is to a room. */
+export type Place = "waiting" | "open" | "apart";
+
+/** Whether it has not ended. */
+export const isUnfinished = ({ state }: KnownTask) => state === "pending" || state === "running";
+
+/** Whether a task that counts against a room waits for room in it, occupies it, or neither. */
+export function placeOf(task: KnownTask, of: Room["of"]): Place {
+  if (!isUnfinished(task)) return "apart";
+  if (task.waitsFor === of) return "waiting";
+  const hasPassed = task.waitsFor === "none" || (of === "group" && task.waitsFor === "workspace");
+  return hasPassed ? "open" : "apart";
+}

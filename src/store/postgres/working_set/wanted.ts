@@ -1,0 +1,179 @@
+/**
+ * What a batch of calls may ask for: it is loaded before they are decided on, and locked.
+ *
+ * @module
+ */
+
+import { debounceDigest, dedupDigest } from "../../rules/keys.ts";
+import { limitsOf } from "../../rules/limits.ts";
+import type { NewTask } from "../../task_records.ts";
+import type { OfTrigger, Room } from "../../transactions/task_rows.ts";
+import { storableJson } from "./storable_json.ts";
+
+/** How much of a room is loaded. */
+interface Depth {
+  /** Number of its waiting tasks: how many may be promoted, before it has to be loaded again. */
+  depth: number;
+}
+
+interface WantedGroup extends Depth {
+  readonly digest: string;
+  /** Number of its unfinished tasks, whatever they wait for. */
+  members: number;
+  /** Whether these may be cancelled, so that no worker may start them meanwhile. */
+  replaces: boolean;
+}
+
+interface WantedWorkspace extends Depth {
+  readonly project: string;
+  readonly name: string;
+}
+
+/** Tasks of a group with `Replace` that are loaded at first; it mostly has as many as its limit. */
+const REPLACEABLE = 1000;
+
+/** Facts to be loaded together. Digests are hexadecimal. */
+export class Wanted {
+  readonly #earlier = new Set<string>();
+  readonly #debounced = new Set<string>();
+  readonly #groups = new Map<string, WantedGroup>();
+  readonly #workspaces = new Map<string, WantedWorkspace>();
+  readonly #rates = new Map<string, OfTrigger>();
+  readonly #tasks = new Set<string>();
+  readonly #claims = new Set<string>();
+  readonly #deliveries = new Set<string>();
+
+  /** All that the rules may ask for a new task. */
+  addNew(task: NewTask): void {
+    const earlier = dedupDigest(task);
+    if (earlier !== undefined) this.addEarlier(earlier);
+    const debounced = debounceDigest(task);
+    if (debounced !== undefined) this.addDebounced(debounced);
+    if (task.rateLimit !== undefined) this.addRate(task);
+    const { group, workspace } = limitsOf(task);
+    if (workspace.max !== undefined) this.addRoom({ of: "workspace", ...workspace }, 1);
+    if (group === undefined) return;
+    const { digest, max } = group;
+    this.addRoom({ of: "group", digest }, 1);
+    if (task.concurrency?.policy === "Forbid") this.addMembers(digest, { count: max });
+    if (task.concurrency?.policy === "Replace") {
+      this.addMembers(digest, { count: REPLACEABLE, replaces: true });
+    }
+  }
+
+  /** A stored task, with the rooms that it counts against. */
+  addTask(id: string): void {
+    this.#tasks.add(id);
+  }
+
+  /** A stored task of which only the claim matters. */
+  addClaim(id: string): void {
+    this.#claims.add(id);
+  }
+
+  /** A delivery that may be stored already. */
+  addDelivery(id: string): void {
+    this.#deliveries.add(id);
+  }
+
+  /** The last event with this key. */
+  addEarlier(digest: Uint8Array): void {
+    this.#earlier.add(digest.toHex());
+  }
+
+  /** The waiting task with this debounce key. */
+  addDebounced(digest: Uint8Array): void {
+    this.#debounced.add(digest.toHex());
+  }
+
+  /** The rate of a trigger. */
+  addRate({ project, trigger }: OfTrigger): void {
+    this.#rates.set(`${project}/${trigger}`, { project, trigger });
+  }
+
+  /** So many waiting tasks of a room, beside those that were wanted before. */
+  addRoom(room: Room, depth: number): void {
+    this.#roomOf(room).depth += depth;
+  }
+
+  /** Unfinished tasks of a group, at least so many. */
+  addMembers(
+    digest: Uint8Array,
+    { count, replaces = false }: { readonly count: number; readonly replaces?: boolean },
+  ): void {
+    const group = this.#groupOf(digest);
+    group.members = Math.max(group.members, count);
+    group.replaces ||= replaces;
+  }
+
+  /** Whether the event with this key was wanted; otherwise it is not known whether there is one. */
+  hasEarlier(digest: Uint8Array): boolean {
+    return this.#earlier.has(digest.toHex());
+  }
+
+  /** Whether the waiting task with this debounce key was wanted. */
+  hasDebounced(digest: Uint8Array): boolean {
+    return this.#debounced.has(digest.toHex());
+  }
+
+  /** Whether a task was wanted. */
+  hasTask(id: string): boolean {
+    return this.#tasks.has(id) || this.#claims.has(id);
+  }
+
+  /** Whether a delivery was wanted. */
+  hasDelivery(id: string): boolean {
+    return this.#deliveries.has(id);
+  }
+
+  /** Whether the rate of a trigger was wanted. */
+  hasRate({ project, trigger }: OfTrigger): boolean {
+    return this.#rates.has(`${project}/${trigger}`);
+  }
+
+  /** As the function `facts` takes it. */
+  toJson(): string {
+    return storableJson({
+      earlier: [...this.#earlier],
+      debounced: [...this.#debounced],
+      groups: [...this.#groups.values()],
+      workspaces: [...this.#workspaces.values()],
+      rates: [...this.#rates.values()],
+      tasks: [...this.#tasks],
+      claims: [...this.#claims],
+      deliveries: [...this.#deliveries],
+    });
+  }
+
+  #roomOf(room: Room): Depth {
+    if (room.of === "group") return this.#groupOf(room.digest);
+    const { project, name } = room;
+    return made(this.#workspaces, `${project}/${name}`, () => ({ project, name, depth: 0 }));
+  }
+
+  #groupOf(bytes: Uint8Array): WantedGroup {
+    const digest = bytes.toHex();
+    const none = { digest, depth: 0, members: 0, replaces: false };
+    return made(this.#groups, digest, () => none);
+  }
+}
+
+function made<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const value = make();
+  map.set(key, value);
+  return value;
+}
+
+/** A fact that was not loaded: everything is loaded again with it, and decided on anew. */
+export class Missing extends Error {
+  override readonly name = "Missing";
+  /** Adds it to what is wanted. */
+  readonly addTo: (wanted: Wanted) => void;
+
+  constructor(addTo: (wanted: Wanted) => void) {
+    super("A fact was not loaded");
+    this.addTo = addTo;
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * Rows of deliveries as transactions take them, and of what events are judged by, over facts that
+ * were loaded before.
+ *
+ * @module
+ */
+
+import type { Cursor, DeliveryOutcome } from "../../delivery_records.ts";
+import type { EarlierEvent } from "../../rules/event_outcome.ts";
+import { dedupDigest } from "../../rules/keys.ts";
+import type { Found } from "../../rules/needs.ts";
+import type { RateState } from "../../rules/rate_limit.ts";
+import type { NewTask } from "../../task_records.ts";
+import type {
+  DeliveryFacts,
+  DeliveryRows,
+  DeliverySummary,
+  KeptContent,
+  KeptElsewhere,
+  OfTrigger,
+  RememberedEvent,
+} from "../../transactions/task_rows.ts";
+import type { Session } from "../database/connections.ts";
+import type { Facts } from "./facts.ts";
+import { Missing, type Wanted } from "./wanted.ts";
+import { WorkingTasks } from "./working_tasks.ts";
+
+/** The rows of one batch. Whatever was not loaded throws a {@linkcode Missing}. */
+export class WorkingSet extends WorkingTasks implements DeliveryRows {
+  readonly #wanted: Wanted;
+  readonly #earlier: Map<string, EarlierEvent>;
+  readonly #rates: Map<string, RateState>;
+  readonly #summaries: Map<string, DeliverySummary>;
+
+  constructor(wanted: Wanted, facts: Facts) {
+    super(wanted, facts);
+    this.#wanted = wanted;
+    this.#earlier = new Map(facts.earlier.map((one) => [one.digest, {
+      deliveryId: one.delivery_id,
+      receivedAt: one.received_at,
+      taskId: one.task_id,
+      state: one.state,
+    }]));
+    this.#rates = new Map(
+      facts.rates.map((one) => [keyOf(one), { dueAt: one.due_at, seenAt: one.seen_at }]),
+    );
+    this.#summaries = new Map(facts.deliveries.map((one) => [one.id, {
+      outcome: one.outcome as DeliveryOutcome,
+      reason: one.reason,
+      taskId: one.task_id,
+      detail: one.detail,
+    }]));
+  }
+
+  /** Writes what was changed. */
+  write(db: Session): Promise<void> {
+    return this.changes.write(db, this.tasks.jobChanges());
+  }
+
+  findEarlier(task: NewTask): Found<EarlierEvent> {
+    const digest = dedupDigest(task);
+    if (digest === undefined) return "none";
+    if (!this.#wanted.hasEarlier(digest)) {
+      throw new Missing((wanted) => wanted.addEarlier(digest));
+    }
+    const event = this.#earlier.get(digest.toHex());
+    if (event === undefined) return "none";
+    const state = this.tasks.peek(event.taskId)?.state ?? event.state; // the batch may have ended it
+    return { ...event, state };
+  }
+
+  findRate(trigger: OfTrigger): Found<RateState> {
+    if (!this.#wanted.hasRate(trigger)) throw new Missing((wanted) => wanted.addRate(trigger));
+    return this.#rates.get(keyOf(trigger)) ?? "none";
+  }
+
+  keepRate({ project, trigger }: OfTrigger, rate: RateState): void {
+    const key = keyOf({ project, trigger });
+    const { dueAt: due_at, seenAt: seen_at } = rate;
+    this.changes.put("rates", key, { project, trigger, due_at, seen_at });
+    this.#rates.set(key, rate);
+  }
+
+  rememberKey(task: NewTask, event: RememberedEvent): void {
+    const digest = dedupDigest(task)?.toHex();
+    if (digest === undefined) return;
+    const { deliveryId, receivedAt, taskId, forgetUpTo } = event;
+    this.changes.forgetKeys(forgetUpTo);
+    this.changes.put("dedup_keys", digest, {
+      digest,
+      delivery_id: deliveryId,
+      task_id: taskId,
+      created_at: receivedAt,
+    });
+    const { state } = this.tasks.get(taskId);
+    this.#earlier.set(digest, { deliveryId, receivedAt, taskId, state });
+  }
+
+  findSummary(deliveryId: string): Found<DeliverySummary> {
+    const summary = this.#summaries.get(deliveryId);
+    if (summary === undefined && !this.#wanted.hasDelivery(deliveryId)) {
+      throw new Missing((wanted) => wanted.addDelivery(deliveryId));
+    }
+    return summary ?? "none";
+  }
+
+  insertDelivery(
+    facts: DeliveryFacts,
+    summary: DeliverySummary,
+    content?: KeptContent | KeptElsewhere,
+  ): void {
+    const kept = content !== undefined && "body" in content ? content : undefined;
+    this.changes.addDelivery({
+      id: facts.id,
+      project: facts.project,
+      trigger: facts.trigger,
+      source: facts.source,
+      via: facts.via,
+      received_at: facts.receivedAt,
+      outcome: summary.outcome,
+      reason: summary.reason,
+      status: facts.status,
+      remote: facts.remote,
+      secret_store: facts.secretStore,
+      secret_key: facts.secretKey,
+      task_id: summary.taskId,
+      body_bytes: facts.bodyBytes,
+      duration_ms: facts.durationMs,
+      detail: summary.detail,
+      headers: kept?.headers,
+      url: kept?.url,
+      content_of: content !== undefined && "contentOf" in content ? content.contentOf : undefined,
+    }, kept?.body);
+    this.#summaries.set(facts.id, summary);
+  }
+
+  moveCursor({ name, at }: Cursor): void {
+    this.changes.put("cursors", name, { name, at });
+  }
+}
+
+const keyOf = ({ project, trigger }: OfTrigger) => `${project}/${trigger}`;

@@ -1,0 +1,263 @@
+/**
+ * Rows of tasks as transactions take them, over tasks that were loaded before: it answers, and keeps
+ * what is changed, so that a later call of a batch sees what an earlier one did. It decides nothing.
+ *
+ * @module
+ */
+
+import type { Delivery } from "../../delivery_records.ts";
+import type { DebouncedTask, ReplaceableTask } from "../../rules/event_outcome.ts";
+import { debounceDigest } from "../../rules/keys.ts";
+import type { GroupLimit, TaskLimits } from "../../rules/limits.ts";
+import type { Found } from "../../rules/needs.ts";
+import type { WaitReason } from "../../rules/waiting.ts";
+import { WAIT_REASON } from "../../sql/wait_reasons.ts";
+import type { NewTask, RetryOf, StepRecord, TaskEnd } from "../../task_records.ts";
+import type {
+  NewWaiting,
+  PlannedRetry,
+  Room,
+  StoredTask,
+  TaskRows,
+  WaitingTask,
+} from "../../transactions/task_rows.ts";
+import { Changes, type Columns } from "./changes.ts";
+import type { Facts } from "./facts.ts";
+import { type KnownTask, type TaskClaim, toStoredTask, UNCLAIMED } from "./known_task.ts";
+import { KnownTasks } from "./known_tasks.ts";
+import type { Wanted } from "./wanted.ts";
+
+/** Rows of tasks. Whatever was not loaded throws a {@linkcode Missing}. */
+export class WorkingTasks implements TaskRows {
+  readonly changes = new Changes();
+  protected readonly tasks: KnownTasks;
+
+  constructor(wanted: Wanted, facts: Facts) {
+    this.tasks = new KnownTasks(wanted, facts);
+  }
+
+  findTask(id: string): Found<StoredTask> {
+    const task = this.tasks.find(id);
+    return task === undefined ? "none" : toStoredTask(task);
+  }
+
+  /** Who claimed a task last; its state tells whether it still runs. */
+  findClaim(id: string): Found<TaskClaim & Pick<StoredTask, "state">> {
+    const task = this.tasks.find(id);
+    return task === undefined ? "none" : { ...task.claim, state: task.state };
+  }
+
+  findDebounced(task: NewTask): Found<DebouncedTask> {
+    const digest = debounceDigest(task);
+    const found = digest === undefined ? undefined : this.tasks.findDebounced(digest);
+    if (found === undefined) return "none";
+    const { id, waitsFor, limits, planHash = "" } = found;
+    return { id, waitsFor, limits, planHash };
+  }
+
+  findUnfinished({ digest, max }: GroupLimit): readonly string[] {
+    return this.tasks.rooms.members(digest, max).slice(0, max).map(({ id }) => id);
+  }
+
+  findReplaceable({ digest }: GroupLimit): readonly ReplaceableTask[] {
+    return this.tasks.rooms.members(digest, Infinity)
+      .filter(({ cancelReason }) => cancelReason === undefined)
+      .map(({ id, hasStarted }) => ({ id, hasStarted }));
+  }
+
+  findNewestMax(room: Room): Found<number> {
+    const newest = this.tasks.rooms.newestWaiting(room);
+    if (newest === "none") return "none";
+    return maxIn(room, newest);
+  }
+
+  countOpen(room: Room): number {
+    return this.tasks.rooms.countOpen(room);
+  }
+
+  findOldestWaiting(room: Room): Found<WaitingTask> {
+    return this.tasks.rooms.oldestWaiting(room);
+  }
+
+  insertTask(
+    task: NewTask,
+    delivery: Pick<Delivery, "id" | "receivedAt">,
+    { waitsFor, runAt, limits, debounce }: NewWaiting,
+  ): void {
+    const { id, plan } = task;
+    const state = plan === undefined ? "failed" : "pending";
+    if (plan !== undefined) this.#usePlan(plan);
+    this.changes.addTask(
+      id,
+      Object.assign(
+        {
+          project: task.project,
+          trigger: task.trigger,
+          state,
+          reason: plan === undefined ? task.missing ?? "" : "",
+          created_at: delivery.receivedAt,
+          finished_at: plan === undefined ? delivery.receivedAt : undefined,
+          held: WAIT_REASON[waitsFor],
+          run_at: runAt,
+          debounce: debounce?.toHex(),
+        },
+        brought(task, delivery),
+        limitColumns(limits),
+      ),
+      task.payload,
+    );
+    this.tasks.add({
+      id,
+      state,
+      waitsFor,
+      limits,
+      ...(plan === undefined ? {} : { planHash: plan.hash }),
+      hasStarted: false,
+      hasDirectory: false,
+      claim: UNCLAIMED,
+    }, debounce);
+  }
+
+  insertRetry(
+    { id, of, planned, kept, keepDirectory, now }: RetryOf,
+    { planHash, limits, waitsFor }: PlannedRetry,
+  ): void {
+    if (planned !== undefined) this.#usePlan(planned.plan);
+    this.changes.addRetry({
+      id,
+      of,
+      workflow: planned?.workflow,
+      workspace: limits.workspace.name,
+      workspace_max: limits.workspace.max,
+      plan_hash: planHash,
+      created_at: now,
+      keeps_directory: keepDirectory,
+      held: WAIT_REASON[waitsFor],
+    });
+    if (keepDirectory) this.setDirectory(of, "");
+    for (const step of kept) this.saveStep(id, step);
+    this.tasks.add({
+      id,
+      state: "pending",
+      waitsFor,
+      limits,
+      planHash,
+      hasStarted: false,
+      hasDirectory: keepDirectory,
+      claim: UNCLAIMED,
+    });
+  }
+
+  joinTask(task: NewTask, { id }: DebouncedTask, delivery: Pick<Delivery, "id">): void {
+    const { plan } = task;
+    if (plan === undefined) throw new Error("A task that misses something joins none");
+    this.#usePlan(plan);
+    this.changes.updatePayload(id, brought(task, delivery), task.payload);
+    this.tasks.change(this.tasks.get(id), { planHash: plan.hash });
+  }
+
+  leaveRoom(taskId: string, limits: TaskLimits): void {
+    this.changes.updateTask(
+      taskId,
+      Object.assign({ held: WAIT_REASON.time }, limitColumns(limits)),
+    );
+    this.tasks.change(this.tasks.get(taskId), { limits, waitsFor: "time" });
+  }
+
+  setWait(taskId: string, waitsFor: WaitReason): void {
+    this.changes.updateTask(taskId, { held: WAIT_REASON[waitsFor] });
+    this.tasks.change(this.tasks.get(taskId), { waitsFor });
+  }
+
+  requestCancel(taskId: string, reason: string): void {
+    const task = this.tasks.get(taskId);
+    if (task.cancelReason !== undefined) return;
+    this.changes.updateTask(taskId, { cancel_reason: reason });
+    this.tasks.change(task, { cancelReason: reason });
+  }
+
+  endTask(end: TaskEnd, from: "pending" | "running"): Found<TaskLimits> {
+    const { taskId, state, reason, now: finished_at, steps = [] } = end;
+    const task = this.tasks.find(taskId);
+    if (task?.state !== from) return "none";
+    for (const step of steps) this.saveStep(taskId, step);
+    if (state !== "succeeded") {
+      this.changes.endSteps({ task_id: taskId, state, reason, finished_at });
+    }
+    const why = state === "cancelled" ? task.cancelReason ?? reason : reason;
+    this.changes.updateTask(taskId, { state, reason: why, finished_at });
+    this.tasks.change(task, { state });
+    return task.limits;
+  }
+
+  noteTaskEnd(taskId: string): void {
+    this.changes.put("task_ends", taskId, { task_id: taskId });
+  }
+
+  /** Puts a running task back in the queue; it keeps its room. */
+  requeue(taskId: string): void {
+    const task = this.tasks.find(taskId);
+    if (task?.state !== "running") return;
+    this.changes.updateTask(taskId, { state: "pending" });
+    this.tasks.change(task, { state: "pending" });
+  }
+
+  /** Adds one restart to a task. */
+  countRestart(taskId: string): void {
+    this.changes.countRestart(taskId);
+  }
+
+  /** Stores the task's own directory; empty when it has none any more. */
+  setDirectory(taskId: string, directory: string): void {
+    this.changes.updateTask(taskId, { directory });
+  }
+
+  /** Stores the state of a step. */
+  saveStep(taskId: string, step: StepRecord): void {
+    this.changes.put("steps", `${taskId}/${step.position}`, {
+      task_id: taskId,
+      position: step.position,
+      id: step.id,
+      state: step.state,
+      exit_code: step.exitCode,
+      reason: step.reason,
+      started_at: step.startedAt,
+      finished_at: step.finishedAt,
+      process_group: step.processGroup,
+      attempt: step.attempt ?? 1,
+      outputs: step.outputs && JSON.stringify(step.outputs),
+    });
+  }
+
+  #usePlan({ hash, json }: { readonly hash: string; readonly json: string }): void {
+    this.changes.put("plans", hash, { hash, plan: json });
+  }
+}
+
+/** What an event brings to its task, beside the payload. */
+function brought(task: NewTask, { id }: Pick<Delivery, "id">): Columns {
+  return {
+    workflow: task.workflow,
+    delivery_id: id,
+    plan_hash: task.plan?.hash,
+    parent_id: task.parentId,
+    depth: task.depth ?? 0,
+    trace: task.trace,
+  };
+}
+
+function limitColumns({ group, workspace }: TaskLimits): Columns {
+  return {
+    workspace: workspace.name,
+    workspace_max: workspace.max,
+    gate: group?.digest.toHex(),
+    gate_max: group?.max,
+  };
+}
+
+/** The limit that a task which waits in a room has there. */
+function maxIn({ of }: Room, { id, limits: { group, workspace } }: KnownTask): number {
+  const max = of === "group" ? group?.max : workspace.max;
+  if (max === undefined) throw new Error(`Task ${id} has no limit in its ${of}`);
+  return max;
+}
