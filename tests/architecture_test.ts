@@ -279,7 +279,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/resources": "types",
     "src/secrets": "types",
     "src/store": "types",
-    "src/tasks": "types",
+    "src/tasks": "values",
     "src/tasks/log": "values",
     "src/tasks/run": "values",
     "src/tasks/workspace": "values",
