@@ -71,10 +71,11 @@ export function idRange(
 export function listRange(
   query: ListRange,
   time: string,
+  column = "id",
 ): Readonly<Record<string, SqlValue | undefined>> {
   return Object.assign(
     { [`${time} >= ?`]: query.since, [`${time} <= ?`]: query.until },
-    idRange(query),
+    idRange(query, column),
   );
 }
 

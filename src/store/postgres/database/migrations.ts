@@ -40,8 +40,10 @@ const MIGRATIONS: readonly string[] = [
     body_bytes INTEGER NOT NULL, duration_ms INTEGER NOT NULL, detail TEXT NOT NULL,
     headers TEXT, url TEXT, content_of TEXT, body BLOB
   );
-  CREATE INDEX deliveries_of_project ON deliveries (project, outcome, id);
-  CREATE INDEX deliveries_of_trigger ON deliveries (project, "trigger", outcome, id);
+  -- POSIX is the same order as C, and keeps these indexes apart from the primary key (newest.ts).
+  CREATE INDEX deliveries_of_project ON deliveries (project, outcome, id COLLATE "POSIX");
+  CREATE INDEX deliveries_of_trigger ON deliveries
+    (project, "trigger", outcome, id COLLATE "POSIX");
   CREATE INDEX deliveries_sharing ON deliveries (content_of) WHERE content_of IS NOT NULL;
 
   CREATE TABLE dedup_keys (
@@ -79,11 +81,13 @@ const MIGRATIONS: readonly string[] = [
     -- Who claimed it last, and how often it was claimed: what an earlier claim writes is refused.
     node TEXT NOT NULL DEFAULT '', run TEXT NOT NULL DEFAULT '', epoch INTEGER NOT NULL DEFAULT 0
   );
-  CREATE INDEX tasks_of_project ON tasks (project, state, id);
-  CREATE INDEX tasks_of_trigger ON tasks (project, "trigger", state, id);
-  CREATE INDEX tasks_of_workflow ON tasks (project, workflow, state, id);
-  CREATE INDEX tasks_failed_of_project ON tasks (project, delivery_id) WHERE state = 'failed';
-  CREATE INDEX tasks_failed_of_trigger ON tasks (project, "trigger", delivery_id)
+  CREATE INDEX tasks_of_project ON tasks (project, state, id COLLATE "POSIX");
+  CREATE INDEX tasks_of_trigger ON tasks (project, "trigger", state, id COLLATE "POSIX");
+  CREATE INDEX tasks_of_workflow ON tasks (project, workflow, state, id COLLATE "POSIX");
+  CREATE INDEX tasks_failed_of_project ON tasks (project, delivery_id COLLATE "POSIX")
+    WHERE state = 'failed';
+  CREATE INDEX tasks_failed_of_trigger ON tasks
+    (project, "trigger", delivery_id COLLATE "POSIX")
     WHERE state = 'failed';
   CREATE INDEX tasks_open ON tasks (state, held, id) WHERE state IN ('pending', 'running');
   CREATE INDEX tasks_running ON tasks (node, id) WHERE state = 'running';

@@ -10,6 +10,13 @@ import { ordered, where } from "../../sql/queries.ts";
 import type { SqlValue } from "../../sql/row.ts";
 import type { Value } from "./connections.ts";
 
+/**
+ * An id, as the indexes have it that begin with a project. PostgreSQL takes no hints, and prefers to
+ * walk along the primary key until it has met enough rows: through all of a table, where a project
+ * has been quiet for long. This order is the same, and not that of the primary key.
+ */
+export const listed = (id: string) => `${id} COLLATE "POSIX"`;
+
 /** A query with its values. */
 export interface Query {
   readonly sql: string;
@@ -19,23 +26,21 @@ export interface Query {
 /** Where to find the newest rows. */
 export interface NewestIn {
   /**
-   * A table with an index of the project if it has one, the columns of `conditions`, that of
-   * `among`, and the id.
+   * A table with an index of the project, the columns of `conditions`, that of `among`, and the id
+   * as {@linkcode listed}.
    */
-  readonly table: "tasks" | "deliveries" | "source_events" | "bindings" | "plugin_audit";
-  /** Whether the rows of each project are together in that index. */
-  readonly byProject: boolean;
+  readonly table: "tasks" | "deliveries";
   /** The column before the id, and its values. */
   readonly among?: { readonly column: string; readonly values: readonly string[] };
-  /** Further conditions, as for {@linkcode where}. */
+  /** Further conditions, as for {@linkcode where}; those of the id have it as {@linkcode listed}. */
   readonly conditions: Readonly<Record<string, SqlValue | undefined>>;
-  /** Selects the ids of the rows of a clause; those of `table` when absent. */
+  /** Selects the ids of a clause as `id`, as {@linkcode listed}; those of `table` when absent. */
   readonly select?: (clause: string) => Query;
 }
 
 /** A query for the ids of the first rows of a list. */
 export function newestIds(
-  { table, byProject, among, conditions, select }: NewestIn,
+  { table, among, conditions, select }: NewestIn,
   query: Pick<ListQuery, "project" | "limit" | "oldestFirst">,
 ): Query {
   const { clause, values } = where(
@@ -43,7 +48,7 @@ export function newestIds(
   );
   const outer: string[] = [];
   const on: string[] = [];
-  if (byProject && query.project === undefined) {
+  if (query.project === undefined) {
     outer.push(`(${eachProject(table)}) AS scope`);
     on.push(`${table}.project = scope.project`);
   }
@@ -51,12 +56,12 @@ export function newestIds(
     outer.push("unnest(?::text[]) AS among (value)");
     on.push(`${table}.${among.column} = among.value`);
   }
-  const all = [clause.replace(/^WHERE /, ""), ...on].filter((one) => one !== "").join(" AND ");
-  const inner = (select ?? idsOf(table))(all === "" ? "" : `WHERE ${all}`);
-  const part = `(${inner.sql} ${ordered(query)} LIMIT ?)`;
+  const all = [...(clause === "" ? [] : [clause.slice("WHERE ".length)]), ...on].join(" AND ");
+  const inner = (select ?? idsOf(table))(`WHERE ${all}`);
+  const part = `LATERAL (${inner.sql} ${ordered(query)} LIMIT ?) AS newest`;
   return {
-    sql: `SELECT newest.id FROM ${[...outer, `LATERAL ${part} AS newest`].join(" CROSS JOIN ")}
-      ${ordered(query, "newest.id")} LIMIT ?`,
+    sql: `SELECT newest.id COLLATE "C" AS id FROM ${[...outer, part].join(" CROSS JOIN ")}
+      ${ordered(query)} LIMIT ?`,
     values: [
       ...(among === undefined ? [] : [among.values]),
       ...values,
@@ -68,7 +73,7 @@ export function newestIds(
 }
 
 const idsOf = (table: string) => (clause: string): Query => ({
-  sql: `SELECT id FROM ${table} ${clause}`,
+  sql: `SELECT ${listed("id")} AS id FROM ${table} ${clause}`,
   values: [],
 });
 

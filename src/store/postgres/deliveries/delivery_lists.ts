@@ -21,34 +21,41 @@ import {
 } from "../../sql/deliveries.ts";
 import { idRange, oldestIdSince, ordered, prefixEnd, where } from "../../sql/queries.ts";
 import type { Session, Value } from "../database/connections.ts";
-import { newestIds, type Query } from "../database/newest.ts";
+import { listed, newestIds, type Query } from "../database/newest.ts";
 
 /** Deliveries, in the order of the list. */
 export function listDeliveries(db: Session, query: DeliveryQuery): Promise<Delivery[]> {
-  const { project, trigger, outcome, limit } = query;
-  const conditions = Object.assign({}, idRange(query), unindexedConditions(query));
-  if ((project ?? trigger ?? outcome) === undefined) {
-    const { clause, values } = where(conditions);
-    return listed(db, `${clause} ${ordered(query)} LIMIT ?`, [...values, limit]);
+  const { project, trigger, outcome, ids, limit } = query;
+  if (outcome === "failed") return ofIds(db, query, failedIds(query));
+  if (ids !== undefined || (project ?? trigger ?? outcome) === undefined) {
+    const { clause, values } = where(Object.assign(
+      { "project = ?": project, '"trigger" = ?': trigger, "outcome = ?": outcome },
+      idRange(query),
+      unindexedConditions(query),
+    ));
+    return read(db, `${clause} ${ordered(query)} LIMIT ?`, [...values, limit]);
   }
-  const ids = outcome === "failed" ? failedIds(query) : newestIds({
+  const newest = newestIds({
     table: "deliveries",
-    byProject: true,
     among: { column: "outcome", values: outcome === undefined ? DELIVERY_OUTCOMES : [outcome] },
-    conditions: Object.assign({ '"trigger" = ?': trigger }, conditions),
+    conditions: Object.assign(
+      { '"trigger" = ?': trigger },
+      idRange(query, listed("id")),
+      unindexedConditions(query),
+    ),
   }, query);
-  return listed(db, `WHERE id IN (${ids.sql}) ${ordered(query)}`, ids.values);
+  return ofIds(db, query, newest);
 }
 
 /** Deliveries of which a task has failed. */
 function failedIds(query: DeliveryQuery): Query {
   const own = where(unindexedConditions(query));
+  const id = listed("delivery_id");
   return newestIds({
     table: "tasks",
-    byProject: true,
-    conditions: Object.assign({ '"trigger" = ?': query.trigger }, idRange(query, "delivery_id")),
+    conditions: Object.assign({ '"trigger" = ?': query.trigger }, idRange(query, id)),
     select: (clause) => ({
-      sql: `SELECT DISTINCT id FROM deliveries JOIN
+      sql: `SELECT DISTINCT ${id} AS id FROM deliveries JOIN
         (SELECT delivery_id FROM tasks ${clause} AND state = 'failed') AS failed
         ON failed.delivery_id = deliveries.id ${own.clause}`,
       values: own.values,
@@ -56,7 +63,11 @@ function failedIds(query: DeliveryQuery): Query {
   }, query);
 }
 
-async function listed(db: Session, tail: string, values: readonly Value[]): Promise<Delivery[]> {
+function ofIds(db: Session, query: DeliveryQuery, { sql, values }: Query): Promise<Delivery[]> {
+  return read(db, `WHERE id IN (${sql}) ${ordered(query)}`, values);
+}
+
+async function read(db: Session, tail: string, values: readonly Value[]): Promise<Delivery[]> {
   const rows = await db.all(`SELECT ${DELIVERY_COLUMNS} FROM deliveries ${tail}`, ...values);
   return rows.map(toDelivery);
 }
@@ -64,7 +75,7 @@ async function listed(db: Session, tail: string, values: readonly Value[]): Prom
 /** Deliveries whose id starts with `prefix`, at most two. */
 export function findDeliveries(db: Session, prefix: string): Promise<Delivery[]> {
   const tail = "WHERE id >= ? AND id < ? ORDER BY id LIMIT 2";
-  return listed(db, tail, [prefix, prefixEnd(prefix)]);
+  return read(db, tail, [prefix, prefixEnd(prefix)]);
 }
 
 /** Values of a header, newest first. */

@@ -10,28 +10,33 @@ import { listRange, ordered, prefixEnd, where } from "../../sql/queries.ts";
 import type { Row } from "../../sql/row.ts";
 import { type StoredPlan, TASK_COLUMNS, toTask } from "../../sql/tasks.ts";
 import type { Session, Value } from "../database/connections.ts";
-import { newestIds } from "../database/newest.ts";
+import { listed, newestIds } from "../database/newest.ts";
 
 /** Tasks, in the order of the list. */
 export function listTasks(db: Session, query: TaskQuery): Promise<Task[]> {
-  const { project, trigger, workflow, state, delivery, parent, retryOf, limit } = query;
+  const { project, trigger, workflow, state, limit } = query;
   const own = { '"trigger" = ?': trigger, "workflow = ?": workflow };
-  const rows = listRange(query, "created_at");
-  const related = { "delivery_id = ?": delivery, "parent_id = ?": parent, "retry_of = ?": retryOf };
-  const isRelated = (delivery ?? parent ?? retryOf) !== undefined;
-  if (isRelated || (project ?? trigger ?? workflow ?? state) === undefined) {
-    const { clause, values } = where(
-      Object.assign({ "project = ?": project, "state = ?": state }, own, related, rows),
-    );
+  if (isOfFew(query) || (project ?? trigger ?? workflow ?? state) === undefined) {
+    const { delivery, parent, retryOf } = query;
+    const { clause, values } = where(Object.assign(
+      { "delivery_id = ?": delivery, "parent_id = ?": parent, "retry_of = ?": retryOf },
+      { "project = ?": project, "state = ?": state },
+      own,
+      listRange(query, "created_at"),
+    ));
     return readTasks(db, `${clause} ${ordered(query)} LIMIT ?`, [...values, limit]);
   }
   const ids = newestIds({
     table: "tasks",
-    byProject: true,
     among: { column: "state", values: state === undefined ? TASK_STATES : [state] },
-    conditions: Object.assign(own, rows),
+    conditions: Object.assign(own, listRange(query, "created_at", listed("id"))),
   }, query);
   return readTasks(db, `WHERE id IN (${ids.sql}) ${ordered(query)}`, ids.values);
+}
+
+/** Whether something is asked for that only few tasks have: all of them can be looked at. */
+function isOfFew({ ids, delivery, parent, retryOf }: TaskQuery): boolean {
+  return ids !== undefined || (delivery ?? parent ?? retryOf) !== undefined;
 }
 
 /** Tasks whose id starts with `prefix`, at most two. */
