@@ -8,19 +8,25 @@ import { type WallClock } from "./base/clock.ts";
 import { checkSocketPath, type DataDir } from "./base/data_dir.ts";
 import { AppError } from "./base/errors.ts";
 import { fileFault } from "./base/file_fault.ts";
+import { idFactory } from "./base/ids.ts";
 import { closeToOthers } from "./base/private_files.ts";
 import { settingsTemplate } from "./daemon/settings_file.ts";
 import { writeLauncher } from "./launcher.ts";
 import { DEFAULT_PROJECT, type Resource } from "./resources/resource.ts";
 import { DEFAULT_WORKSPACE, type WorkspaceSpec } from "./resources/workspace.ts";
+import { readKeyFile } from "./secrets/key_file.ts";
 import { newKeyFile } from "./secrets/keyring.ts";
-import { createDatabase } from "./store/sqlite/create_database.ts";
+import { createStorage, type SharedStorage } from "./storage/create_storage.ts";
 
 /** What `init` depends on. */
 export interface InitOptions {
   readonly clock: WallClock;
   /** Reads an environment variable. */
   readonly env: (name: string) => string | undefined;
+  /** The PostgreSQL that this daemon is to share with others; a database in a file when absent. */
+  readonly shared?: SharedStorage;
+  /** A copy of the key of those others; a new key is made when absent. */
+  readonly keyFile?: string;
 }
 
 /** What `init` did. */
@@ -52,24 +58,37 @@ export async function initDataDir(dir: DataDir, options: InitOptions): Promise<I
     ) {
       if (await makeDirectory(path)) made.push(path);
     }
-    if (await exists(dir.database) && !await exists(dir.secretKey)) {
+    if (await hasDatabase(dir) && !await exists(dir.secretKey)) {
       throw new AppError(
         "refused",
         `The key "${dir.secretKey}" is missing: restore it from your backup`,
       );
     }
-    if (await makeFile(dir.secretKey, newKeyFile())) made.push(dir.secretKey);
+    if (await makeFile(dir.secretKey, await keyText(options))) made.push(dir.secretKey);
     if (await makeFile(dir.lock, "")) made.push(dir.lock);
     if (await makeFile(dir.settings, settingsTemplate())) made.push(dir.settings);
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     throw new AppError("refused", `Cannot make the data directory: ${fileFault(cause)}`, { cause });
   }
-  if (createDatabase(dir.database, [defaultWorkspace(options.clock)])) made.push(dir.database);
+  const resources = [defaultWorkspace(options.clock)];
+  const newId = idFactory(options.clock);
+  made.push(...await createStorage(dir, { ...options, resources, newId }));
   const launcher = await exists(`${dir.bin}/svc`);
   await writeLauncher(dir, options.env);
   if (!launcher) made.push(`${dir.bin}/svc`);
   return { made, closed };
+}
+
+async function hasDatabase(dir: DataDir): Promise<boolean> {
+  return await exists(dir.database) || await exists(dir.databaseUrl);
+}
+
+/** The key of the other daemons, which has to be one, or a new one. */
+async function keyText({ keyFile }: InitOptions): Promise<string> {
+  if (keyFile === undefined) return newKeyFile();
+  await readKeyFile(keyFile);
+  return await Deno.readTextFile(keyFile);
 }
 
 function defaultWorkspace(clock: WallClock): Resource<WorkspaceSpec> {

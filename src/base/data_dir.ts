@@ -14,6 +14,10 @@ export interface DataDir {
   readonly settings: string;
   /** SQLite database. */
   readonly database: string;
+  /** Address of the PostgreSQL that takes its place, where several daemons share one. */
+  readonly databaseUrl: string;
+  /** Which of those daemons this is. */
+  readonly node: string;
   /** Held by the one daemon that runs on this directory. */
   readonly lock: string;
   /** Directory of the control socket. */
@@ -80,6 +84,8 @@ export function dataDirAt(path: string): DataDir {
     root,
     settings: under("daemon.yaml"),
     database: under("svc.db"),
+    databaseUrl: under("database.url"),
+    node: under("node.json"),
     lock: under("control-plane", "daemon.lock"),
     controlPlane: under("control-plane"),
     socket: under("control-plane", "svc.sock"),

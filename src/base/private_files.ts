@@ -37,7 +37,7 @@ function known(dir: DataDir): Entry[] {
   const own = [
     ...[root, dir.controlPlane, dirname(dir.secretKey), dir.bin, dir.scripts, dir.workspaces],
     ...[dir.logs, dir.worktrees, dir.copies, dir.run, dir.lock],
-    ...[database, `${database}-wal`, `${database}-shm`],
+    ...[database, `${database}-wal`, `${database}-shm`, dir.databaseUrl, dir.node],
   ];
   return [
     ...own.map((path) => ({ path, forbidden: ANY, elsewhere: path === root ? ANY : WRITE })),

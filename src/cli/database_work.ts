@@ -11,6 +11,7 @@ import { systemClock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
 import { lockDataDir } from "../base/lock.ts";
+import { refuseShared } from "../storage/no_shared_database.ts";
 import { checkDatabase } from "../store/sqlite/engine/migrations.ts";
 import type { CommandContext } from "./command.ts";
 import type { Io } from "./io.ts";
@@ -61,6 +62,7 @@ export async function doDatabaseWork<Name extends UpkeepName, Result>(
     return await follow(startingWith(first, lines) as AsyncGenerator<UpkeepLine<Result>>, place);
   }
   const dir = context.dir();
+  if (work.operation !== "db.check") await refuseShared(work.operation, dir);
   using _lock = await lockDataDir(dir, systemClock);
   if (work.anyDatabase !== true) checkDatabase(dir.database);
   return await follow(work.onFiles(dir), place);

@@ -10,6 +10,7 @@ import type { DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Maintenance } from "../store/maintenance.ts";
+import { refuseShared } from "../storage/no_shared_database.ts";
 import { backupLines, checkLines, type UpkeepLines, vacuumLines } from "../upkeep/lines.ts";
 import type { AuditLog, RecordEnd } from "./records/audit_log.ts";
 import type { Handlers } from "./server/server.ts";
@@ -27,6 +28,7 @@ export function upkeepHandlers(host: UpkeepHost): Pick<Handlers, keyof typeof UP
   const request = { file: dirs.database, alone: false };
   return {
     async *"db.backup"(input, caller, signal) {
+      await refuseShared("db.backup", dirs);
       const audited = { operation: "db.backup", targets: [input.file], caller };
       // A full disk prevents the audit row, and is a good reason for a backup.
       const end = await host.startAudited(audited).catch((error) => {
@@ -41,7 +43,10 @@ export function upkeepHandlers(host: UpkeepHost): Pick<Handlers, keyof typeof UP
       yield* recorded(until(signal, backupLines(input, dirs)), end ?? nothing);
     },
     "db.check": (_input, _caller, signal) => until(signal, checkLines(request, dirs)),
-    "db.vacuum": (_input, _caller, signal) => until(signal, vacuumLines(store)),
+    async *"db.vacuum"(_input, _caller, signal) {
+      await refuseShared("db.vacuum", dirs);
+      yield* until(signal, vacuumLines(store));
+    },
   };
 }
 

@@ -13,7 +13,7 @@ import { closeToOthers } from "../base/private_files.ts";
 import { writeLauncher } from "../launcher.ts";
 import { readKeyFile } from "../secrets/key_file.ts";
 import type { Keyring } from "../secrets/keyring.ts";
-import { checkDatabase } from "../store/sqlite/engine/migrations.ts";
+import { checkStorage, isShared } from "../storage/check_storage.ts";
 import type { DaemonConfig } from "./config.ts";
 
 /** The locked data directory; disposing it releases the lock. */
@@ -34,7 +34,7 @@ export async function takeDataDir({ dir, env, clock, log }: DaemonConfig): Promi
   if (closed !== undefined) log.warn(closed);
   using opening = new DisposableStack();
   opening.use(await lockDataDir(dir, clock));
-  checkDatabase(dir.database);
+  await checkStorage(dir);
   const keyring = await readKeyFile(dir.secretKey);
   const warning = await usePath(dir.bin, writeLauncher(dir, env));
   if (warning !== undefined) log.warn(warning);
@@ -43,12 +43,13 @@ export async function takeDataDir({ dir, env, clock, log }: DaemonConfig): Promi
 }
 
 async function checkInitialised(dir: DataDir): Promise<void> {
-  for (const path of [dir.database, dir.secretKey]) {
+  const database = await isShared(dir) ? dir.databaseUrl : dir.database;
+  for (const path of [database, dir.secretKey]) {
     try {
       await Deno.stat(path);
     } catch (cause) {
       if (cause instanceof Deno.errors.NotFound) {
-        const what = path === dir.database
+        const what = path === database
           ? `The data directory "${dir.root}" is not initialised: run "svc init"`
           : `The key "${path}" is missing, secrets cannot be read: restore it from your backup`;
         throw new AppError("refused", what);

@@ -31,9 +31,8 @@ import { openProcessGroups, type ProcessGroups } from "../shell/process_groups.t
 import { Watching } from "../notifications/watching.ts";
 import { withAnnouncements } from "../store/announcements.ts";
 import type { DaemonEvents, Events } from "../store/events.ts";
-import { LogFiles } from "../store/files/log_files.ts";
 import type { LogStore } from "../store/log_store.ts";
-import { openStore } from "../store/sqlite/open_store.ts";
+import { openStorage } from "../storage/open_storage.ts";
 import type { Store } from "../store/store.ts";
 import { Telemetry } from "../telemetry/telemetry.ts";
 import type { DaemonConfig } from "./config.ts";
@@ -107,11 +106,11 @@ export async function openState(config: DaemonConfig): Promise<State> {
   }
   const events = new EventHub<DaemonEvents>(log);
   const newId = idFactory(clock);
-  const node = newId();
-  const stored = opening.use(
-    await openStore(dir.database, { node, onBatch: telemetry.onBatch }),
+  const { env } = config;
+  const storage = opening.use(
+    await openStorage(dir, { env, run: newId(), onBatch: telemetry.onBatch }),
   );
-  const store = telemetry.observe(withAnnouncements(stored, events));
+  const store = telemetry.observe(withAnnouncements(storage.store, events));
   const catalog = await loadCatalog(store, keyring);
   const unclosed = keyring.opensUnbound ? await closeToUnbound(dir.secretKey) : undefined;
   if (unclosed !== undefined) log.warn(unclosed);
@@ -144,7 +143,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
     telemetry,
     keyring,
     store,
-    logs: new LogFiles(dir.logs),
+    logs: storage.logs,
     catalog,
     resources: new ResourceWriter({ store, catalog, keyring, events }),
     secrets,

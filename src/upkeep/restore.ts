@@ -12,6 +12,7 @@ import { AppError } from "../base/errors.ts";
 import { lockDataDir } from "../base/lock.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { CheckFacts, Progress } from "../store/maintenance.ts";
+import { refuseShared } from "../storage/no_shared_database.ts";
 import { foldLog, makeReady } from "../store/sqlite/maintenance/restore_file.ts";
 import { backUpFile, checkWholeFile } from "../store/sqlite/maintenance/run_job.ts";
 import { findClosedSecrets } from "./check.ts";
@@ -56,6 +57,7 @@ export async function* restore(
   { file, cancelTasks, dropSecrets }: RestoreRequest,
   { dirs, clock }: { dirs: DataDir; clock: Clock },
 ): AsyncGenerator<Progress, RestoreResult, undefined> {
+  await refuseShared("db.restore", dirs);
   using _lock = await lockDataDir(dirs, clock);
   const { database } = dirs;
   const part = `${database}.restore.part`;

@@ -5,24 +5,59 @@
  */
 
 import { systemClock } from "../../base/clock.ts";
-import { initDataDir } from "../../init.ts";
+import { AppError } from "../../base/errors.ts";
+import { initDataDir, type InitOptions } from "../../init.ts";
 import { type Command, type CommandContext, DATA_DIR, OUTPUT_TEXT_JSON } from "../command.ts";
 import { jsonText } from "../json_text.ts";
 
 /** Makes the data directory. */
 export const command: Command = {
   help: "Creates the data directory with its database and its encryption key. Run it once before " +
-    "the daemon; running it again changes nothing that exists.",
-  options: [DATA_DIR, OUTPUT_TEXT_JSON],
-  examples: ["svc init", "svc init --data-dir /var/lib/svc"],
+    "the daemon; running it again changes nothing that exists. With --database, several daemons " +
+    "share one PostgreSQL: the first makes it, the others join with the key of the first.",
+  options: [
+    DATA_DIR,
+    {
+      flags: "--database <url>",
+      help: "PostgreSQL to share with other daemons; a password in it is visible to others: " +
+        "PGPASSFILE or SVC_DATABASE_URL are not",
+    },
+    { flags: "--node <name>", help: "name of this daemon among them (default: the host's name)" },
+    { flags: "--key-file <file>", help: "secrets/secretstore.key of a daemon that shares it" },
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: [
+    "svc init",
+    "svc init --data-dir /var/lib/svc",
+    "svc init --database postgres://svc@db.internal/svc --key-file /root/secretstore.key",
+  ],
   async run(context: CommandContext) {
     const dir = context.dir();
-    const { made, closed } = await initDataDir(dir, { clock: systemClock, env: context.io.env });
-    if (closed !== undefined) context.io.err(`warning: ${closed}\n`);
+    const { io } = context;
+    const { made, closed } = await initDataDir(dir, {
+      clock: systemClock,
+      env: io.env,
+      ...sharedOf(context),
+    });
+    if (closed !== undefined) io.err(`warning: ${closed}\n`);
     if (context.option("output") === "json") {
-      return context.io.out(jsonText({ data_dir: dir.root, created: made }));
+      return io.out(jsonText({ data_dir: dir.root, created: made }));
     }
-    for (const path of made) context.io.out(`created ${path}\n`);
-    if (made.length === 0) context.io.out(`${dir.root} is initialised already\n`);
+    for (const path of made) io.out(`created ${path}\n`);
+    if (made.length === 0) io.out(`${dir.root} is initialised already\n`);
   },
 };
+
+/** What is to be shared, where a database is named. */
+function sharedOf(context: CommandContext): Pick<InitOptions, "shared" | "keyFile"> {
+  const url = context.option("database");
+  const [name, keyFile] = [context.option("node"), context.option("keyFile")];
+  if (url === undefined) {
+    if (name === undefined && keyFile === undefined) return {};
+    throw new AppError("usage", "--node and --key-file go with --database");
+  }
+  return {
+    shared: { url, name: name ?? Deno.hostname() },
+    ...(keyFile === undefined ? {} : { keyFile }),
+  };
+}

@@ -12,9 +12,10 @@ import { AppError } from "../../base/errors.ts";
 import { idFactory } from "../../base/ids.ts";
 import { lockDataDir } from "../../base/lock.ts";
 import { keepToken, newToken } from "../../auth/tokens.ts";
-import { checkDatabase } from "../../store/sqlite/engine/migrations.ts";
-import { openStore } from "../../store/sqlite/open_store.ts";
+import { checkStorage } from "../../storage/check_storage.ts";
+import { openStorage } from "../../storage/open_storage.ts";
 import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import type { Io } from "../io.ts";
 import { jsonText } from "../json_text.ts";
 
 /** Makes a token. */
@@ -67,7 +68,7 @@ async function create(
   } catch (error) {
     const remote = context.option("server") ?? context.io.env("SVC_SERVER");
     if (!(error instanceof AppError) || error.code !== "unreachable" || remote) throw error;
-    return await createOffline(input, context.dir());
+    return await createOffline(input, context.dir(), context.io.env);
   }
 }
 
@@ -75,12 +76,14 @@ async function create(
 async function createOffline(
   { role, ttl_secs: ttlSecs, name }: Input<"token.create">,
   dir: DataDir,
+  env: Io["env"],
 ): Promise<Created> {
-  checkDatabase(dir.database);
   using _lock = await lockDataDir(dir, systemClock);
-  await using store = await openStore(dir.database);
-  const host = { store, clock: systemClock, newId: idFactory(systemClock) };
+  await checkStorage(dir);
+  const newId = idFactory(systemClock);
+  await using storage = await openStorage(dir, { env, run: newId() });
+  const host = { store: storage.store, clock: systemClock, newId };
   const made = newToken({ role, ttlSecs, name }, host);
-  await keepToken(made, store);
+  await keepToken(made, storage.store);
   return made.shown;
 }

@@ -1,0 +1,68 @@
+/**
+ * Makes what a daemon keeps, for `svc init`: a file in the data directory, or its place in a
+ * PostgreSQL that several daemons share.
+ *
+ * @module
+ */
+
+import type { DataDir } from "../base/data_dir.ts";
+import { AppError } from "../base/errors.ts";
+import type { NewId } from "../base/ids.ts";
+import type { Resource } from "../resources/resource.ts";
+import { createDatabase } from "../store/sqlite/create_database.ts";
+import { findSharedDatabase, writeSharedDatabase } from "./shared_database.ts";
+
+/** What several daemons are to share, as `svc init` is told. */
+export interface SharedStorage {
+  /** `postgres://user@host/database`. */
+  readonly url: string;
+  /** Name of this node. */
+  readonly name: string;
+}
+
+/** What is made, and of what. */
+export interface NewStorage {
+  /** A file in the data directory when absent. */
+  readonly shared?: SharedStorage;
+  /** Stored where there are none yet. */
+  readonly resources: readonly Resource[];
+  readonly env: (name: string) => string | undefined;
+  readonly newId: NewId;
+}
+
+/**
+ * Makes whatever is not there yet.
+ *
+ * @returns The paths that were made.
+ * @throws {AppError} `refused` when what is there does not go with it.
+ */
+export async function createStorage(dir: DataDir, given: NewStorage): Promise<readonly string[]> {
+  const { shared, resources, env, newId } = given;
+  const known = await findSharedDatabase(dir, env);
+  if (known === undefined && shared === undefined) {
+    return createDatabase(dir.database, resources) ? [dir.database] : [];
+  }
+  if (shared !== undefined && known !== undefined && known.url !== shared.url) {
+    throw new AppError(
+      "refused",
+      `"${dir.databaseUrl}" names another database: give that one, or another --data-dir`,
+    );
+  }
+  if (shared !== undefined && await isThere(dir.database)) {
+    throw new AppError(
+      "refused",
+      `This data directory has a database in a file, "${dir.database}", which cannot be moved to PostgreSQL: give another --data-dir`,
+    );
+  }
+  const node = known?.node ?? { id: newId(), name: shared?.name ?? "" };
+  const url = known?.url ?? shared?.url ?? "";
+  const { createSharedDatabase } = await import("../store/postgres/create_database.ts");
+  await createSharedDatabase({ url, owner: { node: node.id, run: newId() }, resources });
+  if (known !== undefined) return [];
+  await writeSharedDatabase(dir, { url, node });
+  return [dir.node, dir.databaseUrl];
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return await Deno.lstat(path).then(() => true, () => false);
+}

@@ -1,0 +1,56 @@
+/**
+ * Opens what a daemon keeps: a file in its data directory, or a PostgreSQL that several daemons
+ * share. Nothing of PostgreSQL is loaded where it is not asked for.
+ *
+ * @module
+ */
+
+import type { DataDir } from "../base/data_dir.ts";
+import { LogFiles } from "../store/files/log_files.ts";
+import type { LogStore } from "../store/log_store.ts";
+import type { Batch } from "../store/maintenance.ts";
+import { openStore } from "../store/sqlite/open_store.ts";
+import type { Store } from "../store/store.ts";
+import { findSharedDatabase } from "./shared_database.ts";
+
+/** What a daemon keeps. */
+export interface Storage extends AsyncDisposable {
+  readonly store: Store;
+  /** Output of steps. */
+  readonly logs: LogStore;
+}
+
+/** How to open it. */
+export interface StorageOptions {
+  /** Reads an environment variable. */
+  readonly env: (name: string) => string | undefined;
+  /** Id of this run of the daemon. */
+  readonly run: string;
+  /** Called with the result of each batch. */
+  readonly onBatch?: (batch: Batch) => void;
+}
+
+/**
+ * Opens the storage of a data directory, which has to be locked.
+ *
+ * @throws {AppError} `refused` when it cannot be used, `overloaded` when it cannot be reached now.
+ */
+export async function openStorage(dir: DataDir, options: StorageOptions): Promise<Storage> {
+  const { env, run, onBatch = () => {} } = options;
+  const shared = await findSharedDatabase(dir, env);
+  if (shared === undefined) {
+    const store = await openStore(dir.database, { node: run, onBatch });
+    return {
+      store,
+      logs: new LogFiles(dir.logs),
+      [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+    };
+  }
+  const { openPostgresStore } = await import("../store/postgres/open_store.ts");
+  const store = await openPostgresStore({ url: shared.url, owner: { node: shared.node.id, run } });
+  return {
+    store,
+    logs: new LogFiles(dir.logs),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}

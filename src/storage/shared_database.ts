@@ -1,0 +1,85 @@
+/**
+ * Which PostgreSQL a data directory belongs to, and as which node: two small files in it, made by
+ * `svc init --database`. Without them the data directory has a database of its own.
+ *
+ * @module
+ */
+
+import type { DataDir } from "../base/data_dir.ts";
+import { AppError } from "../base/errors.ts";
+import { fileFault } from "../base/file_fault.ts";
+import { isJsonObject } from "../base/json.ts";
+
+/** A database that several daemons share. */
+export interface SharedDatabase {
+  /** `postgres://user@host/database`. */
+  readonly url: string;
+  /** This data directory among those that share it. */
+  readonly node: NodeIdentity;
+}
+
+/** A data directory, as the others know it. */
+export interface NodeIdentity {
+  /** Made once. */
+  readonly id: string;
+  /** For people; nobody else in the database has it. */
+  readonly name: string;
+}
+
+/** Takes the place of the address in the data directory, so that it may hold a password. */
+const URL_VARIABLE = "SVC_DATABASE_URL";
+
+/**
+ * The database that this data directory shares; `undefined` where it has one of its own.
+ *
+ * @throws {AppError} `refused` when only a part of it is there, or cannot be read.
+ */
+export async function findSharedDatabase(
+  dir: DataDir,
+  env: (name: string) => string | undefined,
+): Promise<SharedDatabase | undefined> {
+  const stored = await readIfThere(dir.databaseUrl);
+  if (stored === undefined) return undefined;
+  const node = await readIfThere(dir.node);
+  if (node === undefined) throw damaged(dir.node);
+  return { url: env(URL_VARIABLE) || stored.trim(), node: parseNode(node, dir.node) };
+}
+
+/** Writes both files; they must not be there. */
+export async function writeSharedDatabase(
+  dir: DataDir,
+  { url, node }: SharedDatabase,
+): Promise<void> {
+  const options = { createNew: true, mode: 0o600 };
+  await Deno.writeTextFile(dir.node, `${JSON.stringify(node)}\n`, options);
+  await Deno.writeTextFile(dir.databaseUrl, `${url}\n`, options);
+}
+
+function parseNode(text: string, path: string): NodeIdentity {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isJsonObject(value)) {
+      const { id, name } = value;
+      if (typeof id === "string" && typeof name === "string") return { id, name };
+    }
+  } catch {
+    // said below
+  }
+  throw damaged(path);
+}
+
+function damaged(path: string): AppError {
+  return new AppError(
+    "refused",
+    `"${path}" is missing or damaged, and says which node this is: restore it from your backup`,
+  );
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (cause) {
+    if (cause instanceof Deno.errors.NotFound) return undefined;
+    throw new AppError("refused", `Cannot use "${path}": ${fileFault(cause)}`, { cause });
+  }
+}
