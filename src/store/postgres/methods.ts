@@ -12,6 +12,7 @@ import * as audit from "./audit/audit_rows.ts";
 import * as control from "./audit/control_rows.ts";
 import type { Batched } from "./batched.ts";
 import type { Session } from "./database/connections.ts";
+import * as deliveryPruning from "./deliveries/prune_rows.ts";
 import * as outboxQueue from "./outbox/outbox_queue.ts";
 import * as outbox from "./outbox/outbox_rows.ts";
 import * as tokens from "./audit/token_rows.ts";
@@ -26,6 +27,7 @@ import * as inbox from "./tasks/inbox_rows.ts";
 import * as plans from "./tasks/plan_rows.ts";
 import * as taskCounts from "./tasks/task_counts.ts";
 import * as taskLists from "./tasks/task_lists.ts";
+import * as taskPruning from "./tasks/prune_rows.ts";
 
 /** A method of {@linkcode Store} as it runs in a session. */
 type Inside<Name extends StoreMethod> = (
@@ -56,6 +58,10 @@ export const METHODS: { readonly [Name in Exclude<StoreMethod, Batched>]?: Insid
   addToInbox: inbox.addToInbox,
   listInbox: inbox.listInbox,
   counts: taskCounts.counts,
+  pruneDeliveries: deliveryPruning.pruneDeliveries,
+  // chat
+  // tasks
+  pruneTasks: taskPruning.pruneTasks,
   // outbox
   addToOutbox: outbox.addToOutbox,
   claimMessages: outboxQueue.claimMessages,

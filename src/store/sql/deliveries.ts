@@ -43,6 +43,14 @@ export function toDelivery(row: Row): Delivery {
   };
 }
 
+/** Ids of the tasks of a delivery, of its columns `task_id` and `detail`. */
+export function taskIdsOf(row: Row): readonly string[] {
+  const { events = [] } = json(row, "detail") as DeliveryDetail;
+  return [text(row, "task_id"), ...events.map(({ taskId = "" }) => taskId)].filter((id) =>
+    id !== ""
+  );
+}
+
 /** Columns that {@linkcode toSummary} takes. */
 export const SUMMARY_COLUMNS = "outcome, reason, task_id, detail";
 

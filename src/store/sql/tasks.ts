@@ -20,6 +20,9 @@ export const TASK_COLUMNS = `tasks.id, tasks.project, tasks."trigger", tasks.wor
   tasks.started_at, tasks.finished_at, tasks.restarts, tasks.parent_id, tasks.retry_of,
   tasks.depth, tasks.directory, tasks.cancel_reason`;
 
+/** Final states. */
+export const ENDED_STATES: readonly TaskState[] = ["succeeded", "failed", "cancelled"];
+
 /** The part of a plan that is read here. */
 export interface StoredPlan {
   readonly steps: readonly { readonly id: string }[];

@@ -119,6 +119,11 @@ const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE task_ends (task_id TEXT NOT NULL PRIMARY KEY);
 
+  -- What a removed task left on the disk of its node, which that node has not removed yet.
+  CREATE TABLE files_to_remove (
+    node TEXT NOT NULL, task_id TEXT NOT NULL, directory TEXT NOT NULL, PRIMARY KEY (node, task_id)
+  );
+
   CREATE TABLE prune_positions (name TEXT NOT NULL PRIMARY KEY, position TEXT NOT NULL);
 
   CREATE TABLE source_events (

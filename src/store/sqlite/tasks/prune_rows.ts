@@ -5,8 +5,9 @@
  * @module
  */
 
-import type { TaskState } from "../../task_records.ts";
-import { json, number, text } from "../../sql/columns.ts";
+import { number, text } from "../../sql/columns.ts";
+import { taskIdsOf } from "../../sql/deliveries.ts";
+import { ENDED_STATES } from "../../sql/tasks.ts";
 import type { Database } from "../engine/database.ts";
 import type { Row } from "../../sql/row.ts";
 import { releasePlan } from "./plan_rows.ts";
@@ -18,8 +19,6 @@ const ENTRIES_PER_CALL = 10_000;
 const PER_TRIGGER = 10;
 /** Tasks that a query reads beyond its limit, to pass over those whose end is not handled yet. */
 const UNHANDLED_MARGIN = 1000;
-/** Final states. */
-const ENDED: readonly TaskState[] = ["succeeded", "failed", "cancelled"];
 /**
  * Deliveries that one call reads (some 4 ms), and how many at a time: mostly the first is too
  * young.
@@ -125,7 +124,7 @@ function surplusOf(
     table: "tasks",
     index: "tasks_of_trigger",
     column: "state",
-    among: ENDED,
+    among: ENDED_STATES,
     conditions: { "project = ?": trigger[0], '"trigger" = ?': trigger[1] },
     limit: keep + 1,
   });
@@ -136,7 +135,7 @@ function surplusOf(
   const read = number(row ?? {}, "n");
   if (row === undefined || read <= keep) return { rows: [], read };
   const rows: Row[] = [];
-  for (const state of ENDED) {
+  for (const state of ENDED_STATES) {
     rows.push(...db.all(
       `SELECT id, directory, plan_hash FROM (SELECT id, directory, plan_hash FROM tasks
          INDEXED BY tasks_of_trigger
@@ -183,10 +182,8 @@ export function pruneDeliveries(
 
 /** Whether a task, a chat event or another delivery needs this one, which may hold its payload. */
 function isNeeded(db: Database, row: Row): boolean {
-  const { events = [] } = json(row, "detail") as { events?: { taskId?: string }[] };
-  const ids = [text(row, "task_id"), ...events.map(({ taskId = "" }) => taskId)];
-  return ids.some((id) =>
-    id !== "" && db.get("SELECT 1 FROM tasks WHERE id = ?", id) !== undefined
+  return taskIdsOf(row).some((id) =>
+    db.get("SELECT 1 FROM tasks WHERE id = ?", id) !== undefined
   ) || db.get(
         "SELECT 1 FROM tasks WHERE delivery_id = ? AND retry_of IS NOT NULL LIMIT 1",
         text(row, "id"),

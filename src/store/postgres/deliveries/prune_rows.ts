@@ -1,0 +1,59 @@
+/**
+ * Retention of deliveries: removes those that nothing needs any more, a few at a time, in the order
+ * of their ids. One daemon does it at a time.
+ *
+ * @module
+ */
+
+import { text } from "../../sql/columns.ts";
+import { taskIdsOf } from "../../sql/deliveries.ts";
+import { idRange, where } from "../../sql/queries.ts";
+import type { Row } from "../../sql/row.ts";
+import type { Session } from "../database/connections.ts";
+import { positionOf, savePosition } from "../database/prune_positions.ts";
+
+/** Deliveries that one call reads. */
+const DELIVERIES_PER_CALL = 500;
+
+/** Removes deliveries that are too old and whose tasks are gone; returns how many. */
+export async function pruneDeliveries(
+  db: Session,
+  { before, limit }: { before: number; limit: number },
+): Promise<number> {
+  if (!await db.tryLock("retention/deliveries")) return 0;
+  const after = await positionOf(db, "deliveries") ?? "";
+  const { clause, values } = where(
+    Object.assign({ "received_at < ?": before }, idRange({ until: before, after })),
+  );
+  const rows = await db.all(
+    `SELECT id, task_id, detail FROM deliveries ${clause} ORDER BY id LIMIT ?`,
+    ...values,
+    DELIVERIES_PER_CALL,
+  );
+  const needed = await findNeeded(db, rows);
+  const seen = rows.map((row) => text(row, "id"));
+  const ids = seen.filter((id) => !needed.has(id)).slice(0, limit);
+  const isRoundOver = rows.length < DELIVERIES_PER_CALL && ids.length < limit;
+  const reached = ids.length < limit ? seen.at(-1) : ids.at(-1);
+  await savePosition(db, "deliveries", isRoundOver ? "" : reached ?? "");
+  return await db.run("DELETE FROM deliveries WHERE id = ANY(?)", ids);
+}
+
+/** Ids of those that a task, a chat event or another delivery needs, which may hold its payload. */
+async function findNeeded(db: Session, rows: readonly Row[]): Promise<ReadonlySet<string>> {
+  const tasks = rows.flatMap((row) =>
+    taskIdsOf(row).map((taskId) => ({ id: text(row, "id"), taskId }))
+  );
+  const needed = await db.all(
+    `SELECT id FROM unnest(?::text[], ?::text[]) AS named (id, task_id)
+       WHERE EXISTS (SELECT 1 FROM tasks WHERE tasks.id = named.task_id)
+     UNION SELECT id FROM unnest(?::text[]) AS old (id)
+       WHERE EXISTS (SELECT 1 FROM tasks WHERE delivery_id = old.id AND retry_of IS NOT NULL)
+         OR EXISTS (SELECT 1 FROM source_events WHERE delivery_id = old.id)
+         OR EXISTS (SELECT 1 FROM deliveries WHERE content_of = old.id)`,
+    tasks.map(({ id }) => id),
+    tasks.map(({ taskId }) => taskId),
+    rows.map((row) => text(row, "id")),
+  );
+  return new Set(needed.map((row) => text(row, "id")));
+}

@@ -1,0 +1,123 @@
+/**
+ * Retention of tasks: removes old ones, a few at a time. One daemon does it at a time, for all of
+ * them; what a task left on the disk of another one is noted for that one.
+ *
+ * @module
+ */
+
+import { text } from "../../sql/columns.ts";
+import type { Row } from "../../sql/row.ts";
+import type { Session } from "../database/connections.ts";
+import { END_HANDLED, findSurplus } from "./surplus_rows.ts";
+
+/** Deduplication keys that one call reads. */
+const KEYS_PER_CALL = 1000;
+
+/** A removed task, with its own directory if it has one. */
+interface Removed {
+  readonly id: string;
+  readonly directory: string;
+}
+
+/** Removes ended tasks that are too old or too many; returns those whose files are to go here. */
+export async function pruneTasks(
+  db: Session,
+  { before, keep, limit }: { before: number; keep?: number; limit: number },
+): Promise<Removed[]> {
+  const noted = await takeNoted(db, limit);
+  if (noted.length === limit || !await db.tryLock("retention/tasks")) return noted;
+  const old = await remove(db, await findOld(db, before, limit - noted.length));
+  const rest = limit - noted.length - old.length;
+  const surplus = keep === undefined || rest === 0
+    ? []
+    : await remove(db, await findSurplus(db, keep, rest));
+  const removed = [...old, ...surplus];
+  if (removed.length > 0) {
+    await removeKeys(db);
+    await removePlans(db, removed);
+  }
+  return [...noted, ...removed.map(toRemoved)];
+}
+
+/** Tasks that another daemon removed and this one had run. */
+async function takeNoted(db: Session, limit: number): Promise<Removed[]> {
+  const rows = await db.all(
+    `DELETE FROM files_to_remove WHERE task_id IN
+       (SELECT task_id FROM files_to_remove WHERE node = ?1 ORDER BY task_id LIMIT ?2)
+     RETURNING task_id AS id, directory`,
+    db.owner.node,
+    limit,
+  );
+  return rows.map(toRemoved);
+}
+
+async function findOld(db: Session, before: number, limit: number): Promise<string[]> {
+  const rows = await db.all(
+    `SELECT id FROM tasks WHERE finished_at IS NOT NULL AND finished_at < ? AND ${END_HANDLED}
+     ORDER BY finished_at LIMIT ?`,
+    before,
+    limit,
+  );
+  return rows.map((row) => text(row, "id"));
+}
+
+/**
+ * Removes tasks with all that belongs to them. What a task left on the disk of another node is noted
+ * for that one, unless it is known no more.
+ */
+async function remove(db: Session, ids: readonly string[]): Promise<Row[]> {
+  if (ids.length === 0) return [];
+  return await db.all(
+    `WITH gone AS (DELETE FROM tasks WHERE id = ANY(?1) RETURNING id, directory, node, plan_hash),
+       gone_steps AS (DELETE FROM steps WHERE task_id = ANY(?1)),
+       gone_inbox AS (DELETE FROM inbox WHERE task_id = ANY(?1)),
+       elsewhere AS (INSERT INTO files_to_remove (node, task_id, directory)
+         SELECT node, id, COALESCE(directory, '') FROM gone
+         WHERE node <> ?2 AND node IN (SELECT id FROM nodes))
+     SELECT id, CASE WHEN node IN ('', ?2) THEN directory END AS directory, plan_hash FROM gone
+     ORDER BY array_position(?1, id)`,
+    ids,
+    db.owner.node,
+  );
+}
+
+/**
+ * Removes keys of tasks that are gone: a key stops repetitions only as long as its task exists. One
+ * that has just been given to another task stays.
+ */
+async function removeKeys(db: Session): Promise<void> {
+  await db.run(
+    `DELETE FROM dedup_keys USING
+       (SELECT digest, task_id FROM dedup_keys ORDER BY created_at LIMIT ?) AS oldest
+     WHERE dedup_keys.digest = oldest.digest AND dedup_keys.task_id = oldest.task_id
+       AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = oldest.task_id)`,
+    KEYS_PER_CALL,
+  );
+}
+
+/**
+ * Removes the plans of removed tasks that no other names. Whoever stores a task holds its plan (`FOR
+ * KEY SHARE`): such a plan is passed over, and what was named until then is seen by the second
+ * statement.
+ */
+async function removePlans(db: Session, removed: readonly Row[]): Promise<void> {
+  const hashes = new Set(
+    removed.flatMap((row) => row["plan_hash"] === null ? [] : [text(row, "plan_hash")]),
+  );
+  const held = await db.all(
+    "SELECT hash FROM plans WHERE hash = ANY(?) ORDER BY hash FOR UPDATE SKIP LOCKED",
+    [...hashes],
+  );
+  await db.run(
+    `DELETE FROM plans WHERE hash = ANY(?)
+       AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.plan_hash = plans.hash)`,
+    held.map((row) => text(row, "hash")),
+  );
+}
+
+function toRemoved(row: Row): Removed {
+  return {
+    id: text(row, "id"),
+    directory: row["directory"] === null ? "" : text(row, "directory"),
+  };
+}
