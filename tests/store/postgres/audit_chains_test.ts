@@ -8,7 +8,7 @@ import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/
 import type { AuditStart } from "../../../src/store/audit_records.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { range } from "../contract/each_store.ts";
-import { type Daemons, withTwoDaemons } from "./several_daemons.ts";
+import { type TwoDaemons, twoDaemonsTest } from "./two_daemons.ts";
 
 function start(id: string, createdAt = 1000): AuditStart {
   return {
@@ -34,7 +34,7 @@ async function write(store: Store, id: string, createdAt?: number): Promise<void
   await store.finishAudit(id, END);
 }
 
-withTwoDaemons("two daemons that write at once make two sound chains", async ({ a, b, sql }) => {
+twoDaemonsTest("two daemons that write at once make two sound chains", async ({ a, b, sql }) => {
   await Promise.all([a, b].flatMap((store, which) =>
     range(0, 40).map(async (n) => {
       const id = `A${which}${String(n).padStart(3, "0")}`;
@@ -50,7 +50,7 @@ withTwoDaemons("two daemons that write at once make two sound chains", async ({ 
   ]);
 });
 
-withTwoDaemons("the audit verifies while it is written", async ({ a, b }) => {
+twoDaemonsTest("the audit verifies while it is written", async ({ a, b }) => {
   const writing = Promise.all(range(0, 60).map((n) => write(a, `A${n}`)));
   for (let round = 0; round < 10; round++) {
     const { faults } = await b.verifyAudit();
@@ -59,20 +59,13 @@ withTwoDaemons("the audit verifies while it is written", async ({ a, b }) => {
   await writing;
 });
 
-withTwoDaemons(
+twoDaemonsTest(
   "a run that one daemon begins and another finishes stays in one chain",
   async (daemons) => {
-    const { a, b, sql } = daemons;
+    const { a, b, endLeaseOfA, sql } = daemons;
     await a.startAudit(start("A1"));
-    await sql((db) =>
-      db.run(
-        `INSERT INTO nodes (id, name, run, lease_until, started_at, judges_from)
-       VALUES ('a', 'one', 'a1', now() + interval '1 h', 0, now()),
-         ('b', 'two', 'b1', now() + interval '1 h', 0, now())`,
-      )
-    );
     deepEqual(await b.claimInterruptedAudits(), [], "whose node has its lease");
-    await sql((db) => db.run("UPDATE nodes SET lease_until = now() WHERE id = 'a'"));
+    await endLeaseOfA();
     const claimed = (await Promise.all([b, b].map((store) => store.claimInterruptedAudits())))
       .flat();
     deepEqual(claimed.map(({ id }) => id), ["A1"], "by one of those who ask at once");
@@ -140,7 +133,7 @@ const TAMPERED: readonly {
 ];
 
 for (const { what, sql: tamper, faults } of TAMPERED) {
-  withTwoDaemons(`${what} shows, with its chain`, async ({ a, b, sql }) => {
+  twoDaemonsTest(`${what} shows, with its chain`, async ({ a, b, sql }) => {
     for (const n of [1, 2, 3]) {
       await write(a, `A${n}`);
       await write(b, `B${n}`);
@@ -150,7 +143,7 @@ for (const { what, sql: tamper, faults } of TAMPERED) {
   });
 }
 
-withTwoDaemons(
+twoDaemonsTest(
   "retention leaves every chain sound, also when two do it at once",
   async ({ a, b }) => {
     for (let n = 1; n <= 20; n++) await write(n % 2 === 0 ? a : b, `A${100 + n}`, n * 1000);
@@ -166,9 +159,9 @@ withTwoDaemons(
   },
 );
 
-withTwoDaemons(
+twoDaemonsTest(
   "a row that runs keeps what came after it in its own chain alone",
-  async ({ a, b }: Daemons) => {
+  async ({ a, b }: TwoDaemons) => {
     await a.startAudit(start("A1", 1000));
     for (const n of [2, 4, 6]) await write(a, `A${n}`, n * 1000);
     for (const n of [3, 5, 7]) await write(b, `A${n}`, n * 1000);

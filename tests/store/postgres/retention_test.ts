@@ -8,10 +8,7 @@
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import type { Session } from "../../../src/store/postgres/database/connections.ts";
 import { range } from "../contract/each_store.ts";
-import { type Daemons, withTwoDaemons } from "./several_daemons.ts";
-
-const NODES = `INSERT INTO nodes (id, name, run, lease_until, started_at, judges_from)
-  SELECT id, id, id || '1', now() + interval '1 h', 0, now() FROM unnest(ARRAY['a', 'b']) AS id`;
+import { type TwoDaemons, twoDaemonsTest } from "./two_daemons.ts";
 
 /** Stores ended tasks of a node, each with a delivery, a step, a key and a directory. */
 function ended(db: Session, { from, to, node, trigger = "t", plan = "p" }: {
@@ -34,15 +31,14 @@ function ended(db: Session, { from, to, node, trigger = "t", plan = "p" }: {
         '/copies/' || n, '${node}' FROM n`);
 }
 
-const count = ({ sql }: Daemons, table: string) =>
+const count = ({ sql }: TwoDaemons, table: string) =>
   sql(async (db) => Number((await db.get(`SELECT count(*) AS n FROM ${table}`))?.["n"]));
 
-withTwoDaemons(
+twoDaemonsTest(
   "tasks go with all that belongs to them, their files on their own nodes",
   async (all) => {
     const { a, b, sql } = all;
     await sql(async (db) => {
-      await db.exec(NODES);
       await ended(db, { from: 1, to: 2, node: "a" });
       await ended(db, { from: 3, to: 4, node: "b" });
       await ended(db, { from: 5, to: 5, node: "gone" });
@@ -73,7 +69,7 @@ withTwoDaemons(
   },
 );
 
-withTwoDaemons(
+twoDaemonsTest(
   "the newest of each trigger stay, whatever the size of a call",
   async ({ a, b, sql }) => {
     await sql(async (db) => {
@@ -93,7 +89,7 @@ withTwoDaemons(
   },
 );
 
-withTwoDaemons("two daemons that prune at once remove each row once", async (all) => {
+twoDaemonsTest("two daemons that prune at once remove each row once", async (all) => {
   const { a, b, sql } = all;
   await sql((db) => ended(db, { from: 1, to: 200, node: "" }));
   const tasks = await Promise.all(
@@ -116,7 +112,7 @@ withTwoDaemons("two daemons that prune at once remove each row once", async (all
   equal(await count(all, "deliveries"), 60);
 });
 
-withTwoDaemons("a plan that is about to be named stays", async (all) => {
+twoDaemonsTest("a plan that is about to be named stays", async (all) => {
   const { a, sql } = all;
   await sql((db) => ended(db, { from: 1, to: 2, node: "" }));
   await sql(async (db) => {
@@ -129,7 +125,7 @@ withTwoDaemons("a plan that is about to be named stays", async (all) => {
   equal(await count(all, "plans"), 1);
 });
 
-withTwoDaemons("a key that another task has by now stays with it", async (all) => {
+twoDaemonsTest("a key that another task has by now stays with it", async (all) => {
   const { a, sql } = all;
   await sql((db) => ended(db, { from: 1, to: 2, node: "" }));
   const pruned = await sql(async (db) => {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { Connections } from "../../../src/store/postgres/database/connections.ts";
+import { Connections, type Session } from "../../../src/store/postgres/database/connections.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open_store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { createTestDatabase, postgresTest } from "../../helpers/postgres.ts";
@@ -18,6 +18,8 @@ export interface TwoDaemons {
   restartA(): Promise<Store>;
   /** Lets the lease of daemon `a` run out. */
   endLeaseOfA(): Promise<void>;
+  /** Runs statements in one transaction, as somebody may who has the password of the database. */
+  sql<T>(work: (db: Session) => Promise<T>): Promise<T>;
 }
 
 /** Registers a test with an empty database. */
@@ -54,6 +56,7 @@ export function twoDaemonsTest(
         return await open("a", "a2");
       },
       endLeaseOfA: async () => void await lease("a", "a1", "-infinity"),
+      sql: (work) => admin.transaction(work),
     });
   });
 }
