@@ -6,12 +6,11 @@
  */
 
 import type { AuditEnd, AuditQuery, AuditRow, AuditStart } from "../../audit_records.ts";
-import { AUDIT_RESULTS, auditEndColumns, auditStartColumns, toAuditRow } from "../../sql/audit.ts";
+import { auditEndColumns, auditStartColumns, toAuditRow } from "../../sql/audit.ts";
 import { text } from "../../sql/columns.ts";
 import { insertion, ordered, prefixEnd, textRange, where } from "../../sql/queries.ts";
 import type { SqlValue } from "../../sql/row.ts";
-import type { Session, Value } from "../database/connections.ts";
-import { newestIds } from "../database/newest.ts";
+import type { Session } from "../database/connections.ts";
 import { isGoneSql } from "../database/ownership.ts";
 import { addLinks, type Covered } from "./audit_chain.ts";
 
@@ -80,25 +79,17 @@ export async function claimInterruptedAudits(db: Session): Promise<AuditRow[]> {
 
 /** Audit rows, in the order of the list. */
 export async function listAudit(db: Session, query: AuditQuery): Promise<AuditRow[]> {
-  const { trigger, outcome, limit, oldestFirst = false } = query;
-  const conditions = textRange(query, "created_at");
-  if (trigger === undefined && outcome === undefined) {
-    const { clause, values } = where(conditions);
-    return await readRows(db, `${clause} ${ordered(query)} LIMIT ?`, [...values, limit]);
-  }
-  const ids = newestIds({
-    table: "plugin_audit",
-    byProject: false,
-    among: { column: "result", values: outcome === undefined ? AUDIT_RESULTS : [outcome] },
-    conditions: Object.assign({ '"trigger" = ?': trigger }, conditions),
-  }, { limit, oldestFirst });
-  return await readRows(db, `WHERE id IN (${ids.sql}) ${ordered(query)}`, ids.values);
+  const { clause, values } = where(Object.assign(
+    { '"trigger" = ?': query.trigger, "result = ?": query.outcome },
+    textRange(query, "created_at"),
+  ));
+  return await readRows(db, `${clause} ${ordered(query)} LIMIT ?`, [...values, query.limit]);
 }
 
 async function readRows(
   db: Session,
   tail: string,
-  values: readonly Value[],
+  values: readonly SqlValue[],
 ): Promise<AuditRow[]> {
   return (await db.all(`SELECT * FROM plugin_audit ${tail}`, ...values)).map(toAuditRow);
 }
