@@ -9,7 +9,7 @@ import type { Store } from "../../../src/store/store.ts";
 import type { NewTask } from "../../../src/store/task_records.ts";
 import { accept, idOf, taskIdOf } from "../../helpers/store_records.ts";
 import { numberOf, range } from "../contract/each_store.ts";
-import { type Daemons, withTwoDaemons } from "./several_daemons.ts";
+import { type TwoDaemons, twoDaemonsTest } from "./two_daemons.ts";
 
 /** Stores events at one daemon: each with a number of its own, in this order. */
 function send(store: Store, { events, from, task }: {
@@ -23,7 +23,11 @@ function send(store: Store, { events, from, task }: {
 }
 
 /** Stores the same events at both, in opposite orders, in rounds that get in each other's way. */
-function sendToBoth({ a, b }: Daemons, count: number, task: (event: number) => Partial<NewTask>) {
+function sendToBoth(
+  { a, b }: TwoDaemons,
+  count: number,
+  task: (event: number) => Partial<NewTask>,
+) {
   const events = range(0, count);
   return Promise.all([
     send(a, { events, from: 0, task }),
@@ -32,7 +36,7 @@ function sendToBoth({ a, b }: Daemons, count: number, task: (event: number) => P
 }
 
 /** Number of deadlocks; connections tell of them at the latest when they are closed. */
-async function deadlocks({ a, b, sql }: Daemons): Promise<number> {
+async function deadlocks({ a, b, sql }: TwoDaemons): Promise<number> {
   await Promise.all([a[Symbol.asyncDispose](), b[Symbol.asyncDispose]()]);
   const row = await sql((db) =>
     db.get("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
@@ -40,7 +44,7 @@ async function deadlocks({ a, b, sql }: Daemons): Promise<number> {
   return Number(row?.["deadlocks"]);
 }
 
-withTwoDaemons("the same events at both start one task each", async (daemons) => {
+twoDaemonsTest("the same events at both start one task each", async (daemons) => {
   const { a } = daemons;
   const outcomes = await sendToBoth(daemons, 400, (event) => ({ dedupKey: `event ${event}` }));
   const all = outcomes.flat();
@@ -53,14 +57,14 @@ withTwoDaemons("the same events at both start one task each", async (daemons) =>
   equal(await deadlocks(daemons), 0);
 });
 
-withTwoDaemons("the same bursts at both become one task each", async (daemons) => {
+twoDaemonsTest("the same bursts at both become one task each", async (daemons) => {
   const debounce = (event: number) => ({ debounce: { key: String(event % 20), forMs: 60_000 } });
   await sendToBoth(daemons, 200, debounce);
   equal((await daemons.a.listTasks({ limit: 9999 })).length, 20);
   equal(await deadlocks(daemons), 0);
 });
 
-withTwoDaemons("an event that is named by its id is stored by the first", async ({ a, b }) => {
+twoDaemonsTest("an event that is named by its id is stored by the first", async ({ a, b }) => {
   const given = (at: number) => ({ once: true, cursor: { name: "cron default/nightly", at } });
   const outcomes = await Promise.all(
     range(0, 40).map((n) => {
@@ -76,7 +80,7 @@ withTwoDaemons("an event that is named by its id is stored by the first", async 
   }
 });
 
-withTwoDaemons(
+twoDaemonsTest(
   "a group with Replace keeps one task, whoever stores the events",
   async (daemons) => {
     const replaces = (event: number): Partial<NewTask> => ({
@@ -92,7 +96,7 @@ withTwoDaemons(
   },
 );
 
-withTwoDaemons("a rate is that of both together", async (daemons) => {
+twoDaemonsTest("a rate is that of both together", async (daemons) => {
   const limited = () => ({ rateLimit: { perMinute: 30, reject: true } });
   const settled = await Promise.allSettled(
     range(0, 100).map((n) =>

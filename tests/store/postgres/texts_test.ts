@@ -9,14 +9,14 @@ import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:ass
 import { accept, idOf, PLAN, step, taskIdOf } from "../../helpers/store_records.ts";
 import { admitted } from "../../helpers/admitted.ts";
 import { range } from "../contract/each_store.ts";
-import { withTwoDaemons } from "./several_daemons.ts";
+import { twoDaemonsTest } from "./two_daemons.ts";
 
 /** NUL, half pairs of either side, the text of an escape, and what has to stay. */
 const STRANGE = "a\0b \ud800 \udc00 \ud83d\ude00 \\u0000 \\ud800 ' $$ \u2028 ?1";
 /** The same as it is handed out. */
 const STORED = "a\u2400b \ufffd \ufffd \ud83d\ude00 \\u0000 \\ud800 ' $$ \u2028 ?1";
 
-withTwoDaemons("every text of a delivery and of its task is stored", async ({ a, b }) => {
+twoDaemonsTest("every text of a delivery and of its task is stored", async ({ a, b }) => {
   const plan = {
     hash: "h2",
     json: JSON.stringify({ steps: [{ id: "build" }, { id: "deploy" }], prompt: STRANGE }),
@@ -80,7 +80,7 @@ withTwoDaemons("every text of a delivery and of its task is stored", async ({ a,
   equal((await b.listDeliveries({ limit: 99 })).length, 20);
 });
 
-withTwoDaemons("what a step says is stored, and a strange id names no task", async ({ a, b }) => {
+twoDaemonsTest("what a step says is stored, and a strange id names no task", async ({ a, b }) => {
   await accept(a, 1);
   await accept(a, 2);
   await b.saveStep(taskIdOf(1), {
@@ -100,7 +100,7 @@ withTwoDaemons("what a step says is stored, and a strange id names no task", asy
   equal((await b.findTasks(taskIdOf(2)))[0]?.directory, STORED);
 });
 
-withTwoDaemons("bodies of the largest size are handed out byte for byte", async ({ a, b }) => {
+twoDaemonsTest("bodies of the largest size are handed out byte for byte", async ({ a, b }) => {
   const body = crypto.getRandomValues(new Uint8Array(1 << 16));
   const large = new Uint8Array(25 * 1024 * 1024);
   for (let at = 0; at < large.length; at += body.length) large.set(body, at);
@@ -123,7 +123,7 @@ withTwoDaemons("bodies of the largest size are handed out byte for byte", async 
   deepEqual(fourth, body);
 });
 
-withTwoDaemons("a call that fails spoils none that shares its batch", async ({ a, b }) => {
+twoDaemonsTest("a call that fails spoils none that shares its batch", async ({ a, b }) => {
   await accept(b, 0);
   const isBad = (n: number) => n % 50 === 7;
   const settled = await Promise.allSettled(
