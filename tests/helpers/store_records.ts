@@ -49,6 +49,8 @@ export interface Accepted {
   readonly once?: boolean;
   /** Up to where its schedule has been looked at. */
   readonly cursor?: NewDelivery["cursor"];
+  /** Version of the resources by which it was decided. */
+  readonly resourceVersion?: number;
 }
 
 /** The plan of every test task. */
@@ -144,6 +146,7 @@ function recordWith(
     dedupKeepMs: 1000,
     ...(given.once === undefined ? {} : { once: given.once }),
     ...(given.cursor === undefined ? {} : { cursor: given.cursor }),
+    ...(given.resourceVersion === undefined ? {} : { resourceVersion: given.resourceVersion }),
   });
 }
 

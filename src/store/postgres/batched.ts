@@ -48,18 +48,26 @@ interface BatchedMethod<Name extends Batched> {
 export const BATCHED: { readonly [Name in Batched]: BatchedMethod<Name> } = {
   recordDelivery: {
     lane: "events",
-    wants(wanted, { delivery, events, once }) {
+    wants(wanted, { delivery, events, once, resourceVersion }) {
       if (once === true) wanted.addDelivery(delivery.id);
+      if (resourceVersion !== undefined) wanted.addResourceVersion();
       wantEvents(wanted, events);
     },
-    run: ({ set }, given) => recordDelivery(set, given),
+    run({ set }, given) {
+      set.checkResources(given.resourceVersion);
+      return recordDelivery(set, given);
+    },
   },
   recordDeliveries: {
     lane: "events",
-    wants(wanted, { deliveries }) {
+    wants(wanted, { deliveries, resourceVersion }) {
+      if (resourceVersion !== undefined) wanted.addResourceVersion();
       for (const { events } of deliveries) wantEvents(wanted, events);
     },
-    run: ({ set }, given) => recordDeliveries(set, given),
+    run({ set }, given) {
+      set.checkResources(given.resourceVersion);
+      return recordDeliveries(set, given);
+    },
   },
   recordHandshake: {
     lane: "events",

@@ -33,8 +33,13 @@ DECLARE
 BEGIN
   SELECT * INTO asked FROM json_to_record(wanted) AS one(earlier text[], debounced text[],
     groups json, workspaces json, rates json, tasks text[], claims text[],
-    deliveries text[]);
+    deliveries text[], resources boolean);
   debounced := ARRAY(SELECT decode(digest, 'hex') FROM unnest(asked.debounced) AS digest);
+
+  -- Shared by all who decide by the resources; a change of them waits until these are done.
+  IF asked.resources THEN
+    PERFORM pg_advisory_xact_lock_shared(hashtextextended('catalog', 0));
+  END IF;
 
   -- Which rooms the tasks count against, and those that are next in their groups.
   known := asked.tasks || ARRAY(SELECT id FROM tasks
@@ -125,6 +130,7 @@ BEGIN
       SELECT json_array_elements(workspace_facts)) AS rooms(room));
 
   RETURN json_build_object(
+    'resource_version', (SELECT version FROM catalog_version),
     'groups', group_facts,
     'workspaces', workspace_facts,
     'tasks', (SELECT coalesce(json_agg(one), '[]') FROM (

@@ -57,6 +57,8 @@ export interface WorkspaceFact extends RoomFact {
 
 /** All that was loaded. */
 export interface Facts {
+  /** The version of the resources, which stays the same until the transaction ends. */
+  readonly resource_version: number;
   readonly earlier: readonly {
     readonly digest: string;
     readonly delivery_id: string;

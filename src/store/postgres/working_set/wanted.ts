@@ -42,6 +42,7 @@ export class Wanted {
   readonly #tasks = new Set<string>();
   readonly #claims = new Set<string>();
   readonly #deliveries = new Set<string>();
+  #resources = false;
 
   /** All that the rules may ask for a new task. */
   addNew(task: NewTask): void {
@@ -69,6 +70,11 @@ export class Wanted {
   /** A stored task of which only the claim matters. */
   addClaim(id: string): void {
     this.#claims.add(id);
+  }
+
+  /** The version of the resources, by which something was decided. */
+  addResourceVersion(): void {
+    this.#resources = true;
   }
 
   /** A delivery that may be stored already. */
@@ -142,6 +148,7 @@ export class Wanted {
       tasks: [...this.#tasks],
       claims: [...this.#claims],
       deliveries: [...this.#deliveries],
+      resources: this.#resources,
     });
   }
 

@@ -10,6 +10,7 @@ import type { EarlierEvent } from "../../rules/event_outcome.ts";
 import { dedupDigest } from "../../rules/keys.ts";
 import type { Found } from "../../rules/needs.ts";
 import type { RateState } from "../../rules/rate_limit.ts";
+import { StaleResourcesError } from "../../stale_resources.ts";
 import type { NewTask } from "../../task_records.ts";
 import type {
   DeliveryFacts,
@@ -28,6 +29,7 @@ import { WorkingTasks } from "./working_tasks.ts";
 /** The rows of one batch. Whatever was not loaded throws a {@linkcode Missing}. */
 export class WorkingSet extends WorkingTasks implements DeliveryRows {
   readonly #wanted: Wanted;
+  readonly #resourceVersion: number;
   readonly #earlier: Map<string, EarlierEvent>;
   readonly #rates: Map<string, RateState>;
   readonly #summaries: Map<string, DeliverySummary>;
@@ -35,6 +37,7 @@ export class WorkingSet extends WorkingTasks implements DeliveryRows {
   constructor(wanted: Wanted, facts: Facts) {
     super(wanted, facts);
     this.#wanted = wanted;
+    this.#resourceVersion = facts.resource_version;
     this.#earlier = new Map(facts.earlier.map((one) => [one.digest, {
       deliveryId: one.delivery_id,
       receivedAt: one.received_at,
@@ -50,6 +53,15 @@ export class WorkingSet extends WorkingTasks implements DeliveryRows {
       taskId: one.task_id,
       detail: one.detail,
     }]));
+  }
+
+  /**
+   * Refuses what was decided by resources of before; by any when no version is given.
+   *
+   * @throws {StaleResourcesError}
+   */
+  checkResources(version: number | undefined): void {
+    if (version !== undefined && version < this.#resourceVersion) throw new StaleResourcesError();
   }
 
   /** Writes what was changed. */

@@ -1,0 +1,76 @@
+/**
+ * A change of the resources on one daemon holds on the others when it returns: nothing is stored
+ * that was decided by those of before.
+ *
+ * @module
+ */
+
+import {
+  deepStrictEqual as deepEqual,
+  ok,
+  rejects,
+  strictEqual as equal,
+} from "node:assert/strict";
+import type { Resource } from "../../../src/resources/resource.ts";
+import { StaleResourcesError } from "../../../src/store/stale_resources.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { accept } from "../../helpers/store_records.ts";
+import { withTwoDaemons } from "./several_daemons.ts";
+
+const workspace = (generation: number): Resource => ({
+  kind: "Workspace",
+  project: "default",
+  name: "repo",
+  metadata: {},
+  spec: { path: "x" },
+  generation,
+  createdAt: 1,
+  updatedAt: generation,
+});
+
+const change = (store: Store, generation: number) =>
+  store.changeResources([{ op: "put", resource: workspace(generation) }]);
+
+withTwoDaemons("what was decided by the resources of before is not stored", async ({ a, b }) => {
+  const before = await b.resourceVersion();
+  equal((await accept(b, 1, { resourceVersion: before }))?.outcome, "accepted");
+  const now = await change(a, 1);
+  ok(now > before);
+  await rejects(accept(b, 2, { resourceVersion: before }), StaleResourcesError);
+  equal((await accept(b, 3, { resourceVersion: now }))?.outcome, "accepted");
+  equal((await accept(b, 4))?.outcome, "accepted", "of no version: an event of the daemon's own");
+  equal((await b.listDeliveries({ limit: 9 })).length, 3);
+});
+
+withTwoDaemons("a stale call refuses no other of its batch", async ({ a, b }) => {
+  const before = await b.resourceVersion();
+  const now = await change(a, 1);
+  const settled = await Promise.allSettled(
+    [before, now, before, now].map((resourceVersion, n) => accept(b, n, { resourceVersion })),
+  );
+  deepEqual(settled.map(({ status }) => status), [
+    "rejected",
+    "fulfilled",
+    "rejected",
+    "fulfilled",
+  ]);
+});
+
+withTwoDaemons("under load, none is stored after the change has returned", async ({ a, b }) => {
+  const before = await b.resourceVersion();
+  let changed = false;
+  const late: number[] = [];
+  const sending = Array.from({ length: 300 }, async (_, n) => {
+    await new Promise((resolve) => setTimeout(resolve, n));
+    const began = changed;
+    const stored = await accept(b, n, { resourceVersion: before }).then(() => true, () => false);
+    if (began && stored) late.push(n);
+  });
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  await change(a, 1);
+  changed = true;
+  await Promise.all(sending);
+  deepEqual(late, []);
+  const stored = (await b.listDeliveries({ limit: 999 })).length;
+  ok(stored > 0 && stored < 300, `${stored} came before it`);
+});
