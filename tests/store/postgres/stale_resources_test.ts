@@ -15,7 +15,7 @@ import type { Resource } from "../../../src/resources/resource.ts";
 import { StaleResourcesError } from "../../../src/store/stale_resources.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { accept } from "../../helpers/store_records.ts";
-import { withTwoDaemons } from "./several_daemons.ts";
+import { twoDaemonsTest } from "./two_daemons.ts";
 
 const workspace = (generation: number): Resource => ({
   kind: "Workspace",
@@ -31,7 +31,7 @@ const workspace = (generation: number): Resource => ({
 const change = (store: Store, generation: number) =>
   store.changeResources([{ op: "put", resource: workspace(generation) }]);
 
-withTwoDaemons("what was decided by the resources of before is not stored", async ({ a, b }) => {
+twoDaemonsTest("what was decided by the resources of before is not stored", async ({ a, b }) => {
   const before = await b.resourceVersion();
   equal((await accept(b, 1, { resourceVersion: before }))?.outcome, "accepted");
   const now = await change(a, 1);
@@ -42,7 +42,7 @@ withTwoDaemons("what was decided by the resources of before is not stored", asyn
   equal((await b.listDeliveries({ limit: 9 })).length, 3);
 });
 
-withTwoDaemons("a stale call refuses no other of its batch", async ({ a, b }) => {
+twoDaemonsTest("a stale call refuses no other of its batch", async ({ a, b }) => {
   const before = await b.resourceVersion();
   const now = await change(a, 1);
   const settled = await Promise.allSettled(
@@ -56,7 +56,7 @@ withTwoDaemons("a stale call refuses no other of its batch", async ({ a, b }) =>
   ]);
 });
 
-withTwoDaemons("under load, none is stored after the change has returned", async ({ a, b }) => {
+twoDaemonsTest("under load, none is stored after the change has returned", async ({ a, b }) => {
   const before = await b.resourceVersion();
   let changed = false;
   const late: number[] = [];
