@@ -21,6 +21,7 @@ import * as size from "./database/database_size.ts";
 import * as cursors from "./deliveries/cursor_rows.ts";
 import * as deliveryLists from "./deliveries/delivery_lists.ts";
 import * as keyUses from "./deliveries/key_use_rows.ts";
+import * as rejections from "./deliveries/rejection_rows.ts";
 import * as ids from "./id_rows.ts";
 import * as resources from "./resources/resource_rows.ts";
 import * as inbox from "./tasks/inbox_rows.ts";
@@ -46,6 +47,7 @@ export const METHODS: { readonly [Name in Exclude<StoreMethod, Batched>]?: Insid
   findDeliveries: deliveryLists.findDeliveries,
   readDelivery: deliveryLists.readDelivery,
   readDeliveries: deliveryLists.readDeliveries,
+  recordRejections: rejections.recordRejections,
   listHeaderValues: deliveryLists.listHeaderValues,
   recordKeyUse: keyUses.recordKeyUse,
   listKeyUse: keyUses.listKeyUse,

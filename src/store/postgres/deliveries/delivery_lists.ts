@@ -12,7 +12,7 @@ import {
   type HeaderQuery,
   type StoredDelivery,
 } from "../../delivery_records.ts";
-import { text } from "../../sql/columns.ts";
+import { json, text } from "../../sql/columns.ts";
 import {
   DELIVERY_COLUMNS,
   toContent,
@@ -94,8 +94,10 @@ export async function listHeaderValues(
   const last = rows.length < limit ? undefined : rows.at(-1);
   return {
     values: rows.flatMap((row) => {
-      const value = toContent(row)?.headers[header]; // PostgreSQL takes out none beside a "\u0000"
-      return typeof value === "string" ? [value] : [];
+      // PostgreSQL itself reads no JSON that has a "\u0000" anywhere
+      const headers = row["headers"] === null ? {} : json(row, "headers") as Record<string, string>;
+      const value = headers[header];
+      return typeof value === "string" ? [value] : []; // not what every object has
     }),
     ...(last === undefined ? {} : { before: text(last, "id") }),
   };
