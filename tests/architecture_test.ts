@@ -574,6 +574,7 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
       "src/http/read_body.ts",
       "src/http/server/connection_server.ts",
       "src/http/server/serve.ts",
+      "src/shell/guard.ts",
       "src/shell/process_groups.ts",
     ],
   },

@@ -5,6 +5,8 @@
  * @module
  */
 
+import { SIGNAL_MARKED } from "./marked_script.ts";
+
 /**
  * `living GROUP`: whether a process of a group that a signal has found is more than a zombie, which
  * waits for process 1 and can do nothing. The answer is `no` only when every process of the group
@@ -15,10 +17,8 @@
  * its `stat` counts, read as a whole. A process whose first thread, which `stat` describes, is dead
  * may live on in its other threads, whose number is there too.
  *
- * `marked NAME=value`: kills every process with that in its environment, and its whole group,
- * because a process can clear, overwrite and hide its environment, but not that of the rest of its
- * group. It spares the daemon's own group, in which a child is for a moment. Answers whether there
- * was one.
+ * `marked NAME=value`: kills every process with that in its environment, and its whole group
+ * (`marked_script.ts`). Answers whether there was one.
  *
  * `orphans NAME value`: the same, but only for processes whose parent has ended, which are children
  * of the process that adopts orphans here. Each is examined once: `seen` holds all examined ones,
@@ -38,28 +38,7 @@ reaper=$( (
 ) 2>/dev/null )
 children=/proc/$reaper/task/$reaper/children
 name= seen= tagged=
-
-group_of() { # group_of PID: the last line of its stat has the end of its name
-  group= stat=
-  while read -r line; do stat=$line; done 2>/dev/null < "/proc/$1/stat"
-  set -- \${stat##*) }
-  group=$3
-}
-group_of "$PPID"
-own=$group
-
-kill_marked() { # kill_marked NAME=value FILE...
-  mark=$1; shift
-  for file in $(grep -lzxF -- "$mark" "$@" 2>/dev/null); do
-    pid=\${file#/proc/}; pid=\${pid%/environ}
-    group_of "$pid"
-    if [ -n "$own" ] && [ -n "$group" ] && [ "$group" != "$own" ]; then
-      kill -s KILL -- "-$group" 2>/dev/null && found=yes
-    fi
-    kill -s KILL -- "$pid" 2>/dev/null && found=yes
-  done
-}
-
+${SIGNAL_MARKED}
 living() { # living GROUP
   tail='[-0-9[:space:]]*$'
   lives="[^ZX] [0-9]+ $1 |[ZX] [0-9]+ $1( -?[0-9]+){14} ([2-9]|[1-9][0-9]+) "
@@ -72,7 +51,7 @@ living() { # living GROUP
 
 orphans() { # orphans NAME value
   if [ -z "$reaper" ] || [ ! -r "$children" ]; then
-    kill_marked "$1=$2" /proc/[0-9]*/environ
+    signal_marked KILL "$1=$2" /proc/[0-9]*/environ
     return
   fi
   if [ "$1" != "$name" ]; then name=$1 seen= tagged=; fi
@@ -95,14 +74,14 @@ orphans() { # orphans NAME value
     [ "\${one#*=}" = "$2" ] && mine="$mine /proc/\${one%%=*}/environ"
   done
   tagged=$still
-  [ -z "$mine" ] || kill_marked "$1=$2" $mine # looked at again: a number may have a new owner
+  [ -z "$mine" ] || signal_marked KILL "$1=$2" $mine # looked at again: a number may have a new owner
 }
 
 while read -r op a b; do
   found=no
   case "$op" in
     living) living "$a" ;;
-    marked) kill_marked "$a" /proc/[0-9]*/environ ;;
+    marked) signal_marked KILL "$a" /proc/[0-9]*/environ ;;
     orphans) orphans "$a" "$b" ;;
   esac
   echo "$found"

@@ -8,12 +8,12 @@
 
 /** Answers questions until it is disposed. */
 export interface ShellCoprocess extends AsyncDisposable {
-  /** The answer to one line. */
-  ask(line: string): Promise<string>;
+  /** The answer to one line; a function makes the line anew whenever it is sent. */
+  ask(line: string | (() => string)): Promise<string>;
 }
 
 interface Question {
-  readonly line: string;
+  readonly line: string | (() => string);
   readonly resolve: (answer: string) => void;
   readonly reject: (error: Error) => void;
   /** How many shells have ended without answering it. */
@@ -26,17 +26,32 @@ interface Question {
  */
 const MAX_LOST = 3;
 
-/** Starts a shell that runs `script`: a loop that reads a line and prints its answer. */
-export function startShellCoprocess(script: string): ShellCoprocess {
-  let shell = new Shell(script, takeUp);
+/**
+ * Starts a shell that runs `script`: a loop that reads a line and prints its answer. Each shell is
+ * sent `firstLines` before anything else: what the one before it knew.
+ */
+export function startShellCoprocess(
+  script: string,
+  firstLines: () => readonly string[] = () => [],
+): ShellCoprocess {
   let closing = false;
+  let shell = start();
+
+  function start(): Shell {
+    const started = new Shell(script, takeUp);
+    for (const line of firstLines()) {
+      // Not sent again: the next shell has first lines of its own.
+      started.put({ line, resolve() {}, reject() {}, lost: MAX_LOST });
+    }
+    return started;
+  }
 
   /** Sends the unanswered questions of a shell to a new one. */
   function takeUp(open: readonly Question[]): void {
-    if (!closing) shell = new Shell(script, takeUp);
+    if (!closing) shell = start();
     for (const question of open) {
       if (closing || ++question.lost >= MAX_LOST) {
-        question.reject(new Error("The shell that signals processes has ended"));
+        question.reject(new Error("The shell that handles processes has ended"));
       } else {
         shell.put(question);
       }
@@ -86,7 +101,8 @@ class Shell {
 
   put(question: Question): void {
     this.#open.push(question);
-    this.#unsent += `${question.line}\n`;
+    const { line } = question;
+    this.#unsent += `${typeof line === "string" ? line : line()}\n`;
     this.#sending ??= Promise.resolve().then(() => this.#send());
   }
 
