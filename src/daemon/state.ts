@@ -108,7 +108,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
   const newId = idFactory(clock);
   const { env } = config;
   const storage = opening.use(
-    await openStorage(dir, { env, run: newId(), onBatch: telemetry.onBatch }),
+    await openStorage(dir, { env, run: newId(), clock, onBatch: telemetry.onBatch }),
   );
   const store = telemetry.observe(withAnnouncements(storage.store, events));
   const catalog = await loadCatalog(store, keyring);

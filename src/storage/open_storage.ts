@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Clock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { LogFiles } from "../store/files/log_files.ts";
 import type { LogStore } from "../store/log_store.ts";
@@ -26,6 +27,7 @@ export interface StorageOptions {
   readonly env: (name: string) => string | undefined;
   /** Id of this run of the daemon. */
   readonly run: string;
+  readonly clock: Clock;
   /** Called with the result of each batch. */
   readonly onBatch?: (batch: Batch) => void;
 }
@@ -36,7 +38,7 @@ export interface StorageOptions {
  * @throws {AppError} `refused` when it cannot be used, `overloaded` when it cannot be reached now.
  */
 export async function openStorage(dir: DataDir, options: StorageOptions): Promise<Storage> {
-  const { env, run, onBatch = () => {} } = options;
+  const { env, run, clock, onBatch = () => {} } = options;
   const shared = await findSharedDatabase(dir, env);
   if (shared === undefined) {
     const store = await openStore(dir.database, { node: run, onBatch });
@@ -47,10 +49,11 @@ export async function openStorage(dir: DataDir, options: StorageOptions): Promis
     };
   }
   const { openPostgresStore } = await import("../store/postgres/open_store.ts");
-  const store = await openPostgresStore({ url: shared.url, owner: { node: shared.node.id, run } });
+  const owner = { node: shared.node.id, run };
+  const store = await openPostgresStore({ url: shared.url, owner, clock });
   return {
     store,
-    logs: new LogFiles(dir.logs),
+    logs: store.logs,
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
 }

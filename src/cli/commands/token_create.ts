@@ -78,11 +78,12 @@ async function createOffline(
   dir: DataDir,
   env: Io["env"],
 ): Promise<Created> {
-  using _lock = await lockDataDir(dir, systemClock);
+  const clock = systemClock;
+  using _lock = await lockDataDir(dir, clock);
   await checkStorage(dir);
-  const newId = idFactory(systemClock);
-  await using storage = await openStorage(dir, { env, run: newId() });
-  const host = { store: storage.store, clock: systemClock, newId };
+  const newId = idFactory(clock);
+  await using storage = await openStorage(dir, { env, run: newId(), clock });
+  const host = { store: storage.store, clock, newId };
   const made = newToken({ role, ttlSecs, name }, host);
   await keepToken(made, storage.store);
   return made.shown;

@@ -6,6 +6,7 @@
  */
 
 import { ACCESS } from "../access.ts";
+import type { LogStore } from "../log_store.ts";
 import type { Store, StoreMethod } from "../store.ts";
 import { BATCHED, type Batched } from "./batched.ts";
 import { Connections, type Owner } from "./database/connections.ts";
@@ -13,15 +14,21 @@ import { migrate } from "./database/migrate.ts";
 import { JobQueue } from "./jobs/job_queue.ts";
 import { Lane } from "./lane.ts";
 import { METHODS } from "./methods.ts";
+import { type LogOptions, openLogs } from "./open_logs.ts";
 import { type BatchedCall, BatchRunner } from "./run_batch.ts";
 
 /** How to open it. */
-export interface PostgresOptions {
+export interface PostgresOptions extends LogOptions {
   /** `postgres://…`. */
   readonly url: string;
   readonly owner: Owner;
   /** For how long its tasks are its own while nothing is heard of it. */
   readonly leaseMs?: number;
+}
+
+/** The store, and beside it the output of tasks. */
+export interface PostgresStore extends Store {
+  readonly logs: LogStore;
 }
 
 const LEASE_MS = 60_000;
@@ -35,8 +42,8 @@ type AnyMethod = (...args: readonly unknown[]) => Promise<unknown>;
  * used.
  */
 export async function openPostgresStore(
-  { url, owner, leaseMs = LEASE_MS }: PostgresOptions,
-): Promise<Store> {
+  { url, owner, leaseMs = LEASE_MS, ...forLogs }: PostgresOptions,
+): Promise<PostgresStore> {
   await using opened = new AsyncDisposableStack();
   const connections = opened.use(new Connections({ url, owner }));
   await migrate(connections);
@@ -56,6 +63,7 @@ export async function openPostgresStore(
   const all = opened.move();
   return {
     ...methods as unknown as Pick<Store, StoreMethod>, // ACCESS has every name at run time
+    logs: openLogs(connections, forLogs),
     failed: new Promise(() => {}),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { systemClock } from "../../../src/base/clock.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open_store.ts";
 import { createTestDatabase } from "../../helpers/postgres.ts";
 import { within } from "../../helpers/within.ts";
@@ -14,7 +15,11 @@ export async function openPostgres(): Promise<TestedStore> {
   const database = await createTestDatabase();
   const node = crypto.randomUUID();
   const open = () =>
-    openPostgresStore({ url: database.url, owner: { node, run: crypto.randomUUID() } });
+    openPostgresStore({
+      url: database.url,
+      owner: { node, run: crypto.randomUUID() },
+      clock: systemClock,
+    });
   let store = await open();
   return {
     store,

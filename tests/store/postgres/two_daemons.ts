@@ -5,6 +5,7 @@
  */
 
 import { Connections, type Session } from "../../../src/store/postgres/database/connections.ts";
+import { systemClock } from "../../../src/base/clock.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open_store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { createTestDatabase, postgresTest } from "../../helpers/postgres.ts";
@@ -31,7 +32,7 @@ export function twoDaemonsTest(
     await using stack = new AsyncDisposableStack();
     const { url } = stack.use(await createTestDatabase());
     const open = async (node: string, run: string) =>
-      stack.use(await openPostgresStore({ url, owner: { node, run } }));
+      stack.use(await openPostgresStore({ url, owner: { node, run }, clock: systemClock }));
     const owner = { node: "test", run: "test" };
     const admin = stack.use(new Connections({ url, owner, max: 1 }));
     const lease = (node: string, run: string, until: string) =>

@@ -5,27 +5,47 @@
  * @module
  */
 
+import { systemClock } from "../../../src/base/clock.ts";
 import { LogFiles } from "../../../src/store/files/log_files.ts";
 import type { StoredLog } from "../../../src/store/log_store.ts";
+import { Connections, type Owner } from "../../../src/store/postgres/database/connections.ts";
+import { openPostgresStore } from "../../../src/store/postgres/open_store.ts";
+import { createTestDatabase, postgresTest } from "../../helpers/postgres.ts";
 import { taskIdOf } from "../../helpers/store_records.ts";
 import { tempDir } from "../../helpers/temp_dir.ts";
 
 /** An empty log, which goes away with the test. */
-export interface TestedLog extends AsyncDisposable {
+interface TestedLog extends AsyncDisposable {
   readonly log: StoredLog;
 }
 
+/** A store of logs. */
+interface Tested {
+  /** Begins the names of its tests. */
+  readonly name: string;
+  /** Registers a test of it; as an ignored one where what it needs is missing. */
+  test(name: string, fn: () => Promise<void>): void;
+  /** Opens an empty log. */
+  open(): Promise<TestedLog>;
+  /** Whether thousands of reads take long: each is a query. */
+  readonly isRemote: boolean;
+}
+
 /** The stores: another one is a line here. */
-const STORES: readonly { readonly name: string; open(): Promise<TestedLog> }[] = [
-  { name: "files", open: openFile },
+const STORES: readonly Tested[] = [
+  { name: "files", test: Deno.test, open: openFile, isRemote: false },
+  { name: "PostgreSQL", test: postgresTest, open: openRows, isRemote: true },
 ];
 
 /** Registers a test for each store, with an empty log of a running task. */
-export function eachLog(name: string, body: (log: StoredLog) => Promise<void>): void {
+export function eachLog(
+  name: string,
+  body: (log: StoredLog, tested: Pick<Tested, "isRemote">) => Promise<void>,
+): void {
   for (const store of STORES) {
-    Deno.test(`${store.name}: ${name}`, async () => {
+    store.test(`${store.name}: ${name}`, async () => {
       await using tested = await store.open();
-      await body(tested.log);
+      await body(tested.log, store);
     });
   }
 }
@@ -43,4 +63,29 @@ async function openFile(): Promise<TestedLog> {
   const dir = await tempDir();
   const dispose = () => dir[Symbol.asyncDispose]();
   return { log: new LogFiles(dir.path).of(taskIdOf(1)), [Symbol.asyncDispose]: dispose };
+}
+
+async function openRows(): Promise<TestedLog> {
+  await using opening = new AsyncDisposableStack();
+  const { url } = opening.use(await createTestDatabase());
+  const owner = { node: "node", run: "run" };
+  const { logs } = opening.use(await openPostgresStore({ url, owner, clock: systemClock }));
+  await storeRunningTask(url, taskIdOf(1), owner);
+  const opened = opening.move();
+  return { log: logs.of(taskIdOf(1)), [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
+
+/** Stores a task that a daemon has claimed for the first time. */
+export async function storeRunningTask(url: string, taskId: string, owner: Owner): Promise<void> {
+  await using connections = new Connections({ url, owner, max: 1 });
+  await connections.use((db) =>
+    db.run(
+      `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
+         created_at, node, run, epoch)
+       VALUES (?, 'default', 'push', 'ci', 'repo', 'running', '', '', 1, ?, ?, 1)`,
+      taskId,
+      owner.node,
+      owner.run,
+    )
+  );
 }

@@ -112,6 +112,16 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (task_id, position)
   );
 
+  -- What the steps of a task printed, in blocks; a position is the number of bytes before one.
+  CREATE TABLE task_logs (
+    task_id TEXT NOT NULL REFERENCES tasks ON DELETE CASCADE, position INTEGER NOT NULL,
+    bytes BLOB NOT NULL, PRIMARY KEY (task_id, position)
+  );
+  DO $$ BEGIN
+    IF (SELECT 'lz4' = ANY (enumvals) FROM pg_settings WHERE name = 'default_toast_compression')
+    THEN ALTER TABLE task_logs ALTER COLUMN bytes SET COMPRESSION lz4; END IF;
+  END $$;
+
   CREATE TABLE inbox (
     task_id TEXT NOT NULL, position INTEGER NOT NULL, message TEXT NOT NULL,
     created_at INTEGER NOT NULL, PRIMARY KEY (task_id, position)

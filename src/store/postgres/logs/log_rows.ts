@@ -1,0 +1,109 @@
+/**
+ * The table `task_logs`: the log of a task in blocks, each at its place in it. They go with the row
+ * of their task.
+ *
+ * @module
+ */
+
+import { concatBytes } from "../../../base/bytes.ts";
+import { bytes, number } from "../../sql/columns.ts";
+import type { Row } from "../../sql/row.ts";
+import type { Session } from "../database/connections.ts";
+import { isMineSql } from "../database/ownership.ts";
+
+/** Where a claim writes on. */
+export interface LogPlace {
+  /** Which claim it is: what it writes is refused once there is a later one. */
+  readonly epoch: number;
+  /** Bytes of the log so far. */
+  readonly end: number;
+}
+
+/** A part of the log of a task. */
+export interface LogBlock {
+  /** Bytes of the log before it. */
+  readonly position: number;
+  readonly bytes: Uint8Array;
+}
+
+/** A part to be added by a claim. */
+export interface NewBlock extends LogBlock {
+  readonly taskId: string;
+  readonly epoch: number;
+}
+
+/** A claim may write only while its task runs, and this daemon runs it. */
+const MAY_WRITE = `tasks.state = 'running' AND ${isMineSql("tasks")}`;
+
+/** Where the log of a running task ends; `undefined` when this daemon does not run it. */
+export async function findPlace(db: Session, taskId: string): Promise<LogPlace | undefined> {
+  const row = await db.get(
+    `SELECT epoch, coalesce((SELECT position + length(bytes) FROM task_logs
+       WHERE task_id = tasks.id ORDER BY position DESC LIMIT 1), 0) AS ends
+     FROM tasks WHERE id = ? AND ${MAY_WRITE}`,
+    taskId,
+  );
+  return row && { epoch: number(row, "epoch"), end: number(row, "ends") };
+}
+
+/**
+ * Adds blocks, at most one of each task; gives for each whether its claim may write. Another daemon
+ * that is about to take a task over waits until its block is in, or the block is refused. A block
+ * that was added before, by a call whose answer was lost, is not added again.
+ */
+export async function addBlocks(db: Session, blocks: readonly NewBlock[]): Promise<boolean[]> {
+  const rows = await db.all(
+    `WITH given AS (
+       SELECT given.*, sum(size) OVER (ORDER BY n) - size AS starts
+       FROM unnest(?1::text[], ?2::bigint[], ?3::bigint[], ?4::bigint[])
+         WITH ORDINALITY AS given (task_id, epoch, position, size, n)
+     ), writing AS (
+       SELECT id, epoch FROM tasks WHERE id = ANY(?1) AND ${MAY_WRITE} ORDER BY id FOR SHARE
+     ), allowed AS MATERIALIZED (
+       SELECT given.* FROM given JOIN writing
+         ON writing.id = given.task_id AND writing.epoch = given.epoch
+     ), added AS (
+       INSERT INTO task_logs (task_id, position, bytes)
+       SELECT task_id, position, substring(?5::bytea FROM starts::int + 1 FOR size::int)
+       FROM allowed ON CONFLICT DO NOTHING
+     ) SELECT n FROM allowed`,
+    blocks.map(({ taskId }) => taskId),
+    blocks.map(({ epoch }) => epoch),
+    blocks.map(({ position }) => position),
+    blocks.map((one) => one.bytes.length),
+    concatBytes(...blocks.map((one) => one.bytes)),
+  );
+  const allowed = new Set(rows.map((row) => number(row, "n")));
+  return blocks.map((_, index) => allowed.has(index + 1));
+}
+
+/** The last block of a log; `undefined` as long as nothing was written. */
+export async function findLastBlock(db: Session, taskId: string): Promise<LogBlock | undefined> {
+  const row = await db.get(
+    "SELECT position, bytes FROM task_logs WHERE task_id = ? ORDER BY position DESC LIMIT 1",
+    taskId,
+  );
+  return row && toBlock(row);
+}
+
+/** The blocks that hold the bytes from `start` up to `end`, in their order. */
+export async function blocksOf(
+  db: Session,
+  taskId: string,
+  { start, end }: { readonly start: number; readonly end: number },
+): Promise<LogBlock[]> {
+  const rows = await db.all(
+    `SELECT position, bytes FROM task_logs WHERE task_id = ?1 AND position < ?3
+       AND position >= coalesce((SELECT max(position) FROM task_logs
+         WHERE task_id = ?1 AND position <= ?2), 0)
+     ORDER BY position`,
+    taskId,
+    start,
+    end,
+  );
+  return rows.map(toBlock);
+}
+
+function toBlock(row: Row): LogBlock {
+  return { position: number(row, "position"), bytes: bytes(row, "bytes") };
+}

@@ -1,0 +1,39 @@
+/**
+ * The logs of tasks over PostgreSQL: what several tasks print at once is stored in one statement.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../base/clock.ts";
+import type { LogStore } from "../log_store.ts";
+import type { Connections } from "./database/connections.ts";
+import { Lane } from "./lane.ts";
+import { addBlocks, type NewBlock } from "./logs/log_rows.ts";
+import { PostgresLogs } from "./logs/postgres_logs.ts";
+
+/** How to open them. */
+export interface LogOptions {
+  readonly clock: Clock;
+  /** Most bytes that are kept of the output of one step; 8 MiB when absent. */
+  readonly maxStepLogBytes?: number;
+}
+
+/** A limit lower than that of files: what is kept here is in each backup, too. */
+const MAX_STEP_LOG_BYTES = 8 * 1024 * 1024;
+
+/** Opens the logs of a database. */
+export function openLogs(
+  connections: Connections,
+  { clock, maxStepLogBytes = MAX_STEP_LOG_BYTES }: LogOptions,
+): LogStore {
+  const lane = new Lane(async (blocks: readonly NewBlock[]) => {
+    try {
+      const added = await connections.use((db) => addBlocks(db, blocks));
+      return added.map((value) => ({ value }));
+    } catch (error) {
+      return blocks.map(() => ({ error }));
+    }
+  });
+  const add = async (block: NewBlock) => await lane.call(block) === true;
+  return new PostgresLogs({ connections, clock, add, maxStepBytes: maxStepLogBytes });
+}
