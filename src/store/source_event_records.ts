@@ -195,8 +195,9 @@ export interface SourceEventDemand {
   /** Age in milliseconds from which a claim is given up. */
   readonly staleMs: number;
   /**
-   * The only events that this node is routing: its other claims, and those of nodes that are gone,
-   * are given up. When absent, no claim is.
+   * The only events that this node is routing: its other claims are given up; when absent, none of
+   * them is. Claims of nodes that are gone are given up with them, or at any time where several
+   * nodes share the store.
    */
   readonly routing?: readonly string[];
   /** Triggers (`project/trigger`) that have used their share for now. */

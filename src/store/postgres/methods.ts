@@ -11,6 +11,10 @@ import * as auditPruning from "./audit/audit_pruning.ts";
 import * as audit from "./audit/audit_rows.ts";
 import * as control from "./audit/control_rows.ts";
 import type { Batched } from "./batched.ts";
+import * as bindings from "./chat/binding_rows.ts";
+import * as eventQueue from "./chat/source_event_queue.ts";
+import * as routing from "./chat/source_event_routing.ts";
+import * as sourceEvents from "./chat/source_event_rows.ts";
 import type { Session } from "./database/connections.ts";
 import * as deliveryPruning from "./deliveries/prune_rows.ts";
 import * as outboxQueue from "./outbox/outbox_queue.ts";
@@ -53,6 +57,18 @@ export const METHODS: { readonly [Name in Exclude<StoreMethod, Batched>]?: Insid
   listKeyUse: keyUses.listKeyUse,
   findCursor: cursors.findCursor,
   // chat
+  recordSourceEvent: sourceEvents.recordSourceEvent,
+  claimSourceEvents: routing.claimSourceEvents,
+  routeSourceEvent: routing.routeSourceEvent,
+  postponeSourceEvent: eventQueue.postponeSourceEvent,
+  replaySourceEvent: eventQueue.replaySourceEvent,
+  listSourceEvents: sourceEvents.listSourceEvents,
+  findSourceEvents: sourceEvents.findSourceEvents,
+  findEventOfDelivery: sourceEvents.findEventOfDelivery,
+  findThreadOfTask: bindings.findThreadOfTask,
+  bindThread: bindings.bindThread,
+  listBindings: bindings.listBindings,
+  findBindings: bindings.findBindings,
   // tasks
   listTasks: taskLists.listTasks,
   findTasks: taskLists.findTasks,

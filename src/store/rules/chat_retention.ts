@@ -30,3 +30,37 @@ export function isBindingNeeded(
 ): boolean {
   return updatedAt >= before || hasTask;
 }
+
+/** How a page of rows is gone through; both tables are, a page after the other, in rounds. */
+export interface PruneWalk<Row> {
+  /** Number of rows that a whole page has. */
+  readonly pageSize: number;
+  /** Most rows to remove, at least one. */
+  readonly limit: number;
+  /** Whether all later rows are too young as well, so that a round ends there. */
+  readonly isYoung: (row: Row) => boolean;
+  readonly isNeeded: (row: Row) => boolean;
+}
+
+/** What comes of a page. */
+export interface PrunedPage<Row> {
+  readonly unneeded: readonly Row[];
+  /** The row behind which the next call goes on; absent where it begins a new round. */
+  readonly goOnBehind?: Row;
+}
+
+/** Which rows of a page are removed, and where the next call goes on. */
+export function prunePage<Row>(page: readonly Row[], walk: PruneWalk<Row>): PrunedPage<Row> {
+  const young = page.findIndex(walk.isYoung);
+  const old = young === -1 ? page : page.slice(0, young);
+  const unneeded: Row[] = [];
+  let read = 0;
+  for (const row of old) {
+    if (unneeded.length === walk.limit) break;
+    read++;
+    if (!walk.isNeeded(row)) unneeded.push(row);
+  }
+  const last = old[read - 1];
+  const isRoundOver = read === old.length && old.length < walk.pageSize;
+  return { unneeded, ...(isRoundOver || last === undefined ? {} : { goOnBehind: last }) };
+}

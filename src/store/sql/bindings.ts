@@ -7,7 +7,7 @@
 
 import type { Binding, BindingQuery } from "../source_event_records.ts";
 import { number, text } from "./columns.ts";
-import { idRange, where } from "./queries.ts";
+import { type Conditions, idRange } from "./queries.ts";
 import type { Row, SqlValue } from "./row.ts";
 import { threadValues, toThread } from "./source_events.ts";
 
@@ -48,9 +48,9 @@ export const BIND_RETRY = `UPDATE bindings SET task_id = ?1, updated_at = ?2
  * The conditions of a list of bindings. The time of a binding is that of its last change, and its id
  * that of its first.
  */
-export function bindingsWanted(query: BindingQuery): ReturnType<typeof where> {
+export function bindingConditions(query: BindingQuery): Conditions {
   const { project, trigger, since, until, ...places } = query;
-  return where(Object.assign(
+  return Object.assign(
     {
       "project = ?": project,
       '"trigger" = ?': trigger,
@@ -58,5 +58,5 @@ export function bindingsWanted(query: BindingQuery): ReturnType<typeof where> {
       "updated_at <= ?": until,
     },
     idRange(places),
-  ));
+  );
 }

@@ -9,9 +9,12 @@ import { firstIdAt } from "../../base/ids.ts";
 import type { ListRange } from "../list_query.ts";
 import type { SqlValue } from "./row.ts";
 
-/** A WHERE clause of the conditions (`column = ?`) that have a value, and those values in order. */
+/** Conditions (`column = ?`), each with its value; one without a value does not count. */
+export type Conditions = Readonly<Record<string, SqlValue | undefined>>;
+
+/** A WHERE clause of the conditions that have a value, and those values in order. */
 export function where(
-  conditions: Readonly<Record<string, SqlValue | undefined>>,
+  conditions: Conditions,
 ): { clause: string; values: SqlValue[] } {
   const given = Object.entries(conditions).filter((entry): entry is [string, SqlValue] =>
     entry[1] !== undefined
@@ -47,7 +50,7 @@ const ID_DELAY_MS = 10 * 60 * 1000;
 export function idRange(
   { since, until, before, after, to, ids, oldestFirst = false }: ListRange,
   column = "id",
-): Readonly<Record<string, SqlValue | undefined>> {
+): Conditions {
   const behind = (id: string | undefined) => id === undefined ? [] : [`${id}!`]; // before every digit
   const given = (id: string | undefined) => id === undefined ? [] : [id];
   const least = [
@@ -72,7 +75,7 @@ export function listRange(
   query: ListRange,
   time: string,
   column = "id",
-): Readonly<Record<string, SqlValue | undefined>> {
+): Conditions {
   return Object.assign(
     { [`${time} >= ?`]: query.since, [`${time} <= ?`]: query.until },
     idRange(query, column),
@@ -83,7 +86,7 @@ export function listRange(
 export function textRange(
   query: ListRange,
   time: string,
-): Readonly<Record<string, SqlValue | undefined>> {
+): Conditions {
   const asText = (ms: number | undefined) => ms === undefined ? undefined : rfc3339(ms);
   return Object.assign(
     { [`${time} >= ?`]: asText(query.since), [`${time} <= ?`]: asText(query.until) },

@@ -16,7 +16,7 @@ import type {
 } from "../source_event_records.ts";
 import { DUE_NOW, type QueueState } from "../rules/chat_queue.ts";
 import { number, storable, text } from "./columns.ts";
-import { listRange, where } from "./queries.ts";
+import { type Conditions, listRange } from "./queries.ts";
 import type { Row, SqlValue } from "./row.ts";
 
 /** Columns of a {@linkcode SourceEvent}, which other tables of a query may have as well. */
@@ -158,8 +158,8 @@ export const POSTPONE_EVENT = `UPDATE source_events SET state = ?, reason = ?,
 export const THREAD_COLUMNS = 'project, "trigger", installation_id, conversation_id, thread_id';
 
 /** The conditions of a list of events. */
-export function eventsWanted(query: SourceEventQuery): ReturnType<typeof where> {
-  return where(Object.assign(
+export function eventConditions(query: SourceEventQuery): Conditions {
+  return Object.assign(
     {
       "project = ?": query.project,
       '"trigger" = ?': query.trigger,
@@ -167,5 +167,5 @@ export function eventsWanted(query: SourceEventQuery): ReturnType<typeof where> 
       "thread_id = ?": query.thread,
     },
     listRange(query, "received_at"),
-  ));
+  );
 }

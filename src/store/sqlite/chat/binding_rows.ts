@@ -8,12 +8,12 @@ import type { Binding, BindingQuery, ThreadKey } from "../../source_event_record
 import {
   BIND_RETRY,
   BIND_THREAD,
-  bindingsWanted,
+  bindingConditions,
   bindingValues,
   toBinding,
 } from "../../sql/bindings.ts";
 import { text } from "../../sql/columns.ts";
-import { ordered, prefixEnd } from "../../sql/queries.ts";
+import { ordered, prefixEnd, where } from "../../sql/queries.ts";
 import { OF_THREAD, threadValues } from "../../sql/source_events.ts";
 import type { Database } from "../engine/database.ts";
 import { ofEachProject } from "../engine/newest.ts";
@@ -64,7 +64,7 @@ export function listBindings(db: Database, query: BindingQuery): Binding[] {
     return ofEachProject(db, "bindings", query, listBindings);
   }
   const { project, trigger } = query;
-  const { clause, values } = bindingsWanted(query);
+  const { clause, values } = where(bindingConditions(query));
   const index = trigger !== undefined
     ? "INDEXED BY bindings_of_trigger"
     : project === undefined

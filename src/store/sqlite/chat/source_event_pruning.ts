@@ -5,7 +5,12 @@
  * @module
  */
 
-import { isBindingNeeded, isEventNeeded } from "../../rules/chat_retention.ts";
+import {
+  isBindingNeeded,
+  isEventNeeded,
+  prunePage,
+  type PruneWalk,
+} from "../../rules/chat_retention.ts";
 import type { SourceEventState } from "../../source_event_records.ts";
 import { number, text } from "../../sql/columns.ts";
 import type { Database } from "../engine/database.ts";
@@ -34,6 +39,7 @@ export function pruneSourceEvents(
       }),
     limit,
   });
+  if (events === limit) return events;
   return events + prune(db, {
     name: "bindings",
     select:
@@ -49,35 +55,20 @@ export function pruneSourceEvents(
 }
 
 /** How one table is read, row after row. */
-interface Walk {
+interface Walk extends Omit<PruneWalk<Row>, "pageSize"> {
   readonly name: "source_events" | "bindings";
   /** Query for the rows after a position, which each row has as `at`. */
   readonly select: string;
   /** The position to continue from, given the stored one. */
   readonly from: (position: string | undefined) => SqlValue;
-  /** Whether all later rows are too young as well, so that a round ends there. */
-  readonly isYoung: (row: Row) => boolean;
-  readonly isNeeded: (row: Row) => boolean;
-  readonly limit: number;
 }
 
-function prune(db: Database, { name, limit, ...walk }: Walk): number {
-  const start = walk.from(positionOf(db, name));
-  const rows = db.all(walk.select, start, PAGE_SIZE);
-  const young = rows.findIndex(walk.isYoung);
-  const old = young === -1 ? rows : rows.slice(0, young);
-  let read = 0;
-  let removed = 0;
-  for (const row of old) {
-    if (removed >= limit) break;
-    read++;
-    if (walk.isNeeded(row)) continue;
-    removed += db.run(`DELETE FROM ${name} WHERE id = ?`, text(row, "id"));
-  }
-  const isRoundOver = read === old.length && old.length < PAGE_SIZE;
-  const at = isRoundOver ? walk.from(undefined) : old[read - 1]?.["at"] ?? start;
-  savePosition(db, name, String(at));
-  return removed;
+function prune(db: Database, { name, select, from, ...walk }: Walk): number {
+  const rows = db.all(select, from(positionOf(db, name)), PAGE_SIZE);
+  const { unneeded, goOnBehind } = prunePage(rows, { ...walk, pageSize: PAGE_SIZE });
+  for (const row of unneeded) db.run(`DELETE FROM ${name} WHERE id = ?`, text(row, "id"));
+  savePosition(db, name, String(goOnBehind?.["at"] ?? from(undefined)));
+  return unneeded.length;
 }
 
 function hasTask(db: Database, row: Row): boolean {

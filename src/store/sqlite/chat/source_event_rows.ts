@@ -16,7 +16,7 @@ import type {
 import { text } from "../../sql/columns.ts";
 import {
   EVENT_COLUMNS,
-  eventsWanted,
+  eventConditions,
   eventValues,
   externalValues,
   INSERT_EVENT,
@@ -28,7 +28,7 @@ import {
 import type { Database } from "../engine/database.ts";
 import { storeDelivery } from "../../transactions/record_delivery.ts";
 import { deliveryRows } from "../deliveries/sqlite_delivery_rows.ts";
-import { ordered, prefixEnd } from "../../sql/queries.ts";
+import { ordered, prefixEnd, where } from "../../sql/queries.ts";
 import { ofEachProject } from "../engine/newest.ts";
 import { enqueue } from "../../rules/chat_queue.ts";
 import { threadOf } from "../../rules/chat_routing.ts";
@@ -69,7 +69,7 @@ export function listSourceEvents(db: Database, query: SourceEventQuery): SourceE
   if (query.project === undefined && query.trigger !== undefined) {
     return ofEachProject(db, "source_events", query, listSourceEvents);
   }
-  const { clause, values } = eventsWanted(query);
+  const { clause, values } = where(eventConditions(query));
   return db.all(
     `SELECT ${EVENT_COLUMNS} FROM source_events ${indexFor(query)} ${clause} ${ordered(query)}
      LIMIT ?`,
