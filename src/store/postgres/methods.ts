@@ -12,6 +12,7 @@ import * as audit from "./audit/audit_rows.ts";
 import * as control from "./audit/control_rows.ts";
 import type { Batched } from "./batched.ts";
 import * as bindings from "./chat/binding_rows.ts";
+import * as prunedEvents from "./chat/source_event_pruning.ts";
 import * as eventQueue from "./chat/source_event_queue.ts";
 import * as routing from "./chat/source_event_routing.ts";
 import * as sourceEvents from "./chat/source_event_rows.ts";
@@ -66,6 +67,7 @@ export const METHODS: { readonly [Name in Exclude<StoreMethod, Batched>]?: Insid
   findSourceEvents: sourceEvents.findSourceEvents,
   findEventOfDelivery: sourceEvents.findEventOfDelivery,
   findThreadOfTask: bindings.findThreadOfTask,
+  pruneSourceEvents: prunedEvents.pruneSourceEvents,
   bindThread: bindings.bindThread,
   listBindings: bindings.listBindings,
   findBindings: bindings.findBindings,

@@ -48,7 +48,7 @@ export const BIND_RETRY = `UPDATE bindings SET task_id = ?1, updated_at = ?2
  * The conditions of a list of bindings. The time of a binding is that of its last change, and its id
  * that of its first.
  */
-export function bindingConditions(query: BindingQuery): Conditions {
+export function bindingConditions(query: BindingQuery, id = "id"): Conditions {
   const { project, trigger, since, until, ...places } = query;
   return Object.assign(
     {
@@ -57,6 +57,6 @@ export function bindingConditions(query: BindingQuery): Conditions {
       "updated_at >= ?": since,
       "updated_at <= ?": until,
     },
-    idRange(places),
+    idRange(places, id),
   );
 }

@@ -158,7 +158,7 @@ export const POSTPONE_EVENT = `UPDATE source_events SET state = ?, reason = ?,
 export const THREAD_COLUMNS = 'project, "trigger", installation_id, conversation_id, thread_id';
 
 /** The conditions of a list of events. */
-export function eventConditions(query: SourceEventQuery): Conditions {
+export function eventConditions(query: SourceEventQuery, id = "id"): Conditions {
   return Object.assign(
     {
       "project = ?": query.project,
@@ -166,6 +166,6 @@ export function eventConditions(query: SourceEventQuery): Conditions {
       "state = ?": query.state,
       "thread_id = ?": query.thread,
     },
-    listRange(query, "received_at"),
+    listRange(query, "received_at", id),
   );
 }

@@ -14,8 +14,8 @@ import {
 } from "../../sql/bindings.ts";
 import { ordered, prefixEnd, where } from "../../sql/queries.ts";
 import { EVENT_COLUMNS, toSourceEvent } from "../../sql/source_events.ts";
-import type { Session } from "../database/connections.ts";
-import { newestIds } from "../database/newest.ts";
+import type { Session, Value } from "../database/connections.ts";
+import { listed, newestIds } from "../database/newest.ts";
 
 /**
  * Joins to `source_events` the task that the thread of an event is bound to: `bindings.task_id`, and
@@ -68,27 +68,20 @@ export async function findThreadOfTask(
 
 /** Bindings, in the order of the list. */
 export async function listBindings(db: Session, query: BindingQuery): Promise<Binding[]> {
-  const conditions = bindingConditions(query);
-  if (query.project === undefined && query.trigger !== undefined) {
-    const ids = newestIds({ table: "bindings", byProject: true, conditions }, query);
-    const newest = `SELECT * FROM bindings WHERE id IN (${ids.sql}) ${ordered(query)}`;
-    return (await db.all(newest, ...ids.values)).map(toBinding);
+  if (query.ids !== undefined || (query.project ?? query.trigger) === undefined) {
+    const { clause, values } = where(bindingConditions(query));
+    return await read(db, `${clause} ${ordered(query)} LIMIT ?`, [...values, query.limit]);
   }
-  const { clause, values } = where(conditions);
-  const rows = await db.all(
-    `SELECT * FROM bindings ${clause} ${ordered(query)} LIMIT ?`,
-    ...values,
-    query.limit,
-  );
-  return rows.map(toBinding);
+  const conditions = bindingConditions(query, listed("id"));
+  const newest = newestIds({ table: "bindings", conditions }, query);
+  return await read(db, `WHERE id IN (${newest.sql}) ${ordered(query)}`, newest.values);
+}
+
+async function read(db: Session, tail: string, values: readonly Value[]): Promise<Binding[]> {
+  return (await db.all(`SELECT * FROM bindings ${tail}`, ...values)).map(toBinding);
 }
 
 /** Bindings whose id starts with `prefix`, at most two. */
-export async function findBindings(db: Session, prefix: string): Promise<Binding[]> {
-  const rows = await db.all(
-    "SELECT * FROM bindings WHERE id >= ? AND id < ? ORDER BY id LIMIT 2",
-    prefix,
-    prefixEnd(prefix),
-  );
-  return rows.map(toBinding);
+export function findBindings(db: Session, prefix: string): Promise<Binding[]> {
+  return read(db, "WHERE id >= ? AND id < ? ORDER BY id LIMIT 2", [prefix, prefixEnd(prefix)]);
 }

@@ -27,7 +27,7 @@ import {
   toSourceEvent,
 } from "../../sql/source_events.ts";
 import type { Session, Value } from "../database/connections.ts";
-import { newestIds } from "../database/newest.ts";
+import { listed, newestIds } from "../database/newest.ts";
 import { storeDelivery } from "../../transactions/record_delivery.ts";
 import { changeTasks } from "../working_set/change_tasks.ts";
 import { isThreadBusy, lockOf } from "./source_event_queue.ts";
@@ -79,16 +79,16 @@ export async function listSourceEvents(
   db: Session,
   query: SourceEventQuery,
 ): Promise<SourceEvent[]> {
-  const conditions = eventConditions(query);
-  if (query.project === undefined && query.trigger !== undefined) {
-    const ids = newestIds({ table: "source_events", byProject: true, conditions }, query);
-    return await listed(db, `WHERE id IN (${ids.sql}) ${ordered(query)}`, ids.values);
+  if (query.ids !== undefined || (query.project ?? query.trigger) === undefined) {
+    const { clause, values } = where(eventConditions(query));
+    return await read(db, `${clause} ${ordered(query)} LIMIT ?`, [...values, query.limit]);
   }
-  const { clause, values } = where(conditions);
-  return await listed(db, `${clause} ${ordered(query)} LIMIT ?`, [...values, query.limit]);
+  const conditions = eventConditions(query, listed("id"));
+  const newest = newestIds({ table: "source_events", conditions }, query);
+  return await read(db, `WHERE id IN (${newest.sql}) ${ordered(query)}`, newest.values);
 }
 
-async function listed(
+async function read(
   db: Session,
   tail: string,
   values: readonly Value[],
@@ -99,7 +99,7 @@ async function listed(
 
 /** Events whose id starts with `prefix`, at most two. */
 export function findSourceEvents(db: Session, prefix: string): Promise<SourceEvent[]> {
-  return listed(db, "WHERE id >= ? AND id < ? ORDER BY id LIMIT 2", [prefix, prefixEnd(prefix)]);
+  return read(db, "WHERE id >= ? AND id < ? ORDER BY id LIMIT 2", [prefix, prefixEnd(prefix)]);
 }
 
 /** The event of a delivery; a repetition has none. */
@@ -107,5 +107,5 @@ export async function findEventOfDelivery(
   db: Session,
   deliveryId: string,
 ): Promise<SourceEvent | undefined> {
-  return (await listed(db, "WHERE delivery_id = ?", [deliveryId]))[0];
+  return (await read(db, "WHERE delivery_id = ?", [deliveryId]))[0];
 }

@@ -160,8 +160,8 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX source_events_of_post ON source_events
     (project, "trigger", installation_id, conversation_id, post_id, state) WHERE post_id <> '';
   CREATE INDEX source_events_of_delivery ON source_events (delivery_id);
-  CREATE INDEX source_events_of_trigger ON source_events (project, "trigger", id);
-  CREATE INDEX source_events_of_project ON source_events (project, id);
+  CREATE INDEX source_events_of_trigger ON source_events (project, "trigger", id COLLATE "POSIX");
+  CREATE INDEX source_events_of_project ON source_events (project, id COLLATE "POSIX");
   CREATE INDEX source_events_by_state ON source_events (state, id);
 
   CREATE TABLE bindings (
@@ -172,8 +172,8 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (project, "trigger", installation_id, conversation_id, thread_id)
   );
   CREATE INDEX bindings_of_task ON bindings (task_id, updated_at);
-  CREATE INDEX bindings_of_trigger ON bindings (project, "trigger", id);
-  CREATE INDEX bindings_of_project ON bindings (project, id);
+  CREATE INDEX bindings_of_trigger ON bindings (project, "trigger", id COLLATE "POSIX");
+  CREATE INDEX bindings_of_project ON bindings (project, id COLLATE "POSIX");
 
   CREATE TABLE outbox (
     -- The order in which they were stored: ids are of clocks.

@@ -29,7 +29,7 @@ export interface NewestIn {
    * A table with an index of the project, the columns of `conditions`, that of `among`, and the id
    * as {@linkcode listed}.
    */
-  readonly table: "tasks" | "deliveries";
+  readonly table: "tasks" | "deliveries" | "source_events" | "bindings";
   /** The column before the id, and its values. */
   readonly among?: { readonly column: string; readonly values: readonly string[] };
   /** Further conditions, as for {@linkcode where}; those of the id have it as {@linkcode listed}. */
