@@ -18,6 +18,7 @@ import {
   runSvc,
   svcdOf,
 } from "./program.ts";
+import { createTestDatabase, type TestDatabase } from "./postgres.ts";
 import { tempDir } from "./temp_dir.ts";
 import { PATIENCE_MS, until } from "./until.ts";
 
@@ -76,6 +77,7 @@ export interface DaemonOptions {
 
 /** A data directory as `svc init` makes it. */
 export async function initDataDirectory(program: Program): Promise<DataDirectory> {
+  if (program.onPostgres === true) return await joinDatabase(program, await createTestDatabase());
   const template = templates.get(program.command) ?? makeTemplate(program);
   templates.set(program.command, template);
   await using opening = new AsyncDisposableStack();
@@ -84,6 +86,18 @@ export async function initDataDirectory(program: Program): Promise<DataDirectory
   equal(copied.code, 0, copied.stderr);
   opening.move();
   return dir;
+}
+
+/** A data directory that shares a database, which goes away with it. */
+async function joinDatabase(program: Program, database: TestDatabase): Promise<DataDirectory> {
+  await using opening = new AsyncDisposableStack();
+  const { url } = opening.use(database);
+  const { path } = opening.use(await tempDir());
+  const init = ["init", "--data-dir", path, "--database", url];
+  const result = await runSvc(program, [...init, "--node", crypto.randomUUID()]);
+  equal(result.code, 0, result.stderr);
+  const open = opening.move();
+  return { path, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
 /** By executable: a directory that `svc init` has made, and that no daemon has touched. */

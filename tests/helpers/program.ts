@@ -18,6 +18,8 @@ export interface Program {
   readonly command: string;
   /** Arguments before those of svc. */
   readonly args: readonly string[];
+  /** Whether its data directories share a PostgreSQL; they have a database in a file when absent. */
+  readonly onPostgres?: boolean;
 }
 
 /** Absolute path of the checkout. */
@@ -55,13 +57,24 @@ export function svcdOf(program: Program): Program {
  */
 export const TEST_ALL = Deno.env.get("SVC_TEST_ALL") === "1";
 
+/** Whether the tests are run over PostgreSQL, in the place of a database in a file. */
+const ON_POSTGRES = Deno.env.get("SVC_TEST_ON") === "postgres";
+
 /** The program of tests that run once: the compiled one where there is one. */
-export const ONE_PROGRAM: Program = COMPILED ?? SOURCE;
+export const ONE_PROGRAM: Program = ON_POSTGRES
+  ? { ...COMPILED ?? SOURCE, onPostgres: true }
+  : COMPILED ?? SOURCE;
 
 /** The programs of {@linkcode testEachProgram}: both when everything is to run, else one. */
-export const PROGRAMS: readonly Program[] = TEST_ALL && COMPILED !== undefined
+export const PROGRAMS: readonly Program[] = TEST_ALL && COMPILED !== undefined && !ON_POSTGRES
   ? [SOURCE, COMPILED]
   : [ONE_PROGRAM];
+
+/** What a test needs. */
+export interface EachProgramOptions {
+  /** Why it makes sense for a database in a file alone; it does for every one when absent. */
+  readonly fileOnly?: string;
+}
 
 /**
  * One test for each of {@linkcode PROGRAMS}. Where everything is to run and there is no compiled
@@ -70,9 +83,13 @@ export const PROGRAMS: readonly Program[] = TEST_ALL && COMPILED !== undefined
 export function testEachProgram(
   name: string,
   body: (program: Program, t: Deno.TestContext) => Promise<void>,
+  { fileOnly }: EachProgramOptions = {},
 ): void {
   for (const program of PROGRAMS) {
-    Deno.test(`${name} (${program.name})`, (t) => body(program, t));
+    const ignore = program.onPostgres === true && fileOnly !== undefined;
+    const where = program.onPostgres === true ? `${program.name}, PostgreSQL` : program.name;
+    const why = ignore ? `; SKIPPED: ${fileOnly}` : "";
+    Deno.test({ name: `${name} (${where}${why})`, ignore, fn: (t) => body(program, t) });
   }
   if (TEST_ALL && COMPILED === undefined) {
     Deno.test({
