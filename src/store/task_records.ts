@@ -180,6 +180,11 @@ export interface Claim {
   /** The claimed tasks, now in state `running`, oldest first. */
   readonly tasks: readonly ClaimedTask[];
   /**
+   * Tasks that were taken over from a node that is gone, as `claimInterrupted` would give them;
+   * absent where there are none.
+   */
+  readonly interrupted?: readonly ClaimedTask[];
+  /**
    * When the next task is due, in milliseconds since the epoch; absent when none waits for a time.
    */
   readonly nextAt?: number;

@@ -16,6 +16,7 @@ import * as prunedEvents from "./chat/source_event_pruning.ts";
 import * as eventQueue from "./chat/source_event_queue.ts";
 import * as routing from "./chat/source_event_routing.ts";
 import * as sourceEvents from "./chat/source_event_rows.ts";
+import type { Claiming } from "./tasks/task_claims.ts";
 import type { Session } from "./database/connections.ts";
 import * as deliveryPruning from "./deliveries/prune_rows.ts";
 import * as outboxQueue from "./outbox/outbox_queue.ts";
@@ -42,7 +43,9 @@ type Inside<Name extends StoreMethod> = (
 ) => ReturnType<Store[Name]>;
 
 /** The methods by name. */
-export const METHODS: { readonly [Name in Exclude<StoreMethod, Batched>]?: Inside<Name> } = {
+export const METHODS: {
+  readonly [Name in Exclude<StoreMethod, Batched | Claiming>]?: Inside<Name>;
+} = {
   // resources
   loadResources: resources.loadResources,
   changeResources: resources.changeResources,

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { type Clock, systemClock } from "../../base/clock.ts";
 import { ACCESS } from "../access.ts";
 import type { LogStore } from "../log_store.ts";
 import type { Store, StoreMethod } from "../store.ts";
@@ -14,16 +15,30 @@ import { migrate } from "./database/migrate.ts";
 import { JobQueue } from "./jobs/job_queue.ts";
 import { Lane } from "./lane.ts";
 import { METHODS } from "./methods.ts";
+import { type LeaseListener, NodeLease } from "./nodes/node_lease.ts";
 import { type LogOptions, openLogs } from "./open_logs.ts";
 import { type BatchedCall, BatchRunner } from "./run_batch.ts";
+import { Claims } from "./tasks/claims.ts";
+import { type CancelledTask, keepClaims } from "./tasks/keep_claims.ts";
+import { type Claiming, TaskClaims } from "./tasks/task_claims.ts";
 
 /** How to open it. */
 export interface PostgresOptions extends LogOptions {
   /** `postgres://…`. */
   readonly url: string;
   readonly owner: Owner;
-  /** For how long its tasks are its own while nothing is heard of it. */
+  /** Name of the node for people; its id when absent. */
+  readonly name?: string;
+  /** For how long its tasks are its own while nothing is heard of it; at least ten seconds. */
   readonly leaseMs?: number;
+  readonly listener?: NodeListener;
+  readonly clock?: Clock;
+}
+
+/** What the daemon has to know of what happens to its node. */
+export interface NodeListener extends LeaseListener {
+  /** These tasks, which it runs, are to be stopped; it is told until they have ended. */
+  onCancelled?(tasks: readonly CancelledTask[]): void;
 }
 
 /** The store, and beside it the output of tasks. */
@@ -42,13 +57,35 @@ type AnyMethod = (...args: readonly unknown[]) => Promise<unknown>;
  * used.
  */
 export async function openPostgresStore(
-  { url, owner, leaseMs = LEASE_MS, ...forLogs }: PostgresOptions,
+  {
+    url,
+    owner,
+    name = owner.node,
+    leaseMs = LEASE_MS,
+    listener = {},
+    clock = systemClock,
+    ...forLogs
+  }: PostgresOptions,
 ): Promise<PostgresStore> {
   await using opened = new AsyncDisposableStack();
   const connections = opened.use(new Connections({ url, owner }));
   await migrate(connections);
-  opened.use(await JobQueue.open(connections, leaseMs));
-  const batches = new BatchRunner(connections, { owner, epochOf: () => undefined });
+  const jobs = opened.use(await JobQueue.open(connections, leaseMs));
+  const claims = new Claims(owner);
+  opened.use(
+    await NodeLease.open({
+      connections: opened.use(new Connections({ url, owner, max: 1 })),
+      clock,
+      entry: { name, leaseMs, startedAt: clock.now() },
+      listener,
+      withEach: async (db) => {
+        const cancelled = await keepClaims(db, { jobs, claims });
+        if (cancelled.length > 0) listener.onCancelled?.(cancelled);
+      },
+    }),
+  );
+  const taskClaims = new TaskClaims({ connections, jobs, claims });
+  const batches = new BatchRunner(connections, claims);
   const lanes = {
     events: new Lane((calls: readonly BatchedCall[]) => batches.run(calls)),
     tasks: new Lane((calls: readonly BatchedCall[]) => batches.run(calls)),
@@ -60,9 +97,14 @@ export async function openPostgresStore(
       ? (...args) => lanes[BATCHED[name].lane].call({ method: name, args })
       : methodOf(connections, name);
   }
+  const claiming: Pick<Store, Claiming> = {
+    claimTasks: (limit, now) => taskClaims.claimTasks(limit, now),
+    claimInterrupted: () => taskClaims.claimInterrupted(),
+  };
   const all = opened.move();
   return {
     ...methods as unknown as Pick<Store, StoreMethod>, // ACCESS has every name at run time
+    ...claiming,
     logs: openLogs(connections, forLogs),
     failed: new Promise(() => {}),
     [Symbol.asyncDispose]: () => all.disposeAsync(),

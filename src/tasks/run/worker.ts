@@ -87,18 +87,30 @@ class Worker implements TaskWorker {
     this.#host = host;
   }
 
-  /** Ends leftover processes of interrupted tasks, then requeues these tasks or gives them up. */
+  /** Takes up what a former run of this daemon has left. */
   async recover(): Promise<void> {
-    const { store, groups, log, dirs } = this.#host;
+    const { store, dirs } = this.#host;
     const interrupted = await store.claimInterrupted();
-    for (const { task } of interrupted) await groups.endMarked(TASK_MARK, task.id);
+    await this.#endLeftover(interrupted);
     await removeLeftFiles(dirs.run);
-    await store.countRestarts(interrupted.map(({ task }) => task.id));
+    await this.#takeUp(interrupted);
+  }
+
+  async #endLeftover(interrupted: readonly ClaimedTask[]): Promise<void> {
+    for (const { task } of interrupted) await this.#host.groups.endMarked(TASK_MARK, task.id);
+  }
+
+  /** Requeues interrupted tasks, of which no process is left, or gives them up. */
+  async #takeUp(interrupted: readonly ClaimedTask[]): Promise<void> {
+    const { store, clock, log } = this.#host;
+    const { signal } = this.#stopping;
+    const ids = interrupted.map(({ task }) => task.id);
+    await retryWhileOverloaded(() => store.countRestarts(ids), { clock, signal });
     for (const claimed of interrupted) {
       const { id, restarts, cancelReason } = claimed.task;
       if (restarts < MAX_RESTARTS) {
         // a cancelled task too, because its `finally` steps have to run
-        await store.requeueTask(id);
+        await retryWhileOverloaded(() => store.requeueTask(id), { clock, signal });
         log.info("task continues after an interruption", { task: id });
       } else {
         const state = cancelReason === "" ? "failed" : "cancelled";
@@ -165,10 +177,11 @@ class Worker implements TaskWorker {
     const { store, clock, log } = this.#host;
     const now = clock.now();
     try {
-      const { tasks, nextAt } = await store.claimTasks(limit, now);
+      const { tasks, interrupted = [], nextAt } = await store.claimTasks(limit, now);
       for (const claimed of tasks) {
         this.#start(claimed, claim);
       }
+      for (const claimed of interrupted) this.#keepStoring(claimed, this.#takeOver(claimed));
       this.#wakeAt(nextAt);
     } catch (error) {
       log.error("cannot claim tasks, trying again in a second", { error });
@@ -179,6 +192,13 @@ class Worker implements TaskWorker {
     if (!this.#kickAgain) return;
     this.#kickAgain = false;
     this.kick(); // a kick came while this claim was under way
+  }
+
+  /** Takes up what a node that is gone has left running, maybe on this machine. */
+  async #takeOver(claimed: ClaimedTask): Promise<void> {
+    await this.#endLeftover([claimed]);
+    await this.#takeUp([claimed]);
+    this.kick();
   }
 
   #wakeAt(time: number | undefined): void {
@@ -199,16 +219,18 @@ class Worker implements TaskWorker {
   async #runToEnd(claimed: ClaimedTask, cancel: AbortSignal): Promise<void> {
     const result = await this.#resultOf(claimed, cancel);
     this.#running.delete(claimed.task.id);
-    const stored = this.#finish(claimed, result)
+    this.#keepStoring(claimed, this.#finish(claimed, result));
+    this.kick(); // sent to the store together with the end, whose room is free for the next task
+  }
+
+  /** What is stored of a task is waited for when the worker closes. */
+  #keepStoring({ task }: ClaimedTask, storing: Promise<void>): void {
+    const stored = storing
       .catch((error) =>
-        this.#host.log.error("the end of a task could not be stored", {
-          task: claimed.task.id,
-          error,
-        })
+        this.#host.log.error("the end of a task could not be stored", { task: task.id, error })
       )
       .finally(() => this.#storing.delete(stored));
     this.#storing.add(stored);
-    this.kick(); // sent to the store together with the end, whose room is free for the next task
   }
 
   /** How the task ended; a bug ends it, too. */

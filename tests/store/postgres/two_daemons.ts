@@ -35,29 +35,32 @@ export function twoDaemonsTest(
       stack.use(await openPostgresStore({ url, owner: { node, run }, clock: systemClock }));
     const owner = { node: "test", run: "test" };
     const admin = stack.use(new Connections({ url, owner, max: 1 }));
-    const lease = (node: string, run: string, until: string) =>
+    const lease = (node: string, until: string) =>
       admin.use((db) =>
         db.run(
-          `INSERT INTO nodes (id, name, run, lease_until, started_at, judges_from)
-           VALUES (?1, ?1, ?2, ?3::timestamptz, 0, now() - interval '1 hour')
-           ON CONFLICT (id) DO UPDATE SET run = ?2, lease_until = ?3::timestamptz`,
-          node,
-          run,
+          `UPDATE nodes SET lease_until = ?::timestamptz, judges_from = now() - interval '1 hour'
+           WHERE id = ?`,
           until,
+          node,
         )
       );
-    await lease("a", "a1", "infinity");
-    await lease("b", "b1", "infinity");
+    const a = await open("a", "a1");
+    const b = await open("b", "b1");
+    for (const node of ["a", "b"]) await lease(node, "infinity");
     await body({
       url,
-      a: await open("a", "a1"),
-      b: await open("b", "b1"),
+      a,
+      b,
       async restartA() {
-        await lease("a", "a2", "infinity");
+        await admin.use((db) => db.exec(KILL_A));
         return await open("a", "a2");
       },
-      endLeaseOfA: async () => void await lease("a", "a1", "-infinity"),
+      endLeaseOfA: async () => void await lease("a", "-infinity"),
       sql: (work) => admin.transaction(work),
     });
   });
 }
+
+/** Ends the session that holds the lock of node `a`, as it ends with its daemon. */
+const KILL_A = `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'
+  AND (classid::bigint << 32) | objid::bigint = hashtextextended('node/a', 0)`;

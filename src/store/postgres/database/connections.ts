@@ -56,6 +56,14 @@ export interface ConnectOptions {
   readonly max?: number;
 }
 
+/** A connection that is nobody else's until it is disposed of, which closes it. */
+export interface KeptConnection extends Disposable {
+  /** Outside of a transaction. */
+  readonly db: Session;
+  /** Runs `work` in a transaction, once. */
+  transaction<T>(work: (db: Session) => Promise<T>): Promise<T>;
+}
+
 /**
  * A commit is on disk before it is answered, whatever the server's default; a statement that hangs
  * ends, and so does a transaction whose daemon fell silent.
@@ -120,30 +128,50 @@ export class Connections implements AsyncDisposable {
 
   async #once<T>(work: (db: Session) => Promise<T>): Promise<T> {
     const client = await this.#connect();
+    let isBroken = false;
     try {
-      await client.query("BEGIN");
-      const result = await work(new ClientSession(client, this.owner));
-      await client.query("COMMIT");
-      client.release();
-      return result;
+      return await inTransaction(client, this.owner, work);
     } catch (error) {
-      const undone = await client.query("ROLLBACK").then(() => true, () => false);
-      client.release(!undone);
+      isBroken = !await client.query("ROLLBACK").then(() => true, () => false);
       throw error;
+    } finally {
+      client.release(isBroken);
     }
+  }
+
+  /** Takes a connection out of the others, for what belongs to a session. */
+  async keep(): Promise<KeptConnection> {
+    const client = await this.#connect();
+    let isClosed = false;
+    return {
+      db: new ClientSession(client, this.owner),
+      transaction: (work) => inTransaction(client, this.owner, work),
+      [Symbol.dispose]: () => {
+        if (!isClosed) client.release(true);
+        isClosed = true;
+      },
+    };
   }
 
   async #connect(): Promise<PoolClient> {
     try {
       const client = await this.#pool.connect();
-      if (!this.#ready.has(client)) {
-        await client.query(SETTINGS);
-        await client.query(FOR_WHOM, [this.owner.node, this.owner.run]);
-        this.#ready.add(client);
-      }
+      if (!this.#ready.has(client)) await this.#prepare(client);
       return client;
     } catch (error) {
       throw fromPostgresError(error);
+    }
+  }
+
+  async #prepare(client: PoolClient): Promise<void> {
+    client.on("error", () => {}); // what runs on it fails, and what runs next
+    try {
+      await client.query(SETTINGS);
+      await client.query(FOR_WHOM, [this.owner.node, this.owner.run]);
+      this.#ready.add(client);
+    } catch (error) {
+      client.release(true);
+      throw error;
     }
   }
 
@@ -151,6 +179,17 @@ export class Connections implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#pool.end();
   }
+}
+
+async function inTransaction<T>(
+  client: ClientBase,
+  owner: Owner,
+  work: (db: Session) => Promise<T>,
+): Promise<T> {
+  await client.query("BEGIN");
+  const result = await work(new ClientSession(client, owner));
+  await client.query("COMMIT");
+  return result;
 }
 
 class ClientSession implements Session {

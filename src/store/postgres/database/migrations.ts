@@ -92,6 +92,7 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX tasks_open ON tasks (state, held, id) WHERE state IN ('pending', 'running');
   CREATE INDEX tasks_running ON tasks (node, id) WHERE state = 'running';
   CREATE INDEX tasks_timed ON tasks (run_at) WHERE state = 'pending' AND held = 3;
+  CREATE INDEX tasks_timed_by_age ON tasks (created_at) WHERE state = 'pending' AND held = 3;
   CREATE INDEX tasks_gated ON tasks (gate, held, id)
     WHERE gate IS NOT NULL AND state IN ('pending', 'running');
   CREATE INDEX tasks_in_workspace ON tasks (project, workspace, held, id)

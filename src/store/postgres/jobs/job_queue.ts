@@ -61,7 +61,7 @@ export class JobQueue implements AsyncDisposable {
   }
 
   /** Takes at most `limit` jobs in this transaction; gives the ids of their tasks, the oldest first. */
-  async fetch(db: Session, limit: number): Promise<readonly string[]> {
+  async take(db: Session, limit: number): Promise<readonly string[]> {
     const options = { batchSize: limit, db: inSession(db) };
     return (await this.#boss.fetch(QUEUE, options)).map(({ data }) => String(data)).toSorted();
   }

@@ -39,10 +39,10 @@ export declare class PgBoss {
   stop(options: { readonly graceful: boolean }): Promise<void>;
   createQueue(name: string, options: QueueOptions): Promise<void>;
   updateQueue(name: string, options: QueueOptions): Promise<void>;
-  fetch(
+  readonly fetch: (
     name: string,
     options: { readonly batchSize: number; readonly db: Executor },
-  ): Promise<readonly Job[]>;
+  ) => Promise<readonly Job[]>;
   touch(
     name: string,
     ids: readonly string[],

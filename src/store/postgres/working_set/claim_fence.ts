@@ -33,8 +33,8 @@ export class ClaimFence {
   allows(taskId: string): boolean {
     const claim = this.#tasks.findClaim(taskId);
     if (claim === "none") return true;
-    const { owner, epochOf } = this.#handedOut;
-    const epoch = epochOf(taskId);
+    const { owner } = this.#handedOut;
+    const epoch = this.#handedOut.epochOf(taskId);
     if (epoch === undefined && claim.state !== "running") return true;
     return claim.node === owner.node && claim.run === owner.run &&
       (epoch === undefined || epoch === claim.epoch);

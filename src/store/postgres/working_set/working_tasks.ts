@@ -47,6 +47,14 @@ export class WorkingTasks implements TaskRows {
     return task === undefined ? "none" : { ...task.claim, state: task.state };
   }
 
+  /** Those of these tasks that wait for their time. */
+  findTimed(ids: readonly string[]): WaitingTask[] {
+    return ids.flatMap((id) => {
+      const task = this.tasks.find(id);
+      return task?.state === "pending" && task.waitsFor === "time" ? [task] : [];
+    });
+  }
+
   findDebounced(task: NewTask): Found<DebouncedTask> {
     const digest = debounceDigest(task);
     const found = digest === undefined ? undefined : this.tasks.findDebounced(digest);

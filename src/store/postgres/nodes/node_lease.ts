@@ -1,0 +1,147 @@
+/**
+ * The lease of this node: while it is renewed, no other node takes over what this one runs. A node
+ * that cannot renew it says so while there is still time to end its steps before another begins
+ * them. That is measured by the monotonic clock: the database is what cannot be asked.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../../base/clock.ts";
+import { AppError } from "../../../base/errors.ts";
+import type { Connections, KeptConnection, Session } from "../database/connections.ts";
+import { enterNode, lockNode, type NodeEntry, renewLease } from "./node_rows.ts";
+
+/** What happens to a lease. */
+export interface LeaseListener {
+  /** It could not be renewed for so long that another node may soon take over what runs here. */
+  onLost?(): void;
+  /** It was renewed after all. */
+  onRegained?(): void;
+}
+
+/** What the lease needs. */
+export interface LeaseHost {
+  readonly connections: Connections;
+  readonly clock: Clock;
+  readonly entry: NodeEntry;
+  readonly listener: LeaseListener;
+  /** What is done in the transaction of each renewal. */
+  readonly withEach: (db: Session) => Promise<void>;
+}
+
+/** Renewals in the length of a lease. */
+const RENEWALS = 6;
+/** Part of the lease after which it counts as lost: the rest is for ending steps. */
+const LOST_AFTER = 2 / 3;
+/** How long a connection of a former run may take to go away. */
+const LOCK_MS = 5000;
+const LOCK_TRY_MS = 50;
+/** How soon a renewal that failed is tried again. */
+const RETRY_MS = 1000;
+
+/** The lease of the node for which the connections are. */
+export class NodeLease implements AsyncDisposable {
+  readonly #host: LeaseHost;
+  readonly #stopping = new AbortController();
+  #kept: KeptConnection | undefined;
+  #isLost = false;
+  #fence: Disposable | undefined;
+  #over: Promise<void> = Promise.resolve();
+
+  private constructor(host: LeaseHost, kept: KeptConnection) {
+    this.#host = host;
+    this.#kept = kept;
+  }
+
+  /**
+   * Enters the node, and renews its lease from then on.
+   *
+   * @throws {AppError} `refused` when another daemon runs as this node, or has its name.
+   */
+  static async open(host: LeaseHost): Promise<NodeLease> {
+    const { connections, clock, entry } = host;
+    const began = clock.monotonicMs();
+    const kept = await connections.keep();
+    try {
+      await lockOrRefuse(kept.db, clock);
+      await kept.transaction((db) => enterNode(db, entry));
+    } catch (error) {
+      kept[Symbol.dispose]();
+      throw error;
+    }
+    const lease = new NodeLease(host, kept);
+    lease.#hold(began);
+    lease.#over = lease.#renewAll();
+    return lease;
+  }
+
+  async #renewAll(): Promise<void> {
+    const { clock, entry: { leaseMs } } = this.#host;
+    const { signal } = this.#stopping;
+    const everyMs = leaseMs / RENEWALS;
+    for (let isRenewed = true;;) {
+      await clock.pause(isRenewed ? everyMs : Math.min(RETRY_MS, everyMs), signal);
+      if (signal.aborted) return;
+      isRenewed = await this.#renew(everyMs).then(() => true, () => false);
+    }
+  }
+
+  /** Renews the lease; a connection that does not answer in this time is closed. */
+  async #renew(withinMs: number): Promise<void> {
+    const { connections, clock, entry, withEach } = this.#host;
+    const began = clock.monotonicMs();
+    const isNewConnection = this.#kept === undefined;
+    const kept = this.#kept ?? await connections.keep();
+    using _late = clock.after(withinMs, () => kept[Symbol.dispose]());
+    try {
+      if (isNewConnection) await lockNode(kept.db); // the old one may have it still
+      await kept.transaction(async (db) => {
+        if (!await renewLease(db, { ...entry, isNewConnection })) throw notAlone(db);
+        await withEach(db);
+      });
+      this.#kept = kept;
+    } catch (error) {
+      this.#kept = undefined;
+      kept[Symbol.dispose]();
+      throw error;
+    }
+    this.#hold(began);
+  }
+
+  /** Has the lease for its whole length from `began` on. */
+  #hold(began: number): void {
+    const { clock, entry: { leaseMs }, listener } = this.#host;
+    this.#fence?.[Symbol.dispose]();
+    const untilLost = leaseMs * LOST_AFTER - (clock.monotonicMs() - began);
+    this.#fence = clock.after(Math.max(0, untilLost), () => {
+      this.#isLost = true;
+      listener.onLost?.();
+    });
+    if (!this.#isLost) return;
+    this.#isLost = false;
+    listener.onRegained?.();
+  }
+
+  /** Ends the renewals; the lease stays until it has run out. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort();
+    await this.#over;
+    this.#fence?.[Symbol.dispose]();
+    this.#kept?.[Symbol.dispose]();
+  }
+}
+
+async function lockOrRefuse(db: Session, clock: Clock): Promise<void> {
+  const until = clock.monotonicMs() + LOCK_MS;
+  while (!await lockNode(db)) {
+    if (clock.monotonicMs() >= until) throw notAlone(db);
+    await clock.pause(LOCK_TRY_MS);
+  }
+}
+
+function notAlone({ owner }: Session): AppError {
+  return new AppError(
+    "refused",
+    `Another daemon runs as node ${owner.node}: two never share a data directory or a copy of it`,
+  );
+}

@@ -1,0 +1,103 @@
+/**
+ * Claims in the table `tasks`: a task goes to the run that takes it, with an epoch of its own, and
+ * is read with everything that a worker needs.
+ *
+ * @module
+ */
+
+import { number, text } from "../../sql/columns.ts";
+import type { Row } from "../../sql/row.ts";
+import { TASK_COLUMNS, toClaimed } from "../../sql/tasks.ts";
+import { WAIT_REASON } from "../../sql/wait_reasons.ts";
+import type { ClaimedTask } from "../../task_records.ts";
+import type { Session } from "../database/connections.ts";
+import { isGoneSql, isMineSql } from "../database/ownership.ts";
+import type { TaskClaim } from "./claims.ts";
+
+/** A task that was taken. */
+export interface TakenTask extends TaskClaim {
+  /** Whether a run that is gone had left it running. */
+  readonly isInterrupted: boolean;
+}
+
+const READY = `tasks.state = 'pending' AND tasks.held = ${WAIT_REASON.none}`;
+
+const TAKE = `UPDATE tasks SET state = 'running', node = ?1, run = ?2, epoch = epoch + 1`;
+
+/**
+ * Takes those of these tasks that are to be had: ready ones, and those whose run is gone. One that
+ * another transaction is changing is left alone: whoever waited here for a task would keep its job
+ * from one who waits for that.
+ */
+export async function takeTasks(
+  db: Session,
+  ids: readonly string[],
+  now: number,
+): Promise<TakenTask[]> {
+  const { node, run } = db.owner;
+  const rows = await db.all(
+    `WITH old AS (
+       SELECT id, state FROM tasks
+       WHERE id = ANY (?4) AND (${READY} OR (tasks.state = 'running' AND ${isGoneSql("tasks")}))
+       FOR UPDATE SKIP LOCKED)
+     ${TAKE}, started_at = COALESCE(started_at, ?3) FROM old WHERE tasks.id = old.id
+     RETURNING tasks.id, tasks.epoch, (old.state = 'running')::int AS is_interrupted`,
+    node,
+    run,
+    now,
+    ids,
+  );
+  return rows.map((row) => ({ ...toClaim(row), isInterrupted: row["is_interrupted"] === 1 }));
+}
+
+/** Takes the tasks that a former run of this node has left running. */
+export async function takeInterrupted(db: Session): Promise<TaskClaim[]> {
+  const { node, run } = db.owner;
+  const rows = await db.all(
+    `${TAKE} WHERE state = 'running' AND node = ?1 AND NOT ${isMineSql("tasks")}
+     RETURNING id, epoch`,
+    node,
+    run,
+  );
+  return rows.map(toClaim);
+}
+
+const toClaim = (row: Row): TaskClaim => ({ id: text(row, "id"), epoch: number(row, "epoch") });
+
+/** Which of these tasks wait for a worker, and which another one runs. */
+export async function findOpen(
+  db: Session,
+  ids: readonly string[],
+): Promise<{ readonly ready: readonly string[]; readonly running: readonly string[] }> {
+  const rows = await db.all(
+    `SELECT id, state FROM tasks WHERE id = ANY (?) AND (${READY} OR state = 'running')`,
+    ids,
+  );
+  const inState = (state: string) =>
+    rows.filter((row) => row["state"] === state).map((row) => text(row, "id"));
+  return { ready: inState("pending"), running: inState("running") };
+}
+
+/** These tasks with everything that a worker needs, the oldest first. */
+export async function readClaimed(db: Session, ids: readonly string[]): Promise<ClaimedTask[]> {
+  if (ids.length === 0) return [];
+  const rows = await db.all(
+    `SELECT ${TASK_COLUMNS}, tasks.trace, plans.plan,
+       COALESCE(tasks.payload, deliveries.body, shared.body) AS given,
+       COALESCE(deliveries.headers, shared.headers, '{}') AS headers,
+       COALESCE(deliveries.url, shared.url, '') AS url,
+       deliveries.via, deliveries.detail::json ->> 'signed' AS signed,
+       COALESCE(deliveries.remote, '') AS remote,
+       EXISTS (SELECT 1 FROM inbox WHERE task_id = tasks.id)::int AS has_messages FROM tasks
+     JOIN plans ON plans.hash = tasks.plan_hash
+     LEFT JOIN deliveries ON deliveries.id = tasks.delivery_id
+     LEFT JOIN deliveries AS shared ON shared.id = deliveries.content_of
+     WHERE tasks.id = ANY (?) ORDER BY tasks.id`,
+    ids,
+  );
+  const steps = Map.groupBy(
+    await db.all("SELECT * FROM steps WHERE task_id = ANY (?)", ids),
+    (row) => text(row, "task_id"),
+  );
+  return rows.map((row) => toClaimed(row, steps.get(text(row, "id")) ?? []));
+}

@@ -1,0 +1,111 @@
+/**
+ * Which tasks a worker gets. A job says whose turn it is, and the row of its task whether it is to
+ * be had: both are taken in one transaction.
+ *
+ * @module
+ */
+
+import type { Claim, ClaimedTask } from "../../task_records.ts";
+import type { Connections, Session } from "../database/connections.ts";
+import type { JobQueue } from "../jobs/job_queue.ts";
+import { findOpen, readClaimed, takeInterrupted, type TakenTask, takeTasks } from "./claim_rows.ts";
+import type { Claims } from "./claims.ts";
+import { findNextTime, releaseDueTasks } from "./due_tasks.ts";
+
+/** The methods of {@linkcode TaskClaims}. */
+export type Claiming = "claimTasks" | "claimInterrupted";
+
+/** What claims need. */
+export interface ClaimHost {
+  readonly connections: Connections;
+  readonly jobs: JobQueue;
+  readonly claims: Claims;
+}
+
+/** Claims the tasks of one store, one call after the other. */
+export class TaskClaims {
+  readonly #host: ClaimHost;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(host: ClaimHost) {
+    this.#host = host;
+  }
+
+  /** Claims the oldest tasks that are ready: marks them running and returns them. */
+  claimTasks(limit: number, now: number): Promise<Claim> {
+    const claim = this.#last.then(() => this.#claim(limit, now));
+    this.#last = claim.catch(() => {});
+    return claim;
+  }
+
+  async #claim(limit: number, now: number): Promise<Claim> {
+    const { connections, jobs, claims } = this.#host;
+    const isTimed = await connections.use(findNextTime) !== undefined;
+    if (isTimed) await connections.transaction((db) => releaseDueTasks(db, now));
+    const { taken, tasks } = await connections.transaction(async (db) => {
+      const taken = await takeJobs(db, jobs, { limit, now });
+      return { taken, tasks: await readClaimed(db, taken.map(({ id }) => id)) };
+    });
+    claims.add(taken);
+    const nextAt = isTimed ? await connections.use(findNextTime) : undefined;
+    const interrupted = new Set(taken.filter((one) => one.isInterrupted).map(({ id }) => id));
+    const [takenOver, fresh] = split(tasks, ({ task }) => interrupted.has(task.id));
+    return {
+      tasks: fresh,
+      ...(takenOver.length === 0 ? {} : { interrupted: takenOver }),
+      ...(nextAt === undefined ? {} : { nextAt }),
+    };
+  }
+
+  /** Takes over what a former run of this node has left running. */
+  async claimInterrupted(): Promise<ClaimedTask[]> {
+    const { connections, jobs, claims } = this.#host;
+    const { taken, tasks } = await connections.transaction(async (db) => {
+      const taken = await takeInterrupted(db);
+      const ids = taken.map(({ id }) => id);
+      await jobs.touch(db, ids);
+      return { taken, tasks: await readClaimed(db, ids) };
+    });
+    claims.add(taken);
+    return tasks;
+  }
+}
+
+/** Takes jobs until `limit` tasks are taken; not every job has a task that is to be had. */
+async function takeJobs(
+  db: Session,
+  jobs: JobQueue,
+  { limit, now }: { readonly limit: number; readonly now: number },
+): Promise<TakenTask[]> {
+  const taken: TakenTask[] = [];
+  const missed: string[] = [];
+  while (taken.length < limit) {
+    const wanted = limit - taken.length;
+    const ids = await jobs.take(db, wanted);
+    const some = await takeTasks(db, ids, now);
+    taken.push(...some);
+    const had = new Set(some.map(({ id }) => id));
+    missed.push(...ids.filter((id) => !had.has(id)));
+    if (ids.length < wanted) break;
+  }
+  if (missed.length > 0) await giveBack(db, missed);
+  return taken;
+}
+
+/**
+ * What becomes of jobs whose task was not to be had. A task that another node runs keeps its job:
+ * should that node be gone, it is fetched again. One that has ended, or waits again, needs none.
+ */
+async function giveBack(db: Session, ids: readonly string[]): Promise<void> {
+  const { ready, running } = await findOpen(db, ids);
+  const open = new Set([...ready, ...running]);
+  await db.all(
+    "SELECT jobs_put_back(?), jobs_end(?)",
+    ready,
+    ids.filter((id) => !open.has(id)),
+  );
+}
+
+function split<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
+  return [all.filter(isFirst), all.filter((one) => !isFirst(one))];
+}
