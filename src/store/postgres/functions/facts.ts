@@ -20,8 +20,8 @@ const OF_WORKSPACE = `tasks WHERE tasks.project = rooms.project AND tasks.worksp
  */
 export const FACTS = `
 CREATE OR REPLACE FUNCTION facts(wanted json) RETURNS json LANGUAGE plpgsql
--- Plans are kept from when the tables were empty.
-SET enable_seqscan = off AS $$
+-- Plans are made once, and kept from when the tables were empty.
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   asked record;
   debounced bytea[];

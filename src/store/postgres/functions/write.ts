@@ -22,8 +22,8 @@ const given = (by: string, column: string, value = `changed.${column}`) =>
  */
 export const WRITE = `
 CREATE OR REPLACE FUNCTION write(changes json, bytes bytea) RETURNS void LANGUAGE plpgsql
--- Plans are kept from when the tables were empty.
-SET enable_seqscan = off AS $$
+-- Plans are made once, and kept from when the tables were empty.
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   made record;
 BEGIN
