@@ -1,6 +1,6 @@
 /**
  * The table `plugin_audit`. Each write adds links to a chain of `audit_chain.ts`: a row to that of
- * the node that starts it, and its end to the same one, whoever finishes it.
+ * the node that starts it, and its end to the same one, no matter who finishes it.
  *
  * @module
  */
