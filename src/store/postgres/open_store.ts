@@ -5,7 +5,6 @@
  * @module
  */
 
-import { type Clock, systemClock } from "../../base/clock.ts";
 import { ACCESS } from "../access.ts";
 import type { LogStore } from "../log_store.ts";
 import type { Store, StoreMethod } from "../store.ts";
@@ -32,7 +31,6 @@ export interface PostgresOptions extends LogOptions {
   /** For how long its tasks are its own while nothing is heard of it; at least ten seconds. */
   readonly leaseMs?: number;
   readonly listener?: NodeListener;
-  readonly clock?: Clock;
 }
 
 /** What the daemon has to know of what happens to its node. */
@@ -56,17 +54,8 @@ type AnyMethod = (...args: readonly unknown[]) => Promise<unknown>;
  * @throws {AppError} `overloaded` when the database cannot be reached, `refused` when it cannot be
  * used.
  */
-export async function openPostgresStore(
-  {
-    url,
-    owner,
-    name = owner.node,
-    leaseMs = LEASE_MS,
-    listener = {},
-    clock = systemClock,
-    ...forLogs
-  }: PostgresOptions,
-): Promise<PostgresStore> {
+export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
+  const { url, owner, clock, name = owner.node, leaseMs = LEASE_MS, listener = {} } = options;
   await using opened = new AsyncDisposableStack();
   const connections = opened.use(new Connections({ url, owner }));
   await migrate(connections);
@@ -105,7 +94,7 @@ export async function openPostgresStore(
   return {
     ...methods as unknown as Pick<Store, StoreMethod>, // ACCESS has every name at run time
     ...claiming,
-    logs: openLogs(connections, forLogs),
+    logs: openLogs(connections, options),
     failed: new Promise(() => {}),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
