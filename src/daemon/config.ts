@@ -29,6 +29,8 @@ interface Settings {
   readonly control?: { readonly on: HostAndPort; readonly tls: TlsFiles };
   /** Most tasks that run at the same time. */
   readonly workers: number;
+  /** For how long its tasks are its own while nothing is heard of it; a minute when absent. */
+  readonly leaseMs?: number;
   /** Largest body of a request, in bytes. */
   readonly maxBodyBytes: number;
   /** Directory in which relative plugin commands are resolved. */

@@ -8,6 +8,7 @@
 
 import { availableParallelism } from "node:os";
 import { isCidr } from "../base/cidr.ts";
+import { findDurationSecs } from "../base/duration.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
 import { SLACK_API_URL } from "../connections/slack/api.ts";
 import { parseApiUrl, parseBind } from "./addresses.ts";
@@ -41,6 +42,15 @@ const MOST = 1_000_000_000;
 
 /** Whether `parse` takes the text. */
 const fits = (parse: (text: string) => unknown) => (text: string) => parse(text) !== "wrong";
+
+/**
+ * Shorter, and the database being away for a moment ends steps; longer, and tasks of a machine that
+ * has died wait too long.
+ */
+function isLease(text: string): boolean {
+  const secs = findDurationSecs(text);
+  return secs !== undefined && secs >= 10 && secs <= 600;
+}
 
 /** All settings, in the order of the help and of the file. */
 export const SETTINGS: readonly Setting[] = [
@@ -82,6 +92,14 @@ export const SETTINGS: readonly Setting[] = [
     fallback: String(Math.max(4, availableParallelism() * 2)),
     otherwise: "two per processor, at least 4",
     range: [1, 10_000],
+  },
+  {
+    name: "lease",
+    takes: "text",
+    placeholder: "duration",
+    help: "where daemons share a database: silent for this long, others take over its tasks",
+    fallback: "60s",
+    form: { takes: "10s to 10m", fits: isLease },
   },
   {
     name: "metrics",

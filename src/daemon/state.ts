@@ -106,9 +106,9 @@ export async function openState(config: DaemonConfig): Promise<State> {
   }
   const events = new EventHub<DaemonEvents>(log);
   const newId = idFactory(clock);
-  const { env } = config;
+  const { env, leaseMs } = config;
   const storage = opening.use(
-    await openStorage(dir, { env, run: newId(), clock, onBatch: telemetry.onBatch }),
+    await openStorage(dir, { env, run: newId(), clock, leaseMs, onBatch: telemetry.onBatch }),
   );
   const store = telemetry.observe(withAnnouncements(storage.store, events));
   const catalog = await loadCatalog(store, keyring);

@@ -28,6 +28,8 @@ export interface StorageOptions {
   /** Id of this run of the daemon. */
   readonly run: string;
   readonly clock: Clock;
+  /** For how long its tasks are its own while nothing is heard of it, where others share them. */
+  readonly leaseMs?: number | undefined;
   /** Called with the result of each batch. */
   readonly onBatch?: (batch: Batch) => void;
 }
@@ -38,7 +40,7 @@ export interface StorageOptions {
  * @throws {AppError} `refused` when it cannot be used, `overloaded` when it cannot be reached now.
  */
 export async function openStorage(dir: DataDir, options: StorageOptions): Promise<Storage> {
-  const { env, run, clock, onBatch = () => {} } = options;
+  const { env, run, clock, leaseMs, onBatch = () => {} } = options;
   const shared = await findSharedDatabase(dir, env);
   if (shared === undefined) {
     const store = await openStore(dir.database, { node: run, onBatch });
@@ -50,7 +52,7 @@ export async function openStorage(dir: DataDir, options: StorageOptions): Promis
   }
   const { openPostgresStore } = await import("../store/postgres/open_store.ts");
   const owner = { node: shared.node.id, run };
-  const store = await openPostgresStore({ url: shared.url, owner, clock });
+  const store = await openPostgresStore({ url: shared.url, owner, clock, leaseMs });
   return {
     store,
     logs: store.logs,

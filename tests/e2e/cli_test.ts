@@ -86,6 +86,7 @@ testEachProgram("exit code 2: what is no command line, and what to do", async (p
     "daemon --webhook-bind nonsense",
     "daemon --workers 0",
     "daemon --keep-tasks-days 36501",
+    "daemon --lease 1s",
     "token create --ttl 99999999d",
     "token create --ttl 1e9d",
     "token create --ttl=-1s",

@@ -7,6 +7,7 @@
 import { resolve } from "node:path";
 import { systemClock } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
+import { findDurationSecs } from "../../base/duration.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
 import { createLog, type LogFormat, type LogLevel } from "../../base/log.ts";
 import { startDaemon } from "../../daemon.ts";
@@ -67,6 +68,7 @@ export const command: Command = {
       ...optional("control", controlAddress(context)),
       trustedProxies: context.list("trustedProxy").flatMap((texts) => texts.split(",")),
       workers: context.count("workers", 1) ?? 1,
+      leaseMs: 1000 * (findDurationSecs(context.option("lease") ?? "") ?? 0),
       maxBodyBytes: context.count("maxBody", 1) ?? 0,
       ...optional("maxInflightBytes", context.count("maxInflightBytes", 1)),
       metrics: context.flag("metrics"),

@@ -29,7 +29,7 @@ export interface PostgresOptions extends LogOptions {
   /** Name of the node for people; its id when absent. */
   readonly name?: string;
   /** For how long its tasks are its own while nothing is heard of it; at least ten seconds. */
-  readonly leaseMs?: number;
+  readonly leaseMs?: number | undefined;
   readonly listener?: NodeListener;
 }
 
