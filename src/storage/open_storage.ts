@@ -51,8 +51,9 @@ export async function openStorage(dir: DataDir, options: StorageOptions): Promis
     };
   }
   const { openPostgresStore } = await import("../store/postgres/open_store.ts");
-  const owner = { node: shared.node.id, run };
-  const store = await openPostgresStore({ url: shared.url, owner, clock, leaseMs });
+  const { id, name } = shared.node;
+  const owner = { node: id, run };
+  const store = await openPostgresStore({ url: shared.url, owner, name, leaseMs, clock });
   return {
     store,
     logs: store.logs,
