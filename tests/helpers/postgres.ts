@@ -5,13 +5,16 @@
  * @module
  */
 
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { Connections, type Session } from "../../src/store/postgres/database/connections.ts";
 import { migrate } from "../../src/store/postgres/database/migrate.ts";
-import { migrationsAfter } from "../../src/store/postgres/database/migrations.ts";
 import { JobQueue } from "../../src/store/postgres/jobs/job_queue.ts";
 
 /** Address of the server, as a user who may make databases; empty where there is none. */
 const SERVER = Deno.env.get("SVC_TEST_POSTGRES") ?? "";
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const OWNER = { node: "tests", run: "tests" };
 
 /** A test that needs PostgreSQL; ignored, and says so, where there is none. */
@@ -52,13 +55,11 @@ async function create(clause: (db: Session) => Promise<string>): Promise<TestDat
 }
 
 /**
- * The database that others are copies of, which is far quicker than to migrate each. Whoever needs it
- * first makes it, under a name that goes with what is in it.
+ * The database that others are copies of, which is quicker than to migrate each. The first test that
+ * needs it makes it, under a name that goes with what is in it: a server may outlive a run.
  */
 async function template(db: Session): Promise<string> {
-  const schema = new TextEncoder().encode(JSON.stringify(migrationsAfter(0)));
-  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", schema)).toHex();
-  const name = `svc_template_${hash.slice(0, 16)}`;
+  const name = `svc_template_${hashOfSources()}`;
   const lock = "hashtextextended('svc template', 0)";
   await db.exec(`SELECT pg_advisory_lock(${lock})`);
   try {
@@ -72,6 +73,22 @@ async function template(db: Session): Promise<string> {
     await db.exec(`SELECT pg_advisory_unlock(${lock})`);
   }
   return name;
+}
+
+/** What says which tables, functions and jobs a database has, and with which library. */
+const SOURCES = [
+  "src/store/postgres/database",
+  "src/store/postgres/functions",
+  "src/store/postgres/jobs",
+];
+
+function hashOfSources(): string {
+  const hash = createHash("sha256").update(Deno.readTextFileSync(join(ROOT, "deno.json")));
+  for (const folder of SOURCES) {
+    const names = [...Deno.readDirSync(join(ROOT, folder))].map(({ name }) => name).sort();
+    for (const name of names) hash.update(Deno.readTextFileSync(join(ROOT, folder, name)));
+  }
+  return hash.digest("hex").slice(0, 16);
 }
 
 async function migrated(url: string): Promise<void> {
