@@ -10,31 +10,33 @@ import * as chain from "./audit/audit_chain.ts";
 import * as auditPruning from "./audit/audit_pruning.ts";
 import * as audit from "./audit/audit_rows.ts";
 import * as control from "./audit/control_rows.ts";
+import * as tokens from "./audit/token_rows.ts";
 import type { Batched } from "./batched.ts";
 import * as bindings from "./chat/binding_rows.ts";
 import * as prunedEvents from "./chat/source_event_pruning.ts";
 import * as eventQueue from "./chat/source_event_queue.ts";
 import * as routing from "./chat/source_event_routing.ts";
 import * as sourceEvents from "./chat/source_event_rows.ts";
-import type { Claiming } from "./tasks/task_claims.ts";
-import type { Session } from "./database/connections.ts";
-import * as deliveryPruning from "./deliveries/prune_rows.ts";
-import * as outboxQueue from "./outbox/outbox_queue.ts";
-import * as outbox from "./outbox/outbox_rows.ts";
-import * as tokens from "./audit/token_rows.ts";
 import * as connections from "./connections/connection_rows.ts";
+import type { Session } from "./database/connections.ts";
 import * as size from "./database/database_size.ts";
 import * as cursors from "./deliveries/cursor_rows.ts";
 import * as deliveryLists from "./deliveries/delivery_lists.ts";
 import * as keyUses from "./deliveries/key_use_rows.ts";
+import * as deliveryPruning from "./deliveries/prune_rows.ts";
 import * as rejections from "./deliveries/rejection_rows.ts";
 import * as ids from "./id_rows.ts";
+import * as outboxQueue from "./outbox/outbox_queue.ts";
+import * as outbox from "./outbox/outbox_rows.ts";
 import * as resources from "./resources/resource_rows.ts";
+import * as retries from "./retry_rows.ts";
 import * as inbox from "./tasks/inbox_rows.ts";
 import * as plans from "./tasks/plan_rows.ts";
-import * as taskCounts from "./tasks/task_counts.ts";
-import * as taskLists from "./tasks/task_lists.ts";
 import * as taskPruning from "./tasks/prune_rows.ts";
+import type { Claiming } from "./tasks/task_claims.ts";
+import * as taskCounts from "./tasks/task_counts.ts";
+import * as taskEnds from "./tasks/task_end_rows.ts";
+import * as taskLists from "./tasks/task_lists.ts";
 
 /** A method of {@linkcode Store} as it runs in a session. */
 type Inside<Name extends StoreMethod> = (
@@ -81,9 +83,10 @@ export const METHODS: {
   addToInbox: inbox.addToInbox,
   listInbox: inbox.listInbox,
   counts: taskCounts.counts,
+  retryTask: retries.retryTask,
+  listTaskEnds: taskEnds.listTaskEnds,
+  forgetTaskEnd: taskEnds.forgetTaskEnd,
   pruneDeliveries: deliveryPruning.pruneDeliveries,
-  // chat
-  // tasks
   pruneTasks: taskPruning.pruneTasks,
   // outbox
   addToOutbox: outbox.addToOutbox,

@@ -128,7 +128,11 @@ const MIGRATIONS: readonly string[] = [
     created_at INTEGER NOT NULL, PRIMARY KEY (task_id, position)
   );
 
-  CREATE TABLE task_ends (task_id TEXT NOT NULL PRIMARY KEY);
+  CREATE TABLE task_ends (
+    task_id TEXT NOT NULL PRIMARY KEY,
+    -- Who handles it until then, unless it has done so before.
+    node TEXT NOT NULL DEFAULT '', reserved_until TIMESTAMPTZ NOT NULL DEFAULT '-infinity'
+  );
 
   -- What a removed task left on the disk of its node, which that node has not removed yet.
   CREATE TABLE files_to_remove (

@@ -13,6 +13,7 @@ import type { ClaimedTask } from "../../task_records.ts";
 import type { Session } from "../database/connections.ts";
 import { isGoneSql, isMineSql } from "../database/ownership.ts";
 import type { TaskClaim } from "./claims.ts";
+import { readSteps } from "./task_lists.ts";
 
 /** A task that was taken. */
 export interface TakenTask extends TaskClaim {
@@ -95,9 +96,6 @@ export async function readClaimed(db: Session, ids: readonly string[]): Promise<
      WHERE tasks.id = ANY (?) ORDER BY tasks.id`,
     ids,
   );
-  const steps = Map.groupBy(
-    await db.all("SELECT * FROM steps WHERE task_id = ANY (?)", ids),
-    (row) => text(row, "task_id"),
-  );
+  const steps = await readSteps(db, ids);
   return rows.map((row) => toClaimed(row, steps.get(text(row, "id")) ?? []));
 }
