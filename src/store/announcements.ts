@@ -98,7 +98,8 @@ function delivered(
 /** The announcement of each method that writes; methods that only read have none. */
 export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name> } = {
   adoptResources: changesNothing,
-  changeResources: changesNothing, // the catalog announces it, once it holds the change
+  // the catalog announces that they have changed, once it holds the change
+  changeResources: (events) => events.publish("resourcesStored", undefined),
   recordDelivery(events, outcomes, { delivery, events: admitted }) {
     changedOnly(events, "delivery", delivery.id);
     delivered(events, outcomes, admitted);
@@ -125,6 +126,7 @@ export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name
   requeueTask: changesTask,
   cancelTask(events, result, taskId, { followed }) {
     taskChanged(events, taskId);
+    if (result === "stopping") events.publish("taskStopping", { taskId });
     if (result === "cancelled" && followed === true) events.publish("taskEndsStored", undefined);
   },
   retryTask(events, _, { id, of }) {
@@ -132,7 +134,9 @@ export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name
     events.publish("tasksStored", { replaced: NONE_REPLACED });
   },
   setTaskDirectory: changesTask,
-  addToInbox: changesNothing,
+  addToInbox(events, message, taskId) {
+    if (message !== undefined) events.publish("inboxFilled", { taskId });
+  },
   forgetTaskEnd: (events, _, _id, answers) => messagesStored(events, answers),
   addToOutbox: (events, _, messages) => messagesStored(events, messages),
   claimMessages: (events, { messages }) =>
@@ -159,6 +163,7 @@ export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name
     changedOnly(events, "source-event", id);
     changed(events, "binding", "delivery");
     if (routed.taskId === undefined) return;
+    if (routed.message !== undefined) events.publish("inboxFilled", { taskId: routed.taskId });
     if (routed.started === true) {
       changed(events, "task");
       events.publish("tasksStored", { replaced: routed.replaces ?? NONE_REPLACED });

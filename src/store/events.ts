@@ -48,13 +48,26 @@ export interface DaemonEvents {
   readonly messagesStored: undefined;
   /** A message of the outbox was sent, given up or dropped; what it is now. */
   readonly messageEnded: OutboxMessage;
+  /** Resources were stored, by this daemon or another; the catalog may not hold them yet. */
+  readonly resourcesStored: undefined;
   /** Resources were applied or deleted; the catalog holds the change. */
   readonly resourcesChanged: undefined;
+  /** A task that a worker has started is to be stopped, and this is stored. */
+  readonly taskStopping: {
+    /** Absent when any may have to be. */
+    readonly taskId?: string;
+  };
+  /** A message to a task was stored. */
+  readonly inboxFilled: {
+    /** Absent when any may have one. */
+    readonly taskId?: string;
+  };
   /** Something failed for good that no task shows; a Notification may tell of it. */
   readonly incidentHappened: Incident;
   /** Output of a step was written to the log of its task. */
   readonly logWritten: {
-    readonly taskId: string;
+    /** Absent when any may have been written to. */
+    readonly taskId?: string;
   };
 }
 

@@ -15,7 +15,7 @@ import { tempStore } from "../helpers/temp_store.ts";
 
 const NAMES = [
   ...["recordsChanged", "tasksStored", "taskEndsStored", "sourceEventsStored", "sourceEventRouted"],
-  ...["messagesStored", "messageEnded"],
+  ...["messagesStored", "messageEnded", "resourcesStored", "taskStopping", "inboxFilled"],
 ] as (keyof DaemonEvents)[];
 
 function announcing(store: Store) {
@@ -85,6 +85,23 @@ Deno.test("a task that replaces a running one says which has to end, before the 
   const outcome = await accept(store, 2, { task }).finally(() => told.push("the caller"));
   deepEqual(outcome?.replaces, [taskIdOf(1)]);
   deepEqual(take().slice(-2), [["tasksStored", { replaced: [taskIdOf(1)] }], "the caller"]);
+});
+
+Deno.test("what a running task has to hear of is announced, and that resources were stored", async () => {
+  await using temp = await tempStore();
+  const { store, take } = announcing(temp.store);
+  const [taskId, record] = [taskIdOf(1), "task"];
+  await accept(store, 1);
+  await store.claimTasks(1, 1);
+  take();
+  await store.addToInbox(taskId, {}, 1);
+  deepEqual(take(), [["inboxFilled", { taskId }]]);
+  await store.cancelTask(taskId, { reason: "", now: 1 });
+  deepEqual(take(), [["recordsChanged", { record, id: taskId }], ["taskStopping", { taskId }]]);
+  await store.addToInbox(taskIdOf(9), {}, 1);
+  deepEqual(take(), []);
+  await store.changeResources([]);
+  deepEqual(take(), [["resourcesStored", undefined]]);
 });
 
 Deno.test("messages are announced as they are stored, by whatever way, and when they end", async () => {

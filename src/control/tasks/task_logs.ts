@@ -160,7 +160,7 @@ export function logChanges(id: string, { events, clock }: LogsHost): Changes {
   const isWanted = (changed: string) => changed === id;
   const changes = Changes.ofRecords({ events, record: "task", spacingMs, clock, isWanted });
   changes.subscribe(events.on("logWritten", ({ taskId }) => {
-    if (taskId === id) changes.add("log");
+    if (taskId === undefined || taskId === id) changes.add("log");
   }));
   return changes;
 }

@@ -15,6 +15,8 @@ export interface QueryResult {
 export interface Notification {
   readonly channel: string;
   readonly payload?: string;
+  /** The connection that said it. */
+  readonly processId: number;
 }
 
 /** One connection. */
@@ -22,7 +24,17 @@ export interface ClientBase {
   query(sql: string, values?: readonly unknown[]): Promise<QueryResult>;
   query(query: { name: string; text: string; values: readonly unknown[] }): Promise<QueryResult>;
   on(event: "error", listener: (error: Error) => void): void;
+  on(event: "end", listener: () => void): void;
   on(event: "notification", listener: (message: Notification) => void): void;
+}
+
+/** How to connect without a pool. */
+export interface ClientConfig {
+  readonly connectionString: string;
+  readonly connectionTimeoutMillis: number;
+  readonly query_timeout: number;
+  readonly keepAlive: boolean;
+  readonly application_name: string;
 }
 
 /** A connection of a pool. */
@@ -54,7 +66,18 @@ declare class Pool {
   on(event: "error", listener: (error: Error) => void): void;
 }
 
+declare class Client implements ClientBase {
+  constructor(config: ClientConfig);
+  /** What the server names this connection by; null before it is there. */
+  readonly processID: number | null;
+  connect(): Promise<void>;
+  end(): Promise<void>;
+  query: ClientBase["query"];
+  on: ClientBase["on"];
+}
+
 declare const pg: {
+  readonly Client: typeof Client;
   readonly Pool: typeof Pool;
   readonly types: {
     getTypeParser(oid: number, format?: "text" | "binary"): (text: string) => unknown;
