@@ -44,13 +44,13 @@ export class JobQueue implements AsyncDisposable {
     boss.on("error", () => {}); // of its looks: the next one does what this one could not
     const jobs = new JobQueue(boss);
     try {
-      await boss.start();
       const heartbeatSeconds = Math.ceil(leaseMs / 1000);
-      // a table of its own has half as many indexes
-      await boss.createQueue(QUEUE, { partition: true, heartbeatSeconds });
-      await boss.updateQueue(QUEUE, { heartbeatSeconds });
       await connections.transaction(async (db) => {
-        await db.lock("schema");
+        await db.lock("schema"); // the engine does not take two that make its tables at once
+        await boss.start();
+        // a table of its own has half as many indexes
+        await boss.createQueue(QUEUE, { partition: true, heartbeatSeconds });
+        await boss.updateQueue(QUEUE, { heartbeatSeconds });
         await db.exec(JOB_FUNCTIONS);
       });
     } catch (error) {
