@@ -1,12 +1,24 @@
 /**
- * The thread of the store: how many calls may wait for it.
+ * The thread of the store: in which order it carries calls out, and how many may wait for it.
  *
  * @module
  */
 
 import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
-import { countsOf } from "../../helpers/store_records.ts";
+import { accept, countsOf } from "../../helpers/store_records.ts";
 import { tempStore } from "../../helpers/temp_store.ts";
+
+Deno.test("a call sees what was asked before it, of whatever kind, answered or not", async () => {
+  await using temp = await tempStore();
+  const { store } = temp;
+  const calls = Array.from({ length: 200 }, (_, n) => accept(store, n));
+  const counts = countsOf(store);
+  const claim = store.claimTasks(50, 1);
+  const after = countsOf(store);
+  deepEqual(await counts, { pending: 200, running: 0 });
+  deepEqual(await after, { pending: 150, running: 50 });
+  await Promise.all([...calls, claim]);
+});
 
 Deno.test("beyond a bound, calls are refused instead of piling up", async () => {
   await using temp = await tempStore();

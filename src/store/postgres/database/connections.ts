@@ -85,6 +85,7 @@ export class Connections implements AsyncDisposable {
   readonly owner: Owner;
   readonly #pool: InstanceType<typeof pg.Pool>;
   readonly #ready = new WeakSet<ClientBase>();
+  #isClosed = false;
 
   constructor({ url, owner, max = 8 }: ConnectOptions) {
     this.owner = owner;
@@ -155,6 +156,7 @@ export class Connections implements AsyncDisposable {
   }
 
   async #connect(): Promise<PoolClient> {
+    if (this.#isClosed) throw new AppError("overloaded", "The store is closed");
     try {
       const client = await this.#pool.connect();
       if (!this.#ready.has(client)) await this.#prepare(client);
@@ -178,6 +180,7 @@ export class Connections implements AsyncDisposable {
 
   /** Waits for what runs, and closes every connection. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
     await this.#pool.end();
   }
 }

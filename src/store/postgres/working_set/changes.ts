@@ -58,6 +58,7 @@ export class Changes {
 
   /** Stores a task. */
   addTask(id: string, row: Columns, payload: Uint8Array | undefined): void {
+    if (this.#tasks.has(id)) throw new Error(`Task ${id} is stored twice`);
     this.count++;
     this.#tasks.set(id, Object.assign({ id }, row, this.#keep("payload", payload)));
   }
