@@ -108,7 +108,14 @@ export async function openState(config: DaemonConfig): Promise<State> {
   const newId = idFactory(clock);
   const { env, leaseMs } = config;
   const storage = opening.use(
-    await openStorage(dir, { env, run: newId(), clock, leaseMs, onBatch: telemetry.onBatch }),
+    await openStorage(dir, {
+      env,
+      run: newId(),
+      clock,
+      leaseMs,
+      onWarning: (text) => log.warn(text),
+      onBatch: telemetry.onBatch,
+    }),
   );
   const store = telemetry.observe(withAnnouncements(storage.store, events));
   const catalog = await loadCatalog(store, keyring);

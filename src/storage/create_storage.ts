@@ -5,10 +5,14 @@
  * @module
  */
 
+import type { WallClock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Resource } from "../resources/resource.ts";
+import { readKeyFile } from "../secrets/key_file.ts";
+import { keyIdOf } from "../secrets/key_id.ts";
+import { holdsPassword } from "../store/postgres/database/database_url.ts";
 import { createDatabase } from "../store/sqlite/create_database.ts";
 import { findSharedDatabase, writeSharedDatabase } from "./shared_database.ts";
 
@@ -28,6 +32,7 @@ export interface NewStorage {
   readonly resources: readonly Resource[];
   readonly env: (name: string) => string | undefined;
   readonly newId: NewId;
+  readonly clock: WallClock;
 }
 
 /**
@@ -37,10 +42,16 @@ export interface NewStorage {
  * @throws {AppError} `refused` when what is there does not go with it.
  */
 export async function createStorage(dir: DataDir, given: NewStorage): Promise<readonly string[]> {
-  const { shared, resources, env, newId } = given;
+  const { shared, resources, env, newId, clock } = given;
   const known = await findSharedDatabase(dir, env);
   if (known === undefined && shared === undefined) {
     return createDatabase(dir.database, resources) ? [dir.database] : [];
+  }
+  if (shared !== undefined && holdsPassword(shared.url)) {
+    throw new AppError(
+      "refused",
+      `The address of the database holds a password, and everybody on this machine can read command lines: write it into ~/.pgpass, or set SVC_DATABASE_URL for the daemon`,
+    );
   }
   if (shared !== undefined && known !== undefined && known.url !== shared.url) {
     throw new AppError(
@@ -57,7 +68,9 @@ export async function createStorage(dir: DataDir, given: NewStorage): Promise<re
   const node = known?.node ?? { id: newId(), name: shared?.name ?? "" };
   const url = known?.url ?? shared?.url ?? "";
   const { createSharedDatabase } = await import("../store/postgres/create_database.ts");
-  await createSharedDatabase({ url, owner: { node: node.id, run: newId() }, resources });
+  const owner = { node: node.id, run: newId() };
+  const keyId = await keyIdOf(await readKeyFile(dir.secretKey));
+  await createSharedDatabase({ url, owner, env, clock, keyId, resources });
   if (known !== undefined) return [];
   await writeSharedDatabase(dir, { url, node });
   return [dir.node, dir.databaseUrl];

@@ -7,6 +7,8 @@
 
 import type { Clock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
+import { readKeyFile } from "../secrets/key_file.ts";
+import { keyIdOf } from "../secrets/key_id.ts";
 import { LogFiles } from "../store/files/log_files.ts";
 import type { LogStore } from "../store/log_store.ts";
 import type { Batch } from "../store/maintenance.ts";
@@ -30,6 +32,8 @@ export interface StorageOptions {
   readonly clock: Clock;
   /** For how long its tasks are its own while nothing is heard of it, where others share them. */
   readonly leaseMs?: number | undefined;
+  /** Told what an operator should correct. */
+  readonly onWarning?: (text: string) => void;
   /** Called with the result of each batch. */
   readonly onBatch?: (batch: Batch) => void;
 }
@@ -40,7 +44,7 @@ export interface StorageOptions {
  * @throws {AppError} `refused` when it cannot be used, `overloaded` when it cannot be reached now.
  */
 export async function openStorage(dir: DataDir, options: StorageOptions): Promise<Storage> {
-  const { env, run, clock, leaseMs, onBatch = () => {} } = options;
+  const { env, run, onBatch = () => {} } = options;
   const shared = await findSharedDatabase(dir, env);
   if (shared === undefined) {
     const store = await openStore(dir.database, { node: run, onBatch });
@@ -52,8 +56,13 @@ export async function openStorage(dir: DataDir, options: StorageOptions): Promis
   }
   const { openPostgresStore } = await import("../store/postgres/open_store.ts");
   const { id, name } = shared.node;
-  const owner = { node: id, run };
-  const store = await openPostgresStore({ url: shared.url, owner, name, leaseMs, clock });
+  const store = await openPostgresStore({
+    ...options,
+    url: shared.url,
+    owner: { node: id, run },
+    name,
+    keyId: await keyIdOf(await readKeyFile(dir.secretKey)),
+  });
   return {
     store,
     logs: store.logs,

@@ -5,16 +5,18 @@
  * @module
  */
 
+import type { WallClock } from "../../base/clock.ts";
 import type { Resource } from "../../resources/resource.ts";
-import { Connections, type Owner } from "./database/connections.ts";
+import { checkServer } from "./database/check_server.ts";
+import { Connections, type ConnectOptions } from "./database/connections.ts";
 import { migrate } from "./database/migrate.ts";
 import { changeResources, loadResources } from "./resources/resource_rows.ts";
 
 /** A database to be shared. */
-export interface NewDatabase {
-  /** `postgres://…`. */
-  readonly url: string;
-  readonly owner: Owner;
+export interface NewDatabase extends Omit<ConnectOptions, "max"> {
+  readonly clock: WallClock;
+  /** Id of the key with which secrets are sealed, which has to be that of every daemon. */
+  readonly keyId: string;
   /** Stored where it has none yet. */
   readonly resources: readonly Resource[];
 }
@@ -25,10 +27,11 @@ export interface NewDatabase {
  * @throws {AppError} `refused` when it cannot be used, `overloaded` when it cannot be reached.
  */
 export async function createSharedDatabase(
-  { url, owner, resources }: NewDatabase,
+  { clock, keyId, resources, ...to }: NewDatabase,
 ): Promise<boolean> {
-  await using connections = new Connections({ url, owner, max: 1 });
-  await migrate(connections);
+  await using connections = new Connections({ ...to, max: 2 });
+  await checkServer(connections, clock);
+  await migrate(connections, keyId);
   return await connections.transaction(async (db) => {
     if ((await loadResources(db)).length > 0) return false;
     await changeResources(db, resources.map((resource) => ({ op: "put", resource })));

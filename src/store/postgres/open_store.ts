@@ -9,7 +9,8 @@ import { ACCESS } from "../access.ts";
 import type { LogStore } from "../log_store.ts";
 import type { Store, StoreMethod } from "../store.ts";
 import { BATCHED, type Batched } from "./batched.ts";
-import { Connections, type Owner } from "./database/connections.ts";
+import { checkServer } from "./database/check_server.ts";
+import { Connections, type ConnectOptions } from "./database/connections.ts";
 import { migrate } from "./database/migrate.ts";
 import { JobQueue } from "./jobs/job_queue.ts";
 import { Lane } from "./lane.ts";
@@ -22,15 +23,16 @@ import { type CancelledTask, keepClaims } from "./tasks/keep_claims.ts";
 import { type Claiming, TaskClaims } from "./tasks/task_claims.ts";
 
 /** How to open it. */
-export interface PostgresOptions extends LogOptions {
-  /** `postgres://…`. */
-  readonly url: string;
-  readonly owner: Owner;
+export interface PostgresOptions extends LogOptions, Omit<ConnectOptions, "max"> {
   /** Name of the node for people; its id when absent. */
   readonly name?: string;
   /** For how long its tasks are its own while nothing is heard of it; at least ten seconds. */
   readonly leaseMs?: number | undefined;
   readonly listener?: NodeListener;
+  /** Id of the key with which secrets are sealed, which has to be that of every daemon. */
+  readonly keyId?: string;
+  /** Told what an operator should correct. */
+  readonly onWarning?: (text: string) => void;
 }
 
 /** What the daemon has to know of what happens to its node. */
@@ -55,15 +57,17 @@ type AnyMethod = (...args: readonly unknown[]) => Promise<unknown>;
  * used.
  */
 export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
-  const { url, owner, clock, name = owner.node, leaseMs = LEASE_MS, listener = {} } = options;
+  const { owner, clock, name = owner.node, leaseMs = LEASE_MS, listener = {} } = options;
   await using opened = new AsyncDisposableStack();
-  const connections = opened.use(new Connections({ url, owner }));
-  await migrate(connections);
+  const connections = opened.use(new Connections(options));
+  const warning = await checkServer(connections, clock);
+  if (warning !== undefined) options.onWarning?.(warning);
+  await migrate(connections, options.keyId);
   const jobs = opened.use(await JobQueue.open(connections, leaseMs));
   const claims = new Claims(owner);
   opened.use(
     await NodeLease.open({
-      connections: opened.use(new Connections({ url, owner, max: 1 })),
+      connections: opened.use(new Connections({ ...options, max: 1 })),
       clock,
       entry: { name, leaseMs, startedAt: clock.now() },
       listener,

@@ -9,6 +9,9 @@ import { Buffer } from "node:buffer";
 // @ts-types="./pg.d.ts"
 import pg from "pg";
 import { AppError, messageOf } from "../../../base/errors.ts";
+import { type DatabaseAddress, parseDatabaseUrl } from "./database_url.ts";
+import { toDriverConfig } from "./driver_config.ts";
+import type { Env } from "./password_file.ts";
 import type { ClientBase, PoolClient, QueryResult } from "./pg.d.ts";
 import type { Row, SqlValue } from "../../sql/row.ts";
 import { numbered } from "./placeholders.ts";
@@ -27,6 +30,8 @@ export interface Owner {
 /** Where statements run: in an open transaction, or each by itself. */
 export interface Session {
   readonly owner: Owner;
+  /** Number of the server's process, as whoever answered said when this connected. */
+  readonly processId: number;
   /** Every row of a statement. Values stand as `?`, or as `?1` where one is used more than once. */
   all(sql: string, ...values: readonly Value[]): Promise<Row[]>;
   /** The first row, if there is one. */
@@ -54,6 +59,8 @@ export interface ConnectOptions {
   readonly owner: Owner;
   /** Most connections at once. */
   readonly max?: number;
+  /** Reads an environment variable: where passwords are, and who connects where nobody is named. */
+  readonly env?: Env;
 }
 
 /** A connection that is nobody else's until it is disposed of, which closes it. */
@@ -83,14 +90,17 @@ const TRIES = 5;
 /** All connections of one daemon to its database. */
 export class Connections implements AsyncDisposable {
   readonly owner: Owner;
+  readonly address: DatabaseAddress;
   readonly #pool: InstanceType<typeof pg.Pool>;
   readonly #ready = new WeakSet<ClientBase>();
   #isClosed = false;
 
-  constructor({ url, owner, max = 8 }: ConnectOptions) {
+  /** @throws {AppError} `refused` when the address, or a file it names, cannot be used. */
+  constructor({ url, owner, max = 8, env = () => undefined }: ConnectOptions) {
     this.owner = owner;
+    this.address = parseDatabaseUrl(url, env("PGUSER") || env("USER") || undefined);
     this.#pool = new pg.Pool({
-      connectionString: url,
+      ...toDriverConfig(this.address, env),
       max,
       connectionTimeoutMillis: CONNECT_MS,
       idleTimeoutMillis: 60_000,
@@ -198,11 +208,13 @@ async function inTransaction<T>(
 
 class ClientSession implements Session {
   readonly owner: Owner;
+  readonly processId: number;
   readonly #client: ClientBase;
 
   constructor(client: ClientBase, owner: Owner) {
     this.#client = client;
     this.owner = owner;
+    this.processId = client.processID ?? 0;
   }
 
   async all(sql: string, ...values: readonly Value[]): Promise<Row[]> {
@@ -288,7 +300,10 @@ function isBroken(error: unknown): boolean {
 
 /** Converts a known error to an {@linkcode AppError}; gives any other error as it is. */
 export function fromPostgresError(error: unknown): unknown {
-  if (error instanceof AppError || !isBroken(error)) return error;
+  return error instanceof AppError || !isBroken(error) ? error : notNow(error);
+}
+
+function notNow(error: unknown): AppError {
   const message = `The database cannot be reached now: ${messageOf(error)}`;
   return new AppError("overloaded", message, { cause: error });
 }

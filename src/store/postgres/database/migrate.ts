@@ -4,40 +4,98 @@
  * @module
  */
 
+import { sha256Hex } from "../../../base/bytes.ts";
 import { AppError } from "../../../base/errors.ts";
+import { text } from "../../sql/columns.ts";
 import { FUNCTIONS } from "../functions/functions.ts";
 import type { Connections, Session } from "./connections.ts";
-import { migrationsAfter, SCHEMA_VERSION } from "./migrations.ts";
+import { ABOUT, migrationsAfter, SCHEMA_VERSION } from "./migrations.ts";
+
+/** Tells functions of one program from those of another. */
+const FUNCTIONS_ID = sha256Hex(FUNCTIONS).slice(0, 16);
+
+/** What a database says of itself. */
+interface About {
+  /** Number of migrations it has been through; 0 when it is empty. */
+  readonly version: number;
+  readonly functions: string;
+  /** Id of the key with which secrets in it are sealed; empty when it has none yet. */
+  readonly key: string;
+}
 
 /**
- * Makes the schema `svc`, or migrates it; one daemon at a time.
+ * Makes the schema `svc`, or migrates it; one daemon at a time, and none while another one runs that
+ * knows it as it is. One that is up to date is only read.
  *
- * @throws {AppError} `refused` when a newer version has written it.
+ * @param keyId Id of the key of this daemon, which has to be that of all others.
+ * @throws {AppError} `refused` when a newer version has written it, it has another key, or an older
+ * version runs on it.
  */
-export async function migrate(connections: Connections): Promise<void> {
+export async function migrate(connections: Connections, keyId = ""): Promise<void> {
+  const known = await connections.use(readAbout);
+  if (isUpToDate(known) && isKeyKnown(known, keyId)) return;
   await connections.transaction(async (db) => {
     await db.lock("schema");
-    await db.exec(
-      `CREATE SCHEMA IF NOT EXISTS svc;
-       CREATE TABLE IF NOT EXISTS svc.about (version bigint NOT NULL);`,
+    await db.exec(ABOUT);
+    const about = await readAbout(db);
+    isKeyKnown(about, keyId);
+    if (!isUpToDate(about)) {
+      if (about.version > 0) await refuseWhileOthersRun(db);
+      for (const { sql } of migrationsAfter(about.version)) await db.exec(sql);
+      await db.exec(FUNCTIONS);
+    }
+    await db.exec("DELETE FROM svc.about");
+    await db.run(
+      "INSERT INTO svc.about (version, functions, key_id) VALUES (?, ?, ?)",
+      SCHEMA_VERSION,
+      FUNCTIONS_ID,
+      about.key || keyId,
     );
-    const version = await versionOf(db);
-    if (version > SCHEMA_VERSION) {
-      throw new AppError(
-        "refused",
-        `The database was written by a newer svc (schema ${version}, this one knows ${SCHEMA_VERSION}): install that version`,
-      );
-    }
-    for (const { to, sql } of migrationsAfter(version)) {
-      await db.exec(sql);
-      await db.exec(`DELETE FROM svc.about; INSERT INTO svc.about VALUES (${to})`);
-    }
-    await db.exec(FUNCTIONS);
   });
 }
 
-/** Number of migrations the database has been through; 0 when it is empty. */
-async function versionOf(db: Session): Promise<number> {
-  const row = await db.get("SELECT version FROM svc.about");
-  return Number(row?.["version"] ?? 0);
+async function readAbout(db: Session): Promise<About> {
+  const there = await db.get("SELECT to_regclass('svc.about') IS NOT NULL AS is_there");
+  const row = there?.["is_there"] ? await db.get("SELECT * FROM svc.about") : undefined;
+  if (row === undefined) return { version: 0, functions: "", key: "" };
+  return {
+    version: Number(row["version"]),
+    functions: text(row, "functions"),
+    key: text(row, "key_id"),
+  };
+}
+
+function isUpToDate({ version, functions }: About): boolean {
+  if (version > SCHEMA_VERSION) {
+    throw new AppError(
+      "refused",
+      `The database was written by a newer svc (schema ${version}, this one knows ${SCHEMA_VERSION}): install that version`,
+    );
+  }
+  return version === SCHEMA_VERSION && functions === FUNCTIONS_ID;
+}
+
+/** Whether the database has the key of this daemon; `false` where it has none yet. */
+function isKeyKnown({ key }: About, keyId: string): boolean {
+  if (key !== "" && keyId !== "" && key !== keyId) {
+    throw new AppError(
+      "refused",
+      `The secrets of the database are sealed with key ${key}, and "secretstore.key" of this data directory is ${keyId}: copy the file of a daemon that shares the database`,
+    );
+  }
+  return key !== "" || keyId === "";
+}
+
+/** Of two versions, one would not know the rows and functions of the other. */
+async function refuseWhileOthersRun(db: Session): Promise<void> {
+  const rows = await db.all(
+    "SELECT name FROM nodes WHERE id <> ? AND lease_until > now() ORDER BY name",
+    db.owner.node,
+  );
+  if (rows.length === 0) return;
+  const names = rows.map((row) => `"${text(row, "name")}"`).join(", ");
+  throw new AppError(
+    "refused",
+    `Another version of svc runs on the database, on node ${names}: stop it, then start this one`,
+  );
 }

@@ -8,6 +8,12 @@
  * @module
  */
 
+/** Makes the table that tells of the others. */
+export const ABOUT = `
+  DO $$ BEGIN IF to_regnamespace('svc') IS NULL THEN CREATE SCHEMA svc; END IF; END $$;
+  CREATE TABLE IF NOT EXISTS svc.about (
+    version bigint NOT NULL, functions text NOT NULL, key_id text NOT NULL)`;
+
 const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE resources (

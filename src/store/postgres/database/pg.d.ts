@@ -21,6 +21,8 @@ export interface Notification {
 
 /** One connection. */
 export interface ClientBase {
+  /** Number of the server's process, as whoever answers says when it connects. */
+  readonly processID: number | null;
   query(sql: string, values?: readonly unknown[]): Promise<QueryResult>;
   query(query: { name: string; text: string; values: readonly unknown[] }): Promise<QueryResult>;
   on(event: "error", listener: (error: Error) => void): void;
@@ -43,9 +45,29 @@ export interface PoolClient extends ClientBase {
   release(broken?: boolean): void;
 }
 
+/** How to trust a server, and be trusted by it; certificates are PEM. */
+export interface TlsConfig {
+  readonly rejectUnauthorized: boolean;
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly checkServerIdentity?: () => undefined;
+}
+
+/** What to connect to. */
+export interface ServerConfig {
+  /** A host, or the directory of a socket. */
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly database: string;
+  /** Asked when the server wants a password. */
+  readonly password: () => Promise<string>;
+  readonly ssl: TlsConfig | false;
+}
+
 /** How to connect. */
-export interface PoolConfig {
-  readonly connectionString: string;
+export interface PoolConfig extends ServerConfig {
   readonly max: number;
   readonly connectionTimeoutMillis: number;
   readonly idleTimeoutMillis: number;

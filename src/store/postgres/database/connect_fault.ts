@@ -1,0 +1,68 @@
+/**
+ * Why a database cannot be connected to, as one sentence that says what to do.
+ *
+ * @module
+ */
+
+import { AppError, messageOf } from "../../../base/errors.ts";
+import { type DatabaseAddress, placeOf } from "./database_url.ts";
+
+/** `refused` where waiting does not help, and `overloaded` where it does. */
+export function connectFault(given: unknown, address: DatabaseAddress): AppError {
+  const isAway = given instanceof AppError && given.code === "overloaded";
+  const error = isAway ? given.cause : given;
+  if (error instanceof AppError) return error;
+  const text = messageOf(error);
+  const make = (code: "refused" | "overloaded", message: string) =>
+    new AppError(code, message, { cause: error });
+  const { user, database } = address;
+  const at = placeOf(address);
+  switch (codeOf(error)) {
+    case "28P01":
+      return make(
+        "refused",
+        `PostgreSQL at ${at} knows another password of user "${user}": correct it in ~/.pgpass, or where the address has it`,
+      );
+    case "28000":
+      return make(
+        "refused",
+        `PostgreSQL at ${at} does not let user "${user}" in (${text}): make the user, or allow it in pg_hba.conf`,
+      );
+    case "3D000":
+      return make(
+        "refused",
+        `PostgreSQL at ${at} has no database "${database}": make it with "createdb ${database}"`,
+      );
+    case "42501":
+      return make(
+        "refused",
+        `User "${user}" may not connect to database "${database}": run "GRANT CONNECT ON DATABASE ${database} TO ${user}"`,
+      );
+  }
+  if (NO_TLS.test(text)) {
+    return make(
+      "refused",
+      `PostgreSQL at ${at} does not encrypt connections: set "ssl = on" there, or write sslmode=disable into the address if nobody can listen between`,
+    );
+  }
+  if (CERTIFICATE.test(text)) {
+    return make(
+      "refused",
+      `The certificate of PostgreSQL at ${at} is not to be trusted (${text}): name the file of who signed it with sslrootcert=FILE in the address`,
+    );
+  }
+  if (!isAway) {
+    return make("refused", `The database at ${at} does not answer as PostgreSQL does (${text})`);
+  }
+  return make(
+    "overloaded",
+    `PostgreSQL at ${at} cannot be reached now (${text}): see that it runs, and that this machine may connect to it`,
+  );
+}
+
+const NO_TLS = /does not support SSL connections/;
+const CERTIFICATE = /certificate|CaUsedAsEndEntity|UnknownIssuer|NotValidForName/i;
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}

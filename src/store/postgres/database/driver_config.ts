@@ -1,0 +1,46 @@
+/**
+ * An address as the driver takes it. Every part is given: the driver would take others from variables
+ * of the environment.
+ *
+ * @module
+ */
+
+import { AppError } from "../../../base/errors.ts";
+import { fileFault } from "../../../base/file_fault.ts";
+import type { DatabaseAddress } from "./database_url.ts";
+import { type Env, readPassword } from "./password_file.ts";
+import type { ServerConfig, TlsConfig } from "./pg.d.ts";
+
+/**
+ * Reads the files of certificates that the address names; the password is looked for whenever the
+ * server asks for one.
+ *
+ * @throws {AppError} `refused` when a file cannot be read.
+ */
+export function toDriverConfig(address: DatabaseAddress, env: Env): ServerConfig {
+  const { host, port, user, database } = address;
+  const ssl = toTls(address);
+  return { host, port, user, database, password: () => readPassword(address, env), ssl };
+}
+
+function toTls({ sslmode, sslrootcert, sslcert, sslkey }: DatabaseAddress): TlsConfig | false {
+  if (sslmode === "disable") return false;
+  return {
+    rejectUnauthorized: sslmode !== "require",
+    ...(sslrootcert === undefined ? {} : { ca: read(sslrootcert) }),
+    ...(sslcert === undefined ? {} : { cert: read(sslcert) }),
+    ...(sslkey === undefined ? {} : { key: read(sslkey) }),
+    // who vouches for the server is looked at, not what it is called
+    ...(sslmode === "verify-ca" ? { checkServerIdentity: () => undefined } : {}),
+  };
+}
+
+function read(path: string): string {
+  try {
+    return Deno.readTextFileSync(path);
+  } catch (cause) {
+    throw new AppError("refused", `Cannot read the certificate "${path}": ${fileFault(cause)}`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * Whether a server can be trusted with deliveries, decided over what it says of itself.
+ *
+ * @module
+ */
+
+/** What a server says of itself. */
+export interface ServerFacts {
+  /** Where it is, in words. */
+  readonly at: string;
+  readonly user: string;
+  readonly database: string;
+  /** Such as 150018. */
+  readonly version: number;
+  /** `on` where what is committed survives a crash. */
+  readonly fsync: string;
+  readonly fullPageWrites: string;
+  readonly isReplica: boolean;
+  readonly encoding: string;
+  readonly hasSchema: boolean;
+  /** Whether the user may make the schema, or tables in it where it is there. */
+  readonly mayCreate: boolean;
+  /** By how much its clock is ahead of this machine's, in milliseconds. */
+  readonly aheadMs: number;
+}
+
+/** What came of looking at a server. */
+export interface ServerVerdict {
+  /** Why it cannot be used, and what to do; absent where it can. */
+  readonly refusal?: string;
+  /** What an operator should correct. */
+  readonly warning?: string;
+}
+
+const OLDEST_MAJOR = 15;
+/** Difference of clocks above which signatures with a time are refused or accepted too long. */
+const MOST_SKEW_MS = 60_000;
+/** Above it, dates of rows look odd. */
+const REPORTED_SKEW_MS = 2000;
+
+/** Databases that speak as PostgreSQL does and lack what is relied on, by what `version()` says. */
+const OTHERS: readonly (readonly [RegExp, string])[] = [
+  [/cockroach/i, "CockroachDB"],
+  [/-YB-|yugabyte/i, "YugabyteDB"],
+  [/redshift/i, "Amazon Redshift"],
+];
+
+/** Why what calls itself so cannot be used; `undefined` when it is PostgreSQL. */
+export function judgeProduct(version: string, at: string): string | undefined {
+  const other = OTHERS.find(([pattern]) => pattern.test(version));
+  if (other === undefined) return undefined;
+  return `The database at ${at} is ${
+    other[1]
+  }: svc needs PostgreSQL ${OLDEST_MAJOR} or newer itself`;
+}
+
+/** Whether the server can be used. */
+export function judgeServer(facts: ServerFacts): ServerVerdict {
+  const { at, user, database } = facts;
+  const server = `PostgreSQL at ${at}`;
+  const major = Math.floor(facts.version / 10_000);
+  if (major < OLDEST_MAJOR) {
+    return { refusal: `${server} is version ${major}: svc needs ${OLDEST_MAJOR} or newer` };
+  }
+  if (facts.isReplica) {
+    return { refusal: `${server} is a replica, which takes no writes: give the primary's address` };
+  }
+  for (
+    const [name, value] of [["fsync", facts.fsync], ["full_page_writes", facts.fullPageWrites]]
+  ) {
+    if (value === "on") continue;
+    const why = "and would lose deliveries when its machine fails";
+    return { refusal: `${server} runs with ${name} = ${value}, ${why}: set ${name} = on` };
+  }
+  if (facts.encoding !== "UTF8") {
+    const remedy = `make one with "createdb --encoding=UTF8 --template=template0 NAME"`;
+    return { refusal: `Database "${database}" has the encoding ${facts.encoding}: ${remedy}` };
+  }
+  if (!facts.mayCreate) {
+    const where = facts.hasSchema ? `SCHEMA svc` : `DATABASE "${database}"`;
+    const what = facts.hasSchema ? "use the schema svc" : "make the schema svc";
+    const grant = `run 'GRANT ALL ON ${where} TO "${user}"' as its owner`;
+    return { refusal: `User "${user}" may not ${what} in database "${database}": ${grant}` };
+  }
+  const skew = Math.abs(facts.aheadMs);
+  if (skew <= REPORTED_SKEW_MS) return {};
+  const fault = `The clock of ${server} is ${(skew / 1000).toFixed(1)} s ` +
+    `${facts.aheadMs > 0 ? "ahead of" : "behind"} this machine's: set both by NTP`;
+  return skew > MOST_SKEW_MS ? { refusal: fault } : { warning: fault };
+}
