@@ -28,6 +28,7 @@ import * as rejections from "./deliveries/rejection_rows.ts";
 import * as ids from "./id_rows.ts";
 import * as outboxQueue from "./outbox/outbox_queue.ts";
 import * as outbox from "./outbox/outbox_rows.ts";
+import * as adopted from "./resources/adopted_resources.ts";
 import * as resources from "./resources/resource_rows.ts";
 import * as retries from "./retry_rows.ts";
 import * as inbox from "./tasks/inbox_rows.ts";
@@ -46,12 +47,12 @@ type Inside<Name extends StoreMethod> = (
 
 /** The methods by name. */
 export const METHODS: {
-  readonly [Name in Exclude<StoreMethod, Batched | Claiming>]?: Inside<Name>;
+  readonly [Name in Exclude<StoreMethod, Batched | Claiming | "changeResources">]?: Inside<Name>;
 } = {
   // resources
   loadResources: resources.loadResources,
-  changeResources: resources.changeResources,
   resourceVersion: resources.resourceVersion,
+  adoptResources: adopted.adoptResources,
   // deliveries
   listDeliveries: deliveryLists.listDeliveries,
   findDeliveries: deliveryLists.findDeliveries,

@@ -18,6 +18,8 @@ import { METHODS } from "./methods.ts";
 import { type LeaseListener, NodeLease } from "./nodes/node_lease.ts";
 import { type LogOptions, openLogs } from "./open_logs.ts";
 import { type BatchedCall, BatchRunner } from "./run_batch.ts";
+import { untilAdopted } from "./resources/adopted_resources.ts";
+import { changeResources } from "./resources/resource_rows.ts";
 import { Claims } from "./tasks/claims.ts";
 import { type CancelledTask, keepClaims } from "./tasks/keep_claims.ts";
 import { type Claiming, TaskClaims } from "./tasks/task_claims.ts";
@@ -92,6 +94,13 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
       ? (...args) => lanes[BATCHED[name].lane].call({ method: name, args })
       : methodOf(connections, name);
   }
+  const own: Pick<Store, "changeResources"> = {
+    async changeResources(changes) {
+      const version = await connections.transaction((db) => changeResources(db, changes));
+      await untilAdopted(connections, version, clock).catch(() => {}); // it is stored already
+      return version;
+    },
+  };
   const claiming: Pick<Store, Claiming> = {
     claimTasks: (limit, now) => taskClaims.claimTasks(limit, now),
     claimInterrupted: () => taskClaims.claimInterrupted(),
@@ -99,6 +108,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   const all = opened.move();
   return {
     ...methods as unknown as Pick<Store, StoreMethod>, // ACCESS has every name at run time
+    ...own,
     ...claiming,
     logs: openLogs(connections, options),
     failed: new Promise(() => {}),

@@ -15,6 +15,7 @@ import type { Resource } from "../../../src/resources/resource.ts";
 import { StaleResourcesError } from "../../../src/store/stale_resources.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { accept } from "../../helpers/store_records.ts";
+import { until } from "../../helpers/until.ts";
 import { twoDaemonsTest } from "./two_daemons.ts";
 
 const workspace = (generation: number): Resource => ({
@@ -31,10 +32,22 @@ const workspace = (generation: number): Resource => ({
 const change = (store: Store, generation: number) =>
   store.changeResources([{ op: "put", resource: workspace(generation) }]);
 
+/** A change on one daemon that the other has taken in. */
+async function changeOnBoth(one: Store, other: Store): Promise<number> {
+  const before = await other.resourceVersion();
+  const changing = change(one, 1);
+  const now = await until("the change", async () => {
+    const version = await other.resourceVersion();
+    return version > before ? version : undefined;
+  });
+  await other.adoptResources(now);
+  return await changing;
+}
+
 twoDaemonsTest("what was decided by the resources of before is not stored", async ({ a, b }) => {
   const before = await b.resourceVersion();
   equal((await accept(b, 1, { resourceVersion: before }))?.outcome, "accepted");
-  const now = await change(a, 1);
+  const now = await changeOnBoth(a, b);
   ok(now > before);
   await rejects(accept(b, 2, { resourceVersion: before }), StaleResourcesError);
   equal((await accept(b, 3, { resourceVersion: now }))?.outcome, "accepted");
@@ -44,7 +57,7 @@ twoDaemonsTest("what was decided by the resources of before is not stored", asyn
 
 twoDaemonsTest("a stale call refuses no other of its batch", async ({ a, b }) => {
   const before = await b.resourceVersion();
-  const now = await change(a, 1);
+  const now = await changeOnBoth(a, b);
   const settled = await Promise.allSettled(
     [before, now, before, now].map((resourceVersion, n) => accept(b, n, { resourceVersion })),
   );
@@ -67,10 +80,27 @@ twoDaemonsTest("under load, none is stored after the change has returned", async
     if (began && stored) late.push(n);
   });
   await new Promise((resolve) => setTimeout(resolve, 150));
-  await change(a, 1);
+  await changeOnBoth(a, b);
   changed = true;
   await Promise.all(sending);
   deepEqual(late, []);
   const stored = (await b.listDeliveries({ limit: 999 })).length;
   ok(stored > 0 && stored < 300, `${stored} came before it`);
+});
+
+twoDaemonsTest("a change returns once the other daemon decides by it", async ({ a, b }) => {
+  let isOver = false;
+  const changing = change(a, 1).finally(() => isOver = true);
+  await until("the change", async () => await b.resourceVersion() > 0 || undefined);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  equal(isOver, false);
+  await b.adoptResources(await b.resourceVersion());
+  await changing;
+});
+
+twoDaemonsTest("a change waits for no daemon whose lease is over", async ({ b, endLeaseOfA }) => {
+  await endLeaseOfA();
+  const began = performance.now();
+  await change(b, 1);
+  ok(performance.now() - began < 2000);
 });

@@ -34,6 +34,8 @@ const MIGRATIONS: readonly string[] = [
     run TEXT NOT NULL, lease_until TIMESTAMPTZ NOT NULL, started_at INTEGER NOT NULL,
     -- From when on it may take over what others claimed.
     judges_from TIMESTAMPTZ NOT NULL,
+    -- Version of the resources by which it decides.
+    resource_version INTEGER NOT NULL DEFAULT 0,
     facts TEXT NOT NULL DEFAULT '{}'
   );
 
