@@ -5,9 +5,8 @@
  * @module
  */
 
-import { text } from "../../sql/columns.ts";
+import { number, text } from "../../sql/columns.ts";
 import { taskIdsOf } from "../../sql/deliveries.ts";
-import { idRange, where } from "../../sql/queries.ts";
 import type { Row } from "../../sql/row.ts";
 import type { Session } from "../database/connections.ts";
 import { positionOf, savePosition } from "../database/prune_positions.ts";
@@ -21,22 +20,23 @@ export async function pruneDeliveries(
   { before, limit }: { before: number; limit: number },
 ): Promise<number> {
   if (!await db.tryLock("retention/deliveries")) return 0;
-  const after = await positionOf(db, "deliveries") ?? "";
-  const { clause, values } = where(
-    Object.assign({ "received_at < ?": before }, idRange({ until: before, after })),
-  );
   const rows = await db.all(
-    `SELECT id, task_id, detail FROM deliveries ${clause} ORDER BY id LIMIT ?`,
-    ...values,
+    "SELECT id, received_at, task_id, detail FROM deliveries WHERE id > ? ORDER BY id LIMIT ?",
+    await positionOf(db, "deliveries") ?? "",
     DELIVERIES_PER_CALL,
   );
-  const needed = await findNeeded(db, rows);
-  const seen = rows.map((row) => text(row, "id"));
-  const ids = seen.filter((id) => !needed.has(id)).slice(0, limit);
-  const isRoundOver = rows.length < DELIVERIES_PER_CALL && ids.length < limit;
-  const reached = ids.length < limit ? seen.at(-1) : ids.at(-1);
-  await savePosition(db, "deliveries", isRoundOver ? "" : reached ?? "");
+  const old = rows.filter((row) => number(row, "received_at") < before);
+  const needed = await findNeeded(db, old);
+  const ids = old.map((row) => text(row, "id")).filter((id) => !needed.has(id)).slice(0, limit);
+  await savePosition(db, "deliveries", ids.length === limit ? ids.at(-1) ?? "" : next(rows, old));
   return await db.run("DELETE FROM deliveries WHERE id = ANY(?)", ids);
+}
+
+/** Where to go on; at the beginning, in another round, when all that follow are younger. */
+function next(rows: readonly Row[], old: readonly Row[]): string {
+  const last = rows.at(-1);
+  const mayFollow = last !== undefined && rows.length === DELIVERIES_PER_CALL;
+  return mayFollow && last === old.at(-1) ? text(last, "id") : "";
 }
 
 /** Ids of those that a task, a chat event or another delivery needs, which may hold its payload. */
