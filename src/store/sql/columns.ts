@@ -54,7 +54,7 @@ export function optionalNumber<Name extends string>(
   return typeof value === "number" ? { [name]: value } as { [K in Name]?: number } : {};
 }
 
-/** The text with every NUL replaced, because SQLite would cut it there. */
+/** The text with every NUL replaced: SQLite would cut it there, and PostgreSQL refuses it. */
 export function storable(text: string): string {
   return text.replaceAll("\0", "\u2400");
 }

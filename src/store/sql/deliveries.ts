@@ -13,7 +13,7 @@ import type {
   DeliveryVia,
 } from "../delivery_records.ts";
 import type { DeliverySummary } from "../transactions/task_rows.ts";
-import { bytes, json, number, text } from "./columns.ts";
+import { bytes, json, number, storable, text } from "./columns.ts";
 import type { Row, SqlValue } from "./row.ts";
 
 /** Columns that {@linkcode toDelivery} takes: without the content, which can be large. */
@@ -81,7 +81,7 @@ export function unindexedConditions(
   return {
     "received_at >= ?": since,
     "received_at <= ?": until,
-    "instr(lower(reason), ?) > 0": reason === undefined ? undefined : inLowerCase(reason),
+    "instr(lower(reason), ?) > 0": reason === undefined ? undefined : storable(inLowerCase(reason)),
     "status = ?": status,
     "remote = ?": remote,
     "secret_key = ?": key,

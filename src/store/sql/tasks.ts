@@ -10,6 +10,7 @@ import {
   COVERS_EVERYTHING,
   COVERS_NOTHING,
 } from "../../signatures/coverage.ts";
+import type { DeliveryDetail } from "../delivery_records.ts";
 import type { ClaimedTask, StepRecord, StepState, Task, TaskState } from "../task_records.ts";
 import { bytes, json, number, optionalNumber, text } from "./columns.ts";
 import type { Row } from "./row.ts";
@@ -97,8 +98,7 @@ function textOrEmpty(row: Row, column: string): string {
 
 /**
  * A task for a worker, of a row with its plan (`plan`), its payload (`given`), the `headers`, `url`,
- * `remote` and `via` of its delivery, what that says is `signed`, and whether its inbox
- * `has_messages`.
+ * `remote`, `via` and `detail` of its delivery, and whether its inbox `has_messages`.
  */
 export function toClaimed(row: Row, steps: readonly Row[]): ClaimedTask {
   const plan = json(row, "plan") as StoredPlan;
@@ -117,8 +117,9 @@ export function toClaimed(row: Row, steps: readonly Row[]): ClaimedTask {
 }
 
 /** What is covered of the event of a task: what its delivery says, and what it need not say. */
-function coverageOf({ via, signed }: Row): Coverage {
-  if (via === "internal") return COVERS_EVERYTHING;
-  if (via === "chat") return COVERS_BODY;
-  return typeof signed === "string" ? JSON.parse(signed) as Coverage : COVERS_NOTHING;
+function coverageOf(row: Row): Coverage {
+  if (row["via"] === "internal") return COVERS_EVERYTHING;
+  if (row["via"] === "chat") return COVERS_BODY;
+  if (row["detail"] === null) return COVERS_NOTHING;
+  return (json(row, "detail") as DeliveryDetail).signed ?? COVERS_NOTHING;
 }

@@ -13,6 +13,7 @@ import { type DatabaseAddress, parseDatabaseUrl } from "./database_url.ts";
 import { toDriverConfig } from "./driver_config.ts";
 import type { Env } from "./password_file.ts";
 import type { ClientBase, PoolClient, QueryResult } from "./pg.d.ts";
+import { storable } from "../../sql/columns.ts";
 import type { Row, SqlValue } from "../../sql/row.ts";
 import { numbered } from "./placeholders.ts";
 
@@ -258,11 +259,17 @@ class ClientSession implements Session {
   }
 }
 
-/** `pg` sends a Buffer as bytes, and another array of bytes as JSON. */
+/**
+ * `pg` sends a Buffer as bytes, and another array of bytes as JSON. PostgreSQL has no NUL in a text,
+ * nor in one that is looked for.
+ */
 function toParameter(value: Value): unknown {
-  return value instanceof Uint8Array
-    ? Buffer.from(value.buffer, value.byteOffset, value.byteLength)
-    : value;
+  if (value instanceof Uint8Array) {
+    return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  }
+  if (typeof value === "string") return storable(value);
+  if (!(value instanceof Array)) return value;
+  return value.map((one) => typeof one === "string" ? storable(one) : one);
 }
 
 const INT8 = 20;

@@ -87,7 +87,7 @@ export async function readClaimed(db: Session, ids: readonly string[]): Promise<
        COALESCE(tasks.payload, deliveries.body, shared.body) AS given,
        COALESCE(deliveries.headers, shared.headers, '{}') AS headers,
        COALESCE(deliveries.url, shared.url, '') AS url,
-       deliveries.via, deliveries.detail::json ->> 'signed' AS signed,
+       deliveries.via, deliveries.detail,
        COALESCE(deliveries.remote, '') AS remote,
        EXISTS (SELECT 1 FROM inbox WHERE task_id = tasks.id)::int AS has_messages FROM tasks
      JOIN plans ON plans.hash = tasks.plan_hash
