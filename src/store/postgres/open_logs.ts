@@ -10,6 +10,7 @@ import type { Connections } from "./database/connections.ts";
 import { Lane } from "./lane.ts";
 import { addBlocks, type NewBlock } from "./logs/log_rows.ts";
 import { PostgresLogs } from "./logs/postgres_logs.ts";
+import type { Claims } from "./tasks/claims.ts";
 
 /** How to open them. */
 export interface LogOptions {
@@ -21,9 +22,9 @@ export interface LogOptions {
 /** A limit lower than that of files: what is kept here is in each backup, too. */
 const MAX_STEP_LOG_BYTES = 8 * 1024 * 1024;
 
-/** Opens the logs of a database. */
+/** Opens the logs of a database; the worker writes those of the tasks that it has claimed. */
 export function openLogs(
-  connections: Connections,
+  { connections, claims }: { readonly connections: Connections; readonly claims: Claims },
   { clock, maxStepLogBytes = MAX_STEP_LOG_BYTES }: LogOptions,
 ): LogStore {
   const lane = new Lane(async (blocks: readonly NewBlock[]) => {
@@ -35,5 +36,11 @@ export function openLogs(
     }
   });
   const add = async (block: NewBlock) => await lane.call(block) === true;
-  return new PostgresLogs({ connections, clock, add, maxStepBytes: maxStepLogBytes });
+  return new PostgresLogs({
+    connections,
+    clock,
+    epochOf: (taskId) => claims.epochOf(taskId),
+    add,
+    maxStepBytes: maxStepLogBytes,
+  });
 }

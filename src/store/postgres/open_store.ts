@@ -110,7 +110,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
     ...methods as unknown as Pick<Store, StoreMethod>, // ACCESS has every name at run time
     ...own,
     ...claiming,
-    logs: openLogs(connections, options),
+    logs: openLogs({ connections, claims }, options),
     failed: new Promise(() => {}),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };

@@ -6,17 +6,16 @@
 
 import { Connections, type Session } from "../../../src/store/postgres/database/connections.ts";
 import { systemClock } from "../../../src/base/clock.ts";
-import { openPostgresStore } from "../../../src/store/postgres/open_store.ts";
-import type { Store } from "../../../src/store/store.ts";
+import { openPostgresStore, type PostgresStore } from "../../../src/store/postgres/open_store.ts";
 import { createTestDatabase, postgresTest } from "../../helpers/postgres.ts";
 
 /** Both daemons live until the test lets one die. */
 export interface TwoDaemons {
   readonly url: string;
-  readonly a: Store;
-  readonly b: Store;
+  readonly a: PostgresStore;
+  readonly b: PostgresStore;
   /** The store of daemon `a` after it was killed and started again. */
-  restartA(): Promise<Store>;
+  restartA(): Promise<PostgresStore>;
   /** Lets the lease of daemon `a` run out. */
   endLeaseOfA(): Promise<void>;
   /** Runs statements in one transaction, as somebody may who has the password of the database. */

@@ -8,10 +8,9 @@
 import { systemClock } from "../../../src/base/clock.ts";
 import { LogFiles } from "../../../src/store/files/log_files.ts";
 import type { StoredLog } from "../../../src/store/log_store.ts";
-import { Connections, type Owner } from "../../../src/store/postgres/database/connections.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open_store.ts";
 import { createTestDatabase, postgresTest } from "../../helpers/postgres.ts";
-import { taskIdOf } from "../../helpers/store_records.ts";
+import { accept, taskIdOf } from "../../helpers/store_records.ts";
 import { tempDir } from "../../helpers/temp_dir.ts";
 
 /** An empty log, which goes away with the test. */
@@ -69,23 +68,9 @@ async function openRows(): Promise<TestedLog> {
   await using opening = new AsyncDisposableStack();
   const { url } = opening.use(await createTestDatabase());
   const owner = { node: "node", run: "run" };
-  const { logs } = opening.use(await openPostgresStore({ url, owner, clock: systemClock }));
-  await storeRunningTask(url, taskIdOf(1), owner);
+  const store = opening.use(await openPostgresStore({ url, owner, clock: systemClock }));
+  await accept(store, 1);
+  await store.claimTasks(1, systemClock.now());
   const opened = opening.move();
-  return { log: logs.of(taskIdOf(1)), [Symbol.asyncDispose]: () => opened.disposeAsync() };
-}
-
-/** Stores a task that a daemon has claimed for the first time. */
-export async function storeRunningTask(url: string, taskId: string, owner: Owner): Promise<void> {
-  await using connections = new Connections({ url, owner, max: 1 });
-  await connections.use((db) =>
-    db.run(
-      `INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
-         created_at, node, run, epoch)
-       VALUES (?, 'default', 'push', 'ci', 'repo', 'running', '', '', 1, ?, ?, 1)`,
-      taskId,
-      owner.node,
-      owner.run,
-    )
-  );
+  return { log: store.logs.of(taskIdOf(1)), [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }

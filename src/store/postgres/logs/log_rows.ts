@@ -11,14 +11,6 @@ import type { Row } from "../../sql/row.ts";
 import type { Session } from "../database/connections.ts";
 import { isMineSql } from "../database/ownership.ts";
 
-/** Where a claim writes on. */
-export interface LogPlace {
-  /** Which claim it is: what it writes is refused once there is a later one. */
-  readonly epoch: number;
-  /** Bytes of the log so far. */
-  readonly end: number;
-}
-
 /** A part of the log of a task. */
 export interface LogBlock {
   /** Bytes of the log before it. */
@@ -26,24 +18,32 @@ export interface LogBlock {
   readonly bytes: Uint8Array;
 }
 
-/** A part to be added by a claim. */
-export interface NewBlock extends LogBlock {
+/** A claim of a task: what it writes is refused once there is a later one. */
+export interface LogClaim {
   readonly taskId: string;
+  /** How often the task had been claimed, with this time. */
   readonly epoch: number;
 }
+
+/** A part to be added by a claim. */
+export interface NewBlock extends LogBlock, LogClaim {}
 
 /** A claim may write only while its task runs, and this daemon runs it. */
 const MAY_WRITE = `tasks.state = 'running' AND ${isMineSql("tasks")}`;
 
-/** Where the log of a running task ends; `undefined` when this daemon does not run it. */
-export async function findPlace(db: Session, taskId: string): Promise<LogPlace | undefined> {
+/** Where the log of a running task ends; `undefined` when this claim may not write it. */
+export async function findEnd(
+  db: Session,
+  { taskId, epoch }: LogClaim,
+): Promise<number | undefined> {
   const row = await db.get(
-    `SELECT epoch, coalesce((SELECT position + length(bytes) FROM task_logs
+    `SELECT coalesce((SELECT position + length(bytes) FROM task_logs
        WHERE task_id = tasks.id ORDER BY position DESC LIMIT 1), 0) AS ends
-     FROM tasks WHERE id = ? AND ${MAY_WRITE}`,
+     FROM tasks WHERE id = ? AND epoch = ? AND ${MAY_WRITE}`,
     taskId,
+    epoch,
   );
-  return row && { epoch: number(row, "epoch"), end: number(row, "ends") };
+  return row && number(row, "ends");
 }
 
 /**

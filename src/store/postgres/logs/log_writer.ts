@@ -9,15 +9,15 @@ import { concatBytes } from "../../../base/bytes.ts";
 import type { Clock } from "../../../base/clock.ts";
 import { AppError } from "../../../base/errors.ts";
 import type { LogWriter, LogWriting } from "../../log_store.ts";
-import type { LogPlace, NewBlock } from "./log_rows.ts";
+import type { LogBlock } from "./log_rows.ts";
 
 /** What a writer works with. */
 export interface LogWriterHost extends LogWriting {
   readonly clock: Clock;
-  /** Finds where this run writes on; `undefined` when it may not write. */
-  readonly findPlace: () => Promise<LogPlace | undefined>;
+  /** Finds where the log ends; `undefined` when this run may not write it. */
+  readonly findEnd: () => Promise<number | undefined>;
   /** Adds a block; `false` when this run may not write any more. */
-  readonly add: (block: Omit<NewBlock, "taskId">) => Promise<boolean>;
+  readonly add: (block: LogBlock) => Promise<boolean>;
 }
 
 /** Bytes of a block; more only where what is added at once is longer. */
@@ -34,7 +34,8 @@ const PATIENCE_MS = 2000;
 /** Writes one log. */
 export class BlockWriter implements LogWriter {
   readonly #host: LogWriterHost;
-  #place: LogPlace | undefined;
+  /** Where the next block stands. */
+  #position: number | undefined;
   /** What no block was made of yet, and its bytes. */
   #lines: Uint8Array[] = [];
   #waiting = 0;
@@ -113,14 +114,14 @@ export class BlockWriter implements LogWriter {
    *   is to end and it went wrong again and again.
    */
   async #store(bytes: Uint8Array): Promise<void> {
-    const { clock, stop, findPlace, add } = this.#host;
+    const { clock, stop, findEnd, add } = this.#host;
     for (let until = Infinity;;) {
       try {
-        this.#place ??= await findPlace();
-        if (this.#place === undefined) throw taskIsElsewhere();
-        const { epoch, end } = this.#place;
-        if (!await add({ epoch, position: end, bytes })) throw taskIsElsewhere();
-        this.#place = { epoch, end: end + bytes.length };
+        const position = this.#position ?? await findEnd();
+        if (position === undefined) throw taskIsElsewhere();
+        this.#position = position;
+        if (!await add({ position, bytes })) throw taskIsElsewhere();
+        this.#position = position + bytes.length;
         return;
       } catch (error) {
         if (error instanceof AppError && error.code === "conflict") throw error;

@@ -8,13 +8,15 @@ import { concatBytes } from "../../../base/bytes.ts";
 import type { Clock } from "../../../base/clock.ts";
 import type { LogStore, LogWriter, LogWriting, OpenLog, StoredLog } from "../../log_store.ts";
 import type { Connections } from "../database/connections.ts";
-import { blocksOf, findLastBlock, findPlace, type LogBlock, type NewBlock } from "./log_rows.ts";
+import { blocksOf, findEnd, findLastBlock, type LogBlock, type NewBlock } from "./log_rows.ts";
 import { BlockWriter } from "./log_writer.ts";
 
 /** What the logs need. */
 export interface PostgresLogsHost {
   readonly connections: Connections;
   readonly clock: Clock;
+  /** The claim under which this daemon runs a task; `undefined` when it does not. */
+  readonly epochOf: (taskId: string) => number | undefined;
   /** Adds a block, together with those of other tasks; `false` when its run may not write. */
   readonly add: (block: NewBlock) => Promise<boolean>;
   /** Most bytes that are kept of the output of one step. */
@@ -33,6 +35,9 @@ export class PostgresLogs implements LogStore {
     return new LogOfTask(taskId, this.#host);
   }
 }
+
+/** No task has this epoch: a writer without a claim is refused. */
+const NOT_CLAIMED = -1;
 
 class LogOfTask implements StoredLog {
   readonly #taskId: string;
@@ -54,13 +59,14 @@ class LogOfTask implements StoredLog {
   }
 
   write(writing: LogWriting): LogWriter {
-    const { connections, clock, add } = this.#host;
+    const { connections, clock, add, epochOf } = this.#host;
     const taskId = this.#taskId;
+    const claim = { taskId, epoch: epochOf(taskId) ?? NOT_CLAIMED };
     return new BlockWriter({
       ...writing,
       clock,
-      findPlace: () => connections.use((db) => findPlace(db, taskId)),
-      add: (block) => add({ taskId, ...block }),
+      findEnd: () => connections.use((db) => findEnd(db, claim)),
+      add: (block) => add(Object.assign(block, claim)),
     });
   }
 }
