@@ -198,7 +198,8 @@ const MIGRATIONS: readonly string[] = [
     external_id TEXT NOT NULL DEFAULT '', reason TEXT NOT NULL DEFAULT '',
     created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL
   );
-  CREATE INDEX outbox_due ON outbox (next_at, position) WHERE state = 'pending';
+  CREATE INDEX outbox_due ON outbox (next_at) WHERE state = 'pending';
+  CREATE INDEX outbox_of_lane ON outbox (lane, next_at, position) WHERE state = 'pending';
   CREATE INDEX outbox_waiting ON outbox (project, connection, kind, target, position)
     WHERE state = 'pending';
   CREATE INDEX outbox_of_key ON outbox (project, connection, kind, target, key, position)

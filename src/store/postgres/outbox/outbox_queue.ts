@@ -47,16 +47,15 @@ async function claimDue(
 ): Promise<ClaimedMessage[]> {
   const { until, beyond } = dueMessages(now);
   const rows = await db.all(
-    `WITH due AS (
-       SELECT id, lane, next_at, position, uncertain_since FROM outbox AS one
-       WHERE state = 'pending' AND (next_at <= ?1 OR next_at > ?2) AND NOT lane = ANY(?3)
-         AND NOT EXISTS (SELECT 1 FROM outbox_lanes WHERE outbox_lanes.lane = one.lane)
-         AND NOT EXISTS (SELECT 1 FROM outbox AS other
-           WHERE other.state = 'pending' AND other.project = one.project
-             AND other.connection = one.connection AND other.kind = one.kind
-             AND other.target = one.target AND other.position < one.position)
+    `WITH RECURSIVE lanes (lane) AS (${nextLane("")} UNION ALL
+       SELECT (${nextLane("AND outbox.lane > lanes.lane")}) FROM lanes WHERE lane IS NOT NULL),
+     first AS (SELECT due.* FROM lanes, LATERAL (
+         SELECT id, lane, next_at, position, uncertain_since FROM outbox AS one
+         WHERE one.lane = lanes.lane AND state = 'pending' AND (next_at <= ?1 OR next_at > ?2)
+           AND ${IS_NEXT} ORDER BY next_at, position LIMIT 1) AS due
+       WHERE NOT lanes.lane = ANY(?3)
+         AND NOT EXISTS (SELECT 1 FROM outbox_lanes AS taken WHERE taken.lane = lanes.lane)
        ORDER BY next_at, position LIMIT ?4),
-     first AS (SELECT DISTINCT ON (lane) * FROM due ORDER BY lane, next_at, position),
      taken AS (INSERT INTO outbox_lanes (lane, node, run) SELECT lane, ?5, ?6 FROM first),
      claimed AS (UPDATE outbox SET tries = tries + 1,
          first_tried_at = COALESCE(first_tried_at, ?7),
@@ -65,12 +64,7 @@ async function claimDue(
        RETURNING outbox.*, first.uncertain_since AS uncertain_before)
      SELECT claimed.*, earlier.id AS earlier, earlier.external_id AS earlier_external_id,
        earlier.uncertain_since AS earlier_uncertain_since
-     FROM claimed LEFT JOIN LATERAL (SELECT id, external_id, uncertain_since FROM outbox
-       WHERE project = claimed.project AND connection = claimed.connection
-         AND kind = claimed.kind AND target = claimed.target AND key = claimed.key AND key <> ''
-         AND position < claimed.position AND state <> 'pending'
-         AND (external_id <> '' OR uncertain_since IS NOT NULL)
-       ORDER BY position DESC LIMIT 1) AS earlier ON true
+     FROM claimed LEFT JOIN LATERAL (${EARLIER}) AS earlier ON true
      ORDER BY claimed.next_at, claimed.position`,
     until,
     beyond,
@@ -82,6 +76,27 @@ async function claimDue(
   );
   return rows.map(toClaimed);
 }
+
+/** The lanes with messages are found one by the other: none of their other messages is read. */
+const nextLane = (after: string) =>
+  `SELECT min(outbox.lane) FROM outbox WHERE state = 'pending' ${after}`;
+
+/**
+ * Whether no earlier message waits for the same target. As `IS TRUE` it is asked message by message,
+ * up to the first; PostgreSQL would else ask it of all that wait.
+ */
+const IS_NEXT = `(NOT EXISTS (SELECT 1 FROM outbox AS other
+    WHERE other.state = 'pending' AND other.project = one.project
+      AND other.connection = one.connection AND other.kind = one.kind
+      AND other.target = one.target AND other.position < one.position)) IS TRUE`;
+
+/** The last message of the same key that has arrived, or may have. */
+const EARLIER = `SELECT id, external_id, uncertain_since FROM outbox
+  WHERE project = claimed.project AND connection = claimed.connection AND kind = claimed.kind
+    AND target = claimed.target AND key = claimed.key AND key <> ''
+    AND position < claimed.position AND state <> 'pending'
+    AND (external_id <> '' OR uncertain_since IS NOT NULL)
+  ORDER BY position DESC LIMIT 1`;
 
 function toClaimed(row: Row): ClaimedMessage {
   return claimOf(toMessage(row), {
