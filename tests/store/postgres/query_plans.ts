@@ -44,6 +44,9 @@ export function explaining(db: Session, seen: Explained[]): Session {
     all,
     get: async (...args: Parameters<typeof all>): Promise<Row | undefined> =>
       (await all(...args))[0],
+    run: (...args: Parameters<Session["run"]>) => db.run(...args),
+    lock: (...names: readonly string[]) => db.lock(...names),
+    tryLock: (name: string) => db.tryLock(name),
   });
 }
 
