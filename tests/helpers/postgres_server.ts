@@ -1,0 +1,76 @@
+/**
+ * A PostgreSQL of a test's own, whose settings it may change.
+ *
+ * @module
+ */
+
+import { fileURLToPath } from "node:url";
+import { Connections, type Session } from "../../src/store/postgres/database/connections.ts";
+import { until } from "./until.ts";
+
+/** A server that goes away with the test. */
+export interface PrivateServer extends AsyncDisposable {
+  /** Where it listens on 127.0.0.1, too. */
+  readonly port: number;
+  /** The address of a database over its socket, as a user of it; its superuser is `svc`. */
+  url(database?: string, user?: string): string;
+  /** Runs statements as its superuser. */
+  sql<T>(work: (db: Session) => Promise<T>): Promise<T>;
+  /** Runs a script as the user of the server, in the directory of its data. */
+  shell(script: string): Promise<void>;
+  /** Changes a setting that needs no restart. */
+  set(name: string, value: string): Promise<void>;
+}
+
+/** Starts one. */
+export async function startPostgres(): Promise<PrivateServer> {
+  const port = freePort();
+  const cluster = new Deno.Command(fileURLToPath(new URL("../../.ci/cluster", import.meta.url)), {
+    args: [`port = ${port}`, "listen_addresses = '127.0.0.1'"],
+    stdin: "piped",
+    stdout: "piped",
+  }).spawn();
+  const reader = cluster.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const { value = "" } = await reader.read();
+  const url = (database = "postgres", user = "svc") => {
+    const address = new URL(value.trim());
+    address.searchParams.set("port", String(port));
+    address.username = user;
+    address.pathname = `/${database}`;
+    return address.href;
+  };
+  const sql = async <T>(work: (db: Session) => Promise<T>) => {
+    await using connections = new Connections({
+      url: url(),
+      owner: { node: "tests", run: "tests" },
+      max: 1,
+    });
+    return await connections.use(work);
+  };
+  return {
+    port,
+    url,
+    sql,
+    shell: (script) =>
+      sql((db) => db.exec(`COPY (SELECT 1) TO PROGRAM $$exec </dev/null\n${script}$$`)),
+    async set(name, value) {
+      await sql((db) => db.exec(`ALTER SYSTEM SET ${name} = '${value}'`));
+      await sql((db) => db.exec("SELECT pg_reload_conf()"));
+      await until(`${name} = ${value}`, async () => {
+        const row = await sql((db) => db.get(`SELECT current_setting('${name}') AS value`));
+        return row?.["value"] === value ? true : undefined;
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      await cluster.stdin.close();
+      await reader.cancel();
+      await cluster.status;
+    },
+  };
+}
+
+/** A port that nobody listens on. */
+export function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
