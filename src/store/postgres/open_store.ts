@@ -81,7 +81,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   );
   const taskClaims = new TaskClaims({ connections, jobs, claims });
   // connections of their own: no list that takes long keeps a request waiting
-  const ofBatches = opened.use(new Connections({ ...options, max: 2 }));
+  const ofBatches = opened.use(new Connections({ ...options, max: 2, pipeline: true }));
   const batches = new BatchRunner(ofBatches, claims);
   const lanes = {
     events: new Lane((calls: readonly BatchedCall[]) => batches.run(calls)),

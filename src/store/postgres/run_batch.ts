@@ -1,6 +1,6 @@
 /**
- * Runs a batch of calls in one transaction of three round trips: their facts are loaded and locked,
- * the calls decide one after the other, and what they change is written together.
+ * Runs a batch of calls in one transaction of two round trips: their facts are loaded and locked, the
+ * calls decide one after the other, and what they change is written together.
  *
  * @module
  */
@@ -79,7 +79,7 @@ export class BatchRunner {
     const set = new WorkingSet(wanted, await loadFacts(db, wanted));
     const rows = { set, fence: new ClaimFence(set, this.#handedOut) };
     const settled = calls.map((call) => attempt(call, rows));
-    await set.write(db);
+    set.writeLast(db);
     return settled;
   }
 }

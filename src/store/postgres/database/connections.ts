@@ -41,6 +41,11 @@ export interface Session {
   run(sql: string, ...values: readonly Value[]): Promise<number>;
   /** Runs several statements that take no values. */
   exec(sql: string): Promise<void>;
+  /**
+   * Sends the last statement of a transaction, together with the commit where `pipeline` is set: what
+   * it gives is not looked at, and when it fails the transaction does.
+   */
+  last(sql: string, ...values: readonly Value[]): void;
   /** Runs what another package has written: one statement with values (`$1`), or several without. */
   native(sql: string, values?: readonly unknown[]): Promise<unknown>;
   /**
@@ -60,6 +65,8 @@ export interface ConnectOptions {
   readonly owner: Owner;
   /** Most connections at once. */
   readonly max?: number;
+  /** Whether statements are sent without waiting for the answers to those before them. */
+  readonly pipeline?: boolean;
   /** Reads an environment variable: where passwords are, and who connects where nobody is named. */
   readonly env?: Env;
 }
@@ -97,12 +104,13 @@ export class Connections implements AsyncDisposable {
   #isClosed = false;
 
   /** @throws {AppError} `refused` when the address, or a file it names, cannot be used. */
-  constructor({ url, owner, max = 8, env = () => undefined }: ConnectOptions) {
+  constructor({ url, owner, max = 8, pipeline = false, env = () => undefined }: ConnectOptions) {
     this.owner = owner;
     this.address = parseDatabaseUrl(url, env("PGUSER") || env("USER") || undefined);
     this.#pool = new pg.Pool({
       ...toDriverConfig(this.address, env),
       max,
+      pipeline,
       connectionTimeoutMillis: CONNECT_MS,
       idleTimeoutMillis: 60_000,
       keepAlive: true,
@@ -201,15 +209,19 @@ async function inTransaction<T>(
   owner: Owner,
   work: (db: Session) => Promise<T>,
 ): Promise<T> {
-  await client.query("BEGIN");
-  const result = await work(new ClientSession(client, owner));
-  await client.query("COMMIT");
+  const db = new ClientSession(client, owner);
+  const begun = client.query("BEGIN");
+  begun.catch(() => {}); // then the first statement fails, too
+  const result = await work(db);
+  await Promise.all([begun, db.sent, client.query("COMMIT")]);
   return result;
 }
 
 class ClientSession implements Session {
   readonly owner: Owner;
   readonly processId: number;
+  /** What {@linkcode last} has sent. */
+  sent: Promise<unknown> | undefined;
   readonly #client: ClientBase;
 
   constructor(client: ClientBase, owner: Owner) {
@@ -232,6 +244,10 @@ class ClientSession implements Session {
 
   async exec(sql: string): Promise<void> {
     await this.#client.query(sql);
+  }
+
+  last(sql: string, ...values: readonly Value[]): void {
+    this.sent = this.#query(sql, values);
   }
 
   native(sql: string, values?: readonly unknown[]): Promise<unknown> {

@@ -69,6 +69,7 @@ export interface ServerConfig {
 /** How to connect. */
 export interface PoolConfig extends ServerConfig {
   readonly max: number;
+  readonly pipeline: boolean;
   readonly connectionTimeoutMillis: number;
   readonly idleTimeoutMillis: number;
   readonly keepAlive: boolean;

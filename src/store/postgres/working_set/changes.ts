@@ -7,7 +7,6 @@
  */
 
 import { Buffer } from "node:buffer";
-import type { Session } from "../database/connections.ts";
 import { storableJson } from "./storable_json.ts";
 
 /** Values by column. What is absent is null in a new row, and stays in a stored one. */
@@ -108,9 +107,9 @@ export class Changes {
     return { [`${column}_from`]: from, [`${column}_length`]: bytes.length };
   }
 
-  /** Writes all of them. */
-  async write(db: Session, jobs: JobChanges): Promise<void> {
-    if (this.count === 0) return;
+  /** What `write` takes; `undefined` when nothing was changed. */
+  toArguments(jobs: JobChanges): readonly [json: string, bytes: Buffer] | undefined {
+    if (this.count === 0) return undefined;
     const tables = Object.entries({
       ...this.#keyed,
       deliveries: this.#deliveries,
@@ -124,7 +123,6 @@ export class Changes {
       { ready: jobs.add, over: jobs.end, put_back: jobs.putBack },
       this.#forgetUpTo < Infinity ? { forget_up_to: this.#forgetUpTo } : {},
     );
-    const bytes = Buffer.concat(this.#bytes, this.#length);
-    await db.get("SELECT write(?, ?)", storableJson(changes), bytes);
+    return [storableJson(changes), Buffer.concat(this.#bytes, this.#length)];
   }
 }

@@ -4,10 +4,11 @@
  * @module
  */
 
-import { debounceDigest, dedupDigest } from "../../rules/keys.ts";
+import { debounceDigest } from "../../rules/keys.ts";
 import { limitsOf } from "../../rules/limits.ts";
 import type { NewTask } from "../../task_records.ts";
 import type { OfTrigger, Room } from "../../transactions/task_rows.ts";
+import { eventKey } from "./event_key.ts";
 import { storableJson } from "./storable_json.ts";
 
 /** How much of a room is loaded. */
@@ -46,7 +47,7 @@ export class Wanted {
 
   /** All that the rules may ask for a new task. */
   addNew(task: NewTask): void {
-    const earlier = dedupDigest(task);
+    const earlier = eventKey(task);
     if (earlier !== undefined) this.addEarlier(earlier);
     const debounced = debounceDigest(task);
     if (debounced !== undefined) this.addDebounced(debounced);
@@ -83,8 +84,8 @@ export class Wanted {
   }
 
   /** The last event with this key. */
-  addEarlier(digest: Uint8Array): void {
-    this.#earlier.add(digest.toHex());
+  addEarlier(key: string): void {
+    this.#earlier.add(key);
   }
 
   /** The waiting task with this debounce key. */
@@ -113,8 +114,8 @@ export class Wanted {
   }
 
   /** Whether the event with this key was wanted; otherwise it is not known whether there is one. */
-  hasEarlier(digest: Uint8Array): boolean {
-    return this.#earlier.has(digest.toHex());
+  hasEarlier(key: string): boolean {
+    return this.#earlier.has(key);
   }
 
   /** Whether the waiting task with this debounce key was wanted. */

@@ -7,7 +7,6 @@
 
 import type { Cursor, DeliveryOutcome } from "../../delivery_records.ts";
 import type { EarlierEvent } from "../../rules/event_outcome.ts";
-import { dedupDigest } from "../../rules/keys.ts";
 import type { Found } from "../../rules/needs.ts";
 import type { RateState } from "../../rules/rate_limit.ts";
 import { StaleResourcesError } from "../../stale_resources.ts";
@@ -23,8 +22,11 @@ import type {
 } from "../../transactions/task_rows.ts";
 import type { Session } from "../database/connections.ts";
 import type { Facts } from "./facts.ts";
+import { eventKey } from "./event_key.ts";
 import { Missing, type Wanted } from "./wanted.ts";
 import { WorkingTasks } from "./working_tasks.ts";
+
+const WRITE = "SELECT write(?, ?)";
 
 /** The rows of one batch. Whatever was not loaded throws a {@linkcode Missing}. */
 export class WorkingSet extends WorkingTasks implements DeliveryRows {
@@ -65,17 +67,22 @@ export class WorkingSet extends WorkingTasks implements DeliveryRows {
   }
 
   /** Writes what was changed. */
-  write(db: Session): Promise<void> {
-    return this.changes.write(db, this.tasks.jobChanges());
+  async write(db: Session): Promise<void> {
+    const given = this.changes.toArguments(this.tasks.jobChanges());
+    if (given !== undefined) await db.get(WRITE, ...given);
+  }
+
+  /** The same, as the last that the transaction does. */
+  writeLast(db: Session): void {
+    const given = this.changes.toArguments(this.tasks.jobChanges());
+    if (given !== undefined) db.last(WRITE, ...given);
   }
 
   findEarlier(task: NewTask): Found<EarlierEvent> {
-    const digest = dedupDigest(task);
-    if (digest === undefined) return "none";
-    if (!this.#wanted.hasEarlier(digest)) {
-      throw new Missing((wanted) => wanted.addEarlier(digest));
-    }
-    const event = this.#earlier.get(digest.toHex());
+    const key = eventKey(task);
+    if (key === undefined) return "none";
+    if (!this.#wanted.hasEarlier(key)) throw new Missing((wanted) => wanted.addEarlier(key));
+    const event = this.#earlier.get(key);
     if (event === undefined) return "none";
     const state = this.tasks.peek(event.taskId)?.state ?? event.state; // the batch may have ended it
     return { ...event, state };
@@ -94,7 +101,7 @@ export class WorkingSet extends WorkingTasks implements DeliveryRows {
   }
 
   rememberKey(task: NewTask, event: RememberedEvent): void {
-    const digest = dedupDigest(task)?.toHex();
+    const digest = eventKey(task);
     if (digest === undefined) return;
     const { deliveryId, receivedAt, taskId, forgetUpTo } = event;
     this.changes.forgetKeys(forgetUpTo);
