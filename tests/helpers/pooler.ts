@@ -1,6 +1,6 @@
 /**
- * A pooler before a PostgreSQL: lends its sessions to clients, for a transaction at a time or for as
- * long as each is connected, as PgBouncer does.
+ * A pooler before a PostgreSQL: lends its sessions to clients, for a statement or a transaction at a
+ * time or for as long as each is connected, as PgBouncer does.
  *
  * @module
  */
@@ -14,7 +14,7 @@ export interface Pooler extends AsyncDisposable {
 export interface PoolerOptions {
   /** Socket of the server. */
   readonly socket: string;
-  readonly lends: "transaction" | "session";
+  readonly lends: "statement" | "transaction" | "session";
   /** Whether sessions are lent in turn, and not the one that was given back last. */
   readonly inTurn?: boolean;
 }
@@ -41,12 +41,13 @@ export function startPooler({ socket, lends, inTurn = false }: PoolerOptions): P
       for (;;) {
         const message = await client.read();
         if (message.type === TERMINATE) return;
+        if (lends === "statement" && BEGIN.test(new TextDecoder().decode(message.bytes))) return;
         lent ??= (inTurn ? free.shift() : free.pop()) ?? await openSession(startup);
         await lent.write(message.bytes);
         if (message.type !== QUERY && message.type !== SYNC) continue;
         let answer = await lent.read();
         for (; answer.type !== READY; answer = await lent.read()) await client.write(answer.bytes);
-        if (lends === "transaction" && answer.bytes[5] === IDLE) {
+        if (lends !== "session" && answer.bytes[5] === IDLE) {
           free.push(lent);
           lent = undefined;
         }
@@ -54,6 +55,7 @@ export function startPooler({ socket, lends, inTurn = false }: PoolerOptions): P
       }
     } finally {
       if (lent !== undefined) free.push(lent);
+      client.close();
     }
   };
 
@@ -76,6 +78,8 @@ export function startPooler({ socket, lends, inTurn = false }: PoolerOptions): P
   };
 }
 
+/** What nobody lends a session for one statement for. */
+const BEGIN = /^Q[^]{4}BEGIN/;
 const code = (letter: string) => letter.charCodeAt(0);
 const [READY, QUERY, SYNC, TERMINATE, IDLE] = [..."ZQSXI"].map(code);
 /** What a server says to who needs no password: the process that it names is not one of a server. */
@@ -104,6 +108,10 @@ class Peer {
     const length = uint32((await this.#take(5, false)).subarray(1));
     const bytes = await this.#take(1 + length);
     return { type: bytes[0], bytes };
+  }
+
+  close(): void {
+    this.#conn.close();
   }
 
   async write(bytes: Uint8Array): Promise<void> {

@@ -164,8 +164,14 @@ const STEPS: { readonly [name: string]: (server: PrivateServer) => Promise<void>
   async "a pooler that lends sessions for a transaction"({ port, url }) {
     const socket = `${new URL(url()).searchParams.get("host")}/.s.PGSQL.${port}`;
     const through = (at: number) => `postgres://svc@127.0.0.1:${at}/mine`;
-    for (const inTurn of [false, true]) {
-      await using pooler = startPooler({ socket, lends: "transaction", inTurn });
+    for (
+      const options of [
+        { lends: "transaction" },
+        { lends: "transaction", inTurn: true },
+        { lends: "statement" },
+      ] as const
+    ) {
+      await using pooler = startPooler({ socket, ...options });
       await refused(through(pooler.port), /a pooler that lends .*: give PostgreSQL's own address/);
     }
     await using pooler = startPooler({ socket, lends: "session" });
