@@ -16,6 +16,7 @@ export const ACCESS: { readonly [Name in StoreMethod]: "read" | "write" } = {
   changeResources: "write",
   resourceVersion: "read",
   adoptResources: "write",
+  awaitAdoption: "read",
   recordDelivery: "write",
   recordDeliveries: "write",
   recordHandshake: "write",

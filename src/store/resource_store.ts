@@ -27,9 +27,11 @@ export interface ResourceStore {
    * gives.
    */
   resourceVersion(): Promise<number>;
-  /**
-   * Says that this daemon decides by that version from now on. A change that another one has made
-   * resolves there once all do, or are gone.
-   */
+  /** Says that this daemon decides by that version from now on. */
   adoptResources(version: number): Promise<void>;
+  /**
+   * Resolves once every other daemon decides by that version, or is gone. One that lives and says
+   * nothing is not waited for long: what it decides by an older version is refused.
+   */
+  awaitAdoption(version: number): Promise<void>;
 }

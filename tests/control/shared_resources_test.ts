@@ -21,6 +21,7 @@ function sharedStore(): ResourceStore {
     loadResources: () => Promise.resolve([...stored.values()]),
     resourceVersion: () => Promise.resolve(version),
     adoptResources: () => Promise.resolve(),
+    awaitAdoption: () => Promise.resolve(),
     changeResources(changes) {
       for (const change of changes) {
         if (change.op === "put") stored.set(keyOf(change.resource), change.resource);

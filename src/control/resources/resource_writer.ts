@@ -75,9 +75,13 @@ export class ResourceWriter {
     );
     const before = this.#catalog.storedVersion;
     const version = await this.#store.changeResources(sealed);
-    if (version > before + 1) return await this.#refresh(); // with the changes of others
-    this.#catalog.change(changes, version);
-    this.#events.publish("resourcesChanged", undefined);
+    if (version > before + 1) {
+      await this.#refresh(); // with the changes of others
+    } else {
+      this.#catalog.change(changes, version);
+      this.#events.publish("resourcesChanged", undefined);
+    }
+    await this.#store.awaitAdoption(version);
   }
 }
 

@@ -29,6 +29,7 @@ import * as ids from "./id_rows.ts";
 import * as outboxQueue from "./outbox/outbox_queue.ts";
 import * as outbox from "./outbox/outbox_rows.ts";
 import * as adopted from "./resources/adopted_resources.ts";
+import type { Waiting } from "./resources/adopted_resources.ts";
 import * as resources from "./resources/resource_rows.ts";
 import * as retries from "./retry_rows.ts";
 import * as inbox from "./tasks/inbox_rows.ts";
@@ -47,10 +48,11 @@ type Inside<Name extends StoreMethod> = (
 
 /** The methods by name. */
 export const METHODS: {
-  readonly [Name in Exclude<StoreMethod, Batched | Claiming | "changeResources">]?: Inside<Name>;
+  readonly [Name in Exclude<StoreMethod, Batched | Claiming | Waiting>]?: Inside<Name>;
 } = {
   // resources
   loadResources: resources.loadResources,
+  changeResources: resources.changeResources,
   resourceVersion: resources.resourceVersion,
   adoptResources: adopted.adoptResources,
   // deliveries

@@ -18,8 +18,7 @@ import { METHODS } from "./methods.ts";
 import { type LeaseListener, NodeLease } from "./nodes/node_lease.ts";
 import { type LogOptions, openLogs } from "./open_logs.ts";
 import { type BatchedCall, BatchRunner } from "./run_batch.ts";
-import { untilAdopted } from "./resources/adopted_resources.ts";
-import { changeResources } from "./resources/resource_rows.ts";
+import { untilAdopted, type Waiting } from "./resources/adopted_resources.ts";
 import { Claims } from "./tasks/claims.ts";
 import { type CancelledTask, keepClaims } from "./tasks/keep_claims.ts";
 import { type Claiming, TaskClaims } from "./tasks/task_claims.ts";
@@ -94,12 +93,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
       ? (...args) => lanes[BATCHED[name].lane].call({ method: name, args })
       : methodOf(connections, name);
   }
-  const own: Pick<Store, "changeResources"> = {
-    async changeResources(changes) {
-      const version = await connections.transaction((db) => changeResources(db, changes));
-      await untilAdopted(connections, version, clock).catch(() => {}); // it is stored already
-      return version;
-    },
+  const waiting: Pick<Store, Waiting> = {
+    awaitAdoption: (version) => untilAdopted(connections, version, clock).catch(() => {}),
   };
   const claiming: Pick<Store, Claiming> = {
     claimTasks: (limit, now) => taskClaims.claimTasks(limit, now),
@@ -108,7 +103,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   const all = opened.move();
   return {
     ...methods as unknown as Pick<Store, StoreMethod>, // ACCESS has every name at run time
-    ...own,
+    ...waiting,
     ...claiming,
     logs: openLogs({ connections, claims }, options),
     failed: new Promise(() => {}),

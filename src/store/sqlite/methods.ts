@@ -62,6 +62,7 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   changeResources: resources.changeResources,
   resourceVersion: resources.resourceVersion,
   adoptResources: resources.adoptResources,
+  awaitAdoption: resources.awaitAdoption,
   recordDelivery: over(recordDelivery),
   recordDeliveries: over(recordDeliveries),
   recordHandshake: over(storeDelivery),

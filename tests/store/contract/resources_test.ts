@@ -53,6 +53,7 @@ eachStore("the version of the resources is that of the last change", async (stor
   ok(after >= before);
   equal(await store.resourceVersion(), after);
   await store.adoptResources(after);
+  await store.awaitAdoption(after);
 });
 
 eachStore("changeResources refuses what was decided on an older version, whole", async (store) => {

@@ -15,7 +15,6 @@ import type { Resource } from "../../../src/resources/resource.ts";
 import { StaleResourcesError } from "../../../src/store/stale_resources.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { accept } from "../../helpers/store_records.ts";
-import { until } from "../../helpers/until.ts";
 import { twoDaemonsTest } from "./two_daemons.ts";
 
 const workspace = (generation: number): Resource => ({
@@ -34,14 +33,11 @@ const change = (store: Store, generation: number) =>
 
 /** A change on one daemon that the other has taken in. */
 async function changeOnBoth(one: Store, other: Store): Promise<number> {
-  const before = await other.resourceVersion();
-  const changing = change(one, 1);
-  const now = await until("the change", async () => {
-    const version = await other.resourceVersion();
-    return version > before ? version : undefined;
-  });
+  const now = await change(one, 1);
+  equal(await other.resourceVersion(), now);
   await other.adoptResources(now);
-  return await changing;
+  await one.awaitAdoption(now);
+  return now;
 }
 
 twoDaemonsTest("what was decided by the resources of before is not stored", async ({ a, b }) => {
@@ -88,19 +84,19 @@ twoDaemonsTest("under load, none is stored after the change has returned", async
   ok(stored > 0 && stored < 300, `${stored} came before it`);
 });
 
-twoDaemonsTest("a change returns once the other daemon decides by it", async ({ a, b }) => {
+twoDaemonsTest("a change is waited for until the other daemon decides by it", async ({ a, b }) => {
   let isOver = false;
-  const changing = change(a, 1).finally(() => isOver = true);
-  await until("the change", async () => await b.resourceVersion() > 0 || undefined);
+  const version = await change(a, 1);
+  const waiting = a.awaitAdoption(version).finally(() => isOver = true);
   await new Promise((resolve) => setTimeout(resolve, 100));
   equal(isOver, false);
   await b.adoptResources(await b.resourceVersion());
-  await changing;
+  await waiting;
 });
 
 twoDaemonsTest("a change waits for no daemon whose lease is over", async ({ b, endLeaseOfA }) => {
   await endLeaseOfA();
   const began = performance.now();
-  await change(b, 1);
+  await b.awaitAdoption(await change(b, 1));
   ok(performance.now() - began < 2000);
 });

@@ -97,6 +97,7 @@ const CALLS: Calls = {
   },
   resourceVersion: (run, db) => run(db),
   adoptResources: (run, db) => run(db, 0),
+  awaitAdoption: (run, db) => run(db, 0),
   recordDelivery: (run, db) => {
     const event = admitted({ outcome: "filtered", reason: "" });
     const delivery = { ...DELIVERY, id: idOf(50), status: 200 };

@@ -8,11 +8,11 @@
 // @ts-types="./pg.d.ts"
 import pg from "pg";
 import type { Clock } from "../../../base/clock.ts";
+import type { ConnectOptions } from "./connections.ts";
+import { toAddress, toDriverConfig } from "./driver_config.ts";
 
 /** What a {@linkcode Channel} needs. */
-export interface ChannelOptions {
-  /** As for `Connections`. */
-  readonly url: string;
+export interface ChannelOptions extends Pick<ConnectOptions, "url" | "env"> {
   readonly clock: Clock;
   /** Hears what others say; never what this channel said itself. */
   readonly onMessage: (message: string) => void;
@@ -115,8 +115,9 @@ export class Channel implements AsyncDisposable {
   }
 
   #client(): Client {
+    const { url, env = () => undefined } = this.#options;
     return new pg.Client({
-      connectionString: this.#options.url,
+      ...toDriverConfig(toAddress(url, env), env),
       connectionTimeoutMillis: ANSWER_MS,
       query_timeout: ANSWER_MS,
       keepAlive: true,

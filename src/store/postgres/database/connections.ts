@@ -9,8 +9,8 @@ import { Buffer } from "node:buffer";
 // @ts-types="./pg.d.ts"
 import pg from "pg";
 import { AppError, messageOf } from "../../../base/errors.ts";
-import { type DatabaseAddress, parseDatabaseUrl } from "./database_url.ts";
-import { toDriverConfig } from "./driver_config.ts";
+import type { DatabaseAddress } from "./database_url.ts";
+import { toAddress, toDriverConfig } from "./driver_config.ts";
 import type { Env } from "./password_file.ts";
 import type { ClientBase, PoolClient, QueryResult } from "./pg.d.ts";
 import { storable } from "../../sql/columns.ts";
@@ -106,7 +106,7 @@ export class Connections implements AsyncDisposable {
   /** @throws {AppError} `refused` when the address, or a file it names, cannot be used. */
   constructor({ url, owner, max = 8, pipeline = false, env = () => undefined }: ConnectOptions) {
     this.owner = owner;
-    this.address = parseDatabaseUrl(url, env("PGUSER") || env("USER") || undefined);
+    this.address = toAddress(url, env);
     this.#pool = new pg.Pool({
       ...toDriverConfig(this.address, env),
       max,

@@ -7,9 +7,18 @@
 
 import { AppError } from "../../../base/errors.ts";
 import { fileFault } from "../../../base/file_fault.ts";
-import type { DatabaseAddress } from "./database_url.ts";
+import { type DatabaseAddress, parseDatabaseUrl } from "./database_url.ts";
 import { type Env, readPassword } from "./password_file.ts";
 import type { ServerConfig, TlsConfig } from "./pg.d.ts";
+
+/**
+ * The address that an URL names, for the user of the environment where it names none.
+ *
+ * @throws {AppError} `refused` when it cannot be used.
+ */
+export function toAddress(url: string, env: Env): DatabaseAddress {
+  return parseDatabaseUrl(url, env("PGUSER") || env("USER") || undefined);
+}
 
 /**
  * Reads the files of certificates that the address names; the password is looked for whenever the

@@ -30,15 +30,6 @@ export interface ClientBase {
   on(event: "notification", listener: (message: Notification) => void): void;
 }
 
-/** How to connect without a pool. */
-export interface ClientConfig {
-  readonly connectionString: string;
-  readonly connectionTimeoutMillis: number;
-  readonly query_timeout: number;
-  readonly keepAlive: boolean;
-  readonly application_name: string;
-}
-
 /** A connection of a pool. */
 export interface PoolClient extends ClientBase {
   /** Gives it back; one that is broken is closed. */
@@ -66,6 +57,14 @@ export interface ServerConfig {
   readonly ssl: TlsConfig | false;
 }
 
+/** How to connect without a pool. */
+export interface ClientConfig extends ServerConfig {
+  readonly connectionTimeoutMillis: number;
+  readonly query_timeout: number;
+  readonly keepAlive: boolean;
+  readonly application_name: string;
+}
+
 /** How to connect. */
 export interface PoolConfig extends ServerConfig {
   readonly max: number;
@@ -91,8 +90,7 @@ declare class Pool {
 
 declare class Client implements ClientBase {
   constructor(config: ClientConfig);
-  /** What the server names this connection by; null before it is there. */
-  readonly processID: number | null;
+  readonly processID: ClientBase["processID"];
   connect(): Promise<void>;
   end(): Promise<void>;
   query: ClientBase["query"];

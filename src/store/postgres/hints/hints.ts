@@ -6,22 +6,18 @@
  * @module
  */
 
-import type { Clock } from "../../../base/clock.ts";
 import { messageOf } from "../../../base/errors.ts";
 import type { Log } from "../../../base/log.ts";
 import { SerialRunner } from "../../../base/serial_runner.ts";
 import type { Events } from "../../events.ts";
-import { Channel } from "../database/channel.ts";
+import { Channel, type ChannelOptions } from "../database/channel.ts";
 import { ANYTHING, HINTED, publish, WAKING } from "./hinted_events.ts";
 import { OutgoingHints, readHints } from "./hint_message.ts";
 
 /** What {@linkcode Hints} need. */
-export interface HintsHost {
-  /** As for the store. */
-  readonly url: string;
+export interface HintsHost extends Pick<ChannelOptions, "url" | "env" | "clock"> {
   /** The hub on which the announcements of the store are published. */
   readonly events: Events;
-  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -47,15 +43,14 @@ export class Hints implements AsyncDisposable {
 
   constructor(host: HintsHost) {
     this.#host = host;
-    const { url, events, clock, log } = host;
+    const { events, clock, log } = host;
     this.#sending = new SerialRunner({
       run: () => this.#send(),
       onError: (error) => log.debug("other daemons were not told of changes", { error }),
       clock,
     });
     this.#channel = new Channel({
-      url,
-      clock,
+      ...host,
       onMessage: (message) => this.#relay(readHints(message)),
       onOpen: () => {
         this.#isAlone = false;

@@ -1,12 +1,15 @@
 /**
- * By which version of the resources each daemon decides. A change returns once all decide by it, so
- * that it holds everywhere; what was decided without it is refused in any case.
+ * By which version of the resources each daemon decides. Who has changed them waits until all decide
+ * by the change, so that it holds everywhere; what was decided without it is refused in any case.
  *
  * @module
  */
 
 import type { Clock } from "../../../base/clock.ts";
 import type { Connections, Session } from "../database/connections.ts";
+
+/** The method that waits in no transaction, so that it holds no connection meanwhile. */
+export type Waiting = "awaitAdoption";
 
 /** How long a change waits for daemons that live and say nothing: theirs is stored no more. */
 const PATIENCE_MS = 5000;

@@ -28,6 +28,9 @@ export function resourceVersion(): number {
 /** There is no other daemon that waits to hear it. */
 export function adoptResources(): void {}
 
+/** There is no other daemon to wait for. */
+export function awaitAdoption(): void {}
+
 /**
  * Makes the given changes.
  *
