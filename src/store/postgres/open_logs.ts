@@ -8,7 +8,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { LogStore } from "../log_store.ts";
 import type { Connections } from "./database/connections.ts";
 import { Lane } from "./lane.ts";
-import { addBlocks, type NewBlock } from "./logs/log_rows.ts";
+import { addBlocks, type NewBlocks } from "./logs/log_rows.ts";
 import { PostgresLogs } from "./logs/postgres_logs.ts";
 import type { Claims } from "./tasks/claims.ts";
 
@@ -27,15 +27,15 @@ export function openLogs(
   { connections, claims }: { readonly connections: Connections; readonly claims: Claims },
   { clock, maxStepLogBytes = MAX_STEP_LOG_BYTES }: LogOptions,
 ): LogStore {
-  const lane = new Lane(async (blocks: readonly NewBlock[]) => {
+  const lane = new Lane(async (given: readonly NewBlocks[]) => {
     try {
-      const added = await connections.use((db) => addBlocks(db, blocks));
+      const added = await connections.use((db) => addBlocks(db, given));
       return added.map((value) => ({ value }));
     } catch (error) {
-      return blocks.map(() => ({ error }));
+      return given.map(() => ({ error }));
     }
   });
-  const add = async (block: NewBlock) => await lane.call(block) === true;
+  const add = async (blocks: NewBlocks) => await lane.call(blocks) === true;
   return new PostgresLogs({
     connections,
     clock,

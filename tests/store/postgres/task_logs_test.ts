@@ -87,8 +87,8 @@ twoDaemonsTest("a takeover waits for a block that is under way", async ({ url, s
   let taking = Promise.resolve(0);
   await sql(async (db) => {
     await db.exec("SELECT set_config('svc.node', 'a', true), set_config('svc.run', 'a1', true)");
-    const block = { taskId: TASK, epoch: 1, position: 0, bytes: utf8("before\n") };
-    deepEqual(await addBlocks(db, [block]), [true]);
+    const blocks = [{ position: 0, bytes: utf8("before\n") }];
+    deepEqual(await addBlocks(db, [{ taskId: TASK, epoch: 1, blocks }]), [true]);
     taking = other.use((db) => db.run(TAKE_OVER));
     // From outside of the transaction, which would see the same again and again.
     await until("a takeover that waits", () => other.use((db) => db.get(WAITING, TAKE_OVER)));
@@ -102,7 +102,8 @@ twoDaemonsTest("a block whose answer was lost is there once", async ({ sql, a, b
   const add = (position: number, text: string) =>
     sql(async (db) => {
       await db.exec("SELECT set_config('svc.node', 'a', true), set_config('svc.run', 'a1', true)");
-      return await addBlocks(db, [{ taskId: TASK, epoch: 1, position, bytes: utf8(text) }]);
+      const blocks = [{ position, bytes: utf8(text) }];
+      return await addBlocks(db, [{ taskId: TASK, epoch: 1, blocks }]);
     });
   for (const _ of [1, 2]) deepEqual(await add(0, "one\n"), [true]);
   deepEqual(await add(4, "two\n"), [true]);

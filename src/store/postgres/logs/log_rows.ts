@@ -6,7 +6,7 @@
  */
 
 import { concatBytes } from "../../../base/bytes.ts";
-import { bytes, number } from "../../sql/columns.ts";
+import { bytes, number, text } from "../../sql/columns.ts";
 import type { Row } from "../../sql/row.ts";
 import type { Session } from "../database/connections.ts";
 import { isMineSql } from "../database/ownership.ts";
@@ -25,8 +25,10 @@ export interface LogClaim {
   readonly epoch: number;
 }
 
-/** A part to be added by a claim. */
-export interface NewBlock extends LogBlock, LogClaim {}
+/** Parts to be added by a claim. */
+export interface NewBlocks extends LogClaim {
+  readonly blocks: readonly LogBlock[];
+}
 
 /** A claim may write only while its task runs, and this daemon runs it. */
 const MAY_WRITE = `tasks.state = 'running' AND ${isMineSql("tasks")}`;
@@ -47,11 +49,12 @@ export async function findEnd(
 }
 
 /**
- * Adds blocks, at most one of each task; gives for each whether its claim may write. Another daemon
- * that is about to take a task over waits until its block is in, or the block is refused. A block
- * that was added before, by a call whose answer was lost, is not added again.
+ * Adds blocks; gives for each claim whether it may write. Another daemon that is about to take a task
+ * over waits until its blocks are in, or they are refused. A block that was added before, by a call
+ * whose answer was lost, is not added again.
  */
-export async function addBlocks(db: Session, blocks: readonly NewBlock[]): Promise<boolean[]> {
+export async function addBlocks(db: Session, given: readonly NewBlocks[]): Promise<boolean[]> {
+  const all = given.flatMap(({ blocks, ...claim }) => blocks.map((block) => ({ claim, block })));
   const rows = await db.all(
     `WITH given AS (
        SELECT given.*, sum(size) OVER (ORDER BY n) - size AS starts
@@ -66,15 +69,15 @@ export async function addBlocks(db: Session, blocks: readonly NewBlock[]): Promi
        INSERT INTO task_logs (task_id, position, bytes)
        SELECT task_id, position, substring(?5::bytea FROM starts::int + 1 FOR size::int)
        FROM allowed ON CONFLICT DO NOTHING
-     ) SELECT n FROM allowed`,
-    blocks.map(({ taskId }) => taskId),
-    blocks.map(({ epoch }) => epoch),
-    blocks.map(({ position }) => position),
-    blocks.map((one) => one.bytes.length),
-    concatBytes(...blocks.map((one) => one.bytes)),
+     ) SELECT DISTINCT task_id, epoch FROM allowed`,
+    all.map(({ claim }) => claim.taskId),
+    all.map(({ claim }) => claim.epoch),
+    all.map(({ block }) => block.position),
+    all.map(({ block }) => block.bytes.length),
+    concatBytes(...all.map(({ block }) => block.bytes)),
   );
-  const allowed = new Set(rows.map((row) => number(row, "n")));
-  return blocks.map((_, index) => allowed.has(index + 1));
+  const allowed = new Set(rows.map((row) => `${text(row, "task_id")}/${number(row, "epoch")}`));
+  return given.map(({ taskId, epoch }) => allowed.has(`${taskId}/${epoch}`));
 }
 
 /** The last block of a log; `undefined` as long as nothing was written. */
@@ -94,8 +97,8 @@ export async function blocksOf(
 ): Promise<LogBlock[]> {
   const rows = await db.all(
     `SELECT position, bytes FROM task_logs WHERE task_id = ?1 AND position < ?3
-       AND position >= coalesce((SELECT max(position) FROM task_logs
-         WHERE task_id = ?1 AND position <= ?2), 0)
+       AND position >= (SELECT position FROM task_logs WHERE task_id = ?1 AND position <= ?2
+         ORDER BY position DESC LIMIT 1)
      ORDER BY position`,
     taskId,
     start,

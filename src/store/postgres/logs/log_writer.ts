@@ -16,12 +16,14 @@ export interface LogWriterHost extends LogWriting {
   readonly clock: Clock;
   /** Finds where the log ends; `undefined` when this run may not write it. */
   readonly findEnd: () => Promise<number | undefined>;
-  /** Adds a block; `false` when this run may not write any more. */
-  readonly add: (block: LogBlock) => Promise<boolean>;
+  /** Adds blocks; `false` when this run may not write any more. */
+  readonly add: (blocks: readonly LogBlock[]) => Promise<boolean>;
 }
 
 /** Bytes of a block; more only where what is added at once is longer. */
 const BLOCK_BYTES = 64 * 1024;
+/** Most blocks that are stored together. */
+const MAX_BLOCKS = 8;
 /** Time between two blocks that are smaller. */
 const SPACING_MS = 200;
 /** Bytes that wait in memory; beyond it the steps wait. */
@@ -39,10 +41,10 @@ export class BlockWriter implements LogWriter {
   /** What no block was made of yet, and its bytes. */
   #lines: Uint8Array[] = [];
   #waiting = 0;
-  /** Bytes that are not stored yet, those of the block under way included. */
+  /** Bytes that are not stored yet, those of the blocks under way included. */
   #held = 0;
   #storing: Promise<void> | undefined;
-  /** When the last block was begun. */
+  /** When blocks were stored last. */
   #lastMs = -Infinity;
   /** Aborts when the next block is not to wait. */
   #hurry = new AbortController();
@@ -72,7 +74,7 @@ export class BlockWriter implements LogWriter {
     await this.#storing;
   }
 
-  /** Stores what there is, a block after the other. Never rejects. */
+  /** Stores what there is, one part after the other. Never rejects. */
   async #storeAll(): Promise<void> {
     const { clock, onWritten } = this.#host;
     try {
@@ -80,9 +82,8 @@ export class BlockWriter implements LogWriter {
         const waitMs = this.#lastMs + SPACING_MS - clock.monotonicMs();
         if (waitMs > 0) await clock.pause(waitMs, this.#hurry.signal);
         this.#lastMs = clock.monotonicMs();
-        const bytes = this.#takeBlock();
-        await this.#store(bytes);
-        this.#held -= bytes.length;
+        const blocks = this.#takeBlocks();
+        this.#held -= await this.#store(blocks);
         this.#makeRoom();
         onWritten();
       }
@@ -94,7 +95,16 @@ export class BlockWriter implements LogWriter {
     this.#storing = undefined;
   }
 
-  /** The lines of the next block. */
+  /** The blocks to be stored next: as many as are full, or all that there is. */
+  #takeBlocks(): Uint8Array[] {
+    const blocks = [this.#takeBlock()];
+    while (blocks.length < MAX_BLOCKS && this.#waiting >= BLOCK_BYTES) {
+      blocks.push(this.#takeBlock());
+    }
+    if (!this.#isClosing && this.#waiting < BLOCK_BYTES) this.#hurry = new AbortController();
+    return blocks;
+  }
+
   #takeBlock(): Uint8Array {
     let [count, length] = [0, 0];
     for (const line of this.#lines) {
@@ -103,26 +113,29 @@ export class BlockWriter implements LogWriter {
       length += line.length;
     }
     this.#waiting -= length;
-    if (!this.#isClosing && this.#waiting < BLOCK_BYTES) this.#hurry = new AbortController();
     return concatBytes(...this.#lines.splice(0, count));
   }
 
   /**
-   * Stores a block, as soon as the database takes it.
+   * Stores blocks, as soon as the database takes them; gives their number of bytes.
    *
    * @throws {AppError} `conflict` when this run may not write any more; what went wrong when the run
    *   is to end and it went wrong again and again.
    */
-  async #store(bytes: Uint8Array): Promise<void> {
+  async #store(blocks: readonly Uint8Array[]): Promise<number> {
     const { clock, stop, findEnd, add } = this.#host;
     for (let until = Infinity;;) {
       try {
-        const position = this.#position ?? await findEnd();
-        if (position === undefined) throw taskIsElsewhere();
-        this.#position = position;
-        if (!await add({ position, bytes })) throw taskIsElsewhere();
-        this.#position = position + bytes.length;
-        return;
+        const start = this.#position ??= await findEnd();
+        if (start === undefined) throw taskIsElsewhere();
+        let end = start;
+        const placed = blocks.map((bytes) => ({
+          position: (end += bytes.length) - bytes.length,
+          bytes,
+        }));
+        if (!await add(placed)) throw taskIsElsewhere();
+        this.#position = end;
+        return end - start;
       } catch (error) {
         if (error instanceof AppError && error.code === "conflict") throw error;
         const now = clock.monotonicMs();

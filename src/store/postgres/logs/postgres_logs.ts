@@ -8,7 +8,7 @@ import { concatBytes } from "../../../base/bytes.ts";
 import type { Clock } from "../../../base/clock.ts";
 import type { LogStore, LogWriter, LogWriting, OpenLog, StoredLog } from "../../log_store.ts";
 import type { Connections } from "../database/connections.ts";
-import { blocksOf, findEnd, findLastBlock, type LogBlock, type NewBlock } from "./log_rows.ts";
+import { blocksOf, findEnd, findLastBlock, type LogBlock, type NewBlocks } from "./log_rows.ts";
 import { BlockWriter } from "./log_writer.ts";
 
 /** What the logs need. */
@@ -17,8 +17,8 @@ export interface PostgresLogsHost {
   readonly clock: Clock;
   /** The claim under which this daemon runs a task; `undefined` when it does not. */
   readonly epochOf: (taskId: string) => number | undefined;
-  /** Adds a block, together with those of other tasks; `false` when its run may not write. */
-  readonly add: (block: NewBlock) => Promise<boolean>;
+  /** Adds blocks, together with those of other tasks; `false` when their run may not write. */
+  readonly add: (blocks: NewBlocks) => Promise<boolean>;
   /** Most bytes that are kept of the output of one step. */
   readonly maxStepBytes: number;
 }
@@ -66,7 +66,7 @@ class LogOfTask implements StoredLog {
       ...writing,
       clock,
       findEnd: () => connections.use((db) => findEnd(db, claim)),
-      add: (block) => add(Object.assign(block, claim)),
+      add: (blocks) => add({ ...claim, blocks }),
     });
   }
 }
