@@ -94,7 +94,7 @@ function hashOfSources(): string {
 async function migrated(url: string): Promise<void> {
   await using connections = new Connections({ url, owner: OWNER });
   await migrate(connections);
-  await using _jobs = await JobQueue.open(connections, 60_000);
+  await using _jobs = await JobQueue.open(connections, { leaseMs: 60_000, names: [] });
 }
 
 function urlOf(database: string): string {

@@ -27,6 +27,8 @@ import { type Claiming, TaskClaims } from "./tasks/task_claims.ts";
 export interface PostgresOptions extends LogOptions, Omit<ConnectOptions, "max"> {
   /** Name of the node for people; its id when absent. */
   readonly name?: string;
+  /** By which a workspace may name it, beside its name. */
+  readonly labels?: readonly string[];
   /** For how long its tasks are its own while nothing is heard of it; at least ten seconds. */
   readonly leaseMs?: number | undefined;
   readonly listener?: NodeListener;
@@ -58,13 +60,15 @@ type AnyMethod = (...args: readonly unknown[]) => Promise<unknown>;
  * used.
  */
 export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
-  const { owner, clock, name = owner.node, leaseMs = LEASE_MS, listener = {} } = options;
+  const { owner, clock, name = owner.node, labels = [], leaseMs = LEASE_MS, listener = {} } =
+    options;
   await using opened = new AsyncDisposableStack();
   const connections = opened.use(new Connections(options));
   const warning = await checkServer(connections, clock);
   if (warning !== undefined) options.onWarning?.(warning);
   await migrate(connections, options.keyId);
-  const jobs = opened.use(await JobQueue.open(connections, leaseMs));
+  const names = [owner.node, name, ...labels];
+  const jobs = opened.use(await JobQueue.open(connections, { leaseMs, names }));
   const claims = new Claims(owner);
   opened.use(
     await NodeLease.open({

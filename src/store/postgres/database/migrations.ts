@@ -73,7 +73,14 @@ const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE cursors (name TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL);
 
-  CREATE TABLE plans (hash TEXT NOT NULL PRIMARY KEY, plan TEXT NOT NULL);
+  CREATE TABLE plans (
+    hash TEXT NOT NULL PRIMARY KEY, plan TEXT NOT NULL,
+    -- The nodes that its workspace names, as JSON.
+    nodes TEXT GENERATED ALWAYS AS (plan::json #>> '{workspace,nodes}') STORED
+  );
+  -- Queues of tasks that only some nodes may run: their names or labels, or the id of the one that
+  -- has the directory, as JSON.
+  CREATE TABLE placements (queue TEXT NOT NULL PRIMARY KEY, nodes TEXT NOT NULL);
 
   CREATE TABLE tasks (
     id TEXT NOT NULL PRIMARY KEY,

@@ -71,12 +71,13 @@ BEGIN
 
   IF made.retries IS NOT NULL THEN
     INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
-      plan_hash, payload, created_at, parent_id, retry_of, depth, directory, held, gate, gate_max,
-      workspace_max)
+      plan_hash, payload, created_at, parent_id, retry_of, depth, directory, node, held, gate,
+      gate_max, workspace_max)
     SELECT one.id, old.project, old."trigger", coalesce(one.workflow, old.workflow), one.workspace,
       'pending', '', old.delivery_id, one.plan_hash, old.payload, one.created_at, old.parent_id,
-      old.id, old.depth, CASE WHEN one.keeps_directory THEN old.directory END, one.held, old.gate,
-      old.gate_max, one.workspace_max
+      old.id, old.depth, CASE WHEN one.keeps_directory THEN old.directory END,
+      CASE WHEN one.keeps_directory THEN old.node ELSE '' END, one.held, old.gate, old.gate_max,
+      one.workspace_max
     FROM json_to_recordset(made.retries) AS one(id text, "of" text, workflow text, workspace text,
       workspace_max bigint, plan_hash text, created_at bigint, keeps_directory boolean, held bigint)
     JOIN tasks AS old ON old.id = one."of";

@@ -18,12 +18,13 @@ import { QUEUE, SCHEMA } from "./queue_names.ts";
  * - `start_after`: a job is fetched from then on by the database's clock, which may be set back.
  * - `created_on`: jobs are fetched in its order, which so is the order of the tasks' ids.
  */
-const NEW_JOB = `
+const ADD = `
   INSERT INTO ${SCHEMA}.job (id, name, data, created_on, start_after, keep_until, expire_seconds,
       retry_limit, policy, heartbeat_seconds)
-    SELECT svc.job_of(task), '${QUEUE}', to_jsonb(task), svc.time_of(task), 'epoch', 'infinity',
-      2000000000, 2147483647, 'standard', queue.heartbeat_seconds
-    FROM unnest(ids) AS task, ${SCHEMA}.queue WHERE queue.name = '${QUEUE}'`;
+    SELECT svc.job_of(placed.id), placed.queue, to_jsonb(placed.id), svc.time_of(placed.id),
+      'epoch', 'infinity', 2000000000, 2147483647, 'standard', queue.heartbeat_seconds
+    FROM svc.placed(ids) AS placed, ${SCHEMA}.queue WHERE queue.name = '${QUEUE}'
+    ON CONFLICT DO NOTHING`;
 
 /** The value of a digit of Crockford's base32, in which ids of tasks are. */
 const digit = (at: number) =>
@@ -33,8 +34,18 @@ const digit = (at: number) =>
 const TIME = Array.from({ length: 10 }, (_, at) => `(${digit(at + 1)} << ${5 * (9 - at)})`)
   .join(" + ");
 
-/** A job is put back in the queue as the engine itself would restore it. */
-const AS_NEW = "state = 'created', started_on = NULL, heartbeat_on = NULL";
+/** Runs a statement for the jobs of `ids`; mostly all are in the one queue. */
+const withJobs = (statement: (which: string) => string) => `
+    DECLARE
+      jobs uuid[] := ARRAY(SELECT svc.job_of(task) FROM unnest(ids) AS task);
+      found int;
+    BEGIN
+      ${statement(`name = '${QUEUE}' AND id = ANY (jobs)`)};
+      GET DIAGNOSTICS found = ROW_COUNT;
+      IF found < cardinality(jobs) THEN
+        ${statement("name = ANY (ARRAY(SELECT queue FROM svc.placements)) AND id = ANY (jobs)")};
+      END IF;
+    END`;
 
 /** Makes the functions, or replaces those of an earlier version. */
 export const JOB_FUNCTIONS = `
@@ -46,16 +57,39 @@ export const JOB_FUNCTIONS = `
   CREATE OR REPLACE FUNCTION svc.job_of(id text) RETURNS uuid LANGUAGE sql IMMUTABLE AS
     $$SELECT (lpad(to_hex(svc.millis_of(id)), 12, '0') || left(md5(id), 20))::uuid$$;
 
+  -- The queue of each task, and the nodes that serve it where not every node does. A retry that goes
+  -- on in the directory of the task before it is for the node that has it.
+  CREATE OR REPLACE FUNCTION svc.placed(ids text[])
+    RETURNS TABLE (id text, queue text, nodes text) LANGUAGE sql STABLE AS $$
+      SELECT id, '${QUEUE}' || coalesce('/' || left(md5(nodes), 16), ''), nodes FROM (
+        SELECT tasks.id, CASE WHEN retry_of IS NOT NULL AND directory IS NOT NULL
+            AND EXISTS (SELECT 1 FROM svc.nodes WHERE nodes.id = tasks.node)
+          THEN json_build_array(tasks.node)::text ELSE plans.nodes END AS nodes
+        FROM svc.tasks JOIN svc.plans ON hash = plan_hash WHERE tasks.id = ANY (ids)
+      ) AS known $$;
   -- Adds a job for each of these tasks, which are ready.
   CREATE OR REPLACE FUNCTION svc.jobs_add(ids text[]) RETURNS void LANGUAGE plpgsql AS $$
-    BEGIN ${NEW_JOB} ON CONFLICT DO NOTHING; END $$;
+    DECLARE
+      made record;
+    BEGIN
+      FOR made IN SELECT DISTINCT queue, nodes FROM svc.placed(ids)
+        WHERE nodes IS NOT NULL AND queue NOT IN (SELECT queue FROM svc.placements) ORDER BY queue
+      LOOP
+        PERFORM ${SCHEMA}.create_queue(made.queue, '{"policy": "standard"}');
+        INSERT INTO svc.placements VALUES (made.queue, made.nodes) ON CONFLICT DO NOTHING;
+      END LOOP;
+      ${ADD};
+    END $$;
   -- Removes the jobs of these tasks, which have ended.
   CREATE OR REPLACE FUNCTION svc.jobs_end(ids text[]) RETURNS void LANGUAGE plpgsql AS $$
-    BEGIN
-      DELETE FROM ${SCHEMA}.job
-        WHERE name = '${QUEUE}' AND id = ANY (ARRAY(SELECT svc.job_of(task) FROM unnest(ids) task));
-    END $$;
-  -- Gives back the jobs of these tasks, which wait again; one without a job gets a new one.
+    ${withJobs((which) => `DELETE FROM ${SCHEMA}.job WHERE ${which}`)} $$;
+  -- Gives back the jobs of these tasks, which wait again: as the engine restores one, and in the same
+  -- row, so that who waits for it to end it finds it.
   CREATE OR REPLACE FUNCTION svc.jobs_put_back(ids text[]) RETURNS void LANGUAGE plpgsql AS $$
-    BEGIN ${NEW_JOB} ON CONFLICT (name, id) DO UPDATE SET ${AS_NEW}; END $$;
+    ${
+  withJobs((which) =>
+    `UPDATE ${SCHEMA}.job SET state = 'created', started_on = NULL, heartbeat_on = NULL
+        WHERE ${which}`
+  )
+} $$;
 `;

@@ -14,25 +14,36 @@
 import { PgBoss } from "pg-boss";
 import type { Connections, Session } from "../database/connections.ts";
 import { JOB_FUNCTIONS } from "./job_functions.ts";
-import type { Executor } from "./pg_boss.d.ts";
+import { text } from "../../sql/columns.ts";
+import type { Executor, Job } from "./pg_boss.d.ts";
 import { QUEUE, SCHEMA } from "./queue_names.ts";
 
 /** Parts of a lease after which the engine looks for jobs whose node is silent. */
 const LOOKS_PER_LEASE = 6;
 
+/** What it has to know of the node for which it takes jobs. */
+export interface JobQueueOptions {
+  /** A job whose node said nothing for so long is fetched again. */
+  readonly leaseMs: number;
+  /** By which a workspace may name the node: its name, its id and its labels. */
+  readonly names: readonly string[];
+}
+
 /** The jobs of one database. */
 export class JobQueue implements AsyncDisposable {
   readonly #boss: PgBoss;
+  readonly #names: readonly string[];
 
-  private constructor(boss: PgBoss) {
+  private constructor(boss: PgBoss, names: readonly string[]) {
     this.#boss = boss;
+    this.#names = names;
   }
 
-  /**
-   * Starts it, and makes or migrates its tables. A job whose node said nothing for `leaseMs` is
-   * fetched again.
-   */
-  static async open(connections: Connections, leaseMs: number): Promise<JobQueue> {
+  /** Starts it, and makes or migrates its tables. */
+  static async open(
+    connections: Connections,
+    { leaseMs, names }: JobQueueOptions,
+  ): Promise<JobQueue> {
     const lookSeconds = Math.ceil(leaseMs / 1000 / LOOKS_PER_LEASE);
     const boss = new PgBoss({
       db: { executeSql: (text, values) => connections.use((db) => execute(db, text, values)) },
@@ -42,7 +53,7 @@ export class JobQueue implements AsyncDisposable {
       monitorIntervalSeconds: lookSeconds,
     });
     boss.on("error", () => {}); // of its looks: the next one does what this one could not
-    const jobs = new JobQueue(boss);
+    const jobs = new JobQueue(boss, names);
     try {
       const heartbeatSeconds = Math.ceil(leaseMs / 1000);
       await connections.transaction(async (db) => {
@@ -60,17 +71,39 @@ export class JobQueue implements AsyncDisposable {
     return jobs;
   }
 
-  /** Takes at most `limit` jobs in this transaction; gives the ids of their tasks, the oldest first. */
+  /**
+   * Takes at most `limit` jobs in this transaction, first those that not every node may take; gives
+   * the ids of their tasks.
+   */
   async take(db: Session, limit: number): Promise<readonly string[]> {
-    const options = { batchSize: limit, db: inSession(db) };
-    return (await this.#boss.fetch(QUEUE, options)).map(({ data }) => String(data)).toSorted();
+    const placed = await db.all(
+      `SELECT queue FROM placements WHERE EXISTS (
+         SELECT 1 FROM json_array_elements_text(nodes::json) AS node WHERE node = ANY (?))
+       AND EXISTS (SELECT 1 FROM ${SCHEMA}.job
+         WHERE job.name = queue AND state < 'active' AND NOT blocked)`,
+      this.#names,
+    );
+    const taken: Job[] = [];
+    for (const queue of [...placed.map((row) => text(row, "queue")), QUEUE]) {
+      const batchSize = limit - taken.length;
+      if (batchSize === 0) break;
+      taken.push(...await this.#boss.fetch(queue, { batchSize, db: inSession(db) }));
+    }
+    return taken.map(({ data }) => String(data));
   }
 
   /** Says that these tasks, which this node has claimed, still run. */
   async touch(db: Session, taskIds: readonly string[]): Promise<void> {
     if (taskIds.length === 0) return;
-    const jobs = await db.all("SELECT job_of(task) AS id FROM unnest(?::text[]) AS task", taskIds);
-    await this.#boss.touch(QUEUE, jobs.map(({ id }) => String(id)), { db: inSession(db) });
+    const jobs = await db.all(
+      `SELECT job.name, job.id FROM unnest(?::text[]) AS task,
+         (SELECT '${QUEUE}' AS queue UNION ALL SELECT queue FROM placements) AS queues,
+         ${SCHEMA}.job WHERE job.name = queue AND job.id = job_of(task)`,
+      taskIds,
+    );
+    for (const [queue, of] of Map.groupBy(jobs, (row) => text(row, "name"))) {
+      await this.#boss.touch(queue, of.map((row) => text(row, "id")), { db: inSession(db) });
+    }
   }
 
   /** Stops its looks; the jobs stay as they are. */

@@ -29,6 +29,9 @@ const TAKE = `UPDATE tasks SET state = 'running', node = ?1, run = ?2, epoch = e
  * Takes those of these tasks that are to be had: ready ones, and those whose run is gone. One that
  * another transaction is changing is left alone: whoever waited here for a task would keep its job
  * from one who waits for that.
+ *
+ * A task that comes from another node leaves its files there, to be removed; where it had a
+ * directory of its own, it begins anew: what its steps made is there.
  */
 export async function takeTasks(
   db: Session,
@@ -38,11 +41,25 @@ export async function takeTasks(
   const { node, run } = db.owner;
   const rows = await db.all(
     `WITH old AS (
-       SELECT id, state FROM tasks
+       SELECT id, state, node, directory FROM tasks
        WHERE id = ANY (?4) AND (${READY} OR (tasks.state = 'running' AND ${isGoneSql("tasks")}))
-       FOR UPDATE SKIP LOCKED)
-     ${TAKE}, started_at = COALESCE(started_at, ?3) FROM old WHERE tasks.id = old.id
-     RETURNING tasks.id, tasks.epoch, (old.state = 'running')::int AS is_interrupted`,
+       FOR UPDATE SKIP LOCKED),
+     taken AS (
+       ${TAKE}, started_at = COALESCE(started_at, ?3),
+         directory = CASE WHEN old.node IN ('', ?1) THEN old.directory END
+       FROM old WHERE tasks.id = old.id
+       RETURNING tasks.id, tasks.epoch, (old.state = 'running')::int AS is_interrupted,
+         old.node, old.directory),
+     elsewhere AS (SELECT * FROM taken WHERE node NOT IN ('', ?1)),
+     left_there AS (
+       INSERT INTO files_to_remove (node, task_id, directory)
+         SELECT node, id, COALESCE(directory, '') FROM elsewhere WHERE node IN (SELECT id FROM nodes)
+       ON CONFLICT (node, task_id) DO UPDATE SET directory = excluded.directory),
+     back_here AS (
+       DELETE FROM files_to_remove WHERE node = ?1 AND task_id IN (SELECT id FROM taken)),
+     anew AS (
+       DELETE FROM steps WHERE task_id IN (SELECT id FROM elsewhere WHERE directory IS NOT NULL))
+     SELECT id, epoch, is_interrupted FROM taken`,
     node,
     run,
     now,

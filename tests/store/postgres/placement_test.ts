@@ -1,0 +1,95 @@
+/**
+ * Which daemon may run a task, and what one finds of a task that another has begun.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
+import type { Store } from "../../../src/store/store.ts";
+import { accept, PLAN, step, STEPS, taskIdOf } from "../../helpers/store_records.ts";
+import { numberOf } from "../contract/each_store.ts";
+import { twoDaemonsTest } from "./two_daemons.ts";
+
+/** A plan of a workspace that names nodes. */
+const planFor = (nodes: readonly string[]) => ({
+  hash: nodes.join(),
+  json: JSON.stringify({ steps: STEPS.map((id) => ({ id })), workspace: { path: "/w", nodes } }),
+});
+
+async function claim(store: Store, limit = 9): Promise<number[]> {
+  const { tasks, interrupted = [] } = await store.claimTasks(limit, 5);
+  return [...tasks, ...interrupted].map(({ task }) => numberOf(task.id));
+}
+
+const finish = (store: Store, n: number) =>
+  store.finishTask({ taskId: taskIdOf(n), state: "failed", reason: "", now: 9 });
+
+const jobs = "SELECT id FROM svc_jobs.job";
+
+twoDaemonsTest("a task runs on the nodes that its workspace names", async ({ a, b, sql }) => {
+  await accept(a, 1, { plan: planFor(["b"]) });
+  await accept(a, 2);
+  await accept(a, 3, { plan: planFor(["nobody", "a"]) });
+  await accept(a, 4, { plan: planFor(["nobody"]) });
+  await accept(b, 5, { plan: planFor(["b"]) });
+  deepEqual(await claim(a), [2, 3]);
+  deepEqual(await claim(b, 1), [1]);
+  await b.requeueTask(taskIdOf(1));
+  deepEqual(await claim(a), [], "also when it continues");
+  deepEqual(await claim(b), [1, 5]);
+  equal(await a.cancelTask(taskIdOf(4), { reason: "", now: 7 }), "cancelled");
+  for (const n of [2, 3]) equal(await finish(a, n), true);
+  for (const n of [1, 5]) equal(await finish(b, n), true);
+  deepEqual(await sql((db) => db.all(jobs)), []);
+});
+
+twoDaemonsTest("a placed task is taken over like any other", async (daemons) => {
+  const { a, b, sql } = daemons;
+  await accept(a, 1, { plan: planFor(["a", "b"]) });
+  deepEqual(await claim(a), [1]);
+  await daemons.endLeaseOfA();
+  await sql((db) => db.get("SELECT jobs_put_back(ARRAY[?])", taskIdOf(1)));
+  deepEqual(await claim(b), [1]);
+});
+
+twoDaemonsTest("a retry that keeps a directory runs where that is", async ({ a, b }) => {
+  const retry = (n: number, of: number) =>
+    a.retryTask({ id: taskIdOf(n), of: taskIdOf(of), kept: [], keepDirectory: true, now: 20 });
+  await accept(a, 1);
+  deepEqual(await claim(a), [1]);
+  await a.setTaskDirectory(taskIdOf(1), "/data/of/a");
+  await finish(a, 1);
+  await retry(2, 1);
+  deepEqual(await claim(b), []);
+  const { tasks: [claimed] } = await a.claimTasks(9, 5);
+  deepEqual([claimed?.task.id, claimed?.task.directory], [taskIdOf(2), "/data/of/a"]);
+});
+
+twoDaemonsTest("a task begins anew where its directory is not", async (daemons) => {
+  const { a, b, sql } = daemons;
+  for (const n of [1, 2]) await accept(a, n, { plan: PLAN });
+  deepEqual(await claim(a), [1, 2]);
+  for (const n of [1, 2]) await a.saveStep(taskIdOf(n), step(0, "succeeded"));
+  await a.setTaskDirectory(taskIdOf(1), "/data/of/a");
+  for (const n of [1, 2]) await a.requeueTask(taskIdOf(n));
+  const { tasks } = await b.claimTasks(9, 6);
+  deepEqual(
+    tasks.map(({ task: { id, directory, steps } }) => [
+      numberOf(id),
+      directory,
+      ...steps.map(({ state }) => state),
+    ]),
+    [[1, "", "pending", "pending"], [2, "", "succeeded", "pending"]],
+  );
+  const left = () => sql((db) => db.all("SELECT * FROM files_to_remove ORDER BY task_id"));
+  deepEqual(await left(), [
+    { node: "a", task_id: taskIdOf(1), directory: "/data/of/a" },
+    { node: "a", task_id: taskIdOf(2), directory: "" },
+  ]);
+  await b.requeueTask(taskIdOf(2));
+  deepEqual(await claim(a), [2]);
+  deepEqual((await left()).map(({ node, task_id }) => [node, numberOf(String(task_id))]), [
+    ["a", 1],
+    ["b", 2],
+  ], "what is run here again stays");
+});
