@@ -16,6 +16,7 @@ import { manyTriggers } from "./scenarios/many_triggers.ts";
 import { mixedLoad } from "./scenarios/mixed_load.ts";
 import { openPages } from "./scenarios/open_pages.ts";
 import { plugins } from "./scenarios/plugins.ts";
+import { postgres } from "./scenarios/postgres.ts";
 import { refusals } from "./scenarios/refusals.ts";
 import { taskStart } from "./scenarios/task_start.ts";
 
@@ -26,6 +27,7 @@ export const SCENARIOS: readonly Scenario[] = [
   manyTriggers,
   manyRows,
   plugins,
+  postgres,
   taskStart,
   drain,
   coldStart,

@@ -17,6 +17,9 @@ const SERVER = Deno.env.get("SVC_TEST_POSTGRES") ?? "";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const OWNER = { node: "tests", run: "tests" };
 
+/** Whether there is a server. */
+export const hasServer = () => SERVER !== "";
+
 /** A test that needs PostgreSQL; ignored, and says so, where there is none. */
 export function postgresTest(
   name: string,
