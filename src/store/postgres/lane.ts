@@ -31,6 +31,7 @@ export class Lane<Call> {
   #waiting: Waiting<Call>[] = [];
   #isSoon = false;
   #running: Promise<void> | undefined;
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(run: RunBatch<Call>) {
     this.#run = run;
@@ -41,7 +42,7 @@ export class Lane<Call> {
     if (this.#waiting.length >= MAX_WAITING) {
       return Promise.reject(new AppError("overloaded", "Too many requests wait for the database"));
     }
-    return new Promise((resolve, reject) => {
+    return this.#last = new Promise((resolve, reject) => {
       this.#waiting.push({ call, resolve, reject });
       if (this.#running !== undefined || this.#isSoon) return;
       this.#isSoon = true;
@@ -50,6 +51,11 @@ export class Lane<Call> {
         this.#running = this.#runAll();
       });
     });
+  }
+
+  /** Waits for the calls that were made before. */
+  async settled(): Promise<void> {
+    await this.#last.catch(() => {});
   }
 
   /** Waits until no call is left. */

@@ -101,7 +101,10 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
     awaitAdoption: (version) => untilAdopted(connections, version, clock).catch(() => {}),
   };
   const claiming: Pick<Store, Claiming> = {
-    claimTasks: (limit, now) => taskClaims.claimTasks(limit, now),
+    async claimTasks(limit, now) {
+      await lanes.tasks.settled(); // a worker asks for the room of a task whose end it sends
+      return await taskClaims.claimTasks(limit, now);
+    },
     claimInterrupted: () => taskClaims.claimInterrupted(),
   };
   const all = opened.move();

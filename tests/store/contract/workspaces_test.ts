@@ -26,6 +26,13 @@ eachStore("maxParallel holds over the triggers of a workspace", async (store) =>
   deepEqual(await claim(store), [4, 5]);
 });
 
+eachStore("a claim finds the room of a task whose end was asked for before", async (store) => {
+  for (const n of [0, 1]) await accept(store, n, { task: { workspaceMax: 1 } });
+  deepEqual(await claim(store), [0]);
+  const [, claimed] = await Promise.all([finish(store, 0), claim(store)]);
+  deepEqual(claimed, [1]);
+});
+
 eachStore("a task has to have room in its group and in its workspace", async (store) => {
   const queued = (n: number, key: string) =>
     accept(store, n, {
