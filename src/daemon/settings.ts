@@ -161,6 +161,15 @@ export const SETTINGS: readonly Setting[] = [
     example: "[ANTHROPIC_API_KEY, SSH_AUTH_SOCK, HTTPS_PROXY, NO_PROXY]",
   },
   {
+    name: "max-step-log",
+    takes: "count",
+    placeholder: "bytes",
+    help: "bytes of output that are kept of one step; a line in its log says where it was cut",
+    otherwise: "64 MiB; 8 MiB in a database that daemons share",
+    example: "67108864",
+    range: [1, MOST],
+  },
+  {
     name: "keep-tasks-days",
     takes: "count",
     placeholder: "n",

@@ -106,13 +106,14 @@ export async function openState(config: DaemonConfig): Promise<State> {
   }
   const events = new EventHub<DaemonEvents>(log);
   const newId = idFactory(clock);
-  const { env, leaseMs } = config;
+  const { env, leaseMs, maxStepLogBytes } = config;
   const storage = opening.use(
     await openStorage(dir, {
       env,
       run: newId(),
       clock,
       leaseMs,
+      maxStepLogBytes,
       onWarning: (text) => log.warn(text),
       onBatch: telemetry.onBatch,
     }),

@@ -32,6 +32,8 @@ export interface StorageOptions {
   readonly clock: Clock;
   /** For how long its tasks are its own while nothing is heard of it, where others share them. */
   readonly leaseMs?: number | undefined;
+  /** Most bytes that are kept of the output of one step. */
+  readonly maxStepLogBytes?: number | undefined;
   /** Told what an operator should correct. */
   readonly onWarning?: (text: string) => void;
   /** Called with the result of each batch. */
@@ -44,13 +46,13 @@ export interface StorageOptions {
  * @throws {AppError} `refused` when it cannot be used, `overloaded` when it cannot be reached now.
  */
 export async function openStorage(dir: DataDir, options: StorageOptions): Promise<Storage> {
-  const { env, run, onBatch = () => {} } = options;
+  const { env, run, maxStepLogBytes, onBatch = () => {} } = options;
   const shared = await findSharedDatabase(dir, env);
   if (shared === undefined) {
     const store = await openStore(dir.database, { node: run, onBatch });
     return {
       store,
-      logs: new LogFiles(dir.logs),
+      logs: new LogFiles(dir.logs, maxStepLogBytes),
       [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
     };
   }

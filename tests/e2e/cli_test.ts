@@ -87,6 +87,7 @@ testEachProgram("exit code 2: what is no command line, and what to do", async (p
     "daemon --workers 0",
     "daemon --keep-tasks-days 36501",
     "daemon --lease 1s",
+    "daemon --max-step-log 0",
     "token create --ttl 99999999d",
     "token create --ttl 1e9d",
     "token create --ttl=-1s",

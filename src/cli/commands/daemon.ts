@@ -75,6 +75,7 @@ export const command: Command = {
       pluginRoot: resolve(context.option("pluginRoot") ?? dir.root),
       slackApiUrl: parseApiUrl(context.option("slackApiUrl") ?? ""),
       stepEnv: context.list("stepEnv").flatMap((names) => names.split(",")),
+      ...optional("maxStepLogBytes", context.count("maxStepLog", 1)),
       ...optional("keepTasksDays", context.count("keepTasksDays", 0)),
       ...optional("keepTasks", context.count("keepTasks", 0)),
     });

@@ -10,15 +10,12 @@ import type { LogWriter, LogWriting, OpenLog, StoredLog } from "../log_store.ts"
 /** What ends a line, as a byte. */
 const LINE_BREAK = 10;
 
-/** Most bytes that are kept of the output of one step. */
-const MAX_STEP_BYTES = 64 * 1024 * 1024;
-
 /** The file at a path. It is made with the first output. */
 export class LogFile implements StoredLog {
   readonly maxStepBytes: number;
   readonly #path: string;
 
-  constructor(path: string, maxStepBytes = MAX_STEP_BYTES) {
+  constructor(path: string, maxStepBytes = Infinity) {
     this.#path = path;
     this.maxStepBytes = maxStepBytes;
   }

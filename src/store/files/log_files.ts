@@ -9,13 +9,19 @@ import { namesIn } from "../../base/names_in.ts";
 import type { LeftLogs, LogStore } from "../log_store.ts";
 import { LogFile } from "./log_file.ts";
 
+/** Most bytes that are kept of the output of one step. */
+const MAX_STEP_BYTES = 64 * 1024 * 1024;
+
 /** The log files of a directory. */
 export class LogFiles implements LogStore {
   readonly #directory: string;
+  readonly #maxStepBytes: number;
   readonly left: LeftLogs;
 
-  constructor(directory: string) {
+  /** `maxStepBytes`: 64 MiB when absent. */
+  constructor(directory: string, maxStepBytes = MAX_STEP_BYTES) {
     this.#directory = directory;
+    this.#maxStepBytes = maxStepBytes;
     this.left = {
       owners: () => ownersIn(directory),
       remove: (taskId) => removeIfThere(logPath(directory, taskId)),
@@ -23,7 +29,7 @@ export class LogFiles implements LogStore {
   }
 
   of(taskId: string): LogFile {
-    return new LogFile(logPath(this.#directory, taskId));
+    return new LogFile(logPath(this.#directory, taskId), this.#maxStepBytes);
   }
 }
 

@@ -16,7 +16,7 @@ import type { Claims } from "./tasks/claims.ts";
 export interface LogOptions {
   readonly clock: Clock;
   /** Most bytes that are kept of the output of one step; 8 MiB when absent. */
-  readonly maxStepLogBytes?: number;
+  readonly maxStepLogBytes?: number | undefined;
 }
 
 /** A limit lower than that of files: what is kept here is in each backup, too. */

@@ -39,6 +39,17 @@ Deno.test("LogFiles names the tasks whose logs there are, and removes a log", as
   deepEqual(await Array.fromAsync(new LogFiles(`${dir.path}/none`).left.owners()), []);
 });
 
+Deno.test("LogFiles keeps as much of a step as it is told", async () => {
+  await using dir = await tempDir();
+  const stored = new LogFiles(dir.path, 10).of(taskIdOf(1));
+  {
+    await using log = new TaskLog(stored, HOST);
+    await log.step("s").write("out", utf8("0123456789abc"));
+  }
+  const text = textOf((await readLog(stored, 0)).chunks);
+  equal(text, "0123456789[svc: further output of this step is not kept, limit 10 bytes]\n");
+});
+
 Deno.test("LogFile makes a file that only its owner can read, with the first output", async () => {
   await using dir = await tempDir();
   const path = `${dir.path}/t.jsonl`;
