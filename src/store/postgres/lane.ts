@@ -11,8 +11,31 @@ import { AppError } from "../../base/errors.ts";
 /** What came of one call of a batch. */
 export type Settled = { readonly value: unknown } | { readonly error: unknown };
 
-/** Runs the calls of a batch; gives what came of each, in their order. Never rejects. */
+/** Runs the calls of a batch; gives what came of each, in their order. A lane's never rejects. */
 export type RunBatch<Call> = (calls: readonly Call[]) => Promise<readonly Settled[]>;
+
+/**
+ * Runs batches of which one bad call undoes all: then each half is repeated by itself, until it
+ * stands alone.
+ */
+export function byHalves<Call>(run: RunBatch<Call>): RunBatch<Call> {
+  const runOrHalve: RunBatch<Call> = async (calls) => {
+    try {
+      return await run(calls);
+    } catch (error) {
+      if (calls.length === 1 || isAway(error)) return calls.map(() => ({ error }));
+      const half = Math.ceil(calls.length / 2);
+      const first = await runOrHalve(calls.slice(0, half));
+      return [...first, ...await runOrHalve(calls.slice(half))];
+    }
+  };
+  return runOrHalve;
+}
+
+/** Whether nothing can be written now: alone, each call would wait for that again. */
+function isAway(error: unknown): boolean {
+  return error instanceof AppError && error.code === "overloaded";
+}
 
 /** Most calls that may wait; above it requests are refused with `overloaded`. */
 const MAX_WAITING = 20_000;

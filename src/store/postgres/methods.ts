@@ -6,6 +6,7 @@
  */
 
 import type { Store, StoreMethod } from "../store.ts";
+import type { AuditMethod } from "./audit_lane.ts";
 import * as chain from "./audit/audit_chain.ts";
 import * as auditPruning from "./audit/audit_pruning.ts";
 import * as audit from "./audit/audit_rows.ts";
@@ -48,7 +49,9 @@ type Inside<Name extends StoreMethod> = (
 
 /** The methods by name. */
 export const METHODS: {
-  readonly [Name in Exclude<StoreMethod, Batched | Claiming | Waiting>]?: Inside<Name>;
+  readonly [Name in Exclude<StoreMethod, Batched | AuditMethod | Claiming | Waiting>]?: Inside<
+    Name
+  >;
 } = {
   // resources
   loadResources: resources.loadResources,
@@ -105,9 +108,6 @@ export const METHODS: {
   listConnectionStates: connections.listConnectionStates,
   noteConnection: connections.noteConnection,
   // audit
-  startAudit: audit.startAudit,
-  finishAudit: audit.finishAudit,
-  recordAudit: audit.recordAudit,
   claimInterruptedAudits: audit.claimInterruptedAudits,
   listAudit: audit.listAudit,
   findAudit: audit.findAudit,

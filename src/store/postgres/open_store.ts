@@ -8,6 +8,7 @@
 import { ACCESS } from "../access.ts";
 import type { LogStore } from "../log_store.ts";
 import type { Store, StoreMethod } from "../store.ts";
+import { AuditLane } from "./audit_lane.ts";
 import { BATCHED, type Batched } from "./batched.ts";
 import { checkServer } from "./database/check_server.ts";
 import { Connections, type ConnectOptions } from "./database/connections.ts";
@@ -91,6 +92,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
     tasks: new Lane((calls: readonly BatchedCall[]) => batches.run(calls)),
   };
   for (const lane of Object.values(lanes)) opened.defer(() => lane.idle());
+  const { startAudit, finishAudit, recordAudit } = opened.use(new AuditLane(connections));
   const methods: Partial<Record<StoreMethod, AnyMethod>> = {};
   for (const name of Object.keys(ACCESS) as StoreMethod[]) {
     methods[name] = isBatched(name)
@@ -112,6 +114,9 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
     ...methods as unknown as Pick<Store, StoreMethod>, // ACCESS has every name at run time
     ...waiting,
     ...claiming,
+    startAudit,
+    finishAudit,
+    recordAudit,
     logs: openLogs({ connections, claims }, options),
     failed: new Promise(() => {}),
     [Symbol.asyncDispose]: () => all.disposeAsync(),

@@ -8,7 +8,7 @@
 import { AppError } from "../../base/errors.ts";
 import { BATCHED, type Batched, type BatchRows } from "./batched.ts";
 import type { Connections, Session } from "./database/connections.ts";
-import type { Settled } from "./lane.ts";
+import { byHalves, type Settled } from "./lane.ts";
 import { MOST_LOADS } from "./working_set/change_tasks.ts";
 import { ClaimFence, type HandedOut } from "./working_set/claim_fence.ts";
 import { loadFacts } from "./working_set/facts.ts";
@@ -39,20 +39,8 @@ export class BatchRunner {
     this.#handedOut = handedOut;
   }
 
-  /**
-   * What came of each call. One that fails when others have changed something undoes all of them:
-   * then each half is repeated by itself, until it stands alone.
-   */
-  async run(calls: readonly BatchedCall[]): Promise<readonly Settled[]> {
-    try {
-      return await this.#runTogether(calls);
-    } catch (error) {
-      if (calls.length === 1 || isAway(error)) return calls.map(() => ({ error }));
-      const half = Math.ceil(calls.length / 2);
-      const first = await this.run(calls.slice(0, half));
-      return [...first, ...await this.run(calls.slice(half))];
-    }
-  }
+  /** What came of each call; one that fails when others have changed something undoes all of them. */
+  readonly run = byHalves((calls: readonly BatchedCall[]) => this.#runTogether(calls));
 
   /**
    * Locks are taken in one order, so that two batches never wait for each other: where one was
@@ -94,9 +82,4 @@ function attempt(call: BatchedCall, rows: BatchRows): Settled {
     if (!(error instanceof AppError) || changes.count !== before) throw error;
     return { error };
   }
-}
-
-/** Whether nothing can be written now: alone, each call would wait for that again. */
-function isAway(error: unknown): boolean {
-  return error instanceof AppError && error.code === "overloaded";
 }

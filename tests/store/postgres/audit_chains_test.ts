@@ -50,6 +50,35 @@ twoDaemonsTest("two daemons that write at once make two sound chains", async ({ 
   ]);
 });
 
+twoDaemonsTest("of calls that share a commit, one that fails spoils no other", async ({ a }) => {
+  await write(a, "A1");
+  const outcomes = await Promise.allSettled([
+    a.startAudit(start("A2")),
+    a.startAudit(start("A1")),
+    a.recordAudit([{ start: start("A3"), end: END }, { start: start("A1"), end: END }]),
+    a.startAudit(start("A4")),
+  ]);
+  deepEqual(outcomes.map(({ status }) => status), [
+    "fulfilled",
+    "rejected",
+    "rejected",
+    "fulfilled",
+  ]);
+  await Promise.all([
+    a.finishAudit("A2", END),
+    a.finishAudit("A2", { ...END, result: "failed" }),
+    a.finishAudit("A1", { ...END, result: "failed" }),
+    a.finishAudit("A4", { ...END, stderr: "\0 and \ud800" }),
+  ]);
+  const rows = await a.listAudit({ limit: 9 });
+  deepEqual(rows.map(({ id, result, stderr }) => [id, result, stderr]), [
+    ["A4", "ok", "\u2400 and \ufffd"],
+    ["A2", "ok", ""],
+    ["A1", "ok", ""],
+  ]);
+  deepEqual(await a.verifyAudit(), { rows: 3, faults: [] });
+});
+
 twoDaemonsTest("the audit verifies while it is written", async ({ a, b }) => {
   const writing = Promise.all(range(0, 60).map((n) => write(a, `A${n}`)));
   for (let round = 0; round < 10; round++) {

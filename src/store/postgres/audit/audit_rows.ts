@@ -9,58 +9,65 @@ import type { AuditEnd, AuditQuery, AuditRow, AuditStart } from "../../audit_rec
 import { auditEndColumns, auditStartColumns, toAuditRow } from "../../sql/audit.ts";
 import { text } from "../../sql/columns.ts";
 import { insertion, ordered, prefixEnd, textRange, where } from "../../sql/queries.ts";
-import type { SqlValue } from "../../sql/row.ts";
+import type { Row, SqlValue } from "../../sql/row.ts";
 import type { Session } from "../database/connections.ts";
 import { isGoneSql } from "../database/ownership.ts";
 import { addLinks, type Covered } from "./audit_chain.ts";
 
-/** Writes a row with the result `running`. */
-export async function startAudit(db: Session, start: AuditStart): Promise<void> {
-  await add(db, [auditStartColumns(start)]);
+/** What is written together. */
+export interface AuditWrites {
+  /** New rows; those with an end are over already. */
+  readonly rows: readonly { readonly start: AuditStart; readonly end?: AuditEnd }[];
+  /** Ends of rows that run, by their ids; a finished row stays as it is. */
+  readonly ends: ReadonlyMap<string, AuditEnd>;
 }
 
-/** Writes rows of runs that are over already. */
-export async function recordAudit(
-  db: Session,
-  rows: readonly { readonly start: AuditStart; readonly end: AuditEnd }[],
-): Promise<void> {
-  await add(
-    db,
-    rows.map(({ start, end }) => Object.assign(auditStartColumns(start), auditEndColumns(end))),
-  );
-}
-
-async function add(
-  db: Session,
-  rows: readonly Readonly<Record<string, SqlValue>>[],
-): Promise<void> {
-  if (rows.length === 0) return;
-  const { node, run } = db.owner;
-  const { sql, values } = insertion(
-    "plugin_audit",
-    rows.map((row) => ({ ...row, node, run, chain: node })),
-  );
-  const added = await db.all(`${sql} RETURNING *`, ...values);
-  await addLinks(
-    db,
-    node,
-    added.flatMap((row): Covered[] =>
+/** Writes rows and ends with their links. */
+export async function writeAudit(db: Session, { rows, ends }: AuditWrites): Promise<void> {
+  const added = rows.length === 0 ? [] : await insert(db, rows);
+  const ended = ends.size === 0 ? [] : await finish(db, ends);
+  const covered = [
+    ...added.flatMap((row): Covered[] =>
       row["result"] === "running"
         ? [{ row, link: "start" }]
         : [{ row, link: "start" }, { row, link: "finish" }]
     ),
-  );
+    ...ended.map((row): Covered => ({ row, link: "finish" })),
+  ];
+  const chains = Map.groupBy(covered, ({ row }) => text(row, "chain"));
+  for (const chain of [...chains.keys()].toSorted()) {
+    await addLinks(db, chain, chains.get(chain) ?? []);
+  }
 }
 
-/** Finishes a running row; a finished one stays as it is. */
-export async function finishAudit(db: Session, id: string, end: AuditEnd): Promise<void> {
-  const { result, finished_at, exit_code, duration_ms, stderr } = auditEndColumns(end);
-  const row = await db.get(
-    `UPDATE plugin_audit SET result = ?, finished_at = ?, exit_code = ?, duration_ms = ?, stderr = ?
-     WHERE id = ? AND result = 'running' RETURNING *`,
-    ...[result, finished_at, exit_code, duration_ms, stderr, id],
+function insert(db: Session, rows: AuditWrites["rows"]): Promise<Row[]> {
+  const { node, run } = db.owner;
+  const { sql, values } = insertion(
+    "plugin_audit",
+    rows.map(({ start, end }) =>
+      Object.assign(
+        { finished_at: null, exit_code: null, duration_ms: null, node, run, chain: node },
+        auditStartColumns(start),
+        end === undefined ? {} : auditEndColumns(end),
+      )
+    ),
   );
-  if (row !== undefined) await addLinks(db, text(row, "chain"), [{ row, link: "finish" }]);
+  return db.all(`${sql} RETURNING *`, ...values);
+}
+
+function finish(db: Session, ends: AuditWrites["ends"]): Promise<Row[]> {
+  const values = [...ends].map(([id, end]) => {
+    const { result, finished_at, exit_code, duration_ms, stderr } = auditEndColumns(end);
+    return [id, result, finished_at, exit_code, duration_ms, stderr];
+  });
+  return db.all(
+    `UPDATE plugin_audit SET result = ends.result, finished_at = ends.finished_at,
+       exit_code = ends.exit_code, duration_ms = ends.duration_ms, stderr = ends.stderr
+     FROM (VALUES ${values.map(() => "(?, ?, ?, ?::bigint, ?::bigint, ?)").join(", ")})
+       AS ends (id, result, finished_at, exit_code, duration_ms, stderr)
+     WHERE plugin_audit.id = ends.id AND plugin_audit.result = 'running' RETURNING plugin_audit.*`,
+    ...values.flat(),
+  );
 }
 
 /** Takes over the rows of plugins that run for a daemon that is gone, oldest first. */

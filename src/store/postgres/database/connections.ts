@@ -31,7 +31,7 @@ export interface Owner {
 /** Where statements run: in an open transaction, or each by itself. */
 export interface Session {
   readonly owner: Owner;
-  /** Number of the server's process, as whoever answered said when this connected. */
+  /** Number of the server's process, as it was told when this connected. */
   readonly processId: number;
   /** Every row of a statement. Values stand as `?`, or as `?1` where one is used more than once. */
   all(sql: string, ...values: readonly Value[]): Promise<Row[]>;

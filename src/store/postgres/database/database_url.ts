@@ -5,7 +5,6 @@
  * @module
  */
 
-import { isIPv4 } from "node:net";
 import { AppError } from "../../../base/errors.ts";
 
 /** How connections are protected, in PostgreSQL's words. */
@@ -137,8 +136,7 @@ function toSslMode(text: string | undefined, host: string): SslMode {
 }
 
 function isLocal(host: string): boolean {
-  return isSocket(host) || host === "localhost" || host === "::1" ||
-    (isIPv4(host) && host.startsWith("127."));
+  return isSocket(host) || host === "localhost" || host === "::1" || /^127(\.\d+){3}$/.test(host);
 }
 
 function refused(what: string): AppError {

@@ -21,7 +21,7 @@ export interface Notification {
 
 /** One connection. */
 export interface ClientBase {
-  /** Number of the server's process, as whoever answers says when it connects. */
+  /** Number of the server's process, as the other end says when it connects. */
   readonly processID: number | null;
   query(sql: string, values?: readonly unknown[]): Promise<QueryResult>;
   query(query: { name: string; text: string; values: readonly unknown[] }): Promise<QueryResult>;
