@@ -12,6 +12,8 @@ import type { StoreMethod } from "./store.ts";
  * while another process writes.
  */
 export const ACCESS: { readonly [Name in StoreMethod]: "read" | "write" } = {
+  listNodes: "read",
+  forgetNode: "write",
   loadResources: "read",
   changeResources: "write",
   resourceVersion: "read",

@@ -11,6 +11,7 @@ import type { EventDecision, EventOutcome } from "./delivery_records.ts";
 import type { DaemonEvents, Events } from "./events.ts";
 import type { NewMessage, OutboxMessage } from "./outbox_records.ts";
 import type { Store, StoreMethod } from "./store.ts";
+import type { ClaimedTask } from "./task_records.ts";
 
 /** Publishes what one successful call has changed. */
 type Announcement<Name extends StoreMethod> = (
@@ -31,6 +32,7 @@ const CHANGED = {
   "control-audit": { record: "control-audit" },
 } as const satisfies Record<RecordName, DaemonEvents["recordsChanged"]>;
 const NONE_REPLACED: readonly string[] = [];
+const NONE_INTERRUPTED: readonly ClaimedTask[] = [];
 
 function changed(events: Events, ...records: readonly RecordName[]): void {
   for (const record of records) events.publish("recordsChanged", CHANGED[record]);
@@ -97,6 +99,8 @@ function delivered(
 
 /** The announcement of each method that writes; methods that only read have none. */
 export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name> } = {
+  // what it ran may be claimed now
+  forgetNode: (events) => events.publish("tasksStored", { replaced: NONE_REPLACED }),
   adoptResources: changesNothing,
   // the catalog announces that they have changed, once it holds the change
   changeResources: (events) => events.publish("resourcesStored", undefined),
@@ -111,8 +115,9 @@ export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name
   recordHandshake: (events, _, { id }) => changedOnly(events, "delivery", id),
   recordRejections: (events, _, rejections) =>
     changedOnly(events, "delivery", ...rejections.map(({ delivery }) => delivery.id)),
-  claimTasks(events, { tasks }) {
+  claimTasks(events, { tasks, interrupted = NONE_INTERRUPTED }) {
     for (const { task } of tasks) taskChanged(events, task.id);
+    for (const { task } of interrupted) taskChanged(events, task.id);
   },
   claimInterrupted: (events, tasks) =>
     changedOnly(events, "task", ...tasks.map(({ task }) => task.id)),

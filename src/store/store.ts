@@ -16,6 +16,7 @@ import type {
 } from "./delivery_store.ts";
 import type { IdSearch } from "./id_search.ts";
 import type { Maintenance } from "./maintenance.ts";
+import type { NodeStore } from "./node_store.ts";
 import type { OutboxQueue, OutboxRecorder, OutboxStore } from "./outbox_store.ts";
 import type { ResourceStore } from "./resource_store.ts";
 import type { RetentionStore } from "./retention_store.ts";
@@ -41,6 +42,7 @@ import type {
 export interface Store
   extends
     AsyncDisposable,
+    NodeStore,
     ResourceStore,
     DeliveryRecorder,
     DeliveryStore,

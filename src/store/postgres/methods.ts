@@ -27,6 +27,7 @@ import * as keyUses from "./deliveries/key_use_rows.ts";
 import * as deliveryPruning from "./deliveries/prune_rows.ts";
 import * as rejections from "./deliveries/rejection_rows.ts";
 import * as ids from "./id_rows.ts";
+import * as nodes from "./nodes/node_lists.ts";
 import * as outboxQueue from "./outbox/outbox_queue.ts";
 import * as outbox from "./outbox/outbox_rows.ts";
 import * as adopted from "./resources/adopted_resources.ts";
@@ -53,6 +54,9 @@ export const METHODS: {
     Name
   >;
 } = {
+  // nodes
+  listNodes: nodes.listNodes,
+  forgetNode: nodes.forgetNode,
   // resources
   loadResources: resources.loadResources,
   changeResources: resources.changeResources,

@@ -26,6 +26,7 @@ import * as size from "./engine/database_size.ts";
 import * as ids from "./id_rows.ts";
 import * as inbox from "./tasks/inbox_rows.ts";
 import * as keyUses from "./deliveries/key_use_rows.ts";
+import * as nodes from "./node_rows.ts";
 import * as outboxQueue from "./outbox/outbox_queue.ts";
 import * as outbox from "./outbox/outbox_rows.ts";
 import * as plans from "./tasks/plan_rows.ts";
@@ -58,6 +59,8 @@ function over<Args extends readonly unknown[], Result>(
 
 /** The methods by name. */
 export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
+  listNodes: nodes.listNodes,
+  forgetNode: nodes.forgetNode,
   loadResources: resources.loadResources,
   changeResources: resources.changeResources,
   resourceVersion: resources.resourceVersion,

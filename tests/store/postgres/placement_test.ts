@@ -4,7 +4,7 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
 import type { Store } from "../../../src/store/store.ts";
 import { accept, PLAN, step, STEPS, taskIdOf } from "../../helpers/store_records.ts";
 import { numberOf } from "../contract/each_store.ts";
@@ -63,6 +63,28 @@ twoDaemonsTest("a retry that keeps a directory runs where that is", async ({ a, 
   deepEqual(await claim(b), []);
   const { tasks: [claimed] } = await a.claimTasks(9, 5);
   deepEqual([claimed?.task.id, claimed?.task.directory], [taskIdOf(2), "/data/of/a"]);
+});
+
+twoDaemonsTest("what a forgotten node ran, and was to run, others run at once", async (daemons) => {
+  const { a, b, sql } = daemons;
+  for (const n of [1, 2]) await accept(a, n);
+  deepEqual(await claim(a), [1, 2]);
+  await a.setTaskDirectory(taskIdOf(1), "/data/of/a");
+  await finish(a, 1);
+  await a.retryTask({ id: taskIdOf(3), of: taskIdOf(1), kept: [], keepDirectory: true, now: 20 });
+  deepEqual(await claim(b), []);
+  deepEqual((await b.listNodes()).map(({ name, isAlive }) => [name, isAlive]), [
+    ["a", true],
+    ["b", true],
+  ]);
+  await b.forgetNode("a");
+  deepEqual(await claim(b), [3, 2]);
+  deepEqual((await b.listNodes()).map(({ name }) => name), ["b"]);
+  const [retried] = await b.findTasks(taskIdOf(3));
+  equal(retried?.directory, "", "begun anew");
+  deepEqual((await sql((db) => db.all(jobs))).length, 2);
+  await rejects(b.forgetNode("a"), { code: "not_found" });
+  await rejects(b.forgetNode("b"), { code: "conflict" });
 });
 
 twoDaemonsTest("a task begins anew where its directory is not", async (daemons) => {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, ok, throws } from "node:assert/strict";
 import { RECORD_NAMES, type RecordName } from "../../../src/resources/record_names.ts";
 import type { AuditStart, ControlToken } from "../../../src/store/audit_records.ts";
 import type { Database } from "../../../src/store/sqlite/engine/database.ts";
@@ -89,6 +89,8 @@ type Calls = {
 
 /** One after the other, on a store in which task 1 waits. */
 const CALLS: Calls = {
+  listNodes: (run, db) => run(db),
+  forgetNode: (run, db) => throws(() => run(db, "none"), { code: "not_found" }),
   loadResources: (run, db) => run(db),
   changeResources: (run, db) => {
     const key = { kind: "Workflow", project: "default", name: "ci" };

@@ -92,4 +92,13 @@ export const JOB_FUNCTIONS = `
         WHERE ${which}`
   )
 } $$;
+  -- Moves the jobs that were for one node alone, which is gone, to where any may take them.
+  CREATE OR REPLACE FUNCTION svc.jobs_move(node text) RETURNS void LANGUAGE plpgsql AS $$
+    DECLARE
+      ids text[] := ARRAY(SELECT job.data ->> 0 FROM svc.placements, ${SCHEMA}.job
+        WHERE nodes = json_build_array(node)::text AND job.name = queue);
+    BEGIN
+      PERFORM svc.jobs_end(ids);
+      PERFORM svc.jobs_add(ids);
+    END $$;
 `;

@@ -1,0 +1,18 @@
+/**
+ * Records of nodes: the daemons that share one storage.
+ *
+ * @module
+ */
+
+/** A daemon. */
+export interface NodeRecord {
+  readonly id: string;
+  /** For people. */
+  readonly name: string;
+  /** Whether it was heard of within its lease; if not, others take over what it ran. */
+  readonly isAlive: boolean;
+  /** Milliseconds since the epoch; absent where the storage is of one daemon. */
+  readonly startedAt?: number;
+  /** Until when no other takes over what it runs, unless it is heard of before; absent likewise. */
+  readonly leaseUntil?: number;
+}

@@ -1,0 +1,44 @@
+/**
+ * The nodes that share the database, as an operator sees and forgets them.
+ *
+ * @module
+ */
+
+import { AppError } from "../../../base/errors.ts";
+import type { NodeRecord } from "../../node_records.ts";
+import { refusalToForget } from "../../rules/forget_node.ts";
+import { number, text } from "../../sql/columns.ts";
+import type { Session } from "../database/connections.ts";
+
+/** Every node, by name. */
+export async function listNodes(db: Session): Promise<NodeRecord[]> {
+  const rows = await db.all(
+    `SELECT id, name, started_at, (lease_until > now())::int AS is_alive,
+       floor(extract(epoch FROM lease_until)::float8 * 1000) AS lease_until
+     FROM nodes ORDER BY name`,
+  );
+  return rows.map((row) => ({
+    id: text(row, "id"),
+    name: text(row, "name"),
+    isAlive: row["is_alive"] === 1,
+    startedAt: number(row, "started_at"),
+    leaseUntil: number(row, "lease_until"),
+  }));
+}
+
+/**
+ * Forgets a node, and makes what it ran claimable.
+ *
+ * @throws {AppError} `conflict` for the node that asks, `not_found` when there is none.
+ */
+export async function forgetNode(db: Session, id: string): Promise<void> {
+  const { node: self } = db.owner;
+  const isKnown = id !== self && await db.run("DELETE FROM nodes WHERE id = ?", id) > 0;
+  const refusal = refusalToForget(id, { self, isKnown });
+  if (refusal !== undefined) throw new AppError(refusal.code, refusal.message);
+  await db.get(
+    "SELECT jobs_put_back(ARRAY(SELECT id FROM tasks WHERE state = 'running' AND node = ?))",
+    id,
+  );
+  await db.get("SELECT jobs_move(?)", id);
+}
