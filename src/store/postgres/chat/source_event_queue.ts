@@ -57,8 +57,8 @@ export async function promoteNext(db: Session, thread: ThreadKey): Promise<void>
 }
 
 /**
- * Puts events back in the queue that nobody routes any more: those of a daemon that is gone, those
- * claimed before `staleBefore`, and of its own those that this daemon does not name, if it names any.
+ * Puts events back in the queue that nobody routes any more: those claimed before `staleBefore`, and
+ * where this daemon names those that it routes, its others and those of a daemon that is gone.
  */
 export async function requeueAbandoned(
   db: Session,
@@ -69,8 +69,8 @@ export async function requeueAbandoned(
 ): Promise<void> {
   await db.run(
     `${GIVE_UP_CLAIM} WHERE id IN (SELECT id FROM source_events
-       WHERE state = 'routing' AND (claimed_at <= ? OR ${isGoneSql("source_events")}
-         OR ${isMineSql("source_events")} AND NOT id = ANY(?::text[]))
+       WHERE state = 'routing' AND (claimed_at <= ?1 OR ?2::text[] IS NOT NULL AND
+         (${isGoneSql("source_events")} OR ${isMineSql("source_events")} AND NOT id = ANY(?2)))
        FOR UPDATE SKIP LOCKED)`,
     staleBefore,
     routing ?? null,
