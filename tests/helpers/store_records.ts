@@ -75,7 +75,8 @@ export function acceptBatch(
   return recordWith(store, n, given, tasks.map((task) => eventOf(task, given)));
 }
 
-function eventOf(n: number, given: Accepted): NewDelivery["events"][number] {
+/** The event of task `n`, which passed its filter. */
+export function eventOf(n: number, given: Accepted): NewDelivery["events"][number] {
   const taskId = given.taskId ?? taskIdOf(n);
   const plan = "plan" in given ? given.plan : PLAN;
   const { project = "default", trigger = "push" } = given;
@@ -133,8 +134,17 @@ function recordWith(
   given: Accepted,
   events: NewDelivery["events"],
 ): Promise<readonly EventOutcome[]> {
+  return store.recordDelivery(newDelivery(n, given, events));
+}
+
+/** Delivery `n` with these events. */
+export function newDelivery(
+  n: number,
+  given: Accepted,
+  events: NewDelivery["events"],
+): NewDelivery {
   const body = given.body ?? new TextEncoder().encode(`{"n":${n}}`);
-  return store.recordDelivery({
+  return {
     delivery: record(n, { ...given, body }),
     content: {
       headers: given.headers ?? { "x-n": String(n) },
@@ -146,8 +156,7 @@ function recordWith(
     dedupKeepMs: 1000,
     ...(given.once === undefined ? {} : { once: given.once }),
     ...(given.cursor === undefined ? {} : { cursor: given.cursor }),
-    ...(given.resourceVersion === undefined ? {} : { resourceVersion: given.resourceVersion }),
-  });
+  };
 }
 
 function record(n: number, given: Accepted): NewDelivery["delivery"] {

@@ -11,7 +11,7 @@ import { openSqlite } from "../sqlite/open_sqlite.ts";
 
 /** A store with nothing in it, which goes away with the test. */
 export interface TestedStore extends AsyncDisposable {
-  /** The store, as the daemon would have it. */
+  /** The store, as the daemon would have it; after a restart the new one. */
   readonly store: Store;
   /** Closes the store and opens the same data again, as a daemon that is started again does. */
   restart(): Promise<Store>;

@@ -22,7 +22,9 @@ export async function openPostgres(): Promise<TestedStore> {
     });
   let store = await open();
   return {
-    store,
+    get store() {
+      return store;
+    },
     async restart() {
       await within(10_000, store[Symbol.asyncDispose]());
       return store = await open();

@@ -14,7 +14,9 @@ export async function openSqlite(): Promise<TestedStore> {
   const temp = await tempStore();
   let { store } = temp;
   return {
-    store,
+    get store() {
+      return store;
+    },
     async restart() {
       await within(10_000, store[Symbol.asyncDispose]());
       return store = await openStore(temp.path);

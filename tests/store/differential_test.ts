@@ -1,0 +1,37 @@
+/**
+ * Both stores answer random histories of calls alike, and hold the same after them: what one of them
+ * does otherwise, is a difference that nobody has decided on. Each history is made by a seed, which
+ * makes the same one again.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual } from "node:assert/strict";
+import { postgresTest } from "../helpers/postgres.ts";
+import { range } from "./contract/each_store.ts";
+import { differenceOf } from "./differential/compare.ts";
+
+const SEEDS = Deno.env.get("SVC_TEST_ALL") === undefined ? 20 : 400;
+const STEPS = 150;
+/** Histories that are run side by side: mostly they wait for a disk. */
+const AT_ONCE = 4;
+
+for (const first of range(0, SEEDS / AT_ONCE).map((group) => 1 + group * AT_ONCE)) {
+  const seeds = range(first, first + AT_ONCE);
+  postgresTest(`both stores answer the random histories of seeds ${seeds} alike`, async () => {
+    const found = await Promise.allSettled(seeds.map(check));
+    for (const one of found) if (one.status === "rejected") throw one.reason;
+  });
+}
+
+async function check(seed: number): Promise<void> {
+  const difference = await differenceOf(seed, STEPS);
+  if (difference === undefined) return;
+  const { steps, said } = difference;
+  const last = Deno.inspect(steps.at(-1), { depth: 9 });
+  deepEqual(
+    said[1],
+    said[0],
+    `seed ${seed} differs after ${steps.length} steps, the last: ${last}`,
+  );
+}
