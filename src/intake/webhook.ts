@@ -12,7 +12,7 @@ import type { Log } from "../base/log.ts";
 import type { BodyBudget, HeldBytes } from "../http/body_budget.ts";
 import { problemResponse } from "../http/problem.ts";
 import { type BodyLimits, readBody } from "../http/read_body.ts";
-import type { EventOutcome } from "../store/delivery_records.ts";
+import type { EventOutcome, NewDelivery } from "../store/delivery_records.ts";
 import type { ActiveTrigger, Receivers, Triggers } from "./admission/triggers.ts";
 import { decideForAll } from "./pipeline/decide_for_all.ts";
 import type { KeyUses } from "./pipeline/key_uses.ts";
@@ -156,7 +156,7 @@ export async function recordForAll(
       events,
     })),
     ...host.triggers.dedupTimesOf(received.context.trigger),
-    resourceVersion: received.context.resourceVersion,
+    ...decidedBy(received.context),
   });
   for (const context of contexts) host.keyUses.add(context);
   return contexts.map((context, index) => ({ context, outcomes: outcomes[index] ?? [] }));
@@ -222,10 +222,15 @@ export async function record(
     content: { headers, body, url },
     events,
     ...host.triggers.dedupTimesOf(context.trigger),
-    resourceVersion: context.resourceVersion,
+    ...decidedBy(context),
   });
   host.keyUses.add(context);
   return outcomes;
+}
+
+/** The version of the resources by which a request was decided on. */
+function decidedBy({ resourceVersion }: DeliveryContext): Pick<NewDelivery, "resourceVersion"> {
+  return resourceVersion === undefined ? {} : { resourceVersion };
 }
 
 /** Answers a refusal with what a stranger may know, and records the rest for the operator. */

@@ -29,8 +29,8 @@ export class DeliveryContext {
   trigger: ActiveTrigger | undefined;
   /** The other triggers that get the request; each has a record of its own. */
   others: readonly ActiveTrigger[] = NONE;
-  /** Version of the stored resources by which they were found. */
-  resourceVersion = 0;
+  /** Version of the stored resources by which they were found; absent where any will do. */
+  resourceVersion: number | undefined;
   secret: { readonly store: string; readonly key: string } | undefined;
   /** Whether it was accepted without a signature (`allowUnsigned`). */
   unsigned = false;
