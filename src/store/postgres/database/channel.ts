@@ -38,12 +38,19 @@ const ALIVE_MS = 10_000;
 
 type Client = InstanceType<typeof pg.Client>;
 
+/** A connection on which messages are heard. */
+interface OpenClient {
+  readonly client: Client;
+  /** Aborts when nothing is heard any more. */
+  readonly lost: AbortController;
+}
+
 /** A connection of its own, which comes back by itself until it is disposed. */
 export class Channel implements AsyncDisposable {
   readonly #options: ChannelOptions;
   readonly #stopping = new AbortController();
   readonly #over: Promise<void>;
-  #open: Client | undefined;
+  #open: OpenClient | undefined;
   /** The last statement: a client takes one after the other. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -101,11 +108,11 @@ export class Channel implements AsyncDisposable {
     try {
       await client.connect();
       await client.query(OPEN);
-      this.#open = client;
+      const open = this.#open = { client, lost };
       onOpen();
       while (!signal.aborted) {
         await clock.pause(ALIVE_MS, signal);
-        if (!signal.aborted) await this.#ask(client, "SELECT 1");
+        if (!signal.aborted) await this.#ask(open, "SELECT 1");
       }
       lost.signal.throwIfAborted();
     } finally {
@@ -125,9 +132,13 @@ export class Channel implements AsyncDisposable {
     });
   }
 
-  async #ask(client: Client, sql: string, ...values: readonly string[]): Promise<void> {
+  async #ask(
+    { client, lost }: OpenClient,
+    sql: string,
+    ...values: readonly string[]
+  ): Promise<void> {
     const answered = this.#last.then(() => client.query(sql, values));
-    this.#last = answered.catch(() => {});
+    this.#last = answered.catch((error) => lost.abort(error));
     await answered;
   }
 
