@@ -41,19 +41,28 @@ function next(rows: readonly Row[], old: readonly Row[]): string {
 
 /** Ids of those that a task, a chat event or another delivery needs, which may hold its payload. */
 async function findNeeded(db: Session, rows: readonly Row[]): Promise<ReadonlySet<string>> {
+  const ids = rows.map((row) => text(row, "id"));
   const tasks = rows.flatMap((row) =>
     taskIdsOf(row).map((taskId) => ({ id: text(row, "id"), taskId }))
   );
-  const needed = await db.all(
+  const named = await db.all(
     `SELECT id FROM unnest(?::text[], ?::text[]) AS named (id, task_id)
        WHERE EXISTS (SELECT 1 FROM tasks WHERE tasks.id = named.task_id)
      UNION SELECT id FROM unnest(?::text[]) AS old (id)
        WHERE EXISTS (SELECT 1 FROM tasks WHERE delivery_id = old.id AND retry_of IS NOT NULL)
-         OR EXISTS (SELECT 1 FROM source_events WHERE delivery_id = old.id)
-         OR EXISTS (SELECT 1 FROM deliveries WHERE content_of = old.id)`,
+         OR EXISTS (SELECT 1 FROM source_events WHERE delivery_id = old.id)`,
     tasks.map(({ id }) => id),
     tasks.map(({ taskId }) => taskId),
-    rows.map((row) => text(row, "id")),
+    ids,
   );
-  return new Set(needed.map((row) => text(row, "id")));
+  const needed = new Set(named.map((row) => text(row, "id")));
+  const going = new Set(ids.filter((id) => !needed.has(id)));
+  const sharing = await db.all(
+    "SELECT id, content_of FROM deliveries WHERE content_of = ANY(?)",
+    ids,
+  );
+  for (const row of sharing) {
+    if (!going.has(text(row, "id"))) needed.add(text(row, "content_of"));
+  }
+  return needed;
 }
