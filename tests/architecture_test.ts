@@ -674,7 +674,6 @@ const DOORS: readonly { what: string; pattern: RegExp; only: readonly string[] }
       "src/http/send.ts",
       "src/http/server/connection_server.ts",
       "src/http/server/tls_front.ts",
-      "src/store/postgres/jobs/",
     ],
   },
   {

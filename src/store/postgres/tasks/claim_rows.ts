@@ -27,7 +27,7 @@ const TAKE = `UPDATE tasks SET state = 'running', node = ?1, run = ?2, epoch = e
 
 /**
  * Takes those of these tasks that are to be had: ready ones, and those whose run is gone. One that
- * another transaction is changing is left alone: whoever waited here for a task would keep its job
+ * another transaction is changing is left alone: who waited here for a task would keep its job
  * from one who waits for that.
  *
  * A task that comes from another node leaves its files there, to be removed; where it had a
