@@ -14,7 +14,7 @@ import { readKeyFile } from "../secrets/key_file.ts";
 import { keyIdOf } from "../secrets/key_id.ts";
 import { holdsPassword } from "../store/postgres/database/database_url.ts";
 import { createDatabase } from "../store/sqlite/create_database.ts";
-import { findSharedDatabase, writeSharedDatabase } from "./shared_database.ts";
+import { addressOf, findSharedDatabase, writeSharedDatabase } from "./shared_database.ts";
 
 /** What several daemons are to share, as `svc init` is told. */
 export interface SharedStorage {
@@ -43,14 +43,14 @@ export interface NewStorage {
  */
 export async function createStorage(dir: DataDir, given: NewStorage): Promise<readonly string[]> {
   const { shared, resources, env, newId, clock } = given;
-  const known = await findSharedDatabase(dir, env);
+  const known = await findSharedDatabase(dir);
   if (known === undefined && shared === undefined) {
     return createDatabase(dir.database, resources) ? [dir.database] : [];
   }
   if (shared !== undefined && holdsPassword(shared.url)) {
     throw new AppError(
       "refused",
-      `The address of the database holds a password, and everybody on this machine can read command lines: write it into ~/.pgpass, or set SVC_DATABASE_URL for the daemon`,
+      `The address of the database holds a password, and everybody on this machine can read command lines: write it into ~/.pgpass, or set SVC_DATABASE_URL to the whole address`,
     );
   }
   if (shared !== undefined && known !== undefined && known.url !== shared.url) {
@@ -70,7 +70,7 @@ export async function createStorage(dir: DataDir, given: NewStorage): Promise<re
   const { createSharedDatabase } = await import("../store/postgres/create_database.ts");
   const owner = { node: node.id, run: newId() };
   const keyId = await keyIdOf(await readKeyFile(dir.secretKey));
-  await createSharedDatabase({ url, owner, env, clock, keyId, resources });
+  await createSharedDatabase({ url: addressOf(url, env), owner, env, clock, keyId, resources });
   if (known !== undefined) return [];
   await writeSharedDatabase(dir, { url, node });
   return [dir.node, dir.databaseUrl];

@@ -14,7 +14,7 @@ import type { LogStore } from "../store/log_store.ts";
 import type { Batch } from "../store/maintenance.ts";
 import { openStore } from "../store/sqlite/open_store.ts";
 import type { Store } from "../store/store.ts";
-import { findSharedDatabase } from "./shared_database.ts";
+import { addressOf, findSharedDatabase } from "./shared_database.ts";
 
 /** What a daemon keeps. */
 export interface Storage extends AsyncDisposable {
@@ -47,7 +47,7 @@ export interface StorageOptions {
  */
 export async function openStorage(dir: DataDir, options: StorageOptions): Promise<Storage> {
   const { env, run, maxStepLogBytes, onBatch = () => {} } = options;
-  const shared = await findSharedDatabase(dir, env);
+  const shared = await findSharedDatabase(dir);
   if (shared === undefined) {
     const store = await openStore(dir.database, { node: run, onBatch });
     return {
@@ -60,7 +60,7 @@ export async function openStorage(dir: DataDir, options: StorageOptions): Promis
   const { id, name } = shared.node;
   const store = await openPostgresStore({
     ...options,
-    url: shared.url,
+    url: addressOf(shared.url, env),
     owner: { node: id, run },
     name,
     keyId: await keyIdOf(await readKeyFile(dir.secretKey)),

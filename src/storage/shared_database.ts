@@ -12,7 +12,7 @@ import { isJsonObject } from "../base/json.ts";
 
 /** A database that several daemons share. */
 export interface SharedDatabase {
-  /** `postgres://user@host/database`. */
+  /** `postgres://user@host/database`, as it is kept. */
   readonly url: string;
   /** This data directory among those that share it. */
   readonly node: NodeIdentity;
@@ -29,6 +29,11 @@ export interface NodeIdentity {
 /** Takes the place of the address in the data directory, so that it may hold a password. */
 const URL_VARIABLE = "SVC_DATABASE_URL";
 
+/** The address to connect to in the place of the one that is kept. */
+export function addressOf(kept: string, env: (name: string) => string | undefined): string {
+  return env(URL_VARIABLE) || kept;
+}
+
 /**
  * The database that this data directory shares; `undefined` where it has one of its own.
  *
@@ -36,13 +41,12 @@ const URL_VARIABLE = "SVC_DATABASE_URL";
  */
 export async function findSharedDatabase(
   dir: DataDir,
-  env: (name: string) => string | undefined,
 ): Promise<SharedDatabase | undefined> {
   const stored = await readIfThere(dir.databaseUrl);
   if (stored === undefined) return undefined;
   const node = await readIfThere(dir.node);
   if (node === undefined) throw damaged(dir.node);
-  return { url: env(URL_VARIABLE) || stored.trim(), node: parseNode(node, dir.node) };
+  return { url: stored.trim(), node: parseNode(node, dir.node) };
 }
 
 /** Writes both files; they must not be there. */
