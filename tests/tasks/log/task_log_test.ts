@@ -49,11 +49,12 @@ const CHUNKS: readonly [what: string, bytes: Uint8Array][] = [
   ["a text without a line break", utf8("prompt> ")],
   ["every byte there is", Uint8Array.from({ length: 256 }, (_, i) => i)],
   ["bytes that are no UTF-8", new Uint8Array([0xff, 0xfe, 0x61, 0xc0, 0x80])],
+  ["half a pair of surrogates", new Uint8Array([0x61, 0xed, 0xa0, 0xbd, 0x62])],
   ["half a character", utf8("é").subarray(0, 1)],
   ["a byte order mark", utf8("\uFEFFx")],
   ["NUL, CR and escapes", utf8("\0\r\n\x1b[31m")],
   ["JSON and line separators", utf8('{"a":"\\n"}\u2028\u2029\n\n')],
-  ["a megabyte in one line", utf8("x".repeat(1_000_000))],
+  ["a line of 8 MB", utf8(`${"x".repeat(8_000_000)}\n`)],
 ];
 
 for (const [what, bytes] of CHUNKS) {
