@@ -48,7 +48,7 @@ export async function claimSourceEvents(
   return { events: rows.map(toClaimed), ...(nextAt === undefined ? {} : { nextAt }) };
 }
 
-/** Two other posts of the place of an event: the one that began its thread, and its own. */
+/** An event about a post of the same conversation as `source_events`. */
 const IN_CONVERSATION = `other.project = source_events.project
   AND other."trigger" = source_events."trigger"
   AND other.installation_id = source_events.installation_id
