@@ -364,9 +364,12 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
   "src/storage": {
     "src/base": "values",
     "src/resources": "types",
-    "src/store": "types",
+    "src/secrets": "values",
+    "src/shell": "values",
+    "src/store": "values",
     "src/store/files": "values",
     "src/store/postgres": "values",
+    "src/store/postgres/hints": "values",
     "src/store/sqlite": "values",
     "src/store/sqlite/engine": "values",
   },

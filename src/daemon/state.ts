@@ -27,10 +27,12 @@ import type { Catalog } from "../resources/catalog.ts";
 import { closeToUnbound } from "../secrets/key_file.ts";
 import type { Keyring } from "../secrets/keyring.ts";
 import { KnownSecrets } from "../secrets/known_secrets.ts";
+import type { Guard } from "../shell/guard.ts";
 import { openProcessGroups, type ProcessGroups } from "../shell/process_groups.ts";
 import { Watching } from "../notifications/watching.ts";
 import { withAnnouncements } from "../store/announcements.ts";
 import type { DaemonEvents, Events } from "../store/events.ts";
+import type { Lease } from "../store/lease.ts";
 import type { LogStore } from "../store/log_store.ts";
 import { openStorage } from "../storage/open_storage.ts";
 import type { Store } from "../store/store.ts";
@@ -56,6 +58,10 @@ export interface State extends AsyncDisposable {
   readonly store: Store;
   /** The output of tasks. */
   readonly logs: LogStore;
+  /** Under which tasks run. */
+  readonly lease: Lease;
+  /** Ends the processes of tasks when this daemon cannot, where others would begin them. */
+  readonly guard?: Guard;
   readonly catalog: Catalog;
   /** The one way in which the catalog changes. */
   readonly resources: ResourceWriter;
@@ -112,6 +118,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
       env,
       run: newId(),
       clock,
+      daemon: { log, events, health },
       leaseMs,
       maxStepLogBytes,
       onWarning: (text) => log.warn(text),
@@ -152,6 +159,8 @@ export async function openState(config: DaemonConfig): Promise<State> {
     keyring,
     store,
     logs: storage.logs,
+    lease: storage.lease,
+    ...(storage.guard === undefined ? {} : { guard: storage.guard }),
     catalog,
     resources: new ResourceWriter({ store, catalog, keyring, events }),
     secrets,

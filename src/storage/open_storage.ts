@@ -7,20 +7,35 @@
 
 import type { Clock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
-import { readKeyFile } from "../secrets/key_file.ts";
-import { keyIdOf } from "../secrets/key_id.ts";
+import type { HealthConditions } from "../base/health_conditions.ts";
+import type { Log } from "../base/log.ts";
+import type { Guard } from "../shell/guard.ts";
+import type { Events } from "../store/events.ts";
 import { LogFiles } from "../store/files/log_files.ts";
+import { ENDLESS, type Lease } from "../store/lease.ts";
 import type { LogStore } from "../store/log_store.ts";
 import type { Batch } from "../store/maintenance.ts";
 import { openStore } from "../store/sqlite/open_store.ts";
 import type { Store } from "../store/store.ts";
-import { addressOf, findSharedDatabase } from "./shared_database.ts";
+import { findSharedDatabase } from "./shared_database.ts";
 
 /** What a daemon keeps. */
 export interface Storage extends AsyncDisposable {
   readonly store: Store;
   /** Output of steps. */
   readonly logs: LogStore;
+  /** Under which tasks run. */
+  readonly lease: Lease;
+  /** Ends what runs when this daemon cannot; absent where nobody else would begin it meanwhile. */
+  readonly guard?: Guard;
+}
+
+/** What a daemon needs to run beside others. */
+export interface Surroundings {
+  readonly log: Log;
+  /** The hub on which what is stored is announced, and what others have stored is to be. */
+  readonly events: Events;
+  readonly health: HealthConditions;
 }
 
 /** How to open it. */
@@ -30,6 +45,8 @@ export interface StorageOptions {
   /** Id of this run of the daemon. */
   readonly run: string;
   readonly clock: Clock;
+  /** Where a daemon is opened; absent where only the store is wanted, and nothing is run. */
+  readonly daemon?: Surroundings;
   /** For how long its tasks are its own while nothing is heard of it, where others share them. */
   readonly leaseMs?: number | undefined;
   /** Most bytes that are kept of the output of one step. */
@@ -46,28 +63,17 @@ export interface StorageOptions {
  * @throws {AppError} `refused` when it cannot be used, `overloaded` when it cannot be reached now.
  */
 export async function openStorage(dir: DataDir, options: StorageOptions): Promise<Storage> {
-  const { env, run, maxStepLogBytes, onBatch = () => {} } = options;
+  const { run, maxStepLogBytes, onBatch = () => {} } = options;
   const shared = await findSharedDatabase(dir);
   if (shared === undefined) {
     const store = await openStore(dir.database, { node: run, onBatch });
     return {
       store,
       logs: new LogFiles(dir.logs, maxStepLogBytes),
+      lease: ENDLESS,
       [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
     };
   }
-  const { openPostgresStore } = await import("../store/postgres/open_store.ts");
-  const { id, name } = shared.node;
-  const store = await openPostgresStore({
-    ...options,
-    url: addressOf(shared.url, env),
-    owner: { node: id, run },
-    name,
-    keyId: await keyIdOf(await readKeyFile(dir.secretKey)),
-  });
-  return {
-    store,
-    logs: store.logs,
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
-  };
+  const { openSharedStorage } = await import("./shared_storage.ts");
+  return await openSharedStorage(shared, dir, options);
 }

@@ -129,9 +129,9 @@ export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name
     if (followed === true) events.publish("taskEndsStored", undefined);
   },
   requeueTask: changesTask,
-  cancelTask(events, result, taskId, { followed }) {
+  cancelTask(events, result, taskId, { reason, followed }) {
     taskChanged(events, taskId);
-    if (result === "stopping") events.publish("taskStopping", { taskId });
+    if (result === "stopping") events.publish("taskStopping", { taskId, reason });
     if (result === "cancelled" && followed === true) events.publish("taskEndsStored", undefined);
   },
   retryTask(events, _, { id, of }) {

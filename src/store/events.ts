@@ -56,7 +56,15 @@ export interface DaemonEvents {
   readonly taskStopping: {
     /** Absent when any may have to be. */
     readonly taskId?: string;
+    /** Why; absent with it. */
+    readonly reason?: string;
   };
+  /** Other daemons may take over what this one runs: it ends that, and claims nothing. */
+  readonly leaseEnded: undefined;
+  /** This daemon may run tasks again. */
+  readonly leaseRegained: undefined;
+  /** Another daemon has claimed tasks that this one runs, or ran. */
+  readonly claimsLost: { readonly taskIds: readonly string[] };
   /** A message to a task was stored. */
   readonly inboxFilled: {
     /** Absent when any may have one. */

@@ -97,7 +97,10 @@ Deno.test("what a running task has to hear of is announced, and that resources w
   await store.addToInbox(taskId, {}, 1);
   deepEqual(take(), [["inboxFilled", { taskId }]]);
   await store.cancelTask(taskId, { reason: "", now: 1 });
-  deepEqual(take(), [["recordsChanged", { record, id: taskId }], ["taskStopping", { taskId }]]);
+  deepEqual(take(), [["recordsChanged", { record, id: taskId }], ["taskStopping", {
+    taskId,
+    reason: "",
+  }]]);
   await store.addToInbox(taskIdOf(9), {}, 1);
   deepEqual(take(), []);
   await store.changeResources([]);

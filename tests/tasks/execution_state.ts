@@ -18,6 +18,7 @@ import type { Resource } from "../../src/resources/resource.ts";
 import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
 import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import type { DaemonEvents } from "../../src/store/events.ts";
+import { ENDLESS } from "../../src/store/lease.ts";
 import { LogFiles } from "../../src/store/files/log_files.ts";
 import { openStore } from "../../src/store/sqlite/open_store.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
@@ -36,6 +37,7 @@ export type StateOfExecution = Pick<
   | "secrets"
   | "evaluator"
   | "groups"
+  | "lease"
   | "tokens"
 >;
 
@@ -71,6 +73,7 @@ export async function executionState(resources: readonly Resource[]): Promise<Ex
     evaluator: opening.use(createEvaluator({ deadlineMs: 1000 })),
     groups: opening.use(openProcessGroups()),
     tokens: new RunTokens(),
+    lease: ENDLESS,
   };
   // Until it is first asked it leaves its output open at the end.
   await state.groups.alive(2 ** 22 - 1);

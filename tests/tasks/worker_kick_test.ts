@@ -1,5 +1,6 @@
 import { strictEqual as equal } from "node:assert/strict";
 import { EventHub } from "../../src/base/event_hub.ts";
+import { ENDLESS } from "../../src/store/lease.ts";
 import type { TaskQueue } from "../../src/store/task_store.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { openWorker, type WorkerHost } from "../../src/tasks/run/worker.ts";
@@ -21,6 +22,7 @@ async function idleWorker(run: string, onLook: (look: number) => void) {
     workers: 1,
     events: new EventHub({ error: () => {} }),
     dirs: { run },
+    lease: ENDLESS,
   } as unknown as WorkerHost;
   const worker = await openWorker(host);
   worker.listen();

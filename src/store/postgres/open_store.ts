@@ -6,6 +6,7 @@
  */
 
 import { ACCESS } from "../access.ts";
+import { LEASE_MS } from "../lease.ts";
 import type { LogStore } from "../log_store.ts";
 import type { Store, StoreMethod } from "../store.ts";
 import { AuditLane } from "./audit_lane.ts";
@@ -43,14 +44,14 @@ export interface PostgresOptions extends LogOptions, Omit<ConnectOptions, "max">
 export interface NodeListener extends LeaseListener {
   /** These tasks, which it runs, are to be stopped; it is told until they have ended. */
   onCancelled?(tasks: readonly CancelledTask[]): void;
+  /** These tasks, which it was given to run, are another daemon's now. */
+  onClaimsLost?(taskIds: readonly string[]): void;
 }
 
 /** The store, and beside it the output of tasks. */
 export interface PostgresStore extends Store {
   readonly logs: LogStore;
 }
-
-const LEASE_MS = 60_000;
 
 type AnyMethod = (...args: readonly unknown[]) => Promise<unknown>;
 
@@ -70,7 +71,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   await migrate(connections, options.keyId);
   const names = [owner.node, name, ...labels];
   const jobs = opened.use(await JobQueue.open(connections, { leaseMs, names }));
-  const claims = new Claims(owner);
+  const claims = new Claims(owner, (taskIds) => listener.onClaimsLost?.(taskIds));
   opened.use(
     await NodeLease.open({
       connections: opened.use(new Connections({ ...options, max: 1 })),

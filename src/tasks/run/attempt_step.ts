@@ -21,7 +21,7 @@ import {
   type PreparedAttempt,
 } from "./prepare_attempt.ts";
 import { limitOf, type StepLimit } from "./step_limit.ts";
-import type { TaskContext } from "./task_context.ts";
+import type { RunHost, TaskContext } from "./task_context.ts";
 
 /** One attempt. */
 export interface Attempt {
@@ -73,7 +73,7 @@ async function runProcess(
   { context: { host, plan }, cancellation, log, onStart }: Attempt,
   { command, output }: PreparedAttempt,
 ): Promise<AttemptResult> {
-  if (cancellation.why !== undefined) return endedFor(cancellation, plan);
+  if (host.lease.isOver() || cancellation.why !== undefined) return endedFor(cancellation, plan);
   const limit = limitOf(positioned.step, positioned.isFinally === true);
   const timeoutSecs = limit === undefined ? undefined : findDurationSecs(limit.time);
   const captured = new CapturedOutput(positioned.step.stdout);
@@ -95,9 +95,22 @@ async function runProcess(
     await host.groups.endMarked(ATTEMPT_MARK, command.env[ATTEMPT_MARK] ?? "");
   }
   const outputs = await takeOutputs(output, captured, log);
-  const verdict = exit.endedFor === "signal" ? endedFor(cancellation, plan) : judge(exit, limit);
+  const isCut = exit.endedFor === "signal" || isCutOff(exit, host, cancellation);
+  const verdict = isCut ? endedFor(cancellation, plan) : judge(exit, limit);
   const result = verdict.state === "succeeded" ? captured.excess ?? verdict : verdict;
   return { ...result, exitCode: exit.code, ...(outputs === undefined ? {} : { outputs }) };
+}
+
+/**
+ * Whether a process was ended from outside because the daemon stops, or may not run it any more: who
+ * ends the daemon, or guards it, may be quicker than the daemon.
+ */
+function isCutOff(
+  { code, killedBy }: ShellExit,
+  { lease }: Pick<RunHost, "lease">,
+  { why }: CancellationScope,
+): boolean {
+  return lease.isOver() ? code !== 0 : why === "stop" && killedBy !== undefined;
 }
 
 /** Reason of a step that the timeout of its task has ended. */

@@ -33,7 +33,8 @@ import { taskScopes } from "./task_scope.ts";
 /** After a task that took longer than this, every process of the machine is checked for its mark. */
 const LONG_MS = 1000;
 
-const INTERRUPTED: TaskResult = { state: "interrupted", reason: "" };
+/** Result of a task that is to go on later, maybe elsewhere. */
+export const INTERRUPTED: TaskResult = { state: "interrupted", reason: "" };
 
 /**
  * Runs a task to its end, or until the daemon stops. Throws only for bugs, and when the store
@@ -46,6 +47,8 @@ export async function runTask(
 ): Promise<TaskResult> {
   const plan = planHere(claimed.plan, host.resolvePath);
   const { id: taskId, project, deliveryId } = claimed.task;
+  using _guarded = await beGuarded(taskId, host);
+  if (host.lease.isOver()) return INTERRUPTED; // the guard ends what is started now
   // outlives the run, while the store takes the end of the last step
   await using last = new AsyncDisposableStack();
   await using files = await TaskFiles.open(join(host.dirs.run, taskId));
@@ -73,6 +76,16 @@ export async function runTask(
   const result = await runAndCleanUp(run);
   if (result.state === "interrupted") return result;
   return { ...result, reason: secrets.redact(result.reason), steps: steps.takePending() };
+}
+
+/** Has the processes of a task ended should this daemon not be able to, until it is disposed. */
+async function beGuarded(taskId: string, { guard }: RunHost): Promise<DisposableStack> {
+  const guarded = new DisposableStack();
+  if (guard === undefined) return guarded;
+  const mark = `${TASK_MARK}=${taskId}`;
+  await guard.watch(mark);
+  guarded.defer(() => guard.release(mark));
+  return guarded;
 }
 
 /** Prepares a task, runs its steps, and leaves neither processes nor an open inbox behind. */

@@ -14,8 +14,10 @@ import type { Scope } from "../../cel/expression.ts";
 import type { Template } from "../../cel/template.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
+import type { Guard } from "../../shell/guard.ts";
 import type { ProcessGroups } from "../../shell/process_groups.ts";
 import type { Events } from "../../store/events.ts";
+import type { Lease } from "../../store/lease.ts";
 import type { LogStore } from "../../store/log_store.ts";
 import type { TaskRecorder } from "../../store/task_store.ts";
 import type { ClaimedTask } from "../../store/task_records.ts";
@@ -43,6 +45,10 @@ export interface RunHost {
   readonly evaluator: Evaluator;
   /** Ends leftover processes of steps. */
   readonly groups: ProcessGroups;
+  /** Under which the tasks run. */
+  readonly lease: Lease;
+  /** Ends their processes when the daemon cannot; absent where no other one would begin them. */
+  readonly guard?: Pick<Guard, "watch" | "release">;
   readonly clock: Clock;
   /** Takes the output of steps. */
   readonly logs: LogStore;
@@ -74,7 +80,10 @@ export interface Goal {
 
 /** What ends a task before its time. */
 export interface RunSignals {
-  /** Aborts when the daemon goes down: the task resumes with its next start. */
+  /**
+   * Aborts when the daemon goes down, or may not run the task any more: it resumes with its next
+   * claim.
+   */
   readonly stop: AbortSignal;
   /** Aborts when the task is cancelled: its `finally` steps still run. */
   readonly cancel: AbortSignal;

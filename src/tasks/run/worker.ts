@@ -1,20 +1,22 @@
 /**
  * Runs tasks in parallel, up to `workers` of them: claims those that are ready, runs them, stores
  * their end. At its start it first handles tasks that a crash interrupted. It never polls: `kick`
- * wakes it, and the time at which the next task is due.
+ * wakes it, and the time at which the next task is due. Where other daemons share the tasks, it lets
+ * go of those that they may have, and runs none while its lease is over.
  *
  * @module
  */
 
+import { AppError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Cancelled, ClaimedTask, Task } from "../../store/task_records.ts";
 import type { TaskQueue, TaskRecorder } from "../../store/task_store.ts";
 import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
-import { runTask } from "./run_task.ts";
+import { INTERRUPTED, runTask } from "./run_task.ts";
 import type { TaskResult } from "./task_result.ts";
 import { TASK_MARK } from "../step/step_env.ts";
 import { removeLeftFiles } from "../step/task_files.ts";
-import type { RunHost } from "./task_context.ts";
+import type { RunHost, RunSignals } from "./task_context.ts";
 
 /** What the worker needs. */
 export interface WorkerHost extends RunHost {
@@ -44,6 +46,8 @@ const MAX_RESTARTS = 3;
 const REPLACED = "replaced by a newer task";
 /** Longest sleep before the next claim, because the clock may be set forward meanwhile. */
 const MAX_WAIT_MS = 60_000;
+/** Why a task that another daemon has claimed is let go of. */
+const LOST = "another node runs it now";
 
 /**
  * Opens a worker, which first handles interrupted tasks. It runs none before it listens: their steps
@@ -58,6 +62,8 @@ export async function openWorker(host: WorkerHost): Promise<TaskWorker> {
 /** A running task. */
 interface Running {
   readonly cancel: AbortController;
+  /** Aborts when the worker lets go of it; its reason is `LOST` when there is nothing left to say. */
+  readonly stop: AbortController;
   readonly over: Promise<void>;
 }
 
@@ -65,6 +71,8 @@ interface Running {
 interface Claim {
   /** Ids of tasks that were cancelled while the claim was under way. */
   readonly cancelled: Set<string>;
+  /** Whether the lease ended while it was under way: what it brings may be another's by now. */
+  isLate: boolean;
   over: Promise<void>;
 }
 
@@ -74,7 +82,7 @@ class Worker implements TaskWorker {
   readonly #running = new Map<string, Running>();
   readonly #storing = new Set<Promise<void>>();
   readonly #claims = new Set<Claim>();
-  #subscription: Disposable | undefined;
+  readonly #subscriptions = new DisposableStack();
   /** Most tasks that the unanswered claims may bring. */
   #asked = 0;
   /**
@@ -110,7 +118,7 @@ class Worker implements TaskWorker {
       const { id, restarts, cancelReason } = claimed.task;
       if (restarts < MAX_RESTARTS) {
         // a cancelled task too, because its `finally` steps have to run
-        await retryWhileOverloaded(() => store.requeueTask(id), { clock, signal });
+        await this.#requeue(claimed);
         log.info("task continues after an interruption", { task: id });
       } else {
         const state = cancelReason === "" ? "failed" : "cancelled";
@@ -120,22 +128,35 @@ class Worker implements TaskWorker {
   }
 
   listen(): void {
-    this.#subscription = this.#host.events.on("tasksStored", ({ replaced }) => {
+    const { events } = this.#host;
+    const subscriptions = this.#subscriptions;
+    subscriptions.use(events.on("tasksStored", ({ replaced }) => {
       this.cancel(replaced, REPLACED);
       this.kick();
-    });
+    }));
+    subscriptions.use(events.on("taskStopping", ({ taskId, reason }) => {
+      if (taskId !== undefined) this.cancel([taskId], reason); // else the next renewal says which
+    }));
+    subscriptions.use(events.on("claimsLost", ({ taskIds }) => {
+      for (const id of taskIds) this.#running.get(id)?.stop.abort(LOST);
+    }));
+    subscriptions.use(events.on("leaseEnded", () => {
+      for (const claim of this.#claims) claim.isLate = true;
+      this.#stopAll();
+    }));
+    subscriptions.use(events.on("leaseRegained", () => this.kick()));
     this.kick();
   }
 
   kick(): void {
-    if (this.#stopping.signal.aborted) return;
+    if (this.#stopping.signal.aborted || this.#host.lease.isOver()) return;
     const free = this.#host.workers - this.#running.size - this.#asked;
     if (free <= 0) {
       this.#kickAgain = this.#asked > 0; // else the next task that ends kicks again
       return;
     }
     this.#asked += free;
-    const claim: Claim = { cancelled: new Set(), over: Promise.resolve() };
+    const claim: Claim = { cancelled: new Set(), isLate: false, over: Promise.resolve() };
     this.#claims.add(claim);
     claim.over = this.#claim(claim, free);
   }
@@ -163,10 +184,16 @@ class Worker implements TaskWorker {
     return result;
   }
 
+  /** Ends every running task as an interruption does. */
+  #stopAll(): void {
+    for (const { stop } of this.#running.values()) stop.abort();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort();
     this.#timer?.[Symbol.dispose]();
-    this.#subscription?.[Symbol.dispose]();
+    this.#subscriptions.dispose();
+    this.#stopAll();
     await Promise.all([...this.#claims].map(({ over }) => over));
     await Promise.all([...this.#running.values()].map(({ over }) => over));
     await Promise.all(this.#storing);
@@ -174,14 +201,16 @@ class Worker implements TaskWorker {
 
   /** Claims at most `limit` tasks; several claims may be under way, for different room. */
   async #claim(claim: Claim, limit: number): Promise<void> {
-    const { store, clock, log } = this.#host;
+    const { store, clock, log, lease } = this.#host;
     const now = clock.now();
     try {
       const { tasks, interrupted = [], nextAt } = await store.claimTasks(limit, now);
-      for (const claimed of tasks) {
-        this.#start(claimed, claim);
+      if (lease.isOver() || claim.isLate) {
+        for (const one of [...tasks, ...interrupted]) this.#keepStoring(one, this.#requeue(one));
+      } else {
+        for (const claimed of tasks) this.#start(claimed, claim);
+        for (const claimed of interrupted) this.#keepStoring(claimed, this.#takeOver(claimed));
       }
-      for (const claimed of interrupted) this.#keepStoring(claimed, this.#takeOver(claimed));
       this.#wakeAt(nextAt);
     } catch (error) {
       log.error("cannot claim tasks, trying again in a second", { error });
@@ -211,45 +240,59 @@ class Worker implements TaskWorker {
 
   #start(claimed: ClaimedTask, { cancelled }: Claim): void {
     const { id, cancelReason } = claimed.task;
-    const cancel = new AbortController();
+    const [cancel, stop] = [new AbortController(), new AbortController()];
+    if (this.#stopping.signal.aborted) stop.abort();
     if (cancelReason !== "" || cancelled.has(id)) cancel.abort(cancelReason);
-    this.#running.set(id, { cancel, over: this.#runToEnd(claimed, cancel.signal) });
+    const signals = { cancel: cancel.signal, stop: stop.signal };
+    this.#running.set(id, { cancel, stop, over: this.#runToEnd(claimed, signals) });
   }
 
-  async #runToEnd(claimed: ClaimedTask, cancel: AbortSignal): Promise<void> {
-    const result = await this.#resultOf(claimed, cancel);
-    this.#running.delete(claimed.task.id);
-    this.#keepStoring(claimed, this.#finish(claimed, result));
+  async #runToEnd(claimed: ClaimedTask, signals: RunSignals): Promise<void> {
+    const result = await this.#resultOf(claimed, signals);
+    const { id } = claimed.task;
+    this.#running.delete(id);
+    if (signals.stop.reason === LOST) {
+      this.#host.log.info("task is let go of", { task: id, why: LOST });
+    } else this.#keepStoring(claimed, this.#finish(claimed, result));
     this.kick(); // sent to the store together with the end, whose room is free for the next task
   }
 
   /** What is stored of a task is waited for when the worker closes. */
   #keepStoring({ task }: ClaimedTask, storing: Promise<void>): void {
+    const { log } = this.#host;
     const stored = storing
-      .catch((error) =>
-        this.#host.log.error("the end of a task could not be stored", { task: task.id, error })
-      )
+      .catch((error) => {
+        if (isRefused(error)) log.info("task is let go of", { task: task.id, why: LOST });
+        else log.error("the end of a task could not be stored", { task: task.id, error });
+      })
       .finally(() => this.#storing.delete(stored));
     this.#storing.add(stored);
   }
 
-  /** How the task ended; a bug ends it, too. */
-  async #resultOf(claimed: ClaimedTask, cancel: AbortSignal): Promise<TaskResult> {
+  /** How the task ended; a bug ends it, too, but no refusal of the store after its stop. */
+  async #resultOf(claimed: ClaimedTask, signals: RunSignals): Promise<TaskResult> {
     try {
-      return await runTask(claimed, this.#host, { stop: this.#stopping.signal, cancel });
+      return await runTask(claimed, this.#host, signals);
     } catch (error) {
+      if (signals.stop.aborted && error instanceof AppError) return INTERRUPTED;
       this.#host.log.error("task failed inside svc", { task: claimed.task.id, error });
       return { state: "failed", reason: "internal error, see the daemon's log" };
     }
   }
 
-  async #finish({ task }: ClaimedTask, result: TaskResult): Promise<void> {
+  /** Gives a task back, of which no process is left, so that it is claimed anew. */
+  async #requeue({ task }: ClaimedTask): Promise<void> {
+    const { store, clock } = this.#host;
+    const { signal } = this.#stopping;
+    await retryWhileOverloaded(() => store.requeueTask(task.id), { clock, signal });
+  }
+
+  async #finish(claimed: ClaimedTask, result: TaskResult): Promise<void> {
     const { store, clock, log, isFollowed, events } = this.#host;
+    const { task } = claimed;
     const { state, reason, steps = [] } = result;
     const { signal } = this.#stopping;
-    if (state === "interrupted") {
-      return await retryWhileOverloaded(() => store.requeueTask(task.id), { clock, signal });
-    }
+    if (state === "interrupted") return await this.#requeue(claimed);
     const end = { state, reason, now: clock.now(), followed: isFollowed(task) };
     await retryWhileOverloaded(
       () => store.finishTask({ ...end, taskId: task.id, steps }),
@@ -260,3 +303,6 @@ class Worker implements TaskWorker {
     events.publish("taskEnded", { task: ended });
   }
 }
+
+/** Whether the store has refused to let this daemon write of a task. */
+const isRefused = (error: unknown) => error instanceof AppError && error.code === "conflict";

@@ -77,7 +77,11 @@ async function measure({ rounds, seconds }: BenchContext): Promise<readonly Figu
 
 /** A transaction for each request, on as many connections at once as a pool would have. */
 function aloneOver(connections: Connections): Accepting {
-  const batches = new BatchRunner(connections, { owner: OWNER, epochOf: () => undefined });
+  const batches = new BatchRunner(connections, {
+    owner: OWNER,
+    epochOf: () => undefined,
+    lose() {},
+  });
   return {
     async recordDelivery(given) {
       const [settled] = await batches.run([{ method: "recordDelivery", args: [given] }]);

@@ -8,11 +8,14 @@
 
 import type { Clock } from "../../../base/clock.ts";
 import { AppError } from "../../../base/errors.ts";
+import { reliableMs } from "../../lease.ts";
 import type { Connections, KeptConnection, Session } from "../database/connections.ts";
 import { enterNode, lockNode, type NodeEntry, renewLease } from "./node_rows.ts";
 
 /** What happens to a lease. */
 export interface LeaseListener {
+  /** It was renewed; the database was asked for that so many milliseconds ago. */
+  onRenewed?(agoMs: number): void;
   /** It could not be renewed for so long that another node may soon take over what runs here. */
   onLost?(): void;
   /** It was renewed after all. */
@@ -31,8 +34,6 @@ export interface LeaseHost {
 
 /** Renewals in the length of a lease. */
 const RENEWALS = 6;
-/** Part of the lease after which it counts as lost: the rest is for ending steps. */
-const LOST_AFTER = 2 / 3;
 /** How long a connection of a former run may take to go away. */
 const LOCK_MS = 5000;
 const LOCK_TRY_MS = 50;
@@ -112,11 +113,12 @@ export class NodeLease implements AsyncDisposable {
   #hold(began: number): void {
     const { clock, entry: { leaseMs }, listener } = this.#host;
     this.#fence?.[Symbol.dispose]();
-    const untilLost = leaseMs * LOST_AFTER - (clock.monotonicMs() - began);
-    this.#fence = clock.after(Math.max(0, untilLost), () => {
+    const agoMs = clock.monotonicMs() - began;
+    this.#fence = clock.after(Math.max(0, reliableMs(leaseMs) - agoMs), () => {
       this.#isLost = true;
       listener.onLost?.();
     });
+    listener.onRenewed?.(agoMs);
     if (!this.#isLost) return;
     this.#isLost = false;
     listener.onRegained?.();

@@ -18,9 +18,12 @@ export interface TaskClaim {
 export class Claims {
   readonly owner: Owner;
   readonly #epochs = new Map<string, number>();
+  readonly #onLost: (taskIds: readonly string[]) => void;
 
-  constructor(owner: Owner) {
+  /** `onLost` is called with tasks that another run was found to have claimed. */
+  constructor(owner: Owner, onLost: (taskIds: readonly string[]) => void) {
     this.owner = owner;
+    this.#onLost = onLost;
   }
 
   /** Notes claims that are committed. */
@@ -33,13 +36,18 @@ export class Claims {
     return this.#epochs.get(taskId);
   }
 
-  /** The tasks that it knows. */
-  taskIds(): readonly string[] {
-    return [...this.#epochs.keys()];
+  /** The claims that it knows. */
+  list(): readonly TaskClaim[] {
+    return Array.from(this.#epochs, ([id, epoch]) => ({ id, epoch }));
   }
 
-  /** Forgets those of `known` that are over: all but `running`. */
-  keepOnly(running: ReadonlySet<string>, known: readonly string[]): void {
-    for (const id of known) if (!running.has(id)) this.#epochs.delete(id);
+  /** Says that this task was found to be another run's; its claim stays, so as to be refused. */
+  lose(taskId: string): void {
+    this.#onLost([taskId]);
+  }
+
+  /** Forgets a claim that is over, unless the task has been claimed anew. */
+  forget({ id, epoch }: TaskClaim): void {
+    if (this.#epochs.get(id) === epoch) this.#epochs.delete(id);
   }
 }

@@ -9,7 +9,7 @@ import { text } from "../../sql/columns.ts";
 import type { Session } from "../database/connections.ts";
 import { isMineSql } from "../database/ownership.ts";
 import type { JobQueue } from "../jobs/job_queue.ts";
-import type { Claims } from "./claims.ts";
+import type { Claims, TaskClaim } from "./claims.ts";
 
 /** A running task that is to be stopped. */
 export interface CancelledTask {
@@ -17,18 +17,35 @@ export interface CancelledTask {
   readonly reason: string;
 }
 
-/** Says of each running task of this node that it still runs; gives those that are to be stopped. */
+/**
+ * Says of each running task of this node that it still runs, and of each that is another's that it
+ * is lost; gives those that are to be stopped.
+ */
 export async function keepClaims(
   db: Session,
   { jobs, claims }: { readonly jobs: JobQueue; readonly claims: Claims },
 ): Promise<CancelledTask[]> {
-  const known = claims.taskIds();
+  const known = claims.list();
   const rows = await db.all(
     `SELECT id, cancel_reason FROM tasks WHERE state = 'running' AND ${isMineSql("tasks")}`,
   );
-  const running = rows.map((row) => text(row, "id"));
-  await jobs.touch(db, running);
-  claims.keepOnly(new Set(running), known);
+  const running = new Set(rows.map((row) => text(row, "id")));
+  await jobs.touch(db, [...running]);
+  const lost = await findLost(db, known);
+  for (const claim of known) {
+    if (lost.has(claim.id)) claims.lose(claim.id);
+    else if (!running.has(claim.id)) claims.forget(claim);
+  }
   return rows.filter((row) => row["cancel_reason"] !== null)
     .map((row) => ({ id: text(row, "id"), reason: text(row, "cancel_reason") }));
+}
+
+/** Those of these tasks that another run has claimed since. */
+async function findLost(db: Session, known: readonly TaskClaim[]): Promise<ReadonlySet<string>> {
+  if (known.length === 0) return new Set();
+  const rows = await db.all(
+    `SELECT id FROM tasks WHERE id = ANY (?) AND NOT ${isMineSql("tasks")}`,
+    known.map(({ id }) => id),
+  );
+  return new Set(rows.map((row) => text(row, "id")));
 }

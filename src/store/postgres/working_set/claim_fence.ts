@@ -14,6 +14,8 @@ export interface HandedOut {
   readonly owner: Owner;
   /** How often the task had been claimed then; `undefined` where this store never claimed it. */
   epochOf(taskId: string): number | undefined;
+  /** Says that the claim of a task is another run's. */
+  lose(taskId: string): void;
 }
 
 /** The tasks of one batch, as far as they are this store's to write. */
@@ -36,8 +38,10 @@ export class ClaimFence {
     const { owner } = this.#handedOut;
     const epoch = this.#handedOut.epochOf(taskId);
     if (epoch === undefined && claim.state !== "running") return true;
-    return claim.node === owner.node && claim.run === owner.run &&
+    const isOurs = claim.node === owner.node && claim.run === owner.run &&
       (epoch === undefined || epoch === claim.epoch);
+    if (!isOurs) this.#handedOut.lose(taskId);
+    return isOurs;
   }
 
   /** @throws {AppError} `conflict` when it may not. */

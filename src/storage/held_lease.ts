@@ -1,0 +1,76 @@
+/**
+ * The lease of this daemon, as the rest of it sees it: whether it is over is measured here, by the
+ * time since its last renewal, and told once. A daemon that was stopped for a while may be asked
+ * before any of its timers has come due.
+ *
+ * @module
+ */
+
+import type { Clock } from "../base/clock.ts";
+import type { HealthConditions } from "../base/health_conditions.ts";
+import type { Guard } from "../shell/guard.ts";
+import type { Events } from "../store/events.ts";
+import type { Lease } from "../store/lease.ts";
+import type { NodeListener } from "../store/postgres/open_store.ts";
+
+/** What it needs. */
+export interface HeldLeaseHost {
+  readonly clock: Clock;
+  readonly events: Events;
+  /** Where it is shown while it is over. */
+  readonly health: HealthConditions;
+  readonly guard: Pick<Guard, "beat">;
+  /** For how long it may be relied on after each renewal. */
+  readonly reliableMs: number;
+}
+
+const OVER = "The lease of this node is over: it cannot reach the database, so other nodes may " +
+  "take over its tasks, and it runs none";
+
+/** Hears of its lease from the store. */
+export class HeldLease implements Lease, NodeListener {
+  readonly #host: HeldLeaseHost;
+  #until = Infinity;
+  #isOver = false;
+
+  constructor(host: HeldLeaseHost) {
+    this.#host = host;
+  }
+
+  isOver(): boolean {
+    if (this.#host.clock.monotonicMs() >= this.#until) this.onLost();
+    return this.#isOver;
+  }
+
+  onRenewed(agoMs: number): void {
+    const { clock, guard, reliableMs } = this.#host;
+    this.#until = clock.monotonicMs() - agoMs + reliableMs;
+    guard.beat(agoMs);
+    if (this.#isOver && agoMs < reliableMs) this.#regain();
+  }
+
+  onLost(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const { events, health } = this.#host;
+    health.set("lease", OVER);
+    events.publish("leaseEnded", undefined);
+  }
+
+  onCancelled(tasks: readonly { readonly id: string; readonly reason: string }[]): void {
+    for (const { id, reason } of tasks) {
+      this.#host.events.publish("taskStopping", { taskId: id, reason });
+    }
+  }
+
+  onClaimsLost(taskIds: readonly string[]): void {
+    this.#host.events.publish("claimsLost", { taskIds });
+  }
+
+  #regain(): void {
+    this.#isOver = false;
+    const { events, health } = this.#host;
+    health.clear("lease");
+    events.publish("leaseRegained", undefined);
+  }
+}

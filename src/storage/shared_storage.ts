@@ -1,0 +1,61 @@
+/**
+ * Opens a PostgreSQL that several daemons share, and what a daemon needs to share it: it hears what
+ * the others store, and its processes end when it may not run them any more.
+ *
+ * @module
+ */
+
+import type { DataDir } from "../base/data_dir.ts";
+import { readKeyFile } from "../secrets/key_file.ts";
+import { keyIdOf } from "../secrets/key_id.ts";
+import { startGuard } from "../shell/guard.ts";
+import { ENDLESS, LEASE_MS, reliableMs } from "../store/lease.ts";
+import { Hints } from "../store/postgres/hints/hints.ts";
+import { openPostgresStore, type PostgresStore } from "../store/postgres/open_store.ts";
+import { HeldLease } from "./held_lease.ts";
+import type { Storage, StorageOptions } from "./open_storage.ts";
+import { addressOf, type SharedDatabase } from "./shared_database.ts";
+
+/**
+ * Opens it.
+ *
+ * @throws {AppError} as `openStorage`.
+ */
+export async function openSharedStorage(
+  { url: stored, node: { id, name } }: SharedDatabase,
+  dir: DataDir,
+  options: StorageOptions,
+): Promise<Storage> {
+  const { env, run, clock, daemon, leaseMs = LEASE_MS } = options;
+  const url = addressOf(stored, env);
+  const forStore = {
+    ...options,
+    url,
+    owner: { node: id, run },
+    name,
+    leaseMs,
+    keyId: await keyIdOf(await readKeyFile(dir.secretKey)),
+  };
+  await using opening = new AsyncDisposableStack();
+  if (daemon === undefined) {
+    const store = opening.use(await openPostgresStore(forStore));
+    return toStorage(store, opening.move(), { lease: ENDLESS });
+  }
+  const silenceMs = reliableMs(leaseMs);
+  const guard = opening.use(startGuard({ silenceMs })); // goes after everything that it guards
+  const lease = new HeldLease({ ...daemon, clock, guard, reliableMs: silenceMs });
+  const store = opening.use(await openPostgresStore({ ...forStore, listener: lease }));
+  opening.use(new Hints({ ...daemon, clock, url }));
+  return toStorage(store, opening.move(), { lease, guard });
+}
+
+const toStorage = (
+  store: PostgresStore,
+  open: AsyncDisposable,
+  running: Pick<Storage, "lease" | "guard">,
+): Storage => ({
+  ...running,
+  store,
+  logs: store.logs,
+  [Symbol.asyncDispose]: () => open[Symbol.asyncDispose](),
+});

@@ -1,0 +1,128 @@
+/**
+ * A worker whose lease ends, or whose claims others take: it ends what it runs, writes nothing more
+ * of that, and runs nothing until its lease holds again.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
+import { AppError } from "../../src/base/errors.ts";
+import type { Store } from "../../src/store/store.ts";
+import { processRuns, until, untilFile } from "../helpers/until.ts";
+import { type Rig, testWithRig as test } from "./worker_rig.ts";
+
+/** The first time it sleeps; once it was interrupted, it ends. */
+const SLEEPS =
+  `{steps: [{id: a, run: 'echo $$ >> pids; [ "$(wc -l < pids)" = 2 ] || { sleep 60 & wait; }'}]}`;
+
+/** A lease that the test ends. */
+function leaseOf({ events }: Rig) {
+  let isOver = false;
+  return {
+    isOver: () => isOver,
+    end() {
+      isOver = true;
+      events.publish("leaseEnded", undefined);
+    },
+    regain() {
+      isOver = false;
+      events.publish("leaseRegained", undefined);
+    },
+  };
+}
+
+/** A guard that notes what it is told. */
+function guardOf() {
+  const told: string[] = [];
+  return {
+    told,
+    watch: (mark: string) => Promise.resolve(void told.push(`watch ${mark}`)),
+    release: (mark: string) => void told.push(`release ${mark}`),
+  };
+}
+
+const pidsOf = async ({ workspace }: Rig) =>
+  (await untilFile(`${workspace}/pids`)).trim().split("\n").map(Number);
+
+test("a lease that ends ends what runs, which goes on once the lease holds again", async (rig) => {
+  const [lease, guard] = [leaseOf(rig), guardOf()];
+  const id = await rig.queue(1, SLEEPS);
+  let claims = 0;
+  const counting: Partial<Store> = {
+    claimTasks: (limit, now) => (claims++, rig.store.claimTasks(limit, now)),
+  };
+  const worker = await rig.start(1, counting, { lease, guard });
+  const [pid = 0] = await pidsOf(rig);
+  deepEqual(guard.told, [`watch SVC_TASK_ID=${id}`]);
+  lease.end();
+  await until("its end", async () => await processRuns(pid) ? undefined : true);
+  await until("its place in the queue", async () => {
+    const [task] = await rig.store.findTasks(id);
+    return task?.state === "pending" || undefined;
+  });
+  equal(guard.told[1], `release SVC_TASK_ID=${id}`);
+  const before = claims;
+  worker.kick();
+  equal(claims, before, "nothing is claimed meanwhile");
+  lease.regain();
+  const task = await rig.ended(id);
+  deepEqual([task.state, task.restarts, task.reason], ["succeeded", 0, ""]);
+  equal((await pidsOf(rig)).length, 2);
+});
+
+test("what a claim brings when the lease is over is given back unrun", async (rig) => {
+  const lease = leaseOf(rig);
+  const id = await rig.queue(1, "{steps: [{id: a, run: touch ran}]}");
+  const requeued: string[] = [];
+  let isFirst = true;
+  await rig.start(1, {
+    async claimTasks(limit, now) {
+      const claim = await rig.store.claimTasks(limit, now);
+      if (isFirst) {
+        isFirst = false;
+        lease.end();
+        lease.regain(); // another daemon may have had the task in between
+      }
+      return claim;
+    },
+    requeueTask: (taskId) => (requeued.push(taskId), rig.store.requeueTask(taskId)),
+  }, { lease });
+  await until("the return of the task", () => requeued[0]);
+  const task = await rig.ended(id);
+  deepEqual([task.state, requeued], ["succeeded", [id]]);
+});
+
+test("a task that another node has claimed is ended, and nothing more is said of it", async (rig) => {
+  const id = await rig.queue(1, SLEEPS);
+  const written: string[] = [];
+  const refuse = (name: string) => () => {
+    written.push(name);
+    return Promise.reject(new AppError("conflict", "Another node runs it"));
+  };
+  await rig.start(1, { requeueTask: refuse("requeue"), finishTask: refuse("finish") });
+  const [pid = 0] = await pidsOf(rig);
+  rig.events.publish("claimsLost", { taskIds: [id] });
+  await until("its end", async () => await processRuns(pid) ? undefined : true);
+  await until("the note", () => rig.logged.find((line) => line.includes("let go of")));
+  deepEqual(written, []);
+});
+
+test("an end that is refused is no error", async (rig) => {
+  await rig.queue(1, "{steps: [{id: a, run: 'true'}]}");
+  await rig.start(1, {
+    finishTask: () => Promise.reject(new AppError("conflict", "Another node runs it")),
+  });
+  const line = await until("the note", () => rig.logged.find((one) => one.includes("let go of")));
+  ok(line.includes('"level":"info"'), line);
+});
+
+test("a task that another daemon wants stopped is cancelled here", async (rig) => {
+  const id = await rig.queue(1, SLEEPS);
+  await rig.start(1);
+  const [pid = 0] = await pidsOf(rig);
+  await rig.store.cancelTask(id, { reason: "not wanted", now: 1 });
+  rig.events.publish("taskStopping", { taskId: id, reason: "not wanted" });
+  const task = await rig.ended(id);
+  deepEqual([task.state, task.reason], ["cancelled", "not wanted"]);
+  equal(await processRuns(pid), false);
+});
