@@ -69,6 +69,17 @@ twoDaemonsTest(
   },
 );
 
+twoDaemonsTest("nothing is noted for a node that was forgotten", async (all) => {
+  const { a, sql } = all;
+  await sql((db) => ended(db, { from: 1, to: 2, node: "b" }));
+  equal((await a.pruneTasks({ before: 2, limit: 9 })).length, 1);
+  equal(await count(all, "files_to_remove"), 1);
+  await a.forgetNode("b");
+  equal(await count(all, "files_to_remove"), 0);
+  equal((await a.pruneTasks({ before: 3, limit: 9 })).length, 1);
+  equal(await count(all, "files_to_remove"), 0);
+});
+
 twoDaemonsTest(
   "the newest of each trigger stay, whatever the size of a call",
   async ({ a, b, sql }) => {

@@ -6,7 +6,7 @@
 
 import { sha256Hex } from "../../../base/bytes.ts";
 import { AppError } from "../../../base/errors.ts";
-import { text } from "../../sql/columns.ts";
+import { number, text } from "../../sql/columns.ts";
 import { FUNCTIONS } from "../functions/functions.ts";
 import type { Connections, Session } from "./connections.ts";
 import { ABOUT, migrationsAfter, SCHEMA_VERSION } from "./migrations.ts";
@@ -89,13 +89,15 @@ function isKeyKnown({ key }: About, keyId: string): boolean {
 /** Of two versions, one would not know the rows and functions of the other. */
 async function refuseWhileOthersRun(db: Session): Promise<void> {
   const rows = await db.all(
-    "SELECT name FROM nodes WHERE id <> ? AND lease_until > now() ORDER BY name",
+    `SELECT name, ceil(extract(epoch FROM lease_until - now()))::float8 AS seconds FROM nodes
+     WHERE id <> ? AND lease_until > now() ORDER BY name`,
     db.owner.node,
   );
   if (rows.length === 0) return;
   const names = rows.map((row) => `"${text(row, "name")}"`).join(", ");
+  const seconds = Math.max(...rows.map((row) => number(row, "seconds")));
   throw new AppError(
     "refused",
-    `Another version of svc runs on the database, on node ${names}: stop it, then start this one`,
+    `Another version of svc has a lease on the database, as node ${names}: stop it, and start this one when that is over, in ${seconds} s`,
   );
 }

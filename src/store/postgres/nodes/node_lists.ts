@@ -41,4 +41,5 @@ export async function forgetNode(db: Session, id: string): Promise<void> {
     id,
   );
   await db.get("SELECT jobs_move(?)", id);
+  await db.run("DELETE FROM files_to_remove WHERE node = ?", id); // it removes none any more
 }
