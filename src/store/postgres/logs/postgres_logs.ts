@@ -71,6 +71,9 @@ class LogOfTask implements StoredLog {
   }
 }
 
+/** A reader who looks for the beginning of a line reads on from there. */
+const AHEAD_BYTES = 256 * 1024;
+
 /** Reads of it that lie close together are one query. */
 class OpenRows implements OpenLog {
   readonly size: number;
@@ -97,11 +100,12 @@ class OpenRows implements OpenLog {
     this.#near = [];
   }
 
-  async #load(wanted: { readonly start: number; readonly end: number }): Promise<LogBlock> {
+  async #load({ start, end }: { readonly start: number; readonly end: number }): Promise<LogBlock> {
+    const wanted = { start, end: Math.max(end, start + AHEAD_BYTES) };
     const blocks = await this.#connections.use((db) => blocksOf(db, this.#taskId, wanted));
     const [first] = blocks;
     // Its task may have been removed meanwhile.
-    if (first === undefined) return { position: wanted.start, bytes: new Uint8Array() };
+    if (first === undefined) return { position: start, bytes: new Uint8Array() };
     const part = {
       position: first.position,
       bytes: concatBytes(...blocks.map(({ bytes }) => bytes)),
