@@ -33,7 +33,7 @@ export function byHalves<Call>(run: RunBatch<Call>): RunBatch<Call> {
 }
 
 /** Whether nothing can be written now: alone, each call would wait for that again. */
-function isAway(error: unknown): boolean {
+export function isAway(error: unknown): error is AppError {
   return error instanceof AppError && error.code === "overloaded";
 }
 

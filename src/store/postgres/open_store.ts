@@ -8,6 +8,7 @@
 import { ACCESS } from "../access.ts";
 import { LEASE_MS } from "../lease.ts";
 import type { LogStore } from "../log_store.ts";
+import type { Batch } from "../maintenance.ts";
 import type { Store, StoreMethod } from "../store.ts";
 import { AuditLane } from "./audit_lane.ts";
 import { BATCHED, type Batched } from "./batched.ts";
@@ -38,6 +39,8 @@ export interface PostgresOptions extends LogOptions, Omit<ConnectOptions, "max">
   readonly keyId?: string;
   /** Told what an operator should correct. */
   readonly onWarning?: (text: string) => void;
+  /** Called with the result of each batch. */
+  readonly onBatch?: (batch: Batch) => void;
 }
 
 /** What the daemon has to know of what happens to its node. */
@@ -87,7 +90,12 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   const taskClaims = new TaskClaims({ connections, jobs, claims });
   // connections of their own: no list that takes long keeps a request waiting
   const ofBatches = opened.use(new Connections({ ...options, max: 2, pipeline: true }));
-  const batches = new BatchRunner(ofBatches, claims);
+  const batches = new BatchRunner({
+    connections: ofBatches,
+    handedOut: claims,
+    clock,
+    ...(options.onBatch === undefined ? {} : { onBatch: options.onBatch }),
+  });
   const lanes = {
     events: new Lane((calls: readonly BatchedCall[]) => batches.run(calls)),
     tasks: new Lane((calls: readonly BatchedCall[]) => batches.run(calls)),

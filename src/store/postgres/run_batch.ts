@@ -5,10 +5,12 @@
  * @module
  */
 
+import type { Clock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
+import type { Batch } from "../maintenance.ts";
 import { BATCHED, type Batched, type BatchRows } from "./batched.ts";
 import type { Connections, Session } from "./database/connections.ts";
-import { byHalves, type Settled } from "./lane.ts";
+import { byHalves, isAway, type Settled } from "./lane.ts";
 import { MOST_LOADS } from "./working_set/change_tasks.ts";
 import { ClaimFence, type HandedOut } from "./working_set/claim_fence.ts";
 import { loadFacts } from "./working_set/facts.ts";
@@ -29,18 +31,43 @@ interface AnyBatched {
 /** The calls have the arguments of their methods: `open_store.ts` makes them. */
 const methodOf = ({ method }: BatchedCall) => BATCHED[method] as unknown as AnyBatched;
 
+/** What batches run over, and who hears of them. */
+export interface BatchHost {
+  readonly connections: Connections;
+  readonly handedOut: HandedOut;
+  readonly clock: Clock;
+  /** Called with the result of each batch. */
+  readonly onBatch?: (batch: Batch) => void;
+}
+
 /** Runs batches. */
 export class BatchRunner {
-  readonly #connections: Connections;
-  readonly #handedOut: HandedOut;
+  readonly #host: BatchHost;
+  /** Number of transactions that have changed something. */
+  #written = 0;
 
-  constructor(connections: Connections, handedOut: HandedOut) {
-    this.#connections = connections;
-    this.#handedOut = handedOut;
+  constructor(host: BatchHost) {
+    this.#host = host;
   }
 
   /** What came of each call; one that fails when others have changed something undoes all of them. */
-  readonly run = byHalves((calls: readonly BatchedCall[]) => this.#runTogether(calls));
+  async run(calls: readonly BatchedCall[]): Promise<readonly Settled[]> {
+    const { clock, onBatch = () => {} } = this.#host;
+    const [start, before] = [clock.monotonicMs(), this.#written];
+    const settled = await this.#runHalves(calls);
+    const refused = settled.flatMap((one) =>
+      "error" in one && isAway(one.error) ? [one.error] : []
+    );
+    onBatch({
+      calls: calls.length,
+      wrote: this.#written !== before,
+      tookMs: clock.monotonicMs() - start,
+      ...(refused[0] === undefined ? {} : { refused: refused[0].message }),
+    });
+    return settled;
+  }
+
+  readonly #runHalves = byHalves((calls: readonly BatchedCall[]) => this.#runTogether(calls));
 
   /**
    * Locks are taken in one order, so that two batches never wait for each other: where one was
@@ -51,7 +78,11 @@ export class BatchRunner {
     for (const call of calls) methodOf(call).wants(wanted, ...call.args);
     for (let loads = 1;; loads++) {
       try {
-        return await this.#connections.transaction((db) => this.#runOnce(db, calls, wanted));
+        const { settled, wrote } = await this.#host.connections.transaction((db) =>
+          this.#runOnce(db, calls, wanted)
+        );
+        if (wrote) this.#written += 1;
+        return settled;
       } catch (error) {
         if (!(error instanceof Missing) || loads === MOST_LOADS) throw error;
         error.addTo(wanted);
@@ -63,12 +94,12 @@ export class BatchRunner {
     db: Session,
     calls: readonly BatchedCall[],
     wanted: Wanted,
-  ): Promise<readonly Settled[]> {
+  ): Promise<{ readonly settled: readonly Settled[]; readonly wrote: boolean }> {
     const set = new WorkingSet(wanted, await loadFacts(db, wanted));
-    const rows = { set, fence: new ClaimFence(set, this.#handedOut) };
+    const rows = { set, fence: new ClaimFence(set, this.#host.handedOut) };
     const settled = calls.map((call) => attempt(call, rows));
     set.writeLast(db);
-    return settled;
+    return { settled, wrote: set.changes.count > 0 };
   }
 }
 

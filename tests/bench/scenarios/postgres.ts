@@ -77,10 +77,10 @@ async function measure({ rounds, seconds }: BenchContext): Promise<readonly Figu
 
 /** A transaction for each request, on as many connections at once as a pool would have. */
 function aloneOver(connections: Connections): Accepting {
-  const batches = new BatchRunner(connections, {
-    owner: OWNER,
-    epochOf: () => undefined,
-    lose() {},
+  const batches = new BatchRunner({
+    connections,
+    handedOut: { owner: OWNER, epochOf: () => undefined, lose() {} },
+    clock: systemClock,
   });
   return {
     async recordDelivery(given) {

@@ -8,6 +8,7 @@
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
 import { systemClock } from "../../../src/base/clock.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open_store.ts";
+import type { Batch } from "../../../src/store/maintenance.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { accept, idOf, taskIdOf } from "../../helpers/store_records.ts";
 import { createTestDatabase, postgresTest } from "../../helpers/postgres.ts";
@@ -72,13 +73,22 @@ async function pass(
   }
 }
 
-function lostAnswerTest(name: string, body: (store: Store, proxy: Proxy) => Promise<void>): void {
+function lostAnswerTest(
+  name: string,
+  body: (store: Store, proxy: Proxy, batches: readonly Batch[]) => Promise<void>,
+): void {
   postgresTest(name, async () => {
     await using database = await createTestDatabase();
     using proxy = startProxy(database.url);
     const owner = { node: "a", run: "a1" };
-    await using store = await openPostgresStore({ url: proxy.url, owner, clock: systemClock });
-    await body(store, proxy);
+    const batches: Batch[] = [];
+    await using store = await openPostgresStore({
+      url: proxy.url,
+      owner,
+      clock: systemClock,
+      onBatch: (batch) => batches.push(batch),
+    });
+    await body(store, proxy, batches);
   });
 }
 
@@ -113,3 +123,18 @@ lostAnswerTest("a task that ended stays ended when its end is told again", async
   equal(await store.finishTask({ ...end, state: "failed" }), false, "it has ended already");
   equal((await store.findTasks(taskIdOf(1)))[0]?.state, "succeeded");
 });
+
+lostAnswerTest(
+  "each batch tells whether the database was written",
+  async (store, proxy, batches) => {
+    await accept(store, 1);
+    await store.requeueTask(taskIdOf(1)); // it does not run: nothing changes
+    proxy.loseNextCommit();
+    await rejects(accept(store, 2), LOST);
+    await accept(store, 3);
+    deepEqual(
+      batches.map(({ calls, wrote, refused }) => [calls, wrote, refused !== undefined]),
+      [[1, true, false], [1, false, false], [1, false, true], [1, true, false]],
+    );
+  },
+);
