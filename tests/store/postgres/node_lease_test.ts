@@ -108,7 +108,7 @@ testNodes("a lease outlives the end of its connection", async ({ open, sql }) =>
 });
 
 testNodes("no two daemons are the same node, and none has the name of another", async (rig) => {
-  await rig.open("a", { name: "one" });
+  await rig.open("a", { name: "one", clock: systemClock }); // it keeps its connection, however busy
   await rejects(rig.open("a", { name: "one" }), { code: "refused", message: /runs as node a/ });
   await rejects(rig.open("b", { name: "one" }), { code: "refused", message: /named "one"/ });
   await rig.open("b", { name: "two" });
@@ -130,6 +130,21 @@ testNodes("a daemon that has just come takes nothing of others", async ({ open, 
   );
   await until("the engine's next look", later);
   deepEqual(await claimed(b), [0, 1]);
+});
+
+testNodes("a claim whose answer was lost is given back", async ({ open, sql }) => {
+  const a = await open("a");
+  for (const n of [1, 2]) await accept(a, n);
+  equal((await a.claimTasks(1, 5)).tasks.length, 1);
+  await sql((db) =>
+    db.exec(
+      `UPDATE tasks SET state = 'running', node = 'a', run = '1', epoch = 1 WHERE state = 'pending';
+       UPDATE svc_jobs.job SET state = 'active', started_on = now(), heartbeat_on = now()`,
+    )
+  );
+  const given = await until("the task", async () => (await claimed(a))[0]);
+  equal(given, 2, "and not the one that was handed out");
+  equal(await a.finishTask({ taskId: taskIdOf(2), state: "failed", reason: "", now: 9 }), true);
 });
 
 testNodes("a daemon hears which of its tasks are to be stopped", async ({ open }) => {

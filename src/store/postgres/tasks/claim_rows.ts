@@ -80,7 +80,21 @@ export async function takeInterrupted(db: Session): Promise<TaskClaim[]> {
   return rows.map(toClaim);
 }
 
-const toClaim = (row: Row): TaskClaim => ({ id: text(row, "id"), epoch: number(row, "epoch") });
+/** The claim of a row. */
+export function toClaim(row: Row): TaskClaim {
+  return { id: text(row, "id"), epoch: number(row, "epoch") };
+}
+
+/** Puts tasks back in the queue that this run has claimed and not begun. */
+export async function giveBack(db: Session, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await db.run(
+    `UPDATE tasks SET state = 'pending'
+     WHERE id = ANY (?) AND state = 'running' AND ${isMineSql("tasks")}`,
+    ids,
+  );
+  await db.get("SELECT jobs_put_back(?)", ids);
+}
 
 /** Which of these tasks wait for a worker, and which another one runs. */
 export async function findOpen(

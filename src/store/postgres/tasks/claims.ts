@@ -19,6 +19,7 @@ export class Claims {
   readonly owner: Owner;
   readonly #epochs = new Map<string, number>();
   readonly #onLost: (taskIds: readonly string[]) => void;
+  #unknown: ReadonlySet<string> = new Set();
 
   /** `onLost` is called with tasks that another run was found to have claimed. */
   constructor(owner: Owner, onLost: (taskIds: readonly string[]) => void) {
@@ -44,6 +45,19 @@ export class Claims {
   /** Says that this task was found to be another run's; its claim stays, so as to be refused. */
   lose(taskId: string): void {
     this.#onLost([taskId]);
+  }
+
+  /**
+   * Which of these claims were stored and never handed out, because the answer of the database did
+   * not arrive: this store knew nothing of them the last time it was asked, either. One that is
+   * being handed out it knows by then.
+   */
+  findUnheard(running: readonly TaskClaim[]): readonly string[] {
+    const unknown = running.filter(({ id, epoch }) => this.#epochs.get(id) !== epoch)
+      .map(({ id }) => id);
+    const unheard = unknown.filter((id) => this.#unknown.has(id));
+    this.#unknown = new Set(unknown);
+    return unheard;
   }
 
   /** Forgets a claim that is over, unless the task has been claimed anew. */

@@ -9,6 +9,7 @@ import { text } from "../../sql/columns.ts";
 import type { Session } from "../database/connections.ts";
 import { isMineSql } from "../database/ownership.ts";
 import type { JobQueue } from "../jobs/job_queue.ts";
+import { giveBack, toClaim } from "./claim_rows.ts";
 import type { Claims, TaskClaim } from "./claims.ts";
 
 /** A running task that is to be stopped. */
@@ -19,7 +20,7 @@ export interface CancelledTask {
 
 /**
  * Says of each running task of this node that it still runs, and of each that is another's that it
- * is lost; gives those that are to be stopped.
+ * is lost; gives back those that no worker ever got. Gives those that are to be stopped.
  */
 export async function keepClaims(
   db: Session,
@@ -27,10 +28,12 @@ export async function keepClaims(
 ): Promise<CancelledTask[]> {
   const known = claims.list();
   const rows = await db.all(
-    `SELECT id, cancel_reason FROM tasks WHERE state = 'running' AND ${isMineSql("tasks")}`,
+    `SELECT id, epoch, cancel_reason FROM tasks WHERE state = 'running' AND ${isMineSql("tasks")}`,
   );
-  const running = new Set(rows.map((row) => text(row, "id")));
+  const mine = rows.map(toClaim);
+  const running = new Set(mine.map(({ id }) => id));
   await jobs.touch(db, [...running]);
+  await giveBack(db, claims.findUnheard(mine));
   const lost = await findLost(db, known);
   for (const claim of known) {
     if (lost.has(claim.id)) claims.lose(claim.id);

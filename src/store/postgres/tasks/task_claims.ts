@@ -88,7 +88,7 @@ async function takeJobs(
     missed.push(...ids.filter((id) => !had.has(id)));
     if (ids.length < wanted) break;
   }
-  if (missed.length > 0) await giveBack(db, missed);
+  if (missed.length > 0) await giveJobsBack(db, missed);
   return taken;
 }
 
@@ -96,7 +96,7 @@ async function takeJobs(
  * What becomes of jobs whose task was not to be had. A task that another node runs keeps its job:
  * should that node be gone, it is fetched again. One that has ended, or waits again, needs none.
  */
-async function giveBack(db: Session, ids: readonly string[]): Promise<void> {
+async function giveJobsBack(db: Session, ids: readonly string[]): Promise<void> {
   const { ready, running } = await findOpen(db, ids);
   const open = new Set([...ready, ...running]);
   await db.all(
