@@ -127,6 +127,11 @@ export type Destination =
     readonly bind: boolean;
     /** Reason for which replies of the thread were ignored that the new task is to receive now. */
     readonly strays?: string;
+    /**
+     * Version of the resources by which it was decided; absent where none counts. Where they have
+     * changed since, nothing is stored, and `StaleResourcesError` is thrown.
+     */
+    readonly resourceVersion?: number;
   };
 
 /**

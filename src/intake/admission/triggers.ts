@@ -127,6 +127,11 @@ export class Triggers {
     return found;
   }
 
+  /** Version of the stored resources by which triggers are found now. */
+  get resourceVersion(): number {
+    return this.#catalog.storedVersion;
+  }
+
   /** How long the keys of a trigger's events count, and those of all are kept. */
   dedupTimesOf(trigger: ActiveTrigger | undefined): DedupTimes {
     this.#refresh();
@@ -157,7 +162,7 @@ export class Triggers {
     if (first === undefined) return undefined;
     if (others.length === 0 && first.fault !== undefined) throw first.fault;
     const fault = faultAt(group, named);
-    const resourceVersion = this.#catalog.storedVersion;
+    const { resourceVersion } = this;
     return { first, others, resourceVersion, ...(fault === undefined ? {} : { fault }) };
   }
 

@@ -39,6 +39,7 @@ export async function decideRouting(
   const { event, bound, rootIsOpen } = claimed;
   const payload = payloadOf(claimed.payload);
   const { project, trigger: name } = event;
+  const { resourceVersion } = host.triggers; // before anything is decided by them
   const trigger = host.triggers.find({ project, trigger: name, source: "webhook" });
   // A running task gets its replies also when its trigger was deleted.
   const route = chooseRoute({
@@ -48,7 +49,11 @@ export async function decideRouting(
     hasFilter: trigger === undefined || trigger.filter !== undefined,
     ...(bound === undefined ? {} : { bound }),
   });
-  const destination = await destinationOf(route, { claimed, payload, trigger }, host);
+  const destination = await destinationOf(
+    route,
+    { claimed, payload, trigger, resourceVersion },
+    host,
+  );
   return bound === undefined ? destination : { ...destination, boundTo: bound.id };
 }
 
@@ -57,6 +62,7 @@ interface Facts {
   readonly claimed: ClaimedSourceEvent;
   readonly payload: JsonObject;
   readonly trigger: ActiveTrigger | undefined;
+  readonly resourceVersion: number;
 }
 
 async function destinationOf(
@@ -64,8 +70,8 @@ async function destinationOf(
   facts: Facts,
   host: RoutingHost,
 ): Promise<Destination> {
-  const { claimed: { event }, payload, trigger } = facts;
-  const times = host.triggers.dedupTimesOf(trigger);
+  const { claimed: { event }, payload, trigger, resourceVersion } = facts;
+  const common = { ...host.triggers.dedupTimesOf(trigger), resourceVersion };
   switch (route.to) {
     case "nowhere":
       return route;
@@ -74,13 +80,13 @@ async function destinationOf(
     case "follow-up": {
       const { parentId } = route;
       const decision = await decideTask(facts, { parentId, inBoundThread: true }, host);
-      return { to: "task", decision, bind: true, ...times };
+      return { to: "task", decision, bind: true, ...common };
     }
     case "task": {
       const decision = await decideTask(facts, {}, host);
       const { bind } = route;
       const strays = bind && event.topLevel ? { strays: STRAY } : {};
-      return { to: "task", decision, bind, ...strays, ...times };
+      return { to: "task", decision, bind, ...strays, ...common };
     }
   }
 }

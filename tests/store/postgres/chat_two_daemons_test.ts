@@ -5,7 +5,8 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
+import { StaleResourcesError } from "../../../src/store/stale_resources.ts";
 import type { SourceEventDemand } from "../../../src/store/source_event_records.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { eventIdOf, sourceEvent } from "../../helpers/source_event_records.ts";
@@ -96,6 +97,20 @@ twoDaemonsTest("a daemon that starts again routes what was its own at once", asy
   deepEqual(await claim(b), [2]);
   deepEqual(await claim(await daemons.restartA(), { routing: [] }), [1]);
 });
+
+twoDaemonsTest(
+  "a task that was decided by resources of before is not started",
+  async ({ a, b }) => {
+    const before = await b.resourceVersion();
+    await b.recordSourceEvent(sourceEvent(1));
+    deepEqual(await claim(b), [1]);
+    const now = await a.changeResources([]);
+    const decided = (resourceVersion: number) => ({ ...toTask(1), resourceVersion });
+    await rejects(b.routeSourceEvent(eventIdOf(1), decided(before), 1), StaleResourcesError);
+    equal((await b.listTasks({ limit: 9 })).length, 0);
+    equal((await b.routeSourceEvent(eventIdOf(1), decided(now), 1)).state, "routed");
+  },
+);
 
 twoDaemonsTest("a post counts once, also where both route an event about it", async ({ a, b }) => {
   for (const round of range(0, 10)) {

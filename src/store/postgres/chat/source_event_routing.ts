@@ -163,12 +163,18 @@ async function start(
   event: SourceEvent,
   { to, now }: { to: Destination & { to: "task" }; now: number },
 ): Promise<Routed> {
-  const { decision, bind, strays, dedupWindowMs, dedupKeepMs } = to;
+  const { decision, bind, strays, dedupWindowMs, dedupKeepMs, resourceVersion } = to;
   const delivery = { id: event.deliveryId, receivedAt: now };
   const admitted = await changeTasks(
     db,
-    (wanted) => decision.outcome === "accepted" && wanted.addNew(decision.task),
-    (rows) => recordEvent(rows, decision, { delivery, dedupWindowMs, dedupKeepMs }),
+    (wanted) => {
+      if (resourceVersion !== undefined) wanted.addResourceVersion();
+      if (decision.outcome === "accepted") wanted.addNew(decision.task);
+    },
+    (rows) => {
+      rows.checkResources(resourceVersion);
+      return recordEvent(rows, decision, { delivery, dedupWindowMs, dedupKeepMs });
+    },
   );
   const { reason, taskId, replaces } = admitted;
   const { state, started, binds } = endOfStart(admitted, { bind, event });
