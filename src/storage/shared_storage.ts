@@ -45,7 +45,7 @@ export async function openSharedStorage(
   const guard = opening.use(startGuard({ silenceMs })); // goes after everything that it guards
   const lease = new HeldLease({ ...daemon, clock, guard, reliableMs: silenceMs });
   const store = opening.use(await openPostgresStore({ ...forStore, listener: lease }));
-  opening.use(new Hints({ ...daemon, clock, url }));
+  opening.use(new Hints({ ...daemon, env, clock, url }));
   return toStorage(store, opening.move(), { lease, guard });
 }
 
