@@ -23,6 +23,7 @@ import { Inboxes } from "../tasks/step/inbox.ts";
 import { Machine } from "../tasks/workspace/machine.ts";
 import { TaskDirectories } from "../tasks/workspace/task_directory.ts";
 import type { DaemonConfig } from "./config.ts";
+import { followOtherDaemons } from "./other_daemons.ts";
 import type { State } from "./state.ts";
 
 /** The running parts, as the other rooms use them. */
@@ -59,6 +60,7 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
   const outbox = busy.use(new Outbox({ ...state, slackApiUrl }));
   const answers = busy.use(new Answers({ ...state, outbox })); // hears the worker begin
   const notifier = busy.use(new Notifier({ ...state, outbox }));
+  if (state.guard !== undefined) busy.use(followOtherDaemons(running));
   const worker = busy.use(await openWorker({ ...running, workers }));
   const machine = new Machine(running);
   await endInterruptedPlugins(state);

@@ -60,7 +60,7 @@ export interface State extends AsyncDisposable {
   readonly logs: LogStore;
   /** Under which tasks run. */
   readonly lease: Lease;
-  /** Ends the processes of tasks when this daemon cannot, where others would begin them. */
+  /** Ends the processes of tasks when this daemon cannot; there where others share the storage. */
   readonly guard?: Guard;
   readonly catalog: Catalog;
   /** The one way in which the catalog changes. */

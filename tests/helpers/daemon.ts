@@ -18,7 +18,7 @@ import {
   runSvc,
   svcdOf,
 } from "./program.ts";
-import { createTestDatabase, type TestDatabase } from "./postgres.ts";
+import { createTestDatabase } from "./postgres.ts";
 import { tempDir } from "./temp_dir.ts";
 import { PATIENCE_MS, until } from "./until.ts";
 
@@ -77,7 +77,7 @@ export interface DaemonOptions {
 
 /** A data directory as `svc init` makes it. */
 export async function initDataDirectory(program: Program): Promise<DataDirectory> {
-  if (program.onPostgres === true) return await joinDatabase(program, await createTestDatabase());
+  if (program.onPostgres === true) return await initOnPostgres(program);
   const template = templates.get(program.command) ?? makeTemplate(program);
   templates.set(program.command, template);
   await using opening = new AsyncDisposableStack();
@@ -88,16 +88,37 @@ export async function initDataDirectory(program: Program): Promise<DataDirectory
   return dir;
 }
 
-/** A data directory that shares a database, which goes away with it. */
-async function joinDatabase(program: Program, database: TestDatabase): Promise<DataDirectory> {
+/** A data directory over a database of its own, which goes away with it. */
+async function initOnPostgres(program: Program): Promise<DataDirectory> {
   await using opening = new AsyncDisposableStack();
-  const { url } = opening.use(database);
-  const { path } = opening.use(await tempDir());
-  const init = ["init", "--data-dir", path, "--database", url];
-  const result = await runSvc(program, [...init, "--node", crypto.randomUUID()]);
-  equal(result.code, 0, result.stderr);
+  const { url } = opening.use(await createTestDatabase());
+  const { path } = opening.use(await joinDatabase(program, { url, node: crypto.randomUUID() }));
   const open = opening.move();
   return { path, [Symbol.asyncDispose]: () => open.disposeAsync() };
+}
+
+/** How a data directory joins those that share a database. */
+export interface Joining {
+  readonly url: string;
+  /** Its name among them. */
+  readonly node: string;
+  /** The key of the others; the first has none of them. */
+  readonly keyFile?: string | undefined;
+}
+
+/** A data directory that shares a database. */
+export async function joinDatabase(
+  program: Program,
+  { url, node, keyFile }: Joining,
+): Promise<DataDirectory> {
+  await using opening = new AsyncDisposableStack();
+  const dir = opening.use(await tempDir());
+  const init = ["init", "--data-dir", dir.path, "--database", url, "--node", node];
+  const withKey = keyFile === undefined ? init : [...init, "--key-file", keyFile];
+  const result = await runSvc(program, withKey);
+  equal(result.code, 0, result.stderr);
+  opening.move();
+  return dir;
 }
 
 /** By executable: a directory that `svc init` has made, and that no daemon has touched. */

@@ -123,3 +123,24 @@ Deno.test("Inboxes: a file that a step has turned into something else holds nobo
   await it.inboxes.add(it.id, { n: 2 });
   deepEqual(await it.read(), [{ n: 0 }, { n: 1 }, { n: 2 }]);
 });
+
+Deno.test("Inboxes: what another daemon has stored is appended once this one hears of it", async () => {
+  await using it = await rig();
+  await it.inboxes.open(it.id, it.path, NEW);
+  for (const n of [1, 2]) await it.store.addToInbox(it.id, { n }, 1);
+  await it.inboxes.catchUp(it.id);
+  deepEqual(await it.read(), [{ n: 1 }, { n: 2 }]);
+  await it.inboxes.add(it.id, { n: 3 });
+  await it.store.addToInbox(it.id, { n: 4 }, 1);
+  await it.inboxes.catchUp();
+  await it.inboxes.catchUp(taskIdOf(2));
+  deepEqual(await it.read(), [{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }]);
+});
+
+Deno.test("Inboxes: what another daemon has stored right before the start is in the file", async () => {
+  await using it = await rig();
+  await it.store.addToInbox(it.id, { n: 1 }, 1);
+  await it.inboxes.catchUp(it.id);
+  await it.inboxes.open(it.id, it.path, NEW);
+  deepEqual(await it.read(), [{ n: 1 }]);
+});

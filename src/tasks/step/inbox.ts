@@ -24,11 +24,14 @@ interface OpenInbox {
   count: number;
 }
 
+/** Most tasks that are remembered so: those that another daemon runs never start here. */
+const MAX_MISSED = 10_000;
+
 /** The inboxes of all tasks. */
 export class Inboxes {
   readonly #host: InboxHost;
   readonly #open = new Map<string, OpenInbox>();
-  /** Tasks that were not running when a message for them arrived. */
+  /** Tasks that were not running when a message for them arrived, the latest. */
   readonly #missed = new Set<string>();
   /** Orders the work on each task. */
   readonly #turns = new KeyedMutex();
@@ -54,9 +57,22 @@ export class Inboxes {
   async deliver(taskId: string, stored: InboxMessage): Promise<void> {
     await this.#turns.run(taskId, async () => {
       const inbox = this.#open.get(taskId);
-      if (inbox === undefined) this.#missed.add(taskId);
+      if (inbox === undefined) this.#miss(taskId);
       else if (stored.position >= inbox.count) await this.#catchUp(taskId, inbox, stored);
     });
+  }
+
+  /** Appends what others have stored for a task, or for any, to the files of those that run. */
+  async catchUp(taskId?: string): Promise<void> {
+    const running = [...this.#open.keys()];
+    const asked = taskId === undefined ? running : [taskId];
+    await Promise.all(asked.map((id) =>
+      this.#turns.run(id, async () => {
+        const inbox = this.#open.get(id);
+        if (inbox !== undefined) await this.#catchUp(id, inbox);
+        else this.#miss(id);
+      })
+    ));
   }
 
   /**
@@ -81,12 +97,25 @@ export class Inboxes {
     });
   }
 
-  /** Appends the messages that the file lacks; a step that has removed its file gets no more. */
-  async #catchUp(taskId: string, inbox: OpenInbox, stored: InboxMessage): Promise<void> {
+  #miss(taskId: string): void {
+    this.#missed.add(taskId);
+    if (this.#missed.size <= MAX_MISSED) return;
+    for (const oldest of this.#missed) {
+      this.#missed.delete(oldest);
+      return;
+    }
+  }
+
+  /**
+   * Appends the messages that the file lacks, maybe only the one `stored`; a step that has removed
+   * its file gets no more.
+   */
+  async #catchUp(taskId: string, inbox: OpenInbox, stored?: InboxMessage): Promise<void> {
     try {
-      const missed = stored.position > inbox.count
-        ? (await this.#host.store.listInbox(taskId)).slice(inbox.count)
-        : [stored];
+      const missed = stored?.position === inbox.count
+        ? [stored]
+        : (await this.#host.store.listInbox(taskId)).slice(inbox.count);
+      if (missed.length === 0) return;
       if (!(await Deno.lstat(inbox.path)).isFile) return; // to open a pipe would wait for its reader
       await Deno.writeTextFile(inbox.path, missed.map(toLine).join(""), {
         append: true,

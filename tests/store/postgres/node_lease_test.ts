@@ -107,6 +107,12 @@ testNodes("a lease outlives the end of its connection", async ({ open, sql }) =>
   deepEqual(heard, []);
 });
 
+testNodes("a daemon that ends in order leaves no lease to wait for", async ({ open, sql }) => {
+  await (await open("a"))[Symbol.asyncDispose]();
+  const row = await sql((db) => db.get("SELECT (lease_until <= now())::int AS is_over FROM nodes"));
+  equal(row?.["is_over"], 1);
+});
+
 testNodes("no two daemons are the same node, and none has the name of another", async (rig) => {
   await rig.open("a", { name: "one", clock: systemClock }); // it keeps its connection, however busy
   await rejects(rig.open("a", { name: "one" }), { code: "refused", message: /runs as node a/ });

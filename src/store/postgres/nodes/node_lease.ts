@@ -10,7 +10,7 @@ import type { Clock } from "../../../base/clock.ts";
 import { AppError } from "../../../base/errors.ts";
 import { reliableMs } from "../../lease.ts";
 import type { Connections, KeptConnection, Session } from "../database/connections.ts";
-import { enterNode, lockNode, type NodeEntry, renewLease } from "./node_rows.ts";
+import { endLease, enterNode, lockNode, type NodeEntry, renewLease } from "./node_rows.ts";
 
 /** What happens to a lease. */
 export interface LeaseListener {
@@ -37,6 +37,8 @@ const RENEWALS = 6;
 /** How long a connection of a former run may take to go away. */
 const LOCK_MS = 5000;
 const LOCK_TRY_MS = 50;
+/** How long giving up a lease may take. */
+const GIVE_UP_MS = 1000;
 /** How soon a renewal that failed is tried again. */
 const RETRY_MS = 1000;
 
@@ -124,12 +126,16 @@ export class NodeLease implements AsyncDisposable {
     listener.onRegained?.();
   }
 
-  /** Ends the renewals; the lease stays until it has run out. */
+  /** Gives the lease up, where the database can be reached: nobody has to wait for its end. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort();
     await this.#over;
     this.#fence?.[Symbol.dispose]();
-    this.#kept?.[Symbol.dispose]();
+    const kept = this.#kept;
+    if (kept === undefined) return;
+    using _late = this.#host.clock.after(GIVE_UP_MS, () => kept[Symbol.dispose]());
+    await kept.transaction(endLease).catch(() => {});
+    kept[Symbol.dispose]();
   }
 }
 

@@ -76,6 +76,12 @@ export async function renewLease(
   return changed > 0;
 }
 
+/** Ends the lease of this run: nothing of it is left that others would have to wait for. */
+export async function endLease(db: Session): Promise<void> {
+  const { node, run } = db.owner;
+  await db.run("UPDATE nodes SET lease_until = now() WHERE id = ? AND run = ?", node, run);
+}
+
 /** Takes the lock of this node for as long as the session lasts; `false` when another has it. */
 export async function lockNode(db: Session): Promise<boolean> {
   const row = await db.get(

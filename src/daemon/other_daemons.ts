@@ -1,0 +1,48 @@
+/**
+ * Takes in what other daemons over the same database have stored, as far as this one holds it
+ * elsewhere: the catalog in memory, and the inboxes of running tasks as files.
+ *
+ * @module
+ */
+
+import { messageOf } from "../base/errors.ts";
+import { SerialRunner } from "../base/serial_runner.ts";
+import type { Inboxes } from "../tasks/step/inbox.ts";
+import type { State } from "./state.ts";
+
+/** What this needs. */
+export type OtherDaemonsHost =
+  & Pick<State, "events" | "clock" | "log" | "health">
+  & { readonly resources: Pick<State["resources"], "refresh"> }
+  & { readonly inboxes: Pick<Inboxes, "catchUp"> };
+
+/** Follows them until it is disposed. */
+export function followOtherDaemons(
+  { events, clock, log, health, resources, inboxes }: OtherDaemonsHost,
+): AsyncDisposable {
+  const following = new AsyncDisposableStack();
+  const refresh = following.use(
+    new SerialRunner({
+      async run() {
+        await resources.refresh();
+        health.clear("resources");
+        return undefined;
+      },
+      onError(error) {
+        log.warn("resources of other daemons could not be read, trying again", { error });
+        health.set(
+          "resources",
+          `resources that other nodes have stored could not be read: ${messageOf(error)}`,
+        );
+      },
+      clock,
+    }),
+  );
+  following.use(events.on("resourcesStored", () => refresh.kick()));
+  following.use(
+    events.on("inboxFilled", ({ taskId }) => {
+      inboxes.catchUp(taskId).catch((error) => log.warn("an inbox could not be read", { error }));
+    }),
+  );
+  return following;
+}
