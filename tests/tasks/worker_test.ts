@@ -99,7 +99,7 @@ test("a step has a clean environment, its task's names, and the program's bin fi
     ]),
   );
   const { SVC_PAYLOAD_FILE = "", SVC_RUN_TOKEN = "", _, PWD, OLDPWD, ...others } = env;
-  const { SVC_INBOX = "", SVC_OUTPUT = "", ...rest } = others;
+  const { SVC_INBOX = "", SVC_OUTPUT = "", SVC_TASK_RUN = "", ...rest } = others;
   deepEqual(rest, {
     FROM: "workspace",
     HOME: "/home/of/daemon",
@@ -110,7 +110,7 @@ test("a step has a clean environment, its task's names, and the program's bin fi
     SVC_ATTEMPT: "1",
     SVC_PROJECT: "default",
     SVC_STEP: "a",
-    SVC_STEP_RUN: `${task.id}.0.1`,
+    SVC_STEP_RUN: `${SVC_TASK_RUN}.0.1`,
     SVC_TASK_ID: task.id,
     SVC_TRIGGER: "push",
     SVC_WORKFLOW: "ci",
@@ -118,6 +118,7 @@ test("a step has a clean environment, its task's names, and the program's bin fi
   });
   ok([SVC_PAYLOAD_FILE, SVC_INBOX, SVC_OUTPUT].every((path) => path.startsWith(rig.dirs.root)));
   ok(SVC_RUN_TOKEN.length >= 32);
+  ok(SVC_TASK_RUN.startsWith(`${task.id}.`));
   ok([_, PWD, OLDPWD].every((one) => one !== "leaked"));
 });
 

@@ -66,7 +66,7 @@ export async function prepareAttempt(
     SVC_STEP: step.id,
     SVC_ATTEMPT: String(number),
     SVC_OUTPUT: output,
-    [ATTEMPT_MARK]: `${claimed.task.id}.${name}`,
+    [ATTEMPT_MARK]: `${context.mark}.${name}`,
   };
   const command = await commandOf(step, {
     cwd,

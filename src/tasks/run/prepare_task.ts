@@ -10,7 +10,7 @@ import { AppError } from "../../base/errors.ts";
 import { parseOwnJson } from "../../base/json.ts";
 import { compileTemplate, renderTemplate } from "../../cel/template.ts";
 import type { CancellationScope } from "../cancellation_scope.ts";
-import { fitsVariable, TASK_MARK } from "../step/step_env.ts";
+import { fitsVariable, TASK_MARK, TASK_RUN_MARK } from "../step/step_env.ts";
 import { enterDirectory } from "./own_directory.ts";
 import type { Goal, TaskContext, TaskRun } from "./task_context.ts";
 
@@ -95,13 +95,14 @@ async function renderGoal(
 }
 
 function variablesOf(
-  { claimed: { task }, host, token }: TaskRun,
+  { claimed: { task }, host, token, mark }: TaskRun,
   { payload, inbox }: Paths,
   given: Goal | undefined,
 ): Record<string, string> {
   const goal = given?.text.toWellFormed();
   return {
     [TASK_MARK]: task.id,
+    [TASK_RUN_MARK]: mark,
     SVC_TRIGGER: task.trigger,
     SVC_PROJECT: task.project,
     SVC_WORKFLOW: task.workflow,

@@ -16,7 +16,7 @@ import { removeOwnDirectory } from "./own_directory.ts";
 import { prepareFinally, prepareTask } from "./prepare_task.ts";
 import { runFinally, runFlow, skipForever, skipForTime } from "./run_flow.ts";
 import { StepRecorder } from "./step_recorder.ts";
-import { TASK_MARK } from "../step/step_env.ts";
+import { TASK_MARK, TASK_RUN_MARK } from "../step/step_env.ts";
 import { TaskFiles } from "../step/task_files.ts";
 import { TaskLog } from "../log/task_log.ts";
 import {
@@ -47,7 +47,8 @@ export async function runTask(
 ): Promise<TaskResult> {
   const plan = planHere(claimed.plan, host.resolvePath);
   const { id: taskId, project, deliveryId } = claimed.task;
-  using _guarded = await beGuarded(taskId, host);
+  const mark = `${taskId}.${crypto.randomUUID()}`;
+  using _guarded = await beGuarded(mark, host);
   if (host.lease.isOver()) return INTERRUPTED; // the guard ends what is started now
   // outlives the run, while the store takes the end of the last step
   await using last = new AsyncDisposableStack();
@@ -67,6 +68,7 @@ export async function runTask(
     host,
     log,
     files,
+    mark,
     token: grant.token,
     steps,
     evaluator: retryingEvaluator(host, stop),
@@ -78,11 +80,11 @@ export async function runTask(
   return { ...result, reason: secrets.redact(result.reason), steps: steps.takePending() };
 }
 
-/** Has the processes of a task ended should this daemon not be able to, until it is disposed. */
-async function beGuarded(taskId: string, { guard }: RunHost): Promise<DisposableStack> {
+/** Has the processes of a run ended should this daemon not be able to, until it is disposed. */
+async function beGuarded(run: string, { guard }: RunHost): Promise<DisposableStack> {
   const guarded = new DisposableStack();
   if (guard === undefined) return guarded;
-  const mark = `${TASK_MARK}=${taskId}`;
+  const mark = `${TASK_RUN_MARK}=${run}`;
   await guard.watch(mark);
   guarded.defer(() => guard.release(mark));
   return guarded;
@@ -166,13 +168,20 @@ function cancelReasonOf({ claimed, signals }: TaskRun): string {
   return typeof reason === "string" ? reason : claimed.task.cancelReason;
 }
 
-/** Ends what has left its group: at its end nothing of a task runs. */
+/**
+ * Ends what has left its group: at its end nothing of a task runs. When it is let go of, another
+ * daemon may have begun it, on this machine, too: then only what this run has started.
+ */
 async function endLeftProcesses(run: TaskRun, since: number): Promise<void> {
-  const { claimed: { task }, plan: { workspace }, host: { groups, clock }, steps } = run;
+  const { claimed: { task }, plan: { workspace }, host, steps, signals, mark } = run;
+  const { groups, clock } = host;
   const began = steps.records.map(({ startedAt }) => startedAt ?? Infinity);
   // Filters and the like of the repository run while a worktree is made.
   if ((workspace.isolation ?? "shared") !== "shared") began.push(since);
   if (began.every((at) => at === Infinity)) return;
+  if (host.guard !== undefined && signals.stop.aborted) {
+    return await groups.endMarked(TASK_RUN_MARK, mark);
+  }
   if (clock.now() - Math.min(...began) < LONG_MS) await groups.endOrphans(TASK_MARK, task.id);
   else await groups.endMarked(TASK_MARK, task.id);
 }

@@ -97,6 +97,8 @@ export interface TaskRun {
   /** Output of its steps. */
   readonly log: TaskLog;
   readonly files: TaskFiles;
+  /** Id of this run, which no other run of the task has, here or elsewhere. */
+  readonly mark: string;
   /** Run token of its steps. */
   readonly token: string;
   /** How its steps stand. */

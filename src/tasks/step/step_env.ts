@@ -18,6 +18,12 @@ import type { SecretStoreSpec } from "../../resources/secret_store.ts";
 /** Variable that marks every process of a task, whatever its group. */
 export const TASK_MARK = "SVC_TASK_ID";
 
+/**
+ * Variable that marks the processes of one run of a task: another daemon of this machine may run the
+ * task next, and what is ended here must not be its.
+ */
+export const TASK_RUN_MARK = "SVC_TASK_RUN";
+
 /** Variables that every step inherits from the daemon. */
 const INHERITED = ["HOME", "USER", "SHELL", "LANG", "TZ", "TMPDIR"];
 
