@@ -58,6 +58,8 @@ export interface State extends AsyncDisposable {
   readonly store: Store;
   /** The output of tasks. */
   readonly logs: LogStore;
+  /** Name of this node, where others share the storage. */
+  readonly nodeName?: string;
   /** Under which tasks run. */
   readonly lease: Lease;
   /** Ends the processes of tasks when this daemon cannot; there where others share the storage. */
@@ -159,6 +161,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
     keyring,
     store,
     logs: storage.logs,
+    ...(storage.nodeName === undefined ? {} : { nodeName: storage.nodeName }),
     lease: storage.lease,
     ...(storage.guard === undefined ? {} : { guard: storage.guard }),
     catalog,

@@ -24,6 +24,8 @@ export interface Storage extends AsyncDisposable {
   readonly store: Store;
   /** Output of steps. */
   readonly logs: LogStore;
+  /** Name of this node, where others share it. */
+  readonly nodeName?: string;
   /** Under which tasks run. */
   readonly lease: Lease;
   /** Ends what runs when this daemon cannot; absent where nobody else would begin it meanwhile. */

@@ -39,20 +39,20 @@ export async function openSharedStorage(
   await using opening = new AsyncDisposableStack();
   if (daemon === undefined) {
     const store = opening.use(await openPostgresStore(forStore));
-    return toStorage(store, opening.move(), { lease: ENDLESS });
+    return toStorage(store, opening.move(), { nodeName: name, lease: ENDLESS });
   }
   const silenceMs = reliableMs(leaseMs);
   const guard = opening.use(startGuard({ silenceMs })); // goes after everything that it guards
   const lease = new HeldLease({ ...daemon, clock, guard, reliableMs: silenceMs });
   const store = opening.use(await openPostgresStore({ ...forStore, listener: lease }));
   opening.use(new Hints({ ...daemon, env, clock, url }));
-  return toStorage(store, opening.move(), { lease, guard });
+  return toStorage(store, opening.move(), { nodeName: name, lease, guard });
 }
 
 const toStorage = (
   store: PostgresStore,
   open: AsyncDisposable,
-  running: Pick<Storage, "lease" | "guard">,
+  running: Pick<Storage, "nodeName" | "lease" | "guard">,
 ): Storage => ({
   ...running,
   store,

@@ -342,3 +342,26 @@ Deno.test("filesystem tries again when the store is overloaded, and fires once",
   equal((await at.rig.deliveries()).length, 1);
   equal((await at.rig.tasks()).length, 1);
 });
+
+Deno.test("filesystem: of daemons that share a trigger, the one node of its workspace watches", async () => {
+  for (const [nodes, watches] of [["", false], ["[a, b]", false], ["[b]", false], ["[a]", true]]) {
+    await using at = await rigWith(files('"*"'));
+    const { host } = at.rig;
+    const [repo] = host.catalog.list("Workspace").filter(({ name }) => name === "repo");
+    ok(repo !== undefined);
+    const named = nodes === "" ? {} : { nodes: String(nodes).slice(1, -1).split(", ") };
+    const resource = { ...repo, spec: Object.assign({}, repo.spec, named) };
+    host.catalog.change([{ op: "put", resource }]);
+    await using source = new FilesystemSource({ ...host, nodeName: "a" });
+    const isUnclear = nodes === "" || nodes === "[a, b]";
+    equal(/name the one node/.test(host.health.list().join()), isUnclear, String(nodes));
+    if (!watches) {
+      await systemClock.pause(50);
+      equal(source.isReady(), false, String(nodes));
+      continue;
+    }
+    await until("the first look", () => source.isReady() || undefined);
+    await at.write("new", "1");
+    deepEqual(await events(at.rig, 1), ["create new"]);
+  }
+});

@@ -38,6 +38,8 @@ export interface FilesystemHost extends FireHost {
   readonly dirs: DataDir;
   readonly log: Log;
   readonly health: HealthConditions;
+  /** Name of this node, where other daemons share the triggers: each file is watched by one. */
+  readonly nodeName?: string;
   /** Opens a watch over directories; Deno's own when absent. */
   readonly openWatch?: (directories: string[]) => OpenWatch;
   /** Longest time between two scans of few files, in milliseconds. */
@@ -57,7 +59,7 @@ interface Watched {
    * Path, globs and settings as text: when it changes, the trigger starts over with a first scan.
    */
   readonly what: string;
-  /** Absent while its workspace does not exist. */
+  /** Absent while its workspace does not exist, or where this node does not watch them. */
   readonly files?: WatchedFiles;
 }
 
@@ -126,7 +128,8 @@ export class FilesystemSource implements AsyncDisposable {
     const name = { project, trigger };
     const workspace = catalog.find<WorkspaceSpec>("Workspace", project, spec.action.workspace);
     const path = workspace === undefined ? undefined : resolvePath(workspace.spec.path);
-    const what = JSON.stringify([spec.action.workspace, path, paths, ignore]);
+    const nodes = workspace?.spec.nodes;
+    const what = JSON.stringify([spec.action.workspace, path, paths, ignore, nodes]);
     if (before?.what === what) {
       if (before.files !== undefined) before.files.debounceMs = debounceMs;
       return before;
@@ -135,7 +138,17 @@ export class FilesystemSource implements AsyncDisposable {
       this.#report(name, `Workspace "${spec.action.workspace}" does not exist`);
       return { name, what };
     }
+    const watcher = this.#whoWatches(nodes);
+    if (watcher === "nobody") {
+      this.#report(
+        name,
+        `daemons share this database: name the one node that watches them in "nodes" of ` +
+          `Workspace "${spec.action.workspace}"`,
+      );
+      return { name, what };
+    }
     this.#host.health.clear(conditionOf(name));
+    if (watcher === "another node") return { name, what };
     const globs = new FileGlobs(filesystem, ownFiles(path, dirs));
     const files = new WatchedFiles({ path, globs, debounceMs }, {
       ...this.#host,
@@ -144,6 +157,14 @@ export class FilesystemSource implements AsyncDisposable {
       onFault: (fault) => this.#report(name, fault),
     });
     return { name, what, files };
+  }
+
+  /** Two nodes would fire twice for each change: none knows what the other has seen. */
+  #whoWatches(nodes: readonly string[] = []): "this node" | "another node" | "nobody" {
+    const { nodeName } = this.#host;
+    if (nodeName === undefined) return "this node";
+    if (nodes.length !== 1) return "nobody";
+    return nodes[0] === nodeName ? "this node" : "another node";
   }
 
   #report(name: TriggerName, fault: string | undefined): void {
