@@ -7,13 +7,16 @@ export NODE_EXTRA_CA_CERTS ?= $(wildcard /etc/ssl/certs/ca-certificates.crt)
 # example payloads (payloads/). Empty where there is none; the tests that need it then say so.
 export SVC_SHARED ?= $(abspath $(wildcard ../shared))
 .DEFAULT_GOAL := help
-.PHONY: help console demo test test-all run check compile embed docs pictures bench soak fmt clean
+.PHONY: help console demo demo-cluster test test-all run check compile embed docs pictures bench soak fmt clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
 demo: ## show the main job: a signed push from GitHub starts a workflow
 	@.ci/demo $(ARGS)
+
+demo-cluster: ## show three daemons over one PostgreSQL, one of which is killed
+	@.ci/demo --cluster
 
 test: ## run the tests, end to end on the compiled programs
 	@.ci/test $(ARGS)

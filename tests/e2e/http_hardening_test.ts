@@ -6,6 +6,7 @@
  */
 
 import { match, ok, strictEqual as equal } from "node:assert/strict";
+import { hasOpenssl, makePair } from "../helpers/certificate.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
 import { cleanEnv, longTest, ONE_PROGRAM, type Program } from "../helpers/program.ts";
@@ -159,20 +160,6 @@ Deno.test({
   },
 });
 
-/** A key and a certificate for this machine, signed by itself. */
-async function makePair(dir: string, name: string): Promise<string> {
-  const { success, stderr } = await new Deno.Command("openssl", {
-    args: ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-      .concat("-keyout", `${dir}/${name}.key`, "-out", `${dir}/${name}.crt`, "-days", "2")
-      .concat("-subj", `/CN=${name}`, "-addext", "subjectAltName=IP:127.0.0.1")
-      .concat("-addext", "basicConstraints=critical,CA:FALSE"),
-  }).output();
-  ok(success, new TextDecoder().decode(stderr));
-  return await Deno.readTextFile(`${dir}/${name}.crt`);
-}
-
-const hasOpenssl = await new Deno.Command("openssl", { args: ["version"] }).output()
-  .then(({ success }) => success, () => false);
 const why = hasOpenssl ? "" : " (ignored: there is no openssl to make certificates)";
 
 Deno.test({
