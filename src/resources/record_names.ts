@@ -15,13 +15,22 @@ export const RECORD_NAMES = {
   "audit": "audits",
   "token": "tokens",
   "control-audit": "control-audits",
+  "node": "nodes",
 } as const;
 
 /** A type of record, by its singular. */
 export type RecordName = keyof typeof RECORD_NAMES;
 
+/** A type of record whose ids are made, and found by their parts; a node is found by its name. */
+export type NumberedRecord = Exclude<RecordName, "node">;
+
 /** The plurals, in the order in which they are listed. */
 export const RECORD_PLURALS: readonly string[] = Object.values(RECORD_NAMES);
+
+/** Whether records of this type are found by parts of their ids. */
+export function isNumbered(name: RecordName): name is NumberedRecord {
+  return name !== "node";
+}
 
 /** The type of record by its singular or plural, in any case. */
 export function findRecordName(word: string): RecordName | undefined {

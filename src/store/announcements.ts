@@ -30,6 +30,7 @@ const CHANGED = {
   audit: { record: "audit" },
   token: { record: "token" },
   "control-audit": { record: "control-audit" },
+  node: { record: "node" },
 } as const satisfies Record<RecordName, DaemonEvents["recordsChanged"]>;
 const NONE_REPLACED: readonly string[] = [];
 const NONE_INTERRUPTED: readonly ClaimedTask[] = [];
@@ -99,8 +100,10 @@ function delivered(
 
 /** The announcement of each method that writes; methods that only read have none. */
 export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name> } = {
-  // what it ran may be claimed now
-  forgetNode: (events) => events.publish("tasksStored", { replaced: NONE_REPLACED }),
+  forgetNode(events) {
+    changed(events, "node");
+    events.publish("tasksStored", { replaced: NONE_REPLACED }); // what it ran may be claimed now
+  },
   adoptResources: changesNothing,
   // the catalog announces that they have changed, once it holds the change
   changeResources: (events) => events.publish("resourcesStored", undefined),

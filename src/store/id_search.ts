@@ -5,7 +5,7 @@
  */
 
 import type { ListRange } from "./list_query.ts";
-import type { RecordName } from "../resources/record_names.ts";
+import type { NumberedRecord } from "../resources/record_names.ts";
 
 /** How far to search for ids. */
 export interface IdSearchLimits {
@@ -22,14 +22,14 @@ export interface IdSearch {
    * else those that have it anywhere. Newest first. A part so short that it would be in some id by
    * chance is looked for at the beginning only.
    */
-  findIds(record: RecordName, part: string, limits: IdSearchLimits): Promise<string[]>;
+  findIds(record: NumberedRecord, part: string, limits: IdSearchLimits): Promise<string[]>;
   /**
    * The `nth` id of a part of a list, from 1, in the order of the list; `undefined` where there are
    * fewer. A search through a long list takes so many records at a time. Only ids are looked at: of
    * `since` and `until` what they say about those.
    */
   nthId(
-    record: RecordName,
+    record: NumberedRecord,
     range: ListRange & { readonly nth: number },
   ): Promise<string | undefined>;
 }

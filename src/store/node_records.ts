@@ -9,8 +9,12 @@ export interface NodeRecord {
   readonly id: string;
   /** For people. */
   readonly name: string;
+  /** Whether it is the one that is asked. */
+  readonly isSelf: boolean;
   /** Whether it was heard of within its lease; if not, others take over what it ran. */
   readonly isAlive: boolean;
+  /** Number of tasks that it runs. */
+  readonly running: number;
   /** Milliseconds since the epoch; absent where the storage is of one daemon. */
   readonly startedAt?: number;
   /** Until when no other takes over what it runs, unless it is heard of before; absent likewise. */

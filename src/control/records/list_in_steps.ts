@@ -5,6 +5,7 @@
  * @module
  */
 
+import { isNumbered, type NumberedRecord } from "../../resources/record_names.ts";
 import type { IdSearch } from "../../store/id_search.ts";
 import type { RecordQuery, RecordStore, RecordType } from "./record_type.ts";
 
@@ -36,13 +37,13 @@ export async function listInSteps(
 ): Promise<Part> {
   if (!canPage(type)) return { rows: await type.list(store, query) };
   const rows: unknown[] = [];
-  const searches = isSearched(type, query);
+  const searched = searchedName(type, query);
   let rest = query;
   let looked = 0;
   for (;;) {
-    const to = searches
-      ? await store.nthId(type.name, { ...placeOf(rest), nth: sizes.step })
-      : undefined;
+    const to = searched === undefined
+      ? undefined
+      : await store.nthId(searched, { ...placeOf(rest), nth: sizes.step });
     const limit = Math.min(sizes.page, query.limit - rows.length);
     const page = await type.list(store, { ...rest, limit, ...(to === undefined ? {} : { to }) });
     rows.push(...page);
@@ -62,8 +63,9 @@ export async function listNewest(
   query: RecordQuery,
   store: RecordStore & IdSearch,
 ): Promise<unknown[]> {
-  if (!isSearched(type, query)) return await type.list(store, query);
-  const to = await store.nthId(type.name, { ...placeOf(query), nth: SIZES.step });
+  const searched = searchedName(type, query);
+  if (searched === undefined) return await type.list(store, query);
+  const to = await store.nthId(searched, { ...placeOf(query), nth: SIZES.step });
   return await type.list(store, { ...query, ...(to === undefined ? {} : { to }) });
 }
 
@@ -72,10 +74,17 @@ function canPage({ filters }: RecordType<unknown>): boolean {
   return filters?.includes("before") === true;
 }
 
-/** Whether records have to be looked at one by one: no index knows what is asked for. */
-function isSearched({ searched = [] }: RecordType<unknown>, query: RecordQuery): boolean {
-  return query.ids === undefined && ["since" as const, "until" as const, ...searched]
+/**
+ * The type of records that have to be looked at one by one, because no index knows what is asked for;
+ * `undefined` where one does.
+ */
+function searchedName(
+  { name, searched = [] }: RecordType<unknown>,
+  query: RecordQuery,
+): NumberedRecord | undefined {
+  const isSearched = query.ids === undefined && ["since" as const, "until" as const, ...searched]
     .some((field) => query[field] !== undefined);
+  return isSearched && isNumbered(name) ? name : undefined;
 }
 
 /** The part of a query that says where its list begins and ends. */

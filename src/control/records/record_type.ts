@@ -10,6 +10,7 @@ import type { RecordName } from "../../resources/record_names.ts";
 import type { AuditStore, ControlAuditStore, TokenStore } from "../../store/audit_store.ts";
 import type { DeliveryQuery } from "../../store/delivery_records.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
+import type { NodeStore } from "../../store/node_store.ts";
 import type { OutboxStore } from "../../store/outbox_store.ts";
 import type { SourceEventQuery } from "../../store/source_event_records.ts";
 import type { SourceEventStore, ThreadStore } from "../../store/source_event_store.ts";
@@ -21,6 +22,7 @@ export type RecordStore =
   & AuditStore
   & ControlAuditStore
   & DeliveryStore
+  & Pick<NodeStore, "listNodes">
   & OutboxStore
   & SourceEventStore
   & TaskStore

@@ -21,6 +21,7 @@ import {
 import { DELIVERIES } from "./delivery_record_type.ts";
 import { listInSteps } from "./list_in_steps.ts";
 import { MESSAGES } from "./outbox_views.ts";
+import { NODES } from "./node_record_type.ts";
 import { toQuery } from "./record_query.ts";
 import type { RecordFilter, RecordType } from "./record_type.ts";
 import { type ResolveHost, resolveId } from "./resolve.ts";
@@ -72,6 +73,7 @@ const RECORDS: { readonly [Name in RecordName]: RecordType<unknown, Name> } = {
     columns: controlColumns,
     filters: ["before", "after", "until"],
   }),
+  "node": eraseRow(NODES),
 };
 
 /** Newest audit rows that are searched for an id. */

@@ -8,7 +8,12 @@
 
 import { shortDuration } from "../../base/duration.ts";
 import { AppError } from "../../base/errors.ts";
-import { findRecordName, RECORD_NAMES, type RecordName } from "../../resources/record_names.ts";
+import {
+  findRecordName,
+  isNumbered,
+  RECORD_NAMES,
+  type RecordName,
+} from "../../resources/record_names.ts";
 import type { IdSearch } from "../../store/id_search.ts";
 import type { RecordStore, RecordType } from "./record_type.ts";
 
@@ -38,6 +43,7 @@ export async function resolveId(
   host: ResolveHost,
 ): Promise<string> {
   const part = withoutType(given, type.name);
+  if (!isNumbered(type.name)) return await idOfNamed(type, part, host);
   if (part.toLowerCase() === LATEST) return await latestId(type, host);
   const wanted = part.toUpperCase();
   if (!/^[0-9A-Z]{1,64}$/.test(wanted)) throw notFound(type.name, given);
@@ -65,6 +71,18 @@ function withoutType(given: string, wanted: RecordName): string {
     "usage",
     `"${given}" does not name a ${wanted}: give its id, a part of it, or ${wanted}/ID`,
   );
+}
+
+/** Of a record with a name. */
+async function idOfNamed(
+  type: RecordType<unknown>,
+  name: string,
+  { store }: ResolveHost,
+): Promise<string> {
+  const [row] = await type.find(store, name);
+  if (row !== undefined) return type.id(row);
+  const plural = RECORD_NAMES[type.name];
+  throw new AppError("not_found", `No ${type.name} "${name}": "svc get ${plural}" lists them`);
 }
 
 async function latestId(type: RecordType<unknown>, { store }: ResolveHost): Promise<string> {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { RecordName } from "../../resources/record_names.ts";
+import type { NumberedRecord } from "../../resources/record_names.ts";
 import type { IdSearchLimits } from "../id_search.ts";
 import type { ListRange } from "../list_query.ts";
 import { text } from "../sql/columns.ts";
@@ -15,7 +15,7 @@ import type { Session } from "./database/connections.ts";
 /** See `IdSearch`. */
 export async function findIds(
   db: Session,
-  record: RecordName,
+  record: NumberedRecord,
   part: string,
   { limit, newest: searched }: IdSearchLimits,
 ): Promise<string[]> {
@@ -35,7 +35,7 @@ export async function findIds(
 /** See `IdSearch`. */
 export async function nthId(
   db: Session,
-  record: RecordName,
+  record: NumberedRecord,
   { nth, ...range }: ListRange & { readonly nth: number },
 ): Promise<string | undefined> {
   const { clause, values } = where(idRange(range));

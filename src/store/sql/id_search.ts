@@ -4,10 +4,10 @@
  * @module
  */
 
-import type { RecordName } from "../../resources/record_names.ts";
+import type { NumberedRecord } from "../../resources/record_names.ts";
 
 /** The table of each kind of record; each has an index that begins with `id`. */
-export const RECORD_TABLES: Readonly<Record<RecordName, string>> = {
+export const RECORD_TABLES: Readonly<Record<NumberedRecord, string>> = {
   "task": "tasks",
   "delivery": "deliveries",
   "source-event": "source_events",

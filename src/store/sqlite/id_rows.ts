@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { RecordName } from "../../resources/record_names.ts";
+import type { NumberedRecord } from "../../resources/record_names.ts";
 import type { IdSearchLimits } from "../id_search.ts";
 import type { ListRange } from "../list_query.ts";
 import { text } from "../sql/columns.ts";
@@ -15,7 +15,7 @@ import { idRange, ordered, prefixEnd, where } from "../sql/queries.ts";
 /** See `IdSearch`. */
 export function findIds(
   db: Database,
-  record: RecordName,
+  record: NumberedRecord,
   part: string,
   { limit, newest: searched }: IdSearchLimits,
 ): string[] {
@@ -34,7 +34,7 @@ export function findIds(
 /** See `IdSearch`. */
 export function nthId(
   db: Database,
-  record: RecordName,
+  record: NumberedRecord,
   { nth, ...range }: ListRange & { readonly nth: number },
 ): string | undefined {
   const { clause, values } = where(idRange(range));

@@ -7,11 +7,16 @@
 import { AppError } from "../../base/errors.ts";
 import type { NodeRecord } from "../node_records.ts";
 import { refusalToForget } from "../rules/forget_node.ts";
+import { number } from "../sql/columns.ts";
 import type { Database } from "./engine/database.ts";
 
 /** The daemon that asks. */
-export function listNodes({ node }: Database): NodeRecord[] {
-  return [{ id: node, name: node, isAlive: true }];
+export function listNodes(db: Database): NodeRecord[] {
+  const { node: id } = db;
+  const row = db.get(
+    "SELECT count(*) AS n FROM tasks INDEXED BY tasks_running WHERE state = 'running'",
+  );
+  return [{ id, name: id, isSelf: true, isAlive: true, running: number(row ?? {}, "n") }];
 }
 
 /**

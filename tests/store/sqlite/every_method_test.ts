@@ -6,7 +6,8 @@
  */
 
 import { deepStrictEqual as deepEqual, ok, throws } from "node:assert/strict";
-import { RECORD_NAMES, type RecordName } from "../../../src/resources/record_names.ts";
+import type { NumberedRecord } from "../../../src/resources/record_names.ts";
+import { RECORD_TABLES } from "../../../src/store/sql/id_search.ts";
 import type { AuditStart, ControlToken } from "../../../src/store/audit_records.ts";
 import type { Database } from "../../../src/store/sqlite/engine/database.ts";
 import { METHODS } from "../../../src/store/sqlite/methods.ts";
@@ -214,12 +215,12 @@ const CALLS: Calls = {
   },
   findAudit: (run, db) => run(db, "01"),
   findIds: (run, db) => {
-    for (const name of Object.keys(RECORD_NAMES) as RecordName[]) {
+    for (const name of Object.keys(RECORD_TABLES) as NumberedRecord[]) {
       run(db, name, "NOTHING", { limit: 5, newest: 9 });
     }
   },
   nthId: (run, db) => {
-    for (const name of Object.keys(RECORD_NAMES) as RecordName[]) {
+    for (const name of Object.keys(RECORD_TABLES) as NumberedRecord[]) {
       run(db, name, { nth: 3, before: "01K" });
       run(db, name, { nth: 3, after: "01K", oldestFirst: true });
     }

@@ -14,13 +14,16 @@ import type { Session } from "../database/connections.ts";
 export async function listNodes(db: Session): Promise<NodeRecord[]> {
   const rows = await db.all(
     `SELECT id, name, started_at, (lease_until > now())::int AS is_alive,
-       floor(extract(epoch FROM lease_until)::float8 * 1000) AS lease_until
+       floor(extract(epoch FROM lease_until)::float8 * 1000) AS lease_until,
+       (SELECT count(*) FROM tasks WHERE state = 'running' AND node = nodes.id) AS running
      FROM nodes ORDER BY name`,
   );
   return rows.map((row) => ({
     id: text(row, "id"),
     name: text(row, "name"),
+    isSelf: row["id"] === db.owner.node,
     isAlive: row["is_alive"] === 1,
+    running: number(row, "running"),
     startedAt: number(row, "started_at"),
     leaseUntil: number(row, "lease_until"),
   }));

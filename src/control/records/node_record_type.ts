@@ -1,0 +1,57 @@
+/**
+ * Nodes as a type of record: the daemons that share the storage, by their names.
+ *
+ * @module
+ */
+
+import { rfc3339 } from "../../base/clock.ts";
+import { shortDuration } from "../../base/duration.ts";
+import type { Column } from "../../resources/kind.ts";
+import type { NodeRecord } from "../../store/node_records.ts";
+import type { RecordType } from "./record_type.ts";
+
+/** The type `node`; its names stand in the place of ids. */
+export const NODES: RecordType<NodeRecord, "node"> = {
+  name: "node",
+  list: async (store, { limit }) => (await store.listNodes()).slice(0, limit),
+  find: async (store, name) => (await store.listNodes()).filter((node) => node.name === name),
+  id: (node) => node.name,
+  view: nodeView,
+  columns: nodeColumns,
+};
+
+function stateOf({ isAlive }: NodeRecord): "ready" | "gone" {
+  return isAlive ? "ready" : "gone";
+}
+
+function nodeView(node: NodeRecord): Record<string, unknown> {
+  const time = (at: number | undefined) => at === undefined ? null : rfc3339(at);
+  return {
+    id: node.id,
+    name: node.name,
+    state: stateOf(node),
+    self: node.isSelf,
+    running: node.running,
+    started_at: time(node.startedAt),
+    lease_until: time(node.leaseUntil),
+  };
+}
+
+function nodeColumns(now: number): Column<NodeRecord>[] {
+  return [
+    { header: "NAME", fit: "name", cell: ({ name }) => name },
+    { header: "STATE", cell: stateOf },
+    { header: "LEASE", cell: ({ leaseUntil }) => leaseText(leaseUntil, now) },
+    { header: "RUNNING", cell: ({ running }) => String(running) },
+    {
+      header: "STARTED",
+      cell: ({ startedAt }) => startedAt === undefined ? "" : rfc3339(startedAt),
+    },
+  ];
+}
+
+/** How long it holds; without one there is nobody who would take over. */
+function leaseText(until: number | undefined, now: number): string {
+  if (until === undefined) return "";
+  return until > now ? shortDuration(until - now) : `over for ${shortDuration(now - until)}`;
+}

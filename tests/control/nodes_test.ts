@@ -1,0 +1,30 @@
+/**
+ * The one node of a daemon with a database in a file.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
+import { controlTest } from "./control_rig.ts";
+
+controlTest("a daemon that is alone lists itself, by a name as any other record", async (rig) => {
+  const { items: [node], names, columns, rows } = await rig.client.call("get", { what: "nodes" });
+  const { id, name, ...rest } = node ?? {};
+  deepEqual(rest, { state: "ready", self: true, running: 0, started_at: null, lease_until: null });
+  equal(id, name);
+  deepEqual(names, [`node/${name}`]);
+  deepEqual(columns.map(({ header }) => header), ["NAME", "STATE", "LEASE", "RUNNING", "STARTED"]);
+  deepEqual(rows, [[name, "ready", "", "0", ""]]);
+  for (const given of [`${name}`, `node/${name}`]) {
+    deepEqual(
+      await rig.client.call("describe", { what: "node", name: given, reveal: false }),
+      node,
+    );
+  }
+  await rejects(rig.client.call("get", { what: "nodes", name: "box" }), {
+    code: "not_found",
+    message: 'No node "box": "svc get nodes" lists them',
+  });
+  const { items } = await rig.client.call("get", { what: "nodes", since_secs: 60 });
+  deepEqual(items, [node]);
+});
