@@ -25,7 +25,7 @@ export const AUDIT_RESULTS: readonly AuditResult[] = [
 ];
 
 /** The columns of a row that begins. */
-export function auditStartColumns(start: AuditStart) {
+export function auditStartColumns(start: AuditStart): Row {
   return {
     id: start.id,
     created_at: rfc3339(start.createdAt),
@@ -45,7 +45,13 @@ export function auditStartColumns(start: AuditStart) {
 }
 
 /** The columns of a row that change when it ends. */
-export function auditEndColumns(end: AuditEnd) {
+export function auditEndColumns(end: AuditEnd): {
+  result: AuditEnd["result"];
+  finished_at: string;
+  exit_code: number | null;
+  duration_ms: number | null;
+  stderr: string;
+} {
   return {
     result: end.result,
     finished_at: rfc3339(end.finishedAt),
@@ -96,7 +102,7 @@ export function toAuditLink(row: Row): AuditLink {
 export const MAX_CONTROL_ROWS = 20_000;
 
 /** The columns of an operation of the control plane. */
-export function controlColumns(event: ControlEvent) {
+export function controlColumns(event: ControlEvent): Row {
   return {
     id: event.id,
     created_at: rfc3339(event.createdAt),
@@ -112,7 +118,9 @@ export function controlColumns(event: ControlEvent) {
 }
 
 /** The columns that its end changes. */
-export function controlEndColumns(end: ControlEnd) {
+export function controlEndColumns(
+  end: ControlEnd,
+): { result: ControlEnd["result"]; reason: string; finished_at: string } {
   return {
     result: end.result,
     reason: storable(end.reason),

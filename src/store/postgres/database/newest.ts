@@ -15,7 +15,7 @@ import type { Value } from "./connections.ts";
  * walk along the primary key until it has met enough rows: through all of a table, where a project
  * has been quiet for long. This order is the same, and not that of the primary key.
  */
-export const listed = (id: string) => `${id} COLLATE "POSIX"`;
+export const listed = (id: string): string => `${id} COLLATE "POSIX"`;
 
 /** A query with its values. */
 export interface Query {

@@ -73,7 +73,8 @@ export function toStoredTask(
 export type Place = "waiting" | "open" | "apart";
 
 /** Whether it has not ended. */
-export const isUnfinished = ({ state }: KnownTask) => state === "pending" || state === "running";
+export const isUnfinished = ({ state }: KnownTask): boolean =>
+  state === "pending" || state === "running";
 
 /** Whether a task that counts against a room waits for room in it, occupies it, or neither. */
 export function placeOf(task: KnownTask, of: Room["of"]): Place {

@@ -28,63 +28,67 @@ export class SqliteTaskRows implements TaskRows {
     this.db = db;
   }
 
-  findTask(id: string) {
+  findTask(id: string): ReturnType<TaskRows["findTask"]> {
     return findTask(this.db, id);
   }
 
-  findDebounced(task: NewTask) {
+  findDebounced(task: NewTask): ReturnType<TaskRows["findDebounced"]> {
     return findDebounced(this.db, task);
   }
 
-  findUnfinished(group: GroupLimit) {
+  findUnfinished(group: GroupLimit): ReturnType<TaskRows["findUnfinished"]> {
     return findUnfinished(this.db, group);
   }
 
-  findReplaceable(group: GroupLimit) {
+  findReplaceable(group: GroupLimit): ReturnType<TaskRows["findReplaceable"]> {
     return findReplaceable(this.db, group);
   }
 
-  findNewestMax(room: Room) {
+  findNewestMax(room: Room): ReturnType<TaskRows["findNewestMax"]> {
     return findNewestMax(this.db, room);
   }
 
-  countOpen(room: Room, upTo: number) {
+  countOpen(room: Room, upTo: number): ReturnType<TaskRows["countOpen"]> {
     return countOpen(this.db, room, upTo);
   }
 
-  findOldestWaiting(room: Room) {
+  findOldestWaiting(room: Room): ReturnType<TaskRows["findOldestWaiting"]> {
     return findOldestWaiting(this.db, room);
   }
 
-  insertTask(task: NewTask, delivery: Pick<Delivery, "id" | "receivedAt">, waiting: NewWaiting) {
+  insertTask(
+    task: NewTask,
+    delivery: Pick<Delivery, "id" | "receivedAt">,
+    waiting: NewWaiting,
+  ): void {
     insertTask(this.db, task, { delivery, waiting });
   }
 
-  insertRetry(retry: RetryOf, planned: PlannedRetry) {
+  insertRetry(retry: RetryOf, planned: PlannedRetry): void {
     insertRetry(this.db, retry, planned);
   }
 
-  joinTask(task: NewTask, joined: DebouncedTask, delivery: Pick<Delivery, "id">) {
+  joinTask(task: NewTask, joined: DebouncedTask, delivery: Pick<Delivery, "id">): void {
     joinTask(this.db, task, { joined, delivery });
   }
 
-  leaveRoom(taskId: string, limits: TaskLimits) {
+  leaveRoom(taskId: string, limits: TaskLimits): void {
     leaveRoom(this.db, taskId, limits);
   }
 
-  setWait(taskId: string, waitsFor: WaitReason) {
+  setWait(taskId: string, waitsFor: WaitReason): void {
     setWait(this.db, taskId, waitsFor);
   }
 
-  requestCancel(taskId: string, reason: string) {
+  requestCancel(taskId: string, reason: string): void {
     requestCancel(this.db, taskId, reason);
   }
 
-  endTask(end: TaskEnd, from: "pending" | "running") {
+  endTask(end: TaskEnd, from: "pending" | "running"): ReturnType<TaskRows["endTask"]> {
     return endTask(this.db, end, from);
   }
 
-  noteTaskEnd(taskId: string) {
+  noteTaskEnd(taskId: string): void {
     noteTaskEnd(this.db, taskId);
   }
 }
