@@ -208,6 +208,8 @@ export interface ClaimedTask {
   readonly hasMessages: boolean;
   /** W3C `traceparent` of the trace its spans belong to. */
   readonly trace?: string;
+  /** Name of the node that has its directory, so that it begins anew here; mostly absent. */
+  readonly leftOn?: string;
 }
 
 /** The end of a task. */

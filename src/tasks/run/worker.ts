@@ -205,6 +205,13 @@ class Worker implements TaskWorker {
     const now = clock.now();
     try {
       const { tasks, interrupted = [], nextAt } = await store.claimTasks(limit, now);
+      for (const { task, leftOn } of [...tasks, ...interrupted]) {
+        if (leftOn === undefined) continue;
+        log.info("task begins anew: its directory is on another node", {
+          task: task.id,
+          node: leftOn,
+        });
+      }
       if (lease.isOver() || claim.isLate) {
         for (const one of [...tasks, ...interrupted]) this.#keepStoring(one, this.#requeue(one));
       } else {

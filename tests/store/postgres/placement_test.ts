@@ -103,6 +103,7 @@ twoDaemonsTest("a task begins anew where its directory is not", async (daemons) 
     ]),
     [[1, "", "pending", "pending"], [2, "", "succeeded", "pending"]],
   );
+  deepEqual(tasks.map(({ leftOn }) => leftOn), ["a", undefined]);
   const left = () => sql((db) => db.all("SELECT * FROM files_to_remove ORDER BY task_id"));
   deepEqual(await left(), [
     { node: "a", task_id: taskIdOf(1), directory: "/data/of/a" },

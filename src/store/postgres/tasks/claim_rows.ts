@@ -19,6 +19,8 @@ import { readSteps } from "./task_lists.ts";
 export interface TakenTask extends TaskClaim {
   /** Whether a run that is gone had left it running. */
   readonly isInterrupted: boolean;
+  /** Name of the node on which it left its directory; empty where it left none. */
+  readonly leftOn: string;
 }
 
 const READY = `tasks.state = 'pending' AND tasks.held = ${WAIT_REASON.none}`;
@@ -59,13 +61,19 @@ export async function takeTasks(
        DELETE FROM files_to_remove WHERE node = ?1 AND task_id IN (SELECT id FROM taken)),
      anew AS (
        DELETE FROM steps WHERE task_id IN (SELECT id FROM elsewhere WHERE directory IS NOT NULL))
-     SELECT id, epoch, is_interrupted FROM taken`,
+     SELECT id, epoch, is_interrupted, COALESCE((SELECT CASE WHEN directory IS NOT NULL
+       THEN COALESCE((SELECT name FROM nodes WHERE nodes.id = elsewhere.node), node) END
+       FROM elsewhere WHERE elsewhere.id = taken.id), '') AS left_on FROM taken`,
     node,
     run,
     now,
     ids,
   );
-  return rows.map((row) => ({ ...toClaim(row), isInterrupted: row["is_interrupted"] === 1 }));
+  return rows.map((row) => ({
+    ...toClaim(row),
+    isInterrupted: row["is_interrupted"] === 1,
+    leftOn: text(row, "left_on"),
+  }));
 }
 
 /** Takes the tasks that a former run of this node has left running. */

@@ -49,7 +49,14 @@ export class TaskClaims {
     claims.add(taken);
     const nextAt = isTimed ? await connections.use(findNextTime) : undefined;
     const interrupted = new Set(taken.filter((one) => one.isInterrupted).map(({ id }) => id));
-    const [takenOver, fresh] = split(tasks, ({ task }) => interrupted.has(task.id));
+    const leftOn = new Map(taken.map((one) => [one.id, one.leftOn]));
+    const [takenOver, fresh] = split(
+      tasks.map((claimed) => {
+        const node = leftOn.get(claimed.task.id) ?? "";
+        return node === "" ? claimed : { ...claimed, leftOn: node };
+      }),
+      ({ task }) => interrupted.has(task.id),
+    );
     return {
       tasks: fresh,
       ...(takenOver.length === 0 ? {} : { interrupted: takenOver }),
