@@ -11,6 +11,7 @@ import { ANSWER_OPERATIONS } from "./answer_operations.ts";
 import { CONNECTION_OPERATIONS } from "./connection_operations.ts";
 import { DELIVERY_OPERATIONS } from "./delivery_operations.ts";
 import type { InputOf, Operation, Output as Answer, OutputOf } from "./operation.ts";
+import { NODE_OPERATIONS } from "./node_operations.ts";
 import { NOTIFICATION_OPERATIONS } from "./notification_operations.ts";
 import { OUTBOX_OPERATIONS } from "./outbox_operations.ts";
 import { RESOURCE_OPERATIONS } from "./resource_operations.ts";
@@ -35,6 +36,7 @@ export const OPERATIONS = {
   ...OUTBOX_OPERATIONS,
   ...NOTIFICATION_OPERATIONS,
   ...ACCESS_OPERATIONS,
+  ...NODE_OPERATIONS,
   ...UPKEEP_OPERATIONS,
 };
 

@@ -28,7 +28,7 @@ export const SECTIONS: readonly (readonly [heading: string, firstWords: readonly
   ["Chat", ["source", "slack"]],
   ["Answers", ["github", "line", "outbox", "notification"]],
   ["Access and plugins", ["token", "audit", "policy"]],
-  ["Database", ["db"]],
+  ["Database", ["db", "node"]],
   ["Tools for scripts", ["tool"]],
 ];
 

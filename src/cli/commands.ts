@@ -253,6 +253,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/token_revoke.ts"),
   },
   {
+    words: "node forget",
+    summary: "forget a node that has ended for good",
+    load: () => import("./commands/node_forget.ts"),
+  },
+  {
     words: "audit verify",
     summary: "check that no audit row was changed or removed",
     load: () => import("./commands/audit_verify.ts"),

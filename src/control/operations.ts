@@ -23,6 +23,7 @@ import {
 } from "./connections/connection_operations.ts";
 import { sourceEventHandlers, type SourceEventHost } from "./source_events.ts";
 import { taskHandlers, type TaskOperationsHost } from "./tasks/task_operations.ts";
+import { nodeHandlers, type NodeOperationsHost } from "./node_operations.ts";
 import {
   notificationHandlers,
   type NotificationOperationsHost,
@@ -50,6 +51,7 @@ export interface OperationsHost
     AnswerOperationsHost,
     OutboxOperationsHost,
     NotificationOperationsHost,
+    NodeOperationsHost,
     StatusHost,
     StatsHost,
     UpkeepHost {
@@ -87,6 +89,7 @@ export function controlOperations(
       ...outboxHandlers(host),
       ...notificationHandlers(host),
       ...accessHandlers(host),
+      ...nodeHandlers(host),
       ...upkeepHandlers(host),
     },
     resolve: (record, given) => resolveId(recordType(record), given, host),

@@ -28,3 +28,22 @@ controlTest("a daemon that is alone lists itself, by a name as any other record"
   const { items } = await rig.client.call("get", { what: "nodes", since_secs: 60 });
   deepEqual(items, [node]);
 });
+
+controlTest("a daemon that is alone is not forgotten, and the try is audited", async (rig) => {
+  const { items: [node] } = await rig.client.call("get", { what: "nodes" });
+  const name = String(node?.["name"]);
+  for (const force of [false, true]) {
+    await rejects(rig.client.call("node.forget", { name, force }), {
+      code: "conflict",
+      message: `Node ${name} is the one that was asked: it lives`,
+    });
+  }
+  await rejects(rig.client.call("node.forget", { name: "box", force: true }), {
+    code: "not_found",
+  });
+  const { items } = await rig.client.call("get", { what: "control-audits" });
+  deepEqual(
+    items.map(({ operation, target, result }) => ({ operation, target, result })),
+    Array(2).fill({ operation: "node.forget", target: `node/${name}`, result: "failed" }),
+  );
+});

@@ -1,0 +1,54 @@
+/**
+ * The handlers of the operations on nodes.
+ *
+ * @module
+ */
+
+import type { NODE_OPERATIONS } from "../api/node_operations.ts";
+import type { Clock } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
+import { shortDuration } from "../base/duration.ts";
+import type { NodeRecord } from "../store/node_records.ts";
+import type { NodeStore } from "../store/node_store.ts";
+import type { AuditLog } from "./records/audit_log.ts";
+import { NODES } from "./records/node_record_type.ts";
+import { findRecord } from "./records/records.ts";
+import type { RecordStore } from "./records/record_type.ts";
+import type { Handlers } from "./server/server.ts";
+
+/** What these operations need. */
+export interface NodeOperationsHost extends Pick<AuditLog, "audited"> {
+  readonly store: RecordStore & NodeStore;
+  readonly clock: Clock;
+}
+
+/** The handlers, by name of the operation. */
+export function nodeHandlers(
+  host: NodeOperationsHost,
+): Pick<Handlers, keyof typeof NODE_OPERATIONS> {
+  return {
+    "node.forget": ({ name, force }, caller) =>
+      host.audited({ operation: "node.forget", targets: [`node/${name}`], caller }, async () => {
+        const node = await findRecord(NODES, name, host.store);
+        if (!force) refuseLiving(node, host.clock.now());
+        await host.store.forgetNode(node.id);
+        return { name };
+      }),
+  };
+}
+
+/**
+ * Refuses a node that was heard of within its lease, as far as others can know; the one that is
+ * asked is refused by the store, whatever is forced.
+ *
+ * @throws {AppError} `conflict`.
+ */
+function refuseLiving({ name, isSelf, isAlive, leaseUntil }: NodeRecord, now: number): void {
+  if (isSelf || !isAlive || leaseUntil === undefined) return;
+  throw new AppError(
+    "conflict",
+    `Node ${name} lives, or has ended within its lease, which is over in ${
+      shortDuration(leaseUntil - now)
+    }: then others take over by themselves. Where it is certain that it has ended, add --force`,
+  );
+}
