@@ -59,14 +59,27 @@ export interface Status {
   };
   /** Rates of deliveries by outcome, and of ended tasks by state. */
   readonly rates: Readonly<Record<"deliveries" | "tasks", Readonly<Record<string, Rate>>>>;
+  /** The daemons that share the database; `null` where it has no other. */
+  readonly nodes: {
+    /** The one that is asked. */
+    readonly name: string;
+    /** RFC 3339: until then no other takes over its tasks. */
+    readonly lease_until: string;
+    /** How many there are, those that are gone included. */
+    readonly count: number;
+    /** Names of those that were not heard of within their lease. */
+    readonly gone: readonly string[];
+  } | null;
   /** Sizes in bytes. */
   readonly database: {
-    /** `svc.db`. */
+    /** Where it is, when several daemons share it; `null` for `svc.db`. */
+    readonly server: string | null;
+    /** `svc.db`, or all of the shared one. */
     readonly bytes: number;
     readonly wal_bytes: number;
     /** Bytes that `svc db vacuum` would free. */
     readonly unused_bytes: number;
-    /** Free bytes on its disk; `null` where that cannot be read. */
+    /** Free bytes on its disk; `null` where that cannot be read, as on the machine of a server. */
     readonly disk_free_bytes: number | null;
   };
   /** Requests to paths that no trigger has, since the start of the daemon, the latest first. */

@@ -27,8 +27,9 @@ export class StatusWatch {
   async *watch(caller: Caller, signal: AbortSignal): AsyncGenerator<Status> {
     for (let known = ""; !signal.aborted;) {
       const status = await this.#recent();
-      const { time: _time, uptime_secs: _uptime, ...rest } = status;
-      const found = JSON.stringify(rest);
+      const { time: _time, uptime_secs: _uptime, nodes, ...rest } = status;
+      const { lease_until: _lease, ...others } = nodes ?? {};
+      const found = JSON.stringify([rest, others]);
       if (found !== known) yield withCaller(status, caller);
       known = found;
       await this.#host.clock.pause(this.#lookedAt + SPACING_MS - this.#now(), signal);

@@ -31,6 +31,8 @@ interface Settings {
   readonly workers: number;
   /** For how long its tasks are its own while nothing is heard of it; a minute when absent. */
   readonly leaseMs?: number;
+  /** By which a Workspace may name this node, beside its name; none when absent. */
+  readonly nodeLabels?: readonly string[];
   /** Most bytes that are kept of the output of one step; what the storage keeps when absent. */
   readonly maxStepLogBytes?: number;
   /** Largest body of a request, in bytes. */

@@ -31,7 +31,7 @@ interface Reported {
 
 /** Creates the reports of a daemon that starts now. */
 export function selfReport(
-  { dirs, clock, store, catalog, health, telemetry }: State,
+  { dirs, clock, store, catalog, health, telemetry, shared }: State,
   { plugins: { semaphore } }: Execution,
   { bodies }: Intake,
   { webhook, descriptors, settings }: Reported,
@@ -42,7 +42,7 @@ export function selfReport(
   const readings = { store, clock, dirs, started, semaphore, bodies, descriptors, degraded };
   return {
     degraded,
-    status: () => ({ webhookUrl: webhook.url, started, settings }),
+    status: () => ({ webhookUrl: webhook.url, started, settings, server: shared?.database }),
     rates: () => telemetry.lately(),
     minutes: (query) => telemetry.minutes(query),
     sizes: () => readSizes(readings),

@@ -11,6 +11,7 @@ import { isCidr } from "../base/cidr.ts";
 import { findDurationSecs } from "../base/duration.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
 import { SLACK_API_URL } from "../connections/slack/api.ts";
+import { NAME_PATTERN } from "../resources/resource.ts";
 import { parseApiUrl, parseBind } from "./addresses.ts";
 
 /** One setting. */
@@ -39,6 +40,9 @@ export interface Setting {
 
 /** Largest count where a setting names no other. */
 const MOST = 1_000_000_000;
+
+/** A name as manifests write it. */
+const NAME = new RegExp(NAME_PATTERN);
 
 /** Whether `parse` takes the text. */
 const fits = (parse: (text: string) => unknown) => (text: string) => parse(text) !== "wrong";
@@ -100,6 +104,14 @@ export const SETTINGS: readonly Setting[] = [
     help: "where daemons share a database: silent for this long, others take over its tasks",
     fallback: "60s",
     form: { takes: "10s to 10m", fits: isLease },
+  },
+  {
+    name: "node-labels",
+    takes: "list",
+    placeholder: "labels...",
+    help: "where daemons share a database: by which, beside its name, a Workspace names this one",
+    example: "[gpu]",
+    form: { takes: "names such as gpu", fits: (text) => NAME.test(text) },
   },
   {
     name: "metrics",

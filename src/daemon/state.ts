@@ -34,7 +34,7 @@ import { withAnnouncements } from "../store/announcements.ts";
 import type { DaemonEvents, Events } from "../store/events.ts";
 import type { Lease } from "../store/lease.ts";
 import type { LogStore } from "../store/log_store.ts";
-import { openStorage } from "../storage/open_storage.ts";
+import { openStorage, type SharedNode } from "../storage/open_storage.ts";
 import type { Store } from "../store/store.ts";
 import { Telemetry } from "../telemetry/telemetry.ts";
 import type { DaemonConfig } from "./config.ts";
@@ -62,6 +62,8 @@ export interface State extends AsyncDisposable {
   readonly nodeName?: string;
   /** Under which tasks run. */
   readonly lease: Lease;
+  /** This daemon among those that share its database; absent where none does. */
+  readonly shared?: SharedNode;
   /** Ends the processes of tasks when this daemon cannot; there where others share the storage. */
   readonly guard?: Guard;
   readonly catalog: Catalog;
@@ -114,7 +116,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
   }
   const events = new EventHub<DaemonEvents>(log);
   const newId = idFactory(clock);
-  const { env, leaseMs, maxStepLogBytes } = config;
+  const { env, leaseMs, nodeLabels: labels, maxStepLogBytes } = config;
   const storage = opening.use(
     await openStorage(dir, {
       env,
@@ -122,6 +124,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
       clock,
       daemon: { log, events, health },
       leaseMs,
+      labels,
       maxStepLogBytes,
       onWarning: (text) => log.warn(text),
       onBatch: telemetry.onBatch,
@@ -163,6 +166,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
     logs: storage.logs,
     ...(storage.nodeName === undefined ? {} : { nodeName: storage.nodeName }),
     lease: storage.lease,
+    ...(storage.shared === undefined ? {} : { shared: storage.shared }),
     ...(storage.guard === undefined ? {} : { guard: storage.guard }),
     catalog,
     resources: new ResourceWriter({ store, catalog, keyring, events }),

@@ -14,6 +14,8 @@ export interface DirectoryNeed {
   readonly path: string;
   /** Whether it has to be in a git repository with a commit. */
   readonly repository: boolean;
+  /** Names or labels of the nodes that need it; all when absent. */
+  readonly nodes?: readonly string[];
 }
 
 /** A directory whose files are watched. */

@@ -58,7 +58,13 @@ export const workspace: AnyKind = defineKind<WorkspaceSpec>("Workspace", {
   expressions: (spec) => envExpressions(spec.env, ["spec", "env"]),
   references: (spec) => envReferences(spec.env, ["spec", "env"]),
   machine: ({ path, isolation, nodes }) => [
-    { needs: "directory", path, at: PATH, repository: isolation === "worktree" },
+    {
+      needs: "directory",
+      path,
+      at: PATH,
+      repository: isolation === "worktree",
+      ...(nodes === undefined ? {} : { nodes }),
+    },
     ...(nodes === undefined ? [] : [{ needs: "nodes", nodes, at: ["spec", "nodes"] } as const]),
   ],
   columns: [

@@ -28,8 +28,18 @@ export interface Storage extends AsyncDisposable {
   readonly nodeName?: string;
   /** Under which tasks run. */
   readonly lease: Lease;
+  /** This daemon among those that share the database; absent where it has one of its own. */
+  readonly shared?: SharedNode;
   /** Ends what runs when this daemon cannot; absent where nobody else would begin it meanwhile. */
   readonly guard?: Guard;
+}
+
+/** A daemon among those that share its database. */
+export interface SharedNode {
+  /** Where the database is, for people. */
+  readonly database: string;
+  /** By which a Workspace may name the node. */
+  readonly names: readonly string[];
 }
 
 /** What a daemon needs to run beside others. */
@@ -51,6 +61,8 @@ export interface StorageOptions {
   readonly daemon?: Surroundings;
   /** For how long its tasks are its own while nothing is heard of it, where others share them. */
   readonly leaseMs?: number | undefined;
+  /** By which a Workspace may name this node, beside its name. */
+  readonly labels?: readonly string[] | undefined;
   /** Most bytes that are kept of the output of one step. */
   readonly maxStepLogBytes?: number | undefined;
   /** Told what an operator should correct. */

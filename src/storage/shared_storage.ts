@@ -10,6 +10,8 @@ import { readKeyFile } from "../secrets/key_file.ts";
 import { keyIdOf } from "../secrets/key_id.ts";
 import { startGuard } from "../shell/guard.ts";
 import { ENDLESS, LEASE_MS, reliableMs } from "../store/lease.ts";
+import { placeOf } from "../store/postgres/database/database_url.ts";
+import { toAddress } from "../store/postgres/database/driver_config.ts";
 import { Hints } from "../store/postgres/hints/hints.ts";
 import { openPostgresStore, type PostgresStore } from "../store/postgres/open_store.ts";
 import { HeldLease } from "./held_lease.ts";
@@ -26,33 +28,37 @@ export async function openSharedStorage(
   dir: DataDir,
   options: StorageOptions,
 ): Promise<Storage> {
-  const { env, run, clock, daemon, leaseMs = LEASE_MS } = options;
+  const { env, run, clock, daemon, leaseMs = LEASE_MS, labels = [] } = options;
   const url = addressOf(stored, env);
+  const address = toAddress(url, env);
+  const database = `PostgreSQL "${address.database}" at ${placeOf(address)}`;
+  const shared = { database, names: [id, name, ...labels] };
   const forStore = {
     ...options,
     url,
     owner: { node: id, run },
     name,
     leaseMs,
+    labels,
     keyId: await keyIdOf(await readKeyFile(dir.secretKey)),
   };
   await using opening = new AsyncDisposableStack();
   if (daemon === undefined) {
     const store = opening.use(await openPostgresStore(forStore));
-    return toStorage(store, opening.move(), { nodeName: name, lease: ENDLESS });
+    return toStorage(store, opening.move(), { nodeName: name, lease: ENDLESS, shared });
   }
   const silenceMs = reliableMs(leaseMs);
   const guard = opening.use(startGuard({ silenceMs })); // goes after everything that it guards
   const lease = new HeldLease({ ...daemon, clock, guard, reliableMs: silenceMs });
   const store = opening.use(await openPostgresStore({ ...forStore, listener: lease }));
   opening.use(new Hints({ ...daemon, env, clock, url }));
-  return toStorage(store, opening.move(), { nodeName: name, lease, guard });
+  return toStorage(store, opening.move(), { nodeName: name, lease, guard, shared });
 }
 
 const toStorage = (
   store: PostgresStore,
   open: AsyncDisposable,
-  running: Pick<Storage, "nodeName" | "lease" | "guard">,
+  running: Pick<Storage, "nodeName" | "lease" | "guard" | "shared">,
 ): Storage => ({
   ...running,
   store,

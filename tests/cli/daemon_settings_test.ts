@@ -56,6 +56,7 @@ const WRONG: readonly [text: string, says: RegExp][] = [
   ["webhook-bind: here", /daemon\.yaml:1:1: webhook-bind takes HOST:PORT or none, not "here"/],
   ["trusted-proxy: [10.0.0.0/8, x]", /trusted-proxy takes addresses or CIDR ranges, not "x"/],
   ["lease: 9s", /lease takes 10s to 10m, not "9s"/],
+  ["node-labels: [gpu, a b]", /node-labels takes names such as gpu, not "a b"/],
   ["lease: 601s", /lease takes 10s to 10m/],
   ["slack-api-url: http://example.com", /slack-api-url takes https:\/\/HOST\/PATH/],
   ["workers: 1\nworkers: 2", /daemon\.yaml:2:/],

@@ -73,3 +73,8 @@ controlTest("status tells the daemon's clock", async (rig) => {
   ok(before <= at && at <= Date.now(), time);
   equal(new Date(at).toISOString(), time);
 });
+
+controlTest("status names no nodes where nobody shares the database", async (rig) => {
+  const { nodes, database } = await ask(rig);
+  deepEqual([nodes, database.server], [null, null]);
+});

@@ -4,7 +4,12 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import {
+  deepStrictEqual as deepEqual,
+  doesNotMatch,
+  match,
+  strictEqual as equal,
+} from "node:assert/strict";
 import { dataDirAt } from "../../src/base/data_dir.ts";
 import { type DataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { createTestDatabase, postgresTest } from "../helpers/postgres.ts";
@@ -27,6 +32,13 @@ async function nodes(daemon: TestDaemon): Promise<unknown[]> {
   return items.map(({ name, state, self }) => [name, state, self]);
 }
 
+/** What `status` says of the nodes. */
+async function statusOf(daemon: TestDaemon): Promise<unknown[]> {
+  using client = daemon.client();
+  const { nodes, time } = await client.call("status", {});
+  return [nodes?.name, nodes?.count, nodes?.gone, (nodes?.lease_until ?? "") > time];
+}
+
 postgresTest("daemons that share a database list each other, and forget a dead one", async () => {
   await using database = await createTestDatabase();
   await using first = await join(database.url, "alpha");
@@ -38,6 +50,11 @@ postgresTest("daemons that share a database list each other, and forget a dead o
   const { stdout } = await alpha.svc(["get", "nodes"]);
   match(stdout, /^NAME +STATE +LEASE +RUNNING +STARTED\nalpha +ready +\d+s +0 +\S+\nbeta +ready/);
 
+  deepEqual(await statusOf(alpha), ["alpha", 2, [], true]);
+  const status = await beta.svc(["status"]);
+  match(status.stdout, /^nodes: +2\n +this is beta, its lease holds for \d+s$/m);
+  match(status.stdout, /^database: +PostgreSQL "svc_test_\w+" at \S.*, [\d.]+ MiB$/m);
+
   await beta.crash();
   const early = await alpha.svc(["node", "forget", "beta"]);
   equal(early.code, 1);
@@ -47,4 +64,22 @@ postgresTest("daemons that share a database list each other, and forget a dead o
   const forgotten = await alpha.svc(["node", "forget", "beta", "--force"]);
   deepEqual([forgotten.code, forgotten.stdout], [0, "node/beta forgotten\n"]);
   deepEqual(await nodes(alpha), [["alpha", "ready", true]]);
+});
+
+postgresTest("labels name a node, and what it needs is looked for where tasks run", async () => {
+  await using database = await createTestDatabase();
+  await using directory = await join(database.url, "alpha");
+  const args = ["--node-labels", "gpu,big"];
+  await using alpha = await startDaemon(ONE_PROGRAM, { directory, args });
+  const warnings = async (...nodes: string[]) => {
+    const spec = { path: "/no/such", nodes };
+    const applied = await alpha.apply({ kind: "Workspace", metadata: { name: "far" }, spec });
+    return applied.stderr;
+  };
+  equal(await warnings("elsewhere"), "");
+  for (const own of ["alpha", "big"]) {
+    const said = await warnings("elsewhere", own);
+    match(said, /spec\.path: "\/no\/such" does not exist/);
+    doesNotMatch(said, /spec\.nodes/);
+  }
 });

@@ -69,6 +69,7 @@ export const command: Command = {
       trustedProxies: context.list("trustedProxy").flatMap((texts) => texts.split(",")),
       workers: context.count("workers", 1) ?? 1,
       leaseMs: 1000 * (findDurationSecs(context.option("lease") ?? "") ?? 0),
+      nodeLabels: context.list("nodeLabels").flatMap((labels) => labels.split(",")),
       maxBodyBytes: context.count("maxBody", 1) ?? 0,
       ...optional("maxInflightBytes", context.count("maxInflightBytes", 1)),
       metrics: context.flag("metrics"),

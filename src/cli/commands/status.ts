@@ -49,6 +49,7 @@ export const command: Command = {
       ...rateLines("tasks ended", status.rates.tasks),
       ...rateLines("deliveries", status.rates.deliveries),
       ...unknownLines(status.unknown_paths),
+      ...nodeLines(status),
       ["database", databaseText(status.database)],
       ["degraded", status.degraded.length === 0 ? "no" : status.degraded[0] ?? ""],
       ...status.degraded.slice(1).map((reason) => ["", reason] as const),
@@ -131,7 +132,22 @@ function rateLines(
   ];
 }
 
-function databaseText({ bytes, unused_bytes, disk_free_bytes }: Status["database"]): string {
+/** `3, gone: beta`, and below it the lease of the node that answers. */
+function nodeLines({ nodes, time }: Status): (readonly [string, string])[] {
+  if (nodes === null) return [];
+  const { name, count, gone, lease_until } = nodes;
+  const leftMs = Date.parse(lease_until) - Date.parse(time);
+  const lease = leftMs > 0 ? `its lease holds for ${shortDuration(leftMs)}` : "its lease is over";
+  return [
+    ["nodes", gone.length === 0 ? String(count) : `${count}, gone: ${gone.join(", ")}`],
+    ["", `this is ${name}, ${lease}`],
+  ];
+}
+
+function databaseText(
+  { server, bytes, unused_bytes, disk_free_bytes }: Status["database"],
+): string {
+  if (server !== null) return `${server}, ${sizeText(bytes)}`;
   const unused = unused_bytes === 0 ? "" : ` (${sizeText(unused_bytes)} unused)`;
   const left = disk_free_bytes === null ? "" : `, ${sizeText(disk_free_bytes)} left on its disk`;
   return `${sizeText(bytes)}${unused}${left}`;

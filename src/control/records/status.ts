@@ -13,12 +13,14 @@ import type { Catalog } from "../../resources/catalog.ts";
 import { KINDS } from "../../resources/kinds.ts";
 import { projectsOf } from "../../resources/projects.ts";
 import { type UnknownPathsHost, unknownPathsSummary } from "./unknown_paths.ts";
+import type { NodeRecord } from "../../store/node_records.ts";
+import type { NodeStore } from "../../store/node_store.ts";
 import type { OutboxStore } from "../../store/outbox_store.ts";
 import type { TaskCounter } from "../../store/task_store.ts";
 
 /** What {@linkcode status} needs. */
 export interface StatusHost extends UnknownPathsHost {
-  readonly store: TaskCounter & Pick<OutboxStore, "outboxCounts">;
+  readonly store: TaskCounter & Pick<OutboxStore, "outboxCounts"> & Pick<NodeStore, "listNodes">;
   readonly catalog: Catalog;
   readonly dirs: DataDir;
   readonly clock: Clock;
@@ -31,6 +33,8 @@ export interface StatusHost extends UnknownPathsHost {
     readonly started: number;
     /** Settings of the daemon. */
     readonly settings: readonly ({ readonly name: string } & Status["settings"][string])[];
+    /** Where the database is, when several daemons share it. */
+    readonly server: string | undefined;
   };
   /** Rates of the last minutes: deliveries by outcome, ended tasks by state. */
   readonly rates: () => Record<"deliveries" | "tasks", Readonly<Record<string, Rate>>>;
@@ -59,9 +63,9 @@ export function withCaller({ version, time, ...rest }: DaemonStatus, caller: Cal
 
 /** The state of the daemon. */
 export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
-  const { webhookUrl, started, settings } = host.status();
-  const [queue, outbox, sizes, degraded] = await Promise.all([
-    ...[host.store.counts(), host.store.outboxCounts()] as const,
+  const { webhookUrl, started, settings, server } = host.status();
+  const [queue, outbox, nodes, sizes, degraded] = await Promise.all([
+    ...[host.store.counts(), host.store.outboxCounts(), host.store.listNodes()] as const,
     ...[host.sizes(), host.degraded()] as const,
   ]);
   const resources = KINDS.map((kind) =>
@@ -100,13 +104,27 @@ export async function daemonStatus(host: StatusHost): Promise<DaemonStatus> {
       failed: outbox.failed,
     },
     rates: host.rates(),
+    nodes: nodesSummary(nodes),
     database: {
+      server: server ?? null,
       bytes: sizes.databaseBytes,
       wal_bytes: sizes.walBytes,
       unused_bytes: sizes.unusedBytes,
-      disk_free_bytes: sizes.diskFreeBytes ?? null,
+      disk_free_bytes: server === undefined ? sizes.diskFreeBytes ?? null : null,
     },
     unknown_paths: unknownPathsSummary(host),
     degraded,
+  };
+}
+
+/** A node without a lease has no other. One that was forgotten enters itself again in a moment. */
+function nodesSummary(nodes: readonly NodeRecord[]): Status["nodes"] {
+  const self = nodes.find(({ isSelf }) => isSelf);
+  if (self?.leaseUntil === undefined) return null;
+  return {
+    name: self.name,
+    lease_until: rfc3339(self.leaseUntil),
+    count: nodes.length,
+    gone: nodes.filter(({ isAlive }) => !isAlive).map(({ name }) => name),
   };
 }

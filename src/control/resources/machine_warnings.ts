@@ -63,11 +63,11 @@ export async function machineWarnings(
 function checksOf({ machine, resources }: ManifestsRead, catalog: Catalog): Check[] {
   const checks = new Map<string, Check>();
   for (const { need, project, place } of machine) {
-    const found = foundNeed(need, (name) => {
+    const found = foundNeed(need, (name): WorkspaceSpec | undefined => {
       const isIt = (one: ResourceKey) =>
         one.kind === "Workspace" && one.project === project && one.name === name;
-      const spec = resources.find(isIt)?.spec ?? catalog.find("Workspace", project, name)?.spec;
-      return (spec as WorkspaceSpec | undefined)?.path;
+      const found = resources.find(isIt) ?? catalog.find("Workspace", project, name);
+      return found?.spec as WorkspaceSpec | undefined;
     });
     if (found === undefined) continue;
     const key = JSON.stringify(found);
@@ -79,7 +79,7 @@ function checksOf({ machine, resources }: ManifestsRead, catalog: Catalog): Chec
 /** A need without its place; none in a workspace that does not exist, which is told elsewhere. */
 function foundNeed(
   need: MachineNeed,
-  pathOf: (workspace: string) => string | undefined,
+  specOf: (workspace: string) => WorkspaceSpec | undefined,
 ): FoundNeed | undefined {
   switch (need.needs) {
     case "program":
@@ -87,10 +87,18 @@ function foundNeed(
     case "nodes":
       return { needs: need.needs, nodes: need.nodes };
     case "directory":
-      return { needs: need.needs, path: need.path, repository: need.repository };
+      return {
+        needs: need.needs,
+        path: need.path,
+        repository: need.repository,
+        ...(need.nodes === undefined ? {} : { nodes: need.nodes }),
+      };
     case "watched": {
-      const path = pathOf(need.workspace);
-      return path === undefined ? undefined : { needs: need.needs, path, below: need.below };
+      const spec = specOf(need.workspace);
+      if (spec === undefined) return undefined;
+      const { path, nodes } = spec;
+      const { needs, below } = need;
+      return { needs, path, below, ...(nodes === undefined ? {} : { nodes }) };
     }
   }
 }

@@ -18,16 +18,21 @@ import { findRepository } from "./git_worktree.ts";
 import type { ToolHost } from "./run_tool.ts";
 import { directoryFault, isDirectory } from "./task_directory.ts";
 
-/** A need, with the path of its workspace in place of its name. */
+/** A need, with the path and the nodes of its workspace in place of its name. */
 export type FoundNeed =
   | DirectoryNeed
-  | Omit<WatchedNeed, "workspace"> & { readonly path: string }
+  | Omit<WatchedNeed, "workspace"> & Pick<DirectoryNeed, "path" | "nodes">
   | ProgramNeed
   | NodesNeed;
 
 /** What looking for things needs. */
 export interface MachineHost extends ToolHost {
   readonly resolvePath: ResolvePath;
+  /** Absent where the daemon shares its database with no other. */
+  readonly shared?: {
+    /** By which a Workspace may name this node. */
+    readonly names: readonly string[];
+  };
 }
 
 /** The machine on which the tasks run. */
@@ -45,7 +50,8 @@ export class Machine {
    */
   async faultOf(need: FoundNeed, signal: AbortSignal): Promise<string | undefined> {
     if (need.needs === "program") return await this.#programFault(need.name);
-    if (need.needs === "nodes") return nodesFault(need.nodes);
+    if (need.needs === "nodes") return this.#nodesFault(need.nodes);
+    if (!this.#runsTasksOf(need)) return undefined;
     const path = this.#host.resolvePath(need.path);
     const fault = await directoryFault(path);
     if (fault !== undefined) {
@@ -55,6 +61,19 @@ export class Machine {
     }
     if (need.needs === "watched") return await watchedFault(join(path, need.below));
     return need.repository ? await this.#repositoryFault(path, signal) : undefined;
+  }
+
+  /** Whether tasks in a workspace run here; what they need elsewhere cannot be looked for. */
+  #runsTasksOf({ nodes }: Pick<DirectoryNeed, "nodes">): boolean {
+    const { shared } = this.#host;
+    return nodes === undefined || shared === undefined ||
+      nodes.some((node) => shared.names.includes(node));
+  }
+
+  #nodesFault(nodes: readonly string[]): string | undefined {
+    if (this.#host.shared !== undefined) return undefined;
+    return `Tasks in this workspace run on this machine, not only on ${nodes.join(", ")}: a ` +
+      "daemon without PostgreSQL is the only node there is";
   }
 
   async #repositoryFault(path: string, signal: AbortSignal): Promise<string | undefined> {
@@ -76,12 +95,6 @@ export class Machine {
       : `The program "${program}" is not installed, or not where steps look (PATH is ${path}): ` +
         "install it, write its whole path, or start the daemon with its directory on PATH";
   }
-}
-
-/** Of a daemon that shares its database with no other. */
-function nodesFault(nodes: readonly string[]): string {
-  return `Tasks in this workspace run on this machine, not only on ${nodes.join(", ")}: a daemon ` +
-    "without PostgreSQL is the only node there is";
 }
 
 async function watchedFault(path: string): Promise<string | undefined> {
