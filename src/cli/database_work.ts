@@ -62,7 +62,7 @@ export async function doDatabaseWork<Name extends UpkeepName, Result>(
     return await follow(startingWith(first, lines) as AsyncGenerator<UpkeepLine<Result>>, place);
   }
   const dir = context.dir();
-  if (work.operation !== "db.check") await refuseShared(work.operation, dir);
+  await refuseShared(work.operation, dir);
   using _lock = await lockDataDir(dir, systemClock);
   if (work.anyDatabase !== true) checkDatabase(dir.database);
   return await follow(work.onFiles(dir), place);

@@ -42,7 +42,10 @@ export function upkeepHandlers(host: UpkeepHost): Pick<Handlers, keyof typeof UP
       });
       yield* recorded(until(signal, backupLines(input, dirs)), end ?? nothing);
     },
-    "db.check": (_input, _caller, signal) => until(signal, checkLines(request, dirs)),
+    async *"db.check"(_input, _caller, signal) {
+      await refuseShared("db.check", dirs);
+      yield* until(signal, checkLines(request, dirs));
+    },
     async *"db.vacuum"(_input, _caller, signal) {
       await refuseShared("db.vacuum", dirs);
       yield* until(signal, vacuumLines(store));

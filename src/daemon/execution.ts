@@ -71,7 +71,8 @@ export async function openExecution(config: DaemonConfig, state: State): Promise
     keep,
     discard: (task, signal) => directories.discard(task, { signal }),
   }));
-  busy.use(new CronPlugins({ ...plugins, catalog: state.catalog }));
+  const { catalog, store } = state;
+  busy.use(new CronPlugins({ ...plugins, catalog, store }));
   const open = opening.move();
   const dispose = () => open.disposeAsync();
   return {

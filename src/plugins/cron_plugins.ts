@@ -1,5 +1,6 @@
 /**
- * Cron plugins: each runs on its schedule in UTC, never twice at once.
+ * Cron plugins: each runs on its schedule in UTC, never twice at once here, and each time at one of
+ * the daemons that share a store.
  *
  * @module
  */
@@ -8,11 +9,14 @@ import type { Catalog } from "../resources/catalog.ts";
 import { CRD_KIND, type CrdSpec } from "../resources/custom_resource_definition.ts";
 import { DEFAULT_PROJECT, type Resource } from "../resources/resource.ts";
 import { nextRun } from "../resources/schedule.ts";
+import type { Cursor } from "../store/delivery_records.ts";
+import type { CursorStore } from "../store/delivery_store.ts";
 import { pluginsOf } from "./phases.ts";
 import { type PluginHost, runPlugin } from "./run_plugin.ts";
 
 /** What cron plugins need. */
 export interface CronPluginHost extends PluginHost {
+  readonly store: PluginHost["store"] & Pick<CursorStore, "claimRun">;
   /** Holds the CRDs. */
   readonly catalog: Catalog;
 }
@@ -48,7 +52,9 @@ export class CronPlugins implements AsyncDisposable {
         const due = nextRun({ schedule: plugin.schedule ?? "", timezone: "UTC" }, since);
         const key = `${spec.kind}\n${plugin.name}`;
         if (due === undefined || due > now || this.#running.has(key)) continue;
-        this.#running.set(key, this.#run(spec, plugin).finally(() => this.#running.delete(key)));
+        const cursor = { name: `plugin ${spec.kind}/${plugin.name}`, at: due };
+        const run = this.#run(spec, plugin, cursor).finally(() => this.#running.delete(key));
+        this.#running.set(key, run);
       }
     }
   }
@@ -59,9 +65,14 @@ export class CronPlugins implements AsyncDisposable {
     await Promise.all(this.#running.values());
   }
 
-  async #run(crd: CrdSpec, plugin: ReturnType<typeof pluginsOf>[number]): Promise<void> {
-    const { log } = this.#host;
+  async #run(
+    crd: CrdSpec,
+    plugin: ReturnType<typeof pluginsOf>[number],
+    cursor: Cursor,
+  ): Promise<void> {
+    const { log, store } = this.#host;
     try {
+      if (!await store.claimRun(cursor)) return; // another daemon runs it
       const { result, reason } = await runPlugin({
         crdKind: crd.kind,
         name: plugin.name,

@@ -8,11 +8,12 @@ import type { DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
 import { isShared } from "./check_storage.ts";
 
-/** Work on a database, and what PostgreSQL has for it. */
+/** Work on a database, and what does it for PostgreSQL. */
 const INSTEAD = {
-  "db.backup": "pg_dump, or the backups of your PostgreSQL",
-  "db.restore": "pg_restore, or the backups of your PostgreSQL",
-  "db.vacuum": "nothing: autovacuum does it",
+  "db.backup": "use pg_dump, or the backups of your PostgreSQL",
+  "db.check": 'use pg_amcheck, and "svc audit verify"',
+  "db.restore": "use pg_restore, or the backups of your PostgreSQL",
+  "db.vacuum": "its autovacuum does that by itself",
 } as const;
 
 /**
@@ -25,6 +26,6 @@ export async function refuseShared(work: keyof typeof INSTEAD, dir: DataDir): Pr
   const command = `svc ${work.replace(".", " ")}`;
   throw new AppError(
     "refused",
-    `"${command}" is for a database in a file, and this one is shared: use ${INSTEAD[work]}`,
+    `"${command}" is for a database in a file, and this one is shared: ${INSTEAD[work]}`,
   );
 }

@@ -73,6 +73,7 @@ export const ACCESS: { readonly [Name in StoreMethod]: "read" | "write" } = {
   noteConnection: "write",
   findCursor: "read",
   moveCursor: "write",
+  claimRun: "write",
   findPlan: "read",
   startAudit: "write",
   finishAudit: "write",

@@ -189,6 +189,7 @@ export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name
   bindThread: changes("binding"),
   noteConnection: changesNothing,
   moveCursor: changesNothing,
+  claimRun: changesNothing,
   recordKeyUse: changesNothing,
   startAudit: (events, _, { id }) => changedOnly(events, "audit", id),
   finishAudit: (events, _, id) => changedOnly(events, "audit", id),

@@ -65,6 +65,8 @@ export interface CursorStore {
   /** Time up to which a schedule has been evaluated; `undefined` before the first time. */
   findCursor(name: string): Promise<number | undefined>;
   moveCursor(cursor: Cursor): Promise<void>;
+  /** Moves a cursor to a run of its schedule; `false` when somebody has claimed that run before. */
+  claimRun(cursor: Cursor): Promise<boolean>;
 }
 
 /**

@@ -72,6 +72,7 @@ export const METHODS: {
   recordKeyUse: keyUses.recordKeyUse,
   listKeyUse: keyUses.listKeyUse,
   findCursor: cursors.findCursor,
+  claimRun: cursors.claimRun,
   // chat
   recordSourceEvent: sourceEvents.recordSourceEvent,
   claimSourceEvents: routing.claimSourceEvents,

@@ -120,6 +120,7 @@ export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   noteConnection: connections.noteConnection,
   findCursor: cursors.findCursor,
   moveCursor: cursors.moveCursor,
+  claimRun: cursors.claimRun,
   findPlan: plans.findPlan,
   startAudit: audit.startAudit,
   finishAudit: audit.finishAudit,

@@ -28,3 +28,13 @@ eachStore(
     equal(await store.findCursor("cron default/nightly"), 2);
   },
 );
+
+eachStore("a run of a schedule is claimed once", async (store) => {
+  const claims = (name: string, ...times: readonly number[]) =>
+    Promise.all(times.map((at) => store.claimRun({ name, at })));
+  equal((await claims("plugin a", T0, T0, T0)).filter(Boolean).length, 1);
+  deepEqual(await claims("plugin b", T0), [true], "each schedule by itself");
+  equal(await store.claimRun({ name: "plugin a", at: T0 - 1000 }), false, "a clock that is behind");
+  equal(await store.claimRun({ name: "plugin a", at: T0 + 60_000 }), true);
+  equal(await store.claimRun({ name: "plugin a", at: T0 - 3600_000 }), true, "a clock set back");
+});

@@ -202,6 +202,7 @@ const CALLS: Calls = {
     run(db, { project: "default", name: "c", createdAt: 1 }, { fault: null }, 5),
   findCursor: (run, db) => run(db, "c"),
   moveCursor: (run, db) => run(db, { name: "c", at: 1 }),
+  claimRun: (run, db) => run(db, { name: "c", at: 2 }),
   findPlan: (run, db) => run(db, taskIdOf(90)),
   startAudit: (run, db) => run(db, AUDIT),
   finishAudit: (run, db) => run(db, AUDIT.id, END),
