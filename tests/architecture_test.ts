@@ -333,6 +333,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/store": "values",
     "src/store/postgres/database": "values",
     "src/store/postgres/working_set": "values",
+    "src/store/rules": "values",
     "src/store/sql": "values",
     "src/store/transactions": "values",
   },
@@ -540,8 +541,6 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/tasks/workspace": "values",
   },
   "src/telemetry": { "src/base": "values", "src/store": "values" },
-  "src/daemon.ts": { "src/base": "values", "src/daemon": "values" },
-  "src/launcher.ts": { "src/base": "values", "src/calls": "values" },
   "src/init.ts": {
     "src/base": "values",
     "src/daemon": "values",
@@ -596,6 +595,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/cli": "values",
     "src/shell": "values",
   },
+  "src/launcher.ts": { "src/base": "values", "src/calls": "values" },
   "src/daemon": {
     "src/auth": "values",
     "src/base": "values",
@@ -630,6 +630,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/tasks/workspace": "values",
     "src/telemetry": "values",
   },
+  "src/daemon.ts": { "src/base": "values", "src/daemon": "values" },
   "cli.ts": { "src/cli": "values" },
   "main.ts": { "src/cli": "values" },
 };
