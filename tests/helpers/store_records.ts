@@ -156,6 +156,7 @@ export function newDelivery(
     dedupKeepMs: 1000,
     ...(given.once === undefined ? {} : { once: given.once }),
     ...(given.cursor === undefined ? {} : { cursor: given.cursor }),
+    ...(given.resourceVersion === undefined ? {} : { resourceVersion: given.resourceVersion }),
   };
 }
 

@@ -7,11 +7,12 @@
  */
 
 import { deepStrictEqual as deepEqual } from "node:assert/strict";
+import { times } from "../helpers/program.ts";
 import { postgresTest } from "../helpers/postgres.ts";
 import { range } from "./contract/each_store.ts";
 import { differenceOf } from "./differential/compare.ts";
 
-const SEEDS = Deno.env.get("SVC_TEST_ALL") === undefined ? 20 : 400;
+const SEEDS = times(60, 20);
 const STEPS = 150;
 /** Histories that are run side by side: mostly they wait for a disk. */
 const AT_ONCE = 4;

@@ -32,7 +32,7 @@ function startProxy(database: string): Proxy {
     using server = await Deno.connect({ transport: "unix", path });
     open.add(client).add(server);
     let isBatch = false;
-    const cut = () => [client, server].forEach((end) => open.delete(end) && end.close());
+    const cut = () => [client, server].forEach((end) => open.delete(end) && close(end));
     const toServer = pass(client, server, (text) => {
       isBatch ||= text.includes("SELECT write(");
       return true;
@@ -42,8 +42,11 @@ function startProxy(database: string): Proxy {
       if (isLost) isArmed = false;
       return !isLost;
     });
-    await Promise.race([toServer, toClient]);
-    cut();
+    try {
+      await Promise.race([toServer, toClient]);
+    } finally {
+      cut();
+    }
   }
 
   (async () => {
@@ -55,9 +58,18 @@ function startProxy(database: string): Proxy {
     loseNextCommit: () => isArmed = true,
     [Symbol.dispose]() {
       listener.close();
-      for (const end of open) end.close();
+      for (const end of open) close(end);
     },
   };
+}
+
+/** Closes an end, which its stream has done already where the other side was first. */
+function close(end: Deno.Conn): void {
+  try {
+    end.close();
+  } catch (error) {
+    if (!(error instanceof Deno.errors.BadResource)) throw error;
+  }
 }
 
 /** Passes bytes on until an end closes, or `mayPass` says no. */

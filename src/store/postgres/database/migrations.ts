@@ -75,8 +75,9 @@ const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE plans (
     hash TEXT NOT NULL PRIMARY KEY, plan TEXT NOT NULL,
-    -- The nodes that its workspace names, as JSON.
-    nodes TEXT GENERATED ALWAYS AS (plan::json #>> '{workspace,nodes}') STORED
+    -- The nodes that its workspace names, as JSON; the plan itself may have escapes that PostgreSQL
+    -- refuses.
+    nodes TEXT
   );
   -- Queues of tasks that only some nodes may run: their names or labels, or the id of the one that
   -- has the directory, as JSON.

@@ -36,8 +36,9 @@ BEGIN
     PERFORM 1 FROM plans WHERE hash IN (
       SELECT hash FROM json_to_recordset(made.plans) AS one(hash text)
     ) ORDER BY hash FOR KEY SHARE;
-    INSERT INTO plans (hash, plan)
-    SELECT hash, plan FROM json_to_recordset(made.plans) AS one(hash text, plan text) ORDER BY hash
+    INSERT INTO plans (hash, plan, nodes)
+    SELECT hash, plan, nodes FROM json_to_recordset(made.plans)
+      AS one(hash text, plan text, nodes text) ORDER BY hash
     ON CONFLICT DO NOTHING;
   END IF;
 

@@ -238,8 +238,15 @@ export class WorkingTasks implements TaskRows {
   }
 
   #usePlan({ hash, json }: { readonly hash: string; readonly json: string }): void {
-    this.changes.put("plans", hash, { hash, plan: json });
+    this.changes.put("plans", hash, { hash, plan: json, nodes: nodesOf(json) });
   }
+}
+
+/** The nodes that the workspace of a plan names, as JSON; most name none. */
+function nodesOf(plan: string): string | undefined {
+  if (!plan.includes('"nodes":')) return undefined;
+  const { workspace } = JSON.parse(plan) as { workspace?: { nodes?: readonly string[] } };
+  return workspace?.nodes && JSON.stringify(workspace.nodes);
 }
 
 /** What an event brings to its task, beside the payload. */
