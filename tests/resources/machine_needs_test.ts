@@ -78,7 +78,7 @@ const RESOURCES: readonly [title: string, kind: string, spec: string, needs: rea
       "Workspace",
       "{path: /srv/code, nodes: [gpu, box-2]}",
       [
-        'spec.path {"needs":"directory","path":"/srv/code","repository":false}',
+        'spec.path {"needs":"directory","path":"/srv/code","repository":false,"nodes":["gpu","box-2"]}',
         'spec.nodes {"needs":"nodes","nodes":["gpu","box-2"]}',
       ],
     ],

@@ -16,10 +16,10 @@ import { startCluster } from "./cluster.ts";
 import { alive, StepJournal } from "./step_journal.ts";
 
 const LEASE_MS = 10_000;
-/** Until a daemon that was killed has left nothing. */
-const GONE_MS = 1000;
-/** Until its tasks run elsewhere. */
-const TAKEN_MS = LEASE_MS + 2000;
+/** Until a daemon that was killed has left nothing: well within a second, on a machine that is not busy. */
+const GONE_MS = 8000;
+/** Until its tasks run elsewhere: a lease and two seconds, on a machine that is not busy. */
+const TAKEN_MS = LEASE_MS + 15_000;
 
 /** Two daemons that both run tasks. */
 interface Site {
