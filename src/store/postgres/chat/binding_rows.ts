@@ -60,7 +60,8 @@ export async function findThreadOfTask(
   const event = row === undefined ? undefined : toSourceEvent(row);
   if (event !== undefined && event.threadId !== "") return event;
   const bound = await db.get(
-    "SELECT * FROM bindings WHERE task_id = ? ORDER BY updated_at DESC, id DESC LIMIT 1",
+    `SELECT * FROM bindings WHERE task_id = ? ORDER BY updated_at DESC, project DESC, "trigger" DESC,
+       installation_id DESC, conversation_id DESC, thread_id DESC LIMIT 1`,
     taskId,
   );
   return bound === undefined ? event : toBinding(bound);

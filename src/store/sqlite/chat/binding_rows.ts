@@ -52,7 +52,7 @@ export function findThreadOfTask(db: Database, taskId: string): ThreadKey | unde
   const event = task === undefined ? undefined : findEventOfDelivery(db, text(task, "delivery_id"));
   if (event !== undefined && event.threadId !== "") return event;
   const bound = db.get(
-    "SELECT * FROM bindings WHERE task_id = ? ORDER BY updated_at DESC, id DESC LIMIT 1",
+    "SELECT * FROM bindings WHERE task_id = ? ORDER BY updated_at DESC LIMIT 1",
     taskId,
   );
   return bound === undefined ? event : toBinding(bound);
