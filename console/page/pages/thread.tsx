@@ -5,6 +5,7 @@
  */
 
 import { useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
 import type { BindingRecord, SourceEventRecord } from "../../../src/api/records.ts";
 import { useAnswer } from "../data/answer.ts";
 import { call } from "../data/api.ts";
@@ -125,7 +126,11 @@ function Post(
   { event, thread }: { readonly event: SourceEventRecord; readonly thread: string | null },
 ) {
   const { id, actor, kind, text, state, reason, task_id, delivery_id, received_at } = event;
-  const again = ["ignored", "failed", "needs_attention"].includes(state);
+  const routable = ["ignored", "failed", "needs_attention"].includes(state);
+  // What was offered stays, or the line that says what the button did would go with it.
+  const offered = useRef(false);
+  offered.current ||= routable;
+  const why = routable ? undefined : `The event is ${state}`;
   return (
     <>
       <p class="post-head">
@@ -145,7 +150,7 @@ function Post(
       <p class="post-foot">
         <Link to={["delivery", delivery_id]}>Delivery</Link>
         {task_id !== null && <Link to={["task", task_id]}>Task …{task_id.slice(-6)}</Link>}
-        {again && (
+        {offered.current && (
           <>
             <Action
               label="Route again"
@@ -155,8 +160,9 @@ function Post(
                 await call("source.replay", { id });
                 return "It is being routed";
               }}
+              why={why}
             />
-            <Bind id={id} suggested={thread ?? ""} />
+            <Bind id={id} suggested={thread ?? ""} why={why} />
           </>
         )}
       </p>
@@ -165,7 +171,13 @@ function Post(
 }
 
 /** Binds the thread of an event to a task that is named. */
-function Bind({ id, suggested }: { readonly id: string; readonly suggested: string }) {
+function Bind(
+  { id, suggested, why }: {
+    readonly id: string;
+    readonly suggested: string;
+    readonly why: string | undefined;
+  },
+) {
   const task = useSignal(suggested);
   const isId = /^[0-9A-Z]{4,26}$/i.test(task.value);
   return (
@@ -191,7 +203,7 @@ function Bind({ id, suggested }: { readonly id: string; readonly suggested: stri
           const { task_id, replayed } = await call("source.bind", { id, task: task.value });
           return `Bound to task ${task_id}${replayed ? ", and the event is routed again" : ""}`;
         }}
-        why={isId ? undefined : "Say which task: its id, or the beginning of it"}
+        why={why ?? (isId ? undefined : "Say which task: its id, or the beginning of it")}
       />
     </span>
   );
