@@ -48,12 +48,11 @@ type Inside<Name extends StoreMethod> = (
   ...args: Parameters<Store[Name]>
 ) => ReturnType<Store[Name]>;
 
+/** Names of those methods; audits, claims and what waits for others have classes of their own. */
+export type Separate = Exclude<StoreMethod, Batched | AuditMethod | Claiming | Waiting>;
+
 /** The methods by name. */
-export const METHODS: {
-  readonly [Name in Exclude<StoreMethod, Batched | AuditMethod | Claiming | Waiting>]?: Inside<
-    Name
-  >;
-} = {
+export const METHODS: { readonly [Name in Separate]: Inside<Name> } = {
   // nodes
   listNodes: nodes.listNodes,
   forgetNode: nodes.forgetNode,

@@ -13,11 +13,11 @@ import type { Store, StoreMethod } from "../store.ts";
 import { AuditLane } from "./audit_lane.ts";
 import { BATCHED, type Batched } from "./batched.ts";
 import { checkServer } from "./database/check_server.ts";
-import { Connections, type ConnectOptions } from "./database/connections.ts";
+import { Connections, type ConnectOptions, type Session } from "./database/connections.ts";
 import { migrate } from "./database/migrate.ts";
 import { JobQueue } from "./jobs/job_queue.ts";
 import { Lane } from "./lane.ts";
-import { METHODS } from "./methods.ts";
+import { METHODS, type Separate } from "./methods.ts";
 import { type LeaseListener, NodeLease } from "./nodes/node_lease.ts";
 import { type LogOptions, openLogs } from "./open_logs.ts";
 import { type BatchedCall, BatchRunner } from "./run_batch.ts";
@@ -103,10 +103,11 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   for (const lane of Object.values(lanes)) opened.defer(() => lane.idle());
   const { startAudit, finishAudit, recordAudit } = opened.use(new AuditLane(connections));
   const methods: Partial<Record<StoreMethod, AnyMethod>> = {};
-  for (const name of Object.keys(ACCESS) as StoreMethod[]) {
-    methods[name] = isBatched(name)
-      ? (...args) => lanes[BATCHED[name].lane].call({ method: name, args })
-      : methodOf(connections, name);
+  for (const method of Object.keys(BATCHED) as Batched[]) {
+    methods[method] = (...args) => lanes[BATCHED[method].lane].call({ method, args });
+  }
+  for (const name of Object.keys(METHODS) as Separate[]) {
+    methods[name] = separately(connections, name);
   }
   const waiting: Pick<Store, Waiting> = {
     awaitAdoption: (version) => untilAdopted(connections, version, clock).catch(() => {}),
@@ -120,7 +121,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   };
   const all = opened.move();
   return {
-    ...methods as unknown as Pick<Store, StoreMethod>, // ACCESS has every name at run time
+    ...methods as unknown as Pick<Store, Batched | Separate>,
     ...waiting,
     ...claiming,
     startAudit,
@@ -132,12 +133,9 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   };
 }
 
-const isBatched = (name: StoreMethod): name is Batched => name in BATCHED;
-
-function methodOf(connections: Connections, name: StoreMethod): AnyMethod {
-  const run = (METHODS as Partial<Record<StoreMethod, AnyMethod>>)[name];
-  if (run === undefined) return () => Promise.reject(new Error(`No ${name} yet`));
+function separately(connections: Connections, name: Separate): AnyMethod {
+  const run = METHODS[name] as unknown as (db: Session, ...args: readonly unknown[]) => unknown;
   return ACCESS[name] === "read"
-    ? (...args) => connections.use((db) => run(db, ...args))
-    : (...args) => connections.transaction((db) => run(db, ...args));
+    ? (...args) => connections.use(async (db) => await run(db, ...args))
+    : (...args) => connections.transaction(async (db) => await run(db, ...args));
 }
