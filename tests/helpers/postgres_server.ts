@@ -52,7 +52,7 @@ export async function startPostgres(): Promise<PrivateServer> {
     url,
     sql,
     shell: (script) =>
-      sql((db) => db.exec(`COPY (SELECT 1) TO PROGRAM $$exec </dev/null\n${script}$$`)),
+      sql((db) => db.exec(`COPY (SELECT 1) TO PROGRAM $$cat >/dev/null\n${script}$$`)),
     async set(name, value) {
       await sql((db) => db.exec(`ALTER SYSTEM SET ${name} = '${value}'`));
       await sql((db) => db.exec("SELECT pg_reload_conf()"));
