@@ -7,7 +7,8 @@
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
 import type { Store } from "../../../src/store/store.ts";
 import { accept, PLAN, step, STEPS, taskIdOf } from "../../helpers/store_records.ts";
-import { numberOf } from "../contract/each_store.ts";
+import { numberOf, range } from "../contract/each_store.ts";
+import { debounced, SEC, T0 } from "../contract/timed_tasks.ts";
 import { twoDaemonsTest } from "./two_daemons.ts";
 
 /** A plan of a workspace that names nodes. */
@@ -42,6 +43,41 @@ twoDaemonsTest("a task runs on the nodes that its workspace names", async ({ a, 
   for (const n of [1, 5]) equal(await finish(b, n), true);
   deepEqual(await sql((db) => db.all(jobs)), []);
 });
+
+twoDaemonsTest("the oldest task is claimed first, whichever nodes may run it", async ({ a, b }) => {
+  await accept(a, 1);
+  await accept(a, 2, { plan: planFor(["a", "b"]) });
+  await accept(a, 3, { plan: planFor(["a"]) });
+  await accept(a, 4);
+  await accept(a, 5, { plan: planFor(["a", "b"]) });
+  deepEqual(await claim(a, 1), [1], "not behind those that are for this node");
+  deepEqual(await claim(a, 2), [2, 3]);
+  deepEqual(await claim(b, 2), [4, 5]);
+});
+
+twoDaemonsTest("two daemons leave nothing of several queues", async ({ a, b }) => {
+  const plans = [PLAN, planFor(["a", "b"]), planFor(["b", "c", "a"])];
+  await Promise.all(range(0, 120).map((n) => accept(a, n, { plan: plans[n % 3] })));
+  const claimed = await Promise.all(range(0, 40).map((n) => claim(n % 2 === 0 ? a : b, 3)));
+  const rest = [...await claim(a, 99), ...await claim(b, 99)];
+  deepEqual([...claimed.flat(), ...rest].toSorted((x, y) => x - y), range(0, 120));
+});
+
+twoDaemonsTest(
+  "an event moves the task that it joins to the nodes of its plan",
+  async (daemons) => {
+    const { a, b, sql } = daemons;
+    await debounced(a, 1, T0, { plan: planFor(["nobody"]) });
+    const due = T0 + 11 * SEC;
+    deepEqual(await a.claimTasks(9, due), { tasks: [] }, "ready, and for nobody here");
+    await debounced(a, 2, due, { plan: planFor(["b"]) });
+    deepEqual((await a.claimTasks(9, due)).tasks, []);
+    const { tasks: [claimed] } = await b.claimTasks(9, due);
+    deepEqual([claimed?.task.id, claimed?.plan], [taskIdOf(1), planFor(["b"]).json]);
+    await b.finishTask({ taskId: taskIdOf(1), state: "succeeded", reason: "", now: due });
+    deepEqual(await sql((db) => db.all(jobs)), []);
+  },
+);
 
 twoDaemonsTest("a placed task is taken over like any other", async (daemons) => {
   const { a, b, sql } = daemons;

@@ -21,6 +21,19 @@ import { QUEUE, SCHEMA } from "./queue_names.ts";
 /** Parts of a lease after which the engine looks for jobs whose node is silent. */
 const LOOKS_PER_LEASE = 6;
 
+/** The queues that a node serves. */
+const SERVED = `
+  SELECT '${QUEUE}' AS queue UNION ALL
+  SELECT queue FROM placements WHERE EXISTS (
+    SELECT 1 FROM json_array_elements_text(nodes::json) AS node WHERE node = ANY (?1))`;
+/** The queue of each of their oldest jobs, in the order in which the engine fetches from one. */
+const OLDEST = `
+  SELECT served.queue FROM (${SERVED}) AS served CROSS JOIN LATERAL (
+    SELECT id, created_on FROM ${SCHEMA}.job
+    WHERE job.name = served.queue AND state < 'active' AND NOT blocked AND start_after <= now()
+    ORDER BY priority DESC, created_on LIMIT ?2
+  ) AS job ORDER BY created_on, id LIMIT ?2`;
+
 /** What it has to know of the node for which it takes jobs. */
 export interface JobQueueOptions {
   /** A job whose node said nothing for so long is fetched again. */
@@ -72,22 +85,20 @@ export class JobQueue implements AsyncDisposable {
   }
 
   /**
-   * Takes at most `limit` jobs in this transaction, first those that not every node may take; gives
-   * the ids of their tasks.
+   * Takes the oldest `limit` jobs of all queues that this node serves, in this transaction; gives
+   * the ids of their tasks. So none waits behind younger ones because it is in another queue.
    */
   async take(db: Session, limit: number): Promise<readonly string[]> {
-    const placed = await db.all(
-      `SELECT queue FROM placements WHERE EXISTS (
-         SELECT 1 FROM json_array_elements_text(nodes::json) AS node WHERE node = ANY (?))
-       AND EXISTS (SELECT 1 FROM ${SCHEMA}.job
-         WHERE job.name = queue AND state < 'active' AND NOT blocked)`,
-      this.#names,
-    );
+    const oldest = await db.all(OLDEST, this.#names, limit);
+    const queues = Map.groupBy(oldest, (row) => text(row, "queue"));
     const taken: Job[] = [];
-    for (const queue of [...placed.map((row) => text(row, "queue")), QUEUE]) {
-      const batchSize = limit - taken.length;
-      if (batchSize === 0) break;
-      taken.push(...await this.#boss.fetch(queue, { batchSize, db: inSession(db) }));
+    const takeFrom = async (queue: string, batchSize: number) =>
+      void taken.push(...await this.#boss.fetch(queue, { batchSize, db: inSession(db) }));
+    for (const [queue, rows] of queues) await takeFrom(queue, rows.length);
+    if (taken.length < oldest.length) { // others were taking some: the next may be in any queue
+      for (const row of await db.all(SERVED, this.#names)) {
+        if (taken.length < limit) await takeFrom(text(row, "queue"), limit - taken.length);
+      }
     }
     return taken.map(({ data }) => String(data));
   }

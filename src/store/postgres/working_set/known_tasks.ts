@@ -4,14 +4,12 @@
  * @module
  */
 
+import { type JobActions, jobActions, type JobState } from "../../rules/placement.ts";
 import type { JobChanges } from "./changes.ts";
 import type { Facts } from "./facts.ts";
 import { type KnownTask, toKnownTask } from "./known_task.ts";
 import { KnownRooms } from "./known_rooms.ts";
 import { Missing, type Wanted } from "./wanted.ts";
-
-/** What the job queue has of a task: nothing, a job to be taken, or one that a worker has taken. */
-type Job = "none" | "ready" | "taken";
 
 /** All that were loaded or are stored by the batch. */
 export class KnownTasks {
@@ -20,7 +18,7 @@ export class KnownTasks {
   readonly #tasks = new Map<string, KnownTask>();
   readonly #debounced = new Map<string, KnownTask>();
   /** What the queue had of each task that has changed. */
-  readonly #jobs = new Map<KnownTask, Job>();
+  readonly #jobs = new Map<KnownTask, JobState>();
 
   constructor(wanted: Wanted, { tasks, groups, workspaces }: Facts) {
     this.#wanted = wanted;
@@ -65,7 +63,7 @@ export class KnownTasks {
   add(task: KnownTask, debounce?: Uint8Array): void {
     this.#tasks.set(task.id, task);
     this.rooms.addNew(task);
-    this.#jobs.set(task, "none");
+    this.#jobs.set(task, { job: "none" });
     if (debounce !== undefined && isJoinable(task)) this.#debounced.set(debounce.toHex(), task);
   }
 
@@ -77,13 +75,13 @@ export class KnownTasks {
 
   /** What the changes mean for the jobs. */
   jobChanges(): JobChanges {
-    const changed = (is: (before: Job, after: Job) => boolean) =>
-      [...this.#jobs].filter(([task, before]) => is(before, jobOf(task))).map(([{ id }]) => id);
-    return {
-      add: changed((before, after) => before === "none" && after === "ready"),
-      end: changed((before, after) => before !== "none" && after === "none"),
-      putBack: changed((before, after) => before === "taken" && after === "ready"),
-    };
+    const actions = [...this.#jobs].map(([task, before]) => ({
+      id: task.id,
+      actions: jobActions(before, jobOf(task)),
+    }));
+    const those = (action: keyof JobActions) =>
+      actions.filter(({ actions }) => actions[action]).map(({ id }) => id);
+    return { add: those("add"), end: those("end"), putBack: those("putBack") };
   }
 }
 
@@ -91,7 +89,9 @@ function isJoinable({ state, hasStarted }: KnownTask): boolean {
   return state === "pending" && !hasStarted;
 }
 
-function jobOf({ state, waitsFor }: KnownTask): Job {
-  if (state === "running") return "taken";
-  return state === "pending" && waitsFor === "none" ? "ready" : "none";
+/** What the job queue has of a task: nothing, a job to be taken, or one that a worker has taken. */
+function jobOf({ state, waitsFor, planHash }: KnownTask): JobState {
+  const plan = planHash === undefined ? {} : { planHash };
+  if (state === "running") return { job: "taken", ...plan };
+  return { job: state === "pending" && waitsFor === "none" ? "ready" : "none", ...plan };
 }
