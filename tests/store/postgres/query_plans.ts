@@ -45,6 +45,7 @@ export function explaining(db: Session, seen: Explained[]): Session {
     get: async (...args: Parameters<typeof all>): Promise<Row | undefined> =>
       (await all(...args))[0],
     run: (...args: Parameters<Session["run"]>) => db.run(...args),
+    native: (...args: Parameters<Session["native"]>) => db.native(...args),
     lock: (...names: readonly string[]) => db.lock(...names),
     tryLock: (name: string) => db.tryLock(name),
   });

@@ -4,9 +4,10 @@
  * @module
  */
 
-import { ok } from "node:assert/strict";
+import { ok, strictEqual as equal } from "node:assert/strict";
 import { Connections, type Session } from "../../../src/store/postgres/database/connections.ts";
 import { claimSourceEvents } from "../../../src/store/postgres/chat/source_event_routing.ts";
+import { JobQueue } from "../../../src/store/postgres/jobs/job_queue.ts";
 import { claimMessages } from "../../../src/store/postgres/outbox/outbox_queue.ts";
 import { createTestDatabase, postgresTest } from "../../helpers/postgres.ts";
 import { range } from "../contract/each_store.ts";
@@ -33,6 +34,34 @@ const FILL = `
       CASE WHEN n * 10 > ${9 * ROWS} THEN 'pending' ELSE 'sent' END, 0, n, n
     FROM generate_series(1, ${ROWS}) n;
   ANALYZE;`;
+
+/** A third of the jobs is for every node, a third for this one, and a third for others. */
+const JOBS = `
+  SELECT svc_jobs.create_queue('task/mine', '{"policy": "standard"}');
+  SELECT svc_jobs.create_queue('task/others', '{"policy": "standard"}');
+  INSERT INTO placements VALUES ('task/mine', '["tests"]'), ('task/others', '["nobody"]');
+  INSERT INTO svc_jobs.job (id, name, data, created_on, start_after, keep_until, retry_limit, policy)
+    SELECT job_of(id), (ARRAY['task', 'task/mine', 'task/others'])[1 + n % 3], to_jsonb(id),
+      time_of(id), 'epoch', 'infinity', 1, 'standard'
+    FROM (SELECT n, '01J' || lpad(n::text, 23, '0') AS id FROM generate_series(1, ${ROWS}) n) AS ids;
+  ANALYZE;`;
+
+postgresTest("a claim of tasks reads as much of each queue as it may hand out", async () => {
+  await using database = await createTestDatabase();
+  const owner = { node: "tests", run: "tests" };
+  await using connections = new Connections({ url: database.url, owner, max: 2 });
+  await using jobs = await JobQueue.open(connections, { leaseMs: 60_000, names: ["tests"] });
+  await connections.use((db) => db.exec(JOBS));
+  const seen: Explained[] = [];
+  const taken = await connections.transaction(async (db) => {
+    const taken = await jobs.take(explaining(db, seen), 8);
+    await jobs.touch(explaining(db, seen), taken);
+    return taken;
+  });
+  equal(taken.length, 8);
+  const rows = seen.map(({ rows }) => rows);
+  ok(rows.length === 2 && Math.max(...rows) < 10 * taken.length, `${rows} rows`);
+});
 
 postgresTest("a claim reads as much as it hands out", async () => {
   await using database = await createTestDatabase();

@@ -80,8 +80,9 @@ const MIGRATIONS: readonly string[] = [
     nodes TEXT
   );
   -- Queues of tasks that only some nodes may run: their names or labels, or the id of the one that
-  -- has the directory, as JSON.
-  CREATE TABLE placements (queue TEXT NOT NULL PRIMARY KEY, nodes TEXT NOT NULL);
+  -- has the directory, as JSON. A queue has the collation of the engine's names: its indexes serve no
+  -- comparison with another.
+  CREATE TABLE placements (queue text NOT NULL PRIMARY KEY, nodes TEXT NOT NULL);
 
   CREATE TABLE tasks (
     id TEXT NOT NULL PRIMARY KEY,
