@@ -17,6 +17,7 @@ import {
   type RunResult,
   runSvc,
   testEachProgram,
+  testOneProgram,
 } from "../helpers/program.ts";
 import { until, untilFile } from "../helpers/until.ts";
 
@@ -236,7 +237,7 @@ const SHELLS = [
   ["/bin/mksh"],
 ];
 
-Deno.test("every shell asks the daemon alike", async () => {
+testOneProgram("every shell asks the daemon alike", async () => {
   await using held = await holdRun(ONE_PROGRAM);
   const shells = SHELLS.filter(([path = ""]) => isThere(path));
   ok(shells.length > 0);
@@ -268,7 +269,7 @@ function isThere(path: string): boolean {
   }
 }
 
-Deno.test("a daemon that is killed leaves no caller waiting", async () => {
+testOneProgram("a daemon that is killed leaves no caller waiting", async () => {
   await using held = await holdRun(ONE_PROGRAM);
   const { env, daemon } = held;
   const caller = new Deno.Command(join(daemon.dataDir, "bin/svc"), {
@@ -294,7 +295,7 @@ Deno.test("a daemon that is killed leaves no caller waiting", async () => {
   deepEqual(after, await held.program(args));
 });
 
-Deno.test("a step asks the daemon, too, also from programs that are no shell", async () => {
+testOneProgram("a step asks the daemon, too, also from programs that are no shell", async () => {
   await using daemon = await startDaemon(ONE_PROGRAM);
   const launcher = await Deno.readTextFile(join(daemon.dataDir, "bin/svc"));
   const only = join(daemon.dataDir, "only-served");

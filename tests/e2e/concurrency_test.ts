@@ -15,7 +15,7 @@ import {
 } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { type Manifest, secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM } from "../helpers/program.ts";
+import { ONE_PROGRAM, testOneProgram } from "../helpers/program.ts";
 import { findFile, until, untilFile } from "../helpers/until.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -59,143 +59,159 @@ function untilRunning(daemon: TestDaemon, running: number): Promise<readonly Tas
 
 const BURST = 200;
 
-Deno.test(`Replace under ${BURST} deliveries in a second leaves one running task per key, and no process of the others; so does a kill -9 (${ONE_PROGRAM.name})`, async () => {
-  await using directory = await initDataDirectory(ONE_PROGRAM);
-  const accepted: string[] = [];
-  let running: string[];
-  {
-    await using daemon = await startDaemon(ONE_PROGRAM, { directory, args: ["--workers", "8"] });
-    await daemon.apply(
-      secretStore("github", { webhook_secret: SECRET }),
-      workflow("sleep", "sleep 300 & echo $SVC_TASK_ID >> started; wait"),
-      limited("deploy", { policy: "Replace", key: "payload.branch" }, "sleep"),
-    );
-    const answers: Answer[] = [];
-    for (let wave = 0; wave < 10; wave++) {
-      const sent = Array.from(
-        { length: BURST / 10 },
-        (_, n) => send(daemon, "deploy", { branch: n % 2 === 0 ? "main" : "next", wave, n }),
+testOneProgram(
+  `Replace under ${BURST} deliveries in a second leaves one running task per key, and no process of the others; so does a kill -9`,
+  async () => {
+    await using directory = await initDataDirectory(ONE_PROGRAM);
+    const accepted: string[] = [];
+    let running: string[];
+    {
+      await using daemon = await startDaemon(ONE_PROGRAM, { directory, args: ["--workers", "8"] });
+      await daemon.apply(
+        secretStore("github", { webhook_secret: SECRET }),
+        workflow("sleep", "sleep 300 & echo $SVC_TASK_ID >> started; wait"),
+        limited("deploy", { policy: "Replace", key: "payload.branch" }, "sleep"),
       );
-      answers.push(...await Promise.all(sent));
-      await new Promise((resolve) => setTimeout(resolve, 60)); // in a second, not in a moment
-    }
-    deepEqual(
-      new Set(answers.map(({ status, json }) => `${status} ${json["status"]}`)),
-      new Set(["200 accepted"]),
-    );
-    accepted.push(...answers.map(({ json }) => String(json["task_id"])).toSorted());
-    const tasks = await untilRunning(daemon, 2);
-    running = idsIn(tasks, "running");
-    deepEqual(tasks.map(({ id }) => id).toSorted(), accepted, "each is one task");
-    deepEqual(idsIn(tasks, "cancelled"), accepted.filter((id) => !running.includes(id)));
-    ok(
-      tasks.filter(({ state }) => state === "cancelled").every(({ reason }) =>
-        reason.startsWith("replaced by task ")
-      ),
-    );
-    deepEqual(await tasksWithProcesses(daemon), running, "no process of the others is left");
-    const started = (await findFile(`${daemon.workspace}/started`) ?? "").trim().split("\n");
-    equal(new Set(started).size, started.length, "none was run twice");
-    ok(started.length > 2, "some had to be stopped");
-    await daemon.crash();
-  }
-  await using daemon = await startDaemon(ONE_PROGRAM, { directory, args: ["--workers", "8"] });
-  const tasks = await untilRunning(daemon, 2);
-  deepEqual(idsIn(tasks, "running"), running, "the same go on");
-  await until(
-    "their processes",
-    async () => (await tasksWithProcesses(daemon)).length === 2 ? true : undefined,
-  );
-  const last = await Promise.all(
-    ["main", "next"].map((branch) => send(daemon, "deploy", { branch })),
-  );
-  const replaced = await untilRunning(daemon, 2);
-  deepEqual(idsIn(replaced, "running"), last.map(({ json }) => String(json["task_id"])).toSorted());
-  deepEqual(await tasksWithProcesses(daemon), idsIn(replaced, "running"));
-});
-
-Deno.test(`Forbid never runs two at once, Queue runs all of them in order, also over kills of the daemon (${ONE_PROGRAM.name})`, async () => {
-  await using directory = await initDataDirectory(ONE_PROGRAM);
-  // Fails when another one of its group is under way. A run that was killed leaves its lock to itself.
-  const alone =
-    'read -r owner < "$SVC_TRIGGER.lock" 2>/dev/null && [ "$owner" != "$SVC_TASK_ID" ] && exit 9; ' +
-    'echo "$SVC_TASK_ID" > "$SVC_TRIGGER.lock"; sleep 0.3; rm "$SVC_TRIGGER.lock"; ' +
-    'echo "$SVC_TASK_ID" >> "$SVC_TRIGGER.log"';
-  const queued: string[] = [];
-  const forbidden: string[] = [];
-  for (let round = 0; round < 3; round++) {
-    await using daemon = await startDaemon(ONE_PROGRAM, { directory, args: ["--workers", "8"] });
-    await daemon.apply(
-      secretStore("github", { webhook_secret: SECRET }),
-      workflow("alone", alone),
-      limited("queue", { policy: "Queue" }, "alone"),
-      limited("forbid", { policy: "Forbid" }, "alone"),
-    );
-    for (let wave = 0; wave < 4; wave++) {
-      queued.push(String((await send(daemon, "queue", { round, wave })).json["task_id"]));
-      const answers = await Promise.all(
-        Array.from({ length: 25 }, (_, n) => send(daemon, "forbid", { round, wave, n })),
+      const answers: Answer[] = [];
+      for (let wave = 0; wave < 10; wave++) {
+        const sent = Array.from(
+          { length: BURST / 10 },
+          (_, n) => send(daemon, "deploy", { branch: n % 2 === 0 ? "main" : "next", wave, n }),
+        );
+        answers.push(...await Promise.all(sent));
+        await new Promise((resolve) => setTimeout(resolve, 60)); // in a second, not in a moment
+      }
+      deepEqual(
+        new Set(answers.map(({ status, json }) => `${status} ${json["status"]}`)),
+        new Set(["200 accepted"]),
       );
-      forbidden.push(
-        ...answers.filter(({ json }) => json["status"] === "accepted").map(({ json }) =>
-          String(json["task_id"])
+      accepted.push(...answers.map(({ json }) => String(json["task_id"])).toSorted());
+      const tasks = await untilRunning(daemon, 2);
+      running = idsIn(tasks, "running");
+      deepEqual(tasks.map(({ id }) => id).toSorted(), accepted, "each is one task");
+      deepEqual(idsIn(tasks, "cancelled"), accepted.filter((id) => !running.includes(id)));
+      ok(
+        tasks.filter(({ state }) => state === "cancelled").every(({ reason }) =>
+          reason.startsWith("replaced by task ")
         ),
       );
-      await new Promise((resolve) => setTimeout(resolve, 150));
+      deepEqual(await tasksWithProcesses(daemon), running, "no process of the others is left");
+      const started = (await findFile(`${daemon.workspace}/started`) ?? "").trim().split("\n");
+      equal(new Set(started).size, started.length, "none was run twice");
+      ok(started.length > 2, "some had to be stopped");
+      await daemon.crash();
     }
-    await daemon.crash();
-  }
-  await using daemon = await startDaemon(ONE_PROGRAM, { directory, args: ["--workers", "8"] });
-  const tasks = await daemon.settled();
-  deepEqual(
-    new Set(tasks.map(({ state, reason }) => `${state} ${reason}`)),
-    new Set(["succeeded "]),
-  );
-  const log = async (name: string) =>
-    (await findFile(`${daemon.workspace}/${name}.log`) ?? "").trim().split("\n");
-  // A task that was killed after its last line runs once more: at least once, in its turn.
-  deepEqual([...new Set(await log("queue"))], queued);
-  deepEqual([...new Set(await log("forbid"))], forbidden);
-  ok(forbidden.length >= 3, `${forbidden.length}`);
-  equal(tasks.length, queued.length + forbidden.length);
-});
+    await using daemon = await startDaemon(ONE_PROGRAM, { directory, args: ["--workers", "8"] });
+    const tasks = await untilRunning(daemon, 2);
+    deepEqual(idsIn(tasks, "running"), running, "the same go on");
+    await until(
+      "their processes",
+      async () => (await tasksWithProcesses(daemon)).length === 2 ? true : undefined,
+    );
+    const last = await Promise.all(
+      ["main", "next"].map((branch) => send(daemon, "deploy", { branch })),
+    );
+    const replaced = await untilRunning(daemon, 2);
+    deepEqual(
+      idsIn(replaced, "running"),
+      last.map(({ json }) => String(json["task_id"])).toSorted(),
+    );
+    deepEqual(await tasksWithProcesses(daemon), idsIn(replaced, "running"));
+  },
+);
 
-Deno.test(`delivery redeliver and task retry share with the others like any delivery (${ONE_PROGRAM.name})`, async () => {
-  await using daemon = await startDaemon(ONE_PROGRAM);
-  const calm = trigger("calm", {
-    workflow: "quick",
-    webhook: {
-      secret: { fromRef: "github" },
-      signatureHeader: "X-Hub-Signature-256",
-      debounce: { secs: 2 },
-    },
-  });
-  await daemon.apply(
-    secretStore("github", { webhook_secret: SECRET }),
-    workflow("sleep", "sleep 300"),
-    workflow("quick", 'cat "$SVC_PAYLOAD_FILE" >> calm.log'),
-    limited("forbid", { policy: "Forbid" }, "sleep"),
-    calm,
-  );
-  const redeliver = async (answer: Answer) =>
-    (await daemon.svc(["delivery", "redeliver", String(answer.json["delivery_id"])])).stdout;
-  const first = await send(daemon, "forbid", { n: 1 });
-  const skipped = await send(daemon, "forbid", { n: 2 });
-  equal(skipped.json["status"], "skipped");
-  match(await redeliver(skipped), /skipped/);
-  equal((await daemon.svc(["task", "cancel", String(first.json["task_id"])])).code, 0);
-  await daemon.settled();
-  match(await redeliver(skipped), /accepted as delivery\/.*, task\//);
-  await untilRunning(daemon, 1);
-  const retried = await daemon.svc(["task", "retry", String(first.json["task_id"])]);
-  equal(retried.code, 0, retried.stderr);
-  deepEqual((await daemon.tasks()).map(({ state }) => state), ["pending", "running", "cancelled"]);
+testOneProgram(
+  "Forbid never runs two at once, Queue runs all of them in order, also over kills of the daemon",
+  async () => {
+    await using directory = await initDataDirectory(ONE_PROGRAM);
+    // Fails when another one of its group is under way. A run that was killed leaves its lock to itself.
+    const alone =
+      'read -r owner < "$SVC_TRIGGER.lock" 2>/dev/null && [ "$owner" != "$SVC_TASK_ID" ] && exit 9; ' +
+      'echo "$SVC_TASK_ID" > "$SVC_TRIGGER.lock"; sleep 0.3; rm "$SVC_TRIGGER.lock"; ' +
+      'echo "$SVC_TASK_ID" >> "$SVC_TRIGGER.log"';
+    const queued: string[] = [];
+    const forbidden: string[] = [];
+    for (let round = 0; round < 3; round++) {
+      await using daemon = await startDaemon(ONE_PROGRAM, { directory, args: ["--workers", "8"] });
+      await daemon.apply(
+        secretStore("github", { webhook_secret: SECRET }),
+        workflow("alone", alone),
+        limited("queue", { policy: "Queue" }, "alone"),
+        limited("forbid", { policy: "Forbid" }, "alone"),
+      );
+      for (let wave = 0; wave < 4; wave++) {
+        queued.push(String((await send(daemon, "queue", { round, wave })).json["task_id"]));
+        const answers = await Promise.all(
+          Array.from({ length: 25 }, (_, n) => send(daemon, "forbid", { round, wave, n })),
+        );
+        forbidden.push(
+          ...answers.filter(({ json }) => json["status"] === "accepted").map(({ json }) =>
+            String(json["task_id"])
+          ),
+        );
+        await new Promise((resolve) => setTimeout(resolve, 150));
+      }
+      await daemon.crash();
+    }
+    await using daemon = await startDaemon(ONE_PROGRAM, { directory, args: ["--workers", "8"] });
+    const tasks = await daemon.settled();
+    deepEqual(
+      new Set(tasks.map(({ state, reason }) => `${state} ${reason}`)),
+      new Set(["succeeded "]),
+    );
+    const log = async (name: string) =>
+      (await findFile(`${daemon.workspace}/${name}.log`) ?? "").trim().split("\n");
+    // A task that was killed after its last line runs once more: at least once, in its turn.
+    deepEqual([...new Set(await log("queue"))], queued);
+    deepEqual([...new Set(await log("forbid"))], forbidden);
+    ok(forbidden.length >= 3, `${forbidden.length}`);
+    equal(tasks.length, queued.length + forbidden.length);
+  },
+);
 
-  const one = await send(daemon, "calm", { n: 1 });
-  await send(daemon, "calm", { n: 2 });
-  match(await redeliver(one), new RegExp(`accepted as .*, task/${one.json["task_id"]}`));
-  equal(await untilFile(`${daemon.workspace}/calm.log`), '{"n":1}', "sent last, so the latest");
-  match(await redeliver(one), /accepted as delivery\/.*, task\//);
-  const [task] = await daemon.tasks();
-  ok(task?.id !== one.json["task_id"], "a window of its own");
-});
+testOneProgram(
+  "delivery redeliver and task retry share with the others like any delivery",
+  async () => {
+    await using daemon = await startDaemon(ONE_PROGRAM);
+    const calm = trigger("calm", {
+      workflow: "quick",
+      webhook: {
+        secret: { fromRef: "github" },
+        signatureHeader: "X-Hub-Signature-256",
+        debounce: { secs: 2 },
+      },
+    });
+    await daemon.apply(
+      secretStore("github", { webhook_secret: SECRET }),
+      workflow("sleep", "sleep 300"),
+      workflow("quick", 'cat "$SVC_PAYLOAD_FILE" >> calm.log'),
+      limited("forbid", { policy: "Forbid" }, "sleep"),
+      calm,
+    );
+    const redeliver = async (answer: Answer) =>
+      (await daemon.svc(["delivery", "redeliver", String(answer.json["delivery_id"])])).stdout;
+    const first = await send(daemon, "forbid", { n: 1 });
+    const skipped = await send(daemon, "forbid", { n: 2 });
+    equal(skipped.json["status"], "skipped");
+    match(await redeliver(skipped), /skipped/);
+    equal((await daemon.svc(["task", "cancel", String(first.json["task_id"])])).code, 0);
+    await daemon.settled();
+    match(await redeliver(skipped), /accepted as delivery\/.*, task\//);
+    await untilRunning(daemon, 1);
+    const retried = await daemon.svc(["task", "retry", String(first.json["task_id"])]);
+    equal(retried.code, 0, retried.stderr);
+    deepEqual((await daemon.tasks()).map(({ state }) => state), [
+      "pending",
+      "running",
+      "cancelled",
+    ]);
+
+    const one = await send(daemon, "calm", { n: 1 });
+    await send(daemon, "calm", { n: 2 });
+    match(await redeliver(one), new RegExp(`accepted as .*, task/${one.json["task_id"]}`));
+    equal(await untilFile(`${daemon.workspace}/calm.log`), '{"n":1}', "sent last, so the latest");
+    match(await redeliver(one), /accepted as delivery\/.*, task\//);
+    const [task] = await daemon.tasks();
+    ok(task?.id !== one.json["task_id"], "a window of its own");
+  },
+);

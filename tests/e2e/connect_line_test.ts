@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { type FakeLine, fakeLine, LINE_TOKEN } from "../fakes/line.ts";
 import { LINE_SECRET } from "../fakes/line_channel.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
-import { ONE_PROGRAM, type RunResult } from "../helpers/program.ts";
+import { ONE_PROGRAM, type RunResult, testOneProgram } from "../helpers/program.ts";
 
 const PUBLIC = "https://hooks.example.com";
 
@@ -29,50 +29,53 @@ function connect(
   });
 }
 
-Deno.test("one command from a token to LINE that comes through, and back", async (t) => {
-  await using line = fakeLine();
-  await using daemon = await startDaemon(ONE_PROGRAM);
-  line.channel.reach = (endpoint) => endpoint.replace(PUBLIC, daemon.url);
+testOneProgram(
+  "one command from a token to LINE that comes through, and back",
+  async (_program, t) => {
+    await using line = fakeLine();
+    await using daemon = await startDaemon(ONE_PROGRAM);
+    line.channel.reach = (endpoint) => endpoint.replace(PUBLIC, daemon.url);
 
-  await t.step("everything is made, and the switches are named", async () => {
-    const made = await connect(daemon, line);
-    equal(made.code, 0, made.stderr);
-    equal(line.channel.webhook.endpoint, `${PUBLIC}/webhook/line`);
-    match(made.stderr, /channel access token of Brightwater\n/);
-    match(made.stderr, /note: "Use webhook" is off: switch it on/);
-    match(made.stderr, /note: "Webhook redelivery"/);
-    match(made.stdout, /connection\/line: line is connected: write to the account\n$/);
-    ok(!`${made.stdout}${made.stderr}`.includes(LINE_TOKEN));
-  });
+    await t.step("everything is made, and the switches are named", async () => {
+      const made = await connect(daemon, line);
+      equal(made.code, 0, made.stderr);
+      equal(line.channel.webhook.endpoint, `${PUBLIC}/webhook/line`);
+      match(made.stderr, /channel access token of Brightwater\n/);
+      match(made.stderr, /note: "Use webhook" is off: switch it on/);
+      match(made.stderr, /note: "Webhook redelivery"/);
+      match(made.stdout, /connection\/line: line is connected: write to the account\n$/);
+      ok(!`${made.stdout}${made.stderr}`.includes(LINE_TOKEN));
+    });
 
-  await t.step("run again, it changes nothing and needs no token", async () => {
-    line.channel.webhook.active = true;
-    const before = line.channel.calls.length;
-    const again = await connect(daemon, line, { token: "" });
-    equal(again.code, 0, again.stderr);
-    match(again.stdout, /line is connected, nothing had to be changed\n$/);
-    ok(!again.stderr.includes("note:"), again.stderr);
-    deepEqual(line.channel.calls.slice(before), [
-      "GET /v2/bot/info",
-      "GET /v2/bot/channel/webhook/endpoint",
-      "POST /v2/bot/channel/webhook/test",
-    ]);
-  });
+    await t.step("run again, it changes nothing and needs no token", async () => {
+      line.channel.webhook.active = true;
+      const before = line.channel.calls.length;
+      const again = await connect(daemon, line, { token: "" });
+      equal(again.code, 0, again.stderr);
+      match(again.stdout, /line is connected, nothing had to be changed\n$/);
+      ok(!again.stderr.includes("note:"), again.stderr);
+      deepEqual(line.channel.calls.slice(before), [
+        "GET /v2/bot/info",
+        "GET /v2/bot/channel/webhook/endpoint",
+        "POST /v2/bot/channel/webhook/test",
+      ]);
+    });
 
-  await t.step("a webhook that somebody has changed is put right", async () => {
-    line.channel.webhook.endpoint = "https://elsewhere.example.com/";
-    const mended = await connect(daemon, line, { token: "" });
-    match(mended.stderr, /webhook changed: https:\/\/hooks\.example\.com\/webhook\/line\n/);
-    equal(line.channel.webhook.endpoint, `${PUBLIC}/webhook/line`);
-  });
+    await t.step("a webhook that somebody has changed is put right", async () => {
+      line.channel.webhook.endpoint = "https://elsewhere.example.com/";
+      const mended = await connect(daemon, line, { token: "" });
+      match(mended.stderr, /webhook changed: https:\/\/hooks\.example\.com\/webhook\/line\n/);
+      equal(line.channel.webhook.endpoint, `${PUBLIC}/webhook/line`);
+    });
 
-  await t.step("and back", async () => {
-    const left = await daemon.svc(["disconnect", "line", "--yes"]);
-    equal(left.code, 0, left.stderr);
-    match(left.stdout, /connection\/line deleted\nsecretstore\/line-tokens deleted\n/);
-    match(left.stderr, /Use webhook is to be switched off/);
-  });
-});
+    await t.step("and back", async () => {
+      const left = await daemon.svc(["disconnect", "line", "--yes"]);
+      equal(left.code, 0, left.stderr);
+      match(left.stdout, /connection\/line deleted\nsecretstore\/line-tokens deleted\n/);
+      match(left.stderr, /Use webhook is to be switched off/);
+    });
+  },
+);
 
 /** What is wrong on the way, and what is said. */
 const WRONG: Readonly<Record<string, [(line: FakeLine, url: string) => void, RegExp]>> = {
@@ -91,7 +94,7 @@ const WRONG: Readonly<Record<string, [(line: FakeLine, url: string) => void, Reg
 };
 
 for (const [name, [spoil, said]] of Object.entries(WRONG)) {
-  Deno.test(`svc connect line says what is wrong: ${name}`, async () => {
+  testOneProgram(`svc connect line says what is wrong: ${name}`, async () => {
     await using line = fakeLine();
     await using daemon = await startDaemon(ONE_PROGRAM);
     line.channel.reach = (endpoint) => endpoint.replace(PUBLIC, daemon.url);
@@ -102,14 +105,17 @@ for (const [name, [spoil, said]] of Object.entries(WRONG)) {
   });
 }
 
-Deno.test("svc connect line makes nothing with a token that LINE refuses, or without https", async () => {
-  await using line = fakeLine();
-  await using daemon = await startDaemon(ONE_PROGRAM);
-  const refused = await connect(daemon, line, { token: "wrong" });
-  equal(refused.code, 1);
-  match(refused.stderr, /LINE refuses the channel access token \(Authentication failed/);
-  const open = await connect(daemon, line, { url: "http://hooks.example.com" });
-  equal(open.code, 2);
-  match(open.stderr, /LINE posts to https:\/\/ addresses/);
-  deepEqual(await daemon.json("get", "connections"), []);
-});
+testOneProgram(
+  "svc connect line makes nothing with a token that LINE refuses, or without https",
+  async () => {
+    await using line = fakeLine();
+    await using daemon = await startDaemon(ONE_PROGRAM);
+    const refused = await connect(daemon, line, { token: "wrong" });
+    equal(refused.code, 1);
+    match(refused.stderr, /LINE refuses the channel access token \(Authentication failed/);
+    const open = await connect(daemon, line, { url: "http://hooks.example.com" });
+    equal(open.code, 2);
+    match(open.stderr, /LINE posts to https:\/\/ addresses/);
+    deepEqual(await daemon.json("get", "connections"), []);
+  },
+);

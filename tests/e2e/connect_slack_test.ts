@@ -8,7 +8,12 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { APP_TOKEN, BOT_TOKEN, type FakeSlack, fakeSlack, refusal } from "../fakes/slack.ts";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
-import { ONE_PROGRAM, type RunResult, testEachProgram } from "../helpers/program.ts";
+import {
+  ONE_PROGRAM,
+  type RunResult,
+  testEachProgram,
+  testOneProgram,
+} from "../helpers/program.ts";
 import { slackMessage } from "../helpers/slack.ts";
 import { until } from "../helpers/until.ts";
 
@@ -101,41 +106,44 @@ testEachProgram(
   },
 );
 
-Deno.test("an event that is acknowledged survives a kill at once, one that is not comes again", async () => {
-  await using slack = fakeSlack();
-  await using directory = await initDataDirectory(ONE_PROGRAM);
-  const texts = Array.from({ length: 30 }, (_, n) => `event ${n}`);
-  const payloads = texts.map((text, n) =>
-    mention(text, `17000001${String(n).padStart(2, "0")}.0001`)
-  );
-  const open = new Set(payloads);
-  {
-    const daemon = await startDaemon(ONE_PROGRAM, { ...NO_LISTENER, directory });
-    equal((await connect(daemon, slack)).code, 0);
-    const [line] = slack.lines;
-    ok(line !== undefined);
-    let acknowledged = 0;
-    const sent = payloads.map(async (payload) => {
-      if (await line.deliver({ payload }) === undefined) return;
-      open.delete(payload);
-      if (++acknowledged === 7) void daemon.crash();
+testOneProgram(
+  "an event that is acknowledged survives a kill at once, one that is not comes again",
+  async () => {
+    await using slack = fakeSlack();
+    await using directory = await initDataDirectory(ONE_PROGRAM);
+    const texts = Array.from({ length: 30 }, (_, n) => `event ${n}`);
+    const payloads = texts.map((text, n) =>
+      mention(text, `17000001${String(n).padStart(2, "0")}.0001`)
+    );
+    const open = new Set(payloads);
+    {
+      const daemon = await startDaemon(ONE_PROGRAM, { ...NO_LISTENER, directory });
+      equal((await connect(daemon, slack)).code, 0);
+      const [line] = slack.lines;
+      ok(line !== undefined);
+      let acknowledged = 0;
+      const sent = payloads.map(async (payload) => {
+        if (await line.deliver({ payload }) === undefined) return;
+        open.delete(payload);
+        if (++acknowledged === 7) void daemon.crash();
+      });
+      await Promise.all(sent);
+      await daemon.crash();
+      await daemon[Symbol.asyncDispose]();
+    }
+    ok(open.size > 0 && open.size <= 23, `${open.size}`);
+    const next = slack.next();
+    await using daemon = await startDaemon(ONE_PROGRAM, { ...NO_LISTENER, directory });
+    const line = await next;
+    for (const payload of open) ok(await line.deliver({ payload, attempt: 1 }));
+    const tasks = await until("every task", async () => {
+      const all = await daemon.tasks();
+      return all.length >= 30 ? all : undefined;
     });
-    await Promise.all(sent);
-    await daemon.crash();
-    await daemon[Symbol.asyncDispose]();
-  }
-  ok(open.size > 0 && open.size <= 23, `${open.size}`);
-  const next = slack.next();
-  await using daemon = await startDaemon(ONE_PROGRAM, { ...NO_LISTENER, directory });
-  const line = await next;
-  for (const payload of open) ok(await line.deliver({ payload, attempt: 1 }));
-  const tasks = await until("every task", async () => {
-    const all = await daemon.tasks();
-    return all.length >= 30 ? all : undefined;
-  });
-  equal(tasks.length, 30);
-  await daemon.settled();
-});
+    equal(tasks.length, 30);
+    await daemon.settled();
+  },
+);
 
 /** Tokens that do not go, and what is said. */
 const WRONG: Readonly<Record<string, [{ bot?: string; app?: string }, RegExp]>> = {
@@ -153,7 +161,7 @@ const WRONG: Readonly<Record<string, [{ bot?: string; app?: string }, RegExp]>> 
   ],
 };
 
-Deno.test("tokens that do not go are told apart, and nothing is made", async (t) => {
+testOneProgram("tokens that do not go are told apart, and nothing is made", async (_program, t) => {
   await using slack = fakeSlack();
   await using daemon = await startDaemon(ONE_PROGRAM, NO_LISTENER);
   for (const [name, [tokens, said]] of Object.entries(WRONG)) {
@@ -203,12 +211,15 @@ Deno.test("tokens that do not go are told apart, and nothing is made", async (t)
   });
 });
 
-Deno.test("the link that makes the app is printed before the tokens are asked for", async () => {
-  await using daemon = await startDaemon(ONE_PROGRAM, NO_LISTENER);
-  const asked = await daemon.svc(["connect", "slack"]);
-  equal(asked.code, 2);
-  const [, manifest = ""] =
-    /https:\/\/api\.slack\.com\/apps\?new_app=1&manifest_yaml=(\S+)/.exec(asked.stderr) ?? [];
-  match(decodeURIComponent(manifest), /\n {2}socket_mode_enabled: true\n/);
-  match(asked.stderr, /bot token xoxb-… is missing: give it with --bot-token -/);
-});
+testOneProgram(
+  "the link that makes the app is printed before the tokens are asked for",
+  async () => {
+    await using daemon = await startDaemon(ONE_PROGRAM, NO_LISTENER);
+    const asked = await daemon.svc(["connect", "slack"]);
+    equal(asked.code, 2);
+    const [, manifest = ""] =
+      /https:\/\/api\.slack\.com\/apps\?new_app=1&manifest_yaml=(\S+)/.exec(asked.stderr) ?? [];
+    match(decodeURIComponent(manifest), /\n {2}socket_mode_enabled: true\n/);
+    match(asked.stderr, /bot token xoxb-… is missing: give it with --bot-token -/);
+  },
+);

@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, TEST_ALL, times } from "../helpers/program.ts";
+import { ONE_PROGRAM, TEST_ALL, testOneProgram, times } from "../helpers/program.ts";
 import { findFile, processRuns, until, untilFile } from "../helpers/until.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -54,30 +54,35 @@ async function burst(daemon: TestDaemon, killAfter: number): Promise<Accepted[]>
   return accepted;
 }
 
-Deno.test(`kill -9 in a burst of ${REQUESTS} requests, ${KILLS.length} times: every id answered 200 is one task (${ONE_PROGRAM.name})`, async () => {
-  await using directory = await initDataDirectory(ONE_PROGRAM);
-  const accepted: Accepted[] = [];
-  for (const [round, killAfter] of KILLS.entries()) {
+testOneProgram(
+  `kill -9 in a burst of ${REQUESTS} requests, ${KILLS.length} times: every id answered 200 is one task`,
+  async () => {
+    await using directory = await initDataDirectory(ONE_PROGRAM);
+    const accepted: Accepted[] = [];
+    for (const [round, killAfter] of KILLS.entries()) {
+      await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+      await daemon.apply(
+        secretStore("github", { webhook_secret: SECRET }),
+        workflow("record", ":"),
+        trigger("run"),
+        trigger("keep", { workflow: "nowhere" }),
+      );
+      const before = await daemon.tasks();
+      expectOnce(before, accepted, `after the kill of round ${round}`);
+      accepted.push(...await burst(daemon, killAfter));
+    }
     await using daemon = await startDaemon(ONE_PROGRAM, { directory });
-    await daemon.apply(
-      secretStore("github", { webhook_secret: SECRET }),
-      workflow("record", ":"),
-      trigger("run"),
-      trigger("keep", { workflow: "nowhere" }),
+    const tasks = await daemon.settled(300_000);
+    expectOnce(tasks, accepted, "at the end");
+    const ends = new Set(
+      tasks.map(({ trigger, state, reason }) => `${trigger} ${state} ${reason}`),
     );
-    const before = await daemon.tasks();
-    expectOnce(before, accepted, `after the kill of round ${round}`);
-    accepted.push(...await burst(daemon, killAfter));
-  }
-  await using daemon = await startDaemon(ONE_PROGRAM, { directory });
-  const tasks = await daemon.settled(300_000);
-  expectOnce(tasks, accepted, "at the end");
-  const ends = new Set(tasks.map(({ trigger, state, reason }) => `${trigger} ${state} ${reason}`));
-  const missing = 'missing in project "default": Workflow "nowhere"';
-  deepEqual([...ends].sort(), [`keep failed ${missing}`, "run succeeded "]);
-  const sum = KILLS.reduce((a, b) => a + b);
-  ok(accepted.length >= sum, `${accepted.length} answers, and there were to be ${sum}`);
-});
+    const missing = 'missing in project "default": Workflow "nowhere"';
+    deepEqual([...ends].sort(), [`keep failed ${missing}`, "run succeeded "]);
+    const sum = KILLS.reduce((a, b) => a + b);
+    ok(accepted.length >= sum, `${accepted.length} answers, and there were to be ${sum}`);
+  },
+);
 
 /** Each id that was answered is one task, and no delivery has two. */
 function expectOnce(
@@ -122,58 +127,66 @@ async function stalledClients(daemon: TestDaemon): Promise<Disposable> {
   return clients;
 }
 
-const CONTEXT = `(${ONE_PROGRAM.name})`;
-
-Deno.test(`SIGTERM with clients that never finish: exit 0 in time, the step is ended and runs again ${CONTEXT}`, async () => {
-  await using directory = await initDataDirectory(ONE_PROGRAM);
-  const line = `
+testOneProgram(
+  "SIGTERM with clients that never finish: exit 0 in time, the step is ended and runs again",
+  async () => {
+    await using directory = await initDataDirectory(ONE_PROGRAM);
+    const line = `
     if [ -e stopped ]; then echo again; exit 0; fi
     trap 'echo TERM >stopped; exit 1' TERM
     echo once >>started
     i=0; while [ "$i" -lt 600 ]; do sleep 0.1; i=$((i + 1)); done`;
-  {
-    await using daemon = await startWith(directory, "echo first >>first", line, "echo last");
-    equal((await daemon.send("/webhook/now", { body: "{}" })).status, 200);
-    await untilFile(`${daemon.workspace}/started`);
+    {
+      await using daemon = await startWith(directory, "echo first >>first", line, "echo last");
+      equal((await daemon.send("/webhook/now", { body: "{}" })).status, 200);
+      await untilFile(`${daemon.workspace}/started`);
 
-    using _clients = await stalledClients(daemon);
+      using _clients = await stalledClients(daemon);
 
-    equal(await daemon.stop(), 0, daemon.log);
-    equal(await Deno.readTextFile(`${daemon.workspace}/stopped`), "TERM\n");
-  }
-  await using daemon = await startDaemon(ONE_PROGRAM, { directory });
-  const [task, ...others] = await daemon.settled();
-  equal(others.length, 0);
-  deepEqual(
-    [task?.state, task?.restarts, task?.steps.map(({ state }) => state)],
-    ["succeeded", 0, ["succeeded", "succeeded", "succeeded"]],
-  );
-  equal(await Deno.readTextFile(`${daemon.workspace}/first`), "first\n", "a finished step is kept");
-  const logs = await daemon.svc(["task", "logs", task?.id ?? ""]);
-  match(logs.stdout, /again\nlast\n$/);
-  equal(logs.stderr, '[svc: the daemon was restarted; step "s2" runs again]\n');
-});
+      equal(await daemon.stop(), 0, daemon.log);
+      equal(await Deno.readTextFile(`${daemon.workspace}/stopped`), "TERM\n");
+    }
+    await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+    const [task, ...others] = await daemon.settled();
+    equal(others.length, 0);
+    deepEqual(
+      [task?.state, task?.restarts, task?.steps.map(({ state }) => state)],
+      ["succeeded", 0, ["succeeded", "succeeded", "succeeded"]],
+    );
+    equal(
+      await Deno.readTextFile(`${daemon.workspace}/first`),
+      "first\n",
+      "a finished step is kept",
+    );
+    const logs = await daemon.svc(["task", "logs", task?.id ?? ""]);
+    match(logs.stdout, /again\nlast\n$/);
+    equal(logs.stderr, '[svc: the daemon was restarted; step "s2" runs again]\n');
+  },
+);
 
-Deno.test(`SIGTERM with clients that never finish ends a step that ignores TERM, by force and in time ${CONTEXT}`, async () => {
-  await using directory = await initDataDirectory(ONE_PROGRAM);
-  const line = `
+testOneProgram(
+  "SIGTERM with clients that never finish ends a step that ignores TERM, by force and in time",
+  async () => {
+    await using directory = await initDataDirectory(ONE_PROGRAM);
+    const line = `
     [ ! -e pid ] || exit 0
     trap '' TERM
     echo $$ >pid
     i=0; while [ "$i" -lt 600 ]; do sleep 0.1; i=$((i + 1)); done`;
-  {
-    await using daemon = await startWith(directory, line);
-    await daemon.send("/webhook/now", { body: "{}" });
-    const pid = Number(await untilFile(`${daemon.workspace}/pid`));
-    using _clients = await stalledClients(daemon);
-    deepEqual([await daemon.stop(), await processRuns(pid)], [0, false]);
-  }
-  await using daemon = await startDaemon(ONE_PROGRAM, { directory });
-  const [task] = await daemon.settled();
-  deepEqual([task?.state, task?.restarts], ["succeeded", 0]);
-});
+    {
+      await using daemon = await startWith(directory, line);
+      await daemon.send("/webhook/now", { body: "{}" });
+      const pid = Number(await untilFile(`${daemon.workspace}/pid`));
+      using _clients = await stalledClients(daemon);
+      deepEqual([await daemon.stop(), await processRuns(pid)], [0, false]);
+    }
+    await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+    const [task] = await daemon.settled();
+    deepEqual([task?.state, task?.restarts], ["succeeded", 0]);
+  },
+);
 
-Deno.test(`a second SIGTERM ends it at once ${CONTEXT}`, async () => {
+testOneProgram("a second SIGTERM ends it at once", async () => {
   await using directory = await initDataDirectory(ONE_PROGRAM);
   {
     const line = "[ ! -e pid ] || exit 0; trap '' TERM; echo $$ >pid; exec sleep 60";
@@ -189,10 +202,12 @@ Deno.test(`a second SIGTERM ends it at once ${CONTEXT}`, async () => {
   equal((await daemon.settled())[0]?.state, "succeeded");
 });
 
-Deno.test(`kill -9 while a step runs: what it left is ended before it runs again ${CONTEXT}`, async () => {
-  await using directory = await initDataDirectory(ONE_PROGRAM);
-  // The first run leaves three processes: the shell, one in its group, and one in a session of its own.
-  const line = `
+testOneProgram(
+  "kill -9 while a step runs: what it left is ended before it runs again",
+  async () => {
+    await using directory = await initDataDirectory(ONE_PROGRAM);
+    // The first run leaves three processes: the shell, one in its group, and one in a session of its own.
+    const line = `
     if [ -e pids ]; then
       for pid in $(cat pids); do
         case "$(sed 's/.*) //' /proc/$pid/stat 2>/dev/null)" in ''|Z*|X*) ;; *) echo "$pid" >>alive ;; esac
@@ -203,43 +218,49 @@ Deno.test(`kill -9 while a step runs: what it left is ended before it runs again
     setsid sleep 60 & b=$!
     echo "$$ $a $b" >pids.new; mv pids.new pids
     wait`;
-  let pids: number[];
-  {
-    await using daemon = await startWith(directory, line);
-    await daemon.send("/webhook/now", { body: "{}" });
-    pids = (await untilFile(`${daemon.workspace}/pids`)).trim().split(" ").map(Number);
-    equal(pids.length, 3);
-    await daemon.crash();
-    deepEqual(await Promise.all(pids.map(processRuns)), [true, true, true]);
-  }
-  await using daemon = await startDaemon(ONE_PROGRAM, { directory });
-  const [task] = await daemon.settled();
-  deepEqual([task?.state, task?.restarts], ["succeeded", 1]);
-  equal(
-    await findFile(`${daemon.workspace}/alive`),
-    undefined,
-    "processes of the first run were left",
-  );
-  deepEqual(await Promise.all(pids.map(processRuns)), [false, false, false]);
-});
+    let pids: number[];
+    {
+      await using daemon = await startWith(directory, line);
+      await daemon.send("/webhook/now", { body: "{}" });
+      pids = (await untilFile(`${daemon.workspace}/pids`)).trim().split(" ").map(Number);
+      equal(pids.length, 3);
+      await daemon.crash();
+      deepEqual(await Promise.all(pids.map(processRuns)), [true, true, true]);
+    }
+    await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+    const [task] = await daemon.settled();
+    deepEqual([task?.state, task?.restarts], ["succeeded", 1]);
+    equal(
+      await findFile(`${daemon.workspace}/alive`),
+      undefined,
+      "processes of the first run were left",
+    );
+    deepEqual(await Promise.all(pids.map(processRuns)), [false, false, false]);
+  },
+);
 
-Deno.test(`a task that is interrupted by four crashes ends failed, reason interrupted ${CONTEXT}`, async () => {
-  await using directory = await initDataDirectory(ONE_PROGRAM);
-  for (let crash = 1; crash <= 4; crash++) {
-    await using daemon = crash === 1
-      ? await startWith(directory, 'echo "$$" >>pids; sleep 60')
-      : await startDaemon(ONE_PROGRAM, { directory });
-    await (crash === 1 ? daemon.send("/webhook/now", { body: "{}" }) : undefined);
-    await until(`run ${crash}`, async () => {
-      const runs = (await findFile(`${daemon.workspace}/pids`) ?? "").trim().split("\n");
-      return runs.length === crash && runs[0] !== "" ? true : undefined;
-    });
-    await daemon.crash();
-  }
-  await using daemon = await startDaemon(ONE_PROGRAM, { directory });
-  const [task] = await daemon.settled();
-  deepEqual([task?.state, task?.reason], ["failed", "interrupted"]);
-  const pids = (await Deno.readTextFile(`${daemon.workspace}/pids`)).trim().split("\n").map(Number);
-  equal(pids.length, 4);
-  deepEqual(await Promise.all(pids.map(processRuns)), [false, false, false, false]);
-});
+testOneProgram(
+  "a task that is interrupted by four crashes ends failed, reason interrupted",
+  async () => {
+    await using directory = await initDataDirectory(ONE_PROGRAM);
+    for (let crash = 1; crash <= 4; crash++) {
+      await using daemon = crash === 1
+        ? await startWith(directory, 'echo "$$" >>pids; sleep 60')
+        : await startDaemon(ONE_PROGRAM, { directory });
+      await (crash === 1 ? daemon.send("/webhook/now", { body: "{}" }) : undefined);
+      await until(`run ${crash}`, async () => {
+        const runs = (await findFile(`${daemon.workspace}/pids`) ?? "").trim().split("\n");
+        return runs.length === crash && runs[0] !== "" ? true : undefined;
+      });
+      await daemon.crash();
+    }
+    await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+    const [task] = await daemon.settled();
+    deepEqual([task?.state, task?.reason], ["failed", "interrupted"]);
+    const pids = (await Deno.readTextFile(`${daemon.workspace}/pids`)).trim().split("\n").map(
+      Number,
+    );
+    equal(pids.length, 4);
+    deepEqual(await Promise.all(pids.map(processRuns)), [false, false, false, false]);
+  },
+);

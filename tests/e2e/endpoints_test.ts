@@ -9,7 +9,14 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, toText, trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, ROOT, TEST_ALL, testEachProgram, times } from "../helpers/program.ts";
+import {
+  ONE_PROGRAM,
+  ROOT,
+  TEST_ALL,
+  testEachProgram,
+  testOneProgram,
+  times,
+} from "../helpers/program.ts";
 import { rowsOf } from "../helpers/sqlite_file.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -137,25 +144,28 @@ const KILLS = TEST_ALL ? [1, 15, 40, 80, 130, 200, 300, 450, 700, 1100] : [1, 40
 /** Six triggers, of which each takes the numbers that it divides. */
 const DIVISORS = [1, 2, 3, 4, 5, 6];
 
-Deno.test(`kill -9 in a burst to one address of six triggers, ${KILLS.length} times: all of a request or nothing (${ONE_PROGRAM.name})`, async () => {
-  await using directory = await initDataDirectory(ONE_PROGRAM);
-  const answered: Result[] = [];
-  for (const killAfter of KILLS) {
+testOneProgram(
+  `kill -9 in a burst to one address of six triggers, ${KILLS.length} times: all of a request or nothing`,
+  async () => {
+    await using directory = await initDataDirectory(ONE_PROGRAM);
+    const answered: Result[] = [];
+    for (const killAfter of KILLS) {
+      await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+      await daemon.apply(
+        secretStore("github", { webhook_secret: SECRET }),
+        ...DIVISORS.map((n) => ({
+          ...at("hub", `by-${n}`, `payload.number % ${n} == 0`, { dedup: "bytes" }),
+        })),
+      );
+      answered.push(...await burst(daemon, killAfter));
+      expectWhole(`${directory.path}/svc.db`, answered);
+    }
+    ok(answered.length > 0);
     await using daemon = await startDaemon(ONE_PROGRAM, { directory });
-    await daemon.apply(
-      secretStore("github", { webhook_secret: SECRET }),
-      ...DIVISORS.map((n) => ({
-        ...at("hub", `by-${n}`, `payload.number % ${n} == 0`, { dedup: "bytes" }),
-      })),
-    );
-    answered.push(...await burst(daemon, killAfter));
+    await daemon.settled(300_000);
     expectWhole(`${directory.path}/svc.db`, answered);
-  }
-  ok(answered.length > 0);
-  await using daemon = await startDaemon(ONE_PROGRAM, { directory });
-  await daemon.settled(300_000);
-  expectWhole(`${directory.path}/svc.db`, answered);
-});
+  },
+);
 
 let next = 1;
 

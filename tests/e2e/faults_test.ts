@@ -23,7 +23,14 @@ import {
   type TestDaemon,
 } from "../helpers/daemon.ts";
 import { trigger, workflow } from "../helpers/manifests.ts";
-import { longTest, ONE_PROGRAM, run, runSvc, testEachProgram } from "../helpers/program.ts";
+import {
+  longTest,
+  ONE_PROGRAM,
+  run,
+  runSvc,
+  testEachProgram,
+  testOneProgram,
+} from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { processRuns, until, untilFile } from "../helpers/until.ts";
 
@@ -251,26 +258,29 @@ Deno.test({
   },
 });
 
-Deno.test(`parts of the data directory that are something else are named, in one sentence ${CONTEXT}`, async () => {
-  await using directory = await initDataDirectory(ONE_PROGRAM);
-  const started = () => {
-    const args = ["daemon", "--webhook-bind", "127.0.0.1:0", "--data-dir", directory.path];
-    return runSvc(ONE_PROGRAM, args);
-  };
-  for (const part of ["secrets/secretstore.key", "bin"]) {
-    const path = join(directory.path, part);
-    await Deno.rename(path, `${path}.away`);
-    await (part === "bin"
-      ? Deno.writeTextFile(path, "", { mode: 0o600 })
-      : Deno.mkdir(path, { mode: 0o700 }));
-    const refused = await started();
-    deepEqual([refused.code, refused.stdout], [1, ""], refused.stderr);
-    match(refused.stderr, new RegExp(`^error: Cannot use "${path}": .*\n$`));
-    await Deno.remove(path);
-    await Deno.rename(`${path}.away`, path);
-  }
-  await using _daemon = await startDaemon(ONE_PROGRAM, { directory });
-});
+testOneProgram(
+  "parts of the data directory that are something else are named, in one sentence",
+  async () => {
+    await using directory = await initDataDirectory(ONE_PROGRAM);
+    const started = () => {
+      const args = ["daemon", "--webhook-bind", "127.0.0.1:0", "--data-dir", directory.path];
+      return runSvc(ONE_PROGRAM, args);
+    };
+    for (const part of ["secrets/secretstore.key", "bin"]) {
+      const path = join(directory.path, part);
+      await Deno.rename(path, `${path}.away`);
+      await (part === "bin"
+        ? Deno.writeTextFile(path, "", { mode: 0o600 })
+        : Deno.mkdir(path, { mode: 0o700 }));
+      const refused = await started();
+      deepEqual([refused.code, refused.stdout], [1, ""], refused.stderr);
+      match(refused.stderr, new RegExp(`^error: Cannot use "${path}": .*\n$`));
+      await Deno.remove(path);
+      await Deno.rename(`${path}.away`, path);
+    }
+    await using _daemon = await startDaemon(ONE_PROGRAM, { directory });
+  },
+);
 
 /** Another process that holds the database, until it is disposed. */
 async function holdDatabase(dataDir: string): Promise<AsyncDisposable> {
@@ -302,7 +312,7 @@ async function holdDatabase(dataDir: string): Promise<AsyncDisposable> {
 }
 
 longTest(
-  `a database that another process holds: 503 after a while, reading goes on; then the next request is accepted ${CONTEXT}`,
+  "a database that another process holds: 503 after a while, reading goes on; then the next request is accepted",
   async () => {
     await using daemon = await startDaemon(ONE_PROGRAM);
     await apply(daemon);
@@ -322,17 +332,20 @@ longTest(
   },
 );
 
-Deno.test(`a database that another process holds when the daemon starts: one sentence, and it starts afterwards ${CONTEXT}`, async () => {
-  await using directory = await initDataDirectory(ONE_PROGRAM);
-  {
-    await using _held = await holdDatabase(directory.path);
-    const args = ["daemon", "--webhook-bind", "127.0.0.1:0", "--data-dir", directory.path];
-    const refused = await runSvc(ONE_PROGRAM, args);
-    deepEqual([refused.code, refused.stdout], [1, ""], refused.stderr);
-    match(refused.stderr, /^error: The database cannot be written now: database is locked\n$/);
-  }
-  await using _daemon = await startDaemon(ONE_PROGRAM, { directory });
-});
+testOneProgram(
+  "a database that another process holds when the daemon starts: one sentence, and it starts afterwards",
+  async () => {
+    await using directory = await initDataDirectory(ONE_PROGRAM);
+    {
+      await using _held = await holdDatabase(directory.path);
+      const args = ["daemon", "--webhook-bind", "127.0.0.1:0", "--data-dir", directory.path];
+      const refused = await runSvc(ONE_PROGRAM, args);
+      deepEqual([refused.code, refused.stdout], [1, ""], refused.stderr);
+      match(refused.stderr, /^error: The database cannot be written now: database is locked\n$/);
+    }
+    await using _daemon = await startDaemon(ONE_PROGRAM, { directory });
+  },
+);
 
 /** Runs a daemon of this program through a line of shell; `svc` stands for the program. */
 function shellOf(program: typeof ONE_PROGRAM, line: string, dataDir: string) {
@@ -407,51 +420,54 @@ testEachProgram(
   },
 );
 
-Deno.test(`SIGTERM under load with a slow client: in time, and every 200 is a task, once ${CONTEXT}`, async () => {
-  await using directory = await initDataDirectory(ONE_PROGRAM);
-  const accepted: string[] = [];
-  const others = new Map<number, number>();
-  {
-    await using daemon = await startDaemon(ONE_PROGRAM, { directory });
-    await apply(daemon);
-    const { hostname, port } = new URL(daemon.url);
-    using slow = await Deno.connect({ hostname, port: Number(port) });
-    const head = "POST /webhook/now HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n";
-    await slow.write(new TextEncoder().encode(`${head}{`));
-    let gone = false;
-    const send = async () => {
-      while (!gone) {
-        const answer = await post(daemon).catch(() => undefined);
-        if (answer === undefined) return; // nothing was promised
-        if (answer.status === 200) accepted.push(String(answer.json["task_id"]));
-        else others.set(answer.status, (others.get(answer.status) ?? 0) + 1);
-      }
-    };
-    const sending = Promise.all(Array.from({ length: 32 }, send));
-    const drip = (async () => {
-      while (!gone) {
-        await slow.write(new TextEncoder().encode(" ")).catch(() => gone = true);
-        await new Promise((resolve) => setTimeout(resolve, 100));
-      }
-    })();
-    await until("the thick of it", () => accepted.length > 300 || undefined);
-    const code = await daemon.stop();
-    gone = true;
-    await Promise.all([sending, drip]);
-    equal(code, 0, daemon.log);
-    deepEqual([...others.keys()].filter((status) => status !== 503), [], "503 or nothing");
-  }
-  {
-    using db = new DatabaseSync(join(directory.path, "svc.db"));
-    const rows = db.prepare("SELECT id FROM tasks ORDER BY id").all() as { id: string }[];
-    const stored = rows.map(({ id }) => id);
-    const lost = accepted.filter((id) => !stored.includes(id));
-    deepEqual(lost, [], `${lost.length} of ${accepted.length} lost`);
-    equal(new Set(accepted).size, accepted.length);
-  }
-  const check = await runSvc(ONE_PROGRAM, ["db", "check", "--data-dir", directory.path]);
-  equal(check.code, 0, check.stdout);
-});
+testOneProgram(
+  "SIGTERM under load with a slow client: in time, and every 200 is a task, once",
+  async () => {
+    await using directory = await initDataDirectory(ONE_PROGRAM);
+    const accepted: string[] = [];
+    const others = new Map<number, number>();
+    {
+      await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+      await apply(daemon);
+      const { hostname, port } = new URL(daemon.url);
+      using slow = await Deno.connect({ hostname, port: Number(port) });
+      const head = "POST /webhook/now HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n";
+      await slow.write(new TextEncoder().encode(`${head}{`));
+      let gone = false;
+      const send = async () => {
+        while (!gone) {
+          const answer = await post(daemon).catch(() => undefined);
+          if (answer === undefined) return; // nothing was promised
+          if (answer.status === 200) accepted.push(String(answer.json["task_id"]));
+          else others.set(answer.status, (others.get(answer.status) ?? 0) + 1);
+        }
+      };
+      const sending = Promise.all(Array.from({ length: 32 }, send));
+      const drip = (async () => {
+        while (!gone) {
+          await slow.write(new TextEncoder().encode(" ")).catch(() => gone = true);
+          await new Promise((resolve) => setTimeout(resolve, 100));
+        }
+      })();
+      await until("the thick of it", () => accepted.length > 300 || undefined);
+      const code = await daemon.stop();
+      gone = true;
+      await Promise.all([sending, drip]);
+      equal(code, 0, daemon.log);
+      deepEqual([...others.keys()].filter((status) => status !== 503), [], "503 or nothing");
+    }
+    {
+      using db = new DatabaseSync(join(directory.path, "svc.db"));
+      const rows = db.prepare("SELECT id FROM tasks ORDER BY id").all() as { id: string }[];
+      const stored = rows.map(({ id }) => id);
+      const lost = accepted.filter((id) => !stored.includes(id));
+      deepEqual(lost, [], `${lost.length} of ${accepted.length} lost`);
+      equal(new Set(accepted).size, accepted.length);
+    }
+    const check = await runSvc(ONE_PROGRAM, ["db", "check", "--data-dir", directory.path]);
+    equal(check.code, 0, check.stdout);
+  },
+);
 
 testEachProgram(
   "svcd: the daemon alone, on the same directory, under the same client",

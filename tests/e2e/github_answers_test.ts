@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { type FakeGitHub, fakeGitHub, problem, TOKEN } from "../fakes/github.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, testEachProgram } from "../helpers/program.ts";
+import { ONE_PROGRAM, testEachProgram, testOneProgram } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 const REPOSITORY = "brightwater/tidepool";
@@ -171,7 +171,7 @@ testEachProgram("from a step: comment, status and react, to its own task only", 
   equal(ours(fake).length, 2, "keys are of the issue, not of the task");
 });
 
-Deno.test(`where there is nothing to answer to, it says why (${ONE_PROGRAM.name})`, async () => {
+testOneProgram("where there is nothing to answer to, it says why", async () => {
   await using fake = withIssues(fakeGitHub());
   await using daemon = await startDaemon(ONE_PROGRAM);
   await daemon.apply(...STORES, workflow("review", "true"), trigger());
@@ -199,7 +199,7 @@ Deno.test(`where there is nothing to answer to, it says why (${ONE_PROGRAM.name}
   deepEqual(await daemon.json("get", "outbox"), []);
 });
 
-Deno.test(`what GitHub refuses ends the message with what is missing (${ONE_PROGRAM.name})`, async () => {
+testOneProgram("what GitHub refuses ends the message with what is missing", async () => {
   const weak = { ...TOKEN, token: "ghp_weak_0123456789", permissions: ["metadata=read"] };
   await using fake = withIssues(fakeGitHub({ tokens: [weak, TOKEN] }));
   await using daemon = await startDaemon(ONE_PROGRAM);
@@ -221,7 +221,7 @@ Deno.test(`what GitHub refuses ends the message with what is missing (${ONE_PROG
   equal((await daemon.svc(["outbox", "drop", failed?.id ?? ""])).code, 1, "it was sent");
 });
 
-Deno.test(`a lost answer gives no second comment, a deleted one a new one (${ONE_PROGRAM.name})`, async () => {
+testOneProgram("a lost answer gives no second comment, a deleted one a new one", async () => {
   await using fake = withIssues(fakeGitHub());
   await using daemon = await startDaemon(ONE_PROGRAM);
   await daemon.apply(...STORES, connection(fake), workflow("review", "true"), trigger());
@@ -251,7 +251,7 @@ Deno.test(`a lost answer gives no second comment, a deleted one a new one (${ONE
   deepEqual(ours(fake), ["two"]);
 });
 
-Deno.test(`a loop that bears no marker is cut (${ONE_PROGRAM.name})`, async () => {
+testOneProgram("a loop that bears no marker is cut", async () => {
   await using fake = withIssues(fakeGitHub());
   await using daemon = await startDaemon(ONE_PROGRAM);
   await daemon.apply(...STORES, connection(fake), workflow("review", "true"), trigger());
@@ -273,7 +273,7 @@ Deno.test(`a loop that bears no marker is cut (${ONE_PROGRAM.name})`, async () =
   deepEqual((await outcomes()).slice(0, 2), ["accepted", "accepted"], "somebody else has spoken");
 });
 
-Deno.test(`a marker makes only our own events ours (${ONE_PROGRAM.name})`, async () => {
+testOneProgram("a marker makes only our own events ours", async () => {
   await using fake = withIssues(fakeGitHub());
   await using daemon = await startDaemon(ONE_PROGRAM);
   await daemon.apply(...STORES, connection(fake), workflow("review", "true"), trigger());
@@ -293,24 +293,27 @@ Deno.test(`a marker makes only our own events ours (${ONE_PROGRAM.name})`, async
   equal((await daemon.tasks()).length, before + 2);
 });
 
-Deno.test(`an agent's text of 1 MB, with everything in it, is one harmless comment (${ONE_PROGRAM.name})`, async () => {
-  await using fake = withIssues(fakeGitHub());
-  await using daemon = await startDaemon(ONE_PROGRAM);
-  await daemon.apply(...STORES, connection(fake), workflow("review", "true"), trigger());
-  await hook(fake, daemon);
-  await say(fake, "go");
-  await daemon.settled();
-  const unit = `@everyone ![](http://x/?${TOKEN.token}) <img> --> <!-- \n/approve\n\`\`\`\n`;
-  const text = unit.repeat(Math.ceil(1024 * 1024 / unit.length));
-  const done = await daemon.svc(["github", "comment", "latest", "--text", "-", "--wait"], {
-    stdin: text,
-  });
-  equal(done.code, 0, done.stderr);
-  const [mine] = fake.issues.comments.filter(({ user }) => user.id === TOKEN.id);
-  const body = mine?.body ?? "";
-  ok(body.length <= 65_536 && body.length > 60_000, `${body.length}`);
-  ok(!body.includes(TOKEN.token));
-  match(body, /<!-- svc \S+ review [0-9a-f]{40} -->$/);
-  const { stdout } = await daemon.svc(["get", "outbox", "latest", "-o", "json"]);
-  ok(stdout.length < 1024 * 1024, "what no comment can hold is not kept");
-});
+testOneProgram(
+  "an agent's text of 1 MB, with everything in it, is one harmless comment",
+  async () => {
+    await using fake = withIssues(fakeGitHub());
+    await using daemon = await startDaemon(ONE_PROGRAM);
+    await daemon.apply(...STORES, connection(fake), workflow("review", "true"), trigger());
+    await hook(fake, daemon);
+    await say(fake, "go");
+    await daemon.settled();
+    const unit = `@everyone ![](http://x/?${TOKEN.token}) <img> --> <!-- \n/approve\n\`\`\`\n`;
+    const text = unit.repeat(Math.ceil(1024 * 1024 / unit.length));
+    const done = await daemon.svc(["github", "comment", "latest", "--text", "-", "--wait"], {
+      stdin: text,
+    });
+    equal(done.code, 0, done.stderr);
+    const [mine] = fake.issues.comments.filter(({ user }) => user.id === TOKEN.id);
+    const body = mine?.body ?? "";
+    ok(body.length <= 65_536 && body.length > 60_000, `${body.length}`);
+    ok(!body.includes(TOKEN.token));
+    match(body, /<!-- svc \S+ review [0-9a-f]{40} -->$/);
+    const { stdout } = await daemon.svc(["get", "outbox", "latest", "-o", "json"]);
+    ok(stdout.length < 1024 * 1024, "what no comment can hold is not kept");
+  },
+);

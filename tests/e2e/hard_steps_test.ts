@@ -38,7 +38,7 @@ async function peak(pid: number): Promise<number> {
 }
 
 longTest(
-  `a step that prints a gigabyte: it ends, 64 MiB are kept, and the daemon stays small (${ONE_PROGRAM.name})`,
+  "a step that prints a gigabyte: it ends, 64 MiB are kept, and the daemon stays small",
   async () => {
     await using daemon = await startDaemon(ONE_PROGRAM);
     const before = await peak(daemon.pid);

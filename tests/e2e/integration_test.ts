@@ -10,7 +10,15 @@ import { join } from "node:path";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders, withOneByteChanged } from "../helpers/github.ts";
 import { secretStore } from "../helpers/manifests.ts";
-import { cleanEnv, ONE_PROGRAM, ROOT, run, runSvc, testEachProgram } from "../helpers/program.ts";
+import {
+  cleanEnv,
+  ONE_PROGRAM,
+  ROOT,
+  run,
+  runSvc,
+  testEachProgram,
+  testOneProgram,
+} from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
@@ -184,37 +192,40 @@ function workspaceWarnings(project: string, stderr: string): string {
   return found.join("");
 }
 
-Deno.test("svc integration install without a daemon: exit 3; without its webhook server: paths", async () => {
-  await using dir = await initDataDirectory(ONE_PROGRAM);
-  const env = { SVC_DATA_DIR: dir.path };
-  const install = () => runSvc(ONE_PROGRAM, [...INSTALL, ...FROM_STDIN], { env, stdin: SECRET });
-  const unreachable = await install();
-  equal(unreachable.code, 3);
-  match(unreachable.stderr, /^error: The daemon is not running/);
-  const daemon = new Deno.Command(
-    ONE_PROGRAM.command,
-    {
-      args: [...ONE_PROGRAM.args, "daemon", "--webhook-bind", "none"],
-      clearEnv: true,
-      env: cleanEnv(env),
-      stdin: "null",
-      stdout: "null",
-      stderr: "null",
-    } as const,
-  ).spawn();
-  try {
-    const { code, stdout, stderr } = await until("the daemon", async () => {
-      const result = await install();
-      return result.code === 3 ? undefined : result;
-    });
-    equal(code, 0);
-    match(stdout, /^ {2}\/webhook\/github\n( {4}for github-\S+\n){4}$/m);
-    match(stderr, /^note: the daemon receives no webhooks/);
-  } finally {
-    daemon.kill("SIGTERM");
-    equal((await daemon.status).code, 0);
-  }
-});
+testOneProgram(
+  "svc integration install without a daemon: exit 3; without its webhook server: paths",
+  async () => {
+    await using dir = await initDataDirectory(ONE_PROGRAM);
+    const env = { SVC_DATA_DIR: dir.path };
+    const install = () => runSvc(ONE_PROGRAM, [...INSTALL, ...FROM_STDIN], { env, stdin: SECRET });
+    const unreachable = await install();
+    equal(unreachable.code, 3);
+    match(unreachable.stderr, /^error: The daemon is not running/);
+    const daemon = new Deno.Command(
+      ONE_PROGRAM.command,
+      {
+        args: [...ONE_PROGRAM.args, "daemon", "--webhook-bind", "none"],
+        clearEnv: true,
+        env: cleanEnv(env),
+        stdin: "null",
+        stdout: "null",
+        stderr: "null",
+      } as const,
+    ).spawn();
+    try {
+      const { code, stdout, stderr } = await until("the daemon", async () => {
+        const result = await install();
+        return result.code === 3 ? undefined : result;
+      });
+      equal(code, 0);
+      match(stdout, /^ {2}\/webhook\/github\n( {4}for github-\S+\n){4}$/m);
+      match(stderr, /^note: the daemon receives no webhooks/);
+    } finally {
+      daemon.kill("SIGTERM");
+      equal((await daemon.status).code, 0);
+    }
+  },
+);
 
 testEachProgram(
   "svc integration list and show work without a daemon, in an empty directory",

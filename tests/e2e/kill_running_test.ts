@@ -8,7 +8,7 @@
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { initDataDirectory } from "../helpers/daemon.ts";
-import { longTest, ONE_PROGRAM } from "../helpers/program.ts";
+import { longTest, ONE_PROGRAM, testOneProgram } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 import { Journal } from "../soak/journal.ts";
@@ -27,7 +27,6 @@ import {
 } from "../soak/verdict.ts";
 import { World } from "../soak/world.ts";
 
-const CONTEXT = `(${ONE_PROGRAM.name})`;
 const KILLS = 20;
 /**
  * Side by side, with retries and `finally`; in groups; with forks, deaf to TERM, in time trouble.
@@ -37,7 +36,7 @@ const WORKFLOWS = ["wide", "wide", "wide", "queue", "replace", "hard", "late", "
 const LIVES_MS = [150, 900, 400, 1500, 250, 650];
 
 longTest(
-  `${KILLS} kill -9 of the daemon while tasks run: each ends once, no step meets its twin, nothing is left ${CONTEXT}`,
+  `${KILLS} kill -9 of the daemon while tasks run: each ends once, no step meets its twin, nothing is left`,
   async () => {
     await using base = await tempDir();
     await using directory = await initDataDirectory(ONE_PROGRAM);
@@ -77,38 +76,41 @@ longTest(
   },
 );
 
-Deno.test(`kill -9 while plugins run: what they left is ended at the next start, before their rows say interrupted ${CONTEXT}`, async () => {
-  await using base = await tempDir();
-  await using directory = await initDataDirectory(ONE_PROGRAM);
-  const [site, journal] = [await makeSite(base.path, directory), new Journal()];
-  const args = ["--log-format", "json"];
-  await using lives = new Lives({ program: ONE_PROGRAM, site, journal, args });
-  const world = new World({ site, lives, journal, stop: new AbortController().signal });
-  await lives.start();
-  await (await lives.now()).apply(...manifestsOf(site));
-  const shot = { trigger: "checked", body: '{"key":"red"}', headers: { "x-soak-pass": "slow" } };
-  const shots = [world.shoot(shot, []), world.shoot(shot, [])];
-  const sleepers = async () =>
-    (await findMarkedProcesses(directory.path)).filter((one) => one.endsWith("sleep 60"));
-  await until("two runs", async () => (await sleepers()).length === 2 || undefined);
-  await lives.end("KILL");
-  deepEqual(await Promise.all(shots), [undefined, undefined]);
-  equal((await sleepers()).length, 2, "they outlive the daemon");
-  await lives.start();
-  deepEqual(await sleepers(), []);
-  const { audit } = readRecords(directory.path);
-  deepEqual(
-    audit.filter(({ plugin_type: type }) => type === "interceptor").map(({ result }) => result),
-    ["allowed", "interrupted", "interrupted"],
-  );
-  deepEqual(journal.faults, []);
-});
+testOneProgram(
+  "kill -9 while plugins run: what they left is ended at the next start, before their rows say interrupted",
+  async () => {
+    await using base = await tempDir();
+    await using directory = await initDataDirectory(ONE_PROGRAM);
+    const [site, journal] = [await makeSite(base.path, directory), new Journal()];
+    const args = ["--log-format", "json"];
+    await using lives = new Lives({ program: ONE_PROGRAM, site, journal, args });
+    const world = new World({ site, lives, journal, stop: new AbortController().signal });
+    await lives.start();
+    await (await lives.now()).apply(...manifestsOf(site));
+    const shot = { trigger: "checked", body: '{"key":"red"}', headers: { "x-soak-pass": "slow" } };
+    const shots = [world.shoot(shot, []), world.shoot(shot, [])];
+    const sleepers = async () =>
+      (await findMarkedProcesses(directory.path)).filter((one) => one.endsWith("sleep 60"));
+    await until("two runs", async () => (await sleepers()).length === 2 || undefined);
+    await lives.end("KILL");
+    deepEqual(await Promise.all(shots), [undefined, undefined]);
+    equal((await sleepers()).length, 2, "they outlive the daemon");
+    await lives.start();
+    deepEqual(await sleepers(), []);
+    const { audit } = readRecords(directory.path);
+    deepEqual(
+      audit.filter(({ plugin_type: type }) => type === "interceptor").map(({ result }) => result),
+      ["allowed", "interrupted", "interrupted"],
+    );
+    deepEqual(journal.faults, []);
+  },
+);
 
 /** As many as go in half a minute on a busy machine; `make soak` drains 10,000. */
 const TASKS = 4000;
 
 longTest(
-  `${TASKS} queued tasks drain: none is lost, none runs twice, memory stays flat, svc get task is quick ${CONTEXT}`,
+  `${TASKS} queued tasks drain: none is lost, none runs twice, memory stays flat, svc get task is quick`,
   async () => {
     const { faults } = await drainLongQueue(ONE_PROGRAM, TASKS);
     deepEqual(faults, []);

@@ -9,7 +9,7 @@ import { createHmac } from "node:crypto";
 import { fakeLine, LINE_TOKEN, problem } from "../fakes/line.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, testEachProgram } from "../helpers/program.ts";
+import { ONE_PROGRAM, testEachProgram, testOneProgram } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 const SECRET = "0123456789abcdef0123456789abcdef";
@@ -93,7 +93,7 @@ testEachProgram(
   },
 );
 
-Deno.test(`a push whose answer is lost is sent again, and arrives once (${ONE_PROGRAM.name})`, async () => {
+testOneProgram("a push whose answer is lost is sent again, and arrives once", async () => {
   await using line = fakeLine();
   await using daemon = await startDaemon(ONE_PROGRAM);
   await daemon.apply(...manifests(line.url), workflow("talk", "true"));

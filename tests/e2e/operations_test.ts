@@ -9,7 +9,14 @@ import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, ROOT, run, SOURCE, testEachProgram } from "../helpers/program.ts";
+import {
+  ONE_PROGRAM,
+  ROOT,
+  run,
+  SOURCE,
+  testEachProgram,
+  testOneProgram,
+} from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
@@ -169,7 +176,7 @@ testEachProgram(
 
 const DOCS = Deno.readTextFileSync(join(ROOT, "docs/operations.md"));
 
-Deno.test(`docs/operations.md names every metric there is, and no other (${ONE_PROGRAM.name})`, async () => {
+testOneProgram("docs/operations.md names every metric there is, and no other", async () => {
   await using daemon = await startDaemon(ONE_PROGRAM);
   const { text } = await onSocket(daemon, "/metrics");
   const there = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name ?? "");

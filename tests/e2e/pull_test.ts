@@ -10,7 +10,7 @@ import { connect } from "../../src/api/client.ts";
 import { dataDirAt } from "../../src/base/data_dir.ts";
 import { type FakeGitHub, fakeGitHub, TOKEN } from "../fakes/github.ts";
 import { type DataDirectory, initDataDirectory } from "../helpers/daemon.ts";
-import { cleanEnv, ONE_PROGRAM, runSvc, times } from "../helpers/program.ts";
+import { cleanEnv, ONE_PROGRAM, runSvc, testOneProgram, times } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 const REPOSITORY = "brightwater/tidepool";
@@ -84,72 +84,78 @@ async function taken(directory: DataDirectory) {
   return { tasks, order: shown.reverse() };
 }
 
-Deno.test("without a listener events come from the log: exact bytes, in order, once", async (t) => {
-  await using github = fakeGitHub();
-  await using directory = await initDataDirectory(ONE_PROGRAM);
-  {
-    await using _daemon = await startDeaf(directory);
-    const args = ["connect", "github", REPOSITORY, "--api", github.url, "--pull", "--token", "-"];
-    const made = await svc(directory, args, TOKEN.token);
-    equal(made.code, 0, made.stderr);
-    match(made.stdout, /is connected; its log is read every 15 seconds/);
-    const [hook] = [...github.hooks.hooks.values()];
-    equal(hook?.config.url, "https://svc.invalid/webhook/github");
-    await github.hooks.rest();
-  }
-  const last = times(40, 10);
-  for (let n = 1; n <= last; n++) await send(github, n);
-
-  await t.step("killed at random moments, everything is there once and in order", async () => {
-    for (let kills = 0; kills < 3; kills++) {
-      const daemon = await startDeaf(directory);
-      const before = (await count(directory)) ?? 0;
-      await until("one more", async () => (await count(directory)) > before ? true : undefined);
-      await daemon.kill();
+testOneProgram(
+  "without a listener events come from the log: exact bytes, in order, once",
+  async (_program, t) => {
+    await using github = fakeGitHub();
+    await using directory = await initDataDirectory(ONE_PROGRAM);
+    {
+      await using _daemon = await startDeaf(directory);
+      const args = ["connect", "github", REPOSITORY, "--api", github.url, "--pull", "--token", "-"];
+      const made = await svc(directory, args, TOKEN.token);
+      equal(made.code, 0, made.stderr);
+      match(made.stdout, /is connected; its log is read every 15 seconds/);
+      const [hook] = [...github.hooks.hooks.values()];
+      equal(hook?.config.url, "https://svc.invalid/webhook/github");
+      await github.hooks.rest();
     }
-    await using _daemon = await startDeaf(directory);
-    await until("all of them", async () => (await count(directory)) >= last ? true : undefined);
-    const { tasks, order } = await taken(directory);
-    equal(tasks.length, last);
-    deepEqual(order, Array.from({ length: last }, (_, n) => n + 1));
-    const explained = await svc(directory, ["delivery", "explain", "latest", "-o", "json"]);
-    match(JSON.parse(explained.stdout).authentication, /passed with key "tidepool"/);
-  });
+    const last = times(40, 10);
+    for (let n = 1; n <= last; n++) await send(github, n);
 
-  await t.step("what the log writes in another way than it was signed is vouched for", async () => {
-    const [one] = github.hooks.tries.slice(-1);
-    ok(one !== undefined);
-    const body = pushOf(last + 1);
-    github.hooks.tries.push({
-      ...one,
-      id: `${one.id}1`,
-      guid: "00000000-0000-4000-8000-00000000ffff",
-      delivered_at: new Date().toISOString(),
-      payload: body.replace("\\u00e4", "ä").replace(`${last + 1}.0`, `${last + 1}`),
+    await t.step("killed at random moments, everything is there once and in order", async () => {
+      for (let kills = 0; kills < 3; kills++) {
+        const daemon = await startDeaf(directory);
+        const before = (await count(directory)) ?? 0;
+        await until("one more", async () => (await count(directory)) > before ? true : undefined);
+        await daemon.kill();
+      }
+      await using _daemon = await startDeaf(directory);
+      await until("all of them", async () => (await count(directory)) >= last ? true : undefined);
+      const { tasks, order } = await taken(directory);
+      equal(tasks.length, last);
+      deepEqual(order, Array.from({ length: last }, (_, n) => n + 1));
+      const explained = await svc(directory, ["delivery", "explain", "latest", "-o", "json"]);
+      match(JSON.parse(explained.stdout).authentication, /passed with key "tidepool"/);
     });
-    await using _daemon = await startDeaf(directory);
-    await until("it", async () => (await count(directory)) > last ? true : undefined);
-    const explained = await svc(directory, ["delivery", "explain", "latest", "-o", "json"]);
-    match(JSON.parse(explained.stdout).authentication, /passed by Connection "tidepool"/);
-    const table = await svc(directory, ["get", "connections"]);
-    match(table.stdout, /pull +\d+m?s.* ago +none +ok/);
-  });
 
-  await t.step("nothing new costs one call, answered 304", async () => {
-    await using _daemon = await startDeaf(directory);
-    const read = async () => {
-      const args = ["connection", "repair", "tidepool", "-o", "json"];
-      const repaired = await svc(directory, args);
-      equal(repaired.code, 0, repaired.stderr);
-      equal(JSON.parse(repaired.stdout).missed.length, 0);
-    };
-    await read();
-    const before = github.calls.length;
-    await read();
-    const calls = github.calls.slice(before).map(({ status }) => status);
-    ok(calls.length > 0 && calls.every((status) => status === 304), calls.join());
-  });
-});
+    await t.step(
+      "what the log writes in another way than it was signed is vouched for",
+      async () => {
+        const [one] = github.hooks.tries.slice(-1);
+        ok(one !== undefined);
+        const body = pushOf(last + 1);
+        github.hooks.tries.push({
+          ...one,
+          id: `${one.id}1`,
+          guid: "00000000-0000-4000-8000-00000000ffff",
+          delivered_at: new Date().toISOString(),
+          payload: body.replace("\\u00e4", "ä").replace(`${last + 1}.0`, `${last + 1}`),
+        });
+        await using _daemon = await startDeaf(directory);
+        await until("it", async () => (await count(directory)) > last ? true : undefined);
+        const explained = await svc(directory, ["delivery", "explain", "latest", "-o", "json"]);
+        match(JSON.parse(explained.stdout).authentication, /passed by Connection "tidepool"/);
+        const table = await svc(directory, ["get", "connections"]);
+        match(table.stdout, /pull +\d+m?s.* ago +none +ok/);
+      },
+    );
+
+    await t.step("nothing new costs one call, answered 304", async () => {
+      await using _daemon = await startDeaf(directory);
+      const read = async () => {
+        const args = ["connection", "repair", "tidepool", "-o", "json"];
+        const repaired = await svc(directory, args);
+        equal(repaired.code, 0, repaired.stderr);
+        equal(JSON.parse(repaired.stdout).missed.length, 0);
+      };
+      await read();
+      const before = github.calls.length;
+      await read();
+      const calls = github.calls.slice(before).map(({ status }) => status);
+      ok(calls.length > 0 && calls.every((status) => status === 304), calls.join());
+    });
+  },
+);
 
 async function count(directory: DataDirectory): Promise<number> {
   using client = connect({ socket: dataDirAt(directory.path).socket });

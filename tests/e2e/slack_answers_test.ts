@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, testEachProgram } from "../helpers/program.ts";
+import { ONE_PROGRAM, testEachProgram, testOneProgram } from "../helpers/program.ts";
 import { SLACK_SECRET, slackHeaders, slackMessage } from "../helpers/slack.ts";
 import { slackApi } from "../helpers/slack_api.ts";
 import { until } from "../helpers/until.ts";
@@ -133,7 +133,7 @@ for (
       new Response("", { status: 429, headers: { "retry-after": "290" } }),
   })
 ) {
-  Deno.test(`the daemon ends in time while Slack ${name} (${ONE_PROGRAM.name})`, async () => {
+  testOneProgram(`the daemon ends in time while Slack ${name}`, async () => {
     await using slack = slackApi(answer);
     await using daemon = await startDaemon(ONE_PROGRAM, { args: ["--slack-api-url", slack.url] });
     await daemon.apply(...STORES, workflow("talk", "true"), chat());
@@ -155,7 +155,7 @@ for (
   });
 }
 
-Deno.test(`the token is used as it is now, and is nowhere to be read (${ONE_PROGRAM.name})`, async () => {
+testOneProgram("the token is used as it is now, and is nowhere to be read", async () => {
   await using slack = slackApi((_post, nth) =>
     nth % 2 === 0
       ? Response.json({ ok: false, error: "not_in_channel" })
@@ -231,7 +231,7 @@ async function* filesBelow(directory: string): AsyncGenerator<string> {
   }
 }
 
-Deno.test(`no payload chooses where is posted (${ONE_PROGRAM.name})`, async () => {
+testOneProgram("no payload chooses where is posted", async () => {
   await using slack = slackApi();
   await using elsewhere = slackApi();
   await using daemon = await startDaemon(ONE_PROGRAM, { args: ["--slack-api-url", slack.url] });

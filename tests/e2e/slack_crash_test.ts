@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { longTest, ONE_PROGRAM } from "../helpers/program.ts";
+import { longTest, ONE_PROGRAM, testOneProgram } from "../helpers/program.ts";
 import { SLACK_SECRET, slackHeaders, slackMessage } from "../helpers/slack.ts";
 import { until, untilFile } from "../helpers/until.ts";
 
@@ -28,35 +28,40 @@ async function say(daemon: TestDaemon, text: string, ts: string, thread?: string
 
 const replyTs = (n: number) => `1700001000.${String(n).padStart(6, "0")}`;
 
-Deno.test(`replies to a task that goes on after each kill -9 arrive once and in order (${ONE_PROGRAM.name})`, async () => {
-  await using directory = await initDataDirectory(ONE_PROGRAM);
-  const talk = 'while [ ! -e go ]; do sleep 0.05; done; cat "$SVC_INBOX" > got';
-  let n = 0;
-  for (let round = 0; round < 3; round++) {
+testOneProgram(
+  "replies to a task that goes on after each kill -9 arrive once and in order",
+  async () => {
+    await using directory = await initDataDirectory(ONE_PROGRAM);
+    const talk = 'while [ ! -e go ]; do sleep 0.05; done; cat "$SVC_INBOX" > got';
+    let n = 0;
+    for (let round = 0; round < 3; round++) {
+      await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+      await (round === 0 ? daemon.apply(STORE, workflow("talk", talk), CHAT) : undefined);
+      await (round === 0 ? say(daemon, "root", ROOT) : undefined);
+      await until(
+        "the running task",
+        async () => (await daemon.tasks()).some(({ state }) => state === "running") || undefined,
+      );
+      for (const end = n + 10; n < end; n++) await say(daemon, `reply ${n}`, replyTs(n), ROOT);
+      await daemon.crash();
+    }
     await using daemon = await startDaemon(ONE_PROGRAM, { directory });
-    await (round === 0 ? daemon.apply(STORE, workflow("talk", talk), CHAT) : undefined);
-    await (round === 0 ? say(daemon, "root", ROOT) : undefined);
-    await until(
-      "the running task",
-      async () => (await daemon.tasks()).some(({ state }) => state === "running") || undefined,
+    await say(daemon, `reply ${n++}`, replyTs(n), ROOT);
+    await until("the routing of all", async () => {
+      const all = await daemon.json("get", "source-events", "--limit", "1000") as {
+        state: string;
+      }[];
+      return all.every(({ state }) => state === "routed") || undefined;
+    });
+    await Deno.writeTextFile(`${daemon.workspace}/go`, "");
+    const lines = (await untilFile(`${daemon.workspace}/got`)).trimEnd().split("\n");
+    deepEqual(
+      lines.map((line) => JSON.parse(line).text),
+      Array.from({ length: n }, (_, at) => `reply ${at}`),
     );
-    for (const end = n + 10; n < end; n++) await say(daemon, `reply ${n}`, replyTs(n), ROOT);
-    await daemon.crash();
-  }
-  await using daemon = await startDaemon(ONE_PROGRAM, { directory });
-  await say(daemon, `reply ${n++}`, replyTs(n), ROOT);
-  await until("the routing of all", async () => {
-    const all = await daemon.json("get", "source-events", "--limit", "1000") as { state: string }[];
-    return all.every(({ state }) => state === "routed") || undefined;
-  });
-  await Deno.writeTextFile(`${daemon.workspace}/go`, "");
-  const lines = (await untilFile(`${daemon.workspace}/got`)).trimEnd().split("\n");
-  deepEqual(
-    lines.map((line) => JSON.parse(line).text),
-    Array.from({ length: n }, (_, at) => `reply ${at}`),
-  );
-  equal((await daemon.settled()).length, 1);
-});
+    equal((await daemon.settled()).length, 1);
+  },
+);
 
 /** How long half of all single requests take at most, in milliseconds. */
 async function median(daemon: TestDaemon, from: number): Promise<number> {
@@ -70,7 +75,7 @@ async function median(daemon: TestDaemon, from: number): Promise<number> {
 }
 
 longTest(
-  `answers stay quick while 10,000 replies of one thread wait (${ONE_PROGRAM.name})`,
+  "answers stay quick while 10,000 replies of one thread wait",
   async () => {
     await using daemon = await startDaemon(ONE_PROGRAM);
     const condition = "payload.event.text == 'root'";

@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import type { WatchLine } from "../../src/api/resource_operations.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, testEachProgram } from "../helpers/program.ts";
+import { ONE_PROGRAM, testEachProgram, testOneProgram } from "../helpers/program.ts";
 import { SLACK_SECRET, slackHeaders, slackMessage } from "../helpers/slack.ts";
 import { until } from "../helpers/until.ts";
 
@@ -104,7 +104,7 @@ testEachProgram("get source-events and bindings: shape, filters, pages, names", 
   match((await daemon.svc(["get", "bindings", "--state", "routed"])).stderr, /is for/);
 });
 
-Deno.test(`get source-events -w shows an event as it is routed (${ONE_PROGRAM.name})`, async () => {
+testOneProgram("get source-events -w shows an event as it is routed", async () => {
   await using daemon = await startDaemon(ONE_PROGRAM);
   await daemon.apply(STORE, workflow("talk", ":"), chat({ suspend: true }));
   const event = await say(daemon, "root");

@@ -8,7 +8,13 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, workflow } from "../helpers/manifests.ts";
-import { longTest, ONE_PROGRAM, testEachProgram, times } from "../helpers/program.ts";
+import {
+  longTest,
+  ONE_PROGRAM,
+  testEachProgram,
+  testOneProgram,
+  times,
+} from "../helpers/program.ts";
 import { SLACK_SECRET, slackHeaders, slackMessage } from "../helpers/slack.ts";
 import { findFile, until, untilFile } from "../helpers/until.ts";
 
@@ -264,31 +270,34 @@ testEachProgram(
 
 const KILLS = times(50, 5);
 
-Deno.test(`kill -9 right after a 200, ${KILLS} times: the event is there and is routed once (${ONE_PROGRAM.name})`, async () => {
-  await using directory = await initDataDirectory(ONE_PROGRAM);
-  const ids: string[] = [];
-  for (let round = 0; round < KILLS; round++) {
+testOneProgram(
+  `kill -9 right after a 200, ${KILLS} times: the event is there and is routed once`,
+  async () => {
+    await using directory = await initDataDirectory(ONE_PROGRAM);
+    const ids: string[] = [];
+    for (let round = 0; round < KILLS; round++) {
+      await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+      await (round === 0 ? daemon.apply(STORE, workflow("talk", ":"), chat()) : undefined);
+      const answer = await post(
+        daemon,
+        slackMessage({ text: `round ${round}`, ts: `17000${10_000 + round}.000100` }),
+      );
+      equal(answer.json["status"], "accepted");
+      ids.push(String(answer.json["source_event_id"]));
+      await daemon.crash();
+    }
     await using daemon = await startDaemon(ONE_PROGRAM, { directory });
-    await (round === 0 ? daemon.apply(STORE, workflow("talk", ":"), chat()) : undefined);
-    const answer = await post(
-      daemon,
-      slackMessage({ text: `round ${round}`, ts: `17000${10_000 + round}.000100` }),
-    );
-    equal(answer.json["status"], "accepted");
-    ids.push(String(answer.json["source_event_id"]));
-    await daemon.crash();
-  }
-  await using daemon = await startDaemon(ONE_PROGRAM, { directory });
-  const all = await routed(daemon);
-  const tasks = await daemon.settled(120_000);
-  deepEqual(all.map(({ id }) => id).sort(), ids.sort());
-  deepEqual(new Set(all.map(({ state }) => state)), new Set(["routed"]));
-  deepEqual(all.map(({ task_id }) => task_id).sort(), tasks.map(({ id }) => id).sort());
-  equal(new Set(tasks.map(({ id }) => id)).size, KILLS);
-});
+    const all = await routed(daemon);
+    const tasks = await daemon.settled(120_000);
+    deepEqual(all.map(({ id }) => id).sort(), ids.sort());
+    deepEqual(new Set(all.map(({ state }) => state)), new Set(["routed"]));
+    deepEqual(all.map(({ task_id }) => task_id).sort(), tasks.map(({ id }) => id).sort());
+    equal(new Set(tasks.map(({ id }) => id)).size, KILLS);
+  },
+);
 
 longTest(
-  `answers stay quick while a thousand events wait to be routed (${ONE_PROGRAM.name})`,
+  "answers stay quick while a thousand events wait to be routed",
   async () => {
     await using daemon = await startDaemon(ONE_PROGRAM);
     await daemon.apply(

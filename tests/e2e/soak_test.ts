@@ -15,7 +15,7 @@ import { runSoak } from "../soak/run_soak.ts";
 const SEED = Math.floor(Date.now() / 86_400_000);
 
 longTest(
-  `soak: the invariants hold through good, bad, slow and repeated requests, changes of everything, and kills; seed ${SEED} (${ONE_PROGRAM.name})`,
+  `soak: the invariants hold through good, bad, slow and repeated requests, changes of everything, and kills; seed ${SEED}`,
   async () => {
     const said: string[] = [];
     const { faults, moreFaults, totals, counts } = await runSoak({

@@ -14,7 +14,7 @@ import { startDaemon as startInside } from "../../src/daemon.ts";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, toText, workflow } from "../helpers/manifests.ts";
 import { setClock } from "../helpers/manual_clock.ts";
-import { ONE_PROGRAM, testEachProgram } from "../helpers/program.ts";
+import { ONE_PROGRAM, testEachProgram, testOneProgram } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 /** A delivery as `svc get deliveries -o json` shows it. */
@@ -223,7 +223,7 @@ testEachProgram(
   },
 );
 
-Deno.test("nobody below operator may fire, suspend or resume, steps included", async () => {
+testOneProgram("nobody below operator may fire, suspend or resume, steps included", async () => {
   await using daemon = await startDaemon(ONE_PROGRAM);
   const commands = ["fire", "suspend", "resume"].map((word) =>
     `svc trigger ${word} other || echo $?`
@@ -250,55 +250,58 @@ Deno.test("nobody below operator may fire, suspend or resume, steps included", a
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-Deno.test("a clock moved an hour back and a day forward neither storms nor repeats a cron trigger", async () => {
-  await using directory = await initDataDirectory(ONE_PROGRAM);
-  const dir = dataDirAt(directory.path);
-  const clock = setClock(Date.parse("2026-05-05T11:59:30Z"));
-  // It polls every second; here ten times as often.
-  const soon: Clock["after"] = (ms, then) => systemClock.after(ms === 1000 ? 100 : ms, then);
-  await using _daemon = await startInside({
-    dir,
-    clock: { ...clock, after: soon },
-    workers: 4,
-    maxBodyBytes: 1 << 20,
-    umask: 0o022,
-    stepEnv: [],
-    webhookBind: undefined,
-    trustedProxies: [],
-    pluginRoot: dir.root,
-    slackApiUrl: "http://127.0.0.1:9",
-    log: createLog({ level: "error", format: "json", clock, write: () => {} }),
-    env: (name) => ({ PATH: "/usr/bin:/bin", HOME: dir.root })[name],
-  });
-  using client = connect({ socket: dir.socket });
-  const tick = triggerOn("tick", {
-    source: "cron",
-    cron: { schedule: "*/5 * * * *", catchUp: "one" },
-  });
-  const files = [{ name: "-", text: toText([RECORD, tick]) }];
-  await client.call("apply", { files, dry_run: false });
-  const fired = async () => {
-    const { items } = await client.call("get", { what: "deliveries", limit: 1000 });
-    return items.map((item) => String(item["id"])).toSorted();
-  };
-  /**
-   * Sets the clock, waits for so many, and gives the daemon the time to poll.
-   */
-  const moveTo = async (text: string, count: number) => {
-    clock.time = Date.parse(text);
-    await until("what is due", async () => (await fired()).length >= count || undefined);
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    return await fired();
-  };
-  equal((await moveTo("2026-05-05T12:00:00Z", 1)).length, 1);
-  const before = await moveTo("2026-05-05T12:05:01Z", 2);
-  equal(before.length, 2);
-  clock.time -= HOUR;
-  deepEqual(await moveTo("2026-05-05T11:05:30Z", 2), before);
-  deepEqual(await moveTo("2026-05-05T12:00:10Z", 2), [...before], "12:00 came before");
-  const after = await moveTo("2026-05-06T12:07:00Z", 3);
-  equal(after.length, before.length + 1, "of a day of 288, the newest");
-  equal((await moveTo("2026-05-06T12:10:00Z", 4)).length, before.length + 2);
-  const { items } = await client.call("get", { what: "tasks", limit: 1000 });
-  equal(items.length, before.length + 2);
-});
+testOneProgram(
+  "a clock moved an hour back and a day forward neither storms nor repeats a cron trigger",
+  async () => {
+    await using directory = await initDataDirectory(ONE_PROGRAM);
+    const dir = dataDirAt(directory.path);
+    const clock = setClock(Date.parse("2026-05-05T11:59:30Z"));
+    // It polls every second; here ten times as often.
+    const soon: Clock["after"] = (ms, then) => systemClock.after(ms === 1000 ? 100 : ms, then);
+    await using _daemon = await startInside({
+      dir,
+      clock: { ...clock, after: soon },
+      workers: 4,
+      maxBodyBytes: 1 << 20,
+      umask: 0o022,
+      stepEnv: [],
+      webhookBind: undefined,
+      trustedProxies: [],
+      pluginRoot: dir.root,
+      slackApiUrl: "http://127.0.0.1:9",
+      log: createLog({ level: "error", format: "json", clock, write: () => {} }),
+      env: (name) => ({ PATH: "/usr/bin:/bin", HOME: dir.root })[name],
+    });
+    using client = connect({ socket: dir.socket });
+    const tick = triggerOn("tick", {
+      source: "cron",
+      cron: { schedule: "*/5 * * * *", catchUp: "one" },
+    });
+    const files = [{ name: "-", text: toText([RECORD, tick]) }];
+    await client.call("apply", { files, dry_run: false });
+    const fired = async () => {
+      const { items } = await client.call("get", { what: "deliveries", limit: 1000 });
+      return items.map((item) => String(item["id"])).toSorted();
+    };
+    /**
+     * Sets the clock, waits for so many, and gives the daemon the time to poll.
+     */
+    const moveTo = async (text: string, count: number) => {
+      clock.time = Date.parse(text);
+      await until("what is due", async () => (await fired()).length >= count || undefined);
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      return await fired();
+    };
+    equal((await moveTo("2026-05-05T12:00:00Z", 1)).length, 1);
+    const before = await moveTo("2026-05-05T12:05:01Z", 2);
+    equal(before.length, 2);
+    clock.time -= HOUR;
+    deepEqual(await moveTo("2026-05-05T11:05:30Z", 2), before);
+    deepEqual(await moveTo("2026-05-05T12:00:10Z", 2), [...before], "12:00 came before");
+    const after = await moveTo("2026-05-06T12:07:00Z", 3);
+    equal(after.length, before.length + 1, "of a day of 288, the newest");
+    equal((await moveTo("2026-05-06T12:10:00Z", 4)).length, before.length + 2);
+    const { items } = await client.call("get", { what: "tasks", limit: 1000 });
+    equal(items.length, before.length + 2);
+  },
+);

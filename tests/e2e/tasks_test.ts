@@ -8,7 +8,13 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { startDaemon, type TaskRecord, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, trigger } from "../helpers/manifests.ts";
-import { cleanEnv, ONE_PROGRAM, type Program, testEachProgram } from "../helpers/program.ts";
+import {
+  cleanEnv,
+  ONE_PROGRAM,
+  type Program,
+  testEachProgram,
+  testOneProgram,
+} from "../helpers/program.ts";
 import { until, untilFile } from "../helpers/until.ts";
 
 const OPEN = { allowUnsigned: true };
@@ -288,21 +294,24 @@ testEachProgram(
   },
 );
 
-Deno.test("svc daemon --keep-tasks: older tasks of a trigger go soon after the start, with their logs", async () => {
-  await using daemon = await startDaemon(ONE_PROGRAM, { args: ["--keep-tasks", "2"] });
-  await start(daemon, { id: "one", run: "echo x" });
-  for (let n = 0; n < 3; n++) await fire(daemon);
-  const before = (await daemon.settled()).map(({ id }) => id);
-  equal(before.length, 4);
-  const left = await until("the removal", async () => {
-    const tasks = await daemon.tasks();
-    return tasks.length === 2 ? tasks.map(({ id }) => id) : undefined;
-  });
-  deepEqual(left, before.slice(0, 2));
-  const logs = async () => (await Array.fromAsync(Deno.readDir(`${daemon.dataDir}/logs`))).length;
-  await until("the removal of the logs", async () => await logs() === 2 ? true : undefined);
-  equal((await daemon.svc(["task", "logs", before[3] ?? ""])).code, 4);
-});
+testOneProgram(
+  "svc daemon --keep-tasks: older tasks of a trigger go soon after the start, with their logs",
+  async () => {
+    await using daemon = await startDaemon(ONE_PROGRAM, { args: ["--keep-tasks", "2"] });
+    await start(daemon, { id: "one", run: "echo x" });
+    for (let n = 0; n < 3; n++) await fire(daemon);
+    const before = (await daemon.settled()).map(({ id }) => id);
+    equal(before.length, 4);
+    const left = await until("the removal", async () => {
+      const tasks = await daemon.tasks();
+      return tasks.length === 2 ? tasks.map(({ id }) => id) : undefined;
+    });
+    deepEqual(left, before.slice(0, 2));
+    const logs = async () => (await Array.fromAsync(Deno.readDir(`${daemon.dataDir}/logs`))).length;
+    await until("the removal of the logs", async () => await logs() === 2 ? true : undefined);
+    equal((await daemon.svc(["task", "logs", before[3] ?? ""])).code, 4);
+  },
+);
 
 testEachProgram("svc daemon refuses numbers of tasks that are none", async (program) => {
   await using daemon = await startDaemon(program);

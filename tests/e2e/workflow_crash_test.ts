@@ -87,7 +87,7 @@ function stepsLeft(dataDir: string): string[] {
 }
 
 longTest(
-  `kill -9 while workflows run, ${KILLS.length} times: each task comes to one end, without twins, and nothing is left (${ONE_PROGRAM.name})`,
+  `kill -9 while workflows run, ${KILLS.length} times: each task comes to one end, without twins, and nothing is left`,
   async () => {
     await using state = await tempDir();
     await Deno.writeTextFile(`${state.path}/step.sh`, STEP, { mode: 0o755 });

@@ -20,7 +20,7 @@ import {
 } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore } from "../helpers/manifests.ts";
-import { DENO_DIR, ONE_PROGRAM, ROOT, run } from "../helpers/program.ts";
+import { DENO_DIR, ONE_PROGRAM, ROOT, run, testOneProgram } from "../helpers/program.ts";
 import { type TempDir, tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
@@ -120,38 +120,46 @@ const pullRequest = (action: string, title = "Add $(touch PWN) a feature") => ({
   pull_request: { title, author_association: "MEMBER", base: { ref: "main" } },
 });
 
-Deno.test("docs/examples/workflows: an agent reviews a pull request in a worktree, and it becomes a comment", async () => {
-  await using home = await tempDir();
-  await using daemon = await exampleDaemon(home);
-  await cloneShop(daemon, home);
-  const stranger = pullRequest("opened");
-  stranger.pull_request.author_association = "NONE";
-  equal((await sendGithub(daemon, "review", "pull_request", stranger))["status"], "filtered");
+testOneProgram(
+  "docs/examples/workflows: an agent reviews a pull request in a worktree, and it becomes a comment",
+  async () => {
+    await using home = await tempDir();
+    await using daemon = await exampleDaemon(home);
+    await cloneShop(daemon, home);
+    const stranger = pullRequest("opened");
+    stranger.pull_request.author_association = "NONE";
+    equal((await sendGithub(daemon, "review", "pull_request", stranger))["status"], "filtered");
 
-  const { task_id: id } = await sendGithub(daemon, "review", "pull_request", pullRequest("opened"));
-  const [task] = await daemon.settled();
-  const logs = (await daemon.svc(["task", "logs", String(id)])).stdout;
-  deepEqual([task?.state, task?.reason], ["succeeded", ""], logs);
-  deepEqual(task && states(task), [
-    ...["checkout", "review", "verdict", "comment", "report"].map((step) => `${step} succeeded`),
-  ]);
-  match(logs, /I am reading \n feature.txt \| 1 \+\n/);
-  match(logs, /network is down\n/);
-  match(logs, /review of you\/shop#7 succeeded\n/);
-  equal(await Deno.readTextFile(`${home.path}/gh.comment`), "request changes\n\nNo tests.\n");
-  const calls = (await Deno.readTextFile(`${home.path}/gh.calls`)).trim().split("\n");
-  const prompt = await Deno.readTextFile(`${home.path}/prompt.txt`);
-  match(prompt, /Review pull request .*7.*: .*Add \$\(touch PWN\) a feature/s);
-  match(prompt, /first line "approve"/);
-  deepEqual(calls, Array(2).fill("pr comment 7 --repo you/shop --body-file review.md"));
-  const [gone, kept] = [await daemon.svc(["task", "workspace", String(id)]), daemon.dataDir];
-  equal(gone.code, 1);
-  match(gone.stderr, /succeeded, and its worktree was removed/);
-  deepEqual([...Deno.readDirSync(`${kept}/worktrees`)], []);
-  equal(await sh("git branch --list 'svc/*'; ls", `${kept}/workspaces/shop`), "Makefile");
-});
+    const { task_id: id } = await sendGithub(
+      daemon,
+      "review",
+      "pull_request",
+      pullRequest("opened"),
+    );
+    const [task] = await daemon.settled();
+    const logs = (await daemon.svc(["task", "logs", String(id)])).stdout;
+    deepEqual([task?.state, task?.reason], ["succeeded", ""], logs);
+    deepEqual(task && states(task), [
+      ...["checkout", "review", "verdict", "comment", "report"].map((step) => `${step} succeeded`),
+    ]);
+    match(logs, /I am reading \n feature.txt \| 1 \+\n/);
+    match(logs, /network is down\n/);
+    match(logs, /review of you\/shop#7 succeeded\n/);
+    equal(await Deno.readTextFile(`${home.path}/gh.comment`), "request changes\n\nNo tests.\n");
+    const calls = (await Deno.readTextFile(`${home.path}/gh.calls`)).trim().split("\n");
+    const prompt = await Deno.readTextFile(`${home.path}/prompt.txt`);
+    match(prompt, /Review pull request .*7.*: .*Add \$\(touch PWN\) a feature/s);
+    match(prompt, /first line "approve"/);
+    deepEqual(calls, Array(2).fill("pr comment 7 --repo you/shop --body-file review.md"));
+    const [gone, kept] = [await daemon.svc(["task", "workspace", String(id)]), daemon.dataDir];
+    equal(gone.code, 1);
+    match(gone.stderr, /succeeded, and its worktree was removed/);
+    deepEqual([...Deno.readDirSync(`${kept}/worktrees`)], []);
+    equal(await sh("git branch --list 'svc/*'; ls", `${kept}/workspaces/shop`), "Makefile");
+  },
+);
 
-Deno.test("docs/workflows.md shows the examples as they are", async () => {
+testOneProgram("docs/workflows.md shows the examples as they are", async () => {
   const page = await Deno.readTextFile(join(ROOT, "docs/workflows.md"));
   for (const name of ["review-pull-request", "nightly", "deploy"]) {
     const text = await Deno.readTextFile(`${EXAMPLES}/${name}.yaml`);
@@ -183,43 +191,46 @@ async function makeScripts(workspace: string): Promise<void> {
   }
 }
 
-Deno.test("docs/examples/workflows: a push replaces the deployment before it, and a failed one is diagnosed", async () => {
-  await using home = await tempDir();
-  await using daemon = await exampleDaemon(home);
-  await makeScripts(daemon.workspace);
-  const done = () => Deno.readTextFile(`${daemon.workspace}/deployments`).catch(() => "");
-  const { task_id: slow } = await sendGithub(daemon, "deploy", "push", push("slow"));
-  await until("the slow build", async () => (await done()) === "" ? undefined : true);
+testOneProgram(
+  "docs/examples/workflows: a push replaces the deployment before it, and a failed one is diagnosed",
+  async () => {
+    await using home = await tempDir();
+    await using daemon = await exampleDaemon(home);
+    await makeScripts(daemon.workspace);
+    const done = () => Deno.readTextFile(`${daemon.workspace}/deployments`).catch(() => "");
+    const { task_id: slow } = await sendGithub(daemon, "deploy", "push", push("slow"));
+    await until("the slow build", async () => (await done()) === "" ? undefined : true);
 
-  const answers = [];
-  for (const commit of ["one", "two", "good"]) {
-    answers.push(await sendGithub(daemon, "deploy", "push", push(commit)));
-  }
-  const [good] = new Set(answers.map((answer) => String(answer["task_id"])));
-  equal(new Set(answers.map((answer) => answer["task_id"])).size, 1, "they are one task");
-  const replaced = await daemon.svc(["task", "wait", String(slow)]);
-  deepEqual([replaced.code, replaced.stdout], [
-    1,
-    `task/${slow} cancelled: replaced by task ${good}\n`,
-  ]);
-  equal((await daemon.svc(["task", "wait", good ?? ""])).code, 0);
-  deepEqual((await done()).trim().split("\n"), [
-    ...["build slow", "clean slow cancelled"],
-    ...["build good", "upload good", "switch good", "clean good succeeded"],
-  ]);
+    const answers = [];
+    for (const commit of ["one", "two", "good"]) {
+      answers.push(await sendGithub(daemon, "deploy", "push", push(commit)));
+    }
+    const [good] = new Set(answers.map((answer) => String(answer["task_id"])));
+    equal(new Set(answers.map((answer) => answer["task_id"])).size, 1, "they are one task");
+    const replaced = await daemon.svc(["task", "wait", String(slow)]);
+    deepEqual([replaced.code, replaced.stdout], [
+      1,
+      `task/${slow} cancelled: replaced by task ${good}\n`,
+    ]);
+    equal((await daemon.svc(["task", "wait", good ?? ""])).code, 0);
+    deepEqual((await done()).trim().split("\n"), [
+      ...["build slow", "clean slow cancelled"],
+      ...["build good", "upload good", "switch good", "clean good succeeded"],
+    ]);
 
-  const { task_id: bad } = await sendGithub(daemon, "deploy", "push", push("bad"));
-  equal((await daemon.svc(["task", "wait", String(bad)])).code, 1);
-  const diagnosis = await until("the diagnosis", async () => {
-    const [newest] = await daemon.json("get", "tasks", "--workflow", "diagnose") as TaskRecord[];
-    return newest === undefined || newest.state === "running" || newest.state === "pending"
-      ? undefined
-      : newest as TaskRecord & { parent_id: string };
-  });
-  deepEqual([diagnosis.state, diagnosis.parent_id], ["succeeded", bad]);
-  const logs = (await daemon.svc(["task", "logs", diagnosis.id, "--step", "diagnose"])).stdout;
-  match(logs, /It says: .*port is taken/);
-});
+    const { task_id: bad } = await sendGithub(daemon, "deploy", "push", push("bad"));
+    equal((await daemon.svc(["task", "wait", String(bad)])).code, 1);
+    const diagnosis = await until("the diagnosis", async () => {
+      const [newest] = await daemon.json("get", "tasks", "--workflow", "diagnose") as TaskRecord[];
+      return newest === undefined || newest.state === "running" || newest.state === "pending"
+        ? undefined
+        : newest as TaskRecord & { parent_id: string };
+    });
+    deepEqual([diagnosis.state, diagnosis.parent_id], ["succeeded", bad]);
+    const logs = (await daemon.svc(["task", "logs", diagnosis.id, "--step", "diagnose"])).stdout;
+    match(logs, /It says: .*port is taken/);
+  },
+);
 
 /** Time that goes on from wherever it is set. */
 function movableClock(at: string) {

@@ -11,6 +11,7 @@ import { dataDirAt } from "../../src/base/data_dir.ts";
 import { type Manifest, toText } from "./manifests.ts";
 import {
   cleanEnv,
+  ONE_PROGRAM,
   type Program,
   run,
   type RunOptions,
@@ -18,7 +19,7 @@ import {
   runSvc,
   svcdOf,
 } from "./program.ts";
-import { createTestDatabase } from "./postgres.ts";
+import { copyDatabase, createTestDatabase, type TestDatabase } from "./postgres.ts";
 import { tempDir } from "./temp_dir.ts";
 import { PATIENCE_MS, until } from "./until.ts";
 
@@ -75,26 +76,19 @@ export interface DaemonOptions {
   readonly directory?: DataDirectory;
 }
 
-/** A data directory as `svc init` makes it. */
+/** A data directory as `svc init` makes it, and its database where that is no file in it. */
 export async function initDataDirectory(program: Program): Promise<DataDirectory> {
-  if (program.onPostgres === true) return await initOnPostgres(program);
   const template = templates.get(program.command) ?? makeTemplate(program);
   templates.set(program.command, template);
+  const { path, database } = await template;
   await using opening = new AsyncDisposableStack();
+  const copy = database && opening.use(await copyDatabase(database));
   const dir = opening.use(await tempDir());
-  const copied = await run("cp", ["-a", `${await template}/.`, dir.path]);
+  const copied = await run("cp", ["-a", `${path}/.`, dir.path]);
   equal(copied.code, 0, copied.stderr);
-  opening.move();
-  return dir;
-}
-
-/** A data directory over a database of its own, which goes away with it. */
-async function initOnPostgres(program: Program): Promise<DataDirectory> {
-  await using opening = new AsyncDisposableStack();
-  const { url } = opening.use(await createTestDatabase());
-  const { path } = opening.use(await joinDatabase(program, { url, node: crypto.randomUUID() }));
+  if (copy !== undefined) await dir.write("database.url", `${copy.url}\n`);
   const open = opening.move();
-  return { path, [Symbol.asyncDispose]: () => open.disposeAsync() };
+  return { path: dir.path, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
 /** How a data directory joins those that share a database. */
@@ -121,17 +115,36 @@ export async function joinDatabase(
   return dir;
 }
 
-/** By executable: a directory that `svc init` has made, and that no daemon has touched. */
-const templates = new Map<Program["command"], Promise<string>>();
+/** A data directory that `svc init` has made, and that no daemon has touched. */
+interface Template {
+  readonly path: string;
+  /** Its database; a file in it when absent. */
+  readonly database?: TestDatabase;
+}
+
+/** By executable. */
+const templates = new Map<Program["command"], Promise<Template>>();
 
 /** Once in each file of tests is enough: making one takes as long as starting a daemon. */
-async function makeTemplate(program: Program): Promise<string> {
+async function makeTemplate(program: Program): Promise<Template> {
+  if (program.onPostgres === true) return await makeTemplateOnPostgres(program);
   const { path } = await tempDir();
   globalThis.addEventListener("unload", () => Deno.removeSync(path, { recursive: true }));
   const result = await runSvc(program, ["init", "--data-dir", path]);
   equal(result.code, 0, result.stderr);
-  return path;
+  return { path };
 }
+
+async function makeTemplateOnPostgres(program: Program): Promise<Template> {
+  const database = onceDone.use(await createTestDatabase());
+  const { url } = database;
+  const { path } = onceDone.use(await joinDatabase(program, { url, node: "one" }));
+  return { path, database };
+}
+
+/** What goes away after the tests of a file. */
+const onceDone = new AsyncDisposableStack();
+if (ONE_PROGRAM.onPostgres === true) Deno.test.afterAll(() => onceDone.disposeAsync());
 
 /** Starts a daemon and waits until it is ready. */
 export async function startDaemon(

@@ -39,6 +39,11 @@ export function createTestDatabase(): Promise<TestDatabase> {
   return create(async (db) => `TEMPLATE ${await template(db)}`);
 }
 
+/** Makes a database with all that another one has, to which nobody is connected. */
+export function copyDatabase({ url }: TestDatabase): Promise<TestDatabase> {
+  return create(() => Promise.resolve(`TEMPLATE ${new URL(url).pathname.slice(1)}`));
+}
+
 /** Makes a database that `svc` has never seen. */
 export function createEmptyDatabase(): Promise<TestDatabase> {
   return create(() => Promise.resolve(""));

@@ -70,11 +70,17 @@ export const PROGRAMS: readonly Program[] = TEST_ALL && COMPILED !== undefined &
   ? [SOURCE, COMPILED]
   : [ONE_PROGRAM];
 
-/** What a test needs. */
-export interface EachProgramOptions {
-  /** Why it makes sense for a database in a file alone; it does for every one when absent. */
+/** What differs from the usual test. */
+export interface ProgramTestOptions
+  extends Pick<Deno.TestDefinition, "sanitizeOps" | "sanitizeResources"> {
+  /** Why it cannot run here; it can when absent. */
+  readonly skip?: string | undefined;
+  /** Why it makes sense with a database in a file alone; it does with either when absent. */
   readonly fileOnly?: string;
 }
+
+/** What a test does with a program. */
+type Body = (program: Program, t: Deno.TestContext) => void | Promise<void>;
 
 /**
  * One test for each of {@linkcode PROGRAMS}. Where everything is to run and there is no compiled
@@ -82,15 +88,10 @@ export interface EachProgramOptions {
  */
 export function testEachProgram(
   name: string,
-  body: (program: Program, t: Deno.TestContext) => Promise<void>,
-  { fileOnly }: EachProgramOptions = {},
+  body: Body,
+  options: ProgramTestOptions = {},
 ): void {
-  for (const program of PROGRAMS) {
-    const ignore = program.onPostgres === true && fileOnly !== undefined;
-    const where = program.onPostgres === true ? `${program.name}, PostgreSQL` : program.name;
-    const why = ignore ? `; SKIPPED: ${fileOnly}` : "";
-    Deno.test({ name: `${name} (${where}${why})`, ignore, fn: (t) => body(program, t) });
-  }
+  for (const program of PROGRAMS) test(program, name, body, options);
   if (TEST_ALL && COMPILED === undefined) {
     Deno.test({
       name: `${name} (compiled; ignored, SVC_TEST_DIST names no directory with a compiled svc)`,
@@ -100,17 +101,36 @@ export function testEachProgram(
   }
 }
 
+/** One test, with {@linkcode ONE_PROGRAM}. */
+export function testOneProgram(name: string, body: Body, options: ProgramTestOptions = {}): void {
+  test(ONE_PROGRAM, name, body, options);
+}
+
 /**
- * A test that takes long (many kills, floods, stalls): it runs only when everything is to run, and
- * says so when it does not.
+ * A test that takes long (many kills, floods, stalls), with {@linkcode ONE_PROGRAM}: it runs only
+ * when everything is to run, and says so when it does not.
  */
 export function longTest(
   name: string,
-  fn: (t: Deno.TestContext) => void | Promise<void>,
-  options: Pick<Deno.TestDefinition, "sanitizeOps" | "sanitizeResources"> = {},
+  body: (t: Deno.TestContext) => void | Promise<void>,
+  options: ProgramTestOptions = {},
 ): void {
-  const shown = TEST_ALL ? name : `${name} (SKIPPED: long, run by make test-all)`;
-  Deno.test({ ...options, name: shown, ignore: !TEST_ALL, fn });
+  const command = ON_POSTGRES ? "SVC_TEST_ON=postgres make test-all" : "make test-all";
+  const skip = TEST_ALL ? options.skip : `long, run by ${command}`;
+  test(ONE_PROGRAM, name, (_program, t) => body(t), { ...options, skip });
+}
+
+function test(program: Program, name: string, body: Body, options: ProgramTestOptions): void {
+  const { skip, fileOnly, ...sanitizers } = options;
+  const onPostgres = program.onPostgres === true;
+  const why = onPostgres && fileOnly !== undefined ? fileOnly : skip;
+  const where = onPostgres ? `${program.name}, PostgreSQL` : program.name;
+  Deno.test({
+    ...sanitizers,
+    name: `${name} (${where}${why === undefined ? "" : `; SKIPPED: ${why}`})`,
+    ignore: why !== undefined,
+    fn: (t) => body(program, t),
+  });
 }
 
 /**
