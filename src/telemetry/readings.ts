@@ -8,8 +8,12 @@
 import type { Clock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { findDiskSpace } from "../base/disk_space.ts";
+import { AppError } from "../base/errors.ts";
 import { findCpuSecs, findOpenDescriptors } from "./process_facts.ts";
+import type { DatabaseSize } from "../store/maintenance.ts";
+import type { OutboxCounts } from "../store/outbox_records.ts";
 import type { Store } from "../store/store.ts";
+import type { TaskCounts } from "../store/task_records.ts";
 
 /** Every such metric, without the prefix of its name; a `counter` only grows. */
 export const READ = [
@@ -29,6 +33,7 @@ export const READ = [
   { name: "plugins_running", type: "gauge", help: "Plugins and hooks that run" },
   { name: "plugins_waiting", type: "gauge", help: "Plugins and hooks that wait to run" },
   { name: "inflight_body_bytes", type: "gauge", help: "Bytes of webhook bodies in memory" },
+  { name: "database_up", type: "gauge", help: "Whether the database answers: 1, or 0" },
   { name: "database_bytes", type: "gauge", help: "Size of svc.db" },
   { name: "database_wal_bytes", type: "gauge", help: "Size of its write-ahead log" },
   {
@@ -59,7 +64,7 @@ export type ReadName = typeof READ[number]["name"];
 /** One value; every other field is a label. */
 export type Reading = { readonly value: number } & Readonly<Record<string, string | number>>;
 
-/** Values by name; a metric that cannot be read on this machine is absent. */
+/** Values by name; a metric that cannot be read on this machine, or not now, is absent. */
 export type Readings = Readonly<Partial<Record<ReadName, readonly Reading[]>>>;
 
 /** Sizes of the database and of its disk, in bytes; absent where they cannot be read. */
@@ -97,20 +102,67 @@ export interface ReadingsHost {
   readonly degraded: () => Promise<readonly string[]>;
 }
 
-/** Reads every value once. */
+/** How long the database may take to answer before it counts as away. */
+const ANSWER_MS = 5000;
+
+/** Reads every value once; without those of the database where that is away. */
 export async function takeReadings(host: ReadingsHost): Promise<Readings> {
   const now = host.clock.now();
-  const [counts, outbox, sizes, degraded, open, cpu] = await Promise.all([
-    ...[host.store.counts(), host.store.outboxCounts()] as const,
-    ...[readSizes(host), host.degraded()] as const,
+  const [stored, files, degraded, open, cpu] = await Promise.all([
+    ...[findStored(host), readFiles(host.dirs), host.degraded()] as const,
     ...[findOpenDescriptors(), findCpuSecs()] as const,
   ]);
   const { rss, heapUsed } = Deno.memoryUsage();
   const connections = host.connections();
+  return {
+    uptime_seconds: one((now - host.started) / 1000),
+    ...(stored === undefined ? {} : storedReadings(stored, now)),
+    database_up: one(stored === undefined ? 0 : 1),
+    plugins_running: one(host.semaphore.running),
+    plugins_waiting: one(host.semaphore.waiting),
+    inflight_body_bytes: one(host.bodies.inUse),
+    database_wal_bytes: one(files.walBytes),
+    disk_free_bytes: one(files.diskFreeBytes),
+    disk_bytes: one(files.diskBytes),
+    connections_open: one(connections?.open),
+    connections_limit: one(connections?.most),
+    connections_displaced_total: one(connections?.displaced),
+    process_resident_memory_bytes: one(rss),
+    process_heap_bytes: one(heapUsed),
+    process_open_descriptors: one(open),
+    process_max_descriptors: one(host.descriptors),
+    process_cpu_seconds_total: one(cpu),
+    degraded_reasons: one(degraded.length),
+  };
+}
+
+/** What the database says. */
+interface Stored {
+  readonly counts: TaskCounts;
+  readonly outbox: OutboxCounts;
+  readonly size: DatabaseSize;
+}
+
+/** Asks the database; `undefined` when it cannot answer now. */
+async function findStored({ store, clock }: ReadingsHost): Promise<Stored | undefined> {
+  const silent = Promise.withResolvers<undefined>();
+  using _deadline = clock.after(ANSWER_MS, () => silent.resolve(undefined));
+  const asked = Promise.all([store.counts(), store.outboxCounts(), store.databaseSize()]);
+  try {
+    const answer = await Promise.race([asked, silent.promise]);
+    if (answer === undefined) return undefined;
+    const [counts, outbox, size] = answer;
+    return { counts, outbox, size };
+  } catch (error) {
+    if (error instanceof AppError && error.code === "overloaded") return undefined;
+    throw error;
+  }
+}
+
+function storedReadings({ counts, outbox, size }: Stored, now: number): Readings {
   const age = (since: number | undefined) =>
     since === undefined ? 0 : Math.max(0, now - since) / 1000;
   return {
-    uptime_seconds: one((now - host.started) / 1000),
     tasks: [
       { state: "ready", value: counts.pending - counts.held },
       { state: "held", value: counts.held },
@@ -125,23 +177,8 @@ export async function takeReadings(host: ReadingsHost): Promise<Readings> {
       { state: "failed", value: outbox.failed },
     ],
     oldest_outbox_message_age_seconds: one(age(outbox.oldestPendingAt)),
-    plugins_running: one(host.semaphore.running),
-    plugins_waiting: one(host.semaphore.waiting),
-    inflight_body_bytes: one(host.bodies.inUse),
-    database_bytes: one(sizes.databaseBytes),
-    database_wal_bytes: one(sizes.walBytes),
-    database_unused_bytes: one(sizes.unusedBytes),
-    disk_free_bytes: one(sizes.diskFreeBytes),
-    disk_bytes: one(sizes.diskBytes),
-    connections_open: one(connections?.open),
-    connections_limit: one(connections?.most),
-    connections_displaced_total: one(connections?.displaced),
-    process_resident_memory_bytes: one(rss),
-    process_heap_bytes: one(heapUsed),
-    process_open_descriptors: one(open),
-    process_max_descriptors: one(host.descriptors),
-    process_cpu_seconds_total: one(cpu),
-    degraded_reasons: one(degraded.length),
+    database_bytes: one(size.bytes),
+    database_unused_bytes: one(size.unusedBytes),
   };
 }
 
@@ -151,16 +188,19 @@ function one(value: number | undefined): readonly Reading[] {
 
 /** Reads the sizes of the database and of its disk. */
 export async function readSizes(host: Pick<ReadingsHost, "store" | "dirs">): Promise<Sizes> {
-  const { root, database } = host.dirs;
-  const [size, wal, disk] = await Promise.all([
-    host.store.databaseSize(),
+  const [size, files] = await Promise.all([host.store.databaseSize(), readFiles(host.dirs)]);
+  return { databaseBytes: size.bytes, unusedBytes: size.unusedBytes, ...files };
+}
+
+async function readFiles(
+  { root, database }: ReadingsHost["dirs"],
+): Promise<Omit<Sizes, "databaseBytes" | "unusedBytes">> {
+  const [walBytes, disk] = await Promise.all([
     Deno.stat(`${database}-wal`).then(({ size }) => size, () => 0),
     findDiskSpace(root),
   ]);
   return {
-    databaseBytes: size.bytes,
-    walBytes: wal,
-    unusedBytes: size.unusedBytes,
+    walBytes,
     ...(disk === undefined ? {} : { diskFreeBytes: disk.freeBytes, diskBytes: disk.totalBytes }),
   };
 }
