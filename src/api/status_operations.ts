@@ -67,8 +67,12 @@ export interface Status {
     readonly lease_until: string;
     /** How many there are, those that are gone included. */
     readonly count: number;
+    /** Names of all. */
+    readonly names: readonly string[];
     /** Names of those that were not heard of within their lease. */
     readonly gone: readonly string[];
+    /** Names of those that take no new tasks, because an operator wants it so. */
+    readonly drained: readonly string[];
   } | null;
   /** Sizes in bytes. */
   readonly database: {

@@ -253,6 +253,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/token_revoke.ts"),
   },
   {
+    words: "node drain",
+    summary: "let a node take no new tasks, or take them again",
+    load: () => import("./commands/node_drain.ts"),
+  },
+  {
     words: "node forget",
     summary: "forget a node that has ended for good",
     load: () => import("./commands/node_forget.ts"),

@@ -12,7 +12,7 @@ import { fit, formatRow, widthsOf } from "./table.ts";
 import { printable } from "./terminal_text.ts";
 
 /** Columns that change by themselves; a row that differs in nothing else is not news. */
-const TIMES = new Set(["AGE", "DURATION"]);
+const TIMES = new Set(["AGE", "DURATION", "LEASE"]);
 /** Longest word of a state: columns are wide enough for it from the start. */
 const STATE_WIDTH = 9;
 

@@ -9,6 +9,7 @@ import type { Clock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { shortDuration } from "../base/duration.ts";
 import type { NodeRecord } from "../store/node_records.ts";
+import { takesTasks } from "./records/node_faults.ts";
 import type { NodeStore } from "../store/node_store.ts";
 import type { AuditLog } from "./records/audit_log.ts";
 import { NODES } from "./records/node_record_type.ts";
@@ -27,6 +28,14 @@ export function nodeHandlers(
   host: NodeOperationsHost,
 ): Pick<Handlers, keyof typeof NODE_OPERATIONS> {
   return {
+    "node.drain": ({ name, drained }, caller) =>
+      host.audited({ operation: "node.drain", targets: [`node/${name}`], caller }, async () => {
+        const { id } = await findRecord(NODES, name, host.store);
+        await host.store.drainNode(id, drained);
+        const nodes = await host.store.listNodes();
+        const running = nodes.find((node) => node.id === id)?.running ?? 0;
+        return { name, drained, running, any_takes_tasks: nodes.some(takesTasks) };
+      }),
     "node.forget": ({ name, force }, caller) =>
       host.audited({ operation: "node.forget", targets: [`node/${name}`], caller }, async () => {
         const node = await findRecord(NODES, name, host.store);

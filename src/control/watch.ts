@@ -9,13 +9,20 @@
 import type { GetInput, Listing, WatchLine } from "../api/resource_operations.ts";
 import { sha256Hex } from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
+import { isNumbered } from "../resources/record_names.ts";
 import type { Events } from "../store/events.ts";
 import { get, type QueryHost } from "./resources/queries.ts";
 import { type Changed, Changes } from "./records/changes.ts";
 import { RecordWatch } from "./records/record_watch.ts";
 import { SharedLooks } from "./records/shared_looks.ts";
 import type { RecordType } from "./records/record_type.ts";
-import { findRecord, findRecordType, toListing, withWholeIds } from "./records/records.ts";
+import {
+  findRecord,
+  findRecordType,
+  listRecords,
+  toListing,
+  withWholeIds,
+} from "./records/records.ts";
 import { resolveId } from "./records/resolve.ts";
 
 /** How a watch waits, in milliseconds. */
@@ -137,6 +144,10 @@ function watchRecords(
   const { clock } = host;
   const { store } = looks;
   const changes = looks.changesOf(type.name);
+  if (!isNumbered(type.name)) {
+    const list = onlyChanges(() => listRecords(type, input, host), type.passing);
+    return { read: list, changes };
+  }
   const show = (rows: readonly unknown[]) =>
     toListing(type, rows, { now: clock.now(), project: input.project });
   if (input.name !== undefined) {
@@ -226,8 +237,14 @@ function watchResources(input: GetInput, { host, timing: { spacingMs } }: Shared
 
 const NO_CHANGES: Listing = { items: [], names: [], columns: [], rows: [] };
 
-/** Yields of each listing what differs from the one before, and what was deleted. */
-function onlyChanges(list: () => Promise<Listing>): () => ReturnType<ReadChanges> {
+/**
+ * Yields of each listing what differs from the one before, and what was deleted. What differs in
+ * `passing` fields alone is no change.
+ */
+function onlyChanges(
+  list: () => Promise<Listing>,
+  passing: readonly string[] = [],
+): () => ReturnType<ReadChanges> {
   let known: Map<string, { name: string; digest: string }> | undefined;
   return async () => {
     const { items, names, columns, rows } = await list().catch((error) => {
@@ -238,7 +255,9 @@ function onlyChanges(list: () => Promise<Listing>): () => ReturnType<ReadChanges
       throw error;
     });
     const before = known ?? new Map<string, { name: string; digest: string }>();
-    const digests = items.map((item) => JSON.stringify(item));
+    const digests = items.map((item) =>
+      JSON.stringify(item, (field, value) => passing.includes(field) ? undefined : value)
+    );
     const keys = items.map((item, at) => keyOf(item, names[at] ?? ""));
     const changed = keys.flatMap((key, at) => before.get(key)?.digest === digests[at] ? [] : [at]);
     const there = new Set(keys);

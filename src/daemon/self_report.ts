@@ -5,6 +5,7 @@
  */
 
 import { findDegraded } from "../control/degraded.ts";
+import { faultsAmongNodes, faultsOfOthers, speaksForAll } from "../control/records/node_faults.ts";
 import type { StatusHost } from "../control/records/status.ts";
 import type { StatsHost } from "../control/stats.ts";
 import { readSizes } from "../telemetry/readings.ts";
@@ -17,6 +18,10 @@ import type { WebhookServer } from "./webhook_server.ts";
 /** The reports; each is computed when it is called. */
 export interface SelfReport
   extends Pick<StatusHost, "degraded" | "status" | "rates" | "sizes">, Pick<StatsHost, "minutes"> {
+  /** Faults of this daemon alone, one sentence each. */
+  readonly faults: () => Promise<readonly string[]>;
+  /** Those of which this daemon tells people, and no other that shares its database. */
+  readonly faultsToTell: () => Promise<readonly string[]>;
   /** The answer to `GET /metrics`. */
   readonly metrics: () => Promise<Response>;
 }
@@ -38,10 +43,21 @@ export function selfReport(
 ): SelfReport {
   const started = clock.now();
   const connections = webhook.load;
-  const degraded = () => findDegraded({ dirs, health, semaphore, connections });
+  const faults = () => findDegraded({ dirs, health, semaphore, connections });
+  // while the database is away, only what is known here is said
+  const nodes = async () => shared === undefined ? [] : await store.listNodes().catch(() => []);
+  const degraded = async () => {
+    const [own, all] = await Promise.all([faults(), nodes()]);
+    return all.length === 0 ? own : [...own, ...faultsAmongNodes(all), ...faultsOfOthers(all)];
+  };
   const readings = { store, clock, dirs, started, semaphore, bodies, descriptors, degraded };
   return {
     degraded,
+    faults,
+    faultsToTell: async () => {
+      const [own, all] = await Promise.all([faults(), nodes()]);
+      return speaksForAll(all) ? [...own, ...faultsAmongNodes(all)] : own;
+    },
     status: () => ({ webhookUrl: webhook.url, started, settings, server: shared?.database }),
     rates: () => telemetry.lately(),
     minutes: (query) => telemetry.minutes(query),

@@ -24,6 +24,7 @@ import type { DaemonConfig } from "./config.ts";
 import { usePath } from "./data_dir_lock.ts";
 import type { Execution } from "./execution.ts";
 import type { Intake } from "./intake.ts";
+import { reportToOthers } from "./node_report.ts";
 import { type SelfReport, selfReport } from "./self_report.ts";
 import type { State } from "./state.ts";
 import { WebhookServer } from "./webhook_server.ts";
@@ -66,6 +67,7 @@ export async function openServers(
     settings: config.settings,
   });
   busy.use(new FaultWatch({ ...state, ...execution, ...report }));
+  busy.use(reportToOthers({ ...state, ...report }));
   const manifests = opening.use(
     new ManifestReader({ program: join(dir.bin, "svc"), groups: state.groups, clock: state.clock }),
   );

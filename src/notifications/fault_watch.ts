@@ -16,8 +16,8 @@ const FIRST_MS = 5000;
 /** What looking for faults needs. */
 export interface FaultWatchHost {
   readonly notifier: Pick<Notifier, "tellFaults" | "wantsFaults">;
-  /** One sentence for each fault, as `svc status` has them. */
-  readonly degraded: () => Promise<readonly string[]>;
+  /** One sentence for each fault, as `svc status` has them; what another daemon tells is not here. */
+  readonly faultsToTell: () => Promise<readonly string[]>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -40,10 +40,10 @@ export class FaultWatch implements AsyncDisposable {
 
   /** Looks once; never rejects. */
   async look(): Promise<void> {
-    const { notifier, degraded, log } = this.#host;
+    const { notifier, faultsToTell, log } = this.#host;
     if (!notifier.wantsFaults()) return;
     try {
-      notifier.tellFaults(await degraded());
+      notifier.tellFaults(await faultsToTell());
     } catch (error) {
       log.warn("faults of the daemon could not be looked for", { error });
     }

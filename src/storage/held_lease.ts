@@ -11,6 +11,7 @@ import type { HealthConditions } from "../base/health_conditions.ts";
 import type { Guard } from "../shell/guard.ts";
 import type { Events } from "../store/events.ts";
 import type { Lease } from "../store/lease.ts";
+import { clockFault } from "../store/postgres/database/judge_server.ts";
 import type { NodeListener } from "../store/postgres/open_store.ts";
 
 /** What it needs. */
@@ -20,6 +21,8 @@ export interface HeldLeaseHost {
   /** Where it is shown while it is over. */
   readonly health: HealthConditions;
   readonly guard: Pick<Guard, "beat">;
+  /** Where the database is, in words. */
+  readonly place: string;
   /** For how long it may be relied on after each renewal. */
   readonly reliableMs: number;
 }
@@ -55,6 +58,13 @@ export class HeldLease implements Lease, NodeListener {
     const { events, health } = this.#host;
     health.set("lease", OVER);
     events.publish("leaseEnded", undefined);
+  }
+
+  onClock(aheadMs: number): void {
+    const { health, place } = this.#host;
+    const fault = clockFault(place, aheadMs);
+    if (fault === undefined) health.clear("clock");
+    else health.set("clock", fault);
   }
 
   onCancelled(tasks: readonly { readonly id: string; readonly reason: string }[]): void {

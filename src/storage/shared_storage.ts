@@ -31,7 +31,8 @@ export async function openSharedStorage(
   const { env, run, clock, daemon, leaseMs = LEASE_MS, labels = [] } = options;
   const url = addressOf(stored, env);
   const address = toAddress(url, env);
-  const database = `PostgreSQL "${address.database}" at ${placeOf(address)}`;
+  const place = placeOf(address);
+  const database = `PostgreSQL "${address.database}" at ${place}`;
   const shared = { database, names: [id, name, ...labels] };
   const forStore = {
     ...options,
@@ -49,7 +50,7 @@ export async function openSharedStorage(
   }
   const silenceMs = reliableMs(leaseMs);
   const guard = opening.use(startGuard({ silenceMs })); // goes after everything that it guards
-  const lease = new HeldLease({ ...daemon, clock, guard, reliableMs: silenceMs });
+  const lease = new HeldLease({ ...daemon, clock, guard, place, reliableMs: silenceMs });
   const store = opening.use(await openPostgresStore({ ...forStore, listener: lease }));
   opening.use(new Hints({ ...daemon, env, clock, url }));
   return toStorage(store, opening.move(), { nodeName: name, lease, guard, shared });

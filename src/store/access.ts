@@ -14,6 +14,8 @@ import type { StoreMethod } from "./store.ts";
 export const ACCESS: { readonly [Name in StoreMethod]: "read" | "write" } = {
   listNodes: "read",
   forgetNode: "write",
+  drainNode: "write",
+  reportNode: "write",
   loadResources: "read",
   changeResources: "write",
   resourceVersion: "read",

@@ -104,6 +104,11 @@ export const ANNOUNCEMENTS: { readonly [Name in StoreMethod]?: Announcement<Name
     changed(events, "node");
     events.publish("tasksStored", { replaced: NONE_REPLACED }); // what it ran may be claimed now
   },
+  drainNode(events) {
+    changed(events, "node");
+    events.publish("tasksStored", { replaced: NONE_REPLACED }); // it may take what waits
+  },
+  reportNode: (events, isNews) => isNews && changed(events, "node"),
   adoptResources: changesNothing,
   // the catalog announces that they have changed, once it holds the change
   changeResources: (events) => events.publish("resourcesStored", undefined),

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { NodeRecord } from "./node_records.ts";
+import type { NodeFacts, NodeRecord } from "./node_records.ts";
 
 /** The daemons that share the storage. */
 export interface NodeStore {
@@ -15,4 +15,8 @@ export interface NodeStore {
    * that lives after all enters itself again, and what it says of those tasks is refused.
    */
   forgetNode(id: string): Promise<void>;
+  /** Lets a daemon take no new tasks, whatever it runs, or lets it take them again. */
+  drainNode(id: string, isDrained: boolean): Promise<void>;
+  /** Stores what this daemon says of itself; whether that is new. */
+  reportNode(facts: NodeFacts): Promise<boolean>;
 }

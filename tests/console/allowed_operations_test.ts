@@ -34,6 +34,7 @@ const WHY_NOT: { readonly [Name in Exclude<OperationName, ConsoleOperation>]: st
   "github.status": ANSWERS,
   "line.push": ANSWERS,
   "slack.reply": ANSWERS,
+  "node.drain": DATABASE,
   "node.forget": DATABASE,
   "notification.test": TERMINAL,
   "outbox.wait": STREAMED,

@@ -5,16 +5,29 @@
  */
 
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
+import { VERSION } from "../../src/base/version.ts";
 import { controlTest } from "./control_rig.ts";
 
 controlTest("a daemon that is alone lists itself, by a name as any other record", async (rig) => {
   const { items: [node], names, columns, rows } = await rig.client.call("get", { what: "nodes" });
   const { id, name, ...rest } = node ?? {};
-  deepEqual(rest, { state: "ready", self: true, running: 0, started_at: null, lease_until: null });
+  deepEqual(rest, {
+    state: "ready",
+    self: true,
+    drained: false,
+    running: 0,
+    version: VERSION,
+    faults: [],
+    started_at: null,
+    lease_until: null,
+  });
   equal(id, name);
   deepEqual(names, [`node/${name}`]);
-  deepEqual(columns.map(({ header }) => header), ["NAME", "STATE", "LEASE", "RUNNING", "STARTED"]);
-  deepEqual(rows, [[name, "ready", "", "0", ""]]);
+  deepEqual(
+    columns.map(({ header }) => header),
+    ["NAME", "STATE", "LEASE", "RUNNING", "VERSION", "STARTED"],
+  );
+  deepEqual(rows, [[name, "ready", "", "0", VERSION, ""]]);
   for (const given of [`${name}`, `node/${name}`]) {
     deepEqual(
       await rig.client.call("describe", { what: "node", name: given, reveal: false }),
@@ -25,25 +38,40 @@ controlTest("a daemon that is alone lists itself, by a name as any other record"
     code: "not_found",
     message: 'No node "box": "svc get nodes" lists them',
   });
+  await rejects(rig.client.call("get", { what: "nodes", name: `${name}`.slice(1) }), {
+    code: "not_found",
+    message: `No node "${`${name}`.slice(1)}": did you mean "${name}"?`,
+  });
   const { items } = await rig.client.call("get", { what: "nodes", since_secs: 60 });
   deepEqual(items, [node]);
 });
 
-controlTest("a daemon that is alone is not forgotten, and the try is audited", async (rig) => {
-  const { items: [node] } = await rig.client.call("get", { what: "nodes" });
-  const name = String(node?.["name"]);
-  for (const force of [false, true]) {
-    await rejects(rig.client.call("node.forget", { name, force }), {
-      code: "conflict",
-      message: `Node ${name} is the one that was asked: it lives`,
+controlTest(
+  "a daemon that is alone is neither forgotten nor drained, and the try is audited",
+  async (rig) => {
+    const { items: [node] } = await rig.client.call("get", { what: "nodes" });
+    const name = String(node?.["name"]);
+    for (const force of [false, true]) {
+      await rejects(rig.client.call("node.forget", { name, force }), {
+        code: "conflict",
+        message: `Node ${name} is the one that was asked: it lives`,
+      });
+    }
+    await rejects(rig.client.call("node.forget", { name: "box", force: true }), {
+      code: "not_found",
     });
-  }
-  await rejects(rig.client.call("node.forget", { name: "box", force: true }), {
-    code: "not_found",
-  });
-  const { items } = await rig.client.call("get", { what: "control-audits" });
-  deepEqual(
-    items.map(({ operation, target, result }) => ({ operation, target, result })),
-    Array(2).fill({ operation: "node.forget", target: `node/${name}`, result: "failed" }),
-  );
-});
+    await rejects(rig.client.call("node.drain", { name, drained: true }), {
+      code: "refused",
+      message: /alone with its database, .* suspend triggers/,
+    });
+    const { items } = await rig.client.call("get", { what: "control-audits" });
+    deepEqual(
+      items.map(({ operation, target, result }) => ({ operation, target, result })),
+      ["node.drain", "node.forget", "node.forget"].map((operation) => ({
+        operation,
+        target: `node/${name}`,
+        result: "failed",
+      })),
+    );
+  },
+);

@@ -130,6 +130,7 @@ const EXPECTED: { readonly [Name in OperationName]: Line<Name> } = {
     input: () => ({ role: "read_only", ttl_secs: 60, name: "x" }),
   },
   "token.revoke": { ...ADMINISTER, input: () => ({ id: "01TOKEN" }) },
+  "node.drain": { ...OPERATE, input: () => ({ name: "box", drained: true }) },
   "node.forget": { ...ADMINISTER, input: () => ({ name: "box", force: true }) },
   "audit.verify": { ...READ, input: none },
   "db.backup": { ...ADMINISTER, input: () => ({ file: "/x", force: false }) },

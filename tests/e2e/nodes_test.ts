@@ -10,11 +10,14 @@ import {
   match,
   strictEqual as equal,
 } from "node:assert/strict";
+import { basename } from "node:path";
 import { dataDirAt } from "../../src/base/data_dir.ts";
 import { type DataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { createTestDatabase, postgresTest } from "../helpers/postgres.ts";
 import { ONE_PROGRAM, runSvc } from "../helpers/program.ts";
+import { trigger, workflow } from "../helpers/manifests.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
+import { findFile, until } from "../helpers/until.ts";
 
 /** A data directory of this name that shares the database of `url`, with the key in a file. */
 async function join(url: string, name: string, keyFile?: string): Promise<DataDirectory> {
@@ -36,8 +39,11 @@ async function nodes(daemon: TestDaemon): Promise<unknown[]> {
 async function statusOf(daemon: TestDaemon): Promise<unknown[]> {
   using client = daemon.client();
   const { nodes, time } = await client.call("status", {});
-  return [nodes?.name, nodes?.count, nodes?.gone, (nodes?.lease_until ?? "") > time];
+  return [nodes?.name, nodes?.names, nodes?.gone, (nodes?.lease_until ?? "") > time];
 }
+
+const HEADED =
+  /^NAME +STATE +LEASE +RUNNING +VERSION +STARTED\nalpha +ready +\d+s +0 +\S+ +\S+\nbeta +ready/;
 
 postgresTest("daemons that share a database list each other, and forget a dead one", async () => {
   await using database = await createTestDatabase();
@@ -48,11 +54,11 @@ postgresTest("daemons that share a database list each other, and forget a dead o
   deepEqual(await nodes(alpha), [["alpha", "ready", true], ["beta", "ready", false]]);
   deepEqual(await nodes(beta), [["alpha", "ready", false], ["beta", "ready", true]]);
   const { stdout } = await alpha.svc(["get", "nodes"]);
-  match(stdout, /^NAME +STATE +LEASE +RUNNING +STARTED\nalpha +ready +\d+s +0 +\S+\nbeta +ready/);
+  match(stdout, HEADED);
 
-  deepEqual(await statusOf(alpha), ["alpha", 2, [], true]);
+  deepEqual(await statusOf(alpha), ["alpha", ["alpha", "beta"], [], true]);
   const status = await beta.svc(["status"]);
-  match(status.stdout, /^nodes: +2\n +this is beta, its lease holds for \d+s$/m);
+  match(status.stdout, /^nodes: +alpha, beta\n +this is beta, its lease holds for \d+s$/m);
   match(status.stdout, /^database: +PostgreSQL "svc_test_\w+" at \S.*, [\d.]+ MiB$/m);
 
   await beta.crash();
@@ -82,4 +88,90 @@ postgresTest("labels name a node, and what it needs is looked for where tasks ru
     match(said, /spec\.path: "\/no\/such" does not exist/);
     doesNotMatch(said, /spec\.nodes/);
   }
+});
+
+/** The faults that `svc status` has on each daemon, once each has this one. */
+function degraded(daemons: readonly TestDaemon[], fault: RegExp): Promise<unknown> {
+  return until(String(fault), async () => {
+    const all = await Promise.all(daemons.map(async (daemon) => {
+      using client = daemon.client();
+      return (await client.call("status", {})).degraded;
+    }));
+    return all.every((one) => one.some((text) => fault.test(text))) || undefined;
+  });
+}
+
+postgresTest("a drained node takes webhooks and no tasks, until that is undone", async () => {
+  await using database = await createTestDatabase();
+  await using first = await join(database.url, "alpha");
+  await using second = await join(database.url, "beta", dataDirAt(first.path).secretKey);
+  await using alpha = await startDaemon(ONE_PROGRAM, { directory: first });
+  await using output = await tempDir();
+  const ran = async () => (await findFile(`${output.path}/ran`) ?? "").split("\n").slice(0, -1);
+  {
+    await using beta = await startDaemon(ONE_PROGRAM, { directory: second });
+    await alpha.apply(
+      workflow("where", `basename "$SVC_DATA_DIR" >>"${output.path}/ran"`),
+      trigger("where", { workflow: "where", webhook: { allowUnsigned: true } }),
+    );
+    const unknown = await alpha.svc(["node", "drain", "bata"]);
+    match(unknown.stderr, /No node "bata": did you mean "beta"\?/);
+    const drained = await alpha.svc(["node", "drain", "beta"]);
+    deepEqual([drained.code, drained.stdout, drained.stderr], [0, "node/beta drained\n", ""]);
+    deepEqual(await nodes(beta), [["alpha", "ready", false], ["beta", "drained", true]]);
+    match((await beta.svc(["status"])).stdout, /^nodes: +alpha, beta \(drained\)$/m);
+    await degraded([alpha, beta], /^node beta is drained: .* "svc node drain beta --undo"$/);
+    for (let n = 0; n < 6; n++) {
+      const { status } = await beta.send("/webhook/where", { body: `{"n":${n}}` });
+      equal(status, 200);
+    }
+    equal((await alpha.settled()).length, 6);
+    deepEqual(await ran(), Array(6).fill(basename(alpha.dataDir)));
+    await beta.stop();
+  }
+  await using beta = await startDaemon(ONE_PROGRAM, { directory: second });
+  deepEqual(await nodes(alpha), [["alpha", "ready", true], ["beta", "drained", false]]);
+  const last = await beta.svc(["node", "drain", "alpha"]);
+  equal(last.stderr, "warning: no node takes new tasks: they wait\n");
+  equal((await alpha.send("/webhook/where", { body: '{"n":6}' })).status, 200);
+  await degraded([alpha], /^no node takes new tasks: they wait$/);
+  equal((await ran()).length, 6);
+  const undone = await alpha.svc(["node", "drain", "beta", "--undo"]);
+  deepEqual([undone.stdout, undone.stderr], ["node/beta takes tasks again\n", ""]);
+  await until("the task at beta", async () => (await ran())[6]);
+  equal((await ran())[6], basename(beta.dataDir));
+});
+
+postgresTest("each node shows what is wrong with another", async () => {
+  await using database = await createTestDatabase();
+  await using first = await join(database.url, "alpha");
+  await using second = await join(database.url, "beta", dataDirAt(first.path).secretKey);
+  const args = ["--lease", "10s"];
+  await using alpha = await startDaemon(ONE_PROGRAM, { directory: first, args });
+  await using beta = await startDaemon(ONE_PROGRAM, { directory: second, args });
+  const policy = `${second.path}/plugin-policy.yaml`;
+  await Deno.writeTextFile(policy, "mode: allowlist\n", { mode: 0o600 });
+  await degraded([alpha, beta], /^plugin-policy\.yaml .* \(none on alpha; beta\): what one/);
+  await Deno.chmod(policy, 0o666);
+  await degraded([alpha], /^node beta: plugins are denied: the policy file is not usable/);
+  const status = await alpha.svc(["status", "--exit-status"]);
+  equal(status.code, 1);
+
+  using client = alpha.client();
+  const stop = new AbortController();
+  const told: unknown[] = [];
+  const watching = (async () => {
+    for await (const line of client.stream("get.watch", { what: "nodes" }, stop.signal)) {
+      told.push(...line.items.map(({ name, state }) => `${name} ${state}`), ...line.deleted);
+    }
+  })().catch(() => {}); // ends by being stopped
+  await until("both", () => told.length === 2 || undefined);
+  await beta.crash();
+  await degraded([alpha], /^node beta is gone: .* "svc node forget beta"$/);
+  await until("that it is gone", () => told.includes("beta gone") || undefined);
+  equal((await alpha.svc(["node", "forget", "beta"])).code, 0);
+  await until("that it is forgotten", () => told.includes("node/beta") || undefined);
+  deepEqual(told, ["alpha ready", "beta ready", "beta gone", "node/beta"]);
+  stop.abort();
+  await watching;
 });

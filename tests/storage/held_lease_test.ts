@@ -23,7 +23,7 @@ function rig() {
   }
   const beats: (number | undefined)[] = [];
   const guard = { beat: (agoMs?: number) => void beats.push(agoMs) };
-  const lease = new HeldLease({ clock, events, health, guard, reliableMs: 6000 });
+  const lease = new HeldLease({ clock, events, health, guard, place: "db", reliableMs: 6000 });
   return { clock, health, lease, told, beats };
 }
 
@@ -65,4 +65,16 @@ Deno.test("what the store hears of tasks is told", () => {
     ["taskStopping", { taskId: "a", reason: "why" }],
     ["claimsLost", { taskIds: ["b"] }],
   ]);
+});
+
+Deno.test("clocks that differ are degraded until they agree", () => {
+  const { health, lease } = rig();
+  lease.onClock(-1900);
+  deepEqual(health.list(), []);
+  lease.onClock(-2100);
+  deepEqual(health.list(), [
+    "The clock of PostgreSQL at db is 2.1 s behind this machine's: set both by NTP",
+  ]);
+  lease.onClock(300);
+  deepEqual(health.list(), []);
 });

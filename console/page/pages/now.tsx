@@ -33,6 +33,7 @@ export function NowPage() {
     <>
       <h1>Now</h1>
       {state === undefined ? <p class="empty">Asking the daemon …</p> : <Health state={state} />}
+      {state !== undefined && <Nodes state={state} />}
       {state?.counts["triggers"] === 0 && <FirstSteps />}
       {state !== undefined && <Figures state={state} />}
       <div class="columns">
@@ -185,6 +186,27 @@ function Health(
       <span class="faint">
         svc {version}, up {shortDuration(uptime_secs * 1000)}, database {megabytes} MB
       </span>
+    </p>
+  );
+}
+
+/** The daemons that share the database, where there are several. */
+function Nodes({ state: { nodes, settings } }: { readonly state: Status }) {
+  if (nodes === null) return null;
+  const { name, names, gone, drained } = nodes;
+  const state = (one: string) => [
+    ...one === name ? ["this one"] : [],
+    ...gone.includes(one) ? ["gone"] : [],
+    ...drained.includes(one) ? ["drained"] : [],
+  ];
+  const named = names.map((one) => {
+    const said = state(one);
+    return said.length === 0 ? one : `${one} (${said.join(", ")})`;
+  });
+  return (
+    <p class="fine">
+      Nodes: {named.join(", ")}; each holds its tasks by a lease of{" "}
+      {String(settings["lease"]?.value)}
     </p>
   );
 }

@@ -132,14 +132,16 @@ function rateLines(
   ];
 }
 
-/** `3, gone: beta`, and below it the lease of the node that answers. */
+/** `alpha, beta (gone)`, and below it the lease of the node that answers. */
 function nodeLines({ nodes, time }: Status): (readonly [string, string])[] {
   if (nodes === null) return [];
-  const { name, count, gone, lease_until } = nodes;
+  const { name, names, gone, drained, lease_until } = nodes;
+  const state = (one: string) =>
+    gone.includes(one) ? " (gone)" : drained.includes(one) ? " (drained)" : "";
   const leftMs = Date.parse(lease_until) - Date.parse(time);
   const lease = leftMs > 0 ? `its lease holds for ${shortDuration(leftMs)}` : "its lease is over";
   return [
-    ["nodes", gone.length === 0 ? String(count) : `${count}, gone: ${gone.join(", ")}`],
+    ["nodes", names.map((one) => one + state(one)).join(", ")],
     ["", `this is ${name}, ${lease}`],
   ];
 }

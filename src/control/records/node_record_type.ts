@@ -18,10 +18,16 @@ export const NODES: RecordType<NodeRecord, "node"> = {
   id: (node) => node.name,
   view: nodeView,
   columns: nodeColumns,
+  passing: ["lease_until"],
 };
 
-function stateOf({ isAlive }: NodeRecord): "ready" | "gone" {
-  return isAlive ? "ready" : "gone";
+/** One that is drained runs what it has begun, and then nothing. */
+function stateOf(
+  { isAlive, isDrained, running }: NodeRecord,
+): "ready" | "draining" | "drained" | "gone" {
+  if (!isAlive) return "gone";
+  if (!isDrained) return "ready";
+  return running > 0 ? "draining" : "drained";
 }
 
 function nodeView(node: NodeRecord): Record<string, unknown> {
@@ -31,7 +37,10 @@ function nodeView(node: NodeRecord): Record<string, unknown> {
     name: node.name,
     state: stateOf(node),
     self: node.isSelf,
+    drained: node.isDrained,
     running: node.running,
+    version: node.facts.version,
+    faults: node.facts.faults,
     started_at: time(node.startedAt),
     lease_until: time(node.leaseUntil),
   };
@@ -43,6 +52,7 @@ function nodeColumns(now: number): Column<NodeRecord>[] {
     { header: "STATE", cell: stateOf },
     { header: "LEASE", cell: ({ leaseUntil }) => leaseText(leaseUntil, now) },
     { header: "RUNNING", cell: ({ running }) => String(running) },
+    { header: "VERSION", cell: ({ facts }) => facts.version },
     {
       header: "STARTED",
       cell: ({ startedAt }) => startedAt === undefined ? "" : rfc3339(startedAt),

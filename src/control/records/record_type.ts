@@ -44,6 +44,8 @@ export interface RecordType<Row, Name extends RecordName = RecordName, Part = Re
   readonly filters?: readonly RecordFilter[];
   /** Those for which no index is there, so that its records have to be looked at one by one. */
   readonly searched?: readonly (keyof RecordQuery)[];
+  /** Fields of its view that change all the time, of which nobody who watches is told. */
+  readonly passing?: readonly string[];
   /** Whether a record can still change, and in which states; absent when none ever changes. */
   readonly open?: {
     readonly isOpen: (row: Row) => boolean;

@@ -8,6 +8,7 @@
 
 import { shortDuration } from "../../base/duration.ts";
 import { AppError } from "../../base/errors.ts";
+import { findLike } from "../../base/similar_names.ts";
 import {
   findRecordName,
   isNumbered,
@@ -28,6 +29,9 @@ const LATEST = "latest";
 
 /** Number of the newest ids in which parts that are no beginnings are looked for. */
 const SEARCHED_IDS = 10_000;
+
+/** Most records that have names among which a misspelt one is looked for. */
+const MAX_NAMED = 1000;
 
 /** Most records that an ambiguous text is answered with. */
 const MAX_SHOWN = 5;
@@ -81,8 +85,11 @@ async function idOfNamed(
 ): Promise<string> {
   const [row] = await type.find(store, name);
   if (row !== undefined) return type.id(row);
-  const plural = RECORD_NAMES[type.name];
-  throw new AppError("not_found", `No ${type.name} "${name}": "svc get ${plural}" lists them`);
+  const meant = findLike(name, (await type.list(store, { limit: MAX_NAMED })).map(type.id));
+  const remedy = meant === undefined
+    ? `"svc get ${RECORD_NAMES[type.name]}" lists them`
+    : `did you mean "${meant}"?`;
+  throw new AppError("not_found", `No ${type.name} "${name}": ${remedy}`);
 }
 
 async function latestId(type: RecordType<unknown>, { store }: ResolveHost): Promise<string> {

@@ -125,6 +125,8 @@ function nodesSummary(nodes: readonly NodeRecord[]): Status["nodes"] {
     name: self.name,
     lease_until: rfc3339(self.leaseUntil),
     count: nodes.length,
+    names: nodes.map(({ name }) => name),
     gone: nodes.filter(({ isAlive }) => !isAlive).map(({ name }) => name),
+    drained: nodes.filter(({ isDrained }) => isDrained).map(({ name }) => name),
   };
 }

@@ -56,6 +56,8 @@ export const METHODS: { readonly [Name in Separate]: Inside<Name> } = {
   // nodes
   listNodes: nodes.listNodes,
   forgetNode: nodes.forgetNode,
+  drainNode: nodes.drainNode,
+  reportNode: nodes.reportNode,
   // resources
   loadResources: resources.loadResources,
   changeResources: resources.changeResources,

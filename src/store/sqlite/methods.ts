@@ -61,6 +61,8 @@ function over<Args extends readonly unknown[], Result>(
 export const METHODS: { readonly [Name in StoreMethod]: Inside<Name> } = {
   listNodes: nodes.listNodes,
   forgetNode: nodes.forgetNode,
+  drainNode: nodes.drainNode,
+  reportNode: nodes.reportNode,
   loadResources: resources.loadResources,
   changeResources: resources.changeResources,
   resourceVersion: resources.resourceVersion,

@@ -5,7 +5,8 @@
  */
 
 import { AppError } from "../../base/errors.ts";
-import type { NodeRecord } from "../node_records.ts";
+import { VERSION } from "../../base/version.ts";
+import type { NodeFacts, NodeRecord } from "../node_records.ts";
 import { refusalToForget } from "../rules/forget_node.ts";
 import { number } from "../sql/columns.ts";
 import type { Database } from "./engine/database.ts";
@@ -16,7 +17,15 @@ export function listNodes(db: Database): NodeRecord[] {
   const row = db.get(
     "SELECT count(*) AS n FROM tasks INDEXED BY tasks_running WHERE state = 'running'",
   );
-  return [{ id, name: id, isSelf: true, isAlive: true, running: number(row ?? {}, "n") }];
+  return [{
+    id,
+    name: id,
+    isSelf: true,
+    isAlive: true,
+    isDrained: false,
+    running: number(row ?? {}, "n"),
+    facts: { version: VERSION, policy: "", faults: [] },
+  }];
 }
 
 /**
@@ -27,4 +36,22 @@ export function listNodes(db: Database): NodeRecord[] {
 export function forgetNode({ node: self }: Database, id: string): void {
   const refusal = refusalToForget(id, { self, isKnown: false });
   if (refusal !== undefined) throw new AppError(refusal.code, refusal.message);
+}
+
+/**
+ * Drains none: nobody else would run what it does not take.
+ *
+ * @throws {AppError} `refused`.
+ */
+export function drainNode(_db: Database, _id: string, _isDrained: boolean): void {
+  throw new AppError(
+    "refused",
+    "This daemon is alone with its database, so no other would run its tasks: suspend triggers " +
+      '("svc trigger suspend"), or stop it',
+  );
+}
+
+/** Stores nothing: there is nobody who would ask. */
+export function reportNode(_db: Database, _facts: NodeFacts): boolean {
+  return false;
 }

@@ -162,3 +162,15 @@ testNodes("a daemon hears which of its tasks are to be stopped", async ({ open }
   equal(await b.cancelTask(taskIdOf(1), { reason: "by hand", now: 7 }), "stopping");
   deepEqual(await told.promise, [{ id: taskIdOf(1), reason: "by hand" }]);
 });
+
+testNodes("a daemon hears how far the database's clock is from its own", async ({ open }) => {
+  const heard: number[] = [];
+  const slow = clockOf({
+    now: () => systemClock.now() - 5000,
+    monotonicMs: fast.monotonicMs,
+    after: (ms, then) => fast.after(ms, then),
+  });
+  await open("a", { clock: slow, listener: { onClock: (aheadMs) => heard.push(aheadMs) } });
+  const aheadMs = await until("a renewal", () => heard[0]);
+  equal(Math.round(aheadMs / 1000), 5);
+});

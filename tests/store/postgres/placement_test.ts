@@ -152,3 +152,41 @@ twoDaemonsTest("a task begins anew where its directory is not", async (daemons) 
     ["b", 2],
   ], "what is run here again stays");
 });
+
+twoDaemonsTest("a node that is drained begins nothing, and ends what it runs", async (daemons) => {
+  const { a, b } = daemons;
+  await accept(a, 1);
+  deepEqual(await claim(a), [1]);
+  await b.drainNode("a", true);
+  await accept(a, 2);
+  await accept(a, 3, { plan: planFor(["a"]) });
+  deepEqual(await claim(a), []);
+  deepEqual(await claim(b), [2]);
+  equal(await finish(a, 1), true);
+  deepEqual(await b.claimInterrupted(), []);
+  const again = await daemons.restartA();
+  deepEqual(await claim(again), [], "it still is when it starts again");
+  deepEqual((await b.listNodes()).map(({ isDrained }) => isDrained), [true, false]);
+  await b.drainNode("a", false);
+  deepEqual(await claim(again), [3]);
+  await rejects(b.drainNode("c", true), { code: "not_found" });
+});
+
+twoDaemonsTest("a node that is drained goes on with what its daemon began", async (daemons) => {
+  const { a, b } = daemons;
+  await accept(a, 1);
+  deepEqual(await claim(a), [1]);
+  await b.drainNode("a", true);
+  const again = await daemons.restartA();
+  deepEqual((await again.claimInterrupted()).map(({ task }) => numberOf(task.id)), [1]);
+});
+
+twoDaemonsTest("each says of itself what the others show", async ({ a, b }) => {
+  const facts = { version: "2", policy: "x", faults: ["\u0000 is no text"] };
+  equal(await a.reportNode(facts), true);
+  equal(await a.reportNode(facts), false);
+  deepEqual((await b.listNodes()).map((node) => node.facts), [
+    facts,
+    { version: "", policy: "", faults: [] },
+  ]);
+});

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, ok, throws } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, ok, strictEqual as equal, throws } from "node:assert/strict";
 import type { NumberedRecord } from "../../../src/resources/record_names.ts";
 import { RECORD_TABLES } from "../../../src/store/sql/id_search.ts";
 import type { AuditStart, ControlToken } from "../../../src/store/audit_records.ts";
@@ -91,6 +91,8 @@ type Calls = {
 /** One after the other, on a store in which task 1 waits. */
 const CALLS: Calls = {
   listNodes: (run, db) => run(db),
+  drainNode: (run, db) => throws(() => run(db, "none", true), { code: "refused" }),
+  reportNode: (run, db) => equal(run(db, { version: "1", policy: "", faults: [] }), false),
   forgetNode: (run, db) => throws(() => run(db, "none"), { code: "not_found" }),
   loadResources: (run, db) => run(db),
   changeResources: (run, db) => {

@@ -82,9 +82,15 @@ export function judgeServer(facts: ServerFacts): ServerVerdict {
     const grant = `run 'GRANT ALL ON ${where} TO "${user}"' as its owner`;
     return { refusal: `User "${user}" may not ${what} in database "${database}": ${grant}` };
   }
-  const skew = Math.abs(facts.aheadMs);
-  if (skew <= REPORTED_SKEW_MS) return {};
-  const fault = `The clock of ${server} is ${(skew / 1000).toFixed(1)} s ` +
-    `${facts.aheadMs > 0 ? "ahead of" : "behind"} this machine's: set both by NTP`;
-  return skew > MOST_SKEW_MS ? { refusal: fault } : { warning: fault };
+  const fault = clockFault(at, facts.aheadMs);
+  if (fault === undefined) return {};
+  return Math.abs(facts.aheadMs) > MOST_SKEW_MS ? { refusal: fault } : { warning: fault };
+}
+
+/** What is wrong with the clocks; `undefined` while they agree well enough. */
+export function clockFault(at: string, aheadMs: number): string | undefined {
+  const skew = Math.abs(aheadMs);
+  if (skew <= REPORTED_SKEW_MS) return undefined;
+  return `The clock of PostgreSQL at ${at} is ${(skew / 1000).toFixed(1)} s ` +
+    `${aheadMs > 0 ? "ahead of" : "behind"} this machine's: set both by NTP`;
 }

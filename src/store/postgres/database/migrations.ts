@@ -269,6 +269,10 @@ const MIGRATIONS: readonly string[] = [
   CREATE FUNCTION instr(whole text, part text) RETURNS int LANGUAGE sql IMMUTABLE AS
     'SELECT strpos(whole, part)';
   `,
+  `
+  -- Whether it takes no new tasks, because an operator wants it so.
+  ALTER TABLE nodes ADD COLUMN is_drained INTEGER NOT NULL DEFAULT 0;
+  `,
 ];
 
 /** The version of the schema this program writes. */

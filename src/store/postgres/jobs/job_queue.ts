@@ -21,11 +21,14 @@ import { QUEUE, SCHEMA } from "./queue_names.ts";
 /** Parts of a lease after which the engine looks for jobs whose node is silent. */
 const LOOKS_PER_LEASE = 6;
 
-/** The queues that a node serves. */
+/** The queues that a node serves: none while it is drained. */
 const SERVED = `
-  SELECT '${QUEUE}' AS queue UNION ALL
-  SELECT queue FROM placements WHERE EXISTS (
-    SELECT 1 FROM json_array_elements_text(nodes::json) AS node WHERE node = ANY (?1))`;
+  SELECT queue FROM (
+    SELECT '${QUEUE}' AS queue UNION ALL
+    SELECT queue FROM placements WHERE EXISTS (
+      SELECT 1 FROM json_array_elements_text(nodes::json) AS node WHERE node = ANY (?1))
+  ) AS named WHERE NOT EXISTS (
+    SELECT 1 FROM nodes WHERE id = current_setting('svc.node') AND is_drained > 0)`;
 /** The queue of each of their oldest jobs, in the order in which the engine fetches from one. */
 const OLDEST = `
   SELECT served.queue FROM (${SERVED}) AS served CROSS JOIN LATERAL (

@@ -20,6 +20,8 @@ export interface LeaseListener {
   onLost?(): void;
   /** It was renewed after all. */
   onRegained?(): void;
+  /** The database's clock is ahead of this machine's by so many milliseconds. */
+  onClock?(aheadMs: number): void;
 }
 
 /** What the lease needs. */
@@ -37,6 +39,8 @@ const RENEWALS = 6;
 /** How long a connection of a former run may take to go away. */
 const LOCK_MS = 5000;
 const LOCK_TRY_MS = 50;
+/** An answer that takes longer says too little of the database's clock. */
+const COMPARED_WITHIN_MS = 1000;
 /** How long giving up a lease may take. */
 const GIVE_UP_MS = 1000;
 /** How soon a renewal that failed is tried again. */
@@ -99,7 +103,10 @@ export class NodeLease implements AsyncDisposable {
     try {
       if (isNewConnection) await lockNode(kept.db); // the old one may have it still
       await kept.transaction(async (db) => {
-        if (!await renewLease(db, { ...entry, isNewConnection })) throw notAlone(db);
+        const asked = clock.now();
+        const time = await renewLease(db, { ...entry, isNewConnection });
+        if (time === undefined) throw notAlone(db);
+        this.#compare(time, { asked, answered: clock.now() });
         await withEach(db);
       });
       this.#kept = kept;
@@ -109,6 +116,12 @@ export class NodeLease implements AsyncDisposable {
       throw error;
     }
     this.#hold(began);
+  }
+
+  /** Compares the clocks, where the answer came at once. */
+  #compare(time: number, { asked, answered }: { asked: number; answered: number }): void {
+    if (Math.abs(answered - asked) > COMPARED_WITHIN_MS) return;
+    this.#host.listener.onClock?.(time - (asked + answered) / 2);
   }
 
   /** Has the lease for its whole length from `began` on. */

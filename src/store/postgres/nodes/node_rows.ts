@@ -5,6 +5,7 @@
  */
 
 import { AppError } from "../../../base/errors.ts";
+import { number } from "../../sql/columns.ts";
 import type { Session } from "../database/connections.ts";
 
 /** A daemon, as it enters itself. */
@@ -52,20 +53,22 @@ export async function enterNode(
 }
 
 /**
- * Renews the lease of this run; `false` when another run of the node has entered itself. After a gap
- * it takes nothing of others for the length of a lease: they may have had the same gap.
+ * Renews the lease of this run; gives the time of the database in milliseconds since the epoch, and
+ * nothing when another run of the node has entered itself. After a gap it takes nothing of others
+ * for the length of a lease: they may have had the same gap.
  */
 export async function renewLease(
   db: Session,
   { name, leaseMs, startedAt, isNewConnection }: NodeEntry & { readonly isNewConnection: boolean },
-): Promise<boolean> {
-  const changed = await db.run(
+): Promise<number | undefined> {
+  const renewed = await db.get(
     `INSERT INTO nodes (id, name, run, lease_until, judges_from, started_at)
      VALUES (?2, ?3, ?4, ${LEASE}, ${LEASE}, ?5)
      ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until,
        judges_from = CASE WHEN ?6 OR nodes.lease_until < now() THEN excluded.judges_from
          ELSE nodes.judges_from END
-     WHERE nodes.run = excluded.run`,
+     WHERE nodes.run = excluded.run
+     RETURNING (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now`,
     leaseMs,
     db.owner.node,
     name,
@@ -73,7 +76,7 @@ export async function renewLease(
     startedAt,
     isNewConnection,
   );
-  return changed > 0;
+  return renewed && number(renewed, "now");
 }
 
 /** Ends the lease of this run: nothing of it is left that others would have to wait for. */

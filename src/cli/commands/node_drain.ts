@@ -1,0 +1,38 @@
+/**
+ * `svc node drain`.
+ *
+ * @module
+ */
+
+import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
+import { jsonText } from "../json_text.ts";
+
+/** Drains a node. */
+export const command: Command = {
+  help:
+    "Lets a node take no new tasks: it finishes what it runs, and still takes webhooks, whose tasks " +
+    "run elsewhere. That holds when it starts again, until --undo. What only this node may run " +
+    "waits. Needs the role operator.",
+  arguments: [{ name: "<node>", help: "its name", complete: "node" }],
+  options: [
+    { flags: "--undo", help: "lets it take tasks again" },
+    ...CONNECTION,
+    OUTPUT_TEXT_JSON,
+  ],
+  examples: ["svc get nodes --watch", "svc node drain build-2", "svc node drain build-2 --undo"],
+  async run(context: CommandContext) {
+    using client = context.client();
+    const drained = !context.flag("undo");
+    const result = await client.call("node.drain", { name: context.argument(0), drained });
+    const { name, running, any_takes_tasks } = result;
+    if (context.option("output") === "json") {
+      context.io.out(jsonText(result));
+    } else if (!drained) {
+      context.io.out(`node/${name} takes tasks again\n`);
+    } else {
+      const left = running === 1 ? "1 task still runs there" : `${running} tasks still run there`;
+      context.io.out(`node/${name} drained${running === 0 ? "" : `: ${left}`}\n`);
+    }
+    if (!any_takes_tasks) context.io.err("warning: no node takes new tasks: they wait\n");
+  },
+};

@@ -1,0 +1,69 @@
+/**
+ * What is wrong among the nodes that share a database, as one of them sees it.
+ *
+ * @module
+ */
+
+import { rfc3339 } from "../../base/clock.ts";
+import type { NodeRecord } from "../../store/node_records.ts";
+
+/** Whether it takes new tasks. */
+export function takesTasks({ isAlive, isDrained }: NodeRecord): boolean {
+  return isAlive && !isDrained;
+}
+
+/** Whether it is the one that tells people what is wrong among all: each sees the same. */
+export function speaksForAll(nodes: readonly NodeRecord[]): boolean {
+  return nodes.find(({ isAlive }) => isAlive)?.isSelf === true;
+}
+
+/** What is wrong with a node alone, or with several together: one sentence each. */
+export function faultsAmongNodes(nodes: readonly NodeRecord[]): readonly string[] {
+  const living = nodes.filter(({ isAlive }) => isAlive);
+  return [
+    ...nodes.filter(({ isAlive }) => !isAlive).map(goneFault),
+    ...living.filter(({ isDrained }) => isDrained).map(({ name }) =>
+      `node ${name} is drained: it takes no new tasks until "svc node drain ${name} --undo"`
+    ),
+    ...living.some(takesTasks) ? [] : ["no node takes new tasks: they wait"],
+    ...differences(living.filter(({ facts }) => facts.version !== "")),
+  ];
+}
+
+/** What the others say is wrong with themselves. */
+export function faultsOfOthers(nodes: readonly NodeRecord[]): readonly string[] {
+  return nodes.filter(({ isAlive, isSelf }) => isAlive && !isSelf)
+    .flatMap(({ name, facts }) => facts.faults.map((fault) => `node ${name}: ${fault}`));
+}
+
+function goneFault({ name, leaseUntil = 0 }: NodeRecord): string {
+  return `node ${name} is gone: it was not heard of since its lease ended at ` +
+    `${rfc3339(leaseUntil)}, and the others take its tasks; start it, or "svc node forget ${name}"`;
+}
+
+function differences(nodes: readonly NodeRecord[]): string[] {
+  const versions = sharing(nodes, ({ facts }) => facts.version);
+  const policies = sharing(nodes, ({ facts }) => facts.policy);
+  return [
+    ...versions.size < 2 ? [] : [
+      `nodes run different versions of svc (${
+        Array.from(versions, ([version, names]) => `${version} on ${names}`).join("; ")
+      }): install the same one on all`,
+    ],
+    ...policies.size < 2 ? [] : [
+      `plugin-policy.yaml is not the same on all nodes (${
+        Array.from(policies, ([policy, names]) => policy === "" ? `none on ${names}` : names)
+          .join("; ")
+      }): what one lets plugins run, another refuses`,
+    ],
+  ];
+}
+
+/** The names of those that have something in common, by what that is. */
+function sharing(
+  nodes: readonly NodeRecord[],
+  what: (node: NodeRecord) => string,
+): ReadonlyMap<string, string> {
+  const names = Map.groupBy(nodes, what);
+  return new Map(Array.from(names, ([of, all]) => [of, all.map(({ name }) => name).join(", ")]));
+}

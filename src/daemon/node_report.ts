@@ -1,0 +1,50 @@
+/**
+ * Tells the other daemons over the same database what this one is like: its version, the digest of
+ * its plugin policy, and what does not work here.
+ *
+ * @module
+ */
+
+import { sha256Hex } from "../base/bytes.ts";
+import type { DataDir } from "../base/data_dir.ts";
+import { SerialRunner } from "../base/serial_runner.ts";
+import { VERSION } from "../base/version.ts";
+import { policyPath } from "../plugins/policy/policy_file.ts";
+import type { State } from "./state.ts";
+
+/** What this needs. */
+export type NodeReportHost = Pick<State, "clock" | "dirs" | "shared"> & {
+  readonly store: Pick<State["store"], "reportNode">;
+  /** What does not work here, one sentence each. */
+  readonly faults: () => Promise<readonly string[]>;
+};
+
+/** Time between two reports; only what is new is stored. */
+const INTERVAL_MS = 10_000;
+
+/** Reports until it is disposed; never where no other daemon shares the database. */
+export function reportToOthers(
+  { clock, dirs, shared, store, faults }: NodeReportHost,
+): AsyncDisposable {
+  const reporting = new AsyncDisposableStack();
+  if (shared === undefined) return reporting;
+  const report = reporting.use(
+    new SerialRunner({
+      async run() {
+        const policy = await policyDigest(dirs);
+        await store.reportNode({ version: VERSION, policy, faults: await faults() });
+        return clock.now() + INTERVAL_MS;
+      },
+      onError: () => {}, // the database is away: once it is back, this is said
+      clock,
+    }),
+  );
+  report.kick();
+  return reporting;
+}
+
+/** Of the bytes of the file; empty where there is none, or it cannot be read, which is a fault. */
+async function policyDigest(dirs: DataDir): Promise<string> {
+  const bytes = await Deno.readFile(policyPath(dirs)).catch(() => undefined);
+  return bytes === undefined ? "" : sha256Hex(bytes).slice(0, 16);
+}
