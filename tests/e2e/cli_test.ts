@@ -14,6 +14,7 @@ import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
 const OPEN = { allowUnsigned: true };
+const NO_DATABASE = "it uses no database";
 
 testEachProgram(
   "svc COMMAND --help: usage and an example that is a command line of svc",
@@ -43,6 +44,7 @@ testEachProgram(
       match(examples, new RegExp(`^ {2}.*\\bsvc ${words}\\b`, "m"), help.stdout);
     }
   },
+  { fileOnly: NO_DATABASE },
 );
 
 testEachProgram(
@@ -54,6 +56,7 @@ testEachProgram(
       match(stdout, /^ {2}apply +\S/m);
     }
   },
+  { fileOnly: NO_DATABASE },
 );
 
 testEachProgram("svc version: for people and as JSON", async (program) => {
@@ -62,7 +65,7 @@ testEachProgram("svc version: for people and as JSON", async (program) => {
   match(stdout, /^svc [0-9]+\.[0-9]+\.[0-9]+ \(Deno /);
   const facts = JSON.parse((await runSvc(program, ["version", "-o", "json"])).stdout);
   match(facts.version, /^[0-9]+\.[0-9]+\.[0-9]+/);
-});
+}, { fileOnly: NO_DATABASE });
 
 testEachProgram("exit code 2: what is no command line, and what to do", async (program) => {
   const lines = [
@@ -113,7 +116,7 @@ testEachProgram("exit code 2: half a command lists the other halves", async (pro
     equal(code, 2, half);
     match(stdout + stderr, new RegExp(`^ {2}${whole} +\\S`, "m"));
   }
-});
+}, { fileOnly: NO_DATABASE });
 
 testEachProgram("exit code 3: no daemon, and how to start it", async (program) => {
   await using dir = await tempDir();
@@ -131,7 +134,7 @@ testEachProgram("exit code 3: no daemon, and how to start it", async (program) =
     deepEqual([code, stdout], [3, ""], line.join(" "));
     match(stderr, /^error: [^\n]*svc daemon[^\n]*\n$/, line.join(" "));
   }
-});
+}, { fileOnly: NO_DATABASE });
 
 testEachProgram("exit code 4: not found", async (program) => {
   await using daemon = await startDaemon(program);
@@ -158,7 +161,7 @@ testEachProgram("svc schema prints JSON Schemas that know the fields", async (pr
   equal(schema.properties.kind.const, "Trigger");
   ok("filter" in schema.properties.spec.properties.event.properties);
   equal((await runSvc(program, ["schema"])).code, 0);
-});
+}, { fileOnly: NO_DATABASE });
 
 testEachProgram("svc completions prints scripts that their shells can read", async (program) => {
   for (const shell of ["bash", "zsh", "fish"]) {
@@ -168,7 +171,7 @@ testEachProgram("svc completions prints scripts that their shells can read", asy
   }
   const { stdout: stdin } = await runSvc(program, ["completions", "bash"]);
   deepEqual(await run("bash", ["-n"], { stdin }), { code: 0, stdout: "", stderr: "" });
-});
+}, { fileOnly: NO_DATABASE });
 
 const BODY = '{"a":1}';
 const KEY = "the secret";
@@ -215,7 +218,7 @@ testEachProgram("svc tool webhook-verify-hmac: valid, invalid, and bad input", a
     ok(stdout !== "valid\n" || found.stderr === "", found.stderr);
     ok(stdout !== "" || /^error: .{20}/.test(found.stderr), found.stderr);
   }
-});
+}, { fileOnly: NO_DATABASE });
 
 testEachProgram(
   "svc tool payload-extract: values, what is missing, and bad input",
@@ -266,6 +269,7 @@ testEachProgram(
       );
     }
   },
+  { fileOnly: NO_DATABASE },
 );
 
 /** Starts a task of this shell line; gives its id. */

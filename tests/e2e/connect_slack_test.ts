@@ -52,6 +52,7 @@ testEachProgram(
 
     const [line] = slack.lines;
     ok(await line?.deliver({ payload: mention("<@U0BOT> deploy", "1700000000.000100") }));
+    await until("the task", async () => (await daemon.tasks())[0]); // after the acknowledgement
     const tasks = await daemon.settled();
     deepEqual(tasks.map(({ trigger, state }) => [trigger, state]), [[
       "slack-mention",

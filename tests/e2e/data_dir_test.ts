@@ -19,7 +19,9 @@ import {
   run,
   runSvc,
   testEachProgram,
+  testOneProgram,
 } from "../helpers/program.ts";
+import { textsIn } from "../helpers/stored_texts.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -52,6 +54,8 @@ function octal(mode: number | null | undefined): string {
   return ((mode ?? 0) & 0o777).toString(8);
 }
 
+const MADE_IN_A_FILE = "svc init makes the database in a file";
+
 testEachProgram(
   "svc init makes the data directory, says so, and is idempotent",
   async (program) => {
@@ -80,6 +84,7 @@ testEachProgram(
     deepEqual(await Deno.readFile(join(root, "secrets/secretstore.key")), key);
     deepEqual(await Deno.readFile(join(root, "svc.db")), database);
   },
+  { fileOnly: MADE_IN_A_FILE },
 );
 
 testEachProgram("the data directory is ~/.svc when nothing else is said", async (program) => {
@@ -87,7 +92,7 @@ testEachProgram("the data directory is ~/.svc when nothing else is said", async 
   const env = { HOME: home.path, DENO_DIR };
   const { code, stdout } = await runSvc(program, ["init"], { env });
   deepEqual([code, stdout.includes(join(home.path, ".svc/svc.db"))], [0, true]);
-});
+}, { fileOnly: MADE_IN_A_FILE });
 
 testEachProgram("everything in the data directory is for its owner only", async (program) => {
   await using daemon = await startDaemon(program);
@@ -101,7 +106,10 @@ testEachProgram("everything in the data directory is for its owner only", async 
 
   equal(octal((await Deno.stat(daemon.dataDir)).mode), "700");
   const found = await walk(daemon.dataDir);
-  ok(found.has("control-plane/svc.sock") && found.has("svc.db-wal"));
+  ok(
+    found.has("control-plane/svc.sock") &&
+      found.has(program.onPostgres ? "database.url" : "svc.db-wal"),
+  );
   const program_ = join("bin", "svc");
   const written = join("workspaces", "default", "file");
   for (const [path, info] of found) {
@@ -119,7 +127,7 @@ testEachProgram("everything in the data directory is for its owner only", async 
 });
 
 testEachProgram(
-  "no secret stands in clear in the data directory, the log or the list of processes",
+  "no secret stands in clear in the data directory, the database, the log or the list of processes",
   async (program) => {
     await using daemon = await startDaemon(program, { args: ["--log-level", "debug"] });
     await daemon.apply(
@@ -137,6 +145,7 @@ testEachProgram(
       ok(!text.includes(SECRET), path);
       ok(!text.includes(btoa(SECRET).replaceAll("=", "")), path);
     }
+    for (const [where, text] of await textsIn(daemon.dataDir)) ok(!text.includes(SECRET), where);
     ok(!daemon.log.includes(SECRET));
   },
 );
@@ -149,6 +158,8 @@ interface Unusable {
   readonly says: RegExp;
   /** What has to refuse; both where nothing is said. */
   readonly refusedBy?: "daemon";
+  /** Whether that is about the file of the database. */
+  readonly ofFile?: true;
 }
 
 const UNUSABLE: readonly Unusable[] = [
@@ -170,11 +181,13 @@ const UNUSABLE: readonly Unusable[] = [
       return Promise.resolve();
     },
     says: /newer.*9999/,
+    ofFile: true,
   },
   {
     name: "a database that is none",
     spoil: (root) => Deno.writeTextFile(join(root, "svc.db"), "no database at all ".repeat(1000)),
     says: /backup/,
+    ofFile: true,
   },
   {
     name: "a database whose pages are damaged",
@@ -185,11 +198,13 @@ const UNUSABLE: readonly Unusable[] = [
       await Deno.writeFile(path, bytes);
     },
     says: /backup/,
+    ofFile: true,
   },
   {
     name: "an empty database",
     spoil: (root) => Deno.truncate(join(root, "svc.db")),
     says: /svc init/,
+    ofFile: true,
     refusedBy: "daemon",
   },
   {
@@ -229,7 +244,8 @@ testEachProgram(
   async (program, t) => {
     await using used = await usedDirectory(program);
     const commands = [["daemon", "--webhook-bind", "127.0.0.1:0"], ["init"]] as const;
-    for (const { name, spoil, says, refusedBy } of UNUSABLE) {
+    const unusable = UNUSABLE.filter(({ ofFile }) => !(ofFile && program.onPostgres));
+    for (const { name, spoil, says, refusedBy } of unusable) {
       for (const command of commands.slice(0, refusedBy === undefined ? 2 : 1)) {
         await t.step(`svc ${command[0]}: ${name}`, async () => {
           await using dir = await tempDir();
@@ -325,6 +341,7 @@ testEachProgram(
     match(refused.stderr, /shorter --data-dir/);
     deepEqual([...await walk(dir.path)], []);
   },
+  { fileOnly: MADE_IN_A_FILE },
 );
 
 testEachProgram(
@@ -348,26 +365,21 @@ testEachProgram(
     match(daemon.log, /Closed to others.*secretstore\.key/);
     equal(octal((await Deno.stat(join(root, "secrets/secretstore.key"))).mode), "600");
   },
+  { fileOnly: MADE_IN_A_FILE },
 );
 
 const isRoot = Deno.uid() === 0;
 
-Deno.test({
-  name: `exit code 5: the control socket of somebody else (${ONE_PROGRAM.name}${
-    isRoot && ONE_PROGRAM.name === "source" ? "; ignored, root may use every socket" : ""
-  })`,
-  ignore: isRoot && ONE_PROGRAM.name === "source",
-  async fn() {
-    await using daemon = await startDaemon(ONE_PROGRAM);
-    // Root is let through whatever the mode says, so as root the client becomes somebody else.
-    await Deno.chmod(join(daemon.dataDir, "control-plane/svc.sock"), 0o000);
-    const { code, stderr } = await new Deno.Command(ONE_PROGRAM.command, {
-      args: [...ONE_PROGRAM.args, "status"],
-      clearEnv: true,
-      env: cleanEnv({ SVC_DATA_DIR: daemon.dataDir }),
-      cwd: "/",
-      ...(isRoot ? { uid: 65_534, gid: 65_534 } : {}),
-    }).output();
-    equal(code, 5, new TextDecoder().decode(stderr));
-  },
-});
+testOneProgram("exit code 5: the control socket of somebody else", async (program) => {
+  await using daemon = await startDaemon(program);
+  // Root is let through whatever the mode says, so as root the client becomes somebody else.
+  await Deno.chmod(join(daemon.dataDir, "control-plane/svc.sock"), 0o000);
+  const { code, stderr } = await new Deno.Command(program.command, {
+    args: [...program.args, "status"],
+    clearEnv: true,
+    env: cleanEnv({ SVC_DATA_DIR: daemon.dataDir }),
+    cwd: "/",
+    ...(isRoot ? { uid: 65_534, gid: 65_534 } : {}),
+  }).output();
+  equal(code, 5, new TextDecoder().decode(stderr));
+}, isRoot && ONE_PROGRAM.name === "source" ? { skip: "root may use every socket" } : {});

@@ -14,7 +14,6 @@ import {
   ok,
   strictEqual as equal,
 } from "node:assert/strict";
-import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import {
   type DataDirectory,
@@ -26,15 +25,16 @@ import { trigger, workflow } from "../helpers/manifests.ts";
 import {
   longTest,
   ONE_PROGRAM,
+  type ProgramTestOptions,
   run,
   runSvc,
   testEachProgram,
   testOneProgram,
 } from "../helpers/program.ts";
+import { rowsIn } from "../helpers/stored_rows.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { processRuns, until, untilFile } from "../helpers/until.ts";
 
-const CONTEXT = `(${ONE_PROGRAM.name})`;
 const BODY = JSON.stringify({ filler: "x".repeat(20_000) });
 const JSON_TYPE = { "content-type": "application/json" };
 
@@ -92,19 +92,19 @@ async function findMountObstacle(): Promise<string | undefined> {
 }
 
 const obstacle = await findMountObstacle();
-const mounting = (name: string, fn: () => Promise<void>) =>
-  Deno.test({
-    name: `${name} ${CONTEXT}${obstacle === undefined ? "" : ` (ignored: ${obstacle})`}`,
-    ignore: obstacle !== undefined,
-    fn,
-  });
+const mounting = (name: string, fn: () => Promise<void>, options: ProgramTestOptions = {}) =>
+  testOneProgram(name, fn, { ...options, skip: obstacle });
+const FILLED = { fileOnly: "the disk that gets full has the database" };
 
 /** A data directory on a small disk. */
 async function directoryOn(disk: SmallDisk): Promise<DataDirectory> {
+  await using opening = new AsyncDisposableStack();
+  const made = opening.use(await initDataDirectory(ONE_PROGRAM));
   const path = join(disk.path, "data");
-  const { code, stderr } = await runSvc(ONE_PROGRAM, ["init", "--data-dir", path]);
+  const { code, stderr } = await run("cp", ["-a", made.path, path]);
   equal(code, 0, stderr);
-  return { path, [Symbol.asyncDispose]: () => Promise.resolve() };
+  const open = opening.move();
+  return { path, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
 /**
@@ -188,6 +188,7 @@ mounting(
     const check = await runSvc(ONE_PROGRAM, ["db", "check", "--data-dir", directory.path]);
     equal(check.code, 0, check.stdout);
   },
+  FILLED,
 );
 
 mounting(
@@ -219,6 +220,7 @@ mounting(
     const check = await daemon.svc(["db", "check"]);
     equal(check.code, 0, `${check.stdout}${check.stderr}${daemon.log}`);
   },
+  FILLED,
 );
 
 mounting(
@@ -227,7 +229,8 @@ mounting(
     await using disk = await smallDisk("32m");
     await using directory = await directoryOn(disk);
     await disk.remount("ro");
-    for (const command of [["daemon", "--webhook-bind", "127.0.0.1:0"], ["db", "vacuum"]]) {
+    const vacuum = ONE_PROGRAM.onPostgres === true ? [] : [["db", "vacuum"]];
+    for (const command of [["daemon", "--webhook-bind", "127.0.0.1:0"], ...vacuum]) {
       const refused = await runSvc(ONE_PROGRAM, [...command, "--data-dir", directory.path]);
       deepEqual([refused.code, refused.stdout], [1, ""], refused.stderr);
       match(refused.stderr, /^error: Cannot use the data directory .*[Rr]ead-only.*\n$/);
@@ -241,12 +244,9 @@ mounting(
 
 const isRoot = Deno.uid() === 0;
 
-Deno.test({
-  name: `a data directory that may not be written to: one sentence that names it ${CONTEXT}${
-    isRoot ? " (ignored: root may write everywhere)" : ""
-  }`,
-  ignore: isRoot,
-  async fn() {
+testOneProgram(
+  "a data directory that may not be written to: one sentence that names it",
+  async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);
     await Deno.chmod(directory.path, 0o500);
     const args = ["daemon", "--webhook-bind", "127.0.0.1:0", "--data-dir", directory.path];
@@ -256,7 +256,8 @@ Deno.test({
     equal(refused.stderr.trim().split("\n").length, 1, refused.stderr);
     ok(refused.stderr.includes(directory.path), refused.stderr);
   },
-});
+  isRoot ? { skip: "root may write everywhere" } : {},
+);
 
 testOneProgram(
   "parts of the data directory that are something else are named, in one sentence",
@@ -311,6 +312,8 @@ async function holdDatabase(dataDir: string): Promise<AsyncDisposable> {
   };
 }
 
+const HELD = "only one process at once writes to a file";
+
 longTest(
   "a database that another process holds: 503 after a while, reading goes on; then the next request is accepted",
   async () => {
@@ -330,6 +333,7 @@ longTest(
     // Retention, whose round may have fallen into that time, repeats it on its own.
     doesNotMatch(await degraded(daemon), /^the database cannot be written/m);
   },
+  { fileOnly: HELD },
 );
 
 testOneProgram(
@@ -345,6 +349,7 @@ testOneProgram(
     }
     await using _daemon = await startDaemon(ONE_PROGRAM, { directory });
   },
+  { fileOnly: HELD },
 );
 
 /** Runs a daemon of this program through a line of shell; `svc` stands for the program. */
@@ -457,13 +462,13 @@ testOneProgram(
       deepEqual([...others.keys()].filter((status) => status !== 503), [], "503 or nothing");
     }
     {
-      using db = new DatabaseSync(join(directory.path, "svc.db"));
-      const rows = db.prepare("SELECT id FROM tasks ORDER BY id").all() as { id: string }[];
+      const rows = await rowsIn(directory.path, "SELECT id FROM tasks ORDER BY id");
       const stored = rows.map(({ id }) => id);
       const lost = accepted.filter((id) => !stored.includes(id));
       deepEqual(lost, [], `${lost.length} of ${accepted.length} lost`);
       equal(new Set(accepted).size, accepted.length);
     }
+    if (ONE_PROGRAM.onPostgres === true) return; // whose pages are not for svc to check
     const check = await runSvc(ONE_PROGRAM, ["db", "check", "--data-dir", directory.path]);
     equal(check.code, 0, check.stdout);
   },
