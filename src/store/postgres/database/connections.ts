@@ -80,12 +80,14 @@ export interface KeptConnection extends Disposable {
 }
 
 /**
- * A commit is on disk before it is answered, whatever the server's default; a statement that hangs
- * ends, and so does a transaction whose daemon fell silent. Statements here are short: to compile one
- * (half a second) costs more than it spares.
+ * A commit is on disk before it is answered, whatever the server's default. A statement that hangs
+ * ends, and so does a transaction whose daemon fell silent in the middle of it, soon: until then the
+ * other daemons wait for its locks, and with them every push that is in a batch with one that the
+ * silent daemon was about to store. Statements here are short: to compile one (half a second) costs
+ * more than it spares.
  */
 const SETTINGS = "SET search_path = svc; SET synchronous_commit = on; SET timezone = 'UTC'; " +
-  "SET jit = off; SET statement_timeout = '60s'; SET idle_in_transaction_session_timeout = '30s'";
+  "SET jit = off; SET statement_timeout = '60s'; SET idle_in_transaction_session_timeout = '5s'";
 
 /** Tells the database for whom a connection speaks (`ownership.ts`). */
 const FOR_WHOM = "SELECT set_config('svc.node', $1, false), set_config('svc.run', $2, false)";
@@ -307,9 +309,9 @@ function fromHex(text: string): Uint8Array {
 const IN_THE_WAY = new Set(["40P01", "40001"]);
 /**
  * SQLSTATEs and codes of Node that say that the database cannot be reached or written now: classes
- * 08 (connection), 53 (resources), 57P (shutdown), and a statement that took too long.
+ * 08 (connection), 53 (resources), 57P (shutdown), and a statement or a pause that took too long.
  */
-const AWAY = /^(08|53|57P|57014|25006|ECONN|ENOENT|EPIPE|ETIMEDOUT|EHOST|ENET|EAI_)/;
+const AWAY = /^(08|53|57P|57014|25006|25P03|ECONN|ENOENT|EPIPE|ETIMEDOUT|EHOST|ENET|EAI_)/;
 /** Texts of `pg` where it has no code. */
 const AWAY_TEXT = /Connection terminated|timeout exceeded when trying to connect|connection error/i;
 

@@ -74,6 +74,7 @@ export class JobQueue implements AsyncDisposable {
       const heartbeatSeconds = Math.ceil(leaseMs / 1000);
       await connections.transaction(async (db) => {
         await db.lock("schema"); // the engine does not take two that make its tables at once
+        await db.exec("SET LOCAL idle_in_transaction_session_timeout = '60s'"); // it uses another one
         await boss.start();
         // a table of its own has half as many indexes
         await boss.createQueue(QUEUE, { partition: true, heartbeatSeconds });
