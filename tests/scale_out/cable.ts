@@ -66,7 +66,8 @@ export class Cable implements AsyncDisposable {
   async #join(near: Deno.Conn): Promise<void> {
     this.#open.add(near);
     try {
-      const far = await this.#connect();
+      const far = await this.#connect().catch(() => undefined);
+      if (far === undefined) return; // there is no server just now
       this.#open.add(far);
       await Promise.all([this.#carry(near, far), this.#carry(far, near)]);
       this.#open.delete(far);

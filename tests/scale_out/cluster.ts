@@ -1,44 +1,76 @@
 /**
- * Several daemons over one database, as processes.
+ * Several daemons over one database, as processes, which may be killed and started again.
  *
  * @module
  */
 
-import { joinDatabase, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import {
+  type DataDirectory,
+  joinDatabase,
+  startDaemon,
+  type TestDaemon,
+} from "../helpers/daemon.ts";
 import { createEmptyDatabase } from "../helpers/postgres.ts";
 import type { Program } from "../helpers/program.ts";
 import { Cable } from "./cable.ts";
 
 /** Daemons that share a database. */
 export interface Cluster extends AsyncDisposable {
+  /** Address of the database, not over the cables. */
+  readonly database: string;
   readonly daemons: readonly TestDaemon[];
   /** The way of each daemon to the database. */
   readonly cables: readonly Cable[];
+  /** What the daemons have written whose place others took. */
+  readonly pastLogs: readonly string[];
+  /** Starts a daemon that was killed again, on the same data directory. */
+  revive(index: number): Promise<void>;
 }
 
 /** What differs from the usual cluster. */
 export interface ClusterOptions {
   /** Flags of each daemon. */
   readonly args?: readonly string[];
+  /** An empty database; one that goes away with the cluster when absent. */
+  readonly database?: string;
 }
 
 /** Starts daemons called `a`, `b` and so on, which have the key of the first. */
 export async function startCluster(
   program: Program,
   count: number,
-  { args = [] }: ClusterOptions = {},
+  { args = [], database: given }: ClusterOptions = {},
 ): Promise<Cluster> {
   await using opening = new AsyncDisposableStack();
-  const { url } = opening.use(await createEmptyDatabase());
+  const database = given ?? opening.use(await createEmptyDatabase()).url;
   const daemons: TestDaemon[] = [];
   const cables: Cable[] = [];
-  for (const node of "abcdefgh".slice(0, count)) {
-    const cable = opening.use(new Cable(url));
+  const pastLogs: string[] = [];
+  const directories: DataDirectory[] = [];
+  for (const [index, node] of [..."abcdefgh".slice(0, count)].entries()) {
+    const cable = opening.use(new Cable(database));
     const keyFile = daemons[0] && `${daemons[0].dataDir}/secrets/secretstore.key`;
     const directory = opening.use(await joinDatabase(program, { url: cable.url, node, keyFile }));
-    daemons.push(opening.use(await startDaemon(program, { directory, args })));
+    daemons.push(await startDaemon(program, { directory, args }));
+    opening.defer(async () => await daemons[index]?.[Symbol.asyncDispose]());
     cables.push(cable);
+    directories.push(directory);
   }
   const open = opening.move();
-  return { daemons, cables, [Symbol.asyncDispose]: () => open.disposeAsync() };
+  return {
+    database,
+    daemons,
+    cables,
+    pastLogs,
+    async revive(index) {
+      const [killed, directory] = [daemons[index], directories[index]];
+      if (killed === undefined || directory === undefined) {
+        throw new RangeError(`No daemon ${index}`);
+      }
+      daemons[index] = await startDaemon(program, { directory, args });
+      pastLogs.push(killed.log);
+      await killed[Symbol.asyncDispose]();
+    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
 }

@@ -30,14 +30,17 @@ export class StepJournal {
     this.#path = path;
   }
 
-  /** A trigger `beat` that anybody may call, whose one step beats for so long. */
-  manifests(seconds: number): readonly Manifest[] {
+  /** A trigger `beat`, which anybody may call unless it says otherwise: its one step beats so long. */
+  manifests(
+    seconds: number,
+    webhook: Record<string, unknown> = { allowUnsigned: true },
+  ): readonly Manifest[] {
     const line = (what: string) =>
       `echo "${what} $SVC_TASK_ID $SVC_DATA_DIR $$ $(date +%s%3N)" >> "${this.#path}"`;
     const beats = `for beat in $(seq ${seconds * 10}); do sleep 0.1; ${line("beat")}; done`;
     return [
       workflow("beat", `${line("beat")}\n${beats}\n${line("done")}`),
-      trigger("beat", { workflow: "beat", webhook: { allowUnsigned: true } }),
+      trigger("beat", { workflow: "beat", webhook }),
     ];
   }
 

@@ -1,0 +1,59 @@
+/**
+ * What has to hold in the database of a cluster, at any moment and at the end: read from outside,
+ * past the daemons.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual } from "node:assert/strict";
+import { Connections } from "../../src/store/postgres/database/connections.ts";
+import type { Row } from "../../src/store/sql/row.ts";
+
+/** The rows of a database. */
+export class Books implements AsyncDisposable {
+  readonly #connections: Connections;
+
+  constructor(database: string) {
+    const owner = { node: "tests", run: "tests" };
+    this.#connections = new Connections({ url: database, owner, max: 1 });
+  }
+
+  /** Every task that is ready or runs has its job, and there is no other job. */
+  async agree(): Promise<void> {
+    deepEqual(
+      await this.#all(`
+        SELECT tasks.id, tasks.state, job.id AS job, job.state AS job_state
+        FROM (SELECT * FROM tasks WHERE state = 'running' OR state = 'pending' AND held = 0) AS tasks
+        FULL JOIN svc_jobs.job ON job.id = job_of(tasks.id)
+        WHERE tasks.id IS NULL OR job.id IS NULL OR job.state = 'active' AND tasks.state = 'pending'`),
+      [],
+    );
+  }
+
+  /** Ids of senders under which a delivery was accepted, each as often as that happened. */
+  async accepted(): Promise<readonly string[]> {
+    const rows = await this.#all(
+      `SELECT headers::json ->> 'x-github-delivery' AS id FROM deliveries
+       WHERE outcome = 'accepted' ORDER BY 1`,
+    );
+    return rows.map(({ id }) => String(id));
+  }
+
+  /** How many tasks a node runs, or has left running. */
+  async running(node: string): Promise<number> {
+    const [row] = await this.#all(
+      `SELECT count(*) FROM tasks JOIN nodes ON nodes.id = tasks.node
+       WHERE state = 'running' AND name = ?`,
+      node,
+    );
+    return Number(row?.["count"]);
+  }
+
+  #all(sql: string, ...values: readonly string[]): Promise<Row[]> {
+    return this.#connections.use((db) => db.all(sql, ...values));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#connections[Symbol.asyncDispose]();
+  }
+}

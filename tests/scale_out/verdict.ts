@@ -1,0 +1,83 @@
+/**
+ * What has to hold once a cluster has been through its ordeal, whatever that was: held against the
+ * answers that senders got, the database, the logs of the daemons and the journal of the steps.
+ *
+ * @module
+ */
+
+import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
+import type { TaskRecord } from "../helpers/daemon.ts";
+import type { Books } from "./books.ts";
+import type { Cluster } from "./cluster.ts";
+import type { Pushes } from "./pushes.ts";
+import { findMarkedProcesses } from "../soak/leftovers.ts";
+import type { StepJournal } from "./step_journal.ts";
+
+/** How often a task is begun anew before it fails. */
+const MOST_RESTARTS = 3;
+
+/** What is judged. */
+export interface Ordeal {
+  readonly cluster: Cluster;
+  readonly books: Books;
+  readonly journal: StepJournal;
+  /** They have to be over. */
+  readonly pushes: Pushes;
+}
+
+/** Waits for the end of every task, and judges; gives the tasks. */
+export async function judge(ordeal: Ordeal): Promise<readonly TaskRecord[]> {
+  const tasks = await ordeal.cluster.daemons[0]?.settled() ?? [];
+  await judgePromises(tasks, ordeal);
+  judgeLogs(ordeal.cluster);
+  await judgeSteps(tasks, ordeal.journal);
+  for (const { dataDir } of ordeal.cluster.daemons) {
+    deepEqual(await findMarkedProcesses(dataDir), []);
+  }
+  return tasks;
+}
+
+/** Each 200 is one task, each task is of a 200, and both books say so. */
+async function judgePromises(
+  tasks: readonly TaskRecord[],
+  { pushes, books }: Ordeal,
+): Promise<void> {
+  deepEqual(pushes.faults, []);
+  const stored = [...pushes.stored];
+  deepEqual(stored.filter(([, named]) => named.size !== 1), [], "each push named one task");
+  deepEqual(
+    tasks.map(({ id }) => id).toSorted(),
+    stored.flatMap(([, named]) => [...named]).toSorted(),
+    "each 200 is one task, and each task is of a 200",
+  );
+  deepEqual(await books.accepted(), stored.map(([id]) => id).toSorted(), "each key once");
+  await books.agree(); // so no job is left
+}
+
+/** No task ended twice, and no daemon failed. */
+function judgeLogs({ pastLogs, daemons }: Cluster): void {
+  const logs = [...pastLogs, ...daemons.map(({ log }) => log)].join("\n");
+  const ended = [...logs.matchAll(/task ended task=(\w+)/g)].map(([, id]) => id);
+  equal(new Set(ended).size, ended.length, "no task ended twice");
+  deepEqual(logs.match(/.*(?:failed inside|could not be stored).*/g), null);
+}
+
+/** Every task ran to its end, never beside itself, and to a second end only where it was taken over. */
+async function judgeSteps(tasks: readonly TaskRecord[], journal: StepJournal): Promise<void> {
+  deepEqual(
+    tasks.filter(({ state, reason, restarts }) =>
+      state !== "succeeded" && !(reason === "interrupted" && restarts >= MOST_RESTARTS)
+    ),
+    [],
+  );
+  deepEqual(await journal.overlaps(), [], "no step beside its successor");
+  const of = Map.groupBy(await journal.runs(), ({ taskId }) => taskId);
+  deepEqual(
+    tasks.filter(({ id, state, restarts }) => {
+      const done = (of.get(id) ?? []).filter(({ isDone }) => isDone).length;
+      return state === "succeeded" && done === 0 || done > 1 + restarts;
+    }),
+    [],
+    "each ran to its end, and to another one only where it was taken over",
+  );
+}
