@@ -32,6 +32,7 @@ export interface Backup {
 
 /** The findings of a check. */
 export interface Check {
+  /** The file; of a database that daemons share, where it is in words. */
   readonly file: string;
   /** Its size in bytes. */
   readonly bytes: number;
@@ -75,7 +76,7 @@ export const UPKEEP_OPERATIONS = {
     role: "admin", // the copy holds everything
   }),
   "db.check": defineOperation({
-    summary: "Checks every page and every row of the database",
+    summary: "Checks the database: its pages where it is a file, and its rows",
     input: {},
     output: lines<UpkeepLine<Check>>(),
     role: "operator", // it reads the whole file

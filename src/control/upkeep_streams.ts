@@ -11,7 +11,7 @@ import { AppError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Maintenance } from "../store/maintenance.ts";
 import { refuseShared } from "../storage/no_shared_database.ts";
-import { backupLines, checkLines, type UpkeepLines, vacuumLines } from "../upkeep/lines.ts";
+import { backupLines, ownCheckLines, type UpkeepLines, vacuumLines } from "../upkeep/lines.ts";
 import type { AuditLog, RecordEnd } from "./records/audit_log.ts";
 import type { Handlers } from "./server/server.ts";
 
@@ -20,12 +20,13 @@ export interface UpkeepHost extends Pick<AuditLog, "startAudited"> {
   readonly dirs: DataDir;
   readonly store: Maintenance;
   readonly log: Log;
+  /** Reads an environment variable. */
+  readonly env: (name: string) => string | undefined;
 }
 
 /** The handlers, by name of the operation. */
 export function upkeepHandlers(host: UpkeepHost): Pick<Handlers, keyof typeof UPKEEP_OPERATIONS> {
   const { dirs, store } = host;
-  const request = { file: dirs.database, alone: false };
   return {
     async *"db.backup"(input, caller, signal) {
       await refuseShared("db.backup", dirs);
@@ -43,8 +44,7 @@ export function upkeepHandlers(host: UpkeepHost): Pick<Handlers, keyof typeof UP
       yield* recorded(until(signal, backupLines(input, dirs)), end ?? nothing);
     },
     async *"db.check"(_input, _caller, signal) {
-      await refuseShared("db.check", dirs);
-      yield* until(signal, checkLines(request, dirs));
+      yield* until(signal, ownCheckLines({ env: host.env, alone: false }, dirs));
     },
     async *"db.vacuum"(_input, _caller, signal) {
       await refuseShared("db.vacuum", dirs);

@@ -71,7 +71,8 @@ export async function openServers(
   const manifests = opening.use(
     new ManifestReader({ program: join(dir.bin, "svc"), groups: state.groups, clock: state.clock }),
   );
-  const host = { ...state, ...execution, ...intake, ...report, manifests };
+  const { env } = config;
+  const host = { ...state, ...execution, ...intake, ...report, manifests, env };
   const githubLogs = busy.use(new GitHubLogs(host));
   const answer = controlPlane(
     { ...host, githubLogs, receiveOwn: (request: Request) => webhook.answer(request) },
@@ -112,6 +113,7 @@ export async function openServers(
 function controlPlane(
   host: State & Execution & Intake & SelfReport & {
     readonly manifests: ManifestReader;
+    readonly env: OperationsHost["env"];
     readonly receiveOwn: OperationsHost["receiveOwn"];
     readonly githubLogs: OperationsHost["githubLogs"];
   },

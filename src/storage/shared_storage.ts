@@ -10,7 +10,7 @@ import { readKeyFile } from "../secrets/key_file.ts";
 import { keyIdOf } from "../secrets/key_id.ts";
 import { startGuard } from "../shell/guard.ts";
 import { ENDLESS, LEASE_MS, reliableMs } from "../store/lease.ts";
-import { placeOf } from "../store/postgres/database/database_url.ts";
+import { nameOf, placeOf } from "../store/postgres/database/database_url.ts";
 import { toAddress } from "../store/postgres/database/driver_config.ts";
 import { Hints } from "../store/postgres/hints/hints.ts";
 import { openPostgresStore, type PostgresStore } from "../store/postgres/open_store.ts";
@@ -32,8 +32,7 @@ export async function openSharedStorage(
   const url = addressOf(stored, env);
   const address = toAddress(url, env);
   const place = placeOf(address);
-  const database = `PostgreSQL "${address.database}" at ${place}`;
-  const shared = { database, names: [id, name, ...labels] };
+  const shared = { database: nameOf(address), names: [id, name, ...labels] };
   const forStore = {
     ...options,
     url,

@@ -1,6 +1,7 @@
 /**
  * `svc db check`: checks every page and every row of the database, and whether the key file
- * decrypts its secrets. It works on a copy too.
+ * decrypts its secrets. It works on a copy too, and on a database that daemons share, whose pages
+ * are PostgreSQL's.
  *
  * @module
  */
@@ -10,11 +11,13 @@ import { AppError, messageOf } from "../base/errors.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
 import { createKeyring, type Keyring } from "../secrets/keyring.ts";
-import type { Progress } from "../store/maintenance.ts";
+import { checkShared } from "../storage/check_shared_database.ts";
+import type { CheckFacts, Progress } from "../store/maintenance.ts";
 import { checkWholeFile } from "../store/sqlite/maintenance/run_job.ts";
 
 /** Result of a check. */
 export interface CheckReport {
+  /** The file; of a shared database, where it is in words. */
   readonly file: string;
   /** Size in bytes. */
   readonly bytes: number;
@@ -42,21 +45,44 @@ export async function* check(
   const beside = [`${file}-shm`, `${file}-wal`].filter((path) => !isThere(path));
   try {
     const facts = yield* checkWholeFile(file);
-    const closed = await findClosedSecrets(facts.secretStores, dirs);
-    const left = facts.running > 0 && alone
+    const notes = facts.running > 0 && alone
       ? [`${facts.running} tasks were running: they continue when a daemon starts`]
       : [];
-    return {
-      file,
-      bytes: facts.bytes,
-      schemaVersion: facts.schemaVersion,
-      notes: left,
-      faults: [...facts.faults, ...new Set(closed.map(({ fault }) => fault))],
-    };
+    return await report(file, facts, { dirs, notes });
   } finally {
     // Even a reader makes them. Another user of the database would need them: then they stay.
     for (const path of alone ? beside : []) await Deno.remove(path).catch(() => {});
   }
+}
+
+/** The database of a data directory, whichever it has. */
+export interface OwnCheckRequest extends Pick<CheckRequest, "alone"> {
+  /** Reads an environment variable. */
+  readonly env: (name: string) => string | undefined;
+}
+
+/**
+ * Checks the database of a data directory.
+ *
+ * @throws {AppError} `refused` or `overloaded` when it is shared and cannot be connected to.
+ */
+export async function* checkOwn(
+  { env, alone }: OwnCheckRequest,
+  dirs: DataDir,
+): AsyncGenerator<Progress, CheckReport, undefined> {
+  const shared = yield* checkShared(dirs, env);
+  if (shared === undefined) return yield* check({ file: dirs.database, alone }, dirs);
+  return await report(shared.database, shared, { dirs, notes: [] });
+}
+
+async function report(
+  file: string,
+  { bytes, schemaVersion, faults, secretStores }: CheckFacts,
+  { dirs, notes }: { readonly dirs: DataDir; readonly notes: readonly string[] },
+): Promise<CheckReport> {
+  const closed = await findClosedSecrets(secretStores, dirs);
+  const sealed = new Set(closed.map(({ fault }) => fault));
+  return { file, bytes, schemaVersion, notes, faults: [...faults, ...sealed] };
 }
 
 /** A SecretStore whose values cannot be decrypted. */

@@ -12,7 +12,13 @@ import { AppError } from "../base/errors.ts";
 import type { Progress } from "../store/maintenance.ts";
 import type { Maintenance } from "../store/maintenance.ts";
 import { backUp, type BackupRequest } from "./back_up.ts";
-import { check, type CheckRequest } from "./check.ts";
+import {
+  check,
+  checkOwn,
+  type CheckReport,
+  type CheckRequest,
+  type OwnCheckRequest,
+} from "./check.ts";
 import { restore, type RestoreRequest } from "./restore.ts";
 import { vacuum } from "./vacuum.ts";
 
@@ -29,15 +35,18 @@ export function backupLines(request: BackupRequest, dirs: DataDir): UpkeepLines<
   }));
 }
 
-/** Checks a database. */
+/** Checks a database in a file. */
 export function checkLines(request: CheckRequest, dirs: DataDir): UpkeepLines<Check> {
-  return lines(check(request, dirs), ({ file, bytes, schemaVersion, faults, notes }) => ({
-    file,
-    bytes,
-    schema_version: schemaVersion,
-    faults,
-    notes,
-  }));
+  return lines(check(request, dirs), toCheck);
+}
+
+/** Checks the database of the data directory. */
+export function ownCheckLines(request: OwnCheckRequest, dirs: DataDir): UpkeepLines<Check> {
+  return lines(checkOwn(request, dirs), toCheck);
+}
+
+function toCheck({ file, bytes, schemaVersion, faults, notes }: CheckReport): Check {
+  return { file, bytes, schema_version: schemaVersion, faults, notes };
 }
 
 /** Replaces the database with a copy. */

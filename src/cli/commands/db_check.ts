@@ -7,7 +7,7 @@
 import { resolve } from "node:path";
 import { AppError } from "../../base/errors.ts";
 import { sizeText } from "../../base/size.ts";
-import { checkLines } from "../../upkeep/lines.ts";
+import { checkLines, ownCheckLines } from "../../upkeep/lines.ts";
 import { type Command, type CommandContext, CONNECTION, OUTPUT_TEXT_JSON } from "../command.ts";
 import { doDatabaseWork, follow } from "../database_work.ts";
 import { jsonText } from "../json_text.ts";
@@ -18,7 +18,8 @@ export const command: Command = {
   help:
     "Checks every page and every row of the database, the chain of the plugin audit, and that " +
     "the key file opens every secret. Exit 1 when something is wrong. Works while the daemon runs " +
-    "(role operator) and without one. With a file, checks that copy instead.",
+    "(role operator) and without one. Where daemons share a PostgreSQL, checks its rows, the jobs of " +
+    "tasks, and the same otherwise. With a file, checks that copy instead.",
   arguments: [{ name: "[file]", help: "a backup (default: the database of the data directory)" }],
   options: [...CONNECTION, OUTPUT_TEXT_JSON],
   examples: ["svc db check", "svc db check /backup/svc.db -o json"],
@@ -29,7 +30,7 @@ export const command: Command = {
     const report = isCopy ? await checkCopy(resolve(given), context) : await doDatabaseWork({
       operation: "db.check",
       input: {},
-      onFiles: (dirs) => checkLines({ file: dirs.database, alone: true }, dirs),
+      onFiles: (dirs) => ownCheckLines({ env: context.io.env, alone: true }, dirs),
       anyDatabase: true,
     }, context);
     const { file, bytes, faults, notes } = report;
@@ -52,5 +53,7 @@ export const command: Command = {
 async function checkCopy(file: string, context: CommandContext) {
   const there = await Deno.stat(file).catch(() => undefined);
   if (there?.isFile !== true) throw new AppError("not_found", `No file "${file}"`);
-  return await follow(checkLines({ file, alone: false }, context.dir()), { io: context.io });
+  return await follow(checkLines({ file, alone: false }, context.dir()), {
+    io: context.io,
+  });
 }

@@ -82,6 +82,11 @@ export function placeOf({ host, port }: DatabaseAddress): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
+/** A database in words. */
+export function nameOf(address: DatabaseAddress): string {
+  return `PostgreSQL "${address.database}" at ${placeOf(address)}`;
+}
+
 function toUrl(text: string): URL {
   const url = URL.parse(text);
   if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) {

@@ -14,8 +14,8 @@ import { ABOUT, migrationsAfter, SCHEMA_VERSION } from "./migrations.ts";
 /** Tells functions of one program from those of another. */
 const FUNCTIONS_ID = sha256Hex(FUNCTIONS).slice(0, 16);
 
-/** What a database says of itself. */
-interface About {
+/** What a database says of itself, in the row of `svc.about`. */
+export interface About {
   /** Number of migrations it has been through; 0 when it is empty. */
   readonly version: number;
   readonly functions: string;
@@ -54,7 +54,8 @@ export async function migrate(connections: Connections, keyId = ""): Promise<voi
   });
 }
 
-async function readAbout(db: Session): Promise<About> {
+/** What a database says of itself. */
+export async function readAbout(db: Session): Promise<About> {
   const there = await db.get("SELECT to_regclass('svc.about') IS NOT NULL AS is_there");
   const row = there?.["is_there"] ? await db.get("SELECT * FROM svc.about") : undefined;
   if (row === undefined) return { version: 0, functions: "", key: "" };

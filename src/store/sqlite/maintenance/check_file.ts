@@ -12,47 +12,10 @@ import { sizeOf } from "./back_up.ts";
 import { findUnreadable } from "./check_rows.ts";
 import { findSchemaFaults } from "../engine/check_schema.ts";
 import { number, text } from "../../sql/columns.ts";
+import { IMPOSSIBLE_ROWS, listed, MAX_LISTED } from "../../sql/impossible_rows.ts";
 import { Database, fromSqliteError } from "../engine/database.ts";
 import { SCHEMA_VERSION, versionOf } from "../engine/migrations.ts";
 import { loadResources } from "../resources/resource_rows.ts";
-
-/** Most faults of one kind that are listed. */
-const MAX_LISTED = 20;
-
-/** Impossible rows: each statement selects their ids. */
-const IMPOSSIBLE: readonly { readonly sql: string; readonly show: (ids: string) => string }[] = [
-  {
-    sql: "SELECT DISTINCT task_id AS id FROM steps WHERE task_id NOT IN (SELECT id FROM tasks)",
-    show: (ids) => `There are steps of tasks that do not exist: ${ids}`,
-  },
-  {
-    sql: `SELECT id FROM tasks WHERE plan_hash IS NOT NULL
-          AND plan_hash NOT IN (SELECT hash FROM plans)`,
-    show: (ids) => `There are tasks whose plan is gone: ${ids}`,
-  },
-  {
-    sql: `SELECT id FROM tasks WHERE state IN ('pending', 'running') AND plan_hash IS NULL`,
-    show: (ids) => `There are tasks that wait or run without a plan: ${ids}`,
-  },
-  {
-    sql: `SELECT id FROM tasks
-          WHERE state NOT IN ('pending', 'running', 'succeeded', 'failed', 'cancelled')`,
-    show: (ids) => `There are tasks in no state: ${ids}`,
-  },
-  {
-    sql: `SELECT id FROM tasks WHERE (finished_at IS NULL) <> (state IN ('pending', 'running'))`,
-    show: (ids) => `There are tasks whose state and time of end do not go together: ${ids}`,
-  },
-  {
-    sql: `SELECT task_id AS id FROM steps JOIN tasks ON tasks.id = task_id
-          WHERE steps.state = 'running' AND tasks.state <> 'running'`,
-    show: (ids) => `There are steps that run in tasks that do not: ${ids}`,
-  },
-  {
-    sql: "SELECT task_id AS id FROM task_ends WHERE task_id NOT IN (SELECT id FROM tasks)",
-    show: (ids) => `There are unhandled ends of tasks that do not exist: ${ids}`,
-  },
-];
 
 /** Tables that every version has. */
 const TABLES = ["resources", "deliveries", "tasks", "steps", "plans", "plugin_audit"];
@@ -102,11 +65,9 @@ function inspect(db: Database): CheckFacts {
   if (unreadable.length > 0) return { ...facts, faults: unreadable };
   const known = { ...facts, ...countTasks(db), secretStores: findSecretStores(db) };
   if (schemaVersion < SCHEMA_VERSION) return known; // the next start migrates it
-  const impossible = IMPOSSIBLE.flatMap(({ sql, show }) => {
-    const ids = db.all(`${sql} LIMIT ${MAX_LISTED + 1}`).map((row) => text(row, "id"));
-    const more = ids.length > MAX_LISTED ? " and more" : "";
-    return ids.length === 0 ? [] : [`${show(ids.slice(0, MAX_LISTED).join(", "))}${more}`];
-  });
+  const impossible = IMPOSSIBLE_ROWS.flatMap(({ sql, show }) =>
+    listed(db.all(`${sql} LIMIT ${MAX_LISTED + 1}`), show)
+  );
   const audit = verifyAudit(db).faults.map((fault) => `Audit: ${fault}`);
   return { ...known, faults: [...impossible, ...audit.slice(0, MAX_LISTED)] };
 }

@@ -1,0 +1,62 @@
+/**
+ * Rows that contradict each other, which `svc db check` looks for in either database.
+ *
+ * @module
+ */
+
+import { text } from "./columns.ts";
+import type { Row } from "./row.ts";
+
+/** Most faults of one kind that are listed. */
+export const MAX_LISTED = 20;
+
+/** Rows that should not be there. */
+export interface ImpossibleRows {
+  /** Selects their ids as `id`. */
+  readonly sql: string;
+  readonly show: (ids: string) => string;
+}
+
+/** Each kind of them. */
+export const IMPOSSIBLE_ROWS: readonly ImpossibleRows[] = [
+  {
+    sql: `SELECT DISTINCT task_id AS id FROM steps
+          WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = steps.task_id)`,
+    show: (ids) => `There are steps of tasks that do not exist: ${ids}`,
+  },
+  {
+    sql: `SELECT id FROM tasks WHERE plan_hash IS NOT NULL
+          AND NOT EXISTS (SELECT 1 FROM plans WHERE plans.hash = tasks.plan_hash)`,
+    show: (ids) => `There are tasks whose plan is gone: ${ids}`,
+  },
+  {
+    sql: "SELECT id FROM tasks WHERE state IN ('pending', 'running') AND plan_hash IS NULL",
+    show: (ids) => `There are tasks that wait or run without a plan: ${ids}`,
+  },
+  {
+    sql: `SELECT id FROM tasks
+          WHERE state NOT IN ('pending', 'running', 'succeeded', 'failed', 'cancelled')`,
+    show: (ids) => `There are tasks in no state: ${ids}`,
+  },
+  {
+    sql: "SELECT id FROM tasks WHERE (finished_at IS NULL) <> (state IN ('pending', 'running'))",
+    show: (ids) => `There are tasks whose state and time of end do not go together: ${ids}`,
+  },
+  {
+    sql: `SELECT task_id AS id FROM steps JOIN tasks ON tasks.id = task_id
+          WHERE steps.state = 'running' AND tasks.state <> 'running'`,
+    show: (ids) => `There are steps that run in tasks that do not: ${ids}`,
+  },
+  {
+    sql: `SELECT task_id AS id FROM task_ends
+          WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = task_ends.task_id)`,
+    show: (ids) => `There are unhandled ends of tasks that do not exist: ${ids}`,
+  },
+];
+
+/** The sentence of rows that were found, of which one more than are listed may be given. */
+export function listed(rows: readonly Row[], show: ImpossibleRows["show"]): string[] {
+  const ids = rows.map((row) => text(row, "id"));
+  const more = ids.length > MAX_LISTED ? " and more" : "";
+  return ids.length === 0 ? [] : [`${show(ids.slice(0, MAX_LISTED).join(", "))}${more}`];
+}
