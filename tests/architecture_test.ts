@@ -493,6 +493,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/resources": "types",
     "src/secrets": "types",
     "src/store": "types",
+    "src/store/rules": "values",
     "src/tasks": "values",
     "src/tasks/log": "values",
     "src/tasks/run": "values",

@@ -85,6 +85,11 @@ export interface RetryOf {
   readonly kept: readonly StepRecord[];
   /** Whether the new task continues in the directory of the old one. */
   readonly keepDirectory: boolean;
+  /**
+   * Whether it may run only on the node that ran the old one, because what the steps it keeps have
+   * made is there; so where it keeps the directory.
+   */
+  readonly staysOnNode: boolean;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -169,6 +174,8 @@ export interface Task {
   readonly depth: number;
   /** Its own directory, while that exists; empty otherwise. */
   readonly directory: string;
+  /** Id of the node that claimed it last; absent where the store has only one, and before a claim. */
+  readonly node?: string;
   /** Reason of a request to cancel it; empty without one. */
   readonly cancelReason: string;
   /** Every step of its workflow, in order; empty when it never had a plan. */
@@ -208,8 +215,18 @@ export interface ClaimedTask {
   readonly hasMessages: boolean;
   /** W3C `traceparent` of the trace its spans belong to. */
   readonly trace?: string;
-  /** Name of the node that has its directory, so that it begins anew here; mostly absent. */
-  readonly leftOn?: string;
+  /** Present where another node has run steps of it. */
+  readonly move?: TaskMove;
+}
+
+/** A task that goes on at another node than the one that has run steps of it. */
+export interface TaskMove {
+  /** Name of the node that it comes from. */
+  readonly from: string;
+  /** Name of the one that has claimed it. */
+  readonly to: string;
+  /** Whether its steps run again, because what they made is on the other node. */
+  readonly isAnew: boolean;
 }
 
 /** The end of a task. */

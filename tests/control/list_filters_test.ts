@@ -125,7 +125,7 @@ Deno.test("tasks of a delivery, a parent or a retried task, named as people name
   const { store } = temp;
   await accept(store, 1);
   await accept(store, 2, { plan: undefined, task: { parentId: taskIdOf(1) } });
-  const again = { of: taskIdOf(2), kept: [], keepDirectory: false, now: NOW };
+  const again = { of: taskIdOf(2), kept: [], keepDirectory: false, staysOnNode: false, now: NOW };
   const plan = { hash: "h1", json: '{"steps":[]}' };
   await store.retryTask({
     id: taskIdOf(3),

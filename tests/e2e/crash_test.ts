@@ -160,7 +160,7 @@ testOneProgram(
     );
     const logs = await daemon.svc(["task", "logs", task?.id ?? ""]);
     match(logs.stdout, /again\nlast\n$/);
-    equal(logs.stderr, '[svc: the daemon was restarted; step "s2" runs again]\n');
+    equal(logs.stderr, '[svc: step "s2" was interrupted and runs again]\n');
   },
 );
 

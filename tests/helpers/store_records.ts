@@ -54,7 +54,10 @@ export interface Accepted {
 }
 
 /** The plan of every test task. */
-export const PLAN = { hash: "h1", json: JSON.stringify({ steps: STEPS.map((id) => ({ id })) }) };
+export const PLAN = {
+  hash: "h1",
+  json: JSON.stringify({ steps: STEPS.map((id) => ({ id })), workspace: { path: "/srv/repo" } }),
+};
 
 /** Stores delivery `n` and task `n`; gives what became of it. */
 export async function accept(

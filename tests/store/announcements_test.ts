@@ -49,7 +49,14 @@ Deno.test("a task is announced as it is stored, claimed, changed and ended; what
   await store.saveStep(id, { position: 0, id: "build", state: "running", reason: "" });
   deepEqual(take(), [["recordsChanged", { record, id }]]);
   await rejects(
-    store.retryTask({ id: taskIdOf(2), of: id, now: 1, kept: [], keepDirectory: false }),
+    store.retryTask({
+      id: taskIdOf(2),
+      of: id,
+      now: 1,
+      kept: [],
+      keepDirectory: false,
+      staysOnNode: false,
+    }),
   );
   deepEqual(take(), []);
   const end = { taskId: id, state: "failed", reason: "", now: 1 } as const;

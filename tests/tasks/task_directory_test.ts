@@ -406,6 +406,7 @@ test("worktree: a retry goes on in the directory it takes over, and removes it i
     id: taskIdOf(99),
     of: task.id,
     keepDirectory: true,
+    staysOnNode: true,
     now: Date.now(),
     kept: task.steps.slice(0, 1),
   });

@@ -12,18 +12,21 @@ import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ResolvePath } from "../../base/user_paths.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
+import type { NodeStore } from "../../store/node_store.ts";
+import { staysBehind } from "../../store/rules/placement.ts";
 import type { InboxStore, TaskRecorder, TaskStore } from "../../store/task_store.ts";
 import type { InboxMessage, Task } from "../../store/task_records.ts";
-import { planHere } from "../../tasks/plan.ts";
+import { type Plan, planHere } from "../../tasks/plan.ts";
 import { isDirectory, type TaskDirectories } from "../../tasks/workspace/task_directory.ts";
 import { type Caller, withClient } from "../../auth/caller.ts";
 import { findTask } from "../records/records.ts";
+import { findTaskHome } from "./task_home.ts";
 
 /** What these operations need. */
 export interface TaskActionHost {
   /** Redacts secrets in the reason that a step gives. */
   readonly secrets: KnownSecrets;
-  readonly store: TaskStore & InboxStore & Pick<TaskRecorder, "setTaskDirectory">;
+  readonly store: TaskStore & InboxStore & NodeStore & Pick<TaskRecorder, "setTaskDirectory">;
   readonly clock: Clock;
   /** Directories and commits of tasks. */
   readonly directories: Pick<TaskDirectories, "discard" | "whereCommitsAre">;
@@ -149,6 +152,7 @@ export async function taskWorkspace(
   if (stored === undefined) {
     throw new AppError("conflict", `Task ${task.id} never ran: ${task.reason}`);
   }
+  if (staysBehind((JSON.parse(stored) as Plan).workspace)) await checkIsHere(task, host.store);
   const { workspace } = planHere(stored, host.resolvePath);
   const isolation = workspace.isolation ?? "shared";
   const path = isolation === "shared" ? workspace.path : task.directory;
@@ -176,10 +180,12 @@ export async function cleanWorkspace(
     "store" | "directories" | "resolvePath"
   >,
 ): Promise<Output<"task.workspace.clean">> {
-  const { id, state, directory, finishedAt } = await findTask(input.id, store);
+  const task = await findTask(input.id, store);
+  const { id, state, directory, finishedAt } = task;
   if (finishedAt === undefined) {
     throw new AppError("conflict", `Task ${id} is ${state}: its directory is needed until it ends`);
   }
+  await checkIsHere(task, store);
   const stored = await store.findPlan(id);
   const from = stored === undefined ? undefined : planHere(stored, resolvePath).workspace.path;
   // First, so that no retry goes on in what is being removed.
@@ -190,6 +196,13 @@ export async function cleanWorkspace(
     if (directory !== "") await store.setTaskDirectory(id, directory);
     throw error;
   }
+}
+
+/** @throws {AppError} `conflict` when another node ran the task, and has what it left. */
+async function checkIsHere(task: Task, store: Pick<NodeStore, "listNodes">): Promise<void> {
+  const home = await findTaskHome(task, store);
+  if (home.is !== "elsewhere") return;
+  throw new AppError("conflict", `Task ${task.id} ran on node "${home.node}": run this there`);
 }
 
 const optional = (from: string | undefined) => from === undefined ? {} : { from };

@@ -11,16 +11,19 @@ import { AppError } from "../../base/errors.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
+import type { NodeStore } from "../../store/node_store.ts";
+import { staysBehind } from "../../store/rules/placement.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 import type { RetryOf, StepRecord, Task } from "../../store/task_records.ts";
 import { keptSteps } from "../../tasks/run/kept_steps.ts";
 import type { Plan, Planner } from "../../tasks/plan.ts";
 import { isDirectory } from "../../tasks/workspace/task_directory.ts";
 import { findTask } from "../records/records.ts";
+import { findTaskHome } from "./task_home.ts";
 
 /** What {@linkcode retryTask} needs. */
 export interface RetryHost {
-  readonly store: TaskStore;
+  readonly store: TaskStore & NodeStore;
   readonly catalog: Catalog;
   /** Plans a task that never had a plan. */
   readonly planner: Planner;
@@ -29,7 +32,7 @@ export interface RetryHost {
 }
 
 /** The parts of a retry that depend on how the old task ended. */
-interface RetryPlan extends Pick<RetryOf, "planned" | "kept" | "keepDirectory"> {
+interface RetryPlan extends Pick<RetryOf, "planned" | "kept" | "keepDirectory" | "staysOnNode"> {
   /** A note for the operator; empty when there is none. */
   readonly note: string;
 }
@@ -55,7 +58,7 @@ export async function retryTask(
   const plan = json === undefined ? undefined : JSON.parse(json) as Plan;
   const { note, ...again } = plan === undefined || plan.missing !== undefined
     ? newPlan(task, from, host)
-    : await continuePlan(task, plan, from);
+    : await continuePlan(task, plan, { from, store: host.store });
   const made = await host.store.retryTask({
     ...again,
     id: host.newId(),
@@ -82,20 +85,35 @@ function newPlan(task: Task, from: string | undefined, host: RetryHost): RetryPl
     throw new AppError("conflict", `Task ${task.id} cannot run yet, ${missing}: apply it first`);
   }
   checkFrom(from, JSON.parse(plan.json) as Plan, task);
-  return { planned: { ...names, plan }, kept: [], keepDirectory: false, note: "" };
+  return { planned: { ...names, plan }, ...anywhere([]) };
 }
 
-async function continuePlan(task: Task, plan: Plan, from: string | undefined): Promise<RetryPlan> {
+async function continuePlan(
+  task: Task,
+  plan: Plan,
+  { from, store }: { readonly from: string | undefined; readonly store: NodeStore },
+): Promise<RetryPlan> {
   checkFrom(from, plan, task);
   if (task.state === "succeeded" && from === undefined) {
-    const note = `Task ${task.id} succeeded, so all of its steps run again`;
-    return { kept: [], keepDirectory: false, note };
+    return anywhere([], `Task ${task.id} succeeded, so all of its steps run again`);
   }
   const kept = keptSteps({ plan, records: task.steps }, from);
-  const isShared = (plan.workspace.isolation ?? "shared") === "shared";
-  if (kept.length === 0 || isShared) return { kept, keepDirectory: false, note: "" };
-  if (await isDirectory(task.directory)) return { kept, keepDirectory: true, note: "" };
-  return withoutDirectory(task, kept, from);
+  if (kept.length === 0 || !staysBehind(plan.workspace)) return anywhere(kept);
+  const home = await findTaskHome(task, store);
+  const keepDirectory = (plan.workspace.isolation ?? "shared") !== "shared";
+  const isThere = home.is === "here"
+    ? !keepDirectory || await isDirectory(task.directory)
+    : home.is === "elsewhere" && (!keepDirectory || task.directory !== "");
+  if (!isThere) return withoutDirectory(task, kept, from);
+  const note = home.is === "elsewhere"
+    ? `It runs on node "${home.node}", where what its finished steps made is`
+    : "";
+  return { kept, keepDirectory, staysOnNode: true, note };
+}
+
+/** A retry that any node may run that its workspace allows. */
+function anywhere(kept: readonly StepRecord[], note = ""): RetryPlan {
+  return { kept, keepDirectory: false, staysOnNode: false, note };
 }
 
 /** The results of finished steps were in the directory: without it they have to run again. */
@@ -105,9 +123,7 @@ function withoutDirectory(
   from: string | undefined,
 ): RetryPlan {
   const gone = `The directory in which task ${task.id} ran is gone`;
-  if (from === undefined) {
-    return { kept: [], keepDirectory: false, note: `${gone}, all of its steps run again` };
-  }
+  if (from === undefined) return anywhere([], `${gone}, all of its steps run again`);
   const ids = kept.map(({ id }) => id).join(", ");
   throw new AppError(
     "conflict",

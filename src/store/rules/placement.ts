@@ -1,8 +1,27 @@
 /**
- * Where tasks run that several nodes may run.
+ * Where tasks run that several nodes may run, and what becomes of a task that goes on at another
+ * node than the one that began it.
  *
  * @module
  */
+
+/** The part of a plan that says where its steps run. */
+export interface PlacedWorkspace {
+  /** As the manifest has it. */
+  readonly path: string;
+  /** Absent in plans of older versions, where it is `shared`. */
+  readonly isolation?: "shared" | "worktree" | "copy";
+}
+
+/**
+ * Whether what steps leave in their directory is on the one machine that ran them: in a directory of
+ * the task's own, and in one below the data directory, which is another one on each machine. A
+ * directory with an absolute path, or below a home, is taken to be the same on all of them. A task
+ * whose results stay behind begins anew at another node, and its retry keeps steps on that node only.
+ */
+export function staysBehind({ path, isolation = "shared" }: PlacedWorkspace): boolean {
+  return isolation !== "shared" || !/^(\/|~\/|~$)/.test(path);
+}
 
 /** A task, as far as its job depends on it. */
 export interface JobState {

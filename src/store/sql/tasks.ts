@@ -15,7 +15,10 @@ import type { ClaimedTask, StepRecord, StepState, Task, TaskState } from "../tas
 import { bytes, json, number, optionalNumber, text } from "./columns.ts";
 import type { Row } from "./row.ts";
 
-/** Columns that {@linkcode toTask} takes: without the payload, which can be large. */
+/**
+ * Columns that {@linkcode toTask} takes: without the payload, which can be large. Where nodes share
+ * the store, it also takes `node`.
+ */
 export const TASK_COLUMNS = `tasks.id, tasks.project, tasks."trigger", tasks.workflow,
   tasks.workspace, tasks.state, tasks.reason, tasks.delivery_id, tasks.plan_hash, tasks.created_at,
   tasks.started_at, tasks.finished_at, tasks.restarts, tasks.parent_id, tasks.retry_of,
@@ -58,6 +61,7 @@ export function toTask(row: Row, stored: StoredSteps): Task {
     retryOf: textOrEmpty(row, "retry_of"),
     depth: number(row, "depth"),
     directory: textOrEmpty(row, "directory"),
+    ...(row["node"] === undefined || row["node"] === "" ? {} : { node: text(row, "node") }),
     cancelReason: textOrEmpty(row, "cancel_reason"),
     steps: toSteps(stored, state),
   };

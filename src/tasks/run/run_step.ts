@@ -36,7 +36,7 @@ export async function runStep(
   const before = context.steps.records[position];
   const isAgain = before?.reason === INTERRUPTED;
   const log = context.log.step(step.id);
-  if (isAgain) await log.note(`the daemon was restarted; step "${step.id}" runs again`);
+  if (isAgain) await log.note(`step "${step.id}" was interrupted and runs again`);
   const end = async (record: StepRecord) => {
     if (record.state === "failed") await log.note(`step "${step.id}" failed: ${record.reason}`);
     context.steps.record(record);

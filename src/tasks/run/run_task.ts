@@ -12,6 +12,7 @@ import { CancellationScope } from "../cancellation_scope.ts";
 import { checkSender, hasBegun } from "./check_sender.ts";
 import { findNeverRan, isOver, taskVerdict } from "./flow.ts";
 import { planHere } from "../plan.ts";
+import { noteMove } from "./note_move.ts";
 import { removeOwnDirectory } from "./own_directory.ts";
 import { prepareFinally, prepareTask } from "./prepare_task.ts";
 import { runFinally, runFlow, skipForever, skipForTime } from "./run_flow.ts";
@@ -59,6 +60,7 @@ export async function runTask(
   const written = { taskId };
   const onWritten = () => events.publish("logWritten", written);
   const { stop } = signals;
+  await noteMove(claimed, host, stop);
   await using log = new TaskLog(host.logs.of(taskId), { clock, secrets, onWritten, stop });
   using steps = new StepRecorder(claimed.task, host, stop);
   last.defer(() => steps.flush());

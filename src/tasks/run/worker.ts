@@ -15,6 +15,7 @@ import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
 import { INTERRUPTED, runTask } from "./run_task.ts";
 import type { TaskResult } from "./task_result.ts";
 import { TASK_MARK } from "../step/step_env.ts";
+import { noteMove } from "./note_move.ts";
 import { removeLeftFiles } from "../step/task_files.ts";
 import type { RunHost, RunSignals } from "./task_context.ts";
 
@@ -117,6 +118,7 @@ class Worker implements TaskWorker {
     for (const claimed of interrupted) {
       const { id, restarts, cancelReason } = claimed.task;
       if (restarts < MAX_RESTARTS) {
+        await noteMove(claimed, this.#host, signal); // the next claim is not from another node
         // a cancelled task too, because its `finally` steps have to run
         await this.#requeue(claimed);
         log.info("task continues after an interruption", { task: id });
@@ -205,12 +207,11 @@ class Worker implements TaskWorker {
     const now = clock.now();
     try {
       const { tasks, interrupted = [], nextAt } = await store.claimTasks(limit, now);
-      for (const { task, leftOn } of [...tasks, ...interrupted]) {
-        if (leftOn === undefined) continue;
-        log.info("task begins anew: its directory is on another node", {
-          task: task.id,
-          node: leftOn,
-        });
+      for (const { task, move } of [...tasks, ...interrupted]) {
+        if (move === undefined) continue;
+        const { from, to, isAnew } = move;
+        const how = isAnew ? "begins anew: what its steps made is on another node" : "goes on";
+        log.info(`task was taken over from another node and ${how}`, { task: task.id, from, to });
       }
       if (lease.isOver() || claim.isLate) {
         for (const one of [...tasks, ...interrupted]) this.#keepStoring(one, this.#requeue(one));

@@ -176,7 +176,14 @@ Deno.test("the thread follows a retry of its task, and not one of a task it has 
   await rig.settled();
   const [first] = await rig.finish("failed");
   const retry = (id: string, of: string) =>
-    store.retryTask({ id, of, kept: [], keepDirectory: false, now: clock.time });
+    store.retryTask({
+      id,
+      of,
+      kept: [],
+      keepDirectory: false,
+      staysOnNode: false,
+      now: clock.time,
+    });
   const one = await retry(rig.base.host.newId(), first?.id ?? "");
   await rig.say("to the retry", later(1), { thread: ROOT });
   await rig.settled();

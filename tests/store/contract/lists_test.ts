@@ -247,7 +247,7 @@ eachStore("listTasks: by delivery, parent and the task they retry", async (store
   await accept(store, 3, { task: { parentId: taskIdOf(1) } });
   await accept(store, 4, { plan: undefined });
   const now = AT(9);
-  const again = { of: taskIdOf(4), kept: [], keepDirectory: false, now };
+  const again = { of: taskIdOf(4), kept: [], keepDirectory: false, staysOnNode: false, now };
   const planned = { workflow: "ci", workspace: "repo", plan: PLAN };
   await store.retryTask({ id: taskIdOf(5), planned, ...again });
   await store.retryTask({ id: taskIdOf(6), planned, ...again });

@@ -43,6 +43,7 @@ eachStore(
       of: taskIdOf(1),
       kept: [],
       keepDirectory: false,
+      staysOnNode: false,
       now: 5,
     });
     const debounced = { receivedAt: 10, task: { debounce: { key: "", forMs: 10 } } };

@@ -47,6 +47,7 @@ eachStore("pruneSourceEvents keeps the event in whose thread a retry answers", a
     of: taskIdOf(1),
     kept: [],
     keepDirectory: false,
+    staysOnNode: false,
     now: 3,
   });
   await store.pruneTasks({ before: 100, limit: 9 });

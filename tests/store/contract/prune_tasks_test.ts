@@ -66,6 +66,7 @@ eachStore(
       of: taskIdOf(1),
       kept: [],
       keepDirectory: false,
+      staysOnNode: false,
       now: 5,
     });
     deepEqual(await prune(store, { before: 1e15 }), [1]);

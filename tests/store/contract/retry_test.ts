@@ -16,6 +16,7 @@ const retry = (store: Store, n: number, of: number, more: Partial<RetryOf> = {})
     of: taskIdOf(of),
     kept: [],
     keepDirectory: false,
+    staysOnNode: false,
     now: 500 + n,
     ...more,
   });
@@ -97,7 +98,10 @@ eachStore("retryTask moves the directory where it is to go on in it", async (sto
   await store.finishTask({ taskId: taskIdOf(1), state: "failed", reason: "", now: 9 });
   equal((await retry(store, 2, 1)).directory, "");
   equal((await read(store, 1))?.directory, "/data/worktrees/1");
-  equal((await retry(store, 3, 1, { keepDirectory: true })).directory, "/data/worktrees/1");
+  equal(
+    (await retry(store, 3, 1, { keepDirectory: true, staysOnNode: true })).directory,
+    "/data/worktrees/1",
+  );
   equal((await read(store, 1))?.directory, "");
   await store.setTaskDirectory(taskIdOf(3), "");
   equal((await read(store, 3))?.directory, "");

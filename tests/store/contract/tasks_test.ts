@@ -19,7 +19,7 @@ eachStore("claimTasks hands each task out once, oldest first", async (store) => 
   const [first] = claims[0]?.tasks ?? [];
   equal(first?.task.state, "running");
   equal(first?.task.startedAt, 50);
-  deepEqual(JSON.parse(first?.plan ?? ""), { steps: [{ id: "build" }, { id: "deploy" }] });
+  equal(first?.plan, PLAN.json);
   deepEqual(await countsOf(store), { pending: 0, running: 7 });
 });
 

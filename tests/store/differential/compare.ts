@@ -79,7 +79,18 @@ async function ofEach<T>(
   [first, second]: Both,
   ask: (one: TestedStore) => Promise<T>,
 ): Promise<[T, T]> {
-  return await Promise.all([ask(first), ask(second)]);
+  const [one, other] = await Promise.all([ask(first), ask(second)]);
+  return [withoutNodes(one), withoutNodes(other)];
+}
+
+/** Without the nodes of tasks, which only a store of several daemons tells. */
+function withoutNodes<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(withoutNodes) as T;
+  if (value === null || typeof value !== "object" || value instanceof Uint8Array) return value;
+  return Object.fromEntries(
+    Object.entries(value).filter(([key]) => key !== "node")
+      .map(([key, one]) => [key, withoutNodes(one)]),
+  ) as T;
 }
 
 /** An answer; of a refusal what it says, of a fault only that there is one. */

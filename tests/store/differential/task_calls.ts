@@ -86,7 +86,8 @@ function someRetry(world: World): RetryOf {
     of,
     id: world.nextTask(),
     kept: random.once(2) ? [] : [someStep(world)],
-    keepDirectory: false, // among several nodes it goes to the one that has it, before all others
+    keepDirectory: false,
+    staysOnNode: false, // among several nodes it goes to the one that has it, before all others
     now,
     ...random.maybe(2, "planned", () => ({
       workflow: "ci",

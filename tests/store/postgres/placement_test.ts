@@ -11,11 +11,13 @@ import { numberOf, range } from "../contract/each_store.ts";
 import { debounced, SEC, T0 } from "../contract/timed_tasks.ts";
 import { twoDaemonsTest } from "./two_daemons.ts";
 
-/** A plan of a workspace that names nodes. */
-const planFor = (nodes: readonly string[]) => ({
-  hash: nodes.join(),
-  json: JSON.stringify({ steps: STEPS.map((id) => ({ id })), workspace: { path: "/w", nodes } }),
+const planIn = (workspace: object) => ({
+  hash: JSON.stringify(workspace),
+  json: JSON.stringify({ steps: STEPS.map((id) => ({ id })), workspace }),
 });
+
+/** A plan of a workspace that names nodes. */
+const planFor = (nodes: readonly string[]) => planIn({ path: "/w", nodes });
 
 async function claim(store: Store, limit = 9): Promise<number[]> {
   const { tasks, interrupted = [] } = await store.claimTasks(limit, 5);
@@ -90,7 +92,14 @@ twoDaemonsTest("a placed task is taken over like any other", async (daemons) => 
 
 twoDaemonsTest("a retry that keeps a directory runs where that is", async ({ a, b }) => {
   const retry = (n: number, of: number) =>
-    a.retryTask({ id: taskIdOf(n), of: taskIdOf(of), kept: [], keepDirectory: true, now: 20 });
+    a.retryTask({
+      id: taskIdOf(n),
+      of: taskIdOf(of),
+      kept: [],
+      keepDirectory: true,
+      staysOnNode: true,
+      now: 20,
+    });
   await accept(a, 1);
   deepEqual(await claim(a), [1]);
   await a.setTaskDirectory(taskIdOf(1), "/data/of/a");
@@ -101,13 +110,55 @@ twoDaemonsTest("a retry that keeps a directory runs where that is", async ({ a, 
   deepEqual([claimed?.task.id, claimed?.task.directory], [taskIdOf(2), "/data/of/a"]);
 });
 
+twoDaemonsTest("a retry that keeps steps runs where what they made is", async (daemons) => {
+  const { a, b } = daemons;
+  const plan = planIn({ path: "workspaces/default" });
+  await accept(a, 1, { plan });
+  deepEqual(await claim(a), [1]);
+  await a.saveStep(taskIdOf(1), step(0, "succeeded"));
+  await finish(a, 1);
+  const retry = (n: number, staysOnNode: boolean) =>
+    b.retryTask({
+      id: taskIdOf(n),
+      of: taskIdOf(1),
+      keepDirectory: false,
+      staysOnNode,
+      now: 20,
+      kept: staysOnNode ? [step(0, "succeeded")] : [],
+    });
+  equal((await retry(2, true)).node, "a");
+  equal((await retry(3, false)).node, undefined);
+  await retry(4, true);
+  deepEqual(await claim(b), [3]);
+  deepEqual(await claim(a, 1), [2]);
+  await a.requeueTask(taskIdOf(2));
+  deepEqual(await claim(b), [], "also when it was begun there");
+  await b.forgetNode("a");
+  const { tasks } = await b.claimTasks(9, 6);
+  deepEqual(
+    tasks.map(({ task: { id, steps }, move }) => [
+      ...[numberOf(id), move?.from, move?.isAnew],
+      ...steps.map(({ state }) => state),
+    ]),
+    [2, 4].map((n) => [n, "a", true, "pending", "pending"]),
+    "with that node what its steps made is gone",
+  );
+});
+
 twoDaemonsTest("what a forgotten node ran, and was to run, others run at once", async (daemons) => {
   const { a, b, sql } = daemons;
   for (const n of [1, 2]) await accept(a, n);
   deepEqual(await claim(a), [1, 2]);
   await a.setTaskDirectory(taskIdOf(1), "/data/of/a");
   await finish(a, 1);
-  await a.retryTask({ id: taskIdOf(3), of: taskIdOf(1), kept: [], keepDirectory: true, now: 20 });
+  await a.retryTask({
+    id: taskIdOf(3),
+    of: taskIdOf(1),
+    kept: [],
+    keepDirectory: true,
+    staysOnNode: true,
+    now: 20,
+  });
   deepEqual(await claim(b), []);
   deepEqual((await b.listNodes()).map(({ name, isAlive }) => [name, isAlive]), [
     ["a", true],
@@ -123,34 +174,47 @@ twoDaemonsTest("what a forgotten node ran, and was to run, others run at once", 
   await rejects(b.forgetNode("b"), { code: "conflict" });
 });
 
-twoDaemonsTest("a task begins anew where its directory is not", async (daemons) => {
+twoDaemonsTest("a task begins anew where what its steps made is not", async (daemons) => {
   const { a, b, sql } = daemons;
-  for (const n of [1, 2]) await accept(a, n, { plan: PLAN });
-  deepEqual(await claim(a), [1, 2]);
-  for (const n of [1, 2]) await a.saveStep(taskIdOf(n), step(0, "succeeded"));
+  const all = range(1, 5);
+  const workspaces = [
+    { path: "/srv/repo", isolation: "worktree" },
+    { path: "workspaces/default", isolation: "shared" },
+    { path: "/srv/repo", isolation: "shared" },
+    { path: "workspaces/default", isolation: "shared" },
+  ];
+  for (const n of all) await accept(a, n, { plan: planIn(workspaces[n - 1] ?? {}) });
+  deepEqual(await claim(a), all);
+  for (const n of [1, 2, 3]) await a.saveStep(taskIdOf(n), step(0, "succeeded"));
   await a.setTaskDirectory(taskIdOf(1), "/data/of/a");
-  for (const n of [1, 2]) await a.requeueTask(taskIdOf(n));
+  for (const n of all) await a.requeueTask(taskIdOf(n));
   const { tasks } = await b.claimTasks(9, 6);
+  const moved = (isAnew: boolean) => ({ from: "a", to: "b", isAnew });
   deepEqual(
-    tasks.map(({ task: { id, directory, steps } }) => [
-      numberOf(id),
-      directory,
+    tasks.map(({ task: { id, directory, steps }, move }) => [
+      ...[numberOf(id), directory],
       ...steps.map(({ state }) => state),
+      move,
     ]),
-    [[1, "", "pending", "pending"], [2, "", "succeeded", "pending"]],
+    [
+      [1, "", "pending", "pending", moved(true)],
+      [2, "", "pending", "pending", moved(true)],
+      [3, "", "succeeded", "pending", moved(false)],
+      [4, "", "pending", "pending", undefined],
+    ],
   );
-  deepEqual(tasks.map(({ leftOn }) => leftOn), ["a", undefined]);
   const left = () => sql((db) => db.all("SELECT * FROM files_to_remove ORDER BY task_id"));
-  deepEqual(await left(), [
-    { node: "a", task_id: taskIdOf(1), directory: "/data/of/a" },
-    { node: "a", task_id: taskIdOf(2), directory: "" },
-  ]);
+  deepEqual(
+    await left(),
+    all.map((n) => ({ node: "a", task_id: taskIdOf(n), directory: n === 1 ? "/data/of/a" : "" })),
+  );
   await b.requeueTask(taskIdOf(2));
   deepEqual(await claim(a), [2]);
-  deepEqual((await left()).map(({ node, task_id }) => [node, numberOf(String(task_id))]), [
-    ["a", 1],
-    ["b", 2],
-  ], "what is run here again stays");
+  deepEqual(
+    (await left()).map(({ node, task_id }) => [node, numberOf(String(task_id))]),
+    [["a", 1], ["b", 2], ["a", 3], ["a", 4]],
+    "what is run here again stays",
+  );
 });
 
 twoDaemonsTest("a node that is drained begins nothing, and ends what it runs", async (daemons) => {

@@ -1,11 +1,36 @@
 /**
- * What becomes of the jobs of tasks that change, as a table.
+ * Where tasks go on, and what becomes of the jobs of tasks that change, as tables.
  *
  * @module
  */
 
-import { deepStrictEqual as deepEqual } from "node:assert/strict";
-import { type JobActions, jobActions, type JobState } from "../../../src/store/rules/placement.ts";
+import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
+import {
+  type JobActions,
+  jobActions,
+  type JobState,
+  type PlacedWorkspace,
+  staysBehind,
+} from "../../../src/store/rules/placement.ts";
+
+const WORKSPACES: readonly (readonly [PlacedWorkspace, staysBehind: boolean])[] = [
+  [{ path: "workspaces/default", isolation: "shared" }, true],
+  [{ path: "workspaces/default" }, true],
+  [{ path: "./~/odd", isolation: "shared" }, true],
+  [{ path: "", isolation: "shared" }, true],
+  [{ path: "/srv/repo", isolation: "shared" }, false],
+  [{ path: "/srv/repo" }, false],
+  [{ path: "~/repo", isolation: "shared" }, false],
+  [{ path: "~", isolation: "shared" }, false],
+  [{ path: "/srv/repo", isolation: "worktree" }, true],
+  [{ path: "~/repo", isolation: "copy" }, true],
+];
+
+for (const [workspace, expected] of WORKSPACES) {
+  Deno.test(`what steps leave in ${JSON.stringify(workspace)} ${expected ? "stays" : "is anywhere"}`, () => {
+    equal(staysBehind(workspace), expected);
+  });
+}
 
 const NONE: JobState = { job: "none", planHash: "h1" };
 const READY: JobState = { job: "ready", planHash: "h1" };

@@ -169,7 +169,14 @@ const CALLS: Calls = {
   requeueTask: (run, db) => run(db, T1),
   cancelTask: (run, db) => run(db, T1, { reason: "", now: 5 }),
   retryTask: (run, db) =>
-    run(db, { id: taskIdOf(90), of: T1, kept: [], keepDirectory: false, now: 6 }),
+    run(db, {
+      id: taskIdOf(90),
+      of: T1,
+      kept: [],
+      keepDirectory: false,
+      staysOnNode: false,
+      now: 6,
+    }),
   setTaskDirectory: (run, db) => run(db, T1, "/d"),
   addToInbox: (run, db) => run(db, taskIdOf(90), {}, 1),
   listInbox: (run, db) => run(db, T1),

@@ -44,7 +44,14 @@ async function useTasks(db: Watched): Promise<void> {
   const id = first?.task.id ?? "";
   METHODS.countRestarts(db, [id]);
   METHODS.finishTask(db, { taskId: id, state: "failed", reason: "", now: 5, followed: true });
-  METHODS.retryTask(db, { id: taskIdOf(90), of: id, kept: [], keepDirectory: true, now: 6 });
+  METHODS.retryTask(db, {
+    id: taskIdOf(90),
+    of: id,
+    kept: [],
+    keepDirectory: true,
+    staysOnNode: true,
+    now: 6,
+  });
   METHODS.listTaskEnds(db, 5);
   METHODS.forgetTaskEnd(db, id, []);
   METHODS.listInbox(db, id);

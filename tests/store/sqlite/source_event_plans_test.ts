@@ -67,6 +67,7 @@ async function use(db: Database): Promise<void> {
     of: taskIdOf(0),
     kept: [],
     keepDirectory: false,
+    staysOnNode: false,
     now: 1,
   });
   await Promise.resolve();

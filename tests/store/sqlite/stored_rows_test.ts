@@ -34,6 +34,7 @@ Deno.test("a plan lives as long as tasks have it", async () => {
     of: await endedTask(store, 1),
     kept: [],
     keepDirectory: false,
+    staysOnNode: false,
     now: 5,
   });
   const uses = () =>
@@ -58,6 +59,7 @@ Deno.test("the plan of a retried task is counted once its first one is gone", as
     of: await endedTask(store, 1),
     kept: [],
     keepDirectory: false,
+    staysOnNode: false,
     now: 5,
   });
   equal((await store.pruneTasks({ before: 1e15, limit: 9 })).length, 1);

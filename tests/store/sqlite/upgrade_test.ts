@@ -128,6 +128,7 @@ Deno.test("the tasks of an upgraded database are retried and removed like others
     of: taskIdOf(0),
     kept: [],
     keepDirectory: false,
+    staysOnNode: false,
     now: 5,
   });
   const gone = await store.pruneTasks({ before: 100, keep: 99, limit: 99 });

@@ -77,10 +77,11 @@ BEGIN
     SELECT one.id, old.project, old."trigger", coalesce(one.workflow, old.workflow), one.workspace,
       'pending', '', old.delivery_id, one.plan_hash, old.payload, one.created_at, old.parent_id,
       old.id, old.depth, CASE WHEN one.keeps_directory THEN old.directory END,
-      CASE WHEN one.keeps_directory THEN old.node ELSE '' END, one.held, old.gate, old.gate_max,
+      CASE WHEN one.stays_on_node THEN old.node ELSE '' END, one.held, old.gate, old.gate_max,
       one.workspace_max
     FROM json_to_recordset(made.retries) AS one(id text, "of" text, workflow text, workspace text,
-      workspace_max bigint, plan_hash text, created_at bigint, keeps_directory boolean, held bigint)
+      workspace_max bigint, plan_hash text, created_at bigint, keeps_directory boolean,
+      stays_on_node boolean, held bigint)
     JOIN tasks AS old ON old.id = one."of";
   END IF;
 

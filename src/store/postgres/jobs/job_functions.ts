@@ -57,12 +57,13 @@ export const JOB_FUNCTIONS = `
   CREATE OR REPLACE FUNCTION svc.job_of(id text) RETURNS uuid LANGUAGE sql IMMUTABLE AS
     $$SELECT (lpad(to_hex(svc.millis_of(id)), 12, '0') || left(md5(id), 20))::uuid$$;
 
-  -- The queue of each task, and the nodes that serve it where not every node does. A retry that goes
-  -- on in the directory of the task before it is for the node that has it.
+  -- The queue of each task, and the nodes that serve it where not every node does. A retry that keeps
+  -- what steps of the task before it made is for the node that has that: it has its node before it is
+  -- ever claimed.
   CREATE OR REPLACE FUNCTION svc.placed(ids text[])
     RETURNS TABLE (id text, queue text, nodes text) LANGUAGE sql STABLE AS $$
       SELECT id, '${QUEUE}' || coalesce('/' || left(md5(nodes), 16), ''), nodes FROM (
-        SELECT tasks.id, CASE WHEN retry_of IS NOT NULL AND directory IS NOT NULL
+        SELECT tasks.id, CASE WHEN retry_of IS NOT NULL AND epoch = 0
             AND EXISTS (SELECT 1 FROM svc.nodes WHERE nodes.id = tasks.node)
           THEN json_build_array(tasks.node)::text ELSE plans.nodes END AS nodes
         FROM svc.tasks JOIN svc.plans ON hash = plan_hash WHERE tasks.id = ANY (ids)

@@ -5,11 +5,12 @@
  * @module
  */
 
-import { number, text } from "../../sql/columns.ts";
+import { type PlacedWorkspace, staysBehind } from "../../rules/placement.ts";
+import { json, number, text } from "../../sql/columns.ts";
 import type { Row } from "../../sql/row.ts";
 import { TASK_COLUMNS, toClaimed } from "../../sql/tasks.ts";
 import { WAIT_REASON } from "../../sql/wait_reasons.ts";
-import type { ClaimedTask } from "../../task_records.ts";
+import type { ClaimedTask, TaskMove } from "../../task_records.ts";
 import type { Session } from "../database/connections.ts";
 import { isGoneSql, isMineSql } from "../database/ownership.ts";
 import type { TaskClaim } from "./claims.ts";
@@ -19,8 +20,8 @@ import { readSteps } from "./task_lists.ts";
 export interface TakenTask extends TaskClaim {
   /** Whether a run that is gone had left it running. */
   readonly isInterrupted: boolean;
-  /** Name of the node on which it left its directory; empty where it left none. */
-  readonly leftOn: string;
+  /** Absent where no other node has run it. */
+  readonly move?: TaskMove;
 }
 
 const READY = `tasks.state = 'pending' AND tasks.held = ${WAIT_REASON.none}`;
@@ -32,8 +33,7 @@ const TAKE = `UPDATE tasks SET state = 'running', node = ?1, run = ?2, epoch = e
  * another transaction is changing is left alone: who waited here for a task would keep its job
  * from one who waits for that.
  *
- * A task that comes from another node leaves its files there, to be removed; where it had a
- * directory of its own, it begins anew: what its steps made is there.
+ * A task that comes from another node leaves its files there, to be removed.
  */
 export async function takeTasks(
   db: Session,
@@ -51,29 +51,56 @@ export async function takeTasks(
          directory = CASE WHEN old.node IN ('', ?1) THEN old.directory END
        FROM old WHERE tasks.id = old.id
        RETURNING tasks.id, tasks.epoch, (old.state = 'running')::int AS is_interrupted,
-         old.node, old.directory),
-     elsewhere AS (SELECT * FROM taken WHERE node NOT IN ('', ?1)),
+         NULLIF(old.node, ?1) AS node, old.directory),
      left_there AS (
        INSERT INTO files_to_remove (node, task_id, directory)
-         SELECT node, id, COALESCE(directory, '') FROM elsewhere WHERE node IN (SELECT id FROM nodes)
+         SELECT node, id, COALESCE(directory, '') FROM taken WHERE node IN (SELECT id FROM nodes)
        ON CONFLICT (node, task_id) DO UPDATE SET directory = excluded.directory),
      back_here AS (
-       DELETE FROM files_to_remove WHERE node = ?1 AND task_id IN (SELECT id FROM taken)),
-     anew AS (
-       DELETE FROM steps WHERE task_id IN (SELECT id FROM elsewhere WHERE directory IS NOT NULL))
-     SELECT id, epoch, is_interrupted, COALESCE((SELECT CASE WHEN directory IS NOT NULL
-       THEN COALESCE((SELECT name FROM nodes WHERE nodes.id = elsewhere.node), node) END
-       FROM elsewhere WHERE elsewhere.id = taken.id), '') AS left_on FROM taken`,
+       DELETE FROM files_to_remove WHERE node = ?1 AND task_id IN (SELECT id FROM taken))
+     SELECT taken.id, epoch, is_interrupted, COALESCE(there.name, node, '') AS moved_from,
+       COALESCE(here.name, ?1) AS moved_to
+     FROM taken LEFT JOIN nodes AS there ON there.id = node LEFT JOIN nodes AS here ON here.id = ?1`,
     node,
     run,
     now,
     ids,
   );
-  return rows.map((row) => ({
-    ...toClaim(row),
-    isInterrupted: row["is_interrupted"] === 1,
-    leftOn: text(row, "left_on"),
+  const moved = rows.filter((row) => row["moved_from"] !== "").map((row) => text(row, "id"));
+  const begun = await beginAnew(db, moved);
+  return rows.map((row) => {
+    const isAnew = begun.get(text(row, "id"));
+    return {
+      ...toClaim(row),
+      isInterrupted: row["is_interrupted"] === 1,
+      ...(isAnew === undefined
+        ? {}
+        : { move: { from: text(row, "moved_from"), to: text(row, "moved_to"), isAnew } }),
+    };
+  });
+}
+
+/**
+ * Forgets the steps of those of these tasks of another node whose results have stayed there. Of each
+ * task with steps that have begun it gives whether they were forgotten.
+ */
+async function beginAnew(
+  db: Session,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, boolean>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.all(
+    `SELECT id, plan FROM tasks JOIN plans ON hash = plan_hash
+     WHERE id = ANY (?) AND EXISTS (SELECT 1 FROM steps WHERE task_id = tasks.id)`,
+    ids,
+  );
+  const begun = new Map(rows.map((row) => {
+    const { workspace } = json(row, "plan") as { readonly workspace: PlacedWorkspace };
+    return [text(row, "id"), staysBehind(workspace)] as const;
   }));
+  const anew = [...begun].filter(([, isAnew]) => isAnew).map(([id]) => id);
+  await db.run("DELETE FROM steps WHERE task_id = ANY (?)", anew);
+  return begun;
 }
 
 /** Takes the tasks that a former run of this node has left running. */

@@ -49,11 +49,11 @@ export class TaskClaims {
     claims.add(taken);
     const nextAt = isTimed ? await connections.use(findNextTime) : undefined;
     const interrupted = new Set(taken.filter((one) => one.isInterrupted).map(({ id }) => id));
-    const leftOn = new Map(taken.map((one) => [one.id, one.leftOn]));
+    const moves = new Map(taken.map(({ id, move }) => [id, move]));
     const [takenOver, fresh] = split(
       tasks.map((claimed) => {
-        const node = leftOn.get(claimed.task.id) ?? "";
-        return node === "" ? claimed : { ...claimed, leftOn: node };
+        const move = moves.get(claimed.task.id);
+        return move === undefined ? claimed : { ...claimed, move };
       }),
       ({ task }) => interrupted.has(task.id),
     );

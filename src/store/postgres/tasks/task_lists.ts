@@ -50,7 +50,7 @@ export async function readTasks(
   tail: string,
   values: readonly Value[],
 ): Promise<Task[]> {
-  const rows = await db.all(`SELECT ${TASK_COLUMNS} FROM tasks ${tail}`, ...values);
+  const rows = await db.all(`SELECT ${TASK_COLUMNS}, tasks.node FROM tasks ${tail}`, ...values);
   const plans = await readPlans(db, rows);
   const steps = await readSteps(db, rows.map((row) => text(row, "id")));
   return rows.map((row) => {

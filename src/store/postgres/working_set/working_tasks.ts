@@ -127,7 +127,7 @@ export class WorkingTasks implements TaskRows {
   }
 
   insertRetry(
-    { id, of, planned, kept, keepDirectory, now }: RetryOf,
+    { id, of, planned, kept, keepDirectory, staysOnNode, now }: RetryOf,
     { planHash, limits, waitsFor }: PlannedRetry,
   ): void {
     if (planned !== undefined) this.#usePlan(planned.plan);
@@ -140,6 +140,7 @@ export class WorkingTasks implements TaskRows {
       plan_hash: planHash,
       created_at: now,
       keeps_directory: keepDirectory,
+      stays_on_node: staysOnNode,
       held: WAIT_REASON[waitsFor],
     });
     if (keepDirectory) this.setDirectory(of, "");
