@@ -971,23 +971,35 @@ Deno.test("the client and the commands load no schema of an operation", () => {
   deepEqual(loads.map(({ from, to }) => `${from} loads ${to}`), []);
 });
 
-Deno.test("a command loads the definitions of the kinds only where it is about them", () => {
-  const loaded = new Map<string, string[]>();
-  for (const { from, to } of IMPORTS.filter((one) => one.use === "values" && !one.dynamic)) {
-    loaded.set(from, [...loaded.get(from) ?? [], to]);
+/** Files and packages that are loaded with a file, before it asks for any more. */
+function loadedWith(path: string): Set<string> {
+  const loaded = new Set([path]);
+  for (const one of loaded) {
+    for (const { from, to, use, dynamic } of IMPORTS) {
+      if (from === one && use === "values" && !dynamic) loaded.add(to);
+    }
   }
-  const reach = (path: string, seen: Set<string>): Set<string> => {
-    for (const next of loaded.get(path) ?? []) if (!seen.has(next)) reach(next, seen.add(next));
-    return seen;
-  };
+  return loaded;
+}
+
+Deno.test("a command loads the definitions of the kinds only where it is about them", () => {
   const commands = FILES.map(({ path }) => path).filter((one) =>
     one.startsWith("src/cli/commands/")
   );
-  const loading = commands.filter((one) => reach(one, new Set()).has("src/resources/kinds.ts"));
+  const loading = commands.filter((one) => loadedWith(one).has("src/resources/kinds.ts"));
   deepEqual(
     loading.map((one) => one.split("/").at(-1)).toSorted(),
     ["daemon.ts", "integration_uninstall.ts", "schema.ts"],
   );
+});
+
+Deno.test("a database in a file loads nothing of PostgreSQL, and its Worker no package but for ids", () => {
+  const packagesOf = (path: string) =>
+    [...loadedWith(path)].filter((one) => Object.hasOwn(PACKAGES, one) && !one.startsWith("node:"));
+  deepEqual(packagesOf("src/store/sqlite/worker.ts"), ["ulid"]);
+  const ofDaemon = packagesOf("src/daemon.ts");
+  ok(ofDaemon.includes("typebox"), "packages are found");
+  deepEqual(ofDaemon.filter((one) => one.startsWith("pg")), []);
 });
 
 Deno.test("every package has its importers, and no others", () => {

@@ -11,7 +11,7 @@ import { isCidr } from "../base/cidr.ts";
 import { findDurationSecs } from "../base/duration.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
 import { SLACK_API_URL } from "../connections/slack/api.ts";
-import { NAME_PATTERN } from "../resources/resource.ts";
+import { NAME_PATTERN } from "../resources/metadata.ts";
 import { parseApiUrl, parseBind } from "./addresses.ts";
 
 /** One setting. */

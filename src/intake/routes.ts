@@ -6,7 +6,8 @@
  */
 
 import { AppError } from "../base/errors.ts";
-import { DEFAULT_PROJECT, NAME_PATTERN } from "../resources/resource.ts";
+import { NAME_PATTERN } from "../resources/metadata.ts";
+import { DEFAULT_PROJECT } from "../resources/resource.ts";
 import { markLast } from "../http/arrival.ts";
 import { problemResponse } from "../http/problem.ts";
 import { receiveHandshake } from "./handshake.ts";

@@ -10,7 +10,8 @@ import Type from "typebox";
 import { findDurationSecs } from "../base/duration.ts";
 import { FromSecret } from "./env.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
-import { errorAt, type Finding, Name, type Resource, warningAt } from "./resource.ts";
+import { Name } from "./metadata.ts";
+import { errorAt, type Finding, type Resource, warningAt } from "./resource.ts";
 import { Duration } from "./timeout.ts";
 
 const CLOSED = { additionalProperties: false };

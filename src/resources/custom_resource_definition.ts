@@ -8,7 +8,8 @@
 import Type from "typebox";
 import { messageOf } from "../base/errors.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
-import { errorAt, type FieldPath, type Finding, Name, warningAt } from "./resource.ts";
+import { Name } from "./metadata.ts";
+import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts";
 import { findScheduleFault } from "./schedule.ts";
 import { checkReferences } from "./schema_references.ts";
 import { compileSchema } from "./validate.ts";

@@ -9,7 +9,8 @@ import Type from "typebox";
 import { checkTemplate } from "./condition.ts";
 import { type StatedExpression, templateExpressions } from "./expressions.ts";
 import type { Reference } from "./kind.ts";
-import { errorAt, type FieldPath, type Finding, Name } from "./resource.ts";
+import { Name } from "./metadata.ts";
+import { errorAt, type FieldPath, type Finding } from "./resource.ts";
 
 /** A value taken from a SecretStore when the step starts. */
 export const FromSecret = Type.Object({

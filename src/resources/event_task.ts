@@ -6,7 +6,8 @@
 
 import Type from "typebox";
 import type { EventDefinition } from "./event.ts";
-import { errorAt, type Metadata, NAME_PATTERN } from "./resource.ts";
+import { type Metadata, NAME_PATTERN } from "./metadata.ts";
+import { errorAt } from "./resource.ts";
 
 /** Schema of the block. */
 const TaskEventSpec = Type.Object({

@@ -15,7 +15,8 @@ import { FromSecret } from "./env.ts";
 import type { EventDefinition } from "./event.ts";
 import type { Reference } from "./kind.ts";
 import { checkHmac, HeaderName, HmacSpec } from "./hmac_options.ts";
-import { errorAt, type Finding, Name, warningAt } from "./resource.ts";
+import { Name } from "./metadata.ts";
+import { errorAt, type Finding, warningAt } from "./resource.ts";
 import { checkSenderGuard, SenderGuard } from "./sender_guard.ts";
 
 const RateLimit = Type.Object({

@@ -10,7 +10,8 @@ import { Glob } from "../base/glob.ts";
 import { messageOf } from "../base/errors.ts";
 import { FromSecret } from "./env.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
-import { errorAt, type FieldPath, type Finding, Name, warningAt } from "./resource.ts";
+import { Name } from "./metadata.ts";
+import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts";
 import { Duration } from "./timeout.ts";
 
 const CLOSED = { additionalProperties: false };

@@ -9,13 +9,12 @@ import Type from "typebox";
 import { findLike } from "../base/similar_names.ts";
 import type { AnyKind } from "./kind.ts";
 import type { KindLookup } from "./kind_lookup.ts";
+import { type Metadata, MetadataSchema } from "./metadata.ts";
 import {
   DEFAULT_PROJECT,
   errorAt,
   type FieldPath,
   type Finding,
-  type Metadata,
-  MetadataSchema,
   type ResourceKey,
   warningAt,
 } from "./resource.ts";

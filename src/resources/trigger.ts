@@ -17,7 +17,8 @@ import { EVENTS } from "./events.ts";
 import { expressionAt, templateExpressions } from "./expressions.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
 import { checkReport, Report } from "./report.ts";
-import { errorAt, type FieldPath, type Finding, Name, warningAt } from "./resource.ts";
+import { Name } from "./metadata.ts";
+import { errorAt, type FieldPath, type Finding, warningAt } from "./resource.ts";
 
 /** Schema of `spec.concurrency`. */
 const Concurrency = Type.Object({

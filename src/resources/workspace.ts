@@ -7,7 +7,8 @@
 import Type from "typebox";
 import { checkEnv, Env, envExpressions, envReferences } from "./env.ts";
 import { type AnyKind, defineKind } from "./kind.ts";
-import { errorAt, type Finding, Name } from "./resource.ts";
+import { Name } from "./metadata.ts";
+import { errorAt, type Finding } from "./resource.ts";
 
 /** Schema of `spec`. */
 const WorkspaceSpec = Type.Object({

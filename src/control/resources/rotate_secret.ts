@@ -10,7 +10,8 @@ import { rfc3339 } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import { compileSchema } from "../../resources/validate.ts";
-import { DEFAULT_PROJECT, Name, type Resource } from "../../resources/resource.ts";
+import { Name } from "../../resources/metadata.ts";
+import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
 import {
   faultOfSecret,
   secretStore as kind,
