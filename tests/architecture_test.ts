@@ -665,7 +665,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "node:url": ["src/launcher.ts"],
   "nodemailer": ["src/outbox/email.ts"],
   "pg": ["src/store/postgres/database/"],
-  "pg-boss": ["src/store/postgres/jobs/job_queue.ts"],
+  "pg-boss": ["src/store/postgres/jobs/engine.ts"],
   "prom-client": ["src/telemetry/metrics.ts"],
   "string-width": ["src/cli/table.ts"],
   "typebox": ["src/resources/", "src/api/", "src/auth/caller.ts"],

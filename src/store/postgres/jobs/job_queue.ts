@@ -1,7 +1,7 @@
 /**
- * The queue of tasks that are ready, the only importer of `pg-boss`: who takes a task, and who takes
- * it over when that node is gone. A job stands for a task that is ready or runs, and ends in the
- * transaction that ends the task; which tasks wait for a time or for room is in our own rows.
+ * The queue of tasks that are ready: who takes a task, and who takes it over when that node is gone.
+ * A job stands for a task that is ready or runs, and ends in the transaction that ends the task; which
+ * tasks wait for a time or for room is in our own rows.
  *
  * The engine knows jobs by their ids alone: a node that was silent too long could keep and end the
  * job that another one has taken over. So a job is only fetched here together with a claim of its
@@ -10,12 +10,10 @@
  * @module
  */
 
-// @ts-types="./pg_boss.d.ts"
-import { PgBoss } from "pg-boss";
 import type { Connections, Session } from "../database/connections.ts";
 import { JOB_FUNCTIONS } from "./job_functions.ts";
 import { text } from "../../sql/columns.ts";
-import type { Executor, Job } from "./pg_boss.d.ts";
+import type { Executor, Job, PgBoss } from "./pg_boss.d.ts";
 import { QUEUE, SCHEMA } from "./queue_names.ts";
 
 /** Parts of a lease after which the engine looks for jobs whose node is silent. */
@@ -61,7 +59,8 @@ export class JobQueue implements AsyncDisposable {
     { leaseMs, names }: JobQueueOptions,
   ): Promise<JobQueue> {
     const lookSeconds = Math.ceil(leaseMs / 1000 / LOOKS_PER_LEASE);
-    const boss = new PgBoss({
+    const { createEngine } = await import("./engine.ts");
+    const boss = createEngine({
       db: { executeSql: (text, values) => connections.use((db) => execute(db, text, values)) },
       schema: SCHEMA,
       schedule: false,
