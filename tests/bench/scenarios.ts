@@ -6,6 +6,7 @@
 
 import type { Scenario } from "./scenario.ts";
 import { accepts } from "./scenarios/accepts.ts";
+import { claims } from "./scenarios/claims.ts";
 import { coldStart } from "./scenarios/cold_start.ts";
 import { consolePage } from "./scenarios/console_page.ts";
 import { drain } from "./scenarios/drain.ts";
@@ -14,6 +15,7 @@ import { idleMemory } from "./scenarios/idle_memory.ts";
 import { manyRows } from "./scenarios/many_rows.ts";
 import { manyTriggers } from "./scenarios/many_triggers.ts";
 import { mixedLoad } from "./scenarios/mixed_load.ts";
+import { nodes } from "./scenarios/nodes.ts";
 import { openPages } from "./scenarios/open_pages.ts";
 import { plugins } from "./scenarios/plugins.ts";
 import { postgres } from "./scenarios/postgres.ts";
@@ -28,6 +30,8 @@ export const SCENARIOS: readonly Scenario[] = [
   manyRows,
   plugins,
   postgres,
+  claims,
+  nodes,
   taskStart,
   drain,
   coldStart,

@@ -38,6 +38,7 @@ const SIGNED = { secret: { fromRef: "signing" }, signatureHeader: "X-Webhook-Sig
 export function benchTrigger(name: string, more: {
   readonly condition?: string;
   readonly workflow?: string;
+  readonly workspace?: string;
   readonly webhook?: Record<string, unknown>;
   readonly concurrency?: Record<string, unknown>;
 } = {}): Manifest {
@@ -47,7 +48,7 @@ export function benchTrigger(name: string, more: {
     metadata: { name },
     spec: {
       event: { source: "webhook", webhook, filter: { condition } },
-      action: { workflow: more.workflow ?? "nothing", workspace: "default" },
+      action: { workflow: more.workflow ?? "nothing", workspace: more.workspace ?? "default" },
       ...(concurrency === undefined ? {} : { concurrency }),
     },
   };

@@ -13,19 +13,16 @@ import { migrate } from "../../src/store/postgres/database/migrate.ts";
 import { JobQueue } from "../../src/store/postgres/jobs/job_queue.ts";
 
 /** Address of the server, as a user who may make databases; empty where there is none. */
-const SERVER = Deno.env.get("SVC_TEST_POSTGRES") ?? "";
+const server = () => Deno.env.get("SVC_TEST_POSTGRES") ?? "";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const OWNER = { node: "tests", run: "tests" };
-
-/** Whether there is a server. */
-export const hasServer = () => SERVER !== "";
 
 /** A test that needs PostgreSQL; ignored, and says so, where there is none. */
 export function postgresTest(
   name: string,
   fn: (t: Deno.TestContext) => Promise<void>,
 ): void {
-  const ignore = SERVER === "";
+  const ignore = server() === "";
   Deno.test({ name: ignore ? `${name} (SKIPPED: no PostgreSQL)` : name, ignore, fn });
 }
 
@@ -52,8 +49,8 @@ export function createEmptyDatabase(): Promise<TestDatabase> {
 async function create(clause: (db: Session) => Promise<string>): Promise<TestDatabase> {
   const name = `svc_test_${crypto.randomUUID().replaceAll("-", "")}`;
   const withServer = async (work: (db: Session) => Promise<void>) => {
-    await using server = new Connections({ url: SERVER, owner: OWNER, max: 1 });
-    await server.use(work);
+    await using connections = new Connections({ url: server(), owner: OWNER, max: 1 });
+    await connections.use(work);
   };
   await withServer(async (db) => await db.exec(`CREATE DATABASE ${name} ${await clause(db)}`));
   return {
@@ -106,7 +103,7 @@ async function migrated(url: string): Promise<void> {
 }
 
 function urlOf(database: string): string {
-  const url = new URL(SERVER);
+  const url = new URL(server());
   url.pathname = `/${database}`;
   return url.href;
 }

@@ -22,7 +22,11 @@ export interface PrivateServer extends AsyncDisposable {
   set(name: string, value: string): Promise<void>;
 }
 
-/** Starts one. */
+/**
+ * Starts one.
+ *
+ * @throws {Error} when that cannot be done here; `.ci/cluster` has said why.
+ */
 export async function startPostgres(): Promise<PrivateServer> {
   const port = freePort();
   const cluster = new Deno.Command(fileURLToPath(new URL("../../.ci/cluster", import.meta.url)), {
@@ -32,6 +36,7 @@ export async function startPostgres(): Promise<PrivateServer> {
   }).spawn();
   const reader = cluster.stdout.pipeThrough(new TextDecoderStream()).getReader();
   const { value = "" } = await reader.read();
+  if (value === "") throw new Error("no PostgreSQL can be started here");
   const url = (database = "postgres", user = "svc") => {
     const address = new URL(value.trim());
     address.searchParams.set("port", String(port));

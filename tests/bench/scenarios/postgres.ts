@@ -5,34 +5,23 @@
  * @module
  */
 
-import { idFactory } from "../../../src/base/ids.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import { Connections } from "../../../src/store/postgres/database/connections.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open_store.ts";
 import { BatchRunner } from "../../../src/store/postgres/run_batch.ts";
 import type { NewDelivery } from "../../../src/store/delivery_records.ts";
-import { admitted } from "../../helpers/admitted.ts";
-import { createTestDatabase, hasServer } from "../../helpers/postgres.ts";
+import { createTestDatabase } from "../../helpers/postgres.ts";
 import { tempStore } from "../../helpers/temp_store.ts";
-import { costOf, processorTime } from "../processor_time.ts";
+import { databaseTime, processesOf, withPostgres } from "../database.ts";
+import { costOf } from "../processor_time.ts";
 import type { BenchContext, Figure, Scenario } from "../scenario.ts";
 import { ratios, run } from "../stats.ts";
+import { newDelivery } from "../store_deliveries.ts";
 
 const SENDERS = 64;
 /** For a transaction each. */
 const CONNECTIONS = 16;
 const OWNER = { node: "bench", run: "bench" };
-const KEEP_MS = 3_600_000;
-
-/** A request as a platform sends it: three kilobytes, of some fifteen headers. */
-const BODY = new TextEncoder().encode(JSON.stringify({ text: "x".repeat(3000) }));
-const HEADERS = Object.fromEntries(
-  Array.from({ length: 15 }, (_, n) => [`x-header-${n}`, "value ".repeat(5)]),
-);
-const PLAN = {
-  hash: "bench",
-  json: JSON.stringify({ steps: [{ id: "build" }], prompt: "x".repeat(1500) }),
-};
 
 /** What was measured of one store. */
 interface Accepts {
@@ -48,15 +37,14 @@ interface Accepting {
   recordDelivery(given: NewDelivery): Promise<unknown>;
 }
 
+/** Shows what it costs to make the requests. */
+const NOTHING: Accepting = { recordDelivery: () => Promise.resolve() };
+
 /** Two stores. */
 export const postgres: Scenario = {
   name: "postgres",
   title: "the store over PostgreSQL beside SQLite: durable accepts of 64 senders",
-  run(context) {
-    if (hasServer()) return measure(context);
-    context.note("no PostgreSQL: SVC_TEST_POSTGRES names none");
-    return Promise.resolve(figuresOf());
-  },
+  run: (context) => withPostgres(context, () => measure(context)),
 };
 
 async function measure({ rounds, seconds }: BenchContext): Promise<readonly Figure[]> {
@@ -70,6 +58,7 @@ async function measure({ rounds, seconds }: BenchContext): Promise<readonly Figu
     sqlite: () => accepts(file.store, { ms }),
     postgres: () => accepts(store, { ms, connections }),
     alone: () => accepts(alone, { ms, connections }),
+    nothing: () => accepts(NOTHING, { ms }),
   });
   await run(1, lanes(500)); // warm up
   return figuresOf(await run(rounds, lanes(seconds * 1000)));
@@ -91,40 +80,39 @@ function aloneOver(connections: Connections): Accepting {
 }
 
 function figuresOf(
-  found: Readonly<Record<"sqlite" | "postgres" | "alone", readonly Accepts[]>> = {
-    sqlite: [],
-    postgres: [],
-    alone: [],
-  },
+  found: Readonly<Record<"sqlite" | "postgres" | "alone" | "nothing", readonly Accepts[]>>,
 ): readonly Figure[] {
-  const of = (name: keyof typeof found, field: keyof Accepts) =>
-    found[name].length === 0 ? [NaN] : found[name].map((one) => one[field]);
-  const compared = (field: keyof Accepts, by: keyof typeof found = "sqlite") =>
-    ratios(of("postgres", field), of(by, field));
+  const rates = (name: keyof typeof found) => found[name].map(({ perSecond }) => perSecond);
+  const costs = (name: keyof typeof found) =>
+    found[name].map(({ ownCost }, round) => ownCost - (found.nothing[round]?.ownCost ?? NaN));
   return [
-    { name: "accepts, SQLite", unit: "/s", samples: of("sqlite", "perSecond") },
-    { name: "accepts, PostgreSQL", unit: "/s", samples: of("postgres", "perSecond") },
+    { name: "accepts, SQLite", unit: "/s", samples: rates("sqlite") },
+    { name: "accepts, PostgreSQL", unit: "/s", samples: rates("postgres") },
     {
       name: "PostgreSQL ÷ SQLite",
       unit: "×",
       target: { atLeast: 0.5 },
-      samples: compared("perSecond"),
+      samples: ratios(rates("postgres"), rates("sqlite")),
     },
     {
       name: "the same ÷ a transaction for each",
       unit: "×",
       target: { atLeast: 3 },
-      samples: compared("perSecond", "alone"),
+      samples: ratios(rates("postgres"), rates("alone")),
     },
-    { name: "processor time, SQLite", unit: "µs", samples: of("sqlite", "ownCost") },
-    { name: "processor time, PostgreSQL", unit: "µs", samples: of("postgres", "ownCost") },
+    { name: "the store's processor time, SQLite", unit: "µs", samples: costs("sqlite") },
+    { name: "the same, PostgreSQL", unit: "µs", samples: costs("postgres") },
     {
-      name: "the same ÷ SQLite's",
+      name: "PostgreSQL ÷ SQLite",
       unit: "×",
       target: { atMost: 0.5 },
-      samples: compared("ownCost"),
+      samples: ratios(costs("postgres"), costs("sqlite")),
     },
-    { name: "of the database", unit: "µs", samples: of("postgres", "databaseCost") },
+    {
+      name: "of the database's processes",
+      unit: "µs",
+      samples: found.postgres.map(({ databaseCost }) => databaseCost),
+    },
   ];
 }
 
@@ -156,50 +144,4 @@ async function send(
     for (; performance.now() - start < ms; count++) await store.recordDelivery(newDelivery());
   }));
   return { count, seconds: (performance.now() - start) / 1000 };
-}
-
-const newId = idFactory(systemClock);
-
-function newDelivery(): NewDelivery {
-  const id = newId();
-  const of = { project: "default", trigger: "push" };
-  const task = { id: newId(), ...of, workflow: "ci", workspace: "repo", plan: PLAN, dedupKey: id };
-  return {
-    delivery: {
-      id,
-      ...of,
-      source: "webhook",
-      via: "http",
-      receivedAt: systemClock.now(),
-      status: 200,
-      remote: "192.0.2.1",
-      secretStore: "github",
-      secretKey: "current",
-      bodyBytes: BODY.length,
-      durationMs: 3,
-      detail: { headerNames: Object.keys(HEADERS), stages: { receive: 1, authenticate: 2 } },
-    },
-    content: { headers: HEADERS, body: BODY, url: "http://svc.example/webhook/push" },
-    events: [admitted({ outcome: "accepted", task })],
-    dedupWindowMs: KEEP_MS,
-    dedupKeepMs: KEEP_MS,
-  };
-}
-
-/** The server's processes for connections to this database, where they run on this machine. */
-async function processesOf(connections: Connections): Promise<readonly number[]> {
-  const rows = await connections.use((db) =>
-    db.all("SELECT pid FROM pg_stat_activity WHERE datname = current_database()")
-  );
-  return rows.map(({ pid }) => Number(pid));
-}
-
-/** Milliseconds that these processes have had; NaN where they cannot be asked. */
-function databaseTime(processes: readonly number[]): number {
-  try {
-    return processes.reduce((sum, pid) => sum + processorTime(pid).own, 0) || NaN;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return NaN; // another machine's, or ended
-    throw error;
-  }
 }

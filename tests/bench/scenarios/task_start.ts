@@ -1,14 +1,14 @@
 /**
- * How long it takes until the process of a task's first step writes its first byte: from the moment
- * the request is sent, which is earlier than the commit, so the figure is on the safe side.
+ * How long it takes until the process of a task's first step writes its first byte.
  *
  * @module
  */
 
 import { workflow } from "../../helpers/manifests.ts";
 import { compare, type Subject, subjectOf } from "../compare.ts";
+import { firstByteMs, makePipe } from "../first_byte.ts";
 import type { BenchContext, Scenario } from "../scenario.ts";
-import { benchTrigger, requestTo, sendOne, startSite } from "../site.ts";
+import { benchTrigger, requestTo, startSite } from "../site.ts";
 import { percentile } from "../stats.ts";
 
 /** Milliseconds of one task after the other. */
@@ -47,23 +47,10 @@ async function speaker(
   const request = requestTo(daemon.url, "speak");
   return subjectOf(daemon, {
     async first() {
-      using reader = await Deno.open(pipe, { read: true, write: true }); // else it would wait for a writer
-      const byte = new Uint8Array(1);
-      const one = async () => {
-        const start = performance.now();
-        const first = reader.read(byte).then(() => performance.now());
-        await sendOne(request);
-        const spoken = await first;
-        await new Promise((resolve) => setTimeout(resolve, 30)); // back to idle
-        return spoken - start;
-      };
-      for (let n = 0; n < 10; n++) await one(); // warm up
+      for (let n = 0; n < 10; n++) await firstByteMs(pipe, request); // warm up
       const waits: number[] = [];
-      for (let n = 0; n < times; n++) waits.push(await one());
+      for (let n = 0; n < times; n++) waits.push(await firstByteMs(pipe, request));
       return waits;
     },
-  }, async () => {
-    const { success } = await new Deno.Command("mkfifo", { args: [pipe] }).output();
-    if (!success) throw new Error("mkfifo failed");
-  });
+  }, () => makePipe(pipe));
 }
