@@ -13,6 +13,7 @@ import { Outbox } from "../outbox/outbox.ts";
 import { startAuditRetention } from "../plugins/audit_retention.ts";
 import { CronPlugins } from "../plugins/cron_plugins.ts";
 import { endInterruptedPlugins } from "../plugins/end_interrupted.ts";
+import { guardPlugins } from "../plugins/guard_plugins.ts";
 import { policyCheck } from "../plugins/policy/policy_check.ts";
 import type { PluginHost } from "../plugins/run_plugin.ts";
 import { Semaphore } from "../plugins/semaphore.ts";
@@ -52,7 +53,7 @@ const PLUGIN_LIMITS = { running: 16, waiting: 2000 };
 export async function openExecution(config: DaemonConfig, state: State): Promise<Execution> {
   const { workers, slackApiUrl, keep } = config;
   await using opening = new AsyncDisposableStack();
-  const plugins = pluginHost(config, state);
+  const plugins = pluginHost(config, state, await guardPlugins(state));
   opening.defer(() => plugins.semaphore.idle()); // with the processes that plugins left behind
   const busy = opening.use(new ParallelDisposer());
   const running = withTaskRunning(state, config);
@@ -99,8 +100,12 @@ export function withTaskRunning<Given extends Omit<RunHost, keyof ForTasks>>(
   return { ...forSteps, inboxes: new Inboxes(state), directories, senders };
 }
 
-/** What running a plugin needs. */
-function pluginHost(config: DaemonConfig, state: State): PluginHost {
+/** What running a plugin needs; `marks` are further variables of each. */
+function pluginHost(
+  config: DaemonConfig,
+  state: State,
+  marks: Readonly<Record<string, string>>,
+): PluginHost {
   const { pluginRoot, umask, maxBodyBytes, pluginEnv } = config;
   return {
     ...state,
@@ -109,6 +114,6 @@ function pluginHost(config: DaemonConfig, state: State): PluginHost {
     policy: policyCheck({ ...state, pluginRoot }),
     semaphore: new Semaphore(PLUGIN_LIMITS),
     maxPayloadBytes: maxBodyBytes,
-    inherited: pluginEnv.variables,
+    inherited: { ...pluginEnv.variables, ...marks },
   };
 }
