@@ -45,6 +45,15 @@ async function tasksWithProcesses(daemon: TestDaemon): Promise<string[]> {
   return [...found].toSorted();
 }
 
+/** Waits until these tasks, which run, have processes; no other may have one. */
+async function expectProcesses(daemon: TestDaemon, tasks: readonly string[]): Promise<void> {
+  const found = await until("the processes of the tasks that run", async () => {
+    const ids = await tasksWithProcesses(daemon);
+    return tasks.every((id) => ids.includes(id)) ? ids : undefined;
+  });
+  deepEqual(found, tasks, "no process of another task is left");
+}
+
 const idsIn = (tasks: readonly TaskRecord[], state: string) =>
   tasks.filter((task) => task.state === state).map(({ id }) => id).toSorted();
 
@@ -95,7 +104,7 @@ testOneProgram(
           reason.startsWith("replaced by task ")
         ),
       );
-      deepEqual(await tasksWithProcesses(daemon), running, "no process of the others is left");
+      await expectProcesses(daemon, running);
       const started = (await findFile(`${daemon.workspace}/started`) ?? "").trim().split("\n");
       equal(new Set(started).size, started.length, "none was run twice");
       ok(started.length > 2, "some had to be stopped");
@@ -104,10 +113,7 @@ testOneProgram(
     await using daemon = await startDaemon(ONE_PROGRAM, { directory, args: ["--workers", "8"] });
     const tasks = await untilRunning(daemon, 2);
     deepEqual(idsIn(tasks, "running"), running, "the same go on");
-    await until(
-      "their processes",
-      async () => (await tasksWithProcesses(daemon)).length === 2 ? true : undefined,
-    );
+    await expectProcesses(daemon, running);
     const last = await Promise.all(
       ["main", "next"].map((branch) => send(daemon, "deploy", { branch })),
     );
@@ -116,7 +122,7 @@ testOneProgram(
       idsIn(replaced, "running"),
       last.map(({ json }) => String(json["task_id"])).toSorted(),
     );
-    deepEqual(await tasksWithProcesses(daemon), idsIn(replaced, "running"));
+    await expectProcesses(daemon, idsIn(replaced, "running"));
   },
 );
 

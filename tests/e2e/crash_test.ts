@@ -24,6 +24,11 @@ const KILLS = TEST_ALL ? [1, 20, 60, 120, 250, 400, 600, 900, 1300, 1900] : [1, 
  */
 const RUNS = 5;
 
+/**
+ * Longer than a test waits: a daemon that starts again goes on at once, and not when its lease is over.
+ */
+const ARGS = ["--lease", "10m"];
+
 interface Accepted {
   readonly task: string;
   readonly delivery: string;
@@ -60,7 +65,7 @@ testOneProgram(
     await using directory = await initDataDirectory(ONE_PROGRAM);
     const accepted: Accepted[] = [];
     for (const [round, killAfter] of KILLS.entries()) {
-      await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+      await using daemon = await startDaemon(ONE_PROGRAM, { directory, args: ARGS });
       await daemon.apply(
         secretStore("github", { webhook_secret: SECRET }),
         workflow("record", ":"),
@@ -71,7 +76,7 @@ testOneProgram(
       expectOnce(before, accepted, `after the kill of round ${round}`);
       accepted.push(...await burst(daemon, killAfter));
     }
-    await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+    await using daemon = await startDaemon(ONE_PROGRAM, { directory, args: ARGS });
     const tasks = await daemon.settled(300_000);
     expectOnce(tasks, accepted, "at the end");
     const ends = new Set(
@@ -102,7 +107,7 @@ async function startWith(
   directory: Awaited<ReturnType<typeof initDataDirectory>>,
   ...lines: readonly string[]
 ): Promise<TestDaemon> {
-  const daemon = await startDaemon(ONE_PROGRAM, { directory });
+  const daemon = await startDaemon(ONE_PROGRAM, { directory, args: ARGS });
   await daemon.apply(
     workflow("record", ...lines),
     trigger("now", { webhook: { allowUnsigned: true } }),
@@ -146,7 +151,7 @@ testOneProgram(
       equal(await daemon.stop(), 0, daemon.log);
       equal(await Deno.readTextFile(`${daemon.workspace}/stopped`), "TERM\n");
     }
-    await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+    await using daemon = await startDaemon(ONE_PROGRAM, { directory, args: ARGS });
     const [task, ...others] = await daemon.settled();
     equal(others.length, 0);
     deepEqual(
@@ -180,7 +185,7 @@ testOneProgram(
       using _clients = await stalledClients(daemon);
       deepEqual([await daemon.stop(), await processRuns(pid)], [0, false]);
     }
-    await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+    await using daemon = await startDaemon(ONE_PROGRAM, { directory, args: ARGS });
     const [task] = await daemon.settled();
     deepEqual([task?.state, task?.restarts], ["succeeded", 0]);
   },
@@ -198,7 +203,7 @@ testOneProgram("a second SIGTERM ends it at once", async () => {
     await until("the daemon to be stopping", () => daemon.log.includes("stopping") || undefined);
     equal(await daemon.stop(), 130); // in order it would be 0
   }
-  await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+  await using daemon = await startDaemon(ONE_PROGRAM, { directory, args: ARGS });
   equal((await daemon.settled())[0]?.state, "succeeded");
 });
 
@@ -229,7 +234,7 @@ testOneProgram(
         deepEqual(await Promise.all(pids.map(processRuns)), [true, true, true]);
       }
     }
-    await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+    await using daemon = await startDaemon(ONE_PROGRAM, { directory, args: ARGS });
     const [task] = await daemon.settled();
     deepEqual([task?.state, task?.restarts], ["succeeded", 1]);
     equal(
@@ -248,7 +253,7 @@ testOneProgram(
     for (let crash = 1; crash <= 4; crash++) {
       await using daemon = crash === 1
         ? await startWith(directory, 'echo "$$" >>pids; sleep 60')
-        : await startDaemon(ONE_PROGRAM, { directory });
+        : await startDaemon(ONE_PROGRAM, { directory, args: ARGS });
       await (crash === 1 ? daemon.send("/webhook/now", { body: "{}" }) : undefined);
       await until(`run ${crash}`, async () => {
         const runs = (await findFile(`${daemon.workspace}/pids`) ?? "").trim().split("\n");
@@ -256,7 +261,7 @@ testOneProgram(
       });
       await daemon.crash();
     }
-    await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+    await using daemon = await startDaemon(ONE_PROGRAM, { directory, args: ARGS });
     const [task] = await daemon.settled();
     deepEqual([task?.state, task?.reason], ["failed", "interrupted"]);
     const pids = (await Deno.readTextFile(`${daemon.workspace}/pids`)).trim().split("\n").map(
