@@ -86,6 +86,8 @@ testOneProgram(
     deepEqual([...ends].sort(), [`keep failed ${missing}`, "run succeeded "]);
     const sum = KILLS.reduce((a, b) => a + b);
     ok(accepted.length >= sum, `${accepted.length} answers, and there were to be ${sum}`);
+    const check = await daemon.svc(["db", "check"]);
+    equal(check.code, 0, check.stdout);
   },
 );
 

@@ -1,6 +1,6 @@
 /**
  * `svc db` from outside: a copy is taken while requests come, checked, and put back; with
- * the daemon running and without one; who may do which of it; and what is said over PostgreSQL.
+ * the daemon running and without one; and who may do which of it.
  *
  * @module
  */
@@ -8,19 +8,13 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
-import {
-  initDataDirectory,
-  joinDatabase,
-  startDaemon,
-  type TestDaemon,
-} from "../helpers/daemon.ts";
+import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { createTestDatabase, postgresTest } from "../helpers/postgres.ts";
-import { ONE_PROGRAM, type Program, runSvc, testEachProgram } from "../helpers/program.ts";
+import { type Program, runSvc, testEachProgram } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
-const OF_A_FILE = "svc db is for a database in a file";
+const OF_A_FILE = "it copies, spoils or vacuums a file; shared_db_test.ts has PostgreSQL";
 
 /** Applies a trigger `now` that anybody may fire, and one SecretStore. */
 async function prepare(daemon: TestDaemon): Promise<void> {
@@ -192,26 +186,3 @@ testEachProgram(
   },
   { fileOnly: OF_A_FILE },
 );
-
-postgresTest("svc db says what to use where daemons share the database", async () => {
-  await using database = await createTestDatabase();
-  await using directory = await joinDatabase(ONE_PROGRAM, { url: database.url, node: "one" });
-  const dump = join(directory.path, "svc.dump");
-  await Deno.writeTextFile(dump, "what pg_dump wrote");
-  const instead: readonly (readonly [command: readonly string[], says: RegExp])[] = [
-    [["backup", "/nowhere/copy.db"], /pg_dump/],
-    [["check"], /pg_amcheck.*svc audit verify/],
-    [["restore", dump], /pg_restore/],
-    [["vacuum"], /autovacuum/],
-  ];
-  const refuses = async (command: readonly string[], says: RegExp) => {
-    const env = { SVC_DATA_DIR: directory.path };
-    const { code, stdout, stderr } = await runSvc(ONE_PROGRAM, ["db", ...command], { env });
-    deepEqual([code, stdout], [1, ""], stderr);
-    match(stderr, says);
-    match(stderr, /^error: "svc db [a-z]+" is for a database in a file, [^\n]*\n$/);
-  };
-  for (const [command, says] of instead) await refuses(command, says);
-  await using _daemon = await startDaemon(ONE_PROGRAM, { directory });
-  for (const [command, says] of instead) await refuses(command, says);
-});

@@ -468,7 +468,6 @@ testOneProgram(
       deepEqual(lost, [], `${lost.length} of ${accepted.length} lost`);
       equal(new Set(accepted).size, accepted.length);
     }
-    if (ONE_PROGRAM.onPostgres === true) return; // whose pages are not for svc to check
     const check = await runSvc(ONE_PROGRAM, ["db", "check", "--data-dir", directory.path]);
     equal(check.code, 0, check.stdout);
   },
