@@ -7,7 +7,7 @@
 import { deepStrictEqual as deepEqual, match } from "node:assert/strict";
 import { hookKind } from "../helpers/manifests.ts";
 import { setClock } from "../helpers/manual_clock.ts";
-import { loggedTexts, storedTexts } from "../helpers/stored_texts.ts";
+import { loggedTexts, textsIn } from "../helpers/stored_texts.ts";
 import { until } from "../helpers/until.ts";
 import { controlRig } from "./control_rig.ts";
 
@@ -54,8 +54,8 @@ Deno.test({
     const texts = [
       ["audit", shown],
       ["log", rig.logged.join("\n")],
-      ...loggedTexts(rig.dirs.logs),
-      ...storedTexts(rig.dirs.database),
+      ...await loggedTexts(rig.dirs.root),
+      ...await textsIn(rig.dirs.root),
     ] as const;
     deepEqual(texts.filter(([, text]) => text.includes("-renewed-by-cron")), []);
   },

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { secretStore, trigger } from "../helpers/manifests.ts";
 import { testEachProgram } from "../helpers/program.ts";
-import { loggedTexts, storedTexts } from "../helpers/stored_texts.ts";
+import { loggedTexts, textsIn } from "../helpers/stored_texts.ts";
 import { untilFile } from "../helpers/until.ts";
 
 const HOOK_KEY = "wh-8f742231/b10e+8888=abcd";
@@ -165,7 +165,7 @@ testEachProgram(
     match(daemon.log, /I know \*\*\*/);
     deepEqual(findIn(shown), []);
     deepEqual(findIn([["the daemon's log", daemon.log]]), []);
-    deepEqual(findIn(loggedTexts(join(daemon.dataDir, "logs"))), []);
-    deepEqual(findIn(storedTexts(join(daemon.dataDir, "svc.db"))), []);
+    deepEqual(findIn(await loggedTexts(daemon.dataDir)), []);
+    deepEqual(findIn(await textsIn(daemon.dataDir)), []);
   },
 );

@@ -11,6 +11,7 @@ import { type Manifest, secretStore, workflow } from "../helpers/manifests.ts";
 import { ONE_PROGRAM, testEachProgram, testOneProgram } from "../helpers/program.ts";
 import { SLACK_SECRET, slackHeaders, slackMessage } from "../helpers/slack.ts";
 import { slackApi } from "../helpers/slack_api.ts";
+import { loggedTexts, textsIn } from "../helpers/stored_texts.ts";
 import { until } from "../helpers/until.ts";
 
 const ROOT = "1700000000.000100";
@@ -221,6 +222,8 @@ testOneProgram("the token is used as it is now, and is nowhere to be read", asyn
     const bytes = new TextDecoder("latin1").decode(await Deno.readFile(path));
     ok(!bytes.includes("xoxb-"), path);
   }
+  const stored = [...await textsIn(daemon.dataDir), ...await loggedTexts(daemon.dataDir)];
+  deepEqual(stored.filter(([, text]) => text.includes("xoxb-")), []);
 });
 
 async function* filesBelow(directory: string): AsyncGenerator<string> {

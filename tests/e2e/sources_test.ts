@@ -11,7 +11,7 @@ import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { dataDirAt } from "../../src/base/data_dir.ts";
 import { createLog } from "../../src/base/log.ts";
 import { startDaemon as startInside } from "../../src/daemon.ts";
-import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { initDataDirectory, ONLY_NODE, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, toText, workflow } from "../helpers/manifests.ts";
 import { setClock } from "../helpers/manual_clock.ts";
 import { ONE_PROGRAM, testEachProgram, testOneProgram } from "../helpers/program.ts";
@@ -69,7 +69,11 @@ testEachProgram(
     await Deno.mkdir(inbox);
     await Deno.writeTextFile(`${inbox}/before.csv`, "was there before");
     const reads = workflow("read", 'cat "$SVC_PAYLOAD_FILE" && cat inbox/*.csv');
-    await daemon.apply(reads, triggerOn("drop", FILES, { workflow: "read" }));
+    // Over PostgreSQL one node has to be named that watches.
+    const watching = program.onPostgres === true ? { nodes: [ONLY_NODE] } : {};
+    const spec = { path: daemon.workspace, ...watching };
+    const workspace: Manifest = { kind: "Workspace", metadata: { name: "default" }, spec };
+    await daemon.apply(workspace, reads, triggerOn("drop", FILES, { workflow: "read" }));
     // The first look is no news; when it is over, this file is.
     await until("an event", async () => {
       await Deno.writeTextFile(`${inbox}/probe.csv`, crypto.randomUUID());
@@ -304,4 +308,5 @@ testOneProgram(
     const { items } = await client.call("get", { what: "tasks", limit: 1000 });
     equal(items.length, before.length + 2);
   },
+  { fileOnly: "a clock that is not that of PostgreSQL is refused" },
 );

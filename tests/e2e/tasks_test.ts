@@ -15,6 +15,7 @@ import {
   testEachProgram,
   testOneProgram,
 } from "../helpers/program.ts";
+import { logsIn } from "../helpers/stored_texts.ts";
 import { until, untilFile } from "../helpers/until.ts";
 
 const OPEN = { allowUnsigned: true };
@@ -307,7 +308,7 @@ testOneProgram(
       return tasks.length === 2 ? tasks.map(({ id }) => id) : undefined;
     });
     deepEqual(left, before.slice(0, 2));
-    const logs = async () => (await Array.fromAsync(Deno.readDir(`${daemon.dataDir}/logs`))).length;
+    const logs = async () => (await logsIn(daemon.dataDir)).length;
     await until("the removal of the logs", async () => await logs() === 2 ? true : undefined);
     equal((await daemon.svc(["task", "logs", before[3] ?? ""])).code, 4);
   },

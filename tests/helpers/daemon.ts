@@ -76,6 +76,9 @@ export interface DaemonOptions {
   readonly directory?: DataDirectory;
 }
 
+/** What a daemon over PostgreSQL is called that is the only one. */
+export const ONLY_NODE = "one";
+
 /** A data directory as `svc init` makes it, and its database where that is no file in it. */
 export async function initDataDirectory(program: Program): Promise<DataDirectory> {
   const template = templates.get(program.command) ?? makeTemplate(program);
@@ -138,7 +141,7 @@ async function makeTemplate(program: Program): Promise<Template> {
 async function makeTemplateOnPostgres(program: Program): Promise<Template> {
   const database = onceDone.use(await createTestDatabase());
   const { url } = database;
-  const { path } = onceDone.use(await joinDatabase(program, { url, node: "one" }));
+  const { path } = onceDone.use(await joinDatabase(program, { url, node: ONLY_NODE }));
   return { path, database };
 }
 

@@ -16,7 +16,7 @@ export function rowsOf(path: string, sql: string): Record<string, unknown>[] {
   }
 }
 
-/** Changes the file itself, past the store; nobody else has it open. */
+/** Changes the file itself, past the store. */
 export function changeFile(path: string, sql: string): void {
   const db = new DatabaseSync(path);
   try {

@@ -1,43 +1,29 @@
 /**
- * Everything that a data directory holds as text, to find what must not be in it.
+ * Everything that a data directory and its database hold as text, to find what must not be in it.
  *
  * @module
  */
 
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { concatBytes } from "../../src/base/bytes.ts";
 import { dataDirAt } from "../../src/base/data_dir.ts";
-import { rowsIn } from "./stored_rows.ts";
+import { isShared, rowsIn } from "./stored_rows.ts";
+
+/** A text, and where it stands. */
+export type Found = readonly [where: string, text: string];
+
+/** Tables of a file, and those of `svc` in a PostgreSQL. */
+const TABLES = {
+  file: `SELECT '"' || name || '"' AS name FROM sqlite_master WHERE type = 'table'`,
+  shared: `SELECT quote_ident(table_schema) || '.' || quote_ident(table_name) AS name
+    FROM information_schema.tables WHERE table_schema IN ('svc', 'svc_jobs')`,
+};
 
 /**
  * Every text and blob of a database, by table and column; what is sealed is no text of a secret.
  */
-export function* storedTexts(path: string): Generator<readonly [where: string, text: string]> {
-  using db = new DatabaseSync(path, { readOnly: true });
-  const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
-  for (const { name } of tables) {
-    for (const row of db.prepare(`SELECT * FROM "${name}"`).all()) {
-      for (const [column, value] of Object.entries(row)) {
-        if (typeof value === "string") yield [`${name}.${column}`, value];
-        if (value instanceof Uint8Array) {
-          yield [`${name}.${column}`, new TextDecoder("latin1").decode(value)];
-        }
-      }
-    }
-  }
-}
-
-/** The same of the database of a data directory, which may be a PostgreSQL. */
-export async function textsIn(dataDir: string): Promise<readonly (readonly [string, string])[]> {
-  const { database, databaseUrl } = dataDirAt(dataDir);
-  const shared = await Deno.stat(databaseUrl).then(() => true, () => false);
-  if (!shared) return [...storedTexts(database)];
-  const tables = await rowsIn(
-    dataDir,
-    `SELECT quote_ident(table_schema) || '.' || quote_ident(table_name) AS name
-     FROM information_schema.tables WHERE table_schema IN ('svc', 'svc_jobs')`,
-  );
-  const texts: [string, string][] = [];
+export async function textsIn(dataDir: string): Promise<readonly Found[]> {
+  const tables = await rowsIn(dataDir, TABLES[await isShared(dataDir) ? "shared" : "file"]);
+  const texts: Found[] = [];
   for (const { name } of tables) {
     for (const row of await rowsIn(dataDir, `SELECT * FROM ${name}`)) {
       for (const [column, value] of Object.entries(row)) {
@@ -55,12 +41,25 @@ function textOf(value: unknown): string {
     : JSON.stringify(value);
 }
 
-/** Every output in a folder of logs, decoded. */
-export function* loggedTexts(folder: string): Generator<readonly [where: string, text: string]> {
-  for (const { name } of Deno.readDirSync(folder)) {
-    const text = Deno.readTextFileSync(join(folder, name));
-    yield [name, text];
-    const chunks = text.trim().split("\n").map((line) => JSON.parse(line));
-    yield [name, chunks.map((one) => one.text ?? atob(one.base64)).join("")];
+/** The log of each task that has one, as it is kept. */
+export async function logsIn(dataDir: string): Promise<readonly Found[]> {
+  if (!await isShared(dataDir)) {
+    const { logs } = dataDirAt(dataDir);
+    const names = [...Deno.readDirSync(logs)].map(({ name }) => name);
+    return names.map((name) => [name, Deno.readTextFileSync(`${logs}/${name}`)]);
   }
+  const sql = "SELECT task_id, bytes FROM task_logs ORDER BY task_id, position";
+  const blocks = Map.groupBy(await rowsIn(dataDir, sql), ({ task_id: id }) => String(id));
+  return [...blocks].map(([id, rows]) => [
+    id,
+    new TextDecoder().decode(concatBytes(...rows.map((row) => row["bytes"] as Uint8Array))),
+  ]);
+}
+
+/** The same, and what it says without its form. */
+export async function loggedTexts(dataDir: string): Promise<readonly Found[]> {
+  return (await logsIn(dataDir)).flatMap(([where, text]): Found[] => {
+    const lines = text.trim().split("\n").map((line) => JSON.parse(line));
+    return [[where, text], [where, lines.map((one) => one.text ?? atob(one.base64)).join("")]];
+  });
 }

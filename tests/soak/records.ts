@@ -4,8 +4,7 @@
  * @module
  */
 
-import { DatabaseSync } from "node:sqlite";
-import { join } from "node:path";
+import { rowsIn } from "../helpers/stored_rows.ts";
 
 /** A row of `tasks`. */
 export interface TaskRow {
@@ -65,36 +64,48 @@ export interface Records {
 }
 
 /** Reads the database of this data directory. */
-export function readRecords(dataDir: string): Records {
-  const db = new DatabaseSync(join(dataDir, "svc.db"), { readOnly: true });
-  try {
-    const all = <Row>(sql: string) => db.prepare(sql).all() as unknown as Row[];
-    const tasks = all<TaskRow>(
-      `SELECT id, "trigger", workflow, state, reason, delivery_id, created_at, started_at,
-         finished_at, restarts, parent_id, retry_of FROM tasks ORDER BY id`,
-    );
-    const deliveries = all<DeliveryRow>(
-      `SELECT id, "trigger", outcome, status, task_id, received_at,
-         coalesce(headers ->> '$."x-soak"', '') AS mark,
-         coalesce(headers ->> '$."x-github-delivery"', '') AS sent_as,
-         coalesce(detail ->> '$.redeliveryOf', '') AS again FROM deliveries ORDER BY id`,
-    );
-    return {
-      tasks: new Map(tasks.map((row) => [row.id, row])),
-      deliveries: new Map(deliveries.map((row) => [row.id, row])),
-      steps: all("SELECT task_id, id, state, attempt FROM steps"),
-      audit: all("SELECT id, action, result, finished_at, plugin_type FROM plugin_audit"),
-      sourceEvents: all(
-        "SELECT id, external_event_id, state, reason, task_id, top_level FROM source_events",
-      ),
-      resources: all("SELECT name, spec FROM resources"),
-      minutes: all<{ body: Uint8Array | null }>(
-        `SELECT body FROM deliveries WHERE "trigger" = 'minutely' AND source = 'cron'`,
-      ).map(({ body }) =>
-        String(JSON.parse(new TextDecoder().decode(body ?? new Uint8Array()))["scheduled_at"])
-      ),
-    };
-  } finally {
-    db.close();
-  }
+export async function readRecords(dataDir: string): Promise<Records> {
+  const all = async <Row>(sql: string) => await rowsIn(dataDir, sql) as unknown as Row[];
+  const tasks = await all<TaskRow>(
+    `SELECT id, "trigger", workflow, state, reason, delivery_id, created_at, started_at,
+       finished_at, restarts, parent_id, retry_of FROM tasks ORDER BY id`,
+  );
+  const deliveries = (await all<StoredDelivery>(
+    `SELECT id, "trigger", outcome, status, task_id, received_at, headers, detail
+     FROM deliveries ORDER BY id`,
+  )).map(toDelivery);
+  const fired = await all<{ body: Uint8Array | null }>(
+    `SELECT body FROM deliveries WHERE "trigger" = 'minutely' AND source = 'cron'`,
+  );
+  return {
+    tasks: new Map(tasks.map((row) => [row.id, row])),
+    deliveries: new Map(deliveries.map((row) => [row.id, row])),
+    steps: await all("SELECT task_id, id, state, attempt FROM steps"),
+    audit: await all(
+      "SELECT id, action, result, finished_at, plugin_type FROM plugin_audit ORDER BY id",
+    ),
+    sourceEvents: await all(
+      "SELECT id, external_event_id, state, reason, task_id, top_level FROM source_events",
+    ),
+    resources: await all("SELECT name, spec FROM resources"),
+    minutes: fired.map(({ body }) =>
+      String(JSON.parse(new TextDecoder().decode(body ?? new Uint8Array()))["scheduled_at"])
+    ),
+  };
+}
+
+/** A row of `deliveries` as it is stored. */
+type StoredDelivery = Omit<DeliveryRow, "mark" | "sent_as" | "again"> & {
+  readonly headers: string | null;
+  readonly detail: string;
+};
+
+function toDelivery({ headers, detail, ...row }: StoredDelivery): DeliveryRow {
+  const said = JSON.parse(headers ?? "{}");
+  return {
+    ...row,
+    mark: said["x-soak"] ?? "",
+    sent_as: said["x-github-delivery"] ?? "",
+    again: JSON.parse(detail)["redeliveryOf"] ?? "",
+  };
 }

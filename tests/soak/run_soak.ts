@@ -112,7 +112,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const site = await makeSite(base.path, directory);
   await using lives = new Lives({ program, site, journal, args: DAEMON_ARGS });
   await lives.start();
-  await (await lives.now()).apply(...manifestsOf(site));
+  await (await lives.now()).apply(...manifestsOf(site, program));
   const stopping = new AbortController();
   const world = new World({ site, lives, journal, stop: stopping.signal });
   const actors = [
@@ -130,7 +130,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   await Promise.all(actors);
   say("waiting for the end of every task");
   await drain(world);
-  const totals = await judge(site, lives, journal);
+  const totals = await judge(program, { site, lives, journal });
   for (const growth of findGrowth(lives.lives)) journal.fault(growth);
   const { faults, moreFaults, counts } = journal;
   return { faults, moreFaults, counts, lives: lives.lives, totals };
@@ -188,18 +188,18 @@ async function drain(world: World): Promise<void> {
 
 /** Holds everything against everything else; the daemon is stopped on the way. */
 async function judge(
-  site: Site,
-  lives: Lives,
-  journal: Journal,
+  { onPostgres }: Program,
+  { site, lives, journal }: { site: Site; lives: Lives; journal: Journal },
 ): Promise<Record<string, number>> {
   const dataDir = site.directory.path;
   const daemon = await lives.now();
   await judgeProcesses(dataDir, journal);
-  for (const args of [["audit", "verify"], ["db", "check"]]) {
+  const checks = [["audit", "verify"], ...(onPostgres === true ? [] : [["db", "check"]])];
+  for (const args of checks) {
     const { code, stdout, stderr } = await daemon.svc(args);
     if (code !== 0) journal.fault(`svc ${args.join(" ")}: exit ${code}: ${stdout}${stderr}`);
   }
-  const records = readRecords(dataDir);
+  const records = await readRecords(dataDir);
   await judgeFiles(records, { site, journal });
   await lives.end("TERM");
   await judgeProcesses(dataDir, journal);

@@ -6,9 +6,9 @@
  */
 
 import { join } from "node:path";
-import type { DataDirectory } from "../helpers/daemon.ts";
+import { type DataDirectory, ONLY_NODE } from "../helpers/daemon.ts";
 import { type Manifest, secretStore } from "../helpers/manifests.ts";
-import { run } from "../helpers/program.ts";
+import { type Program, run } from "../helpers/program.ts";
 import { SLACK_SECRET } from "../helpers/slack.ts";
 import { interceptorScript, quietScript, STEP_SCRIPT, transformerScript } from "./scripts.ts";
 
@@ -214,13 +214,15 @@ const DEFINITION: Manifest = {
 export const TOGGLED: Manifest = secretStore("toggled", { webhook_secret: SECRET });
 
 /** Everything that is applied at the beginning. */
-export function manifestsOf({ base }: Site): Manifest[] {
+export function manifestsOf({ base }: Site, { onPostgres }: Program): Manifest[] {
+  // Over PostgreSQL one node has to be named that watches files.
+  const watching = onPostgres === true ? { nodes: [ONLY_NODE] } : {};
   return [
     secretStore("signing", { webhook_secret: SECRET }),
     secretStore("rotating", { webhook_secret: FIRST_KEY }),
     TOGGLED,
     secretStore("slack", { signing_secret: SLACK_SECRET }),
-    place(base, "floor"),
+    place(base, "floor", watching),
     place(base, "repo", { isolation: "worktree" }),
     { kind: "Agent", metadata: { name: "machine" }, spec: { command: '"$SOAK/step.sh" agent' } },
     DEFINITION,
