@@ -9,7 +9,13 @@ import { match, ok, strictEqual as equal } from "node:assert/strict";
 import { hasOpenssl, makePair } from "../helpers/certificate.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { cleanEnv, longTest, ONE_PROGRAM, type Program } from "../helpers/program.ts";
+import {
+  cleanEnv,
+  longTest,
+  ONE_PROGRAM,
+  type Program,
+  testOneProgram,
+} from "../helpers/program.ts";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { until } from "../helpers/until.ts";
 
@@ -82,6 +88,9 @@ class Stalled implements Disposable {
 const HALF_HEADERS = `POST ${PATH} HTTP/1.1\r\nHost: a\r\nX-Half: `;
 const HALF_BODY = `POST ${PATH} HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n{`;
 
+/** Connections of clients are closed by the other side. */
+const CLOSED_BY_THEM = { sanitizeOps: false, sanitizeResources: false };
+
 longTest("300 stalled clients hold up nobody, and are closed one day", async () => {
   await using daemon = await startWithTrigger(ONE_PROGRAM);
   using clients = new DisposableStack();
@@ -102,16 +111,11 @@ longTest("300 stalled clients hold up nobody, and are closed one day", async () 
     return open() === 0 || undefined;
   });
   equal(await daemon.stop(), 0);
-}, {
-  sanitizeOps: false, // the connections of 300 clients, closed by the other side
-  sanitizeResources: false,
-});
+}, CLOSED_BY_THEM);
 
-Deno.test({
-  name: "with 256 descriptors and 400 connections the daemon serves on",
-  sanitizeOps: false,
-  sanitizeResources: false,
-  async fn() {
+testOneProgram(
+  "with 256 descriptors and 400 connections the daemon serves on",
+  async () => {
     const limited: Program = {
       ...ONE_PROGRAM,
       command: "/bin/sh",
@@ -129,13 +133,12 @@ Deno.test({
     const { code, stderr } = await daemon.svc(["status"]);
     equal(code, 0, stderr);
   },
-});
+  CLOSED_BY_THEM,
+);
 
-Deno.test({
-  name: "SIGTERM with 45 stalled clients ends the daemon",
-  sanitizeOps: false,
-  sanitizeResources: false,
-  async fn() {
+testOneProgram(
+  "SIGTERM with 45 stalled clients ends the daemon",
+  async () => {
     await using daemon = await startWithTrigger(ONE_PROGRAM);
     using clients = new DisposableStack();
     const kept = `GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n`;
@@ -146,28 +149,23 @@ Deno.test({
     await daemon.settled();
     equal(await daemon.stop(), 0);
   },
-});
+  CLOSED_BY_THEM,
+);
 
-Deno.test({
-  name: "SIGTERM with a client that never finishes its body ends the daemon in time",
-  sanitizeOps: false,
-  sanitizeResources: false,
-  async fn() {
+testOneProgram(
+  "SIGTERM with a client that never finishes its body ends the daemon in time",
+  async () => {
     await using daemon = await startWithTrigger(ONE_PROGRAM);
     using _client = await Stalled.open(daemon, HALF_BODY, true);
     equal(await sendSigned(daemon), 200);
     equal(await daemon.stop(), 0);
   },
-});
+  CLOSED_BY_THEM,
+);
 
-const why = hasOpenssl ? "" : " (ignored: there is no openssl to make certificates)";
-
-Deno.test({
-  name: `svc daemon --webhook-tls-cert serves TLS and takes up a new certificate${why}`,
-  ignore: !hasOpenssl,
-  sanitizeOps: false,
-  sanitizeResources: false,
-  async fn() {
+testOneProgram(
+  "svc daemon --webhook-tls-cert serves TLS and takes up a new certificate",
+  async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);
     const dir = directory.path;
     const [one, two] = [await makePair(dir, "one"), await makePair(dir, "two")];
@@ -190,7 +188,8 @@ Deno.test({
     await until("the new certificate", async () => await healthOver(url, two));
     equal(await healthOver(url, one), undefined);
   },
-});
+  { ...CLOSED_BY_THEM, skip: hasOpenssl ? undefined : "there is no openssl to make certificates" },
+);
 
 /** What `/healthz` says over TLS; nothing when the server does not show this certificate. */
 async function healthOver(url: string, cert: string): Promise<string | undefined> {

@@ -281,12 +281,9 @@ testEachProgram(
 
 const PTY = await run("/bin/sh", ["-c", "command -v script"]).then(({ code }) => code === 0);
 
-Deno.test({
-  name: `svc integration install: a secret that is typed is not shown${
-    PTY ? "" : " (ignored, there is no script(1))"
-  }`,
-  ignore: !PTY,
-  async fn() {
+testOneProgram(
+  "svc integration install: a secret that is typed is not shown",
+  async () => {
     await using daemon = await startDaemon(ONE_PROGRAM);
     const words = [ONE_PROGRAM.command, ...ONE_PROGRAM.args, ...INSTALL, ...FROM_STDIN];
     const line = words.map((word) => `'${word}'`).join(" ");
@@ -326,4 +323,5 @@ Deno.test({
     ok(!shown.includes("mistake"), shown);
     deepEqual(await values(daemon), { webhook_secret: SECRET });
   },
-});
+  { skip: PTY ? undefined : "there is no script(1)" },
+);

@@ -244,11 +244,9 @@ function movableClock(at: string) {
   return clock;
 }
 
-Deno.test({
-  name: "docs/examples/workflows: the night that was missed is made up for once in the morning",
-  sanitizeOps: false, // connections of this process to its own daemon
-  sanitizeResources: false,
-  async fn() {
+testOneProgram(
+  "docs/examples/workflows: the night that was missed is made up for once in the morning",
+  async () => {
     await using home = await tempDir();
     await using directory = await initDataDirectory(ONE_PROGRAM);
     await sh("git init -q -b main upstream", home.path);
@@ -289,7 +287,12 @@ Deno.test({
     match(prompt, /failed \(test: succeeded, audit: failed\)/);
     equal((await tasks(daemon)).length, 1);
   },
-});
+  {
+    sanitizeOps: false, // connections of this process to its own daemon
+    sanitizeResources: false,
+    fileOnly: "a clock that is not that of PostgreSQL is refused",
+  },
+);
 
 /** A daemon in this process, whose clock can be moved. */
 interface InProcess extends AsyncDisposable {
