@@ -296,7 +296,13 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/store/sql": "values",
     "src/store/transactions": "types",
   },
-  "src/store/postgres/jobs": { "src/store/postgres/database": "types", "src/store/sql": "values" },
+  "src/store/postgres/jobs": {
+    "src/base": "values",
+    "src/store": "values",
+    "src/store/postgres/database": "values",
+    "src/store/postgres/functions": "values",
+    "src/store/sql": "values",
+  },
   "src/store/postgres/outbox": {
     "src/store": "types",
     "src/store/postgres/database": "values",
@@ -367,6 +373,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/store/postgres/connections": "values",
     "src/store/postgres/database": "values",
     "src/store/postgres/deliveries": "values",
+    "src/store/postgres/functions": "values",
     "src/store/postgres/jobs": "values",
     "src/store/postgres/logs": "values",
     "src/store/postgres/nodes": "values",

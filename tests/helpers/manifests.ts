@@ -50,6 +50,8 @@ export interface TriggerOptions {
   readonly suspend?: boolean;
   /** Workflow; `record` when absent. */
   readonly workflow?: string;
+  /** Workspace; `default` when absent. */
+  readonly workspace?: string;
   readonly project?: string;
 }
 
@@ -67,7 +69,7 @@ export function trigger(name: string, options: TriggerOptions = {}): Manifest {
         ...(condition === undefined ? {} : { filter: { condition } }),
       },
       ...(suspend === undefined ? {} : { suspend }),
-      action: { workflow: options.workflow ?? "record", workspace: "default" },
+      action: { workflow: options.workflow ?? "record", workspace: options.workspace ?? "default" },
     },
   };
 }

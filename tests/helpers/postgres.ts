@@ -99,7 +99,11 @@ function hashOfSources(): string {
 async function migrated(url: string): Promise<void> {
   await using connections = new Connections({ url, owner: OWNER });
   await migrate(connections);
-  await using _jobs = await JobQueue.open(connections, { leaseMs: 60_000, names: [] });
+  await using _jobs = await JobQueue.open(connections, {
+    leaseMs: 60_000,
+    names: [],
+    isOwner: true,
+  });
 }
 
 function urlOf(database: string): string {

@@ -21,7 +21,7 @@ import { nameOf } from "./database/database_url.ts";
 import { readAbout } from "./database/migrate.ts";
 import { SCHEMA_VERSION } from "./database/migrations.ts";
 import { inSnapshot } from "./database/snapshot.ts";
-import { QUEUE, SCHEMA } from "./jobs/queue_names.ts";
+import { QUEUE, SCHEMA } from "./functions/queue_names.ts";
 import { loadResources } from "./resources/resource_rows.ts";
 
 /** Tasks and jobs that do not go together: a task that is ready or runs has one job, no other. */

@@ -10,6 +10,7 @@ import type { Resource } from "../../resources/resource.ts";
 import { checkServer } from "./database/check_server.ts";
 import { Connections, type ConnectOptions } from "./database/connections.ts";
 import { migrate } from "./database/migrate.ts";
+import { JobQueue } from "./jobs/job_queue.ts";
 import { changeResources, loadResources } from "./resources/resource_rows.ts";
 
 /** A database to be shared. */
@@ -29,9 +30,9 @@ export interface NewDatabase extends Omit<ConnectOptions, "max"> {
 export async function createSharedDatabase(
   { clock, keyId, resources, ...to }: NewDatabase,
 ): Promise<boolean> {
-  await using connections = new Connections({ ...to, max: 2 });
+  await using connections = new Connections({ ...to, max: 4 });
   await checkServer(connections, clock);
-  await migrate(connections, keyId);
+  if (await migrate(connections, keyId)) await JobQueue.install(connections);
   return await connections.transaction(async (db) => {
     if ((await loadResources(db)).length > 0) return false;
     await changeResources(db, resources.map((resource) => ({ op: "put", resource })));

@@ -71,9 +71,9 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   const connections = opened.use(new Connections(options));
   const warning = await checkServer(connections, clock);
   if (warning !== undefined) options.onWarning?.(warning);
-  await migrate(connections, options.keyId);
+  const isOwner = await migrate(connections, options.keyId);
   const names = [owner.node, name, ...labels];
-  const jobs = opened.use(await JobQueue.open(connections, { leaseMs, names }));
+  const jobs = opened.use(await JobQueue.open(connections, { leaseMs, names, isOwner }));
   const claims = new Claims(owner, (taskIds) => listener.onClaimsLost?.(taskIds));
   opened.use(
     await NodeLease.open({

@@ -21,7 +21,7 @@ const SOUND: ServerFacts = {
   isReplica: false,
   encoding: "UTF8",
   hasSchema: true,
-  mayCreate: true,
+  mayUse: true,
   aheadMs: 2000,
 };
 

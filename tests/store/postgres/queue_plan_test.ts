@@ -50,7 +50,11 @@ postgresTest("a claim of tasks reads as much of each queue as it may hand out", 
   await using database = await createTestDatabase();
   const owner = { node: "tests", run: "tests" };
   await using connections = new Connections({ url: database.url, owner, max: 2 });
-  await using jobs = await JobQueue.open(connections, { leaseMs: 60_000, names: ["tests"] });
+  await using jobs = await JobQueue.open(connections, {
+    leaseMs: 60_000,
+    names: ["tests"],
+    isOwner: true,
+  });
   await connections.use((db) => db.exec(JOBS));
   const seen: Explained[] = [];
   const taken = await connections.transaction(async (db) => {

@@ -103,12 +103,30 @@ const STEPS: { readonly [name: string]: (server: PrivateServer) => Promise<void>
   },
 
   async "a user who may make nothing"({ sql, url }) {
-    await refused(url("theirs", "bert"), /'GRANT ALL ON DATABASE "theirs" TO "bert"'/);
+    await refused(url("theirs", "bert"), /'GRANT CREATE ON DATABASE "theirs" TO "bert"'/);
     await sql((db) => db.exec(`GRANT CREATE ON DATABASE theirs TO bert`));
     await open(url("theirs", "bert"));
     await sql((db) => db.exec(`REVOKE CREATE ON DATABASE theirs FROM bert`));
     await open(url("theirs", "bert"));
-    await refused(url("theirs", "carl"), /'GRANT ALL ON SCHEMA svc TO "carl"'/);
+    const error = await refusalOf(url("theirs", "carl"));
+    const [, grant = ""] = /: run '(.*)' as its owner$/.exec(error?.message ?? "") ?? [];
+    match(grant, /^GRANT USAGE ON SCHEMA svc, svc_jobs TO "carl"; GRANT SELECT, /);
+    await using admin = new Connections({
+      url: url("theirs"),
+      owner: { node: "t", run: "t" },
+      max: 1,
+    });
+    await admin.use((db) => db.exec(grant));
+    await open(url("theirs", "carl"));
+    await admin.use((db) => db.exec("UPDATE about SET functions = 'older'"));
+    await refused(
+      url("theirs", "carl"),
+      /of another version of svc, and user "carl" does not own it: run .*"svc init" once/,
+    );
+    await open(url("theirs", "bert"));
+    await open(url("theirs", "carl"));
+    await admin.use((db) => db.exec("UPDATE svc_jobs.version SET version = version - 1"));
+    await refused(url("theirs", "carl"), /of another version of svc, .* does not own it/);
   },
 
   async "settings with which deliveries are lost"({ set, url }) {

@@ -47,6 +47,14 @@ function refuse(refusal: string | undefined): void {
   if (refusal !== undefined) throw new AppError("refused", refusal);
 }
 
+/** Whether the user has every right on the tables that it needs; they may be another user's. */
+const MAY_USE_TABLES = `(
+  SELECT bool_and(has_schema_privilege(pg_namespace.oid, 'USAGE') AND (pg_class.oid IS NULL
+    OR has_table_privilege(pg_class.oid, 'SELECT') AND has_table_privilege(pg_class.oid, 'INSERT')
+    AND has_table_privilege(pg_class.oid, 'UPDATE') AND has_table_privilege(pg_class.oid, 'DELETE')))
+  FROM pg_namespace LEFT JOIN pg_class ON relnamespace = pg_namespace.oid AND relkind IN ('r', 'p')
+  WHERE nspname IN ('svc', 'svc_jobs'))`;
+
 async function readFacts(
   db: Session,
   clock: WallClock,
@@ -58,9 +66,8 @@ async function readFacts(
        current_setting('full_page_writes') AS full_page_writes,
        pg_is_in_recovery()::int AS is_replica, current_setting('server_encoding') AS encoding,
        made.is_there::int AS has_schema,
-       (CASE WHEN made.is_there
-         THEN has_schema_privilege('svc', 'CREATE') AND has_schema_privilege('svc', 'USAGE')
-         ELSE has_database_privilege(current_database(), 'CREATE') END)::int AS may_create
+       (CASE WHEN made.is_there THEN ${MAY_USE_TABLES}
+         ELSE has_database_privilege(current_database(), 'CREATE') END)::int AS may_use
      FROM (SELECT EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = 'svc' AND tablename = 'about')
        AS is_there) AS made`,
   ) ?? {};
@@ -72,7 +79,7 @@ async function readFacts(
     isReplica: row["is_replica"] === 1,
     encoding: text(row, "encoding"),
     hasSchema: row["has_schema"] === 1,
-    mayCreate: row["may_create"] === 1,
+    mayUse: row["may_use"] === 1,
     aheadMs: number(row, "now") - (asked + answered) / 2,
   };
 }

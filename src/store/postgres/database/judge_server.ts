@@ -18,8 +18,8 @@ export interface ServerFacts {
   readonly isReplica: boolean;
   readonly encoding: string;
   readonly hasSchema: boolean;
-  /** Whether the user may make the schema, or tables in it where it is there. */
-  readonly mayCreate: boolean;
+  /** Whether the user may make the schema, or use every table in it where it is there. */
+  readonly mayUse: boolean;
   /** By how much its clock is ahead of this machine's, in milliseconds. */
   readonly aheadMs: number;
 }
@@ -76,11 +76,16 @@ export function judgeServer(facts: ServerFacts): ServerVerdict {
     const remedy = `make one with "createdb --encoding=UTF8 --template=template0 NAME"`;
     return { refusal: `Database "${database}" has the encoding ${facts.encoding}: ${remedy}` };
   }
-  if (!facts.mayCreate) {
-    const where = facts.hasSchema ? `SCHEMA svc` : `DATABASE "${database}"`;
-    const what = facts.hasSchema ? "use the schema svc" : "make the schema svc";
-    const grant = `run 'GRANT ALL ON ${where} TO "${user}"' as its owner`;
-    return { refusal: `User "${user}" may not ${what} in database "${database}": ${grant}` };
+  if (!facts.mayUse) {
+    const what = facts.hasSchema ? "use every table of svc" : "make the schema svc";
+    const grant = facts.hasSchema
+      ? `GRANT USAGE ON SCHEMA svc, svc_jobs TO "${user}"; ` +
+        `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA svc, svc_jobs TO "${user}"`
+      : `GRANT CREATE ON DATABASE "${database}" TO "${user}"`;
+    return {
+      refusal:
+        `User "${user}" may not ${what} in database "${database}": run '${grant}' as its owner`,
+    };
   }
   const fault = clockFault(at, facts.aheadMs);
   if (fault === undefined) return {};

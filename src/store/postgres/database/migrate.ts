@@ -28,12 +28,15 @@ export interface About {
  * knows it as it is. One that is up to date is only read.
  *
  * @param keyId Id of the key of this daemon, which has to be that of all others.
- * @throws {AppError} `refused` when a newer version has written it, it has another key, or an older
- * version runs on it.
+ * @returns Whether the user of these connections owns the schema; others may only use it.
+ * @throws {AppError} `refused` when a newer version has written it, it has another key, an older
+ * version runs on it, or its owner has to migrate it.
  */
-export async function migrate(connections: Connections, keyId = ""): Promise<void> {
+export async function migrate(connections: Connections, keyId = ""): Promise<boolean> {
   const known = await connections.use(readAbout);
-  if (isUpToDate(known) && isKeyKnown(known, keyId)) return;
+  const isOwner = await connections.use(ownsSchema);
+  if (isUpToDate(known) && isKeyKnown(known, keyId)) return isOwner;
+  if (!isOwner) throw notTheOwner(connections.address.user);
   await connections.transaction(async (db) => {
     await db.lock("schema");
     await db.exec(ABOUT);
@@ -52,6 +55,24 @@ export async function migrate(connections: Connections, keyId = ""): Promise<voi
       about.key || keyId,
     );
   });
+  return isOwner;
+}
+
+/** The refusal of a schema that only its owner can migrate. */
+export function notTheOwner(user: string): AppError {
+  return new AppError(
+    "refused",
+    `The schema of the database is that of another version of svc, and user "${user}" does not own it: run this version's "svc init" once with the address of its owner in SVC_DATABASE_URL`,
+  );
+}
+
+/** Whether it is its user's, or nobody's yet. */
+async function ownsSchema(db: Session): Promise<boolean> {
+  const row = await db.get(
+    `SELECT bool_and(pg_has_role(tableowner, 'USAGE'))::int AS is_owner FROM pg_tables
+     WHERE schemaname = 'svc' AND tablename = 'about'`,
+  );
+  return row?.["is_owner"] !== 0;
 }
 
 /** What a database says of itself. */

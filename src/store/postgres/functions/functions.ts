@@ -6,7 +6,8 @@
  */
 
 import { FACTS } from "./facts.ts";
+import { JOB_FUNCTIONS } from "./job_functions.ts";
 import { WRITE } from "./write.ts";
 
 /** Statements that make them, or replace them as a whole. */
-export const FUNCTIONS = `${FACTS}${WRITE}`;
+export const FUNCTIONS = `${FACTS}${WRITE}${JOB_FUNCTIONS}`;

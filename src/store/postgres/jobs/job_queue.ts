@@ -10,11 +10,13 @@
  * @module
  */
 
+import { AppError } from "../../../base/errors.ts";
+import { LEASE_MS } from "../../lease.ts";
 import type { Connections, Session } from "../database/connections.ts";
-import { JOB_FUNCTIONS } from "./job_functions.ts";
+import { notTheOwner } from "../database/migrate.ts";
 import { text } from "../../sql/columns.ts";
+import { QUEUE, SCHEMA } from "../functions/queue_names.ts";
 import type { Executor, Job, PgBoss } from "./pg_boss.d.ts";
-import { QUEUE, SCHEMA } from "./queue_names.ts";
 
 /** Parts of a lease after which the engine looks for jobs whose node is silent. */
 const LOOKS_PER_LEASE = 6;
@@ -41,6 +43,8 @@ export interface JobQueueOptions {
   readonly leaseMs: number;
   /** By which a workspace may name the node: its name, its id and its labels. */
   readonly names: readonly string[];
+  /** Whether its user may make and migrate tables of the schema; else they have to be there. */
+  readonly isOwner: boolean;
 }
 
 /** The jobs of one database. */
@@ -53,33 +57,27 @@ export class JobQueue implements AsyncDisposable {
     this.#names = names;
   }
 
-  /** Starts it, and makes or migrates its tables. */
+  /** Makes or migrates its tables, for daemons whose user may not. */
+  static async install(connections: Connections): Promise<void> {
+    const boss = await makeBoss(connections, { leaseMs: LEASE_MS, isOwner: true });
+    await startBoss(boss, connections, { isOwner: true })
+      .finally(() => boss.stop({ graceful: false }));
+  }
+
+  /**
+   * Starts it, and makes or migrates its tables where its user may.
+   *
+   * @throws {AppError} `refused` where they have to be migrated by another user.
+   */
   static async open(
     connections: Connections,
-    { leaseMs, names }: JobQueueOptions,
+    { leaseMs, names, isOwner }: JobQueueOptions,
   ): Promise<JobQueue> {
-    const lookSeconds = Math.ceil(leaseMs / 1000 / LOOKS_PER_LEASE);
-    const { createEngine } = await import("./engine.ts");
-    const boss = createEngine({
-      db: { executeSql: (text, values) => connections.use((db) => execute(db, text, values)) },
-      schema: SCHEMA,
-      schedule: false,
-      superviseIntervalSeconds: lookSeconds,
-      monitorIntervalSeconds: lookSeconds,
-    });
-    boss.on("error", () => {}); // of its looks: the next one does what this one could not
+    const boss = await makeBoss(connections, { leaseMs, isOwner });
     const jobs = new JobQueue(boss, names);
     try {
-      const heartbeatSeconds = Math.ceil(leaseMs / 1000);
-      await connections.transaction(async (db) => {
-        await db.lock("schema"); // the engine does not take two that make its tables at once
-        await db.exec("SET LOCAL idle_in_transaction_session_timeout = '60s'"); // it uses another one
-        await boss.start();
-        // a table of its own has half as many indexes
-        await boss.createQueue(QUEUE, { partition: true, heartbeatSeconds });
-        await boss.updateQueue(QUEUE, { heartbeatSeconds });
-        await db.exec(JOB_FUNCTIONS);
-      });
+      await startBoss(boss, connections, { isOwner });
+      await boss.updateQueue(QUEUE, { heartbeatSeconds: Math.ceil(leaseMs / 1000) });
     } catch (error) {
       await jobs[Symbol.asyncDispose]();
       throw error;
@@ -124,6 +122,43 @@ export class JobQueue implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#boss.stop({ graceful: false });
   }
+}
+
+async function makeBoss(
+  connections: Connections,
+  { leaseMs, isOwner }: Pick<JobQueueOptions, "leaseMs" | "isOwner">,
+): Promise<PgBoss> {
+  const lookSeconds = Math.ceil(leaseMs / 1000 / LOOKS_PER_LEASE);
+  const { createEngine } = await import("./engine.ts");
+  const boss = createEngine({
+    db: { executeSql: (text, values) => connections.use((db) => execute(db, text, values)) },
+    schema: SCHEMA,
+    migrate: isOwner,
+    schedule: false,
+    superviseIntervalSeconds: lookSeconds,
+    monitorIntervalSeconds: lookSeconds,
+  });
+  boss.on("error", () => {}); // of its looks: the next one does what this one could not
+  return boss;
+}
+
+async function startBoss(
+  boss: PgBoss,
+  connections: Connections,
+  { isOwner }: Pick<JobQueueOptions, "isOwner">,
+): Promise<void> {
+  await connections.transaction(async (db) => {
+    await db.lock("schema"); // the engine does not take two that make its tables at once
+    await db.exec("SET LOCAL idle_in_transaction_session_timeout = '60s'"); // it uses another one
+    try {
+      await boss.start();
+    } catch (error) {
+      if (isOwner || error instanceof AppError) throw error;
+      throw notTheOwner(connections.address.user); // its tables are of another version
+    }
+    // a table of its own has half as many indexes
+    if (isOwner) await boss.createQueue(QUEUE, { partition: true });
+  });
 }
 
 const inSession = (db: Session): Executor => ({

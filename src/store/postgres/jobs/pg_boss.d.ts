@@ -14,6 +14,7 @@ export interface Executor {
 export interface BossOptions {
   readonly db: Executor;
   readonly schema: string;
+  readonly migrate: boolean;
   readonly schedule: boolean;
   readonly superviseIntervalSeconds: number;
   readonly monitorIntervalSeconds: number;
