@@ -11,18 +11,27 @@ import { fileURLToPath } from "node:url";
 import { Connections, type Session } from "../../src/store/postgres/database/connections.ts";
 import { migrate } from "../../src/store/postgres/database/migrate.ts";
 import { JobQueue } from "../../src/store/postgres/jobs/job_queue.ts";
+import { longTest } from "./program.ts";
 
 /** Address of the server, as a user who may make databases; empty where there is none. */
 const server = () => Deno.env.get("SVC_TEST_POSTGRES") ?? "";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const OWNER = { node: "tests", run: "tests" };
 
+/** How a test is run. */
+export interface PostgresTestOptions {
+  /** Runs only when everything is to run. */
+  readonly isLong?: boolean;
+}
+
 /** A test that needs PostgreSQL; ignored, and says so, where there is none. */
 export function postgresTest(
   name: string,
   fn: (t: Deno.TestContext) => Promise<void>,
+  { isLong = false }: PostgresTestOptions = {},
 ): void {
   const ignore = server() === "";
+  if (isLong && !ignore) return longTest(name, fn);
   Deno.test({ name: ignore ? `${name} (SKIPPED: no PostgreSQL)` : name, ignore, fn });
 }
 

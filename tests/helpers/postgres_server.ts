@@ -20,6 +20,10 @@ export interface PrivateServer extends AsyncDisposable {
   shell(script: string): Promise<void>;
   /** Changes a setting that needs no restart. */
   set(name: string, value: string): Promise<void>;
+  /** Ends it as a crash does. */
+  crash(): Promise<void>;
+  /** Starts it again after a crash. */
+  start(): Promise<void>;
 }
 
 /**
@@ -37,6 +41,12 @@ export async function startPostgres(): Promise<PrivateServer> {
   const reader = cluster.stdout.pipeThrough(new TextDecoderStream()).getReader();
   const { value = "" } = await reader.read();
   if (value === "") throw new Error("no PostgreSQL can be started here");
+  const orders = cluster.stdin.getWriter();
+  const order = async (what: string) => {
+    await orders.write(new TextEncoder().encode(`${what}\n`));
+    const answer = await reader.read();
+    if (answer.value?.trim() !== what) throw new Error(`PostgreSQL did not ${what}`);
+  };
   const url = (database = "postgres", user = "svc") => {
     const address = new URL(value.trim());
     address.searchParams.set("port", String(port));
@@ -66,8 +76,10 @@ export async function startPostgres(): Promise<PrivateServer> {
         return row?.["value"] === value ? true : undefined;
       });
     },
+    crash: () => order("crash"),
+    start: () => order("start"),
     async [Symbol.asyncDispose]() {
-      await cluster.stdin.close();
+      await orders.close();
       await reader.cancel();
       await cluster.status;
     },

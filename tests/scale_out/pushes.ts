@@ -18,6 +18,12 @@ export const SIGNING: readonly [store: Manifest, webhook: Record<string, unknown
   { secret: { fromRef: "github" }, signatureHeader: "X-Hub-Signature-256" },
 ];
 
+/** A push of this id. */
+export function signedPush(id: string): { headers: Record<string, string>; body: string } {
+  const body = JSON.stringify({ ref: "refs/heads/main", after: id });
+  return { headers: { ...githubHeaders(SECRET, body, "push"), "x-github-delivery": id }, body };
+}
+
 /** Senders who go on sending. */
 const SENDERS = 3;
 /** Longest pause of one of them. */
@@ -65,12 +71,8 @@ export class Pushes {
 
   async #push(): Promise<void> {
     const id = crypto.randomUUID();
-    const body = JSON.stringify({ ref: "refs/heads/main", after: id });
-    const request = {
-      method: "POST",
-      headers: { ...githubHeaders(SECRET, body, "push"), "x-github-delivery": id },
-      body: new TextEncoder().encode(body),
-    };
+    const { headers, body } = signedPush(id);
+    const request = { method: "POST", headers, body: new TextEncoder().encode(body) };
     let at = Math.floor(Math.random() * this.#cluster.daemons.length);
     for (const since = Date.now(); !await this.#try(at++, id, request);) {
       if (Date.now() - since > PATIENCE_MS) {
