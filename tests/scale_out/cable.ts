@@ -5,6 +5,14 @@
  * @module
  */
 
+import { concatBytes } from "../../src/base/bytes.ts";
+
+/** What a connection has been used for. */
+interface Use {
+  isBatch: boolean;
+  isListening: boolean;
+}
+
 /** A way to a database that may be interrupted. */
 export class Cable implements AsyncDisposable {
   readonly #database: URL;
@@ -13,6 +21,8 @@ export class Cable implements AsyncDisposable {
   #listener: Deno.Listener | undefined;
   #over: Promise<void> = Promise.resolve();
   #held: PromiseWithResolvers<void> | undefined;
+  #losesCommit = false;
+  #isDeaf = false;
 
   constructor(database: string) {
     this.#database = new URL(database);
@@ -48,6 +58,21 @@ export class Cable implements AsyncDisposable {
     this.#held = undefined;
   }
 
+  /** Breaks the next connection over which a batch is committed, before the answer is passed on. */
+  loseNextCommit(): void {
+    this.#losesCommit = true;
+  }
+
+  /** Whether the answer that is to be lost was lost. */
+  get hasLostCommit(): boolean {
+    return !this.#losesCommit;
+  }
+
+  /** Passes on no more of what others tell over the database (`NOTIFY`). */
+  deafen(): void {
+    this.#isDeaf = true;
+  }
+
   mend(): void {
     this.#pass(Deno.listen({ hostname: "127.0.0.1", port: this.#port }));
   }
@@ -69,7 +94,11 @@ export class Cable implements AsyncDisposable {
       const far = await this.#connect().catch(() => undefined);
       if (far === undefined) return; // there is no server just now
       this.#open.add(far);
-      await Promise.all([this.#carry(near, far), this.#carry(far, near)]);
+      const use: Use = { isBatch: false, isListening: false };
+      await Promise.all([
+        this.#carry(near, far, (chunk) => noted(chunk, use)),
+        this.#carry(far, near, this.#filter(use)),
+      ]);
       this.#open.delete(far);
     } finally {
       close(near);
@@ -77,12 +106,29 @@ export class Cable implements AsyncDisposable {
     }
   }
 
+  /** What of the server's bytes is passed on; throws where the connection is to break. */
+  #filter(use: Use): (chunk: Uint8Array) => Uint8Array {
+    const withoutHints = messageFilter((type) => type !== NOTIFICATION);
+    return (chunk) => {
+      if (this.#losesCommit && use.isBatch && textOf(chunk).includes("COMMIT\0")) {
+        this.#losesCommit = false;
+        throw new Error("The cable is cut");
+      }
+      return this.#isDeaf && use.isListening ? withoutHints(chunk) : chunk;
+    };
+  }
+
   /** Until either end is closed; the other one is closed then. */
-  async #carry(from: Deno.Conn, to: Deno.Conn): Promise<void> {
+  async #carry(
+    from: Deno.Conn,
+    to: Deno.Conn,
+    filter: (chunk: Uint8Array) => Uint8Array,
+  ): Promise<void> {
     const held = new TransformStream<Uint8Array, Uint8Array>({
       transform: async (chunk, out) => {
         await this.#held?.promise;
-        out.enqueue(chunk);
+        const passed = filter(chunk);
+        if (passed.length > 0) out.enqueue(passed);
       },
     });
     await from.readable.pipeThrough(held).pipeTo(to.writable).catch(() => {});
@@ -107,6 +153,37 @@ export class Cable implements AsyncDisposable {
 }
 
 const POSTGRES_PORT = 5432;
+/** The type of the message by which the server tells what another connection has said. */
+const NOTIFICATION = "A".charCodeAt(0);
+
+const latin1 = new TextDecoder("latin1");
+const textOf = (chunk: Uint8Array) => latin1.decode(chunk);
+
+/** Passes on what a client sends, and notes what for. */
+function noted(chunk: Uint8Array, use: Use): Uint8Array {
+  const text = textOf(chunk);
+  use.isBatch ||= text.includes("SELECT write(");
+  use.isListening ||= text.includes("LISTEN ");
+  return chunk;
+}
+
+/** Lets through those messages of the server whose type is wanted; it begins with a whole one. */
+function messageFilter(isWanted: (type: number) => boolean): (chunk: Uint8Array) => Uint8Array {
+  let rest = new Uint8Array();
+  return (chunk) => {
+    const bytes = concatBytes(rest, chunk);
+    const wanted: Uint8Array[] = [];
+    let at = 0;
+    while (bytes.length - at >= 5) {
+      const end = at + 1 + new DataView(bytes.buffer, bytes.byteOffset + at + 1).getUint32(0);
+      if (end > bytes.length) break;
+      if (isWanted(bytes[at] ?? 0)) wanted.push(bytes.subarray(at, end));
+      at = end;
+    }
+    rest = bytes.slice(at);
+    return concatBytes(...wanted);
+  };
+}
 
 function close(connection: Deno.Conn): void {
   try {

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { strictEqual as equal } from "node:assert/strict";
 import { Connections, type Session } from "../../../src/store/postgres/database/connections.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import { openPostgresStore, type PostgresStore } from "../../../src/store/postgres/open_store.ts";
@@ -22,7 +23,7 @@ export interface TwoDaemons {
   sql<T>(work: (db: Session) => Promise<T>): Promise<T>;
 }
 
-/** Registers a test with an empty database. */
+/** Registers a test with an empty database, over which no two transactions may wait for each other. */
 export function twoDaemonsTest(
   name: string,
   body: (daemons: TwoDaemons) => Promise<void>,
@@ -30,8 +31,9 @@ export function twoDaemonsTest(
   postgresTest(name, async () => {
     await using stack = new AsyncDisposableStack();
     const { url } = stack.use(await createTestDatabase());
+    const stores = stack.use(new AsyncDisposableStack());
     const open = async (node: string, run: string) =>
-      stack.use(await openPostgresStore({ url, owner: { node, run }, clock: systemClock }));
+      stores.use(await openPostgresStore({ url, owner: { node, run }, clock: systemClock }));
     const owner = { node: "test", run: "test" };
     const admin = stack.use(new Connections({ url, owner, max: 1 }));
     const lease = (node: string, until: string) =>
@@ -57,8 +59,13 @@ export function twoDaemonsTest(
       endLeaseOfA: async () => void await lease("a", "-infinity"),
       sql: (work) => admin.transaction(work),
     });
+    await stores.disposeAsync(); // what its connections counted is known once they are closed
+    const counted = await admin.use((db) => db.get(DEADLOCKS));
+    equal(counted?.["deadlocks"], 0);
   });
 }
+
+const DEADLOCKS = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
 
 /** Ends the session that holds the lock of node `a`, as it ends with its daemon. */
 const KILL_A = `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'
