@@ -70,7 +70,16 @@ export async function createStorage(dir: DataDir, given: NewStorage): Promise<re
   const { createSharedDatabase } = await import("../store/postgres/create_database.ts");
   const owner = { node: node.id, run: newId() };
   const keyId = await keyIdOf(await readKeyFile(dir.secretKey));
-  await createSharedDatabase({ url: addressOf(url, env), owner, env, clock, keyId, resources });
+  const { name } = node;
+  await createSharedDatabase({
+    url: addressOf(url, env),
+    owner,
+    name,
+    env,
+    clock,
+    keyId,
+    resources,
+  });
   if (known !== undefined) return [];
   await writeSharedDatabase(dir, { url, node });
   return [dir.node, dir.databaseUrl];

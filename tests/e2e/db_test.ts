@@ -14,7 +14,7 @@ import { type Program, runSvc, testEachProgram } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
-const OF_A_FILE = "it copies, spoils or vacuums a file; shared_db_test.ts has PostgreSQL";
+const OF_A_FILE = "it copies, spoils or vacuums a file; scale_out/db_check_test.ts has PostgreSQL";
 
 /** Applies a trigger `now` that anybody may fire, and one SecretStore. */
 async function prepare(daemon: TestDaemon): Promise<void> {

@@ -14,7 +14,7 @@ import { basename } from "node:path";
 import { dataDirAt } from "../../src/base/data_dir.ts";
 import { type DataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { createTestDatabase, postgresTest } from "../helpers/postgres.ts";
-import { ONE_PROGRAM, runSvc } from "../helpers/program.ts";
+import { ONE_PROGRAM, run, runSvc } from "../helpers/program.ts";
 import { trigger, workflow } from "../helpers/manifests.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { findFile, until } from "../helpers/until.ts";
@@ -70,6 +70,42 @@ postgresTest("daemons that share a database list each other, and forget a dead o
   const forgotten = await alpha.svc(["node", "forget", "beta", "--force"]);
   deepEqual([forgotten.code, forgotten.stdout], [0, "node/beta forgotten\n"]);
   deepEqual(await nodes(alpha), [["alpha", "ready", true]]);
+});
+
+postgresTest("a copy of a data directory, and a name that is taken, are refused", async () => {
+  await using database = await createTestDatabase();
+  await using first = await join(database.url, "alpha");
+  await using alpha = await startDaemon(ONE_PROGRAM, { directory: first });
+  await using copy = await tempDir();
+  equal((await run("cp", ["-a", `${first.path}/.`, copy.path])).code, 0);
+  const env = { SVC_DATA_DIR: copy.path };
+  const cloned = await runSvc(ONE_PROGRAM, ["daemon", "--webhook-bind", "127.0.0.1:0"], { env });
+  equal(cloned.code, 1);
+  match(cloned.stderr, /^error: Another daemon runs as node alpha, .* copied .*"svc init"\n$/m);
+  equal((await alpha.svc(["status", "--exit-status"])).code, 0, "the first goes on");
+
+  await using third = await tempDir();
+  const keyFile = dataDirAt(first.path).secretKey;
+  const init = (...more: string[]) =>
+    runSvc(ONE_PROGRAM, [
+      ...["init", "--data-dir", third.path, "--database", database.url],
+      ...["--key-file", keyFile, ...more],
+    ]);
+  const taken = await init("--node", "alpha");
+  equal(taken.code, 1);
+  match(taken.stderr, /^error: Another node of this database is named "alpha": .*--node NAME/m);
+  equal((await init("--node", "gamma")).code, 0);
+
+  for (
+    const [name, value] of [["PGOPTIONS", "-c lock_timeout=1"], ["PGCLIENT_ENCODING", "LATIN1"]]
+  ) {
+    const env = { SVC_DATA_DIR: third.path, [name ?? ""]: value ?? "" };
+    const { code, stderr } = await runSvc(ONE_PROGRAM, ["daemon"], { env });
+    deepEqual([code, stderr], [
+      1,
+      `error: The variable ${name} would change what svc's connections to PostgreSQL do: unset it\n`,
+    ]);
+  }
 });
 
 postgresTest("labels name a node, and what it needs is looked for where tasks run", async () => {

@@ -11,6 +11,7 @@ import { checkServer } from "./database/check_server.ts";
 import { Connections, type ConnectOptions } from "./database/connections.ts";
 import { migrate } from "./database/migrate.ts";
 import { JobQueue } from "./jobs/job_queue.ts";
+import { refuseTakenName } from "./nodes/node_rows.ts";
 import { changeResources, loadResources } from "./resources/resource_rows.ts";
 
 /** A database to be shared. */
@@ -18,6 +19,8 @@ export interface NewDatabase extends Omit<ConnectOptions, "max"> {
   readonly clock: WallClock;
   /** Id of the key with which secrets are sealed, which has to be that of every daemon. */
   readonly keyId: string;
+  /** Name of the node for which it is made. */
+  readonly name: string;
   /** Stored where it has none yet. */
   readonly resources: readonly Resource[];
 }
@@ -28,12 +31,13 @@ export interface NewDatabase extends Omit<ConnectOptions, "max"> {
  * @throws {AppError} `refused` when it cannot be used, `overloaded` when it cannot be reached.
  */
 export async function createSharedDatabase(
-  { clock, keyId, resources, ...to }: NewDatabase,
+  { clock, keyId, name, resources, ...to }: NewDatabase,
 ): Promise<boolean> {
   await using connections = new Connections({ ...to, max: 4 });
   await checkServer(connections, clock);
   if (await migrate(connections, keyId)) await JobQueue.install(connections);
   return await connections.transaction(async (db) => {
+    await refuseTakenName(db, name);
     if ((await loadResources(db)).length > 0) return false;
     await changeResources(db, resources.map((resource) => ({ op: "put", resource })));
     return true;

@@ -20,14 +20,24 @@ export function toAddress(url: string, env: Env): DatabaseAddress {
   return parseDatabaseUrl(url, env("PGUSER") || env("USER") || undefined);
 }
 
+/** What the driver takes from the environment wherever that says something. */
+const TAKEN = ["PGOPTIONS", "PGCLIENT_ENCODING", "PGREPLICATION", "PGBINARY", "PGSSLNEGOTIATION"];
+
 /**
  * Reads the files of certificates that the address names; the password is looked for whenever the
  * server asks for one.
  *
- * @throws {AppError} `refused` when a file cannot be read.
+ * @throws {AppError} `refused` when a file cannot be read, or a variable would change connections.
  */
 export function toDriverConfig(address: DatabaseAddress, env: Env): ServerConfig {
   const { host, port, user, database } = address;
+  const variable = TAKEN.find((name) => env(name));
+  if (variable !== undefined) {
+    throw new AppError(
+      "refused",
+      `The variable ${variable} would change what svc's connections to PostgreSQL do: unset it`,
+    );
+  }
   const ssl = toTls(address);
   return { host, port, user, database, password: () => readPassword(address, env), ssl };
 }

@@ -70,7 +70,7 @@ export class NodeLease implements AsyncDisposable {
     const began = clock.monotonicMs();
     const kept = await connections.keep();
     try {
-      await lockOrRefuse(kept.db, clock);
+      await lockOrRefuse(kept.db, { clock, entry });
       await kept.transaction((db) => enterNode(db, entry));
     } catch (error) {
       kept[Symbol.dispose]();
@@ -105,7 +105,7 @@ export class NodeLease implements AsyncDisposable {
       await kept.transaction(async (db) => {
         const asked = clock.now();
         const time = await renewLease(db, { ...entry, isNewConnection });
-        if (time === undefined) throw notAlone(db);
+        if (time === undefined) throw notAlone(entry);
         this.#compare(time, { asked, answered: clock.now() });
         await withEach(db);
       });
@@ -152,17 +152,20 @@ export class NodeLease implements AsyncDisposable {
   }
 }
 
-async function lockOrRefuse(db: Session, clock: Clock): Promise<void> {
+async function lockOrRefuse(
+  db: Session,
+  { clock, entry }: Pick<LeaseHost, "clock" | "entry">,
+): Promise<void> {
   const until = clock.monotonicMs() + LOCK_MS;
   while (!await lockNode(db)) {
-    if (clock.monotonicMs() >= until) throw notAlone(db);
+    if (clock.monotonicMs() >= until) throw notAlone(entry);
     await clock.pause(LOCK_TRY_MS);
   }
 }
 
-function notAlone({ owner }: Session): AppError {
+function notAlone({ name }: NodeEntry): AppError {
   return new AppError(
     "refused",
-    `Another daemon runs as node ${owner.node}: two never share a data directory or a copy of it`,
+    `Another daemon runs as node ${name}, in this data directory or one that it was copied to or from: stop it, or make a data directory for this one with "svc init"`,
   );
 }

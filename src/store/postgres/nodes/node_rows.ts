@@ -17,6 +17,20 @@ export interface NodeEntry {
   readonly startedAt: number;
 }
 
+/**
+ * Refuses a name that another node has.
+ *
+ * @throws {AppError} `refused`.
+ */
+export async function refuseTakenName(db: Session, name: string): Promise<void> {
+  const other = await db.get("SELECT 1 FROM nodes WHERE name = ? AND id <> ?", name, db.owner.node);
+  if (other === undefined) return;
+  throw new AppError(
+    "refused",
+    `Another node of this database is named "${name}": make a data directory with another name ("svc init --node NAME"), or forget that node ("svc node forget ${name}") if it is gone`,
+  );
+}
+
 /** A lease from now on. */
 const LEASE = "now() + ?1 * interval '1 millisecond'";
 
@@ -31,13 +45,7 @@ export async function enterNode(
 ): Promise<void> {
   const { node, run } = db.owner;
   await db.lock("node");
-  const other = await db.get("SELECT id FROM nodes WHERE name = ? AND id <> ?", name, node);
-  if (other !== undefined) {
-    throw new AppError(
-      "refused",
-      `Another node of this database is named "${name}": start this one with another name`,
-    );
-  }
+  await refuseTakenName(db, name);
   await db.run(
     `INSERT INTO nodes (id, name, run, lease_until, judges_from, started_at)
      VALUES (?2, ?3, ?4, ${LEASE}, ${LEASE}, ?5)
