@@ -9,6 +9,10 @@ const bytesOf = (row: string, column: string) =>
   `CASE WHEN ${row}.${column}_from IS NOT NULL
       THEN substring(bytes FROM ${row}.${column}_from FOR ${row}.${column}_length) END`;
 
+/** Named, so that their rows are found by an index: to join them the planner would read all. */
+const idsOf = (rows: string, id: string) =>
+  `ARRAY(SELECT ${id} FROM json_to_recordset(${rows}) AS one(${id} text))`;
+
 /** A column of an update that stays where it is absent. */
 const unless = (column: string) => `${column} = coalesce(changed.${column}, tasks.${column})`;
 
@@ -82,7 +86,8 @@ BEGIN
     FROM json_to_recordset(made.retries) AS one(id text, "of" text, workflow text, workspace text,
       workspace_max bigint, plan_hash text, created_at bigint, keeps_directory boolean,
       stays_on_node boolean, held bigint)
-    JOIN tasks AS old ON old.id = one."of";
+    JOIN tasks AS old ON old.id = one."of"
+    WHERE old.id = ANY (${idsOf("made.retries", '"of"')});
   END IF;
 
   IF made.updates IS NOT NULL THEN
@@ -105,7 +110,7 @@ BEGIN
       delivery_id text, plan_hash text, restarts bigint, directory text, workspace_max bigint,
       gate text, gate_max bigint, payload_from int, payload_length int, parent_id text,
       depth bigint, trace text)
-    WHERE tasks.id = changed.id;
+    WHERE tasks.id = changed.id AND tasks.id = ANY (${idsOf("made.updates", "id")});
   END IF;
 
   IF made.steps IS NOT NULL THEN
@@ -124,7 +129,8 @@ BEGIN
       process_group = NULL
     FROM json_to_recordset(made.ended_steps) AS ended(task_id text, state text, reason text,
       finished_at bigint)
-    WHERE steps.task_id = ended.task_id AND steps.state = 'running';
+    WHERE steps.task_id = ended.task_id AND steps.state = 'running'
+      AND steps.task_id = ANY (${idsOf("made.ended_steps", "task_id")});
   END IF;
   IF made.task_ends IS NOT NULL THEN
     INSERT INTO task_ends SELECT task_id FROM json_to_recordset(made.task_ends) AS one(task_id text)
