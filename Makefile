@@ -49,8 +49,8 @@ bench: ## measure speed, against targets: ARGS="--baseline PATH", "--only NAME",
 	@deno=$$(.ci/deno) && .ci/page && SVC_BROWSER=$$(.ci/browser) && export SVC_BROWSER; \
 	  exec "$$deno" run -A --unstable-worker-options tests/bench/bench.ts $(ARGS)
 
-soak: ## everything at once, with kills, then the books are checked: make soak MINUTES=3 SEED=7
-	@MINUTES='$(MINUTES)' SEED='$(SEED)' .ci/soak
+soak: ## everything at once, with kills, then the books are checked: make soak MINUTES=3 SEED=7 CLUSTER=1
+	@MINUTES='$(MINUTES)' SEED='$(SEED)' CLUSTER='$(CLUSTER)' .ci/soak
 
 fmt: ## format the sources
 	@deno=$$(.ci/deno --pinned) && exec "$$deno" fmt

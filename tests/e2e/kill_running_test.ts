@@ -42,7 +42,7 @@ longTest(
     await using directory = await initDataDirectory(ONE_PROGRAM);
     const [site, journal] = [await makeSite(base.path, directory), new Journal()];
     const args = ["--workers", "8", "--log-format", "json"];
-    await using lives = new Lives({ program: ONE_PROGRAM, site, journal, args });
+    await using lives = new Lives({ program: ONE_PROGRAM, directory, journal, args });
     const world = new World({ site, lives, journal, stop: new AbortController().signal });
     await lives.start();
     await (await lives.now()).apply(...manifestsOf(site, ONE_PROGRAM));
@@ -56,16 +56,16 @@ longTest(
     }
     const daemon = await lives.now();
     await daemon.settled(120_000);
-    await judgeProcesses(directory.path, journal);
+    await judgeProcesses(site, journal);
     const records = await readRecords(directory.path);
     const lines = await readLedger(`${base.path}/ledger`);
     await judgeFiles(records, { site, journal });
     judgePromises(records, journal);
     judgeTasks(records, journal);
-    judgeSteps(records, lines, { deaths: lives.deaths, journal });
+    judgeSteps(records, lines, { deaths: lives.story.deaths, journal });
     if (ONE_PROGRAM.onPostgres !== true) equal((await daemon.svc(["db", "check"])).code, 0);
     await lives.end("TERM");
-    await judgeProcesses(directory.path, journal);
+    await judgeProcesses(site, journal);
 
     deepEqual([journal.faults, journal.moreFaults], [[], 0]);
     equal(journal.promised.length, KILLS * WORKFLOWS.length);
@@ -83,7 +83,7 @@ testOneProgram(
     await using directory = await initDataDirectory(ONE_PROGRAM);
     const [site, journal] = [await makeSite(base.path, directory), new Journal()];
     const args = ["--log-format", "json"];
-    await using lives = new Lives({ program: ONE_PROGRAM, site, journal, args });
+    await using lives = new Lives({ program: ONE_PROGRAM, directory, journal, args });
     const world = new World({ site, lives, journal, stop: new AbortController().signal });
     await lives.start();
     await (await lives.now()).apply(...manifestsOf(site, ONE_PROGRAM));

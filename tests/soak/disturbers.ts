@@ -89,14 +89,18 @@ async function setPolicy(world: World, state: "good" | "broken"): Promise<void> 
 }
 
 async function breakRoles(world: World, random: Random): Promise<void> {
-  const path = join(world.site.directory.path, "control-plane/uds-policy.yaml");
+  const paths = world.site.directories.map(({ path }) =>
+    join(path, "control-plane/uds-policy.yaml")
+  );
   await world.roles.change("broken", async () => {
-    await Deno.writeTextFile(path, "max_role: [emperor\n", { mode: 0o600 });
+    for (const path of paths) {
+      await Deno.writeTextFile(path, "max_role: [emperor\n", { mode: 0o600 });
+    }
     return true;
   });
   await new Promise((resolve) => setTimeout(resolve, random.between(300, 800)));
   await world.roles.change("good", async () => {
-    await Deno.remove(path);
+    for (const path of paths) await Deno.remove(path);
     return true;
   });
   world.journal.count("roles broken");

@@ -6,11 +6,10 @@
  */
 
 import { type Client, connect } from "../../src/api/client.ts";
-import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { type DataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import type { Program } from "../helpers/program.ts";
 import type { Journal } from "./journal.ts";
 import { type Life, takeSample } from "./memory.ts";
-import type { Site } from "./site.ts";
 
 /** Time between two looks at memory and descriptors. */
 const SAMPLE_MS = 2000;
@@ -24,51 +23,83 @@ const EXPECTED = [
 /** How a life ends. */
 export type Death = "KILL" | "TERM";
 
-/** One daemon after the other. */
-export class Lives implements AsyncDisposable {
+/** What is known of all lives; daemons that share a database share it. */
+export class LifeStory {
   /** Memory and descriptors of each life. */
   readonly lives: Life[] = [];
-  /** When each ended, in milliseconds since the epoch: from and until it was there again. */
+  /** When each ended, in milliseconds since the epoch. */
   readonly deaths: { readonly how: Death; readonly at: number }[] = [];
-  /** Operations of the control plane, on whichever daemon lives. */
+  /** Tasks that ended, as the logs say. */
+  readonly endedTasks = new Set<unknown>();
+}
+
+/** The daemons of a soak, as everybody sees them who talks to one. */
+export interface Living extends AsyncDisposable {
+  readonly story: LifeStory;
+  /** Operations of the control plane, on a daemon that lives. */
   readonly client: Client;
-  readonly #parts: { program: Program; site: Site; journal: Journal; args: readonly string[] };
+  /** How many have ended, which tells whether all daemons were the same all along. */
+  readonly ended: number;
+  /** A daemon that lives, or the next one. */
+  now(): Promise<TestDaemon>;
+  /** Starts every daemon. */
+  start(): Promise<void>;
+  /** Ends every daemon. */
+  end(how: Death): Promise<void>;
+  /** Ends a daemon and starts the next. */
+  replace(how: Death): Promise<void>;
+}
+
+/** What a daemon is started with. */
+export interface LivesParts {
+  readonly program: Program;
+  readonly directory: DataDirectory;
+  readonly journal: Journal;
+  readonly args: readonly string[];
+  readonly story?: LifeStory;
+}
+
+/** One daemon after the other. */
+export class Lives implements Living {
+  readonly story: LifeStory;
+  readonly client: Client;
+  readonly #parts: LivesParts;
   #daemon: TestDaemon | undefined;
   #born = Promise.withResolvers<TestDaemon>();
   #sampling: ReturnType<typeof setInterval> | undefined;
-  readonly #endedTasks = new Set<unknown>();
 
-  constructor(
-    parts: { program: Program; site: Site; journal: Journal; args: readonly string[] },
-  ) {
+  constructor(parts: LivesParts) {
     this.#parts = parts;
-    const socket = `${parts.site.directory.path}/control-plane/svc.sock`;
+    this.story = parts.story ?? new LifeStory();
+    const socket = `${parts.directory.path}/control-plane/svc.sock`;
     this.client = connect({ socket });
   }
 
-  /** The daemon that lives, or the next one. */
   now(): Promise<TestDaemon> {
     return this.#born.promise;
   }
 
-  /** How many have ended, which tells whether the daemon was the same all along. */
   get ended(): number {
-    return this.deaths.length;
+    return this.story.deaths.length;
   }
 
-  /** Starts the next one. */
+  /** Whether its daemon lives. */
+  get isAlive(): boolean {
+    return this.#daemon !== undefined;
+  }
+
   async start(): Promise<void> {
-    const { program, site, args } = this.#parts;
-    const daemon = this.#daemon = await startDaemon(program, { directory: site.directory, args });
-    const life: Life = { number: this.lives.length + 1, samples: [] };
-    this.lives.push(life);
+    const { program, directory, args } = this.#parts;
+    const daemon = this.#daemon = await startDaemon(program, { directory, args });
+    const { lives } = this.story;
+    const life: Life = { number: lives.length + 1, samples: [] };
+    lives.push(life);
     const sample = () => takeSample(daemon.pid, life);
     sample();
     this.#sampling = setInterval(sample, SAMPLE_MS);
     this.#born.resolve(daemon);
   }
 
-  /** Ends the one that lives. */
   async end(how: Death): Promise<void> {
     const daemon = this.#daemon;
     if (daemon === undefined) return;
@@ -76,7 +107,7 @@ export class Lives implements AsyncDisposable {
     clearInterval(this.#sampling);
     this.#daemon = undefined;
     this.#born = Promise.withResolvers();
-    this.deaths.push({ how, at: Date.now() });
+    this.story.deaths.push({ how, at: Date.now() });
     journal.count(`daemon: ${how}`);
     if (how === "KILL") await daemon.crash();
     else {
@@ -88,7 +119,6 @@ export class Lives implements AsyncDisposable {
     this.#readLog(daemon.log);
   }
 
-  /** Ends one and starts the next. */
   async replace(how: Death): Promise<void> {
     await this.end(how);
     await this.start();
@@ -107,8 +137,8 @@ export class Lives implements AsyncDisposable {
       if (!line.startsWith("{")) continue;
       const { level, message, task } = parse(line);
       if (message === "task ended") {
-        if (this.#endedTasks.has(task)) journal.fault(`task ${task} ended twice`);
-        this.#endedTasks.add(task);
+        if (this.story.endedTasks.has(task)) journal.fault(`task ${task} ended twice`);
+        this.story.endedTasks.add(task);
       }
       if (level !== "error" || EXPECTED.some((one) => one.test(line))) continue;
       journal.fault(`the log of the daemon: ${line.slice(0, 600)}`);

@@ -6,7 +6,8 @@
  */
 
 import { join } from "node:path";
-import { initDataDirectory } from "../helpers/daemon.ts";
+import { type DataDirectory, initDataDirectory, ONLY_NODE } from "../helpers/daemon.ts";
+import { startPostgres } from "../helpers/postgres_server.ts";
 import type { Program } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
@@ -14,11 +15,12 @@ import { Chat, sendForgedChat } from "./chat_senders.ts";
 import { disturb } from "./disturbers.ts";
 import { Journal } from "./journal.ts";
 import { readLedger } from "./ledger.ts";
-import { type Death, Lives } from "./lives.ts";
+import { type Death, Lives, type Living } from "./lives.ts";
 import { findGrowth, type Life } from "./memory.ts";
 import * as operators from "./operators.ts";
 import { Random } from "./random.ts";
 import { readRecords } from "./records.ts";
+import { joinDirectories, SeveralLives } from "./several_lives.ts";
 import { sendBad, sendDecided, sendGood, sendSwitched } from "./senders.ts";
 import { makeSite, manifestsOf, MAX_BODY, type Site } from "./site.ts";
 import { sendSlowly } from "./slow_senders.ts";
@@ -37,6 +39,8 @@ import { World } from "./world.ts";
 /** What is soaked, and how long. */
 export interface SoakOptions {
   readonly program: Program;
+  /** Whether several daemons share a PostgreSQL of their own. */
+  readonly isCluster?: boolean;
   readonly seed: number;
   /** Seconds in which the daemon is killed again and again. */
   readonly stormSecs: number;
@@ -102,15 +106,17 @@ const DAEMON_ARGS = [
   ...["--keep-tasks", "0", "--slack-api-url", "http://127.0.0.1:9"],
 ];
 
+const SHORT_LEASE = ["--lease", "20s"];
+
 /** Soaks a program. Throws only when the soak itself cannot go on. */
 export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const { program, seed, say } = options;
   const random = new Random(seed);
   const journal = new Journal();
   await using base = await tempDir();
-  await using directory = await initDataDirectory(program);
-  const site = await makeSite(base.path, directory);
-  await using lives = new Lives({ program, site, journal, args: DAEMON_ARGS });
+  await using soaked = await makeSoaked(options, { random, journal });
+  const { lives, directories } = soaked;
+  const site = await makeSite(base.path, ...directories);
   await lives.start();
   await (await lives.now()).apply(...manifestsOf(site, program));
   const stopping = new AbortController();
@@ -131,9 +137,37 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   say("waiting for the end of every task");
   await drain(world);
   const totals = await judge(program, { site, lives, journal });
-  for (const growth of findGrowth(lives.lives)) journal.fault(growth);
+  for (const growth of findGrowth(lives.story.lives)) journal.fault(growth);
   const { faults, moreFaults, counts } = journal;
-  return { faults, moreFaults, counts, lives: lives.lives, totals };
+  return { faults, moreFaults, counts, lives: lives.story.lives, totals };
+}
+
+/** What is soaked: one daemon, or several that share a database. */
+interface Soaked extends AsyncDisposable {
+  readonly lives: Living;
+  readonly directories: readonly DataDirectory[];
+}
+
+/** Names of daemons that share a database; the first one watches for files. */
+const NODES = [ONLY_NODE, "second", "third"];
+
+async function makeSoaked(
+  { program, isCluster = false }: SoakOptions,
+  { random, journal }: { readonly random: Random; readonly journal: Journal },
+): Promise<Soaked> {
+  await using opening = new AsyncDisposableStack();
+  const parts = { program, journal, args: DAEMON_ARGS };
+  const directories = isCluster
+    ? await joinDirectories(program, opening.use(await startPostgres()), NODES)
+    : [await initDataDirectory(program)];
+  for (const directory of directories) opening.use(directory);
+  const [directory] = directories;
+  const lives = isCluster || directory === undefined
+    ? new SeveralLives(directories, { ...parts, args: [...DAEMON_ARGS, ...SHORT_LEASE] }, random)
+    : new Lives({ ...parts, directory });
+  opening.use(lives);
+  const open = opening.move();
+  return { lives, directories, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
 /** One actor, until it is to stop. What it did not foresee is a fault, and it goes on. */
@@ -166,7 +200,7 @@ async function storm(world: World, random: Random, options: SoakOptions): Promis
     if (Date.now() + forMs > end) return await wait(end - Date.now());
     await wait(forMs);
     const how: Death = lives.ended > 0 && random.chance(TERMS) ? "TERM" : "KILL";
-    say(`${how} of life ${lives.lives.length}`);
+    say(`${how}, after ${lives.story.lives.length} lives`);
     const crowd = Array.from({ length: options.crowd }, () => sendGood(world, random.fork()));
     await wait(random.between(0, 40));
     await Promise.all([lives.replace(how), ...crowd]);
@@ -189,26 +223,25 @@ async function drain(world: World): Promise<void> {
 /** Holds everything against everything else; the daemon is stopped on the way. */
 async function judge(
   { onPostgres }: Program,
-  { site, lives, journal }: { site: Site; lives: Lives; journal: Journal },
+  { site, lives, journal }: { site: Site; lives: Living; journal: Journal },
 ): Promise<Record<string, number>> {
-  const dataDir = site.directory.path;
   const daemon = await lives.now();
-  await judgeProcesses(dataDir, journal);
+  await judgeProcesses(site, journal);
   const checks = [["audit", "verify"], ...(onPostgres === true ? [] : [["db", "check"]])];
   for (const args of checks) {
     const { code, stdout, stderr } = await daemon.svc(args);
     if (code !== 0) journal.fault(`svc ${args.join(" ")}: exit ${code}: ${stdout}${stderr}`);
   }
-  const records = await readRecords(dataDir);
+  const records = await readRecords(site.directories[0]?.path ?? "");
   await judgeFiles(records, { site, journal });
   await lives.end("TERM");
-  await judgeProcesses(dataDir, journal);
+  await judgeProcesses(site, journal);
   const lines = await readLedger(join(site.base, "ledger"));
   const runs = (await Deno.readTextFile(join(site.base, "plugins"))).split("\n")
     .filter((line) => line !== "").map((line) => line.split(" ")[1] ?? "");
   judgePromises(records, journal);
   judgeTasks(records, journal);
-  judgeSteps(records, lines, { deaths: lives.deaths, journal });
+  judgeSteps(records, lines, { deaths: lives.story.deaths, journal });
   judgeAudit(records, runs, journal);
   judgeApplies(records, journal);
   judgeSources(records, journal);

@@ -31,20 +31,22 @@ export const BROKEN_POLICY = "mode: [allowlist\n";
 export interface Site {
   /** Holds everything else. */
   readonly base: string;
-  /** Data directory. */
-  readonly directory: DataDirectory;
+  /** The data directory of each daemon. */
+  readonly directories: readonly DataDirectory[];
 }
 
 /** Makes scripts, ledgers, workspaces and the policy. */
-export async function makeSite(base: string, directory: DataDirectory): Promise<Site> {
-  const site = { base, directory };
+export async function makeSite(base: string, ...directories: DataDirectory[]): Promise<Site> {
+  const site = { base, directories };
   for (const name of ["locks", "floor", "floor/drop", "repo"]) await Deno.mkdir(join(base, name));
   for (const name of ["ledger", "plugins"]) await Deno.writeTextFile(join(base, name), "");
   await writeScript(join(base, "step.sh"), STEP_SCRIPT);
-  const scripts = join(directory.path, "scripts");
-  await writeScript(join(scripts, "check.sh"), interceptorScript(base));
-  await writeScript(join(scripts, "turn.sh"), transformerScript(base));
-  await writeScript(join(scripts, "quiet.sh"), quietScript(base));
+  for (const { path } of directories) {
+    const scripts = join(path, "scripts");
+    await writeScript(join(scripts, "check.sh"), interceptorScript(base));
+    await writeScript(join(scripts, "turn.sh"), transformerScript(base));
+    await writeScript(join(scripts, "quiet.sh"), quietScript(base));
+  }
   await writePolicy(site, GOOD_POLICY);
   await git(join(base, "repo"), "init", "--quiet");
   await Deno.writeTextFile(join(base, "repo/README.md"), "soaked\n");
@@ -54,11 +56,13 @@ export async function makeSite(base: string, directory: DataDirectory): Promise<
   return site;
 }
 
-/** Puts a plugin policy in place, whole. */
-export async function writePolicy({ directory }: Site, text: string): Promise<void> {
-  const path = join(directory.path, "plugin-policy.yaml");
-  await Deno.writeTextFile(`${path}.new`, text, { mode: 0o600 });
-  await Deno.rename(`${path}.new`, path);
+/** Puts a plugin policy in place at each daemon, whole. */
+export async function writePolicy({ directories }: Site, text: string): Promise<void> {
+  for (const directory of directories) {
+    const path = join(directory.path, "plugin-policy.yaml");
+    await Deno.writeTextFile(`${path}.new`, text, { mode: 0o600 });
+    await Deno.rename(`${path}.new`, path);
+  }
 }
 
 async function writeScript(path: string, text: string): Promise<void> {
@@ -105,8 +109,12 @@ function on(name: string, workflow: string, more: {
   };
 }
 
-function place(base: string, name: string, more: Record<string, unknown> = {}): Manifest {
-  const spec = { path: join(base, name), env: { SOAK: base }, ...more };
+function place(
+  base: string,
+  folder: string,
+  { name = folder, ...more }: { readonly name?: string } & Record<string, unknown> = {},
+): Manifest {
+  const spec = { path: join(base, folder), env: { SOAK: base }, ...more };
   return { kind: "Workspace", metadata: { name }, spec };
 }
 
@@ -175,6 +183,7 @@ const TRIGGERS: readonly Manifest[] = [
     event: { source: "cron", cron: { schedule: "* * * * *", catchUp: "all" } },
   }),
   on("dropped", "told", {
+    workspace: "watched",
     event: { source: "filesystem", filesystem: { paths: ["drop/*.txt"], debounceMs: 50 } },
   }),
   on("after", "follow", {
@@ -222,7 +231,8 @@ export function manifestsOf({ base }: Site, { onPostgres }: Program): Manifest[]
     secretStore("rotating", { webhook_secret: FIRST_KEY }),
     TOGGLED,
     secretStore("slack", { signing_secret: SLACK_SECRET }),
-    place(base, "floor", watching),
+    place(base, "floor"),
+    place(base, "floor", { name: "watched", ...watching }),
     place(base, "repo", { isolation: "worktree" }),
     { kind: "Agent", metadata: { name: "machine" }, spec: { command: '"$SOAK/step.sh" agent' } },
     DEFINITION,

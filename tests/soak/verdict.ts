@@ -61,11 +61,13 @@ function findRunTwice({ tasks, deliveries }: Pick<Records, "tasks" | "deliveries
     ({ trigger, sent_as: id }) => `${trigger} ${id}`,
   );
   return [...events.values()].flatMap((several) =>
-    several.slice(0, -1).filter(({ task_id: id }, index) => {
-      const task = tasks.get(id);
+    several.slice(0, -1).flatMap((delivery, index) => {
+      const task = tasks.get(delivery.task_id);
       const next = several[index + 1];
-      return task === undefined || task.state === "succeeded" || task.finished_at === null ||
-        next === undefined || task.finished_at > next.received_at + CLOCK_MS;
+      const isTwice = task === undefined || task.state === "succeeded" ||
+        task.finished_at === null || next === undefined ||
+        task.finished_at > next.received_at + CLOCK_MS;
+      return isTwice ? [{ delivery, task, next }] : [];
     })
   );
 }
@@ -107,7 +109,9 @@ export function judgeSteps(
   journal.none("lines of tasks that nobody knows", lines.filter(({ task }) => !tasks.has(task)));
   const tooOften = [...countStarts(lines)].filter(([name, starts]) => {
     const task = tasks.get(name.split(" ")[0] ?? "");
-    return starts > 1 + (task === undefined ? 0 : interruptionsOf(task, deaths));
+    if (task === undefined) return starts > 1;
+    // Another daemon may begin it long after the death of the one that ran it.
+    return starts > 1 + Math.max(task.restarts, interruptionsOf(task, deaths));
   });
   journal.none("steps that ran again though nothing interrupted them", tooOften);
   const ends = findEnds(lines);
@@ -207,9 +211,13 @@ export async function judgeFiles(
   { tasks }: Records,
   { site, journal }: { site: Site; journal: Journal },
 ): Promise<void> {
-  const { base, directory: { path: dataDir } } = site;
-  journal.none("left in run/", await namesIn(dataDir, "run"));
-  const trees = await namesIn(dataDir, "worktrees");
+  const { base, directories } = site;
+  const namesOf = async (name: string) => {
+    const of = await Promise.all(directories.map(({ path }) => namesIn(path, name)));
+    return of.flat();
+  };
+  journal.none("left in run/", await namesOf("run"));
+  const trees = await namesOf("worktrees");
   journal.none(
     "worktrees of tasks that succeeded",
     trees.filter((id) => tasks.get(id)?.state === "succeeded"),
@@ -217,11 +225,13 @@ export async function judgeFiles(
   journal.none("worktrees of nobody", trees.filter((id) => !tasks.has(id)));
   const known = await namesIn(base, "repo/.git/worktrees");
   journal.none("worktrees that only git knows", known.filter((id) => !trees.includes(id)));
-  const found = [...await namesIn(dataDir, "scripts"), ...await namesIn(base, "floor")];
+  const found = [...await namesOf("scripts"), ...await namesIn(base, "floor")];
   journal.none("made by text from outside", found.filter((name) => name.startsWith("PWN")));
 }
 
 /** Processes of tasks and plugins; nothing waits and nothing runs. */
-export async function judgeProcesses(dataDir: string, journal: Journal): Promise<void> {
-  journal.none("processes that are left", await findMarkedProcesses(dataDir));
+export async function judgeProcesses({ directories }: Site, journal: Journal): Promise<void> {
+  for (const { path } of directories) {
+    journal.none("processes that are left", await findMarkedProcesses(path));
+  }
 }

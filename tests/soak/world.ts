@@ -10,7 +10,7 @@ import { AppError, type ErrorCode } from "../../src/base/errors.ts";
 import { type Answer, type Send } from "../helpers/daemon.ts";
 import { signGithub } from "../helpers/github.ts";
 import type { Journal } from "./journal.ts";
-import type { Lives } from "./lives.ts";
+import type { Living } from "./lives.ts";
 import type { Random } from "./random.ts";
 import { FIRST_KEY, SECRET, type Site } from "./site.ts";
 import { Switch } from "./switch.ts";
@@ -44,7 +44,7 @@ export interface Hit {
 /** The world of the actors. */
 export class World {
   readonly site: Site;
-  readonly lives: Lives;
+  readonly lives: Living;
   readonly journal: Journal;
   /** Secret of the trigger `rotated`. */
   readonly key = new Switch(FIRST_KEY);
@@ -62,7 +62,7 @@ export class World {
   #marks = 0;
   #revisions = 0;
 
-  constructor(parts: { site: Site; lives: Lives; journal: Journal; stop: AbortSignal }) {
+  constructor(parts: { site: Site; lives: Living; journal: Journal; stop: AbortSignal }) {
     this.site = parts.site;
     this.lives = parts.lives;
     this.journal = parts.journal;
