@@ -64,7 +64,14 @@ export async function initDataDir(dir: DataDir, options: InitOptions): Promise<I
         `The key "${dir.secretKey}" is missing: restore it from your backup`,
       );
     }
-    if (await makeFile(dir.secretKey, await keyText(options))) made.push(dir.secretKey);
+    const key = await keyText(options);
+    if (await makeFile(dir.secretKey, key)) made.push(dir.secretKey);
+    else if (options.keyFile !== undefined && await Deno.readTextFile(dir.secretKey) !== key) {
+      throw new AppError(
+        "refused",
+        `"${dir.secretKey}" is there, and another key than "${options.keyFile}": remove it if nothing was sealed with it, and run this again`,
+      );
+    }
     if (await makeFile(dir.lock, "")) made.push(dir.lock);
     if (await makeFile(dir.settings, settingsTemplate())) made.push(dir.settings);
   } catch (cause) {

@@ -43,7 +43,14 @@ postgresTest("others join a database with the key of the first, and with no othe
   if (first === undefined || other === undefined || joined === undefined) throw new Error();
   await init(first, database.url);
   await init(first, database.url);
-  await refused(init(other, database.url), /sealed with key [0-9a-f]{16}, .*: copy the file/);
+  await refused(
+    init(other, database.url),
+    /sealed with key [0-9a-f]{16}, .*: put the file of a daemon/,
+  );
+  await refused(
+    init(other, database.url, { keyFile: dataDirAt(first).secretKey }),
+    /another key than .*: remove it if nothing was sealed with it/,
+  );
   await init(joined, database.url, { keyFile: dataDirAt(first).secretKey });
   await Deno.copyFile(dataDirAt(other).secretKey, dataDirAt(joined).secretKey);
   const options = { env: () => undefined, run: "r", clock: systemClock };

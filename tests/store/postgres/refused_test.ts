@@ -90,7 +90,7 @@ const STEPS: { readonly [name: string]: (server: PrivateServer) => Promise<void>
   },
 
   async "a user, a database and a server that are not there"({ port, url }) {
-    await refused(url("mine", "nobody"), /does not let user "nobody" in/);
+    await refused(url("mine", "nobody"), /does not let user "nobody" in .*: make the user/);
     await refused(`postgres://eve@127.0.0.1:${port}/mine`, /allow it in pg_hba\.conf/);
     await refused(url("none"), /has no database "none": make it with "createdb none"/);
     for (
@@ -156,7 +156,9 @@ const STEPS: { readonly [name: string]: (server: PrivateServer) => Promise<void>
     await open(url("other"));
     await open(url("other"), { keyId: "aaaa" });
     await open(url("other"), { keyId: "aaaa" });
-    await refused(url("other"), /sealed with key aaaa, .* is bbbb: copy/, { keyId: "bbbb" });
+    await refused(url("other"), /sealed with key aaaa, .* is bbbb: put the file/, {
+      keyId: "bbbb",
+    });
   },
 
   async "another version of svc"({ url }) {
@@ -217,7 +219,10 @@ const STEPS: { readonly [name: string]: (server: PrivateServer) => Promise<void>
       /certificate .* not to be trusted .*sslrootcert=FILE/,
     );
     await open(trusting(at("localhost", "verify-full")));
-    await refused(trusting(at("127.0.0.1", "verify-full")), /certificate .* not to be trusted/);
+    await refused(
+      trusting(at("127.0.0.1", "verify-full")),
+      /certificate .* not for this name .*: write a name that it has into the address/,
+    );
     await open(trusting(at("127.0.0.1", "verify-ca")));
     await refused(at("127.0.0.1", "verify-ca"), /certificate .* not to be trusted/);
     await open(at("127.0.0.1", "require"));

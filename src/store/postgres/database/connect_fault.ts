@@ -26,7 +26,9 @@ export function connectFault(given: unknown, address: DatabaseAddress): AppError
     case "28000":
       return make(
         "refused",
-        `PostgreSQL at ${at} does not let user "${user}" in (${text}): make the user, or allow it in pg_hba.conf`,
+        `PostgreSQL at ${at} does not let user "${user}" in (${text}): ${
+          NOT_ENCRYPTED.test(text) ? "write sslmode=verify-full into the address" : "make the user"
+        }, or allow it in pg_hba.conf`,
       );
     case "3D000":
       return make(
@@ -45,6 +47,12 @@ export function connectFault(given: unknown, address: DatabaseAddress): AppError
       `PostgreSQL at ${at} does not encrypt connections: set "ssl = on" there, or write sslmode=disable into the address if nobody can listen between`,
     );
   }
+  if (OTHER_NAME.test(text)) {
+    return make(
+      "refused",
+      `The certificate of PostgreSQL at ${at} is not for this name (${text}): write a name that it has into the address`,
+    );
+  }
   if (CERTIFICATE.test(text)) {
     return make(
       "refused",
@@ -60,8 +68,10 @@ export function connectFault(given: unknown, address: DatabaseAddress): AppError
   );
 }
 
+const NOT_ENCRYPTED = /no encryption/;
 const NO_TLS = /does not support SSL connections/;
-const CERTIFICATE = /certificate|CaUsedAsEndEntity|UnknownIssuer|NotValidForName/i;
+const OTHER_NAME = /not valid for name|NotValidForName/i;
+const CERTIFICATE = /certificate|CaUsedAsEndEntity|UnknownIssuer/i;
 
 function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";

@@ -102,7 +102,7 @@ function isKeyKnown({ key }: About, keyId: string): boolean {
   if (key !== "" && keyId !== "" && key !== keyId) {
     throw new AppError(
       "refused",
-      `The secrets of the database are sealed with key ${key}, and "secretstore.key" of this data directory is ${keyId}: copy the file of a daemon that shares the database`,
+      `The secrets of the database are sealed with key ${key}, and "secretstore.key" of this data directory is ${keyId}: put the file of a daemon that shares the database in its place`,
     );
   }
   return key !== "" || keyId === "";
