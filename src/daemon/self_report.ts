@@ -8,7 +8,7 @@ import { findDegraded } from "../control/degraded.ts";
 import { faultsAmongNodes, faultsOfOthers, speaksForAll } from "../control/records/node_faults.ts";
 import type { StatusHost } from "../control/records/status.ts";
 import type { StatsHost } from "../control/stats.ts";
-import { readSizes } from "../telemetry/readings.ts";
+import { answerInTime, readSizes } from "../telemetry/readings.ts";
 import type { Execution } from "./execution.ts";
 import type { Intake } from "./intake.ts";
 import type { EffectiveSetting } from "./settings.ts";
@@ -45,7 +45,10 @@ export function selfReport(
   const connections = webhook.load;
   const faults = () => findDegraded({ dirs, health, semaphore, connections });
   // while the database is away, only what is known here is said
-  const nodes = async () => shared === undefined ? [] : await store.listNodes().catch(() => []);
+  const nodes = async () => {
+    if (shared === undefined) return [];
+    return await answerInTime(store.listNodes(), clock).catch(() => undefined) ?? [];
+  };
   const degraded = async () => {
     const [own, all] = await Promise.all([faults(), nodes()]);
     return all.length === 0 ? own : [...own, ...faultsAmongNodes(all), ...faultsOfOthers(all)];

@@ -143,13 +143,21 @@ interface Stored {
   readonly size: DatabaseSize;
 }
 
-/** Asks the database; `undefined` when it cannot answer now. */
-async function findStored({ store, clock }: ReadingsHost): Promise<Stored | undefined> {
+/** What was asked of the database; `undefined` when it says nothing for so long that it is away. */
+export async function answerInTime<T>(
+  asked: Promise<T>,
+  clock: Pick<Clock, "after">,
+): Promise<T | undefined> {
   const silent = Promise.withResolvers<undefined>();
   using _deadline = clock.after(ANSWER_MS, () => silent.resolve(undefined));
+  return await Promise.race([asked, silent.promise]);
+}
+
+/** Asks the database; `undefined` when it cannot answer now. */
+async function findStored({ store, clock }: ReadingsHost): Promise<Stored | undefined> {
   const asked = Promise.all([store.counts(), store.outboxCounts(), store.databaseSize()]);
   try {
-    const answer = await Promise.race([asked, silent.promise]);
+    const answer = await answerInTime(asked, clock);
     if (answer === undefined) return undefined;
     const [counts, outbox, size] = answer;
     return { counts, outbox, size };

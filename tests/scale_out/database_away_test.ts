@@ -95,3 +95,29 @@ postgresTest("PostgreSQL goes away and comes back: 503, and nothing is lost", as
   cables[0]?.release();
   await untilUp(a, 1);
 });
+
+postgresTest("the answer to a commit is lost: nothing is stored or run twice", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { path } = stack.use(await tempDir());
+  const { daemons: [a], cables: [cable] } = stack.use(await startCluster(ONE_PROGRAM, 1));
+  ok(a !== undefined && cable !== undefined);
+  await a.apply(
+    secretStore("github", { webhook_secret: SECRET }),
+    workflow("record", `echo ran >>"${path}/runs"; until [ -e "${path}/go" ]; do sleep 0.1; done`),
+    trigger("push"),
+  );
+  const send = { headers: githubHeaders(SECRET, BODY, "push"), body: BODY };
+  cable.loseNextCommit();
+  equal((await a.send("/webhook/push", send)).status, 503, "it may be stored, or not");
+  equal(cable.hasLostCommit, true);
+  const again = await a.send("/webhook/push", send);
+  deepEqual([again.status, again.json["status"]], [200, "duplicate"]);
+
+  await untilFile(`${path}/runs`);
+  cable.loseNextCommit();
+  await Deno.writeTextFile(`${path}/go`, "");
+  await until("the loss of the end of its task", () => cable.hasLostCommit || undefined);
+  const tasks = await a.settled();
+  deepEqual(tasks.map(({ state, restarts }) => [state, restarts]), [["succeeded", 0]]);
+  equal(await Deno.readTextFile(`${path}/runs`), "ran\n");
+});
