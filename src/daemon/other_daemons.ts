@@ -16,6 +16,12 @@ export type OtherDaemonsHost =
   & { readonly resources: Pick<State["resources"], "refresh"> }
   & { readonly inboxes: Pick<Inboxes, "catchUp"> };
 
+/**
+ * How often this one looks for changed resources itself: who has changed them may have died before
+ * saying so. Shorter than a change waits for all to decide by it.
+ */
+const LOOK_INTERVAL_MS = 4000;
+
 /** Follows them until it is disposed. */
 export function followOtherDaemons(
   { events, clock, log, health, resources, inboxes }: OtherDaemonsHost,
@@ -26,7 +32,7 @@ export function followOtherDaemons(
       async run() {
         await resources.refresh();
         health.clear("resources");
-        return undefined;
+        return clock.now() + LOOK_INTERVAL_MS;
       },
       onError(error) {
         log.warn("resources of other daemons could not be read, trying again", { error });
@@ -38,6 +44,7 @@ export function followOtherDaemons(
       clock,
     }),
   );
+  refresh.kick();
   following.use(events.on("resourcesStored", () => refresh.kick()));
   following.use(
     events.on("inboxFilled", ({ taskId }) => {

@@ -73,4 +73,10 @@ postgresTest("what one node revokes, another accepts no more", async (t) => {
 
   await t.step("where it is told at once", () => revoke("told"));
   await t.step("where it is told nothing", () => revoke("untold", () => cableOfB.deafen()));
+
+  await t.step("what one adds, another that is told nothing accepts soon", async () => {
+    cableOfB.deafen();
+    await a.apply(secretStore("github", { webhook_secret: "added" }), trigger("push"));
+    await until("a push", async () => (await push("added")).status === 200 || undefined);
+  });
 });
