@@ -376,7 +376,9 @@ for (const [name, redirection] of Object.entries(OUTPUTS)) {
       runSvc(program, args, { env: { SVC_DATA_DIR: directory.path } });
     const status = await until("the daemon", async () => {
       const { code, stdout } = await svc("status", "-o", "json");
-      return code === 0 ? JSON.parse(stdout) as { pid: number; webhook_url: string } : undefined;
+      if (code !== 0) return undefined;
+      const { pid, webhook_url } = JSON.parse(stdout) as { pid: number; webhook_url?: string };
+      return typeof webhook_url === "string" ? { pid, webhook_url } : undefined;
     });
     const manifests = [
       workflow("hello", "echo hello"),
