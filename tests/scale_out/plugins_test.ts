@@ -5,14 +5,14 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
 import { join } from "node:path";
-import { startDaemon } from "../helpers/daemon.ts";
 import { hookKind, toText, trigger, workflow } from "../helpers/manifests.ts";
 import { postgresTest } from "../helpers/postgres.ts";
 import { ONE_PROGRAM } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 import { findMarkedProcesses } from "../soak/leftovers.ts";
+import { startCluster } from "./cluster.ts";
 
 const POLICY = "mode: allowlist\nallowed_command_prefixes: [scripts/]\nmax_timeout_secs: 300\n";
 /** It stays, and so does what has left its process group. */
@@ -20,7 +20,9 @@ const SCRIPT = "#!/bin/sh\nsetsid sleep 300 &\nsleep 300\n";
 const COMMAND = { command: "scripts/stay.sh", timeout: 300 };
 
 postgresTest("kill -9: plugins and hooks end at once", async () => {
-  await using daemon = await startDaemon({ ...ONE_PROGRAM, onPostgres: true });
+  await using cluster = await startCluster(ONE_PROGRAM, 1);
+  const { daemons: [daemon] } = cluster;
+  ok(daemon !== undefined);
   const { dataDir } = daemon;
   await Deno.writeTextFile(join(dataDir, "plugin-policy.yaml"), POLICY, { mode: 0o600 });
   await Deno.writeTextFile(join(dataDir, "scripts/stay.sh"), SCRIPT, { mode: 0o700 });
