@@ -104,6 +104,10 @@ browserTest("deliveries are listed live, and their filters are the address", asy
   await t.step("j and Enter open the row below", async () => {
     await page.goto(`${served.origin}/deliveries`);
     await listed(page, "filtered accepted rejected filtered accepted");
+    // a screen takes keys once it has been painted
+    await page.evaluate(
+      "new Promise((done) => requestAnimationFrame(() => setTimeout(done, 200)))",
+    );
     for (const row of [2, 3, 4, 5]) {
       await page.keyboard.press("j");
       await page.locator(`[aria-rowindex="${row}"] a:focus`).waitFor();
