@@ -6,7 +6,7 @@
  */
 
 import { match, ok, strictEqual as equal } from "node:assert/strict";
-import { hasOpenssl, makePair } from "../helpers/certificate.ts";
+import { makePair, NO_OPENSSL } from "../helpers/certificate.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
 import {
@@ -188,7 +188,7 @@ testOneProgram(
     await until("the new certificate", async () => await healthOver(url, two));
     equal(await healthOver(url, one), undefined);
   },
-  { ...CLOSED_BY_THEM, skip: hasOpenssl ? undefined : "there is no openssl to make certificates" },
+  { ...CLOSED_BY_THEM, skip: NO_OPENSSL },
 );
 
 /** What `/healthz` says over TLS; nothing when the server does not show this certificate. */

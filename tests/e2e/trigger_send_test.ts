@@ -6,6 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { makePair, NO_OPENSSL } from "../helpers/certificate.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
@@ -160,21 +161,12 @@ testEachProgram(
   },
 );
 
-const hasOpenssl = await new Deno.Command("openssl", { args: ["version"] }).output()
-  .then(({ success }) => success, () => false);
-
 testOneProgram(
   "trigger send reaches a daemon whose certificate is made for another name",
   async () => {
     await using dir = await tempDir();
     const [cert, key] = [`${dir.path}/tls.crt`, `${dir.path}/tls.key`];
-    const { success } = await new Deno.Command("openssl", {
-      args: ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-        .concat("-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=hooks.example.com")
-        .concat("-addext", "subjectAltName=DNS:hooks.example.com"),
-      stderr: "null",
-    }).output();
-    ok(success);
+    await makePair(dir.path, "tls", "DNS:hooks.example.com");
     const args = ["--webhook-tls-cert", cert, "--webhook-tls-key", key];
     await using daemon = await startDaemon(ONE_PROGRAM, { args });
     const file = await prepared(daemon, GITHUB);
@@ -190,5 +182,5 @@ testOneProgram(
     const [row] = await daemon.json("get", "control-audit") as Record<string, unknown>[];
     deepEqual([row?.["operation"], row?.["result"]], ["trigger.send", "failed"]);
   },
-  { skip: hasOpenssl ? undefined : "there is no openssl to make certificates" },
+  { skip: NO_OPENSSL },
 );

@@ -5,21 +5,31 @@
  */
 
 import { ok } from "node:assert/strict";
+import { missing } from "./installed.ts";
+
+/** Why tests that need certificates are skipped here; undefined where they can run. */
+export const NO_OPENSSL = missing("openssl");
 
 /**
- * Makes `NAME.key` and `NAME.crt` for this machine, signed by itself; gives the certificate as text.
+ * Makes `NAME.key` and `NAME.crt`, signed by itself, for this machine or another name of the form
+ * `DNS:…` or `IP:…`; gives the certificate as text.
  */
-export async function makePair(dir: string, name: string): Promise<string> {
-  const { success, stderr } = await new Deno.Command("openssl", {
-    args: ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-      .concat("-keyout", `${dir}/${name}.key`, "-out", `${dir}/${name}.crt`, "-days", "2")
-      .concat("-subj", `/CN=${name}`, "-addext", "subjectAltName=IP:127.0.0.1")
-      .concat("-addext", "basicConstraints=critical,CA:FALSE"),
-  }).output();
-  ok(success, new TextDecoder().decode(stderr));
+export async function makePair(
+  dir: string,
+  name: string,
+  subject = "IP:127.0.0.1",
+): Promise<string> {
+  await openssl(
+    dir,
+    ..."req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2".split(" "),
+    ...["-keyout", `${name}.key`, "-out", `${name}.crt`, "-subj", `/CN=${name}`],
+    ...["-addext", `subjectAltName=${subject}`, "-addext", "basicConstraints=critical,CA:FALSE"],
+  );
   return await Deno.readTextFile(`${dir}/${name}.crt`);
 }
 
-/** Whether there is an `openssl` to make them. */
-export const hasOpenssl = await new Deno.Command("openssl", { args: ["version"] }).output()
-  .then(({ success }) => success, () => false);
+/** Runs `openssl` in a directory. */
+export async function openssl(cwd: string, ...args: readonly string[]): Promise<void> {
+  const { success, stderr } = await new Deno.Command("openssl", { args: [...args], cwd }).output();
+  ok(success, new TextDecoder().decode(stderr));
+}

@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { Connections, type Session } from "../../src/store/postgres/database/connections.ts";
 import { migrate } from "../../src/store/postgres/database/migrate.ts";
 import { JobQueue } from "../../src/store/postgres/jobs/job_queue.ts";
+import { skippable } from "./installed.ts";
 import { longTest } from "./program.ts";
 
 /** Address of the server, as a user who may make databases; empty where there is none. */
@@ -22,17 +23,19 @@ const OWNER = { node: "tests", run: "tests" };
 export interface PostgresTestOptions {
   /** Runs only when everything is to run. */
   readonly isLong?: boolean;
+  /** Why it cannot run here for another lack than PostgreSQL; it can when absent. */
+  readonly skip?: string | undefined;
 }
 
 /** A test that needs PostgreSQL; ignored, and says so, where there is none. */
 export function postgresTest(
   name: string,
   fn: (t: Deno.TestContext) => Promise<void>,
-  { isLong = false }: PostgresTestOptions = {},
+  { isLong = false, skip }: PostgresTestOptions = {},
 ): void {
-  const ignore = server() === "";
-  if (isLong && !ignore) return longTest(name, fn);
-  Deno.test({ name: ignore ? `${name} (SKIPPED: no PostgreSQL)` : name, ignore, fn });
+  const reason = server() === "" ? "no PostgreSQL" : skip;
+  if (isLong && reason === undefined) return longTest(name, fn);
+  Deno.test({ ...skippable(name, reason), fn });
 }
 
 /** A database that goes away with the test. */

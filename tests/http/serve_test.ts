@@ -18,6 +18,8 @@ import type { Deadlines } from "../../src/http/server/connection.ts";
 import { BodyBudget } from "../../src/http/body_budget.ts";
 import { readBody } from "../../src/http/read_body.ts";
 import { type HttpServer, serve, type ServeOptions } from "../../src/http/server/serve.ts";
+import { makePair, NO_OPENSSL } from "../helpers/certificate.ts";
+import { skippable } from "../helpers/installed.ts";
 import { until as untilGiven } from "../helpers/until.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { within } from "../helpers/within.ts";
@@ -402,17 +404,9 @@ Deno.test("serve() goes on after it had no descriptors left", LOOSE, async () =>
   match(await new Response(child.stderr).text(), /cannot accept connections/);
 });
 
-/** Certificates of this machine, or why there are none. */
-async function makePair(dir: string, name: string): Promise<{ cert: string; key: string }> {
-  const { success, stderr } = await new Deno.Command("openssl", {
-    args: ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-      .concat("-keyout", `${dir}/${name}.key`, "-out", `${dir}/${name}.crt`, "-days", "2")
-      .concat("-subj", `/CN=${name}`, "-addext", "subjectAltName=IP:127.0.0.1")
-      .concat("-addext", "basicConstraints=critical,CA:FALSE"),
-  }).output();
-  ok(success, new TextDecoder().decode(stderr));
-  const read = (kind: string) => Deno.readTextFile(`${dir}/${name}.${kind}`);
-  return { cert: await read("crt"), key: await read("key") };
+async function pairIn(dir: string, name: string): Promise<{ cert: string; key: string }> {
+  const cert = await makePair(dir, name);
+  return { cert, key: await Deno.readTextFile(`${dir}/${name}.key`) };
 }
 
 /** Asks over TLS; succeeds only when the server shows the certificate given. */
@@ -421,17 +415,15 @@ async function askTls(port: number, cert: string): Promise<string> {
   return await (await fetch(`https://127.0.0.1:${port}/`, { client })).text();
 }
 
-const hasOpenssl = await new Deno.Command("openssl", { args: ["version"] }).output()
-  .then(({ success }) => success, () => false);
-const why = hasOpenssl ? "" : " (ignored: there is no openssl to make certificates)";
-
 Deno.test({
-  name: `serve() with TLS takes up a new certificate, and keeps the old one when it is bad${why}`,
-  ignore: !hasOpenssl,
+  ...skippable(
+    "serve() with TLS takes up a new certificate, and keeps the old one when it is bad",
+    NO_OPENSSL,
+  ),
   ...LOOSE,
   async fn() {
     await using dir = await tempDir();
-    const [one, two] = [await makePair(dir.path, "one"), await makePair(dir.path, "two")];
+    const [one, two] = [await pairIn(dir.path, "one"), await pairIn(dir.path, "two")];
     const tls = { certFile: `${dir.path}/now.crt`, keyFile: `${dir.path}/now.key` };
     const write = async (pair: { cert: string; key: string }) => {
       await Deno.writeTextFile(tls.certFile, pair.cert);
@@ -479,12 +471,11 @@ Deno.test({
 });
 
 Deno.test({
-  name: `serve() with TLS is not harmed by who does not speak it${why}`,
-  ignore: !hasOpenssl,
+  ...skippable("serve() with TLS is not harmed by who does not speak it", NO_OPENSSL),
   ...LOOSE,
   async fn() {
     await using dir = await tempDir();
-    const { cert } = await makePair(dir.path, "one");
+    const cert = await makePair(dir.path, "one");
     const tls = { certFile: `${dir.path}/one.crt`, keyFile: `${dir.path}/one.key` };
     for (const found of [findConnectionServer, () => Promise.resolve({ lack: "as tested" })]) {
       await using server = await start({ tls, findConnectionServer: found });
@@ -500,8 +491,10 @@ Deno.test({
 });
 
 Deno.test({
-  name: `serve() refuses to start with a certificate it cannot use, and names it${why}`,
-  ignore: !hasOpenssl,
+  ...skippable(
+    "serve() refuses to start with a certificate it cannot use, and names it",
+    NO_OPENSSL,
+  ),
   ...LOOSE, // a deadline of a connection of the test before may end meanwhile
   async fn() {
     await using dir = await tempDir();

@@ -9,6 +9,9 @@ import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:
 import { createPrivateKey, createSign } from "node:crypto";
 import { sns } from "../../src/platforms/sns.ts";
 import { FAILURES } from "../../src/signatures/failures.ts";
+import { NO_OPENSSL, openssl } from "../helpers/certificate.ts";
+import { skippable } from "../helpers/installed.ts";
+import { tempDir } from "../helpers/temp_dir.ts";
 import { keysOf } from "../signatures/platform_cases.ts";
 import { MANIFEST, type RigOptions, triggerYaml, webhookRig } from "../intake/webhook_rig.ts";
 
@@ -18,39 +21,30 @@ const PEM_URL = `${HOST}/SimpleNotificationService-0123456789abcdef0123456789abc
 const CONFIRM_URL = `${HOST}/?Action=ConfirmSubscription&TopicArn=${TOPIC}&Token=2336412f37`;
 
 /** A key and certificates for it: of SNS, of its region, of others. */
-const { key, certificates } = await makeCertificates({
-  sns: ["sns.amazonaws.com", 2048],
-  region: ["sns-signing.eu-central-1.amazonaws.com", 2048],
-  elsewhere: ["sns-signing.us-east-1.amazonaws.com", 2048],
-  stranger: ["sns.amazonaws.com.evil.example", 2048],
-});
-
-async function makeCertificates<Name extends string>(
-  names: Readonly<Record<Name, readonly [string, number]>>,
-): Promise<{ key: string; certificates: Readonly<Record<Name, string>> }> {
-  const dir = await Deno.makeTempDir();
-  const openssl = async (...args: string[]) => {
-    const { success, stderr } = await new Deno.Command("openssl", { args, cwd: dir }).output();
-    if (!success) throw new Error(new TextDecoder().decode(stderr));
-  };
-  try {
-    await openssl("genrsa", "-out", "key", "2048");
-    const made: [string, string][] = [];
-    for (const [name, [host]] of Object.entries(names) as [string, readonly [string, number]][]) {
-      const subject = [
-        "-subj",
-        `/CN=${host.slice(0, 64)}`,
-        "-addext",
-        `subjectAltName=DNS:${host}`,
-      ];
-      await openssl("req", "-x509", "-key", "key", "-days", "30", "-out", name, ...subject);
-      made.push([name, await Deno.readTextFile(`${dir}/${name}`)]);
-    }
-    const key = await Deno.readTextFile(`${dir}/key`);
-    return { key, certificates: Object.fromEntries(made) as Record<Name, string> };
-  } finally {
-    await Deno.remove(dir, { recursive: true });
+const HOSTS = {
+  sns: "sns.amazonaws.com",
+  region: "sns-signing.eu-central-1.amazonaws.com",
+  elsewhere: "sns-signing.us-east-1.amazonaws.com",
+  stranger: "sns.amazonaws.com.evil.example",
+};
+const certificates = { ...HOSTS };
+let key = "";
+if (NO_OPENSSL === undefined) {
+  await using dir = await tempDir();
+  await openssl(dir.path, "genrsa", "-out", "key", "2048");
+  key = await Deno.readTextFile(`${dir.path}/key`);
+  for (const [name, host] of Object.entries(HOSTS) as [keyof typeof HOSTS, string][]) {
+    const subject = ["-subj", `/CN=${host}`, "-addext", `subjectAltName=DNS:${host}`];
+    await openssl(
+      dir.path,
+      ...["req", "-x509", "-key", "key", "-days", "30", "-out", name, ...subject],
+    );
+    certificates[name] = await Deno.readTextFile(`${dir.path}/${name}`);
   }
+}
+
+function test(name: string, fn: (t: Deno.TestContext) => void | Promise<void>): void {
+  Deno.test({ ...skippable(name, NO_OPENSSL), fn });
 }
 
 type Fields = Record<string, string>;
@@ -110,7 +104,7 @@ async function verdict(
   return [found.ok ? "ok" : found.reason, ...asked];
 }
 
-Deno.test("messages of both versions verify, with and without a subject", async () => {
+test("messages of both versions verify, with and without a subject", async () => {
   for (const SignatureVersion of ["1", "2"]) {
     deepEqual(await verdict(message({ SignatureVersion })), ["ok", PEM_URL]);
     deepEqual(await verdict(message({ SignatureVersion, Subject: "Hello" })), ["ok", PEM_URL]);
@@ -119,7 +113,7 @@ Deno.test("messages of both versions verify, with and without a subject", async 
   deepEqual(await verdict(message(), { pem: certificates.region }), ["ok", PEM_URL]);
 });
 
-Deno.test("what is signed cannot be changed", async (t) => {
+test("what is signed cannot be changed", async (t) => {
   for (const name of ["Message", "MessageId", "Timestamp", "TopicArn", "Type"]) {
     await t.step(name, async () => {
       const other: Fields = {
@@ -138,7 +132,7 @@ Deno.test("what is signed cannot be changed", async (t) => {
   equal((await verdict(message({}, { MessageAttributes: "other" })))[0], "ok", "is not signed");
 });
 
-Deno.test("the end of a message cannot be read as the fields behind it", async () => {
+test("the end of a message cannot be read as the fields behind it", async () => {
   const inner = "a\nMessageId\nmade-up\nSubject\nx\nTimestamp\n2020-01-01T00:00:00Z";
   const genuine = message({ Message: inner });
   const { MessageId = "", Timestamp = "", Signature = "" } = genuine;
@@ -147,7 +141,7 @@ Deno.test("the end of a message cannot be read as the fields behind it", async (
   deepEqual(await verdict(moved), ["signature_malformed"]);
 });
 
-Deno.test("no certificate is asked for where anything else is wrong", async (t) => {
+test("no certificate is asked for where anything else is wrong", async (t) => {
   const cases: [Fields, string][] = [
     [message({ TopicArn: `${TOPIC}2` }), "topic_not_allowed"],
     [message({ Timestamp: new Date(NOW - 3_601_000).toISOString() }), "timestamp_outside_window"],
@@ -193,7 +187,7 @@ Deno.test("no certificate is asked for where anything else is wrong", async (t) 
   }
 });
 
-Deno.test("a certificate is of SNS, valid now, and the only thing there", async (t) => {
+test("a certificate is of SNS, valid now, and the only thing there", async (t) => {
   const year = 365 * 86_400_000;
   const old = message({ Timestamp: new Date(NOW + year).toISOString() });
   const early = message({ Timestamp: new Date(NOW - year).toISOString() });
@@ -225,7 +219,7 @@ async function rigAt(options: Partial<RigOptions> = {}) {
   return { rig, send };
 }
 
-Deno.test("POST: a message starts a task, and again it is a duplicate", async () => {
+test("POST: a message starts a task, and again it is a duplicate", async () => {
   const { rig, send } = await rigAt();
   await using _ = rig;
   equal((await (await send(message())).json()).status, "accepted");
@@ -236,7 +230,7 @@ Deno.test("POST: a message starts a task, and again it is a duplicate", async ()
   deepEqual(rig.visited, []);
 });
 
-Deno.test("POST: a subscription to an allowed topic is confirmed, and starts nothing", async () => {
+test("POST: a subscription to an allowed topic is confirmed, and starts nothing", async () => {
   const { rig, send } = await rigAt();
   await using _ = rig;
   equal((await send(confirmation())).status, 200);
@@ -251,7 +245,7 @@ Deno.test("POST: a subscription to an allowed topic is confirmed, and starts not
   equal((await rig.tasks()).length, 0);
 });
 
-Deno.test("POST: without the certificate SNS is asked to try again", async () => {
+test("POST: without the certificate SNS is asked to try again", async () => {
   const { rig, send } = await rigAt({ manifest });
   await using _ = rig;
   Object.assign(rig.host, {

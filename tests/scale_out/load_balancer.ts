@@ -63,12 +63,6 @@ export const BALANCERS: readonly Balancer[] = [
   },
 ];
 
-/** Whether its program is installed. */
-export async function isInstalled({ program }: Balancer): Promise<boolean> {
-  return await new Deno.Command(program, { args: ["-v"], stdout: "null", stderr: "null" }).output()
-    .then(({ success }) => success, () => false);
-}
-
 /** A load balancer that runs. */
 export interface RunningBalancer extends AsyncDisposable {
   readonly url: string;

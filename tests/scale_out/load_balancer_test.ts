@@ -6,7 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
-import { hasOpenssl } from "../helpers/certificate.ts";
+import { missing } from "../helpers/installed.ts";
 import type { TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
@@ -14,7 +14,7 @@ import { postgresTest } from "../helpers/postgres.ts";
 import { ONE_PROGRAM } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
-import { type Balancer, BALANCERS, isInstalled, startBalancer } from "./load_balancer.ts";
+import { type Balancer, BALANCERS, startBalancer } from "./load_balancer.ts";
 
 const SECRET = "the secret that GitHub signs with";
 /** An address of this machine that is not the load balancer's. */
@@ -39,16 +39,7 @@ interface Pushed {
 }
 
 for (const balancer of BALANCERS) {
-  const why = !await isInstalled(balancer)
-    ? `no ${balancer.program}`
-    : hasOpenssl
-    ? ""
-    : "no openssl";
   const name = `${balancer.program}, as docs/scale-out.md has it, before three daemons`;
-  if (why !== "") {
-    Deno.test({ name: `${name} (SKIPPED: ${why})`, ignore: true, fn() {} });
-    continue;
-  }
   postgresTest(name, async (t) => {
     await using stack = new AsyncDisposableStack();
     const site = await startSite(balancer, stack);
@@ -119,7 +110,7 @@ for (const balancer of BALANCERS) {
       equal(new Set(tasks.map(({ delivery_id }) => delivery_id)).size, sent);
       deepEqual(new Set(tasks.map(({ state }) => state)), new Set(["succeeded"]));
     });
-  });
+  }, { skip: missing(balancer.program, "openssl") });
 }
 
 async function startSite(balancer: Balancer, stack: AsyncDisposableStack): Promise<Site> {
