@@ -13,10 +13,10 @@ import {
 import { dirname, join } from "node:path";
 import { type DataDir, dataDirAt } from "../../src/base/data_dir.ts";
 import { closeToOthers, findOpenToOthers } from "../../src/base/private_files.ts";
+import { NOT_ROOT, skippable } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
 const OTHER = 65_534;
-const isRoot = Deno.uid() === 0;
 const REFUSED = { name: "AppError", code: "refused" };
 
 /** A data directory with something of everything, closed to others. */
@@ -151,8 +151,7 @@ for (
   ] as const
 ) {
   Deno.test({
-    name: `closeToOthers refuses ${name} of somebody else`,
-    ignore: !isRoot, // nobody else can give a file away
+    ...skippable(`closeToOthers refuses ${name} of somebody else`, NOT_ROOT),
     async fn() {
       await using t = await rig();
       await Deno.writeTextFile(join(t.dirs.bin, "git"), "x", { mode: 0o700 });

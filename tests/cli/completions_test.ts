@@ -26,6 +26,7 @@ import {
 import type { Io } from "../../src/cli/io.ts";
 import { get } from "../../src/control/resources/queries.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
+import { missing, skippable } from "../helpers/requirements.ts";
 
 async function script(shell: string): Promise<string> {
   let text = "";
@@ -39,11 +40,6 @@ async function run(program: string, args: readonly string[]): Promise<string[]> 
   equal(new TextDecoder().decode(stderr), "");
   equal(code, 0);
   return new TextDecoder().decode(stdout).split("\n").filter((line) => line !== "");
-}
-
-async function installed(program: string): Promise<boolean> {
-  return (await new Deno.Command("/bin/sh", { args: ["-c", `command -v ${program}`] }).output())
-    .success;
 }
 
 const DIR = import.meta.dirname ?? "";
@@ -111,12 +107,8 @@ Deno.test("svc completions bash completes in bash", async (t) => {
   await Deno.remove(file);
 });
 
-const zsh = await installed("zsh");
 Deno.test({
-  name: zsh
-    ? "svc completions zsh completes in zsh"
-    : "svc completions zsh (SKIPPED: zsh is not installed)",
-  ignore: !zsh,
+  ...skippable("svc completions zsh completes in zsh", missing("zsh")),
   async fn() {
     const file = await Deno.makeTempFile();
     await Deno.writeTextFile(file, await script("zsh"));
@@ -132,12 +124,8 @@ Deno.test({
   },
 });
 
-const fish = await installed("fish");
 Deno.test({
-  name: fish
-    ? "svc completions fish completes in fish"
-    : "svc completions fish (SKIPPED: fish is not installed)",
-  ignore: !fish,
+  ...skippable("svc completions fish completes in fish", missing("fish")),
   async fn(t) {
     const file = await Deno.makeTempFile();
     await Deno.writeTextFile(file, await script("fish"));

@@ -10,11 +10,10 @@ import { startDaemon } from "../helpers/daemon.ts";
 import { FIREFOX, startFirefox } from "../helpers/firefox.ts";
 import { trigger, workflow } from "../helpers/manifests.ts";
 import { ONE_PROGRAM } from "../helpers/program.ts";
+import { skippable } from "../helpers/requirements.ts";
 
 Deno.test({
-  name: "Firefox shows the same pages" +
-    (FIREFOX === "" ? " (SKIPPED: there is no Firefox in /usr/bin)" : ""),
-  ignore: FIREFOX === "",
+  ...skippable("Firefox shows the same pages", FIREFOX === "" ? "no Firefox" : undefined),
   sanitizeOps: false, // the timers of its socket
   sanitizeResources: false,
   async fn() {

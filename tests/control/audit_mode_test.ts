@@ -55,8 +55,10 @@ controlTest("audit mode warns in the log of what an apply brings and of what run
   deepEqual(violations(rig).slice(applied.length), [
     ["warn", "run", "Semaphore", "hook", "hook:create", never("curl")],
   ]);
-}, async ({ pluginPolicy }) => {
-  await Deno.writeTextFile(pluginPolicy, "mode: audit\nallowed_command_prefixes: ['true']\n", {
-    mode: 0o600,
-  });
+}, {
+  async prepare({ pluginPolicy }) {
+    await Deno.writeTextFile(pluginPolicy, "mode: audit\nallowed_command_prefixes: ['true']\n", {
+      mode: 0o600,
+    });
+  },
 });

@@ -14,6 +14,7 @@ import { type Daemon, startDaemon } from "../../src/daemon.ts";
 import { newKeyFile } from "../../src/secrets/keyring.ts";
 import { createDatabase } from "../../src/store/sqlite/create_database.ts";
 import { DENO_DIR } from "../helpers/program.ts";
+import { skippable } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { sign } from "../intake/webhook_rig.ts";
 import { within } from "../helpers/within.ts";
@@ -120,6 +121,14 @@ export async function controlRig(
   };
 }
 
+/** What differs from the usual test. */
+export interface ControlTestOptions {
+  /** May change the data directory before the daemon starts. */
+  readonly prepare?: (dirs: DataDir) => Promise<void>;
+  /** Why it cannot run here; it can when absent. */
+  readonly skip?: string | undefined;
+}
+
 /**
  * A test with a daemon of its own. Connections of `fetch` and of the daemon that are about to close
  * would look like leaks.
@@ -127,10 +136,10 @@ export async function controlRig(
 export function controlTest(
   name: string,
   body: (rig: ControlRig) => Promise<void>,
-  prepare?: (dirs: DataDir) => Promise<void>,
+  { prepare, skip }: ControlTestOptions = {},
 ): void {
   Deno.test({
-    name,
+    ...skippable(name, skip),
     sanitizeOps: false,
     sanitizeResources: false,
     async fn() {

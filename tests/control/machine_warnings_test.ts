@@ -10,6 +10,7 @@ import { machineWarnings } from "../../src/control/resources/machine_warnings.ts
 import { Catalog } from "../../src/resources/catalog.ts";
 import { readManifests } from "../../src/resources/read_manifests.ts";
 import type { FoundNeed } from "../../src/tasks/workspace/machine.ts";
+import { missing } from "../helpers/requirements.ts";
 import { controlTest } from "./control_rig.ts";
 
 const WATCH = `
@@ -60,7 +61,7 @@ controlTest("a workspace is looked for as its tasks will look for it", async (ri
   match((await warnings(workspace("code", ", isolation: worktree")))[0] ?? "", /no commit yet/);
   await git(`${root}/code`, "commit", "--quiet", "--allow-empty", "-m", "one");
   deepEqual(await warnings(workspace("code", ", isolation: worktree")), []);
-});
+}, { skip: missing("git") });
 
 controlTest(
   "programs are looked for where steps look, and files where triggers do",

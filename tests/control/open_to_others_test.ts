@@ -7,6 +7,7 @@
 
 import { deepStrictEqual as deepEqual, match, rejects } from "node:assert/strict";
 import { join } from "node:path";
+import { NOT_ROOT, skippable } from "../helpers/requirements.ts";
 import { controlRig, controlTest } from "./control_rig.ts";
 
 controlTest("a daemon closes what others could write to, and says so in its log", async (rig) => {
@@ -17,8 +18,10 @@ controlTest("a daemon closes what others could write to, and says so in its log"
   );
   deepEqual(modes, [0o700, 0o700]);
   deepEqual((await rig.client.call("status", {})).degraded, []);
-}, async ({ root, bin }) => {
-  for (const path of [root, bin]) await Deno.chmod(path, 0o777);
+}, {
+  async prepare({ root, bin }) {
+    for (const path of [root, bin]) await Deno.chmod(path, 0o777);
+  },
 });
 
 controlTest("svc status says what others can get at meanwhile", async (rig) => {
@@ -28,9 +31,9 @@ controlTest("svc status says what others can get at meanwhile", async (rig) => {
 });
 
 for (
-  const [what, spoil] of [
-    ["others can write", (path: string) => Deno.chmod(path, 0o606)],
-    ["belongs to somebody else", (path: string) => Deno.chown(path, 65_534, 65_534)],
+  const [what, spoil, skip] of [
+    ["others can write", (path: string) => Deno.chmod(path, 0o606), undefined],
+    ["belongs to somebody else", (path: string) => Deno.chown(path, 65_534, 65_534), NOT_ROOT],
   ] as const
 ) {
   controlTest(
@@ -47,12 +50,15 @@ for (
         /uds-policy\.yaml is not usable/,
       );
     },
+    { skip },
   );
 }
 
 Deno.test({
-  name: "a daemon does not start on a directory of which something belongs to somebody else",
-  ignore: Deno.uid() !== 0,
+  ...skippable(
+    "a daemon does not start on a directory of which something belongs to somebody else",
+    NOT_ROOT,
+  ),
   sanitizeOps: false,
   sanitizeResources: false,
   async fn() {

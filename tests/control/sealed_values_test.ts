@@ -104,15 +104,17 @@ controlTest(
     await rig.restart();
     equal(await valueIn(rig), OLD);
   },
-  async ({ database, secretKey }) => {
-    const keyFile = (await Deno.readTextFile(secretKey)).replace("svc2", "svc1");
-    await Deno.writeTextFile(secretKey, keyFile);
-    earlier = JSON.stringify({ data: { current: await sealUnbound(keyFile) } });
-    using db = new DatabaseSync(database);
-    db.prepare(
-      "INSERT INTO resources VALUES ('SecretStore', 'default', 'github', '{}', ?, 3, 1, 2)",
-    )
-      .run(earlier);
+  {
+    async prepare({ database, secretKey }) {
+      const keyFile = (await Deno.readTextFile(secretKey)).replace("svc2", "svc1");
+      await Deno.writeTextFile(secretKey, keyFile);
+      earlier = JSON.stringify({ data: { current: await sealUnbound(keyFile) } });
+      using db = new DatabaseSync(database);
+      db.prepare(
+        "INSERT INTO resources VALUES ('SecretStore', 'default', 'github', '{}', ?, 3, 1, 2)",
+      )
+        .run(earlier);
+    },
   },
 );
 
@@ -122,10 +124,12 @@ controlTest(
     match(rig.logged.join("\n"), /write svc2 in the place of svc1/);
     equal(await Deno.readTextFile(rig.dirs.secretKey).then((text) => text.slice(0, 5)), "svc1 ");
   },
-  async ({ root, secretKey }) => {
-    const keyFile = (await Deno.readTextFile(secretKey)).replace("svc2", "svc1");
-    await Deno.remove(secretKey);
-    await Deno.writeTextFile(`${root}/elsewhere`, keyFile, { mode: 0o600 });
-    await Deno.symlink(`${root}/elsewhere`, secretKey);
+  {
+    async prepare({ root, secretKey }) {
+      const keyFile = (await Deno.readTextFile(secretKey)).replace("svc2", "svc1");
+      await Deno.remove(secretKey);
+      await Deno.writeTextFile(`${root}/elsewhere`, keyFile, { mode: 0o600 });
+      await Deno.symlink(`${root}/elsewhere`, secretKey);
+    },
   },
 );

@@ -9,6 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, trigger } from "../helpers/manifests.ts";
 import { longTest, ONE_PROGRAM, testEachProgram } from "../helpers/program.ts";
+import { missing } from "../helpers/requirements.ts";
 import { logsIn } from "../helpers/stored_texts.ts";
 import { processRuns, untilFile } from "../helpers/until.ts";
 
@@ -170,4 +171,5 @@ testEachProgram(
     equal(await processRuns(holder), false);
     deepEqual([...Deno.readDirSync(`${daemon.dataDir}/worktrees`)], []);
   },
+  { skip: missing("git") },
 );

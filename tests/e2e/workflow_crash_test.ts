@@ -10,6 +10,7 @@ import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:ass
 import { initDataDirectory, startDaemon } from "../helpers/daemon.ts";
 import { type Manifest, trigger } from "../helpers/manifests.ts";
 import { longTest, ONE_PROGRAM, run } from "../helpers/program.ts";
+import { missing } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { findFile, until } from "../helpers/until.ts";
 
@@ -154,4 +155,5 @@ longTest(
     deepEqual(succeeded.filter(({ id }) => places.includes(id)), []);
     deepEqual([...Deno.readDirSync(`${daemon.dataDir}/run`)], []);
   },
+  { skip: missing("git") },
 );

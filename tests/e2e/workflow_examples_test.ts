@@ -21,6 +21,7 @@ import {
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore } from "../helpers/manifests.ts";
 import { DENO_DIR, ONE_PROGRAM, ROOT, run, testOneProgram } from "../helpers/program.ts";
+import { missing } from "../helpers/requirements.ts";
 import { type TempDir, tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
@@ -157,6 +158,7 @@ testOneProgram(
     deepEqual([...Deno.readDirSync(`${kept}/worktrees`)], []);
     equal(await sh("git branch --list 'svc/*'; ls", `${kept}/workspaces/shop`), "Makefile");
   },
+  { skip: missing("git") },
 );
 
 testOneProgram("docs/workflows.md shows the examples as they are", async () => {
@@ -291,6 +293,7 @@ testOneProgram(
     sanitizeOps: false, // connections of this process to its own daemon
     sanitizeResources: false,
     fileOnly: "a clock that is not that of PostgreSQL is refused",
+    skip: missing("git"),
   },
 );
 

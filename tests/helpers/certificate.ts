@@ -5,7 +5,7 @@
  */
 
 import { ok } from "node:assert/strict";
-import { missing } from "./installed.ts";
+import { missing } from "./requirements.ts";
 
 /** Why tests that need certificates are skipped here; undefined where they can run. */
 export const NO_OPENSSL = missing("openssl");

@@ -6,19 +6,12 @@
  */
 
 import { cleanEnv } from "./program.ts";
+import { findProgram } from "./requirements.ts";
 import { tempDir } from "./temp_dir.ts";
 import { PATIENCE_MS, until } from "./until.ts";
 
 /** Path of Firefox; empty where there is none. */
-export const FIREFOX = ["/usr/bin/firefox", "/usr/bin/firefox-esr"].find(isFile) ?? "";
-
-function isFile(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
-}
+export const FIREFOX = findProgram("firefox", "firefox-esr") ?? "";
 
 /** A tab of Firefox. */
 export interface FirefoxTab extends AsyncDisposable {

@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { Connections, type Session } from "../../src/store/postgres/database/connections.ts";
 import { migrate } from "../../src/store/postgres/database/migrate.ts";
 import { JobQueue } from "../../src/store/postgres/jobs/job_queue.ts";
-import { skippable } from "./installed.ts";
+import { skippable } from "./requirements.ts";
 import { longTest } from "./program.ts";
 
 /** Address of the server, as a user who may make databases; empty where there is none. */

@@ -19,7 +19,7 @@ import { BodyBudget } from "../../src/http/body_budget.ts";
 import { readBody } from "../../src/http/read_body.ts";
 import { type HttpServer, serve, type ServeOptions } from "../../src/http/server/serve.ts";
 import { makePair, NO_OPENSSL } from "../helpers/certificate.ts";
-import { skippable } from "../helpers/installed.ts";
+import { skippable } from "../helpers/requirements.ts";
 import { until as untilGiven } from "../helpers/until.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { within } from "../helpers/within.ts";

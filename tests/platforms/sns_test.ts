@@ -10,7 +10,7 @@ import { createPrivateKey, createSign } from "node:crypto";
 import { sns } from "../../src/platforms/sns.ts";
 import { FAILURES } from "../../src/signatures/failures.ts";
 import { NO_OPENSSL, openssl } from "../helpers/certificate.ts";
-import { skippable } from "../helpers/installed.ts";
+import { skippable } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { keysOf } from "../signatures/platform_cases.ts";
 import { MANIFEST, type RigOptions, triggerYaml, webhookRig } from "../intake/webhook_rig.ts";

@@ -7,6 +7,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { decideCommand, DEFAULT_POLICY } from "../../src/plugins/policy/policy.ts";
 import { fileFacts, policyPath, readPolicy } from "../../src/plugins/policy/policy_file.ts";
+import { IS_ROOT, skippable } from "../helpers/requirements.ts";
 import { type TempDir, tempDir } from "../helpers/temp_dir.ts";
 
 const POLICY = "mode: allowlist\nallowed_command_prefixes: [scripts/]\n";
@@ -138,8 +139,7 @@ for (const { what, dirMode, make, reason } of CLOSED) {
 }
 
 Deno.test({
-  name: "readPolicy closes on a file it may not read",
-  ignore: Deno.uid() === 0, // whom nothing is forbidden
+  ...skippable("readPolicy closes on a file it may not read", IS_ROOT),
   async fn() {
     await using dir = await dataDirectory();
     await writePolicy(dir, 0o200);

@@ -13,6 +13,7 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import { branchOf } from "../../src/tasks/workspace/git_worktree.ts";
+import { missing, skippable } from "../helpers/requirements.ts";
 import { findFile, processRuns, until, untilFile } from "../helpers/until.ts";
 import { taskIdOf } from "../helpers/store_records.ts";
 import { type RunRig, runRig } from "./run_rig.ts";
@@ -57,9 +58,13 @@ function names(path: string): string[] {
 }
 
 function test(name: string, body: (rig: RunRig) => Promise<void>): void {
-  Deno.test(name, async () => {
-    await using rig = await runRig();
-    await body(rig);
+  const skip = name.startsWith("worktree") ? missing("git") : undefined;
+  Deno.test({
+    ...skippable(name, skip),
+    async fn() {
+      await using rig = await runRig();
+      await body(rig);
+    },
   });
 }
 

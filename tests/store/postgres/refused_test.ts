@@ -11,7 +11,7 @@ import { AppError } from "../../../src/base/errors.ts";
 import { Connections } from "../../../src/store/postgres/database/connections.ts";
 import { openPostgresStore, type PostgresOptions } from "../../../src/store/postgres/open_store.ts";
 import { NO_OPENSSL } from "../../helpers/certificate.ts";
-import { skippable } from "../../helpers/installed.ts";
+import { skippable } from "../../helpers/requirements.ts";
 import { startPooler } from "../../helpers/pooler.ts";
 import { postgresTest } from "../../helpers/postgres.ts";
 import { freePort, type PrivateServer, startPostgres } from "../../helpers/postgres_server.ts";

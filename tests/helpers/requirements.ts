@@ -1,0 +1,42 @@
+/**
+ * What a test needs of the machine. A fresh one has a base system, make, Node and npm, and every test
+ * file loads there: a test that needs more asks here first, and is skipped with the reason in its name.
+ *
+ * @module
+ */
+
+import { statSync } from "node:fs";
+import { join } from "node:path";
+
+/** Why a test that gives files to other users is skipped; undefined for root, who may. */
+export const NOT_ROOT = Deno.uid() === 0 ? undefined : "only root can give a file away";
+
+/** Why a test of what a user may not do is skipped; undefined for anybody but root. */
+export const IS_ROOT = Deno.uid() === 0 ? "root may do anything" : undefined;
+
+/** Path of the first of these programs that is on the PATH. */
+export function findProgram(...programs: readonly string[]): string | undefined {
+  const dirs = (Deno.env.get("PATH") ?? "").split(":");
+  return programs.flatMap((program) => dirs.map((dir) => join(dir, program))).find(isProgram);
+}
+
+/** Why a test that needs these programs is skipped; undefined where all of them are installed. */
+export function missing(...programs: readonly string[]): string | undefined {
+  const absent = programs.filter((program) => findProgram(program) === undefined);
+  return absent.length === 0 ? undefined : `${absent.join(" and ")} not installed`;
+}
+
+/** Name and `ignore` of a test: skipped where there is a reason, which its name then tells. */
+export function skippable(
+  name: string,
+  reason: string | undefined,
+): Pick<Deno.TestDefinition, "name" | "ignore"> {
+  return reason === undefined
+    ? { name, ignore: false }
+    : { name: `${name} (SKIPPED: ${reason})`, ignore: true };
+}
+
+function isProgram(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found?.isFile() === true && (found.mode & 0o111) !== 0;
+}
