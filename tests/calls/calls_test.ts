@@ -16,7 +16,7 @@ import { launcherScript } from "../../src/calls/launcher_script.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
 import { run, type RunResult } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
-import { until, untilFile } from "../helpers/until.ts";
+import { hasChild, until, untilFile } from "../helpers/until.ts";
 
 const PATH = Deno.env.get("PATH") ?? "";
 /** What the program would say, were it run. */
@@ -225,10 +225,10 @@ Deno.test("a daemon that ends leaves no caller waiting", async () => {
   const asking = rig.svc(["describe", "secretstore/x", "-o", "json"]);
   const waiting = start(rig, 'exec /bin/sh "$0" "$@"', EXTRACT);
   await until("one call", () => rig.asked.length === 1 ? true : undefined);
-  await until("a caller that hands over its input", async () => {
-    const { stdout } = await run("pgrep", ["-P", String(waiting.pid), "cat"]);
-    return stdout === "" ? undefined : true;
-  });
+  await until(
+    "a caller that hands over its input",
+    async () => await hasChild(waiting.pid, "cat") || undefined,
+  );
   const closed = rig.close();
   equal((await waiting.status).code, 3); // its input has been taken from it
   await waiting.stdin.close().catch(() => {});

@@ -19,7 +19,7 @@ import {
   testEachProgram,
   testOneProgram,
 } from "../helpers/program.ts";
-import { until, untilFile } from "../helpers/until.ts";
+import { hasChild, until, untilFile } from "../helpers/until.ts";
 
 const SECRET = "8f742231b10e8888abcd99yyyzzz85a5";
 const BODY = '{"repository":{"full_name":"a/b"},"n":[1,{"x":"日本\\n"}],"nul":"a\\u0000b"}';
@@ -279,10 +279,10 @@ testOneProgram("a daemon that is killed leaves no caller waiting", async () => {
     stdout: "piped",
     stderr: "piped",
   }).spawn();
-  await until("a caller that hands over its input", async () => {
-    const { stdout } = await run("pgrep", ["-P", String(caller.pid), "cat"]);
-    return stdout === "" ? undefined : true;
-  });
+  await until(
+    "a caller that hands over its input",
+    async () => await hasChild(caller.pid, "cat") || undefined,
+  );
   await daemon.crash();
   const { code, stderr } = await caller.output();
   equal(new TextDecoder().decode(stderr), "error: The daemon ended before it answered\n");

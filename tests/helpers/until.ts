@@ -55,3 +55,29 @@ export async function processRuns(pid: number): Promise<boolean> {
   }).output();
   return success;
 }
+
+/** Ids of the processes whose command line holds this text. */
+export async function processesWith(text: string): Promise<number[]> {
+  const found = await Promise.all(
+    pids().map(async (pid) => {
+      const line = await findFile(`/proc/${pid}/cmdline`).catch(() => undefined);
+      return line?.replaceAll("\0", " ").includes(text) ? [pid] : [];
+    }),
+  );
+  return found.flat();
+}
+
+/** Whether a process has a child of this name. */
+export async function hasChild(parent: number, name: string): Promise<boolean> {
+  const stats = await Promise.all(
+    pids().map((pid) => findFile(`/proc/${pid}/stat`).catch(() => undefined)),
+  );
+  return stats.some((stat) =>
+    stat !== undefined && stat.includes(` (${name}) `) &&
+    stat.slice(stat.lastIndexOf(")")).split(" ")[2] === String(parent)
+  );
+}
+
+function pids(): number[] {
+  return [...Deno.readDirSync("/proc")].map(({ name }) => Number(name)).filter(Number.isInteger);
+}

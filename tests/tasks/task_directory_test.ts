@@ -57,8 +57,11 @@ function names(path: string): string[] {
   }
 }
 
-function test(name: string, body: (rig: RunRig) => Promise<void>): void {
-  const skip = name.startsWith("worktree") ? missing("git") : undefined;
+function test(
+  name: string,
+  body: (rig: RunRig) => Promise<void>,
+  skip = name.startsWith("worktree") ? missing("git") : undefined,
+): void {
   Deno.test({
     ...skippable(name, skip),
     async fn() {
@@ -469,7 +472,9 @@ async function makeStuck(rig: RunRig, line: string): Promise<void> {
   await git(rig.workspace, "config", "filter.stuck.smudge", `sh ${script}`);
 }
 
-const STUCK = `mkfifo fifo$$ 2>/dev/null; exec 3<>fifo$$; read _ <&3`;
+/** A line of a shell that does not end. */
+const stuck = ({ dirs: { root } }: RunRig) =>
+  `mkfifo ${root}/fifo$$; exec 3<>${root}/fifo$$; read _ <&3`;
 const MADE = "the timeout of 1 s ran out while its worktree was made";
 
 async function nobodyOf(rig: RunRig): Promise<void> {
@@ -480,7 +485,7 @@ async function nobodyOf(rig: RunRig): Promise<void> {
 test("worktree: the timeout of the task holds while it is made, and nothing is left of it", async (rig) => {
   await commitSomething(rig);
   const away = `setsid sh -c 'echo $$ >> ${rig.dirs.root}/pids; exec sleep 600' >/dev/null 2>&1 & `;
-  await makeStuck(rig, `${away}${STUCK}`);
+  await makeStuck(rig, `${away}${stuck(rig)}`);
   const { state, reason, task } = await rig.all(
     "{timeout: 1, steps: [{id: a, run: touch ran}]}",
     WORKTREE,
@@ -506,7 +511,7 @@ test("worktree: nobody waits for the turn of another task longer than for his ow
     () => names(`${rig.dirs.worktrees}/${early.task.id}`).includes("up") || undefined,
   );
 
-  await makeStuck(rig, STUCK);
+  await makeStuck(rig, stuck(rig));
   const claimed = await rig.claim(none, WORKTREE);
   const freed = new AbortController();
   const stuck = rig.run(claimed, { cancel: freed.signal });
@@ -558,7 +563,7 @@ test("copy: the timeout of the task holds while it is made, and nothing is left 
   // A program in the place of cp: a tree that takes that long would be a large one.
   await Deno.writeTextFile(
     `${rig.dirs.bin}/cp`,
-    `#!/bin/sh\nmkdir -p "$3" && : > "$3/half"; ${STUCK}\n`,
+    `#!/bin/sh\nmkdir -p "$3" && : > "$3/half"; ${stuck(rig)}\n`,
     { mode: 0o755 },
   );
   const { state, reason, task } = await rig.all(
@@ -672,17 +677,21 @@ const REFUSED: readonly [
 ];
 
 for (const [what, workspace, make, expected] of REFUSED) {
-  test(`a workspace ${what} fails the task before a step runs, and says what to do`, async (rig) => {
-    await make(rig);
-    const { state, reason, task } = await rig.all("{steps: [{id: a, run: touch ran}]}", {
-      workspace,
-    });
-    equal(state, "failed");
-    match(reason, /^Workspace "repo" cannot be used: /);
-    match(reason, expected);
-    deepEqual(task.steps.map((step) => step.state), ["pending"]);
-    deepEqual([names(rig.dirs.worktrees), names(rig.dirs.copies)], [[], []]);
-  });
+  test(
+    `a workspace ${what} fails the task before a step runs, and says what to do`,
+    async (rig) => {
+      await make(rig);
+      const { state, reason, task } = await rig.all("{steps: [{id: a, run: touch ran}]}", {
+        workspace,
+      });
+      equal(state, "failed");
+      match(reason, /^Workspace "repo" cannot be used: /);
+      match(reason, expected);
+      deepEqual(task.steps.map((step) => step.state), ["pending"]);
+      deepEqual([names(rig.dirs.worktrees), names(rig.dirs.copies)], [[], []]);
+    },
+    workspace.includes("worktree") ? missing("git") : undefined,
+  );
 }
 
 test("TaskDirectories touches nothing that is no directory of a task", async (rig) => {
