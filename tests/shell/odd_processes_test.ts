@@ -10,6 +10,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { openProcessGroups, type ProcessGroups } from "../../src/shell/process_groups.ts";
 import { runShell, type ShellCommand, type ShellExit } from "../../src/shell/run_shell.ts";
 import { processRuns, untilFile } from "../helpers/until.ts";
+import { missing, skippable } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { within } from "../helpers/within.ts";
 
@@ -20,8 +21,10 @@ interface Bench {
   run(line: string, more?: Partial<ShellCommand>): Promise<ShellExit>;
 }
 
-function test(name: string, body: (bench: Bench) => Promise<void>): void {
-  Deno.test(name, async () => {
+function test(name: string, body: (bench: Bench) => Promise<void>, skip?: string): void {
+  Deno.test({ ...skippable(name, skip), fn: run });
+
+  async function run(): Promise<void> {
     await using dir = await tempDir();
     await using groups = openProcessGroups();
     await body({
@@ -41,7 +44,7 @@ function test(name: string, body: (bench: Bench) => Promise<void>): void {
           }, { groups, clock: systemClock }),
         ),
     });
-  });
+  }
 }
 
 /** What a process may be called, as `printf` writes it; the kernel keeps 15 bytes. */
@@ -143,17 +146,13 @@ open("pid", "w").write(str(os.getpid()))
 ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[os.uname().machine], 0)`;
 
 test("a process that lives on without its first thread is no dead one", async ({ run, dir }) => {
-  const { code } = await run("python3 -c 'import ctypes'");
-  if (code !== 0) {
-    return console.log("SKIPPED: a process without its first thread: no python3 here");
-  }
   const line = `python3 -c '${HEADLESS}' & until [ -s pid ]; do sleep 0.01; done
     until grep -q '^State:.Z' /proc/$(cat pid)/status; do sleep 0.01; done`;
   equal((await run(line, { env: { PATH: Deno.env.get("PATH") ?? "" } })).code, 0);
   const pid = Number(await untilFile(`${dir}/pid`));
   const threads = [...safeReadDir(`/proc/${pid}/task`)];
   ok(threads.length < 2, threads.join());
-});
+}, missing("python3"));
 
 function safeReadDir(path: string): string[] {
   try {

@@ -473,7 +473,7 @@ async function makeStuck(rig: RunRig, line: string): Promise<void> {
 }
 
 /** A line of a shell that does not end. */
-const stuck = ({ dirs: { root } }: RunRig) =>
+const endless = ({ dirs: { root } }: RunRig) =>
   `mkfifo ${root}/fifo$$; exec 3<>${root}/fifo$$; read _ <&3`;
 const MADE = "the timeout of 1 s ran out while its worktree was made";
 
@@ -485,7 +485,7 @@ async function nobodyOf(rig: RunRig): Promise<void> {
 test("worktree: the timeout of the task holds while it is made, and nothing is left of it", async (rig) => {
   await commitSomething(rig);
   const away = `setsid sh -c 'echo $$ >> ${rig.dirs.root}/pids; exec sleep 600' >/dev/null 2>&1 & `;
-  await makeStuck(rig, `${away}${stuck(rig)}`);
+  await makeStuck(rig, `${away}${endless(rig)}`);
   const { state, reason, task } = await rig.all(
     "{timeout: 1, steps: [{id: a, run: touch ran}]}",
     WORKTREE,
@@ -511,7 +511,7 @@ test("worktree: nobody waits for the turn of another task longer than for his ow
     () => names(`${rig.dirs.worktrees}/${early.task.id}`).includes("up") || undefined,
   );
 
-  await makeStuck(rig, stuck(rig));
+  await makeStuck(rig, endless(rig));
   const claimed = await rig.claim(none, WORKTREE);
   const freed = new AbortController();
   const stuck = rig.run(claimed, { cancel: freed.signal });
@@ -563,7 +563,7 @@ test("copy: the timeout of the task holds while it is made, and nothing is left 
   // A program in the place of cp: a tree that takes that long would be a large one.
   await Deno.writeTextFile(
     `${rig.dirs.bin}/cp`,
-    `#!/bin/sh\nmkdir -p "$3" && : > "$3/half"; ${stuck(rig)}\n`,
+    `#!/bin/sh\nmkdir -p "$3" && : > "$3/half"; ${endless(rig)}\n`,
     { mode: 0o755 },
   );
   const { state, reason, task } = await rig.all(
