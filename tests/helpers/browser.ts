@@ -9,7 +9,8 @@ import { deepStrictEqual as deepEqual } from "node:assert/strict";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import type { TestDaemon } from "./daemon.ts";
-import { cleanEnv, ONE_PROGRAM } from "./program.ts";
+import { cleanEnv, NOT_ALL, ONE_PROGRAM } from "./program.ts";
+import { skippable } from "./requirements.ts";
 import { tempDir } from "./temp_dir.ts";
 import { PATIENCE_MS, until } from "./until.ts";
 
@@ -18,16 +19,19 @@ export const BROWSER = Deno.env.get("SVC_BROWSER") ?? "";
 /** Where pictures are kept as artefacts; nowhere when empty. */
 const PICTURES = Deno.env.get("SVC_TEST_PICTURES") ?? "";
 
-/** A test in the browser; ignored, and says so, where there is none. */
+/**
+ * A test in the browser; skipped where there is none, and, unless `isLong` is false, where not
+ * everything is to run.
+ */
 export function browserTest(
   name: string,
   fn: (t: Deno.TestContext) => Promise<void>,
+  { isLong = true } = {},
 ): void {
-  const shown = BROWSER === "" ? `${name} (SKIPPED: SVC_BROWSER names no Chromium)` : name;
+  const reason = BROWSER === "" ? "SVC_BROWSER names no Chromium" : isLong ? NOT_ALL : undefined;
   // The driver's sockets and timers end with the browser, but not within the test that began them.
   Deno.test({
-    name: shown,
-    ignore: BROWSER === "",
+    ...skippable(name, reason),
     sanitizeOps: false,
     sanitizeResources: false,
     fn: (t) => fn(t).catch(throwFirst),

@@ -60,6 +60,11 @@ export const TEST_ALL = Deno.env.get("SVC_TEST_ALL") === "1";
 /** Whether the tests are run over PostgreSQL, in the place of a database in a file. */
 const ON_POSTGRES = Deno.env.get("SVC_TEST_ON") === "postgres";
 
+/** Why a test that takes long is skipped; undefined where everything is to run. */
+export const NOT_ALL = TEST_ALL
+  ? undefined
+  : `long, run by ${ON_POSTGRES ? "SVC_TEST_ON=postgres " : ""}make test-all`;
+
 /** The program of tests that run once: the compiled one where there is one. */
 export const ONE_PROGRAM: Program = ON_POSTGRES
   ? { ...COMPILED ?? SOURCE, onPostgres: true }
@@ -115,9 +120,7 @@ export function longTest(
   body: (t: Deno.TestContext) => void | Promise<void>,
   options: ProgramTestOptions = {},
 ): void {
-  const command = ON_POSTGRES ? "SVC_TEST_ON=postgres make test-all" : "make test-all";
-  const skip = TEST_ALL ? options.skip : `long, run by ${command}`;
-  test(ONE_PROGRAM, name, (_program, t) => body(t), { ...options, skip });
+  test(ONE_PROGRAM, name, (_program, t) => body(t), { ...options, skip: NOT_ALL ?? options.skip });
 }
 
 function test(program: Program, name: string, body: Body, options: ProgramTestOptions): void {

@@ -79,6 +79,7 @@ postgresTest(
     deepEqual(tasks.filter(({ restarts }) => restarts > 0), []);
     equal((await journal.runs()).length, tasks.length, "no step was interrupted");
   },
+  { isLong: true },
 );
 
 /** What becomes of steps while the database is away. */

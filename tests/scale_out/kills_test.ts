@@ -134,5 +134,5 @@ function pause(ms: number): Promise<void> {
 
 postgresTest(
   `kills of daemons that share a database: each 200 is one task with one end (${ONE_PROGRAM.name})`,
-  async () => await survives(times(50, 4)),
+  async () => await survives(times(50, 2)),
 );

@@ -87,4 +87,4 @@ postgresTest("a user with rights on the tables alone runs daemons", async () => 
   await using again = await startDaemon(ONE_PROGRAM, { directory: second, args });
   equal((await again.send("/webhook/run", { body: '{"n":1}' })).status, 200);
   await again.settled();
-});
+}, { isLong: true });
