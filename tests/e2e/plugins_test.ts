@@ -114,6 +114,7 @@ testEachProgram(
     equal(tasks.length, 2);
     equal((await daemon.svc(["task", "logs", tasks[0]?.id ?? ""])).stdout, "a message from U1\n");
   },
+  { skip: missing("openssl") },
 );
 
 testEachProgram("what docs/plugins.md says to try works", async (program) => {

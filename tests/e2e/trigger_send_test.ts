@@ -11,6 +11,7 @@ import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
 import { ONE_PROGRAM, testEachProgram, testOneProgram } from "../helpers/program.ts";
+import { missing } from "../helpers/requirements.ts";
 
 const SECRET = "correct horse battery staple";
 const PUSH = '{"ref":"refs/heads/main"}';
@@ -29,7 +30,7 @@ async function prepared(daemon: TestDaemon, webhook: unknown, condition = "true"
 }
 
 testEachProgram(
-  "trigger send signs, posts and prints the task; with --curl a shell does",
+  "trigger send signs, posts and prints the task",
   async (program) => {
     await using daemon = await startDaemon(program);
     const file = await prepared(daemon, GITHUB, 'headers["x-github-event"] == "push"');
@@ -46,14 +47,20 @@ testEachProgram(
     match(other.stderr, /reads the header x-github-event.*--header "X-GitHub-Event: VALUE"/);
     const old = ["trigger", "send", "hook", "-f", file, "--event", "push", "--key", "old"];
     match((await daemon.svc(old)).stdout, /signed with key "old"\n200 accepted/);
-    // The key that matched last is the one that signs, once it is known which that was.
-    const { stdout: line } = await daemon.svc([...old, "--curl"]);
-    match(line, /^curl .*-H 'X-GitHub-Event: push'.*--data-binary @/);
-    const shell = await new Deno.Command("/bin/sh", { args: ["-c", `${line.trim()} -s`] }).output();
-    match(new TextDecoder().decode(shell.stdout), /"status":"accepted"/);
-    ok(!(line + sent.stdout).includes(SECRET));
+    ok(!sent.stdout.includes(SECRET));
   },
 );
+
+testOneProgram("what trigger send --curl prints is accepted", async () => {
+  await using daemon = await startDaemon(ONE_PROGRAM);
+  const file = await prepared(daemon, GITHUB, 'headers["x-github-event"] == "push"');
+  const send = ["trigger", "send", "hook", "-f", file, "--event", "push"];
+  const { stdout: line } = await daemon.svc([...send, "--curl"]);
+  match(line, /^curl .*-H 'X-GitHub-Event: push'.*--data-binary @/);
+  const shell = await new Deno.Command("/bin/sh", { args: ["-c", `${line.trim()} -s`] }).output();
+  match(new TextDecoder().decode(shell.stdout), /"status":"accepted"/);
+  ok(!line.includes(SECRET));
+}, { skip: missing("curl") });
 
 testEachProgram(
   "trigger send serves every scheme that it can sign, and says why of the others",
