@@ -7,6 +7,7 @@
 
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
+import { SparseLog } from "../../base/sparse_log.ts";
 import { expectArrival } from "../arrival.ts";
 import { type Connection, type Deadlines, isIdle, isLate, newConnection } from "./connection.ts";
 import type { AnswerError, RequestInfo, ServeConnection } from "./connection_server.ts";
@@ -37,8 +38,6 @@ const ARRIVES_WITHIN_MS = 1000;
 const ANSWERED_WITHIN_MS = 5000;
 /** How long handlers may take to notice that their connection is gone. */
 const UNWIND_MS = 1000;
-/** How often to say that there are too many connections. */
-const COMPLAIN_EVERY_MS = 60_000;
 
 /** How busy a server is. */
 export interface ConnectionLoad {
@@ -56,21 +55,22 @@ export class Connections {
   readonly #open = new Set<Connection>();
   readonly #tickMs: number;
   readonly #timer: Disposable;
+  /** What clients cause. */
+  readonly #log: SparseLog;
   /** Time in ticks: no clock is read for a request, and no jump of the clock closes anything. */
   #tick = 0;
   /** Requests without a complete answer, those of connections that are gone included. */
   #working = 0;
   /** Sockets that are not closed yet, those that were told to included. */
   #sockets = 0;
-  #turnedAway = 0;
   #displaced = 0;
-  #complainAt = 0;
   #stopping = false;
   readonly #over = Promise.withResolvers<void>();
 
   /** Starts to watch deadlines; {@linkcode stop} has to end it. */
   constructor(options: ConnectionsOptions) {
     this.#options = options;
+    this.#log = new SparseLog(options);
     this.#tickMs = Math.min(1000, Math.ceil(Math.min(...Object.values(options.deadlines)) / 4));
     this.#timer = options.clock.every(this.#tickMs, () => this.#sweep());
   }
@@ -116,6 +116,7 @@ export class Connections {
     for (const connection of this.#open) this.#cut(connection);
     await this.#overWithin(UNWIND_MS);
     this.#timer[Symbol.dispose]();
+    this.#log[Symbol.dispose]();
   }
 
   /** What is done for each request costs as little as it can. */
@@ -181,23 +182,17 @@ export class Connections {
     for (const connection of this.#open) {
       if (!isLate(connection, now, this.#options.deadlines)) continue;
       if (!isIdle(connection)) {
-        this.#options.log.warn("request took too long", { remote: connection.peer });
+        this.#log.warn("request took too long", { remote: connection.peer });
       }
       this.#cut(connection);
-    }
-    if (this.#turnedAway > 0 && this.#tick >= this.#complainAt) {
-      const facts = { most: this.#options.most, turned_away: this.#turnedAway };
-      this.#options.log.warn("too many connections", facts);
-      this.#turnedAway = 0;
-      this.#complainAt = this.#tick + COMPLAIN_EVERY_MS / this.#tickMs;
     }
   }
 
   /** Closes a connection to make room: an idle one first, then a slow sender, the longest first; one that
    * is being worked on only after long. */
   #makeRoom(): boolean {
-    this.#turnedAway++;
     this.#displaced++;
+    this.#log.warn("too many connections", { most: this.#options.most });
     const all = [...this.#open];
     const begunBefore = (ms: number) => {
       const latest = this.#tick - ms / this.#tickMs;
