@@ -71,6 +71,8 @@ export type DeliveryRecord = {
   readonly duration_ms: number;
   readonly stages_ms: Readonly<Record<string, number>>;
   readonly header_names: readonly string[];
+  /** How many further headers it had; absent where there were none. */
+  readonly headers_left_off?: number;
   readonly redelivery_of: string | null;
   /** Absent where it brought one. */
   readonly events?: readonly EventRecord[];

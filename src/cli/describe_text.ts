@@ -240,7 +240,7 @@ export function describeDelivery({ view, now }: Facts): string {
       ["Task", task],
       ["Redelivery of", text(view["redelivery_of"])],
       ["Received", `${ago(view["received_at"], now)}, ${view["body_bytes"]} bytes`],
-      ["Headers", texts(view["header_names"]).join(", ")],
+      ["Headers", headersText(view)],
     ]),
     section("Next", next.map((line) => `${line}\n`).join("")),
   ].join("\n");
@@ -286,6 +286,14 @@ function part(value: JsonObject, name: string): JsonObject {
 
 function text(value: unknown): string {
   return typeof value === "string" ? value : "";
+}
+
+/** The names of a request's headers, and how many it had besides. */
+function headersText(
+  { header_names: names, headers_left_off: more }: Readonly<Record<string, unknown>>,
+): string {
+  const shown = texts(names).join(", ");
+  return typeof more === "number" ? `${shown} and ${more} more` : shown;
 }
 
 function texts(value: unknown): string[] {

@@ -18,6 +18,7 @@ import { webhookPath } from "./webhook_path.ts";
 
 /** A request that found no trigger. */
 export interface LostRequest {
+  /** Its beginning where it is long. */
   readonly method: string;
   /** Path as it was sent, without its query; its beginning where it is long. */
   readonly path: string;
@@ -51,6 +52,7 @@ const LOOKED_AT = { all: 64, ofOne: 8, everyMs: 1000 };
 /** Most lines of the log a minute. */
 const MAX_LINES = 10;
 const MAX_PATH = 200;
+const MAX_METHOD = 20;
 
 /** The paths since the daemon started. */
 export class UnknownPaths implements Disposable {
@@ -72,7 +74,8 @@ export class UnknownPaths implements Disposable {
     for (const one of waiting) if (one.remote === remote) ofSender++;
     if (ofSender >= LOOKED_AT.ofOne) return;
     const { clock } = this.#host;
-    waiting.push({ method, path: path.slice(0, MAX_PATH), remote, at: clock.now() });
+    const shown = { method: method.slice(0, MAX_METHOD), path: path.slice(0, MAX_PATH) };
+    waiting.push({ ...shown, remote, at: clock.now() });
     this.#timer ??= clock.after(LOOKED_AT.everyMs, () => this.#sort());
   }
 

@@ -79,8 +79,10 @@ export function countsText(events: readonly Pick<EventOutcome, "outcome">[]): st
 
 /** Further facts of a delivery, for `svc delivery explain`. */
 export interface DeliveryDetail {
-  /** Names of the request's headers, in lower case. */
+  /** Names of the request's headers, in lower case; of a refused request as many as fit. */
   readonly headerNames: readonly string[];
+  /** How many further headers it had; absent where there were none. */
+  readonly headersLeftOff?: number;
   /** Milliseconds after arrival at which each stage of the pipeline was done, in order. */
   readonly stages: Readonly<Record<string, number>>;
   /** Filter of the trigger that was evaluated. */

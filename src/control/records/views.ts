@@ -86,6 +86,9 @@ export function deliveryView(delivery: Delivery): DeliveryRecord {
     duration_ms: delivery.durationMs,
     stages_ms: delivery.detail.stages,
     header_names: delivery.detail.headerNames,
+    ...(delivery.detail.headersLeftOff === undefined
+      ? {}
+      : { headers_left_off: delivery.detail.headersLeftOff }),
     redelivery_of: delivery.detail.redeliveryOf ?? null,
     ...(delivery.detail.events === undefined
       ? {}

@@ -15,8 +15,11 @@ import type {
   DeliveryOutcome,
   DeliveryVia,
 } from "../../store/delivery_records.ts";
+import { recordedNames } from "./recorded_names.ts";
 
 const NONE: readonly ActiveTrigger[] = [];
+/** Most characters of the reason of a refusal, which may quote what came. */
+const MAX_REASON = 2000;
 
 /** The facts about one request, set by the stages as they learn them. */
 export class DeliveryContext {
@@ -51,6 +54,8 @@ export class DeliveryContext {
   readonly via: DeliveryVia;
   readonly #clock: WallClock;
   readonly #stages: Record<string, number> = {};
+  /** How many records the request has. */
+  #records = 1;
 
   /** The context of a request that arrives now, at a webhook unless `via` says otherwise. */
   constructor(
@@ -74,6 +79,7 @@ export class DeliveryContext {
   /** The request as each of its triggers gets it: this one, and one with an id of its own for each other. */
   each(newId: NewId): readonly [DeliveryContext, ...DeliveryContext[]] {
     const { remote, via, receivedAt } = this;
+    this.#records = 1 + this.others.length;
     const others = this.others.map((trigger) => {
       const start = { id: newId(), clock: this.#clock, remote, via, receivedAt };
       const other = new DeliveryContext(start);
@@ -85,6 +91,7 @@ export class DeliveryContext {
       other.bodyBytes = this.bodyBytes;
       other.headerNames = this.headerNames;
       other.handshakeMethod = this.handshakeMethod;
+      other.#records = this.#records;
       Object.assign(other.#stages, this.#stages);
       return other;
     });
@@ -127,9 +134,14 @@ export class DeliveryContext {
     };
   }
 
-  /** The record of a request that starts nothing: a handshake or a refusal. */
+  /**
+   * The record of a request that starts nothing: a handshake or a refusal. Strangers cause these, so
+   * what a sender writes into one is bounded, whichever stage the request has come to.
+   */
   toDelivery(end: { outcome: DeliveryOutcome; status: number; reason: string }): Delivery {
-    return { ...this.facts(), ...end, taskId: "" };
+    const facts = this.facts();
+    const detail = { ...facts.detail, ...recordedNames(this.headerNames, this.#records) };
+    return { ...facts, ...end, reason: end.reason.slice(0, MAX_REASON), detail, taskId: "" };
   }
 }
 

@@ -43,7 +43,10 @@ export function checkContentType(
   if (anyType) return;
   const essence = mediaType(type);
   if (essence !== "" && essence !== FORM_TYPE && !JSON_TYPE.test(essence)) {
-    throw new AppError("unsupported_type", `Content type "${essence}" is not supported`);
+    throw new AppError(
+      "unsupported_type",
+      `Content type "${essence.slice(0, 100)}" is not supported`,
+    );
   }
 }
 

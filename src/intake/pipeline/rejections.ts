@@ -7,7 +7,9 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
+import { toJson } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
+import { SparseLog } from "../../base/sparse_log.ts";
 import type { Delivery, DeliveryContent, Rejection } from "../../store/delivery_records.ts";
 import type { ActiveTrigger } from "../admission/triggers.ts";
 import type { ReceivedDelivery } from "./delivery_context.ts";
@@ -24,6 +26,13 @@ const FLUSH_MS = 250;
 const KEPT = { records: 1000, contents: 20 };
 /** Largest body of a refused request that is kept. */
 const MAX_KEPT_BODY = 256 * 1024;
+/** Largest content of an unsigned handshake that is kept: its headers, body and URL together. */
+const MAX_KEPT_HANDSHAKE = 16 * 1024;
+/**
+ * Most bytes written per flush: for one trigger, so that others have room while it is flooded (a whole
+ * request with the largest body that is kept), and for all.
+ */
+const MAX_BYTES = { ofTrigger: MAX_KEPT_BODY + 128 * 1024, ofAll: 2 * 1024 * 1024 };
 
 /** What rejections need. */
 export interface RejectionsHost {
@@ -37,13 +46,16 @@ export interface RejectionsHost {
 /** Collects rejections and writes them in batches. */
 export class Rejections implements AsyncDisposable {
   readonly #host: RejectionsHost;
+  readonly #log: SparseLog;
   #waiting: Rejection[] = [];
-  #dropped = 0;
+  /** Bytes of what waits, by trigger. */
+  #bytes = new Map<string, number>();
   #timer: Disposable | undefined;
   #flushing: Promise<void> = Promise.resolve();
 
   constructor(host: RejectionsHost) {
     this.#host = host;
+    this.#log = new SparseLog(host);
   }
 
   /** Queues one record, with the request if its trigger keeps rejected ones; returns at once. */
@@ -51,16 +63,24 @@ export class Rejections implements AsyncDisposable {
     const { clock, onRefused } = this.#host;
     onRefused?.(delivery);
     this.#timer ??= clock.after(FLUSH_MS, () => this.#flushing = this.#flush());
-    if (this.#waiting.length >= MAX_PER_FLUSH) {
-      this.#dropped++;
-      return;
+    const isFull = this.#waiting.length >= MAX_PER_FLUSH;
+    if (isFull || !this.#takesRoom(delivery, toJson(delivery).length)) {
+      return this.#log.warn("refused requests without a record of their own");
     }
-    const keep = received !== undefined && received.body.length <= MAX_KEPT_BODY &&
-      (delivery.outcome === "handshake" || wantsContent(received.context.trigger));
-    this.#waiting.push({
-      delivery,
-      ...(keep ? { content: contentOf(received) } : {}),
-    });
+    const content = received === undefined ? undefined : findKept(delivery, received);
+    const keep = content !== undefined && this.#takesRoom(delivery, sizeOf(content));
+    this.#waiting.push({ delivery, ...(keep ? { content } : {}) });
+  }
+
+  /** Whether so many bytes can still be written for a trigger; from then on they are counted. */
+  #takesRoom({ project, trigger }: Delivery, bytes: number): boolean {
+    const key = `${project}/${trigger}`;
+    const ofTrigger = (this.#bytes.get(key) ?? 0) + bytes;
+    let ofAll = bytes;
+    for (const waiting of this.#bytes.values()) ofAll += waiting;
+    if (ofTrigger > MAX_BYTES.ofTrigger || ofAll > MAX_BYTES.ofAll) return false;
+    this.#bytes.set(key, ofTrigger);
+    return true;
   }
 
   /** Writes what waits: afterwards the store has the records of all that was refused before. */
@@ -71,27 +91,37 @@ export class Rejections implements AsyncDisposable {
     await this.#flush();
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.flush();
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.flush();
+    this.#log[Symbol.dispose]();
   }
 
   async #flush(): Promise<void> {
-    const { store, log } = this.#host;
     const batch = this.#waiting;
-    const dropped = this.#dropped;
     this.#waiting = [];
-    this.#dropped = 0;
+    this.#bytes = new Map();
     this.#timer = undefined;
-    if (dropped > 0) log.warn("refused requests without a record of their own", { dropped });
     if (batch.length === 0) return;
-    await store.recordRejections(batch, KEPT).catch((error) =>
-      log.warn("records of refused requests could not be written", { error })
+    await this.#host.store.recordRejections(batch, KEPT).catch((error) =>
+      this.#log.warn("records of refused requests could not be written", { error })
     );
   }
 }
 
-function contentOf({ headers, body, url }: ReceivedDelivery): DeliveryContent {
-  return { headers, body, url };
+/** What is kept of a request besides its record; `undefined` where nothing is. */
+function findKept(
+  { outcome }: Delivery,
+  { headers, body, url, context }: ReceivedDelivery,
+): DeliveryContent | undefined {
+  const content = { headers, body, url };
+  if (outcome === "handshake") return sizeOf(content) <= MAX_KEPT_HANDSHAKE ? content : undefined;
+  return wantsContent(context.trigger) && body.length <= MAX_KEPT_BODY ? content : undefined;
+}
+
+function sizeOf({ headers, body, url }: DeliveryContent): number {
+  let size = body.length + url.length;
+  for (const name in headers) size += name.length + (headers[name] ?? "").length;
+  return size;
 }
 
 function wantsContent(trigger: ActiveTrigger | undefined): boolean {

@@ -27,6 +27,7 @@ import type { ActiveTrigger, TriggerName } from "../admission/triggers.ts";
 import { findStore, nativeWebhook, signedRequest, signingKeys } from "../pipeline/authenticate.ts";
 import { firedEvent, firedName, MANUAL } from "../pipeline/fire.ts";
 import { storedEvents } from "../pipeline/pipeline.ts";
+import { TELLS_OF_SIGNATURES } from "../pipeline/recorded_names.ts";
 import { checkedBy, contextOf, storedRequest } from "../pipeline/stored_request.ts";
 
 /** What explaining needs. */
@@ -192,9 +193,11 @@ function signatureAdvice(delivery: Delivery, webhook: WebhookSpec, isKept: boole
   if (platform !== undefined && signsInBody(platform)) return lines;
   const header = schemeOf(webhook).options.signatureHeader;
   if (delivery.detail.headerNames.includes(header)) return lines;
-  const near = delivery.detail.headerNames.filter((name) => /sign|token|auth|hmac/.test(name));
+  const { headerNames, headersLeftOff = 0 } = delivery.detail;
+  const near = headerNames.filter((name) => TELLS_OF_SIGNATURES.test(name));
   const had = near.length === 0 ? "no header that looks like a signature" : near.join(", ");
-  return [...lines, `The trigger looks for the header ${header}; the request had ${had}`];
+  const more = headersLeftOff === 0 ? "" : `, and ${headersLeftOff} more that were not recorded`;
+  return [...lines, `The trigger looks for the header ${header}; the request had ${had}${more}`];
 }
 
 /**
