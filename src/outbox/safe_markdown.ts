@@ -130,11 +130,8 @@ function harmless(line: string): string {
     .replaceAll("![", `!${MARK}[`)
     .replaceAll(/<(?=[a-z/!?])/gi, `<${MARK}`)
     .replace(/^(\s*)\/(?=\w)/, "$1\\/")
-    .replace(
-      /^(\s*)(`{3,}|~{3,})/,
-      (_, indent: string, fence: string) =>
-        indent + [...fence].map((character) => `\\${character}`).join(""),
-    );
+    // in a list, a quotation or a footnote a block of code begins anywhere in a line
+    .replaceAll(/`{3,}|~{3,}/g, (fence) => fence.replaceAll(/./g, "\\$&"));
 }
 
 /** The parts as lines, up to the longest text; a block that does not fit is left out as a whole. */

@@ -47,6 +47,13 @@ const CASES: readonly (readonly [name: string, text: string, safe: string])[] = 
   ],
   ["a fence whose line has more", "``` a`b\n@x\n```", `\\\`\\\`\\\` a\`b\n@${Z}x\n\\\`\\\`\\\``],
   ["a drawing", "```mermaid\ngraph\n```", "```\ngraph\n```"],
+  [
+    "drawings in lists, quotations and footnotes",
+    "- ```mermaid\n> ~~~mermaid\n1. > ```math\n[^1]: ````stl\n- [ ] ```mermaid",
+    "- \\`\\`\\`mermaid\n> \\~\\~\\~mermaid\n1. > \\`\\`\\`math\n" +
+    "[^1]: \\`\\`\\`\\`stl\n- [ ] \\`\\`\\`mermaid",
+  ],
+  ["a drawing whose fence begins with marks that are not seen", "- `\u0000``stl", "- \\`\\`\\`stl"],
   ["other ends of lines", "a\r```\r@x\r\n```\rb", "a\n```\n@x\n```\nb"],
   ["what a terminal obeys, and the mark of Arabic", "a\u009bb\u061cc", "abc"],
   ["what turns a line around", "a\u202eb\u2066c\u0000d\u001b[31m", "abcd[31m"],
@@ -72,6 +79,61 @@ Deno.test("a text that is too long is cut, with its code closed, and says so", (
 Deno.test("each line is read once, however many fences are opened and not closed", () => {
   const text = `${"``````````x\n".repeat(87_000)}\`\`\``;
   ok(safeMarkdown(text).length <= MAX_TEXT);
+});
+
+/** What random texts are made of. */
+const PIECES = [
+  ...[
+    "```",
+    "~~~",
+    "````mermaid",
+    "~~~math",
+    "``",
+    "`",
+    "~",
+    "- ",
+    "> ",
+    "1. ",
+    "[^1]: ",
+    "- [ ] ",
+  ],
+  ...[
+    "    ",
+    " ",
+    "\t",
+    "\n",
+    "\n",
+    "\n\n",
+    "\r",
+    "\v",
+    "\\",
+    "|",
+    "|-|\n",
+    "a",
+    "graph TD",
+    "\u200b",
+  ],
+];
+
+Deno.test("whatever a text is, no block of code but those at the beginning of a line has a fence", () => {
+  let seed = 1;
+  const random = () => (seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0) / 2 ** 32;
+  for (let n = 0; n < 5000; n++) {
+    const text = Array.from(
+      { length: 1 + Math.floor(random() * 25) },
+      () => PIECES[Math.floor(random() * PIECES.length)],
+    ).join("");
+    let open = "";
+    for (const line of safeMarkdown(text).split("\n")) {
+      const [, fence = "", language = ""] = /^(`{3,})([\w+#.-]*)$/.exec(line) ?? [];
+      if (open === "" && fence !== "") {
+        open = fence;
+        ok(!["mermaid", "math"].includes(language), JSON.stringify(text));
+      } else if (line === open) open = "";
+      else ok(open !== "" || !/`{3}|~{3}/.test(line), JSON.stringify(text));
+    }
+    equal(open, "", JSON.stringify(text));
+  }
 });
 
 Deno.test("as code, nothing in a text ends the block", () => {
