@@ -103,10 +103,9 @@ export class LogNotes {
 
   async #noteBeyond(
     connection: Connection,
-    { from, to }: NonNullable<LogFindings["beyond"]>,
+    { from, to, why }: NonNullable<LogFindings["beyond"]>,
   ): Promise<void> {
-    const reason =
-      "GitHub's log does not reach back so far: what it could not deliver then is lost";
+    const reason = `${why}: what it could not deliver then is lost`;
     await this.#note(connection, { gap: { from, to, repaired: 0, lost: 0, reason } });
     const span = `${rfc3339(from)} and ${rfc3339(to)}`;
     this.#tell("gap.lost", connection, `between ${span}, ${reason}`);

@@ -70,8 +70,11 @@ export function viaGitHub<Result>(
       return await work(toSending(claimed, host));
     } catch (error) {
       if (error instanceof CallFailed) return triedAfter(error.failure);
-      if (error instanceof AppError) return { result: "refused", reason: error.message };
-      throw error;
+      if (!(error instanceof AppError)) throw error;
+      const { code, message: reason } = error;
+      return code === "overloaded"
+        ? { result: "later", reason, mayHaveArrived: false }
+        : { result: "refused", reason };
     }
   };
 }

@@ -7,6 +7,7 @@
 
 import { rfc3339 } from "../base/clock.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { pagesOf } from "../connections/github/pages.ts";
 import {
   GITHUB_RATES,
   type GitHubSending,
@@ -82,15 +83,14 @@ async function find(sending: GitHubSending): Promise<Found> {
   const place = { project: message.project, repository, number };
   const since = encodeURIComponent(rfc3339(Math.max(0, uncertainSince - CLOCKS_DIFFER_MS)));
   let found = "";
-  let next: string | undefined = `${path}/issues/${number}/comments?since=${since}&per_page=100`;
-  while (next !== undefined) {
-    const page = mustBeOk(await call({ path: next }));
-    for (const comment of Array.isArray(page.data) ? page.data : []) {
+  const first = `${path}/issues/${number}/comments?since=${since}&per_page=100`;
+  const read = async (path: string) => mustBeOk(await call({ path }));
+  for await (const { data } of pagesOf(first, { read, clock: host.clock })) {
+    for (const comment of Array.isArray(data) ? data : []) {
       if (!isJsonObject(comment) || !isOf(comment["user"], user)) continue;
       const marked = host.markers.find(String(comment["body"] ?? ""), place);
       if (marked?.key === message.key) found = idOf(comment);
     }
-    next = page.next;
   }
   return found === "" ? { result: "absent" } : { result: "found", externalId: found };
 }

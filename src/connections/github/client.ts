@@ -10,6 +10,7 @@ import type { Clock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, parseJson, toJson } from "../../base/json.ts";
 import { type Answered, type Fault, send, type Unanswered } from "../../http/send.ts";
+import { pagesOf } from "./pages.ts";
 
 /** How to reach the API. */
 export interface GitHubAccess {
@@ -272,12 +273,11 @@ export async function mustCall(access: GitHubAccess, call: GitHubCall): Promise<
 /**
  * All items of a list, page after page.
  *
- * @throws {AppError} what {@linkcode mustCall} throws.
+ * @throws {AppError} what {@linkcode mustCall} and {@linkcode pagesOf} throw.
  */
 export async function* listAll(access: GitHubAccess, path: string): AsyncGenerator<unknown> {
-  for (let next: string | undefined = path; next !== undefined;) {
-    const page: GitHubData = await mustCall(access, { path: next });
-    if (Array.isArray(page.data)) yield* page.data;
-    next = page.next;
+  const read = (path: string) => mustCall(access, { path });
+  for await (const { data } of pagesOf(path, { read, clock: access.clock })) {
+    if (Array.isArray(data)) yield* data;
   }
 }

@@ -79,22 +79,30 @@ export function tokenEnd(headers: Headers): number | undefined {
   return Number.isNaN(at) ? undefined : at;
 }
 
+/** Most characters of a text in the log; those of GitHub are far shorter. */
+const MAX_TEXT = 200;
+
 function toTry(item: unknown): LoggedTry[] | undefined {
   if (!isJsonObject(item)) return undefined;
   const { guid, delivered_at: deliveredAt, status_code: code, status, event, action } = item;
   const id = idText(item["id"]);
   const at = typeof deliveredAt === "string" ? Date.parse(deliveredAt) : NaN;
   if (id === undefined || typeof guid !== "string" || Number.isNaN(at)) return undefined;
+  if (id.length + guid.length > MAX_TEXT) return undefined;
   return [{
     id,
     guid,
     at,
     statusCode: typeof code === "number" ? code : 0,
-    status: typeof status === "string" ? status : "",
-    event: typeof event === "string" ? event : "",
-    action: typeof action === "string" ? action : "",
+    status: textIn(status),
+    event: textIn(event),
+    action: textIn(action),
     redelivery: item["redelivery"] === true,
   }];
+}
+
+function textIn(value: unknown): string {
+  return typeof value === "string" ? value.slice(0, MAX_TEXT) : "";
 }
 
 function idText(id: unknown): string | undefined {

@@ -15,6 +15,7 @@ import {
   listAll,
   mustCall,
 } from "./client.ts";
+import { EndlessListError } from "./pages.ts";
 
 /** What a webhook belongs to: exactly one of them is there. */
 export interface HookOwner {
@@ -70,6 +71,9 @@ export function hookPage(api: string, owner: HookOwner, id: number): string {
   return `${site}/${place}/settings/hooks/${id}`;
 }
 
+/** Far more than GitHub lets anybody have. */
+const MAX_HOOKS = 1000;
+
 /**
  * All webhooks of a repository or an organization.
  *
@@ -80,6 +84,9 @@ export async function listHooks(access: GitHubAccess, owner: HookOwner): Promise
   for await (const item of listAll(access, `${pathOf(owner)}/hooks?per_page=100`)) {
     const hook = toHook(item);
     if (hook !== undefined) hooks.push(hook);
+    if (hooks.length > MAX_HOOKS) {
+      throw new EndlessListError(`There are more than ${MAX_HOOKS} webhooks`);
+    }
   }
   return hooks;
 }

@@ -10,7 +10,7 @@ import type { HeaderPage } from "../../store/delivery_records.ts";
 import type { DeliveryStore } from "../../store/delivery_store.ts";
 import type { GitHubAccess, GitHubFailure } from "./client.ts";
 import { logRetentionMs } from "../../resources/connection.ts";
-import { type LoggedTry, logPath, readLogPage, redeliver } from "./delivery_log.ts";
+import { type LoggedTry, type LogPage, logPath, readLogPage, redeliver } from "./delivery_log.ts";
 import type { HookOwner } from "./hooks.ts";
 import {
   gotThrough,
@@ -20,6 +20,7 @@ import {
   missedEvents,
   tryText,
 } from "./missed_events.ts";
+import { EndlessListError, pagesOf } from "./pages.ts";
 
 /** A webhook whose log is read. */
 export interface HookLog {
@@ -50,8 +51,8 @@ export interface LogFindings {
   readonly arrivedAt?: number;
   /** End of the token, where an answer said it. */
   readonly tokenEndsAt?: number;
-  /** From when to when the log says nothing any more, where that is not all looked through. */
-  readonly beyond?: { readonly from: number; readonly to: number };
+  /** From when to when the log was not looked through, and why as one sentence without a full stop. */
+  readonly beyond?: { readonly from: number; readonly to: number; readonly why: string };
   /** Of the first page, to be given with the next reading. */
   readonly etag?: string;
 }
@@ -60,6 +61,9 @@ export interface LogFindings {
 const OVERLAP_MS = 10 * 60_000;
 /** The header `Date`, from which the mark comes, has whole seconds. */
 const DATE_MS = 1000;
+/** A log is long where much is sent and nothing came for days. */
+const MOST_OF_LOG = { pages: 500, withinMs: 5 * 60_000 };
+const MAX_TRIES = 50_000;
 /** Deliveries that are looked at in one call of the store. */
 const PAGE = 500;
 /** Header that names an event at GitHub, in lower case. */
@@ -72,22 +76,15 @@ export async function readLog(
   etag?: string,
 ): Promise<LogFindings | "unchanged" | GitHubFailure> {
   const { access, owner, hook, upTo } = log;
-  const tries: LoggedTry[] = [];
   const first = await readLogPage(access, logPath(owner, hook), etag);
   if (first === "unchanged" || "ok" in first) return first;
   const local = host.clock.now();
   const now = first.now ?? local;
   const oldest = now - logRetentionMs(access.api);
   const from = Math.max(upTo - OVERLAP_MS, oldest);
-  for (let page = first;;) {
-    tries.push(...page.tries);
-    const last = page.tries.at(-1);
-    if (page.next === undefined || last === undefined || last.at < from) break;
-    const next = await readLogPage(access, page.next);
-    if (next === "unchanged") break;
-    if ("ok" in next) return next;
-    page = next;
-  }
+  const read = await readBack(first, { access, from, clock: host.clock });
+  if ("ok" in read) return read;
+  const { tries, cut } = read;
   // What an earlier run gave up stands in the overlap, and is not missing once more.
   const wasGivenUp = ({ at, redeliveries }: MissedEvent) =>
     at < upTo + DATE_MS && redeliveries >= MAX_REDELIVERIES;
@@ -102,9 +99,56 @@ export async function readLog(
     missed: missed.filter(({ guid }) => !here.has(guid)),
     ...(arrivedAt === undefined ? {} : { arrivedAt }),
     ...(first.tokenEndsAt === undefined ? {} : { tokenEndsAt: first.tokenEndsAt }),
-    ...(upTo < oldest ? { beyond: { from: upTo, to: oldest } } : {}),
+    ...beyondOf(upTo, cut ?? { at: oldest, why: "GitHub's log does not reach back so far" }),
     ...(first.etag === undefined ? {} : { etag: first.etag }),
   };
+}
+
+/** Where the reading of a log ended although older tries are wanted, and why. */
+interface Cut {
+  /** Time of the oldest try that was read. */
+  readonly at: number;
+  /** One sentence without a full stop. */
+  readonly why: string;
+}
+
+/** The tries of a log, newest first, from its first page back to a time. */
+async function readBack(
+  first: LogPage,
+  { access, from, clock }: {
+    readonly access: GitHubAccess;
+    readonly from: number;
+    readonly clock: Clock;
+  },
+): Promise<{ readonly tries: readonly LoggedTry[]; readonly cut?: Cut } | GitHubFailure> {
+  const tries: LoggedTry[] = [];
+  /** Takes the tries of a page; gives whether older ones are wanted. */
+  const take = (page: LogPage) => {
+    for (const one of page.tries) tries.push(one);
+    const last = page.tries.at(-1);
+    return last !== undefined && last.at >= from;
+  };
+  if (!take(first) || first.next === undefined) return { tries };
+  const read = (path: string) => readLogPage(access, path);
+  try {
+    for await (const page of pagesOf(first.next, { read, clock, most: MOST_OF_LOG })) {
+      if (page === "unchanged") break;
+      if ("ok" in page) return page;
+      if (!take(page)) break;
+      if (tries.length > MAX_TRIES) {
+        throw new EndlessListError(`GitHub's log has more than ${MAX_TRIES} entries`);
+      }
+    }
+    return { tries };
+  } catch (error) {
+    if (!(error instanceof EndlessListError)) throw error;
+    return { tries, cut: { at: tries.at(-1)?.at ?? from, why: error.message } };
+  }
+}
+
+/** What lies between the mark and the oldest try that could be read. */
+function beyondOf(upTo: number, { at, why }: Cut): Pick<LogFindings, "beyond"> {
+  return upTo < at ? { beyond: { from: upTo, to: at, why } } : {};
 }
 
 /** Clocks of which neither is right, and a delivery that was long under way. */

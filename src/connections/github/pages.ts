@@ -1,0 +1,66 @@
+/**
+ * The pages of a list, one after the other, with an end whatever the server says: a list that goes on
+ * for ever, comes back to where it was or comes too slowly must not keep anybody waiting for good.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+
+/** Most pages of a list, and how long all of them may take together. */
+const MOST = { pages: 100, withinMs: 60_000 };
+
+/** A list that has no end, or is longer than what is read of any. */
+export class EndlessListError extends AppError {
+  constructor(message: string) {
+    super("refused", message);
+  }
+}
+
+/** How pages are read. */
+export interface PageReading<Page> {
+  /** Reads one; its `next` is the path of the page after it, absent on the last one. */
+  readonly read: (path: string) => Promise<Page>;
+  readonly clock: Pick<Clock, "monotonicMs">;
+  /** Other bounds than {@linkcode MOST} where a list is long by nature. */
+  readonly most?: typeof MOST;
+}
+
+/**
+ * Gives pages until there is no next one.
+ *
+ * @throws {EndlessListError} when there would be too many, or one comes again.
+ * @throws {AppError} `overloaded` when they take too long, and what reading one throws.
+ */
+export async function* pagesOf<Page>(
+  first: string,
+  { read, clock, most = MOST }: PageReading<Page>,
+): AsyncGenerator<Page> {
+  const seen = new Set<string>();
+  const started = clock.monotonicMs();
+  for (let path: string | undefined = first; path !== undefined;) {
+    const [what] = path.split("?");
+    if (seen.has(path)) {
+      throw new EndlessListError(`The list ${what} comes back to an earlier page`);
+    }
+    if (seen.size >= most.pages) {
+      throw new EndlessListError(`The list ${what} has more than ${most.pages} pages`);
+    }
+    if (clock.monotonicMs() - started >= most.withinMs) {
+      const secs = most.withinMs / 1000;
+      throw new AppError("overloaded", `The list ${what} took more than ${secs} seconds to read`);
+    }
+    seen.add(path);
+    const page: Page = await read(path);
+    yield page;
+    path = nextOf(page);
+  }
+}
+
+function nextOf(page: unknown): string | undefined {
+  return typeof page === "object" && page !== null && "next" in page &&
+      typeof page.next === "string"
+    ? page.next
+    : undefined;
+}
