@@ -6,7 +6,8 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
-import type { Log } from "../../base/log.ts";
+import { toAppError } from "../../base/errors.ts";
+import type { SparseLog } from "../../base/sparse_log.ts";
 import type { Envelope } from "./frames.ts";
 import type { Line } from "./line.ts";
 
@@ -20,24 +21,27 @@ export interface EnvelopeStore {
    */
   readonly store: (envelope: Envelope) => Promise<unknown>;
   readonly clock: Clock;
-  readonly log: Log;
 }
 
 /** Most envelopes, and characters of them, that wait; Slack sends others again. */
 const MAX_WAITING = 500;
 const MAX_WAITING_LENGTH = 16 * 1024 * 1024;
+/** Most characters of a type in the log. */
+const MAX_TYPE = 40;
 
 /** The queue of one Connection. */
 export class EnvelopeQueue implements AsyncDisposable {
   readonly #host: EnvelopeStore;
+  readonly #log: SparseLog;
   readonly #waiting: { readonly envelope: Envelope; readonly line: Line }[] = [];
   #waitingLength = 0;
   #storing: Promise<void> | undefined;
   #lastEventAt: number | undefined;
   #isStopped = false;
 
-  constructor(host: EnvelopeStore) {
+  constructor(host: EnvelopeStore, log: SparseLog) {
     this.#host = host;
+    this.#log = log;
   }
 
   /** When the last one came, in milliseconds since the epoch; `undefined` before the first. */
@@ -48,12 +52,12 @@ export class EnvelopeQueue implements AsyncDisposable {
   /** Takes an envelope, to be acknowledged on the line on which it came. */
   add(envelope: Envelope, line: Line): void {
     if (this.#isStopped) return;
-    const { name, clock, log } = this.#host;
+    const { name, clock } = this.#host;
     this.#lastEventAt = clock.now();
     const length = this.#waitingLength + envelope.payload.length;
     if (this.#waiting.length >= MAX_WAITING || length > MAX_WAITING_LENGTH) {
       const message = "too many events of Slack wait to be stored: Slack has to send one again";
-      return log.warn(message, { connection: name });
+      return this.#log.warn(message, { connection: name });
     }
     this.#waitingLength = length;
     this.#waiting.push({ envelope, line });
@@ -68,14 +72,15 @@ export class EnvelopeQueue implements AsyncDisposable {
   }
 
   async #storeAll(): Promise<void> {
-    const { name, store, log } = this.#host;
+    const { name, store } = this.#host;
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
       const { envelope, line } = next;
       try {
         line.acknowledge(envelope, await store(envelope));
       } catch (error) {
-        const facts = { connection: name, type: envelope.type, error };
-        log.warn("an event was not stored: Slack has to send it again", facts);
+        const message = "an event was not stored: Slack has to send it again";
+        const facts = { connection: name, type: envelope.type.slice(0, MAX_TYPE), error };
+        this.#log.warn(message, facts, { key: `${message}: ${toAppError(error).code}` });
       }
       this.#waitingLength -= envelope.payload.length;
     }

@@ -22,7 +22,12 @@ export type Successor =
   /** Somebody has switched Socket Mode off. */
   | "switched off"
   /** The app has as many as it may have. */
-  | "too many";
+  | "too many"
+  /** It says next to nothing that can be read. */
+  | "unreadable";
+
+/** Most frames without a meaning between two looks; Slack sends none. */
+const MAX_UNREADABLE = 100;
 
 /** What a line needs. */
 export interface LineHost {
@@ -58,6 +63,8 @@ export class Line {
   #heardAt: number;
   #before: Look;
   readonly #looks: Disposable;
+  #unreadable = 0;
+  #retirement: Disposable | undefined;
 
   /** Opens it; `url` is good for one time. */
   constructor(url: string, host: LineHost) {
@@ -107,6 +114,11 @@ export class Line {
     await this.ended;
   }
 
+  /** Ends it after a while, counted from the first time: another one has taken its place. */
+  retire(ms: number): void {
+    if (!this.#isOver) this.#retirement ??= this.#host.clock.after(ms, () => this.drop());
+  }
+
   /** Ends it at once. */
   drop(): void {
     this.#socket?.terminate();
@@ -128,8 +140,15 @@ export class Line {
       case "envelope":
         return this.#host.received(frame, this);
       case "unknown":
-        return this.#host.unknown(frame.why);
+        return this.#unknown(frame.why);
     }
+  }
+
+  #unknown(why: string): void {
+    this.#host.unknown(why);
+    if (++this.#unreadable <= MAX_UNREADABLE) return;
+    this.#need("unreadable");
+    this.drop();
   }
 
   #heard(): void {
@@ -142,6 +161,7 @@ export class Line {
     const now = lookAt(this.#host.clock);
     if (isStale(now, { before: this.#before, heardMs: this.#heardMs })) this.#need("silent");
     this.#before = now;
+    this.#unreadable = 0;
   }
 
   #need(why: Successor): void {
@@ -154,6 +174,7 @@ export class Line {
     this.#isOver = true;
     this.why = why;
     this.#looks[Symbol.dispose]();
+    this.#retirement?.[Symbol.dispose]();
     this.#need("ended");
     this.#end();
   }

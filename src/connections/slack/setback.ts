@@ -33,6 +33,12 @@ export function setbackOf(why: Successor, { why: said }: { readonly why: string 
         isBroken: true,
         pauseMs: CROWDED_PAUSE_MS,
       };
+    case "unreadable":
+      return {
+        message: "The connection brought much that is none of Slack's: see what stands between " +
+          "this machine and Slack",
+        isBroken: false,
+      };
     default:
       return { message: `The connection to Slack is over: ${said || why}`, isBroken: false };
   }

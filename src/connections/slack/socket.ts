@@ -7,6 +7,8 @@
  */
 
 import { AppError, messageOf } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { SparseLog } from "../../base/sparse_log.ts";
 import { callSlack } from "./client.ts";
 import { EnvelopeQueue, type EnvelopeStore } from "./envelope_queue.ts";
 import { Line } from "./line.ts";
@@ -33,6 +35,7 @@ export interface SocketHost extends EnvelopeStore {
   /** Up to when events have come; from now on when absent. */
   readonly since?: number;
   readonly openSocket: OpenSocket;
+  readonly log: Log;
 }
 
 /** How a socket is doing. */
@@ -62,8 +65,9 @@ const FIRST_PAUSE_MS = 1000;
 const LAST_PAUSE_MS = 60_000;
 /** Pause where somebody has to mend something first; {@linkcode SlackSocket.retry} ends it. */
 const BROKEN_PAUSE_MS = 5 * 60_000;
-/** How long an old line may stay beside a new one. */
+/** How long an old line may stay beside a new one, and most that there are at a time. */
 const RETIRE_MS = 30_000;
+const MAX_LINES = 3;
 /** A line that was open for less counts as a failed attempt, so that attempts become rarer. */
 const SHORT_MS = 10_000;
 /** Slack sends an event at once, a minute and five minutes later, and then no more. */
@@ -80,6 +84,8 @@ export class SlackSocket implements AsyncDisposable {
   /** Those on which nobody answers any more. */
   readonly #silent = new Set<Line>();
   readonly #envelopes: EnvelopeQueue;
+  /** What the other side can cause as often as it likes. */
+  readonly #sparseLog: SparseLog;
   readonly #running: Promise<void>;
   #current: Line | undefined;
   #problem: string | undefined;
@@ -98,7 +104,8 @@ export class SlackSocket implements AsyncDisposable {
   constructor(host: SocketHost) {
     this.#host = host;
     this.#awaySince = host.since ?? host.clock.now();
-    this.#envelopes = new EnvelopeQueue(host);
+    this.#sparseLog = new SparseLog(host);
+    this.#envelopes = new EnvelopeQueue(host, this.#sparseLog);
     this.#running = this.#run();
   }
 
@@ -138,6 +145,7 @@ export class SlackSocket implements AsyncDisposable {
     await this.#running;
     this.#isEnded = true;
     this.#endTry();
+    this.#sparseLog[Symbol.dispose]();
   }
 
   async #run(): Promise<void> {
@@ -160,8 +168,14 @@ export class SlackSocket implements AsyncDisposable {
       openSocket,
       clock,
       received: (envelope, line) => this.#envelopes.add(envelope, line),
-      unknown: (why) => this.#log("warn", "Slack sent what cannot be read", { why }),
+      unknown: (why) =>
+        this.#sparseLog.warn("Slack sent what cannot be read", {
+          connection: this.#host.name,
+          why,
+        }),
     });
+    const [oldest] = this.#lines;
+    if (this.#lines.size >= MAX_LINES) oldest?.drop();
     this.#lines.add(line);
     line.ended.then(() => this.#forget(line));
     using _late = clock.after(HELLO_MS, () => line.drop());
@@ -196,9 +210,6 @@ export class SlackSocket implements AsyncDisposable {
   async #use(line: Line): Promise<Setback | undefined> {
     const { clock } = this.#host;
     this.#begin(line);
-    const old = [...this.#lines].filter((one) => one !== line);
-    // Slack closes the old ones itself, once they have brought what was on its way.
-    using _retire = clock.after(RETIRE_MS, () => old.forEach((one) => one.drop()));
     const why = await line.successor;
     if (why === "silent") this.#leave(line);
     const goesOn = why === "refresh" || why === "silent";
@@ -218,6 +229,8 @@ export class SlackSocket implements AsyncDisposable {
     const foreign = line.connections - this.#lines.size;
     this.#note(foreign > 0 ? foreignMessage(foreign) : undefined);
     for (const one of this.#silent) one.drop();
+    // Slack closes the old ones itself, once they have brought what was on its way.
+    for (const one of this.#lines) if (one !== line) one.retire(RETIRE_MS);
     this.#log("info", "connected to Slack");
     this.#endTry();
   }

@@ -390,6 +390,105 @@ for (const [name, frame] of Object.entries(GARBAGE)) {
   });
 }
 
+for (const [name, frame] of Object.entries(GARBAGE)) {
+  Deno.test(`SlackSocket gives a socket up that sends nothing but frames with ${name}`, async () => {
+    const slack = fakeSlack();
+    await using it = rig({ slack });
+    for (const pause of [1000, 2000, 4000]) {
+      const line = slack.lines.at(-1) ?? await slack.next();
+      await connected(it);
+      const opened = slack.opened();
+      const next = slack.next();
+      for (let n = 0; n < 3000; n++) {
+        if (typeof frame === "string") line.send(frame);
+        else line.sendBytes(frame);
+      }
+      await line.ended;
+      const problem = await until("a problem", () => it.socket.state.problem);
+      ok(problem.includes("none of Slack's"), problem);
+      await it.clock.advance(pause - 1);
+      equal(slack.opened(), opened, "attempts become rarer");
+      await it.clock.advance(1);
+      await next;
+    }
+    const lines = it.log.filter((text) => text.startsWith("Slack sent what cannot be read"));
+    equal(lines.length, 1);
+  });
+}
+
+Deno.test("SlackSocket keeps a socket that now and then sends what cannot be read", async () => {
+  await using it = rig();
+  const line = await it.slack.next();
+  await connected(it);
+  for (let n = 0; n < 5; n++) {
+    for (let frames = 0; frames < 90; frames++) line.send("x");
+    ok(await line.deliver({ payload: n }));
+    await it.clock.advance(10_000);
+  }
+  equal(it.slack.opened(), 1);
+});
+
+Deno.test("SlackSocket says once a minute that too many events wait, or are not stored", async () => {
+  const { promise: stuck, resolve: go } = Promise.withResolvers<void>();
+  await using it = rig({
+    store: () => stuck.then(() => Promise.reject(new AppError("overloaded", "Not now"))),
+  });
+  const line = await it.slack.next();
+  const count = 1200;
+  const type = "x".repeat(10_000);
+  for (let n = 0; n < count; n++) void line.deliver({ type, payload: { n } });
+  const said = (what: string) => it.log.filter((text) => text.includes(what));
+  await until("too many", () => said("too many events")[0]);
+  go();
+  await until("not stored", () => said("not stored")[0]);
+  line.drop();
+  await it.socket[Symbol.asyncDispose]();
+  for (const what of ["too many events", "not stored"]) {
+    const counts = said(what).map((text) => Number(/"count":(\d+)/.exec(text)?.[1]));
+    ok(counts.length <= 2 && counts[0] === 1, `${what}: ${counts}`);
+  }
+  ok(it.log.every((text) => text.length < 1000));
+});
+
+/** Has Slack ask for another socket after so long, and again; gives the sockets that stay open. */
+async function refreshed(it: Rig, times: number, afterMs: number): Promise<number> {
+  let most = 0;
+  for (let n = 0; n < times; n++) {
+    const line = it.slack.lines.at(-1) ?? await it.slack.next();
+    await until("hello", () => it.log.filter((text) => text.startsWith("connected"))[n]);
+    it.slack.lines.forEach((one) => one.ping());
+    await it.clock.advance(afterMs);
+    it.slack.lines.forEach((one) => one.ping());
+    const next = it.slack.next();
+    line.send({ type: "disconnect", reason: "refresh_requested" });
+    let isThere = false;
+    void next.then(() => isThere = true);
+    await until("the next socket", async () => {
+      if (!isThere) await it.clock.advance(1000); // the pause after one that was short
+      return isThere ? true : undefined;
+    });
+    most = Math.max(most, it.slack.lines.length);
+  }
+  return most;
+}
+
+for (const afterMs of [10_500, 5000, 100]) {
+  Deno.test(`SlackSocket keeps few sockets where Slack asks for another each ${afterMs} ms and closes none`, async () => {
+    await using it = rig();
+    const most = await refreshed(it, 12, afterMs);
+    ok(most <= 4, `${most} sockets`); // one that was dropped may not have ended yet
+    await until("three at most", () => it.slack.lines.length <= 3 ? true : undefined);
+    await until("the last hello", () => it.log.filter((text) => text.startsWith("connected"))[12]);
+    const young = it.slack.lines.at(-1);
+    for (let n = 0; n < 4; n++) {
+      young?.ping();
+      ok(await young?.deliver({ payload: n }), "the newest stays");
+      await it.clock.advance(10_000);
+    }
+    await until("one", () => it.slack.lines.length === 1 ? true : undefined);
+  });
+}
+
 Deno.test("SlackSocket takes another socket after a frame that is larger than any of Slack's", async () => {
   await using it = rig();
   const line = await it.slack.next();
