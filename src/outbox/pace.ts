@@ -5,6 +5,7 @@
  * @module
  */
 
+import { MAX_PAUSE_SECS } from "../http/asked_pause.ts";
 import type { Rate } from "./message_kind.ts";
 
 const MINUTE_MS = 60_000;
@@ -12,8 +13,6 @@ const MINUTE_MS = 60_000;
 const PAUSES_MS = [MINUTE_MS, 5 * MINUTE_MS, 25 * MINUTE_MS, 60 * MINUTE_MS];
 /** How long a message is tried: longer than a day, for a system that is away for one. */
 const GIVE_UP_MS = 36 * 60 * MINUTE_MS;
-/** Longest pause that is granted to another system; it says so again if it wants more. */
-const MAX_ASKED_MS = 60 * MINUTE_MS;
 
 /** The facts of a try that did not end it. */
 export interface TryFacts {
@@ -29,7 +28,7 @@ export interface TryFacts {
 /** Time of the next try in milliseconds since the epoch; `undefined` when the message is given up. */
 export function nextTryAt({ tries, firstTriedAt, now, afterSecs }: TryFacts): number | undefined {
   if (now - firstTriedAt >= GIVE_UP_MS) return undefined;
-  if (afterSecs !== undefined) return now + Math.min(afterSecs * 1000, MAX_ASKED_MS);
+  if (afterSecs !== undefined) return now + Math.min(afterSecs, MAX_PAUSE_SECS) * 1000;
   return now + (PAUSES_MS[Math.min(tries, PAUSES_MS.length) - 1] ?? MINUTE_MS);
 }
 

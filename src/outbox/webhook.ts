@@ -7,6 +7,7 @@
 
 import { utf8 } from "../base/bytes.ts";
 import { AppError } from "../base/errors.ts";
+import { askedPause } from "../http/asked_pause.ts";
 import { type Answered, send, type Unanswered } from "../http/send.ts";
 import type { WebhookTarget } from "../resources/notification.ts";
 import { standardWebhooksSignature } from "../signatures/standard_webhooks.ts";
@@ -96,7 +97,7 @@ function toTried(answer: Answered | Unanswered, url: string, now: number): Tried
   const said = text.replace(/\s+/g, " ").trim().slice(0, MAX_SHOWN);
   const reason = `${host} answered ${status}${said === "" ? "" : `: ${said}`}`;
   if (status === 408 || status === 425 || status === 429 || status >= 500) {
-    const afterSecs = findPause(headers.get("retry-after") ?? "", now);
+    const afterSecs = askedPause(headers, now);
     return {
       result: "later",
       reason,
@@ -107,11 +108,4 @@ function toTried(answer: Answered | Unanswered, url: string, now: number): Tried
   if (status < 300 || status >= 400) return { result: "refused", reason };
   const other = URL.parse(headers.get("location") ?? "", url)?.host ?? "another address";
   return { result: "refused", reason: `${host} redirects to ${other}: write that address` };
-}
-
-/** Seconds to wait, as `Retry-After` has them: a number, or a date. */
-function findPause(value: string, now: number): number | undefined {
-  if (/^[0-9]{1,6}$/.test(value)) return Number(value);
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - now) / 1000));
 }

@@ -9,6 +9,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, parseJson, toJson } from "../../base/json.ts";
+import { askedPause, pauseUntil } from "../../http/asked_pause.ts";
 import { type Answered, type Fault, send, type Unanswered } from "../../http/send.ts";
 import { pagesOf } from "./pages.ts";
 
@@ -226,14 +227,11 @@ function missingRight(headers: Headers): string {
 /** Seconds to wait for where the answer is about a rate; `undefined` for another refusal. */
 function pauseSecs({ status, headers }: Answered, said: string, now: number): number | undefined {
   if (status !== 403 && status !== 429) return undefined;
-  const asked = headers.get("retry-after");
-  if (asked !== null && /^[0-9]{1,6}$/.test(asked)) return Math.max(1, Number(asked));
-  const reset = headers.get("x-ratelimit-reset");
-  if (headers.get("x-ratelimit-remaining") === "0" && /^[0-9]{1,12}$/.test(reset ?? "")) {
-    return Math.max(1, Math.ceil(Number(reset) - now / 1000));
-  }
+  const isUsedUp = headers.get("x-ratelimit-remaining") === "0";
   const isLimit = status === 429 || /rate limit|abuse detection/i.test(said);
-  return isLimit ? LIMIT_SECS : undefined;
+  return askedPause(headers, now) ??
+    (isUsedUp ? pauseUntil(headers.get("x-ratelimit-reset"), now) : undefined) ??
+    (isLimit ? LIMIT_SECS : undefined);
 }
 
 /** `message` of an error, with the words of its `errors`; at most a few hundred characters. */

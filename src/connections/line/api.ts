@@ -7,6 +7,7 @@
 
 import type { Clock } from "../../base/clock.ts";
 import { isJsonObject, parseJson } from "../../base/json.ts";
+import { askedPause } from "../../http/asked_pause.ts";
 import { type Answered, send } from "../../http/send.ts";
 
 /** How to reach LINE. */
@@ -71,7 +72,7 @@ export async function pushText(
     timeoutMs: TIMEOUT_MS,
     signal,
   }, clock);
-  if (answer.answered) return readAnswer(answer);
+  if (answer.answered) return readAnswer(answer, clock.now());
   const { message, mayHaveArrived } = answer;
   return { pushed: false, reason: message, isTemporary: true, mayHaveArrived };
 }
@@ -94,7 +95,7 @@ function whole(text: string, length: number): string {
   return part.length < text.length && /[\ud800-\udbff]$/.test(part) ? part.slice(0, -1) : part;
 }
 
-function readAnswer({ status, headers, text }: Answered): Pushed {
+function readAnswer({ status, headers, text }: Answered, now: number): Pushed {
   const data = parsed(text);
   // It was carried out before, under the same key.
   if (status < 300 || status === 409) return { pushed: true, id: firstId(data) };
@@ -108,8 +109,7 @@ function readAnswer({ status, headers, text }: Answered): Pushed {
     return { ...no, reason };
   }
   if (status === 429) {
-    const asked = headers.get("retry-after") ?? "";
-    const afterSecs = /^[0-9]{1,6}$/.test(asked) ? Math.max(1, Number(asked)) : LIMIT_SECS;
+    const afterSecs = askedPause(headers, now) ?? LIMIT_SECS;
     return { ...no, isTemporary: true, afterSecs, reason: "LINE limits the rate of messages" };
   }
   if (status >= 500) {

@@ -9,6 +9,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, parseJson, toJson } from "../../base/json.ts";
+import { askedPause } from "../../http/asked_pause.ts";
 import { type Answered, send } from "../../http/send.ts";
 
 /** How to reach the API. */
@@ -70,20 +71,20 @@ export async function callLine(access: LineApi, call: LineCall): Promise<LineAns
     timeoutMs: TIMEOUT_MS,
     ...(signal === undefined ? {} : { signal }),
   }, clock);
-  if (answer.answered) return read(answer, method);
+  if (answer.answered) return read(answer, method, clock.now());
   const { message, mayHaveArrived } = answer;
   const kind = mayHaveArrived && method !== "GET" ? "lost" : "unavailable";
   return { ok: false, kind, status: 0, message };
 }
 
-function read(answer: Answered, method: string): LineAnswer {
+function read(answer: Answered, method: string, now: number): LineAnswer {
   const { status, headers } = answer;
   const data = parsed(answer);
   if (status < 300) return { ok: true, data };
   const said = saidIn(data);
   if (status === 429) {
-    const asked = headers.get("retry-after") ?? "";
-    const secs = /^[0-9]{1,6}$/.test(asked) ? { retryAfterSecs: Number(asked) } : {};
+    const retryAfterSecs = askedPause(headers, now);
+    const secs = retryAfterSecs === undefined ? {} : { retryAfterSecs };
     return { ok: false, kind: "limited", status, message: `LINE limits this${said}`, ...secs };
   }
   if (status >= 500) {

@@ -8,6 +8,7 @@
 
 import type { Clock } from "../../base/clock.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
+import { askedPause } from "../../http/asked_pause.ts";
 import { type Answered, send } from "../../http/send.ts";
 
 /** A text to post, and the thread it goes to. */
@@ -94,20 +95,20 @@ export async function postMessage(
     timeoutMs: TIMEOUT_MS,
     signal,
   }, clock);
-  if (answer.answered) return readAnswer(answer);
+  if (answer.answered) return readAnswer(answer, clock.now());
   const { message, mayHaveArrived } = answer;
   return { posted: false, reason: message, isTemporary: true, mayHaveArrived };
 }
 
-function readAnswer({ status, headers, text }: Answered): Posted {
+function readAnswer({ status, headers, text }: Answered, now: number): Posted {
   if (status === 429) {
-    const afterSecs = findPauseSecs(headers.get("retry-after")) ?? LIMIT_SECS;
+    const afterSecs = askedPause(headers, now) ?? LIMIT_SECS;
     const reason = `Slack limits the rate of posts, and asks for a pause of ${afterSecs} s`;
     return { posted: false, reason, isTemporary: true, afterSecs, mayHaveArrived: false };
   }
   if (status >= 500) {
     const reason = `Slack answered with status ${status}`;
-    const afterSecs = findPauseSecs(headers.get("retry-after"));
+    const afterSecs = askedPause(headers, now);
     const asked = afterSecs === undefined ? {} : { afterSecs };
     return { posted: false, reason, isTemporary: true, ...asked, mayHaveArrived: false };
   }
@@ -116,11 +117,6 @@ function readAnswer({ status, headers, text }: Answered): Posted {
   const word = typeof error === "string" ? error.slice(0, 80) : `status ${status}`;
   const reason = `Slack refused the post: ${word}`;
   return { posted: false, reason, isTemporary: false, mayHaveArrived: false };
-}
-
-/** Parses `Retry-After`, with Slack a number of seconds; `undefined` for anything else. */
-function findPauseSecs(header: string | null): number | undefined {
-  return header !== null && /^[0-9]+$/.test(header) ? Math.max(1, Number(header)) : undefined;
 }
 
 function parseAnswer(text: string): JsonObject {

@@ -8,6 +8,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject, parseJson, toJson } from "../../base/json.ts";
+import { askedPause } from "../../http/asked_pause.ts";
 import { type Answered, send } from "../../http/send.ts";
 
 /** How to reach the API. */
@@ -90,17 +91,17 @@ export async function callSlack(
     timeoutMs: TIMEOUT_MS,
     ...(signal === undefined ? {} : { signal }),
   }, clock);
-  if (answer.answered) return read(answer, name);
+  if (answer.answered) return read(answer, name, clock.now());
   const kind = answer.mayHaveArrived ? "lost" : "unavailable";
   return { ok: false, kind, word: "", message: answer.message };
 }
 
-function read(answer: Answered, name: string): SlackAnswer {
+function read(answer: Answered, name: string, now: number): SlackAnswer {
   const { status, headers } = answer;
   const data = parsed(answer);
   const word = typeof data["error"] === "string" ? data["error"].slice(0, 80) : "";
   if (status === 429 || word === "ratelimited") {
-    const secs = findPauseSecs(headers.get("retry-after")) ?? LIMIT_SECS;
+    const secs = askedPause(headers, now) ?? LIMIT_SECS;
     const message = `Slack limits the rate of calls, and asks for a pause of ${secs} s`;
     return { ok: false, kind: "limited", word, message, retryAfterSecs: secs };
   }
@@ -129,11 +130,6 @@ function remedy(word: string, { needed, provided }: JsonObject): string {
 
 function listed(scopes: string): readonly string[] {
   return scopes.split(",").map((one) => one.trim()).filter((one) => one !== "");
-}
-
-/** Parses `Retry-After`, with Slack a number of seconds; `undefined` for anything else. */
-function findPauseSecs(header: string | null): number | undefined {
-  return header !== null && /^[0-9]{1,6}$/.test(header) ? Math.max(1, Number(header)) : undefined;
 }
 
 function parsed({ text, cut }: Answered): JsonObject {

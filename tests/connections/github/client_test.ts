@@ -147,6 +147,15 @@ Deno.test("a rate says for how long to wait", async () => {
         290,
         302,
       ],
+      [problem(429, "Slow down", { "retry-after": "999999" }), 3600, 3600],
+      [
+        problem(403, "API rate limit exceeded", {
+          "x-ratelimit-remaining": "0",
+          "x-ratelimit-reset": "999999999999",
+        }),
+        3600,
+        3600,
+      ],
       [problem(403, "You have exceeded a secondary rate limit"), 60, 60],
       [problem(429, ""), 60, 60],
     ] satisfies [Response, number, number][]

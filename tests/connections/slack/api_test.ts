@@ -92,9 +92,9 @@ Deno.test("escapeText escapes once, and in the right order", () => {
 /** Answers after which the post may be sent again, and the pause that is asked for in seconds. */
 const AGAIN: Readonly<Record<string, readonly [() => Response, number | undefined]>> = {
   "429 with a pause": [status(429, { "retry-after": "2" }), 2],
-  "429 with a long pause": [status(429, { "retry-after": "86400" }), 86_400],
+  "429 with a long pause": [status(429, { "retry-after": "86400" }), 3600],
   "429 without": [status(429), 1],
-  "429 with a date": [status(429, { "retry-after": "Wed, 21 Oct 2026 07:28:00 GMT" }), 1],
+  "429 with a date": [status(429, { "retry-after": "Wed, 21 Oct 2015 07:28:00 GMT" }), 1],
   "429 with a negative number": [status(429, { "retry-after": "-5" }), 1],
   "429 with nothing to wait for": [status(429, { "retry-after": "0" }), 1],
   "500": [status(500), undefined],

@@ -279,6 +279,20 @@ Deno.test("SlackSocket waits as long as Slack asks for, and twice as long after 
   }
 });
 
+for (const asked of [7200, 999_999, 1e20]) {
+  Deno.test(`SlackSocket tries again within an hour where Slack asks for ${asked} s`, async () => {
+    const slack = fakeSlack();
+    slack.interfere = () => rateLimited(asked);
+    await using it = rig({ slack });
+    ok((await until("a problem", () => it.socket.state.problem)).includes("a pause of 3600 s"));
+    await until("the pause", () => it.clock.waiting === 1 ? true : undefined);
+    await it.clock.advance(3_599_999);
+    equal(slack.calls.length, 1);
+    await it.clock.advance(1);
+    await until("another call", () => slack.calls[1]);
+  });
+}
+
 Deno.test("SlackSocket waits before it opens another socket where one ended at once", async () => {
   const slack = fakeSlack();
   await using it = rig({ slack });
