@@ -12,6 +12,18 @@ export function findLike(name: string, known: readonly string[]): string | undef
   return near.toSorted((a, b) => a.edits - b.edits)[0]?.candidate;
 }
 
+/**
+ * The known name that was meant where names are words of ours: one that `name` misspells, else the
+ * first that it is the beginning of.
+ */
+export function findMeant(name: string, known: readonly string[]): string | undefined {
+  const wanted = name.toLowerCase();
+  const begun = wanted.length < 3
+    ? undefined
+    : known.find((candidate) => candidate.toLowerCase().startsWith(wanted));
+  return findLike(name, known) ?? begun;
+}
+
 /** The `count` known names that are nearest to `name`, however far: the nearest first. */
 export function findNearest(name: string, known: readonly string[], count: number): string[] {
   const wanted = name.toLowerCase();

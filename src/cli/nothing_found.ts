@@ -12,6 +12,10 @@ const FIRST: Readonly<Record<string, string>> = {
   tasks: "A trigger starts them; by hand: svc trigger fire TRIGGER",
   deliveries: "Send one: svc trigger send TRIGGER -f FILE",
   triggers: "Apply one: svc apply -f FILE; or install a package: svc integration list",
+  connections: "Make one: svc connect github OWNER/REPO; or svc connect slack, svc connect line",
+  secretstores: "Make one: svc secret set STORE KEY",
+  outbox: "Answers to tasks and messages of Notifications wait here until they are sent",
+  nodes: "A daemon that shares a database with others is one",
   "source-events": "They come from Slack to triggers with the native source",
   bindings: "A task that starts from a chat thread makes one",
   audits: "A row is written whenever a plugin is applied or run",
@@ -35,9 +39,10 @@ const FILTERS = [
 export function nothingFound(input: GetInput): string {
   const wanted = input.what.toLowerCase();
   const plural = LISTED_NAMES.find(({ names }) => names.includes(wanted))?.plural ?? wanted;
+  const shown = plural === "outbox" ? "messages in the outbox" : plural;
   const where = input.project === undefined ? "" : ` in project "${input.project}"`;
   if (FILTERS.some((filter) => input[filter] !== undefined)) {
-    return `No ${plural}${where} match these filters`;
+    return `No ${shown}${where} match these filters`;
   }
-  return `No ${plural}${where} yet. ${FIRST[plural] ?? "Apply one: svc apply -f FILE"}`;
+  return `No ${shown}${where} yet. ${FIRST[plural] ?? "Apply one: svc apply -f FILE"}`;
 }

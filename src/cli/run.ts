@@ -41,7 +41,7 @@ export function servedByDaemon(given: readonly string[]): boolean {
 
 /** The words of the command first, every command by its full name. */
 function normalise(given: readonly string[]): readonly string[] {
-  const [first] = given;
+  const [first] = given[0] === "daemon" ? given.slice(1) : given; // svcd is svc daemon
   const asked = first === "--version" || first === "-V" ? ["version"] : given;
   return asHelpFlag(inFull(withLeadingOptionsLast(asked)));
 }

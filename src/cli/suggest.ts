@@ -8,11 +8,14 @@ import { editsTo } from "../base/similar_names.ts";
 
 /** Words of other programs for what a command of ours does. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
+  config: "help daemon",
   create: "apply",
+  doctor: "status",
   list: "get",
-  ls: "get",
+  ls: "get tasks",
   ps: "get tasks",
   remove: "delete",
+  restart: "daemon",
   retry: "task retry",
   rm: "delete",
   run: "trigger fire",
@@ -40,7 +43,8 @@ export function suggestCommand(
   const misspelt = closest(commands.map((words) => [words, edits(words.split(" "), typed)]));
   if (misspelt !== undefined) return misspelt;
   if (isGroup(first, commands)) return undefined; // its second word is what is unknown
-  const named = closest(
+  const isForeign = Object.hasOwn(ELSEWHERE, first);
+  const named = isForeign ? undefined : closest(
     listed.flatMap(({ plural, names }) =>
       names.map((name): Scored => [`get ${plural}`, editsTo(name, first)])
     ),
@@ -53,7 +57,7 @@ export function suggestCommand(
   const alone = commands.filter((words) => words.split(" ")[1] === first);
   const byVerb = closest(turned) ?? (alone.length === 1 ? alone[0] : undefined);
   if (byVerb !== undefined) return byVerb;
-  return Object.hasOwn(ELSEWHERE, first) ? ELSEWHERE[first] : undefined;
+  return isForeign ? ELSEWHERE[first] : undefined;
 }
 
 /** Whether `word` begins commands of two words. */

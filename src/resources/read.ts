@@ -6,7 +6,7 @@
  */
 
 import Type from "typebox";
-import { findLike } from "../base/similar_names.ts";
+import { findMeant } from "../base/similar_names.ts";
 import type { AnyKind } from "./kind.ts";
 import type { KindLookup } from "./kind_lookup.ts";
 import { type Metadata, MetadataSchema } from "./metadata.ts";
@@ -110,7 +110,7 @@ function mayHoldSecrets(kind: AnyKind): boolean {
 }
 
 function unknownKind(name: string, known: readonly string[]): string {
-  const near = findLike(name, known);
+  const near = findMeant(name, known);
   const meant = near === undefined ? ":" : `, did you mean "${near}"?`;
   return `Unknown kind "${name}"${meant} use one of ${known.join(", ")}`;
 }

@@ -34,6 +34,11 @@ const CASES: readonly (readonly [typed: string, meant: string])[] = [
   ["list", "get"],
   ["rm trigger/x", "delete"],
   ["start", "daemon"],
+  ["ps", "get tasks"],
+  ["ls", "get tasks"],
+  ["doctor", "status"],
+  ["restart", "daemon"],
+  ["config", "help daemon"],
 ];
 
 Deno.test("svc --help has every command under a heading, and no word that is none", () => {
@@ -90,6 +95,12 @@ for (const columns of [60, 80, 200]) {
     equal(longest > Math.min(columns, 100) - 20, true, `${longest}`);
   });
 }
+
+Deno.test("svcd --version is that of svc, as svcd is svc daemon", async () => {
+  for (const option of ["--version", "-V"]) {
+    deepEqual(await ran(`daemon ${option}`), await ran("version"));
+  }
+});
 
 const USAGE: readonly (readonly [line: string, says: string])[] = [
   ["describe", "KIND is missing: svc describe KIND [NAME]"],

@@ -81,6 +81,14 @@ controlTest("what nobody knows is usage, and what is not there is not found", as
     code: "usage",
     message: /^Unknown kind "nonsense": use one of tasks, deliveries, .*triggers/,
   });
+  for (
+    const [what, meant] of [["trig", "triggers"], ["notifi", "notifications"], ["taskz", "tasks"]]
+  ) {
+    await rejects(rig.client.call("get", { what: what ?? "" }), {
+      code: "usage",
+      message: `Unknown kind "${what}": did you mean "${meant}"?`,
+    });
+  }
   for (const what of ["wf", "ss", "task", "delivery", "project"]) {
     for (const name of ["none", "", "'", "%", "../x"]) {
       const described = rig.client.call("describe", { what, name, reveal: false });

@@ -5,7 +5,7 @@
  */
 
 import { AppError } from "../../base/errors.ts";
-import { findLike } from "../../base/similar_names.ts";
+import { findMeant } from "../../base/similar_names.ts";
 import { KindLookup } from "../../resources/kind_lookup.ts";
 import { KINDS } from "../../resources/kinds.ts";
 import { documentSchema } from "../../resources/read.ts";
@@ -25,7 +25,7 @@ export const command: Command = {
     const kind = new KindLookup([]).byAnyName(name);
     if (name !== "" && kind === undefined) {
       const known = KINDS.map((one) => one.kind);
-      const near = findLike(name, known);
+      const near = findMeant(name, known);
       const next = near === undefined
         ? `use one of ${known.join(", ")}`
         : `did you mean "${near}"?`;

@@ -86,7 +86,10 @@ function messageColumns(now: number): Column<OutboxMessage>[] {
 }
 
 /** A target in a few words, such as `o/r#12`: whatever its kind, its values say where it goes. */
-function describeTarget({ repository, number, ...rest }: JsonObject): string {
+function describeTarget(target: JsonObject): string {
+  const { notification, to } = target;
+  if (typeof notification === "string") return `notification/${notification}, target ${to}`;
+  const { repository, number, ...rest } = target;
   const others = Object.values(rest).filter((value) => value !== "").map((value) =>
     typeof value === "object" ? JSON.stringify(value) : String(value)
   );

@@ -9,7 +9,7 @@ import type { Input } from "../../api/operations.ts";
 import type { GetInput, Listing } from "../../api/resource_operations.ts";
 import { shortDuration } from "../../base/duration.ts";
 import { AppError } from "../../base/errors.ts";
-import { findLike } from "../../base/similar_names.ts";
+import { findLike, findMeant } from "../../base/similar_names.ts";
 import type { KeyUses } from "../../intake/pipeline/key_uses.ts";
 import type { Catalog } from "../../resources/catalog.ts";
 import type { AnyKind, Column } from "../../resources/kind.ts";
@@ -185,7 +185,7 @@ export function kindNamed(what: string, { kinds }: Catalog): AnyKind {
   const kind = kinds.byAnyName(what);
   if (kind !== undefined) return kind;
   const known = [...RECORD_PLURALS, ...kinds.all.map((one) => one.plural)];
-  const near = findLike(what, [...known, ...kinds.all.map((one) => one.kind)]);
+  const near = findMeant(what, [...known, ...kinds.all.map((one) => one.kind)]);
   const next = near === undefined ? `use one of ${known.join(", ")}` : `did you mean "${near}"?`;
   throw new AppError("usage", `Unknown kind "${what}": ${next}`);
 }
