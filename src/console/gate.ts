@@ -46,8 +46,8 @@ export const PAGES = [
   "triggers",
 ] as const;
 
-/** An address, never a name: what brings a site of somebody else to this port is a name. */
-const HOST = /^127\.0\.0\.1:[0-9]{1,5}$/;
+/** Of a tunnel, the port at the other end. */
+const PORT = /^:[0-9]{1,5}$/;
 const PAGE = new RegExp(`^/(?:(?:${PAGES.join("|")})(?:/[A-Za-z0-9][A-Za-z0-9._~%-]*){0,4})?$`);
 const ASSET = /^\/([A-Za-z0-9][A-Za-z0-9_-]*\.(?:js|css|svg))$/;
 const OPERATION = /^\/v1\/([a-z]+(?:[._][a-z]+)*)$/;
@@ -58,15 +58,17 @@ export function isPage(path: string): boolean {
 }
 
 /**
- * Judges a request.
+ * Judges a request to the console at `own`, its host without a port. No other host is answered to:
+ * what brings a site of somebody else to this port is a name of theirs.
  *
  * @throws {AppError} `misdirected` before anything is looked at when it is for another host; then
  * `not_found`, `method_not_allowed`, `forbidden` or `unsupported_type`.
  */
-export function judge({ method, url, headers }: Asked): Verdict {
+export function judge({ method, url, headers }: Asked, own: string): Verdict {
   const host = headers.get("host") ?? "";
-  if (!HOST.test(host) || !url.startsWith(`http://${host}/`)) {
-    throw new AppError("misdirected", "The console answers to http://127.0.0.1:PORT only");
+  const isOwn = host.startsWith(own) && PORT.test(host.slice(own.length));
+  if (!isOwn || !url.startsWith(`http://${host}/`)) {
+    throw new AppError("misdirected", "The console answers to the address of its links only");
   }
   const target = url.slice(`http://${host}`.length);
   if (method === "GET") return { asset: assetAt(target) };

@@ -8,6 +8,7 @@
 import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { openFile } from "../shell/open_file.ts";
+import type { ConsoleAddress } from "./address.ts";
 
 /** How long a browser may take before the link is printed, too. */
 const PATIENCE_MS = 5000;
@@ -81,12 +82,31 @@ export function hasOwnScreen(env: (name: string) => string | undefined): boolean
   return Deno.build.os === "darwin" || Boolean(env("DISPLAY") || env("WAYLAND_DISPLAY"));
 }
 
-/** The command that brings the console to the machine of who is connected over ssh. */
-export function tunnelCommand(port: number, env: (name: string) => string | undefined): string {
-  const [, , host = "", sshPort = ""] = (env("SSH_CONNECTION") ?? "").split(" ");
+/**
+ * What to do on the other machine to have the console there; `undefined` for who is not connected
+ * over ssh.
+ */
+export function tunnelSteps(
+  { host, listensOn }: ConsoleAddress,
+  port: number,
+  env: (name: string) => string | undefined,
+): string | undefined {
+  const connection = env("SSH_CONNECTION");
+  if (!connection) return undefined;
+  const [, , machine = "", sshPort = ""] = connection.split(" ");
   const user = env("USER") ?? "";
-  const known = /^[0-9A-Fa-f:.]+$/.test(host) && /^[\w.-]+$/.test(user);
-  const at = known ? `${user}@${host}` : "THIS-MACHINE";
+  const known = /^[0-9A-Fa-f:.]+$/.test(machine) && /^[\w.-]+$/.test(user);
+  const at = known ? `${user}@${machine}` : "THIS-MACHINE";
   const other = known && /^[0-9]+$/.test(sshPort) && sshPort !== "22" ? `-p ${sshPort} ` : "";
-  return `ssh -N -L ${port}:127.0.0.1:${port} ${other}${at}`;
+  const [far] = listensOn;
+  // There, too, nobody else may listen where the link leads to: ssh has all of it, or ends.
+  const forwards = listensOn.map((near) =>
+    near.includes(":")
+      ? `-L '[${near}]:${port}:${far}:${port}'`
+      : `-L ${near}:${port}:${far}:${port}`
+  );
+  const command = ["ssh -N -o ExitOnForwardFailure=yes", ...forwards, other + at].join(" ");
+  const steps = `On your own machine, first:\n\n  ${command}\n\n`;
+  if (host !== far) return steps;
+  return `${steps}On a Mac, before that: sudo ifconfig lo0 alias ${host}\n\n`;
 }

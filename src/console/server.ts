@@ -1,6 +1,6 @@
 /**
  * The server of the console: the page for browsers of this machine, and the way from it to the
- * daemon. It listens on 127.0.0.1 and nowhere else, and holds no data but tickets and keys.
+ * daemon. It listens on loopback and nowhere else, and holds no data but tickets and keys.
  *
  * @module
  */
@@ -15,6 +15,7 @@ import { BodyBudget } from "../http/body_budget.ts";
 import { problemResponse } from "../http/problem.ts";
 import { readBody } from "../http/read_body.ts";
 import { serve } from "../http/server/serve.ts";
+import type { ConsoleAddress } from "./address.ts";
 import { allowedCall } from "./allowed_operations.ts";
 import type { FindAsset } from "./assets.ts";
 import { judge } from "./gate.ts";
@@ -23,6 +24,7 @@ import { Sessions, type Ticket } from "./sessions.ts";
 
 /** What to serve. */
 export interface ConsoleOptions {
+  readonly address: ConsoleAddress;
   /** 0 takes any free one. */
   readonly port: number;
   /** Calls the daemon, with the rights of who started the console. */
@@ -77,28 +79,30 @@ const HEADERS = Object.entries({
 /**
  * Starts to serve the console.
  *
- * @throws {AppError} `refused` when the port cannot be had.
+ * @throws {AppError} `refused` when the port cannot be had at every address that its host leads to.
  */
 export async function serveConsole(options: ConsoleOptions): Promise<ConsoleServer> {
-  const { port: wanted, log, clock } = options;
+  const { address: { host, listensOn }, log, clock } = options;
   await using opening = new AsyncDisposableStack();
   const sessions = opening.use(new Sessions(clock));
   const page = new PageRequests(options, sessions);
-  const server = opening.use(
-    await serve({
-      on: { hostname: "127.0.0.1", port: wanted },
+  let { port } = options;
+  for (const hostname of listensOn) {
+    const server = await serve({
+      on: { hostname, port },
       handler: (request) => page.answer(request),
       maxConnections: MAX_CONNECTIONS,
       streams: true,
       drainMs: DRAIN_MS,
       log,
       clock,
-    }),
-  );
+    });
+    opening.use(server);
+    ({ port } = server);
+  }
   const open = opening.move();
-  const { port } = server;
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://${host}:${port}`,
     port,
     issueTicket: () => sessions.issue(),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
@@ -131,7 +135,7 @@ class PageRequests {
 
   async #decide(request: Request): Promise<Response> {
     const { headers, signal } = request;
-    const verdict = judge(request);
+    const verdict = judge(request, this.#options.address.host);
     if ("asset" in verdict) return await this.#file(verdict.asset);
     if ("exchanges" in verdict) return await this.#exchange(request);
     const [, key = ""] = /^Bearer ([0-9a-f]{64})$/.exec(headers.get("authorization") ?? "") ?? [];

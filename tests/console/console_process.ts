@@ -12,6 +12,8 @@ import { PATIENCE_MS, until } from "../helpers/until.ts";
 export interface ConsoleProcessOptions {
   readonly args?: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** Whether it has a terminal; else its output goes to a pipe. */
+  readonly onTerminal?: boolean;
 }
 
 /** A running `svc console`; disposing it ends it by force, where it has not ended. */
@@ -25,9 +27,20 @@ export class ConsoleProcess implements AsyncDisposable {
   #code: number | undefined;
 
   /** Starts it. */
-  constructor(program: Program, { args = [], env }: ConsoleProcessOptions) {
-    this.#child = new Deno.Command(program.command, {
-      args: [...program.args, "console", ...args],
+  constructor(program: Program, { args = [], env, onTerminal = false }: ConsoleProcessOptions) {
+    const line = [program.command, ...program.args, "console", ...args];
+    const [command = "", ...rest] = onTerminal
+      ? [
+        "script",
+        "--quiet",
+        "--return",
+        "--command",
+        `exec ${line.map(quoted).join(" ")}`,
+        "/dev/null",
+      ]
+      : line;
+    this.#child = new Deno.Command(command, {
+      args: rest,
       clearEnv: true,
       env: cleanEnv(env),
       stdin: "piped",
@@ -37,7 +50,7 @@ export class ConsoleProcess implements AsyncDisposable {
     this.#input = this.#child.stdin.getWriter();
     this.#over = Promise.all([
       this.#child.status,
-      collect(this.#child.stdout, (text) => this.stdout += text),
+      collect(this.#child.stdout, (text) => this.stdout += text.replaceAll("\r", "")),
       collect(this.#child.stderr, (text) => this.stderr += text),
     ]).then(([{ code }]) => this.#code = code);
   }
@@ -52,11 +65,11 @@ export class ConsoleProcess implements AsyncDisposable {
     return this.stdout.match(/http:\/\/\S+#ticket=[0-9a-f]{64}(?=\n)/g) ?? [];
   }
 
-  /** What it is ready on, such as `http://127.0.0.1:8137`. */
+  /** What it is ready on, such as `http://127.83.201.9:8137`. */
   async ready(): Promise<string> {
     return await this.#until(
       "the ready line of the console",
-      () => /^svc console is ready on (http:\/\/127\.0\.0\.1:[0-9]+):/.exec(this.stdout)?.[1],
+      () => /^svc console is ready on (http:\/\/[\w.]+:[0-9]+):/.exec(this.stdout)?.[1],
     );
   }
 
@@ -68,6 +81,12 @@ export class ConsoleProcess implements AsyncDisposable {
   /** Presses Enter. */
   async enter(): Promise<void> {
     await this.#input.write(new TextEncoder().encode("\n"));
+  }
+
+  /** Presses Ctrl-C, on a terminal; gives the exit code. */
+  async breakOff(): Promise<number> {
+    await this.#input.write(new TextEncoder().encode("\x03"));
+    return await this.ended();
   }
 
   /** Sends a signal; gives the exit code. Standard input stays open. */
@@ -101,7 +120,7 @@ export class ConsoleProcess implements AsyncDisposable {
 
 /** What the page does with a console. */
 export class PageSession {
-  /** Such as `http://127.0.0.1:8137`. */
+  /** Such as `http://127.83.201.9:8137`. */
   readonly url: string;
   readonly key: string;
 
@@ -162,6 +181,11 @@ export async function readUntil({ body }: Response, pattern: RegExp): Promise<vo
     text += decoder.decode(value, { stream: true });
   }
   reader?.releaseLock();
+}
+
+/** A word for a shell. */
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 async function collect(stream: ReadableStream<Uint8Array>, take: (text: string) => void) {

@@ -6,6 +6,7 @@
 
 import { ok } from "node:assert/strict";
 import { connect } from "../../src/api/client.ts";
+import { type ConsoleAddress, newAddress } from "../../src/console/address.ts";
 import { idFactory } from "../../src/base/ids.ts";
 import type { Log } from "../../src/base/log.ts";
 import type { Asset } from "../../src/console/assets.ts";
@@ -24,6 +25,10 @@ export interface DaemonCall {
 /** How to make a rig. */
 export interface RigOptions {
   readonly readOnly?: boolean;
+  /** Where it is; a new address of 127.0.0.0/8 when absent. */
+  readonly address?: ConsoleAddress;
+  /** Any free one when absent. */
+  readonly port?: number;
   /** Plays the daemon; an empty object for everything when absent. */
   readonly daemon?: (call: DaemonCall) => Response | Promise<Response>;
 }
@@ -31,12 +36,13 @@ export interface RigOptions {
 /** A console under test. */
 export interface ConsoleRig extends AsyncDisposable {
   readonly server: ConsoleServer;
+  readonly address: ConsoleAddress;
   readonly clock: SetClock;
   /** What the daemon was asked, in order. */
   readonly calls: readonly DaemonCall[];
   /** What was logged. */
   readonly logged: readonly string[];
-  /** `127.0.0.1:PORT`. */
+  /** Host and port. */
   readonly host: string;
   /** A new key. */
   key(): Promise<string>;
@@ -58,6 +64,7 @@ const PAGE = "<!doctype html><title>the page</title>";
 /** Starts a console. */
 export async function consoleRig(options: RigOptions = {}): Promise<ConsoleRig> {
   const { daemon = () => Response.json({}), readOnly = false } = options;
+  const { address = newAddress(() => undefined), port = 0 } = options;
   const calls: DaemonCall[] = [];
   const logged: string[] = [];
   const note = (message: string) => void logged.push(message);
@@ -78,8 +85,9 @@ export async function consoleRig(options: RigOptions = {}): Promise<ConsoleRig> 
     const found = ["index.html", "app.js"].includes(name);
     return Promise.resolve(found ? { type: "text/html", body, gzip: false } : undefined);
   };
-  const server = await serveConsole({ port: 0, client, findAsset, readOnly, clock, log, newId });
-  const host = `127.0.0.1:${server.port}`;
+  const facts = { address, port, client, findAsset, readOnly };
+  const server = await serveConsole({ ...facts, clock, log, newId });
+  const host = `${address.host}:${server.port}`;
   const send: ConsoleRig["send"] = async (line, headers, body = "") => {
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     const length = body === ""
@@ -88,6 +96,7 @@ export async function consoleRig(options: RigOptions = {}): Promise<ConsoleRig> 
     const answer = await ask(
       server.port,
       `${line} HTTP/1.1\r\n${lines.join("")}${length}\r\n${body}`,
+      address.listensOn[0],
     );
     ok(answer !== undefined, `no answer to ${line}`);
     return answer;
@@ -105,6 +114,7 @@ export async function consoleRig(options: RigOptions = {}): Promise<ConsoleRig> 
   };
   return {
     server,
+    address,
     clock,
     calls,
     logged,

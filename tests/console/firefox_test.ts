@@ -24,10 +24,16 @@ Deno.test({
     );
     const fired = await daemon.json("trigger", "fire", "greet") as { readonly task_id: string };
     await daemon.settled();
-    await using console = await startConsole(daemon);
     await using firefox = await startFirefox();
+    // Where there is 127.0.0.1 alone, which Firefox asks no resolver for either.
+    await using named = await startConsole(daemon, [], { env: { WSL_DISTRO_NAME: "Debian" } });
+    await firefox.go(named.link);
+    await firefox.shows("● live");
+    equal(await firefox.evaluate("isSecureContext"), true, "the clipboard needs it");
+    await using console = await startConsole(daemon);
     await firefox.go(console.link);
     await firefox.shows("● live");
+    equal(await firefox.evaluate("isSecureContext"), true);
     equal(await firefox.evaluate("location.hash"), "");
     await firefox.go(`${console.origin}/deliveries`);
     await firefox.shows("accepted");

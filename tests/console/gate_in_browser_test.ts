@@ -115,10 +115,10 @@ browserTest(
   async () => {
     await using daemon = await startDaemon(ONE_PROGRAM);
     await using console = await startConsole(daemon);
+    const { hostname, port, hash } = new URL(console.link);
     await using browser = await startBrowser({
-      args: ["--host-resolver-rules=MAP rebound.test 127.0.0.1"],
+      args: [`--host-resolver-rules=MAP rebound.test ${hostname}`],
     });
-    const { port, hash } = new URL(console.link);
     const tab = await browser.context.newPage();
     const answer = await tab.goto(`http://rebound.test:${port}/${hash}`);
     equal(answer?.status(), 421);

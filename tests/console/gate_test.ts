@@ -5,7 +5,14 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import {
+  deepStrictEqual as deepEqual,
+  match,
+  ok,
+  rejects,
+  strictEqual as equal,
+} from "node:assert/strict";
+import { newAddress } from "../../src/console/address.ts";
 import { PAGES } from "../../src/console/gate.ts";
 import type { RawAnswer } from "../http/raw_client.ts";
 import { codeOf, type ConsoleRig, consoleRig } from "./console_rig.ts";
@@ -26,17 +33,62 @@ const HEADERS = {
 /** A connection that was cut is gone a moment later, which the sanitizers take for a leak. */
 const LOOSE = { sanitizeOps: false, sanitizeResources: false };
 
-Deno.test("it listens on 127.0.0.1 and on no other address of this machine", async () => {
-  await using rig = await consoleRig();
-  const { port } = rig.server;
-  const own = Deno.networkInterfaces().map(({ address }) => address);
-  for (const hostname of ["127.0.0.2", "::1", ...own]) {
-    if (hostname === "127.0.0.1") continue;
-    const reached = await Deno.connect({ hostname, port }).then((one) => one.close() ?? true)
-      .catch(() => false);
-    equal(reached, false, hostname);
+/** What every new address is on a machine that has all of 127.0.0.0/8, and on others. */
+const KINDS = {
+  address: () => newAddress(() => undefined),
+  name: () => newAddress((variable) => variable === "WSL_DISTRO_NAME" ? "Debian" : undefined),
+} as const;
+
+const HAS_IPV6 = Deno.networkInterfaces().some(({ address }) => address === "::1");
+
+Deno.test("each console has an address of its own, that no other program has by chance", () => {
+  for (const [kind, shape] of [["address", ADDRESS], ["name", NAME]] as const) {
+    const made = Array.from({ length: 200 }, () => KINDS[kind]().host);
+    for (const host of made) match(host, shape);
+    equal(new Set(made).size > 198, true, kind);
+    for (const host of made) equal(new URL(`http://${host}:8137/`).host, `${host}:8137`);
   }
-  equal((await rig.send("GET /", { host: rig.host })).status, 200);
+});
+
+const ADDRESS = /^127\.(?!0\.|255\.)[0-9]+\.[0-9]+\.(?!0$|255$)[0-9]+$/;
+const NAME = /^[0-9a-f]{32}\.localhost$/;
+
+for (const kind of ["address", "name"] as const) {
+  const without = kind === "name" && !HAS_IPV6;
+  const name = `it listens where its links lead to, and nowhere else on this machine: ${kind}` +
+    (without ? " (SKIPPED: there is no ::1)" : "");
+  Deno.test({ name, ignore: without }, async () => {
+    await using rig = await consoleRig({ address: KINDS[kind]() });
+    const { port } = rig.server;
+    const own = Deno.networkInterfaces().map(({ address }) => address);
+    const reached = new Set<string>();
+    for (const hostname of [...rig.address.listensOn, "127.0.0.1", "127.0.0.2", "::1", ...own]) {
+      const connection = await Deno.connect({ hostname, port }).catch(() => undefined);
+      if (connection === undefined) continue;
+      connection.close();
+      reached.add(hostname);
+    }
+    deepEqual([...reached], [...rig.address.listensOn]);
+    equal((await rig.send("GET /", { host: rig.host })).status, 200);
+    await works(rig, await rig.key());
+  });
+}
+
+Deno.test({
+  name: "a name whose other address is somebody else's is not used" +
+    (HAS_IPV6 ? "" : " (SKIPPED: there is no ::1)"),
+  ignore: !HAS_IPV6,
+  async fn() {
+    using taken = Deno.listen({ hostname: "::1", port: 0 });
+    const { port } = taken.addr;
+    await rejects(consoleRig({ address: KINDS.name(), port }), {
+      code: "refused",
+      message: new RegExp(`^Cannot listen on ::1:${port}: `),
+    });
+    // Nothing is left at the one that was free.
+    using free = Deno.listen({ hostname: "127.0.0.1", port });
+    equal(free.addr.port, port);
+  },
 });
 
 Deno.test(
@@ -46,7 +98,7 @@ Deno.test(
     await using rig = await consoleRig();
     await using idle = new AsyncDisposableStack();
     const silent = await Promise.all(Array.from({ length: 64 }, async () => {
-      const connection = await Deno.connect({ hostname: "127.0.0.1", port: rig.server.port });
+      const connection = await Deno.connect({ hostname: rig.address.host, port: rig.server.port });
       idle.defer(() => void closeQuietly(connection));
       return connection;
     }));
@@ -64,30 +116,36 @@ function closeQuietly(connection: Deno.Conn): void {
   }
 }
 
-Deno.test("a request under any other name than 127.0.0.1:PORT is 421, GET and a good key too", async () => {
+Deno.test("a request to another host than that of the links is 421, GET and a good key too", async () => {
   await using rig = await consoleRig();
   const authorization = `Bearer ${await rig.key()}`;
-  const { port } = rig.server;
+  const { address: { host: own }, server: { port } } = rig;
   const wrong = [
+    `127.0.0.1:${port}`,
+    `${KINDS.address().host}:${port}`,
+    `${KINDS.name().host}:${port}`,
+    `x.${own}:${port}`,
+    `1${own}:${port}`,
     "attacker.example",
     `attacker.example:${port}`,
     `localhost:${port}`,
     "localhost",
-    "127.0.0.1",
-    `127.0.0.1.:${port}`,
-    `127.0.0.1.attacker.example:${port}`,
+    own,
+    `${own}.:${port}`,
+    `${own}.attacker.example:${port}`,
+    `${own}0:${port}`,
     `127.0.0.2:${port}`,
     `127.1:${port}`,
     `2130706433:${port}`,
     `0.0.0.0:${port}`,
     `[::1]:${port}`,
-    `[::ffff:127.0.0.1]:${port}`,
-    `x@127.0.0.1:${port}`,
-    `127.0.0.1:${port}@attacker.example`,
-    `127.0.0.1:${port}/`,
-    `127.0.0.1:${port} `.padEnd(30, "x"),
-    "127.0.0.1:123456",
-    "127.0.0.1:",
+    `[::ffff:${own}]:${port}`,
+    `x@${own}:${port}`,
+    `${own}:${port}@attacker.example`,
+    `${own}:${port}/`,
+    `${own}:${port} `.padEnd(30, "x"),
+    `${own}:123456`,
+    `${own}:`,
     "",
   ];
   for (const host of wrong) {
@@ -112,7 +170,7 @@ Deno.test("a request under any other name than 127.0.0.1:PORT is 421, GET and a 
 Deno.test("through an ssh tunnel, the port at the other end counts", async () => {
   await using rig = await consoleRig();
   const authorization = `Bearer ${await rig.key()}`;
-  const host = "127.0.0.1:4";
+  const host = `${rig.address.host}:4`;
   const there = await rig.page("/v1/status", {}, { host, origin: `http://${host}`, authorization });
   equal(there.status, 200);
   const mixed = await rig.page("/v1/status", {}, { host, authorization });
@@ -192,7 +250,7 @@ const FOREIGN: readonly (readonly [Readonly<Record<string, string | undefined>>,
   [{ origin: "http://127.0.0.1:1" }, "403 forbidden"],
   [{ origin: "http://127.0.0.1" }, "403 forbidden"],
   [{ "sec-fetch-site": "cross-site" }, "403 forbidden"],
-  [{ "sec-fetch-site": "same-site" }, "403 forbidden"], // another port of 127.0.0.1
+  [{ "sec-fetch-site": "same-site" }, "403 forbidden"], // another port of the same address
   [{ "sec-fetch-site": "none" }, "403 forbidden"],
   [{ "sec-fetch-site": "" }, "403 forbidden"],
 ];

@@ -11,7 +11,8 @@ import { testEachProgram } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { findFile, until, untilFile } from "../helpers/until.ts";
 import { ConsoleProcess, PageSession, statusOf } from "./console_process.ts";
-import { tunnelCommand } from "../../src/console/open_browser.ts";
+import type { ConsoleAddress } from "../../src/console/address.ts";
+import { tunnelSteps } from "../../src/console/open_browser.ts";
 
 /** What a browser in the tests notes, and that it runs on until its file is gone. */
 const BROWSER = `set -e
@@ -83,51 +84,71 @@ testEachProgram(
   async (program) => {
     await using daemon = await startDaemon(program);
     const env = { SVC_DATA_DIR: daemon.dataDir, BROWSER: "true", WAYLAND_DISPLAY: "wayland-0" };
-    await using process = new ConsoleProcess(program, { env });
+    await using process = new ConsoleProcess(program, { env, onTerminal: true });
     const session = await PageSession.open(await process.link());
     match(
       process.stdout,
       /\nNo browser has opened it\. Open this link within a minute:\n\n {2}http/,
     );
     equal(await statusOf(session.call("status", {})), 200);
-    equal(await process.end("SIGTERM"), 130);
+    equal(await process.breakOff(), 130);
     deepEqual([...Deno.readDirSync(`${daemon.dataDir}/run`)], []);
   },
 );
 
 for (
-  const [name, env] of [
-    ["over ssh", { SSH_CONNECTION: "192.0.2.1 50000 192.0.2.7 2222", USER: "ada", DISPLAY: ":0" }],
-    ["without a screen", { USER: "ada" }],
+  const [name, env, at] of [
+    [
+      "over ssh",
+      { SSH_CONNECTION: "192.0.2.1 50000 192.0.2.7 2222", USER: "ada", DISPLAY: ":0" },
+      "-p 2222 ada@192.0.2.7",
+    ],
+    ["without a screen", { USER: "ada" }, undefined],
+    ["with --no-open at a screen", { USER: "ada", DISPLAY: ":0" }, undefined],
   ] as const
 ) {
   testEachProgram(
-    `${name}, no browser is started and the ssh command is printed`,
+    `${name}, no browser is started and ${at === undefined ? "no" : "the"} ssh command is printed`,
     async (program) => {
       await using daemon = await startDaemon(program);
       await using dir = await tempDir();
       const mark = `${dir.path}/started`;
       const more = { SVC_DATA_DIR: daemon.dataDir, BROWSER: `touch ${mark}` };
-      await using process = new ConsoleProcess(program, { env: Object.assign(more, env) });
-      const { port } = new URL(await process.ready());
-      equal((await PageSession.open(await process.link())).url, `http://127.0.0.1:${port}`);
-      const at = name === "over ssh" ? "-p 2222 ada@192.0.2.7" : "THIS-MACHINE";
-      const command = `ssh -N -L ${port}:127.0.0.1:${port} ${at}`;
+      await using process = new ConsoleProcess(program, {
+        env: Object.assign(more, env),
+        onTerminal: true,
+        args: name === "with --no-open at a screen" ? ["--no-open"] : [],
+      });
+      const url = await process.ready();
+      const { host, hostname } = new URL(url);
+      equal((await PageSession.open(await process.link())).url, url);
+      const forward = `ssh -N -o ExitOnForwardFailure=yes -L ${host}:${host} ${at}`;
+      const steps = at === undefined ? "" : `On your own machine, first:\n\n  ${forward}\n\n` +
+        `On a Mac, before that: sudo ifconfig lo0 alias ${hostname}\n\n`;
       ok(
-        process.stdout.includes(`\nOn your own machine, first:\n\n  ${command}\n`),
+        process.stdout.includes(`Ctrl-C ends it\n${steps}Open this link within a minute;`),
         process.stdout,
       );
-      equal(await process.end(), 130);
+      equal(await process.breakOff(), 130);
       equal(await findFile(mark), undefined);
     },
   );
 }
 
 Deno.test("what ssh says of a connection gets into the command only where it is an address", () => {
-  const told = (SSH_CONNECTION: string, USER = "ada") =>
-    tunnelCommand(8137, (name) => ({ SSH_CONNECTION, USER })[name as "USER"]);
-  const known = "ssh -N -L 8137:127.0.0.1:8137";
+  const ADDRESS = { host: "127.83.201.9", listensOn: ["127.83.201.9"] } as const;
+  const NAME = { host: "5f.localhost", listensOn: ["127.0.0.1", "::1"] } as const;
+  const told = (SSH_CONNECTION: string, USER = "ada", at: ConsoleAddress = ADDRESS) =>
+    tunnelSteps(at, 8137, (name) => ({ SSH_CONNECTION, USER })[name as "USER"])?.split("\n")[2]
+      ?.trim();
+  const known = "ssh -N -o ExitOnForwardFailure=yes -L 127.83.201.9:8137:127.83.201.9:8137";
+  equal(told(""), undefined);
   equal(told("192.0.2.1 5 192.0.2.7 22"), `${known} ada@192.0.2.7`);
+  equal(
+    told("192.0.2.1 5 192.0.2.7 22", "ada", NAME),
+    "ssh -N -o ExitOnForwardFailure=yes -L 127.0.0.1:8137:127.0.0.1:8137 " +
+      "-L '[::1]:8137:127.0.0.1:8137' ada@192.0.2.7",
+  );
   equal(told("2001:db8::1 5 2001:db8::7 22"), `${known} ada@2001:db8::7`);
   equal(told("1 2 $(reboot) 22"), `${known} THIS-MACHINE`);
   equal(told("1 2 192.0.2.7 22", "a;b"), `${known} THIS-MACHINE`);

@@ -49,7 +49,7 @@ function throwFirst(thrown: unknown): never {
 export interface TestConsole extends AsyncDisposable {
   /** The link it printed; its ticket is good once. */
   readonly link: string;
-  /** `http://127.0.0.1:PORT`. */
+  /** Such as `http://127.83.201.9:8137`. */
   readonly origin: string;
   /** Presses Enter in its terminal; gives the new link. */
   readonly nextLink: () => Promise<string>;
@@ -61,12 +61,15 @@ export interface TestConsole extends AsyncDisposable {
 export async function startConsole(
   daemon: Pick<TestDaemon, "dataDir">,
   args: readonly string[] = [],
-  program = ONE_PROGRAM,
+  { program = ONE_PROGRAM, env = {} }: {
+    readonly program?: typeof ONE_PROGRAM;
+    readonly env?: Readonly<Record<string, string>>;
+  } = {},
 ): Promise<TestConsole> {
   const child = new Deno.Command(program.command, {
     args: [...program.args, "console", "--no-open", ...args],
     clearEnv: true,
-    env: cleanEnv({ SVC_DATA_DIR: daemon.dataDir }),
+    env: cleanEnv({ SVC_DATA_DIR: daemon.dataDir, ...env }),
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",
@@ -78,7 +81,7 @@ export async function startConsole(
   };
   const ended = Promise.all([collect(child.stdout), collect(child.stderr)]);
   void child.status.then(() => isOver = true);
-  const links = () => output.match(/http:\/\/127\.0\.0\.1:[0-9]+\/\S*#ticket=[\w-]+/g) ?? [];
+  const links = () => output.match(/http:\/\/[\w.]+:[0-9]+\/\S*#ticket=[\w-]+/g) ?? [];
   const input = child.stdin.getWriter();
   const linkAt = (index: number) =>
     until("a link of svc console", () => {

@@ -21,8 +21,8 @@ export class RawClient implements Disposable {
   }
 
   /** Connects to this machine. */
-  static async connect(port: number): Promise<RawClient> {
-    return new RawClient(await Deno.connect({ hostname: "127.0.0.1", port }));
+  static async connect(port: number, hostname = "127.0.0.1"): Promise<RawClient> {
+    return new RawClient(await Deno.connect({ hostname, port }));
   }
 
   /** Sends exactly these bytes. */
@@ -72,8 +72,12 @@ export class RawClient implements Disposable {
 }
 
 /** One connection, one request, one answer. */
-export async function ask(port: number, text: string | Uint8Array): Promise<RawAnswer | undefined> {
-  using client = await RawClient.connect(port);
+export async function ask(
+  port: number,
+  text: string | Uint8Array,
+  hostname?: string,
+): Promise<RawAnswer | undefined> {
+  using client = await RawClient.connect(port, hostname);
   await client.send(text);
   return await client.answer();
 }

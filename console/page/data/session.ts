@@ -64,7 +64,11 @@ function parse(text: string | null): Session | undefined {
   return key === undefined ? undefined : { key, read_only, expires_at };
 }
 
-/** Tabs of other addresses, other ports included, hear nothing of it. */
+/**
+ * Only pages of the same origin hear it, other ports not. Each console has an origin that nobody had
+ * before, and nobody else can listen there while it runs, so all of them are its own. Whoever has the
+ * address afterwards may ask, too, and hears a key that has ended with the console.
+ */
 const channel = new BroadcastChannel("svc-console");
 
 function askSiblings(): Promise<Session | undefined> {

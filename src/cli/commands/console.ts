@@ -10,7 +10,8 @@ import { idFactory } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { type FindAsset, findEmbedded } from "../../console/assets.ts";
 import { isPage, PAGES } from "../../console/gate.ts";
-import { hasOwnScreen, openInBrowser, tunnelCommand } from "../../console/open_browser.ts";
+import { newAddress } from "../../console/address.ts";
+import { hasOwnScreen, openInBrowser, tunnelSteps } from "../../console/open_browser.ts";
 import { type ConsoleServer, serveConsole } from "../../console/server.ts";
 import { type Command, type CommandContext, CONNECTION } from "../command.ts";
 import { INTERRUPTED, interruptible } from "../interrupt.ts";
@@ -20,15 +21,15 @@ import type { Io } from "../io.ts";
 export function consoleCommand(findAsset: FindAsset): Command {
   return {
     help: "Opens the console in your browser: deliveries, tasks, logs and triggers, live. It " +
-      "listens on 127.0.0.1 only, takes one link once, has the rights that svc has here, and " +
-      "ends with this command. Enter prints a fresh link. Over ssh, it prints the command that " +
-      "brings it to your own machine.",
+      "listens on loopback only, at an address that is another one each time, takes one link once, " +
+      "has the rights that svc has here, and ends with this command. Enter prints a fresh link. " +
+      "Over ssh, it prints the command that brings it to your own machine.",
     arguments: [{
       name: "[page]",
       help: "what to open, such as task/ID, deliveries, trigger/NAME",
     }],
     options: [
-      { flags: "--port <n>", help: "port on 127.0.0.1, from 1024 on (default: any free one)" },
+      { flags: "--port <n>", help: "port to listen on, from 1024 on (default: any free one)" },
       { flags: "--read-only", help: "only what the role read_only may do" },
       { flags: "--no-open", help: "print the link, open no browser" },
       ...CONNECTION,
@@ -65,7 +66,10 @@ async function run(
   await client.call("status", {}, signal); // whether there is a daemon, and it lets us in
   const write = (line: string) => io.err(`${line}\n`);
   await using ending = new AsyncDisposableStack();
+  const env = (name: string) => io.env(name);
+  const address = newAddress(env);
   const server = await serveConsole({
+    address,
     port,
     client,
     findAsset,
@@ -74,8 +78,8 @@ async function run(
     log: createLog({ level: "warn", format: "pretty", clock: systemClock, write }),
     newId: idFactory(systemClock),
   });
-  const show = () => io.out(`\n  ${freshLink(server, path).link}\n\n`);
-  const opens = context.flag("open") && hasOwnScreen((name) => io.env(name));
+  const show = (why = "") => io.out(`${why}\n  ${freshLink(server, path).link}\n\n`);
+  const opens = context.flag("open") && hasOwnScreen(env);
   io.out(`svc console is ready on ${server.url}: Enter prints a link, Ctrl-C ends it\n`);
   if (opens) {
     const opening = openInBrowser({
@@ -85,18 +89,13 @@ async function run(
       clock: systemClock,
       onUnused: () => {
         if (signal.aborted) return;
-        io.out("No browser has opened it. Open this link within a minute:\n");
-        show();
+        show("No browser has opened it. Open this link within a minute:\n");
       },
     });
     ending.defer(() => opening);
   } else {
-    if (!hasOwnScreen((name) => io.env(name))) {
-      io.out(`On your own machine, first:\n\n`);
-      io.out(`  ${tunnelCommand(server.port, (name) => io.env(name))}\n\n`);
-    }
-    io.out("Open this link within a minute; it is good once:\n");
-    show();
+    io.out(tunnelSteps(address, server.port, env) ?? "");
+    show("Open this link within a minute; it is good once:\n");
   }
   ending.use(server); // before the browser's file goes, which its end brings about
   await Promise.all([onEnter(io, show, signal), aborted(signal)]);

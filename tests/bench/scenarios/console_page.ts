@@ -58,7 +58,7 @@ export const consolePage: Scenario = {
     const task = await longLog(daemon, LOG_LINES[size]);
     const found: Measured[] = [];
     for (let round = 0; round < rounds; round++) {
-      await using console = await startConsole(daemon, [], program);
+      await using console = await startConsole(daemon, [], { program });
       await using browser = await startBrowser();
       found.push(await measure(context, { console, browser, task }));
     }
