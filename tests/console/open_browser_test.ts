@@ -96,6 +96,34 @@ testEachProgram(
   },
 );
 
+testEachProgram(
+  "a file or a pipe gets no link but with --no-open, not on Enter either",
+  async (program) => {
+    await using daemon = await startDaemon(program);
+    for (
+      const more of [
+        { BROWSER: "true", WAYLAND_DISPLAY: "wayland-0" },
+        { SSH_CONNECTION: "192.0.2.1 50000 192.0.2.7 22" },
+        {},
+      ]
+    ) {
+      const env = { SVC_DATA_DIR: daemon.dataDir, ...more };
+      await using process = new ConsoleProcess(program, { env });
+      await process.ready();
+      const hint =
+        "The link is not printed, because the output is no terminal: --no-open prints it\n";
+      const hints = () => process.stdout.split(hint).length - 1;
+      await until("the hint", () => hints() > 0 || undefined);
+      const before = hints();
+      await process.enter();
+      await until("the hint again", () => hints() > before || undefined);
+      equal(await process.end("SIGTERM"), 130);
+      ok(!process.stdout.includes("ticket"), process.stdout);
+      deepEqual([...Deno.readDirSync(`${daemon.dataDir}/run`)], []);
+    }
+  },
+);
+
 for (
   const [name, env, at] of [
     [

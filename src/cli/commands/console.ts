@@ -31,7 +31,7 @@ export function consoleCommand(findAsset: FindAsset): Command {
     options: [
       { flags: "--port <n>", help: "port to listen on, from 1024 on (default: any free one)" },
       { flags: "--read-only", help: "only what the role read_only may do" },
-      { flags: "--no-open", help: "print the link, open no browser" },
+      { flags: "--no-open", help: "print the link, wherever the output goes; open no browser" },
       ...CONNECTION,
     ],
     examples: [
@@ -78,7 +78,12 @@ async function run(
     log: createLog({ level: "warn", format: "pretty", clock: systemClock, write }),
     newId: idFactory(systemClock),
   });
-  const show = (why = "") => io.out(`${why}\n  ${freshLink(server, path).link}\n\n`);
+  // A file or a journal keeps a link for others to read, so it gets none that nobody asked for.
+  const printsLinks = io.outIsTerminal || !context.flag("open");
+  const show = (why = "") => {
+    if (printsLinks) return io.out(`${why}\n  ${freshLink(server, path).link}\n\n`);
+    io.out("The link is not printed, because the output is no terminal: --no-open prints it\n");
+  };
   const opens = context.flag("open") && hasOwnScreen(env);
   io.out(`svc console is ready on ${server.url}: Enter prints a link, Ctrl-C ends it\n`);
   if (opens) {
