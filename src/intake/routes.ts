@@ -8,7 +8,6 @@
 import { AppError } from "../base/errors.ts";
 import { NAME_PATTERN } from "../resources/metadata.ts";
 import { DEFAULT_PROJECT } from "../resources/resource.ts";
-import { markLast } from "../http/arrival.ts";
 import { problemResponse } from "../http/problem.ts";
 import { receiveHandshake } from "./handshake.ts";
 import { receiveSlackEvent, type SlackHost } from "./slack.ts";
@@ -31,13 +30,8 @@ export function webhookHandler(
   host: SlackHost,
   ready: Readiness,
 ): (request: Request, remote: string) => Response | Promise<Response> {
-  return (request, remote) => {
-    const headers = readHeaders(request);
-    const response = answer(request, { remote, headers }, host, ready);
-    if (headers["transfer-encoding"] === undefined) return response;
-    markLast(request);
-    return asLast(response);
-  };
+  return (request, remote) =>
+    answer(request, { remote, headers: readHeaders(request) }, host, ready);
 }
 
 /** The headers, read once: it is expensive, and through an iterator four times as much. */
@@ -88,17 +82,6 @@ async function answerOther(
 }
 
 /**
- * Closes the connection after the answer (RFC 9112, 6.1). A proxy may see the end of a body with a
- * transfer coding elsewhere, and then what follows would be a request smuggled by the sender. Deno
- * hides a length that comes after the coding, so this applies to all requests with a coding.
- */
-async function asLast(response: Response | Promise<Response>): Promise<Response> {
-  const last = await response;
-  last.headers.set("connection", "close");
-  return last;
-}
-
-/**
  * Answers a request for which no trigger was found; it leaves no record, because records belong to
  * triggers.
  */
@@ -112,10 +95,8 @@ function refuseUnrecorded(
 }
 
 function findMalformed(headers: Readonly<Record<string, string>>): AppError | undefined {
-  const { host, "transfer-encoding": coding = "chunked" } = headers;
+  const { host } = headers;
   if (host !== undefined && !HOST.test(host)) return new AppError("invalid", "Bad Host");
-  // Deno decodes `chunked` only: of `gzip, chunked` the body would still be compressed.
-  if (coding.toLowerCase() !== "chunked") return new AppError("invalid", "Bad Transfer-Encoding");
   let bytes = 0;
   for (const key in headers) bytes += key.length + (headers[key] ?? "").length;
   return bytes > MAX_HEADER_BYTES ? new AppError("headers_too_large", "") : undefined;

@@ -13,10 +13,11 @@ export interface RawAnswer {
 
 /** A bare connection. */
 export class RawClient implements Disposable {
-  readonly #connection: Deno.TcpConn;
+  readonly #connection: Deno.Conn;
   #rest = "";
 
-  private constructor(connection: Deno.TcpConn) {
+  /** Speaks on a connection of any sort, which belongs to it from then on. */
+  constructor(connection: Deno.Conn) {
     this.#connection = connection;
   }
 

@@ -16,13 +16,14 @@ import { type ConnectionLoad, Connections } from "./connections.ts";
 import { type ListenOn, startDenoServer } from "./deno_server.ts";
 import type { TlsFiles } from "./tls_files.ts";
 import { DESCRIPTORS_PER_TLS_CONNECTION, startTlsFront } from "./tls_front.ts";
+import { type AnswerPeer, checkTransferCoding } from "./transfer_coding.ts";
 
 /** What to serve. */
 export interface ServeOptions {
   /** Where to listen; port 0 takes any free one. */
   readonly on: ListenOn;
   /** Answers a request; `remote` is the sender's address without its port. */
-  readonly handler: (request: Request, remote: string) => Response | Promise<Response>;
+  readonly handler: AnswerPeer;
   readonly log: Log;
   /** The time; the machine's own when absent. */
   readonly clock?: Clock;
@@ -69,7 +70,7 @@ const TLS_CHECK_MS = 2000;
  */
 export async function serve(options: ServeOptions): Promise<HttpServer> {
   const { on, log, clock = systemClock, drainMs } = options;
-  const answer = withClientAddress(options);
+  const answer = checkTransferCoding(withClientAddress(options));
   const onError = (error: unknown) => {
     log.error("request failed", { error });
     return new Response(null, { status: 500 });
@@ -126,9 +127,7 @@ function deadlinesOf({ deadlines = DEADLINES, streams = false }: ServeOptions): 
 }
 
 /** The handler with the sender's address for that of the socket. */
-function withClientAddress(
-  { handler, trustedProxies = [] }: ServeOptions,
-): ServeOptions["handler"] {
+function withClientAddress({ handler, trustedProxies = [] }: ServeOptions): AnswerPeer {
   if (trustedProxies.length === 0) return handler;
   const isTrusted = cidrMatcher(trustedProxies);
   return (request, peer) => handler(request, clientAddress(peer, request.headers, isTrusted));
