@@ -27,7 +27,7 @@ export function mediaType(contentType = ""): string {
 
 /**
  * Whether a body is a form. No signature covers `Content-Type`, so it only decides where the bytes
- * leave it open: what begins as JSON is never a form, else a signed JSON
+ * leave it open: what begins as a JSON object, list or string is never a form, else a signed JSON
  * text could be read as the form that its author wrote into one of its strings.
  */
 export function isForm(contentType: string | undefined, body: Uint8Array): boolean {
@@ -74,7 +74,7 @@ export function findParameter(url: string, name: string): string | undefined {
 
 function beginsAsJson(body: Uint8Array): boolean {
   const first = firstByte(body);
-  return first === 0x7b || first === 0x5b;
+  return first === 0x7b || first === 0x5b || first === 0x22; // { [ "
 }
 
 /** The first byte behind JSON white space and a byte order mark; `undefined` when there is none. */

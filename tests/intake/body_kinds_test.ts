@@ -53,6 +53,19 @@ Deno.test("body: any takes a list and every other JSON value, byte for byte", as
   equal(text.status, 415);
 });
 
+Deno.test("no signed JSON becomes a form by its type, whatever its strings hold", async () => {
+  await using rig = await webhookRig({ manifest: TRIGGERS });
+  const form = { "content-type": "application/x-www-form-urlencoded" };
+  const inner = `hi&payload=${encodeURIComponent('{"ref":"main"}')}`;
+  equal((await post(rig, "push", JSON.stringify(inner), form)).status, 400);
+  equal((await post(rig, "push", JSON.stringify([inner]), form)).status, 400);
+  const bodies = ['"a"', ' "a&payload=%7B%7D"', `{"a":"&b=c"}`];
+  await post(rig, "any", bodies[0] ?? "", form);
+  await post(rig, "bytes", bodies[1] ?? "", form);
+  await post(rig, "bytes", bodies[2] ?? "", form);
+  deepEqual((await payloads(rig)).toSorted(), bodies.toSorted());
+});
+
 Deno.test("without body: any a list is refused, and the record says what to write", async () => {
   await using rig = await webhookRig({ manifest: TRIGGERS });
   equal((await post(rig, "push", "[1]")).status, 400);
