@@ -17,7 +17,7 @@
 
 import { AppError } from "./errors.ts";
 import { checkJsonLimits, isLargeJson } from "./json_limits.ts";
-import { markLongNumbers } from "./long_numbers.ts";
+import { findLongNumbers, markNumbers, type NumberPlace } from "./long_numbers.ts";
 
 /** A JSON object whose values are still to be looked at. */
 export type JsonObject = { [key: string]: unknown };
@@ -37,9 +37,8 @@ const SOURCE_JSON = JSON as unknown as SourceTextJson;
  */
 export function parseJson(text: string): unknown {
   if (!isLargeJson(text)) return parseOwnJson(text);
-  const hasLong = checkJsonLimits(text);
-  const value = parseText(text);
-  return hasLong ? keepDigits(text, value) : value;
+  const longNumbers = checkJsonLimits(text);
+  return keepDigits(text, parseText(text), longNumbers);
 }
 
 /**
@@ -50,7 +49,7 @@ export function parseJson(text: string): unknown {
  */
 export function parseOwnJson(text: string): unknown {
   const value = parseText(text);
-  return hasLongNumber(value) ? keepDigits(text, value) : value;
+  return hasLongNumber(value) ? keepDigits(text, value, findLongNumbers(text)) : value;
 }
 
 function parseText(text: string): unknown {
@@ -84,11 +83,11 @@ function canHoldNumber(value: unknown): boolean {
   return typeof value === "number" || typeof value === "object" && value !== null;
 }
 
-/** Reads `text`, which is the JSON of `value`, once more with its long numbers marked. */
-function keepDigits(text: string, value: unknown): unknown {
+/** Reads `text`, which is the JSON of `value`, once more where it has long numbers: with them marked. */
+function keepDigits(text: string, value: unknown, longNumbers: readonly NumberPlace[]): unknown {
+  if (longNumbers.length === 0) return value;
   const mark = `${crypto.randomUUID()} `; // which no sender can know
-  const marked = markLongNumbers(text, mark);
-  return marked === undefined ? value : unmark(JSON.parse(marked), mark);
+  return unmark(JSON.parse(markNumbers(text, longNumbers, mark)), mark);
 }
 
 /** Puts raw JSON values where the marks are; no recursion, a payload can be nested deeply. */

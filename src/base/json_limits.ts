@@ -7,7 +7,14 @@
  */
 
 import { AppError } from "./errors.ts";
-import { BACKSLASH, isDigit, isLongNumber, lastOfNumber, QUOTE } from "./long_numbers.ts";
+import {
+  BACKSLASH,
+  isDigit,
+  isLongNumber,
+  lastOfNumber,
+  type NumberPlace,
+  QUOTE,
+} from "./long_numbers.ts";
 
 /** Texts up to this length are read whatever they hold: it cannot take long. */
 const LARGE_TEXT = 64 * 1024;
@@ -24,6 +31,8 @@ export const JSON_LIMITS = {
   names: 250_000,
   /** Numbers that keep their digits. */
   longNumbers: 100_000,
+  /** Their characters, of all of them together: each is read several times. */
+  longNumberCharacters: 4_000_000,
   /**
    * Different texts of digits only whose number ends in the same 16 bits. V8 keeps short texts in a
    * table and finds their place by that number: a hundred thousand at one place take it ten
@@ -40,14 +49,15 @@ export function isLargeJson(text: string): boolean {
 /**
  * Looks through a large text.
  *
- * @returns whether it has a number that a double cannot hold
+ * @returns the numbers that a double cannot hold, so that nobody has to look for them again
  * @throws {AppError} `invalid` when it holds more than it may.
  */
-export function checkJsonLimits(text: string): boolean {
+export function checkJsonLimits(text: string): NumberPlace[] {
   const strings = new StringScan(text);
+  const longNumbers: NumberPlace[] = [];
+  let longNumberCharacters = 0;
   let depth = 0;
   let values = 1;
-  let longNumbers = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
@@ -62,12 +72,18 @@ export function checkJsonLimits(text: string): boolean {
     } else if (isDigit(code)) {
       const first = text.charCodeAt(at - 1) === MINUS ? at - 1 : at;
       at = lastOfNumber(text, at);
-      if (isLongNumber(text, first, at) && ++longNumbers > JSON_LIMITS.longNumbers) {
+      if (!isLongNumber(text, first, at)) continue;
+      longNumberCharacters += at - first + 1;
+      if (longNumbers.push({ first, last: at }) > JSON_LIMITS.longNumbers) {
         throw tooMuch("numbers that a double cannot hold", JSON_LIMITS.longNumbers);
+      }
+      if (longNumberCharacters > JSON_LIMITS.longNumberCharacters) {
+        const what = "characters in numbers that a double cannot hold";
+        throw tooMuch(what, JSON_LIMITS.longNumberCharacters);
       }
     }
   }
-  return longNumbers > 0;
+  return longNumbers;
 }
 
 const COMMA = 0x2c;

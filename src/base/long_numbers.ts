@@ -10,26 +10,39 @@ export const QUOTE = 0x22;
 /** `\` */
 export const BACKSLASH = 0x5c;
 
-/**
- * `text` with its long numbers as strings that begin with `mark`; `undefined` when there are none.
- * The text has to be JSON.
- */
-export function markLongNumbers(text: string, mark: string): string | undefined {
-  let marked = "";
-  let done = 0;
+/** Where a number is in its text. */
+export interface NumberPlace {
+  /** Of its first character. */
+  readonly first: number;
+  /** Of its last one. */
+  readonly last: number;
+}
+
+/** The long numbers of a text, in their order. The text has to be JSON. */
+export function findLongNumbers(text: string): NumberPlace[] {
+  const found: NumberPlace[] = [];
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
       at = lastOfString(text, at);
     } else if (isDigit(code)) {
-      const start = text[at - 1] === "-" ? at - 1 : at;
+      const first = text[at - 1] === "-" ? at - 1 : at;
       at = lastOfNumber(text, at);
-      if (!isLongNumber(text, start, at)) continue;
-      marked += `${text.slice(done, start)}"${mark}${text.slice(start, at + 1)}"`;
-      done = at + 1;
+      if (isLongNumber(text, first, at)) found.push({ first, last: at });
     }
   }
-  return done === 0 ? undefined : marked + text.slice(done);
+  return found;
+}
+
+/** `text` with these numbers of it as strings that begin with `mark`. */
+export function markNumbers(text: string, places: readonly NumberPlace[], mark: string): string {
+  let marked = "";
+  let done = 0;
+  for (const { first, last } of places) {
+    marked += `${text.slice(done, first)}"${mark}${text.slice(first, last + 1)}"`;
+    done = last + 1;
+  }
+  return marked + text.slice(done);
 }
 
 function lastOfString(text: string, quote: number): number {

@@ -22,6 +22,9 @@ const REFUSED: readonly [what: string, text: () => string, reason: RegExp][] = [
   ["infinities", () => repeated("1e999", BYTES / 6), /100000 numbers that a double cannot hold/],
   ["long integers", () => repeated("12345678901234567", 1_000_000), /100000 numbers/],
   ["long numbers with a point", () => repeated("12345678901234567.5", 200_000), /100000 numbers/],
+  ["one number", () => `{"a":${"1".repeat(BYTES)}}`, /4000000 characters in numbers/],
+  ["one exponent", () => `{"a":1e${"1".repeat(BYTES)}}`, /4000000 characters in numbers/],
+  ["numbers of 1,000 digits", () => repeated("1".repeat(1000), 4001), /4000000 characters in num/],
   ["open lists", () => "[".repeat(BYTES), /1000 levels/],
   ["open objects", () => '{"a":'.repeat(BYTES / 5), /1000 levels/],
   ["levels that are closed again", () => padded(deep(JSON_LIMITS.depth + 1)), /1000 levels/],
@@ -49,6 +52,8 @@ for (const [what, text, reason] of REFUSED) {
 /** The same things as often as they may be, and where they mean nothing. */
 const READ: readonly [what: string, text: () => string][] = [
   ["infinities", () => repeated("1e999", JSON_LIMITS.longNumbers)],
+  ["numbers of 1,000 digits", () => repeated("1".repeat(1000), 4000)],
+  ["one fraction", () => `{"a":0.${"1".repeat(BYTES)}}`],
   ["levels", () => padded(deep(JSON_LIMITS.depth))],
   ["brackets and commas in a text", () => repeated(`"${"[{,".repeat(100)}"`, 20_000)],
   ["escaped quotes", () => `{"a":"${'\\"['.repeat(1_000_000)}"}`],
