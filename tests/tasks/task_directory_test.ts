@@ -16,32 +16,12 @@ import { branchOf } from "../../src/tasks/workspace/git_worktree.ts";
 import { missing, skippable } from "../helpers/requirements.ts";
 import { findFile, processRuns, until, untilFile } from "../helpers/until.ts";
 import { taskIdOf } from "../helpers/store_records.ts";
+import { commitSomething, git } from "./git_repository.ts";
 import { type RunRig, runRig } from "./run_rig.ts";
 
 const WORKTREE = { workspace: "{path: repo, isolation: worktree}" };
 const FETCH = { workspace: "{path: repo, isolation: worktree, fetch: true}" };
 const COPY = { workspace: "{path: repo, isolation: copy}" };
-
-/** Runs git, which has to go well; gives what it printed. */
-async function git(cwd: string, ...args: string[]): Promise<string> {
-  const who = ["-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"];
-  const { code, stdout, stderr } = await new Deno.Command("git", {
-    args: ["-C", cwd, ...who, ...args],
-    env: { GIT_CONFIG_GLOBAL: "/dev/null", LC_ALL: "C" },
-  }).output();
-  equal(code, 0, new TextDecoder().decode(stderr));
-  return new TextDecoder().decode(stdout).trim();
-}
-
-/** Makes the workspace a repository with one commit of a file `file` and a folder `sub`. */
-async function commitSomething(rig: RunRig): Promise<void> {
-  await git(rig.workspace, "init", "--quiet", "--initial-branch=main");
-  await Deno.writeTextFile(`${rig.workspace}/file`, "committed\n");
-  await Deno.mkdir(`${rig.workspace}/sub`);
-  await Deno.writeTextFile(`${rig.workspace}/sub/inner`, "inner\n");
-  await git(rig.workspace, "add", ".");
-  await git(rig.workspace, "commit", "--quiet", "-m", "one");
-}
 
 const branches = (rig: RunRig) => git(rig.workspace, "branch", "--format=%(refname:short)");
 const worktrees = async (rig: RunRig) =>

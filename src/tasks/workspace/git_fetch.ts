@@ -10,6 +10,9 @@ import { GIT, type Tools } from "./git_worktree.ts";
 import { runTool, toolError, type ToolResult } from "./run_tool.ts";
 
 /**
+ * The one call of git that may use a transport: with it come the programs that the configuration of
+ * the repository names for that, such as `core.sshCommand`, so `fetch: true` trusts it.
+ *
  * A stalled connection must not hold up the other tasks of the repository: the connection has 30
  * seconds to be made, and a minute without data ends it.
  *
@@ -19,6 +22,7 @@ import { runTool, toolError, type ToolResult } from "./run_tool.ts";
  */
 const FETCH = `${GIT}
 cd -- "$1" || exit 1
+without_hooks
 bare=$(git rev-parse --is-bare-repository)
 if branch=$(git symbolic-ref --quiet --short HEAD); then
   remote=$(git config "branch.$branch.remote" || :)
@@ -37,8 +41,11 @@ fi
 if [ -z "$GIT_SSH_COMMAND" ] && ! git config core.sshCommand >/dev/null; then
   export GIT_SSH_COMMAND='ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=20'
 fi
-git -c core.askPass= -c http.lowSpeedLimit=1 -c http.lowSpeedTime=60 \
-  fetch --quiet --no-recurse-submodules -- "$remote" || exit 1
+(
+  unset GIT_ALLOW_PROTOCOL GIT_NO_LAZY_FETCH
+  git -c core.askPass= -c http.lowSpeedLimit=1 -c http.lowSpeedTime=60 \
+    fetch --quiet --no-recurse-submodules -- "$remote"
+) || exit 1
 fetched=$(grep -v not-for-merge -- "$(git rev-parse --git-path FETCH_HEAD)" | cut -f 1 | head -n 1)
 if [ -z "$fetched" ] && [ "$bare" = true ]; then fetched=$(git rev-parse --verify HEAD); fi
 if [ -z "$fetched" ]; then

@@ -32,7 +32,7 @@ export interface Worktree {
   readonly branch: string;
 }
 
-/** Commits of a task without a worktree. */
+/** Commits of a task, in the repository of its worktree. */
 export interface KeptCommits {
   /** Git directory of the repository. */
   readonly repository: string;
@@ -56,11 +56,27 @@ export function keptRef(taskId: string): string {
 
 /**
  * Runs no program of the repository that is not needed for a working tree: any task in it may have
- * installed its hooks and its file monitor. Filters stay, because a working tree without them has
- * other content.
+ * installed its hooks and its file monitor, or have named a remote from which git fetches objects
+ * that are missing, by whatever program the configuration names. So no transport is allowed; a
+ * configuration could overrule `protocol.allow`, but not the environment. Filters stay, because a
+ * working tree without them has other content.
  */
 export const GIT = `
-git() { command git -c core.hooksPath=/dev/null -c core.fsmonitor=false "$@"; }`;
+export GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1
+git() { command git -c core.hooksPath=/dev/null -c core.fsmonitor=false "$@"; }
+# Turns off the hooks that the configuration of a repository defines (git 2.54), by their names: an
+# event cannot be turned off where a hook bears its name.
+without_hooks() {
+  count=0
+  while IFS= read -r key; do
+    [ -n "$key" ] || continue
+    export "GIT_CONFIG_KEY_$count=\${key%.event}.enabled" "GIT_CONFIG_VALUE_$count=false"
+    count=$((count + 1))
+  done <<END
+$(git "$@" config --name-only --get-regexp '^hook\\..*\\.event$' 2>/dev/null)
+END
+  export GIT_CONFIG_COUNT=$count
+}`;
 
 const PROBE = `${GIT}
 cd -- "$1" && git rev-parse --show-prefix && cd -- "$(git rev-parse --git-common-dir)" && pwd -P`;
@@ -70,6 +86,7 @@ git -C "$1" rev-parse --verify --quiet 'HEAD^{commit}'`;
 
 /** An existing branch or kept ref holds what the task committed before its directory was lost. */
 const ADD = `${GIT}
+without_hooks -C "$1"
 if git -C "$1" show-ref --verify --quiet "refs/heads/$3"; then
   git -C "$1" worktree add --quiet -- "$2" "$3"
 else
@@ -80,14 +97,16 @@ fi`;
 
 /**
  * Removes a worktree and its branch. With a ref, commits are kept under it first that are on no
- * other branch, on no tag and no remote, and were not fetched: what \`FETCH_HEAD\` names came from
+ * other branch, on no tag and no remote, and were not fetched: what `FETCH_HEAD` names came from
  * another repository and is there. It works without an intact repository: the directory is removed
- * in any case. Prints the repository, then the refs under which commits are kept.
+ * in any case. Prints the refs under which commits are kept.
+ *
+ * git never looks for its repository from inside the worktree, where a step may have put the name of
+ * another one: what the worktree has checked out is read from the repository it was made of.
  */
 const REMOVE = `${GIT}
-dir=$1 branch=$2 common= ref=$4 head= elsewhere= saved=
-if [ -e "$dir/.git" ]; then common=$(git -C "$dir" rev-parse --git-common-dir 2>/dev/null); fi
-[ -n "$common" ] || common=$3
+dir=$1 branch=$2 common=$3 ref=$4 elsewhere= saved= worktree=worktrees/\${1##*/}
+without_hooks --git-dir="$common"
 bare() { git --git-dir="$common" "$@"; }
 # Succeeds when a commit below $1 is nowhere else, and also when that cannot be told.
 own() {
@@ -102,17 +121,19 @@ keep() {
   elsewhere="$elsewhere $1" saved=-2
 }
 if [ -n "$ref" ] && [ -n "$common" ] && [ -d "$common" ]; then
-  if [ -e "$dir/.git" ]; then
-    elsewhere=$(cd -- "$dir" &&
-      cut -f 1 -- "$(git rev-parse --git-path FETCH_HEAD)" "$common/FETCH_HEAD" 2>/dev/null)
-    head=$(git -C "$dir" rev-parse --verify --quiet 'HEAD^{commit}')
+  for file in "$common/$worktree/FETCH_HEAD" "$common/FETCH_HEAD"; do
+    [ ! -f "$file" ] ||
+      elsewhere="$elsewhere $(cut -f 1 -- "$file" | grep -xE '[0-9a-f]{40}|[0-9a-f]{64}')"
+  done
+  head=$(bare rev-parse --verify --quiet "$worktree/HEAD^{commit}")
+  if [ -n "$head" ]; then
     for old in "$ref" "$ref-2"; do bare update-ref -d "$old" 2>/dev/null; done
   fi
   elsewhere="$elsewhere $(bare rev-parse --verify --quiet 'HEAD^{commit}')"
   keep "$head"
   keep "$(bare rev-parse --verify --quiet "refs/heads/$branch^{commit}")"
 fi
-bare worktree remove --force --force -- "$dir" >/dev/null 2>&1
+[ -z "$common" ] || bare worktree remove --force --force -- "$dir" >/dev/null 2>&1
 if [ -e "$dir" ]; then
   rm -rf -- "$dir" 2>/dev/null || { chmod -R u+rwX -- "$dir"; rm -rf -- "$dir"; } || exit 1
 fi
@@ -121,13 +142,13 @@ bare worktree prune
 rm -f -- "$common/refs/heads/$branch.lock"
 # A branch that somebody has checked out elsewhere stays.
 bare show-ref --verify --quiet "refs/heads/$branch" && bare branch --quiet -D -- "$branch" 2>/dev/null
-echo "$common"
 [ -z "$ref" ] || bare for-each-ref --format='%(refname)' "$ref" "$ref-2"`;
 
 /** Removes refs; one that is not there is none. */
 const DROP = `${GIT}
 common=$1; shift
 [ -d "$common" ] || exit 0
+without_hooks --git-dir="$common"
 for ref; do git --git-dir="$common" update-ref -d "$ref" || exit 1; done`;
 
 /**
@@ -155,6 +176,9 @@ export async function findRepository(path: string, tools: Tools): Promise<Reposi
   return { common, prefix };
 }
 
+/** What git says where it may not fetch objects that a partial clone has left at its remote. */
+const LACKS_OBJECTS = /promisor remote|lazy fetching disabled|transport '[^']*' not allowed/;
+
 /** From what a worktree is made. */
 export interface Start {
   /** Directory in the repository. */
@@ -176,31 +200,38 @@ export async function addWorktree(
   tools: Tools,
 ): Promise<void> {
   const added = await run(ADD, [from, path, branch, commit, kept], tools);
+  if (added.code !== 0 && LACKS_OBJECTS.test(added.err)) {
+    throw new AppError(
+      "invalid",
+      `The git repository "${from}" is a partial clone that lacks objects of the commit, and only ` +
+        '"git fetch" gets them: clone it without "--filter"',
+    );
+  }
   check(added, "git cannot make a worktree");
 }
 
 /** How a worktree is removed. */
 export interface WorktreeRemoval extends Tools {
-  /** The repository, for a worktree that is too broken to name it. */
-  readonly common?: string;
+  /** The repository it was made of; empty where that is not known, and only the directory goes. */
+  readonly common: string;
   /** Ref under which commits are kept that exist nowhere else; without it they go. */
   readonly kept?: string;
 }
 
 /**
- * Removes a worktree with its uncommitted changes and its branch. Returns the repository and the
- * refs that hold its commits, if any.
+ * Removes a worktree with its uncommitted changes and its branch. Returns the refs that hold its
+ * commits, if any.
  *
  * @throws {AppError} `invalid` when something of it cannot be removed.
  */
 export async function removeWorktree(
   { path, branch }: Worktree,
-  { common = "", kept = "", ...tools }: WorktreeRemoval,
+  { common, kept = "", ...tools }: WorktreeRemoval,
 ): Promise<KeptCommits> {
   const removed = await run(REMOVE, [path, branch, common, kept], tools);
   check(removed, `The worktree "${path}" cannot be removed`);
-  const [repository = "", ...refs] = removed.out.trim().split("\n");
-  return { repository, refs };
+  const refs = removed.out.split("\n").filter((line) => line !== "");
+  return { repository: common, refs };
 }
 
 /**

@@ -1,7 +1,7 @@
 /**
- * Which tasks have commits that are kept in a repository: a file for each beside the worktrees,
- * because the repository does not say whose they are when the task is removed, and the task no
- * longer says in which repository it ran.
+ * Which repository the worktree or the kept commits of a task are in: a file for each beside the
+ * worktrees. The worktree itself names its repository, too, in a file that steps may write; the
+ * repository does not say whose the commits are; and neither does the task when it is removed.
  *
  * @module
  */
@@ -14,20 +14,28 @@ export const KEPT_SUFFIX = ".kept";
 
 const fileOf = (worktrees: string, taskId: string) => join(worktrees, `${taskId}${KEPT_SUFFIX}`);
 
-/** Notes what is kept of a task; removes the note when that is nothing. */
+/** Notes the repository of a task, before its worktree is made. */
+export async function noteRepository(
+  worktrees: string,
+  taskId: string,
+  kept: KeptCommits,
+): Promise<void> {
+  await Deno.writeTextFile(fileOf(worktrees, taskId), JSON.stringify(kept));
+}
+
+/** Notes what is kept of a task; removes the note where that is nothing and its worktree is gone. */
 export async function noteKept(
   worktrees: string,
   taskId: string,
   kept: KeptCommits,
 ): Promise<void> {
-  const path = fileOf(worktrees, taskId);
-  if (kept.refs.length > 0) return await Deno.writeTextFile(path, JSON.stringify(kept));
-  await Deno.remove(path).catch((error) => {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  });
+  if (kept.refs.length > 0 || await isThere(join(worktrees, taskId))) {
+    return await noteRepository(worktrees, taskId, kept);
+  }
+  await Deno.remove(fileOf(worktrees, taskId)).catch(ignoreMissing);
 }
 
-/** What is kept of a task; `undefined` when that is nothing. */
+/** What is noted of a task; `undefined` when it has neither a worktree here nor commits. */
 export async function findKept(
   worktrees: string,
   taskId: string,
@@ -38,4 +46,12 @@ export async function findKept(
     if (error instanceof Deno.errors.NotFound) return undefined;
     throw error;
   }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return await Deno.lstat(path).catch(ignoreMissing) !== undefined;
+}
+
+function ignoreMissing(error: unknown): void {
+  if (!(error instanceof Deno.errors.NotFound)) throw error;
 }

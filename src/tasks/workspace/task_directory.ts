@@ -22,7 +22,7 @@ import {
   type Tools,
 } from "./git_worktree.ts";
 import { fetchUpstream } from "./git_fetch.ts";
-import { findKept, noteKept } from "./kept_commits.ts";
+import { findKept, noteKept, noteRepository } from "./kept_commits.ts";
 import { KeyedMutex } from "../../base/keyed_mutex.ts";
 import type { Plan } from "../plan.ts";
 import { runTool, toolError, type ToolHost } from "./run_tool.ts";
@@ -43,7 +43,7 @@ export interface DirectoryUser {
 
 /** How to remove a directory. */
 export interface Removal {
-  /** The workspace, where that is known: the directory may be too broken to name its repository. */
+  /** The workspace, where that is known: finds the repository of a worktree without a note of it. */
   readonly from?: string;
   /** Ends the removal, which then counts as failed. */
   readonly signal?: AbortSignal;
@@ -138,7 +138,7 @@ export class TaskDirectories {
   /** A sentence about the commits of a task whose worktree is gone; empty when there are none. */
   async whereCommitsAre(taskId: string): Promise<string> {
     const kept = await findKept(this.#host.dirs.worktrees, taskId);
-    return kept === undefined ? "" : whereKept(kept);
+    return kept === undefined || kept.refs.length === 0 ? "" : whereKept(kept);
   }
 
   /** Removes a directory; `kept` names the ref under which commits are kept, else they go. */
@@ -158,19 +158,24 @@ export class TaskDirectories {
     const name = nameIn(worktrees, directory);
     if (name === undefined) throw new Error(`"${directory}" is not a directory of a task`);
     const worktree = { path: join(worktrees, name), branch: branchOf(name) };
-    const common = await this.#commonOf([worktree.path, from ?? ""], tools);
+    const noted = await findKept(worktrees, name);
+    const common = noted?.repository ?? await this.#commonOf(from, tools);
     const removal = { ...tools, common, ...(kept === undefined ? {} : { kept }) };
-    return await this.#turns.run(common, () => removeWorktree(worktree, removal), tools.signal);
+    const left = await this.#turns.run(
+      common,
+      () => removeWorktree(worktree, removal),
+      tools.signal,
+    );
+    // It may have been made for an earlier task, which this one has retried.
+    if (noted !== undefined && name !== how.taskId) await noteKept(worktrees, name, noted);
+    return left;
   }
 
-  /** The repository of the first of these paths that is in one. */
-  async #commonOf(paths: readonly string[], tools: Tools): Promise<string> {
-    for (const path of paths) {
-      if (path === "" || !await isDirectory(path)) continue;
-      const found = await findRepository(path, tools).catch(() => undefined);
-      if (found !== undefined) return found.common;
-    }
-    return "";
+  /** The repository that a workspace is in; empty where it is in none. */
+  async #commonOf(from: string | undefined, tools: Tools): Promise<string> {
+    if (from === undefined || !await isDirectory(from)) return "";
+    const found = await findRepository(from, tools).catch(() => undefined);
+    return found?.common ?? "";
   }
 
   async #makeWorktree(
@@ -186,7 +191,7 @@ export class TaskDirectories {
     const kept = keptRef(taskId);
     return await this.#turns.run(common, async () => {
       const rest = await removeWorktree(worktree, { ...tools, common, kept });
-      await noteKept(worktrees, taskId, rest);
+      await noteRepository(worktrees, taskId, rest);
       try {
         const commit = plan.fetch === true ? await fetchUpstream(plan.path, tools) : "HEAD";
         await addWorktree({ from: plan.path, commit, kept }, worktree, tools);
@@ -199,7 +204,10 @@ export class TaskDirectories {
         if (cancellation.why !== "stop") {
           await inTime(
             this.#host.clock,
-            (signal) => removeWorktree(worktree, { ...tools, common, kept, signal }),
+            async (signal) => {
+              const left = await removeWorktree(worktree, { ...tools, common, kept, signal });
+              await noteKept(worktrees, taskId, left);
+            },
           );
         }
         throw error;
