@@ -41,10 +41,10 @@ export function upkeepHandlers(host: UpkeepHost): Pick<Handlers, keyof typeof UP
           error,
         });
       });
-      yield* recorded(until(signal, backupLines(input, dirs)), end ?? nothing);
+      yield* recorded(until(signal, backupLines(input, dirs, signal)), end ?? nothing);
     },
     async *"db.check"(_input, _caller, signal) {
-      yield* until(signal, ownCheckLines({ env: host.env, alone: false }, dirs));
+      yield* until(signal, ownCheckLines({ env: host.env, alone: false }, dirs, signal));
     },
     async *"db.vacuum"(_input, _caller, signal) {
       await refuseShared("db.vacuum", dirs);

@@ -29,21 +29,22 @@ export interface BackupResult extends BackupFacts {
 }
 
 /**
- * Copies the database, even while it is in use; yields its progress. Ending the iteration early
- * leaves nothing behind.
+ * Copies the database, even while it is in use; yields its progress. Ending the iteration early or
+ * by `signal` leaves nothing behind.
  *
  * @throws {AppError} `usage`, `refused` or `overloaded`; what was there before then stays.
  */
 export async function* backUp(
   { file, force }: BackupRequest,
   dirs: DataDir,
+  signal?: AbortSignal,
 ): AsyncGenerator<Progress, BackupResult, undefined> {
   if (!isAbsolute(file)) throw new AppError("usage", `"${file}" is not an absolute path`);
   await checkTarget(file, { force, database: dirs.database });
   const part = `${file}.${crypto.randomUUID().slice(0, 8)}.part`;
   try {
     await makeEmpty(part);
-    const facts = yield* backUpFile({ from: dirs.database, to: part });
+    const facts = yield* backUpFile({ from: dirs.database, to: part }, signal);
     await sync(part);
     await Deno.rename(part, file);
     await syncDirectory(dirname(file));

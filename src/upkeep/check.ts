@@ -41,10 +41,11 @@ export interface CheckRequest {
 export async function* check(
   { file, alone }: CheckRequest,
   dirs: DataDir,
+  signal?: AbortSignal,
 ): AsyncGenerator<Progress, CheckReport, undefined> {
   const beside = [`${file}-shm`, `${file}-wal`].filter((path) => !isThere(path));
   try {
-    const facts = yield* checkWholeFile(file);
+    const facts = yield* checkWholeFile(file, signal);
     const notes = facts.running > 0 && alone
       ? [`${facts.running} tasks were running: they continue when a daemon starts`]
       : [];
@@ -69,9 +70,10 @@ export interface OwnCheckRequest extends Pick<CheckRequest, "alone"> {
 export async function* checkOwn(
   { env, alone }: OwnCheckRequest,
   dirs: DataDir,
+  signal?: AbortSignal,
 ): AsyncGenerator<Progress, CheckReport, undefined> {
   const shared = yield* checkShared(dirs, env);
-  if (shared === undefined) return yield* check({ file: dirs.database, alone }, dirs);
+  if (shared === undefined) return yield* check({ file: dirs.database, alone }, dirs, signal);
   return await report(shared.database, shared, { dirs, notes: [] });
 }
 

@@ -6,7 +6,6 @@
  */
 
 import type { Backup, Check, Restored, UpkeepLine, Vacuum } from "../api/upkeep_operations.ts";
-import type { Clock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
 import type { Progress } from "../store/maintenance.ts";
@@ -19,15 +18,19 @@ import {
   type CheckRequest,
   type OwnCheckRequest,
 } from "./check.ts";
-import { restore, type RestoreRequest } from "./restore.ts";
+import { restore, type RestoreHost, type RestoreRequest } from "./restore.ts";
 import { vacuum } from "./vacuum.ts";
 
 /** Lines of one job: its progress, then its result or its error. */
 export type UpkeepLines<Result> = AsyncGenerator<UpkeepLine<Result>, void, undefined>;
 
 /** Copies the database. */
-export function backupLines(request: BackupRequest, dirs: DataDir): UpkeepLines<Backup> {
-  return lines(backUp(request, dirs), ({ file, bytes, schemaVersion, keyFile }) => ({
+export function backupLines(
+  request: BackupRequest,
+  dirs: DataDir,
+  signal?: AbortSignal,
+): UpkeepLines<Backup> {
+  return lines(backUp(request, dirs, signal), ({ file, bytes, schemaVersion, keyFile }) => ({
     file,
     bytes,
     schema_version: schemaVersion,
@@ -41,8 +44,12 @@ export function checkLines(request: CheckRequest, dirs: DataDir): UpkeepLines<Ch
 }
 
 /** Checks the database of the data directory. */
-export function ownCheckLines(request: OwnCheckRequest, dirs: DataDir): UpkeepLines<Check> {
-  return lines(checkOwn(request, dirs), toCheck);
+export function ownCheckLines(
+  request: OwnCheckRequest,
+  dirs: DataDir,
+  signal?: AbortSignal,
+): UpkeepLines<Check> {
+  return lines(checkOwn(request, dirs, signal), toCheck);
 }
 
 function toCheck({ file, bytes, schemaVersion, faults, notes }: CheckReport): Check {
@@ -52,7 +59,7 @@ function toCheck({ file, bytes, schemaVersion, faults, notes }: CheckReport): Ch
 /** Replaces the database with a copy. */
 export function restoreLines(
   request: RestoreRequest,
-  host: { readonly dirs: DataDir; readonly clock: Clock },
+  host: RestoreHost,
 ): UpkeepLines<Restored> {
   return lines(restore(request, host), (done) => ({
     file: done.file,

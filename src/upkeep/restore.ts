@@ -31,6 +31,14 @@ export interface RestoreRequest {
   readonly dropSecrets: boolean;
 }
 
+/** What a restore needs. */
+export interface RestoreHost {
+  readonly dirs: DataDir;
+  readonly clock: Clock;
+  /** Stops it at once, as long as the copy is not in place. */
+  readonly signal?: AbortSignal;
+}
+
 /** Result of a restore. */
 export interface RestoreResult {
   readonly file: string;
@@ -55,18 +63,18 @@ export interface RestoreResult {
  */
 export async function* restore(
   { file, cancelTasks, dropSecrets }: RestoreRequest,
-  { dirs, clock }: { dirs: DataDir; clock: Clock },
+  { dirs, clock, signal }: RestoreHost,
 ): AsyncGenerator<Progress, RestoreResult, undefined> {
   await refuseShared("db.restore", dirs);
   using _lock = await lockDataDir(dirs, clock);
   const { database } = dirs;
   const part = `${database}.restore.part`;
-  const facts = yield* checkWholeFile(file);
+  const facts = yield* checkWholeFile(file, signal);
   const closed = await checkUsable(file, { facts, dirs, dropSecrets });
   try {
     await Deno.remove(part).catch(() => {}); // rest of a restore that was killed
     (await Deno.open(part, { write: true, createNew: true, mode: 0o600 })).close();
-    yield* backUpFile({ from: file, to: part });
+    yield* backUpFile({ from: file, to: part }, signal);
     makeReady(part, {
       leaveOut: closed,
       ...(cancelTasks ? { cancel: { reason: CANCELLED, now: clock.now() } } : {}),
@@ -83,11 +91,14 @@ export async function* restore(
     const { schemaVersion } = facts;
     return { file, database, kept, schemaVersion, openTasks, cancelled: cancelTasks, dropped };
   } finally {
-    for (const left of [part, `${part}-wal`, `${part}-shm`]) {
+    for (const left of [part, ...BESIDE.map((end) => part + end)]) {
       await Deno.remove(left).catch(() => {});
     }
   }
 }
+
+/** Ends of the names of files that SQLite makes beside a database. */
+const BESIDE = ["-wal", "-shm", "-journal"];
 
 /** Refuses a copy that cannot be used; returns the SecretStores to leave out. */
 async function checkUsable(

@@ -40,7 +40,7 @@ export const command: Command = {
         {
           operation: "db.backup",
           input: request,
-          onFiles: (dir) => backupLines(request, dir),
+          onFiles: (dir) => backupLines(request, dir, signal),
         },
         context,
         signal,

@@ -47,8 +47,8 @@ export const command: Command = {
       cancelTasks: context.flag("cancelTasks"),
       dropSecrets: context.flag("dropSecrets"),
     };
-    const host = { dirs: context.dir(), clock: systemClock };
     return await interruptible(context.io, async (signal) => {
+      const host = { dirs: context.dir(), clock: systemClock, signal };
       const restored = await follow(restoreLines(request, host), { io: context.io, signal });
       context.io.out(
         context.option("output") === "json" ? jsonText(restored) : restoredText(restored),

@@ -26,7 +26,8 @@ export function createDatabase(path: string, resources: readonly Resource[]): bo
 
 function fileExists(path: string): boolean {
   try {
-    return Deno.statSync(path).size > 0;
+    const { isFile, size } = Deno.statSync(path);
+    return !isFile || size > 0;
   } catch {
     return false;
   }

@@ -49,7 +49,12 @@ export type Reply =
     readonly wrote: boolean;
   };
 
-/** Message to the thread of a long job; a number other than 0 in `stop` ends it. */
+/** Where in `stop` of a {@linkcode Job} a number other than 0 asks its thread to end. */
+export const STOP = 0;
+/** Where in `stop` its thread says that it has copied all, and does what cannot be ended. */
+export const COPIED = 1;
+
+/** Message to the thread of a long job. */
 export type Job =
   | {
     readonly type: "backup";

@@ -8,7 +8,7 @@
 import { AppError } from "../../../base/errors.ts";
 import { text } from "../../sql/columns.ts";
 import { Database } from "./database.ts";
-import { migrate, versionOf } from "./migrations.ts";
+import { migrate, SCHEMA_VERSION, versionOf } from "./migrations.ts";
 
 /** Most differences that are listed. */
 const MAX_LISTED = 20;
@@ -20,18 +20,35 @@ interface Part {
   readonly type: string;
   readonly name: string;
   readonly table: string;
+  /** As it stands in the file. */
+  readonly raw: string;
+  /** Without comments, and with one blank between words. */
   readonly sql: string;
 }
 
-/** One sentence for each foreign, missing or different part of the schema. */
+/** What is said of a file that svc has not made. */
+export const NOT_OURS = "It is not a database of svc";
+
+/**
+ * One sentence for each foreign, missing or different part of the schema. It evaluates nothing that
+ * the schema says, so it comes before whatever reads rows: SQLite's own checks of pages do evaluate
+ * it, for as long as it says.
+ */
 export function findSchemaFaults(db: Database): string[] {
+  const version = versionOf(db);
+  if (version < 0) return [NOT_OURS];
+  if (version > SCHEMA_VERSION) {
+    return [
+      `It was written by a newer svc (schema ${version}, this one knows ${SCHEMA_VERSION})`,
+    ];
+  }
   const found = partsOf(db);
-  const expected = expectedParts(versionOf(db));
+  const expected = expectedParts(version);
   const faults: string[] = [];
   for (const [key, part] of found) {
     const known = expected.get(key);
     if (known === undefined) {
-      if (STATISTICS.test(key) || isHarmlessTable(part, expected)) continue;
+      if (STATISTICS.test(key) || isHarmless(db, part, expected)) continue;
       faults.push(`${nameOf(part)} was not made by svc${removalHint(part)}`);
     } else if (known.sql !== part.sql || known.table !== part.table) {
       faults.push(`${nameOf(part)} is not as svc makes it`);
@@ -60,21 +77,42 @@ export function refuseOtherSchema(db: Database): void {
 
 /**
  * Whether a part is a plain table of another program, or an index on one, which cannot affect our
- * rows: programs that copy a database while it is written (Litestream) keep their position in one.
+ * rows and has nothing that SQLite evaluates when it checks pages: programs that copy a database
+ * while it is written (Litestream) keep their position in one.
  */
-function isHarmlessTable({ type, table, sql }: Part, expected: ReadonlyMap<string, Part>): boolean {
-  const isPlain = type === "index" || type === "table" && /^CREATE TABLE /i.test(sql);
-  return isPlain && !/\breferences\b/i.test(sql) && !expected.has(`table ${table}`);
+function isHarmless(db: Database, part: Part, expected: ReadonlyMap<string, Part>): boolean {
+  const { type, name, table, raw, sql } = part;
+  if (expected.has(`table ${table}`) || NOT_PLAIN.test(raw)) return false;
+  if (type === "table") return /^CREATE TABLE /i.test(sql);
+  return type === "index" &&
+    db.get("SELECT 1 FROM pragma_index_xinfo(?) WHERE cid = -2", name) === undefined; // expression
 }
+
+/**
+ * Words without which a table or an index has no expression, no collation of another program and no
+ * reference to one of our tables. They are looked for in names and comments, too.
+ */
+const NOT_PLAIN = /\b(?:as|check|collate|references|where)\b|\bdefault(?!\s*(?:['"\w+]|-(?!-)))/i;
 
 /** The parts of the schema by type and name. */
 function partsOf(db: Database): ReadonlyMap<string, Part> {
-  const rows = db.all("SELECT type, name, tbl_name, coalesce(sql, '') AS sql FROM sqlite_schema");
+  // A file that somebody has written to by hand may hold bytes where SQLite takes them for text.
+  const rows = db.all(
+    `SELECT CAST(type AS TEXT) AS type, CAST(name AS TEXT) AS name,
+       CAST(tbl_name AS TEXT) AS tbl_name, CAST(coalesce(sql, '') AS TEXT) AS sql
+     FROM sqlite_schema`,
+  );
   return new Map(rows.map((row) => {
-    const [type, name] = [text(row, "type"), text(row, "name")];
-    const part = { type, name, table: text(row, "tbl_name"), sql: normalise(text(row, "sql")) };
+    const [type, name, raw] = [text(row, "type"), text(row, "name"), text(row, "sql")];
+    const part = { type, name, table: text(row, "tbl_name"), raw, sql: normalise(raw) };
     return [`${type} ${name}`, part];
   }));
+}
+
+/** Names of the tables that the migrations up to a version make. */
+export function ownTables(version: number): readonly string[] {
+  const parts = [...expectedParts(version).values()];
+  return parts.filter(({ type }) => type === "table").map(({ name }) => name);
 }
 
 /** The schema after the migrations up to a version. */
@@ -84,10 +122,14 @@ function expectedParts(version: number): ReadonlyMap<string, Part> {
   return partsOf(db);
 }
 
+/** Longer than any statement of ours; no time is spent on a longer one. */
+const MAX_LENGTH = 100_000;
+
 /** A statement without comments, and with one blank between words. */
 function normalise(sql: string): string {
+  if (sql.length > MAX_LENGTH) return sql;
   return sql.replace(
-    /('(?:[^']|'')*'|"(?:[^"]|"")*")|--[^\n]*|\/\*[^]*?\*\/|\s+/g,
+    /('(?:[^']|'')*'|"(?:[^"]|"")*")|--[^\n]*|\/\*[^]*?\*\/|[ \t\n\f\r]+/g,
     (_, quoted: string | undefined) => quoted ?? " ",
   ).replace(/ +/g, " ").replace(/ ?([(),]) ?/g, "$1").trim();
 }

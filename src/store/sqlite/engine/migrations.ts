@@ -299,7 +299,11 @@ export function migrate(db: Database, upTo: number = SCHEMA_VERSION): void {
  * @throws {AppError} `refused` when the file is damaged or written by a newer version.
  */
 export function checkVersion(path: string): number {
+  if (!isOpenable(path)) throw new AppError("refused", `"${path}" is not a file: move it away`);
   const version = readVersion(path);
+  if (version < 0) {
+    throw new AppError("refused", `"${path}" is not a database of svc: move it away`);
+  }
   if (version <= SCHEMA_VERSION) return version;
   throw new AppError(
     "refused",
@@ -334,6 +338,15 @@ function readVersion(path: string): number {
     throw new AppError("refused", message, { cause });
   } finally {
     for (const file of beside) if (isThere(file)) Deno.removeSync(file);
+  }
+}
+
+/** Whether opening it comes to an end, as it does not for a pipe. */
+export function isOpenable(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return true; // SQLite says why not
   }
 }
 

@@ -8,6 +8,7 @@
 
 import { AppError } from "../../../base/errors.ts";
 import type { BackupFacts, Progress } from "../../maintenance.ts";
+import { refuseOtherSchema } from "../engine/check_schema.ts";
 import { Database } from "../engine/database.ts";
 import { versionOf } from "../engine/migrations.ts";
 
@@ -15,12 +16,14 @@ import { versionOf } from "../engine/migrations.ts";
 const PAGES_PER_STEP = 256;
 
 /**
- * Copies the database `from` into the empty file `to`, as one file without a log beside it.
+ * Copies the database `from` into the empty file `to`, as one file without a log beside it. Calls
+ * `onCopied` before it checks the copy.
  *
  * @throws {AppError} `refused` when the copy is not sound.
  */
 export async function backUp(
   files: { readonly from: string; readonly to: string },
+  onCopied: () => void,
   onProgress: (progress: Progress) => void,
 ): Promise<BackupFacts> {
   {
@@ -33,7 +36,9 @@ export async function backUp(
         onProgress({ fraction: totalPages === 0 ? 1 : (totalPages - remainingPages) / totalPages }),
     });
   }
+  onCopied();
   using copy = new Database(files.to, { settings: "PRAGMA journal_mode = DELETE;" });
+  refuseOtherSchema(copy); // before the check of pages, which evaluates what a schema says
   const sound = copy.get("PRAGMA quick_check(1)")?.["quick_check"];
   if (sound !== "ok") {
     throw new AppError("refused", `The copy is not sound (${sound}): see "svc db check"`);

@@ -10,11 +10,11 @@ import type { CheckFacts } from "../../maintenance.ts";
 import { verifyAudit } from "../audit/audit_chain.ts";
 import { sizeOf } from "./back_up.ts";
 import { findUnreadable } from "./check_rows.ts";
-import { findSchemaFaults } from "../engine/check_schema.ts";
+import { findSchemaFaults, NOT_OURS } from "../engine/check_schema.ts";
 import { number, text } from "../../sql/columns.ts";
 import { IMPOSSIBLE_ROWS, listed, MAX_LISTED } from "../../sql/impossible_rows.ts";
 import { Database, fromSqliteError } from "../engine/database.ts";
-import { SCHEMA_VERSION, versionOf } from "../engine/migrations.ts";
+import { isOpenable, SCHEMA_VERSION, versionOf } from "../engine/migrations.ts";
 import { loadResources } from "../resources/resource_rows.ts";
 
 /** Tables that every version has. */
@@ -31,6 +31,7 @@ const NOTHING: CheckFacts = {
 
 /** Checks the file at `path`; a file that cannot be opened is reported as a fault too. */
 export function checkFile(path: string): CheckFacts {
+  if (!isOpenable(path)) return { ...NOTHING, faults: ["It is not a file"] };
   try {
     using db = new Database(path, { readOnly: true });
     db.exec("BEGIN"); // one read transaction: all of it as it is at one moment
@@ -44,23 +45,17 @@ export function checkFile(path: string): CheckFacts {
 function inspect(db: Database): CheckFacts {
   const schemaVersion = versionOf(db);
   const facts = { ...NOTHING, schemaVersion, bytes: sizeOf(db) };
-  const damage = db.all(`PRAGMA integrity_check(${MAX_LISTED})`)
-    .map((row) => text(row, "integrity_check")).filter((line) => line !== "ok");
-  if (damage.length > 0) return { ...facts, faults: damage.map((line) => `Damaged: ${line}`) };
-  const names = db.all("SELECT name FROM sqlite_schema").map((row) => text(row, "name"));
-  if (schemaVersion === 0 || TABLES.some((table) => !names.includes(table))) {
-    return { ...facts, faults: ["It is not a database of svc"] };
-  }
-  if (schemaVersion > SCHEMA_VERSION) {
-    return {
-      ...facts,
-      faults: [
-        `It was written by a newer svc (schema ${schemaVersion}, this one knows ${SCHEMA_VERSION})`,
-      ],
-    };
+  const names = db.all("SELECT CAST(name AS TEXT) AS name FROM sqlite_schema").map((row) =>
+    text(row, "name")
+  );
+  if (schemaVersion < 1 || TABLES.some((table) => !names.includes(table))) {
+    return { ...facts, faults: [NOT_OURS] };
   }
   const unusable = findSchemaFaults(db);
   if (unusable.length > 0) return { ...facts, faults: unusable };
+  const damage = db.all(`PRAGMA integrity_check(${MAX_LISTED})`)
+    .map((row) => text(row, "integrity_check")).filter((line) => line !== "ok");
+  if (damage.length > 0) return { ...facts, faults: damage.map((line) => `Damaged: ${line}`) };
   const unreadable = findUnreadable(db, MAX_LISTED);
   if (unreadable.length > 0) return { ...facts, faults: unreadable };
   const known = { ...facts, ...countTasks(db), secretStores: findSecretStores(db) };

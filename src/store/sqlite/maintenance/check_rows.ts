@@ -6,7 +6,9 @@
 
 import { isJsonObject } from "../../../base/json.ts";
 import { number, text } from "../../sql/columns.ts";
+import { ownTables } from "../engine/check_schema.ts";
 import type { Database } from "../engine/database.ts";
+import { versionOf } from "../engine/migrations.ts";
 
 /** Columns whose text is a JSON object; a file of an earlier version lacks some of them. */
 const JSON_COLUMNS: readonly (readonly [table: string, column: string])[] = [
@@ -27,13 +29,11 @@ const MAY_BE_LARGE = "control_tokens.expires_at";
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
-/** One sentence for each unreadable row, at most `most` of each column. */
+/** One sentence for each unreadable row of a table of ours, at most `most` of each column. */
 export function findUnreadable(db: Database, most: number): string[] {
   const tables = new Map(
-    db.all(
-      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'",
-    )
-      .map((row) => [text(row, "name"), columnsOf(db, text(row, "name"))]),
+    ownTables(versionOf(db)).filter((name) => !name.startsWith("sqlite_"))
+      .map((name) => [name, columnsOf(db, name)]),
   );
   const broken = JSON_COLUMNS.flatMap(([table, column]) => {
     const columns = tables.get(table) ?? [];

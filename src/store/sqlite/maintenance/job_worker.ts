@@ -9,7 +9,7 @@ import { systemClock } from "../../../base/clock.ts";
 import { backUp } from "./back_up.ts";
 import { checkFile } from "./check_file.ts";
 import { fromSqliteError } from "../engine/database.ts";
-import { type Job, type JobReply, sendError } from "../protocol.ts";
+import { COPIED, type Job, type JobReply, sendError, STOP } from "../protocol.ts";
 
 const scope = globalThis as unknown as DedicatedWorkerGlobalScope;
 const say = (reply: JobReply) => scope.postMessage(reply);
@@ -24,11 +24,18 @@ async function run(job: Job): Promise<unknown> {
   const stop = new Int32Array(job.stop);
   let steps = 0;
   let since = systemClock.monotonicMs();
-  return await backUp(job, (progress) => {
+  const endIfAsked = () => {
+    if (Atomics.load(stop, STOP) !== 0) throw new Error("It was stopped");
+  };
+  const onCopied = () => {
+    Atomics.store(stop, COPIED, 1);
+    endIfAsked(); // who asked before this waits for it
+  };
+  return await backUp(job, onCopied, (progress) => {
     if (steps++ % STEPS_PER_REPORT === 0) say({ type: "progress", progress });
     // Half of the time is left to other users of the disk; a request to stop ends the pause.
-    Atomics.wait(stop, 0, 0, Math.min(systemClock.monotonicMs() - since, LONGEST_PAUSE_MS));
-    if (Atomics.load(stop, 0) !== 0) throw new Error("It was stopped");
+    Atomics.wait(stop, STOP, 0, Math.min(systemClock.monotonicMs() - since, LONGEST_PAUSE_MS));
+    endIfAsked();
     since = systemClock.monotonicMs();
   });
 }

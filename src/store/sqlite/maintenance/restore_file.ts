@@ -6,6 +6,7 @@
 
 import { AppError } from "../../../base/errors.ts";
 import type { ResourceKey } from "../../../resources/resource.ts";
+import { refuseOtherSchema } from "../engine/check_schema.ts";
 import { Database, fromSqliteError } from "../engine/database.ts";
 import { migrate } from "../engine/migrations.ts";
 import { WAIT_REASON } from "../../sql/wait_reasons.ts";
@@ -29,6 +30,7 @@ export interface RestoreChanges {
 /** Migrates a copy to this program's schema, and makes the given changes. */
 export function makeReady(path: string, { leaveOut, cancel }: RestoreChanges): void {
   using db = new Database(path);
+  refuseOtherSchema(db);
   migrate(db);
   db.transaction(() => {
     changeResources(db, leaveOut.map((key) => ({ op: "delete", key })));

@@ -7,29 +7,40 @@
 
 import { dirname } from "node:path";
 import type { BackupFacts, CheckFacts, Progress } from "../../maintenance.ts";
-import { type Job, type JobReply, receiveError } from "../protocol.ts";
+import { AppError } from "../../../base/errors.ts";
+import { COPIED, type Job, type JobReply, receiveError, STOP } from "../protocol.ts";
 
 /**
  * Copies the database `from` into the empty file `to`; yields its progress. Ending the iteration
- * early stops the job.
+ * early stops the job, and so does `signal`, without waiting for what cannot be stopped.
  *
  * @throws {AppError} `refused` or `overloaded` when the copy cannot be made or is not sound.
  */
 export function backUpFile(
   files: { readonly from: string; readonly to: string },
+  signal?: AbortSignal,
 ): AsyncGenerator<Progress, BackupFacts, undefined> {
-  const stop = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
-  return runJob<BackupFacts>({ type: "backup", ...files, stop }, stop);
+  const stop = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT);
+  return runJob<BackupFacts>({ type: "backup", ...files, stop }, { stop, signal });
 }
 
-/** Checks the database at `path`, every page and every table; yields its progress. */
-export function checkWholeFile(path: string): AsyncGenerator<Progress, CheckFacts, undefined> {
-  return runJob<CheckFacts>({ type: "check", path });
+/**
+ * Checks the database at `path`, every page and every table; yields its progress. One operation of
+ * SQLite goes through all pages: `signal` leaves it to the end of the process.
+ */
+export function checkWholeFile(
+  path: string,
+  signal?: AbortSignal,
+): AsyncGenerator<Progress, CheckFacts, undefined> {
+  return runJob<CheckFacts>({ type: "check", path }, { signal });
 }
 
 async function* runJob<Result>(
   job: Job,
-  stop?: SharedArrayBuffer,
+  { stop, signal }: {
+    readonly stop?: SharedArrayBuffer;
+    readonly signal?: AbortSignal | undefined;
+  },
 ): AsyncGenerator<Progress, Result, undefined> {
   const directories = job.type === "check" ? [job.path] : [job.from, job.to];
   const places = directories.map((path) => dirname(path));
@@ -38,24 +49,33 @@ async function* runJob<Result>(
     deno: { permissions: { read: places, write: places } },
   });
   const replies = new Replies(worker);
-  let over = false;
+  const flags = stop === undefined ? undefined : new Int32Array(stop);
+  let over = flags === undefined;
+  const stopped = Promise.withResolvers<never>();
+  stopped.promise.catch(() => {}); // nobody may be waiting any more
+  const onAbort = () => stopped.reject(new AppError("refused", "It was stopped before its end"));
+  signal?.addEventListener("abort", onAbort);
   try {
+    if (signal?.aborted === true) onAbort();
     worker.postMessage(job);
     for (;;) {
-      const reply = await replies.next();
-      over = reply.type !== "progress";
+      const reply = await Promise.race([replies.next(), stopped.promise]);
+      over ||= reply.type !== "progress";
       if (reply.type === "failed") throw receiveError(reply.error);
       if (reply.type === "done") return reply.value as Result;
       yield reply.progress;
     }
   } finally {
+    signal?.removeEventListener("abort", onAbort);
     // Ending the thread does not end a running SQLite operation: the thread has to be asked to stop
-    // first.
-    if (stop !== undefined) {
-      Atomics.store(new Int32Array(stop), 0, 1);
-      Atomics.notify(new Int32Array(stop), 0);
+    // first, and does so between two steps of its copying.
+    if (flags !== undefined) {
+      Atomics.store(flags, STOP, 1);
+      Atomics.notify(flags, STOP);
+      while (!over && Atomics.load(flags, COPIED) === 0) {
+        over = (await replies.next()).type !== "progress";
+      }
     }
-    while (!over && stop !== undefined) over = (await replies.next()).type !== "progress";
     worker.terminate();
   }
 }
