@@ -57,6 +57,25 @@ export interface Restored {
   readonly cancelled: boolean;
   /** SecretStores that were left out, as `project/name`. */
   readonly dropped: readonly string[];
+  /** SHA-256 of the backup, in hexadecimal. */
+  readonly sha256: string;
+  /** Whether the replaced database was there and could be read. */
+  readonly compared: boolean;
+  /** Tokens that are valid now, and were not, or were other ones, in the replaced database. */
+  readonly tokens: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly role: string;
+    readonly expires_at: string;
+  }[];
+  /** Number of tokens that are valid in the backup and revoked by this restore. */
+  readonly revoked_tokens: number;
+  /** Keys of SecretStores, as `project/name KEY`, whose values the replaced database did not have. */
+  readonly secrets: readonly string[];
+  /** Triggers that fire again, as `project/name`: they were suspended or deleted since. */
+  readonly resumed: readonly string[];
+  /** Number of messages in the outbox that are sent at the next start. */
+  readonly waiting_messages: number;
 }
 
 /** The result of a vacuum. */

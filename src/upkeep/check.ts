@@ -123,6 +123,39 @@ export async function findClosedSecrets(
   return results.flat();
 }
 
+/**
+ * Keys of SecretStores, as `project/name KEY`, whose values differ, or that only one of them has. A
+ * value that does not open counts as another one.
+ */
+export async function findOtherSecrets(
+  stores: { readonly before: readonly Resource[]; readonly now: readonly Resource[] },
+  dirs: Pick<DataDir, "secretKey">,
+): Promise<readonly string[]> {
+  if (stores.now.length === 0) return [];
+  const keyring = await createKeyring(await Deno.readTextFile(dirs.secretKey));
+  const [before, now] = await Promise.all(
+    [stores.before, stores.now].map((some) => openAll(some, keyring)),
+  ) as [Map<string, string>, Map<string, string>];
+  return [...new Set([...before.keys(), ...now.keys()])]
+    .filter((key) => before.get(key) === undefined || before.get(key) !== now.get(key)).toSorted();
+}
+
+/** The values by `project/name KEY`, without those that do not open. */
+async function openAll(
+  secretStores: readonly Resource[],
+  keyring: Keyring,
+): Promise<ReadonlyMap<string, string>> {
+  const values = new Map<string, string>();
+  for (const { project, name: store, spec, createdAt, generation } of secretStores) {
+    for (const [key, sealed] of Object.entries((spec as SecretStoreSpec).data)) {
+      const place = { project, store, key, createdAt, generation };
+      const value = await keyring.open(place, sealed).catch(() => undefined);
+      if (value !== undefined) values.set(`${project}/${store} ${key}`, value);
+    }
+  }
+  return values;
+}
+
 function isThere(path: string): boolean {
   try {
     Deno.lstatSync(path);

@@ -6,6 +6,7 @@
  */
 
 import type { Backup, Check, Restored, UpkeepLine, Vacuum } from "../api/upkeep_operations.ts";
+import { rfc3339 } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
 import type { Progress } from "../store/maintenance.ts";
@@ -69,6 +70,18 @@ export function restoreLines(
     open_tasks: done.openTasks,
     cancelled: done.cancelled,
     dropped: done.dropped,
+    sha256: done.sha256,
+    compared: done.findings.compared,
+    tokens: done.findings.tokens.map(({ id, name, role, expiresAt }) => ({
+      id,
+      name,
+      role,
+      expires_at: rfc3339(expiresAt),
+    })),
+    revoked_tokens: done.findings.revoked,
+    secrets: done.secrets,
+    resumed: done.findings.resumed,
+    waiting_messages: done.findings.waiting,
   }));
 }
 

@@ -5,17 +5,24 @@
  * @module
  */
 
+import { createHash } from "node:crypto";
 import { dirname } from "node:path";
 import { type Clock, rfc3339 } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
+import { idFactory } from "../base/ids.ts";
 import { lockDataDir } from "../base/lock.ts";
 import type { Resource } from "../resources/resource.ts";
+import type { ControlEvent } from "../store/audit_records.ts";
 import type { CheckFacts, Progress } from "../store/maintenance.ts";
 import { refuseShared } from "../storage/no_shared_database.ts";
-import { foldLog, makeReady } from "../store/sqlite/maintenance/restore_file.ts";
+import {
+  foldLog,
+  makeReady,
+  type RestoreFindings,
+} from "../store/sqlite/maintenance/restore_file.ts";
 import { backUpFile, checkWholeFile } from "../store/sqlite/maintenance/run_job.ts";
-import { findClosedSecrets } from "./check.ts";
+import { findClosedSecrets, findOtherSecrets } from "./check.ts";
 import { syncDirectory } from "./sync_directory.ts";
 
 /** Reason of the open tasks of a copy that were cancelled. */
@@ -29,6 +36,8 @@ export interface RestoreRequest {
   readonly cancelTasks: boolean;
   /** Whether SecretStores whose key is lost are left out. */
   readonly dropSecrets: boolean;
+  /** Whether every token of the copy is revoked. */
+  readonly revokeTokens: boolean;
 }
 
 /** What a restore needs. */
@@ -53,6 +62,12 @@ export interface RestoreResult {
   readonly cancelled: boolean;
   /** SecretStores that were left out, as `project/name`. */
   readonly dropped: readonly string[];
+  /** SHA-256 of the copy, in hexadecimal. */
+  readonly sha256: string;
+  /** What came back, compared with the old database. */
+  readonly findings: RestoreFindings;
+  /** Keys of SecretStores whose values are other ones than in the old database. */
+  readonly secrets: readonly string[];
 }
 
 /**
@@ -62,7 +77,7 @@ export interface RestoreResult {
  * changed.
  */
 export async function* restore(
-  { file, cancelTasks, dropSecrets }: RestoreRequest,
+  { file, cancelTasks, dropSecrets, revokeTokens }: RestoreRequest,
   { dirs, clock, signal }: RestoreHost,
 ): AsyncGenerator<Progress, RestoreResult, undefined> {
   await refuseShared("db.restore", dirs);
@@ -75,10 +90,18 @@ export async function* restore(
     await Deno.remove(part).catch(() => {}); // rest of a restore that was killed
     (await Deno.open(part, { write: true, createNew: true, mode: 0o600 })).close();
     yield* backUpFile({ from: file, to: part }, signal);
-    makeReady(part, {
+    const sha256 = await digestOf(file, signal);
+    const findings = makeReady(part, {
+      replaces: database,
       leaveOut: closed,
+      revokeTokens,
+      record: recordOf(`${file} sha256:${sha256}`, clock),
       ...(cancelTasks ? { cancel: { reason: CANCELLED, now: clock.now() } } : {}),
     });
+    const restored = facts.secretStores.filter((one) => !closed.includes(one));
+    const secrets = findings.compared
+      ? await findOtherSecrets({ before: findings.secretStores, now: restored }, dirs)
+      : [];
     {
       using written = await Deno.open(part, { read: true, write: true });
       await written.sync();
@@ -89,7 +112,10 @@ export async function* restore(
     const openTasks = facts.pending + facts.running;
     const dropped = closed.map(({ project, name }) => `${project}/${name}`);
     const { schemaVersion } = facts;
-    return { file, database, kept, schemaVersion, openTasks, cancelled: cancelTasks, dropped };
+    return {
+      ...{ file, database, kept, schemaVersion, openTasks, cancelled: cancelTasks, dropped },
+      ...{ sha256, findings, secrets },
+    };
   } finally {
     for (const left of [part, ...BESIDE.map((end) => part + end)]) {
       await Deno.remove(left).catch(() => {});
@@ -99,6 +125,33 @@ export async function* restore(
 
 /** Ends of the names of files that SQLite makes beside a database. */
 const BESIDE = ["-wal", "-shm", "-journal"];
+
+/** SHA-256 of a file in hexadecimal, read in parts. */
+async function digestOf(path: string, signal?: AbortSignal): Promise<string> {
+  const digest = createHash("sha256");
+  using file = await Deno.open(path);
+  for await (const part of file.readable) {
+    signal?.throwIfAborted();
+    digest.update(part);
+  }
+  return digest.digest("hex");
+}
+
+/** The row of a restore in the audit of what it brings back: the old one is no longer asked. */
+function recordOf(target: string, clock: Clock): ControlEvent {
+  const now = clock.now();
+  return {
+    id: idFactory(clock)(),
+    createdAt: now,
+    operation: "db.restore",
+    target,
+    caller: "files",
+    role: "admin",
+    result: "done",
+    reason: "",
+    finishedAt: now,
+  };
+}
 
 /** Refuses a copy that cannot be used; returns the SecretStores to leave out. */
 async function checkUsable(

@@ -6,6 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
@@ -183,6 +184,50 @@ testEachProgram(
     deepEqual([...Deno.readDirSync(dir.path)], []);
     await Deno.remove(policy);
     deepEqual(await codes(), [0, 0, 0]);
+  },
+  { fileOnly: OF_A_FILE },
+);
+
+testEachProgram(
+  "svc db restore: what was revoked stays revoked, what nobody can vouch for is named, and the audit has the file",
+  async (program) => {
+    await using dir = await tempDir();
+    await using directory = await initDataDirectory(program);
+    const file = join(dir.path, "copy.db");
+    const env = { SVC_DATA_DIR: directory.path };
+    const restoring = async (...more: string[]) => {
+      const { code, stdout, stderr } = await runSvc(program, ["db", "restore", file, ...more], {
+        env,
+      });
+      equal(code, 0, stderr);
+      return stdout;
+    };
+    let id: string;
+    {
+      await using daemon = await startDaemon(program, { directory });
+      const made = await daemon.json("token", "create", "--role", "admin", "--name", "laptop");
+      id = String((made as Record<string, unknown>)["id"]);
+      await daemon.json("db", "backup", file);
+      equal((await daemon.svc(["token", "revoke", id])).code, 0);
+    }
+    match(await restoring(), /^Tokens of the backup that are revoked: 1$/m);
+    {
+      await using daemon = await startDaemon(program, { directory });
+      const [token] = await daemon.json("token", "list") as Record<string, unknown>[];
+      deepEqual([token?.["id"], typeof token?.["revoked_at"]], [id, "string"]);
+      const [row] = await daemon.json("get", "control-audit") as Record<string, unknown>[];
+      const sha256 = createHash("sha256").update(await Deno.readFile(file)).digest("hex");
+      deepEqual([row?.["operation"], row?.["target"]], ["db.restore", `${file} sha256:${sha256}`]);
+    }
+    await Deno.remove(join(directory.path, "svc.db"));
+    match(
+      await restoring(),
+      new RegExp(
+        `^Token ${id} "laptop" \\(admin, until .*may have been revoked.*token revoke`,
+        "m",
+      ),
+    );
+    match(await restoring("--revoke-tokens"), /^Tokens of the backup that are revoked: 1$/m);
   },
   { fileOnly: OF_A_FILE },
 );

@@ -134,7 +134,7 @@ Deno.test("a copy with a foreign trigger is not restored", async () => {
     db.exec("CREATE TRIGGER x BEFORE INSERT ON deliveries BEGIN SELECT raise(ABORT, 'no'); END");
   }
   const before = await Deno.readFile(rig.dirs.database);
-  const request = { file, cancelTasks: false, dropSecrets: true };
+  const request = { file, cancelTasks: false, dropSecrets: true, revokeTokens: false };
   await rejects(
     finish(restore(request, { dirs: rig.dirs, clock: systemClock })),
     (error: Error & { details?: readonly string[] }) => {

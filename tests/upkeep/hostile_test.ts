@@ -73,7 +73,7 @@ async function copyOf(rig: UpkeepRig): Promise<string> {
 const databasesIn = (path: string) => filesIn(path).filter((name) => !/-(shm|wal)$/.test(name));
 
 const restoring = (rig: UpkeepRig, file: string, signal?: AbortSignal) =>
-  restore({ file, cancelTasks: false, dropSecrets: false }, {
+  restore({ file, cancelTasks: false, dropSecrets: false, revokeTokens: false }, {
     dirs: rig.dirs,
     clock: systemClock,
     ...(signal === undefined ? {} : { signal }),

@@ -29,7 +29,7 @@ async function copyThenChange(rig: UpkeepRig): Promise<string> {
 }
 
 async function restored(rig: UpkeepRig, file: string, more: Partial<RestoreRequest> = {}) {
-  const request = { file, cancelTasks: false, dropSecrets: false, ...more };
+  const request = { file, cancelTasks: false, dropSecrets: false, revokeTokens: false, ...more };
   return (await finish(restore(request, { dirs: rig.dirs, clock: setClock(NOW) }))).result;
 }
 

@@ -13,13 +13,15 @@ import { type Command, type CommandContext, DATA_DIR, OUTPUT_TEXT_JSON } from ".
 import { follow } from "../database_work.ts";
 import { interruptible } from "../interrupt.ts";
 import { jsonText } from "../json_text.ts";
+import { printable } from "../terminal_text.ts";
 
 /** Restores a backup. */
 export const command: Command = {
   help: "Replaces the database with a backup; stop the daemon first. The backup is checked, and " +
     "the old database is kept beside the new one as svc.db.before-restore-TIME. Tasks that " +
     "waited or ran when the backup was made continue at the next start, even if they have " +
-    "ended since: --cancel-tasks cancels them instead.",
+    "ended since: --cancel-tasks cancels them instead. What was revoked in the old database " +
+    "stays revoked; tokens, secrets and triggers that come back are named.",
   arguments: [{ name: "<file>", help: "the backup; it is not changed" }],
   options: [
     {
@@ -29,6 +31,10 @@ export const command: Command = {
     {
       flags: "--drop-secrets",
       help: "leave out the SecretStores whose key is lost; apply them again afterwards",
+    },
+    {
+      flags: "--revoke-tokens",
+      help: "revoke every token of the backup; make new ones afterwards",
     },
     DATA_DIR,
     OUTPUT_TEXT_JSON,
@@ -46,6 +52,7 @@ export const command: Command = {
       file,
       cancelTasks: context.flag("cancelTasks"),
       dropSecrets: context.flag("dropSecrets"),
+      revokeTokens: context.flag("revokeTokens"),
     };
     return await interruptible(context.io, async (signal) => {
       const host = { dirs: context.dir(), clock: systemClock, signal };
@@ -57,14 +64,42 @@ export const command: Command = {
   },
 };
 
+/** Most lines of one sort; `-o json` has all. */
+const MAX_LISTED = 20;
+
 function restoredText(restored: Restored): string {
-  const { file, database, kept, open_tasks, cancelled, dropped } = restored;
-  const lines = [`${database} is restored from ${file}`];
+  const { file, database, kept, open_tasks, cancelled, dropped, sha256, compared } = restored;
+  const { tokens, revoked_tokens, secrets, resumed, waiting_messages } = restored;
+  const lines = [`${database} is restored from ${file} (sha256:${sha256})`];
   if (kept !== null) lines.push(`What was there before is ${kept}`);
   if (open_tasks > 0) {
     const what = cancelled ? "were ended" : "go on when the daemon starts";
     lines.push(`Tasks that were waiting or running: ${open_tasks}; they ${what}`);
   }
+  if (waiting_messages > 0) {
+    lines.push(`Messages in the outbox: ${waiting_messages}; they are sent when the daemon starts`);
+  }
   for (const name of dropped) lines.push(`SecretStore ${name} is left out: apply it again`);
-  return lines.map((line) => `${line}\n`).join("");
+  if (!compared && kept !== null) {
+    lines.push("The old database cannot be read: what was revoked or rotated in it is back");
+  }
+  if (revoked_tokens > 0) lines.push(`Tokens of the backup that are revoked: ${revoked_tokens}`);
+  const since = compared ? "was not valid before" : "may have been revoked since the backup";
+  lines.push(
+    ...listed(
+      tokens,
+      ({ id, name, role, expires_at }) =>
+        `Token ${id} "${name.slice(0, 100)}" (${role}, until ${expires_at}) ${since}: ` +
+        `svc token revoke ${id}`,
+    ),
+    ...listed(secrets, (key) => `SecretStore ${key} is as it was in the backup: rotate it again`),
+    ...listed(resumed, (name) => `Trigger ${name} fires again: it was suspended or deleted`),
+  );
+  return lines.map((line) => `${printable(line)}\n`).join("");
+}
+
+function listed<Item>(items: readonly Item[], line: (item: Item) => string): string[] {
+  const lines = items.slice(0, MAX_LISTED).map(line);
+  const more = items.length - lines.length;
+  return more > 0 ? [...lines, `and ${more} more: see -o json`] : lines;
 }

@@ -5,12 +5,23 @@
  */
 
 import { AppError } from "../../../base/errors.ts";
-import type { ResourceKey } from "../../../resources/resource.ts";
+import type { Resource, ResourceKey } from "../../../resources/resource.ts";
+import type { ControlEvent, ControlToken } from "../../audit_records.ts";
+import { recordControl } from "../audit/control_rows.ts";
 import { refuseOtherSchema } from "../engine/check_schema.ts";
 import { Database, fromSqliteError } from "../engine/database.ts";
 import { migrate } from "../engine/migrations.ts";
 import { WAIT_REASON } from "../../sql/wait_reasons.ts";
 import { changeResources } from "../resources/resource_rows.ts";
+import {
+  countWaiting,
+  keepRevocations,
+  keepSent,
+  newlyValid,
+  readReplaced,
+  resumedTriggers,
+  revokeAll,
+} from "./since_backup.ts";
 
 /** How open tasks of a copy end. */
 export interface CancelOpen {
@@ -21,20 +32,62 @@ export interface CancelOpen {
 
 /** Changes to a copy when it is restored. */
 export interface RestoreChanges {
+  /** The database that it replaces; there may be none. */
+  readonly replaces: string;
   /** Resources to leave out. */
   readonly leaveOut: readonly ResourceKey[];
   /** Ends the open tasks of the copy. */
   readonly cancel?: CancelOpen;
+  /** Whether every token of the copy is revoked. */
+  readonly revokeTokens: boolean;
+  /** Row of the restore in the audit. */
+  readonly record: ControlEvent;
+}
+
+/** What came back with a copy, and what did not. */
+export interface RestoreFindings {
+  /** Whether the replaced database was there and could be read. */
+  readonly compared: boolean;
+  /** Tokens that are valid now, and were not in the replaced database. */
+  readonly tokens: readonly ControlToken[];
+  /** Number of tokens that were valid in the copy and are revoked. */
+  readonly revoked: number;
+  /** Number of messages that wait to be sent. */
+  readonly waiting: number;
+  /** Triggers that fire again, as `project/name`. */
+  readonly resumed: readonly string[];
+  /** The SecretStores of the replaced database, their values sealed. */
+  readonly secretStores: readonly Resource[];
 }
 
 /** Migrates a copy to this program's schema, and makes the given changes. */
-export function makeReady(path: string, { leaveOut, cancel }: RestoreChanges): void {
+export function makeReady(
+  path: string,
+  { replaces, leaveOut, cancel, revokeTokens, record }: RestoreChanges,
+): RestoreFindings {
   using db = new Database(path);
   refuseOtherSchema(db);
   migrate(db);
-  db.transaction(() => {
+  const replaced = readReplaced(replaces, db);
+  const now = record.createdAt;
+  return db.transaction(() => {
     changeResources(db, leaveOut.map((key) => ({ op: "delete", key })));
     if (cancel !== undefined) cancelOpen(db, cancel);
+    let revoked = 0;
+    if (replaced !== undefined) {
+      revoked += keepRevocations(db, replaced, now);
+      keepSent(db, replaced);
+    }
+    if (revokeTokens) revoked += revokeAll(db, now);
+    recordControl(db, record);
+    return {
+      compared: replaced !== undefined,
+      tokens: newlyValid(db, replaced, now),
+      revoked,
+      waiting: countWaiting(db),
+      resumed: replaced === undefined ? [] : resumedTriggers(db, replaced),
+      secretStores: replaced?.resources.filter(({ kind }) => kind === "SecretStore") ?? [],
+    };
   });
 }
 

@@ -1,0 +1,148 @@
+/**
+ * What the database that a restore replaces knows, and a backup made before cannot: tokens that were
+ * revoked since, messages that were sent since, and what else would come back unnoticed.
+ *
+ * @module
+ */
+
+import { LAST_TIME_MS } from "../../../base/clock.ts";
+import type { Resource } from "../../../resources/resource.ts";
+import type { TriggerSpec } from "../../../resources/trigger.ts";
+import type { ControlToken } from "../../audit_records.ts";
+import { number, text } from "../../sql/columns.ts";
+import type { Row } from "../../sql/row.ts";
+import { toToken } from "../../sql/tokens.ts";
+import { Database } from "../engine/database.ts";
+import { isOpenable } from "../engine/migrations.ts";
+import { loadResources } from "../resources/resource_rows.ts";
+
+/** A token with the hash of its text. */
+interface HashedToken extends ControlToken {
+  readonly hash: string;
+}
+
+/** What the replaced database knows. */
+export interface Replaced {
+  readonly tokens: readonly HashedToken[];
+  readonly resources: readonly Resource[];
+  /** Messages that wait in the copy and have gone further here, as rows. */
+  readonly messages: readonly Row[];
+}
+
+/**
+ * Reads the database that is going to be replaced, for the messages that wait in its copy;
+ * `undefined` when there is none or it cannot be read, as one that is being replaced may be.
+ */
+export function readReplaced(path: string, copy: Database): Replaced | undefined {
+  if (!isOpenable(path)) return undefined;
+  try {
+    using db = new Database(path, { readOnly: true });
+    return {
+      tokens: tokensOf(db),
+      resources: loadResources(db),
+      messages: messagesOf(db, copy),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Those messages that wait in the copy and are over in `db`, or were tried there. */
+function messagesOf(db: Database, copy: Database): Row[] {
+  // A database of an earlier version has no outbox.
+  if (db.get("SELECT 1 FROM sqlite_schema WHERE name = 'outbox'") === undefined) return [];
+  return copy.all("SELECT id FROM outbox WHERE state = 'pending'").flatMap(({ id }) =>
+    db.all("SELECT * FROM outbox WHERE id = ? AND (tries > 0 OR state <> 'pending')", id ?? null)
+  );
+}
+
+function tokensOf(db: Database): HashedToken[] {
+  return db.all(
+    `SELECT id, hash, name, role, created_at, min(expires_at, ${LAST_TIME_MS}) AS expires_at,
+       revoked_at FROM control_tokens ORDER BY id`,
+  ).map((row) => ({ ...toToken(row), hash: text(row, "hash") }));
+}
+
+/**
+ * Revokes in the copy what was revoked in the database it replaces, by id and by hash, and keeps
+ * those revocations for a later restore of another copy. Returns how many valid tokens that were.
+ */
+export function keepRevocations(copy: Database, replaced: Replaced, now: number): number {
+  const before = validTokens(copy, now).length;
+  for (const { id, hash, name, role, createdAt, expiresAt, revokedAt } of replaced.tokens) {
+    if (revokedAt === undefined) continue;
+    copy.run(
+      "UPDATE control_tokens SET revoked_at = COALESCE(revoked_at, ?) WHERE id = ? OR hash = ?",
+      ...[revokedAt, id, hash],
+    );
+    copy.run(
+      "INSERT OR IGNORE INTO control_tokens VALUES (?, ?, ?, ?, ?, ?, ?)",
+      ...[id, hash, name, role, createdAt, expiresAt, revokedAt],
+    );
+  }
+  return before - validTokens(copy, now).length;
+}
+
+/** Revokes every token of the copy; returns how many were valid. */
+export function revokeAll(copy: Database, now: number): number {
+  const count = validTokens(copy, now).length;
+  copy.run("UPDATE control_tokens SET revoked_at = COALESCE(revoked_at, ?)", now);
+  return count;
+}
+
+/**
+ * Tokens that are valid in the copy, and were not as they are in the database it replaces: unknown
+ * there, or of another text, role or end.
+ */
+export function newlyValid(
+  copy: Database,
+  replaced: Replaced | undefined,
+  now: number,
+): ControlToken[] {
+  const known = new Set(replaced?.tokens.filter((token) => isValid(token, now)).map(identityOf));
+  return validTokens(copy, now).filter((token) => !known.has(identityOf(token)))
+    .map(({ hash: _, ...token }) => token);
+}
+
+function validTokens(db: Database, now: number): HashedToken[] {
+  return tokensOf(db).filter((token) => isValid(token, now));
+}
+
+function isValid({ revokedAt, expiresAt }: ControlToken, now: number): boolean {
+  return revokedAt === undefined && expiresAt > now;
+}
+
+function identityOf({ id, hash, name, role, expiresAt }: HashedToken): string {
+  return JSON.stringify([id, hash, name, role, expiresAt]);
+}
+
+/** Takes over how far messages have come that wait in the copy, so that none is sent twice. */
+export function keepSent(copy: Database, { messages }: Replaced): void {
+  for (const row of messages) {
+    copy.run(
+      `UPDATE outbox SET state = ?, tries = ?, next_at = ?, uncertain_since = ?, first_tried_at = ?,
+         external_id = ?, reason = ?, updated_at = ? WHERE id = ?`,
+      ...["state", "tries", "next_at", "uncertain_since", "first_tried_at"].concat(
+        ["external_id", "reason", "updated_at", "id"],
+      ).map((column) => row[column] ?? null),
+    );
+  }
+}
+
+/** Number of messages that wait in the copy. */
+export function countWaiting(copy: Database): number {
+  const row = copy.get("SELECT count(*) AS n FROM outbox WHERE state = 'pending'");
+  return number(row ?? { n: 0 }, "n");
+}
+
+/** Triggers that are active in the copy, and were suspended or gone in what it replaces. */
+export function resumedTriggers(copy: Database, { resources }: Replaced): string[] {
+  const active = activeTriggers(resources);
+  return activeTriggers(loadResources(copy)).filter((name) => !active.includes(name));
+}
+
+function activeTriggers(resources: readonly Resource[]): string[] {
+  return resources
+    .filter(({ kind, spec }) => kind === "Trigger" && (spec as TriggerSpec).suspend !== true)
+    .map(({ project, name }) => `${project}/${name}`);
+}
