@@ -5,7 +5,7 @@
  * @module
  */
 
-import { hash, timingSafeEqual } from "node:crypto";
+import { createHash, hash, timingSafeEqual } from "node:crypto";
 
 const ENCODER = new TextEncoder();
 const STRICT_DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -85,6 +85,13 @@ export function latin1Bytes(text: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
   return bytes;
+}
+
+/** SHA-256 of parts one after the other, in lower-case hexadecimal. */
+export async function sha256OfParts(parts: AsyncIterable<Uint8Array>): Promise<string> {
+  const digest = createHash("sha256");
+  for await (const part of parts) digest.update(part);
+  return digest.digest("hex");
 }
 
 /** SHA-256 of `data` in lower-case hexadecimal. */

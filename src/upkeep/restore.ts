@@ -5,8 +5,8 @@
  * @module
  */
 
-import { createHash } from "node:crypto";
 import { dirname } from "node:path";
+import { sha256OfParts } from "../base/bytes.ts";
 import { type Clock, rfc3339 } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
@@ -113,8 +113,16 @@ export async function* restore(
     const dropped = closed.map(({ project, name }) => `${project}/${name}`);
     const { schemaVersion } = facts;
     return {
-      ...{ file, database, kept, schemaVersion, openTasks, cancelled: cancelTasks, dropped },
-      ...{ sha256, findings, secrets },
+      file,
+      database,
+      kept,
+      schemaVersion,
+      openTasks,
+      cancelled: cancelTasks,
+      dropped,
+      sha256,
+      findings,
+      secrets,
     };
   } finally {
     for (const left of [part, ...BESIDE.map((end) => part + end)]) {
@@ -126,15 +134,20 @@ export async function* restore(
 /** Ends of the names of files that SQLite makes beside a database. */
 const BESIDE = ["-wal", "-shm", "-journal"];
 
-/** SHA-256 of a file in hexadecimal, read in parts. */
+/** SHA-256 of a file in hexadecimal. */
 async function digestOf(path: string, signal?: AbortSignal): Promise<string> {
-  const digest = createHash("sha256");
   using file = await Deno.open(path);
-  for await (const part of file.readable) {
+  return await sha256OfParts(untilAborted(file.readable, signal));
+}
+
+async function* untilAborted(
+  parts: AsyncIterable<Uint8Array>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array> {
+  for await (const part of parts) {
     signal?.throwIfAborted();
-    digest.update(part);
+    yield part;
   }
-  return digest.digest("hex");
 }
 
 /** The row of a restore in the audit of what it brings back: the old one is no longer asked. */
