@@ -4,23 +4,27 @@
  * @module
  */
 
-import { type WallClock } from "./base/clock.ts";
+import { dirname, join } from "node:path";
+import type { Clock, WallClock } from "./base/clock.ts";
 import { checkSocketPath, type DataDir } from "./base/data_dir.ts";
+import { createDurably, isThere, makeDirectoryDurably } from "./base/durable_files.ts";
 import { AppError } from "./base/errors.ts";
 import { fileFault } from "./base/file_fault.ts";
 import { idFactory } from "./base/ids.ts";
+import { lockUnless } from "./base/lock.ts";
 import { closeToOthers } from "./base/private_files.ts";
 import { settingsTemplate } from "./daemon/settings_file.ts";
 import { writeLauncher } from "./launcher.ts";
 import { DEFAULT_PROJECT, type Resource } from "./resources/resource.ts";
 import { DEFAULT_WORKSPACE, type WorkspaceSpec } from "./resources/workspace.ts";
-import { readKeyFile } from "./secrets/key_file.ts";
+import { findKeyFault, keyRemedy, MISSING, readKeyFile } from "./secrets/key_file.ts";
+import { keyIdOf } from "./secrets/key_id.ts";
 import { newKeyFile } from "./secrets/keyring.ts";
-import { createStorage, type SharedStorage } from "./storage/create_storage.ts";
+import { type PlannedStorage, planStorage, type SharedStorage } from "./storage/create_storage.ts";
 
 /** What `init` depends on. */
 export interface InitOptions {
-  readonly clock: WallClock;
+  readonly clock: Clock;
   /** Reads an environment variable. */
   readonly env: (name: string) => string | undefined;
   /** The PostgreSQL that this daemon is to share with others; a database in a file when absent. */
@@ -40,62 +44,92 @@ export interface Initialised {
 }
 
 /**
- * Makes the data directory. May be called again at any time, a running daemon included.
+ * Makes the data directory. May be called again at any time: after it was killed it goes on, and
+ * beside a daemon or another call of it that is at work it leaves everything to that one.
  *
- * @throws {AppError} `refused` or `invalid` when the place cannot be used.
+ * @throws {AppError} `refused` or `invalid` when the place cannot be used. What is refused because
+ * of what is asked for leaves nothing behind.
  */
 export async function initDataDir(dir: DataDir, options: InitOptions): Promise<Initialised> {
   checkSocketPath(dir);
   Deno.umask(0o077);
+  const { clock, shared, env } = options;
   const made: string[] = [];
-  let closed: string | undefined;
   try {
-    if (await makeDirectory(dir.root)) made.push(dir.root);
-    closed = await closeToOthers(dir); // before there is anything in it to read
-    const directories = [dir.controlPlane, `${dir.root}/secrets`, dir.scripts, dir.bin];
-    for (
-      const path of [...directories, dir.logs, dir.run, `${dir.workspaces}/${DEFAULT_WORKSPACE}`]
-    ) {
-      if (await makeDirectory(path)) made.push(path);
-    }
-    if (await hasDatabase(dir) && !await exists(dir.secretKey)) {
-      throw new AppError(
-        "refused",
-        `The key "${dir.secretKey}" is missing: restore it from your backup`,
-      );
-    }
-    const key = await keyText(options);
-    if (await makeFile(dir.secretKey, key)) made.push(dir.secretKey);
-    else if (options.keyFile !== undefined && await Deno.readTextFile(dir.secretKey) !== key) {
-      throw new AppError(
-        "refused",
-        `"${dir.secretKey}" is there, and another key than "${options.keyFile}": remove it if nothing was sealed with it, and run this again`,
-      );
-    }
-    if (await makeFile(dir.lock, "")) made.push(dir.lock);
-    if (await makeFile(dir.settings, settingsTemplate())) made.push(dir.settings);
+    const closed = await closeToOthers(dir); // before anything in it is read
+    const newId = idFactory(clock);
+    const resources = [defaultWorkspace(clock)];
+    const storage = await planStorage(dir, { shared, env, clock, newId, resources });
+    // A key that a shared database refuses is never made; only under the lock is a file looked into.
+    const joining = storage.isShared ? await planKey(dir, options, storage) : undefined;
+    for (const path of directoriesOf(dir)) if (await makeDirectoryDurably(path)) made.push(path);
+    const hadLock = await isThere(dir.lock);
+    using lock = await lockUnless(() => isMade(dir), { dir, clock });
+    if (lock === undefined) return { made, closed };
+    if (!hadLock) made.push(dir.lock);
+    storage.check();
+    // The key before the database, which may hold what is sealed with it as soon as it is there.
+    const key = joining ?? await planKey(dir, options, storage);
+    if (await makeKey(dir, key, storage)) made.push(dir.secretKey);
+    if (await createDurably(dir.settings, settingsTemplate())) made.push(dir.settings);
+    const launcher = join(dir.bin, "svc");
+    const hadLauncher = await isThere(launcher);
+    await writeLauncher(dir, env);
+    if (!hadLauncher) made.push(launcher);
+    made.push(...await storage.make());
+    return { made, closed };
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     throw new AppError("refused", `Cannot make the data directory: ${fileFault(cause)}`, { cause });
   }
-  const resources = [defaultWorkspace(options.clock)];
-  const newId = idFactory(options.clock);
-  made.push(...await createStorage(dir, { ...options, resources, newId }));
-  const launcher = await exists(`${dir.bin}/svc`);
-  await writeLauncher(dir, options.env);
-  if (!launcher) made.push(`${dir.bin}/svc`);
-  return { made, closed };
 }
 
-async function hasDatabase(dir: DataDir): Promise<boolean> {
-  return await exists(dir.database) || await exists(dir.databaseUrl);
+function directoriesOf(dir: DataDir): readonly string[] {
+  return [
+    ...[dir.root, dir.controlPlane, dirname(dir.secretKey), dir.scripts, dir.bin, dir.logs],
+    ...[dir.run, join(dir.workspaces, DEFAULT_WORKSPACE)],
+  ];
 }
 
-/** The key of the other daemons, which has to be one, or a new one. */
-async function keyText({ keyFile }: InitOptions): Promise<string> {
-  if (keyFile === undefined) return newKeyFile();
-  await readKeyFile(keyFile);
-  return await Deno.readTextFile(keyFile);
+/** Whether all is there that a daemon needs: its database is the last of it. */
+async function isMade(dir: DataDir): Promise<boolean> {
+  return await isThere(dir.secretKey) &&
+    (await isThere(dir.databaseUrl) || await isThere(dir.database));
+}
+
+/**
+ * The content of the key file to be made, where there is none: that of the other daemons, or a new
+ * one.
+ *
+ * @throws {AppError} `refused` or `invalid` when no key, or another one, can be used.
+ */
+async function planKey(
+  dir: DataDir,
+  { keyFile }: InitOptions,
+  storage: PlannedStorage,
+): Promise<string> {
+  const keyring = keyFile === undefined ? undefined : await readKeyFile(keyFile);
+  const text = keyFile === undefined ? newKeyFile() : await Deno.readTextFile(keyFile);
+  if (!await isThere(dir.secretKey)) {
+    const sealed = await storage.findSealed(keyring && await keyIdOf(keyring));
+    if (sealed !== undefined && keyring === undefined) {
+      throw new AppError("refused", keyRemedy(dir.secretKey, MISSING, sealed));
+    }
+  } else if (keyFile !== undefined && await Deno.readTextFile(dir.secretKey) !== text) {
+    throw new AppError(
+      "refused",
+      `"${dir.secretKey}" is there, and another key than "${keyFile}": remove it if nothing was sealed with it, and run this again`,
+    );
+  }
+  return text;
+}
+
+/** Makes the key file; `false` where there is one, which has to be usable. */
+async function makeKey(dir: DataDir, text: string, storage: PlannedStorage): Promise<boolean> {
+  if (await createDurably(dir.secretKey, text)) return true;
+  const fault = await findKeyFault(dir.secretKey);
+  if (fault === undefined) return false;
+  throw new AppError("refused", keyRemedy(dir.secretKey, fault, await storage.findSealed()));
 }
 
 function defaultWorkspace(clock: WallClock): Resource<WorkspaceSpec> {
@@ -109,30 +143,4 @@ function defaultWorkspace(clock: WallClock): Resource<WorkspaceSpec> {
     createdAt: clock.now(),
     updatedAt: clock.now(),
   };
-}
-
-async function makeDirectory(path: string): Promise<boolean> {
-  if (await exists(path)) return false;
-  await Deno.mkdir(path, { recursive: true, mode: 0o700 });
-  return true;
-}
-
-async function makeFile(path: string, content: string): Promise<boolean> {
-  try {
-    await Deno.writeTextFile(path, content, { createNew: true, mode: 0o600 });
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.AlreadyExists) return false;
-    throw error;
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await Deno.lstat(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
 }

@@ -8,6 +8,7 @@
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { DataDir } from "./base/data_dir.ts";
+import { writeDurably } from "./base/durable_files.ts";
 import { shellWord } from "./base/shell_word.ts";
 import { launcherScript } from "./calls/launcher_script.ts";
 
@@ -17,14 +18,12 @@ export async function writeLauncher(
   env: (name: string) => string | undefined,
 ): Promise<string | undefined> {
   const path = join(bin, "svc");
-  const fresh = `${path}.${crypto.randomUUID()}`;
   const program = Deno.build.standalone ? compiledSvc() : fromSource(env);
   if (program === undefined) {
     return `No "svc" beside ${Deno.execPath()}: plugins and steps cannot call svc`;
   }
-  await Deno.writeTextFile(fresh, launcherScript({ program, root, calls }), { mode: 0o700 });
-  await Deno.chmod(fresh, 0o700);
-  await Deno.rename(fresh, path); // in one step: a process that starts it meanwhile never finds half of it
+  // in one step: a process that starts it meanwhile never finds half of it
+  await writeDurably(path, launcherScript({ program, root, calls }), 0o700);
   return undefined;
 }
 

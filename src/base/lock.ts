@@ -24,24 +24,55 @@ const POLL_INTERVAL_MS = 20;
  * @throws {AppError} `refused` when another process holds it, or the directory cannot be used.
  */
 export async function lockDataDir(dir: DataDir, clock: Clock): Promise<Disposable> {
-  const file = await Deno.open(dir.lock, { create: true, write: true, mode: 0o600 }).catch(
-    (cause) => {
-      const what = cause instanceof Deno.errors.NotFound
-        ? `The data directory "${dir.root}" is not initialised: run "svc init"`
-        : `Cannot use the data directory "${dir.root}": ${fileFault(cause)}`;
-      throw new AppError("refused", what, { cause });
-    },
-  );
+  const lock = await lockUnless(() => Promise.resolve(false), { dir, clock });
+  if (lock === undefined) throw new Error("it is either locked or refused");
+  return lock;
+}
+
+/**
+ * Takes the lock like {@linkcode lockDataDir}, or gives nothing: where another process holds it, and
+ * needless says that there is nothing to do under it.
+ *
+ * @throws {AppError} `refused`.
+ */
+export async function lockUnless(
+  needless: () => Promise<boolean>,
+  { dir, clock }: { readonly dir: DataDir; readonly clock: Clock },
+): Promise<Disposable | undefined> {
   for (
     const start = clock.monotonicMs();
     clock.monotonicMs() - start < WITHIN_MS;
     await clock.pause(POLL_INTERVAL_MS)
   ) {
-    if (await file.tryLock(true)) return file;
+    const lock = await tryLock(dir);
+    if (lock !== undefined) return lock;
+    if (await needless()) return undefined;
   }
-  file.close();
   throw new AppError(
     "refused",
     `Another daemon runs on "${dir.root}": stop it, or use another --data-dir`,
   );
+}
+
+async function tryLock(dir: DataDir): Promise<Disposable | undefined> {
+  const file = await open(dir);
+  try {
+    if (await file.tryLock(true)) return file;
+    file.close();
+    return undefined;
+  } catch (error) {
+    file.close();
+    throw error;
+  }
+}
+
+async function open(dir: DataDir): Promise<Deno.FsFile> {
+  try {
+    return await Deno.open(dir.lock, { create: true, write: true, mode: 0o600 });
+  } catch (cause) {
+    const what = cause instanceof Deno.errors.NotFound
+      ? `The data directory "${dir.root}" is not initialised: run "svc init"`
+      : `Cannot use the data directory "${dir.root}": ${fileFault(cause)}`;
+    throw new AppError("refused", what, { cause });
+  }
 }

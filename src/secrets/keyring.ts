@@ -78,7 +78,8 @@ export async function createKeyring(keyFile: string): Promise<Keyring> {
   const raw = text === undefined ? undefined : findBase64(text);
   const known = format === BOUND || format === UNBOUND;
   if (!known || raw === undefined || raw.length !== KEY_BYTES || rest.length > 0) {
-    throw new AppError("invalid", "The secret key file is damaged, restore it from your backup");
+    const what = format === "" ? "empty" : "damaged";
+    throw new AppError("invalid", `The secret key file is ${what}, restore it from your backup`);
   }
   const opensUnbound = format === UNBOUND;
   const keyId = sha256Hex(raw).slice(0, 8);

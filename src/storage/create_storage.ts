@@ -7,14 +7,21 @@
 
 import type { WallClock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
+import { isThere } from "../base/durable_files.ts";
 import { AppError } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Resource } from "../resources/resource.ts";
-import { readKeyFile } from "../secrets/key_file.ts";
+import { readKeyFile, type Sealed } from "../secrets/key_file.ts";
 import { keyIdOf } from "../secrets/key_id.ts";
 import { holdsPassword } from "../store/postgres/database/database_url.ts";
-import { createDatabase } from "../store/sqlite/create_database.ts";
-import { addressOf, findSharedDatabase, writeSharedDatabase } from "./shared_database.ts";
+import { createDatabase, findSecretStores, isComplete } from "../store/sqlite/create_database.ts";
+import {
+  addressOf,
+  findSharedDatabase,
+  refuseOtherAddress,
+  type SharedDatabase,
+  writeSharedDatabase,
+} from "./shared_database.ts";
 
 /** What several daemons are to share, as `svc init` is told. */
 export interface SharedStorage {
@@ -24,10 +31,10 @@ export interface SharedStorage {
   readonly name: string;
 }
 
-/** What is made, and of what. */
+/** What `svc init` is to make, and of what. */
 export interface NewStorage {
   /** A file in the data directory when absent. */
-  readonly shared?: SharedStorage;
+  readonly shared?: SharedStorage | undefined;
   /** Stored where there are none yet. */
   readonly resources: readonly Resource[];
   readonly env: (name: string) => string | undefined;
@@ -35,18 +42,41 @@ export interface NewStorage {
   readonly clock: WallClock;
 }
 
+/** What is there and what is to be made: looked at, and nothing made yet. */
+export interface PlannedStorage {
+  /** Whether it is a database that is shared. */
+  readonly isShared: boolean;
+  /**
+   * Looks at what is there; the data directory has to be locked.
+   *
+   * @throws {AppError} `refused` when it cannot be used.
+   */
+  check(): void;
+  /**
+   * What is sealed with the key of the data directory; `undefined` when nothing is.
+   *
+   * @param keyId Id of the key that is to be used, where there is none in the data directory yet.
+   * @throws {AppError} `refused` when that is another key than that of the database.
+   */
+  findSealed(keyId?: string): Promise<Sealed | undefined>;
+  /**
+   * Makes whatever is not there yet.
+   *
+   * @returns The paths that were made.
+   * @throws {AppError} `refused` when what is there does not go with it.
+   */
+  make(): Promise<readonly string[]>;
+}
+
 /**
- * Makes whatever is not there yet.
+ * Looks at what is there.
  *
- * @returns The paths that were made.
- * @throws {AppError} `refused` when what is there does not go with it.
+ * @throws {AppError} `refused` when that does not go with what is wanted.
  */
-export async function createStorage(dir: DataDir, given: NewStorage): Promise<readonly string[]> {
-  const { shared, resources, env, newId, clock } = given;
+export async function planStorage(dir: DataDir, given: NewStorage): Promise<PlannedStorage> {
+  const { shared, env } = given;
   const known = await findSharedDatabase(dir);
-  if (known === undefined && shared === undefined) {
-    return createDatabase(dir.database, resources) ? [dir.database] : [];
-  }
+  if (known === undefined && shared === undefined) return inFile(dir, given);
   if (shared !== undefined && holdsPassword(shared.url)) {
     throw new AppError(
       "refused",
@@ -65,26 +95,70 @@ export async function createStorage(dir: DataDir, given: NewStorage): Promise<re
       `This data directory has a database in a file, "${dir.database}", which cannot be moved to PostgreSQL: give another --data-dir`,
     );
   }
-  const node = known?.node ?? { id: newId(), name: shared?.name ?? "" };
+  if (shared !== undefined) refuseOtherAddress(shared.url, env);
+  const node = known?.node ?? { id: given.newId(), name: shared?.name ?? "" };
   const url = known?.url ?? shared?.url ?? "";
-  const { createSharedDatabase } = await import("../store/postgres/create_database.ts");
-  const owner = { node: node.id, run: newId() };
-  const keyId = await keyIdOf(await readKeyFile(dir.secretKey));
-  const { name } = node;
-  await createSharedDatabase({
-    url: addressOf(url, env),
-    owner,
-    name,
-    env,
-    clock,
-    keyId,
-    resources,
-  });
-  if (known !== undefined) return [];
-  await writeSharedDatabase(dir, { url, node });
-  return [dir.node, dir.databaseUrl];
+  return inPostgres(dir, { ...given, known: known !== undefined, kept: { url, node } });
 }
 
-async function isThere(path: string): Promise<boolean> {
-  return await Deno.lstat(path).then(() => true, () => false);
+function inFile(dir: DataDir, { resources }: NewStorage): PlannedStorage {
+  return {
+    isShared: false,
+    check: () => void isComplete(dir.database),
+    findSealed() {
+      const names = findSecretStores(dir.database).map(({ name }) => `"${name}"`);
+      const [first] = names;
+      if (first === undefined) return Promise.resolve(undefined);
+      const what = names.length === 1
+        ? `SecretStore ${first} is`
+        : `${names.length} SecretStores are`;
+      return Promise.resolve({ says: `${what} sealed with it` });
+    },
+    make: async () => await createDatabase(dir.database, resources) ? [dir.database] : [],
+  };
+}
+
+/** A place in a database that is shared. */
+interface PlannedNode extends NewStorage {
+  /** Whether the data directory has it already. */
+  readonly known: boolean;
+  readonly kept: SharedDatabase;
+}
+
+function inPostgres(dir: DataDir, planned: PlannedNode): PlannedStorage {
+  const { known, kept: { url, node }, resources, env, newId, clock } = planned;
+  const to = {
+    url: addressOf(url, env),
+    owner: { node: node.id, run: newId() },
+    name: node.name,
+    env,
+    clock,
+  };
+  return {
+    isShared: true,
+    check() {}, // done by what opens it
+    async findSealed(keyId) {
+      const { findKeyId } = await import("../store/postgres/create_database.ts");
+      const own = await findKeyId(to);
+      if (own === "") return undefined;
+      if (keyId !== undefined && keyId !== own) {
+        throw new AppError(
+          "refused",
+          `The secrets of the database are sealed with key ${own}, and the file is key ${keyId}: give the file of a daemon that shares the database`,
+        );
+      }
+      return {
+        says: `the secrets of the database are sealed with key ${own}`,
+        instead: `give "secrets/secretstore.key" of a daemon that shares the database (--key-file)`,
+      };
+    },
+    async make() {
+      const { createSharedDatabase } = await import("../store/postgres/create_database.ts");
+      const keyId = await keyIdOf(await readKeyFile(dir.secretKey));
+      await createSharedDatabase({ ...to, keyId, resources });
+      if (known) return [];
+      await writeSharedDatabase(dir, { url, node });
+      return [dir.node, dir.databaseUrl];
+    },
+  };
 }

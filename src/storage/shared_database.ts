@@ -6,9 +6,12 @@
  */
 
 import type { DataDir } from "../base/data_dir.ts";
+import { writeDurably } from "../base/durable_files.ts";
 import { AppError } from "../base/errors.ts";
 import { fileFault } from "../base/file_fault.ts";
 import { isJsonObject } from "../base/json.ts";
+import { nameOf } from "../store/postgres/database/database_url.ts";
+import { toAddress } from "../store/postgres/database/driver_config.ts";
 
 /** A database that several daemons share. */
 export interface SharedDatabase {
@@ -35,6 +38,24 @@ export function addressOf(kept: string, env: (name: string) => string | undefine
 }
 
 /**
+ * Refuses to make one database where another one is named: the variable takes the place of an
+ * address so that it may hold a password, or another user.
+ *
+ * @throws {AppError} `refused`.
+ */
+export function refuseOtherAddress(
+  named: string,
+  env: (name: string) => string | undefined,
+): void {
+  const [wanted, used] = [named, addressOf(named, env)].map((url) => nameOf(toAddress(url, env)));
+  if (wanted === used) return;
+  throw new AppError(
+    "refused",
+    `--database names ${wanted}, and ${URL_VARIABLE}, which takes its place, names ${used}: unset it, or name the same database in both`,
+  );
+}
+
+/**
  * The database that this data directory shares; `undefined` where it has one of its own.
  *
  * @throws {AppError} `refused` when only a part of it is there, or cannot be read.
@@ -49,14 +70,16 @@ export async function findSharedDatabase(
   return { url: stored.trim(), node: parseNode(node, dir.node) };
 }
 
-/** Writes both files; they must not be there. */
+/**
+ * Writes both files. The second one makes it so: a first one alone is of an `svc init` that was
+ * killed.
+ */
 export async function writeSharedDatabase(
   dir: DataDir,
   { url, node }: SharedDatabase,
 ): Promise<void> {
-  const options = { createNew: true, mode: 0o600 };
-  await Deno.writeTextFile(dir.node, `${JSON.stringify(node)}\n`, options);
-  await Deno.writeTextFile(dir.databaseUrl, `${url}\n`, options);
+  await writeDurably(dir.node, `${JSON.stringify(node)}\n`);
+  await writeDurably(dir.databaseUrl, `${url}\n`);
 }
 
 function parseNode(text: string, path: string): NodeIdentity {

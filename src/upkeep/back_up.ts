@@ -7,11 +7,11 @@
 
 import { dirname, isAbsolute } from "node:path";
 import type { DataDir } from "../base/data_dir.ts";
+import { syncDirectory, syncFile } from "../base/durable_files.ts";
 import { AppError } from "../base/errors.ts";
 import { fileFault } from "../base/file_fault.ts";
 import type { BackupFacts, Progress } from "../store/maintenance.ts";
 import { backUpFile } from "../store/sqlite/maintenance/run_job.ts";
-import { syncDirectory } from "./sync_directory.ts";
 
 /** A copy to make. */
 export interface BackupRequest {
@@ -45,7 +45,7 @@ export async function* backUp(
   try {
     await makeEmpty(part);
     const facts = yield* backUpFile({ from: dirs.database, to: part }, signal);
-    await sync(part);
+    await syncFile(part);
     await Deno.rename(part, file);
     await syncDirectory(dirname(file));
     return { file, ...facts, keyFile: dirs.secretKey };
@@ -92,9 +92,4 @@ async function isDatabase(path: string): Promise<boolean> {
 
 async function makeEmpty(path: string): Promise<void> {
   (await Deno.open(path, { write: true, createNew: true, mode: 0o600 })).close();
-}
-
-async function sync(path: string): Promise<void> {
-  using file = await Deno.open(path, { read: true, write: true });
-  await file.sync();
 }

@@ -10,6 +10,7 @@ import type { DataDir } from "../base/data_dir.ts";
 import { AppError, messageOf } from "../base/errors.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
+import { findKeyFault, keyRemedy } from "../secrets/key_file.ts";
 import { createKeyring, type Keyring } from "../secrets/keyring.ts";
 import { checkShared } from "../storage/check_shared_database.ts";
 import type { CheckFacts, Progress } from "../store/maintenance.ts";
@@ -43,17 +44,8 @@ export async function* check(
   dirs: DataDir,
   signal?: AbortSignal,
 ): AsyncGenerator<Progress, CheckReport, undefined> {
-  const beside = [`${file}-shm`, `${file}-wal`].filter((path) => !isThere(path));
-  try {
-    const facts = yield* checkWholeFile(file, signal);
-    const notes = facts.running > 0 && alone
-      ? [`${facts.running} tasks were running: they continue when a daemon starts`]
-      : [];
-    return await report(file, facts, { dirs, notes });
-  } finally {
-    // Even a reader makes them. Another user of the database would need them: then they stay.
-    for (const path of alone ? beside : []) await Deno.remove(path).catch(() => {});
-  }
+  const facts = yield* checkWholeFile(file, alone, signal);
+  return { ...await report(file, facts, dirs), notes: notesOf(facts, alone) };
 }
 
 /** The database of a data directory, whichever it has. */
@@ -73,18 +65,35 @@ export async function* checkOwn(
   signal?: AbortSignal,
 ): AsyncGenerator<Progress, CheckReport, undefined> {
   const shared = yield* checkShared(dirs, env);
-  if (shared === undefined) return yield* check({ file: dirs.database, alone }, dirs, signal);
-  return await report(shared.database, shared, { dirs, notes: [] });
+  const facts = shared ?? (yield* checkWholeFile(dirs.database, alone, signal));
+  const found = await report(shared?.database ?? dirs.database, facts, dirs);
+  const faults = [...found.faults, ...await findFaultOfNewKey(facts, dirs)];
+  return { ...found, faults, notes: notesOf(facts, alone && shared === undefined) };
+}
+
+/** Without a usable key no daemon starts, also where nothing has been sealed with it yet. */
+async function findFaultOfNewKey(
+  { faults, secretStores }: CheckFacts,
+  dirs: DataDir,
+): Promise<readonly string[]> {
+  if (secretStores.length > 0 || faults.length > 0) return [];
+  const fault = await findKeyFault(dirs.secretKey);
+  return fault === undefined ? [] : [keyRemedy(dirs.secretKey, fault)];
+}
+
+function notesOf({ running }: CheckFacts, alone: boolean): readonly string[] {
+  if (running === 0 || !alone) return [];
+  return [`${running} tasks were running: they continue when a daemon starts`];
 }
 
 async function report(
   file: string,
   { bytes, schemaVersion, faults, secretStores }: CheckFacts,
-  { dirs, notes }: { readonly dirs: DataDir; readonly notes: readonly string[] },
-): Promise<CheckReport> {
+  dirs: DataDir,
+): Promise<Omit<CheckReport, "notes">> {
   const closed = await findClosedSecrets(secretStores, dirs);
   const sealed = new Set(closed.map(({ fault }) => fault));
-  return { file, bytes, schemaVersion, notes, faults: [...faults, ...sealed] };
+  return { file, bytes, schemaVersion, faults: [...faults, ...sealed] };
 }
 
 /** A SecretStore whose values cannot be decrypted. */
@@ -154,13 +163,4 @@ async function openAll(
     }
   }
   return values;
-}
-
-function isThere(path: string): boolean {
-  try {
-    Deno.lstatSync(path);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -9,6 +9,7 @@ import { dirname } from "node:path";
 import { sha256OfParts } from "../base/bytes.ts";
 import { type Clock, rfc3339 } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
+import { isThere, syncDirectory, syncFile } from "../base/durable_files.ts";
 import { AppError } from "../base/errors.ts";
 import { idFactory } from "../base/ids.ts";
 import { lockDataDir } from "../base/lock.ts";
@@ -23,7 +24,6 @@ import {
 } from "../store/sqlite/maintenance/restore_file.ts";
 import { backUpFile, checkWholeFile } from "../store/sqlite/maintenance/run_job.ts";
 import { findClosedSecrets, findOtherSecrets } from "./check.ts";
-import { syncDirectory } from "./sync_directory.ts";
 
 /** Reason of the open tasks of a copy that were cancelled. */
 const CANCELLED = "cancelled when a backup was restored";
@@ -84,7 +84,7 @@ export async function* restore(
   using _lock = await lockDataDir(dirs, clock);
   const { database } = dirs;
   const part = `${database}.restore.part`;
-  const facts = yield* checkWholeFile(file, signal);
+  const facts = yield* checkWholeFile(file, false, signal);
   const closed = await checkUsable(file, { facts, dirs, dropSecrets });
   try {
     await Deno.remove(part).catch(() => {}); // rest of a restore that was killed
@@ -102,10 +102,7 @@ export async function* restore(
     const secrets = findings.compared
       ? await findOtherSecrets({ before: findings.secretStores, now: restored }, dirs)
       : [];
-    {
-      using written = await Deno.open(part, { read: true, write: true });
-      await written.sync();
-    }
+    await syncFile(part);
     const kept = await keep(database, clock);
     await Deno.rename(part, database);
     await syncDirectory(dirname(database));
@@ -189,7 +186,8 @@ async function checkUsable(
 /**
  * Gives the old database a second name, and its log too, because opening a damaged one may remove
  * that. Once the log is folded into it, the database is one file; otherwise the log has to be
- * removed before the new database arrives, which SQLite would read with it.
+ * removed before the new database arrives, which SQLite would read with it. Each step is on disk
+ * before the next one relies on it.
  */
 async function keep(database: string, clock: Clock): Promise<string | undefined> {
   if (!await isThere(database)) return undefined;
@@ -200,26 +198,23 @@ async function keep(database: string, clock: Clock): Promise<string | undefined>
   if (hasLog) await nameAlso(`${database}-wal`, `${kept}-wal`);
   const folded = foldLog(database);
   if (folded) {
-    if (!isSame) await Deno.copyFile(database, kept); // copies its present content
+    if (!isSame) await copy(database, kept); // its present content
     await Deno.remove(`${kept}-wal`).catch(() => {});
   }
+  await syncDirectory(dirname(database));
   for (const left of [`${database}-wal`, `${database}-shm`]) {
     await Deno.remove(left).catch(() => {});
   }
+  await syncDirectory(dirname(database));
   return kept;
 }
 
 /** Gives a file a second name; `false` where it was copied, because links are not supported. */
 function nameAlso(path: string, name: string): Promise<boolean> {
-  return Deno.link(path, name).then(() => true, () => Deno.copyFile(path, name).then(() => false));
+  return Deno.link(path, name).then(() => true, () => copy(path, name).then(() => false));
 }
 
-async function isThere(path: string): Promise<boolean> {
-  try {
-    await Deno.lstat(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
+async function copy(from: string, to: string): Promise<void> {
+  await Deno.copyFile(from, to);
+  await syncFile(to);
 }

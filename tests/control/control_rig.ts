@@ -56,7 +56,7 @@ export async function controlRig(
     await Deno.mkdir(path, { recursive: true, mode: 0o700 });
   }
   await Deno.writeTextFile(dirs.secretKey, newKeyFile(), { mode: 0o600 });
-  createDatabase(dirs.database, []);
+  await createDatabase(dirs.database, []);
   await prepare?.(dirs);
   const logged: string[] = [];
   const log = createLog({

@@ -215,8 +215,12 @@ const UNUSABLE: readonly Unusable[] = [
   {
     name: "a key of the secrets that is none",
     spoil: (root) => Deno.writeTextFile(join(root, "secrets/secretstore.key"), "nonsense"),
-    says: /key.*backup/,
-    refusedBy: "daemon",
+    says: /key.*damaged.*backup/,
+  },
+  {
+    name: "a key of the secrets that is empty",
+    spoil: (root) => Deno.truncate(join(root, "secrets/secretstore.key")),
+    says: /key.*empty.*backup/,
   },
 ];
 
@@ -226,6 +230,7 @@ async function usedDirectory(program: Program): Promise<DataDirectory> {
   await using daemon = await startDaemon(program, { directory });
   await daemon.apply(
     workflow("record", "true"),
+    secretStore("github", { webhook_secret: SECRET }),
     trigger("now", { webhook: { allowUnsigned: true } }),
   );
   await daemon.send("/webhook/now", { body: "{}" });
@@ -264,6 +269,36 @@ testEachProgram(
     }
   },
 );
+
+testOneProgram("svc init beside a daemon leaves everything to it", async (program) => {
+  await using daemon = await startDaemon(program);
+  const before = await fingerprint(daemon.dataDir);
+  const logs = ["svc.db", "svc.db-wal", "svc.db-shm"].map((name) => join(daemon.dataDir, name));
+  const inodes = () => logs.map((path) => Deno.lstatSync(path).ino);
+  const were = inodes();
+  const calls = Array.from(
+    { length: 3 },
+    () => runSvc(program, ["init", "--data-dir", daemon.dataDir]),
+  );
+  for (const { code, stdout, stderr } of await Promise.all(calls)) {
+    deepEqual([code, stdout, stderr], [0, `${daemon.dataDir} is initialised already\n`, ""]);
+  }
+  deepEqual(inodes(), were);
+  deepEqual(
+    changes(before, await fingerprint(daemon.dataDir)).filter((one) => /key|bin|yaml/.test(one)),
+    [],
+  );
+  equal(await daemon.svc(["status"]).then(({ code }) => code), 0);
+}, { fileOnly: MADE_IN_A_FILE });
+
+testOneProgram("what several svc init at once make is one data directory", async (program) => {
+  await using dir = await tempDir();
+  const root = join(dir.path, "data");
+  const calls = Array.from({ length: 4 }, () => runSvc(program, ["init", "--data-dir", root]));
+  for (const { code, stderr } of await Promise.all(calls)) deepEqual([code, stderr], [0, ""]);
+  const check = await runSvc(program, ["db", "check", "--data-dir", root]);
+  deepEqual([check.code, check.stderr], [0, ""], check.stdout);
+}, { fileOnly: MADE_IN_A_FILE });
 
 function daemonThatRefuses(program: Program, root: string) {
   const args = ["daemon", "--webhook-bind", "127.0.0.1:0", "--data-dir", root];

@@ -11,6 +11,8 @@ import { AppError } from "../../src/base/errors.ts";
 import { initDataDir } from "../../src/init.ts";
 import { openStorage } from "../../src/storage/open_storage.ts";
 import { createEmptyDatabase, postgresTest } from "../helpers/postgres.ts";
+import { isThere } from "../../src/base/durable_files.ts";
+import { newKeyFile } from "../../src/secrets/keyring.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
 /** `svc init --database` in a directory. */
@@ -43,29 +45,61 @@ postgresTest("others join a database with the key of the first, and with no othe
   if (first === undefined || other === undefined || joined === undefined) throw new Error();
   await init(first, database.url);
   await init(first, database.url);
+  const keyFile = dataDirAt(first).secretKey;
+  const foreign = await temp.write("foreign.key", newKeyFile());
   await refused(
-    init(other, database.url),
-    /sealed with key [0-9a-f]{16}, .*: put the file of a daemon/,
+    init(joined, database.url),
+    /is missing, and the secrets of the database are sealed with key [0-9a-f]{16}: .*--key-file/,
   );
   await refused(
-    init(other, database.url, { keyFile: dataDirAt(first).secretKey }),
+    init(joined, database.url, { keyFile: foreign }),
+    /sealed with key [0-9a-f]{16}, and the file is key [0-9a-f]{16}: give the file of a daemon/,
+  );
+  equal(await isThere(joined), false, "a join that is refused leaves nothing");
+  await init(joined, database.url, { keyFile });
+  await init(joined, database.url, { keyFile });
+  await init(other, `${database.url}_not_there`).catch(() => {});
+  equal(await isThere(other), false, "one that cannot be reached leaves nothing");
+  await refused(
+    init(joined, database.url, { keyFile: foreign }),
     /another key than .*: remove it if nothing was sealed with it/,
   );
-  await init(joined, database.url, { keyFile: dataDirAt(first).secretKey });
-  await Deno.copyFile(dataDirAt(other).secretKey, dataDirAt(joined).secretKey);
+  await Deno.copyFile(foreign, dataDirAt(joined).secretKey);
   const options = { env: () => undefined, run: "r", clock: systemClock };
   await refused(openStorage(dataDirAt(joined), options), /sealed with key/);
 });
+
+postgresTest(
+  "a join that was killed between its two files is finished by the next one",
+  async () => {
+    await using database = await createEmptyDatabase();
+    await using temp = await tempDir();
+    const path = `${temp.path}/a`;
+    await init(path, database.url);
+    await Deno.remove(dataDirAt(path).databaseUrl);
+    await init(path, database.url);
+    equal(await Deno.readTextFile(dataDirAt(path).databaseUrl), `${database.url}\n`);
+  },
+);
 
 postgresTest("a password stands in no command line, and may stand in a variable", async () => {
   await using database = await createEmptyDatabase();
   await using temp = await tempDir();
   const url = new URL(database.url);
   url.password = "s3cret";
-  const work = init(`${temp.path}/a`, url.href);
+  const secret = url.href;
+  const work = init(`${temp.path}/a`, secret);
   await refused(work, /holds a password, and everybody .* can read command lines/);
-  const env = (name: string) => name === "SVC_DATABASE_URL" ? url.href : undefined;
-  const plain = "postgres://nobody@127.0.0.1:1/nowhere";
+  const env = (name: string) => name === "SVC_DATABASE_URL" ? secret : undefined;
+  const other = "postgres://nobody@127.0.0.1:1/nowhere";
+  await refused(
+    init(`${temp.path}/b`, other, { env }),
+    /--database names PostgreSQL "nowhere" at 127\.0\.0\.1:1, and SVC_DATABASE_URL, which .* names PostgreSQL "/,
+  );
+  equal(await isThere(`${temp.path}/b`), false);
+  url.password = "";
+  url.username = "nobody";
+  const plain = url.href;
   await init(`${temp.path}/b`, plain, { env });
   await init(`${temp.path}/b`, plain, { env });
   const kept = await Deno.readTextFile(dataDirAt(`${temp.path}/b`).databaseUrl);

@@ -44,7 +44,7 @@ export async function upkeepRig(tasks = 3): Promise<UpkeepRig> {
     createdAt: 1,
     generation: 1,
   };
-  createDatabase(dirs.database, [{
+  await createDatabase(dirs.database, [{
     kind: "SecretStore",
     project: "default",
     name: "github",

@@ -9,7 +9,7 @@ import type { WallClock } from "../../base/clock.ts";
 import type { Resource } from "../../resources/resource.ts";
 import { checkServer } from "./database/check_server.ts";
 import { Connections, type ConnectOptions } from "./database/connections.ts";
-import { migrate } from "./database/migrate.ts";
+import { migrate, readAbout } from "./database/migrate.ts";
 import { JobQueue } from "./jobs/job_queue.ts";
 import { refuseTakenName } from "./nodes/node_rows.ts";
 import { changeResources, loadResources } from "./resources/resource_rows.ts";
@@ -23,6 +23,24 @@ export interface NewDatabase extends Omit<ConnectOptions, "max"> {
   readonly name: string;
   /** Stored where it has none yet. */
   readonly resources: readonly Resource[];
+}
+
+/**
+ * Id of the key with which secrets in a database are sealed; empty where it has none yet.
+ *
+ * @throws {AppError} `refused` when it cannot be used or has another node of this name, `overloaded`
+ * when it cannot be reached.
+ */
+export async function findKeyId(
+  { clock, name, ...to }: Omit<NewDatabase, "keyId" | "resources">,
+): Promise<string> {
+  await using connections = new Connections({ ...to, max: 1 });
+  await checkServer(connections, clock);
+  return await connections.use(async (db) => {
+    const { version, key } = await readAbout(db);
+    if (version > 0) await refuseTakenName(db, name);
+    return key;
+  });
 }
 
 /**

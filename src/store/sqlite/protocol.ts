@@ -62,7 +62,7 @@ export type Job =
     readonly to: string;
     readonly stop: SharedArrayBuffer;
   }
-  | { readonly type: "check"; readonly path: string };
+  | { readonly type: "check"; readonly path: string; readonly alone: boolean };
 
 /** Message from that thread; the last one is the result. */
 export type JobReply =

@@ -7,6 +7,7 @@
  */
 
 import { join } from "node:path";
+import { isThere, writeDurably } from "../../base/durable_files.ts";
 import type { KeptCommits } from "./git_worktree.ts";
 
 /** End of the names of these files; an id of a task stands before it. */
@@ -20,7 +21,7 @@ export async function noteRepository(
   taskId: string,
   kept: KeptCommits,
 ): Promise<void> {
-  await Deno.writeTextFile(fileOf(worktrees, taskId), JSON.stringify(kept));
+  await writeDurably(fileOf(worktrees, taskId), JSON.stringify(kept));
 }
 
 /** Notes what is kept of a task; removes the note where that is nothing and its worktree is gone. */
@@ -46,10 +47,6 @@ export async function findKept(
     if (error instanceof Deno.errors.NotFound) return undefined;
     throw error;
   }
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return await Deno.lstat(path).catch(ignoreMissing) !== undefined;
 }
 
 function ignoreMissing(error: unknown): void {

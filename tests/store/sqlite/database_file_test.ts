@@ -72,7 +72,7 @@ Deno.test("under the daemon's umask every file of the database is for its owner 
     JSON.stringify(`${ROOT}src/store/sqlite/create_database.ts`)
   });
     const { openStore } = await import(${JSON.stringify(`${ROOT}src/store/sqlite/open_store.ts`)});
-    createDatabase("svc.db", []);
+    await createDatabase("svc.db", []);
     await using store = await openStore(Deno.realPathSync("svc.db"));
     await store.loadResources();
     for (const { name } of [...Deno.readDirSync(".")].toSorted((a, b) => a.name < b.name ? -1 : 1)) {
@@ -99,10 +99,10 @@ Deno.test("init makes a database once, and leaves an existing one as it is", asy
     createdAt: 1,
     updatedAt: 1,
   };
-  equal(createDatabase(path, [workspace]), true);
+  equal(await createDatabase(path, [workspace]), true);
   const made = snapshot(dir.path);
   deepEqual(Object.keys(made), ["svc.db"]);
-  equal(createDatabase(path, [{ ...workspace, name: "another" }]), false);
+  equal(await createDatabase(path, [{ ...workspace, name: "another" }]), false);
   deepEqual(snapshot(dir.path), made);
   await using store = await openStore(path);
   deepEqual(await store.loadResources(), [workspace]);
@@ -115,7 +115,7 @@ Deno.test("init finishes what an earlier one, killed half-way, has begun", async
   db.exec("PRAGMA journal_mode = WAL");
   db.close();
   ok((await Deno.stat(path)).size > 0);
-  createDatabase(path, []);
+  await createDatabase(path, []);
   checkDatabase(path);
 });
 
@@ -170,9 +170,9 @@ Deno.test("a database of a newer svc is refused, by init as well, and stays unto
   db.exec(`PRAGMA user_version = ${SCHEMA_VERSION + 1}`);
   db.close();
   const before = snapshot(dir.path);
-  for (const use of [() => checkDatabase(path), () => createDatabase(path, [])]) {
-    throws(use, { code: "refused", message: /newer svc .*install that version/ });
-  }
+  const refusal = { code: "refused", message: /newer svc .*install that version/ };
+  throws(() => checkDatabase(path), refusal);
+  await rejects(createDatabase(path, []), refusal);
   deepEqual(snapshot(dir.path), before);
 });
 
@@ -246,7 +246,7 @@ Deno.test("reading goes on while another process holds the database", async () =
 Deno.test("the database of a directory that cannot be written is refused as such", async () => {
   await using dir = await tempDir();
   const path = `${dir.path}/svc.db`;
-  createDatabase(path, []);
+  await createDatabase(path, []);
   const before = snapshot(dir.path);
   await Deno.chmod(path, 0o400);
   await Deno.chmod(dir.path, 0o500);

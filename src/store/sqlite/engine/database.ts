@@ -151,6 +151,14 @@ export class Database implements Disposable {
     await backup(this.#db, path, { rate, progress: onProgress });
   }
 
+  /**
+   * Folds the write-ahead log into the file, so that the file is complete by itself; `false` while
+   * another connection keeps it from that. Closing does the same, and says nothing when it fails.
+   */
+  foldLog(): boolean {
+    return this.get("PRAGMA wal_checkpoint(TRUNCATE)")?.["busy"] === 0;
+  }
+
   /** Folds the write-ahead log into the file and closes it. */
   [Symbol.dispose](): void {
     this.#statements.clear();
@@ -163,6 +171,26 @@ export class Database implements Disposable {
     const made = this.#db.prepare(sql);
     this.#statements.set(sql, made);
     return made;
+  }
+}
+
+/**
+ * How to read a database that nobody else uses, so that it stays as it is and nothing stays beside
+ * it. Even a reader makes a log: one that may write removes it, in SQLite's own way, which no other
+ * program's file falls victim to. One that may write also undoes a transaction that was cut off. A
+ * log that is there already is left to who writes next.
+ */
+export function toRead(path: string): DatabaseOptions {
+  return !isThere(path) || isThere(`${path}-wal`) ? { readOnly: true } : { settings: "" };
+}
+
+/** Whether something has this name. */
+export function isThere(path: string): boolean {
+  try {
+    Deno.lstatSync(path);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -6,7 +6,7 @@
  */
 
 import { AppError, messageOf } from "../../../base/errors.ts";
-import { Database, fromSqliteError } from "./database.ts";
+import { Database, fromSqliteError, isThere, toRead } from "./database.ts";
 
 const MIGRATIONS: readonly string[] = [
   `
@@ -293,7 +293,9 @@ export function migrate(db: Database, upTo: number = SCHEMA_VERSION): void {
 }
 
 /**
- * Refuses a database that this program must not touch. Changes nothing, and leaves no file behind.
+ * Refuses a database that this program must not touch. Nobody else may use it meanwhile. Changes
+ * nothing, but for a transaction that was cut off, which it undoes, and removes no file: one that
+ * lies beside the database may be another program's.
  *
  * @returns Its version; 0 when it was never finished.
  * @throws {AppError} `refused` when the file is damaged or written by a newer version.
@@ -321,11 +323,9 @@ export function checkDatabase(path: string): void {
   throw new AppError("refused", `The database "${path}" is empty: run "svc init"`);
 }
 
-/** Even a reader makes files beside the database; those that did not exist before are removed. */
 function readVersion(path: string): number {
-  const beside = [`${path}-shm`, `${path}-wal`].filter((file) => !isThere(file));
   try {
-    using db = new Database(path, { readOnly: true });
+    using db = new Database(path, toRead(path));
     db.get("SELECT count(*) FROM sqlite_schema");
     return versionOf(db);
   } catch (cause) {
@@ -336,8 +336,6 @@ function readVersion(path: string): number {
       : 'restore it from a backup, or move it away and run "svc init"';
     const message = `The database "${path}" cannot be read (${messageOf(cause)}): ${remedy}`;
     throw new AppError("refused", message, { cause });
-  } finally {
-    for (const file of beside) if (isThere(file)) Deno.removeSync(file);
   }
 }
 
@@ -347,15 +345,6 @@ export function isOpenable(path: string): boolean {
     return Deno.statSync(path).isFile;
   } catch {
     return true; // SQLite says why not
-  }
-}
-
-function isThere(path: string): boolean {
-  try {
-    Deno.lstatSync(path);
-    return true;
-  } catch {
-    return false;
   }
 }
 

@@ -13,7 +13,7 @@ import { findUnreadable } from "./check_rows.ts";
 import { findSchemaFaults, NOT_OURS } from "../engine/check_schema.ts";
 import { number, text } from "../../sql/columns.ts";
 import { IMPOSSIBLE_ROWS, listed, MAX_LISTED } from "../../sql/impossible_rows.ts";
-import { Database, fromSqliteError } from "../engine/database.ts";
+import { Database, fromSqliteError, toRead } from "../engine/database.ts";
 import { isOpenable, SCHEMA_VERSION, versionOf } from "../engine/migrations.ts";
 import { loadResources } from "../resources/resource_rows.ts";
 
@@ -29,11 +29,14 @@ const NOTHING: CheckFacts = {
   secretStores: [],
 };
 
-/** Checks the file at `path`; a file that cannot be opened is reported as a fault too. */
-export function checkFile(path: string): CheckFacts {
+/**
+ * Checks the file at `path`; a file that cannot be opened is reported as a fault too. `alone` says
+ * that nobody uses it meanwhile: then no file is made beside one that has none.
+ */
+export function checkFile(path: string, alone: boolean): CheckFacts {
   if (!isOpenable(path)) return { ...NOTHING, faults: ["It is not a file"] };
   try {
-    using db = new Database(path, { readOnly: true });
+    using db = new Database(path, alone ? toRead(path) : { readOnly: true });
     db.exec("BEGIN"); // one read transaction: all of it as it is at one moment
     return inspect(db);
   } catch (error) {

@@ -20,7 +20,7 @@ const STEPS_PER_REPORT = 32;
 const LONGEST_PAUSE_MS = 50;
 
 async function run(job: Job): Promise<unknown> {
-  if (job.type === "check") return checkFile(job.path);
+  if (job.type === "check") return checkFile(job.path, job.alone);
   const stop = new Int32Array(job.stop);
   let steps = 0;
   let since = systemClock.monotonicMs();

@@ -89,6 +89,7 @@ export function makeReady(
       secretStores: replaced?.resources.filter(({ kind }) => kind === "SecretStore") ?? [],
     };
   });
+  if (!db.foldLog()) throw new AppError("refused", `"${path}" is used by another program`);
 }
 
 function cancelOpen(db: Database, { reason, now }: CancelOpen): void {
@@ -112,7 +113,7 @@ function cancelOpen(db: Database, { reason, now }: CancelOpen): void {
 export function foldLog(path: string): boolean {
   try {
     using db = new Database(path);
-    return db.get("PRAGMA wal_checkpoint(TRUNCATE)")?.["busy"] === 0;
+    return db.foldLog();
   } catch (error) {
     if (fromSqliteError(error) instanceof AppError) return false;
     throw error;

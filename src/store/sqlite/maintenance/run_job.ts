@@ -25,14 +25,16 @@ export function backUpFile(
 }
 
 /**
- * Checks the database at `path`, every page and every table; yields its progress. One operation of
- * SQLite goes through all pages: `signal` leaves it to the end of the process.
+ * Checks the database at `path`, every page and every table; yields its progress. `alone` says that
+ * nobody uses it meanwhile. One operation of SQLite goes through all pages: `signal` leaves it to the
+ * end of the process.
  */
 export function checkWholeFile(
   path: string,
+  alone: boolean,
   signal?: AbortSignal,
 ): AsyncGenerator<Progress, CheckFacts, undefined> {
-  return runJob<CheckFacts>({ type: "check", path }, { signal });
+  return runJob<CheckFacts>({ type: "check", path, alone }, { signal });
 }
 
 async function* runJob<Result>(
