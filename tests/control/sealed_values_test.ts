@@ -14,6 +14,7 @@ import {
 } from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import type { DataDir } from "../../src/base/data_dir.ts";
+import { sealUnbound } from "../helpers/sealed_unbound.ts";
 import { type ControlRig, controlTest } from "./control_rig.ts";
 
 const OLD = "the value before it was rotated";
@@ -76,19 +77,7 @@ controlTest("nor where the SecretStore was deleted and made again", async (rig) 
   await rig.restart();
 });
 
-/** A sealed value of a version that bound it to its place alone. */
-async function sealUnbound(keyFile: string): Promise<string> {
-  const raw = Uint8Array.fromBase64(keyFile.trim().split(" ")[1] ?? "");
-  const id = new Uint8Array(await crypto.subtle.digest("SHA-256", raw)).slice(0, 4).toHex();
-  const iv = crypto.getRandomValues(new Uint8Array(12));
-  const place = JSON.stringify(["SecretStore", "default", "github", "current"]);
-  const hidden = await crypto.subtle.encrypt(
-    { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(place) },
-    await crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt"]),
-    new TextEncoder().encode(OLD),
-  );
-  return `svc1.${id}.${new Uint8Array([...iv, ...new Uint8Array(hidden)]).toBase64()}`;
-}
+const PLACE = { project: "default", store: "github", key: "current" };
 
 let earlier = "";
 
@@ -108,7 +97,7 @@ controlTest(
     async prepare({ database, secretKey }) {
       const keyFile = (await Deno.readTextFile(secretKey)).replace("svc2", "svc1");
       await Deno.writeTextFile(secretKey, keyFile);
-      earlier = JSON.stringify({ data: { current: await sealUnbound(keyFile) } });
+      earlier = JSON.stringify({ data: { current: await sealUnbound(keyFile, PLACE, OLD) } });
       using db = new DatabaseSync(database);
       db.prepare(
         "INSERT INTO resources VALUES ('SecretStore', 'default', 'github', '{}', ?, 3, 1, 2)",

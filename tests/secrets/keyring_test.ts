@@ -19,6 +19,7 @@ import {
   type SecretPlace,
   withoutUnbound,
 } from "../../src/secrets/keyring.ts";
+import { sealUnbound } from "../helpers/sealed_unbound.ts";
 
 const PLACE: SecretPlace = {
   project: "default",
@@ -194,27 +195,10 @@ for (const [what, file] of DAMAGED) {
   });
 }
 
-/** Seals as versions before did, which bound a value to its place alone. */
-async function sealUnbound(keyFile: string, { project, store, key }: SecretPlace) {
-  const raw = Uint8Array.fromBase64(keyFile.trim().split(" ")[1] ?? "");
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", raw));
-  const iv = crypto.getRandomValues(new Uint8Array(12));
-  const additionalData = new TextEncoder().encode(
-    JSON.stringify(["SecretStore", project, store, key]),
-  );
-  const hidden = await crypto.subtle.encrypt(
-    { name: "AES-GCM", iv, additionalData },
-    await crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt"]),
-    new TextEncoder().encode(VALUE),
-  );
-  const bytes = new Uint8Array([...iv, ...new Uint8Array(hidden)]);
-  return `svc1.${digest.slice(0, 4).toHex()}.${bytes.toBase64()}`;
-}
-
 Deno.test("a value of the earlier form opens while the key file says so, and not after", async () => {
   const bound = newKeyFile();
   const before = await createKeyring(bound.replace("svc2", "svc1"));
-  const sealed = await sealUnbound(bound, PLACE);
+  const sealed = await sealUnbound(bound, PLACE, VALUE);
   deepEqual([before.opensUnbound, before.isUnbound(sealed)], [true, true]);
   equal(await before.open(PLACE, sealed), VALUE);
   await rejects(before.open({ ...PLACE, key: "other" }, sealed), INTERNAL);
@@ -233,7 +217,7 @@ Deno.test("neither form opens under the name of the other", async () => {
   const both = await createKeyring(file.replace("svc2", "svc1"));
   const bound = await both.seal(PLACE, VALUE);
   await rejects(both.open(PLACE, bound.replace("svc2", "svc1")), INTERNAL);
-  const unbound = await sealUnbound(file, PLACE);
+  const unbound = await sealUnbound(file, PLACE, VALUE);
   await rejects(both.open(PLACE, unbound.replace("svc1", "svc2")), INTERNAL);
 });
 
