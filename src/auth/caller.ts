@@ -83,7 +83,8 @@ export async function socketRole(dirs: DataDir): Promise<SocketRole> {
   });
   let text: string;
   try {
-    const writer = findOtherWriter(await Deno.stat(path), dirs.root);
+    const home = (await Deno.lstat(path)).isSymlink ? undefined : dirs.root;
+    const writer = findOtherWriter(await Deno.stat(path), home);
     if (writer !== undefined) return closed(`it ${writer}`);
     const bytes = await Deno.readFile(path);
     if (bytes.length > MAX_POLICY_BYTES) return closed("it is too long");

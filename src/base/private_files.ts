@@ -31,18 +31,35 @@ interface Entry {
   readonly elsewhere?: number;
 }
 
-/** What is known and ours, the outer before the inner. */
+/** What must not be done with a path of the data directory. */
+type Rule = Omit<Entry, "path">;
+
+/** What svc writes itself. */
+const OWN: Rule = { forbidden: ANY, elsewhere: WRITE };
+
+/**
+ * The paths with another rule. A policy that others can write to allows nothing, which is looked at
+ * whenever it is read: its mode is its owner's business.
+ */
+const OTHERWISE: { readonly [Name in keyof DataDir]?: Rule | "looked at when it is read" } = {
+  root: { forbidden: ANY, elsewhere: ANY },
+  secretKey: { forbidden: ANY, elsewhere: WRITE | READ_BY_OTHERS },
+  settings: { forbidden: WRITE, elsewhere: WRITE }, // written by people, who may read it
+  udsPolicy: "looked at when it is read",
+  pluginPolicy: "looked at when it is read",
+};
+
+/** All that is known and ours, the outer before the inner. */
 function known(dir: DataDir): Entry[] {
-  const { root, database } = dir;
-  const own = [
-    ...[root, dir.controlPlane, dirname(dir.secretKey), dir.bin, dir.scripts, dir.workspaces],
-    ...[dir.logs, dir.worktrees, dir.copies, dir.run, dir.lock],
-    ...[database, `${database}-wal`, `${database}-shm`, dir.databaseUrl, dir.node],
-  ];
+  const { database, secretKey } = dir;
+  const more = [`${database}-wal`, `${database}-shm`, `${database}-journal`, dirname(secretKey)];
   return [
-    ...own.map((path) => ({ path, forbidden: ANY, elsewhere: path === root ? ANY : WRITE })),
-    { path: dir.secretKey, forbidden: ANY, elsewhere: WRITE | READ_BY_OTHERS },
-  ];
+    ...(Object.keys(dir) as (keyof DataDir)[]).flatMap((name) => {
+      const rule = OTHERWISE[name] ?? OWN;
+      return typeof rule === "string" ? [] : [{ path: dir[name], ...rule }];
+    }),
+    ...more.map((path) => ({ path, ...OWN })),
+  ].toSorted((one, other) => one.path < other.path ? -1 : 1);
 }
 
 /**
@@ -95,16 +112,18 @@ export async function findOpenToOthers(dir: DataDir): Promise<readonly string[]>
 }
 
 /**
- * Which other user could have written a file that decides on rights. `directory` is the data
- * directory, which keeps the file's group away while it is private. The answer is a predicate, to
- * be put behind the name of the file.
+ * Which other user could have written a file that decides on rights or on whom to trust.
+ * `directory` is the private directory that keeps the file's group away; absent where the file lies
+ * elsewhere. The answer is a predicate, to be put behind the name of the file.
  */
-export function findOtherWriter(info: Deno.FileInfo, directory: string): string | undefined {
+export function findOtherWriter(info: Deno.FileInfo, directory?: string): string | undefined {
   const stranger = findStranger(info);
   if (stranger !== undefined) return `belongs to user ${stranger}: chown it`;
   const mode = info.mode ?? 0o777; // no mode on this system: taken as open to all
   if ((mode & 0o002) !== 0) return "can be written by others: chmod o-w it";
-  if ((mode & 0o020) !== 0 && !isPrivate(directory)) {
+  if ((mode & 0o020) === 0) return undefined;
+  if (directory === undefined) return "can be written by its group: chmod g-w it";
+  if (!isPrivate(directory)) {
     return "can be written by its group, and the data directory is not 0700: chmod g-w it";
   }
   return undefined;
@@ -170,8 +189,9 @@ async function isDataDirectory(dir: DataDir): Promise<boolean> {
   const { mode } = await Deno.stat(dir.root);
   if (((mode ?? STICKY) & STICKY) !== 0) return false;
   if (await look(dir.database, Deno.lstat) !== undefined) return true;
-  const ours = new Set(known(dir).map(({ path }) => basename(path)));
-  for (const policy of [dir.pluginPolicy, dir.udsPolicy]) ours.add(basename(policy));
+  const ours = new Set(
+    [...known(dir).map(({ path }) => path), ...Object.values(dir)].map((path) => basename(path)),
+  );
   for await (const { name } of Deno.readDir(dir.root)) if (!ours.has(name)) return false;
   return true;
 }

@@ -141,6 +141,54 @@ for (
   });
 }
 
+/** Paths of the data directory that closeToOthers leaves to who reads them. */
+const POLICIES = ["udsPolicy", "pluginPolicy"];
+
+for (const name of Object.keys(dataDirAt("/d")) as (keyof DataDir)[]) {
+  const isPolicy = POLICIES.includes(name);
+  Deno.test(`closeToOthers ${isPolicy ? "leaves the mode of" : "takes from others"} ${name}`, async () => {
+    await using t = await rig();
+    const path = t.dirs[name];
+    await Deno.writeTextFile(path, "x", { createNew: true }).catch(() => {}); // what is there
+    await Deno.chmod(path, (await Deno.stat(path)).isDirectory ? 0o777 : 0o666);
+    const said = await closeToOthers(t.dirs);
+    equal(/was 0[67][67][67]/.test(said ?? ""), !isPolicy);
+    equal(((await Deno.stat(path)).mode ?? 0) & 0o022, isPolicy ? 0o022 : 0);
+  });
+  Deno.test({
+    ...skippable(
+      `closeToOthers ${isPolicy ? "leaves" : "refuses"} ${name} of somebody else`,
+      NOT_ROOT,
+    ),
+    async fn() {
+      await using t = await rig();
+      await Deno.writeTextFile(t.dirs[name], "x", { createNew: true }).catch(() => {});
+      await Deno.chown(t.dirs[name], OTHER, OTHER);
+      if (isPolicy) equal(await closeToOthers(t.dirs), undefined);
+      else await rejects(closeToOthers(t.dirs), REFUSED);
+    },
+  });
+  Deno.test({
+    ...skippable(
+      `closeToOthers ${
+        isPolicy ? "leaves" : "refuses"
+      } a link of ${name} to a file of somebody else`,
+      NOT_ROOT,
+    ),
+    async fn() {
+      await using t = await rig();
+      if (name === "root") return;
+      const elsewhere = join(t.temp, "elsewhere");
+      await Deno.writeTextFile(elsewhere, "x");
+      await Deno.chown(elsewhere, OTHER, OTHER);
+      await Deno.remove(t.dirs[name], { recursive: true }).catch(() => {});
+      await Deno.symlink(elsewhere, t.dirs[name]);
+      if (isPolicy) equal(await closeToOthers(t.dirs), undefined);
+      else await rejects(closeToOthers(t.dirs), REFUSED);
+    },
+  });
+}
+
 for (
   const [name, pathOf] of [
     ["the directory", (dirs: DataDir) => dirs.root],

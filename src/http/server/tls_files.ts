@@ -8,6 +8,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
 import { fileFault } from "../../base/file_fault.ts";
+import { findOtherWriter } from "../../base/private_files.ts";
 import type { Log } from "../../base/log.ts";
 
 /** Where certificate and key are. */
@@ -43,13 +44,17 @@ export interface WatchOptions {
 /**
  * Reads both files.
  *
- * @throws {AppError} `refused` when one of them cannot be read.
+ * @throws {AppError} `refused` when one of them cannot be read, or another user could have written
+ * it.
  */
 export function readPair(files: TlsFiles): TlsPair {
   const read = (what: string, path: string) => {
     try {
+      const writer = findOtherWriter(Deno.statSync(path));
+      if (writer !== undefined) throw new AppError("refused", `The ${what} "${path}" ${writer}`);
       return Deno.readTextFileSync(path);
     } catch (cause) {
+      if (cause instanceof AppError) throw cause;
       throw new AppError("refused", `Cannot read the ${what} "${path}": ${fileFault(cause)}`, {
         cause,
       });

@@ -48,10 +48,11 @@ export function policyReader(dir: Pick<DataDir, "root">): () => Promise<PolicyRe
       // Checked before it is opened, because opening a pipe waits; and after, because only then is
       // it certain which file is read. Synchronously: handing it to a thread takes ten times as
       // long.
-      const before = findProblem(found, dir.root);
+      const home = Deno.lstatSync(path).isSymlink ? undefined : dir.root;
+      const before = findProblem(found, home);
       if (before !== undefined) return closed(before);
       using file = await Deno.open(path);
-      const after = findProblem(file.statSync(), dir.root);
+      const after = findProblem(file.statSync(), home);
       if (after !== undefined) return closed(after);
       const bytes = readInto(buffer, file);
       if (bytes.length > MAX_FILE_BYTES) return closed(TOO_LARGE);
@@ -82,7 +83,7 @@ function statFile(path: string): Deno.FileInfo | undefined {
   return info.isSymlink ? Deno.statSync(path) : info;
 }
 
-function findProblem(info: Deno.FileInfo, directory: string): string | undefined {
+function findProblem(info: Deno.FileInfo, directory: string | undefined): string | undefined {
   if (!info.isFile) return "is not a regular file";
   const writer = findOtherWriter(info, directory);
   if (writer !== undefined) return writer;

@@ -7,6 +7,7 @@
 
 import { AppError } from "../../../base/errors.ts";
 import { fileFault } from "../../../base/file_fault.ts";
+import { findOtherWriter } from "../../../base/private_files.ts";
 import { type DatabaseAddress, parseDatabaseUrl } from "./database_url.ts";
 import { type Env, readPassword } from "./password_file.ts";
 import type { ServerConfig, TlsConfig } from "./pg.d.ts";
@@ -48,18 +49,34 @@ function toTls({ sslmode, sslrootcert, sslcert, sslkey }: DatabaseAddress): TlsC
     rejectUnauthorized: sslmode !== "require",
     ...(sslrootcert === undefined ? {} : { ca: read(sslrootcert) }),
     ...(sslcert === undefined ? {} : { cert: read(sslcert) }),
-    ...(sslkey === undefined ? {} : { key: read(sslkey) }),
+    ...(sslkey === undefined ? {} : { key: read(sslkey, findReader) }),
     // who vouches for the server is looked at, not what it is called
     ...(sslmode === "verify-ca" ? { checkServerIdentity: () => undefined } : {}),
   };
 }
 
-function read(path: string): string {
+/** Reads a file of which it is said who else could have written it, or whatever else is wrong. */
+function read(
+  path: string,
+  findFault: (info: Deno.FileInfo) => string | undefined = findOtherWriter,
+): string {
   try {
+    const fault = findFault(Deno.statSync(path));
+    if (fault !== undefined) {
+      throw new AppError("refused", `The certificate or key "${path}" ${fault}`);
+    }
     return Deno.readTextFileSync(path);
   } catch (cause) {
+    if (cause instanceof AppError) throw cause;
     throw new AppError("refused", `Cannot read the certificate "${path}": ${fileFault(cause)}`, {
       cause,
     });
   }
+}
+
+/** What PostgreSQL's own programs ask of a private key: its group may read one of root's. */
+function findReader(info: Deno.FileInfo): string | undefined {
+  const open = (info.mode ?? 0o777) & (info.uid === 0 ? 0o027 : 0o077);
+  const cure = info.uid === 0 ? "chmod g-w,o-rwx" : "chmod go-rwx";
+  return findOtherWriter(info) ?? (open === 0 ? undefined : `is open to others: ${cure} it`);
 }
