@@ -97,7 +97,30 @@ export function toAppError(error: unknown): AppError {
 /** The system's number of an error, and the call that failed: both mean nothing to a reader. */
 const OS_ERROR = / \(os error [0-9]+\)(?:: [a-z_]+ '.*)?/s;
 
+/** What Deno says of a right that the program was compiled without: flags of a compiler. */
+const DENO_RIGHT =
+  /Requires (\w+) access(?: to ("[^"]*"|[^\s,]+))?, (?:specify the required permissions during compilation using `[^`]*`|run again with the \S+ flag)/g;
+
+/** What may not be done without that right. */
+const VERBS: { readonly [Right in string]?: string } = {
+  read: "read",
+  write: "write to",
+  run: "run",
+  net: "connect to",
+  env: "read the variable",
+};
+
+/** A text with what Deno says of rights in words that mean something to a user of svc. */
+export function inOwnWords(text: string): string {
+  return text.replace(DENO_RIGHT, (_, right: string, what = "this") => {
+    // reading and writing there needs every right at once, which svc does without
+    if (right === "all") return `svc uses nothing below /dev, /proc and /sys, where ${what} lies`;
+    return `svc has no right to ${VERBS[right] ?? "use"} ${what}`;
+  });
+}
+
 /** The message of anything that was thrown, in words only. */
 export function messageOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).replace(OS_ERROR, "");
+  const message = error instanceof Error ? error.message : String(error);
+  return inOwnWords(message).replace(OS_ERROR, "");
 }

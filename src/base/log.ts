@@ -5,7 +5,7 @@
  * @module
  */
 
-import { AppError, messageOf } from "./errors.ts";
+import { AppError, inOwnWords, messageOf } from "./errors.ts";
 import { rfc3339, type WallClock } from "./clock.ts";
 import { escapeControls } from "./control_characters.ts";
 import { toJson } from "./json.ts";
@@ -85,7 +85,7 @@ const MAX_CAUSES = 8;
 /** An error with its cause chain, which is for the operator and never leaves the machine. */
 function plain(value: unknown): unknown {
   if (!(value instanceof Error)) return value;
-  let text = value instanceof AppError ? value.message : value.stack ?? value.message;
+  let text = value instanceof AppError ? value.message : inOwnWords(value.stack ?? value.message);
   let { cause } = value;
   for (let depth = 0; cause !== undefined && depth < MAX_CAUSES; depth++) {
     text += ` (cause: ${messageOf(cause)})`;

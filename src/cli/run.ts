@@ -5,7 +5,7 @@
  * @module
  */
 
-import { AppError, toAppError } from "../base/errors.ts";
+import { AppError, inOwnWords, messageOf, toAppError } from "../base/errors.ts";
 import { CommandContext } from "./command.ts";
 import { fullList, groupList, unknownCommand } from "./command_list.ts";
 import { type CommandEntry, COMMANDS, inFull, LISTED } from "./commands.ts";
@@ -30,7 +30,7 @@ export async function runCli(given: readonly string[], io: Io): Promise<number> 
     return await command.run(new CommandContext(io, result.parsed)) ?? 0;
   } catch (error) {
     if (error instanceof OutputClosed) return 0;
-    return report(toAppError(error), io);
+    return report(toRefusal(error), io);
   }
 }
 
@@ -91,13 +91,21 @@ async function listedNames(): Promise<readonly ListedName[]> {
   return LISTED_NAMES;
 }
 
+/** A right that svc does without is no bug of its own. */
+function toRefusal(error: unknown): AppError {
+  if (!(error instanceof Deno.errors.NotCapable)) return toAppError(error);
+  const said = messageOf(error);
+  return new AppError("refused", said.charAt(0).toUpperCase() + said.slice(1), { cause: error });
+}
+
 function report(error: AppError, io: Io): number {
   io.err(io.errColor ? red("error:") : "error:");
   io.err(` ${error.message}\n`);
   for (const detail of error.details) io.err(`  ${detail.replaceAll("\n", "\n  ")}\n`);
   if (error.code === "internal" && error.cause !== undefined) {
     const { cause } = error;
-    io.err(`  ${cause instanceof Error ? cause.stack ?? cause.message : String(cause)}\n`);
+    const text = cause instanceof Error ? cause.stack ?? cause.message : String(cause);
+    io.err(`  ${inOwnWords(text)}\n`);
   }
   return error.exitCode;
 }

@@ -101,3 +101,28 @@ Deno.test("messageOf leaves out the system's number and the call that failed", (
   );
   equal(messageOf("thrown (os error 2)"), "thrown");
 });
+
+for (
+  const [said, words] of [
+    [
+      'Requires all access to "/dev/shm/d/svc.db", specify the required permissions during compilation using `deno compile --allow-all`',
+      'svc uses nothing below /dev, /proc and /sys, where "/dev/shm/d/svc.db" lies',
+    ],
+    [
+      'Requires write access to "/etc/a b", specify the required permissions during compilation using `deno compile --allow-write`',
+      'svc has no right to write to "/etc/a b"',
+    ],
+    [
+      'Requires run access to "git", run again with the --allow-run flag',
+      'svc has no right to run "git"',
+    ],
+    [
+      "Requires sys access, run again with the --allow-sys flag",
+      "svc has no right to use this",
+    ],
+  ] as const
+) {
+  Deno.test(`messageOf says in words of its own: ${said}`, () => {
+    equal(messageOf(new Deno.errors.NotCapable(said)), words);
+  });
+}
