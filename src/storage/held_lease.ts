@@ -35,6 +35,7 @@ export class HeldLease implements Lease, NodeListener {
   readonly #host: HeldLeaseHost;
   #until = Infinity;
   #isOver = false;
+  #inHand: (() => ReadonlySet<string>) | undefined;
 
   constructor(host: HeldLeaseHost) {
     this.#host = host;
@@ -43,6 +44,14 @@ export class HeldLease implements Lease, NodeListener {
   isOver(): boolean {
     if (this.#host.clock.monotonicMs() >= this.#until) this.onLost();
     return this.#isOver;
+  }
+
+  covers(inHand: () => ReadonlySet<string>): void {
+    this.#inHand = inHand;
+  }
+
+  inHand(): ReadonlySet<string> | undefined {
+    return this.#inHand?.();
   }
 
   onRenewed(agoMs: number): void {

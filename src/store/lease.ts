@@ -12,10 +12,15 @@ export interface Lease {
    * was told when this returns.
    */
   isOver(): boolean;
+  /**
+   * Names who knows which tasks are run under it, or are about to be: whatever else this daemon has
+   * claimed, nobody runs, and it is given back.
+   */
+  covers(inHand: () => ReadonlySet<string>): void;
 }
 
 /** The lease of a daemon that shares its tasks with nobody. */
-export const ENDLESS: Lease = { isOver: () => false };
+export const ENDLESS: Lease = { isOver: () => false, covers: () => {} };
 
 /** Length of a lease when nothing else is said. */
 export const LEASE_MS = 60_000;

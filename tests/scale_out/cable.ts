@@ -13,6 +13,12 @@ interface Use {
   isListening: boolean;
 }
 
+/** Who has sent what passes. */
+export type Sender = "daemon" | "database";
+/** Whether a connection breaks before or after these bytes, given as text. */
+export type Breaks = (bytes: string, from: Sender) => "before" | "after" | undefined;
+type Filter = (chunk: Uint8Array) => Uint8Array;
+
 /** A way to a database that may be interrupted. */
 export class Cable implements AsyncDisposable {
   readonly #database: URL;
@@ -23,6 +29,7 @@ export class Cable implements AsyncDisposable {
   #held: PromiseWithResolvers<void> | undefined;
   #losesCommit = false;
   #isDeaf = false;
+  #breaks: Breaks = () => undefined;
 
   constructor(database: string) {
     this.#database = new URL(database);
@@ -68,6 +75,11 @@ export class Cable implements AsyncDisposable {
     return !this.#losesCommit;
   }
 
+  /** Asks this of whatever passes, to break its connection there. */
+  breakWhere(breaks: Breaks): void {
+    this.#breaks = breaks;
+  }
+
   /** Passes on no more of what others tell over the database (`NOTIFY`). */
   deafen(): void {
     this.#isDeaf = true;
@@ -96,8 +108,8 @@ export class Cable implements AsyncDisposable {
       this.#open.add(far);
       const use: Use = { isBatch: false, isListening: false };
       await Promise.all([
-        this.#carry(near, far, (chunk) => noted(chunk, use)),
-        this.#carry(far, near, this.#filter(use)),
+        this.#carry(near, far, this.#breaking("daemon", [near, far], (chunk) => noted(chunk, use))),
+        this.#carry(far, near, this.#breaking("database", [near, far], this.#filter(use))),
       ]);
       this.#open.delete(far);
     } finally {
@@ -107,7 +119,7 @@ export class Cable implements AsyncDisposable {
   }
 
   /** What of the server's bytes is passed on; throws where the connection is to break. */
-  #filter(use: Use): (chunk: Uint8Array) => Uint8Array {
+  #filter(use: Use): Filter {
     const withoutHints = messageFilter((type) => type !== NOTIFICATION);
     return (chunk) => {
       if (this.#losesCommit && use.isBatch && textOf(chunk).includes("COMMIT\0")) {
@@ -118,11 +130,21 @@ export class Cable implements AsyncDisposable {
     };
   }
 
+  /** Breaks the connection of these ends where that is wanted. */
+  #breaking(from: Sender, ends: readonly Deno.Conn[], filter: Filter): Filter {
+    return (chunk) => {
+      const place = this.#breaks(textOf(chunk), from);
+      if (place === "before") throw new Error("The cable is cut");
+      if (place === "after") setTimeout(() => ends.forEach(close)); // it may arrive, or not
+      return filter(chunk);
+    };
+  }
+
   /** Until either end is closed; the other one is closed then. */
   async #carry(
     from: Deno.Conn,
     to: Deno.Conn,
-    filter: (chunk: Uint8Array) => Uint8Array,
+    filter: Filter,
   ): Promise<void> {
     const held = new TransformStream<Uint8Array, Uint8Array>({
       transform: async (chunk, out) => {
@@ -168,7 +190,7 @@ function noted(chunk: Uint8Array, use: Use): Uint8Array {
 }
 
 /** Lets through those messages of the server whose type is wanted; it begins with a whole one. */
-function messageFilter(isWanted: (type: number) => boolean): (chunk: Uint8Array) => Uint8Array {
+function messageFilter(isWanted: (type: number) => boolean): Filter {
   let rest = new Uint8Array();
   return (chunk) => {
     const bytes = concatBytes(rest, chunk);

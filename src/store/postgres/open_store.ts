@@ -49,6 +49,11 @@ export interface NodeListener extends LeaseListener {
   onCancelled?(tasks: readonly CancelledTask[]): void;
   /** These tasks, which it was given to run, are another daemon's now. */
   onClaimsLost?(taskIds: readonly string[]): void;
+  /**
+   * The tasks that it runs or is about to. What else it has claimed is given back; nothing is where
+   * it does not say.
+   */
+  inHand?(): ReadonlySet<string> | undefined;
 }
 
 /** The store, and beside it the output of tasks. */
@@ -82,7 +87,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
       entry: { name, leaseMs, startedAt: clock.now() },
       listener,
       withEach: async (db) => {
-        const cancelled = await keepClaims(db, { jobs, claims });
+        const cancelled = await keepClaims(db, { jobs, claims, inHand: () => listener.inHand?.() });
         if (cancelled.length > 0) listener.onCancelled?.(cancelled);
       },
     }),

@@ -11,7 +11,7 @@ import { AppError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Cancelled, ClaimedTask, Task } from "../../store/task_records.ts";
 import type { TaskQueue, TaskRecorder } from "../../store/task_store.ts";
-import { retryWhileOverloaded } from "../../base/retry_while_overloaded.ts";
+import { retryUntilStored } from "../../base/retry_while_overloaded.ts";
 import { INTERRUPTED, runTask } from "./run_task.ts";
 import type { TaskResult } from "./task_result.ts";
 import { TASK_MARK } from "../step/step_env.ts";
@@ -81,7 +81,10 @@ class Worker implements TaskWorker {
   readonly #host: WorkerHost;
   readonly #stopping = new AbortController();
   readonly #running = new Map<string, Running>();
-  readonly #storing = new Set<Promise<void>>();
+  /** What is being stored of a task, with its id. */
+  readonly #storing = new Map<Promise<void>, string>();
+  /** Tasks of a former run of this daemon that are being taken up. */
+  readonly #recovering = new Set<string>();
   readonly #claims = new Set<Claim>();
   readonly #subscriptions = new DisposableStack();
   /** Most tasks that the unanswered claims may bring. */
@@ -94,15 +97,23 @@ class Worker implements TaskWorker {
 
   constructor(host: WorkerHost) {
     this.#host = host;
+    host.lease.covers(() => this.#inHand());
+  }
+
+  /** The tasks that it runs, or of which it still has to store something. */
+  #inHand(): ReadonlySet<string> {
+    return new Set([...this.#running.keys(), ...this.#storing.values(), ...this.#recovering]);
   }
 
   /** Takes up what a former run of this daemon has left. */
   async recover(): Promise<void> {
     const { store, dirs } = this.#host;
     const interrupted = await store.claimInterrupted();
+    for (const { task } of interrupted) this.#recovering.add(task.id);
     await this.#endLeftover(interrupted);
     await removeLeftFiles(dirs.run);
     await this.#takeUp(interrupted);
+    this.#recovering.clear();
   }
 
   async #endLeftover(interrupted: readonly ClaimedTask[]): Promise<void> {
@@ -111,10 +122,10 @@ class Worker implements TaskWorker {
 
   /** Requeues interrupted tasks, of which no process is left, or gives them up. */
   async #takeUp(interrupted: readonly ClaimedTask[]): Promise<void> {
-    const { store, clock, log } = this.#host;
+    const { store, log } = this.#host;
     const { signal } = this.#stopping;
     const ids = interrupted.map(({ task }) => task.id);
-    await retryWhileOverloaded(() => store.countRestarts(ids), { clock, signal });
+    await this.#store(ids, () => store.countRestarts(ids));
     for (const claimed of interrupted) {
       const { id, restarts, cancelReason } = claimed.task;
       if (restarts < MAX_RESTARTS) {
@@ -198,7 +209,7 @@ class Worker implements TaskWorker {
     this.#stopAll();
     await Promise.all([...this.#claims].map(({ over }) => over));
     await Promise.all([...this.#running.values()].map(({ over }) => over));
-    await Promise.all(this.#storing);
+    await Promise.all(this.#storing.keys());
   }
 
   /** Claims at most `limit` tasks; several claims may be under way, for different room. */
@@ -216,7 +227,11 @@ class Worker implements TaskWorker {
       if (lease.isOver() || claim.isLate) {
         for (const one of [...tasks, ...interrupted]) this.#keepStoring(one, this.#requeue(one));
       } else {
-        for (const claimed of tasks) this.#start(claimed, claim);
+        for (const claimed of tasks) {
+          const before = this.#formerRun(claimed);
+          if (before === undefined) this.#start(claimed, claim);
+          else this.#keepStoring(claimed, before.then(() => this.#requeueAndKick(claimed)));
+        }
         for (const claimed of interrupted) this.#keepStoring(claimed, this.#takeOver(claimed));
       }
       this.#wakeAt(nextAt);
@@ -233,9 +248,20 @@ class Worker implements TaskWorker {
 
   /** Takes up what a node that is gone has left running, maybe on this machine. */
   async #takeOver(claimed: ClaimedTask): Promise<void> {
-    await this.#endLeftover([claimed]);
+    await this.#store([claimed.task.id], () => this.#endLeftover([claimed]));
     await this.#takeUp([claimed]);
     this.kick();
+  }
+
+  /**
+   * Resolves when this worker has nothing more to store of a task that it has claimed anew;
+   * `undefined` where it has nothing: the answer to what it stored last may have been lost, and what
+   * is told again would be of the new claim.
+   */
+  #formerRun({ task }: ClaimedTask): Promise<unknown> | undefined {
+    const over = this.#running.get(task.id)?.over;
+    const storing = [...this.#storing].filter(([, id]) => id === task.id).map(([stored]) => stored);
+    return over === undefined && storing.length === 0 ? undefined : Promise.all([over, ...storing]);
   }
 
   #wakeAt(time: number | undefined): void {
@@ -274,7 +300,7 @@ class Worker implements TaskWorker {
         else log.error("the end of a task could not be stored", { task: task.id, error });
       })
       .finally(() => this.#storing.delete(stored));
-    this.#storing.add(stored);
+    this.#storing.set(stored, task.id);
   }
 
   /** How the task ended; a bug ends it, too, but no refusal of the store after its stop. */
@@ -290,22 +316,35 @@ class Worker implements TaskWorker {
 
   /** Gives a task back, of which no process is left, so that it is claimed anew. */
   async #requeue({ task }: ClaimedTask): Promise<void> {
-    const { store, clock } = this.#host;
-    const { signal } = this.#stopping;
-    await retryWhileOverloaded(() => store.requeueTask(task.id), { clock, signal });
+    await this.#store([task.id], () => this.#host.store.requeueTask(task.id));
+  }
+
+  async #requeueAndKick(claimed: ClaimedTask): Promise<void> {
+    await this.#requeue(claimed);
+    this.kick();
+  }
+
+  /** Stores what nobody else knows of these tasks, however long that takes. */
+  #store<T>(taskIds: readonly string[], write: () => Promise<T>): Promise<T> {
+    const { clock, log } = this.#host;
+    return retryUntilStored(write, {
+      clock,
+      signal: this.#stopping.signal,
+      onFault: (error) =>
+        log.error("what became of a task cannot be stored yet, trying again", {
+          task: taskIds.join(" "),
+          error,
+        }),
+    });
   }
 
   async #finish(claimed: ClaimedTask, result: TaskResult): Promise<void> {
     const { store, clock, log, isFollowed, events } = this.#host;
     const { task } = claimed;
     const { state, reason, steps = [] } = result;
-    const { signal } = this.#stopping;
     if (state === "interrupted") return await this.#requeue(claimed);
     const end = { state, reason, now: clock.now(), followed: isFollowed(task) };
-    await retryWhileOverloaded(
-      () => store.finishTask({ ...end, taskId: task.id, steps }),
-      { clock, signal },
-    );
+    await this.#store([task.id], () => store.finishTask({ ...end, taskId: task.id, steps }));
     log.info("task ended", { task: task.id, state, ...(reason === "" ? {} : { reason }) });
     const ended: Task = { ...task, state, reason, finishedAt: end.now };
     events.publish("taskEnded", { task: ended });

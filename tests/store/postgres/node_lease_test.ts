@@ -142,7 +142,8 @@ testNodes("a daemon that has just come takes nothing of others", async ({ open, 
 });
 
 testNodes("a claim whose answer was lost is given back", async ({ open, sql }) => {
-  const a = await open("a");
+  const inHand = new Set([taskIdOf(1)]);
+  const a = await open("a", { listener: { inHand: () => inHand } });
   for (const n of [1, 2]) await accept(a, n);
   equal((await a.claimTasks(1, 5)).tasks.length, 1);
   await sql((db) =>
@@ -152,8 +153,20 @@ testNodes("a claim whose answer was lost is given back", async ({ open, sql }) =
     )
   );
   const given = await until("the task", async () => (await claimed(a))[0]);
-  equal(given, 2, "and not the one that was handed out");
+  equal(given, 2, "and not the one that is run");
+  inHand.add(taskIdOf(2));
   equal(await a.finishTask({ taskId: taskIdOf(2), state: "failed", reason: "", now: 9 }), true);
+});
+
+testNodes("a task that its daemon has dropped is given back", async ({ open }) => {
+  const inHand = new Set<string>();
+  const a = await open("a", { listener: { inHand: () => inHand } });
+  for (const n of [1, 2]) await accept(a, n);
+  equal((await a.claimTasks(1, 5)).tasks.length, 1);
+  equal(await until("the other one", async () => (await claimed(a))[0]), 2);
+  inHand.add(taskIdOf(2));
+  equal(await until("the task again", async () => (await claimed(a))[0]), 1);
+  equal(await a.finishTask({ taskId: taskIdOf(1), state: "failed", reason: "", now: 9 }), true);
 });
 
 testNodes("a daemon hears which of its tasks are to be stopped", async ({ open }) => {

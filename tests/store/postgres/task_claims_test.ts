@@ -5,7 +5,15 @@
  */
 
 import { deepStrictEqual as deepEqual, rejects, strictEqual as equal } from "node:assert/strict";
-import type { Session } from "../../../src/store/postgres/database/connections.ts";
+import { AppError } from "../../../src/base/errors.ts";
+import {
+  Connections,
+  type ConnectOptions,
+  type Session,
+} from "../../../src/store/postgres/database/connections.ts";
+import { JobQueue } from "../../../src/store/postgres/jobs/job_queue.ts";
+import { Claims } from "../../../src/store/postgres/tasks/claims.ts";
+import { TaskClaims } from "../../../src/store/postgres/tasks/task_claims.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { accept, countsOf, step, taskIdOf } from "../../helpers/store_records.ts";
 import { numberOf, range } from "../contract/each_store.ts";
@@ -122,6 +130,59 @@ twoDaemonsTest("a daemon that starts again has its own tasks at once", async (da
   for (const n of [0, 1]) await again.requeueTask(taskIdOf(n));
   deepEqual(numbers((await b.claimTasks(9, 6)).tasks), [0, 1, 3], "anybody's again");
   await booksAgree(daemons);
+});
+
+/** Breaks down for good once it has committed so many transactions. */
+class Breaking extends Connections {
+  #left = 0;
+
+  constructor(options: ConnectOptions, commits: number) {
+    super(options);
+    this.#left = commits;
+  }
+
+  override async use<T>(work: (db: Session) => Promise<T>): Promise<T> {
+    if (this.#left <= 0) throw new AppError("overloaded", "It is away");
+    return await super.use(work);
+  }
+
+  override async transaction<T>(work: (db: Session) => Promise<T>): Promise<T> {
+    if (this.#left-- <= 0) throw new AppError("overloaded", "It is away");
+    return await super.transaction(work);
+  }
+}
+
+twoDaemonsTest(
+  "nothing can fail between the commit of a claim and its hand-over",
+  async (given) => {
+    const { a, url } = given;
+    await accept(a, 1, { receivedAt: 5000 });
+    await accept(a, 2, { receivedAt: 5000, task: { debounce: { key: "", forMs: 60_000 } } });
+    const owner = { node: "a", run: "a1" };
+    await using all = new AsyncDisposableStack();
+    const sound = all.use(new Connections({ url, owner }));
+    const how = { leaseMs: 60_000, names: ["a"], isOwner: true };
+    const jobs = all.use(await JobQueue.open(sound, how));
+    const claims = new Claims(owner, () => {});
+    const connections = all.use(new Breaking({ url, owner }, 2)); // one releases what is due
+    const { tasks } = await new TaskClaims({ connections, jobs, claims }).claimTasks(9, 5001);
+    deepEqual(numbers(tasks), [1]);
+    deepEqual(claims.list().map(({ id }) => numberOf(id)), [1]);
+  },
+);
+
+Deno.test("a claim whose answer comes when it was given back is not handed out", () => {
+  const claims = new Claims({ node: "a", run: "a1" }, () => {});
+  const late = { id: "late", epoch: 3 };
+  const inTime = { id: "in time", epoch: 1 };
+  const look = (inHand: Iterable<string> = []) =>
+    claims.findIdle([late, inTime], new Set(inHand)).map(({ id }) => id);
+  deepEqual(look(), [], "it may be on its way");
+  deepEqual(claims.findIdle([late], undefined), [], "nobody says what is run");
+  deepEqual(look(["in time"]), ["late"]);
+  deepEqual(claims.add([late, inTime]), [inTime]);
+  deepEqual(claims.list(), [inTime]);
+  deepEqual(claims.add([{ ...late, epoch: 4 }]), [{ ...late, epoch: 4 }], "claimed anew");
 });
 
 twoDaemonsTest("tasks and jobs agree whatever happens to the tasks", async (daemons) => {

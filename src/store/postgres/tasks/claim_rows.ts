@@ -120,15 +120,19 @@ export function toClaim(row: Row): TaskClaim {
   return { id: text(row, "id"), epoch: number(row, "epoch") };
 }
 
-/** Puts tasks back in the queue that this run has claimed and not begun. */
-export async function giveBack(db: Session, ids: readonly string[]): Promise<void> {
-  if (ids.length === 0) return;
-  await db.run(
+/** Puts the tasks of claims of this run back in the queue. */
+export async function giveBack(db: Session, claims: readonly TaskClaim[]): Promise<void> {
+  if (claims.length === 0) return;
+  const rows = await db.all(
     `UPDATE tasks SET state = 'pending'
-     WHERE id = ANY (?) AND state = 'running' AND ${isMineSql("tasks")}`,
-    ids,
+     FROM unnest(?::text[], ?::bigint[]) AS claim (id, epoch)
+     WHERE tasks.id = claim.id AND tasks.epoch = claim.epoch AND state = 'running'
+       AND ${isMineSql("tasks")}
+     RETURNING tasks.id`,
+    claims.map(({ id }) => id),
+    claims.map(({ epoch }) => epoch),
   );
-  await db.get("SELECT jobs_put_back(?)", ids);
+  await db.get("SELECT jobs_put_back(?)", rows.map((row) => text(row, "id")));
 }
 
 /** Which of these tasks wait for a worker, and which another one runs. */

@@ -19,7 +19,10 @@ export class Claims {
   readonly owner: Owner;
   readonly #epochs = new Map<string, number>();
   readonly #onLost: (taskIds: readonly string[]) => void;
-  #unknown: ReadonlySet<string> = new Set();
+  /** Claims of which nobody ran the task when it was last asked. */
+  #idle: ReadonlyMap<string, number> = new Map();
+  /** Claims that were given back before they were handed out. */
+  readonly #givenBack = new Map<string, number>();
 
   /** `onLost` is called with tasks that another run was found to have claimed. */
   constructor(owner: Owner, onLost: (taskIds: readonly string[]) => void) {
@@ -27,9 +30,16 @@ export class Claims {
     this.#onLost = onLost;
   }
 
-  /** Notes claims that are committed. */
-  add(claims: readonly TaskClaim[]): void {
-    for (const { id, epoch } of claims) this.#epochs.set(id, epoch);
+  /**
+   * Notes claims that are committed, and gives those that are still to be had: the answer of the
+   * database may have taken so long that some were given back. To be called last before they are
+   * handed out, and by one who claims after the other.
+   */
+  add<Claim extends TaskClaim>(claims: readonly Claim[]): readonly Claim[] {
+    const kept = claims.filter(({ id, epoch }) => this.#givenBack.get(id) !== epoch);
+    for (const { id, epoch } of kept) this.#epochs.set(id, epoch);
+    this.#givenBack.clear(); // what was claimed before this will not be answered any more
+    return kept;
   }
 
   /** The claim of a task; `undefined` where this store never claimed it, or it is over. */
@@ -48,16 +58,20 @@ export class Claims {
   }
 
   /**
-   * Which of these claims were stored and never handed out, because the answer of the database did
-   * not arrive: this store knew nothing of them the last time it was asked, either. One that is
-   * being handed out it knows by then.
+   * Which of these claims are to be given back, because nobody runs their tasks: those whose answer
+   * was lost on its way, and whatever else fell out of every hand. Nobody ran them the last time it
+   * was asked, either: one that is being handed out is in somebody's hand by then.
    */
-  findUnheard(running: readonly TaskClaim[]): readonly string[] {
-    const unknown = running.filter(({ id, epoch }) => this.#epochs.get(id) !== epoch)
-      .map(({ id }) => id);
-    const unheard = unknown.filter((id) => this.#unknown.has(id));
-    this.#unknown = new Set(unknown);
-    return unheard;
+  findIdle(
+    running: readonly TaskClaim[],
+    inHand: ReadonlySet<string> | undefined,
+  ): readonly TaskClaim[] {
+    if (inHand === undefined) return [];
+    const idle = running.filter(({ id }) => !inHand.has(id));
+    const left = idle.filter(({ id, epoch }) => this.#idle.get(id) === epoch);
+    this.#idle = new Map(idle.map(({ id, epoch }) => [id, epoch]));
+    for (const { id, epoch } of left) this.#givenBack.set(id, epoch);
+    return left;
   }
 
   /** Forgets a claim that is over, unless the task has been claimed anew. */

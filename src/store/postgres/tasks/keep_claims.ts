@@ -20,11 +20,16 @@ export interface CancelledTask {
 
 /**
  * Says of each running task of this node that it still runs, and of each that is another's that it
- * is lost; gives back those that no worker ever got. Gives those that are to be stopped.
+ * is lost; gives back those that are in nobody's hand. Gives those that are to be stopped.
  */
 export async function keepClaims(
   db: Session,
-  { jobs, claims }: { readonly jobs: JobQueue; readonly claims: Claims },
+  { jobs, claims, inHand }: {
+    readonly jobs: JobQueue;
+    readonly claims: Claims;
+    /** The tasks that this run has in hand; gives back none where that is not known. */
+    readonly inHand: () => ReadonlySet<string> | undefined;
+  },
 ): Promise<CancelledTask[]> {
   const known = claims.list();
   const rows = await db.all(
@@ -33,7 +38,7 @@ export async function keepClaims(
   const mine = rows.map(toClaim);
   const running = new Set(mine.map(({ id }) => id));
   await jobs.touch(db, [...running]);
-  await giveBack(db, claims.findUnheard(mine));
+  await giveBack(db, claims.findIdle(mine, inHand()));
   const lost = await findLost(db, known);
   for (const claim of known) {
     if (lost.has(claim.id)) claims.lose(claim.id);

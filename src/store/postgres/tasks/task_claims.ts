@@ -9,7 +9,7 @@ import type { Claim, ClaimedTask } from "../../task_records.ts";
 import type { Connections, Session } from "../database/connections.ts";
 import type { JobQueue } from "../jobs/job_queue.ts";
 import { findOpen, readClaimed, takeInterrupted, type TakenTask, takeTasks } from "./claim_rows.ts";
-import type { Claims } from "./claims.ts";
+import type { Claims, TaskClaim } from "./claims.ts";
 import { findNextTime, releaseDueTasks } from "./due_tasks.ts";
 
 /** The methods of {@linkcode TaskClaims}. */
@@ -42,14 +42,14 @@ export class TaskClaims {
     const { connections, jobs, claims } = this.#host;
     const isTimed = await connections.use(findNextTime) !== undefined;
     if (isTimed) await connections.transaction((db) => releaseDueTasks(db, now));
-    const { taken, tasks } = await connections.transaction(async (db) => {
+    const { taken, read, nextAt } = await connections.transaction(async (db) => {
       const taken = await takeJobs(db, jobs, { limit, now });
-      return { taken, tasks: await readClaimed(db, taken.map(({ id }) => id)) };
+      const read = await readClaimed(db, taken.map(({ id }) => id));
+      return { taken, read, nextAt: isTimed ? await findNextTime(db) : undefined };
     });
-    claims.add(taken);
-    const nextAt = isTimed ? await connections.use(findNextTime) : undefined;
-    const interrupted = new Set(taken.filter((one) => one.isInterrupted).map(({ id }) => id));
-    const moves = new Map(taken.map(({ id, move }) => [id, move]));
+    const { kept, tasks } = handOut(claims, taken, read); // from here on nothing can fail
+    const interrupted = new Set(kept.filter((one) => one.isInterrupted).map(({ id }) => id));
+    const moves = new Map(kept.map(({ id, move }) => [id, move]));
     const [takenOver, fresh] = split(
       tasks.map((claimed) => {
         const move = moves.get(claimed.task.id);
@@ -67,15 +67,25 @@ export class TaskClaims {
   /** Takes over what a former run of this node has left running. */
   async claimInterrupted(): Promise<ClaimedTask[]> {
     const { connections, jobs, claims } = this.#host;
-    const { taken, tasks } = await connections.transaction(async (db) => {
+    const { taken, read } = await connections.transaction(async (db) => {
       const taken = await takeInterrupted(db);
       const ids = taken.map(({ id }) => id);
       await jobs.touch(db, ids);
-      return { taken, tasks: await readClaimed(db, ids) };
+      return { taken, read: await readClaimed(db, ids) };
     });
-    claims.add(taken);
-    return tasks;
+    return handOut(claims, taken, read).tasks;
   }
+}
+
+/** Notes the claims that were taken, and leaves out what of them was given back by now. */
+function handOut<Taken extends TaskClaim>(
+  claims: Claims,
+  taken: readonly Taken[],
+  read: readonly ClaimedTask[],
+): { readonly kept: readonly Taken[]; readonly tasks: ClaimedTask[] } {
+  const kept = claims.add(taken);
+  const ids = new Set(kept.map(({ id }) => id));
+  return { kept, tasks: read.filter(({ task }) => ids.has(task.id)) };
 }
 
 /** Takes jobs until `limit` tasks are taken; not every job has a task that is to be had. */
