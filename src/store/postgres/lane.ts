@@ -7,6 +7,7 @@
 
 import { setImmediate } from "node:timers";
 import { AppError } from "../../base/errors.ts";
+import { isOfOneCall } from "./database/connections.ts";
 
 /** What came of one call of a batch. */
 export type Settled = { readonly value: unknown } | { readonly error: unknown };
@@ -23,7 +24,9 @@ export function byHalves<Call>(run: RunBatch<Call>): RunBatch<Call> {
     try {
       return await run(calls);
     } catch (error) {
-      if (calls.length === 1 || isAway(error)) return calls.map(() => ({ error }));
+      // alone, each would wait for the database again
+      const isOver = calls.length === 1 || isAway(error) && !isOfOneCall(error);
+      if (isOver) return calls.map(() => ({ error }));
       const half = Math.ceil(calls.length / 2);
       const first = await runOrHalve(calls.slice(0, half));
       return [...first, ...await runOrHalve(calls.slice(half))];
@@ -32,7 +35,7 @@ export function byHalves<Call>(run: RunBatch<Call>): RunBatch<Call> {
   return runOrHalve;
 }
 
-/** Whether nothing can be written now: alone, each call would wait for that again. */
+/** Whether nothing can be written now. */
 export function isAway(error: unknown): error is AppError {
   return error instanceof AppError && error.code === "overloaded";
 }

@@ -44,7 +44,7 @@ export interface StoreOptions {
 /**
  * Opens the database at `path` in a thread of its own, which has access to that directory only.
  *
- * @throws {AppError} `overloaded` or `internal` when the file cannot be used.
+ * @throws {AppError} `overloaded` when the file cannot be used.
  */
 export async function openStore(
   path: string,

@@ -10,7 +10,7 @@ import { systemClock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { ACCESS } from "../access.ts";
 import { refuseOtherSchema } from "./engine/check_schema.ts";
-import { Database, fromSqliteError } from "./engine/database.ts";
+import { Database, fromSqliteError, isMalformed } from "./engine/database.ts";
 import { recordArrived } from "../transactions/record_delivery.ts";
 import { deliveryRows } from "./deliveries/sqlite_delivery_rows.ts";
 import {
@@ -88,7 +88,8 @@ function runBatch(calls: readonly AnyCall[], attached: Attached): Outcome[] {
   } catch (error) {
     const refusal = fromSqliteError(error);
     // Writing is impossible now, and alone, each call would wait for it again. Reading continues.
-    if (refusal instanceof AppError && refusal.code === "overloaded") {
+    // A malformed page is of some calls only.
+    if (refusal instanceof AppError && refusal.code === "overloaded" && !isMalformed(error)) {
       const refused = { error: sendError(refusal) };
       return calls.map((one) => isRead(one) ? alone(one) : refused);
     }

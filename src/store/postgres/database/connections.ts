@@ -309,9 +309,13 @@ function fromHex(text: string): Uint8Array {
 const IN_THE_WAY = new Set(["40P01", "40001"]);
 /**
  * SQLSTATEs and codes of Node that say that the database cannot be reached or written now: classes
- * 08 (connection), 53 (resources), 57P (shutdown), and a statement or a pause that took too long.
+ * 08 (connection), 28 (who connects), 53 (resources), 57P (shutdown), a database that is not there, a
+ * statement or a pause that took too long, and a machine without descriptors.
  */
-const AWAY = /^(08|53|57P|57014|25006|25P03|ECONN|ENOENT|EPIPE|ETIMEDOUT|EHOST|ENET|EAI_)/;
+const AWAY =
+  /^(08|28|3D|53|57P|57014|25006|25P03|ECONN|ENOENT|EPIPE|ETIMEDOUT|EHOST|ENET|EAI_|EMFILE|ENFILE|ENOMEM|ENOBUFS|EADDRNOTAVAIL)/;
+/** SQLSTATEs of the server's own faults, classes 58 (system, files) and XX (its rows, itself). */
+const ITS_FAULT = /^(58|XX)/;
 /** Texts of `pg` where it has no code. */
 const AWAY_TEXT = /Connection terminated|timeout exceeded when trying to connect|connection error/i;
 
@@ -323,12 +327,23 @@ function isBroken(error: unknown): boolean {
   return error instanceof Error && (AWAY.test(codeOf(error)) || AWAY_TEXT.test(error.message));
 }
 
-/** Converts a known error to an {@linkcode AppError}; gives any other error as it is. */
+/**
+ * Converts a fault of the database to an {@linkcode AppError} `overloaded`; gives any other error as
+ * it is.
+ */
 export function fromPostgresError(error: unknown): unknown {
-  return error instanceof AppError || !isBroken(error) ? error : notNow(error);
+  if (error instanceof AppError) return error;
+  if (isBroken(error)) return notNow("reached", error);
+  return ITS_FAULT.test(codeOf(error)) || isInTheWay(error) ? notNow("used", error) : error;
 }
 
-function notNow(error: unknown): AppError {
-  const message = `The database cannot be reached now: ${messageOf(error)}`;
+function notNow(what: string, error: unknown): AppError {
+  const message = `The database cannot be ${what} now: ${messageOf(error)}`;
   return new AppError("overloaded", message, { cause: error });
+}
+
+/** Whether a fault may be of one row or one call, so that others may succeed meanwhile. */
+export function isOfOneCall(error: unknown): boolean {
+  const { cause } = error instanceof AppError ? error : { cause: error };
+  return ITS_FAULT.test(codeOf(cause)) || isInTheWay(cause);
 }

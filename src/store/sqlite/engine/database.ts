@@ -195,41 +195,62 @@ export function isThere(path: string): boolean {
 }
 
 /**
- * SQLite's primary result codes for temporary errors: busy, locked, read-only, I/O, full, cannot
- * open.
+ * SQLite's primary result codes that say nothing of the call: whatever it had been, the database
+ * could not do it now. Internal, no access, aborted, busy, locked, no memory, read-only, interrupted,
+ * I/O, malformed, full, cannot open, locking protocol, schema changed, too large for the system, not a
+ * database.
  */
-const TEMPORARY = new Set([5, 6, 8, 10, 13, 14]);
-/** Result codes of a damaged database file. */
-const DAMAGED = new Set([11, 26]);
+const FAULTS = new Set([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 17, 22, 26]);
+/**
+ * Those with which SQLite says that bytes are not what they should be. It says so of a read that the
+ * disk has failed, too, and of a page that most calls do not need.
+ */
+const MALFORMED = new Set([11, 26]);
 
 /** Deno's errors of `exec` and of opening carry no code, only the fixed text of SQLite for it. */
 const TEXTS: readonly (readonly [string, number])[] = [
+  ["access permission denied", 3],
+  ["query aborted", 4],
   ["database is locked", 5],
   ["database table is locked", 6],
+  ["out of memory", 7],
   ["attempt to write a readonly database", 8],
+  ["interrupted", 9],
   ["disk I/O error", 10],
   ["database disk image is malformed", 11],
   ["malformed database schema", 11],
   ["database or disk is full", 13],
   ["unable to open database file", 14],
+  ["locking protocol", 15],
+  ["database schema has changed", 17],
+  ["large file support is disabled", 22],
   ["file is not a database", 26],
 ];
 
-/**
- * Converts a known error of SQLite to an {@linkcode AppError}; returns any other error unchanged.
- */
-export function fromSqliteError(error: unknown): unknown {
+/** The primary result code of an error of SQLite; `undefined` for any other error. */
+function findCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !("code" in error) || error.code !== "ERR_SQLITE_ERROR") {
-    return error;
+    return undefined;
   }
-  const code = "errcode" in error
+  return "errcode" in error
     ? Number(error.errcode) & 0xff
     : TEXTS.find(([text]) => error.message.startsWith(text))?.[1] ?? 0;
-  const cause = error;
-  if (TEMPORARY.has(code)) {
-    const message = `The database cannot be written now: ${messageOf(error)}`;
-    return new AppError("overloaded", message, { cause });
-  }
-  if (!DAMAGED.has(code)) return error;
-  return new AppError("internal", `The database is damaged: ${messageOf(error)}`, { cause });
+}
+
+/** Whether SQLite has read bytes that are not what they should be. */
+export function isMalformed(error: unknown): boolean {
+  return MALFORMED.has(findCode(error) ?? 0);
+}
+
+/**
+ * Converts a fault of the database to an {@linkcode AppError} `overloaded`; returns any other error
+ * unchanged.
+ */
+export function fromSqliteError(error: unknown): unknown {
+  if (!FAULTS.has(findCode(error) ?? 0)) return error;
+  const why = messageOf(error);
+  const message = isMalformed(error)
+    ? `The database cannot be read now: ${why} (should that go on, "svc db check" says what is wrong)`
+    : `The database cannot be written now: ${why}`;
+  return new AppError("overloaded", message, { cause: error });
 }

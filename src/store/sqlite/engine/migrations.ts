@@ -6,7 +6,7 @@
  */
 
 import { AppError, messageOf } from "../../../base/errors.ts";
-import { Database, fromSqliteError, isThere, toRead } from "./database.ts";
+import { Database, fromSqliteError, isMalformed, isThere, toRead } from "./database.ts";
 
 const MIGRATIONS: readonly string[] = [
   `
@@ -330,7 +330,7 @@ function readVersion(path: string): number {
     return versionOf(db);
   } catch (cause) {
     const error = fromSqliteError(cause);
-    const mayBeSound = error instanceof AppError && error.code === "overloaded" && isThere(path);
+    const mayBeSound = error instanceof AppError && !isMalformed(cause) && isThere(path);
     const remedy = mayBeSound
       ? "see that file and directory can be read and written by you"
       : 'restore it from a backup, or move it away and run "svc init"';
