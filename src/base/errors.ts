@@ -5,6 +5,8 @@
  * @module
  */
 
+import { findShortage } from "./shortage.ts";
+
 /** HTTP status and exit code of every {@linkcode ErrorCode}. */
 const CODES = {
   usage: { status: 400, exit: 2 },
@@ -88,9 +90,23 @@ export function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === "string" && Object.hasOwn(CODES, code);
 }
 
-/** Returns `error` itself when it is a refusal of ours, and wraps every bug as `internal`. */
+/** The refusal `overloaded` where the machine was short of something; `undefined` for other errors. */
+export function findNotNow(error: unknown): AppError | undefined {
+  if (error instanceof AppError) return error.code === "overloaded" ? error : undefined;
+  const shortage = findShortage(error);
+  if (shortage === undefined) return undefined;
+  const message = `${shortage.slice(0, 1).toUpperCase()}${shortage.slice(1)}`;
+  return new AppError("overloaded", message, { cause: error });
+}
+
+/**
+ * Returns `error` itself when it is a refusal of ours, says what the machine was short of, and wraps
+ * every bug as `internal`.
+ */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
+  const notNow = findNotNow(error);
+  if (notNow !== undefined) return notNow;
   return new AppError("internal", "Internal error, see the daemon's log", { cause: error });
 }
 

@@ -10,7 +10,7 @@ import { setImmediate } from "node:timers";
 import { concatBytes, findText } from "../base/bytes.ts";
 import type { Clock } from "../base/clock.ts";
 import type { DataDir } from "../base/data_dir.ts";
-import { AppError, messageOf } from "../base/errors.ts";
+import { AppError, findNotNow, messageOf } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { KnownSecrets } from "../secrets/known_secrets.ts";
@@ -100,7 +100,8 @@ export const RUN_MARK = "SVC_RUN_ID";
 /**
  * Runs a plugin to its end. Its failure is a result, not an error.
  *
- * @throws {AppError} `overloaded` when there is no room, or its row cannot be written.
+ * @throws {AppError} `overloaded` when there is no room, the machine is short of what it needs, or its
+ * row cannot be written.
  */
 export async function runPlugin(run: PluginRun, host: PluginHost): Promise<PluginResult> {
   const decision = await host.policy(run, "run");
@@ -148,19 +149,24 @@ export async function runPlugin(run: PluginRun, host: PluginHost): Promise<Plugi
         row,
       ]);
       if (stored.status === "rejected") throw stored.reason;
-      if (ran.status === "rejected") throw ran.reason;
-      const { end, result } = ran.value;
-      const finishedAt = host.clock.now();
-      // Called before anything that follows from the result, so the row is stored with that or
-      // before it.
-      host.store.finishAudit(start.id, {
-        ...end,
-        finishedAt,
-        durationMs: finishedAt - began.createdAt,
-      }).catch((error) =>
-        host.log.error("the end of a plugin's run could not be stored", { audit: start.id, error })
-      );
-      return result;
+      const finish = (end: Ended["end"]) => {
+        const finishedAt = host.clock.now();
+        const durationMs = finishedAt - began.createdAt;
+        // Called before anything that follows from the result, so the row is stored with that or
+        // before it.
+        host.store.finishAudit(start.id, { ...end, finishedAt, durationMs }).catch((error) =>
+          host.log.error("the end of a plugin's run could not be stored", {
+            audit: start.id,
+            error,
+          })
+        );
+      };
+      if (ran.status === "rejected") {
+        finish({ result: "failed", stderr: host.secrets.redact(messageOf(ran.reason)) });
+        throw ran.reason;
+      }
+      finish(ran.value.end);
+      return ran.value.result;
     } finally {
       setImmediate(() => removeQuietly(directory)); // the store has received every call by then
     }
@@ -229,6 +235,8 @@ async function execute(
     return judge(run, { exit, timeoutSecs, out, stderr });
   } catch (error) {
     if (error instanceof AppError && error.code !== "invalid") throw error;
+    const notNow = findNotNow(error);
+    if (notNow !== undefined) throw notNow;
     return failed(run, host.secrets.redact(messageOf(error)));
   }
 }

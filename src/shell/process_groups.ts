@@ -7,6 +7,7 @@
  */
 
 import { systemClock } from "../base/clock.ts";
+import { findShortage } from "../base/shortage.ts";
 import { type ShellCoprocess, startShellCoprocess } from "./shell_coprocess.ts";
 import { SCANS } from "./scan_script.ts";
 import { findSetsid } from "./setsid.ts";
@@ -41,6 +42,9 @@ done`;
 /** Rounds against a process that forks as fast as it is killed. */
 const MAX_ROUNDS = 20;
 
+/** How long a machine without descriptors or processes may keep a scan from starting. */
+const [SCAN_TRIES, SCAN_PAUSE_MS] = [100, 100];
+
 /** Time for a killed process to be gone; the kernel needs it only under heavy load. */
 const GONE_WITHIN_MS = 5000;
 
@@ -54,8 +58,16 @@ export function openProcessGroups(): ProcessGroups {
   const signal = async (name: string, group: number) =>
     await signals.ask(`${name} ${group}`) === "yes";
   const scan = async (line: string) => {
-    scans ??= startShellCoprocess(SCANS);
-    return await scans.ask(line) === "yes";
+    for (let tries = 1;; tries++) {
+      try {
+        scans ??= startShellCoprocess(SCANS);
+        return await scans.ask(line) === "yes";
+      } catch (error) {
+        // what a process has left behind is ended once there are descriptors for it again
+        if (findShortage(error) === undefined || tries === SCAN_TRIES) throw error;
+        await systemClock.pause(SCAN_PAUSE_MS);
+      }
+    }
   };
 
   const alive = async (group: number) => await signal("0", group) && await scan(`living ${group}`);

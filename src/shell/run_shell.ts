@@ -7,7 +7,7 @@
  * @module
  */
 
-import { AppError, messageOf } from "../base/errors.ts";
+import { AppError, findNotNow, messageOf } from "../base/errors.ts";
 import type { Clock } from "../base/clock.ts";
 import type { ProcessGroups } from "./process_groups.ts";
 
@@ -102,7 +102,8 @@ const ONE_FILE = /^(?!-)[\w.+,@-]*\/[\w.+,@/-]*(?: +[\w.+,@/:=-]+)*$/;
 /**
  * Runs one shell line to its end.
  *
- * @throws {AppError} `invalid` when the process cannot be started at all; and what `before` threw.
+ * @throws {AppError} `invalid` when the process cannot be started at all, `overloaded` when the
+ * machine is short of something now; and what `before` threw.
  */
 export async function runShell(command: ShellCommand, host: ShellHost): Promise<ShellExit> {
   const { groups, clock } = host;
@@ -168,7 +169,8 @@ function spawn(command: ShellCommand, setsid: string | undefined): Deno.ChildPro
       detached: setsid === undefined,
     }).spawn();
   } catch (cause) {
-    throw new AppError("invalid", `Cannot start a process: ${messageOf(cause)}`, { cause });
+    throw findNotNow(cause) ??
+      new AppError("invalid", `Cannot start a process: ${messageOf(cause)}`, { cause });
   }
 }
 

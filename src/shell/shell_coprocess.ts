@@ -35,7 +35,7 @@ export function startShellCoprocess(
   firstLines: () => readonly string[] = () => [],
 ): ShellCoprocess {
   let closing = false;
-  let shell = start();
+  let shell: Shell | undefined = start();
 
   function start(): Shell {
     const started = new Shell(script, takeUp);
@@ -46,26 +46,43 @@ export function startShellCoprocess(
     return started;
   }
 
+  /** Where none can be started now, the next question starts it; once this closes, nothing does. */
+  function restart(): Error | undefined {
+    try {
+      if (!closing) shell ??= start();
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error));
+    }
+  }
+
+  function put(question: Question): void {
+    const fault = restart();
+    if (fault === undefined) shell?.put(question);
+    else question.reject(fault);
+  }
+
   /** Sends the unanswered questions of a shell to a new one. */
   function takeUp(open: readonly Question[]): void {
-    if (!closing) shell = start();
+    shell = undefined;
+    restart();
     for (const question of open) {
       if (closing || ++question.lost >= MAX_LOST) {
         question.reject(new Error("The shell that handles processes has ended"));
       } else {
-        shell.put(question);
+        put(question);
       }
     }
   }
 
   return {
     ask(line) {
-      return new Promise((resolve, reject) => shell.put({ line, resolve, reject, lost: 0 }));
+      return new Promise((resolve, reject) => put({ line, resolve, reject, lost: 0 }));
     },
     async [Symbol.asyncDispose]() {
-      await shell.idle();
+      await shell?.idle();
       closing = true;
-      await shell.close();
+      await shell?.close();
     },
   };
 }

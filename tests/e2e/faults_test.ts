@@ -192,6 +192,71 @@ mounting(
 );
 
 mounting(
+  "no room for the files of steps: accepted tasks wait, degraded says for what, and each runs once",
+  async () => {
+    await using directory = await initDataDirectory(ONE_PROGRAM);
+    await using stack = new AsyncDisposableStack();
+    await using disk = await smallDisk("64k");
+    const files = join(directory.path, "run");
+    await Deno.mkdir(files, { recursive: true, mode: 0o700 });
+    equal((await run("mount", ["--bind", disk.path, files])).code, 0);
+    stack.defer(async () => void await run("umount", ["-l", files]));
+    await using daemon = await startDaemon(ONE_PROGRAM, { directory });
+    await daemon.apply(
+      workflow("note", "echo $SVC_TASK_ID >>done"),
+      trigger("note", { webhook: { allowUnsigned: true }, workflow: "note" }),
+    );
+    const ballast = await disk.fill();
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => post(daemon, "/webhook/note")),
+    );
+    deepEqual(answers.map(({ status }) => status), answers.map(() => 200));
+    await until(
+      "the reason",
+      async () => /their tasks wait: .*make room/i.test(await degraded(daemon)) || undefined,
+    );
+    await Deno.remove(ballast);
+    const tasks = await daemon.settled();
+    deepEqual(
+      tasks.map(({ state, reason }) => [state, reason]),
+      tasks.map(() => ["succeeded", ""]),
+    );
+    equal(tasks.length, 6);
+    const done = (await Deno.readTextFile(`${daemon.workspace}/done`)).trim().split("\n");
+    deepEqual(done.toSorted(), tasks.map(({ id }) => id).toSorted());
+    doesNotMatch(await degraded(daemon), /their tasks wait/);
+  },
+);
+
+testOneProgram(
+  "more steps at once than there are descriptors: each task runs, none fails",
+  async () => {
+    await using directory = await initDataDirectory(ONE_PROGRAM);
+    await using daemon = await startDaemon(ONE_PROGRAM, {
+      directory,
+      args: ["--workers", "32"],
+      descriptors: 96,
+    });
+    await daemon.apply(
+      workflow("note", "sleep 0.3; echo $SVC_TASK_ID >>one", "sleep 0.3; echo $SVC_TASK_ID >>two"),
+      trigger("note", { webhook: { allowUnsigned: true }, workflow: "note" }),
+    );
+    let stored = 0;
+    while (stored < 60) if ((await post(daemon, "/webhook/note")).status === 200) stored++;
+    const tasks = await daemon.settled();
+    deepEqual(
+      tasks.filter(({ state }) => state !== "succeeded").map(({ reason }) => reason),
+      [],
+      daemon.log,
+    );
+    for (const step of ["one", "two"]) {
+      const done = (await Deno.readTextFile(`${daemon.workspace}/${step}`)).trim().split("\n");
+      deepEqual(done.toSorted(), tasks.map(({ id }) => id).toSorted());
+    }
+  },
+);
+
+mounting(
   "disk full while a task ends: its end is stored once there is room, and it ran once",
   async () => {
     await using disk = await smallDisk("12m");

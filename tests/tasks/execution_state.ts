@@ -10,6 +10,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { dataDirAt } from "../../src/base/data_dir.ts";
 import { pathResolver } from "../../src/base/user_paths.ts";
 import { EventHub } from "../../src/base/event_hub.ts";
+import { HealthConditions } from "../../src/base/health_conditions.ts";
 import { createLog } from "../../src/base/log.ts";
 import { createEvaluator } from "../../src/cel/evaluator.ts";
 import type { State } from "../../src/daemon/state.ts";
@@ -31,6 +32,7 @@ export type StateOfExecution = Pick<
   | "clock"
   | "log"
   | "events"
+  | "health"
   | "store"
   | "logs"
   | "catalog"
@@ -66,6 +68,7 @@ export async function executionState(resources: readonly Resource[]): Promise<Ex
     clock: systemClock,
     log,
     events: new EventHub<DaemonEvents>(log),
+    health: new HealthConditions(),
     store: opening.use(await openStore(dirs.database)),
     logs: new LogFiles(dirs.logs),
     catalog,

@@ -1,5 +1,6 @@
 import { strictEqual as equal } from "node:assert/strict";
 import { EventHub } from "../../src/base/event_hub.ts";
+import { HealthConditions } from "../../src/base/health_conditions.ts";
 import { ENDLESS } from "../../src/store/lease.ts";
 import type { TaskQueue } from "../../src/store/task_store.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
@@ -23,6 +24,7 @@ async function idleWorker(run: string, onLook: (look: number) => void) {
     events: new EventHub({ error: () => {} }),
     dirs: { run },
     lease: ENDLESS,
+    health: new HealthConditions(),
   } as unknown as WorkerHost;
   const worker = await openWorker(host);
   worker.listen();

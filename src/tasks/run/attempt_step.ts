@@ -20,6 +20,7 @@ import {
   prepareAttempt,
   type PreparedAttempt,
 } from "./prepare_attempt.ts";
+import { clearShortage, whenMachineCan } from "./short_machine.ts";
 import { limitOf, type StepLimit } from "./step_limit.ts";
 import type { RunHost, TaskContext } from "./task_context.ts";
 
@@ -46,8 +47,39 @@ export type AttemptResult = Pick<StepRecord, "reason" | "exitCode" | "outputs"> 
 /** Time of a step between TERM and KILL. */
 const GRACE_MS = 5000;
 
-/** Runs a step once. Throws only for bugs, and when the store or the disk fails. */
+/**
+ * Runs a step once. Where the machine is short of what it needs to start, it starts once there is
+ * that again; the first step of a task throws instead, so that the task can be given back.
+ *
+ * @throws {AppError} `overloaded` in that case; else it throws only for bugs, and when the store fails.
+ */
 export async function attemptStep(
+  positioned: PositionedStep,
+  attempt: Attempt,
+): Promise<AttemptResult> {
+  const { context, cancellation, onStart } = attempt;
+  const { host, steps } = context;
+  let hasBegun = false;
+  const started: Attempt = {
+    ...attempt,
+    onStart(group) {
+      hasBegun = true;
+      clearShortage(host);
+      onStart(group);
+    },
+  };
+  const result = await whenMachineCan(() => attemptOnce(positioned, started), host, {
+    signal: cancellation.signal,
+    isFinal: () => hasBegun || steps.records.every(isUntouched),
+  });
+  return result ?? endedFor(cancellation, context.plan);
+}
+
+/** Whether a step has never run. */
+const isUntouched = ({ state, startedAt, reason }: StepRecord) =>
+  state === "pending" && startedAt === undefined && reason === "";
+
+async function attemptOnce(
   positioned: PositionedStep,
   attempt: Attempt,
 ): Promise<AttemptResult> {

@@ -8,6 +8,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { findDurationSecs } from "../../base/duration.ts";
 import type { DataDir } from "../../base/data_dir.ts";
+import type { HealthConditions } from "../../base/health_conditions.ts";
 import type { RunTokens } from "../../auth/run_tokens.ts";
 import type { Evaluator } from "../../cel/evaluator.ts";
 import type { Scope } from "../../cel/expression.ts";
@@ -50,6 +51,8 @@ export interface RunHost {
   /** Ends their processes when the daemon cannot; absent where no other one would begin them. */
   readonly guard?: Pick<Guard, "watch" | "release">;
   readonly clock: Clock;
+  /** Where it is shown that tasks wait for something that the machine is short of. */
+  readonly health: HealthConditions;
   /** Takes the output of steps. */
   readonly logs: LogStore;
   /** Files of running tasks are there. */

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { AppError } from "../../base/errors.ts";
+import { AppError, findNotNow } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Cancelled, ClaimedTask, Task } from "../../store/task_records.ts";
 import type { TaskQueue, TaskRecorder } from "../../store/task_store.ts";
@@ -16,6 +16,7 @@ import { INTERRUPTED, runTask } from "./run_task.ts";
 import type { TaskResult } from "./task_result.ts";
 import { TASK_MARK } from "../step/step_env.ts";
 import { noteMove } from "./note_move.ts";
+import { clearShortage, pauseAfter, showShortage } from "./short_machine.ts";
 import { removeLeftFiles } from "../step/task_files.ts";
 import type { RunHost, RunSignals } from "./task_context.ts";
 
@@ -94,6 +95,9 @@ class Worker implements TaskWorker {
    */
   #kickAgain = false;
   #timer: Disposable | undefined;
+  /** Claims nothing before it fires: the machine is short of what tasks need. */
+  #rest: Disposable | undefined;
+  #restMs = 0;
 
   constructor(host: WorkerHost) {
     this.#host = host;
@@ -162,7 +166,8 @@ class Worker implements TaskWorker {
   }
 
   kick(): void {
-    if (this.#stopping.signal.aborted || this.#host.lease.isOver()) return;
+    if (this.#stopping.signal.aborted || this.#rest !== undefined) return;
+    if (this.#host.lease.isOver()) return;
     const free = this.#host.workers - this.#running.size - this.#asked;
     if (free <= 0) {
       this.#kickAgain = this.#asked > 0; // else the next task that ends kicks again
@@ -205,6 +210,7 @@ class Worker implements TaskWorker {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort();
     this.#timer?.[Symbol.dispose]();
+    this.#rest?.[Symbol.dispose]();
     this.#subscriptions.dispose();
     this.#stopAll();
     await Promise.all([...this.#claims].map(({ over }) => over));
@@ -234,6 +240,8 @@ class Worker implements TaskWorker {
         }
         for (const claimed of interrupted) this.#keepStoring(claimed, this.#takeOver(claimed));
       }
+      const waitsNone = tasks.length === 0 && this.#inHand().size === 0;
+      if (waitsNone && this.#rest === undefined) clearShortage(this.#host);
       this.#wakeAt(nextAt);
     } catch (error) {
       log.error("cannot claim tasks, trying again in a second", { error });
@@ -285,10 +293,23 @@ class Worker implements TaskWorker {
     const result = await this.#resultOf(claimed, signals);
     const { id } = claimed.task;
     this.#running.delete(id);
+    if (result.shortage === undefined) this.#restMs = 0;
+    else this.#restFor(result.shortage);
     if (signals.stop.reason === LOST) {
       this.#host.log.info("task is let go of", { task: id, why: LOST });
     } else this.#keepStoring(claimed, this.#finish(claimed, result));
     this.kick(); // sent to the store together with the end, whose room is free for the next task
+  }
+
+  /** Claims nothing for a while, longer each time: every task needs what this one could not have. */
+  #restFor(shortage: string): void {
+    showShortage(shortage, this.#host);
+    if (this.#rest !== undefined || this.#stopping.signal.aborted) return;
+    this.#restMs = pauseAfter(this.#restMs);
+    this.#rest = this.#host.clock.after(this.#restMs, () => {
+      this.#rest = undefined;
+      this.kick();
+    });
   }
 
   /** What is stored of a task is waited for when the worker closes. */
@@ -303,12 +324,23 @@ class Worker implements TaskWorker {
     this.#storing.set(stored, task.id);
   }
 
-  /** How the task ended; a bug ends it, too, but no refusal of the store after its stop. */
+  /**
+   * How the task ended; a bug ends it, too, but no refusal of the store after its stop. What the
+   * machine was short of is no fault of the task, which is given back.
+   */
   async #resultOf(claimed: ClaimedTask, signals: RunSignals): Promise<TaskResult> {
     try {
       return await runTask(claimed, this.#host, signals);
     } catch (error) {
       if (signals.stop.aborted && error instanceof AppError) return INTERRUPTED;
+      const notNow = findNotNow(error);
+      if (notNow !== undefined) {
+        this.#host.log.warn("a task waits for the machine", {
+          task: claimed.task.id,
+          reason: notNow.message,
+        });
+        return { ...INTERRUPTED, shortage: notNow.message };
+      }
       this.#host.log.error("task failed inside svc", { task: claimed.task.id, error });
       return { state: "failed", reason: "internal error, see the daemon's log" };
     }

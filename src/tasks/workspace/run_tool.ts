@@ -7,6 +7,7 @@
 
 import type { Clock } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
+import { findShortageIn } from "../../base/shortage.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { ProcessGroups } from "../../shell/process_groups.ts";
 import { runShell } from "../../shell/run_shell.ts";
@@ -62,7 +63,8 @@ const MAX_OUTPUT = 64 * 1024;
 /**
  * Runs a tool to its end.
  *
- * @throws {AppError} `invalid` when it cannot be started or takes too long.
+ * @throws {AppError} `invalid` when it cannot be started or takes too long, `overloaded` when the
+ * machine is short of something now.
  */
 export async function runTool(tool: Tool, host: ToolHost): Promise<ToolResult> {
   const { timeoutMs = TIMEOUT_MS } = tool;
@@ -92,6 +94,8 @@ export async function runTool(tool: Tool, host: ToolHost): Promise<ToolResult> {
   if (exit.endedFor === "timeout") {
     throw new AppError("invalid", `It took longer than ${timeoutMs / 60_000} minutes`);
   }
+  const shortage = exit.code === 0 ? undefined : findShortageIn(kept.err);
+  if (shortage !== undefined) throw new AppError("overloaded", shortage);
   return { code: exit.code, out: kept.out, err: host.secrets.redact(kept.err) };
 }
 

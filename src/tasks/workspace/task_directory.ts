@@ -10,6 +10,7 @@ import { join, relative, resolve } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { AppError, messageOf } from "../../base/errors.ts";
+import { findShortage } from "../../base/shortage.ts";
 import { CancellationScope } from "../cancellation_scope.ts";
 import {
   addWorktree,
@@ -77,7 +78,7 @@ export class TaskDirectories {
    * Makes the directory of a task that has not run yet; the rest of an earlier attempt is removed.
    *
    * @throws {AppError} `invalid` with what to do, when it cannot be made or `cancellation` ended
-   * that.
+   * that; `overloaded` when the machine is short of something now.
    */
   async make(user: DirectoryUser, cancellation: CancellationScope): Promise<string> {
     const { plan, workspace } = user;
@@ -96,6 +97,7 @@ export class TaskDirectories {
       if (!(cause instanceof AppError)) throw cause;
       // else the next start makes it anew
       if (cancellation.why !== "stop") await this.#removeHalf(user);
+      if (cause.code === "overloaded") throw cause;
       const message = `Workspace "${workspace}" cannot be used: ${cause.message}`;
       throw new AppError("invalid", message, { cause });
     }
@@ -273,6 +275,7 @@ export async function directoryFault(path: string): Promise<string | undefined> 
   try {
     if ((await Deno.stat(path)).isDirectory) return undefined;
   } catch (error) {
+    if (findShortage(error) !== undefined) throw error;
     const why = error instanceof Deno.errors.NotFound
       ? "does not exist: make it, or change the path of the Workspace"
       : `cannot be used: ${messageOf(error)}`;
