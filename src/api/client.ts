@@ -6,6 +6,7 @@
 
 import { AppError, isErrorCode, messageOf } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
+import { ASK_AGAIN, ASKED_HEADER, TIME_HEADER, UNKNOWN_TIME } from "./fresh_request.ts";
 import type { CallName, Input, OperationName, Output, StreamName } from "./operations.ts";
 
 /** Calls the daemon. */
@@ -55,6 +56,9 @@ export type Address =
   | { readonly url: string; readonly caCert?: string }
   | { readonly answer: (request: Request) => Promise<Response> };
 
+/** How often a client asks for what the daemon does not begin in time. */
+const MOST_TIMES = 5;
+
 /** A client of a daemon; `token` authenticates the caller, where the socket alone does not. */
 export function connect(address: Address, token?: string): Client {
   const base = "url" in address ? address.url.replace(/\/+$/, "") : "http://svc";
@@ -62,21 +66,33 @@ export function connect(address: Address, token?: string): Client {
     ? { answer: address.answer, close() {} }
     : overNetwork(address);
 
-  const ask = async (
+  const askOnce = (
     { name, body, by }: Omit<ForwardedCall, "by"> & { readonly by?: string },
+    asked: string,
     signal: AbortSignal | undefined,
   ): Promise<Response> => {
     const request = new Request(`${base}/v1/${name}`, {
       method: "POST",
       headers: {
         "content-type": "application/json",
+        ...("answer" in address ? {} : { [ASKED_HEADER]: asked }), // there a caller never goes unseen
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(by === undefined ? {} : { "svc-client": by }),
       },
       body,
       ...(signal === undefined ? {} : { signal }),
     });
-    const response = await answer(request);
+    return answer(request);
+  };
+  const ask = async (
+    call: Parameters<typeof askOnce>[0],
+    signal: AbortSignal | undefined,
+  ): Promise<Response> => {
+    let response = await askOnce(call, UNKNOWN_TIME, signal);
+    for (let times = 1; response.status === ASK_AGAIN && times < MOST_TIMES; times++) {
+      await response.body?.cancel();
+      response = await askOnce(call, response.headers.get(TIME_HEADER) ?? UNKNOWN_TIME, signal);
+    }
     if (response.ok || isProblem(response)) return response;
     await response.body?.cancel();
     const message = response.status === 503

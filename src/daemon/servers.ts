@@ -129,9 +129,9 @@ function controlPlane(
     sendToInbox: (taskId, message) => host.inboxes.add(taskId, message),
     writer: host.resources,
   });
-  const { log, newId, metrics } = host;
-  return (identify) =>
-    controlHandler({ ...operations, ...auditLog, log, newId, metrics, signal, identify });
+  const { clock, log, newId, metrics } = host;
+  const forAll = { ...operations, ...auditLog, clock, log, newId, metrics, signal };
+  return (identify) => controlHandler({ ...forAll, identify });
 }
 
 /** Removes the socket of a previous run; the lock is held, so no daemon uses it. */

@@ -187,6 +187,7 @@ async function serverRig() {
     signal: new AbortController().signal,
     log: createLog({ level: "error", format: "json", clock, write: () => {} }),
     newId,
+    clock,
   };
   const base = { store: temp.store, clock, newId, dirs, tokens };
   const onSocket = controlHandler({ ...host, identify: (request) => identify(request, base) });

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { ASK_AGAIN, ASKED_HEADER, TIME_HEADER } from "../../api/fresh_request.ts";
 import type { Operation } from "../../api/operation.ts";
 import {
   type CallName,
@@ -17,6 +18,7 @@ import {
 import { type Access, EVERY_RUN } from "../../api/roles.ts";
 import { checkCaller, checkOwn, isLimitedToOwn } from "../../auth/authorize.ts";
 import type { Caller } from "../../auth/caller.ts";
+import type { Clock } from "../../base/clock.ts";
 import { AppError, toAppError } from "../../base/errors.ts";
 import type { NewId } from "../../base/ids.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
@@ -52,6 +54,7 @@ export interface ControlHost {
   readonly metrics: () => Promise<Response>;
   /** Ends streams when the daemon stops. */
   readonly signal: AbortSignal;
+  readonly clock: Pick<Clock, "monotonicMs">;
   readonly log: Log;
   readonly newId: NewId;
 }
@@ -61,6 +64,9 @@ const BODY_LIMITS = { maxBytes: 64 * 1024 * 1024, deadlineMs: 30_000 };
 /** A budget separate from the webhooks', so that an operator can act whatever strangers send. */
 const BODIES = new BodyBudget(4 * BODY_LIMITS.maxBytes);
 
+/** How long after a client had the daemon's time a change that it asks for may begin. */
+const FRESH_MS = 15_000;
+
 /** Access to the metrics: they are no operation, and hold no more than `svc get` shows. */
 const METRICS: Access = { role: "read_only", grants: EVERY_RUN };
 /** Access to an operation that does not exist: only an admin learns that it does not. */
@@ -69,9 +75,10 @@ const UNKNOWN: Access = { role: "admin", grants: {} };
 /** Answers requests of the control plane. */
 export function controlHandler(host: ControlHost): (request: Request) => Promise<Response> {
   const inputs = new InputChecks();
+  const freshness = new Freshness(host.clock);
   return async (request) => {
     try {
-      return await answer(request, host, inputs);
+      return await answer(request, host, { inputs, freshness });
     } catch (thrown) {
       const error = toAppError(thrown);
       const requestId = host.newId();
@@ -81,7 +88,35 @@ export function controlHandler(host: ControlHost): (request: Request) => Promise
   };
 }
 
-async function answer(request: Request, host: ControlHost, inputs: InputChecks): Promise<Response> {
+/** Tells requests whose client is there from those that were found late. */
+class Freshness {
+  readonly #clock: ControlHost["clock"];
+  readonly #run = crypto.randomUUID();
+
+  constructor(clock: ControlHost["clock"]) {
+    this.#clock = clock;
+  }
+
+  /** The answer to a request that may have been found late; `undefined` where it is to be done. */
+  findDoubt(request: Request, { role }: Operation): Response | undefined {
+    const asked = request.headers.get(ASKED_HEADER);
+    if (asked === null || role === "read_only") return undefined; // another program decides itself
+    const now = this.#clock.monotonicMs();
+    const [run, at] = asked.split("/");
+    const agoMs = now - Number.parseFloat(at ?? "");
+    if (run === this.#run && agoMs >= 0 && agoMs <= FRESH_MS) return undefined;
+    return new Response(null, {
+      status: ASK_AGAIN,
+      headers: { [TIME_HEADER]: `${this.#run}/${now}` },
+    });
+  }
+}
+
+async function answer(
+  request: Request,
+  host: ControlHost,
+  { inputs, freshness }: { readonly inputs: InputChecks; readonly freshness: Freshness },
+): Promise<Response> {
   const { pathname } = new URL(request.url);
   if (pathname === "/metrics" && request.method === "GET") {
     return await asCaller(request, host, "metrics", (caller) => {
@@ -110,6 +145,8 @@ async function answer(request: Request, host: ControlHost, inputs: InputChecks):
       const input = await resolveReferences(body, operation, resolverFor(operation, caller, host));
       checkOwn(input, operation, caller);
       const signal = AbortSignal.any([host.signal, request.signal]);
+      const doubt = freshness.findDoubt(request, operation);
+      if (doubt !== undefined) return doubt;
       const handle = host.handlers[name as OperationName] as Handle;
       return await toResponse(operation, handle(input, caller, signal), host.log);
     },
