@@ -85,7 +85,6 @@ export async function openServers(
   busy.use(
     await serve({ on: { path: dir.socket }, clock, log, drainMs: DRAIN_MS, handler: bySocket }),
   );
-  await Deno.chmod(dir.socket, 0o600);
   if (control !== undefined) {
     const byToken = answer((request) => identifyByToken(request, state));
     const maxConnections = Math.floor(descriptors * CONTROL_SHARE);

@@ -363,18 +363,19 @@ Deno.test("serve() takes the sender's address from trusted proxies only", async 
 });
 
 /** Far fewer descriptors than connections, and no limit of ours that keeps them apart. */
-const FEW_DESCRIPTORS = `
+const serveOn = (on: Readonly<Record<string, unknown>>) => `
   import { serve } from ${
   JSON.stringify(new URL("../../src/http/server/serve.ts", import.meta.url).href)
 };
   const log = { debug() {}, info() {}, warn() {}, error: (text) => console.error(text) };
   const server = await serve({
-    on: { hostname: "127.0.0.1", port: 0 }, handler: () => new Response(), log, drainMs: 100,
+    on: ${JSON.stringify(on)}, handler: () => new Response(), log, drainMs: 100,
   });
   console.log(server.port);
 `;
 
-Deno.test("serve() goes on after it had no descriptors left", LOOSE, async () => {
+/** Starts a program with so few. */
+async function startWithFew(program: string) {
   const child = new Deno.Command("/bin/sh", {
     args: ["-c", 'ulimit -n 64; exec "$@"', "sh", Deno.execPath(), "run", "--quiet", "-A"]
       .concat("--config", fileURLToPath(new URL("../../deno.json", import.meta.url)), "-"),
@@ -382,14 +383,43 @@ Deno.test("serve() goes on after it had no descriptors left", LOOSE, async () =>
     stdout: "piped",
     stderr: "piped",
   }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(program));
+  await writer.close();
+  const reader = child.stdout.getReader();
+  const { value } = await within(20_000, reader.read());
+  return { child, reader, said: new TextDecoder().decode(value) };
+}
+
+Deno.test("serve() on a socket goes on after it had no descriptors left", LOOSE, async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/socket`;
+  const { child, reader } = await startWithFew(serveOn({ path }));
+  try {
+    const connect = () => Deno.connect({ transport: "unix", path });
+    const idle = await Promise.all(Array.from({ length: 80 }, connect));
+    const answer = async () => {
+      using client = Deno.createHttpClient({ proxy: { transport: "unix", path } });
+      const signal = AbortSignal.timeout(2000);
+      return (await fetch("http://svc/", { client, signal })).status;
+    };
+    await answer().catch(() => {}); // there is nothing left for it
+    for (const connection of idle) connection.close();
+    equal(await untilGiven("an answer", () => answer().catch(() => undefined)), 200);
+    equal(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);
+    await reader.cancel();
+  } finally {
+    child.kill("SIGKILL");
+    await child.status;
+    await child.stderr.cancel();
+  }
+});
+
+Deno.test("serve() goes on after it had no descriptors left", LOOSE, async () => {
+  const { child, reader, said } = await startWithFew(serveOn({ hostname: "127.0.0.1", port: 0 }));
   using clients = new DisposableStack();
   try {
-    const writer = child.stdin.getWriter();
-    await writer.write(new TextEncoder().encode(FEW_DESCRIPTORS));
-    await writer.close();
-    const reader = child.stdout.getReader();
-    const { value } = await within(20_000, reader.read());
-    const port = Number(new TextDecoder().decode(value));
+    const port = Number(said);
     for (let n = 0; n < 200; n++) clients.use(await RawClient.connect(port));
     let status: number | undefined;
     for (let tries = 0; status !== 200 && tries < 20; tries++) {

@@ -1,7 +1,7 @@
 /**
  * Deno's own server, for the control socket, and for webhooks where {@linkcode
  * findConnectionServer} finds nothing. It has no deadlines and no limit, and ends on too few
- * descriptors; what is added here is an end within a deadline.
+ * descriptors; what is added here is an end within a deadline, and that it begins anew.
  *
  * @module
  */
@@ -31,6 +31,8 @@ export interface DenoServerOptions {
   readonly clock: Clock;
 }
 
+/** Rest before it listens again. */
+const REST_MS = 50;
 /** An answer just handed over reaches the socket within this time. */
 const FLUSH_MS = 25;
 
@@ -58,9 +60,27 @@ export function startDenoServer(
     return await options.answer(request, peer);
   };
   const tls = options.tls === undefined ? {} : readPair(options.tls);
-  const server = listen(on, { ...tls, signal: stop.signal, onError, onListen() {} }, answer);
+  const how = { ...tls, signal: stop.signal, onError, onListen() {} };
+  let server = listen(on, how, answer);
+  const port = "port" in server.addr ? server.addr.port : 0; // 2.7 gives no transport with TLS
+  /** Until the end. Connections that are open go on meanwhile. */
+  const keepListening = async () => {
+    while (!await server.finished.then(() => true, () => stopping)) {
+      for (let isDone = false; !isDone;) {
+        await options.clock.pause(REST_MS);
+        if (stopping) return;
+        try {
+          server = listen("path" in on ? on : { ...on, port }, how, answer);
+          isDone = true;
+        } catch {
+          // there are too few descriptors still
+        }
+      }
+    }
+  };
+  const listening = keepListening();
   return {
-    port: "port" in server.addr ? server.addr.port : 0, // 2.7 gives no transport with TLS
+    port,
     async [Symbol.asyncDispose]() {
       stopping = true;
       const patience = new AbortController();
@@ -71,18 +91,21 @@ export function startDenoServer(
       await options.clock.pause(FLUSH_MS);
       // Not shutdown(): it waits as long as a client likes, and takes away the means to end it.
       stop.fire();
-      await server.finished;
+      await listening;
     },
   };
 }
 
+/** On a socket for its owner alone, or on a port. */
 function listen(
   on: ListenOn,
   options: Deno.ServeOptions,
   answer: (request: Request, info: Deno.ServeHandlerInfo) => Promise<Response>,
 ): Deno.HttpServer {
   try {
-    return Deno.serve({ ...options, ...on } as Deno.ServeTcpOptions, answer);
+    const server = Deno.serve({ ...options, ...on } as Deno.ServeTcpOptions, answer);
+    if ("path" in on) Deno.chmodSync(on.path, 0o600);
+    return server;
   } catch (cause) {
     const where = "path" in on ? on.path : `${on.hostname}:${on.port}`;
     throw new AppError("refused", `Cannot listen on ${where}: ${messageOf(cause)}`, { cause });
