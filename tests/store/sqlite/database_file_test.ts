@@ -198,7 +198,10 @@ Deno.test("a malformed table is no fault of a call, and the store goes on with t
   const page = Number(root?.["rootpage"]);
   await Deno.writeFile(path, overwritten(sound, (page - 1) * PAGE_BYTES, page * PAGE_BYTES));
   await using store = await openStore(path);
-  await rejects(store.listTasks({ limit: 999 }), { code: "overloaded", message: /cannot be read now.*svc db check/ });
+  await rejects(store.listTasks({ limit: 999 }), {
+    code: "overloaded",
+    message: /cannot be read now.*svc db check/,
+  });
   equal((await store.listDeliveries({ limit: 999 })).length, 200);
   await rejects(accept(store, 500), { code: "overloaded" });
   await Promise.all([
