@@ -17,7 +17,7 @@
  * @module
  */
 
-import { concatBytes, latin1Bytes, utf8 } from "../base/bytes.ts";
+import { concatBytes, utf8 } from "../base/bytes.ts";
 import { MASK } from "../resources/secret_store.ts";
 
 const MASK_BYTES = utf8(MASK);
@@ -25,10 +25,12 @@ const NOTHING = new Uint8Array();
 
 /** Bytes of a form by which it is found; every form is longer. */
 const KEY_BYTES = 4;
-/** Bits of the place of a key in the filter. */
-const FILTER_BITS = 16;
+/** Bits of the filter for each form: so few others pass that it tells nearly all text from secrets. */
+const FILTER_BITS_PER_FORM = 32;
+const MIN_FILTER_BITS = 16;
+const MAX_FILTER_BITS = 24;
 
-/** A place in some bytes: where it begins, and where it ends. */
+/** A place in some bytes or in a list: where it begins, and where it ends. */
 interface Span {
   readonly from: number;
   readonly to: number;
@@ -36,32 +38,41 @@ interface Span {
 
 /** Forms of secrets, arranged so that a search costs the same for one of them and for thousands. */
 export class SecretPattern {
-  /** Forms by their first four bytes, the longest first. */
-  readonly #byKey = new Map<number, Uint8Array[]>();
+  /** Sorted, so that those with a common beginning stand together, the shortest first. */
+  readonly #forms: readonly string[];
+  /** Which of them have a key, their first four bytes. */
+  readonly #byKey = new Map<number, Span>();
   /** What forms begin with, up to three bytes. */
   readonly #beginnings = new Set<number>();
-  /** Whether some form may begin with a key: nearly every byte of ordinary text ends here. */
-  readonly #filter = new Uint8Array(1 << FILTER_BITS);
+  /** A bit for each place of a key: nearly every byte of ordinary text ends here. */
+  readonly #filter: Uint8Array;
+  /** Which bits of a key's hash are its place in the filter. */
+  readonly #shift: number;
 
   /** A pattern of these forms, which are texts of code units 0 to 255. */
   constructor(forms: Iterable<string>) {
-    const longestFirst = [...new Set(forms)].sort((a, b) => b.length - a.length);
-    for (const form of longestFirst.map(latin1Bytes)) {
-      let start = 0;
-      for (const [at, byte] of form.subarray(0, KEY_BYTES).entries()) {
-        start = start << 8 | byte;
-        if (at + 1 < KEY_BYTES) this.#beginnings.add(beginning(start, at + 1));
+    this.#forms = [...new Set(forms)].sort();
+    const wanted = Math.ceil(Math.log2(this.#forms.length * FILTER_BITS_PER_FORM + 1));
+    const bits = Math.min(MAX_FILTER_BITS, Math.max(MIN_FILTER_BITS, wanted));
+    this.#filter = new Uint8Array(1 << (bits - 3));
+    this.#shift = 32 - bits;
+    for (let from = 0, to = 0; from < this.#forms.length; from = to) {
+      const start = this.#forms[from]?.slice(0, KEY_BYTES) ?? "";
+      for (to = from + 1; this.#forms[to]?.startsWith(start) === true;) to++;
+      let key = 0;
+      for (let at = 0; at < KEY_BYTES; at++) {
+        key = key << 8 | start.charCodeAt(at);
+        if (at + 1 < KEY_BYTES) this.#beginnings.add(beginning(key, at + 1));
       }
-      this.#filter[placeOf(start)] = 1;
-      const same = this.#byKey.get(start);
-      if (same === undefined) this.#byKey.set(start, [form]);
-      else same.push(form);
+      const place = placeOf(key, this.#shift);
+      this.#filter[place >>> 3] = (this.#filter[place >>> 3] ?? 0) | 1 << (place & 7);
+      this.#byKey.set(key, { from, to });
     }
   }
 
   /** Whether there is nothing to hide. */
   get isEmpty(): boolean {
-    return this.#byKey.size === 0;
+    return this.#forms.length === 0;
   }
 
   /**
@@ -70,20 +81,58 @@ export class SecretPattern {
    */
   search(bytes: Uint8Array, more: boolean): { found: readonly Span[]; begun: number } {
     const found: Span[] = [];
+    const filter = this.#filter;
+    const shift = this.#shift;
     let key = 0;
     for (let next = 0; next < bytes.length; next++) {
       key = key << 8 | (bytes[next] ?? 0);
-      if (this.#filter[placeOf(key)] === 0 || next < KEY_BYTES - 1) continue;
+      const place = placeOf(key, shift);
+      if (((filter[place >>> 3] ?? 0) & 1 << (place & 7)) === 0 || next < KEY_BYTES - 1) continue;
+      const among = this.#byKey.get(key);
+      if (among === undefined) continue;
       const from = next - KEY_BYTES + 1;
-      const room = bytes.length - from;
-      const form = this.#byKey.get(key)?.find((one) =>
-        (more || one.length <= room) && standsAt(bytes, from, one)
-      );
-      if (form === undefined) continue;
-      if (form.length > room) return { found, begun: from };
-      found.push({ from, to: from + form.length });
+      const { length, goesOn } = this.#longestAt(bytes, from, among);
+      if (goesOn && more) return { found, begun: from };
+      if (length > 0) found.push({ from, to: from + length });
     }
     return { found, begun: more ? this.#firstBeginning(bytes) : bytes.length };
+  }
+
+  /**
+   * The length of the longest of these forms that stands at `from`, 0 where none does; and whether
+   * `bytes` end in a longer one. Byte by byte, fewer and fewer of them fit.
+   */
+  #longestAt(bytes: Uint8Array, from: number, among: Span): { length: number; goesOn: boolean } {
+    let { from: low, to: high } = among;
+    let longest = 0;
+    for (let length = KEY_BYTES;; length++) {
+      if (low < high && this.#forms[low]?.length === length) {
+        longest = length;
+        low++;
+      }
+      if (low >= high) return { length: longest, goesOn: false };
+      if (from + length >= bytes.length) return { length: longest, goesOn: true };
+      const byte = bytes[from + length] ?? 0;
+      low = this.#firstFrom(low, high, length, byte);
+      if (this.#byteOf(high - 1, length) > byte) {
+        high = this.#firstFrom(low, high, length, byte + 1);
+      }
+    }
+  }
+
+  /** The first form of a part of the list, which differs here only, with this byte or a later one. */
+  #firstFrom(low: number, high: number, at: number, byte: number): number {
+    if (low >= high || this.#byteOf(low, at) >= byte) return low;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#byteOf(middle, at) < byte) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #byteOf(form: number, at: number): number {
+    return this.#forms[form]?.charCodeAt(at) ?? 0;
   }
 
   /** Of the last bytes, which are too few for a key. */
@@ -96,20 +145,13 @@ export class SecretPattern {
   }
 }
 
-function placeOf(key: number): number {
-  return Math.imul(key, 0x9e3779b1) >>> (32 - FILTER_BITS);
+function placeOf(key: number, shift: number): number {
+  return Math.imul(key, 0x9e3779b1) >>> shift;
 }
 
 /** Up to three bytes, told apart by their number too. */
 function beginning(bytes: number, length: number): number {
   return length << 24 | bytes;
-}
-
-/** Whether `form`, or as much of it as there is room for, stands at `from`. */
-function standsAt(bytes: Uint8Array, from: number, form: Uint8Array): boolean {
-  const length = Math.min(form.length, bytes.length - from);
-  for (let i = KEY_BYTES; i < length; i++) if (form[i] !== bytes[from + i]) return false;
-  return true;
 }
 
 /** Replaces secrets in one stream of bytes. What overlaps becomes one mask. */

@@ -1,55 +1,104 @@
 /**
  * The spellings in which programs print a secret: as it is, line by line, in a JSON text,
  * quoted as a shell traces it, in base64 (also in the middle of one, as in `user:secret`, or broken
- * into lines), and with percent escapes as browsers, curl and scripting languages write them.
+ * into lines), in hexadecimal, and with percent escapes as browsers, curl and scripting languages
+ * write them. The same for each of its parts.
  *
  * @module
  */
 
-import { concatBytes, latin1Text, toBase64, utf8 } from "../base/bytes.ts";
-
-/** Shorter values are words of any text; hiding them would make output unreadable. */
-const MIN_BYTES = 6;
+import { concatBytes, latin1Text, toBase64, toHex, utf8 } from "../base/bytes.ts";
+import { MIN_BYTES, MIN_PIECE_BYTES, secretParts } from "./secret_parts.ts";
 
 /** Marks that common encoders leave as they are: JavaScript, RFC 3986, forms, Python's default. */
 const UNESCAPED = ["-_.!~*'()", "-_.~", "*-._", "-_.~/"];
 
-/** A line of a key file is hidden alone only where it is too long for an ordinary line to be it. */
-const MIN_LINE_BYTES = 16;
-
 /** Widths at which `openssl`, and `base64` and MIME, break lines. */
 const LINE_WIDTHS = [64, 76];
+/** The width at which `xxd -p` does. */
+const HEX_WIDTH = 60;
 
 /**
- * Every form of `value` as text of code units 0 to 255; none of a value that is too short to hide.
+ * Every form of `value` and of its parts as text of code units 0 to 255; none of what is too short
+ * to hide.
  */
 export function secretForms(value: string): string[] {
   const forms = new Set<string>();
-  for (const text of new Set([value, value.trim()])) {
+  const texts = [value, ...secretParts(value)].flatMap((text) => [text, text.trim()]);
+  for (const text of new Set(texts)) {
     const bytes = utf8(text);
     if (bytes.length < MIN_BYTES) continue;
-    for (const form of [...base64Forms(bytes), ...percentForms(bytes)]) forms.add(form);
-    for (const form of [text, jsonForm(text), ...shellForms(text), ...longLines(text)]) {
+    for (const form of [...base64Forms(bytes), ...percentForms(bytes), ...hexForms(bytes)]) {
+      forms.add(form);
+    }
+    const echoed = echoForm(text);
+    for (
+      const form of [
+        text,
+        echoed,
+        ...jsonForms(text),
+        ...shellForms(text),
+        ...longLines(text),
+        ...longLines(echoed),
+      ]
+    ) {
       forms.add(latin1Text(utf8(form)));
     }
   }
   return [...forms];
 }
 
-/** The value as it stands between the quotes of a JSON text. */
-function jsonForm(value: string): string {
-  return JSON.stringify(value).slice(1, -1);
+/** The value between the quotes of a JSON text, as JavaScript, Go, Python and PHP write it. */
+function jsonForms(value: string): string[] {
+  const plain = JSON.stringify(value).slice(1, -1);
+  return [
+    plain,
+    plain.replace(/[<>&\u2028\u2029]/g, unicodeEscape),
+    plain.replace(/[^\0-\x7f]/g, unicodeEscape),
+    plain.replaceAll("/", "\\/"),
+    plain.replaceAll("/", "\\/").replace(/[^\0-\x7f]/g, unicodeEscape),
+  ];
 }
 
-/** The value as it stands between the quotes of `set -x` in two shells, and of `export -p`. */
+function unicodeEscape(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+/** The value between the quotes of `set -x` in two shells, and of `export -p`. */
 function shellForms(value: string): string[] {
   const single = [`'\\''`, `'"'"'`].map((quote) => value.replaceAll("'", quote));
   return [...single, value.replace(/["$`\\]/g, "\\$&")];
 }
 
+const ECHOED: Readonly<Record<string, string>> = {
+  a: "\x07",
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+  v: "\v",
+  "\\": "\\",
+};
+
+/** What `echo` of dash, the `sh` of Debian, makes of it. */
+function echoForm(value: string): string {
+  return value.replace(/\\([abfnrtv\\])/g, (_, escape) => ECHOED[escape] ?? "");
+}
+
+/** The lines of a key file, but for those that every key file has. */
 function longLines(value: string): string[] {
   const lines = value.split("\n").map((line) => line.trim());
-  return lines.length === 1 ? [] : lines.filter((line) => utf8(line).length >= MIN_LINE_BYTES);
+  return lines.length === 1
+    ? []
+    : lines.filter((line) =>
+      utf8(line).length >= MIN_PIECE_BYTES && !/^-----(BEGIN|END) [A-Z0-9 ]+-----$/.test(line)
+    );
+}
+
+function hexForms(bytes: Uint8Array): string[] {
+  const lower = toHex(bytes);
+  return [lower, lower.toUpperCase(), ...linesOf(lower, HEX_WIDTH)];
 }
 
 /** Alone, with its padding and without; and what any text around it leaves of it as it is. */
@@ -75,25 +124,29 @@ function linesOf(text: string, width: number): string[] {
   for (let at = 0; text.length > width && at < text.length; at += width) {
     lines.push(text.slice(at, at + width));
   }
-  return lines.filter((line) => line.length >= MIN_LINE_BYTES);
+  return lines.filter((line) => line.length >= MIN_PIECE_BYTES);
 }
 
 function percentForms(bytes: Uint8Array): string[] {
-  return UNESCAPED.flatMap((marks) => {
-    const upper = percentForm(bytes, marks);
+  const text = latin1Text(bytes);
+  const escaped = new Set(UNESCAPED.map((marks) => percentForm(text, marks)));
+  escaped.delete(text);
+  return [...escaped].flatMap((upper) => {
     const lower = upper.replace(/%../g, (escape) => escape.toLowerCase());
     return [upper, lower].flatMap((form) => [form, form.replaceAll("%20", "+")]);
   });
 }
 
-/** Bytes with percent escapes for all but letters, digits and `marks`. */
-function percentForm(bytes: Uint8Array, marks: string): string {
-  return latin1Text(bytes).replace(
-    /[^A-Za-z0-9]/g,
-    (char) => marks.includes(char) ? char : `%${hex(char.charCodeAt(0))}`,
-  );
-}
+/** What each byte is with percent escapes. */
+const PERCENT = Array.from(
+  { length: 256 },
+  (_, byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`,
+);
 
-function hex(byte: number): string {
-  return byte.toString(16).toUpperCase().padStart(2, "0");
+/** Bytes with percent escapes for all but letters, digits and `marks`. */
+function percentForm(text: string, marks: string): string {
+  return text.replace(
+    /[^A-Za-z0-9]/g,
+    (char) => marks.includes(char) ? char : PERCENT[char.charCodeAt(0)] ?? char,
+  );
 }
