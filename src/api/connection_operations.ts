@@ -7,12 +7,14 @@
 
 import Type from "typebox";
 import type { ErrorCode } from "../base/errors.ts";
+import { ORGANIZATION_PATTERN, REPOSITORY_PATTERN } from "../base/github_names.ts";
 import {
   defineOperation,
   lines,
   OPTIONAL_SECS,
   OPTIONAL_TEXT,
   PROJECT,
+  SECRET,
   TEXT,
 } from "./operation.ts";
 import type { ApplyOutcome } from "./resource_operations.ts";
@@ -100,23 +102,35 @@ export interface Repaired {
   readonly fault: string | null;
 }
 
+/** Base of the addresses of an API, or of those under which a platform reaches the daemon. */
+const URL_BASE = Type.String({
+  pattern: "^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",
+  title: "an http(s) URL without a user and a query",
+});
+/** A token; the stored one when absent. */
+const OPTIONAL_SECRET = Type.Optional(SECRET);
+
 /** The operations on Connections, by name. */
 export const CONNECTION_OPERATIONS = {
   "connect.github": defineOperation({
     summary: "Connects a repository or an organization at GitHub: webhooks, secret, package",
     input: {
-      repository: OPTIONAL_TEXT,
-      organization: OPTIONAL_TEXT,
+      repository: Type.Optional(
+        Type.String({ pattern: REPOSITORY_PATTERN, title: "a repository: OWNER/NAME" }),
+      ),
+      organization: Type.Optional(
+        Type.String({ pattern: ORGANIZATION_PATTERN, title: "the name of an organization" }),
+      ),
       name: OPTIONAL_TEXT,
       project: PROJECT,
-      api: OPTIONAL_TEXT,
-      url: Type.Optional(Type.String({ description: "Where GitHub reaches the daemon" })),
+      api: Type.Optional(URL_BASE),
+      url: Type.Optional(URL_BASE),
       pull: Type.Optional(
         Type.Boolean({ description: "Reads events from GitHub's log, with no address of ours" }),
       ),
       endpoint: Type.Optional(Type.String({ description: "Endpoint of own triggers" })),
       events: Type.Optional(Type.Array(TEXT, { minItems: 1 })),
-      token: Type.Optional(Type.String({ description: "The stored one when absent" })),
+      token: OPTIONAL_SECRET,
     },
     output: lines<ConnectionLine<Connected>>(),
     role: "admin", // it stores a token and makes webhooks
@@ -126,10 +140,10 @@ export const CONNECTION_OPERATIONS = {
     input: {
       name: OPTIONAL_TEXT,
       project: PROJECT,
-      api: OPTIONAL_TEXT,
+      api: Type.Optional(URL_BASE),
       endpoint: Type.Optional(Type.String({ description: "Endpoint of own triggers" })),
-      botToken: Type.Optional(Type.String({ description: "xoxb-…; the stored one when absent" })),
-      appToken: Type.Optional(Type.String({ description: "xapp-…; the stored one when absent" })),
+      botToken: OPTIONAL_SECRET,
+      appToken: OPTIONAL_SECRET,
     },
     output: lines<ConnectionLine<Connected>>(),
     role: "admin", // it stores tokens
@@ -139,11 +153,11 @@ export const CONNECTION_OPERATIONS = {
     input: {
       name: OPTIONAL_TEXT,
       project: PROJECT,
-      api: OPTIONAL_TEXT,
-      url: Type.String({ description: "Where LINE reaches the daemon" }),
+      api: Type.Optional(URL_BASE),
+      url: URL_BASE,
       endpoint: Type.Optional(Type.String({ description: "Endpoint of own triggers" })),
-      token: Type.Optional(Type.String({ description: "The stored one when absent" })),
-      channelSecret: Type.Optional(Type.String({ description: "The stored one when absent" })),
+      token: OPTIONAL_SECRET,
+      channelSecret: OPTIONAL_SECRET,
     },
     output: lines<ConnectionLine<Connected>>(),
     role: "admin", // it stores a token and a secret

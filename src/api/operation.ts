@@ -52,6 +52,16 @@ export function defineOperation<Fields extends TProperties, Given extends Output
   };
 }
 
+/** The secrets in an input of this operation. */
+export function secretsIn(
+  { input: { properties } }: Pick<Operation, "input">,
+  input: Readonly<Record<string, unknown>>,
+): string[] {
+  return Object.entries(input).flatMap(([name, value]) =>
+    typeof value === "string" && "writeOnly" in (properties[name] ?? {}) ? [value] : []
+  );
+}
+
 /** An answer that is one JSON value. */
 export function json<Value>(): Output<Value, "json"> {
   return { form: "json" };
@@ -78,6 +88,8 @@ export type OutputOf<One extends Operation> = One["output"] extends Output<infer
 
 /** Any text. */
 export const TEXT = Type.String();
+/** A text that is secret: it is in no error, audit row or line of the log. */
+export const SECRET = Type.String({ writeOnly: true });
 /** Any text, or none. */
 export const OPTIONAL_TEXT = Type.Optional(TEXT);
 /** The name of a project; where one resource is named, `default` when absent. */

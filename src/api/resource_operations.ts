@@ -12,6 +12,7 @@ import {
   lines,
   OPTIONAL_SECS,
   PROJECT,
+  SECRET,
   TEXT,
 } from "./operation.ts";
 import { EVERY_RUN } from "./roles.ts";
@@ -258,7 +259,7 @@ export const RESOURCE_OPERATIONS = {
     input: {
       store: TEXT,
       key: TEXT,
-      value: TEXT,
+      value: SECRET,
       project: PROJECT,
       create: Type.Boolean({ description: "Whether the key, and the store, may be new" }),
     },

@@ -7,6 +7,7 @@
 
 import type { Clock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
+import { isRepository } from "../base/github_names.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { apiUrlOf } from "../resources/connection.ts";
@@ -48,7 +49,6 @@ const MAY_WRITE: ReadonlySet<unknown> = new Set(["write", "maintain", "admin", "
 /** A login as a path can hold it: with the mark of an App behind it. */
 const LOGIN = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$/;
 const BOT = /\[bot\]$/;
-const REPOSITORY = /^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}\/(?!\.{1,2}$)[A-Za-z0-9_.-]{1,100}$/;
 
 /** An answer, for a while. */
 interface Remembered {
@@ -93,7 +93,7 @@ export class SenderPermissions {
     }
     if (BOT.test(login) || who["type"] === "Bot") return no(`${login} is a bot`);
     if (!LOGIN.test(login)) return no("The payload has no login that a person could have");
-    if (repository === undefined || !REPOSITORY.test(repository)) {
+    if (repository === undefined || !isRepository(repository)) {
       return no("The payload does not say which repository it is about");
     }
     const wanted = { project, platform: "github" as const, repository };

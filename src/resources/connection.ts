@@ -8,6 +8,7 @@
 
 import Type from "typebox";
 import { findDurationSecs } from "../base/duration.ts";
+import { ORGANIZATION_PATTERN, REPOSITORY_PATTERN } from "../base/github_names.ts";
 import { FromSecret } from "./env.ts";
 import { type AnyKind, defineKind, type Reference } from "./kind.ts";
 import { Name } from "./metadata.ts";
@@ -23,7 +24,7 @@ const ApiUrl = Type.String({
 });
 
 const RepositoryName = Type.String({
-  pattern: "^[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}$",
+  pattern: REPOSITORY_PATTERN,
   title: "a repository: OWNER/NAME",
 });
 
@@ -35,7 +36,7 @@ const Hook = Type.Object({
 const GitHub = Type.Object({
   repository: Type.Optional(RepositoryName),
   organization: Type.Optional(Type.String({
-    pattern: "^[A-Za-z0-9_.-]{1,100}$",
+    pattern: ORGANIZATION_PATTERN,
     title: "the name of an organization",
   })),
   api: Type.Optional(ApiUrl),

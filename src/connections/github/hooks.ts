@@ -6,6 +6,7 @@
  */
 
 import { AppError } from "../../base/errors.ts";
+import { isOrganization, isRepository } from "../../base/github_names.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import {
   callGitHub,
@@ -51,11 +52,17 @@ export interface EnsuredHook {
   readonly changes: readonly string[];
 }
 
-/** `/repos/OWNER/NAME` or `/orgs/NAME`. */
+/**
+ * `/repos/OWNER/NAME` or `/orgs/NAME`.
+ *
+ * @throws {AppError} `refused` for a name that would lead elsewhere.
+ */
 export function pathOf({ repository, organization }: HookOwner): string {
-  if (repository !== undefined) return `/repos/${repository}`;
-  if (organization !== undefined) return `/orgs/${organization}`;
-  throw new Error("A webhook belongs to a repository or an organization");
+  if (repository !== undefined && isRepository(repository)) return `/repos/${repository}`;
+  if (organization !== undefined && isOrganization(organization)) return `/orgs/${organization}`;
+  // Only the manifest of an earlier version, or an answer, has one.
+  const message = `"${repository ?? organization}" is no name of a repository or an organization`;
+  throw new AppError("refused", message);
 }
 
 /** Whether an API is that of Gitea or Forgejo, which differ from GitHub here and there. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isRepository } from "../../base/github_names.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 
 /** What an event is about. */
@@ -22,15 +23,13 @@ export interface GitHubSubject {
   readonly reactTo?: string;
 }
 
-/** `OWNER/NAME`, of characters that a path can hold, and neither of them leading elsewhere in it. */
-const REPOSITORY = /^(?!\.{1,2}\/)[A-Za-z0-9_.-]{1,100}\/(?!\.{1,2}$)[A-Za-z0-9_.-]{1,100}$/;
 /** SHA-1 or SHA-256. */
 export const SHA = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 
 /** What an event is about; `undefined` where its payload names no repository. */
 export function findSubject(payload: unknown): GitHubSubject | undefined {
   const repository = member(member(payload, "repository"), "full_name");
-  if (typeof repository !== "string" || !REPOSITORY.test(repository)) return undefined;
+  if (typeof repository !== "string" || !isRepository(repository)) return undefined;
   const issue = member(payload, "issue");
   const pull = member(payload, "pull_request");
   const comment = member(payload, "comment");

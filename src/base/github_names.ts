@@ -1,0 +1,26 @@
+/**
+ * How repositories and organizations at GitHub, Gitea and Forgejo are named. The names go into paths
+ * of calls that carry a token, so none leads elsewhere in one.
+ *
+ * @module
+ */
+
+const NAME = "[A-Za-z0-9_.-]{1,100}";
+
+/** Pattern of `OWNER/NAME`. */
+export const REPOSITORY_PATTERN = `^(?!\\.{1,2}/)${NAME}/(?!\\.{1,2}$)${NAME}$`;
+/** Pattern of the name of an organization. */
+export const ORGANIZATION_PATTERN = `^(?!\\.{1,2}$)${NAME}$`;
+
+const REPOSITORY = new RegExp(REPOSITORY_PATTERN);
+const ORGANIZATION = new RegExp(ORGANIZATION_PATTERN);
+
+/** Whether a text is `OWNER/NAME`. */
+export function isRepository(text: string): boolean {
+  return REPOSITORY.test(text);
+}
+
+/** Whether a text can be the name of an organization. */
+export function isOrganization(text: string): boolean {
+  return ORGANIZATION.test(text);
+}

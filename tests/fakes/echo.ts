@@ -1,0 +1,55 @@
+/**
+ * A server that answers as a test likes, knowing what it was sent: some repeat that in their errors.
+ *
+ * @module
+ */
+
+/** What it was sent. */
+export interface Sent {
+  readonly method: string;
+  /** With the query. */
+  readonly path: string;
+  /** Of the `Authorization` header, without `Bearer`. */
+  readonly token: string;
+  readonly body: string;
+}
+
+/** A stand-in for any platform. */
+export interface Echo extends AsyncDisposable {
+  /** Base URL, without a slash at its end. */
+  readonly url: string;
+  /** Every request so far. */
+  readonly sent: readonly Sent[];
+  /** Makes the answer to a request; what is no Response is its JSON. */
+  answer: (sent: Sent) => unknown;
+}
+
+/** Starts one. */
+export function echo(answer: Echo["answer"]): Echo {
+  const ended = new AbortController();
+  const all: Sent[] = [];
+  const one = { answer };
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {}, signal: ended.signal },
+    async (request) => {
+      const { pathname, search } = new URL(request.url);
+      const sent = {
+        method: request.method,
+        path: `${pathname}${search}`,
+        token: (request.headers.get("authorization") ?? "").replace(/^Bearer /, ""),
+        body: await request.text(),
+      };
+      all.push(sent);
+      const given = one.answer(sent);
+      return given instanceof Response ? given : Response.json(given);
+    },
+  );
+  return Object.assign(one, {
+    url: `http://127.0.0.1:${(server.addr as Deno.NetAddr).port}`,
+    sent: all,
+    async [Symbol.asyncDispose]() {
+      ended.abort();
+      await server.finished;
+    },
+  });
+}
