@@ -144,6 +144,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/intake/slack": "values",
     "src/platforms": "values",
     "src/resources": "values",
+    "src/secrets": "types",
     "src/store": "values",
   },
   "src/intake/tools": {
@@ -438,6 +439,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/base": "values",
     "src/http": "values",
     "src/resources": "values",
+    "src/secrets": "types",
   },
   "src/tasks/log": {
     "src/base": "values",
@@ -474,6 +476,7 @@ const LAYERS: Readonly<Record<string, Readonly<Record<string, Use>>>> = {
     "src/intake": "values",
     "src/integrations": "values",
     "src/resources": "values",
+    "src/secrets": "types",
     "src/signatures": "values",
     "src/store": "types",
   },

@@ -37,9 +37,7 @@ export interface Log {
 
 /** The log of a daemon. */
 export interface DaemonLog extends Log {
-  /**
-   * From now on every line goes through `redact`. Until secrets are loaded there are none to hide.
-   */
+  /** From now on every line goes through `redact`. */
   redactWith(redact: (line: string) => string): void;
 }
 

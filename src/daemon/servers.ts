@@ -128,8 +128,8 @@ function controlPlane(
     sendToInbox: (taskId, message) => host.inboxes.add(taskId, message),
     writer: host.resources,
   });
-  const { clock, log, newId, metrics } = host;
-  const forAll = { ...operations, ...auditLog, clock, log, newId, metrics, signal };
+  const { clock, log, newId, metrics, secrets } = host;
+  const forAll = { ...operations, ...auditLog, clock, log, newId, metrics, secrets, signal };
   return (identify) => controlHandler({ ...forAll, identify });
 }
 

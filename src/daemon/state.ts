@@ -109,6 +109,8 @@ export async function openState(config: DaemonConfig): Promise<State> {
   const { dir, clock, log } = config;
   await using opening = new AsyncDisposableStack();
   const { keyring } = opening.use(await takeDataDir(config));
+  const secrets = new KnownSecrets();
+  log.redactWith((line) => secrets.redact(line));
   const health = new HealthConditions();
   const telemetry = opening.use(new Telemetry({ clock, health }));
   if (config.wantsTraces && !telemetry.traces) {
@@ -134,8 +136,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
   const catalog = await loadCatalog(store, keyring);
   const unclosed = keyring.opensUnbound ? await closeToUnbound(dir.secretKey) : undefined;
   if (unclosed !== undefined) log.warn(unclosed);
-  const secrets = new KnownSecrets(catalog);
-  log.redactWith((line) => secrets.redact(line));
+  secrets.follow(catalog);
   const limits = { deadlineMs: CEL_DEADLINE_MS, clock, onLate: telemetry.onLate };
   const evaluator = opening.use(createEvaluator(limits));
   const groups = opening.use(openProcessGroups());

@@ -13,6 +13,7 @@ import { lostText, type MissedEvent } from "../connections/github/missed_events.
 import type { LogFindings, RepairedHook } from "../connections/github/repair_hook.ts";
 import { connectedTo } from "../resources/connection.ts";
 import type { ConnectionNews, ConnectionState } from "../store/connection_records.ts";
+import type { KnownSecrets } from "../secrets/known_secrets.ts";
 import type { ConnectionStore } from "../store/connection_store.ts";
 import type { Events } from "../store/events.ts";
 import type { IncidentKind } from "../store/incident_records.ts";
@@ -24,6 +25,8 @@ export interface LogNotesHost {
   readonly health: HealthConditions;
   readonly clock: Clock;
   readonly log: Log;
+  /** Hides secrets in what a platform says. */
+  readonly secrets: KnownSecrets;
 }
 
 /** What came of going through the logs of all webhooks of a Connection. */
@@ -114,10 +117,11 @@ export class LogNotes {
   /** Notes that all webhooks of a Connection were gone through, or what is wrong. */
   async runDone(
     connection: Connection,
-    { fault, broken }: LogRun,
+    { fault: said, broken }: LogRun,
     { keepsLog, before }: { keepsLog: boolean; before: ConnectionState | undefined },
   ): Promise<void> {
-    const { clock, health } = this.#host;
+    const { clock, health, secrets } = this.#host;
+    const fault = said === undefined ? undefined : secrets.redact(said);
     const what = keyOf(connection);
     const now = clock.now();
     if (fault === undefined) {

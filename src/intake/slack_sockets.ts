@@ -15,6 +15,7 @@ import { SlackSocket, type SocketState, type SocketStates } from "../connections
 import { openSocket } from "../connections/slack/websocket.ts";
 import type { Catalog } from "../resources/catalog.ts";
 import { apiUrlOf } from "../resources/connection.ts";
+import type { KnownSecrets } from "../secrets/known_secrets.ts";
 import type { ConnectionKey, ConnectionNews } from "../store/connection_records.ts";
 import type { ConnectionStore } from "../store/connection_store.ts";
 import type { Events } from "../store/events.ts";
@@ -26,6 +27,8 @@ export interface SlackSocketsHost extends EnvelopeHost {
   readonly catalog: Catalog;
   readonly events: Events;
   readonly log: Log;
+  /** Hides secrets in what Slack says. */
+  readonly secrets: KnownSecrets;
 }
 
 /** A Connection, and its socket while it has one. */
@@ -73,8 +76,9 @@ export class SlackSockets implements AsyncDisposable, SocketStates {
   stateOf({ project, name }: { project: string; name: string }): SocketState | undefined {
     const served = this.#served.get(`${project}/${name}`);
     if (served === undefined) return undefined;
-    return served.socket?.state ??
+    const state = served.socket?.state ??
       (served.problem === undefined ? {} : { problem: served.problem });
+    return this.#host.secrets.redactAll(state);
   }
 
   /** Tries again at once, with what is in the catalog now; resolves when that worked or failed. */
@@ -191,7 +195,8 @@ export class SlackSockets implements AsyncDisposable, SocketStates {
     });
   }
 
-  #noted(connection: Connection, problem: string | undefined, isBroken: boolean): void {
+  #noted(connection: Connection, said: string | undefined, isBroken: boolean): void {
+    const problem = said === undefined ? undefined : this.#host.secrets.redact(said);
     this.#note(connection, { fault: problem ?? null });
     if (!isBroken || problem === undefined) return;
     const { project, name } = connection;

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { nameOf } from "../connections/platform_name.ts";
 import { AppError } from "../base/errors.ts";
 import { isJsonObject } from "../base/json.ts";
 import { type Connection, mayAnswerTo, readToken } from "../connections/find_connection.ts";
@@ -133,6 +134,6 @@ export async function ownUserOf(
   if (!answer.ok || !isJsonObject(answer.data)) return undefined;
   const { id, login } = answer.data;
   if (typeof id !== "number" || typeof login !== "string") return undefined;
-  await host.ownUsers.learn(connection, { userId: String(id), login });
+  await host.ownUsers.learn(connection, { userId: String(id), login: nameOf(login) });
   return String(id);
 }

@@ -1,11 +1,12 @@
 /**
- * The one door that text passes before it is stored, logged or shown: hides every value
- * of every SecretStore, and those that a run in progress may have been given and that were replaced
- * or deleted since.
+ * The one door that text passes before it is stored, logged or shown: hides every value of every
+ * SecretStore, those that a run in progress may have been given and that were replaced or deleted
+ * since, those that an operation in progress was given, and the daemon's own.
  *
  * @module
  */
 
+import { AppError } from "../base/errors.ts";
 import { concatBytes, utf8 } from "../base/bytes.ts";
 import type { Catalog, CatalogChange } from "../resources/catalog.ts";
 import type { Resource } from "../resources/resource.ts";
@@ -23,7 +24,11 @@ interface Epoch {
 
 /** Knows which values there are to hide. */
 export class KnownSecrets {
-  readonly #catalog: Catalog;
+  #catalog: Catalog | undefined;
+  /** The daemon's own. */
+  readonly #own = new Set<string>();
+  /** Of the operations in progress. */
+  readonly #given = new Set<readonly string[]>();
   /** From the one in which the oldest run in progress began to the last that is over. */
   readonly #past: Epoch[] = [];
   #now = { running: 0 };
@@ -31,22 +36,39 @@ export class KnownSecrets {
   /** Forms by value: a rotation changes one of many. */
   #forms: ReadonlyMap<string, readonly string[]> = new Map();
 
-  /** Follows what `catalog` holds. */
-  constructor(catalog: Catalog) {
+  /** Follows what `catalog` holds from now on; there may be none yet while a daemon starts. */
+  follow(catalog: Catalog): void {
     this.#catalog = catalog;
-    catalog.beforeChange((changes) => this.#retire(changes));
+    this.#pattern = undefined;
+    catalog.beforeChange((changes) => this.#retire(catalog, changes));
+  }
+
+  /**
+   * Hides these from now on: what lets the daemon itself in elsewhere, and stands in no SecretStore.
+   */
+  know(...values: readonly string[]): void {
+    for (const value of values) {
+      if (this.#own.has(value)) continue;
+      this.#own.add(value);
+      this.#pattern = undefined;
+    }
   }
 
   /**
    * A run begins: whatever value there is now, or comes while it lasts, is hidden until it is over,
-   * because the run may have read any of them.
+   * because the run may have read any of them; `given` as well, which nobody else knows yet.
    */
-  runBegins(): Disposable {
+  runBegins(given: readonly string[] = []): Disposable {
     const epoch = this.#now;
     epoch.running++;
+    const isNews = given.some((value) => !this.#forms.has(value));
+    this.#given.add(given);
+    if (isNews) this.#pattern = undefined;
     return {
       [Symbol.dispose]: () => {
         epoch.running--;
+        this.#given.delete(given);
+        if (isNews) this.#pattern = undefined;
         this.#forget();
       },
     };
@@ -69,6 +91,16 @@ export class KnownSecrets {
     return this.#inside(value) as Value;
   }
 
+  /** A refusal with every known value hidden in what a caller is told; its cause is for the log. */
+  redactError({ code, message, details, reason, retryAfterSecs, cause }: AppError): AppError {
+    return new AppError(code, this.redact(message), {
+      details: this.redactAll(details),
+      reason: this.redact(reason),
+      ...(retryAfterSecs === undefined ? {} : { retryAfterSecs }),
+      ...(cause === undefined ? {} : { cause }),
+    });
+  }
+
   #inside(value: unknown): unknown {
     if (typeof value === "string") return this.redact(value);
     if (Array.isArray(value)) return value.map((one) => this.#inside(one));
@@ -84,7 +116,10 @@ export class KnownSecrets {
 
   #build(): SecretPattern {
     const values = new Set([
-      ...(this.#catalog.list("SecretStore") as Resource<SecretStoreSpec>[]).flatMap(valuesOf),
+      ...this.#own,
+      ...[...this.#given].flat(),
+      ...((this.#catalog?.list("SecretStore") ?? []) as Resource<SecretStoreSpec>[])
+        .flatMap(valuesOf),
       ...this.#past.flatMap(({ retired }) => retired),
     ]);
     const before = this.#forms;
@@ -93,12 +128,12 @@ export class KnownSecrets {
     return new SecretPattern([...forms.values()].flat());
   }
 
-  #retire(changes: readonly CatalogChange[]): void {
+  #retire(catalog: Catalog, changes: readonly CatalogChange[]): void {
     const keys = changes.map((change) => change.op === "put" ? change.resource : change.key)
       .filter(({ kind }) => kind === "SecretStore");
     if (keys.length === 0) return;
     const retired = keys.flatMap(({ kind, project, name }) => {
-      const before = this.#catalog.find<SecretStoreSpec>(kind, project, name);
+      const before = catalog.find<SecretStoreSpec>(kind, project, name);
       return before === undefined ? [] : valuesOf(before);
     });
     this.#past.push(Object.assign(this.#now, { retired }));

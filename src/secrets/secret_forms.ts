@@ -70,20 +70,9 @@ function shellForms(value: string): string[] {
   return [...single, value.replace(/["$`\\]/g, "\\$&")];
 }
 
-const ECHOED: Readonly<Record<string, string>> = {
-  a: "\x07",
-  b: "\b",
-  f: "\f",
-  n: "\n",
-  r: "\r",
-  t: "\t",
-  v: "\v",
-  "\\": "\\",
-};
-
-/** What `echo` of dash, the `sh` of Debian, makes of it. */
+/** What `echo` of dash, the `sh` of Debian, makes of it: it knows the escapes of JSON. */
 function echoForm(value: string): string {
-  return value.replace(/\\([abfnrtv\\])/g, (_, escape) => ECHOED[escape] ?? "");
+  return value.replace(/\\[bfnrt\\]/g, (escape) => JSON.parse(`"${escape}"`));
 }
 
 /** The lines of a key file, but for those that every key file has. */

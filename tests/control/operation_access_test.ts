@@ -21,6 +21,7 @@ import { AppError } from "../../src/base/errors.ts";
 import { idFactory } from "../../src/base/ids.ts";
 import { createLog } from "../../src/base/log.ts";
 import { controlHandler, type Handlers } from "../../src/control/server/server.ts";
+import { known } from "../secrets/known.ts";
 import { tempStore } from "../helpers/temp_store.ts";
 
 /** What an input names: what is the run's own, or what is not. */
@@ -188,6 +189,7 @@ async function serverRig() {
     log: createLog({ level: "error", format: "json", clock, write: () => {} }),
     newId,
     clock,
+    secrets: known(),
   };
   const base = { store: temp.store, clock, newId, dirs, tokens };
   const onSocket = controlHandler({ ...host, identify: (request) => identify(request, base) });

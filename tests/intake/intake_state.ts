@@ -24,6 +24,7 @@ import { withAnnouncements } from "../../src/store/announcements.ts";
 import type { DaemonEvents } from "../../src/store/events.ts";
 import type { Store } from "../../src/store/store.ts";
 import { type SetClock, setClock } from "../helpers/manual_clock.ts";
+import { knownIn } from "../secrets/known.ts";
 import { tempStore } from "../helpers/temp_store.ts";
 
 /** What intake uses of a {@linkcode State}. */
@@ -38,6 +39,7 @@ export type StateOfIntake = Pick<
   | "health"
   | "store"
   | "catalog"
+  | "secrets"
   | "taskTriggers"
   | "isFollowed"
   | "evaluator"
@@ -99,6 +101,7 @@ export async function intakeState(
     health: new HealthConditions(),
     store: withAnnouncements(broken, events),
     catalog,
+    secrets: knownIn(catalog),
     taskTriggers,
     isFollowed: (task) => taskTriggers.of(task).length > 0,
     evaluator: opening.use(createEvaluator({ deadlineMs: celDeadlineMs })),

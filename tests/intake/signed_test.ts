@@ -12,7 +12,7 @@ import { compareAgainst } from "../../src/intake/tools/against.ts";
 import { redeliverOne } from "../../src/intake/tools/redeliver.ts";
 import { tryTrigger } from "../../src/intake/tools/try_trigger.ts";
 import { fire } from "../../src/intake/pipeline/fire.ts";
-import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
+import { knownIn } from "../secrets/known.ts";
 import { taskScopes } from "../../src/tasks/run/task_scope.ts";
 import { compileExpression } from "../../src/cel/expression.ts";
 import { NOW } from "./intake_state.ts";
@@ -136,7 +136,7 @@ Deno.test("a redelivery, a test and a backtest know what was signed", async () =
 
   const explained = await explain(idOf("by-header"), {
     ...rig.host,
-    secrets: new KnownSecrets(rig.catalog),
+    secrets: knownIn(rig.catalog),
   });
   deepEqual(explained.events[0]?.parts.map(({ signed }) => signed), [
     { 'headers["x-github-event"]': false },

@@ -13,7 +13,7 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import { idFactory } from "../../src/base/ids.ts";
-import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
+import { knownIn } from "../secrets/known.ts";
 import { DeliveryContext } from "../../src/intake/pipeline/delivery_context.ts";
 import { compareAgainst } from "../../src/intake/tools/against.ts";
 import { fire } from "../../src/intake/pipeline/fire.ts";
@@ -94,7 +94,7 @@ async function redeliver(rig: Rig, id: string) {
 }
 
 function explained(rig: Rig, id: string) {
-  return explain(id, { ...rig.host, secrets: new KnownSecrets(rig.catalog) });
+  return explain(id, { ...rig.host, secrets: knownIn(rig.catalog) });
 }
 
 /** What would change in an hour if these manifests were applied. */

@@ -12,7 +12,6 @@ import { Markers } from "../../src/outbox/marker.ts";
 import type { Draft, Found, MessageKind, Tried } from "../../src/outbox/message_kind.ts";
 import { Outbox } from "../../src/outbox/outbox.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
-import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
 import { withAnnouncements } from "../../src/store/announcements.ts";
 import type { DaemonEvents } from "../../src/store/events.ts";
 import type { Incident } from "../../src/store/incident_records.ts";
@@ -21,7 +20,7 @@ import type { Store } from "../../src/store/store.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
 import { tempStore } from "../helpers/temp_store.ts";
 import { until } from "../helpers/until.ts";
-import { storeOf } from "../secrets/known.ts";
+import { knownIn, storeOf } from "../secrets/known.ts";
 
 /** The outbox of one test. */
 export interface OutboxRig extends AsyncDisposable {
@@ -77,7 +76,7 @@ export async function outboxRig(): Promise<OutboxRig> {
   events.on("incidentHappened", (incident) => void incidents.push(incident));
   const store = withAnnouncements(temp.store, events);
   const catalog = new Catalog([storeOf("all", { key: SECRET })]);
-  const secrets = new KnownSecrets(catalog);
+  const secrets = knownIn(catalog);
   const newId = idFactory(clock);
   let running: Outbox | undefined;
   const rig: OutboxRig = {

@@ -10,14 +10,14 @@ import type { DataDir } from "../../src/base/data_dir.ts";
 import { AppError } from "../../src/base/errors.ts";
 import type { Log } from "../../src/base/log.ts";
 import { RunTokens } from "../../src/auth/run_tokens.ts";
-import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
+import type { KnownSecrets } from "../../src/secrets/known_secrets.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import { Semaphore } from "../../src/plugins/semaphore.ts";
 import { type PluginHost, type PluginRun, runPlugin } from "../../src/plugins/run_plugin.ts";
 import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import type { AuditRecorder } from "../../src/store/audit_store.ts";
 import { until } from "../helpers/until.ts";
-import { known, storeOf } from "../secrets/known.ts";
+import { known, knownIn, storeOf } from "../secrets/known.ts";
 import { ManualClock, passUntil } from "../helpers/manual_clock.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
@@ -268,7 +268,7 @@ for (
 
 Deno.test("runPlugin hides a value that was replaced while the plugin ran", async () => {
   const catalog = new Catalog([storeOf("hooks", { k1: SECRET })]);
-  await using one = await bench(undefined, { secrets: new KnownSecrets(catalog) });
+  await using one = await bench(undefined, { secrets: knownIn(catalog) });
   const run = one.run(`until [ -e go ]; do sleep 0.01; done; echo ${SECRET} >&2; exit 1`);
   while (!one.calls.includes("start stored")) await systemClock.pause(1);
   catalog.change([{ op: "put", resource: storeOf("hooks", { k1: "another-value" }) }]);

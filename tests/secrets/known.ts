@@ -22,7 +22,14 @@ export function storeOf(name: string, data: Readonly<Record<string, string>>): R
   };
 }
 
+/** What hides the values of a catalog. */
+export function knownIn(catalog: Catalog): KnownSecrets {
+  const secrets = new KnownSecrets();
+  secrets.follow(catalog);
+  return secrets;
+}
+
 /** What hides these values. */
 export function known(...values: readonly string[]): KnownSecrets {
-  return new KnownSecrets(new Catalog([storeOf("all", Object.fromEntries(values.entries()))]));
+  return knownIn(new Catalog([storeOf("all", Object.fromEntries(values.entries()))]));
 }

@@ -7,9 +7,10 @@
 
 import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
 import { latin1Text, utf8 } from "../../src/base/bytes.ts";
+import { AppError } from "../../src/base/errors.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
-import { known, storeOf } from "./known.ts";
+import { known, knownIn, storeOf } from "./known.ts";
 
 const FIRST = "first-value";
 const SECOND = "second-value";
@@ -18,7 +19,7 @@ const THIRD = "third-value";
 /** A store whose one value can be changed, and what is hidden then. */
 function bench() {
   const catalog = new Catalog([storeOf("one", { key: FIRST })]);
-  const secrets = new KnownSecrets(catalog);
+  const secrets = knownIn(catalog);
   const all = [FIRST, SECOND, THIRD];
   return {
     secrets,
@@ -37,7 +38,7 @@ function bench() {
 
 Deno.test("KnownSecrets hides the values of every project", () => {
   const other = { ...storeOf("two", { key: SECOND }), project: "other" };
-  const secrets = new KnownSecrets(new Catalog([storeOf("one", { key: FIRST }), other]));
+  const secrets = knownIn(new Catalog([storeOf("one", { key: FIRST }), other]));
   equal(secrets.redact(`${FIRST} and ${SECOND}`), "*** and ***");
 });
 
@@ -123,4 +124,47 @@ Deno.test("KnownSecrets goes through values of every shape, and leaves other tex
     c: "\uFEFFé😀",
   });
   equal(known().redact("\ud800"), "\ud800");
+});
+
+Deno.test("KnownSecrets hides what an operation was given, parts too, until it is over", () => {
+  const { secrets, set, hidden } = bench();
+  {
+    using _operation = secrets.runBegins(["https://h.example/x9f8e7d6c5?key=given-one", SECOND]);
+    deepEqual(hidden(), [FIRST, SECOND]);
+    equal(secrets.redact("POST /x9f8e7d6c5: given-one"), "POST ***: ***");
+    {
+      using _other = secrets.runBegins([SECOND]);
+      deepEqual(hidden(), [FIRST, SECOND]);
+    }
+    deepEqual(hidden(), [FIRST, SECOND], "the first is not over");
+    set(SECOND);
+    deepEqual(hidden(), [FIRST, SECOND], "the operation may be told of the one before");
+  }
+  deepEqual(hidden(), [SECOND]);
+  equal(secrets.redact("given-one"), "given-one");
+});
+
+Deno.test("KnownSecrets hides the daemon's own, before there is a catalog and after", () => {
+  const secrets = new KnownSecrets();
+  secrets.know(FIRST);
+  equal(secrets.redact(`${FIRST} ${SECOND}`), `*** ${SECOND}`);
+  secrets.follow(new Catalog([storeOf("one", { key: SECOND })]));
+  equal(secrets.redact(`${FIRST} ${SECOND} ${THIRD}`), `*** *** ${THIRD}`);
+  secrets.know(THIRD);
+  equal(secrets.redact(`${FIRST} ${SECOND} ${THIRD}`), "*** *** ***");
+});
+
+Deno.test("KnownSecrets hides what a refusal says, and keeps what it is", () => {
+  const secrets = known(FIRST);
+  const cause = new Error("under it");
+  const told = secrets.redactError(
+    new AppError("overloaded", `no ${FIRST}`, {
+      cause,
+      details: [`a ${FIRST}`, "b"],
+      reason: FIRST,
+      retryAfterSecs: 7,
+    }),
+  );
+  deepEqual([told.code, told.message, told.details], ["overloaded", "no ***", ["a ***", "b"]]);
+  deepEqual([told.reason, told.retryAfterSecs, told.cause], ["***", 7, cause]);
 });

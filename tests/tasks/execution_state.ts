@@ -16,7 +16,7 @@ import { createEvaluator } from "../../src/cel/evaluator.ts";
 import type { State } from "../../src/daemon/state.ts";
 import { Catalog } from "../../src/resources/catalog.ts";
 import type { Resource } from "../../src/resources/resource.ts";
-import { KnownSecrets } from "../../src/secrets/known_secrets.ts";
+import { knownIn } from "../secrets/known.ts";
 import { openProcessGroups } from "../../src/shell/process_groups.ts";
 import type { DaemonEvents } from "../../src/store/events.ts";
 import { ENDLESS } from "../../src/store/lease.ts";
@@ -72,7 +72,7 @@ export async function executionState(resources: readonly Resource[]): Promise<Ex
     store: opening.use(await openStore(dirs.database)),
     logs: new LogFiles(dirs.logs),
     catalog,
-    secrets: new KnownSecrets(catalog),
+    secrets: knownIn(catalog),
     evaluator: opening.use(createEvaluator({ deadlineMs: 1000 })),
     groups: opening.use(openProcessGroups()),
     tokens: new RunTokens(),

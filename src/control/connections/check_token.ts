@@ -6,6 +6,7 @@
  */
 
 import { AppError } from "../../base/errors.ts";
+import { isRepository } from "../../base/github_names.ts";
 import { isJsonObject } from "../../base/json.ts";
 import {
   callGitHub,
@@ -14,6 +15,7 @@ import {
   mustCall,
 } from "../../connections/github/client.ts";
 import { tokenEnd } from "../../connections/github/delivery_log.ts";
+import { nameOf } from "../../connections/platform_name.ts";
 import { type Hook, type HookOwner, listHooks, pathOf } from "../../connections/github/hooks.ts";
 
 /** What is known of a token. */
@@ -36,8 +38,9 @@ export interface CheckedToken {
  */
 export async function checkToken(access: GitHubAccess, owner: HookOwner): Promise<CheckedToken> {
   const user = await mustCall(access, { path: "/user" });
-  const { login, id } = isJsonObject(user.data) ? user.data : {};
-  if (typeof login !== "string") {
+  const { login: given, id } = isJsonObject(user.data) ? user.data : {};
+  const login = nameOf(given);
+  if (login === "") {
     const message = `${access.api} does not answer as GitHub's API does: see --api`;
     throw new AppError("refused", message);
   }
@@ -48,7 +51,9 @@ export async function checkToken(access: GitHubAccess, owner: HookOwner): Promis
     const message = `${owner.repository} is archived at GitHub: nothing happens there any more`;
     throw new AppError("refused", message);
   }
-  const exact = typeof fullName === "string" ? { repository: fullName } : owner;
+  const exact = typeof fullName === "string" && isRepository(fullName)
+    ? { repository: fullName }
+    : owner;
   const endsAt = tokenEnd(user.headers);
   return {
     login,

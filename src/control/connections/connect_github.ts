@@ -323,14 +323,14 @@ function tokenText({ login, endsAt }: CheckedToken, now: number): string {
 async function noteConnected(
   { project, name, known }: Plan,
   { checked, ensured }: { checked: CheckedToken; ensured: readonly EndpointHook[] },
-  { store, catalog, clock }: ConnectHost,
+  { store, catalog, clock, secrets }: ConnectHost,
 ): Promise<void> {
   const made = catalog.find("Connection", project, name);
   if (made === undefined) return; // deleted meanwhile
   // What a webhook sent before it was made here is no gap of ours.
   const fresh = ensured.filter(({ action }) => action === "created" || known === undefined);
   await store.noteConnection(made, {
-    login: checked.login,
+    login: secrets.redact(checked.login),
     userId: checked.userId,
     tokenEndsAt: checked.endsAt ?? null,
     fault: null,

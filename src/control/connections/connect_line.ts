@@ -17,6 +17,7 @@ import {
   setWebhook,
   testWebhook,
 } from "../../connections/line/webhook.ts";
+import { nameOf, ofName } from "../../connections/platform_name.ts";
 import { webhookPath } from "../../intake/webhook_path.ts";
 import { type ConnectionSpec, LINE_API_URL } from "../../resources/connection.ts";
 import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
@@ -65,8 +66,8 @@ export async function* connectLine(
   const { project, name, api, url, receiving } = plan;
   const access: LineApi = { api, token: () => plan.token, clock: host.clock, signal };
   const bot = await mustCallLine(access, { path: "/v2/bot/info" });
-  const login = String(bot["displayName"] ?? bot["basicId"] ?? "");
-  yield { step: `channel access token of ${login}` };
+  const login = host.secrets.redact(nameOf(bot["displayName"], bot["basicId"]));
+  yield { step: `channel access token${ofName(login)}` };
   const chat = { platform: "line", project, receiving } as const;
   const resources = yield* applyChat(chat, filesOf(plan, host), caller, host);
   const was = await readWebhook(access);
@@ -75,7 +76,7 @@ export async function* connectLine(
   yield { step: `webhook ${action}: ${url}` };
   const made = host.catalog.find("Connection", project, name);
   if (made !== undefined) {
-    const news = { login, userId: String(bot["userId"] ?? ""), fault: null };
+    const news = { login, userId: nameOf(bot["userId"]), fault: null };
     await host.store.noteConnection(made, news, host.clock.now());
   }
   if (!was.isUsed) yield { note: USE_WEBHOOK };

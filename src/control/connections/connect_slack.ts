@@ -16,6 +16,7 @@ import {
   type SlackData,
   slackError,
 } from "../../connections/slack/client.ts";
+import { nameOf, ofName } from "../../connections/platform_name.ts";
 import { type ConnectionSpec, SLACK_API_URL } from "../../resources/connection.ts";
 import { DEFAULT_PROJECT, type Resource } from "../../resources/resource.ts";
 import {
@@ -77,8 +78,9 @@ export async function* connectSlack(
     signal,
   });
   const bot = await ask(access(plan.botToken), "auth.test", "bot token");
-  const { user, user_id: userId, team } = bot.data;
-  yield { step: `bot token of ${user} in ${team}` };
+  const login = host.secrets.redact(nameOf(bot.data["user"]));
+  const team = nameOf(bot.data["team"]);
+  yield { step: `bot token${ofName(login)}${team === "" ? "" : ` in ${team}`}` };
   await ask(access(plan.appToken), "apps.connections.open", "app-level token");
   yield { step: "app-level token may open sockets" };
   for (const note of missingScopes(bot)) yield { note };
@@ -86,12 +88,8 @@ export async function* connectSlack(
   const resources = yield* applyChat(chat, filesOf(plan, host), caller, host);
   const made = host.catalog.find("Connection", project, name);
   if (made !== undefined) {
-    const login = String(user ?? "");
-    await host.store.noteConnection(
-      made,
-      { login, userId: String(userId ?? "") },
-      host.clock.now(),
-    );
+    const userId = nameOf(bot.data["user_id"]);
+    await host.store.noteConnection(made, { login, userId }, host.clock.now());
   }
   yield { step: "waiting for Slack's hello, 30 s at most" };
   return {
@@ -99,7 +97,7 @@ export async function* connectSlack(
     project,
     to: "slack",
     events: "socket",
-    login: String(user ?? ""),
+    login,
     token_ends_at: null,
     resources,
     hooks: [],

@@ -43,6 +43,6 @@ export function connectionHandlers(
       };
       return audited(what, disconnect(input, caller, host, signal), host);
     },
-    "connection.repair": (input, _caller, signal) => toLines(repair(input, host, signal)),
+    "connection.repair": (input, _caller, signal) => toLines(repair(input, host, signal), host),
   };
 }

@@ -7,7 +7,14 @@
 
 import type { ConnectionLine } from "../../api/connection_operations.ts";
 import { AppError } from "../../base/errors.ts";
+import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { Audited, AuditLog } from "../records/audit_log.ts";
+
+/** What the lines need. */
+export interface LinesHost {
+  /** Hides secrets. */
+  readonly secrets: KnownSecrets;
+}
 
 /** Work that says what it has done so far, and gives its result. */
 export type ConnectionWork<Result> = AsyncGenerator<
@@ -16,21 +23,26 @@ export type ConnectionWork<Result> = AsyncGenerator<
   undefined
 >;
 
-/** Reports an error as a line, too: an answer that has begun cannot turn into an error response. */
+/**
+ * Reports an error as a line, too: an answer that has begun cannot turn into an error response. No
+ * line holds a secret, though the platform may have repeated what it was sent.
+ */
 export async function* toLines<Result>(
   work: ConnectionWork<Result>,
+  { secrets }: LinesHost,
 ): AsyncGenerator<ConnectionLine<Result>, void, undefined> {
   await using _ended = work; // also when the reader leaves
   try {
     let step = await work.next();
     while (step.done !== true) {
-      yield step.value;
+      yield secrets.redactAll(step.value);
       step = await work.next();
     }
-    yield { result: step.value };
+    yield { result: secrets.redactAll(step.value) };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    yield { refused: { code: error.code, message: error.message, details: error.details } };
+    const { code, message, details } = secrets.redactError(error);
+    yield { refused: { code, message, details } };
   }
 }
 
@@ -42,7 +54,7 @@ export async function* toLines<Result>(
 export async function* audited<Result>(
   what: Audited,
   work: ConnectionWork<Result>,
-  host: Pick<AuditLog, "startAudited">,
+  host: LinesHost & Pick<AuditLog, "startAudited">,
 ): AsyncGenerator<ConnectionLine<Result>, void, undefined> {
   const end = await host.startAudited(what);
   let failure: unknown = new AppError(
@@ -50,7 +62,7 @@ export async function* audited<Result>(
     "The caller went away or the daemon stopped before its end",
   );
   try {
-    for await (const line of toLines(work)) {
+    for await (const line of toLines(work, host)) {
       if ("result" in line) failure = undefined;
       if ("refused" in line) failure = new AppError(line.refused.code, line.refused.message);
       if (!("step" in line || "note" in line)) await end(failure);

@@ -20,6 +20,7 @@ import type { ManifestsRead } from "../../resources/read_manifests.ts";
 import { displayName, keyOf, type Resource } from "../../resources/resource.ts";
 import type { TriggerSpec } from "../../resources/trigger.ts";
 import { lacks, usedByOthers } from "../../resources/users.ts";
+import { secretStore, type SecretStoreSpec } from "../../resources/secret_store.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import { runHook } from "../../plugins/hooks.ts";
 import type { PluginHost } from "../../plugins/run_plugin.ts";
@@ -61,6 +62,8 @@ export async function apply(
     return { crds, ...await host.manifests.read(input) };
   };
   const early = await read(); // slow, so resources may change before the lock is held
+  // What is proposed is in no SecretStore yet, and may come back from what is tried with it.
+  using _given = host.secrets.runBegins(secretsAmong(early.resources));
   const { manifests, output } = await host.writer.exclusively(async (commit) => {
     const manifests = isSame(early.crds, crdsOf(catalog)) ? early : await read();
     const { resources, errors } = keepMasked(manifests, catalog);
@@ -117,6 +120,11 @@ export async function apply(
   // Nobody waits for the machine but this caller.
   const warnings = await machineWarnings(manifests, host);
   return { ...output, warnings: [...output.warnings, ...warnings] };
+}
+
+function secretsAmong(resources: readonly Manifested[]): string[] {
+  return resources.filter(({ kind }) => kind === secretStore.kind)
+    .flatMap(({ spec }) => Object.values((spec as SecretStoreSpec).data));
 }
 
 function nothingApplied(details: readonly string[]): AppError {

@@ -6,7 +6,7 @@
  */
 
 import { ASK_AGAIN, ASKED_HEADER, TIME_HEADER } from "../../api/fresh_request.ts";
-import type { Operation } from "../../api/operation.ts";
+import { type Operation, secretsIn } from "../../api/operation.ts";
 import {
   type CallName,
   findOperation,
@@ -24,6 +24,7 @@ import type { NewId } from "../../base/ids.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
 import { problemResponse } from "../../http/problem.ts";
+import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import { BodyBudget } from "../../http/body_budget.ts";
 import { readBody } from "../../http/read_body.ts";
 import { InputChecks } from "./inputs.ts";
@@ -50,6 +51,8 @@ export interface ControlHost {
   /** Identifies the caller of a request. */
   readonly identify: (request: Request) => Promise<Caller | undefined>;
   readonly auditRefusal: (operation: string, caller: Caller) => Promise<void>;
+  /** Hides secrets in what callers are told. */
+  readonly secrets: KnownSecrets;
   /** The answer to `GET /metrics`. */
   readonly metrics: () => Promise<Response>;
   /** Ends streams when the daemon stops. */
@@ -77,10 +80,11 @@ export function controlHandler(host: ControlHost): (request: Request) => Promise
   const inputs = new InputChecks();
   const freshness = new Freshness(host.clock);
   return async (request) => {
+    using secrets = new DisposableStack(); // known until the error has been told
     try {
-      return await answer(request, host, { inputs, freshness });
+      return await answer(request, host, { inputs, freshness, secrets });
     } catch (thrown) {
-      const error = toAppError(thrown);
+      const error = host.secrets.redactError(toAppError(thrown));
       const requestId = host.newId();
       if (error.code === "internal") host.log.error("control request failed", { requestId, error });
       return problemResponse(error, { requestId, trusted: true });
@@ -115,7 +119,11 @@ class Freshness {
 async function answer(
   request: Request,
   host: ControlHost,
-  { inputs, freshness }: { readonly inputs: InputChecks; readonly freshness: Freshness },
+  { inputs, freshness, secrets }: {
+    readonly inputs: InputChecks;
+    readonly freshness: Freshness;
+    readonly secrets: DisposableStack;
+  },
 ): Promise<Response> {
   const { pathname } = new URL(request.url);
   if (pathname === "/metrics" && request.method === "GET") {
@@ -141,6 +149,7 @@ async function answer(
         const message = `No operation "${name}", is the client newer than the daemon?`;
         throw new AppError("not_found", message);
       }
+      secrets.use(host.secrets.runBegins(secretsIn(operation, body)));
       inputs.check(name, operation, body);
       const input = await resolveReferences(body, operation, resolverFor(operation, caller, host));
       checkOwn(input, operation, caller);
@@ -148,7 +157,9 @@ async function answer(
       const doubt = freshness.findDoubt(request, operation);
       if (doubt !== undefined) return doubt;
       const handle = host.handlers[name as OperationName] as Handle;
-      return await toResponse(operation, handle(input, caller, signal), host.log);
+      const given = handle(input, caller, signal);
+      if (operation.output.form === "json") return Response.json(await given);
+      return await streamResponse(given as AsyncGenerator<unknown>, host.log, secrets);
     },
   );
 }
@@ -172,16 +183,6 @@ type Handle = (
   caller: Caller,
   signal: AbortSignal,
 ) => Promise<unknown> | AsyncGenerator<unknown>;
-
-async function toResponse(
-  { output }: Operation,
-  given: ReturnType<Handle>,
-  log: Log,
-): Promise<Response> {
-  return output.form === "lines"
-    ? await streamResponse(given as AsyncGenerator<unknown>, log)
-    : Response.json(await given);
-}
 
 /** Reads the input; callers of one role cannot use up the memory reserved for the others. */
 async function readInput(request: Request, { role }: Caller): Promise<JsonObject> {
@@ -224,27 +225,38 @@ async function asCaller(
   }
 }
 
-/** Waits for the first line, so that a refusal still sets the status of the response. */
-async function streamResponse(lines: AsyncGenerator<unknown>, log: Log): Promise<Response> {
+/**
+ * Waits for the first line, so that a refusal still sets the status of the response. From then on
+ * `during` is the stream's, and over at its end.
+ */
+async function streamResponse(
+  lines: AsyncGenerator<unknown>,
+  log: Log,
+  during: DisposableStack,
+): Promise<Response> {
   const encode = (value: unknown) => new TextEncoder().encode(JSON.stringify(value) + "\n");
   let next: IteratorResult<unknown> | undefined = await lines.next();
   let gone = false; // whether the client has disconnected
+  const begun = during.move();
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
         const { done, value } = next ?? await lines.next();
         next = undefined;
         if (gone) return;
-        if (done === true) controller.close();
-        else controller.enqueue(encode(value));
+        if (done === true) {
+          begun.dispose();
+          controller.close();
+        } else controller.enqueue(encode(value));
       } catch (error) {
         log.error("stream failed", { error });
+        begun.dispose();
         controller.error(error);
       }
     },
     async cancel() {
       gone = true;
-      await lines.return(undefined);
+      await lines.return(undefined).finally(() => begun.dispose());
     },
   });
   return new Response(body, { headers: { "content-type": "application/x-ndjson" } });

@@ -13,6 +13,7 @@ import type { Clock } from "../../base/clock.ts";
 import { post, type PostAnswer } from "../../http/send.ts";
 import { DEFAULT_PROJECT } from "../../resources/resource.ts";
 import type { ActiveTrigger, Triggers } from "../../intake/admission/triggers.ts";
+import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { AuditLog } from "../records/audit_log.ts";
 import { webhookPath } from "../../intake/webhook_path.ts";
 import { lowerCase, missingHeaders } from "../../intake/tools/headers.ts";
@@ -28,6 +29,8 @@ export interface SendHost extends MadeRequestHost, Pick<AuditLog, "audited"> {
   readonly triggers: Triggers;
   readonly clock: Clock;
   readonly newId: NewId;
+  /** Hides secrets in an address. */
+  readonly secrets: KnownSecrets;
   /** The daemon's webhook address, where it has one. */
   readonly status: () => { readonly webhookUrl: string | undefined };
   /** Answers a request as if it had arrived at that address. */
@@ -52,7 +55,7 @@ export async function sendToTrigger(
       throw new AppError("forbidden", "Only an admin sends signed requests to another address");
     }
   }
-  const targets = input.url === undefined ? [] : [input.url];
+  const targets = input.url === undefined ? [] : [host.secrets.redact(input.url)];
   return await host.audited(
     { operation: "trigger.send", targets, caller },
     () => send(input, trigger, host),
