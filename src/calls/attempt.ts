@@ -121,6 +121,7 @@ class Tried {
       columns: undefined,
       hiddenLine: refuse,
       environment: refuse,
+      unset: refuse,
       onStop: refuse,
     };
   }

@@ -39,6 +39,11 @@ export interface Io {
   readonly columns: number | undefined;
   /** All environment variables. */
   environment(): Record<string, string>;
+  /**
+   * Takes a variable out of the environment. On Linux, processes of the same user still find it in
+   * `/proc/PID/environ`, which shows the environment that a process began with.
+   */
+  unset(name: string): void;
   /** Runs `handler` on these signals, SIGINT and SIGTERM when absent, until disposed. */
   onStop(handler: (signal: Deno.Signal) => void, signals?: readonly Deno.Signal[]): Disposable;
 }
@@ -95,6 +100,7 @@ export function terminal(): Io {
     hiddenLine,
     env: (name) => Deno.env.get(name),
     environment: () => Deno.env.toObject(),
+    unset: (name) => Deno.env.delete(name),
     outIsTerminal,
     errColor: !plain && Deno.stderr.isTerminal(),
     columns: outIsTerminal ? columnsAskedFor() ?? consoleColumns() : undefined,

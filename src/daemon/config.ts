@@ -11,6 +11,7 @@ import { AppError } from "../base/errors.ts";
 import type { DaemonLog } from "../base/log.ts";
 import { LARGEST_BODIES_IN_BUDGET } from "../http/body_budget.ts";
 import type { TlsFiles } from "../http/server/tls_files.ts";
+import { secretsAmong } from "../secrets/own_secrets.ts";
 import { type InheritedEnv, inheritEnv, PLUGIN_VARIABLES } from "../tasks/step/step_env.ts";
 import type { HostAndPort } from "./addresses.ts";
 import type { EffectiveSetting } from "./settings.ts";
@@ -61,6 +62,8 @@ export interface DaemonOptions extends Settings {
   readonly keepTasks?: number;
   /** Names of variables that steps inherit beside the usual ones. */
   readonly stepEnv: readonly string[];
+  /** All variables of the daemon's process, to hide the secrets among them; none when absent. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** Every setting as given, for `svc status`; none when absent. */
   readonly settings?: readonly EffectiveSetting[];
   /** The clock; the machine's own when absent. */
@@ -79,6 +82,8 @@ export interface DaemonConfig extends Settings {
   readonly stepEnv: InheritedEnv;
   /** Environment that plugins and hooks inherit. */
   readonly pluginEnv: InheritedEnv;
+  /** Secrets in the environment of the daemon or of steps. */
+  readonly ownSecrets: readonly string[];
   /** Whether traces are enabled, by the environment variable of Deno's OpenTelemetry support. */
   readonly wantsTraces: boolean;
   /** Every setting as given, for `svc status`. */
@@ -96,6 +101,10 @@ const MAX_INFLIGHT_BYTES = 128 * 1024 * 1024;
  */
 export function toConfig(options: DaemonOptions): DaemonConfig {
   const { dir, env, clock = systemClock, keepTasksDays = 30, keepTasks = 10_000 } = options;
+  const named = options.stepEnv.flatMap((name) => {
+    const value = env(name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
   return {
     ...options,
     clock,
@@ -105,6 +114,10 @@ export function toConfig(options: DaemonOptions): DaemonConfig {
     keep: { days: keepTasksDays, perTrigger: keepTasks },
     stepEnv: inheritEnv(env, { bin: dir.bin, extra: options.stepEnv }),
     pluginEnv: inheritEnv(env, { bin: dir.bin, extra: [] }, PLUGIN_VARIABLES),
+    ownSecrets: secretsAmong(
+      { ...options.environment, ...Object.fromEntries(named) },
+      options.stepEnv,
+    ),
     wantsTraces: /^(1|true)$/.test(env("OTEL_DENO") ?? ""),
   };
 }

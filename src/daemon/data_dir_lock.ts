@@ -11,7 +11,7 @@ import { fileFault } from "../base/file_fault.ts";
 import { lockDataDir } from "../base/lock.ts";
 import { closeToOthers } from "../base/private_files.ts";
 import { writeLauncher } from "../launcher.ts";
-import { readKeyFile } from "../secrets/key_file.ts";
+import { openKeyFile } from "../secrets/key_file.ts";
 import type { Keyring } from "../secrets/keyring.ts";
 import { checkStorage, isShared } from "../storage/check_storage.ts";
 import type { DaemonConfig } from "./config.ts";
@@ -20,6 +20,8 @@ import type { DaemonConfig } from "./config.ts";
 export interface OwnDataDir extends Disposable {
   /** Decrypts and encrypts the secrets in it. */
   readonly keyring: Keyring;
+  /** The text of its key file. */
+  readonly keyFile: string;
 }
 
 /**
@@ -35,11 +37,11 @@ export async function takeDataDir({ dir, env, clock, log }: DaemonConfig): Promi
   using opening = new DisposableStack();
   opening.use(await lockDataDir(dir, clock));
   await checkStorage(dir);
-  const keyring = await readKeyFile(dir.secretKey);
+  const { keyring, text: keyFile } = await openKeyFile(dir.secretKey);
   const warning = await usePath(dir.bin, writeLauncher(dir, env));
   if (warning !== undefined) log.warn(warning);
   const lock = opening.move();
-  return { keyring, [Symbol.dispose]: () => lock.dispose() };
+  return { keyring, keyFile, [Symbol.dispose]: () => lock.dispose() };
 }
 
 async function checkInitialised(dir: DataDir): Promise<void> {

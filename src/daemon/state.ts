@@ -27,6 +27,7 @@ import type { Catalog } from "../resources/catalog.ts";
 import { closeToUnbound } from "../secrets/key_file.ts";
 import type { Keyring } from "../secrets/keyring.ts";
 import { KnownSecrets } from "../secrets/known_secrets.ts";
+import { secretsInKeyFile } from "../secrets/own_secrets.ts";
 import type { Guard } from "../shell/guard.ts";
 import { openProcessGroups, type ProcessGroups } from "../shell/process_groups.ts";
 import { Watching } from "../notifications/watching.ts";
@@ -69,7 +70,7 @@ export interface State extends AsyncDisposable {
   readonly catalog: Catalog;
   /** The one way in which the catalog changes. */
   readonly resources: ResourceWriter;
-  /** Hides the secrets of the catalog. */
+  /** Hides the secrets of the catalog, and the daemon's own. */
   readonly secrets: KnownSecrets;
   /** Who Connections write as. */
   readonly ownUsers: OwnUsers;
@@ -108,9 +109,11 @@ const CEL_DEADLINE_MS = 1000;
 export async function openState(config: DaemonConfig): Promise<State> {
   const { dir, clock, log } = config;
   await using opening = new AsyncDisposableStack();
-  const { keyring } = opening.use(await takeDataDir(config));
   const secrets = new KnownSecrets();
+  secrets.know(...config.ownSecrets);
   log.redactWith((line) => secrets.redact(line));
+  const { keyring, keyFile } = opening.use(await takeDataDir(config));
+  secrets.know(...secretsInKeyFile(keyFile));
   const health = new HealthConditions();
   const telemetry = opening.use(new Telemetry({ clock, health }));
   if (config.wantsTraces && !telemetry.traces) {
@@ -124,7 +127,7 @@ export async function openState(config: DaemonConfig): Promise<State> {
       env,
       run: newId(),
       clock,
-      daemon: { log, events, health },
+      daemon: { log, events, health, know: (secret) => secrets.know(secret) },
       leaseMs,
       labels,
       maxStepLogBytes,

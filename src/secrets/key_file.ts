@@ -15,12 +15,24 @@ import { createKeyring, type Keyring, withoutUnbound } from "./keyring.ts";
  * @throws {AppError} `invalid` or `refused` when it cannot be used; it is named.
  */
 export async function readKeyFile(path: string): Promise<Keyring> {
+  return (await openKeyFile(path)).keyring;
+}
+
+/**
+ * The same, with the text of the file, which is to be hidden wherever it is printed.
+ *
+ * @throws {AppError} as {@linkcode readKeyFile}.
+ */
+export async function openKeyFile(
+  path: string,
+): Promise<{ readonly keyring: Keyring; readonly text: string }> {
   const text = await Deno.readTextFile(path).catch((cause) => {
     throw new AppError("refused", `Cannot use "${path}": ${fileFault(cause)}`, { cause });
   });
-  return await createKeyring(text).catch((error) => {
+  const keyring = await createKeyring(text).catch((error) => {
     throw new AppError("invalid", `${messageOf(error)}: ${path}`, { cause: error });
   });
+  return { keyring, text };
 }
 
 /** What is sealed with a key, so that another one is no replacement. */

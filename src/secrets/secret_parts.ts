@@ -50,7 +50,7 @@ const NO_PASSWORD = /^x-(oauth-basic|access-token)$/;
 
 /** Names of variables, members and parameters whose value is a secret, whatever it looks like. */
 const SECRET_NAME =
-  /secret|token(?!s|iz)|passw|passphrase|pwd|credential|bearer|cookie|jwt|signature|private|(^|[^a-z])(api)?key|(^|[^a-z])(pass|pat|auth|sas|sig|dsn)([^a-z]|$)/i;
+  /secret|token(?!s|iz)|passw|passphrase|pwd|credential|bearer|cookie|headers$|jwt|signature|private|(^|[^a-z])(access|api|auth|master|signing)?keys?(?![a-z])|(^|[^a-z])(pass|pat|auth|sas|sig|dsn)([^a-z]|$)/i;
 
 /** Whether `name` says that what it names is secret, as `API_KEY` and `clientSecret` do. */
 export function namesSecret(name: string): boolean {

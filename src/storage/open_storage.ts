@@ -48,6 +48,8 @@ export interface Surroundings {
   /** The hub on which what is stored is announced, and what others have stored is to be. */
   readonly events: Events;
   readonly health: HealthConditions;
+  /** Hides a secret in all text from now on. */
+  readonly know: (secret: string) => void;
 }
 
 /** How to open it. */

@@ -30,7 +30,7 @@ export interface NodeIdentity {
 }
 
 /** Takes the place of the address in the data directory, so that it may hold a password. */
-const URL_VARIABLE = "SVC_DATABASE_URL";
+export const URL_VARIABLE = "SVC_DATABASE_URL";
 
 /** The address to connect to in the place of the one that is kept. */
 export function addressOf(kept: string, env: (name: string) => string | undefined): string {

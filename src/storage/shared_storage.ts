@@ -31,11 +31,14 @@ export async function openSharedStorage(
   const { env, run, clock, daemon, leaseMs = LEASE_MS, labels = [] } = options;
   const url = addressOf(stored, env);
   const address = toAddress(url, env);
+  const onSecret = (secret: string) => daemon?.know(secret);
+  if (address.password !== undefined) onSecret(url);
   const place = placeOf(address);
   const shared = { database: nameOf(address), names: [id, name, ...labels] };
   const forStore = {
     ...options,
     url,
+    onSecret,
     owner: { node: id, run },
     name,
     leaseMs,
@@ -51,7 +54,7 @@ export async function openSharedStorage(
   const guard = opening.use(startGuard({ silenceMs })); // goes after everything that it guards
   const lease = new HeldLease({ ...daemon, clock, guard, place, reliableMs: silenceMs });
   const store = opening.use(await openPostgresStore({ ...forStore, listener: lease }));
-  opening.use(new Hints({ ...daemon, env, clock, url }));
+  opening.use(new Hints({ ...daemon, env, clock, url, onSecret }));
   return toStorage(store, opening.move(), { nodeName: name, lease, guard, shared });
 }
 

@@ -88,3 +88,31 @@ postgresTest("a user with rights on the tables alone runs daemons", async () => 
   equal((await again.send("/webhook/run", { body: '{"n":1}' })).status, 200);
   await again.settled();
 }, { isLong: true });
+
+postgresTest("the password of the database is shown to nobody who may read logs", async () => {
+  const secret = "pw-0f/the database";
+  await using server = await startPostgres();
+  const url = new URL(server.url("svc", "boss"));
+  await server.sql((db) => db.exec("CREATE ROLE boss LOGIN"));
+  await server.sql((db) => db.exec("CREATE DATABASE svc OWNER boss TEMPLATE template0"));
+  await using directory = await joinDatabase(ONE_PROGRAM, { url: url.href, node: "one" });
+  url.password = secret; // which this server does not ask for
+  await using one = await startDaemon(ONE_PROGRAM, {
+    directory,
+    env: { SVC_DATABASE_URL: url.href },
+  });
+  await one.apply(
+    workflow(
+      "print",
+      `tr '\\0' '\\n' <"/proc/$PPID/environ"; env; echo ${btoa(secret)}; echo the end`,
+    ),
+    trigger("print", { workflow: "print", webhook: { allowUnsigned: true } }),
+  );
+  equal((await one.send("/webhook/print", { body: "{}" })).status, 200);
+  await one.settled();
+  const { stdout } = await one.svc(["task", "logs", "latest"]);
+  match(stdout, /the end/);
+  for (const form of [secret, url.password, btoa(secret), url.href]) {
+    ok(!`${stdout}${one.log}`.includes(form), `${form} in ${stdout}`);
+  }
+}, { isLong: true });

@@ -22,6 +22,7 @@ import {
 } from "../../daemon/settings.ts";
 import { readSettingsFile } from "../../daemon/settings_file.ts";
 import type { TlsFiles } from "../../http/server/tls_files.ts";
+import { URL_VARIABLE } from "../../storage/shared_database.ts";
 import {
   camelCase,
   type Command,
@@ -48,6 +49,8 @@ export const command: Command = {
   async run(given: CommandContext) {
     const umask = Deno.umask(0o077); // first of all: everything made from here on is private
     const { io } = given;
+    const environment = io.environment();
+    io.unset(URL_VARIABLE); // it may hold a password, and concerns nothing that is begun here
     const dir = given.dir();
     const settings = settle(given, dir);
     const context = given.withOptions(toOptions(settings));
@@ -61,7 +64,8 @@ export const command: Command = {
       dir,
       umask,
       log,
-      env: io.env,
+      env: (name) => environment[name],
+      environment,
       settings,
       webhookBind: bindOf(context.option("webhookBind")),
       ...optional("webhookTls", tlsFiles("webhook", context)),

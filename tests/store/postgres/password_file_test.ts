@@ -4,9 +4,12 @@
  * @module
  */
 
-import { strictEqual as equal } from "node:assert/strict";
+import { deepStrictEqual as deepEqual, strictEqual as equal } from "node:assert/strict";
+import { join } from "node:path";
 import type { DatabaseAddress } from "../../../src/store/postgres/database/database_url.ts";
+import { toAddress, toDriverConfig } from "../../../src/store/postgres/database/driver_config.ts";
 import { findPassword } from "../../../src/store/postgres/database/password_file.ts";
+import { tempDir } from "../../helpers/temp_dir.ts";
 
 const ADDRESS: DatabaseAddress = {
   host: "db",
@@ -37,3 +40,20 @@ for (const [file, password, address = {}] of FILES) {
     equal(findPassword(file, { ...ADDRESS, ...address }), password);
   });
 }
+
+Deno.test("each password and key that is used is told of, to be hidden", async () => {
+  await using dir = await tempDir();
+  const [file, key] = [join(dir.path, "pgpass"), join(dir.path, "key.pem")];
+  await Deno.writeTextFile(file, "*:*:*:me:of\\:the-file\n", { mode: 0o600 });
+  await Deno.writeTextFile(key, "-----KEY-----");
+  const told: string[] = [];
+  const env = (name: string) => name === "PGPASSFILE" ? file : undefined;
+  const configOf = (url: string) =>
+    toDriverConfig(toAddress(url, env), env, (secret) => told.push(secret));
+  await configOf("postgres://me@h/db?sslmode=disable").password();
+  deepEqual(told.splice(0), ["of:the-file", "of\\:the-file"]);
+  await configOf("postgres://me:of-the%20address@h/db?sslmode=disable").password();
+  deepEqual(told.splice(0), ["of-the address", "of-the address"]);
+  configOf(`postgres://me@h/db?sslcert=${key}&sslkey=${key}`);
+  deepEqual(told, ["-----KEY-----"]);
+});

@@ -12,7 +12,7 @@ import type { ConnectOptions } from "./connections.ts";
 import { toAddress, toDriverConfig } from "./driver_config.ts";
 
 /** What a {@linkcode Channel} needs. */
-export interface ChannelOptions extends Pick<ConnectOptions, "url" | "env"> {
+export interface ChannelOptions extends Pick<ConnectOptions, "url" | "env" | "onSecret"> {
   readonly clock: Clock;
   /** Hears what others say; never what this channel said itself. */
   readonly onMessage: (message: string) => void;
@@ -122,9 +122,9 @@ export class Channel implements AsyncDisposable {
   }
 
   #client(): Client {
-    const { url, env = () => undefined } = this.#options;
+    const { url, env = () => undefined, onSecret } = this.#options;
     return new pg.Client({
-      ...toDriverConfig(toAddress(url, env), env),
+      ...toDriverConfig(toAddress(url, env), env, onSecret),
       connectionTimeoutMillis: ANSWER_MS,
       query_timeout: ANSWER_MS,
       keepAlive: true,

@@ -69,6 +69,8 @@ export interface ConnectOptions {
   readonly pipeline?: boolean;
   /** Reads an environment variable: where passwords are, and who connects where nobody is named. */
   readonly env?: Env;
+  /** Told each password and key that is used. */
+  readonly onSecret?: (secret: string) => void;
 }
 
 /** A connection that is nobody else's until it is disposed of, which closes it. */
@@ -106,11 +108,13 @@ export class Connections implements AsyncDisposable {
   #isClosed = false;
 
   /** @throws {AppError} `refused` when the address, or a file it names, cannot be used. */
-  constructor({ url, owner, max = 8, pipeline = false, env = () => undefined }: ConnectOptions) {
+  constructor(
+    { url, owner, max = 8, pipeline = false, env = () => undefined, onSecret }: ConnectOptions,
+  ) {
     this.owner = owner;
     this.address = toAddress(url, env);
     this.#pool = new pg.Pool({
-      ...toDriverConfig(this.address, env),
+      ...toDriverConfig(this.address, env, onSecret),
       max,
       pipeline,
       connectionTimeoutMillis: CONNECT_MS,

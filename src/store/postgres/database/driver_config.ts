@@ -26,11 +26,15 @@ const TAKEN = ["PGOPTIONS", "PGCLIENT_ENCODING", "PGREPLICATION", "PGBINARY", "P
 
 /**
  * Reads the files of certificates that the address names; the password is looked for whenever the
- * server asks for one.
+ * server asks for one. `onSecret` is told of it, and of the key of a certificate.
  *
  * @throws {AppError} `refused` when a file cannot be read, or a variable would change connections.
  */
-export function toDriverConfig(address: DatabaseAddress, env: Env): ServerConfig {
+export function toDriverConfig(
+  address: DatabaseAddress,
+  env: Env,
+  onSecret: (secret: string) => void = () => {},
+): ServerConfig {
   const { host, port, user, database } = address;
   const variable = TAKEN.find((name) => env(name));
   if (variable !== undefined) {
@@ -40,7 +44,14 @@ export function toDriverConfig(address: DatabaseAddress, env: Env): ServerConfig
     );
   }
   const ssl = toTls(address);
-  return { host, port, user, database, password: () => readPassword(address, env), ssl };
+  if (ssl !== false && ssl.key !== undefined) onSecret(ssl.key);
+  const password = async () => {
+    const found = await readPassword(address, env);
+    onSecret(found);
+    onSecret(found.replace(/[\\:]/g, "\\$&")); // as it stands in the password file
+    return found;
+  };
+  return { host, port, user, database, password, ssl };
 }
 
 function toTls({ sslmode, sslrootcert, sslcert, sslkey }: DatabaseAddress): TlsConfig | false {

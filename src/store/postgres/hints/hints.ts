@@ -15,7 +15,7 @@ import { ANYTHING, HINTED, publish, WAKING } from "./hinted_events.ts";
 import { OutgoingHints, readHints } from "./hint_message.ts";
 
 /** What {@linkcode Hints} need. */
-export interface HintsHost extends Pick<ChannelOptions, "url" | "env" | "clock"> {
+export interface HintsHost extends Pick<ChannelOptions, "url" | "env" | "onSecret" | "clock"> {
   /** The hub on which the announcements of the store are published. */
   readonly events: Events;
   readonly log: Log;
