@@ -37,7 +37,10 @@ export const webhook: MessageKind = {
       const { signal, clock } = host;
       const request = await requestOf(message, to, host);
       const how = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES, signal };
-      return toTried(await send(url, Object.assign(request, how), clock), url, clock.now());
+      const answer = await send(url, Object.assign(request, how), clock);
+      // Servers name the path in their errors, and one from a SecretStore is secret.
+      const shown = typeof to.url === "string" ? MAX_SHOWN : 0;
+      return toTried(answer, url, { now: clock.now(), shown });
     } catch (error) {
       if (error instanceof AppError) return { result: "refused", reason: error.message };
       throw error;
@@ -86,7 +89,11 @@ function textOf({ body: { title, text } }: OutboxMessage): string {
   return text === "" ? `${title}\n` : `${title}\n${text}\n`;
 }
 
-function toTried(answer: Answered | Unanswered, url: string, now: number): Tried {
+function toTried(
+  answer: Answered | Unanswered,
+  url: string,
+  { now, shown }: { readonly now: number; readonly shown: number },
+): Tried {
   const { host } = new URL(url);
   if (!answer.answered) {
     const { message: reason, mayHaveArrived } = answer;
@@ -94,7 +101,7 @@ function toTried(answer: Answered | Unanswered, url: string, now: number): Tried
   }
   const { status, text, headers } = answer;
   if (status >= 200 && status < 300) return { result: "sent", externalId: "" };
-  const said = text.replace(/\s+/g, " ").trim().slice(0, MAX_SHOWN);
+  const said = text.replace(/\s+/g, " ").trim().slice(0, shown);
   const reason = `${host} answered ${status}${said === "" ? "" : `: ${said}`}`;
   if (status === 408 || status === 425 || status === 429 || status >= 500) {
     const afterSecs = askedPause(headers, now);

@@ -17,11 +17,6 @@ const CASES: readonly (readonly [name: string, value: string, hidden: readonly s
   ["clientSecret", "abcdefg", ["abcdefg"]],
   ["AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG", ["wJalrXUtnFEMI/K7MDENG"]],
   ["ACCESSKEY", "abc123def", ["abc123def"]],
-  [
-    "OTEL_EXPORTER_OTLP_HEADERS",
-    "authorization=Bearer%20abc0",
-    ["authorization=Bearer%20abc0", "Bearer%20abc0"],
-  ],
   ["HTTPS_PROXY", "http://user:pw-of-proxy@proxy:3128", ["pw-of-proxy"]],
   ["DATABASE_URL", "postgres://svc:pw-of-db@db/x", ["pw-of-db"]],
   ["GIVEN", "9f86d081884c7d659a2feaa0c55ad015", ["9f86d081884c7d659a2feaa0c55ad015"]],
