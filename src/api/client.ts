@@ -53,7 +53,7 @@ export interface ForwardedCall {
 /** Where the daemon listens; or in the daemon itself, what answers its requests. */
 export type Address =
   | { readonly socket: string }
-  | { readonly url: string; readonly caCert?: string }
+  | { readonly url: string; readonly caCert?: () => string }
   | { readonly answer: (request: Request) => Promise<Response> };
 
 /** How often a client asks for what the daemon does not begin in time. */
@@ -137,7 +137,7 @@ function overNetwork(address: Exclude<Address, { readonly answer: unknown }>) {
       ? { proxy: { transport: "unix", path: address.socket } }
       : address.caCert === undefined
       ? {}
-      : { caCerts: [address.caCert] },
+      : { caCerts: [address.caCert()] },
   );
   return {
     async answer(request: Request): Promise<Response> {

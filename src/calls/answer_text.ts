@@ -4,26 +4,20 @@
  * @module
  */
 
+import { concatBytes, utf8 } from "../base/bytes.ts";
 import type { Answered } from "./attempt.ts";
-
-/** An answer as it is written. */
-export interface AnswerText {
-  readonly lines: string;
-  /** Standard output that follows as it is. */
-  readonly rest?: Uint8Array;
-}
 
 /** A shell reads a line byte by byte: beyond this many, a process that copies is quicker. */
 const MAX_LINE = 2048;
 
-/** The lines of an answer, in the order in which the command wrote. */
-export function answerText({ writes, code }: Answered): AnswerText {
+/** An answer as it is written: its lines, in the order in which the command wrote. */
+export function answerText({ writes, code }: Answered): Uint8Array {
   const lines = writes.map(({ to, bytes }) => `${to} ${escape(bytes)}\n`);
   const [last, lastLine = ""] = [writes.at(-1), lines.at(-1)];
   if (last?.to === "out" && lastLine.length > MAX_LINE) {
-    return { lines: `${lines.slice(0, -1).join("")}rest ${code}\n`, rest: last.bytes };
+    return concatBytes(utf8(`${lines.slice(0, -1).join("")}rest ${code}\n`), last.bytes);
   }
-  return { lines: `${lines.join("")}exit ${code}\n` };
+  return utf8(`${lines.join("")}exit ${code}\n`);
 }
 
 const NAMED = new Map([[0x0a, "\\n"], [0x09, "\\t"], [0x5c, "\\\\"]]);

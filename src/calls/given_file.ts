@@ -4,8 +4,8 @@
  * @module
  */
 
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { equalBytes } from "../base/bytes.ts";
+import { RegularFile } from "../base/regular_file.ts";
 import type { GivenFile } from "../auth/run_tokens.ts";
 
 /** Largest file that is served. */
@@ -18,17 +18,10 @@ const MAX_BYTES = 256 * 1024;
 export function readGivenFile(path: string, own: GivenFile | undefined): Uint8Array | undefined {
   if (own === undefined || path !== own.path || own.content.length > MAX_BYTES) return undefined;
   try {
-    // Not through a link, and without waiting, should it be a pipe by now.
-    const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    try {
-      const { size } = fstatSync(file);
-      if (!fstatSync(file).isFile() || size !== own.content.length) return undefined;
-      const content = new Uint8Array(size);
-      const read = size === 0 ? 0 : readSync(file, content);
-      return read === size && equalBytes(content, own.content) ? content : undefined;
-    } finally {
-      closeSync(file);
-    }
+    using file = RegularFile.open(path, { noLink: true });
+    const content = new Uint8Array(own.content.length);
+    const isWhole = file.facts.size === content.length && file.readSync(content) === content.length;
+    return isWhole && equalBytes(content, own.content) ? content : undefined;
   } catch {
     return undefined;
   }

@@ -36,29 +36,34 @@ svc_program() {
 
 # Asks the daemon. Returns when the program has to run instead.
 svc_ask() {
-  svc_given=
-  trap : PIPE # the daemon may end while it is spoken to
-  printf '%s\\n' "\${svc_slot##*/}" >&3
   printf '%s\\0' "$SVC_RUN_TOKEN" "\${SVC_PROJECT-}" "$#" "$@" 2>/dev/null >&6
+  svc_ring
   while IFS= read -r svc_line <&5; do
     case $svc_line in
-      'out '*) svc_given=1 && svc_print "\${svc_line#out }" ;;
-      'err '*) svc_given=1 && printf '%b' "\${svc_line#err }" >&2 2>/dev/null ;;
-      'exit '*) exit "\${svc_line#exit }" ;;
-      'rest '*) cat <&5; exit "\${svc_line#rest }" ;;
       'env '*) svc_variables \${svc_line#env } 2>/dev/null >&6 ;;
-      input)
-        svc_given=1
-        cat <&7 >&6 2>/dev/null 3>&- 5<&- & # holds nothing that others see the end of
-        exec 6>&-
-        ;;
-      program) return ;;
-      'program with input') svc_program "$@" <&5 ;;
+      input) svc_keep_input || return 0 ;;
+      answer) svc_answer ;;
+      *) return 0 ;;
+    esac
+    svc_ring
+  done
+}
+
+# What the daemon may read by now has been written.
+svc_ring() {
+  printf '%s\\n' "\${svc_slot##*/}" >&3
+}
+
+svc_answer() {
+  while IFS= read -r svc_line <&6; do
+    case $svc_line in
+      'out '*) svc_print "\${svc_line#out }" ;;
+      'err '*) printf '%b' "\${svc_line#err }" >&2 2>/dev/null ;;
+      'exit '*) exit "\${svc_line#exit }" ;;
+      'rest '*) cat <&6; exit "\${svc_line#rest }" ;;
     esac
   done
-  [ -n "$svc_given" ] || return 0
-  kill "$!" 2>/dev/null
-  echo 'error: The daemon ended before it answered' >&2
+  echo 'error: The answer of the daemon is incomplete' >&2
   exit 3
 }
 
@@ -67,6 +72,17 @@ svc_print() {
   printf '%b' "$1" 2>/dev/null && return
   echo 'error: The output cannot be written' >&2
   exit 1
+}
+
+# Keeps standard input in a file, from which the daemon or the program reads it. It can be as long as the
+# program takes (64 MiB, in blocks of 512 bytes). Fails when nothing has been read.
+svc_keep_input() {
+  { true >"$svc_slot.input" && command exec 8<"$svc_slot.input"; } 2>/dev/null || return
+  (ulimit -f 131072; exec cat >"$svc_slot.input" 3>&- 5<&- 6<&-) 2>/dev/null || {
+    echo 'error: Standard input cannot be kept: it is longer than 64 MiB, or the disk is full' >&2
+    exit 1
+  }
+  exec <&8 8<&-
 }
 
 svc_variables() {
@@ -87,7 +103,7 @@ svc_calls=${shellWord(calls)}
   ! [ -t 0 ] && ! [ -t 1 ] && ! [ -t 2 ] && command -v cat >/dev/null &&
   { true 9>&2 2>/dev/null 9<&0 9>&1; } || svc_program "$@"
 
-# Takes a pair of pipes: nobody else can create the same file. One that is over by now is gone.
+# Takes a pipe: nobody else can create the same file. One that is over by now is gone.
 set -C
 svc_slot=
 for svc_out in "$svc_calls"/*.out; do
@@ -101,9 +117,8 @@ set +C
 
 # Opened for both directions first, which never waits for the other end.
 {
-  exec 3<>"$svc_calls/bell" 4<>"$svc_slot.out" 5<"$svc_slot.out" 4>&- \\
-    4<>"$svc_slot.in" 6>"$svc_slot.in" 4>&- 7<&0
-} 2>/dev/null
+  command exec 3<>"$svc_calls/bell" 4<>"$svc_slot.out" 5<"$svc_slot.out" 4>&- 6<>"$svc_slot.taken"
+} 2>/dev/null || svc_program "$@"
 svc_ask "$@"
 svc_program "$@"
 `;

@@ -264,7 +264,8 @@ export class CommandContext {
       );
     }
     const caFile = this.option("caFile") || this.io.env("SVC_CA_FILE");
-    return this.io.connect({ url, ...(caFile ? { caCert: readCertificate(caFile) } : {}) }, token);
+    const tls = caFile ? { caCert: () => readCertificate(caFile) } : {};
+    return this.io.connect({ url, ...tls }, token);
   }
 
   /** `{project}` when one was named, to be spread into a request. */

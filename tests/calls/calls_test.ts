@@ -6,6 +6,7 @@
  */
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
+import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { type Grant, RunTokens } from "../../src/auth/run_tokens.ts";
 import { systemClock } from "../../src/base/clock.ts";
@@ -16,7 +17,7 @@ import { launcherScript } from "../../src/calls/launcher_script.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
 import { run, type RunResult } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
-import { hasChild, until, untilFile } from "../helpers/until.ts";
+import { until, untilFile } from "../helpers/until.ts";
 
 const PATH = Deno.env.get("PATH") ?? "";
 /** What the program would say, were it run. */
@@ -35,12 +36,16 @@ interface Rig extends AsyncDisposable {
 }
 
 interface RigOptions {
+  /** Shell words that stand for the program. */
+  readonly program?: string;
   readonly path?: string;
   readonly clock?: ManualClock;
   readonly answer?: (request: Request) => Promise<Response>;
 }
 
-async function openRig({ path = PATH, clock, answer }: RigOptions = {}): Promise<Rig> {
+async function openRig(
+  { program = "exit 99 #", path = PATH, clock, answer }: RigOptions = {},
+): Promise<Rig> {
   await using opening = new AsyncDisposableStack();
   const temp = opening.use(await tempDir());
   const dirs = dataDirAt(temp.path);
@@ -65,7 +70,7 @@ async function openRig({ path = PATH, clock, answer }: RigOptions = {}): Promise
   });
   const launcher = await temp.write(
     "svc",
-    launcherScript({ program: "exit 99 #", root: dirs.root, calls: dirs.calls }),
+    launcherScript({ program, root: dirs.root, calls: dirs.calls }),
   );
   const env = { SVC_RUN_TOKEN: token, SVC_DATA_DIR: dirs.root, SVC_PROJECT: "default" };
   let closed: Promise<void> | undefined;
@@ -110,14 +115,17 @@ async function kill(child: Deno.ChildProcess): Promise<void> {
   await child.stdout.cancel();
 }
 
-/** Pairs of pipes, taken ones too. */
-function pairs(rig: Rig): string[] {
-  return [...Deno.readDirSync(rig.dirs.calls)].map(({ name }) => name)
-    .filter((name) => name.endsWith(".out"));
+/** Pipes for calls, taken ones too. */
+function pipes(rig: Rig): string[] {
+  return names(rig, ".out");
 }
 
-const taken = (rig: Rig) =>
-  [...Deno.readDirSync(rig.dirs.calls)].filter(({ name }) => name.endsWith(".taken")).length;
+const names = (rig: Rig, end: string) =>
+  [...Deno.readDirSync(rig.dirs.calls)].map(({ name }) => name).filter((name) =>
+    name.endsWith(end)
+  );
+
+const taken = (rig: Rig) => names(rig, ".taken").length;
 
 Deno.test("calls side by side each get their own answer", async () => {
   await using rig = await openRig();
@@ -128,14 +136,14 @@ Deno.test("calls side by side each get their own answer", async () => {
   await until("the end of every call", () => taken(rig) === 0 ? true : undefined);
 });
 
-Deno.test("calls that follow each other closely find no pair that is over", async () => {
+Deno.test("calls that follow each other closely find no pipe that is over", async () => {
   await using rig = await openRig();
   const script = "for a in 1 2 3 4 5; do (for b in 1 2 3 4 5 6 7 8 9 10; do " +
     'echo "{\\"a\\":1}" | /bin/sh "$0" "$@" || echo "$? of $a $b"; done) & done; wait';
   const { stdout } = await run("/bin/sh", ["-c", script, rig.launcher, ...EXTRACT], {
     env: rig.env,
   });
-  equal(stdout, "1\n".repeat(50)); // fewer than there are pairs from the beginning
+  equal(stdout, "1\n".repeat(50)); // fewer than there are pipes from the beginning
 });
 
 Deno.test("however many call at once, each gets an answer or the program", async () => {
@@ -147,7 +155,7 @@ Deno.test("however many call at once, each gets an answer or the program", async
   });
   ok(stdout.split("\n").length > 20, stdout);
   equal(stdout.replaceAll("1\n", ""), "");
-  await until("new pairs", () => pairs(rig).length > 48 ? true : undefined);
+  await until("new pipes", () => pipes(rig).length > 48 ? true : undefined);
   deepEqual(await rig.svc(EXTRACT, '{"a":1}'), ONE);
 });
 
@@ -159,34 +167,33 @@ Deno.test("noise at the bell is no call and stops none", async () => {
     await bell.write(new TextEncoder().encode("\nno-such-name\n../../svc\n\0\n\n"));
   }
   deepEqual(await rig.svc(EXTRACT, '{"a":1}'), ONE);
-  const [pair = ""] = pairs(rig);
-  const name = pair.replace(".out", "");
+  const [pipe = ""] = pipes(rig);
+  const name = pipe.replace(".out", "");
   await bell.write(new TextEncoder().encode(`${name}\n`)); // and nobody is there
-  await until("the pair is gone", () => pairs(rig).includes(pair) ? undefined : true);
+  await until("the pipe is gone", () => pipes(rig).includes(pipe) ? undefined : true);
   deepEqual(await rig.svc(EXTRACT, '{"a":1}'), ONE);
 });
 
 Deno.test("callers that are killed at any point leave nothing behind", async () => {
-  await using rig = await openRig();
+  const clock = new ManualClock(Date.now());
+  await using rig = await openRig({ clock });
   const waitsForInput = start(rig, 'exec /bin/sh "$0" "$@"', EXTRACT);
-  await until("the call", () => taken(rig) === 1 ? true : undefined);
+  await until("the wait for its input", () => names(rig, ".input")[0]);
   await kill(waitsForInput);
+  await clock.advance(60_000);
   await until("the end of the call", () => taken(rig) === 0 ? true : undefined);
-  // It rings and says nothing; it says half; it asks for much and reads nothing of it.
-  const opened = `
-    cd ${rig.dirs.calls}; for out in *.out; do name=\${out%.out}; break; done
-    : > $name.taken; exec 4<>$out 5<$out 4>&- 4<>$name.in 6>$name.in 4>&-; echo $name > bell; echo yes > ../rung`;
-  const file = join(rig.dirs.root, "input");
-  await Deno.writeTextFile(file, JSON.stringify({ a: "x".repeat(200_000) }));
+  const opened = `cd ${rig.dirs.calls}
+    for out in *.out; do name=\${out%.out}; break; done
+    : > $name.taken; exec 4<>$out 5<$out 4>&- 6<>$name.taken`;
   for (
     const rest of [
-      ":",
-      "printf 'run-' >&6",
-      `printf '%s\\0' "$SVC_RUN_TOKEN" default 4 ${EXTRACT.join(" ")} >&6
-       cat ${file} >&6; exec 6>&-`,
+      "echo $name > bell", // it says nothing
+      "printf 'run-' >&6; echo $name > bell", // half
+      // it asks, and is gone before it is answered
+      `printf '%s\\0' "$SVC_RUN_TOKEN" default 1 version >&6; echo $name > bell`,
     ]
   ) {
-    const child = start(rig, `${opened}\n${rest}\nread -r _`);
+    const child = start(rig, `${opened}\n${rest}\necho yes > ../rung\nread -r _`);
     await untilFile(join(rig.dirs.controlPlane, "rung"));
     await Deno.remove(join(rig.dirs.controlPlane, "rung"));
     await kill(child);
@@ -195,10 +202,112 @@ Deno.test("callers that are killed at any point leave nothing behind", async () 
   deepEqual(await rig.svc(EXTRACT, '{"a":1}'), ONE);
 });
 
-Deno.test("a pair that was taken and never used is given up", async () => {
+/** Callers that wait for their input; their number is more than the runtime has threads for files. */
+async function holdMany(rig: Rig): Promise<AsyncDisposable> {
+  const held = Array.from({ length: 64 }, () => start(rig, 'exec /bin/sh "$0" "$@"', EXTRACT));
+  await until("64 callers", () => taken(rig) >= 48 ? true : undefined);
+  return {
+    async [Symbol.asyncDispose]() {
+      await Promise.all(held.map(kill));
+    },
+  };
+}
+
+Deno.test("callers that are held keep the daemon from no file and no other call", async () => {
+  await using rig = await openRig();
+  const launcher = await Deno.readTextFile(rig.launcher);
+  await using _held = await holdMany(rig);
+  let read: string | undefined;
+  void Deno.readTextFile(rig.launcher).then((text) => read = text);
+  equal(await until("what a file holds", () => read, 20_000), launcher);
+  equal((await rig.svc(EXTRACT, '{"a":1}')).code, 99); // more than that start the program
+  await rig.close(); // which waits for none of them
+});
+
+Deno.test("a caller that has filled its pipe is not waited for, and is sent to the program", async () => {
+  await using rig = await openRig();
+  const [out = ""] = pipes(rig);
+  const name = out.replace(".out", "");
+  const base = join(rig.dirs.calls, name);
+  await Deno.writeTextFile(
+    `${base}.taken`,
+    `${[rig.env["SVC_RUN_TOKEN"], "default", "1", "version"].join("\0")}\0`,
+  );
+  const pipe = openSync(`${base}.out`, constants.O_RDWR | constants.O_NONBLOCK);
+  try {
+    for (;;) writeSync(pipe, new Uint8Array(4096));
+  } catch {
+    // it is full
+  }
+  await Deno.writeTextFile(join(rig.dirs.calls, "bell"), `${name}\n`);
+  await until("the end of the call", () => pipes(rig).includes(out) ? undefined : true);
+  closeSync(pipe);
+  deepEqual(await rig.svc(EXTRACT, '{"a":1}'), ONE);
+});
+
+Deno.test("what a caller has made of its files is not waited for", async () => {
+  await using rig = await openRig();
+  const secret = join(rig.dirs.root, "other");
+  const request = [rig.env["SVC_RUN_TOKEN"], "default", "1", "version"].join("\0") + "\0";
+  await Deno.writeTextFile(secret, request);
+  for (
+    const make of [
+      (path: string) => run("mkfifo", [path]),
+      (path: string) => Deno.symlink(secret, path),
+      (path: string) => Deno.link(secret, path),
+      (path: string) => Deno.mkdir(path),
+    ]
+  ) {
+    const [out = ""] = pipes(rig);
+    const name = out.replace(".out", "");
+    await make(join(rig.dirs.calls, `${name}.taken`));
+    await Deno.writeTextFile(join(rig.dirs.calls, "bell"), `${name}\n`);
+    await until("the end of the call", () => pipes(rig).includes(out) ? undefined : true);
+  }
+  equal(await Deno.readTextFile(secret), request); // no answer was written into it
+  deepEqual(await rig.svc(EXTRACT, '{"a":1}'), ONE);
+});
+
+Deno.test("no file that a command line names is opened for a caller", async () => {
+  await using rig = await openRig();
+  const fifo = join(rig.dirs.root, "fifo");
+  await run("mkfifo", [fifo]);
+  const args = ["get", "tasks", "--server", "https://localhost:1", "--ca-file", fifo];
+  deepEqual(await rig.svc(args), PROGRAM);
+});
+
+Deno.test("the daemon ends although its bell is full, and although others listen to it", async () => {
+  await using rig = await openRig();
+  const bell = join(rig.dirs.calls, "bell");
+  const others = [
+    `sh -c 'exec 3<>${bell}; while :; do echo x >&3; done'`,
+    `cat ${bell}`,
+    `cat ${bell}`,
+  ]
+    .map((script, at) => start(rig, `echo yes >${rig.dirs.root}/other.${at}; exec ${script}`));
+  await Promise.all(others.map((_, at) => untilFile(join(rig.dirs.root, `other.${at}`))));
+  await rig.close();
+  await Promise.all(others.map(kill));
+});
+
+Deno.test("standard input that is too long to serve reaches the program whole", async () => {
+  await using rig = await openRig({ program: "exec wc -c #" });
+  const input = JSON.stringify({ a: "x".repeat(2_000_000) });
+  const { stdout, code } = await rig.svc(EXTRACT, input);
+  deepEqual({ code, bytes: Number(stdout) }, { code: 0, bytes: input.length });
+  // It comes in many small parts.
+  const parts = "i=0; while [ $i -lt 300 ]; do echo 123456789; i=$((i+1)); done";
+  const rotate = "tool secret-rotate chat key --value -";
+  const many = await run("/bin/sh", ["-c", `${parts} | /bin/sh "$0" ${rotate}`, rig.launcher], {
+    env: rig.env,
+  });
+  equal(Number(many.stdout), 3000);
+});
+
+Deno.test("a pipe that was taken and never used is given up", async () => {
   const clock = new ManualClock(Date.now());
   await using rig = await openRig({ clock });
-  const before = pairs(rig);
+  const before = pipes(rig);
   for (const out of before) {
     await Deno.writeTextFile(join(rig.dirs.calls, out.replace(".out", ".taken")), "");
   }
@@ -206,7 +315,7 @@ Deno.test("a pair that was taken and never used is given up", async () => {
   // One that a caller took when it was over already.
   await Deno.writeTextFile(join(rig.dirs.calls, "gone-1.taken"), "");
   await clock.advance(120_000);
-  await until("new pairs", () => pairs(rig).length > 0 && taken(rig) === 0 ? true : undefined);
+  await until("new pipes", () => pipes(rig).length > 0 && taken(rig) === 0 ? true : undefined);
   deepEqual(await rig.svc(EXTRACT, '{"a":1}'), ONE);
 });
 
@@ -220,31 +329,31 @@ Deno.test("a token that no run has any more gets the program", async () => {
 Deno.test("a daemon that ends leaves no caller waiting", async () => {
   const { promise: release, resolve } = Promise.withResolvers<void>();
   await using rig = await openRig({
+    program: "exec cat #",
     answer: () => release.then(() => Response.json({ kind: "SecretStore" })),
   });
   const asking = rig.svc(["describe", "secretstore/x", "-o", "json"]);
   const waiting = start(rig, 'exec /bin/sh "$0" "$@"', EXTRACT);
   await until("one call", () => rig.asked.length === 1 ? true : undefined);
-  await until(
-    "a caller that hands over its input",
-    async () => await hasChild(waiting.pid, "cat") || undefined,
-  );
+  await until("a caller that keeps its input", () => names(rig, ".input")[0]);
   const closed = rig.close();
-  equal((await waiting.status).code, 3); // its input has been taken from it
-  await waiting.stdin.close().catch(() => {});
-  await waiting.stdout.cancel();
+  const writer = waiting.stdin.getWriter();
+  await writer.write(new TextEncoder().encode("kept"));
+  await writer.close();
+  equal((await waiting.status).code, 0);
+  equal(await new Response(waiting.stdout).text(), "kept"); // the program has it
   resolve();
   deepEqual(await asking, { ...PROGRAM, code: 0, stdout: '{\n  "kind": "SecretStore"\n}\n' });
   await closed;
-  deepEqual(await rig.svc(EXTRACT, '{"a":1}'), PROGRAM);
+  deepEqual(await rig.svc(EXTRACT, "all"), { ...PROGRAM, code: 0, stdout: "all" });
 });
 
 Deno.test("the pipes of a daemon that was killed keep nobody waiting", async () => {
   await using rig = await openRig();
   await rig.close();
-  const names = ["bell", "x-1.in", "x-1.out", "x-2.in", "x-2.out"];
+  const made = ["bell", "x-1.out", "x-2.out"];
   await Deno.mkdir(rig.dirs.calls);
-  await run("mkfifo", names.map((name) => join(rig.dirs.calls, name)));
+  await run("mkfifo", made.map((name) => join(rig.dirs.calls, name)));
   deepEqual(await rig.svc(EXTRACT, '{"a":1}'), PROGRAM);
   deepEqual(await rig.svc(["version", "x".repeat(30_000)], ""), PROGRAM);
 });
