@@ -10,6 +10,7 @@ import { type Role, ROLES } from "../api/roles.ts";
 import type { DataDir } from "../base/data_dir.ts";
 import { AppError } from "../base/errors.ts";
 import { findOtherWriter } from "../base/private_files.ts";
+import { RegularFile } from "../base/regular_file.ts";
 import type { Grant, RunTokens } from "./run_tokens.ts";
 import { parseManifest } from "../resources/manifest.ts";
 import { compileSchema } from "../resources/validate.ts";
@@ -84,11 +85,13 @@ export async function socketRole(dirs: DataDir): Promise<SocketRole> {
   let text: string;
   try {
     const home = (await Deno.lstat(path)).isSymlink ? undefined : dirs.root;
-    const writer = findOtherWriter(await Deno.stat(path), home);
+    using file = RegularFile.open(path);
+    const writer = findOtherWriter(file.facts, home);
     if (writer !== undefined) return closed(`it ${writer}`);
-    const bytes = await Deno.readFile(path);
-    if (bytes.length > MAX_POLICY_BYTES) return closed("it is too long");
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    const buffer = new Uint8Array(MAX_POLICY_BYTES + 1);
+    const length = file.readSync(buffer);
+    if (length > MAX_POLICY_BYTES) return closed("it is too long");
+    text = new TextDecoder("utf-8", { fatal: true }).decode(buffer.subarray(0, length));
   } catch (error) {
     // Only an absent file means no policy; a dangling link exists and cannot be read.
     if (!(error instanceof Deno.errors.NotFound)) return closed("it cannot be read");

@@ -68,7 +68,8 @@ async function tryLock(dir: DataDir): Promise<Disposable | undefined> {
 
 async function open(dir: DataDir): Promise<Deno.FsFile> {
   try {
-    return await Deno.open(dir.lock, { create: true, write: true, mode: 0o600 });
+    // Open for both directions, which waits for nobody, should a pipe be there.
+    return await Deno.open(dir.lock, { create: true, read: true, write: true, mode: 0o600 });
   } catch (cause) {
     const what = cause instanceof Deno.errors.NotFound
       ? `The data directory "${dir.root}" is not initialised: run "svc init"`

@@ -116,7 +116,10 @@ export async function findOpenToOthers(dir: DataDir): Promise<readonly string[]>
  * `directory` is the private directory that keeps the file's group away; absent where the file lies
  * elsewhere. The answer is a predicate, to be put behind the name of the file.
  */
-export function findOtherWriter(info: Deno.FileInfo, directory?: string): string | undefined {
+export function findOtherWriter(
+  info: Pick<Deno.FileInfo, "uid" | "mode">,
+  directory?: string,
+): string | undefined {
   const stranger = findStranger(info);
   if (stranger !== undefined) return `belongs to user ${stranger}: chown it`;
   const mode = info.mode ?? 0o777; // no mode on this system: taken as open to all
@@ -134,7 +137,7 @@ function isPrivate(directory: string): boolean {
 }
 
 /** The owner of a file, when it is neither this user nor root, which may do anything anyway. */
-function findStranger({ uid }: Deno.FileInfo): number | undefined {
+function findStranger({ uid }: Pick<Deno.FileInfo, "uid">): number | undefined {
   return uid === null || uid === 0 || uid === Deno.uid() ? undefined : uid;
 }
 

@@ -11,16 +11,19 @@ import { closeSync, constants, fstatSync, openSync, read, readSync, writeSync } 
 
 /** How to open. */
 export interface OpenOptions {
-  /** Opens it for writing, too: `append` at its end, `write` where reading has come to. */
-  readonly for?: "append" | "write";
+  /** Opens it for writing, too: at its end, where reading has come to, or in place of its content. */
+  readonly for?: "append" | "write" | "replace";
   /** Refuses a symbolic link. */
   readonly noLink?: boolean;
 }
 
-/** What is known of an open file. */
-type Facts = Pick<Deno.FileInfo, "size" | "mode" | "uid" | "nlink">;
+/** Most bytes of {@linkcode RegularFile.contentSync}. */
+const MAX_CONTENT = 16 * 1024 * 1024;
 
-const { O_RDONLY, O_RDWR, O_APPEND, O_NONBLOCK, O_NOFOLLOW } = constants;
+/** What is known of an open file. */
+export type Facts = Pick<Deno.FileInfo, "size" | "mode" | "uid" | "nlink">;
+
+const { O_RDONLY, O_RDWR, O_APPEND, O_NONBLOCK, O_NOFOLLOW, O_TRUNC } = constants;
 
 /** An open regular file. */
 export class RegularFile implements Disposable {
@@ -40,7 +43,8 @@ export class RegularFile implements Disposable {
    */
   static open(path: string, options: OpenOptions = {}): RegularFile {
     const access = options.for === undefined ? O_RDONLY : O_RDWR;
-    const more = (options.for === "append" ? O_APPEND : 0) | (options.noLink ? O_NOFOLLOW : 0);
+    const more = (options.for === "append" ? O_APPEND : 0) |
+      (options.for === "replace" ? O_TRUNC : 0) | (options.noLink ? O_NOFOLLOW : 0);
     const fd = orAsRuntime(() => openSync(path, access | more | O_NONBLOCK));
     try {
       const facts = fstatSync(fd);
@@ -80,6 +84,24 @@ export class RegularFile implements Disposable {
     return done;
   }
 
+  /**
+   * What is left of the content, from where reading has come to.
+   *
+   * @throws When it is more than 16 MiB.
+   */
+  contentSync(): Uint8Array<ArrayBuffer> {
+    // One byte more than it should have, as it may be growing.
+    let bytes = new Uint8Array(Math.min(this.facts.size, MAX_CONTENT) + 1);
+    for (let done = 0; bytes.length <= MAX_CONTENT + 1;) {
+      done += this.readSync(bytes.subarray(done));
+      if (done < bytes.length) return bytes.slice(0, done);
+      const longer = new Uint8Array(bytes.length * 2);
+      longer.set(bytes);
+      bytes = longer;
+    }
+    throw new Error(`it is longer than ${MAX_CONTENT} bytes`);
+  }
+
   /** Writes all of `bytes`. */
   writeSync(bytes: Uint8Array): void {
     for (let done = 0; done < bytes.length;) {
@@ -92,31 +114,13 @@ export class RegularFile implements Disposable {
   }
 }
 
-/** Largest content that {@linkcode readRegularFile} reads, in bytes, where nothing is said. */
-const MOST = 16 * 1024 * 1024;
-
-/**
- * The content of a file.
- *
- * @throws As {@linkcode RegularFile.open} does, and for more than `most` bytes.
- */
-export function readRegularFile(path: string, most = MOST): Uint8Array<ArrayBuffer> {
+/** The content of a file; throws as {@linkcode RegularFile.open} and its `contentSync` do. */
+export function readRegularFile(path: string): Uint8Array<ArrayBuffer> {
   using file = RegularFile.open(path);
-  const tooLong = () => new Error(`it is longer than ${most} bytes`);
-  if (file.facts.size > most) throw tooLong();
-  // One byte more than it should have: it may be growing, and files of /proc have no size.
-  let bytes = new Uint8Array(file.facts.size + 1);
-  for (let done = 0;;) {
-    done += file.readSync(bytes.subarray(done));
-    if (done > most) throw tooLong();
-    if (done < bytes.length) return bytes.slice(0, done);
-    const longer = new Uint8Array(Math.min(most + 1, bytes.length * 2));
-    longer.set(bytes);
-    bytes = longer;
-  }
+  return file.contentSync();
 }
 
-/** The content of a file as text, a byte order mark removed; throws as {@linkcode readRegularFile}. */
+/** The content of a file as text; throws as {@linkcode readRegularFile}. */
 export function readRegularText(path: string): string {
   return new TextDecoder().decode(readRegularFile(path));
 }
@@ -135,6 +139,8 @@ function orAsRuntime<T>(open: () => T): T {
         throw new Deno.errors.PermissionDenied(message, { cause });
       case "ENOTDIR":
         throw new Deno.errors.NotADirectory(message, { cause });
+      case "EISDIR":
+        throw new Deno.errors.IsADirectory(message, { cause });
       case "ENXIO": // a pipe that nobody reads, or a socket
         throw new Error("it is not a regular file", { cause });
       default:

@@ -7,6 +7,7 @@
 
 import { sha256Hex } from "../base/bytes.ts";
 import type { DataDir } from "../base/data_dir.ts";
+import { readRegularFile } from "../base/regular_file.ts";
 import { SerialRunner } from "../base/serial_runner.ts";
 import { VERSION } from "../base/version.ts";
 import { policyPath } from "../plugins/policy/policy_file.ts";
@@ -31,7 +32,7 @@ export function reportToOthers(
   const report = reporting.use(
     new SerialRunner({
       async run() {
-        const policy = await policyDigest(dirs);
+        const policy = policyDigest(dirs);
         await store.reportNode({ version: VERSION, policy, faults: await faults() });
         return clock.now() + INTERVAL_MS;
       },
@@ -44,7 +45,10 @@ export function reportToOthers(
 }
 
 /** Of the bytes of the file; empty where there is none, or it cannot be read, which is a fault. */
-async function policyDigest(dirs: DataDir): Promise<string> {
-  const bytes = await Deno.readFile(policyPath(dirs)).catch(() => undefined);
-  return bytes === undefined ? "" : sha256Hex(bytes).slice(0, 16);
+function policyDigest(dirs: DataDir): string {
+  try {
+    return sha256Hex(readRegularFile(policyPath(dirs))).slice(0, 16);
+  } catch {
+    return "";
+  }
 }

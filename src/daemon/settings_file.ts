@@ -7,6 +7,7 @@
 import { resolve } from "node:path";
 import { AppError } from "../base/errors.ts";
 import { fileFault } from "../base/file_fault.ts";
+import { readRegularText } from "../base/regular_file.ts";
 import { formatFinding, parseManifest } from "../resources/manifest.ts";
 import { compileSchema } from "../resources/validate.ts";
 import { findWrong, type Setting, SETTINGS, type SettingValue } from "./settings.ts";
@@ -63,7 +64,7 @@ export function readSettingsFile(path: string, dataDir: string): ReadonlyMap<str
 
 function readIfThere(path: string): string {
   try {
-    return Deno.readTextFileSync(path);
+    return readRegularText(path);
   } catch (cause) {
     if (cause instanceof Deno.errors.NotFound) return "";
     throw new AppError("refused", `Cannot read "${path}": ${fileFault(cause)}`, { cause });

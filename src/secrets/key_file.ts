@@ -7,6 +7,7 @@
 import { isThere, writeDurably } from "../base/durable_files.ts";
 import { AppError, messageOf } from "../base/errors.ts";
 import { fileFault } from "../base/file_fault.ts";
+import { readRegularText } from "../base/regular_file.ts";
 import { createKeyring, type Keyring, withoutUnbound } from "./keyring.ts";
 
 /**
@@ -26,9 +27,12 @@ export async function readKeyFile(path: string): Promise<Keyring> {
 export async function openKeyFile(
   path: string,
 ): Promise<{ readonly keyring: Keyring; readonly text: string }> {
-  const text = await Deno.readTextFile(path).catch((cause) => {
+  let text: string;
+  try {
+    text = readRegularText(path);
+  } catch (cause) {
     throw new AppError("refused", `Cannot use "${path}": ${fileFault(cause)}`, { cause });
-  });
+  }
   const keyring = await createKeyring(text).catch((error) => {
     throw new AppError("invalid", `${messageOf(error)}: ${path}`, { cause: error });
   });
@@ -50,7 +54,7 @@ export const MISSING = "is missing";
 export async function findKeyFault(path: string): Promise<string | undefined> {
   let text: string;
   try {
-    text = await Deno.readTextFile(path);
+    text = readRegularText(path);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) return `cannot be read (${fileFault(error)})`;
     return await isThere(path) ? "is a link that leads nowhere" : MISSING;
@@ -83,7 +87,7 @@ export function keyRemedy(path: string, fault: string, sealed?: Sealed): string 
 export async function closeToUnbound(path: string): Promise<string | undefined> {
   try {
     if ((await Deno.lstat(path)).isSymlink) throw new Error("it is a link");
-    await writeDurably(path, withoutUnbound(await Deno.readTextFile(path)));
+    await writeDurably(path, withoutUnbound(readRegularText(path)));
     return undefined;
   } catch (error) {
     return `The key file "${path}" still opens secrets of an earlier svc, and cannot be changed ` +

@@ -19,7 +19,7 @@ export async function* checkShared(
   dir: DataDir,
   env: (name: string) => string | undefined,
 ): AsyncGenerator<Progress, SharedCheckFacts | undefined, undefined> {
-  const shared = await findSharedDatabase(dir);
+  const shared = findSharedDatabase(dir);
   if (shared === undefined) return undefined;
   const { checkSharedRows } = await import("../store/postgres/check_database.ts");
   const url = addressOf(shared.url, env);

@@ -75,7 +75,7 @@ export interface PlannedStorage {
  */
 export async function planStorage(dir: DataDir, given: NewStorage): Promise<PlannedStorage> {
   const { shared, env } = given;
-  const known = await findSharedDatabase(dir);
+  const known = findSharedDatabase(dir);
   if (known === undefined && shared === undefined) return inFile(dir, given);
   if (shared !== undefined && holdsPassword(shared.url)) {
     throw new AppError(

@@ -80,7 +80,7 @@ export interface StorageOptions {
  */
 export async function openStorage(dir: DataDir, options: StorageOptions): Promise<Storage> {
   const { run, maxStepLogBytes, onBatch = () => {} } = options;
-  const shared = await findSharedDatabase(dir);
+  const shared = findSharedDatabase(dir);
   if (shared === undefined) {
     const store = await openStore(dir.database, { node: run, onBatch });
     return {

@@ -10,6 +10,7 @@ import { writeDurably } from "../base/durable_files.ts";
 import { AppError } from "../base/errors.ts";
 import { fileFault } from "../base/file_fault.ts";
 import { isJsonObject } from "../base/json.ts";
+import { readRegularText } from "../base/regular_file.ts";
 import { nameOf } from "../store/postgres/database/database_url.ts";
 import { toAddress } from "../store/postgres/database/driver_config.ts";
 
@@ -60,12 +61,10 @@ export function refuseOtherAddress(
  *
  * @throws {AppError} `refused` when only a part of it is there, or cannot be read.
  */
-export async function findSharedDatabase(
-  dir: DataDir,
-): Promise<SharedDatabase | undefined> {
-  const stored = await readIfThere(dir.databaseUrl);
+export function findSharedDatabase(dir: DataDir): SharedDatabase | undefined {
+  const stored = readIfThere(dir.databaseUrl);
   if (stored === undefined) return undefined;
-  const node = await readIfThere(dir.node);
+  const node = readIfThere(dir.node);
   if (node === undefined) throw damaged(dir.node);
   return { url: stored.trim(), node: parseNode(node, dir.node) };
 }
@@ -102,9 +101,9 @@ function damaged(path: string): AppError {
   );
 }
 
-async function readIfThere(path: string): Promise<string | undefined> {
+function readIfThere(path: string): string | undefined {
   try {
-    return await Deno.readTextFile(path);
+    return readRegularText(path);
   } catch (cause) {
     if (cause instanceof Deno.errors.NotFound) return undefined;
     throw new AppError("refused", `Cannot use "${path}": ${fileFault(cause)}`, { cause });

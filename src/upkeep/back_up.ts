@@ -10,6 +10,7 @@ import type { DataDir } from "../base/data_dir.ts";
 import { syncDirectory, syncFile } from "../base/durable_files.ts";
 import { AppError } from "../base/errors.ts";
 import { fileFault } from "../base/file_fault.ts";
+import { RegularFile } from "../base/regular_file.ts";
 import type { BackupFacts, Progress } from "../store/maintenance.ts";
 import { backUpFile } from "../store/sqlite/maintenance/run_job.ts";
 
@@ -76,18 +77,17 @@ async function checkTarget(
   }
   const used = await Deno.lstat(database);
   const isOurs = there.dev === used.dev && there.ino === used.ino;
-  if (isOurs || !there.isFile || !await isDatabase(file)) {
+  if (isOurs || !there.isFile || !isDatabase(file)) {
     throw new AppError("refused", `"${file}" is not an earlier backup: give another name`);
   }
 }
 
 const MAGIC = "SQLite format 3\0";
 
-async function isDatabase(path: string): Promise<boolean> {
-  using file = await Deno.open(path);
+function isDatabase(path: string): boolean {
+  using file = RegularFile.open(path);
   const head = new Uint8Array(MAGIC.length);
-  const read = await file.read(head);
-  return read === MAGIC.length && new TextDecoder().decode(head) === MAGIC;
+  return file.readSync(head) === MAGIC.length && new TextDecoder().decode(head) === MAGIC;
 }
 
 async function makeEmpty(path: string): Promise<void> {

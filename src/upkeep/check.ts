@@ -8,6 +8,7 @@
 
 import type { DataDir } from "../base/data_dir.ts";
 import { AppError, messageOf } from "../base/errors.ts";
+import { readRegularText } from "../base/regular_file.ts";
 import type { Resource } from "../resources/resource.ts";
 import type { SecretStoreSpec } from "../resources/secret_store.ts";
 import { findKeyFault, keyRemedy } from "../secrets/key_file.ts";
@@ -112,7 +113,7 @@ export async function findClosedSecrets(
   if (secretStores.length === 0) return [];
   let keyring: Keyring;
   try {
-    keyring = await createKeyring(await Deno.readTextFile(dirs.secretKey));
+    keyring = await createKeyring(readRegularText(dirs.secretKey));
   } catch (error) {
     const fault = `The key "${dirs.secretKey}" cannot be used: ${messageOf(error)}`;
     return secretStores.map((resource) => ({ resource, fault }));

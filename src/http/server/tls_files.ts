@@ -10,6 +10,7 @@ import { AppError, messageOf } from "../../base/errors.ts";
 import { fileFault } from "../../base/file_fault.ts";
 import { findOtherWriter } from "../../base/private_files.ts";
 import type { Log } from "../../base/log.ts";
+import { RegularFile } from "../../base/regular_file.ts";
 
 /** Where certificate and key are. */
 export interface TlsFiles {
@@ -50,9 +51,10 @@ export interface WatchOptions {
 export function readPair(files: TlsFiles): TlsPair {
   const read = (what: string, path: string) => {
     try {
-      const writer = findOtherWriter(Deno.statSync(path));
+      using file = RegularFile.open(path);
+      const writer = findOtherWriter(file.facts);
       if (writer !== undefined) throw new AppError("refused", `The ${what} "${path}" ${writer}`);
-      return Deno.readTextFileSync(path);
+      return new TextDecoder().decode(file.contentSync());
     } catch (cause) {
       if (cause instanceof AppError) throw cause;
       throw new AppError("refused", `Cannot read the ${what} "${path}": ${fileFault(cause)}`, {

@@ -11,6 +11,7 @@ import { findText } from "../../base/bytes.ts";
 import type { DataDir } from "../../base/data_dir.ts";
 import { messageOf } from "../../base/errors.ts";
 import { findOtherWriter } from "../../base/private_files.ts";
+import { type Facts, RegularFile } from "../../base/regular_file.ts";
 import { DEFAULT_POLICY, parsePolicy, type PolicyReading } from "./policy.ts";
 import type { FileFact, PolicyFacts } from "./policy_rules.ts";
 
@@ -25,7 +26,7 @@ export function policyPath(dir: Pick<DataDir, "root">): string {
 }
 
 /** Reads the policy of a data directory; without a file, nothing is allowed. Never throws. */
-export function readPolicy(dir: Pick<DataDir, "root">): Promise<PolicyReading> {
+export function readPolicy(dir: Pick<DataDir, "root">): PolicyReading {
   return policyReader(dir)();
 }
 
@@ -33,7 +34,7 @@ export function readPolicy(dir: Pick<DataDir, "root">): Promise<PolicyReading> {
  * Makes a function that does what {@linkcode readPolicy} does: it reads the file every time, but
  * parses its text only when that has changed.
  */
-export function policyReader(dir: Pick<DataDir, "root">): () => Promise<PolicyReading> {
+export function policyReader(dir: Pick<DataDir, "root">): () => PolicyReading {
   const path = policyPath(dir);
   const closed = (why: string): PolicyReading => ({
     closed: `"${path}" ${why}`,
@@ -41,20 +42,17 @@ export function policyReader(dir: Pick<DataDir, "root">): () => Promise<PolicyRe
   });
   const buffer = new Uint8Array(MAX_FILE_BYTES + 1);
   let last: { readonly text: string; readonly reading: PolicyReading } | undefined;
-  return async () => {
+  return () => {
     try {
       const found = statFile(path);
       if (found === undefined) return { policy: DEFAULT_POLICY, warnings: [], locate: () => path };
-      // Checked before it is opened, because opening a pipe waits; and after, because only then is
-      // it certain which file is read. Synchronously: handing it to a thread takes ten times as
-      // long.
+      if (!found.isFile) return closed("is not a regular file");
+      // Synchronously: handing it to a thread takes ten times as long.
       const home = Deno.lstatSync(path).isSymlink ? undefined : dir.root;
-      const before = findProblem(found, home);
-      if (before !== undefined) return closed(before);
-      using file = await Deno.open(path);
-      const after = findProblem(file.statSync(), home);
-      if (after !== undefined) return closed(after);
-      const bytes = readInto(buffer, file);
+      using file = RegularFile.open(path);
+      const problem = findProblem(file.facts, home);
+      if (problem !== undefined) return closed(problem);
+      const bytes = buffer.subarray(0, file.readSync(buffer));
       if (bytes.length > MAX_FILE_BYTES) return closed(TOO_LARGE);
       const text = findText(bytes);
       if (text === undefined) return closed("is not UTF-8");
@@ -83,22 +81,10 @@ function statFile(path: string): Deno.FileInfo | undefined {
   return info.isSymlink ? Deno.statSync(path) : info;
 }
 
-function findProblem(info: Deno.FileInfo, directory: string | undefined): string | undefined {
-  if (!info.isFile) return "is not a regular file";
+function findProblem(info: Facts, directory: string | undefined): string | undefined {
   const writer = findOtherWriter(info, directory);
   if (writer !== undefined) return writer;
   return info.size > MAX_FILE_BYTES ? TOO_LARGE : undefined;
-}
-
-/** Reads until the file or the buffer ends. */
-function readInto(buffer: Uint8Array, file: Deno.FsFile): Uint8Array {
-  let at = 0;
-  while (at < buffer.length) {
-    const read = file.readSync(buffer.subarray(at));
-    if (read === null) break;
-    at += read;
-  }
-  return buffer.subarray(0, at);
 }
 
 /**

@@ -6,6 +6,7 @@
  */
 
 import type { LogWriter, LogWriting, OpenLog, StoredLog } from "../log_store.ts";
+import { RegularFile } from "../../base/regular_file.ts";
 
 /** What ends a line, as a byte. */
 const LINE_BREAK = 10;
@@ -20,13 +21,8 @@ export class LogFile implements StoredLog {
     this.maxStepBytes = maxStepBytes;
   }
 
-  async open(): Promise<OpenLog | undefined> {
-    try {
-      return new OpenFile(await Deno.open(this.#path));
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return undefined;
-      throw error;
-    }
+  open(): Promise<OpenLog | undefined> {
+    return Promise.resolve(openIfThere(this.#path));
   }
 
   write({ onWritten }: LogWriting): LogWriter {
@@ -34,29 +30,20 @@ export class LogFile implements StoredLog {
   }
 }
 
-class OpenFile implements OpenLog {
-  readonly #file: Deno.FsFile;
-  readonly size: number;
-
-  constructor(file: Deno.FsFile) {
-    this.#file = file;
-    this.size = file.statSync().size;
-  }
-
-  [Symbol.dispose](): void {
-    this.#file.close();
-  }
-
-  async read(start: number, end: number): Promise<Uint8Array> {
-    await this.#file.seek(start, Deno.SeekMode.Start);
-    const bytes = new Uint8Array(Math.max(0, end - start));
-    let done = 0;
-    while (done < bytes.length) {
-      const read = await this.#file.read(bytes.subarray(done));
-      if (read === null) break;
-      done += read;
-    }
-    return bytes.subarray(0, done);
+function openIfThere(path: string): OpenLog | undefined {
+  try {
+    const file = RegularFile.open(path);
+    return {
+      size: file.facts.size,
+      async read(start, end) {
+        const bytes = new Uint8Array(Math.max(0, end - start));
+        return bytes.subarray(0, await file.read(bytes, start));
+      },
+      [Symbol.dispose]: () => file[Symbol.dispose](),
+    };
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
   }
 }
 
@@ -87,18 +74,24 @@ class FileWriter implements LogWriter {
   }
 
   #open(): Deno.FsFile {
+    // Open for both directions, which waits for nobody, should a pipe be there.
     const options = { read: true, append: true, create: true, mode: 0o600 };
     const file = Deno.openSync(this.#path, options);
-    this.#torn = isTorn(file);
-    return file;
+    try {
+      const { isFile, size } = file.statSync();
+      if (!isFile) throw new Error("The log is not a regular file");
+      this.#torn = size > 0 && !endsInLineBreak(file);
+      return file;
+    } catch (error) {
+      file.close();
+      throw error;
+    }
   }
 }
 
-/** Whether a non-empty file does not end in a line break. */
-function isTorn(file: Deno.FsFile): boolean {
-  if (file.statSync().size === 0) return false;
+function endsInLineBreak(file: Deno.FsFile): boolean {
   const last = new Uint8Array(1);
   file.seekSync(-1, Deno.SeekMode.End);
   file.readSync(last);
-  return last[0] !== LINE_BREAK;
+  return last[0] === LINE_BREAK;
 }

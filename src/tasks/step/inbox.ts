@@ -10,6 +10,8 @@ import type { JsonObject } from "../../base/json.ts";
 import type { InboxStore } from "../../store/task_store.ts";
 import type { InboxMessage } from "../../store/task_records.ts";
 import { KeyedMutex } from "../../base/keyed_mutex.ts";
+import { utf8 } from "../../base/bytes.ts";
+import { RegularFile } from "../../base/regular_file.ts";
 
 /** What inboxes need. */
 export interface InboxHost {
@@ -83,7 +85,7 @@ export class Inboxes {
     return this.#turns.run(taskId, async () => {
       const mayHaveMessages = this.#missed.delete(taskId) || hasMessages;
       const messages = mayHaveMessages ? await this.#host.store.listInbox(taskId) : [];
-      if (messages.length > 0) await Deno.writeTextFile(path, messages.map(toLine).join(""));
+      add("replace", path, messages);
       this.#open.set(taskId, { path, count: messages.length });
     });
   }
@@ -116,16 +118,18 @@ export class Inboxes {
         ? [stored]
         : (await this.#host.store.listInbox(taskId)).slice(inbox.count);
       if (missed.length === 0) return;
-      if (!(await Deno.lstat(inbox.path)).isFile) return; // to open a pipe would wait for its reader
-      await Deno.writeTextFile(inbox.path, missed.map(toLine).join(""), {
-        append: true,
-        create: false,
-      });
+      add("append", inbox.path, missed);
       inbox.count += missed.length;
     } catch {
       // Kept in the store: the next message brings it along, or the next start of the task.
     }
   }
+}
+
+function add(how: "append" | "replace", path: string, messages: readonly InboxMessage[]): void {
+  if (messages.length === 0) return;
+  using file = RegularFile.open(path, { for: how, noLink: true });
+  file.writeSync(utf8(messages.map(toLine).join("")));
 }
 
 function toLine({ message }: InboxMessage): string {

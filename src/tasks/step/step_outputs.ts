@@ -6,6 +6,7 @@
  */
 
 import { messageOf } from "../../base/errors.ts";
+import { RegularFile } from "../../base/regular_file.ts";
 
 /** Outputs of a step, and the invalid parts of its file. */
 export interface StepOutputs {
@@ -28,7 +29,6 @@ const NOTHING: StepOutputs = { outputs: {}, problems: [] };
 export async function readOutputs(path: string): Promise<StepOutputs> {
   try {
     const { isFile, size } = Deno.lstatSync(path); // of our own disk
-    // opening a pipe would wait for its writer
     if (!isFile) return refused("it is not a file any more");
     if (size === 0) return NOTHING;
     const { bytes, whole } = await readStart(path);
@@ -79,13 +79,8 @@ function withoutRest(text: string): StepOutputs {
 }
 
 async function readStart(path: string): Promise<{ bytes: Uint8Array; whole: boolean }> {
-  using file = await Deno.open(path);
+  using file = RegularFile.open(path, { noLink: true });
   const buffer = new Uint8Array(MAX_BYTES + 1);
-  let length = 0;
-  while (length < buffer.length) {
-    const read = await file.read(buffer.subarray(length));
-    if (read === null) return { bytes: buffer.subarray(0, length), whole: true };
-    length += read;
-  }
-  return { bytes: buffer.subarray(0, MAX_BYTES), whole: false };
+  const length = await file.read(buffer, 0);
+  return { bytes: buffer.subarray(0, Math.min(length, MAX_BYTES)), whole: length <= MAX_BYTES };
 }

@@ -8,6 +8,7 @@
 
 import { join } from "node:path";
 import { isThere, writeDurably } from "../../base/durable_files.ts";
+import { readRegularText } from "../../base/regular_file.ts";
 import type { KeptCommits } from "./git_worktree.ts";
 
 /** End of the names of these files; an id of a task stands before it. */
@@ -37,12 +38,9 @@ export async function noteKept(
 }
 
 /** What is noted of a task; `undefined` when it has neither a worktree here nor commits. */
-export async function findKept(
-  worktrees: string,
-  taskId: string,
-): Promise<KeptCommits | undefined> {
+export function findKept(worktrees: string, taskId: string): KeptCommits | undefined {
   try {
-    return JSON.parse(await Deno.readTextFile(fileOf(worktrees, taskId))) as KeptCommits;
+    return JSON.parse(readRegularText(fileOf(worktrees, taskId))) as KeptCommits;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
     throw error;

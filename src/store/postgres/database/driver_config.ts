@@ -8,6 +8,7 @@
 import { AppError } from "../../../base/errors.ts";
 import { fileFault } from "../../../base/file_fault.ts";
 import { findOtherWriter } from "../../../base/private_files.ts";
+import { type Facts, RegularFile } from "../../../base/regular_file.ts";
 import { type DatabaseAddress, parseDatabaseUrl } from "./database_url.ts";
 import { type Env, readPassword } from "./password_file.ts";
 import type { ServerConfig, TlsConfig } from "./pg.d.ts";
@@ -69,14 +70,15 @@ function toTls({ sslmode, sslrootcert, sslcert, sslkey }: DatabaseAddress): TlsC
 /** Reads a file of which it is said who else could have written it, or whatever else is wrong. */
 function read(
   path: string,
-  findFault: (info: Deno.FileInfo) => string | undefined = findOtherWriter,
+  findFault: (facts: Facts) => string | undefined = findOtherWriter,
 ): string {
   try {
-    const fault = findFault(Deno.statSync(path));
+    using file = RegularFile.open(path);
+    const fault = findFault(file.facts);
     if (fault !== undefined) {
       throw new AppError("refused", `The certificate or key "${path}" ${fault}`);
     }
-    return Deno.readTextFileSync(path);
+    return new TextDecoder().decode(file.contentSync());
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     throw new AppError("refused", `Cannot read the certificate "${path}": ${fileFault(cause)}`, {
@@ -86,7 +88,7 @@ function read(
 }
 
 /** What PostgreSQL's own programs ask of a private key: its group may read one of root's. */
-function findReader(info: Deno.FileInfo): string | undefined {
+function findReader(info: Facts): string | undefined {
   const open = (info.mode ?? 0o777) & (info.uid === 0 ? 0o027 : 0o077);
   const cure = info.uid === 0 ? "chmod g-w,o-rwx" : "chmod go-rwx";
   return findOtherWriter(info) ?? (open === 0 ? undefined : `is open to others: ${cure} it`);

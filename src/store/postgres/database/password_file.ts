@@ -7,6 +7,7 @@
 
 import { AppError } from "../../../base/errors.ts";
 import { fileFault } from "../../../base/file_fault.ts";
+import { RegularFile } from "../../../base/regular_file.ts";
 import { type DatabaseAddress, isSocket } from "./database_url.ts";
 
 /** Reads an environment variable. */
@@ -17,10 +18,10 @@ export type Env = (name: string) => string | undefined;
  *
  * @throws {AppError} `refused` when there is none, or the file cannot be used.
  */
-export async function readPassword(address: DatabaseAddress, env: Env): Promise<string> {
+export function readPassword(address: DatabaseAddress, env: Env): string {
   if (address.password !== undefined) return address.password;
   const path = env("PGPASSFILE") || `${env("HOME") ?? ""}/.pgpass`;
-  const password = findPassword(await readIfThere(path), address);
+  const password = findPassword(readIfThere(path), address);
   if (password !== undefined) return password;
   const { port, database, user } = address;
   throw new AppError(
@@ -55,16 +56,17 @@ function hostIn({ host }: DatabaseAddress): string {
 
 const unescaped = (field: string) => field.replaceAll(/\\(.)/g, "$1");
 
-async function readIfThere(path: string): Promise<string> {
+function readIfThere(path: string): string {
   try {
-    const { mode } = await Deno.stat(path);
+    using file = RegularFile.open(path);
+    const { mode } = file.facts;
     if (mode !== null && (mode & 0o077) !== 0) {
       throw new AppError(
         "refused",
         `The password file "${path}" is open to others: run "chmod 600 ${path}"`,
       );
     }
-    return await Deno.readTextFile(path);
+    return new TextDecoder().decode(file.contentSync());
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     if (cause instanceof Deno.errors.NotFound) return "";
