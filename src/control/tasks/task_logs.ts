@@ -16,8 +16,8 @@ import type { LogStore, StoredLog } from "../../store/log_store.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 import type { Task } from "../../store/task_records.ts";
 import { LINE_BREAK, type LogChunk } from "../../tasks/log/log_format.ts";
-import type { LogLine } from "../../tasks/log/log_lines.ts";
-import { LogFollower, readBackwards, type WantedLines } from "../../tasks/log/log_pages.ts";
+import { FromPlace, type LinePlace, type LogLine } from "../../tasks/log/log_lines.ts";
+import { findTail, LogFollower, type WantedLines } from "../../tasks/log/log_pages.ts";
 import { LogReader, readLog } from "../../tasks/log/log_reader.ts";
 import { type Changed, Changes } from "../records/changes.ts";
 import { findTask } from "../records/records.ts";
@@ -28,8 +28,8 @@ const SPACING_MS = 100;
 export const POLL_INTERVAL_MS = 15_000;
 /** Most bytes of last lines, however many lines were asked for. */
 const MAX_TAIL_BYTES = 16 * 1024 * 1024;
-/** Lines, and bytes of the log, of one step of a search. */
-const [PAGE_LINES, PAGE_BYTES] = [10_000, 1024 * 1024];
+/** Lines, and bytes of the log, of one step of a search: what one reader who is slow may hold. */
+const [PAGE_LINES, PAGE_BYTES] = [10_000, 128 * 1024];
 
 /** What {@linkcode taskLogs} needs. */
 export interface LogsHost {
@@ -55,18 +55,10 @@ export async function* taskLogs(
   using changes = logChanges(found.id, host);
   const log = host.logs.of(found.id);
   const wanted = wantedOf(input, host.clock.now());
-  let from: From = wanted.since === undefined ? { after: 0 } : { at: wanted.since };
-  let begun: readonly LogLine[] = [];
-  if (input.tail !== undefined) {
-    const { lines, end } = await lastLines(log, input.tail, wanted);
-    from = { after: end };
-    // A line that is looked for is given once, when it is whole.
-    begun = input.contains === undefined ? [] : lines.filter((line) => !line.ended);
-    for (const line of lines) if (!begun.includes(line)) yield toEntry(whole(line));
-  }
+  const from = await beginning(log, wanted, input.tail);
   const output = input.contains === undefined
     ? new Chunks(log, wanted, from)
-    : new MatchingLines(log, wanted, { from, begun });
+    : new MatchingLines(log, wanted, from);
   let task = found;
   for (let changed: Changed = "any"; !signal.aborted;) {
     // Asked before the log is read: what was written before the end is in it.
@@ -79,19 +71,35 @@ export async function* taskLogs(
   }
 }
 
-/** Where reading begins: after a byte, or with what came at a time. */
-type From = { readonly after: number } | { readonly at: number };
+/** Where reading begins: after a byte, with the line of a place, or with what came at a time. */
+type From =
+  | { readonly after: number; readonly tail?: Tail; readonly cut?: FromPlace }
+  | { readonly at: number };
+
+/** Where the last lines begin, and where they ended when they were asked for. */
+type Tail = { readonly place: LinePlace; readonly end: number };
+
+/** Finds the place of the first of the last lines; they are read forwards from there, as all others. */
+async function beginning(log: StoredLog, wanted: WantedLines, tail?: number): Promise<From> {
+  if (tail === undefined) return wanted.since === undefined ? { after: 0 } : { at: wanted.since };
+  const { place, end } = await findTail(log, wanted, { lines: tail, bytes: MAX_TAIL_BYTES });
+  using reader = await LogReader.open(log);
+  const cut = reader && await FromPlace.read(reader, place, end);
+  return { after: place.offset, tail: { place, end }, ...(cut === undefined ? {} : { cut }) };
+}
 
 /** The output as it was printed, read on and on. */
 class Chunks {
   readonly #log: StoredLog;
   readonly #wanted: WantedLines;
+  readonly #cut: FromPlace | undefined;
   #from: From;
 
   constructor(log: StoredLog, wanted: WantedLines, from: From) {
     this.#log = log;
     this.#wanted = wanted;
     this.#from = from;
+    this.#cut = "cut" in from ? from.cut : undefined;
   }
 
   /** What has come since the last read. */
@@ -100,9 +108,10 @@ class Chunks {
     let offset = "after" in this.#from ? this.#from.after : await findFrom(this.#log, since);
     for (;;) {
       const { chunks, next } = await readLog(this.#log, offset);
-      for (const chunk of chunks) {
-        if (chunk.at < since || step !== undefined && chunk.step !== step) continue;
-        yield toEntry(chunk);
+      for (const found of chunks) {
+        if (found.at < since || step !== undefined && found.step !== step) continue;
+        const chunk = this.#cut?.cut(found) ?? found;
+        if (chunk.bytes.length > 0) yield toEntry(chunk);
       }
       if (next === offset) break;
       offset = next;
@@ -114,16 +123,13 @@ class Chunks {
 /** The lines of the output that are looked for, read on and on. */
 class MatchingLines {
   readonly #follower: LogFollower;
+  readonly #tail: Tail | undefined;
   /** Lines without a line break so far, by what names them. */
   readonly #begun = new Map<string, LogLine>();
 
-  constructor(
-    log: StoredLog,
-    wanted: WantedLines,
-    { from, begun }: { readonly from: From; readonly begun: readonly LogLine[] },
-  ) {
+  constructor(log: StoredLog, wanted: WantedLines, from: From) {
     this.#follower = new LogFollower(log, { wanted, lineBytes: MAX_TAIL_BYTES, ...from });
-    for (const line of begun) this.#begun.set(nameOf(line), line);
+    this.#tail = "tail" in from ? from.tail : undefined;
   }
 
   /** What has come since the last read; lines without a line break only when nothing follows. */
@@ -131,6 +137,7 @@ class MatchingLines {
     for (let atEnd = false; !atEnd;) {
       const page = await this.#follower.read({ lines: PAGE_LINES, lookedAt: PAGE_BYTES });
       for (const line of page.lines) {
+        if (this.#isBeforeTail(line, page.end)) continue;
         if (line.ended) {
           this.#begun.delete(nameOf(line));
           yield toEntry(whole(line));
@@ -141,6 +148,13 @@ class MatchingLines {
       atEnd = page.atEnd;
     }
     if (over) { for (const line of this.#begun.values()) yield toEntry(line); }
+  }
+
+  /** Whether a line is older than the last lines, and has not gone on after them either. */
+  #isBeforeTail({ offset, n }: LogLine, readTo: number): boolean {
+    if (this.#tail === undefined) return false;
+    const { place, end } = this.#tail;
+    return offset < place.offset ? readTo <= end : offset === place.offset && n < place.n;
   }
 }
 
@@ -191,20 +205,4 @@ function toEntry({ at, step, stream, bytes }: LogChunk): LogEntry {
 function whole(line: LogLine): LogChunk {
   if (!line.ended) return line;
   return { ...line, bytes: concatBytes(line.bytes, new Uint8Array([LINE_BREAK])) };
-}
-
-/** The last `tail` lines so far, an unfinished one included, and the position after them. */
-async function lastLines(
-  log: StoredLog,
-  tail: number,
-  wanted: WantedLines,
-): Promise<{ lines: readonly LogLine[]; end: number }> {
-  const limits = { lines: tail, lookedAt: Infinity, lineBytes: MAX_TAIL_BYTES };
-  const { lines, end } = await readBackwards(log, { wanted, limits });
-  let first = lines.length;
-  for (let bytes = 0; first > 0 && lines.length - first < tail; first--) {
-    bytes += lines[first - 1]?.bytes.length ?? 0;
-    if (bytes > MAX_TAIL_BYTES) break;
-  }
-  return { lines: lines.slice(first), end };
 }

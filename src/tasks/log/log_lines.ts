@@ -8,7 +8,7 @@
 
 import { concatBytes } from "../../base/bytes.ts";
 import { LINE_BREAK, type LogStream } from "./log_format.ts";
-import { chunksBackwards, type LogReader, type PlacedChunk } from "./log_reader.ts";
+import { chunksBackwards, chunksOf, type LogReader, type PlacedChunk } from "./log_reader.ts";
 
 /** A line of one stream of a step. */
 export interface LogLine {
@@ -204,6 +204,60 @@ export class Before {
     }
     const piece = this.#seen.get(key)?.[index];
     return piece !== undefined && piece.offset >= from ? piece : undefined;
+  }
+}
+
+/** Where a line begins: the chunk, and its number in that chunk. */
+export type LinePlace = Pick<LogLine, "offset" | "n">;
+
+/**
+ * Takes from chunks, which come in their order in the log, what belongs to lines that began before
+ * one place. Holds no chunk.
+ */
+export class FromPlace {
+  readonly #place: LinePlace;
+  /** After this byte everything is given, whichever line it belongs to. */
+  readonly #end: number;
+  /** Line breaks up to which nothing is given, by stream of a step, and where it went on last. */
+  readonly #drop: Map<string, { breaks: number; last: number }>;
+
+  private constructor(
+    place: LinePlace,
+    end: number,
+    drop: Map<string, { breaks: number; last: number }>,
+  ) {
+    this.#place = place;
+    this.#end = end;
+    this.#drop = drop;
+  }
+
+  /** Looks for lines that have begun and not ended before `place`; what stands after `end` is kept. */
+  static async read(log: LogReader, place: LinePlace, end: number): Promise<FromPlace> {
+    const start = await log.lineFrom(place.offset - REACH_BYTES);
+    const drop = new Map<string, { breaks: number; last: number }>();
+    for (const chunk of chunksOf(await log.bytes(start, place.offset), start)) {
+      const breaks = chunk.bytes.at(-1) === LINE_BREAK ? 0 : 1;
+      drop.set(keyOf(chunk), { breaks, last: chunk.offset });
+    }
+    return new FromPlace(place, end, drop);
+  }
+
+  /** What is left of a chunk. */
+  cut(chunk: PlacedChunk): PlacedChunk {
+    const { bytes, offset } = chunk;
+    if (offset >= this.#end) return chunk;
+    const drop = this.#drop.get(keyOf(chunk)) ?? { breaks: 0, last: offset };
+    this.#drop.set(keyOf(chunk), drop);
+    if (!reaches(drop.last, chunk)) drop.breaks = 0;
+    if (offset === this.#place.offset) drop.breaks = this.#place.n;
+    drop.last = offset;
+    let at = 0;
+    for (; drop.breaks > 0 && at < bytes.length; drop.breaks--) {
+      const end = bytes.indexOf(LINE_BREAK, at);
+      if (end === -1) return { ...chunk, bytes: bytes.subarray(bytes.length) };
+      at = end + 1;
+    }
+    return at === 0 ? chunk : { ...chunk, bytes: bytes.subarray(at) };
   }
 }
 

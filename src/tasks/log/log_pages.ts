@@ -7,7 +7,7 @@
 
 import type { StoredLog } from "../../store/log_store.ts";
 import type { LogStream } from "./log_format.ts";
-import { Before, LineAssembly, type LogLine } from "./log_lines.ts";
+import { Before, LineAssembly, type LinePlace, type LogLine } from "./log_lines.ts";
 import { chunksOf, LogReader, type PlacedChunk } from "./log_reader.ts";
 
 /** Which lines are wanted; all, where nothing is set. */
@@ -80,6 +80,37 @@ export async function readBackwards(
     lines = lines.slice(lines.findIndex((line) => line.offset === start));
   }
   return { lines, start, end, size: log.size, atEnd: end === log.end };
+}
+
+/**
+ * Where the last lines begin, an unfinished one included: `lines` of them at most, and so many that
+ * they have no more than `bytes` together. Holds one block of the log at a time.
+ */
+export async function findTail(
+  stored: StoredLog,
+  wanted: WantedLines,
+  most: { readonly lines: number; readonly bytes: number },
+): Promise<{ readonly place: LinePlace; readonly end: number }> {
+  using log = await LogReader.open(stored);
+  if (log === undefined) return { place: { offset: 0, n: 0 }, end: 0 };
+  const select = selection(wanted);
+  // What a line says matters only where a text is looked for.
+  const lineBytes = wanted.contains === undefined ? 0 : most.bytes;
+  let place: LinePlace = { offset: log.end, n: 0 };
+  let [lines, bytes] = [0, 0];
+  for (let end = log.end; end > 0 && lines < most.lines;) {
+    const part = { start: await log.blockBefore(end), end, lineBytes };
+    const { lines: found, oldest } = await linesOf(log, part, select);
+    for (const line of found.toReversed()) {
+      bytes += line.bytes.length + line.cut;
+      if (lines === most.lines || bytes > most.bytes) return { place, end: log.end };
+      lines++;
+      place = { offset: line.offset, n: line.n };
+    }
+    if (wanted.since !== undefined && oldest < wanted.since) break;
+    end = part.start;
+  }
+  return { place, end: log.end };
 }
 
 /** The lines that begin in one part of the log, and when the first chunk of it came. */
