@@ -12,6 +12,7 @@ import { createLog } from "../../src/base/log.ts";
 import { controlHandler, type Handlers } from "../../src/control/server/server.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
+import { known } from "../secrets/known.ts";
 
 /** A server that notes what it did, and its clock. */
 function serverRig() {
@@ -30,6 +31,7 @@ function serverRig() {
     metrics: () => Promise.resolve(new Response("")),
     signal: new AbortController().signal,
     clock,
+    secrets: known(),
     log: createLog({ level: "error", format: "json", clock, write: () => {} }),
     newId: () => "01",
   });

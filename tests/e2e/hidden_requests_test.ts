@@ -7,7 +7,7 @@
 
 import { strictEqual as equal } from "node:assert/strict";
 import { ConsoleProcess } from "../console/console_process.ts";
-import { hasOpenssl, makePair } from "../helpers/certificate.ts";
+import { makePair, NO_OPENSSL } from "../helpers/certificate.ts";
 import { startDaemon } from "../helpers/daemon.ts";
 import { trigger, workflow } from "../helpers/manifests.ts";
 import { ONE_PROGRAM, testOneProgram } from "../helpers/program.ts";
@@ -97,5 +97,5 @@ testOneProgram(
       equal((await client.answer())?.status, status, `${name}: it is served by itself`);
     }
   },
-  { skip: hasOpenssl ? undefined : "there is no openssl to make certificates" },
+  { skip: NO_OPENSSL },
 );

@@ -7,7 +7,8 @@
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { type HttpServer, serve, type ServeOptions } from "../../src/http/server/serve.ts";
-import { hasOpenssl, makePair } from "../helpers/certificate.ts";
+import { makePair, NO_OPENSSL } from "../helpers/certificate.ts";
+import { skippable } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { ambiguousRequests, checkOneAnswer } from "./ambiguous_requests.ts";
 import { RawClient } from "./raw_client.ts";
@@ -54,11 +55,9 @@ const WAYS: readonly Way[] = [
 ];
 
 for (const { name, options, connect } of WAYS) {
-  const without = name === "TLS" && !hasOpenssl;
+  const reason = name === "TLS" ? NO_OPENSSL : undefined;
   Deno.test({
-    name: `what is hidden behind a request is never served: ${name}` +
-      (without ? " (SKIPPED: there is no openssl)" : ""),
-    ignore: without,
+    ...skippable(`what is hidden behind a request is never served: ${name}`, reason),
     // A connection that was cut is gone a moment later, which the sanitizers take for a leak.
     sanitizeOps: false,
     sanitizeResources: false,

@@ -6,19 +6,16 @@
  */
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
+import { missing, skippable } from "../helpers/requirements.ts";
 import { findFile } from "../helpers/until.ts";
 import { commitSomething, git } from "./git_repository.ts";
 import { type RunRig, runRig } from "./run_rig.ts";
 
 const WORKTREE = { workspace: "{path: repo, isolation: worktree}" };
 
-const HAS_GIT = await new Deno.Command("git", { args: ["--version"], stdout: "null" }).output()
-  .then(({ success }) => success, () => false);
-
 function test(name: string, body: (rig: RunRig) => Promise<void>): void {
   Deno.test({
-    name: HAS_GIT ? name : `${name} (SKIPPED: git is not installed)`,
-    ignore: !HAS_GIT,
+    ...skippable(name, missing("git")),
     async fn() {
       await using rig = await runRig();
       await body(rig);

@@ -196,7 +196,7 @@ Deno.test("who stops a check, a restore or a copy does not wait for its thread",
     const stop = new AbortController();
     if (early) stop.abort();
     const ends = [
-      rejects(finish(checkWholeFile(file, stop.signal)), stopped),
+      rejects(finish(checkWholeFile(file, false, stop.signal)), stopped),
       rejects(finish(restoring(rig, file, stop.signal)), stopped),
     ];
     stop.abort();
