@@ -70,7 +70,7 @@ export function makeReady(
   migrate(db);
   const replaced = readReplaced(replaces, db);
   const now = record.createdAt;
-  return db.transaction(() => {
+  const findings = db.transaction(() => {
     changeResources(db, leaveOut.map((key) => ({ op: "delete", key })));
     if (cancel !== undefined) cancelOpen(db, cancel);
     let revoked = 0;
@@ -90,6 +90,7 @@ export function makeReady(
     };
   });
   if (!db.foldLog()) throw new AppError("refused", `"${path}" is used by another program`);
+  return findings;
 }
 
 function cancelOpen(db: Database, { reason, now }: CancelOpen): void {
