@@ -21,7 +21,7 @@ demo-cluster: ## show three daemons over one PostgreSQL, one of which is killed
 test: ## run the tests, end to end on the compiled programs
 	@.ci/test $(ARGS)
 
-test-all: ## the same on the sources, too, and what takes long: kills, floods, stalls, a soak
+test-all: ## the same, over PostgreSQL, too, and what takes long: kills, floods, browsers, a soak
 	@.ci/test --all $(ARGS)
 
 run: ## start a daemon to play with, on ~/.svc

@@ -12,7 +12,7 @@ import { embed, EMBEDDED } from "../integrations/embed.ts";
 import { startDaemon, type TestDaemon } from "./helpers/daemon.ts";
 import { withOneByteChanged } from "./helpers/github.ts";
 import type { Manifest } from "./helpers/manifests.ts";
-import { longTest, ONE_PROGRAM, PROGRAMS, ROOT, run, testEachProgram } from "./helpers/program.ts";
+import { longTest, ONE_PROGRAM, programTest, ROOT, run } from "./helpers/program.ts";
 import { tempDir } from "./helpers/temp_dir.ts";
 import { until } from "./helpers/until.ts";
 import { github, githubRequest, githubWithWriters } from "./integrations/github.ts";
@@ -177,7 +177,7 @@ async function expectTask(daemon: TestDaemon, id: string, expected: ExpectedTask
 }
 
 for (const one of PACKAGES) {
-  testEachProgram(
+  programTest(
     `integrations/${one.name}: each request of the platform does what it should`,
     async (program, t) => {
       await using daemon = await startDaemon(program);
@@ -231,7 +231,7 @@ for (const one of PACKAGES) {
     },
   );
 
-  testEachProgram(
+  programTest(
     `svc integration install ${one.name} makes what svc apply makes of the directory`,
     async (program) => {
       await using daemon = await startDaemon(program);
@@ -269,7 +269,7 @@ for (const one of PACKAGES) {
     },
   );
 
-  testEachProgram(
+  programTest(
     `integrations/${one.name}: what the guide says under "Try it" works`,
     async (program) => {
       await using daemon = await startDaemon(program);
@@ -350,7 +350,7 @@ Deno.test(`integrations/github: as soon as an agent is switched on, strangers st
   equal((await ended())[0], "succeeded");
 });
 
-testEachProgram(
+programTest(
   "integrations/slack/crd: refused by the policy that is there from the beginning",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -364,7 +364,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "integrations/slack/crd: with the policy of its guide, its script lets in what Slack signed",
   async (program, t) => {
     await using daemon = await startDaemon(program);
@@ -405,7 +405,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   'integrations/slack/crd: what the guide says under "Try it" works',
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -449,40 +449,38 @@ const STARTS: Readonly<Record<string, RegExp>> = {
   "github-release": /^release\/published\./,
 };
 
-for (const program of PROGRAMS) {
-  Deno.test({
-    name:
-      `integrations/github: of GitHub's own examples each trigger takes its own (${program.name})${why}`,
-    ignore: why !== "",
-    async fn() {
-      await using daemon = await startDaemon(program);
-      const [github] = PACKAGES;
-      ok(github !== undefined);
-      await install(daemon, github);
-      await keepPayloads(daemon);
-      const started = new Map<string, Uint8Array>();
-      for (const [trigger, pattern] of Object.entries(STARTS)) {
-        ok(examples.some(({ name }) => pattern.test(name)), trigger);
-        for (const { event, name, body } of examples) {
-          const headers = githubRequest(event, crypto.randomUUID())(body);
-          const { status, json, text } = await daemon.send(`/webhook/${trigger}`, {
-            headers,
-            body,
-          });
-          equal(status, 200, name);
-          const expected = event === "ping" ? "pong" : pattern.test(name) ? "accepted" : "filtered";
-          equal(json["status"], expected, `${name} to ${trigger}: ${text}`);
-          for (const id of taskIds(json)) started.set(id, body);
-        }
+Deno.test({
+  name:
+    `integrations/github: of GitHub's own examples each trigger takes its own (${ONE_PROGRAM.name})${why}`,
+  ignore: why !== "",
+  async fn() {
+    await using daemon = await startDaemon(ONE_PROGRAM);
+    const [github] = PACKAGES;
+    ok(github !== undefined);
+    await install(daemon, github);
+    await keepPayloads(daemon);
+    const started = new Map<string, Uint8Array>();
+    for (const [trigger, pattern] of Object.entries(STARTS)) {
+      ok(examples.some(({ name }) => pattern.test(name)), trigger);
+      for (const { event, name, body } of examples) {
+        const headers = githubRequest(event, crypto.randomUUID())(body);
+        const { status, json, text } = await daemon.send(`/webhook/${trigger}`, {
+          headers,
+          body,
+        });
+        equal(status, 200, name);
+        const expected = event === "ping" ? "pong" : pattern.test(name) ? "accepted" : "filtered";
+        equal(json["status"], expected, `${name} to ${trigger}: ${text}`);
+        for (const id of taskIds(json)) started.set(id, body);
       }
-      const tasks = await daemon.settled();
-      equal(tasks.length, started.size);
-      for (const { id, state, reason } of tasks) {
-        deepEqual([state, reason], ["succeeded", ""]);
-        const kept = await Deno.readFile(join(daemon.workspace, `${id}.json`));
-        deepEqual(kept, started.get(id));
-        match((await daemon.svc(["task", "logs", id])).stdout, /^\S+ .+\nhttps:\/\/github\.com\//);
-      }
-    },
-  });
-}
+    }
+    const tasks = await daemon.settled();
+    equal(tasks.length, started.size);
+    for (const { id, state, reason } of tasks) {
+      deepEqual([state, reason], ["succeeded", ""]);
+      const kept = await Deno.readFile(join(daemon.workspace, `${id}.json`));
+      deepEqual(kept, started.get(id));
+      match((await daemon.svc(["task", "logs", id])).stdout, /^\S+ .+\nhttps:\/\/github\.com\//);
+    }
+  },
+});

@@ -7,11 +7,11 @@
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { startDaemon } from "../helpers/daemon.ts";
 import { workflow } from "../helpers/manifests.ts";
-import { runSvc, testEachProgram } from "../helpers/program.ts";
+import { programTest, runSvc } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { ConsoleProcess, PageSession, post, readUntil, statusOf } from "./console_process.ts";
 
-testEachProgram(
+programTest(
   "the console: a link, a session, an operation, a stream, Ctrl-C",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -51,7 +51,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "the console without a daemon, with a wrong page and a wrong port",
   async (program) => {
     await using dir = await tempDir();

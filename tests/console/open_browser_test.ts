@@ -7,7 +7,7 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { startDaemon } from "../helpers/daemon.ts";
-import { testEachProgram } from "../helpers/program.ts";
+import { programTest } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { findFile, until, untilFile } from "../helpers/until.ts";
 import { ConsoleProcess, PageSession, statusOf } from "./console_process.ts";
@@ -37,7 +37,7 @@ function argumentsOfAll(): string[] {
   );
 }
 
-testEachProgram(
+programTest(
   "the browser gets a private file that leads on, and no argument has the link",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -79,7 +79,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "a browser that does not come: the link is printed, and the file is gone at the end",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -96,7 +96,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "a file or a pipe gets no link but with --no-open, not on Enter either",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -135,7 +135,7 @@ for (
     ["with --no-open at a screen", { USER: "ada", DISPLAY: ":0" }, undefined],
   ] as const
 ) {
-  testEachProgram(
+  programTest(
     `${name}, no browser is started and ${at === undefined ? "no" : "the"} ssh command is printed`,
     async (program) => {
       await using daemon = await startDaemon(program);

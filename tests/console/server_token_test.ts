@@ -7,11 +7,11 @@
 import { match, ok, strictEqual as equal } from "node:assert/strict";
 import { makePair, NO_OPENSSL } from "../helpers/certificate.ts";
 import { startDaemon } from "../helpers/daemon.ts";
-import { testEachProgram } from "../helpers/program.ts";
+import { programTest } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { ConsoleProcess, PageSession, post } from "./console_process.ts";
 
-testEachProgram("the token for --server is in no byte that the page gets", async (program) => {
+programTest("the token for --server is in no byte that the page gets", async (program) => {
   await using dir = await tempDir();
   const [cert, key] = [`${dir.path}/daemon.crt`, `${dir.path}/daemon.key`];
   await makePair(dir.path, "daemon");

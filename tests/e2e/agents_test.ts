@@ -9,7 +9,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, trigger } from "../helpers/manifests.ts";
-import { testEachProgram } from "../helpers/program.ts";
+import { programTest } from "../helpers/program.ts";
 
 /** What strangers write; each wants to leave a file `PWN` somewhere. */
 const HOSTILE: readonly string[] = [
@@ -136,7 +136,7 @@ function unmark(prompt: string, origin: string): string {
   return found[2] ?? "";
 }
 
-testEachProgram(
+programTest(
   "text of strangers reaches steps and agents as it is, and never runs",
   async (program) => {
     await using daemon = await startDaemon(program, { args: ["--workers", "4"] });
@@ -167,7 +167,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "a NUL arrives where it can, and fails with the remedy where it cannot; half a surrogate is U+FFFD",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -233,7 +233,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "a prompt of a megabyte: whole on standard input and in a file, refused elsewhere",
   async (program) => {
     await using daemon = await startDaemon(program);

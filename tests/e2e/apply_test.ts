@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { secretStore, toText, trigger, workflow } from "../helpers/manifests.ts";
-import { ROOT, testEachProgram } from "../helpers/program.ts";
+import { programTest, ROOT } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -164,7 +164,7 @@ const REFUSED: readonly {
   },
 ];
 
-testEachProgram(
+programTest(
   "svc apply names file, line and column, and applies nothing of the file",
   async (program, t) => {
     await using daemon = await startDaemon(program);
@@ -195,7 +195,7 @@ function doesNotSay(text: string, secret: string) {
   ok(!text.includes(secret), `"${secret}" is in: ${text}`);
 }
 
-testEachProgram(
+programTest(
   "svc apply: created, configured, unchanged; --dry-run; -o json; -p",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -233,7 +233,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "svc apply -f DIRECTORY: all of it, not its folders, and no unfilled template",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -269,7 +269,7 @@ testEachProgram(
   },
 );
 
-testEachProgram("svc apply warns of references to nothing, and applies", async (program) => {
+programTest("svc apply warns of references to nothing, and applies", async (program) => {
   await using daemon = await startDaemon(program);
   const { code, stdout, stderr } = await daemon.svc(["apply", "-f", "-"], {
     stdin: toText([trigger("push", { workflow: "nowhere" })]),
@@ -279,7 +279,7 @@ testEachProgram("svc apply warns of references to nothing, and applies", async (
   match(stderr, /^warning: -:\d+:\d+: .*Workflow "nowhere"/m);
 });
 
-testEachProgram("svc get, describe and delete", async (program, t) => {
+programTest("svc get, describe and delete", async (program, t) => {
   await using daemon = await startDaemon(program);
   await daemon.apply(
     secretStore("github", { webhook_secret: SECRET, short: "tiny" }),
@@ -355,7 +355,7 @@ async function printed(daemon: TestDaemon, ...args: string[]): Promise<string> {
   return stdout;
 }
 
-testEachProgram(
+programTest(
   "svc apply -f integrations/github passes over the template and warns of nothing else",
   async (program) => {
     await using daemon = await startDaemon(program);

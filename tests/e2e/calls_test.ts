@@ -13,11 +13,10 @@ import { hookKind, secretStore, trigger, workflow } from "../helpers/manifests.t
 import {
   ONE_PROGRAM,
   type Program,
+  programTest,
   run,
   type RunResult,
   runSvc,
-  testEachProgram,
-  testOneProgram,
 } from "../helpers/program.ts";
 import { hasChild, until, untilFile } from "../helpers/until.ts";
 
@@ -204,7 +203,7 @@ const UNSERVED: readonly (readonly [args: readonly string[], options?: Given])[]
   [["describe", "secretstore/chat", "--server", "https://x"]],
 ];
 
-testEachProgram("the daemon answers as the program does", async (program) => {
+programTest("the daemon answers as the program does", async (program) => {
   await using held = await holdRun(program);
   const file = held.env["WEBHOOK_BODY_FILE"] ?? "";
   const filled = (args: readonly string[]) =>
@@ -237,7 +236,7 @@ const SHELLS = [
   ["/bin/mksh"],
 ];
 
-testOneProgram("every shell asks the daemon alike", async () => {
+programTest("every shell asks the daemon alike", async () => {
   await using held = await holdRun(ONE_PROGRAM);
   const shells = SHELLS.filter(([path = ""]) => isThere(path));
   ok(shells.length > 0);
@@ -269,7 +268,7 @@ function isThere(path: string): boolean {
   }
 }
 
-testOneProgram("a daemon that is killed leaves no caller waiting", async () => {
+programTest("a daemon that is killed leaves no caller waiting", async () => {
   await using held = await holdRun(ONE_PROGRAM);
   const { env, daemon } = held;
   const caller = new Deno.Command(join(daemon.dataDir, "bin/svc"), {
@@ -296,7 +295,7 @@ testOneProgram("a daemon that is killed leaves no caller waiting", async () => {
   deepEqual(after, await held.program(args));
 });
 
-testOneProgram("a step asks the daemon, too, also from programs that are no shell", async () => {
+programTest("a step asks the daemon, too, also from programs that are no shell", async () => {
   await using daemon = await startDaemon(ONE_PROGRAM);
   const launcher = await Deno.readTextFile(join(daemon.dataDir, "bin/svc"));
   const only = join(daemon.dataDir, "only-served");

@@ -9,14 +9,14 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { signGithub } from "../helpers/github.ts";
 import { secretStore, toText, trigger, workflow } from "../helpers/manifests.ts";
-import { cleanEnv, type Program, run, runSvc, testEachProgram } from "../helpers/program.ts";
+import { cleanEnv, type Program, programTest, run, runSvc } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
 const OPEN = { allowUnsigned: true };
 const NO_DATABASE = "it uses no database";
 
-testEachProgram(
+programTest(
   "svc COMMAND --help: usage and an example that is a command line of svc",
   async (program) => {
     const list = await runSvc(program, ["--help"]);
@@ -47,7 +47,7 @@ testEachProgram(
   { fileOnly: NO_DATABASE },
 );
 
-testEachProgram(
+programTest(
   "svc without a command, svc help, and svc -h list the commands",
   async (program) => {
     for (const args of [[], ["help"], ["-h"]]) {
@@ -59,7 +59,7 @@ testEachProgram(
   { fileOnly: NO_DATABASE },
 );
 
-testEachProgram("svc version: for people and as JSON", async (program) => {
+programTest("svc version: for people and as JSON", async (program) => {
   const { code, stdout } = await runSvc(program, ["version"]);
   equal(code, 0);
   match(stdout, /^svc [0-9]+\.[0-9]+\.[0-9]+ \(Deno /);
@@ -67,7 +67,7 @@ testEachProgram("svc version: for people and as JSON", async (program) => {
   match(facts.version, /^[0-9]+\.[0-9]+\.[0-9]+/);
 }, { fileOnly: NO_DATABASE });
 
-testEachProgram("exit code 2: what is no command line, and what to do", async (program) => {
+programTest("exit code 2: what is no command line, and what to do", async (program) => {
   const lines = [
     "frobnicate",
     "get",
@@ -110,7 +110,7 @@ testEachProgram("exit code 2: what is no command line, and what to do", async (p
   deepEqual(await daemon.json("token", "list"), []);
 });
 
-testEachProgram("exit code 2: half a command lists the other halves", async (program) => {
+programTest("exit code 2: half a command lists the other halves", async (program) => {
   for (const [half, whole] of [["task", "task logs"], ["tool", "tool payload-extract"]] as const) {
     const { code, stdout, stderr } = await runSvc(program, [half]);
     equal(code, 2, half);
@@ -118,7 +118,7 @@ testEachProgram("exit code 2: half a command lists the other halves", async (pro
   }
 }, { fileOnly: NO_DATABASE });
 
-testEachProgram("exit code 3: no daemon, and how to start it", async (program) => {
+programTest("exit code 3: no daemon, and how to start it", async (program) => {
   await using dir = await tempDir();
   const file = await dir.write("w.yaml", toText([workflow("w", "true")]));
   const lines = [
@@ -136,7 +136,7 @@ testEachProgram("exit code 3: no daemon, and how to start it", async (program) =
   }
 }, { fileOnly: NO_DATABASE });
 
-testEachProgram("exit code 4: not found", async (program) => {
+programTest("exit code 4: not found", async (program) => {
   await using daemon = await startDaemon(program);
   const lines = [
     "get trigger/nope",
@@ -154,7 +154,7 @@ testEachProgram("exit code 4: not found", async (program) => {
   }
 });
 
-testEachProgram("svc schema prints JSON Schemas that know the fields", async (program) => {
+programTest("svc schema prints JSON Schemas that know the fields", async (program) => {
   const { code, stdout } = await runSvc(program, ["schema", "Trigger"]);
   equal(code, 0);
   const schema = JSON.parse(stdout);
@@ -163,7 +163,7 @@ testEachProgram("svc schema prints JSON Schemas that know the fields", async (pr
   equal((await runSvc(program, ["schema"])).code, 0);
 }, { fileOnly: NO_DATABASE });
 
-testEachProgram("svc completions prints scripts that their shells can read", async (program) => {
+programTest("svc completions prints scripts that their shells can read", async (program) => {
   for (const shell of ["bash", "zsh", "fish"]) {
     const { code, stdout, stderr } = await runSvc(program, ["completions", shell]);
     deepEqual([code, stderr], [0, ""], shell);
@@ -177,7 +177,7 @@ const BODY = '{"a":1}';
 const KEY = "the secret";
 const SIGNATURE = signGithub(KEY, BODY);
 
-testEachProgram("svc tool webhook-verify-hmac: valid, invalid, and bad input", async (program) => {
+programTest("svc tool webhook-verify-hmac: valid, invalid, and bad input", async (program) => {
   await using dir = await tempDir();
   const secretFile = await dir.write("secret", `${KEY}\n`);
   const bodyFile = await dir.write("body", BODY);
@@ -220,7 +220,7 @@ testEachProgram("svc tool webhook-verify-hmac: valid, invalid, and bad input", a
   }
 }, { fileOnly: NO_DATABASE });
 
-testEachProgram(
+programTest(
   "svc tool payload-extract: values, what is missing, and bad input",
   async (program) => {
     const document =
@@ -288,7 +288,7 @@ function shell(program: Program, line: string, dataDir: string) {
   });
 }
 
-testEachProgram("| head -1 ends output early, and is no error", async (program) => {
+programTest("| head -1 ends output early, and is no error", async (program) => {
   await using daemon = await startDaemon(program);
   const id = await startTask(daemon, "seq 1 200000");
   await daemon.settled();
@@ -310,7 +310,7 @@ testEachProgram("| head -1 ends output early, and is no error", async (program) 
   }
 });
 
-testEachProgram(
+programTest(
   "svc task logs -f | head -1 ends soon after head, not with the task",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -321,7 +321,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "svc task logs: everything in order, one step, a task that never ran",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -387,7 +387,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "svc task logs -f prints while the step runs, and ends with the task",
   async (program) => {
     await using daemon = await startDaemon(program);

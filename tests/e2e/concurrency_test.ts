@@ -15,7 +15,7 @@ import {
 } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { type Manifest, secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, testOneProgram } from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest } from "../helpers/program.ts";
 import { findFile, until, untilFile } from "../helpers/until.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -68,7 +68,7 @@ function untilRunning(daemon: TestDaemon, running: number): Promise<readonly Tas
 
 const BURST = 200;
 
-testOneProgram(
+programTest(
   `Replace under ${BURST} deliveries in a second leaves one running task per key, and no process of the others; so does a kill -9`,
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);
@@ -126,7 +126,7 @@ testOneProgram(
   },
 );
 
-testOneProgram(
+programTest(
   "Forbid never runs two at once, Queue runs all of them in order, also over kills of the daemon",
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);
@@ -175,7 +175,7 @@ testOneProgram(
   },
 );
 
-testOneProgram(
+programTest(
   "delivery redeliver and task retry share with the others like any delivery",
   async () => {
     await using daemon = await startDaemon(ONE_PROGRAM);

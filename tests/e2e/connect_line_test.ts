@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { type FakeLine, fakeLine, LINE_TOKEN } from "../fakes/line.ts";
 import { LINE_SECRET } from "../fakes/line_channel.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
-import { ONE_PROGRAM, type RunResult, testOneProgram } from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest, type RunResult } from "../helpers/program.ts";
 
 const PUBLIC = "https://hooks.example.com";
 
@@ -29,7 +29,7 @@ function connect(
   });
 }
 
-testOneProgram(
+programTest(
   "one command from a token to LINE that comes through, and back",
   async (_program, t) => {
     await using line = fakeLine();
@@ -94,7 +94,7 @@ const WRONG: Readonly<Record<string, [(line: FakeLine, url: string) => void, Reg
 };
 
 for (const [name, [spoil, said]] of Object.entries(WRONG)) {
-  testOneProgram(`svc connect line says what is wrong: ${name}`, async () => {
+  programTest(`svc connect line says what is wrong: ${name}`, async () => {
     await using line = fakeLine();
     await using daemon = await startDaemon(ONE_PROGRAM);
     line.channel.reach = (endpoint) => endpoint.replace(PUBLIC, daemon.url);
@@ -105,7 +105,7 @@ for (const [name, [spoil, said]] of Object.entries(WRONG)) {
   });
 }
 
-testOneProgram(
+programTest(
   "svc connect line makes nothing with a token that LINE refuses, or without https",
   async () => {
     await using line = fakeLine();

@@ -8,12 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { APP_TOKEN, BOT_TOKEN, type FakeSlack, fakeSlack, refusal } from "../fakes/slack.ts";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
-import {
-  ONE_PROGRAM,
-  type RunResult,
-  testEachProgram,
-  testOneProgram,
-} from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest, type RunResult } from "../helpers/program.ts";
 import { slackMessage } from "../helpers/slack.ts";
 import { until } from "../helpers/until.ts";
 
@@ -37,7 +32,7 @@ function connect(
 const mention = (text: string, ts: string) =>
   JSON.parse(slackMessage({ text, ts, type: "app_mention" }));
 
-testEachProgram(
+programTest(
   "one command from two tokens to a mention that starts a task, and back",
   async (program) => {
     await using slack = fakeSlack();
@@ -107,7 +102,7 @@ testEachProgram(
   },
 );
 
-testOneProgram(
+programTest(
   "an event that is acknowledged survives a kill at once, one that is not comes again",
   async () => {
     await using slack = fakeSlack();
@@ -162,7 +157,7 @@ const WRONG: Readonly<Record<string, [{ bot?: string; app?: string }, RegExp]>> 
   ],
 };
 
-testOneProgram("tokens that do not go are told apart, and nothing is made", async (_program, t) => {
+programTest("tokens that do not go are told apart, and nothing is made", async (_program, t) => {
   await using slack = fakeSlack();
   await using daemon = await startDaemon(ONE_PROGRAM, NO_LISTENER);
   for (const [name, [tokens, said]] of Object.entries(WRONG)) {
@@ -212,7 +207,7 @@ testOneProgram("tokens that do not go are told apart, and nothing is made", asyn
   });
 });
 
-testOneProgram(
+programTest(
   "the link that makes the app is printed before the tokens are asked for",
   async () => {
     await using daemon = await startDaemon(ONE_PROGRAM, NO_LISTENER);

@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, TEST_ALL, testOneProgram, times } from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest, TEST_ALL, times } from "../helpers/program.ts";
 import { findFile, processRuns, until, untilFile } from "../helpers/until.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -59,7 +59,7 @@ async function burst(daemon: TestDaemon, killAfter: number): Promise<Accepted[]>
   return accepted;
 }
 
-testOneProgram(
+programTest(
   `kill -9 in a burst of ${REQUESTS} requests, ${KILLS.length} times: every id answered 200 is one task`,
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);
@@ -134,7 +134,7 @@ async function stalledClients(daemon: TestDaemon): Promise<Disposable> {
   return clients;
 }
 
-testOneProgram(
+programTest(
   "SIGTERM with clients that never finish: exit 0 in time, the step is ended and runs again",
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);
@@ -171,7 +171,7 @@ testOneProgram(
   },
 );
 
-testOneProgram(
+programTest(
   "SIGTERM with clients that never finish ends a step that ignores TERM, by force and in time",
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);
@@ -193,7 +193,7 @@ testOneProgram(
   },
 );
 
-testOneProgram("a second SIGTERM ends it at once", async () => {
+programTest("a second SIGTERM ends it at once", async () => {
   await using directory = await initDataDirectory(ONE_PROGRAM);
   {
     const line = "[ ! -e pid ] || exit 0; trap '' TERM; echo $$ >pid; exec sleep 60";
@@ -209,7 +209,7 @@ testOneProgram("a second SIGTERM ends it at once", async () => {
   equal((await daemon.settled())[0]?.state, "succeeded");
 });
 
-testOneProgram(
+programTest(
   "kill -9 while a step runs: what it left is ended before it runs again",
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);
@@ -248,7 +248,7 @@ testOneProgram(
   },
 );
 
-testOneProgram(
+programTest(
   "a task that is interrupted by four crashes ends failed, reason interrupted",
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);

@@ -16,10 +16,9 @@ import {
   DENO_DIR,
   ONE_PROGRAM,
   type Program,
+  programTest,
   run,
   runSvc,
-  testEachProgram,
-  testOneProgram,
 } from "../helpers/program.ts";
 import { textsIn } from "../helpers/stored_texts.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
@@ -56,7 +55,7 @@ function octal(mode: number | null | undefined): string {
 
 const MADE_IN_A_FILE = "svc init makes the database in a file";
 
-testEachProgram(
+programTest(
   "svc init makes the data directory, says so, and is idempotent",
   async (program) => {
     await using dir = await tempDir();
@@ -87,14 +86,14 @@ testEachProgram(
   { fileOnly: MADE_IN_A_FILE },
 );
 
-testEachProgram("the data directory is ~/.svc when nothing else is said", async (program) => {
+programTest("the data directory is ~/.svc when nothing else is said", async (program) => {
   await using home = await tempDir();
   const env = { HOME: home.path, DENO_DIR };
   const { code, stdout } = await runSvc(program, ["init"], { env });
   deepEqual([code, stdout.includes(join(home.path, ".svc/svc.db"))], [0, true]);
 }, { fileOnly: MADE_IN_A_FILE });
 
-testEachProgram("everything in the data directory is for its owner only", async (program) => {
+programTest("everything in the data directory is for its owner only", async (program) => {
   await using daemon = await startDaemon(program);
   await daemon.apply(
     workflow("record", "echo hello; echo kept >file"),
@@ -126,7 +125,7 @@ testEachProgram("everything in the data directory is for its owner only", async 
   );
 });
 
-testEachProgram(
+programTest(
   "no secret stands in clear in the data directory, the database, the log or the list of processes",
   async (program) => {
     await using daemon = await startDaemon(program, { args: ["--log-level", "debug"] });
@@ -244,7 +243,7 @@ function changes(before: Record<string, string>, after: Record<string, string>):
   return [...paths].filter((path) => before[path] !== after[path]);
 }
 
-testEachProgram(
+programTest(
   "an unusable data directory: daemon and init say the remedy and touch nothing",
   async (program, t) => {
     await using used = await usedDirectory(program);
@@ -270,7 +269,7 @@ testEachProgram(
   },
 );
 
-testOneProgram("svc init beside a daemon leaves everything to it", async (program) => {
+programTest("svc init beside a daemon leaves everything to it", async (program) => {
   await using daemon = await startDaemon(program);
   const before = await fingerprint(daemon.dataDir);
   const logs = ["svc.db", "svc.db-wal", "svc.db-shm"].map((name) => join(daemon.dataDir, name));
@@ -291,7 +290,7 @@ testOneProgram("svc init beside a daemon leaves everything to it", async (progra
   equal(await daemon.svc(["status"]).then(({ code }) => code), 0);
 }, { fileOnly: MADE_IN_A_FILE });
 
-testOneProgram("what several svc init at once make is one data directory", async (program) => {
+programTest("what several svc init at once make is one data directory", async (program) => {
   await using dir = await tempDir();
   const root = join(dir.path, "data");
   const calls = Array.from({ length: 4 }, () => runSvc(program, ["init", "--data-dir", root]));
@@ -305,7 +304,7 @@ function daemonThatRefuses(program: Program, root: string) {
   return runSvc(program, args);
 }
 
-testEachProgram(
+programTest(
   "daemon.yaml sets what no flag says, svc status names it, and a wrong one is refused",
   async (program) => {
     await using directory = await initDataDirectory(program);
@@ -330,7 +329,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "a second daemon on the same data directory refuses, and the first goes on",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -342,7 +341,7 @@ testEachProgram(
   },
 );
 
-testEachProgram("a port that is taken: exit 1, and it is named", async (program) => {
+programTest("a port that is taken: exit 1, and it is named", async (program) => {
   await using daemon = await startDaemon(program);
   await using directory = await initDataDirectory(program);
   const address = new URL(daemon.url).host;
@@ -352,7 +351,7 @@ testEachProgram("a port that is taken: exit 1, and it is named", async (program)
   match(refused.stderr, new RegExp(address));
 });
 
-testEachProgram(
+programTest(
   "a socket left by a crash does not keep the next daemon from starting",
   async (program) => {
     await using directory = await initDataDirectory(program);
@@ -366,7 +365,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "a data directory whose socket path would be too long is refused by init",
   async (program) => {
     await using dir = await tempDir();
@@ -379,7 +378,7 @@ testEachProgram(
   { fileOnly: MADE_IN_A_FILE },
 );
 
-testEachProgram(
+programTest(
   "svc init and the daemon close a directory that was open to others",
   async (program) => {
     await using dir = await tempDir();
@@ -405,7 +404,7 @@ testEachProgram(
 
 const isRoot = Deno.uid() === 0;
 
-testOneProgram("exit code 5: the control socket of somebody else", async (program) => {
+programTest("exit code 5: the control socket of somebody else", async (program) => {
   await using daemon = await startDaemon(program);
   // Root is let through whatever the mode says, so as root the client becomes somebody else.
   await Deno.chmod(join(daemon.dataDir, "control-plane/svc.sock"), 0o000);

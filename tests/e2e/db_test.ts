@@ -11,7 +11,7 @@ import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { type Program, runSvc, testEachProgram } from "../helpers/program.ts";
+import { type Program, programTest, runSvc } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
@@ -44,7 +44,7 @@ async function json(program: Program, dir: string, ...args: string[]) {
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
-testEachProgram(
+programTest(
   "svc db backup, check and restore: what was accepted before the copy is back, and runs once",
   async (program) => {
     await using dir = await tempDir();
@@ -90,7 +90,7 @@ testEachProgram(
   { fileOnly: OF_A_FILE },
 );
 
-testEachProgram(
+programTest(
   "svc db backup while requests come: each is answered, and the copy is sound",
   async (program) => {
     await using dir = await tempDir();
@@ -125,7 +125,7 @@ testEachProgram(
   { fileOnly: OF_A_FILE },
 );
 
-testEachProgram("svc db without a daemon: the same, on the files", async (program) => {
+programTest("svc db without a daemon: the same, on the files", async (program) => {
   await using dir = await tempDir();
   await using directory = await initDataDirectory(program);
   const file = join(dir.path, "copy.db");
@@ -143,7 +143,7 @@ testEachProgram("svc db without a daemon: the same, on the files", async (progra
   deepEqual([...Deno.readDirSync(dir.path)].map(({ name }) => name), ["copy.db"]);
 }, { fileOnly: OF_A_FILE });
 
-testEachProgram(
+programTest(
   "svc db check: exit 1 and what is wrong; exit 4 for a file that is not there",
   async (program) => {
     await using directory = await initDataDirectory(program);
@@ -164,7 +164,7 @@ testEachProgram(
   { fileOnly: OF_A_FILE },
 );
 
-testEachProgram(
+programTest(
   "svc db takes admin for a backup, and operator for check and vacuum",
   async (program) => {
     await using dir = await tempDir();
@@ -188,7 +188,7 @@ testEachProgram(
   { fileOnly: OF_A_FILE },
 );
 
-testEachProgram(
+programTest(
   "svc db restore: what was revoked stays revoked, what nobody can vouch for is named, and the audit has the file",
   async (program) => {
     await using dir = await tempDir();

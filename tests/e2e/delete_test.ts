@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, toText, trigger, workflow } from "../helpers/manifests.ts";
-import { testEachProgram } from "../helpers/program.ts";
+import { programTest } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
 const STORE = secretStore("github", { webhook_secret: "a secret of 32 bytes, or so it is" });
@@ -38,7 +38,7 @@ const EVERYTHING = [
   "secretstore/github",
 ];
 
-testEachProgram(
+programTest(
   "delete of what is in use: refused with who uses it; --force deletes it all the same",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -70,7 +70,7 @@ testEachProgram(
   },
 );
 
-testEachProgram("delete with its users, in any order; -f, -l and KIND A B", async (program) => {
+programTest("delete with its users, in any order; -f, -l and KIND A B", async (program) => {
   await using daemon = await startDaemon(program);
   await using dir = await tempDir();
   const printed = async (args: string[], stdin?: string) => {
@@ -111,7 +111,7 @@ testEachProgram("delete with its users, in any order; -f, -l and KIND A B", asyn
   );
 });
 
-testEachProgram("delete of what cannot be read, and other bad input", async (program) => {
+programTest("delete of what cannot be read, and other bad input", async (program) => {
   await using daemon = await startDaemon(program);
   await using dir = await tempDir();
   const bad = await dir.write("bad.yaml", "kind: Workflow\nmetadata: {nam: x}\n");

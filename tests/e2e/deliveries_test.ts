@@ -10,7 +10,7 @@ import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { CASES } from "../signatures/platform_cases.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { testEachProgram } from "../helpers/program.ts";
+import { programTest } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 const SECRET = "correct horse battery staple";
@@ -32,7 +32,7 @@ async function push(daemon: TestDaemon, payload: unknown, secret = SECRET) {
 
 const MAIN_PUSH = { ref: "refs/heads/main", forced: false };
 
-testEachProgram(
+programTest(
   "delivery explain names the part of the condition and the values it saw",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -48,7 +48,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "delivery explain says what would make a refused signature pass",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -66,7 +66,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "a secret that is another one is told at once, by the first command",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -93,7 +93,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "a wrong address at the platform is seen in svc status, with the one that was meant",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -118,7 +118,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "delivery redeliver runs what is stored through the trigger of now",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -139,7 +139,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "delivery redeliver takes every filter of get, and tells beforehand what matches",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -174,7 +174,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "a rejected delivery that was kept is checked anew when it is sent again",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -218,7 +218,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "fifty rotations at once on different keys lose none, and the next request uses them",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -243,7 +243,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "describe secretstore says which keys still match, for which triggers",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -259,7 +259,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "trigger test and apply --dry-run --against store and start nothing",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -317,7 +317,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "svc stats: minutes in which something happened, with their latencies",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -338,7 +338,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "published signatures that need neither clock nor URL verify from outside",
   async (program) => {
     await using daemon = await startDaemon(program);

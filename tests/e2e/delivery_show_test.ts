@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { testEachProgram } from "../helpers/program.ts";
+import { programTest } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 const SECRET = "correct-horse-battery-staple";
@@ -52,7 +52,7 @@ async function wordsOf(line: string): Promise<string[]> {
   return new TextDecoder().decode(stdout).split("\0").slice(0, -1);
 }
 
-testEachProgram("delivery show prints headers and body, the signature masked", async (program) => {
+programTest("delivery show prints headers and body, the signature masked", async (program) => {
   await using daemon = await startDaemon(program);
   await prepared(daemon);
   const id = await send(daemon);
@@ -95,7 +95,7 @@ testEachProgram("delivery show prints headers and body, the signature masked", a
   match(none.stderr, /^error: No delivery "01ZZZZ": "svc get deliveries" lists them; .*\n$/);
 });
 
-testEachProgram("delivery show --curl is a line that sends the same again", async (program) => {
+programTest("delivery show --curl is a line that sends the same again", async (program) => {
   await using daemon = await startDaemon(program);
   await prepared(daemon);
   const plain = '{"it\'s": "$(reboot) `x` \\" @file"}';
@@ -123,7 +123,7 @@ testEachProgram("delivery show --curl is a line that sends the same again", asyn
   match(refused.stderr, new RegExp(`svc delivery redeliver ${firedId}`));
 });
 
-testEachProgram("delivery show tells why nothing was kept, and shows what was", async (program) => {
+programTest("delivery show tells why nothing was kept, and shows what was", async (program) => {
   await using daemon = await startDaemon(program);
   await prepared(daemon);
   const bytes = Uint8Array.from({ length: 256 }, (_, i) => i);
@@ -158,7 +158,7 @@ testEachProgram("delivery show tells why nothing was kept, and shows what was", 
   deepEqual(await Deno.readFile(file), bytes);
 });
 
-testEachProgram("delivery show is for operators, and for the task it started", async (program) => {
+programTest("delivery show is for operators, and for the task it started", async (program) => {
   await using daemon = await startDaemon(program);
   await prepared(
     daemon,

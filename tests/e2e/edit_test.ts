@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { testEachProgram } from "../helpers/program.ts";
+import { programTest } from "../helpers/program.ts";
 import { type TempDir, tempDir } from "../helpers/temp_dir.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -28,7 +28,7 @@ async function specOf(daemon: TestDaemon, what: string): Promise<unknown> {
   return (await daemon.json("describe", what) as { spec: unknown }).spec;
 }
 
-testEachProgram("edit applies what is saved, and leaves no file", async (program) => {
+programTest("edit applies what is saved, and leaves no file", async (program) => {
   await using daemon = await startDaemon(program);
   await using dir = await tempDir();
   await daemon.apply(workflow("build", "make"), secretStore("github", { old: SECRET }));
@@ -63,7 +63,7 @@ testEachProgram("edit applies what is saved, and leaves no file", async (program
   deepEqual(left(dir), []);
 });
 
-testEachProgram("edit: cancelled, and things that cannot be edited", async (program) => {
+programTest("edit: cancelled, and things that cannot be edited", async (program) => {
   await using daemon = await startDaemon(program);
   await using dir = await tempDir();
   await daemon.apply(workflow("build", "make"));
@@ -99,7 +99,7 @@ testEachProgram("edit: cancelled, and things that cannot be edited", async (prog
   deepEqual(left(dir), []);
 });
 
-testEachProgram(
+programTest(
   "edit: what is refused opens again with its errors, and is kept when given up",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -130,7 +130,7 @@ sed -i 's/run: make/runs: ninja/' "$1"; fi`;
   },
 );
 
-testEachProgram(
+programTest(
   "edit: what somebody else changed meanwhile is not overwritten",
   async (program) => {
     await using daemon = await startDaemon(program);

@@ -9,14 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, toText, trigger, workflow } from "../helpers/manifests.ts";
-import {
-  ONE_PROGRAM,
-  ROOT,
-  TEST_ALL,
-  testEachProgram,
-  testOneProgram,
-  times,
-} from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest, ROOT, TEST_ALL, times } from "../helpers/program.ts";
 import { rowsIn } from "../helpers/stored_rows.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -54,7 +47,7 @@ const EVENTS: readonly (readonly [event: string, file: string, starts: readonly 
   ["release", "release.json", ["github-release"]],
 ];
 
-testEachProgram(
+programTest(
   "one webhook with four events starts the right ones of six triggers",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -144,7 +137,7 @@ const KILLS = TEST_ALL ? [1, 15, 40, 80, 130, 200, 300, 450, 700, 1100] : [1, 40
 /** Six triggers, of which each takes the numbers that it divides. */
 const DIVISORS = [1, 2, 3, 4, 5, 6];
 
-testOneProgram(
+programTest(
   `kill -9 in a burst to one address of six triggers, ${KILLS.length} times: all of a request or nothing`,
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);

@@ -26,11 +26,10 @@ import { trigger, workflow } from "../helpers/manifests.ts";
 import {
   longTest,
   ONE_PROGRAM,
+  programTest,
   type ProgramTestOptions,
   run,
   runSvc,
-  testEachProgram,
-  testOneProgram,
 } from "../helpers/program.ts";
 import { rowsIn } from "../helpers/stored_rows.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
@@ -94,7 +93,7 @@ async function findMountObstacle(): Promise<string | undefined> {
 
 const obstacle = await findMountObstacle();
 const mounting = (name: string, fn: () => Promise<void>, options: ProgramTestOptions = {}) =>
-  testOneProgram(name, fn, { ...options, skip: obstacle });
+  programTest(name, fn, { ...options, skip: obstacle });
 const FILLED = { fileOnly: "the disk that gets full has the database" };
 
 /** A data directory on a small disk. */
@@ -229,7 +228,7 @@ mounting(
   },
 );
 
-testOneProgram(
+programTest(
   "more steps at once than there are descriptors: each task runs, none fails",
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);
@@ -260,7 +259,7 @@ testOneProgram(
   },
 );
 
-testOneProgram("a command whose client has gone is not done when the daemon goes on", async () => {
+programTest("a command whose client has gone is not done when the daemon goes on", async () => {
   await using daemon = await startDaemon(ONE_PROGRAM);
   const names = async () => (await daemon.svc(["get", "workflow", "-o", "name"])).stdout;
   const apply = async (name: string, withinMs?: number) =>
@@ -331,7 +330,7 @@ mounting(
 
 const isRoot = Deno.uid() === 0;
 
-testOneProgram(
+programTest(
   "a data directory that may not be written to: one sentence that names it",
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);
@@ -346,7 +345,7 @@ testOneProgram(
   isRoot ? { skip: "root may write everywhere" } : {},
 );
 
-testOneProgram(
+programTest(
   "parts of the data directory that are something else are named, in one sentence",
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);
@@ -423,7 +422,7 @@ longTest(
   { fileOnly: HELD },
 );
 
-testOneProgram(
+programTest(
   "a database that another process holds when the daemon starts: one sentence, and it starts afterwards",
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);
@@ -454,7 +453,7 @@ const OUTPUTS = {
 };
 
 for (const [name, redirection] of Object.entries(OUTPUTS)) {
-  testEachProgram(`svc daemon when ${name}: works on, and stops in order`, async (program) => {
+  programTest(`svc daemon when ${name}: works on, and stops in order`, async (program) => {
     await using directory = await initDataDirectory(program);
     const line =
       `(svc daemon --webhook-bind 127.0.0.1:0; echo "$?" >"$SVC_DATA_DIR/code") ${redirection}`;
@@ -493,7 +492,7 @@ for (const [name, redirection] of Object.entries(OUTPUTS)) {
   });
 }
 
-testEachProgram(
+programTest(
   "svc get when nobody reads: | head -0 is no error; a full or closed output is one sentence at most",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -514,7 +513,7 @@ testEachProgram(
   },
 );
 
-testOneProgram(
+programTest(
   "SIGTERM under load with a slow client: in time, and every 200 is a task, once",
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);
@@ -562,7 +561,7 @@ testOneProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "svcd: the daemon alone, on the same directory, under the same client",
   async (program) => {
     await using daemon = await startDaemon(program, { svcd: true, args: ["--workers", "2"] });

@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { type FakeGitHub, fakeGitHub, problem, TOKEN } from "../fakes/github.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, testEachProgram, testOneProgram } from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 const REPOSITORY = "brightwater/tidepool";
@@ -79,7 +79,7 @@ const sent = (daemon: TestDaemon) =>
     return waiting.length === 0 || undefined;
   });
 
-testEachProgram("report: eyes and a pending status first, then how it ended", async (program) => {
+programTest("report: eyes and a pending status first, then how it ended", async (program) => {
   await using fake = withIssues(fakeGitHub());
   await using daemon = await startDaemon(program);
   const report = { react: true, status: "svc/review", comment: "{{ steps.s1.outputs.result }}" };
@@ -134,7 +134,7 @@ testEachProgram("report: eyes and a pending status first, then how it ended", as
   ok(!shown.includes(TOKEN.token), "no token anywhere");
 });
 
-testEachProgram("from a step: comment, status and react, to its own task only", async (program) => {
+programTest("from a step: comment, status and react, to its own task only", async (program) => {
   await using fake = withIssues(fakeGitHub());
   await using daemon = await startDaemon(program);
   const manifest = trigger();
@@ -171,7 +171,7 @@ testEachProgram("from a step: comment, status and react, to its own task only", 
   equal(ours(fake).length, 2, "keys are of the issue, not of the task");
 });
 
-testOneProgram("where there is nothing to answer to, it says why", async () => {
+programTest("where there is nothing to answer to, it says why", async () => {
   await using fake = withIssues(fakeGitHub());
   await using daemon = await startDaemon(ONE_PROGRAM);
   await daemon.apply(...STORES, workflow("review", "true"), trigger());
@@ -199,7 +199,7 @@ testOneProgram("where there is nothing to answer to, it says why", async () => {
   deepEqual(await daemon.json("get", "outbox"), []);
 });
 
-testOneProgram("what GitHub refuses ends the message with what is missing", async () => {
+programTest("what GitHub refuses ends the message with what is missing", async () => {
   const weak = { ...TOKEN, token: "ghp_weak_0123456789", permissions: ["metadata=read"] };
   await using fake = withIssues(fakeGitHub({ tokens: [weak, TOKEN] }));
   await using daemon = await startDaemon(ONE_PROGRAM);
@@ -221,7 +221,7 @@ testOneProgram("what GitHub refuses ends the message with what is missing", asyn
   equal((await daemon.svc(["outbox", "drop", failed?.id ?? ""])).code, 1, "it was sent");
 });
 
-testOneProgram("a lost answer gives no second comment, a deleted one a new one", async () => {
+programTest("a lost answer gives no second comment, a deleted one a new one", async () => {
   await using fake = withIssues(fakeGitHub());
   await using daemon = await startDaemon(ONE_PROGRAM);
   await daemon.apply(...STORES, connection(fake), workflow("review", "true"), trigger());
@@ -251,7 +251,7 @@ testOneProgram("a lost answer gives no second comment, a deleted one a new one",
   deepEqual(ours(fake), ["two"]);
 });
 
-testOneProgram("a loop that bears no marker is cut", async () => {
+programTest("a loop that bears no marker is cut", async () => {
   await using fake = withIssues(fakeGitHub());
   await using daemon = await startDaemon(ONE_PROGRAM);
   await daemon.apply(...STORES, connection(fake), workflow("review", "true"), trigger());
@@ -273,7 +273,7 @@ testOneProgram("a loop that bears no marker is cut", async () => {
   deepEqual((await outcomes()).slice(0, 2), ["accepted", "accepted"], "somebody else has spoken");
 });
 
-testOneProgram("a marker makes only our own events ours", async () => {
+programTest("a marker makes only our own events ours", async () => {
   await using fake = withIssues(fakeGitHub());
   await using daemon = await startDaemon(ONE_PROGRAM);
   await daemon.apply(...STORES, connection(fake), workflow("review", "true"), trigger());
@@ -293,7 +293,7 @@ testOneProgram("a marker makes only our own events ours", async () => {
   equal((await daemon.tasks()).length, before + 2);
 });
 
-testOneProgram(
+programTest(
   "an agent's text of 1 MB, with everything in it, is one harmless comment",
   async () => {
     await using fake = withIssues(fakeGitHub());

@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, trigger } from "../helpers/manifests.ts";
-import { longTest, ONE_PROGRAM, testEachProgram } from "../helpers/program.ts";
+import { longTest, ONE_PROGRAM, programTest } from "../helpers/program.ts";
 import { missing } from "../helpers/requirements.ts";
 import { logsIn } from "../helpers/stored_texts.ts";
 import { processRuns, untilFile } from "../helpers/until.ts";
@@ -66,7 +66,7 @@ longTest(
   },
 );
 
-testEachProgram("exit codes, signals and missing programs are told apart", async (program) => {
+programTest("exit codes, signals and missing programs are told apart", async (program) => {
   await using daemon = await startDaemon(program);
   const alone = (id: string, run: string, more = {}) => ({
     id,
@@ -119,7 +119,7 @@ testEachProgram("exit codes, signals and missing programs are told apart", async
   deepEqual(await Promise.all(pids.map(Number).map(processRuns)), pids.map(() => false));
 });
 
-testEachProgram(
+programTest(
   "a command line too long for the system fails its step, and the next task runs",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -132,7 +132,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "a worktree that is never made: its task can be cancelled, others behind it, too, and timeouts hold",
   async (program) => {
     await using daemon = await startDaemon(program);

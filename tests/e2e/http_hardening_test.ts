@@ -9,13 +9,7 @@ import { match, ok, strictEqual as equal } from "node:assert/strict";
 import { makePair, NO_OPENSSL } from "../helpers/certificate.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import {
-  cleanEnv,
-  longTest,
-  ONE_PROGRAM,
-  type Program,
-  testOneProgram,
-} from "../helpers/program.ts";
+import { cleanEnv, longTest, ONE_PROGRAM, type Program, programTest } from "../helpers/program.ts";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { until } from "../helpers/until.ts";
 
@@ -113,7 +107,7 @@ longTest("300 stalled clients hold up nobody, and are closed one day", async () 
   equal(await daemon.stop(), 0);
 }, CLOSED_BY_THEM);
 
-testOneProgram(
+programTest(
   "with 256 descriptors and 400 connections the daemon serves on",
   async () => {
     const limited: Program = {
@@ -136,7 +130,7 @@ testOneProgram(
   CLOSED_BY_THEM,
 );
 
-testOneProgram(
+programTest(
   "SIGTERM with 45 stalled clients ends the daemon",
   async () => {
     await using daemon = await startWithTrigger(ONE_PROGRAM);
@@ -152,7 +146,7 @@ testOneProgram(
   CLOSED_BY_THEM,
 );
 
-testOneProgram(
+programTest(
   "SIGTERM with a client that never finishes its body ends the daemon in time",
   async () => {
     await using daemon = await startWithTrigger(ONE_PROGRAM);
@@ -163,7 +157,7 @@ testOneProgram(
   CLOSED_BY_THEM,
 );
 
-testOneProgram(
+programTest(
   "svc daemon --webhook-tls-cert serves TLS and takes up a new certificate",
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);

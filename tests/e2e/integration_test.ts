@@ -10,15 +10,7 @@ import { join } from "node:path";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders, withOneByteChanged } from "../helpers/github.ts";
 import { secretStore } from "../helpers/manifests.ts";
-import {
-  cleanEnv,
-  ONE_PROGRAM,
-  ROOT,
-  run,
-  runSvc,
-  testEachProgram,
-  testOneProgram,
-} from "../helpers/program.ts";
+import { cleanEnv, ONE_PROGRAM, programTest, ROOT, run, runSvc } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
@@ -34,7 +26,7 @@ async function values(daemon: TestDaemon, project = "default"): Promise<unknown>
   return store.spec.data;
 }
 
-testEachProgram(
+programTest(
   "in an empty directory: init, daemon, integration install, a signed push, a succeeded task with a log",
   async (program) => {
     await using empty = await tempDir();
@@ -67,7 +59,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "svc integration install: secrets, where they come from and that they stay",
   async (program, t) => {
     await using daemon = await startDaemon(program);
@@ -192,7 +184,7 @@ function workspaceWarnings(project: string, stderr: string): string {
   return found.join("");
 }
 
-testOneProgram(
+programTest(
   "svc integration install without a daemon: exit 3; without its webhook server: paths",
   async () => {
     await using dir = await initDataDirectory(ONE_PROGRAM);
@@ -227,7 +219,7 @@ testOneProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "svc integration list and show work without a daemon, in an empty directory",
   async (program) => {
     await using empty = await tempDir();
@@ -281,7 +273,7 @@ testEachProgram(
 
 const PTY = await run("/bin/sh", ["-c", "command -v script"]).then(({ code }) => code === 0);
 
-testOneProgram(
+programTest(
   "svc integration install: a secret that is typed is not shown",
   async () => {
     await using daemon = await startDaemon(ONE_PROGRAM);

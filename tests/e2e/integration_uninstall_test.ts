@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:
 import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { trigger, workflow } from "../helpers/manifests.ts";
-import { testEachProgram } from "../helpers/program.ts";
+import { programTest } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -32,7 +32,7 @@ async function names(daemon: TestDaemon): Promise<string[]> {
 const INSTALL = "integration install github --set-secret webhook_secret=-";
 const UNINSTALL = "integration uninstall github";
 
-testEachProgram("uninstall: unasked nothing, then the package without its secrets", async (p) => {
+programTest("uninstall: unasked nothing, then the package without its secrets", async (p) => {
   await using daemon = await startDaemon(p);
   const before = await names(daemon);
   await run(daemon, INSTALL, 0, SECRET);
@@ -69,7 +69,7 @@ testEachProgram("uninstall: unasked nothing, then the package without its secret
   equal((await run(daemon, "integration uninstall gitlab -y", 4)).stdout, "");
 });
 
-testEachProgram("uninstall keeps and names what others use, and other projects", async (p) => {
+programTest("uninstall keeps and names what others use, and other projects", async (p) => {
   await using daemon = await startDaemon(p);
   await run(daemon, INSTALL, 0, SECRET);
   await run(daemon, `${INSTALL} -p shop`, 0, SECRET);
@@ -90,7 +90,7 @@ testEachProgram("uninstall keeps and names what others use, and other projects",
   equal(shop.stdout.split("\n").length, NAMES.length + 2);
 });
 
-testEachProgram(
+programTest(
   "uninstall of an unpacked package, changed and applied, with its own store",
   async (p) => {
     await using daemon = await startDaemon(p);

@@ -8,7 +8,7 @@
 
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { initDataDirectory } from "../helpers/daemon.ts";
-import { longTest, ONE_PROGRAM, testOneProgram } from "../helpers/program.ts";
+import { longTest, ONE_PROGRAM, programTest } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 import { Journal } from "../soak/journal.ts";
@@ -76,7 +76,7 @@ longTest(
   },
 );
 
-testOneProgram(
+programTest(
   "kill -9 while plugins run: what they left is ended by a guard, or at the next start before their rows say interrupted",
   async () => {
     await using base = await tempDir();

@@ -9,7 +9,7 @@ import { createHmac } from "node:crypto";
 import { fakeLine, LINE_TOKEN, problem } from "../fakes/line.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, testEachProgram, testOneProgram } from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 const SECRET = "0123456789abcdef0123456789abcdef";
@@ -62,7 +62,7 @@ const sent = (daemon: TestDaemon) =>
     return waiting.length === 0 || undefined;
   });
 
-testEachProgram(
+programTest(
   "svc line push answers each event of a batch where it came from",
   async (program) => {
     await using line = fakeLine();
@@ -93,7 +93,7 @@ testEachProgram(
   },
 );
 
-testOneProgram("a push whose answer is lost is sent again, and arrives once", async () => {
+programTest("a push whose answer is lost is sent again, and arrives once", async () => {
   await using line = fakeLine();
   await using daemon = await startDaemon(ONE_PROGRAM);
   await daemon.apply(...manifests(line.url), workflow("talk", "true"));

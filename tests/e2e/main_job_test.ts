@@ -10,7 +10,7 @@ import { basename, dirname, join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders, withOneByteChanged } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { ROOT, run, testEachProgram, testOneProgram } from "../helpers/program.ts";
+import { programTest, ROOT, run } from "../helpers/program.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
 const ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
@@ -31,7 +31,7 @@ async function sendSigned(
   });
 }
 
-testEachProgram("integrations/github: a push prints who pushed what", async (program) => {
+programTest("integrations/github: a push prints who pushed what", async (program) => {
   await using daemon = await startDaemon(program);
   await daemon.apply(secretStore("github", { webhook_secret: SECRET }));
   const applied = await daemon.svc(["apply", "-f", join(ROOT, "integrations/github")]);
@@ -86,7 +86,7 @@ testEachProgram("integrations/github: a push prints who pushed what", async (pro
   equal((await daemon.tasks()).length, 1);
 });
 
-testEachProgram("integrations/github: what is no push starts nothing", async (program) => {
+programTest("integrations/github: what is no push starts nothing", async (program) => {
   await using daemon = await startDaemon(program);
   await daemon.apply(secretStore("github", { webhook_secret: SECRET }));
   equal((await daemon.svc(["apply", "-f", join(ROOT, "integrations/github")])).code, 0);
@@ -105,7 +105,7 @@ testEachProgram("integrations/github: what is no push starts nothing", async (pr
   deepEqual(await daemon.tasks(), []);
 });
 
-testEachProgram("POST /webhook/{trigger}: what a signed delivery comes to", async (program, t) => {
+programTest("POST /webhook/{trigger}: what a signed delivery comes to", async (program, t) => {
   await using daemon = await startDaemon(program);
   await daemon.apply(
     RECORD,
@@ -210,7 +210,7 @@ testEachProgram("POST /webhook/{trigger}: what a signed delivery comes to", asyn
   await daemon.settled();
 });
 
-testEachProgram("$SVC_PAYLOAD_FILE holds the bytes that were sent", async (program) => {
+programTest("$SVC_PAYLOAD_FILE holds the bytes that were sent", async (program) => {
   await using daemon = await startDaemon(program);
   await daemon.apply(RECORD, secretStore("github", { webhook_secret: SECRET }), trigger("plain"));
   const bodies = [
@@ -274,7 +274,7 @@ async function listExamples(): Promise<{ name: string; body: Uint8Array }[]> {
   return found.sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
-testEachProgram(
+programTest(
   "every example of GitHub's, signed, is accepted, and its step gets its bytes",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -285,7 +285,7 @@ testEachProgram(
   { skip },
 );
 
-testEachProgram("every example of GitHub's, one byte changed, is answered 401", async (program) => {
+programTest("every example of GitHub's, one byte changed, is answered 401", async (program) => {
   await using daemon = await startDaemon(program);
   await daemon.apply(RECORD, secretStore("github", { webhook_secret: SECRET }), trigger("plain"));
   for (const { name, body } of examples) {
@@ -318,7 +318,7 @@ const DEMOS: readonly { args: string[]; shows: RegExp[] }[] = [
 
 for (const { args, shows } of DEMOS) {
   const name = [".ci/demo", ...args].join(" ");
-  testEachProgram(`${name} passes and leaves nothing behind`, async (program) => {
+  programTest(`${name} passes and leaves nothing behind`, async (program) => {
     const wrapper = program.name === "source" ? join(ROOT, ".ci/svc") : program.command;
     const env = { SVC_PROGRAM: wrapper, SVC_DENO: Deno.execPath() };
     const demo = await run(join(ROOT, ".ci/demo"), args, { env, withinMs: 120_000 });
@@ -332,7 +332,7 @@ for (const { args, shows } of DEMOS) {
   }, { fileOnly: ITS_OWN });
 }
 
-testOneProgram(".ci/demo fails loudly, naming the step, when a step does", async () => {
+programTest(".ci/demo fails loudly, naming the step, when a step does", async () => {
   const demo = await run(join(ROOT, ".ci/demo"), [], { env: { SVC_PROGRAM: "/bin/false" } });
   equal(demo.code, 1);
   match(demo.stderr, /^demo: FAILED at "The program": exit code 1 of: svc version$/m);

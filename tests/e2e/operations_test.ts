@@ -9,14 +9,7 @@ import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import {
-  ONE_PROGRAM,
-  ROOT,
-  run,
-  SOURCE,
-  testEachProgram,
-  testOneProgram,
-} from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest, ROOT, run, SOURCE } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
@@ -43,7 +36,7 @@ async function onSocket(daemon: TestDaemon, path: string, headers: Record<string
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-testEachProgram(
+programTest(
   "GET /metrics on the control socket: what happened, and what there is",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -96,7 +89,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "GET /metrics takes the role read_only on the socket, and a token that is known",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -110,7 +103,7 @@ testEachProgram(
   },
 );
 
-testEachProgram("GET /metrics at the webhook address: only with --metrics", async (program) => {
+programTest("GET /metrics at the webhook address: only with --metrics", async (program) => {
   {
     await using daemon = await startDaemon(program);
     equal((await daemon.send("/metrics", { method: "GET" })).status, 404);
@@ -129,7 +122,7 @@ interface StatusJson {
   readonly degraded: readonly string[];
 }
 
-testEachProgram(
+programTest(
   "svc status: what waits, how long, what happened lately, and sizes",
   async (program) => {
     await using daemon = await startDaemon(program, { args: ["--workers", "1"] });
@@ -183,7 +176,7 @@ testEachProgram(
 
 const DOCS = Deno.readTextFileSync(join(ROOT, "docs/operations.md"));
 
-testOneProgram("docs/operations.md names every metric there is, and no other", async () => {
+programTest("docs/operations.md names every metric there is, and no other", async () => {
   await using daemon = await startDaemon(ONE_PROGRAM);
   const { text } = await onSocket(daemon, "/metrics");
   const there = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name ?? "");
@@ -198,7 +191,7 @@ testOneProgram("docs/operations.md names every metric there is, and no other", a
 const ANALYZE = "/usr/bin/systemd-analyze";
 const hasAnalyze = await Deno.stat(ANALYZE).then(() => true, () => false);
 
-testOneProgram(
+programTest(
   "the systemd unit in docs/operations.md is one systemd understands",
   async () => {
     await using dir = await tempDir();
@@ -245,7 +238,7 @@ function startCollector() {
 }
 
 // A compiled program collects traces only when it was compiled so: docs/operations.md.
-testOneProgram(
+programTest(
   "traces: one from the request to the last step, with names and ids and nothing of the payload",
   async ({ onPostgres = false }) => {
     await using collector = startCollector();

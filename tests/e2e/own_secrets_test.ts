@@ -8,7 +8,7 @@
 import { match, ok, strictEqual as equal } from "node:assert/strict";
 import { startDaemon } from "../helpers/daemon.ts";
 import { trigger, workflow } from "../helpers/manifests.ts";
-import { testEachProgram } from "../helpers/program.ts";
+import { programTest } from "../helpers/program.ts";
 import { loggedTexts, textsIn } from "../helpers/stored_texts.ts";
 
 const GIVEN = {
@@ -30,7 +30,7 @@ cat "$SVC_DATA_DIR/secrets/secretstore.key"
 printf 'token=%s\\n' "$ANTHROPIC_API_KEY" >"$SVC_OUTPUT"
 echo the end`;
 
-testEachProgram(
+programTest(
   "a step that prints the daemon's own secrets shows none of them",
   async (program) => {
     await using daemon = await startDaemon(program, {

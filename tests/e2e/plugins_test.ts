@@ -10,7 +10,7 @@ import { createHash, createHmac } from "node:crypto";
 import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { hookKind, type Manifest, secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { longTest, ONE_PROGRAM, ROOT, run, testEachProgram } from "../helpers/program.ts";
+import { longTest, ONE_PROGRAM, programTest, ROOT, run } from "../helpers/program.ts";
 import { changeIn, rowsIn } from "../helpers/stored_rows.ts";
 import { textsIn } from "../helpers/stored_texts.ts";
 import { makePair, NO_OPENSSL } from "../helpers/certificate.ts";
@@ -83,7 +83,7 @@ async function copyExamples(daemon: TestDaemon): Promise<void> {
   }
 }
 
-testEachProgram(
+programTest(
   "the example of docs/plugins.md authenticates and transforms",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -117,7 +117,7 @@ testEachProgram(
   { skip: missing("openssl") },
 );
 
-testEachProgram("what docs/plugins.md says to try works", async (program) => {
+programTest("what docs/plugins.md says to try works", async (program) => {
   await using daemon = await startDaemon(program);
   await copyExamples(daemon);
   equal((await daemon.svc(["apply", "-f", join(EXAMPLES, "chat.yaml")])).code, 0);
@@ -157,7 +157,7 @@ longTest("the cron plugin of docs/plugins.md refreshes its token", async () => {
   }, 90_000);
 });
 
-testEachProgram(
+programTest(
   "an interceptor sees the exact bytes, or the request is refused",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -206,7 +206,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "a plugin that misbehaves gets the answer and the row it deserves, and leaves nobody",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -263,7 +263,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "a transformer's object is what filter and steps see; anything else is 502",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -302,7 +302,7 @@ testEachProgram(
   },
 );
 
-testEachProgram("tightening the policy stops the next run, without a restart", async (program) => {
+programTest("tightening the policy stops the next run, without a restart", async (program) => {
   await using daemon = await startDaemon(program);
   await withPlugins(daemon, { "check.sh": "exit 0" }, interceptor("scripts/check.sh"));
   const send = async () =>
@@ -337,7 +337,7 @@ testEachProgram("tightening the policy stops the next run, without a restart", a
   equal(rows.filter(({ result }) => result === "denied").length, closed.length);
 });
 
-testEachProgram(
+programTest(
   "who is no admin applies no plugins, in whatever spelling, and nothing of the file",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -398,7 +398,7 @@ spec:
   },
 );
 
-testEachProgram(
+programTest(
   "a token works where the socket is capped, until it is revoked",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -427,7 +427,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "instances are checked against the schema, listed by every name, and run hooks",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -484,7 +484,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "the audit can be read with SQL, and tells when it was changed",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -563,7 +563,7 @@ longTest(
   },
 );
 
-testEachProgram(
+programTest(
   "the control plane answers over TLS to who has a token, and to nobody else",
   async (program) => {
     await using dir = await tempDir();
@@ -587,7 +587,7 @@ testEachProgram(
   { skip: NO_OPENSSL },
 );
 
-testEachProgram("delivery explain and apply --against tell what plugins did", async (program) => {
+programTest("delivery explain and apply --against tell what plugins did", async (program) => {
   await using daemon = await startDaemon(program);
   await withPlugins(
     daemon,

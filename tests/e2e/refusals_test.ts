@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { type Answer, type Send, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders, signGithub } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { testEachProgram } from "../helpers/program.ts";
+import { programTest } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -209,7 +209,7 @@ const RAW: readonly {
   },
 ];
 
-testEachProgram("POST /webhook/{trigger} starts no task of what it refuses", async (program, t) => {
+programTest("POST /webhook/{trigger} starts no task of what it refuses", async (program, t) => {
   await using daemon = await startHost(program);
   for (const { name, status, code, cases } of GROUPS) {
     await t.step(name, async () => {
@@ -248,7 +248,7 @@ testEachProgram("POST /webhook/{trigger} starts no task of what it refuses", asy
   });
 });
 
-testEachProgram("a body of exactly the cap is accepted, however it comes", async (program) => {
+programTest("a body of exactly the cap is accepted, however it comes", async (program) => {
   await using daemon = await startHost(program);
   const body = LARGE.replace("x", "");
   equal(body.length, MAX_BODY);
@@ -259,7 +259,7 @@ testEachProgram("a body of exactly the cap is accepted, however it comes", async
 
 // A server that answers and closes while the rest of a body still comes in resets the connection, and
 // then some senders never see the answer: hence so many.
-testEachProgram("413: a body over the cap, and every sender gets to read it", async (program) => {
+programTest("413: a body over the cap, and every sender gets to read it", async (program) => {
   await using daemon = await startHost(program);
   for (const bytes of [MAX_BODY + 1, 200_000, 1_000_000]) {
     const send = signedBody(LARGE.padEnd(bytes, " "));
@@ -277,7 +277,7 @@ testEachProgram("413: a body over the cap, and every sender gets to read it", as
   deepEqual(await daemon.tasks(), []);
 });
 
-testEachProgram(
+programTest(
   "every refusal of a known trigger leaves a record with its reason",
   async (program) => {
     await using daemon = await startHost(program);

@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { secretStore, trigger } from "../helpers/manifests.ts";
-import { testEachProgram } from "../helpers/program.ts";
+import { programTest } from "../helpers/program.ts";
 import { loggedTexts, textsIn } from "../helpers/stored_texts.ts";
 import { untilFile } from "../helpers/until.ts";
 
@@ -118,7 +118,7 @@ function findIn(texts: Iterable<readonly [where: string, text: string]>): string
   return found;
 }
 
-testEachProgram(
+programTest(
   "nothing that plugins, hooks and steps print gives a secret away",
   async (program) => {
     await using daemon = await startDaemon(program, { args: ["--log-level", "debug"] });

@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, testEachProgram, testOneProgram } from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest } from "../helpers/program.ts";
 import { SLACK_SECRET, slackHeaders, slackMessage } from "../helpers/slack.ts";
 import { slackApi } from "../helpers/slack_api.ts";
 import { loggedTexts, textsIn } from "../helpers/stored_texts.ts";
@@ -53,7 +53,7 @@ async function post(daemon: TestDaemon, body: string, type = "application/json")
 const inWords = (texts: readonly { readonly text: string }[]) =>
   texts.map(({ text }) => text.replace(/[0-9A-Z]{26}/, "ID").replace(/\d+m?s/, "…"));
 
-testEachProgram(
+programTest(
   "a task is told of when it begins to run, and the one that waits is not",
   async (program) => {
     await using slack = slackApi();
@@ -94,7 +94,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "a task that can never run is told of as failed, its retry in the same thread",
   async (program) => {
     await using slack = slackApi();
@@ -134,7 +134,7 @@ for (
       new Response("", { status: 429, headers: { "retry-after": "290" } }),
   })
 ) {
-  testOneProgram(`the daemon ends in time while Slack ${name}`, async () => {
+  programTest(`the daemon ends in time while Slack ${name}`, async () => {
     await using slack = slackApi(answer);
     await using daemon = await startDaemon(ONE_PROGRAM, { args: ["--slack-api-url", slack.url] });
     await daemon.apply(...STORES, workflow("talk", "true"), chat());
@@ -156,7 +156,7 @@ for (
   });
 }
 
-testOneProgram("the token is used as it is now, and is nowhere to be read", async () => {
+programTest("the token is used as it is now, and is nowhere to be read", async () => {
   await using slack = slackApi((_post, nth) =>
     nth % 2 === 0
       ? Response.json({ ok: false, error: "not_in_channel" })
@@ -234,7 +234,7 @@ async function* filesBelow(directory: string): AsyncGenerator<string> {
   }
 }
 
-testOneProgram("no payload chooses where is posted", async () => {
+programTest("no payload chooses where is posted", async () => {
   await using slack = slackApi();
   await using elsewhere = slackApi();
   await using daemon = await startDaemon(ONE_PROGRAM, { args: ["--slack-api-url", slack.url] });
@@ -278,7 +278,7 @@ testOneProgram("no payload chooses where is posted", async () => {
   deepEqual(elsewhere.paths, []);
 });
 
-testEachProgram("svc slack reply: what it takes, and who may", async (program) => {
+programTest("svc slack reply: what it takes, and who may", async (program) => {
   await using slack = slackApi();
   await using daemon = await startDaemon(program, { args: ["--slack-api-url", slack.url] });
   await daemon.apply(...STORES, workflow("talk", "true"), chat());

@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import type { WatchLine } from "../../src/api/resource_operations.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, testEachProgram, testOneProgram } from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest } from "../helpers/program.ts";
 import { SLACK_SECRET, slackHeaders, slackMessage } from "../helpers/slack.ts";
 import { until } from "../helpers/until.ts";
 
@@ -37,7 +37,7 @@ async function say(daemon: TestDaemon, text: string, more: Record<string, string
   });
 }
 
-testEachProgram("get source-events and bindings: shape, filters, pages, names", async (program) => {
+programTest("get source-events and bindings: shape, filters, pages, names", async (program) => {
   await using daemon = await startDaemon(program);
   await daemon.apply(
     ...[STORE, workflow("talk", ":"), chat(), chat({ name: "other", condition: "false" })],
@@ -104,7 +104,7 @@ testEachProgram("get source-events and bindings: shape, filters, pages, names", 
   match((await daemon.svc(["get", "bindings", "--state", "routed"])).stderr, /is for/);
 });
 
-testOneProgram("get source-events -w shows an event as it is routed", async () => {
+programTest("get source-events -w shows an event as it is routed", async () => {
   await using daemon = await startDaemon(ONE_PROGRAM);
   await daemon.apply(STORE, workflow("talk", ":"), chat({ suspend: true }));
   const event = await say(daemon, "root");
@@ -126,7 +126,7 @@ testOneProgram("get source-events -w shows an event as it is routed", async () =
   await watching;
 });
 
-testEachProgram(
+programTest(
   "delivery explain tells of the event, delivery redeliver names the replay",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -172,7 +172,7 @@ testEachProgram(
   },
 );
 
-testEachProgram("delivery explain finds out why a signature did not pass", async (program) => {
+programTest("delivery explain finds out why a signature did not pass", async (program) => {
   await using daemon = await startDaemon(program);
   const webhook = { secret: { fromRef: "slack" }, recordRejected: true };
   await daemon.apply(
@@ -193,7 +193,7 @@ testEachProgram("delivery explain finds out why a signature did not pass", async
   ok(!stdout.includes("x-webhook-signature"), stdout);
 });
 
-testEachProgram("a reply after svc task retry reaches the retry that runs", async (program) => {
+programTest("a reply after svc task retry reaches the retry that runs", async (program) => {
   await using daemon = await startDaemon(program);
   const run =
     '[ -e again ] || exit 1; while [ ! -s "$SVC_INBOX" ]; do sleep 0.05; done; cat "$SVC_INBOX" > got';

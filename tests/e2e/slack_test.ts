@@ -8,13 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, workflow } from "../helpers/manifests.ts";
-import {
-  longTest,
-  ONE_PROGRAM,
-  testEachProgram,
-  testOneProgram,
-  times,
-} from "../helpers/program.ts";
+import { longTest, ONE_PROGRAM, programTest, times } from "../helpers/program.ts";
 import { SLACK_SECRET, slackHeaders, slackMessage } from "../helpers/slack.ts";
 import { findFile, until, untilFile } from "../helpers/until.ts";
 
@@ -69,7 +63,7 @@ function routed(daemon: TestDaemon): Promise<readonly EventRecord[]> {
   });
 }
 
-testEachProgram(
+programTest(
   "a thread: ten replies reach the running task in order, the next starts a follow-up",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -115,7 +109,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "Slack's retries, signed anew each time, leave one event and one task",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -142,7 +136,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "a mention is one task although Slack tells of it twice; what people did not write is ignored",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -172,7 +166,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "the filter decides what starts a task, not what reaches a bound thread",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -200,7 +194,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "slash commands and clicks get an empty 200, and their text stays text",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -242,7 +236,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "what nobody can decide waits for a person: source bind and source replay",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -270,7 +264,7 @@ testEachProgram(
 
 const KILLS = times(50, 5);
 
-testOneProgram(
+programTest(
   `kill -9 right after a 200, ${KILLS} times: the event is there and is routed once`,
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);
@@ -344,7 +338,7 @@ function fakeSlack() {
   };
 }
 
-testEachProgram(
+programTest(
   "answers go to the thread: notify, and svc slack reply from a step",
   async (program) => {
     await using slack = fakeSlack();
@@ -379,7 +373,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "svc slack reply says what is missing, and a step answers for its own task only",
   async (program) => {
     await using daemon = await startDaemon(program);

@@ -14,7 +14,7 @@ import { startDaemon as startInside } from "../../src/daemon.ts";
 import { initDataDirectory, ONLY_NODE, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, toText, workflow } from "../helpers/manifests.ts";
 import { setClock } from "../helpers/manual_clock.ts";
-import { ONE_PROGRAM, testEachProgram, testOneProgram } from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 /** A delivery as `svc get deliveries -o json` shows it. */
@@ -61,7 +61,7 @@ async function nextFire(daemon: TestDaemon, name: string): Promise<string | null
   return trigger.status.next_fire_at;
 }
 
-testEachProgram(
+programTest(
   "a file that is dropped into a workspace starts a task that reads it",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -98,7 +98,7 @@ testEachProgram(
   },
 );
 
-testEachProgram("trigger fire starts a task of any trigger, or says why not", async (program) => {
+programTest("trigger fire starts a task of any trigger, or says why not", async (program) => {
   await using daemon = await startDaemon(program);
   await daemon.apply(
     RECORD,
@@ -147,7 +147,7 @@ testEachProgram("trigger fire starts a task of any trigger, or says why not", as
   equal((await daemon.tasks()).length, before);
 });
 
-testEachProgram(
+programTest(
   "trigger suspend and resume, as an apply would, and redelivery after it",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -177,7 +177,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "the end of a task starts the next, in its chain, also after a kill",
   async (program) => {
     await using directory = await initDataDirectory(program);
@@ -227,7 +227,7 @@ testEachProgram(
   },
 );
 
-testOneProgram("nobody below operator may fire, suspend or resume, steps included", async () => {
+programTest("nobody below operator may fire, suspend or resume, steps included", async () => {
   await using daemon = await startDaemon(ONE_PROGRAM);
   const commands = ["fire", "suspend", "resume"].map((word) =>
     `svc trigger ${word} other || echo $?`
@@ -254,7 +254,7 @@ testOneProgram("nobody below operator may fire, suspend or resume, steps include
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-testOneProgram(
+programTest(
   "a clock moved an hour back and a day forward neither storms nor repeats a cron trigger",
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);

@@ -8,13 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { startDaemon, type TaskRecord, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, trigger } from "../helpers/manifests.ts";
-import {
-  cleanEnv,
-  ONE_PROGRAM,
-  type Program,
-  testEachProgram,
-  testOneProgram,
-} from "../helpers/program.ts";
+import { cleanEnv, ONE_PROGRAM, type Program, programTest } from "../helpers/program.ts";
 import { logsIn } from "../helpers/stored_texts.ts";
 import { until, untilFile } from "../helpers/until.ts";
 
@@ -42,7 +36,7 @@ async function start(daemon: TestDaemon, ...steps: Record<string, unknown>[]): P
 const taskOf = async (daemon: TestDaemon, id: string) =>
   await daemon.json("get", "task", id) as TaskRecord & Record<string, unknown>;
 
-testEachProgram(
+programTest(
   "svc task cancel: several at once, waits for their end, says what has ended",
   async (program) => {
     await using daemon = await startDaemon(program, { args: ["--workers", "1"] });
@@ -87,7 +81,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "svc task wait and retry: exit codes, and nothing but the id for scripts",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -139,7 +133,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "svc task inbox and workspace, by people and by the step itself",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -199,7 +193,7 @@ function spawn(program: Program, daemon: TestDaemon, ...args: readonly string[])
   };
 }
 
-testEachProgram(
+programTest(
   "Ctrl-C ends what lasts with exit code 130, and touches nothing else",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -221,7 +215,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "what follows a task ends with exit code 3 when the daemon does",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -244,7 +238,7 @@ testEachProgram(
 const logged = (text: string) =>
   `until svc task logs "$SVC_TASK_ID" | grep -q ${text}; do sleep 0.05; done`;
 
-testEachProgram(
+programTest(
   "svc task logs: prefixes and times line by line, from steps side by side",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -273,7 +267,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "svc get task -w: rows as tasks change, one object a line with -o json",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -295,7 +289,7 @@ testEachProgram(
   },
 );
 
-testOneProgram(
+programTest(
   "svc daemon --keep-tasks: older tasks of a trigger go soon after the start, with their logs",
   async () => {
     await using daemon = await startDaemon(ONE_PROGRAM, { args: ["--keep-tasks", "2"] });
@@ -314,7 +308,7 @@ testOneProgram(
   },
 );
 
-testEachProgram("svc daemon refuses numbers of tasks that are none", async (program) => {
+programTest("svc daemon refuses numbers of tasks that are none", async (program) => {
   await using daemon = await startDaemon(program);
   for (const flag of ["--keep-tasks", "--keep-tasks-days"]) {
     for (const value of ["-1", "x", "1.5", ""]) {

@@ -10,7 +10,7 @@ import { makePair, NO_OPENSSL } from "../helpers/certificate.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, testEachProgram, testOneProgram } from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest } from "../helpers/program.ts";
 import { missing } from "../helpers/requirements.ts";
 
 const SECRET = "correct horse battery staple";
@@ -29,7 +29,7 @@ async function prepared(daemon: TestDaemon, webhook: unknown, condition = "true"
   return file;
 }
 
-testEachProgram(
+programTest(
   "trigger send signs, posts and prints the task",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -51,7 +51,7 @@ testEachProgram(
   },
 );
 
-testOneProgram("what trigger send --curl prints is accepted", async () => {
+programTest("what trigger send --curl prints is accepted", async () => {
   await using daemon = await startDaemon(ONE_PROGRAM);
   const file = await prepared(daemon, GITHUB, 'headers["x-github-event"] == "push"');
   const send = ["trigger", "send", "hook", "-f", file, "--event", "push"];
@@ -62,7 +62,7 @@ testOneProgram("what trigger send --curl prints is accepted", async () => {
   ok(!line.includes(SECRET));
 }, { skip: missing("curl") });
 
-testEachProgram(
+programTest(
   "trigger send serves every scheme that it can sign, and says why of the others",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -104,7 +104,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "an operator sends signed requests, and sees neither signature nor secret",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -133,7 +133,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "trigger fire gives a condition the headers it reads, or names them",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -148,7 +148,7 @@ testEachProgram(
   },
 );
 
-testEachProgram(
+programTest(
   "trigger test takes what a platform would send, and what is stored",
   async (program) => {
     await using daemon = await startDaemon(program);
@@ -168,7 +168,7 @@ testEachProgram(
   },
 );
 
-testOneProgram(
+programTest(
   "trigger send reaches a daemon whose certificate is made for another name",
   async () => {
     await using dir = await tempDir();

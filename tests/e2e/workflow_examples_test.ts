@@ -20,7 +20,7 @@ import {
 } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore } from "../helpers/manifests.ts";
-import { DENO_DIR, ONE_PROGRAM, ROOT, run, testOneProgram } from "../helpers/program.ts";
+import { DENO_DIR, ONE_PROGRAM, programTest, ROOT, run } from "../helpers/program.ts";
 import { missing } from "../helpers/requirements.ts";
 import { type TempDir, tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
@@ -121,7 +121,7 @@ const pullRequest = (action: string, title = "Add $(touch PWN) a feature") => ({
   pull_request: { title, author_association: "MEMBER", base: { ref: "main" } },
 });
 
-testOneProgram(
+programTest(
   "docs/examples/workflows: an agent reviews a pull request in a worktree, and it becomes a comment",
   async () => {
     await using home = await tempDir();
@@ -161,7 +161,7 @@ testOneProgram(
   { skip: missing("git") },
 );
 
-testOneProgram("docs/workflows.md shows the examples as they are", async () => {
+programTest("docs/workflows.md shows the examples as they are", async () => {
   const page = await Deno.readTextFile(join(ROOT, "docs/workflows.md"));
   for (const name of ["review-pull-request", "nightly", "deploy"]) {
     const text = await Deno.readTextFile(`${EXAMPLES}/${name}.yaml`);
@@ -193,7 +193,7 @@ async function makeScripts(workspace: string): Promise<void> {
   }
 }
 
-testOneProgram(
+programTest(
   "docs/examples/workflows: a push replaces the deployment before it, and a failed one is diagnosed",
   async () => {
     await using home = await tempDir();
@@ -246,7 +246,7 @@ function movableClock(at: string) {
   return clock;
 }
 
-testOneProgram(
+programTest(
   "docs/examples/workflows: the night that was missed is made up for once in the morning",
   async () => {
     await using home = await tempDir();

@@ -52,9 +52,7 @@ export function svcdOf(program: Program): Program {
   return { ...program, args: [...program.args.slice(0, -1), join(ROOT, "main.ts")] };
 }
 
-/**
- * Whether everything is to run (`make test-all`): on both programs, and the tests that take long.
- */
+/** Whether everything is to run (`make test-all`), the tests that take long, too. */
 export const TEST_ALL = Deno.env.get("SVC_TEST_ALL") === "1";
 
 /** Whether the tests are run over PostgreSQL, in the place of a database in a file. */
@@ -65,15 +63,10 @@ export const NOT_ALL = TEST_ALL
   ? undefined
   : `long, run by ${ON_POSTGRES ? "SVC_TEST_ON=postgres " : ""}make test-all`;
 
-/** The program of tests that run once: the compiled one where there is one. */
+/** The program under test: the compiled one where there is one. */
 export const ONE_PROGRAM: Program = ON_POSTGRES
   ? { ...COMPILED ?? SOURCE, onPostgres: true }
   : COMPILED ?? SOURCE;
-
-/** The programs of {@linkcode testEachProgram}: both when everything is to run, else one. */
-export const PROGRAMS: readonly Program[] = TEST_ALL && COMPILED !== undefined && !ON_POSTGRES
-  ? [SOURCE, COMPILED]
-  : [ONE_PROGRAM];
 
 /** What differs from the usual test. */
 export interface ProgramTestOptions
@@ -87,27 +80,8 @@ export interface ProgramTestOptions
 /** What a test does with a program. */
 type Body = (program: Program, t: Deno.TestContext) => void | Promise<void>;
 
-/**
- * One test for each of {@linkcode PROGRAMS}. Where everything is to run and there is no compiled
- * one, its test is ignored and says why.
- */
-export function testEachProgram(
-  name: string,
-  body: Body,
-  options: ProgramTestOptions = {},
-): void {
-  for (const program of PROGRAMS) test(program, name, body, options);
-  if (TEST_ALL && COMPILED === undefined) {
-    Deno.test({
-      name: `${name} (compiled; ignored, SVC_TEST_DIST names no directory with a compiled svc)`,
-      ignore: true,
-      fn() {},
-    });
-  }
-}
-
-/** One test, with {@linkcode ONE_PROGRAM}. */
-export function testOneProgram(name: string, body: Body, options: ProgramTestOptions = {}): void {
+/** A test with {@linkcode ONE_PROGRAM}. */
+export function programTest(name: string, body: Body, options: ProgramTestOptions = {}): void {
   test(ONE_PROGRAM, name, body, options);
 }
 
