@@ -125,8 +125,10 @@ export interface TestBrowser extends AsyncDisposable {
   readonly context: BrowserContext;
   /** A tab; what goes wrong in it (errors, what the policy forbids) fails the test. */
   readonly open: (address: string) => Promise<Page>;
-  /** What has gone wrong so far; the test may take out what it expects. */
+  /** What has gone wrong so far; the test may take out what it has looked at. */
   readonly faults: string[];
+  /** Fails the test for no fault that matches, however late the browser reports it. */
+  readonly expects: (fault: RegExp) => void;
 }
 
 /** How to start Chromium. */
@@ -157,6 +159,7 @@ export async function startBrowser(options: BrowserOptions = {}): Promise<TestBr
   });
   context.setDefaultTimeout(PATIENCE_MS);
   const faults: string[] = [];
+  const expected: RegExp[] = [];
   context.on("page", (page) => {
     page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
     page.on("console", (message) => {
@@ -167,6 +170,7 @@ export async function startBrowser(options: BrowserOptions = {}): Promise<TestBr
   return {
     context,
     faults,
+    expects: (fault) => void expected.push(fault),
     async open(address) {
       const page = await context.newPage();
       await page.goto(address);
@@ -174,7 +178,7 @@ export async function startBrowser(options: BrowserOptions = {}): Promise<TestBr
     },
     async [Symbol.asyncDispose]() {
       await open.disposeAsync();
-      deepEqual(faults, []);
+      deepEqual(faults.filter((fault) => !expected.some((one) => one.test(fault))), []);
     },
   };
 }
