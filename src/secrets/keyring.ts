@@ -79,7 +79,10 @@ export async function createKeyring(keyFile: string): Promise<Keyring> {
   const known = format === BOUND || format === UNBOUND;
   if (!known || raw === undefined || raw.length !== KEY_BYTES || rest.length > 0) {
     const what = format === "" ? "empty" : "damaged";
-    throw new AppError("invalid", `The secret key file is ${what}, restore it from your backup`);
+    throw new AppError(
+      "invalid",
+      `The secret key file is ${what}: restore it from your backup ("svc init" says whether it has been used)`,
+    );
   }
   const opensUnbound = format === UNBOUND;
   const keyId = sha256Hex(raw).slice(0, 8);
