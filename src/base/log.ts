@@ -7,7 +7,7 @@
 
 import { AppError, inOwnWords, messageOf } from "./errors.ts";
 import { rfc3339, type WallClock } from "./clock.ts";
-import { escapeControls } from "./control_characters.ts";
+import { escapeHidden } from "./control_characters.ts";
 import { toJson } from "./json.ts";
 
 /** How much is written; each level includes those after it. */
@@ -64,7 +64,7 @@ export function createLog(options: LogOptions): DaemonLog {
     const line = options.format === "json"
       ? jsonLine({ time, level, message }, facts)
       : [time, level.toUpperCase().padEnd(5), message, ...facts.map(pretty)].join(" ");
-    options.write(escapeControls(redact(line))); // of which JSON leaves some as they are
+    options.write(escapeHidden(redact(line))); // of which JSON leaves some as they are
   };
   return {
     debug: at("debug"),

@@ -6,18 +6,19 @@
  */
 
 import { type Address, type Client, connect } from "../api/client.ts";
-import { escapeInLines } from "../base/control_characters.ts";
+import { escapeInLines, spellInLines } from "../base/control_characters.ts";
 import { AppError, messageOf } from "../base/errors.ts";
 import { SafeText } from "./terminal_text.ts";
 
 /** Where a command reads and writes. */
 export interface Io {
   /**
-   * Writes to standard output: exactly, but to a terminal with control characters spelled out.
+   * Writes to standard output: exactly, but to a terminal with what nobody would see spelled out, in
+   * a way that JSON stays JSON with the same values.
    * Throws {@linkcode OutputClosed} when its reader has gone.
    */
   out(data: string | Uint8Array | SafeText): void;
-  /** Writes to standard error, which is for people: control characters are always spelled out. */
+  /** Writes to standard error, which is for people: what nobody would see is always spelled out. */
   err(text: string | SafeText): void;
   /** What comes on standard input. */
   stdin(): ReadableStream<Uint8Array>;
@@ -71,8 +72,8 @@ export function writers(
   },
 ): Pick<Io, "out" | "err"> {
   return {
-    out: (data) => writeAll(stdout, outIsTerminal ? visible(data) : exact(data)),
-    err: (text) => writeAll(stderr, visible(text)),
+    out: (data) => writeAll(stdout, outIsTerminal ? visible(data, escapeInLines) : exact(data)),
+    err: (text) => writeAll(stderr, visible(text, spellInLines)),
   };
 }
 
@@ -81,10 +82,13 @@ function exact(data: string | Uint8Array | SafeText): Uint8Array {
   return ENCODER.encode(data instanceof SafeText ? data.text : data);
 }
 
-function visible(data: string | Uint8Array | SafeText): Uint8Array {
+function visible(
+  data: string | Uint8Array | SafeText,
+  spell: (text: string) => string,
+): Uint8Array {
   if (data instanceof SafeText) return exact(data);
   const text = typeof data === "string" ? data : new TextDecoder().decode(data);
-  return ENCODER.encode(escapeInLines(text));
+  return ENCODER.encode(spell(text));
 }
 
 /** The process's own terminal. */
@@ -135,7 +139,7 @@ const KEY = { breakOff: 0x03, end: 0x04, backspace: 0x08, enter: 0x0d, clear: 0x
 function hiddenLine(prompt: string): string | undefined {
   Deno.stdin.setRaw(true);
   try {
-    writeAll(Deno.stderr, visible(prompt));
+    writeAll(Deno.stderr, visible(prompt, spellInLines));
     const typed: string[] = [];
     const decoder = new TextDecoder();
     const chunk = new Uint8Array(4096);

@@ -1,12 +1,12 @@
 /**
  * What a terminal gets to see: of texts from outside colours at most, and those only in the output
- * of tasks; everything else that would drive it (titles, cursor, clipboard, links) goes. What svc
- * itself does with the terminal is here, too.
+ * of tasks; everything else that would drive it (titles, cursor, clipboard, links) goes. What nobody
+ * would see is spelled out. What svc itself does with the terminal is here, too.
  *
  * @module
  */
 
-import { escapeInLines, replaceControls } from "../base/control_characters.ts";
+import { spellInLines } from "../base/control_characters.ts";
 import { BELL, cleanOutput, ESCAPE } from "../base/output_text.ts";
 
 let safe: (text: string) => SafeText;
@@ -31,21 +31,34 @@ export const CLEAR_LINE = safe(`\r${ESCAPE}[K`);
 
 /** A text in red. */
 export function red(text: string): SafeText {
-  return safe(`${ESCAPE}[31m${escapeInLines(text)}${PLAIN.text}`);
+  return safe(`${ESCAPE}[31m${spellInLines(text)}${PLAIN.text}`);
 }
 
-/** The beginning of a sequence whose end may come with the next bytes. */
+/**
+ * The beginning of a sequence whose end may come with the next bytes, or what makes one character of
+ * those beside it.
+ */
 const BEGUN = new RegExp(
-  `(?:\r|${ESCAPE}(?:\\[[0-?]*[ -/]*|[\\]P^_X][^${BELL}${ESCAPE}]*${ESCAPE}?|[ -/]*)?)$`,
+  `(?:[\r\u200c\u200d\ufe0e\ufe0f]|${ESCAPE}(?:\\[[0-?]*[ -/]*|[\\]P^_X][^${BELL}${ESCAPE}]*${ESCAPE}?|[ -/]*)?)$`,
 );
 
 /** A sequence longer than this is not waited for. */
 const MAX_HELD = 4096;
 
+/** As much as stands before a joiner and says whether it belongs there. */
+const MAX_BEFORE = 4;
+
+/** What nobody would see in cleaned output, spelled out; its colours stay. */
+function spellStyled(text: string): string {
+  return spellInLines(text, `\n\t${ESCAPE}`);
+}
+
 /** Cleans the output of one stream of a task. */
 export class TerminalText {
   readonly #decoder = new TextDecoder();
   #held = "";
+  /** The end of what was printed. */
+  #before = "";
 
   /** What may be printed of a chunk; a sequence that has begun waits for its end. */
   clean(bytes: Uint8Array): SafeText {
@@ -53,17 +66,20 @@ export class TerminalText {
     const begun = BEGUN.exec(text)?.index ?? text.length;
     const end = text.length - begun > MAX_HELD ? text.length : begun;
     this.#held = text.slice(end);
-    return safe(cleanOutput(text.slice(0, end)));
+    const shown = this.#before + cleanOutput(text.slice(0, end));
+    const done = spellStyled(this.#before).length;
+    this.#before = shown.slice(-MAX_BEFORE);
+    return safe(spellStyled(shown).slice(done));
   }
 }
 
 /** A line of the output of a task; its colours end with it. */
 export function styledLine(text: string): SafeText {
-  const line = cleanOutput(text).replaceAll("\n", " ");
+  const line = spellStyled(cleanOutput(text).replaceAll("\n", " "));
   return safe(line.includes(ESCAPE) ? line + PLAIN.text : line);
 }
 
-/** One line without control characters: what a payload brought is no second line. */
+/** One line in which everything can be seen: what a payload brought is no second line. */
 export function printable(text: string): string {
-  return replaceControls(text.replace(/\p{Cc}+/gu, " "), () => "");
+  return spellInLines(text.replace(/\p{Cc}+/gu, " "));
 }

@@ -7,6 +7,7 @@
  */
 
 import * as yaml from "yaml";
+import { escapeInLines, escapeInYaml } from "../base/control_characters.ts";
 import { findExcess } from "./manifest_limits.ts";
 import type { FieldPath, Finding } from "./resource.ts";
 import { excerptAt, type Fault, findSyntaxFault } from "./syntax_fault.ts";
@@ -150,9 +151,17 @@ export function formatFinding(document: ManifestDocument, finding: Finding): str
   return `${document.locate(finding.path)}: ${path === "" ? "" : `${path}: `}${finding.message}`;
 }
 
-/** `value` as YAML text, ending in a line break; `documents` are separated by `---`. */
+/** `value` as YAML text, ending in a line break; what nobody would see is escaped. */
 export function toYaml(value: unknown): string {
-  return yaml.stringify(value, { lineWidth: 0 });
+  const document = new yaml.Document(value);
+  yaml.visit(document, {
+    Scalar(_, node) {
+      // Double quotes alone know escapes.
+      const { value: text } = node;
+      if (typeof text === "string" && escapeInLines(text) !== text) node.type = "QUOTE_DOUBLE";
+    },
+  });
+  return escapeInYaml(document.toString({ lineWidth: 0 }));
 }
 
 /** The library's message, without the text that it quotes. */

@@ -13,13 +13,14 @@ import { runCli } from "../../src/cli/run.ts";
 import { screen } from "./screen.ts";
 
 /**
- * Clipboard, title, link, cursor, 8-bit forms, a line that hides its beginning, and turned text.
+ * Clipboard, title, link, cursor, 8-bit forms, a line that hides its beginning, turned text, and
+ * text that nobody sees.
  */
 const HOSTILE = "a\x1b]52;c;cm0gLXJm\x07b\x1b]0;t\x1b\\\x1b[2J\x1b[31mc\x9b2J\x9d0;t\x9c\x7f" +
-  "\rsafe\u202Ede\u2066\u2069\u200F\u061C\0";
+  "\rsafe\u202Ede\u2066\u2069\u200F\u061C\0" +
+  "\u200B\uFEFF\u00AD\u3164\u180E\u{E0061}\u2062";
 
-// deno-lint-ignore no-control-regex -- control characters are what must not be there
-const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
+const CONTROLS = /(?![\t\n])[\p{Cc}\p{Default_Ignorable_Code_Point}]/u;
 
 /** What svc itself does: a red word, its end, and a line that it clears. */
 function withoutOwn(text: string): string {

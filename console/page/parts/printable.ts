@@ -1,10 +1,12 @@
 /**
  * Texts of strangers, made harmless to look at: what nobody sees or what turns the direction of a
  * line (control characters, marks of direction, halves of surrogates, characters without a width) is
- * spelled as in JSON, and stands out.
+ * spelled out, and stands out.
  *
  * @module
  */
+
+import { hiddenRuns, spelled } from "../../../src/base/control_characters.ts";
 
 /** A piece of a text: as it came, or spelled out. */
 export interface Piece {
@@ -12,20 +14,6 @@ export interface Piece {
   /** Whether it stands for characters that nobody would have seen. */
   readonly isSpelled: boolean;
 }
-
-// What belongs to the script it stands in is left: joiners between letters of scripts that join, and
-// what makes an emoji of several.
-const HIDDEN = new RegExp(
-  [
-    String.raw`(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])[\u200d\ufe0e\ufe0f]`,
-    String.raw`(?<=[0-9#*])\ufe0f(?=\u20e3)`,
-    String.raw`(?<=(?![\p{sc=Latn}\p{sc=Grek}\p{sc=Cyrl}])[\p{L}\p{M}])[\u200c\u200d]`,
-    String.raw`([\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]+)`,
-  ].join("|"),
-  "gu",
-);
-
-const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 /**
  * Takes a text apart; pieces beside each other differ in `isSpelled`.
@@ -42,12 +30,11 @@ export function pieces(text: string, lines = false): readonly Piece[] {
     } else found.push({ text: part, isSpelled });
   };
   let at = 0;
-  for (const match of text.matchAll(HIDDEN)) {
-    if (match[1] === undefined) continue;
-    add(text.slice(at, match.index), false);
-    at = match.index + match[0].length;
+  for (const hidden of hiddenRuns(text)) {
+    add(text.slice(at, hidden.at), false);
+    at = hidden.at + hidden.run.length;
     // In a text of lines, an end of a line as other systems write it is one, too.
-    const run = lines ? match[1].replaceAll("\r\n", "\n") : match[1];
+    const run = lines ? hidden.run.replaceAll("\r\n", "\n") : hidden.run;
     for (const part of run.split(/([\n\t]+)/)) {
       if (lines && /^[\n\t]/.test(part)) add(part, false);
       else add(Array.from(part, spelled).join(""), true);
@@ -79,11 +66,4 @@ export function slices(text: string, length: number): readonly string[] {
     at += taken.length;
   }
   return found;
-}
-
-function spelled(character: string): string {
-  const short = SHORT[character];
-  if (short !== undefined) return short;
-  const code = (character.codePointAt(0) ?? 0).toString(16);
-  return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, "0")}`;
 }
