@@ -7,7 +7,10 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { standardWebhooksSignature } from "../../src/signatures/standard_webhooks.ts";
+import { runCli } from "../../src/cli/run.ts";
+import { screen } from "../cli/screen.ts";
 import { fakeSmtp } from "../fakes/smtp.ts";
+import { textsIn } from "../helpers/stored_texts.ts";
 import { until } from "../helpers/until.ts";
 import { type ControlRig, controlTest } from "./control_rig.ts";
 
@@ -194,3 +197,75 @@ controlTest(
     equal(missing, 'No Notification "nobody" in project "default"');
   },
 );
+
+/** A server that repeats the address in what it refuses, once as it is and once as nobody knows it. */
+function echoing() {
+  const running = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+    const { pathname, search } = new URL(request.url);
+    const said = `${pathname}${search} is gone: ${[...pathname].reverse().join("")}`;
+    return new Response(said, { status: 403 });
+  });
+  return {
+    url: `http://127.0.0.1:${running.addr.port}`,
+    [Symbol.asyncDispose]: () => running.shutdown(),
+  };
+}
+
+controlTest("what a server says of a secret address or password is shown nowhere", async (rig) => {
+  await using hook = echoing();
+  const password = "s3cret of the mail";
+  const login = btoa(`\0svc\0${password}`);
+  await using smtp = fakeSmtp({ auth: `535 5.7.8 ${password} of ${login} is wrong` });
+  await rig.apply(
+    `kind: SecretStore
+metadata: {name: keys}
+spec: {data: {url: "${hook.url}/hooks/blue-owl?via=k7zq", password: "${password}"}}`,
+    `kind: Notification
+metadata: {name: me}
+spec:
+  on: [task.failed]
+  every: 0
+  to:
+    - webhook: {url: {fromSecret: {store: keys, key: url}}}
+    - webhook: {url: "${hook.url}/plain/red-fox"}
+    - email:
+        server: "smtp://127.0.0.1:${smtp.port}"
+        user: svc
+        password: {fromSecret: {store: keys, key: password}}
+        from: s@e.x
+        to: [a@e.x]
+`,
+    BASE.replace("{name: keys}", "{name: others}") + trigger("fails", "bad"),
+  );
+  const { io, text } = screen(false);
+  Object.assign(io, { onStop: () => ({ [Symbol.dispose]() {} }) });
+  equal(await runCli(["notification", "test", "me", "--data-dir", rig.dirs.root], io), 1, text.err);
+  const { host } = new URL(hook.url);
+  match(text.out, new RegExp(`^webhook 1: not sent: ${host} answered 403$`, "m"));
+  match(
+    text.out,
+    new RegExp(`^webhook 2: not sent: ${host} answered 403: /plain/red-fox is gone`, "m"),
+  );
+  match(text.out, /^email 3: not sent: .*535 5\.7\.8 \*\*\* of .* is wrong$/m);
+
+  await fire(rig, "fails");
+  const outbox = () => rig.client.call("get", { what: "outbox", limit: 99 });
+  await until("all are given up", async () => {
+    const { items } = await outbox();
+    return items.length >= 6 && items.every((one) => one["state"] === "failed") ? true : undefined;
+  });
+  const [first, audit] = [await outbox(), await rig.client.call("get", { what: "audit" })];
+  const texts = [
+    ["svc notification test", text.out + text.err] as const,
+    ["svc get outbox", JSON.stringify(first)] as const,
+    ["svc get audit", JSON.stringify(audit)] as const,
+    ["the log", rig.logged.join("\n")] as const,
+    ...await textsIn(rig.dirs.root),
+  ];
+  match(JSON.stringify(first), /plain\/red-fox is gone/);
+  const secret = ["blue-owl", "lwo-eulb", "k7zq", "qz7k", password, login];
+  for (const one of secret) {
+    const found = texts.filter(([, all]) => all.includes(one)).map(([where]) => where);
+    deepEqual(found, [], one);
+  }
+});

@@ -72,16 +72,17 @@ interface Received {
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-/** A server that answers the same to every POST. */
-function server(answer: () => Response) {
+/** A server that answers every POST by its path alone. */
+function server(answer: (path: string) => Response) {
   const received: Received[] = [];
   const running = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
     async (request) => {
       const { pathname, search } = new URL(request.url);
       const body = new Uint8Array(await request.arrayBuffer());
-      received.push({ path: pathname + search, headers: request.headers, body });
-      return answer();
+      const path = pathname + search;
+      received.push({ path, headers: request.headers, body });
+      return answer(path);
     },
   );
   const url = `http://127.0.0.1:${running.addr.port}`;
@@ -165,6 +166,35 @@ Deno.test("an answer decides whether a webhook is tried again", async () => {
   }
 });
 
+/** What servers say that name the address in their answers, each in another way. */
+const ECHOES: readonly (readonly [what: string, status: number, say: (path: string) => string])[] =
+  [
+    ["as it is", 403, (path) => `Cannot POST ${path}`],
+    ["in capitals", 404, (path) => `NO ROUTE ${path.toUpperCase()}`],
+    ["in pieces", 400, (path) => path.split("").join(" ")],
+    ["backwards", 500, (path) => [...path].reverse().join("")],
+    ["as JSON", 429, (path) => JSON.stringify({ error: path.split("/") })],
+  ];
+
+Deno.test("of what an address from a SecretStore answers the status alone is kept", async (t) => {
+  for (const [what, status, say] of ECHOES) {
+    await t.step(what, async () => {
+      await using it = server((path) => new Response(say(path), { status }));
+      const url = `${it.url}/hooks/blue-owl?via=k7`;
+      const { host } = new URL(url);
+      const hidden = await trySending(webhook, { webhook: { url: FROM("url") } }, {
+        keys: { url },
+      });
+      ok("reason" in hidden);
+      equal(hidden.reason, `${host} answered ${status}`);
+      const plain = await trySending(webhook, { webhook: { url } });
+      ok("reason" in plain);
+      equal(plain.reason, `${host} answered ${status}: ${say("/hooks/blue-owl?via=k7")}`);
+      equal(plain.result, hidden.result);
+    });
+  }
+});
+
 Deno.test("a webhook that cannot be sent says what to do", async () => {
   const refusals: readonly (readonly [NotificationTarget, Record<string, string>, RegExp])[] = [
     [
@@ -243,7 +273,7 @@ Deno.test("a mail is sent with the user and the password of its server", async (
   smtp.answers = { auth: "535 5.7.8 wrong" };
   const refused = await trySending(email, { email: own }, { keys });
   equal(refused.result, "refused");
-  match(refused.result === "refused" ? refused.reason : "", /535/);
+  match(refused.result === "refused" ? refused.reason : "", /535 5\.7\.8 wrong/);
 });
 
 Deno.test("a mail that is refused is given up, one that is put off is tried again", async () => {
