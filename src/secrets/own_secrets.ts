@@ -5,7 +5,7 @@
  * @module
  */
 
-import { isTelling, looksRandom, namesSecret, secretParts } from "./secret_parts.ts";
+import { isTelling, looksRandom, namesSecret, secretParts, unescaped } from "./secret_parts.ts";
 
 /**
  * The secrets among the variables of the daemon: those whose name says so (`API_KEY`), passwords in
@@ -18,7 +18,10 @@ export function secretsAmong(
 ): readonly string[] {
   return Object.entries(variables).flatMap(([name, value]) => {
     if (/^[~.]{0,2}\//.test(value)) return [];
-    if (namesSecret(name)) return [...(isTelling(value) ? [value] : []), ...secretParts(value)];
+    if (namesSecret(name)) {
+      const whole = isTelling(value) ? [value] : [];
+      return [...new Set([...whole, ...secretParts(value), ...inHeaders(name, value)])];
+    }
     if (HAS_USER.test(value)) return [...secretParts(value)];
     const isSecret = stepEnv.includes(name) && looksRandom(value) && !isSetting(value);
     return isSecret ? [value, ...secretParts(value)] : [];
@@ -28,6 +31,17 @@ export function secretsAmong(
 /** The content of a key file, and its key alone. */
 export function secretsInKeyFile(text: string): readonly string[] {
   return [text.trim(), ...text.trim().split(/\s+/).slice(1)];
+}
+
+/**
+ * Values in a list of headers (`name=value,name=value`), such as that for the exporter of
+ * OpenTelemetry: each service has its own name for the one with the key.
+ */
+function inHeaders(name: string, list: string): readonly string[] {
+  if (!/headers$/i.test(name)) return [];
+  return list.split(",").map((field) => field.slice(field.indexOf("=") + 1).trim())
+    .flatMap((value) => [value, unescaped(value)])
+    .filter((value) => isTelling(value) && /[0-9]/.test(value) && /[A-Za-z]/.test(value));
 }
 
 /** An address with a user in it. */

@@ -50,7 +50,7 @@ const NO_PASSWORD = /^x-(oauth-basic|access-token)$/;
 
 /** Names of variables, members and parameters whose value is a secret, whatever it looks like. */
 const SECRET_NAME =
-  /secret|token(?!s|iz)|passw|passphrase|pwd|credential|bearer|cookie|headers$|jwt|signature|private|(^|[^a-z])(access|api|auth|master|signing)?keys?(?![a-z])|(^|[^a-z])(pass|pat|auth|sas|sig|dsn)([^a-z]|$)/i;
+  /secret|token(?!s|iz)|authorization|passw|passphrase|pwd|credential|bearer|cookie|headers$|jwt|signature|private|(^|[^a-z])(access|api|auth|master|signing)?keys?(?![a-z])|(^|[^a-z])(pass|pat|auth|sas|sig|dsn)([^a-z]|$)/i;
 
 /** Whether `name` says that what it names is secret, as `API_KEY` and `clientSecret` do. */
 export function namesSecret(name: string): boolean {
@@ -111,9 +111,15 @@ function collectMembers(value: unknown, name: string, depth: number, parts: Set<
 function collectNamed(name: string, value: string, depth: number, parts: Set<string>): void {
   const before = parts.size;
   collect(value.trim(), depth - 1, parts);
-  const isPublic = findUrl(value) !== undefined && parts.size === before;
+  const isUrl = findUrl(value) !== undefined;
+  const isPublic = isUrl && parts.size === before;
   const least = namesSecret(name) ? MIN_BYTES : MIN_PIECE_BYTES;
   if (!isPublic && utf8(value).length >= least && isTelling(value)) parts.add(value);
+  // Lists of headers are in percent spelling, and who sends one shows what it stands for.
+  const plain = isUrl ? value : unescaped(value);
+  if (plain !== value && depth > 0) collectNamed(name, plain, depth - 1, parts);
+  const credentials = /^(?:Basic|Bearer|Digest|Token|ApiKey)[ \t]+(\S+)$/i.exec(value)?.[1];
+  if (credentials !== undefined) collectNamed(name, credentials, depth, parts);
 }
 
 const ASSIGNED =
@@ -198,7 +204,8 @@ function urlParts({ protocol, username, password, pathname, search, hash }: URL)
     .filter((part) => utf8(part).length >= MIN_BYTES);
 }
 
-function unescaped(text: string): string {
+/** What percent escapes stand for. */
+export function unescaped(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

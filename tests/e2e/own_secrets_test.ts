@@ -16,16 +16,22 @@ const GIVEN = {
   DEPLOY: "9f86d081884c7d659a2feaa0c55ad015",
   HTTPS_PROXY: "http://me:pw-of-the-proxy@127.0.0.1:9",
 };
-const OWN = { GITHUB_TOKEN: "ghs_16C7e42F292c6912E7" };
+const OWN = {
+  GITHUB_TOKEN: "ghs_16C7e42F292c6912E7",
+  OTEL_EXPORTER_OTLP_HEADERS: "authorization=Bearer%20otl9key,x-team=hcaik_01abcd",
+};
 const SECRETS = [
   GIVEN.ANTHROPIC_API_KEY,
   GIVEN.DEPLOY,
   "pw-of-the-proxy",
   OWN.GITHUB_TOKEN,
+  "otl9key",
+  "hcaik_01abcd",
 ];
 
 const PRINT = `env; env | base64
 tr '\\0' '\\n' <"/proc/$PPID/environ" || true
+echo "Bearer otl""9key; x-team: hcaik_""01abcd"
 cat "$SVC_DATA_DIR/secrets/secretstore.key"
 printf 'token=%s\\n' "$ANTHROPIC_API_KEY" >"$SVC_OUTPUT"
 echo the end`;
