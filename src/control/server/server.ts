@@ -29,6 +29,7 @@ import { BodyBudget } from "../../http/body_budget.ts";
 import { readBody } from "../../http/read_body.ts";
 import { InputChecks } from "./inputs.ts";
 import { type ResolveRecord, resolveReferences } from "./references.ts";
+import { StreamBudget } from "./stream_budget.ts";
 
 /** One handler for each operation, with the types of its definition. */
 export type Handlers =
@@ -66,6 +67,8 @@ export interface ControlHost {
 const BODY_LIMITS = { maxBytes: 64 * 1024 * 1024, deadlineMs: 30_000 };
 /** A budget separate from the webhooks', so that an operator can act whatever strangers send. */
 const BODIES = new BodyBudget(4 * BODY_LIMITS.maxBytes);
+/** Far more than people and programs watch; each may hold a megabyte or two for a slow reader. */
+const STREAMS = new StreamBudget(64);
 
 /** How long after a client had the daemon's time a change that it asks for may begin. */
 const FRESH_MS = 15_000;
@@ -80,9 +83,9 @@ export function controlHandler(host: ControlHost): (request: Request) => Promise
   const inputs = new InputChecks();
   const freshness = new Freshness(host.clock);
   return async (request) => {
-    using secrets = new DisposableStack(); // known until the error has been told
+    using during = new DisposableStack(); // its secrets are known until the error has been told
     try {
-      return await answer(request, host, { inputs, freshness, secrets });
+      return await answer(request, host, { inputs, freshness, during });
     } catch (thrown) {
       const error = host.secrets.redactError(toAppError(thrown));
       const requestId = host.newId();
@@ -119,10 +122,11 @@ class Freshness {
 async function answer(
   request: Request,
   host: ControlHost,
-  { inputs, freshness, secrets }: {
+  { inputs, freshness, during }: {
     readonly inputs: InputChecks;
     readonly freshness: Freshness;
-    readonly secrets: DisposableStack;
+    /** What lasts as long as the answer. */
+    readonly during: DisposableStack;
   },
 ): Promise<Response> {
   const { pathname } = new URL(request.url);
@@ -149,17 +153,22 @@ async function answer(
         const message = `No operation "${name}", is the client newer than the daemon?`;
         throw new AppError("not_found", message);
       }
-      secrets.use(host.secrets.runBegins(secretsIn(operation, body)));
+      during.use(host.secrets.runBegins(secretsIn(operation, body)));
       inputs.check(name, operation, body);
       const input = await resolveReferences(body, operation, resolverFor(operation, caller, host));
       checkOwn(input, operation, caller);
       const signal = AbortSignal.any([host.signal, request.signal]);
       const doubt = freshness.findDoubt(request, operation);
       if (doubt !== undefined) return doubt;
+      const isStream = operation.output.form === "lines";
+      if (isStream) during.use(STREAMS.begin(caller.role));
       const handle = host.handlers[name as OperationName] as Handle;
       const given = handle(input, caller, signal);
-      if (operation.output.form === "json") return Response.json(await given);
-      return await streamResponse(given as AsyncGenerator<unknown>, host.log, secrets);
+      if (!isStream) return Response.json(await given);
+      return await streamResponse(given as AsyncGenerator<unknown>, host.log, {
+        during,
+        client: request.signal,
+      });
     },
   );
 }
@@ -227,17 +236,21 @@ async function asCaller(
 
 /**
  * Waits for the first line, so that a refusal still sets the status of the response. From then on
- * `during` is the stream's, and over at its end.
+ * `during` is the stream's, and over at its end; also when the client is gone before it reads.
  */
 async function streamResponse(
   lines: AsyncGenerator<unknown>,
   log: Log,
-  during: DisposableStack,
+  { during, client }: { readonly during: DisposableStack; readonly client: AbortSignal },
 ): Promise<Response> {
   const encode = (value: unknown) => new TextEncoder().encode(JSON.stringify(value) + "\n");
   let next: IteratorResult<unknown> | undefined = await lines.next();
   let gone = false; // whether the client has disconnected
   const begun = during.move();
+  const end = () => lines.return(undefined).finally(() => begun.dispose());
+  const leave = () => void end().catch((error) => log.error("stream failed", { error }));
+  if (client.aborted) leave();
+  else client.addEventListener("abort", leave, { once: true });
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
@@ -256,7 +269,7 @@ async function streamResponse(
     },
     async cancel() {
       gone = true;
-      await lines.return(undefined).finally(() => begun.dispose());
+      await end();
     },
   });
   return new Response(body, { headers: { "content-type": "application/x-ndjson" } });
