@@ -162,6 +162,33 @@ function byStep(chunks: readonly string[]): Record<string, string> {
   return texts;
 }
 
+controlTest(
+  "a search keeps the beginning of a long line, and says what it left out",
+  async (rig) => {
+    await rig.apply(RUNNING);
+    const id = String((await rig.post("push", "{}"))["task_id"]);
+    await until(
+      "its end",
+      async () =>
+        (await rig.client.call("task", { id }))["finished_at"] === null ? undefined : true,
+    );
+    const part = "x".repeat(100_000);
+    const parts = Array.from({ length: 10 }, () => ["build", part] as const);
+    const more = ["build", "\nnext needle\nneedle again "] as const;
+    await writeLog(rig, id, [["build", "needle "], ...parts, more, ...parts]);
+    for (const tail of [{}, { tail: 3 }]) {
+      const found = await logs(rig, id, { contains: "needle", ...tail });
+      deepEqual(found.map((line) => line.replace(/xx+/, "…")), [
+        "build:needle … [svc: 737863 more bytes, shown without --grep]\n",
+        "build:next needle\n",
+        "build:needle again … [svc: 737869 more bytes, shown without --grep]",
+      ]);
+    }
+    const whole = byStep(await logs(rig, id))["build"] ?? "";
+    equal(whole.replaceAll(part, ""), "needle \nnext needle\nneedle again ");
+  },
+);
+
 controlTest("task.logs with a tail: the last lines, whatever chunks they came in", async (rig) => {
   await rig.apply(RUNNING);
   const id = String((await rig.post("push", "{}"))["task_id"]);

@@ -8,14 +8,14 @@
 
 import type { Input } from "../../api/operations.ts";
 import type { LogEnd, LogEntry } from "../../api/task_operations.ts";
-import { concatBytes, toBase64 } from "../../base/bytes.ts";
+import { concatBytes, toBase64, utf8 } from "../../base/bytes.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Events } from "../../store/events.ts";
 import type { LogStore, StoredLog } from "../../store/log_store.ts";
 import type { TaskStore } from "../../store/task_store.ts";
 import type { Task } from "../../store/task_records.ts";
-import { LINE_BREAK, type LogChunk } from "../../tasks/log/log_format.ts";
+import type { LogChunk } from "../../tasks/log/log_format.ts";
 import { FromPlace, type LinePlace, type LogLine } from "../../tasks/log/log_lines.ts";
 import { findTail, LogFollower, type WantedLines } from "../../tasks/log/log_pages.ts";
 import { LogReader, readLog } from "../../tasks/log/log_reader.ts";
@@ -30,6 +30,8 @@ export const POLL_INTERVAL_MS = 15_000;
 const MAX_TAIL_BYTES = 16 * 1024 * 1024;
 /** Lines, and bytes of the log, of one step of a search: what one reader who is slow may hold. */
 const [PAGE_LINES, PAGE_BYTES] = [10_000, 128 * 1024];
+/** Longest beginning of a line that is searched and given: what is beyond is counted only. */
+const SEARCHED_BYTES = 256 * 1024;
 
 /** What {@linkcode taskLogs} needs. */
 export interface LogsHost {
@@ -82,7 +84,8 @@ type Tail = { readonly place: LinePlace; readonly end: number };
 /** Finds the place of the first of the last lines; they are read forwards from there, as all others. */
 async function beginning(log: StoredLog, wanted: WantedLines, tail?: number): Promise<From> {
   if (tail === undefined) return wanted.since === undefined ? { after: 0 } : { at: wanted.since };
-  const { place, end } = await findTail(log, wanted, { lines: tail, bytes: MAX_TAIL_BYTES });
+  const most = { lines: tail, bytes: MAX_TAIL_BYTES, lineBytes: SEARCHED_BYTES };
+  const { place, end } = await findTail(log, wanted, most);
   using reader = await LogReader.open(log);
   const cut = reader && await FromPlace.read(reader, place, end);
   return { after: place.offset, tail: { place, end }, ...(cut === undefined ? {} : { cut }) };
@@ -128,7 +131,7 @@ class MatchingLines {
   readonly #begun = new Map<string, LogLine>();
 
   constructor(log: StoredLog, wanted: WantedLines, from: From) {
-    this.#follower = new LogFollower(log, { wanted, lineBytes: MAX_TAIL_BYTES, ...from });
+    this.#follower = new LogFollower(log, { wanted, lineBytes: SEARCHED_BYTES, ...from });
     this.#tail = "tail" in from ? from.tail : undefined;
   }
 
@@ -147,7 +150,7 @@ class MatchingLines {
       }
       atEnd = page.atEnd;
     }
-    if (over) { for (const line of this.#begun.values()) yield toEntry(line); }
+    if (over) { for (const line of this.#begun.values()) yield toEntry(whole(line)); }
   }
 
   /** Whether a line is older than the last lines, and has not gone on after them either. */
@@ -201,8 +204,8 @@ function toEntry({ at, step, stream, bytes }: LogChunk): LogEntry {
   return { at: rfc3339(at), step, stream, data: toBase64(bytes) };
 }
 
-/** A line as it was printed. */
+/** A line as it was printed, as far as it was kept. */
 function whole(line: LogLine): LogChunk {
-  if (!line.ended) return line;
-  return { ...line, bytes: concatBytes(line.bytes, new Uint8Array([LINE_BREAK])) };
+  const rest = line.cut > 0 ? ` [svc: ${line.cut} more bytes, shown without --grep]` : "";
+  return { ...line, bytes: concatBytes(line.bytes, utf8(line.ended ? `${rest}\n` : rest)) };
 }

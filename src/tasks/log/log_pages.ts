@@ -89,13 +89,13 @@ export async function readBackwards(
 export async function findTail(
   stored: StoredLog,
   wanted: WantedLines,
-  most: { readonly lines: number; readonly bytes: number },
+  most: Pick<PageLimits, "lines" | "lineBytes"> & { readonly bytes: number },
 ): Promise<{ readonly place: LinePlace; readonly end: number }> {
   using log = await LogReader.open(stored);
   if (log === undefined) return { place: { offset: 0, n: 0 }, end: 0 };
   const select = selection(wanted);
   // What a line says matters only where a text is looked for.
-  const lineBytes = wanted.contains === undefined ? 0 : most.bytes;
+  const lineBytes = wanted.contains === undefined ? 0 : most.lineBytes;
   let place: LinePlace = { offset: log.end, n: 0 };
   let [lines, bytes] = [0, 0];
   for (let end = log.end; end > 0 && lines < most.lines;) {
