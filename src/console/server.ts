@@ -11,6 +11,7 @@ import { AppError, toAppError } from "../base/errors.ts";
 import type { NewId } from "../base/ids.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
+import { markKnown } from "../http/arrival.ts";
 import { BodyBudget } from "../http/body_budget.ts";
 import { problemResponse } from "../http/problem.ts";
 import { readBody } from "../http/read_body.ts";
@@ -48,12 +49,14 @@ export interface ConsoleServer extends AsyncDisposable {
 
 /** A browser needs six, each of its profiles. */
 const MAX_CONNECTIONS = 64;
+/** Most of those that have not shown a key: anybody on this machine can open one. */
+const MAX_STRANGERS = 32;
 /** Requests under way are answered or broken off: what they do goes on in the daemon. */
 const DRAIN_MS = 200;
 /** Most bytes of an input; a payload of the largest kind fits. */
 const INPUT_LIMITS = { maxBytes: 1024 * 1024, deadlineMs: 30_000 };
 /** Strangers may send these. */
-const TICKET_LIMITS = { maxBytes: 1024, deadlineMs: 10_000 };
+const TICKET_LIMITS = { maxBytes: 1024, deadlineMs: 1000 };
 
 /** The headers of every answer. */
 const HEADERS = Object.entries({
@@ -92,6 +95,7 @@ export async function serveConsole(options: ConsoleOptions): Promise<ConsoleServ
       on: { hostname, port },
       handler: (request) => page.answer(request),
       maxConnections: MAX_CONNECTIONS,
+      maxStrangers: MAX_STRANGERS,
       streams: true,
       drainMs: DRAIN_MS,
       log,
@@ -139,7 +143,8 @@ class PageRequests {
     if ("asset" in verdict) return await this.#file(verdict.asset);
     if ("exchanges" in verdict) return await this.#exchange(request);
     const [, key = ""] = /^Bearer ([0-9a-f]{64})$/.exec(headers.get("authorization") ?? "") ?? [];
-    if (!this.#sessions.holds(key)) throw unknownSession();
+    if (!this.#sessions.holds(key)) throw unknownSession(); // before anything is read of its body
+    markKnown(request);
     const call = allowedCall(verdict.operation, this.#options.readOnly);
     const input = await this.#read(request, INPUT_LIMITS);
     return await this.#passthrough.answer(call, input, signal);
@@ -155,9 +160,14 @@ class PageRequests {
   }
 
   async #exchange(request: Request): Promise<Response> {
+    const stated = request.headers.get("content-length");
+    if (stated === null || !(Number(stated) <= TICKET_LIMITS.maxBytes)) {
+      throw new AppError("too_large", `A ticket has ${TICKET_LIMITS.maxBytes} bytes at most`);
+    }
     const { ticket } = await this.#read(request, TICKET_LIMITS);
     const key = typeof ticket === "string" ? this.#sessions.exchange(ticket) : undefined;
     if (key === undefined) throw unknownSession();
+    markKnown(request);
     return Response.json({
       key: key.text,
       read_only: this.#options.readOnly,

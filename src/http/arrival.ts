@@ -1,7 +1,7 @@
 /**
  * Lets the reader of a body tell the connection that the request has been received in full: from
  * then on the server is at work, and the deadlines for slow senders no longer hold. A handler can
- * also say that the connection is to serve no further request.
+ * also say that the connection is to serve no further request, and that its client is no stranger.
  *
  * @module
  */
@@ -14,6 +14,8 @@ export interface Arrivals {
   arrived: number;
   /** Whether a request was the last one. */
   lastSeen: boolean;
+  /** Whether its client has shown no right to be here so far. */
+  isStranger: boolean;
 }
 
 type Expected = Request & { [ARRIVALS]?: Arrivals };
@@ -33,4 +35,10 @@ export function tellArrival(request: Request): void {
 export function markLast(request: Request): void {
   const arrivals = (request as Expected)[ARRIVALS];
   if (arrivals !== undefined) arrivals.lastSeen = true;
+}
+
+/** Tells the connection of `request` that its client has shown a right to be here. */
+export function markKnown(request: Request): void {
+  const arrivals = (request as Expected)[ARRIVALS];
+  if (arrivals !== undefined) arrivals.isStranger = false;
 }

@@ -13,6 +13,7 @@ import {
   strictEqual as equal,
 } from "node:assert/strict";
 import { fileURLToPath } from "node:url";
+import { markKnown } from "../../src/http/arrival.ts";
 import { findConnectionServer } from "../../src/http/server/connection_server.ts";
 import type { Deadlines } from "../../src/http/server/connection.ts";
 import { BodyBudget } from "../../src/http/body_budget.ts";
@@ -180,6 +181,36 @@ Deno.test("serve() at its limit closes who waits, the longest first", LOOSE, asy
   await within(1000, first.closed());
   await second.send(GET);
   equal((await second.answer())?.status, 200);
+});
+
+Deno.test("serve() has strangers go first, the oldest at once", LOOSE, async () => {
+  const handler = (request: Request) => {
+    if (request.url.endsWith("/key")) markKnown(request);
+    return new Response("here");
+  };
+  await using server = await start({ handler, maxConnections: 4, maxStrangers: 2 });
+  using clients = new DisposableStack();
+  const connect = async (...sent: readonly string[]) => {
+    const client = clients.use(await RawClient.connect(server.port));
+    for (const text of sent) await client.send(text);
+    return client;
+  };
+  const key = GET.replace("/x", "/key");
+  const known = [await connect(key), await connect(key)];
+  for (const one of known) equal((await one.answer())?.body, "here");
+  const half = "POST /x HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n";
+  const strangers: RawClient[] = [];
+  for (const sent of [half, "", GET.slice(0, 9), half, half, GET]) {
+    strangers.push(await connect(sent));
+  }
+  equal((await strangers.at(-1)?.answer())?.body, "here", "the newest");
+  for (const one of strangers.slice(0, -2)) await within(5000, one.closed());
+  for (const one of known) {
+    await one.send(GET);
+    equal((await one.answer())?.body, "here", "who is known");
+  }
+  const third = await connect(key);
+  equal((await third.answer())?.body, "here", "a newcomer that becomes known");
 });
 
 Deno.test("serve() at its limit turns newcomers away while all are at work", LOOSE, async () => {

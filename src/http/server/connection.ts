@@ -50,6 +50,7 @@ export function newConnection(socket: Deno.Conn, tick: number): Connection {
     requests: 0,
     arrived: 0,
     lastSeen: false,
+    isStranger: true,
     complete: 0,
   };
 }

@@ -24,6 +24,8 @@ export interface ConnectionsOptions {
   readonly streams: boolean;
   /** Most connections at once. */
   readonly most: number;
+  /** Most of them whose clients are strangers (`arrival.ts`), who then go first; as many, if absent. */
+  readonly mostStrangers?: number | undefined;
   /** How long each may take. */
   readonly deadlines: Deadlines;
   readonly log: Log;
@@ -90,7 +92,7 @@ export class Connections {
 
   /** Serves a connection that was accepted; where there is no room for it, others go. */
   add(socket: Deno.Conn): void {
-    if (this.#stopping || (this.#open.size >= this.#options.most && !this.#makeRoom())) {
+    if (this.#stopping || !this.#hasRoom()) {
       socket.close();
       return;
     }
@@ -188,11 +190,29 @@ export class Connections {
     }
   }
 
+  /** Whether there is room for a newcomer, a stranger still, or there is some now. */
+  #hasRoom(): boolean {
+    const { most, mostStrangers } = this.#options;
+    const isFull = this.#open.size >= most;
+    if (mostStrangers === undefined) return !isFull || this.#makeRoom();
+    const strangers = [...this.#open].filter((one) => one.isStranger);
+    if (!isFull && strangers.length < mostStrangers) return true;
+    const [oldest] = strangers;
+    if (oldest === undefined) return this.#makeRoom();
+    this.#noteCrowd();
+    this.#cut(oldest); // whatever it does: its successor may be no stranger for long
+    return true;
+  }
+
+  #noteCrowd(): void {
+    this.#displaced++;
+    this.#log.warn("too many connections", { most: this.#options.most });
+  }
+
   /** Closes a connection to make room: an idle one first, then a slow sender, the longest first; one that
    * is being worked on only after long. */
   #makeRoom(): boolean {
-    this.#displaced++;
-    this.#log.warn("too many connections", { most: this.#options.most });
+    this.#noteCrowd();
     const all = [...this.#open];
     const begunBefore = (ms: number) => {
       const latest = this.#tick - ms / this.#tickMs;

@@ -31,6 +31,11 @@ export interface ServeOptions {
   readonly drainMs: number;
   /** Most connections at once, never more than 10,000; that many when absent. */
   readonly maxConnections?: number;
+  /**
+   * Most of them whose clients have not shown a right to be here (`markKnown`). The oldest of these
+   * gives way at once, and before all others; no bound of its own when absent.
+   */
+  readonly maxStrangers?: number;
   /** How long a connection may take for what; less than a minute for all a client can stall. */
   readonly deadlines?: Deadlines;
   /** Whether answers may be streams without an end of their own. */
@@ -103,6 +108,7 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
     streams: options.streams ?? false,
     deadlines: deadlinesOf(options),
     serveConnection: front?.serveConnection ?? serveConnection,
+    mostStrangers: options.maxStrangers,
     most: front === undefined ? most : Math.ceil(most / DESCRIPTORS_PER_TLS_CONNECTION),
   });
   opening.defer(() => connections.stop(drainMs));
