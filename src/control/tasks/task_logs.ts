@@ -9,7 +9,7 @@
 import type { Input } from "../../api/operations.ts";
 import type { LogEnd, LogEntry } from "../../api/task_operations.ts";
 import { concatBytes, toBase64, utf8 } from "../../base/bytes.ts";
-import { type Clock, rfc3339 } from "../../base/clock.ts";
+import { type Clock, nextTurn, rfc3339 } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Events } from "../../store/events.ts";
 import type { LogStore, StoredLog } from "../../store/log_store.ts";
@@ -32,6 +32,20 @@ const MAX_TAIL_BYTES = 16 * 1024 * 1024;
 const [PAGE_LINES, PAGE_BYTES] = [10_000, 128 * 1024];
 /** Longest beginning of a line that is searched and given: what is beyond is counted only. */
 const SEARCHED_BYTES = 256 * 1024;
+
+/** Does one piece of work at a time, with time for what else there is between two. */
+class Turns {
+  #last: Promise<unknown> = Promise.resolve();
+
+  inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work);
+    this.#last = done.then(nextTurn, nextTurn);
+    return done;
+  }
+}
+
+/** However many read, each part that is taken apart is followed by other requests. */
+const PARTS = new Turns();
 
 /** What {@linkcode taskLogs} needs. */
 export interface LogsHost {
@@ -85,7 +99,7 @@ type Tail = { readonly place: LinePlace; readonly end: number };
 async function beginning(log: StoredLog, wanted: WantedLines, tail?: number): Promise<From> {
   if (tail === undefined) return wanted.since === undefined ? { after: 0 } : { at: wanted.since };
   const most = { lines: tail, bytes: MAX_TAIL_BYTES, lineBytes: SEARCHED_BYTES };
-  const { place, end } = await findTail(log, wanted, most);
+  const { place, end } = await PARTS.inTurn(() => findTail(log, wanted, most));
   using reader = await LogReader.open(log);
   const cut = reader && await FromPlace.read(reader, place, end);
   return { after: place.offset, tail: { place, end }, ...(cut === undefined ? {} : { cut }) };
@@ -110,7 +124,7 @@ class Chunks {
     const { step, since = -Infinity } = this.#wanted;
     let offset = "after" in this.#from ? this.#from.after : await findFrom(this.#log, since);
     for (;;) {
-      const { chunks, next } = await readLog(this.#log, offset);
+      const { chunks, next } = await PARTS.inTurn(() => readLog(this.#log, offset));
       for (const found of chunks) {
         if (found.at < since || step !== undefined && found.step !== step) continue;
         const chunk = this.#cut?.cut(found) ?? found;
@@ -138,7 +152,8 @@ class MatchingLines {
   /** What has come since the last read; lines without a line break only when nothing follows. */
   async *read(over: boolean): AsyncGenerator<LogEntry> {
     for (let atEnd = false; !atEnd;) {
-      const page = await this.#follower.read({ lines: PAGE_LINES, lookedAt: PAGE_BYTES });
+      const limits = { lines: PAGE_LINES, lookedAt: PAGE_BYTES };
+      const page = await PARTS.inTurn(() => this.#follower.read(limits));
       for (const line of page.lines) {
         if (this.#isBeforeTail(line, page.end)) continue;
         if (line.ended) {
