@@ -9,6 +9,7 @@
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { initDataDirectory } from "../helpers/daemon.ts";
 import { longTest, ONE_PROGRAM, programTest } from "../helpers/program.ts";
+import { missing } from "../helpers/requirements.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 import { Journal } from "../soak/journal.ts";
@@ -74,6 +75,7 @@ longTest(
     ok(interrupted.length >= KILLS, `only ${interrupted.length} tasks were interrupted`);
     ok(tasks.some(({ restarts, state }) => restarts > 0 && state === "succeeded"));
   },
+  { skip: missing("git") },
 );
 
 programTest(
@@ -108,6 +110,7 @@ programTest(
     );
     deepEqual(journal.faults, []);
   },
+  { skip: missing("git") },
 );
 
 /** As many as go in half a minute on a busy machine; `make soak` drains 10,000. */

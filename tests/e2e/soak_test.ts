@@ -7,6 +7,7 @@
 
 import { deepStrictEqual as deepEqual, ok } from "node:assert/strict";
 import { longTest, ONE_PROGRAM } from "../helpers/program.ts";
+import { missing } from "../helpers/requirements.ts";
 import { runSoak } from "../soak/run_soak.ts";
 
 /**
@@ -31,4 +32,5 @@ longTest(
     ok((totals["tasks"] ?? 0) > 10, JSON.stringify(totals));
     ok((totals["runs of plugins"] ?? 0) > 0, JSON.stringify(totals));
   },
+  { skip: missing("git") },
 );
