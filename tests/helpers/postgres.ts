@@ -21,17 +21,20 @@ const OWNER = { node: "tests", run: "tests" };
 
 /** How a test is run. */
 export interface PostgresTestOptions {
-  /** Runs only when everything is to run. */
+  /** Whether it runs only when everything is to run; it does when absent. */
   readonly isLong?: boolean;
   /** Why it cannot run here for another lack than PostgreSQL; it can when absent. */
   readonly skip?: string | undefined;
 }
 
-/** A test that needs PostgreSQL; ignored, and says so, where there is none. */
+/**
+ * A test that needs PostgreSQL; skipped where there is none, and, unless `isLong` is false, where not
+ * everything is to run.
+ */
 export function postgresTest(
   name: string,
   fn: (t: Deno.TestContext) => Promise<void>,
-  { isLong = false, skip }: PostgresTestOptions = {},
+  { isLong = true, skip }: PostgresTestOptions = {},
 ): void {
   const reason = server() === "" ? "no PostgreSQL" : skip;
   if (isLong && reason === undefined) return longTest(name, fn);

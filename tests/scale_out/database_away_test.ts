@@ -94,7 +94,7 @@ postgresTest("PostgreSQL goes away and comes back: 503, and nothing is lost", as
   await untilUp(a, 0);
   cables[0]?.release();
   await untilUp(a, 1);
-}, { isLong: true });
+});
 
 postgresTest("the answer to a commit is lost: nothing is stored or run twice", async () => {
   await using stack = new AsyncDisposableStack();
@@ -120,4 +120,4 @@ postgresTest("the answer to a commit is lost: nothing is stored or run twice", a
   const tasks = await a.settled();
   deepEqual(tasks.map(({ state, restarts }) => [state, restarts]), [["succeeded", 0]]);
   equal(await Deno.readTextFile(`${path}/runs`), "ran\n");
-}, { isLong: true });
+});

@@ -79,7 +79,6 @@ postgresTest(
     deepEqual(tasks.filter(({ restarts }) => restarts > 0), []);
     equal((await journal.runs()).length, tasks.length, "no step was interrupted");
   },
-  { isLong: true },
 );
 
 /** What becomes of steps while the database is away. */
@@ -119,7 +118,7 @@ for (const { name, lease, awayMs, runs } of ABSENCES) {
       ofTasks.map((ofTask) => ofTask.map(({ isDone }) => isDone)),
       tasks.map(() => ends),
     );
-  }, { isLong: true });
+  });
 }
 
 function pause(ms: number): Promise<void> {

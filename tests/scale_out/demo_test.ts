@@ -26,4 +26,4 @@ postgresTest(".ci/demo --cluster passes and leaves nothing behind", async () => 
   for (const place of new Set(places)) {
     await rejects(Deno.stat(place), Deno.errors.NotFound, `${place} is still there`);
   }
-}, { isLong: true });
+});

@@ -59,4 +59,4 @@ postgresTest("bodies are handed out as they came, by each daemon", async () => {
     }
     ok(await Deno.readTextFile(`${temp.path}/${id}`) === body, `the step's ${body.slice(0, 60)}`);
   }
-}, { isLong: true });
+});

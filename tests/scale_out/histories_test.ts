@@ -248,4 +248,4 @@ postgresTest("connections break at random: no task is left running that nobody r
     }
   }));
   equal(failed.join("\n\n"), "");
-});
+}, { isLong: false });

@@ -135,4 +135,5 @@ function pause(ms: number): Promise<void> {
 postgresTest(
   `kills of daemons that share a database: each 200 is one task with one end (${ONE_PROGRAM.name})`,
   async () => await survives(times(50, 2)),
+  { isLong: false },
 );

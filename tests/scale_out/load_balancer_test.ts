@@ -110,7 +110,7 @@ for (const balancer of BALANCERS) {
       equal(new Set(tasks.map(({ delivery_id }) => delivery_id)).size, sent);
       deepEqual(new Set(tasks.map(({ state }) => state)), new Set(["succeeded"]));
     });
-  }, { isLong: true, skip: missing(balancer.program, "openssl") });
+  }, { skip: missing(balancer.program, "openssl") });
 }
 
 async function startSite(balancer: Balancer, stack: AsyncDisposableStack): Promise<Site> {

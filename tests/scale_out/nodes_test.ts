@@ -70,7 +70,7 @@ postgresTest("daemons that share a database list each other, and forget a dead o
   const forgotten = await alpha.svc(["node", "forget", "beta", "--force"]);
   deepEqual([forgotten.code, forgotten.stdout], [0, "node/beta forgotten\n"]);
   deepEqual(await nodes(alpha), [["alpha", "ready", true]]);
-}, { isLong: true });
+});
 
 postgresTest("a copy of a data directory, and a name that is taken, are refused", async () => {
   await using database = await createTestDatabase();
@@ -106,7 +106,7 @@ postgresTest("a copy of a data directory, and a name that is taken, are refused"
       `error: The variable ${name} would change what svc's connections to PostgreSQL do: unset it\n`,
     ]);
   }
-}, { isLong: true });
+});
 
 postgresTest("labels name a node, and what it needs is looked for where tasks run", async () => {
   await using database = await createTestDatabase();
@@ -124,7 +124,7 @@ postgresTest("labels name a node, and what it needs is looked for where tasks ru
     match(said, /spec\.path: "\/no\/such" does not exist/);
     doesNotMatch(said, /spec\.nodes/);
   }
-}, { isLong: true });
+});
 
 /** The faults that `svc status` has on each daemon, once each has this one. */
 function degraded(daemons: readonly TestDaemon[], fault: RegExp): Promise<unknown> {
@@ -176,7 +176,7 @@ postgresTest("a drained node takes webhooks and no tasks, until that is undone",
   deepEqual([undone.stdout, undone.stderr], ["node/beta takes tasks again\n", ""]);
   await until("the task at beta", async () => (await ran())[6]);
   equal((await ran())[6], basename(beta.dataDir));
-}, { isLong: true });
+});
 
 postgresTest("each node shows what is wrong with another", async () => {
   await using database = await createTestDatabase();
@@ -210,4 +210,4 @@ postgresTest("each node shows what is wrong with another", async () => {
   deepEqual(told, ["alpha ready", "beta ready", "beta gone", "node/beta"]);
   stop.abort();
   await watching;
-}, { isLong: true });
+});

@@ -154,4 +154,4 @@ postgresTest("a node is asked about tasks of another one, which dies", async (t)
     await untilState(a, again.id, "succeeded");
     match(await Deno.readTextFile(`${a.workspace}/made-${again.id}`), /made/);
   });
-}, { isLong: true });
+});

@@ -46,4 +46,4 @@ postgresTest("kill -9: plugins and hooks end at once", async () => {
   await Promise.all(left);
   await until("their end", async () => (await runs()).size === 0 || undefined);
   deepEqual(await findMarkedProcesses(dataDir), []);
-}, { isLong: true });
+});

@@ -79,4 +79,4 @@ postgresTest("what one node revokes, another accepts no more", async (t) => {
     await a.apply(secretStore("github", { webhook_secret: "added" }), trigger("push"));
     await until("a push", async () => (await push("added")).status === 200 || undefined);
   });
-}, { isLong: true });
+});

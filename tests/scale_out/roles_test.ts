@@ -87,7 +87,7 @@ postgresTest("a user with rights on the tables alone runs daemons", async () => 
   await using again = await startDaemon(ONE_PROGRAM, { directory: second, args });
   equal((await again.send("/webhook/run", { body: '{"n":1}' })).status, 200);
   await again.settled();
-}, { isLong: true });
+});
 
 postgresTest("the password of the database is shown to nobody who may read logs", async () => {
   const secret = "pw-0f/the database";
@@ -115,4 +115,4 @@ postgresTest("the password of the database is shown to nobody who may read logs"
   for (const form of [secret, url.password, btoa(secret), url.href]) {
     ok(!`${stdout}${one.log}`.includes(form), `${form} in ${stdout}`);
   }
-}, { isLong: true });
+});

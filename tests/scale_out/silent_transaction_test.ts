@@ -40,4 +40,4 @@ postgresTest("a transaction of a silent daemon ends, and the others go on", asyn
   cable.release();
   await refused;
   ok(tookMs < MOST_MS, `it had to wait for ${tookMs} ms`);
-}, { isLong: true });
+});

@@ -50,7 +50,7 @@ function takeoverTest(name: string, seconds: number, body: (site: Site) => Promi
       return ofA.length === 3 && ofB.length === 3 || undefined;
     });
     await body({ a, b, cableOfA, journal });
-  }, { isLong: true });
+  });
 }
 
 /** Each task has succeeded once, and no two of its runs were there at the same time. */
