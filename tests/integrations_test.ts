@@ -13,6 +13,7 @@ import { startDaemon, type TestDaemon } from "./helpers/daemon.ts";
 import { withOneByteChanged } from "./helpers/github.ts";
 import type { Manifest } from "./helpers/manifests.ts";
 import { longTest, ONE_PROGRAM, programTest, ROOT, run } from "./helpers/program.ts";
+import { missing } from "./helpers/requirements.ts";
 import { tempDir } from "./helpers/temp_dir.ts";
 import { until } from "./helpers/until.ts";
 import { github, githubRequest, githubWithWriters } from "./integrations/github.ts";
@@ -419,6 +420,7 @@ programTest(
     equal((await daemon.svc(["apply", "-f", join(DIRECTORY, "slack/crd")])).code, 0);
     await tryGuide(daemon, guide);
   },
+  { skip: missing("curl") },
 );
 
 // GitHub's own examples are read where they are and never copied into the project.
