@@ -244,22 +244,26 @@ programTest(
     await using daemon = await startDaemon(program);
     const id = await start(
       daemon,
-      { id: "a", run: `printf 'be'; ${logged("between")}; echo gun; printf end`, needs: [] },
+      {
+        id: "a", // What could begin a secret would be kept back until more comes.
+        run: `printf 'be: '; ${logged("between")}; echo gun; printf end`,
+        needs: [],
+      },
       { id: "b", run: `${logged("be")}; echo in between`, needs: [] },
     );
     await daemon.settled();
     const logs = async (...args: string[]) =>
       (await daemon.svc(["task", "logs", id, ...args])).stdout;
-    equal(await logs(), "bein between\ngun\nend");
-    equal(await logs("--prefix"), "[b] in between\n[a] begun\n[a] end\n");
+    equal(await logs(), "be: in between\ngun\nend");
+    equal(await logs("--prefix"), "[b] in between\n[a] be: gun\n[a] end\n");
     equal(await logs("--tail", "1"), "end");
     equal(await logs("--tail", "2", "--prefix"), "[b] in between\n[a] end\n");
-    equal(await logs("--grep", "BE"), "begun\nin between\n");
+    equal(await logs("--grep", "BE"), "be: gun\nin between\n");
     equal(await logs("--grep", "be", "--tail", "1", "--prefix"), "[b] in between\n");
     equal(await logs("--grep", "nothing like it"), "");
     const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (.*)$/;
     const timed = (await logs("--timestamps")).trimEnd().split("\n");
-    deepEqual(timed.map((line) => time.exec(line)?.[1]), ["in between", "begun", "end"]);
+    deepEqual(timed.map((line) => time.exec(line)?.[1]), ["in between", "be: gun", "end"]);
     equal(await logs("--since", "1h", "--step", "b"), "in between\n");
     equal((await daemon.svc(["task", "logs", id, "--step", "c"])).code, 2);
     equal((await daemon.svc(["task", "logs", id, "--tail", "x"])).code, 2);
