@@ -96,15 +96,16 @@ export class Cable implements AsyncDisposable {
 
   async #accept(listener: Deno.Listener): Promise<void> {
     const passed: Promise<void>[] = [];
-    for await (const near of listener) passed.push(this.#join(near));
+    for await (const near of listener) passed.push(this.#join(near, listener));
     await Promise.all(passed);
   }
 
-  async #join(near: Deno.Conn): Promise<void> {
+  async #join(near: Deno.Conn, listener: Deno.Listener): Promise<void> {
     this.#open.add(near);
     try {
       const far = await this.#connect().catch(() => undefined);
       if (far === undefined) return; // there is no server just now
+      if (this.#listener !== listener) return close(far); // it was cut meanwhile
       this.#open.add(far);
       const use: Use = { isBatch: false, isListening: false };
       await Promise.all([
