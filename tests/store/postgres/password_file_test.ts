@@ -45,7 +45,7 @@ Deno.test("each password and key that is used is told of, to be hidden", async (
   await using dir = await tempDir();
   const [file, key] = [join(dir.path, "pgpass"), join(dir.path, "key.pem")];
   await Deno.writeTextFile(file, "*:*:*:me:of\\:the-file\n", { mode: 0o600 });
-  await Deno.writeTextFile(key, "-----KEY-----");
+  await Deno.writeTextFile(key, "-----KEY-----", { mode: 0o600 });
   const told: string[] = [];
   const env = (name: string) => name === "PGPASSFILE" ? file : undefined;
   const configOf = (url: string) =>
