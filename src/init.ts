@@ -13,11 +13,12 @@ import { fileFault } from "./base/file_fault.ts";
 import { idFactory } from "./base/ids.ts";
 import { lockUnless } from "./base/lock.ts";
 import { closeToOthers } from "./base/private_files.ts";
+import { readRegularText } from "./base/regular_file.ts";
 import { settingsTemplate } from "./daemon/settings_file.ts";
 import { writeLauncher } from "./launcher.ts";
 import { DEFAULT_PROJECT, type Resource } from "./resources/resource.ts";
 import { DEFAULT_WORKSPACE, type WorkspaceSpec } from "./resources/workspace.ts";
-import { findKeyFault, keyRemedy, MISSING, readKeyFile } from "./secrets/key_file.ts";
+import { findKeyFault, keyRemedy, MISSING, openKeyFile } from "./secrets/key_file.ts";
 import { keyIdOf } from "./secrets/key_id.ts";
 import { newKeyFile } from "./secrets/keyring.ts";
 import { type PlannedStorage, planStorage, type SharedStorage } from "./storage/create_storage.ts";
@@ -108,20 +109,19 @@ async function planKey(
   { keyFile }: InitOptions,
   storage: PlannedStorage,
 ): Promise<string> {
-  const keyring = keyFile === undefined ? undefined : await readKeyFile(keyFile);
-  const text = keyFile === undefined ? newKeyFile() : await Deno.readTextFile(keyFile);
+  const given = keyFile === undefined ? undefined : await openKeyFile(keyFile);
   if (!await isThere(dir.secretKey)) {
-    const sealed = await storage.findSealed(keyring && await keyIdOf(keyring));
-    if (sealed !== undefined && keyring === undefined) {
+    const sealed = await storage.findSealed(given && await keyIdOf(given.keyring));
+    if (sealed !== undefined && given === undefined) {
       throw new AppError("refused", keyRemedy(dir.secretKey, MISSING, sealed));
     }
-  } else if (keyFile !== undefined && await Deno.readTextFile(dir.secretKey) !== text) {
+  } else if (given !== undefined && readRegularText(dir.secretKey) !== given.text) {
     throw new AppError(
       "refused",
       `"${dir.secretKey}" is there, and another key than "${keyFile}": remove it if nothing was sealed with it, and run this again`,
     );
   }
-  return text;
+  return given?.text ?? newKeyFile();
 }
 
 /** Makes the key file; `false` where there is one, which has to be usable. */

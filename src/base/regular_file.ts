@@ -102,6 +102,11 @@ export class RegularFile implements Disposable {
     throw new Error(`it is longer than ${MAX_CONTENT} bytes`);
   }
 
+  /** The same as text; what is no UTF-8 in it is replaced. */
+  textSync(): string {
+    return new TextDecoder().decode(this.contentSync());
+  }
+
   /** Writes all of `bytes`. */
   writeSync(bytes: Uint8Array): void {
     for (let done = 0; done < bytes.length;) {
@@ -122,7 +127,8 @@ export function readRegularFile(path: string): Uint8Array<ArrayBuffer> {
 
 /** The content of a file as text; throws as {@linkcode readRegularFile}. */
 export function readRegularText(path: string): string {
-  return new TextDecoder().decode(readRegularFile(path));
+  using file = RegularFile.open(path);
+  return file.textSync();
 }
 
 /** Errors of the one library as those of the other, by which the rest of the program knows them. */

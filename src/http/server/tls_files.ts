@@ -54,7 +54,7 @@ export function readPair(files: TlsFiles): TlsPair {
       using file = RegularFile.open(path);
       const writer = findOtherWriter(file.facts);
       if (writer !== undefined) throw new AppError("refused", `The ${what} "${path}" ${writer}`);
-      return new TextDecoder().decode(file.contentSync());
+      return file.textSync();
     } catch (cause) {
       if (cause instanceof AppError) throw cause;
       throw new AppError("refused", `Cannot read the ${what} "${path}": ${fileFault(cause)}`, {

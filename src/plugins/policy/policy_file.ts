@@ -44,13 +44,12 @@ export function policyReader(dir: Pick<DataDir, "root">): () => PolicyReading {
   let last: { readonly text: string; readonly reading: PolicyReading } | undefined;
   return () => {
     try {
+      // Synchronously: handing it to a thread takes ten times as long.
       const found = statFile(path);
       if (found === undefined) return { policy: DEFAULT_POLICY, warnings: [], locate: () => path };
       if (!found.isFile) return closed("is not a regular file");
-      // Synchronously: handing it to a thread takes ten times as long.
-      const home = Deno.lstatSync(path).isSymlink ? undefined : dir.root;
       using file = RegularFile.open(path);
-      const problem = findProblem(file.facts, home);
+      const problem = findProblem(file.facts, found.isLink ? undefined : dir.root);
       if (problem !== undefined) return closed(problem);
       const bytes = buffer.subarray(0, file.readSync(buffer));
       if (bytes.length > MAX_FILE_BYTES) return closed(TOO_LARGE);
@@ -67,10 +66,10 @@ export function policyReader(dir: Pick<DataDir, "root">): () => PolicyReading {
 const TOO_LARGE = `is larger than ${MAX_FILE_BYTES} bytes`;
 
 /**
- * The file at `path`. A dangling symbolic link is not an absent file: a user put it there on
- * purpose.
+ * What is at `path`, through a symbolic link. A dangling one is not an absent file: a user put it
+ * there on purpose.
  */
-function statFile(path: string): Deno.FileInfo | undefined {
+function statFile(path: string): { isLink: boolean; isFile: boolean } | undefined {
   let info: Deno.FileInfo;
   try {
     info = Deno.lstatSync(path);
@@ -78,7 +77,8 @@ function statFile(path: string): Deno.FileInfo | undefined {
     if (error instanceof Deno.errors.NotFound) return undefined;
     throw error;
   }
-  return info.isSymlink ? Deno.statSync(path) : info;
+  const { isFile } = info.isSymlink ? Deno.statSync(path) : info;
+  return { isLink: info.isSymlink, isFile };
 }
 
 function findProblem(info: Facts, directory: string | undefined): string | undefined {

@@ -78,7 +78,7 @@ function read(
     if (fault !== undefined) {
       throw new AppError("refused", `The certificate or key "${path}" ${fault}`);
     }
-    return new TextDecoder().decode(file.contentSync());
+    return file.textSync();
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     throw new AppError("refused", `Cannot read the certificate "${path}": ${fileFault(cause)}`, {

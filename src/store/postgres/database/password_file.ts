@@ -66,7 +66,7 @@ function readIfThere(path: string): string {
         `The password file "${path}" is open to others: run "chmod 600 ${path}"`,
       );
     }
-    return new TextDecoder().decode(file.contentSync());
+    return file.textSync();
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     if (cause instanceof Deno.errors.NotFound) return "";
