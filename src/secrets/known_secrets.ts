@@ -62,7 +62,7 @@ export class KnownSecrets {
     const epoch = this.#now;
     epoch.running++;
     const isNews = given.some((value) => !this.#forms.has(value));
-    this.#given.add(given);
+    if (given.length > 0) this.#given.add(given); // most runs are given nothing
     if (isNews) this.#pattern = undefined;
     return {
       [Symbol.dispose]: () => {
