@@ -63,7 +63,7 @@ export async function apply(
   };
   const early = await read(); // slow, so resources may change before the lock is held
   // What is proposed is in no SecretStore yet, and may come back from what is tried with it.
-  using _given = host.secrets.runBegins(secretsAmong(early.resources));
+  using _given = host.secrets.runBegins(proposedSecrets(early.resources));
   const { manifests, output } = await host.writer.exclusively(async (commit) => {
     const manifests = isSame(early.crds, crdsOf(catalog)) ? early : await read();
     const { resources, errors } = keepMasked(manifests, catalog);
@@ -122,7 +122,7 @@ export async function apply(
   return { ...output, warnings: [...output.warnings, ...warnings] };
 }
 
-function secretsAmong(resources: readonly Manifested[]): string[] {
+function proposedSecrets(resources: readonly Manifested[]): string[] {
   return resources.filter(({ kind }) => kind === secretStore.kind)
     .flatMap(({ spec }) => Object.values((spec as SecretStoreSpec).data));
 }
