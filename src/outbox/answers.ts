@@ -41,6 +41,7 @@ export class Answers implements AsyncDisposable {
    * @throws {AppError} `overloaded`; whatever else keeps it from being answered is told of.
    */
   async atEnd(task: Task): Promise<readonly NewMessage[]> {
+    await this.#host.outbox.startStored(task.id);
     return this.#host.outbox.prepare(await this.#draftsAt("ended", task));
   }
 
@@ -52,8 +53,7 @@ export class Answers implements AsyncDisposable {
 
   #started(task: Task): void {
     const { outbox, log } = this.#host;
-    const storing: Promise<void> = this.#draftsAt("started", task)
-      .then(async (drafts) => void await outbox.enqueue(drafts))
+    const storing: Promise<void> = outbox.enqueueStart(task.id, this.#draftsAt("started", task))
       .catch((error) => log.warn("the start of a task was not told", { task: task.id, error }))
       .finally(() => this.#storing.delete(storing));
     this.#storing.add(storing);

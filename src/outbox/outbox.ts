@@ -62,6 +62,8 @@ export class Outbox implements AsyncDisposable {
   readonly #sending = new Map<string, Promise<void>>();
   readonly #pauses = new Map<string, LanePause>();
   readonly #paces = new Map<string, Pace>();
+  /** By the id of a task, what tells of its start and is not stored yet. */
+  readonly #starts = new Map<string, Promise<void>>();
 
   /** Continues with what the previous run of the daemon left behind. */
   constructor(host: OutboxHost) {
@@ -80,6 +82,24 @@ export class Outbox implements AsyncDisposable {
 
   /** Stores messages, all or none; they are on disk when it resolves to their ids. */
   async enqueue(drafts: readonly Draft[]): Promise<readonly string[]> {
+    for (const { taskId } of drafts) await this.startStored(taskId);
+    return await this.#add(drafts);
+  }
+
+  /** Stores what tells of the start of a task, ahead of whatever the task says meanwhile. */
+  enqueueStart(taskId: string, making: Promise<readonly Draft[]>): Promise<void> {
+    const storing = making.then(async (drafts) => void await this.#add(drafts))
+      .finally(() => this.#starts.delete(taskId));
+    this.#starts.set(taskId, storing);
+    return storing;
+  }
+
+  /** Resolves when what tells of the start of a task is stored, or has failed. */
+  async startStored(taskId: string): Promise<void> {
+    await this.#starts.get(taskId)?.catch(() => {}); // told of by who wanted it stored
+  }
+
+  async #add(drafts: readonly Draft[]): Promise<readonly string[]> {
     const messages = this.prepare(drafts);
     if (messages.length > 0) await this.#host.store.addToOutbox(messages);
     return messages.map(({ id }) => id);

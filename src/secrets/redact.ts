@@ -159,8 +159,10 @@ export class Redactor {
   readonly #pattern: () => SecretPattern;
   /** The end of the stream so far, from where a secret may have begun. */
   #held: Uint8Array = NOTHING;
-  /** How much of `#held` belongs to secrets whose mask has been shown. */
+  /** How much of `#held` is done with: its mask has been shown, or it has been released. */
   #covered = 0;
+  /** Whether `#held` has been released: should it become a secret, the mask of the rest follows. */
+  #released = false;
 
   /** A redactor for one stream, which asks at each chunk what there is to hide. */
   constructor(pattern: () => SecretPattern) {
@@ -171,6 +173,22 @@ export class Redactor {
   push(chunk: Uint8Array): Uint8Array {
     if (this.#held.length === 0 && this.#pattern().isEmpty) return chunk;
     return this.#next(concatBytes(this.#held, chunk), true);
+  }
+
+  /**
+   * What was kept back, where it is too short to tell anything of a secret: for the end of a line
+   * that waits, such as a prompt. Should it turn out to begin a secret, the rest is hidden.
+   */
+  release(): Uint8Array {
+    if (!this.isWaiting) return NOTHING;
+    this.#covered = this.#held.length;
+    this.#released = true;
+    return this.#held;
+  }
+
+  /** Whether there is something to {@linkcode release}. */
+  get isWaiting(): boolean {
+    return this.#held.length > 0 && this.#held.length < KEY_BYTES && this.#covered === 0;
   }
 
   /** What was kept back; the stream is over. */
@@ -186,12 +204,16 @@ export class Redactor {
     const { found, begun } = this.#pattern().search(bytes, more);
     const shown: Uint8Array[] = [];
     let hidden = this.#covered;
+    let isMasked = !this.#released;
     for (const { from, to } of found) {
       if (from >= hidden) shown.push(bytes.subarray(hidden, from), MASK_BYTES);
+      else if (!isMasked) shown.push(MASK_BYTES);
+      isMasked = true;
       hidden = Math.max(hidden, to);
     }
     if (hidden < begun) shown.push(bytes.subarray(hidden, begun));
     this.#held = bytes.slice(begun);
+    this.#released &&= begun < this.#covered && !isMasked;
     this.#covered = Math.max(0, hidden - begun);
     return concatBytes(...shown);
   }

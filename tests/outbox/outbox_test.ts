@@ -5,8 +5,14 @@
  * @module
  */
 
-import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
-import type { Tried } from "../../src/outbox/message_kind.ts";
+import {
+  deepStrictEqual as deepEqual,
+  match,
+  ok,
+  rejects,
+  strictEqual as equal,
+} from "node:assert/strict";
+import type { Draft, Tried } from "../../src/outbox/message_kind.ts";
 import { passUntil } from "../helpers/manual_clock.ts";
 import { draft, outboxRig, SECRET } from "./outbox_rig.ts";
 
@@ -31,6 +37,26 @@ Deno.test("messages of a Connection go one after the other, in their order", asy
   await rig.message("c");
   deepEqual(rig.sent.map(({ message }) => message.body["text"]), ["a", "d", "b", "c"]);
   equal((await rig.message("a")).externalId, "77");
+});
+
+Deno.test("what a task says comes after what tells of its start", async () => {
+  await using rig = await outboxRig();
+  const outbox = rig.start();
+  const making = Promise.withResolvers<readonly Draft[]>();
+  const started = outbox.enqueueStart("01TASK", making.promise);
+  const said = outbox.enqueue([draft("said", { taskId: "01TASK" })]);
+  await outbox.enqueue([draft("another task", { taskId: "02TASK" })]);
+  await rig.tries(1);
+  making.resolve([draft("started", { taskId: "01TASK" })]);
+  await Promise.all([started, said]);
+  await rig.tries(3);
+  deepEqual(rig.sent.map(({ message }) => message.body["text"]), [
+    ...["another task", "started", "said"],
+  ]);
+  const failing = outbox.enqueueStart("01TASK", Promise.reject(new Error("no thread")));
+  await outbox.enqueue([draft("said all the same", { taskId: "01TASK" })]);
+  await rejects(failing, /no thread/);
+  await rig.tries(4);
 });
 
 Deno.test("what is away is tried after 1, 5, 25 and then every 60 minutes, for 36 hours", async () => {

@@ -289,6 +289,10 @@ Deno.test("Redactor keeps back no more than the beginning of a secret", () => {
   equal(push("x"), "s3cr3t-valux");
   equal(push("s3cr3t-value"), "***");
   equal(push("s"), "");
+  equal(latin1Text(redactor.release()), "s");
+  equal(push("3cr3t-value, s3"), "***, ");
+  equal(latin1Text(redactor.release()), "s3");
+  equal(push(" s"), " ");
   equal(latin1Text(redactor.flush()), "s");
   equal(redactor.flush().length, 0);
 });
@@ -343,6 +347,36 @@ Deno.test("Redactor shows the same however random output is cut, and never a sec
     });
     equal(redactChunks(secrets, chunks), whole, context);
     equal(secrets.some((secret) => whole.includes(secret)), false, context);
+  }
+});
+
+Deno.test("Redactor releases three letters of a secret at most, whenever it is asked", () => {
+  const random = randomFrom(5);
+  const below = (limit: number) => Math.floor(random() * limit);
+  const word = (length: number) => Array.from({ length }, () => "ab"[below(2)]).join("");
+  for (let round = 0; round < 2000; round++) {
+    const secret = word(6 + below(6));
+    const text = `${word(below(4))}${secret}${word(below(9))}.`;
+    const redactor = redactorOf([secret]);
+    let shown = "";
+    for (const letter of text) {
+      shown += latin1Text(redactor.push(utf8(letter)));
+      if (random() < 0.5) shown += latin1Text(redactor.release());
+    }
+    shown += latin1Text(redactor.flush());
+    const context = JSON.stringify({ secret, text, shown });
+    equal(shown.includes(secret.slice(0, 4) + "***"), false, context);
+    equal(shown.includes(secret), false, context);
+    match(shown, /\*\*\*/, context);
+    // Without the mask, and whatever of the secret was released, it is the text.
+    const whole = redactChunks([secret], [utf8(text)]);
+    const parts = shown.split("***");
+    const expected = whole.split("***");
+    equal(parts.length, expected.length, context);
+    for (const [at, part] of parts.entries()) {
+      const more = part.slice(expected[at]?.length);
+      equal(part.startsWith(expected[at] ?? "?") && more.length < 4, true, context);
+    }
   }
 });
 

@@ -5,12 +5,15 @@
  */
 
 import { utf8 } from "../../base/bytes.ts";
-import type { WallClock } from "../../base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { KnownSecrets } from "../../secrets/known_secrets.ts";
 import type { OutputStream } from "../../shell/run_shell.ts";
 import type { LogWriter, LogWriting, StoredLog } from "../../store/log_store.ts";
 import { encodeChunk, type LogStream } from "./log_format.ts";
+
+/** How long the last letters of an unfinished line wait for what would make a secret of them. */
+const RELEASE_MS = 500;
 
 /** Receives the output of one step. */
 export interface StepLog {
@@ -23,15 +26,15 @@ export interface StepLog {
 
 /** What a log needs. */
 export interface TaskLogHost extends LogWriting {
-  /** Dates the output. */
-  readonly clock: WallClock;
+  /** Dates the output, and says when an unfinished line has waited long enough. */
+  readonly clock: Pick<Clock, "now" | "after">;
   /** Values to hide in the output. */
   readonly secrets: KnownSecrets;
 }
 
 /** The log of one running task. */
 export class TaskLog implements AsyncDisposable {
-  readonly #clock: WallClock;
+  readonly #clock: TaskLogHost["clock"];
   readonly #secrets: KnownSecrets;
   readonly #maxStepBytes: number;
   readonly #writer: LogWriter;
@@ -50,7 +53,7 @@ export class TaskLog implements AsyncDisposable {
   /** Receives the output of one step. */
   step(id: string): StepLog {
     const append = (stream: LogStream, bytes: Uint8Array) => this.#append(id, stream, bytes);
-    return new StepSink(append, this.#secrets, this.#maxStepBytes);
+    return new StepSink(append, this.#secrets, this.#clock, this.#maxStepBytes);
   }
 
   /** Resolves when everything can be read. */
@@ -84,7 +87,10 @@ export class TaskLog implements AsyncDisposable {
 class StepSink implements StepLog {
   readonly #append: (stream: LogStream, bytes: Uint8Array) => Promise<void>;
   readonly #secrets: KnownSecrets;
+  readonly #clock: TaskLogHost["clock"];
   readonly #redactors: Readonly<Record<OutputStream, ReturnType<KnownSecrets["redactor"]>>>;
+  /** Fires when a stream has been silent for a while. */
+  readonly #silence: Partial<Record<OutputStream, Disposable>> = {};
   readonly #limit: number;
   /** Bytes that are kept yet; below 0 when more came. */
   #left: number;
@@ -92,17 +98,27 @@ class StepSink implements StepLog {
   constructor(
     append: (stream: LogStream, bytes: Uint8Array) => Promise<void>,
     secrets: KnownSecrets,
+    clock: TaskLogHost["clock"],
     limit: number,
   ) {
     this.#append = append;
     this.#secrets = secrets;
+    this.#clock = clock;
     this.#limit = this.#left = limit;
     this.#redactors = { out: secrets.redactor(), err: secrets.redactor() };
   }
 
   async write(stream: OutputStream, chunk: Uint8Array): Promise<void> {
     if (this.#left < 0) return; // a step may print for days
-    await this.#put(stream, this.#redactors[stream].push(chunk));
+    const redactor = this.#redactors[stream];
+    const shown = redactor.push(chunk);
+    this.#silence[stream]?.[Symbol.dispose]();
+    if (redactor.isWaiting) {
+      this.#silence[stream] = this.#clock.after(RELEASE_MS, () => {
+        void this.#put(stream, redactor.release()); // as all output, it never rejects
+      });
+    }
+    await this.#put(stream, shown);
   }
 
   note(text: string): Promise<void> {
@@ -110,6 +126,7 @@ class StepSink implements StepLog {
   }
 
   async end(): Promise<void> {
+    for (const timer of Object.values(this.#silence)) timer[Symbol.dispose]();
     await this.#put("out", this.#redactors.out.flush());
     await this.#put("err", this.#redactors.err.flush());
   }

@@ -12,9 +12,11 @@ import type { LogChunk } from "../../../src/tasks/log/log_format.ts";
 import { readLog } from "../../../src/tasks/log/log_reader.ts";
 import { TaskLog } from "../../../src/tasks/log/task_log.ts";
 import { known } from "../../secrets/known.ts";
+import { ManualClock } from "../../helpers/manual_clock.ts";
+import { until } from "../../helpers/until.ts";
 import { eachLog, WRITING } from "./each_log.ts";
 
-const CLOCK = { now: () => 1_700_000_000_000 };
+const CLOCK = new ManualClock(1_700_000_000_000);
 const HOST = { ...WRITING, clock: CLOCK, secrets: known() };
 
 /** Everything a log holds, read on and on as a reader that follows it does. */
@@ -104,6 +106,26 @@ eachLog("TaskLog hides secrets across chunks and in what was kept back", async (
     await step.end();
   }, host);
   equal(textOf(chunks), "token *** end\ns3cr3t");
+});
+
+eachLog("TaskLog shows the last letters of an unfinished line in a moment", async (stored) => {
+  const clock = new ManualClock(CLOCK.now());
+  const host = { ...HOST, clock, secrets: known("yes-s3cr3t") };
+  await using log = new TaskLog(stored, host);
+  const step = log.step("s");
+  const shown = async () => textOf(await readAll(stored));
+  await step.write("out", utf8("Continue? y"));
+  equal(await shown(), "Continue? ");
+  await clock.advance(400);
+  await step.write("err", utf8("unhurt\n")); // the other stream goes on
+  await clock.advance(100);
+  await until("the letter", async () => (await shown()).endsWith("y") || undefined);
+  await step.write("out", utf8("es-s3cr3t\n"));
+  await step.write("out", utf8("yes-s3"));
+  await clock.advance(10_000);
+  equal(await shown(), "Continue? unhurt\ny***\n");
+  await step.end();
+  equal(await shown(), "Continue? unhurt\ny***\nyes-s3");
 });
 
 eachLog("TaskLog makes no log as long as there is nothing to write", async (stored) => {
