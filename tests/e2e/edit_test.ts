@@ -6,9 +6,11 @@
  */
 
 import { deepStrictEqual as deepEqual, match, strictEqual as equal } from "node:assert/strict";
+import { shellWord } from "../../src/base/shell_word.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { programTest } from "../helpers/program.ts";
+import { type Program, programTest, run } from "../helpers/program.ts";
+import { missing } from "../helpers/requirements.ts";
 import { type TempDir, tempDir } from "../helpers/temp_dir.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -19,6 +21,24 @@ async function edit(daemon: TestDaemon, dir: TempDir, script: string, args = "wo
   await Deno.mkdir(`${dir.path}/tmp`, { recursive: true });
   const env = { EDITOR: `sh ${editor}`, TMPDIR: `${dir.path}/tmp`, LD_LIBRARY_PATH: "/nowhere" };
   return await daemon.svc(["edit", ...args.split(" ")], { env });
+}
+
+/** The same on a terminal, where somebody types `keys` when svc asks. */
+async function editAtTerminal(
+  { command, args }: Program,
+  daemon: TestDaemon,
+  dir: TempDir,
+  { script, keys }: { script: string; keys: string },
+) {
+  const editor = await dir.write("editor.sh", `set -e\ncp "$1" "${dir.path}/seen"\n${script}\n`);
+  const shown = await dir.write("shown", "");
+  await Deno.mkdir(`${dir.path}/tmp`, { recursive: true });
+  const svc = [command, ...args, "edit", "workflow/build"].map(shellWord).join(" ");
+  const type =
+    `until grep -q 'Enter opens' ${shown}; do sleep 0.1; done; printf '${keys}'; sleep 1`;
+  return await run("/bin/sh", ["-c", `{ ${type}; } | script -qefc "$0" ${shown}`, svc], {
+    env: { EDITOR: `sh ${editor}`, TMPDIR: `${dir.path}/tmp`, SVC_DATA_DIR: daemon.dataDir },
+  });
 }
 
 const left = (dir: TempDir) => [...Deno.readDirSync(`${dir.path}/tmp`)].map(({ name }) => name);
@@ -100,15 +120,19 @@ programTest("edit: cancelled, and things that cannot be edited", async (program)
 });
 
 programTest(
-  "edit: what is refused opens again with its errors, and is kept when given up",
+  "edit: on a terminal, what is refused opens again with its errors, or is kept",
   async (program) => {
     await using daemon = await startDaemon(program);
     await using dir = await tempDir();
     await daemon.apply(workflow("build", "make"));
     const second = `if grep -q runs "$1"; then sed -i s/runs/run/ "$1"; else
 sed -i 's/run: make/runs: ninja/' "$1"; fi`;
-    const mended = await edit(daemon, dir, second);
-    deepEqual([mended.code, mended.stdout], [0, "workflow/build configured\n"]);
+    const mended = await editAtTerminal(program, daemon, dir, { script: second, keys: "\\r" });
+    equal(mended.code, 0, mended.stdout);
+    match(
+      mended.stdout,
+      /Nothing was applied[^]*Enter opens it again[^]*workflow\/build configured/,
+    );
     const text = await seen(dir);
     match(
       text,
@@ -119,6 +143,30 @@ sed -i 's/run: make/runs: ninja/' "$1"; fi`;
     );
     match(text.split("\n").at(Math.max(...lines) - 1) ?? "", /runs: ninja|id: s1/);
     deepEqual(left(dir), []);
+
+    const longer = `echo x >>${dir.path}/openings\nsed -i 's/id: s1/& & /' "$1"`;
+    const gaveUp = await editAtTerminal(program, daemon, dir, { script: longer, keys: "\\003" });
+    equal(gaveUp.code, 1, gaveUp.stdout);
+    match(gaveUp.stdout, /your text is kept: svc apply -f \S+/);
+    equal(await Deno.readTextFile(`${dir.path}/openings`), "x\n");
+  },
+  { skip: missing("script") },
+);
+
+programTest(
+  "edit: a program as editor that saves the same mistake for ever is opened once",
+  async (program) => {
+    await using daemon = await startDaemon(program);
+    await using dir = await tempDir();
+    await daemon.apply(workflow("build", "make"));
+    const longer = `echo x >>${dir.path}/openings\nsed -i 's/run: make/runs: &/' "$1"`;
+    const refused = await edit(daemon, dir, longer);
+    equal(refused.code, 1);
+    match(
+      refused.stderr,
+      /Nothing was applied: \d+ errors?; your text is kept: svc apply -f \S+\n {2}workflow\.yaml:\d+/,
+    );
+    equal(await Deno.readTextFile(`${dir.path}/openings`), "x\n");
 
     const renamed = await edit(daemon, dir, 'sed -i "s/name: build/name: other/" "$1"');
     equal(renamed.code, 1);

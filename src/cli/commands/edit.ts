@@ -30,8 +30,9 @@ import { printApplied } from "../print_applied.ts";
 /** Edits a resource. */
 export const command: Command = {
   help: "Opens a resource in your editor ($VISUAL, else $EDITOR, else vi) and applies what you " +
-    "save. What is refused opens again, with the reasons at the top. An empty file changes " +
-    "nothing, and neither does one that you leave as it is. Secrets stay ***, which keeps them.",
+    "save. What is refused opens again when you press Enter, with the reasons at the top; without " +
+    "a terminal, svc keeps the text and ends. An empty file changes nothing, and neither does one " +
+    "that you leave as it is. Secrets stay ***, which keeps them.",
   arguments: [
     { name: "<kind>", help: "KIND/NAME, or KIND followed by the name", complete: KIND_PLURALS },
     { name: "[name]", help: "name", complete: "name" },
@@ -110,7 +111,7 @@ function nameOf(context: CommandContext): [what: string, name: string] {
   throw new AppError("usage", "Name what to edit: svc edit KIND/NAME");
 }
 
-/** Opens the editor until what is saved can be applied, or is given up. */
+/** Opens the editor until what is saved can be applied, or a person gives it up. */
 async function edit(session: Session): Promise<number> {
   const { expected, original, path, client, context } = session;
   const name = displayName(expected);
@@ -135,10 +136,18 @@ async function edit(session: Session): Promise<number> {
       return printApplied(applied, context);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      if (error.code !== "invalid") throw new NotApplied({ text, reason: error });
+      const isToMend = error.code === "invalid" && openAgain(error, context.io);
+      if (!isToMend) throw new NotApplied({ text, reason: error });
       refused = { text, error };
     }
   }
+}
+
+/** Asks a person first: the editor may be a program, which saves the same mistake for ever. */
+function openAgain({ message, details }: AppError, io: Io): boolean {
+  if (!io.inIsTerminal) return false;
+  io.err([message, ...details.map((detail) => `  ${detail}`), ""].join("\n"));
+  return io.hiddenLine("Enter opens it again, Ctrl-C keeps the text and ends: ") !== undefined;
 }
 
 function hintFor(expected: Expected): string[] {
