@@ -202,7 +202,7 @@ for (const one of PACKAGES) {
 
   longTest(
     `integrations/${one.name}: the agents can be switched on, and get their prompts (${ONE_PROGRAM.name})`,
-    async (t) => {
+    async (_program, t) => {
       await using platform = one.platform?.();
       await using daemon = await startDaemon(ONE_PROGRAM);
       await install(daemon, one);

@@ -7,7 +7,7 @@
 
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { startDaemon } from "../helpers/daemon.ts";
-import { programTest } from "../helpers/program.ts";
+import { programTest, slowTest } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { findFile, until, untilFile } from "../helpers/until.ts";
 import { ConsoleProcess, PageSession, statusOf } from "./console_process.ts";
@@ -96,7 +96,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "a file or a pipe gets no link but with --no-open, not on Enter either",
   async (program) => {
     await using daemon = await startDaemon(program);

@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { secretStore, toText, trigger, workflow } from "../helpers/manifests.ts";
-import { programTest, ROOT } from "../helpers/program.ts";
+import { programTest, ROOT, slowTest } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -164,7 +164,7 @@ const REFUSED: readonly {
   },
 ];
 
-programTest(
+slowTest(
   "svc apply names file, line and column, and applies nothing of the file",
   async (program, t) => {
     await using daemon = await startDaemon(program);

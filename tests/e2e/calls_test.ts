@@ -17,6 +17,7 @@ import {
   run,
   type RunResult,
   runSvc,
+  slowTest,
 } from "../helpers/program.ts";
 import { hasChild, until, untilFile } from "../helpers/until.ts";
 
@@ -203,7 +204,7 @@ const UNSERVED: readonly (readonly [args: readonly string[], options?: Given])[]
   [["describe", "secretstore/chat", "--server", "https://x"]],
 ];
 
-programTest("the daemon answers as the program does", async (program) => {
+slowTest("the daemon answers as the program does", async (program) => {
   await using held = await holdRun(program);
   const file = held.env["WEBHOOK_BODY_FILE"] ?? "";
   const filled = (args: readonly string[]) =>

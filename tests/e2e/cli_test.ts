@@ -9,14 +9,14 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { signGithub } from "../helpers/github.ts";
 import { secretStore, toText, trigger, workflow } from "../helpers/manifests.ts";
-import { cleanEnv, type Program, programTest, run, runSvc } from "../helpers/program.ts";
+import { cleanEnv, type Program, programTest, run, runSvc, slowTest } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
 
 const OPEN = { allowUnsigned: true };
 const NO_DATABASE = "it uses no database";
 
-programTest(
+slowTest(
   "svc COMMAND --help: usage and an example that is a command line of svc",
   async (program) => {
     const list = await runSvc(program, ["--help"]);
@@ -67,7 +67,7 @@ programTest("svc version: for people and as JSON", async (program) => {
   match(facts.version, /^[0-9]+\.[0-9]+\.[0-9]+/);
 }, { fileOnly: NO_DATABASE });
 
-programTest("exit code 2: what is no command line, and what to do", async (program) => {
+slowTest("exit code 2: what is no command line, and what to do", async (program) => {
   const lines = [
     "frobnicate",
     "get",

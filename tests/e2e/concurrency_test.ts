@@ -15,7 +15,7 @@ import {
 } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { type Manifest, secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, programTest } from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest, slowTest } from "../helpers/program.ts";
 import { findFile, until, untilFile } from "../helpers/until.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -126,7 +126,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "Forbid never runs two at once, Queue runs all of them in order, also over kills of the daemon",
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);

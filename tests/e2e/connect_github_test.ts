@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { type FakeGitHub, fakeGitHub, TOKEN } from "../fakes/github.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
-import { ONE_PROGRAM, programTest, type RunResult } from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest, type RunResult, slowTest } from "../helpers/program.ts";
 
 const REPOSITORY = "brightwater/tidepool";
 
@@ -145,7 +145,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "what is wrong with the token or the name is said, and nothing is made",
   async (_program, t) => {
     const expires = "2030-01-02 03:04:05 UTC";
@@ -244,7 +244,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "a way that does not work is named, and works once it is mended",
   async (_program, t) => {
     await using github = fakeGitHub();

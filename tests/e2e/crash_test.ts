@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, programTest, TEST_ALL, times } from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest, slowTest, TEST_ALL, times } from "../helpers/program.ts";
 import { findFile, processRuns, until, untilFile } from "../helpers/until.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -134,7 +134,7 @@ async function stalledClients(daemon: TestDaemon): Promise<Disposable> {
   return clients;
 }
 
-programTest(
+slowTest(
   "SIGTERM with clients that never finish: exit 0 in time, the step is ended and runs again",
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);
@@ -171,7 +171,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "SIGTERM with clients that never finish ends a step that ignores TERM, by force and in time",
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);
@@ -248,7 +248,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "a task that is interrupted by four crashes ends failed, reason interrupted",
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);

@@ -19,6 +19,7 @@ import {
   programTest,
   run,
   runSvc,
+  slowTest,
 } from "../helpers/program.ts";
 import { textsIn } from "../helpers/stored_texts.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
@@ -243,7 +244,7 @@ function changes(before: Record<string, string>, after: Record<string, string>):
   return [...paths].filter((path) => before[path] !== after[path]);
 }
 
-programTest(
+slowTest(
   "an unusable data directory: daemon and init say the remedy and touch nothing",
   async (program, t) => {
     await using used = await usedDirectory(program);

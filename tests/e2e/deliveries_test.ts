@@ -10,7 +10,7 @@ import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { CASES } from "../signatures/platform_cases.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { programTest } from "../helpers/program.ts";
+import { programTest, slowTest } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 const SECRET = "correct horse battery staple";
@@ -218,7 +218,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "fifty rotations at once on different keys lose none, and the next request uses them",
   async (program) => {
     await using daemon = await startDaemon(program);

@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, toText, trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, programTest, ROOT, TEST_ALL, times } from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest, ROOT, slowTest, TEST_ALL, times } from "../helpers/program.ts";
 import { rowsIn } from "../helpers/stored_rows.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
@@ -137,7 +137,7 @@ const KILLS = TEST_ALL ? [1, 15, 40, 80, 130, 200, 300, 450, 700, 1100] : [1, 40
 /** Six triggers, of which each takes the numbers that it divides. */
 const DIVISORS = [1, 2, 3, 4, 5, 6];
 
-programTest(
+slowTest(
   `kill -9 in a burst to one address of six triggers, ${KILLS.length} times: all of a request or nothing`,
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);

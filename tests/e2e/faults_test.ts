@@ -30,6 +30,7 @@ import {
   type ProgramTestOptions,
   run,
   runSvc,
+  slowTest,
 } from "../helpers/program.ts";
 import { rowsIn } from "../helpers/stored_rows.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
@@ -93,7 +94,7 @@ async function findMountObstacle(): Promise<string | undefined> {
 
 const obstacle = await findMountObstacle();
 const mounting = (name: string, fn: () => Promise<void>, options: ProgramTestOptions = {}) =>
-  programTest(name, fn, { ...options, skip: obstacle });
+  slowTest(name, fn, { ...options, skip: obstacle });
 const FILLED = { fileOnly: "the disk that gets full has the database" };
 
 /** A data directory on a small disk. */
@@ -228,7 +229,7 @@ mounting(
   },
 );
 
-programTest(
+slowTest(
   "more steps at once than there are descriptors: each task runs, none fails",
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);
@@ -259,7 +260,7 @@ programTest(
   },
 );
 
-programTest("a command whose client has gone is not done when the daemon goes on", async () => {
+slowTest("a command whose client has gone is not done when the daemon goes on", async () => {
   await using daemon = await startDaemon(ONE_PROGRAM);
   const names = async () => (await daemon.svc(["get", "workflow", "-o", "name"])).stdout;
   const apply = async (name: string, withinMs?: number) =>
@@ -422,7 +423,7 @@ longTest(
   { fileOnly: HELD },
 );
 
-programTest(
+slowTest(
   "a database that another process holds when the daemon starts: one sentence, and it starts afterwards",
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);
@@ -513,7 +514,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "SIGTERM under load with a slow client: in time, and every 200 is a task, once",
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);
@@ -561,7 +562,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "svcd: the daemon alone, on the same directory, under the same client",
   async (program) => {
     await using daemon = await startDaemon(program, { svcd: true, args: ["--workers", "2"] });

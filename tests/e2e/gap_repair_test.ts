@@ -13,7 +13,7 @@ import {
   startDaemon,
   type TestDaemon,
 } from "../helpers/daemon.ts";
-import { ONE_PROGRAM, programTest } from "../helpers/program.ts";
+import { ONE_PROGRAM, slowTest } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 const REPOSITORY = "brightwater/tidepool";
@@ -98,7 +98,7 @@ async function statusOf(daemon: TestDaemon): Promise<Status> {
   return item.status;
 }
 
-programTest(
+slowTest(
   "what GitHub could not deliver is there after the start, once and in order",
   async (_program, t) => {
     await using github = fakeGitHub();

@@ -9,7 +9,7 @@ import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "n
 import { type FakeGitHub, fakeGitHub, problem, TOKEN } from "../fakes/github.ts";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, programTest } from "../helpers/program.ts";
+import { ONE_PROGRAM, programTest, slowTest } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 const REPOSITORY = "brightwater/tidepool";
@@ -221,7 +221,7 @@ programTest("what GitHub refuses ends the message with what is missing", async (
   equal((await daemon.svc(["outbox", "drop", failed?.id ?? ""])).code, 1, "it was sent");
 });
 
-programTest("a lost answer gives no second comment, a deleted one a new one", async () => {
+slowTest("a lost answer gives no second comment, a deleted one a new one", async () => {
   await using fake = withIssues(fakeGitHub());
   await using daemon = await startDaemon(ONE_PROGRAM);
   await daemon.apply(...STORES, connection(fake), workflow("review", "true"), trigger());

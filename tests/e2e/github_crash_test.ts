@@ -10,7 +10,7 @@ import { type FakeGitHub, fakeGitHub, problem, TOKEN } from "../fakes/github.ts"
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, programTest, times } from "../helpers/program.ts";
+import { ONE_PROGRAM, slowTest, times } from "../helpers/program.ts";
 import { until } from "../helpers/until.ts";
 
 const REPOSITORY = "brightwater/tidepool";
@@ -133,6 +133,6 @@ async function survives(kills: number): Promise<void> {
   ok(atRest < kills, `the kills were around sending: ${JSON.stringify(moments)}`);
 }
 
-programTest("kills around sending: one comment for each key, each answer given", async () => {
+slowTest("kills around sending: one comment for each key, each answer given", async () => {
   await survives(times(50, 6));
 });

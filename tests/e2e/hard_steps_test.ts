@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, trigger } from "../helpers/manifests.ts";
-import { longTest, ONE_PROGRAM, programTest } from "../helpers/program.ts";
+import { longTest, ONE_PROGRAM, programTest, slowTest } from "../helpers/program.ts";
 import { missing } from "../helpers/requirements.ts";
 import { logsIn } from "../helpers/stored_texts.ts";
 import { processRuns, untilFile } from "../helpers/until.ts";
@@ -132,7 +132,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "a worktree that is never made: its task can be cancelled, others behind it, too, and timeouts hold",
   async (program) => {
     await using daemon = await startDaemon(program);

@@ -10,7 +10,7 @@ import { ConsoleProcess } from "../console/console_process.ts";
 import { makePair, NO_OPENSSL } from "../helpers/certificate.ts";
 import { startDaemon } from "../helpers/daemon.ts";
 import { trigger, workflow } from "../helpers/manifests.ts";
-import { ONE_PROGRAM, programTest } from "../helpers/program.ts";
+import { ONE_PROGRAM, slowTest } from "../helpers/program.ts";
 import { tempDir } from "../helpers/temp_dir.ts";
 import { ambiguousRequests, checkOneAnswer } from "../http/ambiguous_requests.ts";
 import { RawClient } from "../http/raw_client.ts";
@@ -32,7 +32,7 @@ const WEBHOOKS = {
 } as const;
 const CONTROL_LINES = ["POST /v1/status HTTP/1.1", "GET /metrics HTTP/1.1"];
 
-programTest(
+slowTest(
   "no address serves what is hidden behind a request",
   async () => {
     await using dir = await tempDir();

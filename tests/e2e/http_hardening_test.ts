@@ -9,7 +9,14 @@ import { match, ok, strictEqual as equal } from "node:assert/strict";
 import { makePair, NO_OPENSSL } from "../helpers/certificate.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { cleanEnv, longTest, ONE_PROGRAM, type Program, programTest } from "../helpers/program.ts";
+import {
+  cleanEnv,
+  longTest,
+  ONE_PROGRAM,
+  type Program,
+  programTest,
+  slowTest,
+} from "../helpers/program.ts";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { until } from "../helpers/until.ts";
 
@@ -146,7 +153,7 @@ programTest(
   CLOSED_BY_THEM,
 );
 
-programTest(
+slowTest(
   "SIGTERM with a client that never finishes its body ends the daemon in time",
   async () => {
     await using daemon = await startWithTrigger(ONE_PROGRAM);

@@ -10,7 +10,7 @@ import { basename, dirname, join } from "node:path";
 import { startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { githubHeaders, withOneByteChanged } from "../helpers/github.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { programTest, ROOT, run } from "../helpers/program.ts";
+import { programTest, ROOT, run, slowTest } from "../helpers/program.ts";
 
 const SECRET = "a secret of 32 bytes, or so it is";
 const ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
@@ -318,7 +318,8 @@ const DEMOS: readonly { args: string[]; shows: RegExp[] }[] = [
 
 for (const { args, shows } of DEMOS) {
   const name = [".ci/demo", ...args].join(" ");
-  programTest(`${name} passes and leaves nothing behind`, async (program) => {
+  const test = args.length === 0 ? programTest : slowTest;
+  test(`${name} passes and leaves nothing behind`, async (program) => {
     const wrapper = program.name === "source" ? join(ROOT, ".ci/svc") : program.command;
     const env = { SVC_PROGRAM: wrapper, SVC_DENO: Deno.execPath() };
     const demo = await run(join(ROOT, ".ci/demo"), args, { env, withinMs: 120_000 });

@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, ok, strictEqual as equal } from "node:assert/strict";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { secretStore, trigger, workflow } from "../helpers/manifests.ts";
-import { longTest, ONE_PROGRAM, programTest } from "../helpers/program.ts";
+import { longTest, ONE_PROGRAM, slowTest } from "../helpers/program.ts";
 import { SLACK_SECRET, slackHeaders, slackMessage } from "../helpers/slack.ts";
 import { until, untilFile } from "../helpers/until.ts";
 
@@ -28,7 +28,7 @@ async function say(daemon: TestDaemon, text: string, ts: string, thread?: string
 
 const replyTs = (n: number) => `1700001000.${String(n).padStart(6, "0")}`;
 
-programTest(
+slowTest(
   "replies to a task that goes on after each kill -9 arrive once and in order",
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);

@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { initDataDirectory, startDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, secretStore, workflow } from "../helpers/manifests.ts";
-import { longTest, ONE_PROGRAM, programTest, times } from "../helpers/program.ts";
+import { longTest, ONE_PROGRAM, programTest, slowTest, times } from "../helpers/program.ts";
 import { SLACK_SECRET, slackHeaders, slackMessage } from "../helpers/slack.ts";
 import { findFile, until, untilFile } from "../helpers/until.ts";
 
@@ -264,7 +264,7 @@ programTest(
 
 const KILLS = times(50, 5);
 
-programTest(
+slowTest(
   `kill -9 right after a 200, ${KILLS} times: the event is there and is routed once`,
   async () => {
     await using directory = await initDataDirectory(ONE_PROGRAM);

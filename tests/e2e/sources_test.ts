@@ -172,7 +172,8 @@ programTest(
     const redelivered = await daemon.svc([...again, "--outcome", "skipped"]);
     equal(redelivered.code, 0, redelivered.stderr);
     match(redelivered.stdout, / accepted as delivery\/\w{26}, task\/\w{26}\n$/);
-    match((await daemon.apply(triggerOn("nightly", NEVER))).stdout, /unchanged/);
+    const { results } = await daemon.apply(triggerOn("nightly", NEVER));
+    deepEqual(results.map(({ action }) => action), ["unchanged"]);
     equal((await daemon.svc(["trigger", "suspend", "nobody"])).code, 4);
   },
 );

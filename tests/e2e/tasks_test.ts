@@ -8,7 +8,7 @@
 import { deepStrictEqual as deepEqual, match, ok, strictEqual as equal } from "node:assert/strict";
 import { startDaemon, type TaskRecord, type TestDaemon } from "../helpers/daemon.ts";
 import { type Manifest, trigger } from "../helpers/manifests.ts";
-import { cleanEnv, ONE_PROGRAM, type Program, programTest } from "../helpers/program.ts";
+import { cleanEnv, ONE_PROGRAM, type Program, programTest, slowTest } from "../helpers/program.ts";
 import { logsIn } from "../helpers/stored_texts.ts";
 import { until, untilFile } from "../helpers/until.ts";
 
@@ -293,7 +293,7 @@ programTest(
   },
 );
 
-programTest(
+slowTest(
   "svc daemon --keep-tasks: older tasks of a trigger go soon after the start, with their logs",
   async () => {
     await using daemon = await startDaemon(ONE_PROGRAM, { args: ["--keep-tasks", "2"] });

@@ -20,7 +20,7 @@ import {
 } from "../helpers/daemon.ts";
 import { githubHeaders } from "../helpers/github.ts";
 import { secretStore } from "../helpers/manifests.ts";
-import { DENO_DIR, ONE_PROGRAM, programTest, ROOT, run } from "../helpers/program.ts";
+import { DENO_DIR, ONE_PROGRAM, programTest, ROOT, run, slowTest } from "../helpers/program.ts";
 import { missing } from "../helpers/requirements.ts";
 import { type TempDir, tempDir } from "../helpers/temp_dir.ts";
 import { until } from "../helpers/until.ts";
@@ -193,7 +193,7 @@ async function makeScripts(workspace: string): Promise<void> {
   }
 }
 
-programTest(
+slowTest(
   "docs/examples/workflows: a push replaces the deployment before it, and a failed one is diagnosed",
   async () => {
     await using home = await tempDir();

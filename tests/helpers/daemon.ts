@@ -7,7 +7,9 @@
 
 import { ok, strictEqual as equal } from "node:assert/strict";
 import { type Client, connect } from "../../src/api/client.ts";
+import type { Output } from "../../src/api/operations.ts";
 import { dataDirAt } from "../../src/base/data_dir.ts";
+import { AppError, messageOf } from "../../src/base/errors.ts";
 import { type Manifest, toText } from "./manifests.ts";
 import {
   cleanEnv,
@@ -247,11 +249,14 @@ export class TestDaemon implements AsyncDisposable {
     return JSON.parse(result.stdout);
   }
 
-  /** Applies documents, which has to go well. */
-  async apply(...documents: readonly Manifest[]): Promise<RunResult> {
-    const result = await this.svc(["apply", "-f", "-"], { stdin: toText(documents) });
-    equal(result.code, 0, `${result.stderr}The daemon's log: ${this.log}`);
-    return result;
+  /** Applies documents as `svc apply` does, which has to go well; gives what became of each. */
+  async apply(...documents: readonly Manifest[]): Promise<Output<"apply">> {
+    using client = this.client(); // most tests only begin with it, so a process is not worth it
+    const files = [{ name: "-", text: toText(documents) }];
+    return await client.call("apply", { files, dry_run: false }).catch((error) => {
+      const why = [messageOf(error), ...error instanceof AppError ? error.details : []].join("\n");
+      throw new Error(`${why}\nThe daemon's log: ${this.log}`, { cause: error });
+    });
   }
 
   /** Sends one request to the webhook server; POST when nothing else is said. */

@@ -37,7 +37,7 @@ export function postgresTest(
   { isLong = true, skip }: PostgresTestOptions = {},
 ): void {
   const reason = server() === "" ? "no PostgreSQL" : skip;
-  if (isLong && reason === undefined) return longTest(name, fn);
+  if (isLong && reason === undefined) return longTest(name, (_program, t) => fn(t));
   Deno.test({ ...skippable(name, reason), fn });
 }
 

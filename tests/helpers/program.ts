@@ -63,6 +63,9 @@ export const NOT_ALL = TEST_ALL
   ? undefined
   : `long, run by ${ON_POSTGRES ? "SVC_TEST_ON=postgres " : ""}make test-all`;
 
+/** Why a slow test is skipped; undefined where everything is to run, on either database. */
+const NOT_SLOW = TEST_ALL || ON_POSTGRES ? undefined : "slow, run by make test-all";
+
 /** The program under test: the compiled one where there is one. */
 export const ONE_PROGRAM: Program = ON_POSTGRES
   ? { ...COMPILED ?? SOURCE, onPostgres: true }
@@ -86,15 +89,19 @@ export function programTest(name: string, body: Body, options: ProgramTestOption
 }
 
 /**
- * A test that takes long (many kills, floods, stalls), with {@linkcode ONE_PROGRAM}: it runs only
- * when everything is to run, and says so when it does not.
+ * A test that takes some seconds and is not the first to tell that something is broken (faults,
+ * kills, all the ways that do not work): it runs when everything is to run, on either database.
  */
-export function longTest(
-  name: string,
-  body: (t: Deno.TestContext) => void | Promise<void>,
-  options: ProgramTestOptions = {},
-): void {
-  test(ONE_PROGRAM, name, (_program, t) => body(t), { ...options, skip: NOT_ALL ?? options.skip });
+export function slowTest(name: string, body: Body, options: ProgramTestOptions = {}): void {
+  test(ONE_PROGRAM, name, body, { ...options, skip: NOT_SLOW ?? options.skip });
+}
+
+/**
+ * A test that takes long (many kills, floods, stalls): it runs when everything is to run, with a
+ * database in a file.
+ */
+export function longTest(name: string, body: Body, options: ProgramTestOptions = {}): void {
+  test(ONE_PROGRAM, name, body, { ...options, skip: NOT_ALL ?? options.skip });
 }
 
 function test(program: Program, name: string, body: Body, options: ProgramTestOptions): void {

@@ -116,7 +116,7 @@ postgresTest("labels name a node, and what it needs is looked for where tasks ru
   const warnings = async (...nodes: string[]) => {
     const spec = { path: "/no/such", nodes };
     const applied = await alpha.apply({ kind: "Workspace", metadata: { name: "far" }, spec });
-    return applied.stderr;
+    return applied.warnings.join("\n");
   };
   equal(await warnings("elsewhere"), "");
   for (const own of ["alpha", "big"]) {
