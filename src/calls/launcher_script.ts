@@ -75,14 +75,18 @@ svc_print() {
 }
 
 # Keeps standard input in a file, from which the daemon or the program reads it. It can be as long as the
-# program takes (64 MiB, in blocks of 512 bytes). Fails when nothing has been read.
+# program takes (64 MiB, in blocks of 512 bytes). Fails when nothing has been read. The file is opened for
+# both before anything is: a daemon that ends removes it, and what is written must be what is read.
 svc_keep_input() {
-  { true >"$svc_slot.input" && command exec 8<"$svc_slot.input"; } 2>/dev/null || return
-  (ulimit -f 131072; exec cat >"$svc_slot.input" 3>&- 5<&- 6<&-) 2>/dev/null || {
+  { command exec 7>"$svc_slot.input" 8<"$svc_slot.input"; } 2>/dev/null || {
+    exec 7>&-
+    return 1
+  }
+  (ulimit -f 131072; exec cat >&7 3>&- 5<&- 6<&- 7>&- 8<&-) 2>/dev/null || {
     echo 'error: Standard input cannot be kept: it is longer than 64 MiB, or the disk is full' >&2
     exit 1
   }
-  exec <&8 8<&-
+  exec <&8 7>&- 8<&-
 }
 
 svc_variables() {

@@ -328,6 +328,7 @@ Deno.test("a token that no run has any more gets the program", async () => {
 
 Deno.test("a daemon that ends leaves no caller waiting", async () => {
   const { promise: release, resolve } = Promise.withResolvers<void>();
+  using _release = { [Symbol.dispose]: resolve }; // also when something fails: closing waits for it
   await using rig = await openRig({
     program: "exec cat #",
     answer: () => release.then(() => Response.json({ kind: "SecretStore" })),
@@ -346,6 +347,16 @@ Deno.test("a daemon that ends leaves no caller waiting", async () => {
   deepEqual(await asking, { ...PROGRAM, code: 0, stdout: '{\n  "kind": "SecretStore"\n}\n' });
   await closed;
   deepEqual(await rig.svc(EXTRACT, "all"), { ...PROGRAM, code: 0, stdout: "all" });
+});
+
+Deno.test("input is not lost when its file is removed just before it is written", async () => {
+  await using rig = await openRig({ program: "exec cat #" });
+  // The shell expands PS4 before each command that it traces: the file goes once it is open to be read.
+  const removal = `{ : <&8; } 2>/dev/null && rm -f ${rig.dirs.calls}/*.input`;
+  const script = `PS4='$(${removal})'; set -x; . "$0"`;
+  const caller = ["-c", script, rig.launcher, ...EXTRACT];
+  const { code, stdout } = await run("/bin/sh", caller, { env: rig.env, stdin: "kept" });
+  deepEqual([code, stdout], [0, "kept"]);
 });
 
 Deno.test("the pipes of a daemon that was killed keep nobody waiting", async () => {
