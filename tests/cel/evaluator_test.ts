@@ -10,6 +10,8 @@ import { type JsonObject, parseOwnJson } from "../../src/base/json.ts";
 import { createEvaluator, type Evaluator } from "../../src/cel/evaluator.ts";
 import { type CelResult, compileExpression, scopeOf } from "../../src/cel/expression.ts";
 import { cpuMs } from "../helpers/cpu_time.ts";
+import { NOT_SLOW } from "../helpers/program.ts";
+import { skippable } from "../helpers/requirements.ts";
 import { PATIENCE_MS } from "../helpers/until.ts";
 
 /** Cheap questions stay far below it on a busy machine too, costly ones go far beyond it. */
@@ -204,12 +206,16 @@ Deno.test("evaluate answers alike inline and in the Worker", async () => {
   }
 });
 
+const survivalTest = (name: string, skip: string | undefined, fn: () => Promise<void>) =>
+  Deno.test({ ...skippable(name, skip), fn });
+
 /** Patterns on which backtracking engines need exponential time. */
 for (
   const pattern of ["(a+)+$", "(a|aa)+$", "(a*)*b", "(.*a){20}$", "^(([a-z])+.)+[A-Z]([a-z])+$"]
 ) {
   for (const size of [10_000, 1_000_000]) {
-    Deno.test(`evaluate survives ${pattern} on ${size} characters`, async () => {
+    const name = `evaluate survives ${pattern} on ${size} characters`;
+    survivalTest(name, size === 10_000 ? undefined : NOT_SLOW, async () => {
       using over = evaluator();
       const payload = { s: "a".repeat(size) + "!" };
       const source = `payload_s.matches('${pattern}')`;
@@ -256,7 +262,7 @@ const HEAVY: readonly { what: string; source: string; text: () => string }[] = [
 ];
 
 for (const { what, source, text } of HEAVY) {
-  Deno.test(`evaluate does not hold up timers for ${what}`, async () => {
+  survivalTest(`evaluate does not hold up timers for ${what}`, NOT_SLOW, async () => {
     using over = evaluator();
     const json = text();
     const payload = parseOwnJson(json);

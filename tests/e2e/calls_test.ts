@@ -237,7 +237,7 @@ const SHELLS = [
   ["/bin/mksh"],
 ];
 
-programTest("every shell asks the daemon alike", async () => {
+slowTest("every shell asks the daemon alike", async () => {
   await using held = await holdRun(ONE_PROGRAM);
   const shells = SHELLS.filter(([path = ""]) => isThere(path));
   ok(shells.length > 0);
@@ -269,7 +269,7 @@ function isThere(path: string): boolean {
   }
 }
 
-programTest("a daemon that is killed leaves no caller waiting", async () => {
+slowTest("a daemon that is killed leaves no caller waiting", async () => {
   await using held = await holdRun(ONE_PROGRAM);
   const { env, daemon } = held;
   const caller = new Deno.Command(join(daemon.dataDir, "bin/svc"), {

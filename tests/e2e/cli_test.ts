@@ -118,7 +118,7 @@ programTest("exit code 2: half a command lists the other halves", async (program
   }
 }, { fileOnly: NO_DATABASE });
 
-programTest("exit code 3: no daemon, and how to start it", async (program) => {
+slowTest("exit code 3: no daemon, and how to start it", async (program) => {
   await using dir = await tempDir();
   const file = await dir.write("w.yaml", toText([workflow("w", "true")]));
   const lines = [
@@ -136,7 +136,7 @@ programTest("exit code 3: no daemon, and how to start it", async (program) => {
   }
 }, { fileOnly: NO_DATABASE });
 
-programTest("exit code 4: not found", async (program) => {
+slowTest("exit code 4: not found", async (program) => {
   await using daemon = await startDaemon(program);
   const lines = [
     "get trigger/nope",
@@ -163,7 +163,7 @@ programTest("svc schema prints JSON Schemas that know the fields", async (progra
   equal((await runSvc(program, ["schema"])).code, 0);
 }, { fileOnly: NO_DATABASE });
 
-programTest("svc completions prints scripts that their shells can read", async (program) => {
+slowTest("svc completions prints scripts that their shells can read", async (program) => {
   for (const shell of ["bash", "zsh", "fish"]) {
     const { code, stdout, stderr } = await runSvc(program, ["completions", shell]);
     deepEqual([code, stderr], [0, ""], shell);

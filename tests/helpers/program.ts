@@ -64,7 +64,7 @@ export const NOT_ALL = TEST_ALL
   : `long, run by ${ON_POSTGRES ? "SVC_TEST_ON=postgres " : ""}make test-all`;
 
 /** Why a slow test is skipped; undefined where everything is to run, on either database. */
-const NOT_SLOW = TEST_ALL || ON_POSTGRES ? undefined : "slow, run by make test-all";
+export const NOT_SLOW = TEST_ALL || ON_POSTGRES ? undefined : "slow, run by make test-all";
 
 /** The program under test: the compiled one where there is one. */
 export const ONE_PROGRAM: Program = ON_POSTGRES
