@@ -145,6 +145,34 @@ export interface StepRecord {
   readonly outputs?: Readonly<Record<string, string>>;
 }
 
+/** What a pending task waits for. */
+export type TaskWait =
+  /** It is ready; where it is for certain nodes, only their workers take it. */
+  | {
+    readonly for: "worker";
+    /** Names or labels of the nodes for which it is; any when absent. */
+    readonly nodes?: readonly string[];
+    /** Id of the one node that has what the steps it keeps have made; any when absent. */
+    readonly onlyNode?: string;
+  }
+  | {
+    readonly for: "time";
+    /** Milliseconds since the epoch. */
+    readonly until: number;
+    /** What makes it wait: of several, the one that takes longer. */
+    readonly by: readonly ("debounce" | "rateLimit")[];
+  }
+  /** Room in its group (`concurrency`), or in its workspace (`maxParallel`). */
+  | {
+    readonly for: "group" | "workspace";
+    /** Most tasks at once. */
+    readonly max: number;
+    /** Tasks that occupy room. */
+    readonly open: number;
+    /** Id of one of these; absent when none does any more. */
+    readonly first?: string;
+  };
+
 /** One run of a workflow. */
 export interface Task {
   /** Sorts by time. */
@@ -176,6 +204,10 @@ export interface Task {
   readonly directory: string;
   /** Id of the node that claimed it last; absent where the store has only one, and before a claim. */
   readonly node?: string;
+  /** Name of that node; absent where it is not known any more, and likewise. */
+  readonly nodeName?: string;
+  /** What it waits for, as of when it was read; there while it is pending. */
+  readonly wait?: TaskWait;
   /** Reason of a request to cancel it; empty without one. */
   readonly cancelReason: string;
   /** Every step of its workflow, in order; empty when it never had a plan. */

@@ -11,13 +11,20 @@ import {
   COVERS_NOTHING,
 } from "../../signatures/coverage.ts";
 import type { DeliveryDetail } from "../delivery_records.ts";
-import type { ClaimedTask, StepRecord, StepState, Task, TaskState } from "../task_records.ts";
+import type {
+  ClaimedTask,
+  StepRecord,
+  StepState,
+  Task,
+  TaskState,
+  TaskWait,
+} from "../task_records.ts";
 import { bytes, json, number, optionalNumber, text } from "./columns.ts";
 import type { Row } from "./row.ts";
 
 /**
  * Columns that {@linkcode toTask} takes: without the payload, which can be large. Where nodes share
- * the store, it also takes `node`.
+ * the store, it also takes `node` and `node_name`.
  */
 export const TASK_COLUMNS = `tasks.id, tasks.project, tasks."trigger", tasks.workflow,
   tasks.workspace, tasks.state, tasks.reason, tasks.delivery_id, tasks.plan_hash, tasks.created_at,
@@ -31,6 +38,7 @@ export const ENDED_STATES: readonly TaskState[] = ["succeeded", "failed", "cance
 export interface StoredPlan {
   readonly steps: readonly { readonly id: string }[];
   readonly finally?: readonly { readonly id: string }[];
+  readonly workspace?: { readonly nodes?: readonly string[] };
 }
 
 /** What there is of the steps of a task. */
@@ -39,6 +47,8 @@ export interface StoredSteps {
   readonly plan?: StoredPlan;
   /** The rows of its steps, in any order. */
   readonly rows: readonly Row[];
+  /** What it waits for, where that was read. */
+  readonly wait?: TaskWait | undefined;
 }
 
 /** A task. */
@@ -62,6 +72,8 @@ export function toTask(row: Row, stored: StoredSteps): Task {
     depth: number(row, "depth"),
     directory: textOrEmpty(row, "directory"),
     ...(row["node"] === undefined || row["node"] === "" ? {} : { node: text(row, "node") }),
+    ...(typeof row["node_name"] === "string" ? { nodeName: row["node_name"] } : {}),
+    ...(stored.wait === undefined ? {} : { wait: stored.wait }),
     cancelReason: textOrEmpty(row, "cancel_reason"),
     steps: toSteps(stored, state),
   };

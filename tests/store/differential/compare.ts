@@ -88,7 +88,7 @@ function withoutNodes<T>(value: T): T {
   if (Array.isArray(value)) return value.map(withoutNodes) as T;
   if (value === null || typeof value !== "object" || value instanceof Uint8Array) return value;
   return Object.fromEntries(
-    Object.entries(value).filter(([key]) => key !== "node")
+    Object.entries(value).filter(([key]) => !["node", "nodeName", "onlyNode"].includes(key))
       .map(([key, one]) => [key, withoutNodes(one)]),
   ) as T;
 }

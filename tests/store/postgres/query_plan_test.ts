@@ -19,13 +19,17 @@ const LIMIT = 100;
 /** Lists of one trigger over five projects read the newest of each, and once more those they give. */
 const MOST_READ = 12 * LIMIT;
 
-/** Mostly succeeded tasks of a few projects; the tasks of `quiet` are all among the oldest. */
+/**
+ * Mostly succeeded tasks of a few projects; the tasks of `quiet` are all among the oldest. The newest
+ * wait for each other in a few groups and in the workspaces of their projects.
+ */
 const FILL = `
   INSERT INTO tasks (id, project, "trigger", workflow, workspace, state, reason, delivery_id,
-      created_at)
+      created_at, held, gate, gate_max, workspace_max)
     SELECT id, project, 't' || n % 7, 'w' || n % 3, 'repo',
       CASE WHEN n % 1000 = 0 THEN 'failed' WHEN n > ${ROWS - 1000} THEN 'pending'
-        ELSE 'succeeded' END, '', id, n FROM numbered;
+        ELSE 'succeeded' END, '', id, n, n % 3,
+      decode('0' || n % 10, 'hex'), 1, 1 FROM numbered;
   INSERT INTO deliveries (id, project, "trigger", source, via, received_at, outcome, reason,
       status, remote, secret_store, secret_key, task_id, body_bytes, duration_ms, detail)
     SELECT id, project, 't' || n % 7, 'webhook', 'http', n,

@@ -9,8 +9,10 @@ import { json, text } from "../../sql/columns.ts";
 import { listRange, ordered, prefixEnd, where } from "../../sql/queries.ts";
 import type { Row } from "../../sql/row.ts";
 import { type StoredPlan, TASK_COLUMNS, toTask } from "../../sql/tasks.ts";
+import { roomKey, roomOf, toWait, WAIT_COLUMNS } from "../../sql/waits.ts";
 import type { Session, Value } from "../database/connections.ts";
 import { listed, newestIds } from "../database/newest.ts";
+import { readRoomUses } from "./room_uses.ts";
 
 /** Tasks, in the order of the list. */
 export function listTasks(db: Session, query: TaskQuery): Promise<Task[]> {
@@ -50,17 +52,30 @@ export async function readTasks(
   tail: string,
   values: readonly Value[],
 ): Promise<Task[]> {
-  const rows = await db.all(`SELECT ${TASK_COLUMNS}, tasks.node FROM tasks ${tail}`, ...values);
+  const columns = `${TASK_COLUMNS}, ${WAIT_COLUMNS}, ${NODE_COLUMNS}`;
+  const rows = await db.all(`SELECT ${columns} FROM tasks ${tail}`, ...values);
   const plans = await readPlans(db, rows);
+  const uses = await readRoomUses(db, rows);
   const steps = await readSteps(db, rows.map((row) => text(row, "id")));
   return rows.map((row) => {
     const hash = row["plan_hash"];
-    return toTask(row, {
-      ...(typeof hash === "string" ? { plan: plans.get(hash) ?? { steps: [] } } : {}),
-      rows: steps.get(text(row, "id")) ?? [],
-    });
+    if (typeof hash !== "string") return toTask(row, { rows: [] });
+    const plan = plans.get(hash) ?? { steps: [] };
+    const room = roomOf(row);
+    const use = room === undefined ? undefined : uses.get(roomKey(room));
+    const wait = toWait(row, { use, nodes: plan.workspace?.nodes });
+    return toTask(row, { plan, rows: steps.get(text(row, "id")) ?? [], wait });
   });
 }
+
+/**
+ * Who claimed a task last; and of a retry that keeps what steps have made, the node that has that,
+ * as `svc.placed` decides it.
+ */
+const NODE_COLUMNS = `tasks.node,
+  (SELECT name FROM nodes WHERE nodes.id = tasks.node) AS node_name,
+  CASE WHEN retry_of IS NOT NULL AND epoch = 0 AND EXISTS (
+    SELECT 1 FROM nodes WHERE nodes.id = tasks.node) THEN tasks.node END AS only_node`;
 
 /** The plans of some tasks, by their hash: most tasks of a list share a few. */
 async function readPlans(db: Session, tasks: readonly Row[]): Promise<Map<string, StoredPlan>> {

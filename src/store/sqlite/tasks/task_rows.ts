@@ -14,8 +14,10 @@ import type { Row, SqlValue } from "../../sql/row.ts";
 import { listRange, ordered, prefixEnd, where } from "../../sql/queries.ts";
 import { newestIds, ofEachProject } from "../engine/newest.ts";
 import { WAIT_REASON } from "../../sql/wait_reasons.ts";
-import type { NewWaiting } from "../../transactions/task_rows.ts";
+import { roomKey, roomOf, type RoomUse, toWait, WAIT_COLUMNS } from "../../sql/waits.ts";
+import type { NewWaiting, Room } from "../../transactions/task_rows.ts";
 import { usePlan } from "./plan_rows.ts";
+import { findRoomUse } from "./waiting_rows.ts";
 
 /** Stores a task that `delivery` starts; a task without a plan has failed from the start. */
 export function insertTask(
@@ -119,12 +121,23 @@ export function findTasks(db: Database, prefix: string): Task[] {
 /** Tasks selected by the SQL that follows `FROM tasks`. */
 export function readTasks(db: Database, tail: string, values: readonly SqlValue[]): Task[] {
   const plans = new Map<string, StoredPlan>(); // most tasks of a list share a few plans
-  return db.all(`SELECT ${TASK_COLUMNS} FROM tasks ${tail}`, ...values).map((row) => {
+  const rooms = new Map<string, RoomUse>(); // and those that wait, a few rooms
+  const useOf = (room: Room): RoomUse => {
+    const key = roomKey(room);
+    const use = rooms.get(key) ?? findRoomUse(db, room);
+    rooms.set(key, use);
+    return use;
+  };
+  const columns = `${TASK_COLUMNS}, ${WAIT_COLUMNS}`;
+  return db.all(`SELECT ${columns} FROM tasks ${tail}`, ...values).map((row) => {
     const hash = row["plan_hash"];
     if (typeof hash !== "string") return toTask(row, { rows: [] });
     const plan = plans.get(hash) ?? readPlan(db, hash);
     plans.set(hash, plan);
-    return toTask(row, { plan, rows: readSteps(db, text(row, "id")) });
+    const room = roomOf(row);
+    const use = room === undefined ? undefined : useOf(room);
+    const wait = toWait(row, { use, nodes: plan.workspace?.nodes });
+    return toTask(row, { plan, rows: readSteps(db, text(row, "id")), wait });
   });
 }
 

@@ -7,10 +7,11 @@
 
 import type { Found } from "../../rules/needs.ts";
 import type { WaitReason } from "../../rules/waiting.ts";
-import { number } from "../../sql/columns.ts";
+import { number, text } from "../../sql/columns.ts";
 import type { SqlValue } from "../../sql/row.ts";
 import { toWaitingTask, WAITING_TASK_COLUMNS } from "../../sql/task_facts.ts";
 import { WAIT_REASON } from "../../sql/wait_reasons.ts";
+import { MOST_COUNTED, type RoomUse } from "../../sql/waits.ts";
 import type { Room, WaitingTask } from "../../transactions/task_rows.ts";
 import type { Database } from "../engine/database.ts";
 
@@ -69,6 +70,21 @@ export function countOpen(db: Database, room: Room, upTo: number): number {
   const counted = `SELECT 1 FROM ${tasks} AND ${open} LIMIT ?`;
   const row = db.get(`SELECT count(*) AS n FROM (${counted})`, ...valuesOf(room), upTo);
   return number(row ?? {}, "n");
+}
+
+/** How full a room is in which tasks wait. */
+export function findRoomUse(db: Database, room: Room): RoomUse {
+  const { tasks, open } = SQL[room.of];
+  const max = findNewestMax(db, room);
+  const first = db.get(
+    `SELECT id FROM ${tasks} AND ${open} ORDER BY held, id LIMIT 1`,
+    ...valuesOf(room),
+  );
+  return {
+    max: max === "none" ? 0 : max,
+    open: countOpen(db, room, MOST_COUNTED),
+    ...(first === undefined ? {} : { first: text(first, "id") }),
+  };
 }
 
 /** The task with the lowest id of those that wait for room. */

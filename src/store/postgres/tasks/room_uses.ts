@@ -1,0 +1,87 @@
+/**
+ * How full the groups and workspaces are in which tasks of a list wait, in one statement for all of
+ * each sort. Each room costs the same, however many tasks wait in it.
+ *
+ * @module
+ */
+
+import { number, text } from "../../sql/columns.ts";
+import type { Row } from "../../sql/row.ts";
+import { WAIT_REASON } from "../../sql/wait_reasons.ts";
+import { MOST_COUNTED, roomKey, roomOf, type RoomUse } from "../../sql/waits.ts";
+import type { Room } from "../../transactions/task_rows.ts";
+import type { Session } from "../database/connections.ts";
+
+const UNFINISHED = "state IN ('pending', 'running')";
+
+/** How full the rooms are for which these tasks wait, by the key of the room. */
+export async function readRoomUses(
+  db: Session,
+  tasks: readonly Row[],
+): Promise<ReadonlyMap<string, RoomUse>> {
+  const rooms = new Map(
+    tasks.flatMap((row) => {
+      const room = roomOf(row);
+      return room === undefined ? [] : [[roomKey(room), room] as const];
+    }),
+  );
+  const groups = [...rooms].filter(([, { of }]) => of === "group");
+  const workspaces = [...rooms].filter(([, { of }]) => of === "workspace");
+  return new Map([
+    ...groups.length === 0 ? [] : await groupUses(db, groups),
+    ...workspaces.length === 0 ? [] : await workspaceUses(db, workspaces),
+  ]);
+}
+
+type Known = readonly (readonly [key: string, Room])[];
+
+async function groupUses(db: Session, groups: Known) {
+  const uses = useOf("gate_max", {
+    tasks: `tasks WHERE tasks.gate = decode(room.key, 'hex') AND ${UNFINISHED}`,
+    waits: WAIT_REASON.group,
+  });
+  return toUses(
+    await db.all(
+      `SELECT room.key, ${uses} FROM unnest(?::text[]) AS room (key)`,
+      groups.map(([key]) => key),
+    ),
+  );
+}
+
+async function workspaceUses(db: Session, workspaces: Known) {
+  const uses = useOf("workspace_max", {
+    tasks: `tasks WHERE tasks.project = room.project AND tasks.workspace = room.name
+      AND workspace_max IS NOT NULL AND ${UNFINISHED}`,
+    waits: WAIT_REASON.workspace,
+  });
+  const parts = workspaces.map(([, room]) => room.of === "workspace" ? room : undefined);
+  return toUses(
+    await db.all(
+      `SELECT room.key, ${uses}
+       FROM unnest(?::text[], ?::text[], ?::text[]) AS room (key, project, name)`,
+      workspaces.map(([key]) => key),
+      parts.map((room) => room?.project ?? ""),
+      parts.map((room) => room?.name ?? ""),
+    ),
+  );
+}
+
+/** Columns of one room: each reads a few rows at one end of the index of its rooms. */
+function useOf(
+  max: "gate_max" | "workspace_max",
+  { tasks, waits }: { readonly tasks: string; readonly waits: number },
+): string {
+  return `
+    (SELECT ${max} FROM ${tasks} AND held = ${waits} ORDER BY id DESC LIMIT 1) AS max,
+    (SELECT id FROM ${tasks} AND held < ${waits} ORDER BY held, id LIMIT 1) AS first,
+    (SELECT count(*) FROM (SELECT 1 FROM ${tasks} AND held < ${waits} LIMIT ${MOST_COUNTED}) AS counted)
+      AS open`;
+}
+
+function toUses(rows: readonly Row[]): (readonly [string, RoomUse])[] {
+  return rows.map((row) => [text(row, "key"), {
+    max: typeof row["max"] === "number" ? row["max"] : 0,
+    open: number(row, "open"),
+    ...(typeof row["first"] === "string" ? { first: row["first"] } : {}),
+  }]);
+}
